@@ -1,0 +1,79 @@
+# heed for people: a thin cover over CMake. `make help` lists what there is.
+# Settings, on the command line or in the environment: CC, PREFIX, DESTDIR, HEED_DEPS (a folder of unpacked libraries),
+# HEED_SHARED (test material), FUZZ_RUNS.
+PREFIX ?= /usr/local
+FUZZ_RUNS ?= 200000
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+
+set := -DCMAKE_TARGET_MESSAGES=OFF
+set += $(if $(HEED_DEPS),-DHEED_DEPS='$(HEED_DEPS)') $(if $(HEED_SHARED),-DHEED_SHARED='$(HEED_SHARED)')
+cc := $(if $(filter-out default,$(origin CC)),-DCMAKE_C_COMPILER='$(CC)')
+# A new build folder has no tests until `make test` asks for them: they need a library more.
+plain = $(cc) -DHEED_TESTS=$(or $(shell sed -n 's/^HEED_TESTS:BOOL=//p' build/CMakeCache.txt 2>/dev/null),OFF)
+# Another compiler than last time: CMake would drop all other settings by itself, so the folder starts afresh with them.
+fresh = $(if $(cc),$(shell grep -qsx 'CMAKE_C_COMPILER:.*=$(shell command -v '$(CC)')' $(1)/CMakeCache.txt || echo --fresh))
+
+# $(call configure,FOLDER,FLAGS), $(call compile,FOLDER,TARGETS), $(call check,FOLDER). Warnings and errors still come
+# through; the inner make must not take over the flags of this one.
+configure = @cmake -S . -B $(1) $(fresh) $(set) $(2) >/dev/null
+compile = @MAKEFLAGS=--no-print-directory cmake --build $(1) -j$(JOBS) $(if $(2),--target $(2))
+check = @cd $(1) && ctest --output-on-failure -j$(JOBS)
+
+.PHONY: all demo test bench asan tsan fuzz install uninstall deps format clean help
+
+all: ## build build/heed and build/libheed.so (the default)
+	$(call configure,build,$(plain))
+	$(call compile,build,heed_program heed)
+
+demo: ## install what the build needs, build, show the worked example
+	@scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@build/heed explain
+
+test: ## install what the tests need, build, run all tests
+	@scripts/deps build test
+	$(call configure,build,$(cc) -DHEED_TESTS=ON)
+	$(call compile,build)
+	$(call check,build)
+
+bench: all ## measure speed
+	$(call compile,build,bench)
+
+asan: ## run the tests with the address and undefined-behaviour sanitizers
+	@scripts/deps build test
+	$(call configure,build-asan,$(cc) -DHEED_TESTS=ON -DHEED_SANITIZE=address,undefined)
+	$(call compile,build-asan)
+	$(call check,build-asan)
+
+tsan: ## run the tests with the thread sanitizer
+	@scripts/deps build test
+	$(call configure,build-tsan,$(cc) -DHEED_TESTS=ON -DHEED_SANITIZE=thread)
+	$(call compile,build-tsan)
+	$(call check,build-tsan)
+
+fuzz: ## feed the safetensors reader FUZZ_RUNS broken files
+	@scripts/deps build fuzz
+	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
+	$(call compile,build-fuzz,heed_fuzz_safetensors)
+	@mkdir -p build-fuzz/corpus
+	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
+
+install: ## install under PREFIX (default /usr/local), below DESTDIR if set
+	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')
+	$(call compile,build,heed_program heed heed_pages)
+	@DESTDIR='$(DESTDIR)' cmake --install build
+
+uninstall: ## remove what was installed last
+	@cd build && DESTDIR='$(DESTDIR)' cmake -P ../cmake/uninstall.cmake
+
+deps: ## install what build and tests need
+	@scripts/deps build test
+
+format: ## lay out the sources by .clang-format
+	@find src include tests bench examples -name '*.[ch]' 2>/dev/null | xargs clang-format -i
+
+clean: ## remove everything built
+	rm -rf build build-asan build-tsan build-fuzz
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1: /p' Makefile | awk -F ': ' '{printf "make %-10s %s\n", $$1, $$2}'

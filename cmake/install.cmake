@@ -1,0 +1,36 @@
+# Install: the shared library, heed.h, heed.pc, the program, and the pages the program writes about itself.
+configure_file(cmake/heed.pc.in heed.pc @ONLY)
+install(TARGETS heed heed_program)
+install(FILES include/heed.h TYPE INCLUDE)
+install(FILES ${PROJECT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
+
+# heed_page(FILE arguments...): FILE is what the program prints with these arguments.
+set(heed_pages "")
+function(heed_page file)
+    cmake_path(GET file PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+    add_custom_command(OUTPUT ${file} COMMAND heed_program ${ARGN} > ${file} DEPENDS heed_program VERBATIM)
+    set(heed_pages ${heed_pages} ${PROJECT_BINARY_DIR}/${file} PARENT_SCOPE)
+endfunction()
+
+if(NOT CMAKE_CROSSCOMPILING)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/cli/verb_list.h)
+    file(READ src/cli/verb_list.h heed_verbs)
+    string(REGEX MATCHALL "X\\([a-z_]+, \"" heed_verbs "${heed_verbs}")
+    heed_page(man/heed.1 --man-page heed)
+    foreach(match IN LISTS heed_verbs)
+        string(REGEX REPLACE "X\\(([a-z_]+),.*" "\\1" verb "${match}")
+        heed_page(man/heed-${verb}.1 --man-page ${verb})
+    endforeach()
+    install(FILES ${heed_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    heed_page(completion/heed --completion bash)
+    heed_page(completion/_heed --completion zsh)
+    heed_page(completion/heed.fish --completion fish)
+    install(FILES ${PROJECT_BINARY_DIR}/completion/heed DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${PROJECT_BINARY_DIR}/completion/_heed DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${PROJECT_BINARY_DIR}/completion/heed.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    add_custom_target(heed_pages ALL DEPENDS ${heed_pages})
+endif()

@@ -1,0 +1,27 @@
+/* Files: read-only mapping, whole-file reading with a limit, and saves that are whole or absent. */
+#ifndef HD_BASE_FILE_H
+#define HD_BASE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct hd_map {
+    const uint8_t *data; /* never NULL after success, also for an empty file */
+    size_t size;
+} hd_map;
+
+hd_status hd_map_open(hd_map *out, const char *path, hd_err *err); /* regular files only; the message names the path and why */
+void hd_map_close(hd_map *m);                                      /* accepts a zeroed one */
+
+/* A file being saved under a temporary name beside its target. Nothing is visible at `path` until hd_save_commit,
+   which syncs the file, renames it and syncs the folder. */
+typedef struct hd_save hd_save;
+
+hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);
+hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err);
+hd_status hd_save_commit(hd_save *s, hd_err *err); /* frees s, whether it succeeds or not */
+void hd_save_abandon(hd_save *s);                  /* removes the temporary file; accepts NULL */
+
+#endif

@@ -1,0 +1,129 @@
+/* The only malloc and free of heed. A head in front of each block keeps its size, so that free can count it
+   down. Easy to get wrong: the block itself is allocated to the exact byte, never rounded up, so that
+   sanitizers see an overrun of one. */
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEAD = HD_ALIGN }; /* a whole line, so that the block behind it keeps the alignment */
+
+static struct {
+    atomic_size_t used, peak, blocks, calls;
+    atomic_size_t limit;   /* 0: none */
+    atomic_size_t fail_in; /* calls until the one that fails; 0: none does */
+} total;
+
+static size_t *head_of(void *block)
+{
+    return (size_t *)(void *)((char *)block - HEAD);
+}
+
+static bool must_fail(void)
+{
+    size_t n = atomic_load(&total.fail_in);
+    while (n && !atomic_compare_exchange_weak(&total.fail_in, &n, n - 1)) {
+    }
+    return n == 1;
+}
+
+/* Adds to `used` before the memory is there, so that two threads cannot pass the limit together. */
+static bool reserve(size_t bytes)
+{
+    size_t limit = atomic_load(&total.limit), used = atomic_load(&total.used);
+    do {
+        if (limit && (bytes > limit || used > limit - bytes)) return false;
+    } while (!atomic_compare_exchange_weak(&total.used, &used, used + bytes));
+    return true;
+}
+
+static void note_peak(void)
+{
+    size_t used = atomic_load(&total.used), peak = atomic_load(&total.peak);
+    while (used > peak && !atomic_compare_exchange_weak(&total.peak, &peak, used)) {
+    }
+}
+
+void *hd_mem_new(size_t bytes)
+{
+    atomic_fetch_add(&total.calls, 1);
+    if (must_fail() || bytes > PTRDIFF_MAX - HEAD || !reserve(bytes)) return NULL;
+    void *head;
+    if (posix_memalign(&head, HD_ALIGN, HEAD + bytes)) {
+        atomic_fetch_sub(&total.used, bytes);
+        return NULL;
+    }
+    *(size_t *)head = bytes;
+    atomic_fetch_add(&total.blocks, 1);
+    note_peak();
+    return (char *)head + HEAD;
+}
+
+void *hd_mem_zero(size_t bytes)
+{
+    void *block = hd_mem_new(bytes);
+    return block ? memset(block, 0, bytes) : NULL;
+}
+
+void *hd_mem_array(size_t count, size_t size)
+{
+    size_t bytes;
+    return hd_size_mul(count, size, &bytes) ? hd_mem_zero(bytes) : NULL;
+}
+
+/* Always moves: there is no aligned realloc, and both blocks do live at once while the bytes are copied, as
+   counted. */
+void *hd_mem_grow(void *block, size_t bytes)
+{
+    void *grown = hd_mem_new(bytes);
+    if (!grown || !block) return grown;
+    size_t old = *head_of(block);
+    memcpy(grown, block, old < bytes ? old : bytes);
+    hd_mem_free(block);
+    return grown;
+}
+
+void hd_mem_free(void *block)
+{
+    if (!block) return;
+    atomic_fetch_sub(&total.used, *head_of(block));
+    atomic_fetch_sub(&total.blocks, 1);
+    free(head_of(block));
+}
+
+char *hd_mem_text(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = hd_mem_new(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+hd_mem_stat hd_mem_now(void)
+{
+    return (hd_mem_stat){.used = atomic_load(&total.used),
+                         .peak = atomic_load(&total.peak),
+                         .blocks = atomic_load(&total.blocks),
+                         .calls = atomic_load(&total.calls)};
+}
+
+void hd_mem_peak_reset(void)
+{
+    atomic_store(&total.peak, atomic_load(&total.used));
+}
+
+void hd_mem_limit(size_t bytes)
+{
+    atomic_store(&total.limit, bytes);
+}
+
+void hd_mem_fail_at(size_t n)
+{
+    atomic_store(&total.fail_in, n);
+}
+
+bool hd_size_mul(size_t a, size_t b, size_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}

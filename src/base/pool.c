@@ -1,0 +1,119 @@
+/* Exact-size pool: one bin per size, each with a list of all its blocks and a stack of the idle ones. Easy to
+   get wrong: giving back must not allocate, so the stack gets its room with each new block; links inside the
+   blocks would touch device memory. */
+#include "base/pool.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+typedef struct hd_pool_bin {
+    size_t bytes;
+    void **all, **idle; /* both with `room` places; the last idle one is handed out next */
+    size_t count, idle_count, room;
+} bin;
+
+void hd_pool_init(hd_pool *p, hd_source source)
+{
+    *p = (hd_pool){.source = source};
+}
+
+void hd_pool_release(hd_pool *p)
+{
+    for (size_t i = 0; i < p->bin_count; i++) {
+        bin *b = &p->bins[i];
+        for (size_t k = 0; k < b->count; k++) p->source.put(p->source.context, b->all[k], b->bytes);
+        hd_mem_free(b->all);
+        hd_mem_free(b->idle);
+    }
+    hd_mem_free(p->bins);
+    hd_pool_init(p, p->source);
+}
+
+/* First bin of at least that size: where it is, or where it belongs. */
+static size_t place_of(const hd_pool *p, size_t bytes)
+{
+    size_t low = 0, high = p->bin_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->bins[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bin *find_bin(const hd_pool *p, size_t bytes)
+{
+    size_t i = place_of(p, bytes);
+    return i < p->bin_count && p->bins[i].bytes == bytes ? &p->bins[i] : NULL;
+}
+
+static bin *add_bin(hd_pool *p, size_t bytes)
+{
+    if (p->bin_count == p->bin_room) {
+        size_t room = p->bin_room ? 2 * p->bin_room : 16;
+        bin *bins = hd_mem_grow(p->bins, room * sizeof *bins);
+        if (!bins) return NULL;
+        p->bins = bins;
+        p->bin_room = room;
+    }
+    size_t i = place_of(p, bytes);
+    memmove(p->bins + i + 1, p->bins + i, (p->bin_count++ - i) * sizeof *p->bins);
+    p->bins[i] = (bin){.bytes = bytes};
+    return &p->bins[i];
+}
+
+static bool grow_lists(bin *b)
+{
+    size_t room = b->room ? 2 * b->room : 8;
+    void **all = hd_mem_grow(b->all, room * sizeof *all);
+    if (all) b->all = all;
+    void **idle = all ? hd_mem_grow(b->idle, room * sizeof *idle) : NULL;
+    if (!idle) return false;
+    b->idle = idle;
+    b->room = room;
+    return true;
+}
+
+static bool add_block(hd_pool *p, bin *b)
+{
+    if (b->count == b->room && !grow_lists(b)) return false;
+    void *block = p->source.get(p->source.context, b->bytes);
+    if (!block) return false;
+    b->all[b->count++] = b->idle[b->idle_count++] = block;
+    p->owned += b->bytes;
+    return true;
+}
+
+void *hd_pool_take(hd_pool *p, size_t bytes)
+{
+    if (!bytes) bytes = 1; /* a source may answer 0 bytes with NULL */
+    bin *b = find_bin(p, bytes);
+    if (!b) b = add_bin(p, bytes);
+    if (!b || (!b->idle_count && !add_block(p, b))) return NULL;
+    p->used += bytes;
+    if (p->used > p->peak) p->peak = p->used;
+    return b->idle[--b->idle_count];
+}
+
+void hd_pool_give(hd_pool *p, void *block, size_t bytes)
+{
+    if (!bytes) bytes = 1;
+    bin *b = block ? find_bin(p, bytes) : NULL;
+    if (!b || b->idle_count == b->count) return;
+    b->idle[b->idle_count++] = block;
+    p->used -= bytes;
+}
+
+void hd_pool_reset(hd_pool *p)
+{
+    for (size_t i = 0; i < p->bin_count; i++) {
+        bin *b = &p->bins[i];
+        /* oldest on top: the same takes and gives then see the same blocks as in the step that made them */
+        for (size_t k = 0; k < b->count; k++) b->idle[k] = b->all[b->count - 1 - k];
+        b->idle_count = b->count;
+    }
+    p->used = 0;
+}

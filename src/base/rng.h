@@ -1,0 +1,46 @@
+/* Counter-based random numbers: a value depends on its key and counter alone, never on how many were drawn before.
+   Philox 4x32-10 for keys and streams; a cheap two-multiply mix spreads a row key over columns (dropout). */
+#ifndef HD_BASE_RNG_H
+#define HD_BASE_RNG_H
+
+#include <stdint.h>
+
+typedef struct hd_rng4 {
+    uint32_t v[4];
+} hd_rng4;
+
+hd_rng4 hd_rng_philox(uint64_t key, const uint32_t counter[4]);
+
+/* A stream: the n-th draw is philox(seed, {n, stream}). Copying the struct copies the position. */
+typedef struct hd_rng {
+    uint64_t seed, stream, next;
+    hd_rng4 block; /* the four words of block next/4, once drawn */
+} hd_rng;
+
+hd_rng hd_rng_make(uint64_t seed, uint64_t stream);
+uint32_t hd_rng_u32(hd_rng *r);
+uint32_t hd_rng_below(hd_rng *r, uint32_t n); /* uniform in [0, n), n > 0, without bias */
+double hd_rng_unit(hd_rng *r);                /* uniform in [0, 1), 53 bits */
+double hd_rng_normal(hd_rng *r);              /* standard normal (Box-Muller, two draws a call) */
+
+/* Row key for per-element decisions (dropout); see hd_rng_mix. */
+static inline uint64_t hd_rng_row_key(uint64_t seed, uint32_t step, uint32_t op, uint32_t item, uint32_t row)
+{
+    const uint32_t counter[4] = {step, op, item, row};
+    hd_rng4 r = hd_rng_philox(seed, counter);
+    return (uint64_t)r.v[1] << 32 | r.v[0];
+}
+
+/* 32 bits for column pair `pair` of the row: low half decides column 2*pair, high half column 2*pair+1. */
+static inline uint32_t hd_rng_mix(uint64_t key, uint32_t pair)
+{
+    uint32_t x = pair * 0x9E3779B9u + (uint32_t)key;
+    x ^= x >> 16;
+    x *= 0x7FEB352Du;
+    x ^= x >> 15;
+    x *= 0x846CA68Bu;
+    x ^= x >> 16;
+    return x ^ (uint32_t)(key >> 32);
+}
+
+#endif

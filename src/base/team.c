@@ -1,0 +1,226 @@
+/* A team of threads for loops with static splits. Each worker has its own job and two bells, so that idle
+   workers are never woken and never read a job that is being replaced. Easy to get wrong: the sleep. Whoever
+   rings stores the number and then looks for a sleeper; whoever sleeps says so and then looks at the number;
+   both in sequentially consistent order. */
+#include "base/team.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { MOST_THREADS = 1024, SPIN_NS = 40000, LINE = 64 };
+
+typedef struct bell {
+    _Alignas(LINE) atomic_uint number; /* of the last job rung for */
+    atomic_bool asleep;
+    pthread_mutex_t lock; /* for sleeping alone: the hot path never takes it */
+    pthread_cond_t wake;
+} bell;
+
+typedef struct worker {
+    bell start, done;
+    unsigned job;   /* jobs rung for, as the caller counts them */
+    hd_team_fn *fn; /* NULL: end the thread */
+    void *arg;
+    size_t begin, end;
+    pthread_t thread;
+    hd_team *team;
+    int index;
+} worker;
+
+struct hd_team {
+    int threads;
+    long spin_ns;
+    worker *worker; /* worker[0] is the caller: no thread, no bells */
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* yield is a no-op on most cores */
+#endif
+}
+
+static long now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
+static bool spin_for(bell *b, unsigned number, long ns)
+{
+    if (ns <= 0) return atomic_load_explicit(&b->number, memory_order_acquire) == number;
+    long start = now_ns();
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(&b->number, memory_order_acquire) == number) return true;
+            relax();
+        }
+        sched_yield(); /* another program may have put the one we wait for on our own core */
+    } while (now_ns() - start < ns);
+    return false;
+}
+
+static void wait_for(bell *b, unsigned number, long spin_ns)
+{
+    if (spin_for(b, number, spin_ns)) return;
+    pthread_mutex_lock(&b->lock);
+    atomic_store(&b->asleep, true);
+    while (atomic_load(&b->number) != number) pthread_cond_wait(&b->wake, &b->lock);
+    atomic_store(&b->asleep, false);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void ring(bell *b, unsigned number)
+{
+    atomic_store(&b->number, number);
+    if (!atomic_load(&b->asleep)) return;
+    pthread_mutex_lock(&b->lock);
+    pthread_cond_signal(&b->wake);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    const long spin_ns = w->team->spin_ns;
+    for (unsigned job = 1;; job++) {
+        wait_for(&w->start, job, spin_ns);
+        if (!w->fn) return NULL;
+        w->fn(w->arg, w->begin, w->end, w->index);
+        ring(&w->done, job);
+    }
+}
+
+static void call(worker *w, hd_team_fn *fn, void *arg, size_t begin, size_t end)
+{
+    w->fn = fn;
+    w->arg = arg;
+    w->begin = begin;
+    w->end = end;
+    ring(&w->start, ++w->job);
+}
+
+int hd_team_cores(void)
+{
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    if (cores < 1) cores = (int)sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t has bits */
+    return cores < 1 ? 1 : cores;
+}
+
+static int bell_init(bell *b)
+{
+    int code = pthread_mutex_init(&b->lock, NULL);
+    if (code) return code;
+    code = pthread_cond_init(&b->wake, NULL);
+    if (code) pthread_mutex_destroy(&b->lock);
+    return code;
+}
+
+static void bell_release(bell *b)
+{
+    pthread_cond_destroy(&b->wake);
+    pthread_mutex_destroy(&b->lock);
+}
+
+static int start_worker(hd_team *t, int index)
+{
+    worker *w = &t->worker[index];
+    w->team = t;
+    w->index = index;
+    int code = bell_init(&w->start);
+    if (code) return code;
+    code = bell_init(&w->done);
+    if (!code) {
+        code = pthread_create(&w->thread, NULL, work, w);
+        if (code) bell_release(&w->done);
+    }
+    if (code) bell_release(&w->start);
+    return code;
+}
+
+/* Threads inherit the signal mask: with all blocked, the program's handlers run in the program's own threads.
+ */
+static hd_status start_workers(hd_team *t, int threads, hd_err *err)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int code = 0;
+    for (; t->threads < threads && !code; t->threads += !code) code = start_worker(t, t->threads);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!code) return HD_OK;
+    return hd_err_set(err, HD_ELIMIT, "cannot start thread %d of %d: %s", t->threads + 1, threads,
+                      strerror(code));
+}
+
+hd_status hd_team_new(hd_team **out, int threads, hd_err *err)
+{
+    int cores = hd_team_cores();
+    if (threads < 1) threads = cores < MOST_THREADS ? cores : MOST_THREADS;
+    if (threads > MOST_THREADS)
+        return hd_err_set(err, HD_ELIMIT, "%d threads asked for, at most %d are possible", threads,
+                          MOST_THREADS);
+    hd_team *t = hd_mem_zero(sizeof *t);
+    if (!t) return hd_err_nomem(err, sizeof *t);
+    t->threads = 1;
+    t->spin_ns = threads > cores ? 0 : SPIN_NS; /* a spinner would keep the one it waits for off its core */
+    t->worker = hd_mem_array((size_t)threads, sizeof *t->worker);
+    hd_status s =
+        t->worker ? start_workers(t, threads, err) : hd_err_nomem(err, (size_t)threads * sizeof *t->worker);
+    if (s)
+        hd_team_free(t);
+    else
+        *out = t;
+    return s;
+}
+
+void hd_team_free(hd_team *t)
+{
+    if (!t) return;
+    for (int i = 1; i < t->threads; i++) call(&t->worker[i], NULL, NULL, 0, 0);
+    for (int i = 1; i < t->threads; i++) {
+        pthread_join(t->worker[i].thread, NULL);
+        bell_release(&t->worker[i].start);
+        bell_release(&t->worker[i].done);
+    }
+    hd_mem_free(t->worker);
+    hd_mem_free(t);
+}
+
+int hd_team_size(const hd_team *t)
+{
+    return t->threads;
+}
+
+void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *arg)
+{
+    if (!count) return;
+    size_t threads = (size_t)t->threads, part = count / threads + (count % threads != 0);
+    if (part < grain) part = grain;
+    if (part >= count) {
+        fn(arg, 0, count, 0);
+        return;
+    }
+    int parts = 1;
+    for (size_t begin = part; begin < count; parts++) {
+        size_t end = count - begin < part ? count : begin + part;
+        call(&t->worker[parts], fn, arg, begin, end);
+        begin = end;
+    }
+    fn(arg, 0, part, 0);
+    for (int i = 1; i < parts; i++) wait_for(&t->worker[i].done, t->worker[i].job, t->spin_ns);
+}

@@ -1,0 +1,71 @@
+/* Option tables: help, man pages, completions and the parser all read the same rows. A row says where its
+   value goes by offset; the macros below take the C type of that field from the table's owner, so a row and
+   its field cannot disagree. */
+#ifndef HD_CLI_OPTION_H
+#define HD_CLI_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef enum hd_option_type {
+    HD_OPTION_FLAG,   /* bool */
+    HD_OPTION_INT,    /* int within [min, max] */
+    HD_OPTION_FLOAT,  /* double within [min, max] */
+    HD_OPTION_CHOICE, /* int, the index in choices */
+    HD_OPTION_TEXT,   /* const char *, NULL without default */
+    HD_OPTION_FILE    /* the same; completed as a path */
+} hd_option_type;
+
+/* A table ends with a row without name. Its last five fields come from one of the macros. */
+typedef struct hd_option {
+    const char *name;     /* long form, without dashes */
+    char letter;          /* short form, or 0 */
+    const char *argument; /* how help calls the value; NULL for a flag */
+    const char *fallback; /* default as typed; NULL: zero, false or NULL */
+    const char *help;
+    const char *group; /* heading in help; NULL: "Options" */
+    bool hidden;       /* works, but no page shows it */
+    hd_option_type type;
+    double min, max;
+    const char *const *choices; /* ends with NULL */
+    size_t offset;
+} hd_option;
+
+#define HD_OPTION_INTO(ctype, owner, field) \
+    .offset = _Generic(((owner *)0)->field, ctype : offsetof(owner, field))
+#define HD_FLAG_INTO(owner, field) .type = HD_OPTION_FLAG, HD_OPTION_INTO(bool, owner, field)
+#define HD_INT_INTO(owner, field, low, high) \
+    .type = HD_OPTION_INT, .min = low, .max = high, HD_OPTION_INTO(int, owner, field)
+#define HD_FLOAT_INTO(owner, field, low, high) \
+    .type = HD_OPTION_FLOAT, .min = low, .max = high, HD_OPTION_INTO(double, owner, field)
+#define HD_CHOICE_INTO(owner, field, list) \
+    .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_INTO(int, owner, field)
+#define HD_TEXT_INTO(owner, field) .type = HD_OPTION_TEXT, HD_OPTION_INTO(const char *, owner, field)
+#define HD_FILE_INTO(owner, field) .type = HD_OPTION_FILE, HD_OPTION_INTO(const char *, owner, field)
+
+extern const hd_option hd_no_options[]; /* the empty table */
+
+typedef struct hd_option_set {
+    const hd_option *table;
+    void *into;
+} hd_option_set;
+
+typedef struct hd_words {
+    char **word; /* borrowed from argv; text values point into it */
+    int count;
+} hd_words;
+
+/* Fills the structs of both sets: first every default, then what words say. What is no option stays in words,
+   in order; with `leading`, everything from the first such word on. HD_EARG on failure; the text names the
+   option. */
+hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool leading, hd_err *err);
+
+/* "-t, --threads N" */
+const char *hd_option_form(const hd_option *o, char *buffer, size_t size);
+
+/* The help text with the default behind it. */
+const char *hd_option_help(const hd_option *o, char *buffer, size_t size);
+
+#endif

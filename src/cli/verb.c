@@ -1,0 +1,63 @@
+/* The table of verbs and the options they share. */
+#include "cli/verb.h"
+
+#include <string.h>
+
+#include "cli/spelling.h"
+
+const hd_verb hd_verbs[] = {
+#define X(name, summary) {#name, summary, &hd_verb_##name##_usage, hd_verb_##name},
+    HD_VERB_LIST(X)
+#undef X
+        {0},
+};
+
+#define COMMON .group = "Options of every verb"
+
+const hd_option hd_common_options[] = {
+    {"threads", 0, "N", "0", "threads to compute with; 0 means all cores", COMMON,
+     HD_INT_INTO(hd_common, threads, 0, 1024)},
+    {"quiet", 'q', NULL, NULL, "say nothing but errors", COMMON, HD_FLAG_INTO(hd_common, quiet)},
+    {"verbose", 'v', NULL, NULL, "say more", COMMON, HD_FLAG_INTO(hd_common, verbose)},
+    {"help", 'h', NULL, NULL, "show this help", COMMON, HD_FLAG_INTO(hd_common, help)},
+    {0},
+};
+
+const hd_verb *hd_verb_find(const char *name, hd_err *err)
+{
+    hd_spelling best = hd_spelling_of(name);
+    for (const hd_verb *v = hd_verbs; v->name; v++) {
+        if (!strcmp(v->name, name)) return v;
+        hd_spelling_try(&best, v->name);
+    }
+    if (best.match)
+        hd_err_set(err, HD_EARG, "unknown verb '%s', did you mean '%s'?", name, best.match);
+    else
+        hd_err_set(err, HD_EARG, "unknown verb '%s'", name);
+    return NULL;
+}
+
+const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer)
+{
+    if (v == &hd_program)
+        snprintf(buffer->text, sizeof buffer->text, "heed");
+    else
+        snprintf(buffer->text, sizeof buffer->text, "heed%c%s", joint, v->name);
+    return buffer->text;
+}
+
+int hd_command_fail(const hd_command *c, const hd_err *err)
+{
+    hd_title title;
+    fprintf(stderr, "%s: %s\n", hd_verb_title(c->verb, ' ', &title), err->text);
+    return HD_EXIT_FAILURE;
+}
+
+int hd_verb_misused(const hd_verb *v, const hd_err *err)
+{
+    hd_title title;
+    const char *topic = v == &hd_program ? "" : v->name;
+    fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
+            *topic ? " " : "", topic);
+    return HD_EXIT_USAGE;
+}

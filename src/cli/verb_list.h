@@ -1,0 +1,10 @@
+/* The verbs, in the order help shows them: X(name, summary). A verb is one file that defines the function
+   hd_verb_NAME and the table hd_verb_NAME_usage (see verb.h). */
+#ifndef HD_CLI_VERB_LIST_H
+#define HD_CLI_VERB_LIST_H
+
+#define HD_VERB_LIST(X)                                                            \
+    X(explain, "show every matrix of one Transformer step, with names and shapes") \
+    X(help, "show help on heed or on a verb")
+
+#endif

@@ -1,0 +1,231 @@
+/* The thread team. Easy to get wrong here: cmocka's checks may not be called from a worker, so workers only
+   write down. Run it under the thread sanitizer as well. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/team.h"
+
+static hd_team *team_of(int threads)
+{
+    hd_team *t = NULL;
+    hd_err err = {0};
+    assert_int_equal(hd_team_new(&t, threads, &err), HD_OK);
+    return t;
+}
+
+enum { MOST = 5000 };
+
+struct cover {
+    int owner[MOST]; /* worker + 1 */
+    int calls[64];
+    size_t begin[64], end[64];
+};
+
+static void cover(void *arg, size_t begin, size_t end, int worker)
+{
+    struct cover *c = arg;
+    for (size_t i = begin; i < end; i++) c->owner[i] += worker + 1;
+    c->calls[worker]++;
+    c->begin[worker] = begin;
+    c->end[worker] = end;
+}
+
+static void every_index_is_covered_once_in_order(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 2, 3, 4, 5, 7, 8, 64, 1000, 4999};
+    static const size_t grains[] = {0, 1, 2, 3, 10, 5000, SIZE_MAX};
+    for (int threads = 1; threads <= 5; threads++) {
+        hd_team *t = team_of(threads);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            for (size_t k = 0; k < sizeof grains / sizeof *grains; k++) {
+                struct cover c = {0};
+                hd_team_run(t, counts[i], grains[k], cover, &c);
+                size_t next = 0;
+                for (int w = 0; w < threads && next < counts[i]; w++) {
+                    assert_int_equal(c.calls[w], 1);
+                    assert_int_equal(c.begin[w], next);
+                    next = c.end[w];
+                    if (next < counts[i]) assert_true(c.end[w] - c.begin[w] >= grains[k]);
+                    for (size_t x = c.begin[w]; x < next; x++) assert_int_equal(c.owner[x], w + 1);
+                }
+                assert_int_equal(next, counts[i]);
+                if (counts[i] < MOST) assert_int_equal(c.owner[counts[i]], 0);
+            }
+        }
+        hd_team_free(t);
+    }
+}
+
+static void the_split_is_always_the_same(void **state)
+{
+    (void)state;
+    hd_team *t = team_of(3);
+    struct cover first = {0};
+    hd_team_run(t, 1000, 7, cover, &first);
+    for (int i = 0; i < 100; i++) {
+        struct cover next = {0};
+        hd_team_run(t, 1000, 7, cover, &next);
+        assert_memory_equal(&first, &next, sizeof first);
+    }
+    hd_team_free(t);
+}
+
+static void nothing_to_do_calls_nothing(void **state)
+{
+    (void)state;
+    hd_team *t = team_of(2);
+    struct cover c = {0};
+    hd_team_run(t, 0, 1, cover, &c);
+    assert_int_equal(c.calls[0] + c.calls[1], 0);
+    hd_team_free(t);
+}
+
+static void add_mirrored(void *arg, size_t begin, size_t end, int worker)
+{
+    (void)worker;
+    long **step = arg;
+    for (size_t i = begin; i < end; i++) step[1][i] = (step[0][i] + 3 * step[0][255 - i] + (long)i) % 1000003;
+}
+
+/* Every run reads what other workers wrote in the run before; a lost write changes everything after it. */
+static void writes_are_visible_in_the_next_run(void **state)
+{
+    (void)state;
+    static long x[6][2][256];
+    for (int threads = 1; threads <= 5; threads++) {
+        hd_team *t = team_of(threads);
+        for (int run = 0; run < 20000; run++)
+            hd_team_run(t, 256, 1, add_mirrored, (long *[]){x[threads][run % 2], x[threads][1 - run % 2]});
+        hd_team_free(t);
+        assert_memory_equal(x[threads], x[1], sizeof x[1]);
+    }
+    for (int run = 0; run < 20000; run++)
+        add_mirrored((long *[]){x[0][run % 2], x[0][1 - run % 2]}, 0, 256, 0);
+    assert_memory_equal(x[0], x[1], sizeof x[1]);
+}
+
+static void sleep_a_while(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+static void uneven(void *arg, size_t begin, size_t end, int worker)
+{
+    long *sum = arg;
+    if (worker % 2) sleep_a_while(200000);
+    for (size_t i = begin; i < end; i++) sum[worker] += (long)i;
+}
+
+/* Pauses around the length of the spin, on both sides, meet workers and caller just as they fall asleep. */
+static void sleepers_are_always_woken(void **state)
+{
+    (void)state;
+    for (int threads = 2; threads <= 4; threads++) {
+        hd_team *t = team_of(threads);
+        long sum[4] = {0}, want = 0;
+        for (long run = 0; run < 300; run++) {
+            sleep_a_while(run * 1000);
+            hd_team_run(t, 100, 1, uneven, sum);
+            want += 4950;
+        }
+        assert_int_equal(sum[0] + sum[1] + sum[2] + sum[3], want);
+        hd_team_free(t);
+    }
+}
+
+static void some_workers_may_be_left_out(void **state)
+{
+    (void)state;
+    hd_team *t = team_of(4);
+    for (size_t run = 0; run < 5000;
+         run++) { /* parts change from run to run: a job number must not be lost */
+        struct cover c = {0};
+        size_t count = 1 + run * 7 % 6;
+        hd_team_run(t, count, 1, cover, &c);
+        for (size_t i = 0; i < count; i++) assert_true(c.owner[i] > 0);
+    }
+    hd_team_free(t);
+}
+
+static int threads_now(void)
+{
+    int count = 0;
+    DIR *d = opendir("/proc/self/task");
+    while (d && readdir(d)) count++;
+    if (d) closedir(d);
+    return count;
+}
+
+static void a_team_of_one_starts_no_thread(void **state)
+{
+    (void)state;
+    int before = threads_now();
+    hd_team *t = team_of(3);
+    assert_int_equal(threads_now(), before + 2);
+    hd_team_free(t);
+    assert_int_equal(threads_now(), before);
+    t = team_of(1);
+    assert_int_equal(threads_now(), before);
+    struct cover c = {0};
+    assert_int_equal(hd_team_size(t), 1);
+    hd_team_run(t, 100, 1, cover, &c);
+    assert_int_equal(c.end[0], 100);
+    hd_team_free(t);
+    hd_team_free(NULL);
+}
+
+static void sizes_are_as_asked(void **state)
+{
+    (void)state;
+    assert_true(hd_team_cores() >= 1);
+    hd_team *t = team_of(0);
+    assert_int_equal(hd_team_size(t), hd_team_cores());
+    hd_team_free(t);
+    t = team_of(7);
+    assert_int_equal(hd_team_size(t), 7);
+    hd_team_free(t);
+    hd_err err = {0};
+    hd_team *none = NULL;
+    assert_int_equal(hd_team_new(&none, 1000000, &err), HD_ELIMIT);
+    assert_non_null(strstr(err.text, "1000000"));
+    assert_null(none);
+}
+
+static void lack_of_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    size_t blocks = hd_mem_now().blocks;
+    for (size_t n = 1; n <= 2; n++) {
+        hd_team *t = NULL;
+        hd_err err = {0};
+        hd_mem_fail_at(n);
+        assert_int_equal(hd_team_new(&t, 2, &err), HD_ENOMEM);
+        assert_null(t);
+        assert_int_equal(hd_mem_now().blocks, blocks);
+    }
+    hd_mem_fail_at(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_index_is_covered_once_in_order),
+        cmocka_unit_test(the_split_is_always_the_same),
+        cmocka_unit_test(nothing_to_do_calls_nothing),
+        cmocka_unit_test(writes_are_visible_in_the_next_run),
+        cmocka_unit_test(sleepers_are_always_woken),
+        cmocka_unit_test(some_workers_may_be_left_out),
+        cmocka_unit_test(a_team_of_one_starts_no_thread),
+        cmocka_unit_test(sizes_are_as_asked),
+        cmocka_unit_test(lack_of_memory_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
