@@ -1,0 +1,86 @@
+/* The registry of backends, and what all of them share. */
+#include "backend/backend.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    hd_status (*make)(hd_backend **, const hd_backend_opt *, hd_err *);
+} registry[] = {
+#define X(name) {#name, hd_backend_new_##name},
+    HD_BACKEND_LIST(X)
+#undef X
+};
+
+hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err)
+{
+    if (!strcmp(name, "auto")) return registry[0].make(out, opt, err);
+    for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
+        if (!strcmp(name, registry[i].name)) return registry[i].make(out, opt, err);
+    return hd_err_set(err, HD_EMISSING, "there is no device '%s' in this build (there is: auto"
+#define X(n) ", " #n
+                      HD_BACKEND_LIST(X)
+#undef X
+                      ")", name);
+}
+
+void hd_backend_free(hd_backend *b)
+{
+    if (b) b->free(b);
+}
+
+static void *source_get(void *context, size_t bytes)
+{
+    hd_backend *b = context;
+    return b->alloc(b, bytes);
+}
+
+static void source_put(void *context, void *block, size_t bytes)
+{
+    hd_backend *b = context;
+    b->release(b, block, bytes);
+}
+
+hd_source hd_backend_source(hd_backend *b) { return (hd_source){source_get, source_put, b}; }
+
+static const struct {
+    const char *name;
+    int keeps_x;
+} unaries[] = {
+    {"identity", 0},
+#define y 0
+#define x 1
+#define X(name, kept, f, slope) {#name, kept},
+    HD_UNARY_LIST(X)
+#undef X
+#undef x
+#undef y
+};
+
+const char *hd_unary_name(hd_unary f) { return unaries[f].name; }
+int hd_unary_keeps_x(hd_unary f) { return unaries[f].keeps_x; }
+
+int hd_unary_find(const char *name)
+{
+    for (int i = 0; i < HD_UNARIES; i++)
+        if (!strcmp(unaries[i].name, name)) return i;
+    return -1;
+}
+
+int hd_relative_bucket(int distance, int buckets, bool both_ways, int reach)
+{
+    int base = 0, d = distance;
+    if (both_ways) {
+        buckets /= 2;
+        if (d > 0) base = buckets;
+        d = d < 0 ? -d : d;
+    } else {
+        d = d < 0 ? -d : 0;
+    }
+    int exact = buckets / 2;
+    if (d < exact) return base + d;
+    double share = log((double)d / exact) / log((double)reach / exact);
+    int bucket = exact + (int)(share * (buckets - exact));
+    return base + (bucket < buckets - 1 ? bucket : buckets - 1);
+}

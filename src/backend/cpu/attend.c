@@ -1,0 +1,141 @@
+/* Attention forward: scores, biases, softmax and weighted sum, one head of one item at a time, no score matrix beyond a tile of queries. */
+#include "backend/cpu/head.h"
+
+static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
+{
+    const hd_real *w = (const hd_real *)h->at->additive->data + h->head * h->d;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = r.lo; j < r.hi; j++) {
+            const hd_real *q = hd_head_q(h, h->q, a + i), *k = hd_head_k(h, h->k, j);
+            vec sum = hd_set(0);
+            HD_COLUMNS(h->d, { sum += L(w) * hd_tanh(L(q) + L(k)); });
+            s[i * stride + j] = hd_sum(sum);
+        }
+}
+
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys)
+{
+    if (h->at->score == HD_ADDITIVE) {
+        additive_scores(h, s, stride, a, n, r);
+        return;
+    }
+    size_t strip = KERNEL(strip)();
+    hd_product p = {.c = s, .c_stride = stride, .a = hd_head_q(h, h->q, a), .a_stride = h->q->stride, .b = packed_keys, .b_depth = h->d,
+                    .m = n, .n = h->tk, .k = h->d};
+    KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, NULL);
+}
+
+void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
+{
+    const hd_attention *at = h->at;
+    if (at->scale != 1) hd_row_scale(s + sees.lo, sees.hi - sees.lo, at->scale);
+    if (at->table) {
+        int buckets = (int)hd_rows_of(at->table);
+        for (size_t j = sees.lo; j < sees.hi; j++) {
+            int distance = (int)((ptrdiff_t)j - (ptrdiff_t)a - h->shift);
+            s[j] += hd_row(at->table, (size_t)hd_relative_bucket(distance, buckets, at->table_both_ways, at->table_reach))[h->head];
+        }
+    }
+    if (at->centre) {
+        hd_real c = hd_row(at->centre, h->qrow + a)[hd_cols_of(at->centre) > 1 ? h->head : 0], k = -1 / (2 * at->sigma * at->sigma);
+        for (size_t j = sees.lo; j < sees.hi; j++) s[j] += ((hd_real)j - c) * ((hd_real)j - c) * k;
+    }
+    if (at->ragged)
+        for (size_t j = sees.lo; j < sees.hi; j++) s[j] += hd_row(at->ragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head];
+}
+
+/* Hands one query's scores to a probe; keys out of sight hold `outside`. */
+static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head *h, const hd_real *s, size_t a, hd_reach sees, hd_real outside)
+{
+    if (!to) return;
+    for (size_t j = 0; j < h->tk; j++) hd_row(to, hd_head_ragged(h, g->out_begin, a, j))[h->head] = j >= sees.lo && j < sees.hi ? s[j] : outside;
+}
+
+/* Softmax of query a over the keys it sees, zeros for the rest of the tile's reach; dropout last. */
+static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach)
+{
+    hd_reach sees = hd_head_sees(h, a);
+    size_t n = sees.hi - sees.lo;
+    if (g->raw) hand_out(g->raw, g, h, s, a, (hd_reach){0, h->tk}, 0);
+    if (g->scaled) {
+        KERNEL(head_bias)(h, s, a, (hd_reach){0, h->tk});
+        hand_out(g->scaled, g, h, s, a, (hd_reach){0, h->tk}, 0);
+    } else {
+        KERNEL(head_bias)(h, s, a, sees);
+    }
+    hand_out(g->masked, g, h, s, a, sees, -INFINITY);
+    hd_real max = hd_row_max(s + sees.lo, n), sum = 0;
+    if (n && max > -INFINITY) {
+        sum = hd_row_exp(s + sees.lo, s + sees.lo, n, max);
+        hd_row_scale(s + sees.lo, n, 1 / sum);
+    } else {
+        memset(s + sees.lo, 0, n * sizeof *s);
+    }
+    for (size_t j = reach.lo; j < sees.lo; j++) s[j] = 0;
+    for (size_t j = sees.hi; j < reach.hi; j++) s[j] = 0;
+    hand_out(g->weights, g, h, s, a, sees, 0);
+    if (g->lse) hd_row(g->lse, h->qrow + a)[h->head] = sum > 0 ? max + (hd_real)log((double)sum) : INFINITY;
+    if (h->at->draw.p <= 0) return;
+    hd_real mask[HD_MASK_RUN];
+    uint64_t key = hd_mask_key(&h->at->draw, h->qrow + a);
+    for (size_t j = reach.lo; j < reach.hi; j += HD_MASK_RUN) {
+        size_t run = reach.hi - j < HD_MASK_RUN ? reach.hi - j : HD_MASK_RUN;
+        hd_real *w = s + j;
+        hd_mask_fill(mask, key, hd_head_draws(h) + j, run, hd_mask_rule_of(h->at->draw.p));
+        HD_COLUMNS(run, { S(w, L(w) * L(mask)); });
+    }
+}
+
+typedef struct job {
+    const hd_attend_args *g;
+    hd_cpu *cpu;
+    size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
+} job;
+
+static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys, const hd_real *values)
+{
+    const hd_attend_args *g = w->g;
+    size_t strip = KERNEL(strip)();
+    bool all = g->raw || g->scaled; /* a probe wants scores also of keys out of sight */
+    for (size_t a = 0; a < h->tq; a += QUERIES) {
+        size_t n = h->tq - a < QUERIES ? h->tq - a : QUERIES;
+        hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
+        KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys);
+        for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
+        hd_product p = {.c = hd_head_y(h, g->y, a), .c_stride = g->y->stride, .a = scores + r.lo, .a_stride = w->stride, .b = values + r.lo * strip,
+                        .b_depth = h->tk, .m = n, .n = h->dv, .k = r.hi - r.lo};
+        KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, NULL);
+        for (size_t i = 0; h->at->gate && i < n; i++) hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
+    }
+}
+
+static void attend_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const job *w = arg;
+    const hd_attention *at = w->g->at;
+    size_t groups = (size_t)at->kv_heads, each = (size_t)at->heads / groups;
+    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *keys = scores + QUERIES * w->stride, *values = keys + w->keys;
+    for (size_t unit = begin; unit < end; unit++) {
+        size_t item = unit / groups, group = unit % groups;
+        for (size_t e = 0; e < each; e++) {
+            hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
+            if (!e && h.tk) {
+                if (at->score == HD_DOT) KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
+                KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
+            }
+            head_forward(w, &h, scores, keys, values);
+        }
+    }
+}
+
+hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
+{
+    const hd_attention *at = g->at;
+    size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads, dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
+    job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
+    w.keys = KERNEL(packed_size)(longest, d);
+    w.values = KERNEL(packed_size)(dv, longest);
+    if (!hd_cpu_scratch(w.cpu, (QUERIES * w.stride + w.keys + w.values) * sizeof(hd_real))) return HD_ENOMEM;
+    hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, 1, attend_part, &w);
+    return HD_OK;
+}

@@ -1,0 +1,130 @@
+/* The CPU backend: its instance, memory, packed weights, and the choice of the instruction set. Everything that computes is in the kernel files
+   beside this one, compiled once per set. */
+#include "backend/cpu/cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HD_ISA_TABLE(isa) extern const hd_cpu_isa hd_cpu_isa_##isa;
+#ifdef HD_HAVE_avx512
+HD_ISA_TABLE(avx512)
+#endif
+#ifdef HD_HAVE_avx2
+HD_ISA_TABLE(avx2)
+#endif
+HD_ISA_TABLE(base)
+
+static const hd_cpu_isa *best_isa(void)
+{
+#ifdef HD_HAVE_avx512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        return &hd_cpu_isa_avx512;
+#endif
+#ifdef HD_HAVE_avx2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return &hd_cpu_isa_avx2;
+#endif
+    return &hd_cpu_isa_base;
+}
+
+static void *cpu_alloc(hd_backend *b, size_t bytes)
+{
+    (void)b;
+    return hd_mem_new(bytes);
+}
+
+static void cpu_release(hd_backend *b, void *block, size_t bytes)
+{
+    (void)b, (void)bytes;
+    hd_mem_free(block);
+}
+
+static void cpu_copy(hd_backend *b, void *to, const void *from, size_t bytes)
+{
+    (void)b;
+    if (bytes) memcpy(to, from, bytes);
+}
+
+static void cpu_clear(hd_backend *b, void *block, size_t bytes)
+{
+    (void)b;
+    if (bytes) memset(block, 0, bytes);
+}
+
+static void cpu_unprepare(hd_backend *b, hd_tensor *w)
+{
+    (void)b;
+    hd_mem_free(w->prepared);
+    w->prepared = NULL;
+}
+
+static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
+{
+    const hd_cpu_isa *set = ((hd_cpu *)b)->set;
+    cpu_unprepare(b, w);
+    if (use == HD_TRAINING) return HD_OK;
+    size_t out = hd_rows_of(w), in = hd_cols_of(w);
+    hd_real *packed = hd_mem_array(set->packed_size(out, in), sizeof *packed);
+    if (!packed) return HD_ENOMEM;
+    set->pack(packed, w->data, w->stride, out, in);
+    w->prepared = packed;
+    return HD_OK;
+}
+
+static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
+{
+    (void)b, (void)x, (void)count;
+    return HD_OK;
+}
+
+static char *grown(char **block, size_t *size, size_t bytes)
+{
+    if (*size >= bytes && *block) return *block;
+    hd_mem_free(*block);
+    *size = 0;
+    *block = hd_mem_new(bytes);
+    if (*block) *size = bytes;
+    return *block;
+}
+
+char *hd_cpu_scratch(hd_cpu *cpu, size_t each)
+{
+    size_t workers = (size_t)hd_team_size(cpu->team), total;
+    each = (each + HD_ALIGN) / HD_ALIGN * HD_ALIGN;
+    if (each <= cpu->scratch_each) return cpu->scratch;
+    if (!hd_size_mul(each, workers, &total)) return NULL;
+    char *block = grown(&cpu->scratch, &cpu->scratch_size, total);
+    cpu->scratch_each = block ? each : 0;
+    return block;
+}
+
+char *hd_cpu_shared(hd_cpu *cpu, size_t bytes) { return grown(&cpu->shared, &cpu->shared_size, bytes + HD_ALIGN); }
+
+static void cpu_free(hd_backend *b)
+{
+    hd_cpu *cpu = (hd_cpu *)b;
+    hd_team_free(cpu->team);
+    hd_mem_free(cpu->scratch);
+    hd_mem_free(cpu->shared);
+    hd_mem_free(cpu);
+}
+
+hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
+{
+    hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
+    if (!cpu) return hd_err_nomem(err, sizeof *cpu);
+    cpu->base = (hd_backend){.name = "cpu", .alloc = cpu_alloc, .release = cpu_release, .upload = cpu_copy, .download = cpu_copy, .copy = cpu_copy, .clear = cpu_clear,
+                             .prepare = cpu_prepare, .unprepare = cpu_unprepare, .rank_sum = cpu_rank_sum, .ranks = 1, .free = cpu_free};
+    cpu->set = best_isa();
+    cpu->set->fill(&cpu->base.kernel);
+    hd_status s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
+    if (s) {
+        hd_mem_free(cpu);
+        return s;
+    }
+    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s", hd_team_size(cpu->team), cpu->set->name);
+    *out = &cpu->base;
+    return HD_OK;
+}

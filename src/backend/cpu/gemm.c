@@ -1,0 +1,65 @@
+/* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of rows, or of columns when there are few
+   rows. No element is ever summed by two workers. */
+#include "backend/cpu/product.h"
+
+typedef struct job {
+    hd_product p;
+    const hd_real *b; /* to be packed from here */
+    size_t b_stride;
+    bool b_transposed, by_rows;
+    size_t unit; /* rows or strips that stay together */
+    hd_cpu *cpu;
+} job;
+
+static void pack_part(void *arg, size_t begin, size_t end, int worker)
+{
+    job *j = arg;
+    size_t strip = KERNEL(strip)();
+    (void)worker;
+    KERNEL(pack)((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * strip, end * strip);
+}
+
+static void multiply_part(void *arg, size_t begin, size_t end, int worker)
+{
+    job *j = arg;
+    size_t strip = KERNEL(strip)(), strips = (j->p.n + strip - 1) / strip;
+    hd_real *panel = (hd_real *)(j->cpu->scratch + (size_t)worker * j->cpu->scratch_each);
+    if (j->by_rows) {
+        size_t till = end * j->unit < j->p.m ? end * j->unit : j->p.m;
+        KERNEL(product)(&j->p, begin * j->unit, till, 0, strips, panel);
+    } else {
+        KERNEL(product)(&j->p, 0, j->p.m, begin, end, panel);
+    }
+}
+
+hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
+{
+    hd_cpu *cpu = (hd_cpu *)backend;
+    job j = {.cpu = cpu};
+    j.p = (hd_product){.c = g->y->data, .c_stride = g->y->stride, .a = g->a->data, .a_stride = g->a->stride, .a_transposed = g->a_transposed,
+                       .m = hd_rows_of(g->y), .n = hd_cols_of(g->y), .k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a),
+                       .add = g->add, .bias = g->bias ? g->bias->data : NULL, .act = g->act};
+    j.p.b_depth = j.p.k;
+    if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
+    if (!j.p.m || !j.p.n) return HD_OK;
+    j.b = g->b->data, j.b_stride = g->b->stride, j.b_transposed = g->b_transposed;
+
+    size_t strip = KERNEL(strip)(), strips = (j.p.n + strip - 1) / strip, threads = (size_t)hd_team_size(cpu->team);
+    if (!hd_cpu_scratch(cpu, KERNEL(panel_size)() * sizeof(hd_real))) return HD_ENOMEM;
+    if (g->b->prepared && g->b_transposed) {
+        j.p.b = g->b->prepared;
+    } else {
+        j.p.b = (hd_real *)hd_cpu_shared(cpu, KERNEL(packed_size)(j.p.n, j.p.k) * sizeof(hd_real));
+        if (!j.p.b) return HD_ENOMEM;
+        hd_team_run(cpu->team, strips, 1 + 4 * HD_GRAIN / (strip * (j.p.k + 1)), pack_part, &j);
+    }
+    /* a unit of 56 rows is whole tiles of 7, 8 and 14; too little work stays on one thread */
+    j.unit = 56;
+    j.by_rows = j.p.m >= 4 * j.unit * threads || j.p.m / 4 > j.p.n;
+    if (j.p.m >= 2 * 8 * threads && !j.by_rows && strips < 4 * threads) j.by_rows = true;
+    if (j.by_rows && j.p.m < 2 * j.unit * threads) j.unit = 8;
+    size_t units = j.by_rows ? (j.p.m + j.unit - 1) / j.unit : strips;
+    size_t work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
+    hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
+    return HD_OK;
+}

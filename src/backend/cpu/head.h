@@ -1,0 +1,75 @@
+/* One head of one item in attention: what forward and backward share. Queries go through in tiles of QUERIES rows; a tile's scores against the
+   keys it may see are the only score matrix that ever exists. */
+#ifndef HD_BACKEND_CPU_HEAD_H
+#define HD_BACKEND_CPU_HEAD_H
+
+#include "backend/cpu/exponent.h"
+#include "backend/cpu/mask.h"
+#include "backend/cpu/product.h"
+
+enum { QUERIES = 56 };
+
+typedef struct hd_head {
+    const hd_attention *at;
+    const hd_tensor *q, *k, *v;
+    size_t item, head, group; /* group: the kv head */
+    size_t tq, tk, d, dv;
+    size_t qrow, krow;        /* first rows of the item */
+    ptrdiff_t shift;          /* key position of query 0: tk - tq */
+} hd_head;
+
+/* Keys [lo, hi) that queries [a, a+n) may see, lo rounded down to a whole strip. */
+typedef struct hd_reach {
+    size_t lo, hi;
+} hd_reach;
+
+INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v, size_t item, size_t head)
+{
+    hd_head h = {.at = at, .q = q, .k = k, .v = v, .item = item, .head = head};
+    h.group = head / (size_t)(at->heads / at->kv_heads);
+    h.tq = (size_t)at->qseg->len[item], h.tk = (size_t)at->kseg->len[item];
+    h.qrow = (size_t)at->qseg->begin[item], h.krow = (size_t)at->kseg->begin[item];
+    h.d = hd_cols_of(q) / (size_t)at->heads;
+    h.dv = v ? hd_cols_of(v) / (size_t)at->kv_heads : 0;
+    h.shift = (ptrdiff_t)h.tk - (ptrdiff_t)h.tq;
+    return h;
+}
+
+INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a) { return hd_row(t, h->qrow + a) + h->head * h->d; }
+INLINE hd_real *hd_head_k(const hd_head *h, const hd_tensor *t, size_t j) { return hd_row(t, h->krow + j) + h->group * h->d; }
+INLINE hd_real *hd_head_v(const hd_head *h, const hd_tensor *t, size_t j) { return hd_row(t, h->krow + j) + h->group * h->dv; }
+INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a) { return hd_row(t, h->qrow + a) + h->head * h->dv; }
+
+/* Keys that query a alone may see. */
+INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
+{
+    ptrdiff_t at = (ptrdiff_t)a + h->shift, lo = 0, hi = (ptrdiff_t)h->tk;
+    if (h->at->mask == HD_CAUSAL && at + 1 < hi) hi = at + 1;
+    if (h->at->window > 0) {
+        if (at - h->at->window > lo) lo = at - h->at->window;
+        if (at + h->at->window + 1 < hi) hi = at + h->at->window + 1;
+    }
+    if (hi < lo) hi = lo;
+    return (hd_reach){(size_t)lo, (size_t)(hi > 0 ? hi : 0)};
+}
+
+INLINE hd_reach hd_head_reach(const hd_head *h, size_t a, size_t n)
+{
+    size_t strip = KERNEL(strip)();
+    hd_reach first = hd_head_sees(h, a), last = hd_head_sees(h, a + n - 1);
+    return (hd_reach){first.lo / strip * strip, last.hi > first.hi ? last.hi : first.hi};
+}
+
+/* Row of query a, key j in the ragged layouts. */
+INLINE size_t hd_head_ragged(const hd_head *h, const int32_t *begin, size_t a, size_t j) { return (size_t)begin[h->item] + a * h->tk + j; }
+
+/* Column where the dropout draws of this head begin; a head may have 2^20 keys. */
+INLINE size_t hd_head_draws(const hd_head *h) { return h->head << 20; }
+
+/* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack). */
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys);
+
+/* s = scale * s + biases, in place, for query a; keys outside its sight stay as they are. */
+void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees);
+
+#endif

@@ -1,0 +1,74 @@
+/* Losses per row, with the gradient in the same pass. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/exponent.h"
+
+static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
+{
+    size_t n = hd_cols_of(a->x);
+    const hd_real *x = hd_row(a->x, r);
+    int32_t t = a->target[r];
+    bool counts = t >= 0 && (size_t)t < n;
+    hd_real weight = counts ? (a->weight ? hd_row(a->weight, r)[0] : 1) : 0;
+    hd_real *dx = a->dx ? hd_row(a->dx, r) : NULL;
+    hd_real max = hd_row_max(x, n), at = counts ? x[t] : 0;
+    vec mean = hd_set(0);
+    if (a->smoothing > 0) HD_COLUMNS(n, { mean += L(x); });
+    double average = (double)hd_sum(mean) / (double)n;
+    bool in_place = dx && !a->add;
+    hd_real sum = in_place ? hd_row_exp(dx, x, n, max) : hd_row_exp_sum(x, n, max); /* x is lost here when dx is x */
+    double lse = (double)max + log((double)sum), s = (double)a->smoothing;
+    if (a->logp) hd_row(a->logp, r)[0] = (hd_real)(counts ? (double)at - lse : 0);
+    if (a->loss) hd_row(a->loss, r)[0] = counts ? (hd_real)((double)weight * (lse - (1 - s) * (double)at - s * average)) : 0;
+    if (!dx) return;
+    hd_real k = (hd_real)a->coef * weight;
+    if (!counts && in_place) {
+        memset(dx, 0, n * sizeof *dx);
+    } else if (in_place) {
+        vec share = hd_set(k / sum), smooth = hd_set((double)k * s / (double)n);
+        HD_COLUMNS(n, { S(dx, L(dx) * share - smooth); });
+    } else if (counts) {
+        vec shift = hd_set(lse), smooth = hd_set(s / (double)n), kk = hd_set(k);
+        HD_COLUMNS(n, { S(dx, L(dx) + kk * (hd_exp(L(x) - shift) - smooth)); });
+    }
+    if (counts) dx[t] -= k * (hd_real)(1 - s);
+}
+
+static void cross_entropy_part(void *arg, size_t begin, size_t end, int worker)
+{
+    (void)worker;
+    for (size_t r = begin; r < end; r++) cross_entropy_row(arg, r);
+}
+
+hd_status KERNEL(cross_entropy)(hd_backend *b, const hd_cross_entropy_args *a)
+{
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), cross_entropy_part, (void *)a);
+    return HD_OK;
+}
+
+static void distance_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const hd_distance_args *a = arg;
+    (void)worker;
+    for (size_t r = begin; r < end; r++) {
+        const hd_real *x = hd_row(a->x, r), *t = hd_row(a->target, r);
+        double sum = 0, weight = a->weight ? (double)hd_row(a->weight, r)[0] : 1, k = weight * (double)a->coef;
+        for (size_t c = 0; c < hd_cols_of(a->x); c++) {
+            double v = (double)x[c], u = (double)t[c], d = v - u, slope, back = 0;
+            if (a->kind == HD_SQUARED) {
+                sum += d * d, slope = 2 * d, back = -2 * d;
+            } else { /* max(v,0) - v u + log(1 + exp(-|v|)): no overflow on either side */
+                sum += fmax(v, 0) - v * u + log1p(exp(-fabs(v)));
+                slope = 1 / (1 + exp(-v)) - u, back = -v;
+            }
+            if (a->dx) hd_row(a->dx, r)[c] += (hd_real)(k * slope);
+            if (a->dtarget) hd_row(a->dtarget, r)[c] += (hd_real)(k * back);
+        }
+        hd_row(a->loss, r)[0] = (hd_real)(weight * sum);
+    }
+}
+
+hd_status KERNEL(distance)(hd_backend *b, const hd_distance_args *a)
+{
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(4 * hd_cols_of(a->x)), distance_part, (void *)a);
+    return HD_OK;
+}

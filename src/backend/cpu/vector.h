@@ -1,0 +1,176 @@
+/* Vectors of hd_real in the width of the instruction set a kernel file is compiled for (HD_VECTOR_BYTES), and the functions of
+   backend/function.h on them. Everything is GCC/Clang vector code; only where the compilers do badly are there intrinsics. */
+#ifndef HD_BACKEND_CPU_VECTOR_H
+#define HD_BACKEND_CPU_VECTOR_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+#ifdef HD_REAL_DOUBLE
+typedef int64_t hd_bits;
+#else
+typedef int32_t hd_bits;
+#endif
+
+typedef hd_real vec __attribute__((vector_size(HD_VECTOR_BYTES)));
+typedef hd_bits ivec __attribute__((vector_size(HD_VECTOR_BYTES)));
+typedef hd_real vec_loose __attribute__((vector_size(HD_VECTOR_BYTES), aligned(sizeof(hd_real)), may_alias));
+
+enum { VL = HD_VECTOR_BYTES / (int)sizeof(hd_real) };
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+INLINE vec hd_load(const hd_real *p) { return *(const vec_loose *)p; }
+INLINE void hd_store(hd_real *p, vec v) { *(vec_loose *)p = v; }
+INLINE vec hd_set(double x) { return (vec){0} + (hd_real)x; }
+
+/* The first n of a vector; the rest is `fill`. */
+INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
+{
+    vec v = hd_set(fill);
+    memcpy(&v, p, n * sizeof *p);
+    return v;
+}
+
+INLINE void hd_store_part(hd_real *p, vec v, size_t n) { memcpy(p, &v, n * sizeof *p); }
+INLINE vec hd_pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
+INLINE vec hd_max(vec a, vec b) { return hd_pick(a > b, a, b); }
+INLINE vec hd_min(vec a, vec b) { return hd_pick(a < b, a, b); }
+INLINE vec hd_positive(vec x) { return hd_pick(x > hd_set(0), hd_set(1), hd_set(0)); }
+INLINE vec hd_abs(vec x) { return hd_max(x, -x); }
+
+/* Sum and maximum over a vector, always in the same order: halves are folded onto each other. */
+INLINE hd_real hd_sum(vec v)
+{
+    hd_real t[VL];
+    memcpy(t, &v, sizeof t);
+    for (int n = VL / 2; n > 0; n /= 2)
+        for (int i = 0; i < n; i++) t[i] += t[i + n];
+    return t[0];
+}
+
+INLINE hd_real hd_top(vec v)
+{
+    hd_real m = v[0];
+    for (int i = 1; i < VL; i++) m = v[i] > m ? v[i] : m;
+    return m;
+}
+
+#define HD_EACH(expression)                       \
+    vec y;                                        \
+    for (int i = 0; i < VL; i++) y[i] = expression; \
+    return y
+
+#ifdef HD_REAL_DOUBLE
+INLINE vec hd_exp(vec x) { HD_EACH(exp(x[i])); }
+INLINE vec hd_tanh(vec x) { HD_EACH(tanh(x[i])); }
+INLINE vec hd_log(vec x) { HD_EACH(log(x[i])); }
+INLINE vec hd_erf(vec x) { HD_EACH(erf(x[i])); }
+INLINE vec hd_sqrt(vec x) { HD_EACH(sqrt(x[i])); }
+#else
+INLINE vec hd_log(vec x) { HD_EACH(logf(x[i])); }
+INLINE vec hd_sqrt(vec x) { HD_EACH(sqrtf(x[i])); }
+
+/* exp by range reduction to |r| <= ln2/2 and a polynomial of degree 6; error below 1.2 ulp. Below -87.3 it gives 0 (no subnormals),
+   above 88.7 infinity; NaN stays NaN. */
+INLINE vec hd_exp(vec x)
+{
+    vec low = hd_set(-87.33654f), high = hd_set(88.72283f);
+    vec c = hd_min(hd_max(x, low), high);
+    vec shift = hd_set(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
+    vec n = c * hd_set(1.44269504f) + shift;
+    ivec e = (ivec)n << 23;
+    n -= shift;
+    vec r = c - n * hd_set(0.693359375f);
+    r = r - n * hd_set(-2.12194440e-4f);
+    vec p = hd_set(1.9875691500e-4f);
+    p = p * r + hd_set(1.3981999507e-3f);
+    p = p * r + hd_set(8.3334519073e-3f);
+    p = p * r + hd_set(4.1665795894e-2f);
+    p = p * r + hd_set(1.6666665459e-1f);
+    p = p * r + hd_set(5.0000001201e-1f);
+    p = p * (r * r) + r + hd_set(1);
+    vec y = (vec)((ivec)p + e);
+    y = hd_pick(x < low, hd_set(0), y);
+    y = hd_pick(x > high, hd_set(INFINITY), y);
+    return hd_pick(x == x, y, x);
+}
+
+/* tanh: odd polynomial near 0, where 1 - 2/(exp(2x)+1) would lose the digits. */
+INLINE vec hd_tanh(vec x)
+{
+    vec a = hd_abs(x), s = x * x;
+    vec p = hd_set(-5.70498872745e-3f);
+    p = p * s + hd_set(2.06390887954e-2f);
+    p = p * s + hd_set(-5.37397155531e-2f);
+    p = p * s + hd_set(1.33314422036e-1f);
+    p = p * s + hd_set(-3.33332819422e-1f);
+    vec small = p * s * x + x;
+    vec big = hd_set(1) - hd_set(2) / (hd_exp(a + a) + hd_set(1));
+    big = hd_pick(x < hd_set(0), -big, big);
+    vec y = hd_pick(a < hd_set(0.625f), small, big);
+    return hd_pick(x == x, y, x);
+}
+
+/* erf after Abramowitz and Stegun 7.1.26's form with a longer polynomial for |x| >= 1 and a Taylor-like one below; error below 3e-7. */
+INLINE vec hd_erf(vec x)
+{
+    vec a = hd_abs(x), s = x * x;
+    vec p = hd_set(7.853861353153693e-5f);
+    p = p * s + hd_set(-8.010193625184903e-4f);
+    p = p * s + hd_set(5.188327685732524e-3f);
+    p = p * s + hd_set(-2.685381193529856e-2f);
+    p = p * s + hd_set(1.128358514861418e-1f);
+    p = p * s + hd_set(-3.761262582423300e-1f);
+    p = p * s + hd_set(1.128379165726710e+0f);
+    vec small = p * x;
+    vec t = hd_set(1) / (hd_set(1) + hd_set(0.3275911f) * a);
+    vec q = hd_set(1.061405429f);
+    q = q * t + hd_set(-1.453152027f);
+    q = q * t + hd_set(1.421413741f);
+    q = q * t + hd_set(-0.284496736f);
+    q = q * t + hd_set(0.254829592f);
+    vec big = hd_set(1) - q * t * hd_exp(-a * a);
+    big = hd_pick(x < hd_set(0), -big, big);
+    vec y = hd_pick(a < hd_set(1), small, big);
+    return hd_pick(x == x, y, x);
+}
+#endif
+
+INLINE vec hd_sigmoid(vec x) { return hd_set(1) / (hd_set(1) + hd_exp(-x)); }
+INLINE vec hd_phi(vec x) { return hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752))); }
+INLINE vec hd_phi_slope(vec x) { return hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268); }
+INLINE vec hd_half_tanh(vec u) { return hd_sigmoid(u + u); } /* (1 + tanh u) / 2 */
+INLINE vec hd_gelu_inner(vec x) { return hd_set(0.79788456080286536) * (x + hd_set(0.044715) * x * x * x); }
+
+INLINE vec hd_gelu_tanh_slope(vec x)
+{
+    vec h = hd_half_tanh(hd_gelu_inner(x));
+    vec inner = hd_set(0.79788456080286536) * (hd_set(1) + hd_set(3 * 0.044715) * x * x);
+    return h + x * hd_set(2) * h * (hd_set(1) - h) * inner;
+}
+
+/* Runs the body for each vector of n columns; L(p) and S(p, v) load and store the columns at hand (fewer than a vector at the end). */
+#define HD_COLUMNS(n, ...)                                                                \
+    do {                                                                                  \
+        size_t at_ = 0;                                                                   \
+        for (; at_ + VL <= (n); at_ += VL) {                                              \
+            enum { whole_ = 1 };                                                          \
+            const size_t part_ = VL;                                                      \
+            (void)part_;                                                                  \
+            __VA_ARGS__                                                                   \
+        }                                                                                 \
+        if (at_ < (n)) {                                                                  \
+            enum { whole_ = 0 };                                                          \
+            const size_t part_ = (n)-at_;                                                 \
+            __VA_ARGS__                                                                   \
+        }                                                                                 \
+    } while (0)
+#define L(p)            (whole_ ? hd_load((p) + at_) : hd_load_part((p) + at_, part_, 0))
+#define L_FILL(p, fill) (whole_ ? hd_load((p) + at_) : hd_load_part((p) + at_, part_, fill))
+#define S(p, v)         (whole_ ? hd_store((p) + at_, v) : hd_store_part((p) + at_, v, part_))
+
+#endif

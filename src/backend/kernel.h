@@ -1,0 +1,275 @@
+/* The kernels and their arguments. One line in HD_KERNEL_LIST gives the member of every backend's table. Conventions: tensors are
+   [rows, cols] views; destination first; `add` means += instead of =; NULL means absent. A kernel returns a status only because
+   scratch memory can run out or a device can fail; shapes were checked by the op. */
+#ifndef HD_BACKEND_KERNEL_H
+#define HD_BACKEND_KERNEL_H
+
+#include "backend/function.h"
+#include "backend/segment.h"
+#include "backend/step.h"
+#include "base/status.h"
+#include "tensor/tensor.h"
+
+#define HD_KERNEL_LIST(X)                                                                                     \
+    X(gemm) X(column_sum) X(unary) X(unary_back) X(mix) X(mul) X(dropout)                                     \
+    X(gather) X(scatter) X(append) X(fold) X(norm) X(norm_back) X(softmax) X(softmax_back)                    \
+    X(segment_softmax) X(segment_softmax_back) X(reduce) X(reduce_back) X(top) X(sample)                      \
+    X(cross_entropy) X(distance) X(total) X(attend) X(attend_back) X(square_sum) X(clip) X(update) X(average)
+
+/* A draw of per-element randomness: which op of the step, and which row of which item a row is. */
+typedef struct hd_draw {
+    const hd_step *step;
+    uint32_t op;
+    float p;           /* probability of dropping; 0: nothing is drawn */
+    const hd_seg *seg; /* gives item and row; NULL: item 0 and the row number */
+} hd_draw;
+
+/* y = act(a' b' + bias); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value before act. */
+typedef struct hd_gemm_args {
+    const hd_tensor *y, *a, *b, *bias, *before;
+    bool a_transposed, b_transposed, add;
+    hd_unary act;
+} hd_gemm_args;
+
+/* y[c] += sum over rows of x[r][c] */
+typedef struct hd_column_sum_args {
+    const hd_tensor *y, *x;
+} hd_column_sum_args;
+
+typedef struct hd_unary_args {
+    const hd_tensor *y, *x;
+    hd_unary f;
+} hd_unary_args;
+
+/* dx (+)= dy * f'(kept) */
+typedef struct hd_unary_back_args {
+    const hd_tensor *dx, *dy, *kept;
+    hd_unary f;
+    bool add;
+} hd_unary_back_args;
+
+/* y (+)= a x + b z; z may be NULL, or one row added to each */
+typedef struct hd_mix_args {
+    const hd_tensor *y, *x, *z;
+    float a, b;
+    bool add;
+} hd_mix_args;
+
+/* y (+)= x * z; z may be one row or one column */
+typedef struct hd_mul_args {
+    const hd_tensor *y, *x, *z;
+    bool add;
+} hd_mul_args;
+
+/* y (+)= x * mask / keep */
+typedef struct hd_dropout_args {
+    const hd_tensor *y, *x;
+    hd_draw draw;
+    bool add;
+} hd_dropout_args;
+
+/* y[i] (+)= scale * x[index[i]]; an index < 0 or >= rows of x gives zeros */
+typedef struct hd_gather_args {
+    const hd_tensor *y, *x;
+    const int32_t *index;
+    float scale;
+    bool add;
+} hd_gather_args;
+
+/* y[index[i]] (+)= scale * x[i], in the order of i; indices out of range are passed over. Without `add`, no index may repeat. */
+typedef struct hd_scatter_args {
+    const hd_tensor *y, *x;
+    const int32_t *index;
+    float scale;
+    bool add;
+} hd_scatter_args;
+
+/* Cache: y[begin[i] + len[i] + j] = x[row j of item i of from]; then len[i] += from.len[i] when `advance` */
+typedef struct hd_append_args {
+    const hd_tensor *y, *x;
+    const hd_seg *from;
+    const int32_t *begin;
+    int32_t *len;
+    bool advance;
+} hd_append_args;
+
+/* Row q of item i of `to` = rows q*k .. q*k+k-1 of item i of `from` side by side (zeros past its end); back: dx (+)= the reverse. */
+typedef struct hd_fold_args {
+    const hd_tensor *y, *x;
+    const hd_seg *to, *from;
+    int k;
+    bool back; /* y is read, x is added to */
+} hd_fold_args;
+
+/* sum = x + dropout(branch); y = norm(sum) * gain + bias. stat: [rows,2] mean (0 for rms) and 1/sd. branch, sum, gain, bias may be NULL. */
+typedef struct hd_norm_args {
+    const hd_tensor *y, *sum, *stat, *x, *branch, *gain, *bias;
+    float eps;
+    bool rms;
+    hd_draw draw;
+} hd_norm_args;
+
+/* d = back through norm of dy, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column sums. sum is the normed input. */
+typedef struct hd_norm_back_args {
+    const hd_tensor *dx, *dbranch, *dgain, *dbias, *dy, *dsum, *sum, *stat, *gain;
+    bool rms, add_x, add_branch;
+    hd_draw draw;
+} hd_norm_back_args;
+
+typedef struct hd_softmax_args {
+    const hd_tensor *y, *x;
+    bool log;
+} hd_softmax_args;
+
+typedef struct hd_softmax_back_args {
+    const hd_tensor *dx, *dy, *y;
+    bool log, add;
+} hd_softmax_back_args;
+
+/* Down the rows of each segment, every column for itself. */
+typedef struct hd_segment_softmax_args {
+    const hd_tensor *y, *x;
+    const hd_seg *seg;
+    bool log;
+} hd_segment_softmax_args;
+
+typedef struct hd_segment_softmax_back_args {
+    const hd_tensor *dx, *dy, *y;
+    const hd_seg *seg;
+    bool log, add;
+} hd_segment_softmax_back_args;
+
+typedef enum hd_reduction { HD_SUM, HD_MEAN, HD_MAX, HD_FIRST, HD_LAST } hd_reduction;
+
+/* y[i] = sum, mean, ... of the rows of item i; an empty segment gives zeros. which: [items, cols] int32, the row of the maximum. */
+typedef struct hd_reduce_args {
+    const hd_tensor *y, *which, *x;
+    const hd_seg *seg;
+    hd_reduction kind;
+} hd_reduce_args;
+
+/* dx += ...; always adds */
+typedef struct hd_reduce_back_args {
+    const hd_tensor *dx, *dy, *which;
+    const hd_seg *seg;
+    hd_reduction kind;
+} hd_reduce_back_args;
+
+/* The k largest of each row, falling; equal values by rising column. ids: [rows,k] int32; values may be NULL. */
+typedef struct hd_top_args {
+    const hd_tensor *ids, *values, *x;
+    int k;
+} hd_top_args;
+
+/* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to the smallest set that holds
+   top_p of the mass (1: all). ids: [rows,1] int32; logp: [rows,1] of the unrestricted distribution at temperature 1, or NULL. */
+typedef struct hd_sample_args {
+    const hd_tensor *ids, *logp, *x;
+    float temperature, top_p;
+    int top_k;
+    hd_draw draw;
+} hd_sample_args;
+
+/* Per row: loss = weight * -(sum over classes of target distribution * log softmax(x)); the target distribution is (1-smoothing) on target[r] plus
+   smoothing/cols everywhere. target < 0: the row weighs nothing. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
+typedef struct hd_cross_entropy_args {
+    const hd_tensor *loss, *logp, *dx, *x; /* loss, logp: [rows,1] */
+    const int32_t *target;
+    const hd_tensor *weight; /* [rows,1] or NULL: 1 */
+    float smoothing, coef;
+    bool add; /* dx += */
+} hd_cross_entropy_args;
+
+typedef enum hd_distance_kind { HD_SQUARED, HD_BINARY } hd_distance_kind; /* (x-t)^2; cross-entropy of sigmoid(x) with t */
+
+/* loss[r] = weight * sum over columns of the distance; dx (+)= coef * gradient; dtarget likewise for HD_SQUARED. */
+typedef struct hd_distance_args {
+    const hd_tensor *loss, *dx, *dtarget, *x, *target, *weight;
+    hd_distance_kind kind;
+    float coef;
+} hd_distance_args;
+
+/* y[0] (+)= scale * sum of all of x, summed in double */
+typedef struct hd_total_args {
+    const hd_tensor *y, *x;
+    float scale;
+    bool add;
+} hd_total_args;
+
+typedef enum hd_mask { HD_FULL, HD_CAUSAL } hd_mask;
+typedef enum hd_score { HD_DOT, HD_ADDITIVE } hd_score;
+
+/* What attention computes, forward and backward. Query row a of an item stands at key position a + (keys - queries) when the mask is
+   causal or a window is set, so that the last query meets the last key. */
+typedef struct hd_attention {
+    int heads, kv_heads;
+    float scale;
+    hd_mask mask;
+    int window;                 /* > 0: keys further than this from the query's position are not seen */
+    hd_score score;
+    const hd_tensor *additive;  /* [H*D]: v of the additive score */
+    const hd_tensor *table;     /* [buckets, H]: bias by relative position */
+    bool table_both_ways;       /* half of the buckets for keys after the query */
+    int table_reach;            /* distance from which all share the last bucket */
+    const hd_tensor *centre;    /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2) */
+    float sigma;
+    const hd_tensor *ragged;    /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
+    const int32_t *ragged_begin;/* [items]: first row of each item in it */
+    const hd_tensor *gate;      /* [H]: factor on each head's output */
+    const hd_seg *qseg, *kseg;
+    hd_draw draw;
+} hd_attention;
+
+/* Scores handed out to probes, each [sum Tq*Tk, H] in the order of `ragged`; any may be NULL. */
+typedef struct hd_attend_args {
+    const hd_tensor *y, *q, *k, *v;
+    const hd_tensor *lse; /* [Rq, H]: log of the softmax denominator, for the way back; may be NULL */
+    const hd_attention *at;
+    const hd_tensor *raw, *scaled, *masked, *weights;
+    const int32_t *out_begin; /* [items]: where item i starts in those four */
+} hd_attend_args;
+
+/* dq, dk, dv and the others += ; any may be NULL */
+typedef struct hd_attend_back_args {
+    const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcentre, *dragged, *dgate;
+    const hd_tensor *dy, *q, *k, *v, *lse;
+    const hd_attention *at;
+} hd_attend_back_args;
+
+/* sum[0] (double) += sum of squares of the flat buffer */
+typedef struct hd_square_sum_args {
+    double *sum;
+    const hd_real *x;
+    size_t count;
+} hd_square_sum_args;
+
+/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0. */
+typedef struct hd_clip_args {
+    hd_step *step;
+    double *sum;
+    float limit;
+} hd_clip_args;
+
+typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
+
+/* One pass over the flat buffers: g = grad * clip / weight, the rule, then grad = 0. decay is decoupled (AdamW) or added to g. */
+typedef struct hd_update_args {
+    hd_real *value, *grad, *first, *second; /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
+    size_t count;
+    const hd_step *step;
+    hd_rule rule;
+    float factor; /* of the learning rate, by parameter group */
+    float momentum, beta1, beta2, eps, decay;
+    bool decoupled, nesterov;
+} hd_update_args;
+
+/* mean = decay * mean + (1 - decay) * value, unless the step is skipped */
+typedef struct hd_average_args {
+    hd_real *mean;
+    const hd_real *value;
+    size_t count;
+    float decay;
+    const hd_step *step;
+} hd_average_args;
+
+#endif

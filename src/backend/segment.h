@@ -1,0 +1,19 @@
+/* Segments: item i of a batch owns rows begin[i] .. begin[i]+len[i]-1. There is no padding. Segments may overlap (hypotheses
+   that share one memory) and have gaps (slack of a growing cache). */
+#ifndef HD_BACKEND_SEGMENT_H
+#define HD_BACKEND_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct hd_seg {
+    const int32_t *begin, *len; /* [items], backend memory */
+    const int32_t *item, *pos;  /* [rows]: item of a row and its place in it; NULL where rows have no single owner */
+    const int32_t *key;         /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
+    size_t items, rows;         /* host-side upper bounds, as is `longest` */
+    size_t longest;
+    bool overlap;               /* some rows belong to several items */
+} hd_seg;
+
+#endif

@@ -1,0 +1,32 @@
+/* GPT: the Transformer's decoder alone, as a language model. Tensors carry GPT-2's names. */
+#ifndef HD_MODEL_GPT_H
+#define HD_MODEL_GPT_H
+
+#include "nn/layer.h"
+
+typedef struct hd_gpt_opt {
+    int layers, heads;
+    size_t width, inner; /* inner 0: 4 * width */
+    size_t vocab, positions;
+    float eps, dropout, attention_dropout;
+    hd_unary act;
+    bool post_norm;
+} hd_gpt_opt;
+
+typedef struct hd_gpt {
+    hd_gpt_opt opt;
+    hd_params params;
+    hd_embedding embedding;
+    hd_block *block;
+    hd_norm_layer last;
+} hd_gpt;
+
+hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err);
+void hd_gpt_free(hd_gpt *m);
+hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *err);
+hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache);
+hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x);
+hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt);
+double hd_gpt_flops(const hd_gpt_opt *o, size_t sequences, size_t length);
+
+#endif

@@ -1,0 +1,149 @@
+/* Layers built from ops. Each is a few lines; what the paper calls a sublayer is one function. */
+#include "nn/layer.h"
+
+#include <stdio.h>
+
+static hd_tensor *value(hd_param *p) { return p ? &p->t : NULL; }
+
+hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *name)
+{
+    hd_dense d = {.w = hd_param_add(p, out, in, o->init, "%s.weight", name)};
+    if (d.w) d.w->transposed = o->transposed;
+    hd_init bias = o->init.kind == HD_INIT_TORCH ? (hd_init){HD_INIT_TORCH, 1, in} : (hd_init){HD_INIT_ZERO, 0, 0};
+    if (!o->no_bias) d.b = hd_param_add(p, out, 0, bias, "%s.bias", name);
+    return d;
+}
+
+hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act) { return hd_linear(r, x, value(d->w), value(d->b), act); }
+
+hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine, const char *name)
+{
+    hd_norm_layer n = {.eps = eps, .rms = rms};
+    if (affine != HD_PLAIN) n.gain = hd_param_add(p, width, 0, (hd_init){HD_INIT_ONE, 0, 0}, "%s.weight", name);
+    if (affine == HD_AFFINE) n.bias = hd_param_add(p, width, 0, (hd_init){HD_INIT_ZERO, 0, 0}, "%s.bias", name);
+    return n;
+}
+
+hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x)
+{
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .seg = x.seg};
+    return hd_rows_with(x, hd_norm(r, x.t, value(n->gain), value(n->bias), &o));
+}
+
+hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos, const hd_seg *seg)
+{
+    if (!seg) return (hd_rows){0};
+    hd_tensor *x = hd_embed(r, value(e->table), ids, seg->rows, e->scale);
+    hd_probe_offer(r, "emb", x, seg);
+    if (e->position) x = hd_gather_add(r, x, value(e->position), pos);
+    return (hd_rows){hd_dropout(r, hd_probe_offer(r, "X", x, seg), e->dropout, seg), seg};
+}
+
+hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
+{
+    hd_mha m = {.heads = o->heads, .kv_heads = o->kv_heads ? o->kv_heads : o->heads, .dropout = o->dropout};
+    m.head_width = o->head_width ? o->head_width : o->width / (size_t)o->heads;
+    size_t q = (size_t)m.heads * m.head_width, k = (size_t)m.kv_heads * m.head_width;
+    const char *names[3] = {o->query, o->key, o->value};
+    const size_t rows[3] = {q, k, k}, at[3] = {0, q, q + k};
+    char out[256];
+    m.qkv = hd_param_hidden(p, q + 2 * k, o->width, o->init);
+    for (int i = 0; i < 3; i++) hd_param_part(p, m.qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
+    m.q = hd_param_view(p, m.qkv, 0, q), m.kv = hd_param_view(p, m.qkv, q, 2 * k);
+    if (!o->no_bias) {
+        hd_init zero = {HD_INIT_ZERO, 0, 0};
+        m.qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
+        for (int i = 0; i < 3; i++) hd_param_part(p, m.qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
+        m.q_bias = hd_param_view(p, m.qkv_bias, 0, q), m.kv_bias = hd_param_view(p, m.qkv_bias, q, 2 * k);
+    }
+    snprintf(out, sizeof out, "%s.%s", o->name, o->out);
+    m.out = hd_dense_make(p, q, o->width, &(hd_dense_opt){.init = o->init, .no_bias = o->no_bias}, out);
+    return m;
+}
+
+hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)
+{
+    size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
+    hd_rows kv = {NULL, memory.seg}, q = {NULL, x.seg};
+    if (memory.t == x.t) {
+        hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), value(m->qkv_bias), HD_IDENTITY);
+        q.t = hd_slice_cols(r, qkv, 0, qw);
+        kv.t = hd_slice_cols(r, qkv, qw, 2 * kw);
+    } else {
+        q.t = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY);
+        if (!slot || !slot->filled) kv.t = hd_linear(r, memory.t, value(m->kv), value(m->kv_bias), HD_IDENTITY);
+    }
+    if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
+    hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)), v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
+    hd_probe_offer(r, "Q", q.t, q.seg);
+    hd_probe_offer(r, "K", k.t, k.seg);
+    hd_probe_offer(r, "V", v.t, v.seg);
+    hd_attend_opt o = m->extra;
+    o.heads = m->heads, o.kv_heads = m->kv_heads, o.dropout = m->dropout;
+    if (mask == HD_CAUSAL) o.mask = mask;
+    hd_rows y = hd_attend(r, q, k, v, &o);
+    hd_probe_offer(r, "attn_out", y.t, y.seg);
+    return hd_rows_with(x, hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), x.seg));
+}
+
+hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
+{
+    hd_tensor *h;
+    if (r->probe) {
+        h = hd_probe_offer(r, "hidden", hd_dense_of(r, &f->in, x.t, HD_IDENTITY), x.seg);
+        h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
+    } else {
+        h = hd_dense_of(r, &f->in, x.t, f->act);
+    }
+    h = hd_dropout(r, h, f->dropout, x.seg);
+    return hd_rows_with(x, hd_probe_offer(r, "out", hd_dense_of(r, &f->out, h, HD_IDENTITY), x.seg));
+}
+
+hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)
+{
+    if (!s->pre) return s->x;
+    if (!s->pending) return hd_norm_of(r, n, s->x);
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .dropout = s->dropout, .seg = s->x.seg};
+    hd_tensor *sum, *y = hd_norm_residual(r, s->x.t, s->pending, value(n->gain), value(n->bias), &o, &sum);
+    s->x.t = sum;
+    s->pending = NULL;
+    return hd_rows_with(s->x, y);
+}
+
+void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch)
+{
+    if (s->pre) {
+        s->pending = branch.t;
+        return;
+    }
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .dropout = s->dropout, .seg = s->x.seg};
+    s->x.t = hd_norm_residual(r, s->x.t, branch.t, value(n->gain), value(n->bias), &o, NULL);
+    hd_probe_offer(r, "norm", s->x.t, s->x.seg);
+}
+
+hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
+{
+    if (!s->pre) return s->x;
+    if (last) return hd_stream_in(r, s, last);
+    if (s->pending) s->x.t = hd_add(r, s->x.t, hd_dropout(r, s->pending, s->dropout, s->x.seg));
+    s->pending = NULL;
+    return s->x;
+}
+
+void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self, hd_slot *cross)
+{
+    hd_probe_enter(r, "self");
+    hd_rows x = hd_stream_in(r, s, &b->norm[0]);
+    hd_stream_out(r, s, &b->norm[0], hd_mha_of(r, &b->self, x, x, mask, self));
+    hd_probe_leave(r);
+    if (b->has_cross) {
+        hd_probe_enter(r, "cross");
+        x = hd_stream_in(r, s, &b->norm[1]);
+        hd_stream_out(r, s, &b->norm[1], hd_mha_of(r, &b->cross, x, memory, HD_FULL, cross));
+        hd_probe_leave(r);
+    }
+    hd_probe_enter(r, "ffn");
+    x = hd_stream_in(r, s, &b->norm[2]);
+    hd_stream_out(r, s, &b->norm[2], hd_ffn_of(r, &b->ffn, x));
+    hd_probe_leave(r);
+}

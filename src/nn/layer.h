@@ -1,0 +1,97 @@
+/* Layers: parameters and a forward function over rows. Names of parameters in files are given by the model, which follows the nearest Hugging Face model. Every
+   forward works for training (tape, no cache) and decoding (cache, no tape). */
+#ifndef HD_NN_LAYER_H
+#define HD_NN_LAYER_H
+
+#include "nn/cache.h"
+#include "nn/param.h"
+#include "op/op.h"
+
+/* y = act(x w^T + b) */
+typedef struct hd_dense {
+    hd_param *w, *b;
+} hd_dense;
+
+typedef struct hd_dense_opt {
+    hd_init init; /* of the weight */
+    bool no_bias, transposed;
+} hd_dense_opt;
+
+hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *name);
+hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act);
+
+typedef struct hd_norm_layer {
+    hd_param *gain, *bias; /* both NULL: plain standardisation */
+    float eps;
+    bool rms;
+} hd_norm_layer;
+
+typedef enum hd_affine { HD_AFFINE, HD_GAIN_ONLY, HD_PLAIN } hd_affine;
+hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine, const char *name);
+hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x);
+
+/* Token embedding, scaled, plus positions (sinusoids or learned), then dropout. */
+typedef struct hd_embedding {
+    hd_param *table, *position; /* position NULL: none */
+    float scale, dropout;
+    int offset; /* of learned positions */
+} hd_embedding;
+
+/* ids [rows of seg]; `pos` [rows] are positions, as a rule seg->pos or, with a cache, shifted by what is already there. */
+hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos, const hd_seg *seg);
+
+/* Multi-head attention. q, k and v are one parameter in memory; heads*head_width need not be the width. */
+typedef struct hd_mha {
+    hd_param *qkv, *qkv_bias;           /* [(H+2Hk)D, C] */
+    hd_param *q, *q_bias, *kv, *kv_bias; /* its parts for cross-attention */
+    hd_dense out;
+    int heads, kv_heads;
+    size_t head_width;
+    float dropout;
+    hd_attend_opt extra; /* score, biases, gates, window for those that want them */
+} hd_mha;
+
+typedef struct hd_mha_opt {
+    size_t width, head_width; /* head_width 0: width / heads */
+    int heads, kv_heads;      /* kv_heads 0: as heads */
+    bool no_bias;
+    float dropout;
+    hd_init init;
+    const char *name, *query, *key, *value, *out; /* "model.encoder.layers.0.self_attn", "q_proj", ... */
+} hd_mha_opt;
+
+hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
+/* memory.t == x.t: self-attention. A GROW slot takes the new keys and values in; a FIXED slot is filled on first use and then memory is not read. */
+hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
+
+typedef struct hd_ffn {
+    hd_dense in, out;
+    hd_unary act;
+    float dropout; /* on the hidden layer */
+} hd_ffn;
+
+hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x);
+
+/* The residual stream through sublayers. Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)); the add waits for the next norm, so that both are one pass. */
+typedef struct hd_stream {
+    hd_rows x;
+    hd_tensor *pending; /* pre-norm: branch not yet added */
+    bool pre;
+    float dropout;      /* of branches */
+} hd_stream;
+
+hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n);               /* what the sublayer reads */
+void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch); /* what it gives */
+hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last);           /* last: norm after a pre-norm stack, or NULL */
+
+/* Transformer block: self-attention, cross-attention if it has one, feed-forward. */
+typedef struct hd_block {
+    hd_mha self, cross;
+    hd_ffn ffn;
+    hd_norm_layer norm[3]; /* of self, cross, ffn */
+    bool has_cross;
+} hd_block;
+
+void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self, hd_slot *cross);
+
+#endif

@@ -1,0 +1,225 @@
+/* Parameter records and their flat buffers. The order of the buffer is trainable before frozen, then by group and decay: hd_params_ready is the only place that knows it. */
+#include "nn/param.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { SPACING = HD_ALIGN / sizeof(hd_real) }; /* parameters begin on cache lines */
+
+void hd_params_init(hd_params *p, hd_backend *backend)
+{
+    *p = (hd_params){.backend = backend};
+    for (int i = 0; i < HD_PARAM_GROUPS; i++) p->factor[i] = 1;
+}
+
+void hd_params_release(hd_params *p)
+{
+    if (!p->backend) return;
+    for (size_t i = 0; i < p->count; i++) {
+        p->backend->unprepare(p->backend, &p->list[i]->t);
+        hd_mem_free(p->list[i]->name);
+        hd_mem_free(p->list[i]);
+    }
+    hd_mem_free(p->list);
+    if (p->value) p->backend->release(p->backend, p->value, p->total * sizeof(hd_real));
+    if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
+    *p = (hd_params){0};
+}
+
+static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *name)
+{
+    if (p->err.status) return NULL;
+    if (name && hd_params_find(p, name)) return hd_err_set(&p->err, HD_EARG, "two parameters are called '%s'", name), NULL;
+    if (p->count == p->room) {
+        size_t room = p->room ? 2 * p->room : 64;
+        hd_param **list = hd_mem_grow(p->list, room * sizeof *list);
+        if (!list) return hd_err_nomem(&p->err, room * sizeof *list), NULL;
+        p->list = list, p->room = room;
+    }
+    hd_param *one = hd_mem_zero(sizeof *one);
+    char *copy = name && one ? hd_mem_text(name) : NULL;
+    if (!one || (name && !copy)) return hd_mem_free(one), hd_err_nomem(&p->err, sizeof *one), NULL;
+    const size_t shape[2] = {rows, cols};
+    *one = (hd_param){.name = copy, .t = hd_shaped(NULL, HD_REAL, cols ? 2 : 1, shape), .init = init, .trainable = init.kind != HD_INIT_TABLE, .decay = cols > 0};
+    one->t.is_param = true;
+    return p->list[p->count++] = one;
+}
+
+#define FORMATTED(name)                            \
+    char name[256];                                \
+    va_list args_;                                 \
+    va_start(args_, format);                       \
+    vsnprintf(name, sizeof name, format, args_);   \
+    va_end(args_)
+
+hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *format, ...)
+{
+    FORMATTED(name);
+    return add(p, rows, cols, init, name);
+}
+
+hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init) { return add(p, rows, cols, init, NULL); }
+
+static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init, const char *name)
+{
+    if (!whole) return NULL;
+    hd_param *one = add(p, rows, whole->t.rank == 2 ? hd_cols_of(&whole->t) : 0, init, name);
+    if (one) one->whole = whole, one->row = row;
+    return one;
+}
+
+hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init, const char *format, ...)
+{
+    FORMATTED(name);
+    return add_part(p, whole, row, rows, init, name);
+}
+
+hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows) { return add_part(p, whole, row, rows, (hd_init){HD_INIT_TABLE, 0, 0}, NULL); }
+
+hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
+{
+    if (!of) return NULL;
+    FORMATTED(name);
+    hd_param *one = add(p, hd_rows_of(&of->t), hd_cols_of(&of->t), of->init, name);
+    if (one) one->alias = of;
+    return one;
+}
+
+hd_param *hd_params_find(const hd_params *p, const char *name)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->name && !strcmp(p->list[i]->name, name)) return p->list[i];
+    return NULL;
+}
+
+/* A storage is trainable when any of its names is: a file's three tensors are one product, frozen together. */
+size_t hd_params_freeze(hd_params *p, const char *pattern)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!one->name || fnmatch(pattern, one->name, 0)) continue;
+        one->trainable = false;
+        if (one->whole) one->whole->trainable = false;
+        n++;
+    }
+    return n;
+}
+
+static bool owns(const hd_param *one) { return !one->whole && !one->alias; }
+
+/* Lays out the owners that `trainable`, group and decay select; returns the next free place. */
+static size_t lay_out(hd_params *p, size_t at, bool trainable, int group, bool decay)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!owns(one) || one->trainable != trainable || (trainable && (one->group != group || one->decay != decay))) continue;
+        one->at = at;
+        at = (at + hd_count_of(&one->t) + SPACING - 1) / SPACING * SPACING;
+    }
+    return at;
+}
+
+static void point(hd_params *p, hd_param *one, bool training)
+{
+    const hd_param *owner = one->whole ? one->whole : one;
+    size_t at = owner->at + one->row * (one->t.rank == 2 ? hd_cols_of(&one->t) : 1);
+    one->t.data = p->value + at;
+    one->t.wants_grad = training && owner->trainable;
+    one->t.grad = NULL;
+    if (!one->t.wants_grad) return;
+    one->grad = one->t;
+    one->grad.data = p->grad + at;
+    one->grad.is_param = one->grad.wants_grad = false;
+    one->t.grad = &one->grad;
+}
+
+hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
+{
+    if (p->err.status) return hd_err_set(err, p->err.status, "%s", p->err.text);
+    size_t at = 0;
+    p->ranges = 0;
+    for (int group = 0; group < HD_PARAM_GROUPS; group++)
+        for (int decay = 1; decay >= 0; decay--) {
+            size_t begin = at;
+            at = lay_out(p, at, true, group, decay);
+            if (at > begin) p->range[p->ranges++] = (hd_group){begin, at, decay, p->factor[group]};
+        }
+    p->trainable = at;
+    p->total = lay_out(p, at, false, 0, false);
+    p->value = p->backend->alloc(p->backend, p->total * sizeof(hd_real));
+    p->grad = training ? p->backend->alloc(p->backend, p->trainable * sizeof(hd_real)) : NULL;
+    if (!p->value || (training && !p->grad)) return hd_err_nomem(err, p->total * sizeof(hd_real));
+    p->backend->clear(p->backend, p->value, p->total * sizeof(hd_real));
+    if (training) p->backend->clear(p->backend, p->grad, p->trainable * sizeof(hd_real));
+    for (size_t i = 0; i < p->count; i++)
+        if (!p->list[i]->alias) point(p, p->list[i], training);
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->alias) {
+            p->list[i]->t = p->list[i]->alias->t;
+            p->list[i]->grad = p->list[i]->alias->grad;
+        }
+    return HD_OK;
+}
+
+static uint64_t name_hash(const char *name)
+{
+    uint64_t h = 1469598103934665603u;
+    for (; *name; name++) h = (h ^ (uint8_t)*name) * 1099511628211u;
+    return h;
+}
+
+static void draw(hd_real *x, const hd_param *one, hd_rng *rng)
+{
+    size_t n = hd_count_of(&one->t), rows = hd_rows_of(&one->t), cols = hd_cols_of(&one->t);
+    double scale = one->init.scale > 0 ? (double)one->init.scale : 1, fan = (double)(one->init.fan ? one->init.fan : cols), reach = 0;
+    if (one->init.kind == HD_INIT_XAVIER) reach = scale * sqrt(6.0 / (double)(rows + cols));
+    if (one->init.kind == HD_INIT_TORCH) reach = scale / sqrt(fan);
+    for (size_t i = 0; i < n; i++) {
+        double v = one->init.kind == HD_INIT_ONE ? 1 : 0;
+        if (one->init.kind == HD_INIT_NORMAL) v = scale * hd_rng_normal(rng);
+        if (reach > 0) v = reach * (2 * hd_rng_unit(rng) - 1);
+        x[i] = (hd_real)v;
+    }
+}
+
+hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!one->name || one->alias || one->init.kind == HD_INIT_TABLE) continue;
+        size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
+        hd_real *x = hd_mem_new(bytes);
+        if (!x) return hd_err_nomem(err, bytes);
+        hd_rng rng = hd_rng_make(seed, name_hash(one->name));
+        draw(x, one, &rng);
+        p->backend->upload(p->backend, one->t.data, x, bytes);
+        hd_mem_free(x);
+    }
+    return HD_OK;
+}
+
+hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
+{
+    p->backend->upload(p->backend, one->t.data, host, hd_count_of(&one->t) * sizeof *host);
+    return HD_OK;
+}
+
+hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from, hd_real *host)
+{
+    if (!from->data) return HD_EARG;
+    p->backend->download(p->backend, host, from->data, hd_count_of(&one->t) * sizeof *host);
+    return HD_OK;
+}
+
+size_t hd_params_size(const hd_params *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->name && !p->list[i]->alias) n += hd_count_of(&p->list[i]->t);
+    return n;
+}

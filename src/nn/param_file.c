@@ -1,0 +1,72 @@
+/* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the way. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "nn/param.h"
+
+static void turn(hd_real *to, const hd_real *from, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) to[j * rows + i] = from[i * cols + j];
+}
+
+/* The shape in the file: turned round for transposed ones. */
+static hd_tensor file_shape(const hd_param *one, hd_real *data)
+{
+    size_t shape[2] = {one->t.shape[0], one->t.rank == 2 ? one->t.shape[1] : 0};
+    if (one->transposed) shape[0] = one->t.shape[1], shape[1] = one->t.shape[0];
+    return hd_shaped(data, HD_REAL, one->t.rank, shape);
+}
+
+static const char *name_in(const hd_params *p, const hd_safetensors *s, const hd_param *one)
+{
+    if (hd_safetensors_find(s, one->name)) return one->name;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->alias == one && hd_safetensors_find(s, p->list[i]->name)) return p->list[i]->name;
+    return one->name;
+}
+
+hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!one->name || one->alias) continue;
+        size_t count = hd_count_of(&one->t);
+        hd_real *x = hd_mem_array(2 * count, sizeof *x);
+        if (!x) return hd_err_nomem(err, 2 * count * sizeof *x);
+        hd_tensor to = file_shape(one, x);
+        hd_status st = hd_safetensors_load(s, name_in(p, s, one), &to, err);
+        if (one->transposed) turn(x + count, x, hd_rows_of(&to), hd_cols_of(&to));
+        if (!st) st = hd_params_set(p, one, one->transposed ? x + count : x);
+        hd_mem_free(x);
+        if (st) return st;
+    }
+    return HD_OK;
+}
+
+hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas, hd_err *err)
+{
+    size_t n = 0, numbers = 0, at = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->name && !p->list[i]->alias) numbers += hd_count_of(&p->list[i]->t);
+    hd_named *entry = hd_mem_array(p->count + 1, sizeof *entry);
+    hd_tensor *shape = hd_mem_array(p->count + 1, sizeof *shape);
+    hd_real *x = hd_mem_array(2 * numbers + 1, sizeof *x);
+    hd_status st = entry && shape && x ? HD_OK : hd_err_nomem(err, 2 * numbers * sizeof *x);
+    for (size_t i = 0; !st && i < p->count; i++) {
+        const hd_param *one = p->list[i];
+        if (!one->name || one->alias) continue;
+        size_t count = hd_count_of(&one->t);
+        hd_real *values = x + at;
+        hd_params_get(p, one, &one->t, values);
+        if (one->transposed) turn(x + numbers + at, values, hd_rows_of(&one->t), hd_cols_of(&one->t)), values = x + numbers + at;
+        shape[n] = file_shape(one, values);
+        entry[n] = (hd_named){one->name, &shape[n]};
+        at += count, n++;
+    }
+    if (!st) st = hd_safetensors_save(path, entry, n, meta, metas, err);
+    hd_mem_free(x);
+    hd_mem_free(shape);
+    hd_mem_free(entry);
+    return st;
+}

@@ -1,0 +1,172 @@
+/* Writing safetensors files. Easy to get wrong: the order. Wider dtypes come first, so that every tensor is
+   aligned to its own dtype; a file written otherwise would be valid and slower to read. */
+#include "tensor/safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { HEADER_MOST = 100000000, LENGTH = 8 };
+
+#define METADATA "__metadata__"
+#define SHOWN    ".120s" /* of a name in messages: room must be left for the reason */
+
+typedef struct item {
+    const char *name;
+    const hd_tensor *tensor;
+    size_t width, bytes; /* of one number, of all */
+} item;
+
+static int by_width_and_name(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    if (x->width != y->width) return x->width > y->width ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static hd_status measure(item *to, const hd_named *from, const char *path, hd_err *err)
+{
+    const hd_tensor *t = from->tensor;
+    *to = (item){.name = from->name, .tensor = t, .width = t ? hd_dtype_bytes(t->dtype) : 0};
+    if (!to->width || t->rank < 0 || t->rank > HD_RANK || t->stride < hd_cols_of(t))
+        return hd_err_set(err, HD_EARG,
+                          "%s: tensor '%" SHOWN "' to be saved has no valid type, rank or stride", path,
+                          from->name);
+    to->bytes = to->width;
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] > INT64_MAX || !hd_size_mul(to->bytes, t->shape[i], &to->bytes))
+            return hd_err_set(err, HD_EARG, "%s: tensor '%" SHOWN "' to be saved is too large", path,
+                              from->name);
+    return HD_OK;
+}
+
+static hd_status measure_all(item *to, const hd_named *from, size_t count, const char *path, hd_err *err)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        hd_status status = measure(&to[i], &from[i], path, err);
+        if (status) return status;
+        if (__builtin_add_overflow(sum, to[i].bytes, &sum))
+            return hd_err_set(err, HD_EARG, "%s: the tensors to be saved are too large together", path);
+    }
+    qsort(to, count, sizeof *to, by_width_and_name);
+    return HD_OK;
+}
+
+/* Puts value, which it takes over, under a new key. Jansson refuses what is not UTF-8. */
+static hd_status put_new(json_t *object, const char *key, json_t *value, const char *path, hd_err *err)
+{
+    if (json_object_get(object, key)) {
+        json_decref(value);
+        return hd_err_set(err, HD_EARG, "%s: cannot save two values under the name '%" SHOWN "'", path, key);
+    }
+    int refused = json_object_set_new(object, key, value);
+    if (hd_json_missed()) return hd_err_nomem(err, hd_json_missed());
+    if (refused)
+        return hd_err_set(err, HD_EARG, "%s: cannot save '%" SHOWN "': name or value is not UTF-8", path,
+                          key);
+    return HD_OK;
+}
+
+/* A lack of memory on the way leaves parts out; put_new, which gets the result, tells. */
+static json_t *describe(const item *it, size_t begin)
+{
+    json_t *entry = json_object(), *shape = json_array(), *offsets = json_array();
+    for (int d = 0; d < it->tensor->rank; d++)
+        json_array_append_new(shape, json_integer((json_int_t)it->tensor->shape[d]));
+    json_array_append_new(offsets, json_integer((json_int_t)begin));
+    json_array_append_new(offsets, json_integer((json_int_t)(begin + it->bytes)));
+    json_object_set_new(entry, "dtype", json_string(hd_dtype_name(it->tensor->dtype)));
+    json_object_set_new(entry, "shape", shape);
+    json_object_set_new(entry, "data_offsets", offsets);
+    return entry;
+}
+
+static hd_status fill_header(json_t *head, const item *items, size_t count, const hd_meta *meta, size_t metas,
+                             const char *path, hd_err *err)
+{
+    json_t *notes = metas ? json_object() : NULL; /* head owns it at once */
+    hd_status status = metas ? put_new(head, METADATA, notes, path, err) : HD_OK;
+    for (size_t i = 0; i < metas && !status; i++)
+        status = put_new(notes, meta[i].key, json_string(meta[i].value), path, err);
+    size_t begin = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        if (strcmp(items[i].name, METADATA) == 0)
+            return hd_err_set(err, HD_EARG, "%s: a tensor cannot be named " METADATA, path);
+        status = put_new(head, items[i].name, describe(&items[i], begin), path, err);
+        begin += items[i].bytes;
+    }
+    return status;
+}
+
+/* The header's text, to be freed. */
+static hd_status make_header(char **out, const item *items, size_t count, const hd_meta *meta, size_t metas,
+                             const char *path, hd_err *err)
+{
+    hd_json_begin();
+    json_t *head = json_object();
+    char *text = NULL;
+    hd_status status =
+        head ? fill_header(head, items, count, meta, metas, path, err) : hd_err_nomem(err, hd_json_missed());
+    if (!status) {
+        text = json_dumps(head, JSON_COMPACT);
+        if (!text || hd_json_missed()) status = hd_err_nomem(err, hd_json_missed());
+    }
+    json_decref(head);
+    if (!status && strlen(text) > HEADER_MOST)
+        status = hd_err_set(err, HD_ELIMIT, "%s: header of %zu bytes is above the limit of %d", path,
+                            strlen(text), HEADER_MOST);
+    if (status)
+        hd_mem_free(text);
+    else
+        *out = text;
+    return status;
+}
+
+static hd_status write_header(hd_save *save, const char *text, hd_err *err)
+{
+    static const char spaces[8] = "        ";
+    uint64_t used = strlen(text), length = (used + 7) / 8 * 8; /* LENGTH + length is a multiple of 8 */
+    hd_status status = hd_save_write(save, &length, LENGTH, err);
+    if (!status) status = hd_save_write(save, text, (size_t)used, err);
+    return status ? status : hd_save_write(save, spaces, (size_t)(length - used), err);
+}
+
+static hd_status write_numbers(hd_save *save, const item *it, hd_err *err)
+{
+    const hd_tensor *t = it->tensor;
+    if (!it->bytes || hd_is_dense(t)) return hd_save_write(save, t->data, it->bytes, err);
+    size_t rows = hd_rows_of(t), row = hd_cols_of(t) * it->width;
+    hd_status status = HD_OK;
+    for (size_t r = 0; r < rows && !status; r++)
+        status = hd_save_write(save, (const char *)t->data + r * t->stride * it->width, row, err);
+    return status;
+}
+
+static hd_status write_file(const char *path, const char *header, const item *items, size_t count,
+                            hd_err *err)
+{
+    hd_save *save = NULL;
+    hd_status status = hd_save_open(&save, path, err);
+    if (!status) status = write_header(save, header, err);
+    for (size_t i = 0; i < count && !status; i++) status = write_numbers(save, &items[i], err);
+    if (!status) return hd_save_commit(save, err);
+    hd_save_abandon(save);
+    return status;
+}
+
+hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
+                              size_t metas, hd_err *err)
+{
+    char *header = NULL;
+    item *items = hd_mem_array(count, sizeof *items);
+    hd_status status = items ? HD_OK : hd_err_nomem(err, count * sizeof *items);
+    if (!status) status = measure_all(items, entries, count, path, err);
+    if (!status) status = make_header(&header, items, count, meta, metas, path, err);
+    if (!status) status = write_file(path, header, items, count, err);
+    hd_mem_free(header);
+    hd_mem_free(items);
+    return status;
+}
