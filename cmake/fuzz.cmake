@@ -1,9 +1,8 @@
 # libFuzzer targets, for clang with HEED_FUZZ=ON. Each compiles the few sources it needs itself, so that all of them are
 # instrumented and none of the rest of the library has to be.
-if(HEED_FUZZ)
-    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
-        message(FATAL_ERROR "HEED_FUZZ needs clang (the compiler is ${CMAKE_C_COMPILER_ID}): set CC=clang")
-    endif()
+if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(WARNING "HEED_FUZZ needs clang, the compiler is ${CMAKE_C_COMPILER_ID}: no fuzz targets")
+elseif(HEED_FUZZ)
     add_executable(heed_fuzz_safetensors
         tests/fuzz/safetensors_fuzz.c
         src/base/status.c src/base/mem.c src/base/arena.c src/base/file.c

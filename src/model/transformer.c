@@ -52,7 +52,8 @@ static void make_embeddings(hd_transformer *m)
     m->source.table = shared ? shared : hd_param_add(p, o->source_vocab, o->width, init, "model.encoder.embed_tokens.weight");
     m->target.table = shared ? shared : hd_param_add(p, o->target_vocab, o->width, init, "model.decoder.embed_tokens.weight");
     m->output = shared ? shared : hd_param_add(p, o->target_vocab, o->width, (hd_init){HD_INIT_XAVIER, 1, 0}, "lm_head.weight");
-    if (shared) hd_param_alias(p, shared, "lm_head.weight");
+    static const char *const other_names[] = {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"};
+    for (size_t i = 0; shared && i < sizeof other_names / sizeof *other_names; i++) hd_param_alias(p, shared, "%s", other_names[i]);
     if (o->output_bias) m->output_bias = hd_param_add(p, 1, o->target_vocab, (hd_init){HD_INIT_ZERO, 0, 0}, "final_logits_bias");
     if (m->output_bias) m->output_bias->decay = false;
 }

@@ -96,7 +96,7 @@ hd_param *hd_params_find(const hd_params *p, const char *name)
     return NULL;
 }
 
-/* A storage is trainable when any of its names is: a file's three tensors are one product, frozen together. */
+/* A storage is frozen when any of its names is: a file's three tensors are one product, and a tied table is one table. */
 size_t hd_params_freeze(hd_params *p, const char *pattern)
 {
     size_t n = 0;
@@ -105,6 +105,7 @@ size_t hd_params_freeze(hd_params *p, const char *pattern)
         if (!one->name || fnmatch(pattern, one->name, 0)) continue;
         one->trainable = false;
         if (one->whole) one->whole->trainable = false;
+        if (one->alias) one->alias->trainable = false;
         n++;
     }
     return n;

@@ -69,9 +69,7 @@ static void mul_back(hd_run *r, const hd_node *n)
     if (row) {
         HD_CALL(r, column_sum, .y = dz, .x = p);
     } else { /* one column: sums over rows' columns are a product with ones */
-        hd_tensor *ones = hd_new(r, hd_cols_of(p), 1);
-        HD_CALL(r, mix, .y = ones, .x = ones, .a = 0);
-        HD_CALL(r, unary, .y = ones, .x = ones, .f = HD_exp);
+        hd_tensor *ones = hd_ones(r, hd_cols_of(p), 1);
         HD_CALL(r, gemm, .y = dz, .a = p, .b = ones, .add = true);
     }
 }

@@ -95,9 +95,7 @@ hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *target, c
 static void sum_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
-    hd_tensor *dx = hd_grad(r, n->in[0], NULL), *ones = hd_new(r, 1, hd_cols_of(n->in[0]));
-    HD_CALL(r, mix, .y = ones, .x = ones, .a = 0);
-    HD_CALL(r, unary, .y = ones, .x = ones, .f = HD_exp);
+    hd_tensor *dx = hd_grad(r, n->in[0], NULL), *ones = hd_ones(r, 1, hd_cols_of(n->in[0]));
     if (dx) HD_CALL(r, mix, .y = dx, .x = dx, .z = ones, .a = 1, .b = o->coef);
 }
 

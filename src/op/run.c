@@ -87,6 +87,15 @@ hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols) { return new_tensor(r, HD
 hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols) { return new_tensor(r, HD_I32, rows, cols); }
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x) { return hd_new(r, hd_rows_of(x), hd_cols_of(x)); }
 
+/* By way of exp(0): cleared first, since 0 times what step memory happens to hold may be NaN. */
+hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols)
+{
+    hd_tensor *t = hd_new(r, rows, cols);
+    if (t) r->backend->clear(r->backend, t->data, hd_count_of(t) * sizeof(hd_real));
+    HD_CALL(r, unary, .y = t, .x = t, .f = HD_exp);
+    return t;
+}
+
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols, const hd_real *host)
 {
     hd_tensor *t = hd_new(r, rows, cols);

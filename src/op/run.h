@@ -46,6 +46,7 @@ void *hd_step_take(hd_run *r, size_t bytes);                               /* ba
 hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols);                    /* [rows, cols] of hd_real, not cleared */
 hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols);               /* int32 */
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x);
+hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols, const hd_real *host); /* a copy in backend memory; wants no gradient */
 int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count);            /* a copy in backend memory */
 bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host);                /* rows follow each other in host; false after a failure */

@@ -150,8 +150,7 @@ static void recompute_back(hd_run *r, const hd_node *n)
     hd_tensor *again = c->fn(r, c->context, n->in);
     r->taping = false;
     if (again && again->wants_grad) {
-        again->grad = n->y->grad;
-        n->y->grad = NULL;
+        hd_grad_pass(r, again, n->y); /* fn may give back a view or one of its inputs */
         unwind(r, till, floor);
     }
     r->draws = draws;
@@ -160,7 +159,7 @@ static void recompute_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_tensor *const *in, size_t inputs)
 {
     if (!r->taping) return fn(r, context, in);
-    if (inputs > HD_NODE_INPUTS) return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS);
+    if (inputs >= HD_NODE_INPUTS) return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS - 1);
     recompute c = {fn, context, inputs, r->draws};
     hd_arena_mark start = hd_arena_here(&r->step);
     r->taping = false;
@@ -181,8 +180,8 @@ hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_
     hd_tensor *wants = hd_host_take(r, sizeof *wants);
     if (!wants) return NULL;
     wants->wants_grad = true;
-    hd_tensor *all[HD_NODE_INPUTS + 1] = {0};
-    memcpy(all, in, inputs * sizeof *in);
-    if (inputs < HD_NODE_INPUTS) all[inputs] = wants;
-    return hd_record_node(r, y, NULL, recompute_back, &c, sizeof c, false, all, inputs < HD_NODE_INPUTS ? inputs + 1 : inputs);
+    hd_tensor *all[HD_NODE_INPUTS];
+    for (size_t i = 0; i < inputs; i++) all[i] = in[i];
+    all[inputs] = wants;
+    return hd_record_node(r, y, NULL, recompute_back, &c, sizeof c, false, all, inputs + 1);
 }

@@ -58,7 +58,7 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     hd_params *p = o->params;
     hd_backend *b = r->backend;
     if (r->err.status) return r->err.status;
-    r->now.rate = (float)rate, r->now.weight = weight, r->now.updates = ++o->updates;
+    r->now.rate = (float)rate, r->now.weight = weight, r->now.updates = o->updates + 1;
     hd_send_block(r);
     hd_status s = b->rank_sum(b, p->grad, p->trainable);
     if (s) return hd_fail(r, s, "the gradients could not be summed over the processes"), s;
@@ -66,12 +66,11 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
     if (o->mean) HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable, .decay = o->opt.average, .step = r->block);
-    if ((norm || skipped) && !r->err.status) {
-        hd_step now;
-        b->download(b, &now, r->block, sizeof now);
-        if (norm) *norm = now.norm;
-        if (skipped) *skipped = now.skip;
-        if (now.skip) o->updates--;
-    }
-    return r->err.status;
+    if (r->err.status) return r->err.status;
+    hd_step now = {0};
+    if (norm || skipped) b->download(b, &now, r->block, sizeof now);
+    if (norm) *norm = now.norm;
+    if (skipped) *skipped = now.skip;
+    o->updates += !now.skip;
+    return HD_OK;
 }

@@ -99,6 +99,9 @@ static void views_share_the_data(void **state)
     assert_ptr_equal(both.data, x + 3 * 6 + 2);
     assert_int_equal(both.stride, 6);
     assert_true(hd_is_dense(&both)); /* one row has no gap */
+    hd_tensor again = hd_view_cols(&cols, 1, 1);
+    assert_ptr_equal(again.data, x + 3);
+    assert_int_equal(again.stride, 6);
     hd_tensor nothing = hd_matrix(NULL, 4, 6);
     assert_null(hd_view_cols(&nothing, 2, 3).data);
 }
@@ -171,6 +174,7 @@ static void small_floats_round_to_nearest_even(void **state)
             assert_int_equal(rounded(-middle, dtype), even | 0x8000);
         }
         assert_int_equal(rounded(1e300, dtype), infinity);
+        assert_int_equal(rounded(k ? 0x1.4p128 : 0x1.4p16, dtype), infinity); /* just beyond: not a NaN */
         assert_int_equal(rounded(-INFINITY, dtype), infinity | 0x8000);
         assert_int_equal(rounded(1e-300, dtype), 0);
         assert_int_equal(rounded(-5e-324, dtype), 0x8000);

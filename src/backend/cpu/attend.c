@@ -13,7 +13,7 @@ static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t 
         }
 }
 
-void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys)
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys, hd_real *panel)
 {
     if (h->at->score == HD_ADDITIVE) {
         additive_scores(h, s, stride, a, n, r);
@@ -22,7 +22,7 @@ void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, 
     size_t strip = KERNEL(strip)();
     hd_product p = {.c = s, .c_stride = stride, .a = hd_head_q(h, h->q, a), .a_stride = h->q->stride, .b = packed_keys, .b_depth = h->d,
                     .m = n, .n = h->tk, .k = h->d};
-    KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, NULL);
+    KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
 }
 
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
@@ -92,7 +92,7 @@ typedef struct job {
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
 } job;
 
-static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys, const hd_real *values)
+static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys, const hd_real *values, hd_real *panel)
 {
     const hd_attend_args *g = w->g;
     size_t strip = KERNEL(strip)();
@@ -100,11 +100,11 @@ static void head_forward(const job *w, const hd_head *h, hd_real *scores, const 
     for (size_t a = 0; a < h->tq; a += QUERIES) {
         size_t n = h->tq - a < QUERIES ? h->tq - a : QUERIES;
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
-        KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys);
+        KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys, panel);
         for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
         hd_product p = {.c = hd_head_y(h, g->y, a), .c_stride = g->y->stride, .a = scores + r.lo, .a_stride = w->stride, .b = values + r.lo * strip,
                         .b_depth = h->tk, .m = n, .n = h->dv, .k = r.hi - r.lo};
-        KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, NULL);
+        KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, panel);
         for (size_t i = 0; h->at->gate && i < n; i++) hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
     }
 }
@@ -114,7 +114,7 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     const job *w = arg;
     const hd_attention *at = w->g->at;
     size_t groups = (size_t)at->kv_heads, each = (size_t)at->heads / groups;
-    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *keys = scores + QUERIES * w->stride, *values = keys + w->keys;
+    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *keys = scores + QUERIES * w->stride, *values = keys + w->keys, *panel = values + w->values;
     for (size_t unit = begin; unit < end; unit++) {
         size_t item = unit / groups, group = unit % groups;
         for (size_t e = 0; e < each; e++) {
@@ -123,7 +123,7 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
                 if (at->score == HD_DOT) KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
                 KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
             }
-            head_forward(w, &h, scores, keys, values);
+            head_forward(w, &h, scores, keys, values, panel);
         }
     }
 }
@@ -135,7 +135,7 @@ hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
     w.keys = KERNEL(packed_size)(longest, d);
     w.values = KERNEL(packed_size)(dv, longest);
-    if (!hd_cpu_scratch(w.cpu, (QUERIES * w.stride + w.keys + w.values) * sizeof(hd_real))) return HD_ENOMEM;
+    if (!hd_cpu_scratch(w.cpu, (QUERIES * w.stride + w.keys + w.values + KERNEL(panel_size)()) * sizeof(hd_real))) return HD_ENOMEM;
     hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, 1, attend_part, &w);
     return HD_OK;
 }

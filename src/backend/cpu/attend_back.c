@@ -113,9 +113,9 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     size_t strip = KERNEL(strip)(), st = w->stride;
     hd_reach r = hd_head_reach(h, a, n);
     if (r.hi <= r.lo) return;
-    KERNEL(head_scores)(h, s->p, st, a, n, r, s->keys_t);
+    KERNEL(head_scores)(h, s->p, st, a, n, r, s->keys_t, s->panel);
     hd_product dp = {.c = s->dp, .c_stride = st, .a = hd_head_y(h, g->dy, a), .a_stride = g->dy->stride, .b = s->values, .b_depth = h->dv, .m = n, .n = h->tk, .k = h->dv};
-    KERNEL(product)(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, NULL);
+    KERNEL(product)(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, s->panel);
     double gate = 0;
     for (size_t i = 0; i < n; i++) {
         weights_row(h, s->p + i * st, r, a + i, hd_row(g->lse, h->qrow + a + i)[h->head]);

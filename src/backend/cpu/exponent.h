@@ -1,4 +1,4 @@
-/* A row's maximum and the sum of its exponentials: what every softmax begins with. */
+/* A row's sum, its maximum and the sum of its exponentials: what softmax and norm begin with. */
 #ifndef HD_BACKEND_CPU_EXPONENT_H
 #define HD_BACKEND_CPU_EXPONENT_H
 
@@ -6,9 +6,24 @@
 
 INLINE hd_real hd_row_max(const hd_real *x, size_t n)
 {
-    vec m = hd_set(-INFINITY);
-    HD_COLUMNS(n, { m = hd_max(m, L_FILL(x, -INFINITY)); });
-    return hd_top(m);
+    vec m[4] = {hd_set(-INFINITY), hd_set(-INFINITY), hd_set(-INFINITY), hd_set(-INFINITY)};
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) /* four chains: one would wait for itself */
+        UNROLL for (int j = 0; j < 4; j++) m[j] = hd_max(m[j], hd_load(x + i + (size_t)j * VL));
+    x += i, n -= i;
+    HD_COLUMNS(n, { m[0] = hd_max(m[0], L_FILL(x, -INFINITY)); });
+    return hd_top(hd_max(hd_max(m[0], m[1]), hd_max(m[2], m[3])));
+}
+
+INLINE hd_real hd_row_sum(const hd_real *x, size_t n)
+{
+    vec s[4] = {hd_set(0), hd_set(0), hd_set(0), hd_set(0)};
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL)
+        UNROLL for (int j = 0; j < 4; j++) s[j] += hd_load(x + i + (size_t)j * VL);
+    x += i, n -= i;
+    HD_COLUMNS(n, { s[0] += L(x); });
+    return hd_sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 /* y = exp(x - max), returns the sum; max is finite. y may be x. */

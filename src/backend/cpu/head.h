@@ -67,7 +67,7 @@ INLINE size_t hd_head_ragged(const hd_head *h, const int32_t *begin, size_t a, s
 INLINE size_t hd_head_draws(const hd_head *h) { return h->head << 20; }
 
 /* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack). */
-void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys);
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys, hd_real *panel);
 
 /* s = scale * s + biases, in place, for query a; keys outside its sight stay as they are. */
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees);

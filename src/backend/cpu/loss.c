@@ -11,9 +11,7 @@ static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
     hd_real weight = counts ? (a->weight ? hd_row(a->weight, r)[0] : 1) : 0;
     hd_real *dx = a->dx ? hd_row(a->dx, r) : NULL;
     hd_real max = hd_row_max(x, n), at = counts ? x[t] : 0;
-    vec mean = hd_set(0);
-    if (a->smoothing > 0) HD_COLUMNS(n, { mean += L(x); });
-    double average = (double)hd_sum(mean) / (double)n;
+    double average = a->smoothing > 0 ? (double)hd_row_sum(x, n) / (double)n : 0;
     bool in_place = dx && !a->add;
     hd_real sum = in_place ? hd_row_exp(dx, x, n, max) : hd_row_exp_sum(x, n, max); /* x is lost here when dx is x */
     double lse = (double)max + log((double)sum), s = (double)a->smoothing;

@@ -1,6 +1,7 @@
 /* Layer norm and RMS norm, with the residual add and its dropout in the same pass. The gradients of gain and bias are partial sums over fixed
    chunks of rows, added in order afterwards. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/exponent.h"
 #include "backend/cpu/mask.h"
 
 /* s = x + mask * branch, for one row */
@@ -18,13 +19,6 @@ static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, si
         hd_mask_fill(mask, key, from, run, rule);
         HD_COLUMNS(run, { S(s, L(x) + L(branch) * L(mask)); });
     }
-}
-
-static hd_real row_sum(const hd_real *x, size_t n)
-{
-    vec sum = hd_set(0);
-    HD_COLUMNS(n, { sum += L(x); });
-    return hd_sum(sum);
 }
 
 /* Sum of squares of x - mean; lanes past the end hold the mean and add nothing. */
@@ -52,7 +46,7 @@ static void norm_part(void *arg, size_t begin, size_t end, int worker)
             residual_row(s, x, hd_row(a->branch, r), n, &a->draw, r);
             x = s;
         }
-        hd_real mean = a->rms ? 0 : row_sum(x, n) / (hd_real)n;
+        hd_real mean = a->rms ? 0 : hd_row_sum(x, n) / (hd_real)n;
         hd_real scale = (hd_real)(1 / sqrt((double)(row_squares(x, n, mean) / (hd_real)n) + (double)a->eps));
         vec m = hd_set(mean), k = hd_set(scale);
         HD_COLUMNS(n, {

@@ -1,6 +1,5 @@
-/* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the second-level cache and a strip of a in the
-   first. The tile is TILE_ROWS x STRIP_VECTORS vectors of accumulators; edges run the same tile with fewer rows, so the chain of multiply-adds of an
-   element never changes. */
+/* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the second-level cache and a panel of a in the first. A tile is TILE_ROWS
+   rows by STRIP columns; rows left over at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its neighbours. */
 #include "backend/cpu/product.h"
 #include "backend/cpu/vector.h"
 
@@ -9,64 +8,62 @@
 #define HD_TILE_NEON 1
 #endif
 
-/* TILE_ROWS: of a stored by rows; PANEL_ROWS: of a packed in a panel */
 #if HD_VECTOR_BYTES == 64
-enum { TILE_ROWS = 12, PANEL_ROWS = 12, STRIP_VECTORS = 2 };
+enum { TILE_ROWS = 12, STRIP_VECTORS = 2 };
 #elif HD_VECTOR_BYTES == 32
-enum { TILE_ROWS = 6, PANEL_ROWS = 6, STRIP_VECTORS = 2 };
+enum { TILE_ROWS = 6, STRIP_VECTORS = 2 };
 #elif defined(__aarch64__)
-enum { TILE_ROWS = 7, PANEL_ROWS = 8, STRIP_VECTORS = 3 };
+enum { TILE_ROWS = 8, STRIP_VECTORS = 3 };
 #else
-enum { TILE_ROWS = 4, PANEL_ROWS = 4, STRIP_VECTORS = 2 };
+enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
 #endif
 enum {
     STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
-    N_BLOCK = (192 * 1024 / K_BLOCK / STRIP) * STRIP, /* columns of b kept in L2: 3/4 MiB in float */
+    N_BLOCK = (128 * 1024 / K_BLOCK / STRIP) * STRIP, /* columns of b kept in L2: half a MiB in float */
 };
 
 size_t KERNEL(strip)(void) { return STRIP; }
 
 size_t KERNEL(packed_size)(size_t n, size_t k) { return (n + STRIP - 1) / STRIP * STRIP * k; }
 
-size_t KERNEL(panel_size)(void) { return (size_t)K_BLOCK * PANEL_ROWS; }
+size_t KERNEL(panel_size)(void) { return (size_t)K_BLOCK * TILE_ROWS; }
 
-/* One strip from b stored [K,N]: STRIP neighbours for each k. */
-static void pack_plain(hd_real *to, const hd_real *b, size_t stride, size_t width, size_t k)
+/* to[k][width of a row: `across`] = the transpose of from[count rows][k]; rows from count to `across` become zeros. */
+INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
 {
-    if (width == STRIP) {
-        for (size_t i = 0; i < k; i++, b += stride, to += STRIP)
-            for (int v = 0; v < STRIP_VECTORS; v++) hd_store(to + v * VL, hd_load(b + v * VL));
-        return;
-    }
-    for (size_t i = 0; i < k; i++, b += stride, to += STRIP) {
-        for (size_t j = 0; j < width; j++) to[j] = b[j];
-        for (size_t j = width; j < STRIP; j++) to[j] = 0;
-    }
-}
-
-/* One strip from b stored [N,K]: a transposition, in squares of VL so that both sides stay in a few cache lines. */
-static void pack_transposed(hd_real *to, const hd_real *b, size_t stride, size_t width, size_t k)
-{
-    if (width < STRIP) memset(to, 0, k * STRIP * sizeof *to);
-    for (size_t j0 = 0; j0 < width; j0 += VL) {
-        size_t jn = width - j0 < VL ? width - j0 : VL;
-        size_t i = 0;
+    size_t j = 0;
 #if HD_VECTOR_BYTES == 16 && !defined(HD_REAL_DOUBLE)
-        for (; jn == VL && i + VL <= k; i += VL) {
-            vec r0 = hd_load(b + j0 * stride + i), r1 = hd_load(b + (j0 + 1) * stride + i);
-            vec r2 = hd_load(b + (j0 + 2) * stride + i), r3 = hd_load(b + (j0 + 3) * stride + i);
+    for (; j + VL <= count; j += VL) { /* squares of four by four */
+        const hd_real *f = from + j * stride;
+        size_t i = 0;
+        for (; i + VL <= k; i += VL) {
+            vec r0 = hd_load(f + i), r1 = hd_load(f + stride + i), r2 = hd_load(f + 2 * stride + i), r3 = hd_load(f + 3 * stride + i);
             vec p0 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), p1 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
             vec p2 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), p3 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-            hd_real *t = to + i * STRIP + j0;
+            hd_real *t = to + i * across + j;
             hd_store(t, __builtin_shufflevector(p0, p2, 0, 1, 4, 5));
-            hd_store(t + STRIP, __builtin_shufflevector(p1, p3, 0, 1, 4, 5));
-            hd_store(t + 2 * STRIP, __builtin_shufflevector(p0, p2, 2, 3, 6, 7));
-            hd_store(t + 3 * STRIP, __builtin_shufflevector(p1, p3, 2, 3, 6, 7));
+            hd_store(t + across, __builtin_shufflevector(p1, p3, 0, 1, 4, 5));
+            hd_store(t + 2 * across, __builtin_shufflevector(p0, p2, 2, 3, 6, 7));
+            hd_store(t + 3 * across, __builtin_shufflevector(p1, p3, 2, 3, 6, 7));
         }
-#endif
         for (; i < k; i++)
-            for (size_t j = 0; j < jn; j++) to[i * STRIP + j0 + j] = b[(j0 + j) * stride + i];
+            for (size_t l = 0; l < VL; l++) to[i * across + j + l] = f[l * stride + i];
+    }
+#endif
+    for (; j < across; j++)
+        for (size_t i = 0; i < k; i++) to[i * across + j] = j < count ? from[j * stride + i] : 0;
+}
+
+/* to[k][across] = from[k][count]; columns from count to `across` become zeros. */
+INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
+{
+    for (size_t i = 0; i < k; i++, from += stride, to += across) {
+        if (count == across) {
+            memcpy(to, from, across * sizeof *to);
+            continue;
+        }
+        for (size_t j = 0; j < across; j++) to[j] = j < count ? from[j] : 0;
     }
 }
 
@@ -74,48 +71,55 @@ void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed,
 {
     for (size_t j = from; j < till && j < n; j += STRIP) {
         size_t width = n - j < STRIP ? n - j : STRIP;
-        if (transposed) pack_transposed(to + j * k, b + j * stride, stride, width, k);
-        else pack_plain(to + j * k, b + j, stride, width, k);
+        if (transposed) transpose(to + j * k, STRIP, b + j * stride, stride, width, k);
+        else copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
     }
 }
 
-enum { ROWS_MOST = TILE_ROWS > PANEL_ROWS ? TILE_ROWS : PANEL_ROWS };
-typedef vec sums[ROWS_MOST][STRIP_VECTORS];
+/* A tile's place: c gets start + a b. All strides in numbers; a start_stride of 0 gives each row the same start. */
+typedef struct place {
+    hd_real *c;
+    size_t c_stride;
+    const hd_real *start;
+    size_t start_stride;
+} place;
 
-/* acc += sum over k of a[i][k] b[k][j]. Row i of a starts at a + i*row, its k-th number lies k*step further. */
-INLINE void tile(sums acc, int rows, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
+/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. */
+INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
 {
-    vec s[ROWS_MOST][STRIP_VECTORS];
-#pragma GCC unroll 16
+    vec s[TILE_ROWS][STRIP_VECTORS];
+    UNROLL
     for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < STRIP_VECTORS; j++) s[i][j] = acc[i][j];
-    for (size_t p = 0; p < k; p++) {
+        UNROLL
+        for (int j = 0; j < vectors; j++) s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
+    for (size_t l = 0; l < k; l++) {
         vec y[STRIP_VECTORS];
-#pragma GCC unroll 4
-        for (int j = 0; j < STRIP_VECTORS; j++) y[j] = hd_load(b + p * STRIP + (size_t)j * VL);
-#pragma GCC unroll 16
+        UNROLL
+        for (int j = 0; j < vectors; j++) y[j] = hd_load(b + l * STRIP + (size_t)j * VL);
+        UNROLL
         for (int i = 0; i < rows; i++) {
-            hd_real x = a[(size_t)i * row + p * step];
-#pragma GCC unroll 4
-            for (int j = 0; j < STRIP_VECTORS; j++) s[i][j] += y[j] * x;
+            hd_real x = a[(size_t)i * row + l * step];
+            UNROLL
+            for (int j = 0; j < vectors; j++) s[i][j] += y[j] * x;
         }
     }
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < STRIP_VECTORS; j++) acc[i][j] = s[i][j];
+        UNROLL
+        for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
 }
 
-/* The tile for a number of rows known to the compiler. */
-#define TILE_CASE(n) \
-    case n: \
-        if (n <= ROWS_MOST) tile(acc, n, a, row, step, b, k); \
+/* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows `row` apart. */
+#define TILE_CASE(n)                                                                            \
+    case n:                                                                                     \
+        if (n > TILE_ROWS) break;                                                               \
+        if (vectors == 1) tile(p, n, 1, a, row, step, b, k);                                    \
+        else if (vectors == 2) tile(p, n, 2, a, row, step, b, k);                               \
+        else if (STRIP_VECTORS == 3) tile(p, n, STRIP_VECTORS, a, row, step, b, k);             \
         break;
 
-INLINE void tile_cases(sums acc, int rows, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
+INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
 {
-    memset(acc, 0, sizeof(sums));
     switch (rows) {
         TILE_CASE(1) TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
@@ -124,66 +128,36 @@ INLINE void tile_cases(sums acc, int rows, const hd_real *a, size_t row, size_t 
     }
 }
 
-static void tile_plain(sums acc, int rows, const hd_real *a, size_t row, const hd_real *b, size_t k)
+static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b, size_t k)
 {
 #ifdef HD_TILE_NEON
-    if (rows == TILE_ROWS && k >= 4) {
-        size_t done = k & ~(size_t)3;
-        tile_rows_neon((float *)acc, a, row, b, k / 4);
-        if (done < k) tile(acc, TILE_ROWS, a + done, row, 1, b + done * STRIP, k - done);
+    if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
+        tile_neon(p->c, p->c_stride, p->start, p->start_stride, panel, b, k);
         return;
     }
 #endif
-    tile_cases(acc, rows, a, row, 1, b, k);
+    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k);
 }
 
-static void tile_panel(sums acc, int rows, const hd_real *panel, const hd_real *b, size_t k)
-{
-#ifdef HD_TILE_NEON
-    if (k) {
-        tile_panel_neon((float *)acc, panel, b, k); /* rows past the end are zeros in the panel */
-        return;
-    }
-#endif
-    tile_cases(acc, rows, panel, 1, PANEL_ROWS, b, k);
-}
+static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b, size_t k) { tile_cases(p, rows, vectors, a, row, 1, b, k); }
 
+/* A strip at the right edge that ends within a vector: computed beside c and copied. */
 typedef struct edge {
-    size_t width;        /* columns that count, <= STRIP */
-    bool add;            /* to what c holds */
-    const hd_real *bias; /* of the strip, or NULL */
+    hd_real c[TILE_ROWS * STRIP], start[TILE_ROWS * STRIP];
 } edge;
 
-/* Stores `rows` rows of sums; the common case, whole strips, without tests inside. */
-static void tile_store(hd_real *c, size_t stride, sums acc, int rows, const edge *e)
+static place edge_in(edge *e, const place *p, int rows, size_t width)
 {
-    for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
-        for (int j = 0; j < STRIP_VECTORS; j++) {
-            size_t at = (size_t)j * VL, left = e->width > at ? e->width - at : 0;
-            hd_real *to = c + (size_t)i * stride + at;
-            vec v = acc[i][j];
-            if (left >= VL) {
-                if (e->add) v += hd_load(to);
-                if (e->bias) v += hd_load(e->bias + at);
-                hd_store(to, v);
-            } else if (left) {
-                if (e->add) v += hd_load_part(to, left, 0);
-                if (e->bias) v += hd_load_part(e->bias + at, left, 0);
-                hd_store_part(to, v, left);
-            }
-        }
-    }
+    size_t stride = p->start_stride ? STRIP : 0;
+    for (int i = 0; i < (stride ? rows : 1); i++)
+        for (size_t j = 0; j < width; j++) e->start[(size_t)i * STRIP + j] = p->start[(size_t)i * p->start_stride + j];
+    return (place){e->c, STRIP, e->start, stride};
 }
 
-/* a stored [K,M]: copied to a panel [K,PANEL_ROWS] first, reused for every strip of b. */
-static void pack_panel(hd_real *to, const hd_real *a, size_t stride, int rows, size_t k)
+static void edge_out(const edge *e, const place *p, int rows, size_t width)
 {
-    if (rows == PANEL_ROWS)
-        for (size_t p = 0; p < k; p++) memcpy(to + p * PANEL_ROWS, a + p * stride, PANEL_ROWS * sizeof *to);
-    else
-        for (size_t p = 0; p < k; p++)
-            for (int i = 0; i < PANEL_ROWS; i++) to[p * PANEL_ROWS + (size_t)i] = i < rows ? a[p * stride + (size_t)i] : 0;
+    for (int i = 0; i < rows; i++)
+        for (size_t j = 0; j < width; j++) p->c[(size_t)i * p->c_stride + j] = e->c[(size_t)i * STRIP + j];
 }
 
 /* Activation of finished rows [row, row+rows), columns [j0, j1). */
@@ -196,27 +170,43 @@ static void finish(const hd_product *p, size_t row, int rows, size_t j0, size_t 
     }
 }
 
+/* Where the sums of a tile start: from what c holds, from the bias, or from zero. */
+static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
+{
+    static const hd_real zeros[STRIP];
+    hd_real *c = p->c + i * p->c_stride + j;
+    if (p->add || kb) return (place){c, p->c_stride, c, p->c_stride};
+    return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
+}
+
+/* A panel pays when enough strips reuse it; a few rows are read where they lie. */
+static bool wants_panel(const hd_product *p, int rows, size_t strips) { return p->a_transposed || (rows == TILE_ROWS && strips > 1); }
+
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel)
 {
-    const size_t most = p->a_transposed ? PANEL_ROWS : TILE_ROWS;
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
+    edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
     for (size_t nb = from; nb < till; nb += N_BLOCK) {
         size_t nb_end = nb + N_BLOCK < till ? nb + N_BLOCK : till;
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK) {
             size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
-            bool last = kb + kn >= p->k;
-            for (size_t i = row; i < row_end; i += most) {
-                int rows = row_end - i < most ? (int)(row_end - i) : (int)most;
-                if (p->a_transposed) pack_panel(panel, p->a + kb * p->a_stride + i, p->a_stride, rows, kn);
+            for (size_t i = row; i < row_end; i += TILE_ROWS) {
+                int rows = row_end - i < TILE_ROWS ? (int)(row_end - i) : TILE_ROWS;
+                bool packed = wants_panel(p, rows, (nb_end - nb + STRIP - 1) / STRIP);
+                const hd_real *a = p->a_transposed ? p->a + kb * p->a_stride + i : p->a + i * p->a_stride + kb;
+                if (p->a_transposed) copy_narrow(panel, TILE_ROWS, a, p->a_stride, (size_t)rows, kn);
+                else if (packed) transpose(panel, TILE_ROWS, a, p->a_stride, (size_t)rows, kn);
                 for (size_t j = nb; j < nb_end; j += STRIP) {
-                    edge e = {.width = p->n - j < STRIP ? p->n - j : STRIP, .add = p->add || kb, .bias = last && p->bias ? p->bias + j : NULL};
                     const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
-                    sums acc;
-                    if (p->a_transposed) tile_panel(acc, rows, panel, b, kn);
-                    else tile_plain(acc, rows, p->a + i * p->a_stride + kb, p->a_stride, b, kn);
-                    tile_store(p->c + i * p->c_stride + j, p->c_stride, acc, rows, &e);
+                    place to = place_at(p, i, j, kb), at = to;
+                    size_t width = p->n - j < STRIP ? p->n - j : STRIP;
+                    int vectors = (int)((width + VL - 1) / VL);
+                    if (width % VL) at = edge_in(&beside, &to, rows, width);
+                    if (packed) tile_panel(&at, rows, vectors, panel, b, kn);
+                    else tile_rows(&at, rows, vectors, a, p->a_stride, b, kn);
+                    if (width % VL) edge_out(&beside, &to, rows, width);
                 }
-                if (last && p->act != HD_IDENTITY) finish(p, i, rows, nb, nb_end);
+                if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, rows, nb, nb_end);
             }
         }
     }

@@ -25,13 +25,12 @@ typedef struct hd_product {
 
 size_t KERNEL(strip)(void);                      /* columns of a strip */
 size_t KERNEL(packed_size)(size_t n, size_t k);  /* numbers in packed b */
-size_t KERNEL(panel_size)(void);                 /* numbers of scratch for one thread's hd_product with a transposed */
+size_t KERNEL(panel_size)(void);                 /* numbers of scratch for one thread's product */
 
 /* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored [N,K]. */
 void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k, size_t from, size_t till);
 
-/* Rows [row, row_end) and strips of columns [strip, strip_end) of the product. panel: scratch of KERNEL(panel_size), may be NULL unless a is
-   transposed. */
+/* Rows [row, row_end) and strips of columns [strip, strip_end) of the product. panel: scratch of KERNEL(panel_size). */
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel);
 
 /* In place over [rows, cols], one row after the other. */

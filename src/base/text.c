@@ -1,0 +1,65 @@
+/* A string that grows by doubling. */
+#include "base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST_ROOM = 256 };
+
+void hd_text_release(hd_text *t)
+{
+    hd_mem_free(t->data);
+    *t = (hd_text){0};
+}
+
+/* Room for `count` more bytes and the zero byte. */
+static bool reserve(hd_text *t, size_t count)
+{
+    if (t->missed) return false;
+    if (count < t->room - t->size) return true; /* room 0 and size 0: never true */
+    size_t room = t->room ? t->room : FIRST_ROOM;
+    while (room <= t->size || room - t->size <= count) {
+        if (room > SIZE_MAX / 2) return t->missed = SIZE_MAX, false;
+        room *= 2;
+    }
+    char *data = hd_mem_grow(t->data, room);
+    if (!data) return t->missed = room, false;
+    t->data = data;
+    t->room = room;
+    return true;
+}
+
+void hd_text_add(hd_text *t, const char *bytes, size_t count)
+{
+    if (!reserve(t, count)) return;
+    memcpy(t->data + t->size, bytes, count);
+    t->size += count;
+    t->data[t->size] = 0;
+}
+
+void hd_text_put(hd_text *t, const char *string)
+{
+    hd_text_add(t, string, strlen(string));
+}
+
+void hd_text_print(hd_text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int count = vsnprintf(NULL, 0, format, args);
+    if (count >= 0 && reserve(t, (size_t)count)) {
+        vsnprintf(t->data + t->size, (size_t)count + 1, format, again);
+        t->size += (size_t)count;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+hd_status hd_text_status(const hd_text *t, hd_err *err)
+{
+    return t->missed ? hd_err_nomem(err, t->missed) : HD_OK;
+}

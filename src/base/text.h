@@ -1,0 +1,23 @@
+/* A string that grows. A failed allocation is remembered and everything after it is dropped, so that a page is written
+   without checks and its caller asks once. */
+#ifndef HD_BASE_TEXT_H
+#define HD_BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct hd_text {
+    char *data;        /* ends with a zero byte; NULL while empty */
+    size_t size, room; /* bytes without the zero byte; bytes allocated */
+    size_t missed;     /* bytes of the allocation that failed, or 0 */
+} hd_text;
+
+/* {0} is an empty text. */
+void hd_text_release(hd_text *t);
+void hd_text_add(hd_text *t, const char *bytes, size_t count);
+void hd_text_put(hd_text *t, const char *string);
+void hd_text_print(hd_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hd_status hd_text_status(const hd_text *t, hd_err *err);
+
+#endif
