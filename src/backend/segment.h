@@ -10,6 +10,7 @@
 typedef struct hd_seg {
     const int32_t *begin, *len; /* [items], backend memory */
     const int32_t *item, *pos;  /* [rows]: item of a row and its place in it; NULL where rows have no single owner */
+    const int32_t *host_len;    /* len in host memory, for shapes that follow from it (hd_seg_lens); NULL where only the backend knows */
     const int32_t *key;         /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
     size_t items, rows;         /* host-side upper bounds, as is `longest` */
     size_t longest;

@@ -11,6 +11,7 @@ typedef struct hd_pool_bin {
     size_t bytes;
     void **all, **idle; /* both with `room` places; the last idle one is handed out next */
     size_t count, idle_count, room;
+    bool needed; /* something was taken since the last reset */
 } bin;
 
 void hd_pool_init(hd_pool *p, hd_source source)
@@ -93,8 +94,10 @@ void *hd_pool_take(hd_pool *p, size_t bytes)
     bin *b = find_bin(p, bytes);
     if (!b) b = add_bin(p, bytes);
     if (!b || (!b->idle_count && !add_block(p, b))) return NULL;
+    b->needed = true;
     p->used += bytes;
     if (p->used > p->peak) p->peak = p->used;
+    if (p->used > p->step_peak) p->step_peak = p->used;
     return b->idle[--b->idle_count];
 }
 
@@ -107,13 +110,24 @@ void hd_pool_give(hd_pool *p, void *block, size_t bytes)
     p->used -= bytes;
 }
 
+static void drop_blocks(hd_pool *p, bin *b)
+{
+    for (size_t k = 0; k < b->count; k++) p->source.put(p->source.context, b->all[k], b->bytes);
+    p->owned -= b->count * b->bytes;
+    b->count = b->idle_count = 0;
+}
+
 void hd_pool_reset(hd_pool *p)
 {
+    /* Steps of ever new shapes must not pile up blocks: past twice what the last step needed, idle sizes go back. */
+    bool crowded = p->owned > 2 * p->step_peak;
     for (size_t i = 0; i < p->bin_count; i++) {
         bin *b = &p->bins[i];
+        if (crowded && !b->needed) drop_blocks(p, b);
+        b->needed = false;
         /* oldest on top: the same takes and gives then see the same blocks as in the step that made them */
         for (size_t k = 0; k < b->count; k++) b->idle[k] = b->all[b->count - 1 - k];
         b->idle_count = b->count;
     }
-    p->used = 0;
+    p->used = p->step_peak = 0;
 }

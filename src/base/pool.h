@@ -10,12 +10,13 @@ typedef struct hd_pool {
     struct hd_pool_bin *bins; /* one per size, in a growing table */
     size_t bin_count, bin_room;
     size_t used, peak, owned; /* bytes handed out now, at most, and held from the source */
+    size_t step_peak;         /* most handed out since the last reset */
 } hd_pool;
 
 void hd_pool_init(hd_pool *p, hd_source source);
 void hd_pool_release(hd_pool *p); /* returns every block, also those still handed out */
 void *hd_pool_take(hd_pool *p, size_t bytes); /* not cleared; NULL on failure */
 void hd_pool_give(hd_pool *p, void *block, size_t bytes); /* bytes as asked for; block may be NULL; cannot fail */
-void hd_pool_reset(hd_pool *p); /* everything handed out counts as given back */
+void hd_pool_reset(hd_pool *p); /* everything handed out counts as given back; sizes not asked for since the last reset may be returned */
 
 #endif

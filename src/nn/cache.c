@@ -78,10 +78,11 @@ static hd_rows stored(hd_run *r, const hd_slot *s, bool overlap)
     size_t n = s->cache->items;
     hd_tensor *t = hd_host_take(r, sizeof *t);
     hd_seg *seg = hd_host_take(r, sizeof *seg);
+    int32_t *kept = hd_host_take(r, (n + 1) * sizeof *kept);
     const int32_t *begin = hd_ints(r, s->begin, n), *len = hd_ints(r, s->len, n);
     if (r->err.status) return (hd_rows){0};
     *t = s->t;
-    *seg = (hd_seg){.begin = begin, .len = len, .items = n, .rows = hd_rows_of(t), .overlap = overlap};
+    *seg = (hd_seg){.begin = begin, .len = len, .host_len = memcpy(kept, s->len, n * sizeof *kept), .items = n, .rows = hd_rows_of(t), .overlap = overlap};
     for (size_t i = 0; i < n; i++)
         if ((size_t)s->len[i] > seg->longest) seg->longest = (size_t)s->len[i];
     return (hd_rows){t, seg};
@@ -98,9 +99,8 @@ hd_rows hd_slot_grow(hd_run *r, hd_slot *s, hd_rows x)
     hd_rows none = {0};
     if (!x.t || !items_fit(r, s, x.seg)) return none;
     size_t n = s->cache->items, most = 0;
-    int32_t *more = hd_host_take(r, (n + 1) * sizeof *more);
+    const int32_t *more = hd_seg_lens(r, x.seg);
     if (!more) return none;
-    r->backend->download(r->backend, more, x.seg->len, n * sizeof *more);
     for (size_t i = 0; i < n; i++)
         if ((size_t)(s->len[i] + more[i]) > most) most = (size_t)(s->len[i] + more[i]);
     if (most > s->capacity) {
@@ -162,13 +162,12 @@ const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg)
 {
     if (!seg) return NULL;
     if (!c) return seg->pos;
-    int32_t *pos = hd_host_take(r, (seg->rows + 1) * sizeof *pos), *item = hd_host_take(r, (seg->rows + 1) * sizeof *item);
-    if (!pos || !item) return NULL;
     if (seg->items != c->items) return hd_fail(r, HD_ESHAPE, "cache: %zu items in the step, %zu in the cache", seg->items, c->items);
-    r->backend->download(r->backend, pos, seg->pos, seg->rows * sizeof *pos);
-    r->backend->download(r->backend, item, seg->item, seg->rows * sizeof *item);
-    for (size_t i = 0; i < seg->rows; i++) pos[i] += c->length[item[i]];
-    for (size_t i = 0; i < seg->rows; i++) c->length[item[i]]++;
+    const int32_t *len = hd_seg_lens(r, seg);
+    int32_t *pos = hd_host_take(r, (seg->rows + 1) * sizeof *pos);
+    if (!pos || !len) return NULL;
+    for (size_t i = 0, at = 0; i < seg->items; i++) /* new rows always come item after item */
+        for (int32_t j = 0; j < len[i]; j++) pos[at++] = c->length[i]++;
     return hd_ints(r, pos, seg->rows);
 }
 

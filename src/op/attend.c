@@ -18,13 +18,12 @@ static void attend_back(hd_run *r, const hd_node *n)
 static int32_t *ragged_begin(hd_run *r, const hd_seg *q, const hd_seg *k, size_t *total)
 {
     size_t n = q->items, at = 0;
-    int32_t *lens = hd_host_take(r, (3 * n + 1) * sizeof *lens), *klen = lens + n, *begin = klen + n;
-    if (!lens) return NULL;
-    r->backend->download(r->backend, lens, q->len, n * sizeof *lens);
-    r->backend->download(r->backend, klen, k->len, n * sizeof *klen);
+    const int32_t *qlen = hd_seg_lens(r, q), *klen = hd_seg_lens(r, k);
+    int32_t *begin = hd_host_take(r, (n + 1) * sizeof *begin);
+    if (!qlen || !klen || !begin) return NULL;
     for (size_t i = 0; i < n; i++) {
         begin[i] = (int32_t)at;
-        at += (size_t)lens[i] * (size_t)klen[i];
+        at += (size_t)qlen[i] * (size_t)klen[i];
         if (at > INT32_MAX) return hd_fail(r, HD_ELIMIT, "attend: %zu scores in one batch are too many to hand out", at);
     }
     *total = at;

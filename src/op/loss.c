@@ -38,14 +38,20 @@ hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, cons
     return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight);
 }
 
-enum { CHUNK_ROWS = 224 }; /* rows of logits that exist at a time; whole tiles of every instruction set */
+/* Rows of logits that exist at a time: about 16 MiB of them, in whole tiles of every instruction set. More would leave the cache, fewer would pack w too often. */
+static size_t chunk_rows(size_t classes)
+{
+    size_t rows = ((size_t)16 << 20) / (classes * sizeof(hd_real)) / 24 * 24;
+    return rows > 120 ? rows : 120;
+}
 
 hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, const int32_t *target, const hd_loss_opt *l)
 {
     if (!x || !w || !target || !weight_fits(r, "linear_cross_entropy", x, l)) return NULL;
     if (hd_cols_of(x) != hd_cols_of(w)) return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: x has %zu columns, w takes %zu", hd_cols_of(x), hd_cols_of(w));
     if (bias && hd_count_of(bias) != hd_rows_of(w)) return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: bias has %zu, w gives %zu", hd_count_of(bias), hd_rows_of(w));
-    size_t rows = hd_rows_of(x), most = rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
+    size_t rows = hd_rows_of(x), most = l->chunk ? l->chunk : chunk_rows(hd_rows_of(w));
+    if (rows < most) most = rows;
     hd_tensor *loss = hd_new(r, rows, 1), *logp = l->logp ? hd_new(r, rows, 1) : NULL;
     bool back = r->taping && (x->wants_grad || w->wants_grad || (bias && bias->wants_grad)), fresh = false;
     hd_tensor *dx = back ? hd_grad(r, x, &fresh) : NULL, *dw = back ? hd_grad(r, w, NULL) : NULL, *dbias = back ? hd_grad(r, bias, NULL) : NULL;

@@ -69,6 +69,7 @@ typedef struct hd_loss_opt {
     float coef;              /* of the gradient; 1 as a rule */
     float smoothing;         /* cross-entropy: share spread evenly over all classes */
     hd_tensor *weight;       /* [R,1] or NULL */
+    size_t chunk;            /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
     hd_tensor **logp;        /* cross-entropy: where to put the log-probabilities of the targets [R,1], or NULL */
 } hd_loss_opt;
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *logits, const int32_t *target, const hd_loss_opt *opt);

@@ -146,10 +146,10 @@ hd_rows hd_fold(hd_run *r, hd_rows x, int k)
     if (!x.t || !x.seg) return none;
     if (k < 1) return hd_fail(r, HD_EARG, "fold: k is %d", k), none;
     size_t n = x.seg->items;
+    const int32_t *from = hd_seg_lens(r, x.seg);
     int32_t *len = hd_host_take(r, (n + 1) * sizeof *len);
-    if (!len) return none;
-    r->backend->download(r->backend, len, x.seg->len, n * sizeof *len);
-    for (size_t i = 0; i < n; i++) len[i] = (len[i] + k - 1) / k;
+    if (!from || !len) return none;
+    for (size_t i = 0; i < n; i++) len[i] = (from[i] + k - 1) / k;
     hd_seg *to = hd_seg_of(r, len, n, NULL);
     if (!to) return none;
     to->key = x.seg->key;

@@ -130,15 +130,23 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
     }
     if (rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", rows);
     hd_seg *s = hd_host_take(r, sizeof *s);
-    int32_t *begin = hd_host_take(r, (items + 1) * sizeof *begin), *item = hd_host_take(r, (2 * rows + 1) * sizeof *item), *pos = item + rows;
+    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin), *kept = begin + items, *item = hd_host_take(r, (2 * rows + 1) * sizeof *item), *pos = item + rows;
     if (r->err.status) return NULL;
     for (size_t i = 0, at = 0; i < items; i++) {
-        begin[i] = (int32_t)at;
+        begin[i] = (int32_t)at, kept[i] = len[i];
         for (int32_t j = 0; j < len[i]; j++, at++) item[at] = (int32_t)i, pos[at] = j;
     }
     *s = (hd_seg){.begin = hd_ints(r, begin, items), .len = hd_ints(r, len, items), .item = hd_ints(r, item, rows), .pos = hd_ints(r, pos, rows),
-                  .key = key ? hd_ints(r, key, items) : NULL, .items = items, .rows = rows, .longest = longest};
+                  .host_len = kept, .key = key ? hd_ints(r, key, items) : NULL, .items = items, .rows = rows, .longest = longest};
     return r->err.status ? NULL : s;
+}
+
+const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg)
+{
+    if (seg->host_len) return seg->host_len;
+    int32_t *len = hd_host_take(r, (seg->items + 1) * sizeof *len);
+    if (len) r->backend->download(r->backend, len, seg->len, seg->items * sizeof *len);
+    return len;
 }
 
 hd_draw hd_draw_next(hd_run *r, float p, const hd_seg *seg)

@@ -55,6 +55,9 @@ void hd_send_block(hd_run *r);                                             /* r-
 /* Segments of the given lengths, one after the other; with item and pos. `key`: NULL, or the items' numbers for random draws. */
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key);
 
+/* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments do not carry them. */
+const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);
+
 /* A tensor and the segments of its rows: what layers take and return. */
 typedef struct hd_rows {
     hd_tensor *t;

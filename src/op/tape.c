@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "op/op.h"
 
 hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt, size_t opt_size, bool start, hd_tensor *const *in, size_t inputs)
@@ -38,13 +39,21 @@ static hd_tensor *view_grad(hd_run *r, hd_tensor *x)
     return x->grad = g;
 }
 
+/* Sizes in eighths of powers of two: batches of nearly the same length then share their blocks in the pool. */
+static size_t grad_bytes(const hd_tensor *x)
+{
+    size_t bytes = hd_count_of(x) * sizeof(hd_real), grain = HD_ALIGN;
+    while (16 * grain <= bytes) grain *= 2;
+    return (bytes + grain - 1) / grain * grain;
+}
+
 hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh)
 {
     if (fresh) *fresh = false;
     if (!x || !x->wants_grad || r->err.status) return NULL;
     if (x->grad) return x->grad;
     if (x->base) return view_grad(r, x);
-    size_t bytes = hd_count_of(x) * sizeof(hd_real);
+    size_t bytes = grad_bytes(x);
     hd_tensor *g = hd_host_take(r, sizeof *g);
     void *data = g ? hd_pool_take(&r->grads, bytes) : NULL;
     if (!data) {
@@ -73,7 +82,7 @@ void hd_grad_pass(hd_run *r, hd_tensor *x, hd_tensor *y)
 static void release_grad(hd_run *r, hd_tensor *y)
 {
     if (!y || !y->grad || y->base || y->is_param) return;
-    hd_pool_give(&r->grads, y->grad->data, hd_count_of(y) * sizeof(hd_real));
+    hd_pool_give(&r->grads, y->grad->data, grad_bytes(y));
     y->grad = NULL;
 }
 

@@ -144,12 +144,28 @@ static void every_failing_allocation_is_survived(void **state)
     }
 }
 
+/* Batches of ever new sizes, as training on sentences makes them. */
+static void sizes_that_never_come_back_are_returned(void **state)
+{
+    (void)state;
+    hd_pool p;
+    hd_pool_init(&p, hd_source_host);
+    for (size_t step = 0; step < 50; step++) {
+        size_t bytes = 4096 + 64 * step;
+        hd_pool_give(&p, hd_pool_take(&p, bytes), bytes);
+        hd_pool_reset(&p);
+        assert_true(p.owned <= 3 * bytes);
+    }
+    hd_pool_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_comes_back_for_the_same_size_alone),
         cmocka_unit_test(counters_follow_takes_and_gives),
         cmocka_unit_test(after_a_reset_the_same_requests_get_the_same_blocks),
+        cmocka_unit_test(sizes_that_never_come_back_are_returned),
         cmocka_unit_test(no_block_is_out_twice),
         cmocka_unit_test(zero_bytes_and_null_are_fine),
         cmocka_unit_test(release_returns_also_what_is_out),

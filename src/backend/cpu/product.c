@@ -20,7 +20,7 @@ enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
 enum {
     STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
-    N_BLOCK = (128 * 1024 / K_BLOCK / STRIP) * STRIP, /* columns of b kept in L2: half a MiB in float */
+    B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
 };
 
 size_t KERNEL(strip)(void) { return STRIP; }
@@ -150,14 +150,16 @@ static place edge_in(edge *e, const place *p, int rows, size_t width)
 {
     size_t stride = p->start_stride ? STRIP : 0;
     for (int i = 0; i < (stride ? rows : 1); i++)
-        for (size_t j = 0; j < width; j++) e->start[(size_t)i * STRIP + j] = p->start[(size_t)i * p->start_stride + j];
+        for (size_t j = 0; j < STRIP; j++)
+            if (j < width) e->start[(size_t)i * STRIP + j] = p->start[(size_t)i * p->start_stride + j];
     return (place){e->c, STRIP, e->start, stride};
 }
 
 static void edge_out(const edge *e, const place *p, int rows, size_t width)
 {
     for (int i = 0; i < rows; i++)
-        for (size_t j = 0; j < width; j++) p->c[(size_t)i * p->c_stride + j] = e->c[(size_t)i * STRIP + j];
+        for (size_t j = 0; j < STRIP; j++)
+            if (j < width) p->c[(size_t)i * p->c_stride + j] = e->c[(size_t)i * STRIP + j];
 }
 
 /* Activation of finished rows [row, row+rows), columns [j0, j1). */
@@ -184,10 +186,11 @@ static bool wants_panel(const hd_product *p, int rows, size_t strips) { return p
 
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel)
 {
+    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK, n_block = (B_BLOCK / depth / STRIP + 1) * STRIP;
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
-    for (size_t nb = from; nb < till; nb += N_BLOCK) {
-        size_t nb_end = nb + N_BLOCK < till ? nb + N_BLOCK : till;
+    for (size_t nb = from; nb < till; nb += n_block) {
+        size_t nb_end = nb + n_block < till ? nb + n_block : till;
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK) {
             size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
             for (size_t i = row; i < row_end; i += TILE_ROWS) {

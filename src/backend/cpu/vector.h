@@ -170,7 +170,8 @@ INLINE vec hd_erf(vec x)
 #endif
 
 INLINE vec hd_sigmoid(vec x) { return hd_set(1) / (hd_set(1) + hd_exp(-x)); }
-INLINE vec hd_phi(vec x) { return hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752))); }
+/* erf may round to just beyond -1: without the maximum gelu(-1000) would be a thousand times that. */
+INLINE vec hd_phi(vec x) { return hd_max(hd_set(0), hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752)))); }
 INLINE vec hd_phi_slope(vec x) { return hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268); }
 INLINE vec hd_half_tanh(vec u) { return hd_sigmoid(u + u); } /* (1 + tanh u) / 2 */
 INLINE vec hd_gelu_inner(vec x) { return hd_set(0.79788456080286536) * (x + hd_set(0.044715) * x * x * x); }
@@ -178,8 +179,9 @@ INLINE vec hd_gelu_inner(vec x) { return hd_set(0.79788456080286536) * (x + hd_s
 INLINE vec hd_gelu_tanh_slope(vec x)
 {
     vec h = hd_half_tanh(hd_gelu_inner(x));
-    vec inner = hd_set(0.79788456080286536) * (hd_set(1) + hd_set(3 * 0.044715) * x * x);
-    return h + x * hd_set(2) * h * (hd_set(1) - h) * inner;
+    vec c = hd_min(hd_set(32), hd_max(hd_set(-32), x)); /* beyond, h (1 - h) is 0, and 0 times an overflown square is NaN */
+    vec inner = hd_set(0.79788456080286536) * (hd_set(1) + hd_set(3 * 0.044715) * c * c);
+    return h + c * hd_set(2) * h * (hd_set(1) - h) * inner;
 }
 
 /* Runs the body for each vector of n columns; L(p) and S(p, v) load and store the columns at hand (fewer than a vector at the end). */

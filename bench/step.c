@@ -1,0 +1,118 @@
+/* Times full training steps on random tokens: bench_step tiny|base|gpt THREADS STEPS. Prints one line that bench/run reads:
+   median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the peers' scripts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "model/gpt.h"
+#include "model/transformer.h"
+#include "train/optimiser.h"
+
+enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct job {
+    hd_run run;
+    hd_transformer *nmt;
+    hd_gpt *gpt;
+    hd_optimiser opt;
+    size_t items, length, vocab;
+    double flops; /* of a forward pass */
+    int32_t len[MOST_ITEMS], *ids[3];
+} job;
+
+static bool stop(const char *text)
+{
+    fprintf(stderr, "bench_step: %s\n", text);
+    return false;
+}
+
+static bool setup_nmt(job *j, bool base, hd_err *err)
+{
+    hd_transformer_opt o = {.encoder_layers = base ? 6 : 4, .decoder_layers = base ? 6 : 4, .heads = base ? 8 : 4, .width = base ? 512 : 128, .inner = base ? 2048 : 256,
+                            .source_vocab = base ? 16000 : 8000, .target_vocab = base ? 16000 : 8000, .tied = true, .eps = 1e-5f, .act = HD_relu, .dropout = 0.1f,
+                            .attention_dropout = 0.1f, .inner_dropout = 0.1f, .positions = 512};
+    j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
+    j->flops = hd_transformer_flops(&o, j->items, j->length, j->length);
+    if (hd_transformer_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err)) return false;
+    return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
+}
+
+static bool setup_gpt(job *j, hd_err *err)
+{
+    hd_gpt_opt o = {.layers = 4, .heads = 4, .width = 128, .vocab = 65, .positions = 64, .eps = 1e-5f, .act = HD_gelu};
+    j->items = 12, j->length = 64, j->vocab = o.vocab;
+    j->flops = hd_gpt_flops(&o, j->items, j->length);
+    if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err)) return false;
+    return !hd_optimiser_init(&j->opt, &j->gpt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f, .clip = 1}, err);
+}
+
+static double step(job *j)
+{
+    hd_run *r = &j->run;
+    size_t rows = j->items * j->length;
+    hd_loss_opt loss = {.coef = 1, .smoothing = j->nmt ? 0.1f : 0};
+    r->now.number++;
+    hd_run_begin(r, HD_TRAIN);
+    const hd_seg *seg = hd_seg_of(r, j->len, j->items, NULL);
+    const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows), *c = hd_ints(r, j->ids[2], rows);
+    hd_tensor *l = j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
+                          : hd_transformer_loss(r, j->nmt, hd_transformer_decode(r, j->nmt, b, seg, hd_transformer_encode(r, j->nmt, a, seg), NULL), c, &loss);
+    double total = hd_loss_total(r, l) / (double)rows;
+    hd_backward(r);
+    hd_optimiser_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);
+    return total;
+}
+
+static bool make_tokens(job *j)
+{
+    srand(1);
+    for (size_t i = 0; i < j->items; i++) j->len[i] = (int32_t)j->length;
+    for (int k = 0; k < 3; k++) {
+        j->ids[k] = malloc(j->items * j->length * sizeof(int32_t));
+        if (!j->ids[k]) return false;
+        for (size_t i = 0; i < j->items * j->length; i++) j->ids[k][i] = (int32_t)((size_t)rand() % j->vocab);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static job j;
+    static double t[MOST_STEPS];
+    hd_err err = {0};
+    hd_backend *backend;
+    if (argc != 4) return stop("usage: bench_step tiny|base|gpt THREADS STEPS"), 2;
+    int steps = atoi(argv[3]);
+    if (steps < 1 || steps > MOST_STEPS) return stop("between 1 and 1000 steps"), 2;
+    if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) || hd_run_init(&j.run, backend, &err)) return stop(err.text), 1;
+    bool ok = !strcmp(argv[1], "gpt") ? setup_gpt(&j, &err) : setup_nmt(&j, !strcmp(argv[1], "base"), &err);
+    if (!ok || !make_tokens(&j)) return stop(err.text), 1;
+    double loss = 0;
+    for (int s = -WARM; s < steps; s++) {
+        double start = now();
+        loss = step(&j);
+        if (s >= 0) t[s] = now() - start;
+        if (j.run.err.status) return stop(j.run.err.text), 1;
+    }
+    qsort(t, (size_t)steps, sizeof *t, by_size);
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    double median = t[steps / 2], tokens = (double)(j.items * j.length);
+    printf("%.6f %.0f %.1f %.0f loss %.4f\n", median, tokens / median, 3 * j.flops / median / 1e9, (double)use.ru_maxrss / 1024, loss);
+    return 0;
+}
