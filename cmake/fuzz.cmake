@@ -5,7 +5,7 @@ if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
 elseif(HEED_FUZZ)
     add_executable(heed_fuzz_safetensors
         tests/fuzz/safetensors_fuzz.c
-        src/base/status.c src/base/mem.c src/base/arena.c src/base/file.c
+        src/base/status.c src/base/mem.c src/base/arena.c src/base/file.c src/base/json.c
         src/tensor/tensor.c src/tensor/safetensors_read.c)
     set_target_properties(heed_fuzz_safetensors PROPERTIES OUTPUT_NAME fuzz_safetensors)
     target_include_directories(heed_fuzz_safetensors PRIVATE ${PROJECT_SOURCE_DIR}/src)

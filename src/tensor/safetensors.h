@@ -44,9 +44,4 @@ typedef struct hd_meta {
 /* Writes all entries to `path` atomically: wider dtypes first, then by name; header padded to 8 bytes. */
 hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta, size_t metas, hd_err *err);
 
-/* Puts Jansson on hd_mem (once) and forgets what this thread missed. Afterwards: bytes of a block Jansson asked for in this
-   thread and did not get, or 0. To be asked even when Jansson reports success. */
-void hd_json_begin(void);
-size_t hd_json_missed(void);
-
 #endif

@@ -1,16 +1,14 @@
 /* Reading safetensors files from a mapping. Easy to get wrong: trust. No number from the header is used in a
-   product, a pointer or an allocation before it was checked; and Jansson's parser must never see an
-   allocation fail (load_json). */
+   product, a pointer or an allocation before it was checked. */
 #include "tensor/safetensors.h"
 
 #include <jansson.h>
-#include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };
@@ -39,44 +37,6 @@ static const struct {
     {"BOOL", 8},        {"C64", 64},    {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
     {"F8_E5M2FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4},
 };
-
-/* Jansson's hooks have no context: what they need is kept per thread. */
-static _Thread_local struct {
-    size_t missed;   /* bytes of the last block Jansson did not get; 0: it got all */
-    hd_arena *arena; /* set while a text is parsed */
-    jmp_buf escape;
-} json;
-
-static void *json_get(size_t bytes)
-{
-    void *block = json.arena ? hd_arena_take(json.arena, bytes) : hd_mem_new(bytes);
-    if (block) return block;
-    json.missed = bytes;
-    if (json.arena) longjmp(json.escape, 1);
-    return NULL;
-}
-
-static void json_put(void *block)
-{
-    if (!json.arena) hd_mem_free(block);
-}
-
-static void json_hook(void)
-{
-    json_set_alloc_funcs(json_get, json_put);
-}
-
-void hd_json_begin(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, json_hook);
-    json.missed = 0;
-}
-
-size_t hd_json_missed(void)
-{
-    return json.missed;
-}
 
 __attribute__((format(printf, 4, 5))) static hd_status bad(const hd_safetensors *s, const char *tensor,
                                                            hd_err *err, const char *format, ...)
@@ -107,28 +67,13 @@ static const char *words_of(const json_t *v, char buf[40])
     return buf;
 }
 
-/* Out of memory, the lexer of Jansson (2.14, and its issue 362 is still open) drops bytes of a token and then
-   runs past its end. So a parse takes from an arena, which makes it safe to leave by longjmp: nothing is held
-   but the arena's memory. The result lives in the arena and must not be given to json_decref. */
-static json_t *load_json(hd_arena *arena, const char *text, size_t length, json_error_t *e)
-{
-    hd_json_begin();
-    json_t *volatile root = NULL;
-    if (!setjmp(json.escape)) {
-        json.arena = arena;
-        root = json_loadb(text, length, JSON_REJECT_DUPLICATES, e);
-    }
-    json.arena = NULL;
-    return root;
-}
-
 static hd_status read_header_json(hd_safetensors *s, const char *text, size_t length, hd_err *err)
 {
     json_error_t e;
     const char *nul = memchr(text, '\0', length); /* Jansson would call it the end of the text */
     if (nul) return bad(s, NULL, err, "header has a NUL byte, at byte %td", nul - text);
-    s->root = load_json(&s->arena, text, length, &e);
-    if (json.missed) return hd_err_nomem(err, json.missed);
+    s->root = hd_json_load(&s->arena, text, length, &e);
+    if (hd_json_missed()) return hd_err_nomem(err, hd_json_missed());
     if (s->root) return HD_OK;
     static const char *const whys[] = {
         [json_error_duplicate_key] = "has the same name twice",
