@@ -61,13 +61,14 @@ static bool lay_out(hd_run *r, hd_slot *s, const int32_t *parent, size_t n, size
     hd_tensor old;
     size_t old_bytes, rows = n * capacity;
     int32_t *index = hd_host_take(r, (rows + 1) * sizeof *index);
-    if (!index || !new_storage(r, s, rows, cols, &old, &old_bytes)) return false;
+    if (!index) return false;
     for (size_t i = 0; i < n; i++) {
         size_t from = parent ? (size_t)parent[i] : i;
         for (size_t j = 0; j < capacity; j++) index[i * capacity + j] = j < (size_t)s->len[from] ? s->begin[from] + (int32_t)j : -1;
     }
     const int32_t *sent = hd_ints(r, index, rows);
-    if (old.data && sent) HD_CALL(r, gather, .y = &s->t, .x = &old, .index = sent, .scale = 1);
+    if (!sent || !new_storage(r, s, rows, cols, &old, &old_bytes)) return false;
+    if (old.data) HD_CALL(r, gather, .y = &s->t, .x = &old, .index = sent, .scale = 1);
     drop_storage(r, &old, old_bytes);
     s->capacity = capacity;
     return !r->err.status;
@@ -150,7 +151,7 @@ void hd_slot_put(hd_run *r, hd_slot *s, hd_tensor *x)
     }
     hd_tensor old;
     size_t old_bytes;
-    if (!s->t.data || hd_rows_of(&s->t) != hd_rows_of(x)) {
+    if (!s->t.data || hd_rows_of(&s->t) != hd_rows_of(x) || hd_cols_of(&s->t) != hd_cols_of(x)) {
         if (!new_storage(r, s, hd_rows_of(x), hd_cols_of(x), &old, &old_bytes)) return;
         drop_storage(r, &old, old_bytes);
     }
@@ -216,6 +217,6 @@ hd_status hd_cache_pick(hd_run *r, hd_cache *c, const int32_t *parent, size_t n)
     }
     hd_mem_free(c->length);
     c->length = length;
-    c->items = n;
+    c->items = ok ? n : 0; /* half picked is good for nothing: any further step is refused */
     return ok ? HD_OK : r->err.status;
 }

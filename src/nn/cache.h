@@ -40,7 +40,7 @@ void hd_slot_put(hd_run *r, hd_slot *s, hd_tensor *x);
 /* Positions of new rows: those of seg, shifted by how far each item has come; then counts them. Backend memory. */
 const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg);
 
-/* Item i becomes what item parent[i] was, for n items. */
+/* Item i becomes what item parent[i] was, for n items. A parent that does not exist changes nothing; after any other failure the cache is good for hd_cache_free only. */
 hd_status hd_cache_pick(hd_run *r, hd_cache *c, const int32_t *parent, size_t n);
 
 #endif

@@ -110,6 +110,7 @@ hd_tensor *hd_dropout(hd_run *r, hd_tensor *x, float p, const hd_seg *seg)
 {
     if (!x) return NULL;
     if (!(p >= 0 && p < 1)) return hd_fail(r, HD_EARG, "dropout: %g is not in [0, 1)", (double)p);
+    if (!hd_seg_fits(r, "dropout", x, seg, true)) return NULL;
     hd_draw draw = hd_draw_next(r, p, seg);
     if (draw.p <= 0) return x;
     hd_tensor *y = hd_like(r, x);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+enum { TABLE_REACH = 128 }; /* unless told otherwise */
 enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTRE, RAGGED, GATE };
 
 static void attend_back(hd_run *r, const hd_node *n)
@@ -37,16 +38,29 @@ static bool fits(hd_run *r, const hd_tensor *t, size_t rows, size_t cols, const 
     return false;
 }
 
+/* The buckets of one side begin with exact ones, half of them; the reach must lie beyond. */
+static bool table_serves(hd_run *r, const hd_attend_opt *o, size_t buckets)
+{
+    size_t exact = buckets / (o->table_both_ways ? 4 : 2);
+    if (exact && (o->table_reach ? o->table_reach : TABLE_REACH) > (int)exact) return true;
+    hd_fail(r, HD_EARG, "attend: a table of %zu buckets cannot reach %d", buckets, o->table_reach ? o->table_reach : TABLE_REACH);
+    return false;
+}
+
 static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *o, size_t heads, size_t groups)
 {
     if (!heads || !groups || heads % groups) return hd_fail(r, HD_EARG, "attend: %zu heads cannot share %zu key heads", heads, groups) != NULL;
     size_t hd = hd_cols_of(q.t);
     if (hd % heads || hd_cols_of(k.t) % groups || hd_cols_of(v.t) % groups || hd / heads != hd_cols_of(k.t) / groups)
         return hd_fail(r, HD_ESHAPE, "attend: q has %zu columns for %zu heads, k %zu and v %zu for %zu", hd, heads, hd_cols_of(k.t), hd_cols_of(v.t), groups) != NULL;
+    if (hd_rows_of(k.t) != hd_rows_of(v.t)) return hd_fail(r, HD_ESHAPE, "attend: %zu keys, %zu values", hd_rows_of(k.t), hd_rows_of(v.t)) != NULL;
+    if (!q.seg || !k.seg) return hd_fail(r, HD_EARG, "attend: %s without segments", q.seg ? "keys" : "queries") != NULL;
+    if (!hd_seg_fits(r, "attend", q.t, q.seg, o->dropout > 0) || !hd_seg_fits(r, "attend", k.t, k.seg, false)) return false;
     if (q.seg->items != k.seg->items) return hd_fail(r, HD_ESHAPE, "attend: %zu items of queries, %zu of keys", q.seg->items, k.seg->items) != NULL;
     if (!(o->dropout >= 0 && o->dropout < 1)) return hd_fail(r, HD_EARG, "attend: dropout %g is not in [0, 1)", (double)o->dropout) != NULL;
     if (o->score == HD_ADDITIVE && !o->additive) return hd_fail(r, HD_EARG, "attend: the additive score needs its weight") != NULL;
     if (o->centre && !(o->sigma > 0)) return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
+    if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
     return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") && fits(r, o->ragged, 0, heads, "ragged") && fits(r, o->gate, 1, heads, "gate") &&
            fits(r, o->centre, hd_rows_of(q.t), o->centre ? (hd_cols_of(o->centre) == 1 ? 1 : heads) : 0, "centre");
 }
@@ -60,7 +74,7 @@ static shown make_shown(hd_run *r, const hd_seg *q, const hd_seg *k, size_t head
 {
     shown s = {0};
     size_t total = 0;
-    if (!r->probe) return s;
+    if (!r->probe || r->again) return s;
     s.begin = ragged_begin(r, q, k, &total);
     s.raw = hd_new(r, total, heads), s.scaled = hd_new(r, total, heads), s.masked = hd_new(r, total, heads), s.weights = hd_new(r, total, heads);
     return s;
@@ -74,13 +88,15 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
     double d = (double)(hd_cols_of(q.t) / heads);
     hd_attention at = {.heads = (int)heads, .kv_heads = (int)groups, .scale = o->scale != 0 ? o->scale : o->score == HD_DOT ? (float)(1 / sqrt(d)) : 1, .mask = o->mask,
                        .window = o->window, .score = o->score, .additive = o->additive, .table = o->table, .table_both_ways = o->table_both_ways,
-                       .table_reach = o->table_reach ? o->table_reach : 128, .centre = o->centre, .sigma = o->sigma, .ragged = o->ragged, .gate = o->gate,
+                       .table_reach = o->table_reach ? o->table_reach : TABLE_REACH, .centre = o->centre, .sigma = o->sigma, .ragged = o->ragged, .gate = o->gate,
                        .qseg = q.seg, .kseg = k.seg, .draw = hd_draw_next(r, o->dropout, q.seg)};
     if (o->ragged) {
         at.ragged_begin = ragged_begin(r, q.seg, k.seg, &total);
         if (hd_rows_of(o->ragged) != total) return hd_fail(r, HD_ESHAPE, "attend: %zu explicit scores, the segments have %zu", hd_rows_of(o->ragged), total), none;
     }
     hd_tensor *y = hd_new(r, hd_rows_of(q.t), heads * (hd_cols_of(v.t) / groups)), *lse = r->taping ? hd_new(r, hd_rows_of(q.t), heads) : NULL;
+    bool gaps = !q.seg->host_len || q.seg->rows != hd_rows_of(q.t); /* rows of no item get zeros */
+    if (y && gaps) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
     shown s = make_shown(r, q.seg, k.seg, heads);
     HD_CALL(r, attend, .y = y, .q = q.t, .k = k.t, .v = v.t, .lse = lse, .at = &at, .raw = s.raw, .scaled = s.scaled, .masked = s.masked, .weights = s.weights, .out_begin = s.begin);
     hd_probe_offer_scores(r, "scores", s.raw, q.seg, k.seg);

@@ -21,6 +21,7 @@ hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tenso
     if (!x) return NULL;
     if (!(opt->temperature > 0) || !(opt->top_p > 0) || opt->top_k < 0)
         return hd_fail(r, HD_EARG, "sample: temperature %g, top_p %g, top_k %d", (double)opt->temperature, (double)opt->top_p, opt->top_k);
+    if (!hd_seg_fits(r, "sample", x, opt->seg, true)) return NULL;
     hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), 1), *p = logp ? hd_new(r, hd_rows_of(x), 1) : NULL;
     hd_draw draw = hd_draw_next(r, 0, opt->seg);
     HD_CALL(r, sample, .ids = ids, .logp = p, .x = x, .temperature = opt->temperature, .top_p = opt->top_p, .top_k = opt->top_k, .draw = draw);

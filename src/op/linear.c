@@ -28,6 +28,7 @@ static void linear_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act)
 {
     if (!x || !w) return NULL;
+    if (act >= HD_UNARIES) return hd_fail(r, HD_EARG, "linear: there is no function %d", (int)act);
     if (hd_cols_of(x) != hd_cols_of(w))
         return hd_fail(r, HD_ESHAPE, "linear: x has %zu columns, w takes %zu", hd_cols_of(x), hd_cols_of(w));
     if (bias && hd_count_of(bias) != hd_rows_of(w))

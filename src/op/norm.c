@@ -44,7 +44,8 @@ static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_nor
 
 static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *o, hd_tensor **stream)
 {
-    if (!fits(r, x, gain, "gain") || !fits(r, x, bias, "bias")) return NULL;
+    if (!fits(r, x, gain, "gain") || !fits(r, x, bias, "bias") || !hd_seg_fits(r, "norm", x, o->seg, true)) return NULL;
+    if (!(o->dropout >= 0 && o->dropout < 1)) return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)", (double)o->dropout);
     opt kept = {o->rms, branch ? hd_draw_next(r, o->dropout, o->seg) : (hd_draw){0}};
     bool keep_sum = branch && (r->taping || stream || r->probe);
     hd_tensor *sum = keep_sum ? hd_like(r, x) : NULL;

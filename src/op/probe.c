@@ -43,7 +43,7 @@ hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_se
     if (!r->probe || !t || r->err.status) return t;
     named o = {.probe = r->probe, .seg = seg};
     full_name(r, name, o.name, sizeof o.name);
-    r->probe->take(r->probe->context, r, &(hd_offer){.name = o.name, .t = t, .seg = seg});
+    if (!r->again) r->probe->take(r->probe->context, r, &(hd_offer){.name = o.name, .t = t, .seg = seg});
     if (r->probe->gradients && t->wants_grad) {
         /* the node stands for no result of its own: it must not release the gradient it shows */
         hd_tensor *nothing = hd_host_take(r, sizeof *nothing);
@@ -55,7 +55,7 @@ hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_se
 void hd_probe_offer_scores(hd_run *r, const char *name, const hd_tensor *t, const hd_seg *seg, const hd_seg *keys)
 {
     char full[256];
-    if (!r->probe || !t || r->err.status) return;
+    if (!r->probe || !t || r->again || r->err.status) return;
     full_name(r, name, full, sizeof full);
     r->probe->take(r->probe->context, r, &(hd_offer){.name = full, .t = t, .seg = seg, .keys = keys});
 }

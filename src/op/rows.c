@@ -143,7 +143,7 @@ static void fold_back(hd_run *r, const hd_node *n)
 hd_rows hd_fold(hd_run *r, hd_rows x, int k)
 {
     hd_rows none = {0};
-    if (!x.t || !x.seg) return none;
+    if (!x.t || !x.seg || !hd_seg_fits(r, "fold", x.t, x.seg, false)) return none;
     if (k < 1) return hd_fail(r, HD_EARG, "fold: k is %d", k), none;
     size_t n = x.seg->items;
     const int32_t *from = hd_seg_lens(r, x.seg);

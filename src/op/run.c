@@ -43,6 +43,7 @@ void hd_run_begin(hd_run *r, hd_mode mode)
     r->taping = r->training = mode == HD_TRAIN;
     r->draws = 0;
     r->scope[0] = 0;
+    r->again = false;
     hd_send_block(r);
 }
 
@@ -130,8 +131,9 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
     }
     if (rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", rows);
     hd_seg *s = hd_host_take(r, sizeof *s);
-    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin), *kept = begin + items, *item = hd_host_take(r, (2 * rows + 1) * sizeof *item), *pos = item + rows;
+    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin), *item = hd_host_take(r, (2 * rows + 1) * sizeof *item);
     if (r->err.status) return NULL;
+    int32_t *kept = begin + items, *pos = item + rows;
     for (size_t i = 0, at = 0; i < items; i++) {
         begin[i] = (int32_t)at, kept[i] = len[i];
         for (int32_t j = 0; j < len[i]; j++, at++) item[at] = (int32_t)i, pos[at] = j;
@@ -147,6 +149,13 @@ const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg)
     int32_t *len = hd_host_take(r, (seg->items + 1) * sizeof *len);
     if (len) r->backend->download(r->backend, len, seg->len, seg->items * sizeof *len);
     return len;
+}
+
+bool hd_seg_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_seg *seg, bool all)
+{
+    if (!seg || seg->rows == hd_rows_of(x) || (seg->rows < hd_rows_of(x) && (!all || !seg->item))) return true;
+    hd_fail(r, HD_ESHAPE, "%s: segments of %zu rows, x has %zu", op, seg->rows, hd_rows_of(x));
+    return false;
 }
 
 hd_draw hd_draw_next(hd_run *r, float p, const hd_seg *seg)

@@ -27,6 +27,7 @@ typedef struct hd_run {
     uint32_t draws;  /* ops that drew in this step */
     const hd_probe *probe;
     char scope[192]; /* of the layer being run; only kept with a probe */
+    bool again;      /* a recomputed function runs a second time: a probe has seen its values */
 } hd_run;
 
 typedef enum hd_mode { HD_INFERENCE, HD_TRAIN } hd_mode;
@@ -57,6 +58,9 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
 
 /* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments do not carry them. */
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);
+
+/* Whether the rows of seg are rows of x, or for `all` (draws ask each row for its item) just those; seg may be NULL. A failure names the op. */
+bool hd_seg_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_seg *seg, bool all);
 
 /* A tensor and the segments of its rows: what layers take and return. */
 typedef struct hd_rows {

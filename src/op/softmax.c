@@ -18,7 +18,7 @@ static void softmax_back(hd_run *r, const hd_node *n)
 
 static hd_tensor *softmax_of(hd_run *r, hd_tensor *x, const hd_seg *seg, bool log)
 {
-    if (!x) return NULL;
+    if (!x || !hd_seg_fits(r, "segment_softmax", x, seg, false)) return NULL;
     hd_tensor *y = hd_like(r, x);
     if (y && seg) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
     if (seg) HD_CALL(r, segment_softmax, .y = y, .x = x, .seg = seg, .log = log);

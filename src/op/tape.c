@@ -144,8 +144,8 @@ hd_tensor *hd_slice_rows(hd_run *r, hd_tensor *x, size_t from, size_t count)
 typedef struct recompute {
     hd_recompute_fn *fn;
     const void *context;
-    size_t inputs;
     uint32_t draws;
+    const char *scope;
 } recompute;
 
 static void recompute_back(hd_run *r, const hd_node *n)
@@ -154,10 +154,13 @@ static void recompute_back(hd_run *r, const hd_node *n)
     hd_node *till = r->last;
     hd_arena_mark floor = hd_arena_here(&r->step);
     uint32_t draws = r->draws;
+    bool before = r->again;
     r->draws = c->draws;
-    r->taping = true;
+    r->taping = r->again = true;
+    if (c->scope) strcpy(r->scope, c->scope);
     hd_tensor *again = c->fn(r, c->context, n->in);
     r->taping = false;
+    r->again = before;
     if (again && again->wants_grad) {
         hd_grad_pass(r, again, n->y); /* fn may give back a view or one of its inputs */
         unwind(r, till, floor);
@@ -169,7 +172,12 @@ hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_
 {
     if (!r->taping) return fn(r, context, in);
     if (inputs >= HD_NODE_INPUTS) return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS - 1);
-    recompute c = {fn, context, inputs, r->draws};
+    recompute c = {fn, context, r->draws, NULL};
+    if (r->probe) {
+        char *scope = hd_host_take(r, strlen(r->scope) + 1);
+        if (!scope) return NULL;
+        c.scope = strcpy(scope, r->scope);
+    }
     hd_arena_mark start = hd_arena_here(&r->step);
     r->taping = false;
     hd_tensor *made = fn(r, context, in);

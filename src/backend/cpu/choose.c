@@ -4,8 +4,12 @@
 #include "backend/cpu/exponent.h"
 #include "base/rng.h"
 
-/* a ranks before b */
-static bool before(const hd_real *x, int32_t a, int32_t b) { return x[a] > x[b] || (x[a] == x[b] && a < b); }
+/* a ranks before b; NaN behind every number */
+static bool before(const hd_real *x, int32_t a, int32_t b)
+{
+    if (isnan(x[a]) || isnan(x[b])) return isnan(x[b]) && (!isnan(x[a]) || a < b);
+    return x[a] > x[b] || (x[a] == x[b] && a < b);
+}
 
 /* heap[0] is the last in rank of the k kept */
 static void sink(const hd_real *x, int32_t *heap, int k, int i)
@@ -20,13 +24,13 @@ static void sink(const hd_real *x, int32_t *heap, int k, int i)
     }
 }
 
-/* The k first in rank of n columns, in order. NaN never ranks before anything. */
+/* The k first in rank of n columns, in order. */
 static void top_row(int32_t *ids, const hd_real *x, size_t n, int k)
 {
     for (int i = 0; i < k; i++) ids[i] = i;
     for (int i = k / 2 - 1; i >= 0; i--) sink(x, ids, k, i);
     for (size_t c = (size_t)k; c < n; c++)
-        if (x[c] > x[ids[0]]) ids[0] = (int32_t)c, sink(x, ids, k, 0);
+        if (!(x[c] <= x[ids[0]]) && before(x, (int32_t)c, ids[0])) ids[0] = (int32_t)c, sink(x, ids, k, 0);
     for (int last = k - 1; last > 0; last--) {
         int32_t t = ids[0];
         ids[0] = ids[last], ids[last] = t;

@@ -25,8 +25,8 @@ static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
         vec share = hd_set(k / sum), smooth = hd_set((double)k * s / (double)n);
         HD_COLUMNS(n, { S(dx, L(dx) * share - smooth); });
     } else if (counts) {
-        vec shift = hd_set(lse), smooth = hd_set(s / (double)n), kk = hd_set(k);
-        HD_COLUMNS(n, { S(dx, L(dx) + kk * (hd_exp(L(x) - shift) - smooth)); });
+        vec m = hd_set(max), share = hd_set(k / sum), smooth = hd_set((double)k * s / (double)n);
+        HD_COLUMNS(n, { S(dx, L(dx) + (hd_exp(L(x) - m) * share - smooth)); });
     }
     if (counts) dx[t] -= k * (hd_real)(1 - s);
 }

@@ -29,28 +29,31 @@ size_t KERNEL(packed_size)(size_t n, size_t k) { return (n + STRIP - 1) / STRIP 
 
 size_t KERNEL(panel_size)(void) { return (size_t)K_BLOCK * TILE_ROWS; }
 
-/* to[k][width of a row: `across`] = the transpose of from[count rows][k]; rows from count to `across` become zeros. */
+typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
+
+/* to[4 rows, `across` apart] = the transpose of from[4 rows, `stride` apart], four by four */
+INLINE void turn_square(hd_real *to, size_t across, const hd_real *from, size_t stride)
+{
+    quad r0 = *(const quad *)from, r1 = *(const quad *)(from + stride), r2 = *(const quad *)(from + 2 * stride), r3 = *(const quad *)(from + 3 * stride);
+    quad p0 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), p1 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
+    quad p2 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), p3 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
+    *(quad *)to = __builtin_shufflevector(p0, p2, 0, 1, 4, 5);
+    *(quad *)(to + across) = __builtin_shufflevector(p1, p3, 0, 1, 4, 5);
+    *(quad *)(to + 2 * across) = __builtin_shufflevector(p0, p2, 2, 3, 6, 7);
+    *(quad *)(to + 3 * across) = __builtin_shufflevector(p1, p3, 2, 3, 6, 7);
+}
+
+/* to[k][across] = the transpose of from[count rows][k]; columns from count to `across` become zeros. */
 INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
 {
     size_t j = 0;
-#if HD_VECTOR_BYTES == 16 && !defined(HD_REAL_DOUBLE)
-    for (; j + VL <= count; j += VL) { /* squares of four by four */
+    for (; j + 4 <= count; j += 4) {
         const hd_real *f = from + j * stride;
         size_t i = 0;
-        for (; i + VL <= k; i += VL) {
-            vec r0 = hd_load(f + i), r1 = hd_load(f + stride + i), r2 = hd_load(f + 2 * stride + i), r3 = hd_load(f + 3 * stride + i);
-            vec p0 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), p1 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
-            vec p2 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), p3 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-            hd_real *t = to + i * across + j;
-            hd_store(t, __builtin_shufflevector(p0, p2, 0, 1, 4, 5));
-            hd_store(t + across, __builtin_shufflevector(p1, p3, 0, 1, 4, 5));
-            hd_store(t + 2 * across, __builtin_shufflevector(p0, p2, 2, 3, 6, 7));
-            hd_store(t + 3 * across, __builtin_shufflevector(p1, p3, 2, 3, 6, 7));
-        }
+        for (; i + 4 <= k; i += 4) turn_square(to + i * across + j, across, f + i, stride);
         for (; i < k; i++)
-            for (size_t l = 0; l < VL; l++) to[i * across + j + l] = f[l * stride + i];
+            for (size_t l = 0; l < 4; l++) to[i * across + j + l] = f[l * stride + i];
     }
-#endif
     for (; j < across; j++)
         for (size_t i = 0; i < k; i++) to[i * across + j] = j < count ? from[j * stride + i] : 0;
 }
@@ -92,6 +95,9 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
     for (int i = 0; i < rows; i++)
         UNROLL
         for (int j = 0; j < vectors; j++) s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
+    UNROLL
+    for (int i = 0; i < rows; i++) /* the strip to the right comes next */
+        __builtin_prefetch(p->c + (size_t)i * p->c_stride + STRIP, 1);
     for (size_t l = 0; l < k; l++) {
         vec y[STRIP_VECTORS];
         UNROLL

@@ -13,8 +13,8 @@ static void softmax_part(void *arg, size_t begin, size_t end, int worker)
         if (max == -INFINITY) {
             for (size_t i = 0; i < n; i++) y[i] = a->log ? -INFINITY : 0;
         } else if (a->log) {
-            vec shift = hd_set((double)max + log((double)hd_row_exp_sum(x, n, max)));
-            HD_COLUMNS(n, { S(y, L(x) - shift); });
+            vec m = hd_set(max), l = hd_set(log((double)hd_row_exp_sum(x, n, max))); /* one after the other: beside a large max the logarithm would be lost */
+            HD_COLUMNS(n, { S(y, (L(x) - m) - l); });
         } else {
             hd_row_scale(y, n, 1 / hd_row_exp(y, x, n, max));
         }

@@ -1,0 +1,431 @@
+/* Decoding with a cache against the whole forward pass. What the cache should hold is kept as plain token lists on the host; every step is compared with computing
+   those lists from scratch. */
+#include "model/toy.h"
+
+enum { LONG = 100, MOST = 8, SOURCES = 4, V = TOY_VOCAB };
+
+/* Both ways sum the same numbers in other orders: logits are sums of 32 products of numbers around 1, each rounded by 6e-8. */
+#define TOLERANCE 1e-5
+
+typedef struct sequence {
+    int source, len;
+    int32_t id[LONG];
+} sequence;
+
+typedef struct subject {
+    const char *name;
+    hd_backend *backend;
+    hd_run run, whole; /* of the cached steps and of the forward passes they are compared with */
+    hd_transformer *t; /* one of the two */
+    hd_gpt *g;
+    toy_batch sources;
+    double worst;
+} subject;
+
+typedef enum kind { POST_NORM, PRE_NORM, WINDOW, GPT, KINDS } kind; /* WINDOW: each row sees the 5 rows before it */
+
+static subject *subject_of(kind k)
+{
+    static const char *const names[] = {"post-norm", "pre-norm", "window", "gpt"};
+    subject *s = calloc(1, sizeof *s);
+    s->name = names[k];
+    s->backend = backend_of("cpu", 2);
+    s->run = run_on(s->backend), s->whole = run_on(s->backend);
+    s->sources = toy_range(40, SOURCES);
+    hd_transformer_opt o = toy_opt();
+    hd_gpt_opt g = toy_gpt_opt();
+    o.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
+    if (k == GPT) s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
+    else s->t = toy_transformer(s->backend, &o, false), toy_stir(&s->t->params);
+    for (int l = 0; k == WINDOW && l < o.decoder_layers; l++) s->t->decoder[l].self.extra.window = 5;
+    return s;
+}
+
+static void subject_free(subject *s)
+{
+    hd_transformer_free(s->t);
+    hd_gpt_free(s->g);
+    hd_run_release(&s->run), hd_run_release(&s->whole);
+    hd_backend_free(s->backend);
+    free(s);
+}
+
+static hd_cache *cache_of(const subject *s, size_t items)
+{
+    hd_err err = {0};
+    hd_cache *c = NULL;
+    if (s->t ? hd_transformer_cache(&c, s->t, items, &err) : hd_gpt_cache(&c, s->g, items, &err)) fail_msg("%s", err.text);
+    return c;
+}
+
+/* Encoder rows for the sources of n sequences. */
+static hd_rows memory_of(hd_run *r, const subject *s, const sequence *q, size_t n)
+{
+    int32_t len[MOST], id[TOY_ROWS];
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t from = 0;
+        for (int k = 0; k < q[i].source; k++) from += (size_t)s->sources.source_len[k];
+        len[i] = s->sources.source_len[q[i].source];
+        memcpy(id + rows, s->sources.source + from, (size_t)len[i] * sizeof *id);
+        rows += (size_t)len[i];
+    }
+    return hd_transformer_encode(r, s->t, hd_ints(r, id, rows), hd_seg_of(r, len, n, NULL));
+}
+
+/* Logits for the last count[i] tokens of each sequence; the caller frees them. memory may be {0}. */
+static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const int32_t *count, size_t n, hd_rows memory, hd_cache *c)
+{
+    int32_t id[MOST * LONG];
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int j = q[i].len - count[i]; j < q[i].len; j++) id[rows++] = q[i].id[j];
+    hd_seg *seg = hd_seg_of(r, count, n, NULL);
+    const int32_t *ids = hd_ints(r, id, rows);
+    hd_tensor *z = s->t ? hd_transformer_logits(r, s->t, hd_transformer_decode(r, s->t, ids, seg, memory, c)) : hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, ids, seg, c));
+    return r->err.status ? NULL : host_copy(r, z);
+}
+
+/* One cached step over the last count[i] tokens of each sequence, compared with the whole. `first`: the memory is encoded and handed in. */
+static void step_and_compare(subject *s, hd_cache *c, const sequence *q, const int32_t *count, size_t n, bool first)
+{
+    hd_run_begin(&s->run, HD_INFERENCE);
+    hd_rows memory = s->t && first ? memory_of(&s->run, s, q, n) : (hd_rows){0};
+    hd_real *got = logits_of(&s->run, s, q, count, n, memory, c);
+    assert_run_ok(&s->run);
+    int32_t all[MOST];
+    for (size_t i = 0; i < n; i++) all[i] = q[i].len;
+    hd_run_begin(&s->whole, HD_INFERENCE);
+    hd_real *want = logits_of(&s->whole, s, q, all, n, s->t ? memory_of(&s->whole, s, q, n) : (hd_rows){0}, NULL);
+    assert_run_ok(&s->whole);
+    const hd_real *w = want, *g = got;
+    for (size_t i = 0; i < n; w += q[i].len * V, g += count[i] * V, i++)
+        for (int k = 0; k < count[i] * V; k++) {
+            double d = fabs((double)g[k] - (double)w[(q[i].len - count[i]) * V + k]);
+            if (!(d <= s->worst)) s->worst = d;
+            if (!(d <= TOLERANCE)) fail_msg("%s: item %zu of %zu, row %d of %d: off by %g", s->name, i, n, q[i].len - count[i] + k / V, q[i].len, d);
+        }
+    free(got), free(want);
+}
+
+static void grow(sequence *q, int by, hd_rng *rng)
+{
+    while (by-- > 0) q->id[q->len++] = (int32_t)hd_rng_below(rng, V);
+}
+
+static void report(const subject *s) { print_message("%-10s off by %.1e\n", s->name, s->worst); }
+
+/* Items of 70, 61 and 2 tokens in chunks of `chunk`; the shorter ones take part with no rows once they are done. */
+static void decode_in_chunks(subject *s, int chunk)
+{
+    static const int lengths[] = {70, 61, 2};
+    enum { N = 3 };
+    sequence full[N] = {0}, q[N] = {0};
+    hd_rng rng = hd_rng_make(3, 0);
+    for (int i = 0; i < N; i++) full[i].source = i, grow(&full[i], lengths[i], &rng), q[i] = full[i], q[i].len = 0;
+    hd_cache *c = cache_of(s, N);
+    for (int at = 0; at < lengths[0]; at += chunk) {
+        int32_t count[N];
+        for (int i = 0; i < N; i++) {
+            int rest = lengths[i] - q[i].len;
+            count[i] = rest < chunk ? rest : chunk;
+            q[i].len += count[i];
+        }
+        step_and_compare(s, c, q, count, N, at == 0);
+    }
+    assert_int_equal(c->length[0], 70), assert_int_equal(c->length[1], 61), assert_int_equal(c->length[2], 2);
+    hd_cache_free(c);
+}
+
+static void row_by_row_in_chunks_or_at_once_gives_the_whole_forward(void **state)
+{
+    (void)state;
+    static const int chunks[] = {1, 2, 7, 31, 33, 70};
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind)k);
+        for (size_t i = 0; i < COUNT_OF(chunks); i++) decode_in_chunks(s, chunks[i]);
+        report(s);
+        subject_free(s);
+    }
+}
+
+/* Beam search at random: items grow by 0 to 3 tokens, then are repeated, dropped and reordered, up to 90 tokens (the first capacity is 32). */
+static void wander(subject *s, uint64_t seed)
+{
+    sequence q[MOST] = {0}, next[MOST];
+    hd_rng rng = hd_rng_make(seed, 0);
+    size_t n = 3;
+    for (int i = 0; i < 3; i++) q[i].source = i;
+    hd_cache *c = cache_of(s, n);
+    for (int turn = 0, longest = 0; longest + 3 <= 90; turn++) {
+        int32_t count[MOST], parent[MOST];
+        for (size_t i = 0; i < n; i++) {
+            count[i] = turn ? (int32_t)hd_rng_below(&rng, 4) : 1 + (int32_t)i;
+            grow(&q[i], count[i], &rng);
+            longest = q[i].len > longest ? q[i].len : longest;
+        }
+        step_and_compare(s, c, q, count, n, turn == 0);
+        size_t m = 1 + hd_rng_below(&rng, MOST);
+        for (size_t i = 0; i < m; i++) parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
+        hd_run_begin(&s->run, HD_INFERENCE);
+        assert_int_equal(hd_cache_pick(&s->run, c, parent, m), HD_OK);
+        memcpy(q, next, sizeof q);
+        n = m;
+        assert_int_equal(c->items, n);
+        for (size_t i = 0; i < n; i++) assert_int_equal(c->length[i], q[i].len);
+    }
+    hd_cache_free(c);
+}
+
+static void picked_items_go_on_as_if_computed_from_scratch(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind)k);
+        for (uint64_t seed = 1; seed <= 3; seed++) wander(s, seed);
+        report(s);
+        subject_free(s);
+    }
+}
+
+static void picking_every_item_in_place_changes_nothing(void **state)
+{
+    (void)state;
+    subject *s = subject_of(POST_NORM);
+    hd_cache *c = cache_of(s, 3);
+    sequence q[3] = {{.source = 0}, {.source = 1}, {.source = 2}};
+    hd_rng rng = hd_rng_make(3, 0);
+    for (int i = 0; i < 3; i++) grow(&q[i], 2, &rng);
+    step_and_compare(s, c, q, (const int32_t[]){2, 2, 2}, 3, true);
+    void *before = c->slot[0].t.data;
+    hd_run_begin(&s->run, HD_INFERENCE);
+    assert_int_equal(hd_cache_pick(&s->run, c, (const int32_t[]){0, 1, 2}, 3), HD_OK);
+    assert_ptr_equal(c->slot[0].t.data, before);
+    hd_cache_free(c);
+    subject_free(s);
+}
+
+/* All may go: a search that is finished. */
+static void no_items_are_left_when_none_is_picked(void **state)
+{
+    (void)state;
+    subject *s = subject_of(POST_NORM);
+    hd_cache *c = cache_of(s, 1);
+    sequence q = {.len = 1};
+    step_and_compare(s, c, &q, (const int32_t[]){1}, 1, true);
+    hd_run_begin(&s->run, HD_INFERENCE);
+    assert_int_equal(hd_cache_pick(&s->run, c, NULL, 0), HD_OK);
+    assert_int_equal(c->items, 0);
+    hd_cache_free(c);
+    subject_free(s);
+}
+
+static void a_fixed_slot_is_filled_once_and_then_read(void **state)
+{
+    (void)state;
+    subject *s = subject_of(PRE_NORM);
+    hd_cache *c = cache_of(s, 2);
+    sequence q[2] = {{.source = 1}, {.source = 3}};
+    const int32_t one[2] = {1, 1};
+    hd_rng rng = hd_rng_make(3, 0);
+    for (int i = 0; i < 2; i++) grow(&q[i], 1, &rng);
+    step_and_compare(s, c, q, one, 2, true);
+    hd_slot *cross = hd_cache_slot(c, 1);
+    assert_int_equal(cross->kind, HD_FIXED);
+    assert_int_equal(hd_rows_of(&cross->t), s->sources.source_len[1] + s->sources.source_len[3]);
+    void *data = cross->t.data;
+    for (int i = 0; i < 2; i++) grow(&q[i], 1, &rng);
+    /* another memory, even one of NaN, is not looked at any more */
+    hd_run_begin(&s->run, HD_INFERENCE);
+    hd_rows memory = memory_of(&s->run, s, q, 2);
+    memset(memory.t->data, 0xFF, hd_count_of(memory.t) * sizeof(hd_real));
+    hd_real *got = logits_of(&s->run, s, q, one, 2, memory, c);
+    assert_run_ok(&s->run);
+    for (int i = 0; i < 2 * V; i++) assert_true(isfinite(got[i]));
+    free(got);
+    for (int i = 0; i < 2; i++) grow(&q[i], 1, &rng);
+    step_and_compare(s, c, q, one, 2, false);
+    assert_ptr_equal(cross->t.data, data);
+    hd_cache_free(c);
+    subject_free(s);
+}
+
+static hd_tensor *numbered(hd_run *r, size_t rows, size_t cols, int from)
+{
+    hd_real x[64];
+    for (size_t i = 0; i < rows * cols; i++) x[i] = (hd_real)(from + (int)i);
+    return hd_from(r, rows, cols, x);
+}
+
+static void a_state_slot_holds_what_was_put_last(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_cache *c = NULL;
+    hd_real x[64];
+    static const hd_slot_kind kinds[] = {HD_STATE, HD_STATE};
+    assert_int_equal(hd_cache_new(&c, b, kinds, 2, 3, &err), HD_OK);
+    hd_slot *h = hd_cache_slot(c, 0), *never = hd_cache_slot(c, 1);
+    hd_run_begin(&r, HD_INFERENCE);
+    assert_null(hd_slot_state(&r, h));
+    hd_slot_put(&r, h, numbered(&r, 3, 5, 100));
+    hd_slot_put(&r, h, numbered(&r, 3, 5, 0));
+    hd_read(&r, hd_slot_state(&r, h), x);
+    for (int i = 0; i < 15; i++) assert_true(x[i] == i);
+
+    hd_run_begin(&r, HD_INFERENCE); /* it outlives the step, and a pick takes rows */
+    assert_int_equal(hd_cache_pick(&r, c, (const int32_t[]){2, 2, 0, 1}, 4), HD_OK);
+    hd_read(&r, hd_slot_state(&r, h), x);
+    static const int parent[] = {2, 2, 0, 1};
+    for (int i = 0; i < 20; i++) assert_true(x[i] == parent[i / 5] * 5 + i % 5);
+    assert_null(hd_slot_state(&r, never));
+    hd_slot_put(&r, never, numbered(&r, 4, 2, 7));
+    hd_read(&r, hd_slot_state(&r, never), x);
+    for (int i = 0; i < 8; i++) assert_true(x[i] == 7 + i);
+
+    hd_slot_put(&r, h, numbered(&r, 4, 9, 0)); /* a wider state needs other storage */
+    assert_run_ok(&r);
+    hd_tensor *wide = hd_slot_state(&r, h);
+    assert_int_equal(hd_cols_of(wide), 9);
+    hd_read(&r, wide, x);
+    for (int i = 0; i < 36; i++) assert_true(x[i] == i);
+
+    hd_slot_put(&r, h, numbered(&r, 3, 9, 0));
+    assert_int_equal(r.err.status, HD_ESHAPE);
+    assert_string_equal(r.err.text, "cache: a state of 3 rows for 4 items");
+    hd_cache_free(c);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void a_step_of_other_items_than_the_cache_is_refused(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind)k);
+        hd_cache *c = cache_of(s, 3);
+        sequence q[4] = {{.len = 1}, {.len = 1}, {.len = 1}, {.len = 1}};
+        const int32_t one[4] = {1, 1, 1, 1};
+        for (size_t n = 2; n <= 4; n += 2) {
+            char text[64];
+            snprintf(text, sizeof text, "cache: %zu items in the step, 3 in the cache", n);
+            hd_run_begin(&s->run, HD_INFERENCE);
+            assert_null(logits_of(&s->run, s, q, one, n, s->t ? memory_of(&s->run, s, q, n) : (hd_rows){0}, c));
+            assert_int_equal(s->run.err.status, HD_ESHAPE);
+            assert_string_equal(s->run.err.text, text);
+        }
+        step_and_compare(s, c, q, one, 3, true); /* a refusal leaves the cache as it was */
+        for (int i = 0; i < 2; i++) {
+            hd_run_begin(&s->run, HD_INFERENCE);
+            assert_int_equal(hd_cache_pick(&s->run, c, i ? (const int32_t[]){0, 3} : (const int32_t[]){0, -1}, 2), HD_EARG);
+            assert_string_equal(s->run.err.text, i ? "cache: parent 3 of 3 items" : "cache: parent -1 of 3 items");
+        }
+        for (int i = 0; i < 3; i++) q[i].len++;
+        step_and_compare(s, c, q, one, 3, false);
+        hd_cache_free(c);
+        subject_free(s);
+    }
+}
+
+static void slots_refuse_rows_of_other_items(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_cache *c = NULL;
+    static const hd_slot_kind kinds[] = {HD_GROW, HD_FIXED};
+    assert_int_equal(hd_cache_new(&c, b, kinds, 2, 3, &err), HD_OK);
+    for (size_t i = 0; i < 2; i++) {
+        hd_run_begin(&r, HD_INFERENCE);
+        hd_rows x = {numbered(&r, 3, 4, 0), hd_seg_of(&r, (const int32_t[]){1, 2}, 2, NULL)};
+        assert_null((i ? hd_slot_fixed : hd_slot_grow)(&r, hd_cache_slot(c, i), x).t);
+        assert_int_equal(r.err.status, HD_ESHAPE);
+        assert_string_equal(r.err.text, "cache: 2 items in the step, 3 in the cache");
+    }
+    hd_cache_free(c);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+/* One step, a pick, and another step, all on a fresh run: the allocations of a search. */
+static hd_status search(const subject *s, hd_err *err)
+{
+    hd_run r = {0};
+    hd_cache *c = NULL;
+    sequence q[4] = {{.source = 0}, {.source = 1}, {.source = 2}};
+    const int32_t count[4] = {33, 2, 1, 1}, parent[4] = {2, 0, 0, 1};
+    hd_rng rng = hd_rng_make(3, 0);
+    for (int i = 0; i < 3; i++) grow(&q[i], count[i], &rng);
+    hd_status st = hd_run_init(&r, s->backend, err);
+    if (!st) st = s->t ? hd_transformer_cache(&c, s->t, 3, err) : hd_gpt_cache(&c, s->g, 3, err);
+    if (!st) {
+        hd_run_begin(&r, HD_INFERENCE);
+        free(logits_of(&r, s, q, count, 3, s->t ? memory_of(&r, s, q, 3) : (hd_rows){0}, c));
+        st = r.err.status;
+    }
+    if (!st) {
+        hd_run_begin(&r, HD_INFERENCE);
+        st = hd_cache_pick(&r, c, parent, 4);
+        assert_int_equal(st, r.err.status);
+    }
+    if (r.err.status) *err = r.err;
+    /* whatever happened before, another step must not touch memory it does not own */
+    sequence p[4] = {q[2], q[0], q[0], q[1]};
+    const int32_t one[4] = {1, 1, 1, 1};
+    if (c) {
+        hd_run_begin(&r, HD_INFERENCE);
+        hd_real *z = logits_of(&r, s, p, one, 4, (hd_rows){0}, c);
+        assert_true(!st || !z);
+        free(z);
+    }
+    if (!st && r.err.status) st = r.err.status, *err = r.err;
+    hd_cache_free(c);
+    hd_run_release(&r);
+    return st;
+}
+
+static void memory_that_runs_out_during_a_search_is_an_error_and_nothing_leaks(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind)k);
+        hd_err err = {0};
+        assert_int_equal(search(s, &err), HD_OK); /* the backend's scratch memory is there from now on */
+        size_t blocks = hd_mem_now().blocks, failed = 0, calls = hd_mem_now().calls;
+        assert_int_equal(search(s, &err), HD_OK);
+        calls = hd_mem_now().calls - calls;
+        for (size_t n = 1; n <= calls; n++) {
+            err = (hd_err){0};
+            hd_mem_fail_at(n);
+            hd_status st = search(s, &err);
+            hd_mem_fail_at(0);
+            assert_true(st == HD_OK || st == HD_ENOMEM);
+            if (st && !strstr(err.text, "out of memory")) fail_msg("allocation %zu: %s", n, err.text);
+            assert_int_equal(hd_mem_now().blocks, blocks);
+            failed += st != HD_OK;
+        }
+        print_message("%-10s %zu of %zu allocations end the search\n", s->name, failed, calls);
+        assert_true(failed + 2 >= calls); /* the step arena asks a second time for less: once for each run */
+        assert_int_equal(search(s, &err), HD_OK);
+        subject_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(row_by_row_in_chunks_or_at_once_gives_the_whole_forward),
+        cmocka_unit_test(picked_items_go_on_as_if_computed_from_scratch),
+        cmocka_unit_test(picking_every_item_in_place_changes_nothing),
+        cmocka_unit_test(no_items_are_left_when_none_is_picked),
+        cmocka_unit_test(a_fixed_slot_is_filled_once_and_then_read),
+        cmocka_unit_test(a_state_slot_holds_what_was_put_last),
+        cmocka_unit_test(a_step_of_other_items_than_the_cache_is_refused),
+        cmocka_unit_test(slots_refuse_rows_of_other_items),
+        cmocka_unit_test(memory_that_runs_out_during_a_search_is_an_error_and_nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
