@@ -1,5 +1,5 @@
-/* The lecture's example on the engine's Transformer. Easy to get wrong: the slides write x W with W [in, out], the
-   engine keeps [out, in]. */
+/* The lecture's example on the engine's Transformer. Easy to get wrong: the slides write x W with W [in,
+   out], the engine keeps [out, in]. */
 #include "model/lecture.h"
 
 #include <string.h>
@@ -20,28 +20,30 @@ const hd_lecture_heading hd_lecture_headings[] = {
 #define ENC "model.encoder.layers.0."
 #define DEC "model.decoder.layers.0."
 
+/* clang-format off */
+#define PARAMETER(name, at, kind, engine, rows, cols, formula, weights) \
+    {name, HD_LECTURE_##at, HD_LECTURE_##kind, engine, HD_LECTURE_##rows, HD_LECTURE_##cols, formula, weights}
 #define TABLE(name, at, engine, weights) \
-    {name, HD_LECTURE_##at, HD_LECTURE_TABLE, engine, HD_LECTURE_WORDS, HD_LECTURE_CHANNELS, "a row for each word", weights}
+    PARAMETER(name, at, TABLE, engine, WORDS, CHANNELS, "a row for each word", weights)
 #define WEIGHT(name, at, engine, weights) \
-    {name, HD_LECTURE_##at, HD_LECTURE_WEIGHT, engine, HD_LECTURE_CHANNELS, HD_LECTURE_CHANNELS, "weights", weights}
+    PARAMETER(name, at, WEIGHT, engine, CHANNELS, CHANNELS, "weights", weights)
 #define BIAS(name, at, engine, weights) \
-    {name, HD_LECTURE_##at, HD_LECTURE_BIAS, engine, HD_LECTURE_CHANNELS, HD_LECTURE_CHANNELS, "bias", weights}
+    PARAMETER(name, at, BIAS, engine, CHANNELS, CHANNELS, "bias", weights)
 #define OF(name, at, kind, engine, rows, cols, formula) \
-    {name, HD_LECTURE_##at, HD_LECTURE_##kind, engine, HD_LECTURE_##rows, HD_LECTURE_##cols, formula, NULL}
+    PARAMETER(name, at, kind, engine, rows, cols, formula, NULL)
 #define STEP(name, at, engine, rows, formula) OF(name, at, STEP, engine, rows, CHANNELS, formula)
 
 /* The four rows of an add & norm. */
-#define ADD_NORM(add, norm, at, scope, rows, formula)                          \
-    STEP(add, at, scope ".sum", rows, formula),                                \
-        OF(add ".mean", at, MEAN, scope ".mean", rows, CHANNELS, "row mean"),  \
-        OF(add ".sd", at, INVERSE_SD, scope ".inverse_sd", rows, CHANNELS, "row SD"), \
-        STEP(norm, at, scope ".norm", rows, "(" add " - mean) / SD")
+#define ADD_NORM(add, norm, at, scope, rows, formula)                             \
+    STEP(add, at, scope ".sum", rows, formula),                                   \
+    OF(add ".mean", at, MEAN, scope ".mean", rows, CHANNELS, "row mean"),         \
+    OF(add ".sd", at, INVERSE_SD, scope ".inverse_sd", rows, CHANNELS, "row SD"), \
+    STEP(norm, at, scope ".norm", rows, "(" add " - mean) / SD")
 
-/* clang-format off */
 const hd_lecture_matrix hd_lecture_matrices[] = {
     TABLE("enc.embedding_table", EMBED, "model.encoder.embed_tokens.weight", enc_embedding_table),
     STEP("enc.emb", EMBED, "enc.emb", SOURCE, "rows 5, 8, 9 of the table"),
-    OF("pe", POSITION, SINUSOIDS, "positions", PLACES, CHANNELS, "sin(pos / 10000^(2i/6)) at 2i, cos at 2i+1"),
+    OF("pe", POSITION, SINUSOIDS, "positions", PLACES, CHANNELS, "sin, cos of pos / 10000^(2i/6)"),
     STEP("enc.X", INPUT, "enc.X", SOURCE, "enc.emb + pe"),
 
     WEIGHT("enc.W_Q", QUERY, ENC "self_attn.q_proj.weight", enc_w_q),
@@ -106,8 +108,8 @@ const hd_lecture_matrix hd_lecture_matrices[] = {
     STEP("dec.ffn.out", DEC_FEED, "dec.0.ffn.out", TARGET, "relu . W2 + b2"),
     ADD_NORM("dec.add3", "dec.norm3", DEC_NORM3, "dec.0.ffn", TARGET, "norm2 + ffn.out"),
 
-    {"out.W", HD_LECTURE_OUTPUT, HD_LECTURE_WEIGHT, "lm_head.weight", HD_LECTURE_CHANNELS, HD_LECTURE_WORDS, "weights", out_w},
-    {"out.b", HD_LECTURE_OUTPUT, HD_LECTURE_BIAS, "final_logits_bias", HD_LECTURE_CHANNELS, HD_LECTURE_WORDS, "bias", out_b},
+    PARAMETER("out.W", OUTPUT, WEIGHT, "lm_head.weight", CHANNELS, WORDS, "weights", out_w),
+    PARAMETER("out.b", OUTPUT, BIAS, "final_logits_bias", CHANNELS, WORDS, "bias", out_b),
     OF("logits", OUTPUT, STEP, "logits", TARGET, WORDS, "dec.norm3 . W + b"),
     OF("probs", OUTPUT, SHARES, "probs", TARGET, WORDS, "softmax(logits)"),
     {0},
@@ -116,7 +118,9 @@ const hd_lecture_matrix hd_lecture_matrices[] = {
 
 size_t hd_lecture_length(hd_lecture_axis a)
 {
-    return a == HD_LECTURE_CHANNELS ? HD_LECTURE_WIDTH : a == HD_LECTURE_WORDS ? HD_LECTURE_VOCAB : HD_LECTURE_LENGTH;
+    return a == HD_LECTURE_CHANNELS ? HD_LECTURE_WIDTH
+           : a == HD_LECTURE_WORDS  ? HD_LECTURE_VOCAB
+                                    : HD_LECTURE_LENGTH;
 }
 
 /* Copies a [rows, cols] to b [cols, rows]. */
@@ -126,7 +130,10 @@ static void turn(hd_real *b, const hd_real *a, size_t rows, size_t cols)
         for (size_t j = 0; j < cols; j++) b[j * rows + i] = a[i * cols + j];
 }
 
-static size_t rows_of(const hd_lecture_matrix *x) { return x->kind == HD_LECTURE_BIAS ? 1 : hd_lecture_length(x->rows); }
+static size_t rows_of(const hd_lecture_matrix *x)
+{
+    return x->kind == HD_LECTURE_BIAS ? 1 : hd_lecture_length(x->rows);
+}
 
 static hd_status set_weight(hd_transformer *m, const hd_lecture_matrix *x, hd_err *err)
 {
@@ -142,15 +149,26 @@ static hd_status set_weight(hd_transformer *m, const hd_lecture_matrix *x, hd_er
 
 hd_status hd_lecture_new(hd_transformer **out, hd_backend *backend, float eps, bool training, hd_err *err)
 {
-    const hd_transformer_opt opt = {.encoder_layers = 1, .decoder_layers = 1, .heads = 1, .width = HD_LECTURE_WIDTH, .inner = HD_LECTURE_WIDTH,
-                                    .source_vocab = HD_LECTURE_VOCAB, .target_vocab = HD_LECTURE_VOCAB, .plain = true, .output_bias = true,
-                                    .eps = eps, .act = HD_relu, .positions = HD_LECTURE_POSITIONS};
+    const hd_transformer_opt opt = {.encoder_layers = 1,
+                                    .decoder_layers = 1,
+                                    .heads = 1,
+                                    .width = HD_LECTURE_WIDTH,
+                                    .inner = HD_LECTURE_WIDTH,
+                                    .source_vocab = HD_LECTURE_VOCAB,
+                                    .target_vocab = HD_LECTURE_VOCAB,
+                                    .plain = true,
+                                    .output_bias = true,
+                                    .eps = eps,
+                                    .act = HD_relu,
+                                    .positions = HD_LECTURE_POSITIONS};
     hd_transformer *m = NULL;
     hd_status s = hd_transformer_new(&m, backend, &opt, training, err);
     for (const hd_lecture_matrix *x = hd_lecture_matrices; !s && x->name; x++)
         if (hd_lecture_learned(x)) s = set_weight(m, x, err);
-    if (s) hd_transformer_free(m);
-    else *out = m;
+    if (s)
+        hd_transformer_free(m);
+    else
+        *out = m;
     return s;
 }
 
@@ -158,11 +176,14 @@ hd_status hd_lecture_read(const hd_transformer *m, const hd_lecture_matrix *x, b
 {
     hd_real all[HD_LECTURE_POSITIONS * HD_LECTURE_WIDTH];
     size_t rows = rows_of(x), cols = hd_lecture_length(x->cols);
-    const hd_param *p = x->kind == HD_LECTURE_SINUSOIDS ? m->positions : hd_params_find(&m->params, x->engine);
+    const hd_param *p =
+        x->kind == HD_LECTURE_SINUSOIDS ? m->positions : hd_params_find(&m->params, x->engine);
     if (!p || hd_count_of(&p->t) > sizeof all / sizeof *all) return HD_EARG;
     hd_status s = hd_params_get(&m->params, p, gradient ? &p->grad : &p->t, all);
     if (s) return s;
-    if (x->kind == HD_LECTURE_WEIGHT) turn(to, all, cols, rows);
-    else memcpy(to, all, rows * cols * sizeof *to);
+    if (x->kind == HD_LECTURE_WEIGHT)
+        turn(to, all, cols, rows);
+    else
+        memcpy(to, all, rows * cols * sizeof *to);
     return HD_OK;
 }

@@ -1,7 +1,7 @@
-/* The worked example of lecture 003: "how are you" -> "i am fine" through a Transformer of one encoder and one
-   decoder layer, one head and d_model 6, with the weights of the slides. One table names every matrix of it in
-   the lecture's order and says where the engine keeps it: a parameter by its tensor's name, everything else by
-   the name under which a probe is offered it. */
+/* The worked example of lecture 003: "how are you" -> "i am fine" through a Transformer of one encoder and
+   one decoder layer, one head and d_model 6, with the weights of the slides. One table names every matrix of
+   it in the lecture's order and says where the engine keeps it: a parameter by its tensor's name, everything
+   else by the name under which a probe is offered it. */
 #ifndef HD_MODEL_LECTURE_H
 #define HD_MODEL_LECTURE_H
 
@@ -11,8 +11,8 @@ enum {
     HD_LECTURE_WIDTH = 6,
     HD_LECTURE_VOCAB = 11,
     HD_LECTURE_PAIRS = 2,
-    HD_LECTURE_LENGTH = 3,   /* words of every sentence */
-    HD_LECTURE_LARGEST = 66, /* numbers in the largest matrix */
+    HD_LECTURE_LENGTH = 3,     /* words of every sentence */
+    HD_LECTURE_LARGEST = 66,   /* numbers in the largest matrix */
     HD_LECTURE_POSITIONS = 16, /* longest sentence the model takes */
     HD_LECTURE_SOS = 0,
     HD_LECTURE_EOS = 1
@@ -33,7 +33,8 @@ extern const hd_lecture_pair hd_lecture_pairs[HD_LECTURE_PAIRS];
       "Every token picks its row of the table: 11 words become dense vectors of length 6, random at first, " \
       "learned with the rest of the model.")                                                                 \
     X(POSITION, "Encoder", "(5) Positional encoding",                                                        \
-      "Self-attention alone sees a set of words. Sines and cosines of the position bring the order back.")   \
+      "Self-attention alone sees a set of words. Sines (in column 2i) and cosines (in column 2i+1) of the "  \
+      "position bring the order back.")                                                                      \
     X(INPUT, "Encoder", "(6) Embedding + position", "The two are simply added.")                             \
     X(QUERY, "Encoder", "(7) Multi-head attention: query, key, value",                                       \
       "Three copies of X, each through a matrix of its own. Q and K decide how much attention each token "   \
@@ -45,7 +46,8 @@ extern const hd_lecture_pair hd_lecture_pairs[HD_LECTURE_PAIRS];
       "Every row is now a mixture of all values. W_O closes the layer; the slides leave that product out, "  \
       "but their numbers contain it.")                                                                       \
     X(NORM1, "Encoder", "(8) Add & norm",                                                                    \
-      "The input is added back, then every row is brought to mean 0 and standard deviation 1.")              \
+      "The input is added back, then every row is brought to mean 0 and standard deviation 1. (A slide "     \
+      "says \"for each column\"; its numbers are those of the rows.)")                                       \
     X(HIDDEN, "Encoder", "(9) Feed-forward: first layer and ReLU",                                           \
       "FFN(x) = ReLU(x W1 + b1) W2 + b2, for each word by itself. Negative values become 0.")                \
     X(FEED, "Encoder", "(10) Feed-forward: second layer", NULL)                                              \
@@ -76,7 +78,7 @@ typedef enum hd_lecture_section {
 #define X(id, part, title, text) HD_LECTURE_##id,
     HD_LECTURE_SECTION_LIST(X)
 #undef X
-    HD_LECTURE_SECTIONS
+        HD_LECTURE_SECTIONS
 } hd_lecture_section;
 
 typedef struct hd_lecture_heading {
@@ -87,14 +89,14 @@ typedef struct hd_lecture_heading {
 extern const hd_lecture_heading hd_lecture_headings[HD_LECTURE_SECTIONS];
 
 typedef enum hd_lecture_kind {
-    HD_LECTURE_TABLE,      /* parameter: embeddings, a row per word */
-    HD_LECTURE_WEIGHT,     /* parameter, shown [in, out]; the engine keeps [out, in] */
-    HD_LECTURE_BIAS,       /* parameter, a vector */
-    HD_LECTURE_SINUSOIDS,  /* the first rows of the model's position table */
-    HD_LECTURE_STEP,       /* offered to a probe */
-    HD_LECTURE_SHARES,     /* the same; every row adds up to 1 */
-    HD_LECTURE_MEAN,       /* the same; a number a row */
-    HD_LECTURE_INVERSE_SD  /* the same, offered as 1/SD */
+    HD_LECTURE_TABLE,     /* parameter: embeddings, a row per word */
+    HD_LECTURE_WEIGHT,    /* parameter, shown [in, out]; the engine keeps [out, in] */
+    HD_LECTURE_BIAS,      /* parameter, a vector */
+    HD_LECTURE_SINUSOIDS, /* the first rows of the model's position table */
+    HD_LECTURE_STEP,      /* offered to a probe */
+    HD_LECTURE_SHARES,    /* the same; every row adds up to 1 */
+    HD_LECTURE_MEAN,      /* the same; a number a row */
+    HD_LECTURE_INVERSE_SD /* the same, offered as 1/SD */
 } hd_lecture_kind;
 
 /* What the rows or columns of a matrix are. */
@@ -107,19 +109,23 @@ typedef enum hd_lecture_axis {
 } hd_lecture_axis;
 
 typedef struct hd_lecture_matrix {
-    const char *name;    /* the lecture's: "enc.Q" */
+    const char *name; /* the lecture's: "enc.Q" */
     hd_lecture_section section;
     hd_lecture_kind kind;
-    const char *engine;  /* the parameter's or the probe's name */
+    const char *engine;         /* the parameter's or the probe's name */
     hd_lecture_axis rows, cols; /* a bias has columns alone, mean and SD rows alone */
-    const char *formula; /* right of the "=" */
-    const float *weight; /* parameters: as on the slides */
+    const char *formula;        /* right of the "=" */
+    const float *weight;        /* parameters: as on the slides */
 } hd_lecture_matrix;
 
-extern const hd_lecture_matrix hd_lecture_matrices[]; /* in the lecture's order; ends with a row without name */
+extern const hd_lecture_matrix
+    hd_lecture_matrices[]; /* in the lecture's order; ends with a row without name */
 
 size_t hd_lecture_length(hd_lecture_axis a); /* 3, 6 or 11 */
-static inline bool hd_lecture_learned(const hd_lecture_matrix *x) { return x->kind <= HD_LECTURE_BIAS; }
+static inline bool hd_lecture_learned(const hd_lecture_matrix *x)
+{
+    return x->kind <= HD_LECTURE_BIAS;
+}
 static inline bool hd_lecture_is_vector(const hd_lecture_matrix *x)
 {
     return x->kind == HD_LECTURE_BIAS || x->kind >= HD_LECTURE_MEAN;
@@ -128,7 +134,8 @@ static inline bool hd_lecture_is_vector(const hd_lecture_matrix *x)
 /* The model with the weights of the slides. The slides' numbers are those of eps 0. */
 hd_status hd_lecture_new(hd_transformer **out, hd_backend *backend, float eps, bool training, hd_err *err);
 
-/* A parameter, its gradient or the positions in the lecture's layout; `to` has room for HD_LECTURE_LARGEST. */
+/* A parameter, its gradient or the positions in the lecture's layout; `to` has room for HD_LECTURE_LARGEST.
+ */
 hd_status hd_lecture_read(const hd_transformer *m, const hd_lecture_matrix *x, bool gradient, hd_real *to);
 
 #endif
