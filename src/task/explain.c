@@ -1,4 +1,5 @@
-/* The worked example, run. The shown step has no eps in its norms, as on the slides; training has PyTorch's 1e-5. */
+/* The worked example, run. The shown step has no eps in its norms, as on the slides; training has PyTorch's
+ * 1e-5. */
 #include "task/explain.h"
 
 #include <math.h>
@@ -64,8 +65,8 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
         hd_explain_matrix *m = &c->into->matrix[i];
         if (m->of->kind < HD_LECTURE_STEP || strcmp(m->of->engine, offer->name)) continue;
         if (hd_count_of(offer->t) != m->rows * m->cols) {
-            hd_fail(r, HD_ESHAPE, "explain: %s has %zu numbers, the lecture's %s %zu", offer->name, hd_count_of(offer->t), m->of->name,
-                    m->rows * m->cols);
+            hd_fail(r, HD_ESHAPE, "explain: %s has %zu numbers, the lecture's %s %zu", offer->name,
+                    hd_count_of(offer->t), m->of->name, m->rows * m->cols);
             return;
         }
         if (hd_read(r, offer->t, m->value)) c->taken++;
@@ -75,7 +76,8 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
 }
 
 /* Logits of the decoder for `items` pairs, `length` target ids each, <SOS> first. */
-static hd_rows forward(hd_run *r, const hd_transformer *m, const int32_t *source, const int32_t *target, size_t items, int32_t length)
+static hd_rows forward(hd_run *r, const hd_transformer *m, const int32_t *source, const int32_t *target,
+                       size_t items, int32_t length)
 {
     const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {length, length};
     hd_seg *in = hd_seg_of(r, from, items, NULL), *out = hd_seg_of(r, to, items, NULL);
@@ -118,7 +120,8 @@ static hd_status read_parameters(const hd_transformer *m, hd_explain *x, hd_err 
         hd_status s = hd_lecture_read(m, one->of, false, one->value);
         if (!s && one->gradient) s = hd_lecture_read(m, one->of, true, one->gradient);
         if (s) return hd_err_set(err, s, "explain: %s cannot be read: %s", one->of->name, hd_status_text(s));
-        for (size_t j = 0; one->gradient && j < one->rows * one->cols; j++) one->gradient[j] /= N; /* of the mean, not of the sum */
+        for (size_t j = 0; one->gradient && j < one->rows * one->cols; j++)
+            one->gradient[j] /= N; /* of the mean, not of the sum */
     }
     return HD_OK;
 }
@@ -137,7 +140,8 @@ static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
     if (!s) s = read_parameters(m, x, err);
     size_t wanted = 0;
     for (size_t i = 0; i < x->matrices; i++) wanted += x->matrix[i].of->kind >= HD_LECTURE_STEP;
-    if (!s && c.taken != wanted) s = hd_err_set(err, HD_EMISSING, "explain: the model offered %zu of %zu matrices", c.taken, wanted);
+    if (!s && c.taken != wanted)
+        s = hd_err_set(err, HD_EMISSING, "explain: the model offered %zu of %zu matrices", c.taken, wanted);
     hd_transformer_free(m);
     return s;
 }
@@ -155,7 +159,8 @@ static double train_step(hd_run *r, const hd_transformer *m, hd_optimiser *o)
     }
     hd_run_begin(r, HD_TRAIN);
     hd_rows y = forward(r, m, source, reads, PAIRS, LABELS);
-    hd_tensor *rows = hd_transformer_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
+    hd_tensor *rows =
+        hd_transformer_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
     double loss = hd_loss_total(r, rows) / (PAIRS * LABELS);
     hd_backward(r);
     hd_optimiser_step(r, o, training_rate, PAIRS * LABELS, NULL, NULL);
@@ -173,8 +178,11 @@ static void answer(hd_run *r, const hd_transformer *m, hd_cache *cache, int32_t 
     for (int t = 0; t < HD_EXPLAIN_ANSWER && !(over[0] && over[1]); t++) {
         hd_run_begin(r, HD_INFERENCE);
         hd_rows memory = {0};
-        if (!t) memory = hd_transformer_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
-        hd_rows y = hd_transformer_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL), memory, cache);
+        if (!t)
+            memory =
+                hd_transformer_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
+        hd_rows y = hd_transformer_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL),
+                                          memory, cache);
         read_ints(r, hd_argmax(r, hd_transformer_logits(r, m, y)), next);
         if (r->err.status) return;
         for (size_t i = 0; i < PAIRS; i++) {
@@ -184,7 +192,8 @@ static void answer(hd_run *r, const hd_transformer *m, hd_cache *cache, int32_t 
     }
 }
 
-static hd_status one_step(hd_run *r, const hd_transformer *m, hd_optimiser *o, hd_explain_step *step, hd_err *err)
+static hd_status one_step(hd_run *r, const hd_transformer *m, hd_optimiser *o, hd_explain_step *step,
+                          hd_err *err)
 {
     hd_cache *cache = NULL;
     step->loss = train_step(r, m, o);
@@ -202,7 +211,8 @@ static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err
 {
     hd_transformer *m = NULL;
     hd_optimiser adam = {0};
-    const hd_optimiser_opt opt = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
+    const hd_optimiser_opt opt = {
+        .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
     x->step = hd_mem_array(steps, sizeof *x->step);
     if (!x->step) return hd_err_nomem(err, steps * sizeof *x->step);
     hd_status s = hd_lecture_new(&m, r->backend, training_eps, true, err);
@@ -224,9 +234,22 @@ hd_status hd_explain_run(hd_explain **out, hd_backend *backend, const hd_explain
     if (!s) s = explain_step(&r, x, err);
     if (!s && opt->train > 0) s = explain_training(&r, x, (size_t)opt->train, err);
     hd_run_release(&r);
-    if (s) hd_explain_free(x);
-    else *out = x;
+    if (s)
+        hd_explain_free(x);
+    else
+        *out = x;
     return s;
+}
+
+double hd_explain_norm(const hd_explain *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x->matrices; i++) {
+        const hd_explain_matrix *m = &x->matrix[i];
+        for (size_t j = 0; m->gradient && j < m->rows * m->cols; j++)
+            sum += (double)m->gradient[j] * (double)m->gradient[j];
+    }
+    return sqrt(sum);
 }
 
 size_t hd_explain_first_right(const hd_explain *x)

@@ -1,0 +1,105 @@
+/* The worked example as JSON. Jansson's setters take NULL and fail, so that a missing block is noticed once,
+   at the end. */
+#include "view/explain_json.h"
+
+#include <fnmatch.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "base/json.h"
+
+enum { DIGITS = 9 };
+
+static json_t *number(double v)
+{
+    return isinf(v) ? json_string(v < 0 ? "-inf" : "inf") : json_real(v);
+}
+
+static json_t *numbers(const hd_real *v, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) json_array_append_new(list, number((double)v[i]));
+    return list;
+}
+
+/* Rows; a flat list for a vector. */
+static json_t *matrix(const hd_explain_matrix *m, const hd_real *v)
+{
+    if (hd_lecture_is_vector(m->of)) return numbers(v, m->rows * m->cols);
+    json_t *list = json_array();
+    for (size_t i = 0; i < m->rows; i++) json_array_append_new(list, numbers(v + i * m->cols, m->cols));
+    return list;
+}
+
+static json_t *matrices(const hd_explain *x, const char *only, bool gradients)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < x->matrices; i++) {
+        const hd_explain_matrix *m = &x->matrix[i];
+        if ((only && fnmatch(only, m->of->name, 0)) || (gradients && !m->gradient)) continue;
+        json_object_set_new(all, m->of->name, matrix(m, gradients ? m->gradient : m->value));
+    }
+    return all;
+}
+
+static json_t *words(const int32_t *ids, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(hd_lecture_words[ids ? (size_t)ids[i] : i]));
+    return list;
+}
+
+static json_t *tokens(void)
+{
+    const hd_lecture_pair *pair = &hd_lecture_pairs[0];
+    const int32_t reads[HD_LECTURE_LENGTH] = {HD_LECTURE_SOS, pair->target[0], pair->target[1]};
+    json_t *all = json_object();
+    json_object_set_new(all, "source", words(pair->source, HD_LECTURE_LENGTH));
+    json_object_set_new(all, "target_in", words(reads, HD_LECTURE_LENGTH));
+    json_object_set_new(all, "target_out", words(pair->target, HD_LECTURE_LENGTH));
+    json_object_set_new(all, "vocabulary", words(NULL, HD_LECTURE_VOCAB));
+    return all;
+}
+
+static void add_training(json_t *all, const hd_explain *x)
+{
+    char text[64];
+    json_t *losses = json_array(), *answers = json_array();
+    for (size_t i = 0; i < x->steps; i++) {
+        json_t *both = json_array();
+        json_array_append_new(losses, json_real(x->step[i].loss));
+        for (int k = 0; k < HD_LECTURE_PAIRS; k++)
+            json_array_append_new(both,
+                                  json_string(hd_explain_words(x->step[i].answer[k], text, sizeof text)));
+        json_array_append_new(answers, both);
+    }
+    json_object_set_new(all, "losses", losses);
+    json_object_set_new(all, "answers", answers);
+}
+
+static int append(const char *bytes, size_t size, void *to)
+{
+    hd_text_add(to, bytes, size);
+    return ((hd_text *)to)->missed ? -1 : 0;
+}
+
+hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd_err *err)
+{
+    hd_json_begin();
+    json_t *all = json_object();
+    json_object_set_new(all, "tokens", tokens());
+    json_object_set_new(all, "matrices", matrices(x, only, false));
+    json_object_set_new(all, "loss", json_real(x->loss));
+    if (x->backward) json_object_set_new(all, "gradients", matrices(x, only, true));
+    if (x->steps) add_training(all, x);
+    hd_status s = HD_OK;
+    if (hd_json_missed())
+        s = hd_err_nomem(err, hd_json_missed());
+    else if (json_dump_callback(all, append, to, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) ||
+             hd_json_missed())
+        s = to->missed ? hd_text_status(to, err) : hd_err_nomem(err, hd_json_missed());
+    json_decref(all);
+    hd_text_put(to, "\n");
+    return s ? s : hd_text_status(to, err);
+}
