@@ -273,24 +273,24 @@ static void a_state_slot_holds_what_was_put_last(void **state)
     hd_slot_put(&r, h, numbered(&r, 3, 5, 100));
     hd_slot_put(&r, h, numbered(&r, 3, 5, 0));
     hd_read(&r, hd_slot_state(&r, h), x);
-    for (int i = 0; i < 15; i++) assert_true(x[i] == i);
+    for (int i = 0; i < 15; i++) assert_true(x[i] == (hd_real)i);
 
     hd_run_begin(&r, HD_INFERENCE); /* it outlives the step, and a pick takes rows */
     assert_int_equal(hd_cache_pick(&r, c, (const int32_t[]){2, 2, 0, 1}, 4), HD_OK);
     hd_read(&r, hd_slot_state(&r, h), x);
     static const int parent[] = {2, 2, 0, 1};
-    for (int i = 0; i < 20; i++) assert_true(x[i] == parent[i / 5] * 5 + i % 5);
+    for (int i = 0; i < 20; i++) assert_true(x[i] == (hd_real)(parent[i / 5] * 5 + i % 5));
     assert_null(hd_slot_state(&r, never));
     hd_slot_put(&r, never, numbered(&r, 4, 2, 7));
     hd_read(&r, hd_slot_state(&r, never), x);
-    for (int i = 0; i < 8; i++) assert_true(x[i] == 7 + i);
+    for (int i = 0; i < 8; i++) assert_true(x[i] == (hd_real)(7 + i));
 
     hd_slot_put(&r, h, numbered(&r, 4, 9, 0)); /* a wider state needs other storage */
     assert_run_ok(&r);
     hd_tensor *wide = hd_slot_state(&r, h);
     assert_int_equal(hd_cols_of(wide), 9);
     hd_read(&r, wide, x);
-    for (int i = 0; i < 36; i++) assert_true(x[i] == i);
+    for (int i = 0; i < 36; i++) assert_true(x[i] == (hd_real)i);
 
     hd_slot_put(&r, h, numbered(&r, 3, 9, 0));
     assert_int_equal(r.err.status, HD_ESHAPE);

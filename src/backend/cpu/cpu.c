@@ -47,10 +47,25 @@ static void cpu_copy(hd_backend *b, void *to, const void *from, size_t bytes)
     if (bytes) memcpy(to, from, bytes);
 }
 
+enum { CLEAR_UNIT = 64 * 1024 };
+
+typedef struct clearing {
+    char *block;
+    size_t bytes;
+} clearing;
+
+static void clear_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const clearing *c = arg;
+    size_t from = begin * CLEAR_UNIT, till = end * CLEAR_UNIT < c->bytes ? end * CLEAR_UNIT : c->bytes;
+    (void)worker;
+    memset(c->block + from, 0, till - from);
+}
+
 static void cpu_clear(hd_backend *b, void *block, size_t bytes)
 {
-    (void)b;
-    if (bytes) memset(block, 0, bytes);
+    clearing c = {block, bytes};
+    hd_team_run(((hd_cpu *)b)->team, (bytes + CLEAR_UNIT - 1) / CLEAR_UNIT, 1, clear_part, &c);
 }
 
 static void cpu_unprepare(hd_backend *b, hd_tensor *w)

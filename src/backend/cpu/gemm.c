@@ -32,6 +32,13 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
     }
 }
 
+/* How much of all workers' time is lost when `units` equal pieces go to them in whole pieces. */
+static double idle_share(size_t units, size_t workers)
+{
+    size_t most = (units + workers - 1) / workers;
+    return (double)(most * workers - units) / (double)(most * workers);
+}
+
 hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cpu *cpu = (hd_cpu *)backend;
@@ -53,13 +60,11 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
         if (!j.p.b) return HD_ENOMEM;
         hd_team_run(cpu->team, strips, 1 + 4 * HD_GRAIN / (strip * (j.p.k + 1)), pack_part, &j);
     }
-    /* a unit of 56 rows is whole tiles of 7, 8 and 14; too little work stays on one thread */
-    j.unit = 56;
-    j.by_rows = j.p.m >= 4 * j.unit * threads || j.p.m / 4 > j.p.n;
-    if (j.p.m >= 2 * 8 * threads && !j.by_rows && strips < 4 * threads) j.by_rows = true;
-    if (j.by_rows && j.p.m < 2 * j.unit * threads) j.unit = 8;
-    size_t units = j.by_rows ? (j.p.m + j.unit - 1) / j.unit : strips;
-    size_t work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
+    /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of them can share. */
+    j.unit = KERNEL(tile_rows)();
+    size_t tiles = (j.p.m + j.unit - 1) / j.unit;
+    j.by_rows = tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
+    size_t units = j.by_rows ? tiles : strips, work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
     return HD_OK;
 }

@@ -20,14 +20,17 @@ enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
 enum {
     STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
-    B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
+    B_BLOCK = 128 * 1024,            /* numbers of b kept in L2: half a MiB in float */
+    A_BLOCK = 2 * K_BLOCK * TILE_ROWS, /* numbers of a in panels, kept in L1 beside a strip of b: 32 KiB */
 };
 
 size_t KERNEL(strip)(void) { return STRIP; }
 
+size_t KERNEL(tile_rows)(void) { return TILE_ROWS; }
+
 size_t KERNEL(packed_size)(size_t n, size_t k) { return (n + STRIP - 1) / STRIP * STRIP * k; }
 
-size_t KERNEL(panel_size)(void) { return (size_t)K_BLOCK * TILE_ROWS; }
+size_t KERNEL(panel_size)(void) { return A_BLOCK; }
 
 typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
 
@@ -62,6 +65,7 @@ INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t st
 INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
 {
     for (size_t i = 0; i < k; i++, from += stride, to += across) {
+        __builtin_prefetch(from + 12 * stride); /* a new line, often a new page, at each turn */
         if (count == across) {
             memcpy(to, from, across * sizeof *to);
             continue;
@@ -96,8 +100,8 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
         UNROLL
         for (int j = 0; j < vectors; j++) s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
     UNROLL
-    for (int i = 0; i < rows; i++) /* the strip to the right comes next */
-        __builtin_prefetch(p->c + (size_t)i * p->c_stride + STRIP, 1);
+    for (int i = 0; i < rows; i++) /* the rows below come next */
+        __builtin_prefetch(p->c + (size_t)(TILE_ROWS + i) * p->c_stride, 1);
     for (size_t l = 0; l < k; l++) {
         vec y[STRIP_VECTORS];
         UNROLL
@@ -169,9 +173,9 @@ static void edge_out(const edge *e, const place *p, int rows, size_t width)
 }
 
 /* Activation of finished rows [row, row+rows), columns [j0, j1). */
-static void finish(const hd_product *p, size_t row, int rows, size_t j0, size_t j1)
+static void finish(const hd_product *p, size_t row, size_t rows, size_t j0, size_t j1)
 {
-    for (size_t i = row; i < row + (size_t)rows; i++) {
+    for (size_t i = row; i < row + rows; i++) {
         hd_real *c = p->c + i * p->c_stride + j0;
         if (p->before) memcpy(p->before + i * p->before_stride + j0, c, (j1 - j0) * sizeof *c);
         KERNEL(apply)(p->act, c, c, j1 - j0);
@@ -187,35 +191,49 @@ static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
     return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
 }
 
-/* A panel pays when enough strips reuse it; a few rows are read where they lie. */
-static bool wants_panel(const hd_product *p, int rows, size_t strips) { return p->a_transposed || (rows == TILE_ROWS && strips > 1); }
+/* Rows [i, i+count) of a, k from kb: as panels, one after the other, or NULL where the few rows are read as they lie. */
+static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn, size_t strips)
+{
+    if (!p->a_transposed && (count < TILE_ROWS || strips < 2)) return NULL; /* a panel pays when strips reuse it */
+    for (size_t at = 0; at < count; at += TILE_ROWS) {
+        size_t rows = count - at < TILE_ROWS ? count - at : TILE_ROWS;
+        if (p->a_transposed) copy_narrow(panel + at * kn, TILE_ROWS, p->a + kb * p->a_stride + i + at, p->a_stride, rows, kn);
+        else transpose(panel + at * kn, TILE_ROWS, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows, kn);
+    }
+    return panel;
+}
+
+/* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
+static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb, size_t kn, edge *beside)
+{
+    const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
+    size_t width = p->n - j < STRIP ? p->n - j : STRIP;
+    int vectors = (int)((width + VL - 1) / VL);
+    for (size_t at = 0; at < count; at += TILE_ROWS) {
+        int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
+        place to = place_at(p, i + at, j, kb), inside = to;
+        if (width % VL) inside = edge_in(beside, &to, rows, width);
+        if (panel) tile_panel(&inside, rows, vectors, panel + at * kn, b, kn);
+        else tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn);
+        if (width % VL) edge_out(beside, &to, rows, width);
+    }
+}
 
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel)
 {
-    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK, n_block = (B_BLOCK / depth / STRIP + 1) * STRIP;
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
+    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
+    size_t n_block = (B_BLOCK / depth / STRIP + 1) * STRIP, group = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
     for (size_t nb = from; nb < till; nb += n_block) {
         size_t nb_end = nb + n_block < till ? nb + n_block : till;
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK) {
             size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
-            for (size_t i = row; i < row_end; i += TILE_ROWS) {
-                int rows = row_end - i < TILE_ROWS ? (int)(row_end - i) : TILE_ROWS;
-                bool packed = wants_panel(p, rows, (nb_end - nb + STRIP - 1) / STRIP);
-                const hd_real *a = p->a_transposed ? p->a + kb * p->a_stride + i : p->a + i * p->a_stride + kb;
-                if (p->a_transposed) copy_narrow(panel, TILE_ROWS, a, p->a_stride, (size_t)rows, kn);
-                else if (packed) transpose(panel, TILE_ROWS, a, p->a_stride, (size_t)rows, kn);
-                for (size_t j = nb; j < nb_end; j += STRIP) {
-                    const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
-                    place to = place_at(p, i, j, kb), at = to;
-                    size_t width = p->n - j < STRIP ? p->n - j : STRIP;
-                    int vectors = (int)((width + VL - 1) / VL);
-                    if (width % VL) at = edge_in(&beside, &to, rows, width);
-                    if (packed) tile_panel(&at, rows, vectors, panel, b, kn);
-                    else tile_rows(&at, rows, vectors, a, p->a_stride, b, kn);
-                    if (width % VL) edge_out(&beside, &to, rows, width);
-                }
-                if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, rows, nb, nb_end);
+            for (size_t i = row; i < row_end; i += group) {
+                size_t count = row_end - i < group ? row_end - i : group;
+                const hd_real *panels = pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
+                for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panels, i, count, j, kb, kn, &beside);
+                if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, count, nb, nb_end);
             }
         }
     }

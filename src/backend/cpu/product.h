@@ -24,6 +24,7 @@ typedef struct hd_product {
 } hd_product;
 
 size_t KERNEL(strip)(void);                      /* columns of a strip */
+size_t KERNEL(tile_rows)(void);                  /* rows that go through together */
 size_t KERNEL(packed_size)(size_t n, size_t k);  /* numbers in packed b */
 size_t KERNEL(panel_size)(void);                 /* numbers of scratch for one thread's product */
 

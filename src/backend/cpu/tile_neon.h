@@ -28,7 +28,7 @@
 /* Strides in floats; start_stride 0 gives every row the same start (a bias, or zeros). */
 static inline void tile_neon(float *c, size_t c_stride, const float *start, size_t start_stride, const float *panel, const float *b, size_t k)
 {
-    const float *next = c + 12; /* the strip to the right comes next: its lines are on their way while this one computes */
+    const float *next = c + 8 * c_stride; /* the rows below come next: their lines are on the way while these compute */
     size_t fours = k / 4, rest = k % 4;
     c_stride *= sizeof *c, start_stride *= sizeof *start;
     __asm__ volatile(
