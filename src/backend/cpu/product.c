@@ -108,9 +108,9 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
         for (int j = 0; j < vectors; j++) y[j] = hd_load(b + l * STRIP + (size_t)j * VL);
         UNROLL
         for (int i = 0; i < rows; i++) {
-            hd_real x = a[(size_t)i * row + l * step];
+            vec x = hd_spread(a[(size_t)i * row + l * step]);
             UNROLL
-            for (int j = 0; j < vectors; j++) s[i][j] += y[j] * x;
+            for (int j = 0; j < vectors; j++) s[i][j] = hd_fma(y[j], x, s[i][j]);
         }
     }
     UNROLL

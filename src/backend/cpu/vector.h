@@ -38,7 +38,9 @@ enum { VL = HD_VECTOR_BYTES / (int)sizeof(hd_real) };
 
 INLINE vec hd_load(const hd_real *p) { return *(const vec_loose *)p; }
 INLINE void hd_store(hd_real *p, vec v) { *(vec_loose *)p = v; }
-INLINE vec hd_set(double x) { return (vec){0} + (hd_real)x; }
+/* The same number in every lane: x - 0 is x, -0 included, so that nothing is left to compute. */
+INLINE vec hd_spread(hd_real x) { return x - (vec){0}; }
+INLINE vec hd_set(double x) { return hd_spread((hd_real)x); }
 
 /* The first n of a vector; the rest is `fill`. */
 INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
@@ -59,14 +61,17 @@ INLINE vec hd_pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask)
 #define HD_MAX(a, b) (vec) vmaxq_f32((float32x4_t)a, (float32x4_t)b)
 #define HD_MIN(a, b) (vec) vminq_f32((float32x4_t)a, (float32x4_t)b)
 #define HD_SQRT(x)   (vec) vsqrtq_f32((float32x4_t)x)
+#define HD_FMA(a, b, c) (vec) vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b)
 #elif HD_VECTOR_BYTES == 64
 #define HD_MAX(a, b) (vec) _mm512_max_ps((__m512)a, (__m512)b)
 #define HD_MIN(a, b) (vec) _mm512_min_ps((__m512)a, (__m512)b)
 #define HD_SQRT(x)   (vec) _mm512_sqrt_ps((__m512)x)
+#define HD_FMA(a, b, c) (vec) _mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c)
 #elif HD_VECTOR_BYTES == 32
 #define HD_MAX(a, b) (vec) _mm256_max_ps((__m256)a, (__m256)b)
 #define HD_MIN(a, b) (vec) _mm256_min_ps((__m256)a, (__m256)b)
 #define HD_SQRT(x)   (vec) _mm256_sqrt_ps((__m256)x)
+#define HD_FMA(a, b, c) (vec) _mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c)
 #elif defined(__x86_64__)
 #define HD_MAX(a, b) (vec) _mm_max_ps((__m128)a, (__m128)b)
 #define HD_MIN(a, b) (vec) _mm_min_ps((__m128)a, (__m128)b)
@@ -75,6 +80,13 @@ INLINE vec hd_pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask)
 #define HD_MAX(a, b) hd_pick(a > b, a, b)
 #define HD_MIN(a, b) hd_pick(a < b, a, b)
 #endif
+
+#ifndef HD_FMA
+#define HD_FMA(a, b, c) (a) * (b) + (c)
+#endif
+
+/* a b + c in one rounding where the machine can. Spelled out, because compilers choose loop by loop whether to fuse, and then a row's bits would depend on the rows beside it. */
+INLINE vec hd_fma(vec a, vec b, vec c) { return HD_FMA(a, b, c); }
 
 /* The larger and the smaller. A NaN in b comes through on every machine, one in a perhaps not: constants go first. */
 INLINE vec hd_max(vec a, vec b) { return HD_MAX(a, b); }
