@@ -1,5 +1,6 @@
-/* Times the products of a linear layer, forward and backward, against the plain multi-threaded libraries of the machine, all interleaved in one run:
-   bench_product THREADS. The libraries are opened at run time, so nothing is needed to build this. */
+/* Times the products of a linear layer, forward and backward, against the plain multi-threaded libraries of
+   the machine, all interleaved in one run: bench_product THREADS. The libraries are opened at run time, so
+   nothing is needed to build this. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,21 +8,26 @@
 
 #include "backend/backend.h"
 
-typedef void sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef void sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
+                      const float *b, int ldb, float beta, float *c, int ldc);
 
 typedef struct library {
     const char *name, *file, *set_threads;
     sgemm_fn *sgemm;
 } library;
 
-static library libraries[] = {{"BLIS", "libblis.so.4", "bli_thread_set_num_threads", NULL}, {"OpenBLAS", "libopenblas.so.0", "openblas_set_num_threads", NULL}};
+static library libraries[] = {{"BLIS", "libblis.so.4", "bli_thread_set_num_threads", NULL},
+                              {"OpenBLAS", "libopenblas.so.0", "openblas_set_num_threads", NULL}};
 enum { LIBRARIES = 2, ROUNDS = 9, ROW = 101, PLAIN = 111, TURNED = 112 };
 
 static const struct {
     int rows, in, out;
     const char *what;
-} shapes[] = {{2000, 128, 384, "tiny q,k,v"}, {2000, 128, 128, "tiny output"}, {2000, 128, 256, "tiny inner"}, {2000, 256, 128, "tiny outer"}, {224, 128, 8000, "tiny logits"},
-              {1000, 512, 1536, "base q,k,v"}, {1000, 512, 512, "base output"}, {1000, 512, 2048, "base inner"}, {1000, 2048, 512, "base outer"}, {224, 512, 16000, "base logits"}};
+} shapes[] = {{2000, 128, 384, "tiny q,k,v"},  {2000, 128, 128, "tiny output"},
+              {2000, 128, 256, "tiny inner"},  {2000, 256, 128, "tiny outer"},
+              {224, 128, 8000, "tiny logits"}, {1000, 512, 1536, "base q,k,v"},
+              {1000, 512, 512, "base output"}, {1000, 512, 2048, "base inner"},
+              {1000, 2048, 512, "base outer"}, {224, 512, 16000, "base logits"}};
 
 static double now(void)
 {
@@ -44,8 +50,11 @@ typedef struct layer {
 /* y = x w^T; dx = y w; dw += y^T x */
 static void ours(hd_backend *b, const layer *l)
 {
-    hd_tensor x = hd_matrix(l->x, (size_t)l->rows, (size_t)l->in), w = hd_matrix(l->w, (size_t)l->out, (size_t)l->in), y = hd_matrix(l->y, (size_t)l->rows, (size_t)l->out);
-    hd_tensor dx = hd_matrix(l->dx, (size_t)l->rows, (size_t)l->in), dw = hd_matrix(l->dw, (size_t)l->out, (size_t)l->in);
+    hd_tensor x = hd_matrix(l->x, (size_t)l->rows, (size_t)l->in),
+              w = hd_matrix(l->w, (size_t)l->out, (size_t)l->in),
+              y = hd_matrix(l->y, (size_t)l->rows, (size_t)l->out);
+    hd_tensor dx = hd_matrix(l->dx, (size_t)l->rows, (size_t)l->in),
+              dw = hd_matrix(l->dw, (size_t)l->out, (size_t)l->in);
     b->kernel.gemm(b, &(hd_gemm_args){.y = &y, .a = &x, .b = &w, .b_transposed = true});
     b->kernel.gemm(b, &(hd_gemm_args){.y = &dx, .a = &y, .b = &w});
     b->kernel.gemm(b, &(hd_gemm_args){.y = &dw, .a = &y, .a_transposed = true, .b = &x, .add = true});
@@ -68,7 +77,8 @@ static float *numbers(size_t n)
 static void compare(hd_backend *b, size_t s)
 {
     layer l = {.rows = shapes[s].rows, .in = shapes[s].in, .out = shapes[s].out};
-    size_t x = (size_t)l.rows * (size_t)l.in, w = (size_t)l.out * (size_t)l.in, y = (size_t)l.rows * (size_t)l.out;
+    size_t x = (size_t)l.rows * (size_t)l.in, w = (size_t)l.out * (size_t)l.in,
+           y = (size_t)l.rows * (size_t)l.out;
     double t[1 + LIBRARIES][ROUNDS], flops = 6.0 * l.rows * (double)l.in * l.out;
     int repeat = 1 + (int)(2e9 / flops);
     l.x = numbers(x), l.w = numbers(w), l.y = numbers(y), l.dx = numbers(x), l.dw = numbers(w);
@@ -78,8 +88,10 @@ static void compare(hd_backend *b, size_t s)
             if (k && !libraries[k - 1].sgemm) continue;
             double start = now();
             for (int i = 0; i < repeat; i++) {
-                if (k) theirs(libraries[k - 1].sgemm, &l);
-                else ours(b, &l);
+                if (k)
+                    theirs(libraries[k - 1].sgemm, &l);
+                else
+                    ours(b, &l);
             }
             t[k][r] = (now() - start) / repeat;
         }
@@ -99,8 +111,10 @@ int main(int argc, char **argv)
     hd_err err = {0};
     hd_backend *b;
     int threads = argc > 1 ? atoi(argv[1]) : 1;
-    if (hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = threads}, &err)) return fprintf(stderr, "bench_product: %s\n", err.text), 1;
-    printf("linear forward + backward, %s; GFLOP/s, median of %d; (ratio of heed to the library)\n%-33s  %8s", b->detail, ROUNDS, "", "heed");
+    if (hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = threads}, &err))
+        return fprintf(stderr, "bench_product: %s\n", err.text), 1;
+    printf("linear forward + backward, %s; GFLOP/s, median of %d; (ratio of heed to the library)\n%-33s  %8s",
+           b->detail, ROUNDS, "", "heed");
     for (int k = 0; k < LIBRARIES; k++) {
         void *lib = dlopen(libraries[k].file, RTLD_NOW | RTLD_LOCAL);
         libraries[k].sgemm = lib ? (sgemm_fn *)dlsym(lib, "cblas_sgemm") : NULL;

@@ -1,5 +1,6 @@
-/* Times full training steps on random tokens: bench_step tiny|base|gpt THREADS STEPS. Prints one line that bench/run reads:
-   median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the peers' scripts. */
+/* Times full training steps on random tokens: bench_step tiny|base|gpt THREADS STEPS. Prints one line that
+   bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the peers'
+   scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,22 +44,40 @@ static bool stop(const char *text)
 
 static bool setup_nmt(job *j, bool base, hd_err *err)
 {
-    hd_transformer_opt o = {.encoder_layers = base ? 6 : 4, .decoder_layers = base ? 6 : 4, .heads = base ? 8 : 4, .width = base ? 512 : 128, .inner = base ? 2048 : 256,
-                            .source_vocab = base ? 16000 : 8000, .target_vocab = base ? 16000 : 8000, .tied = true, .eps = 1e-5f, .act = HD_relu, .dropout = 0.1f,
-                            .attention_dropout = 0.1f, .inner_dropout = 0.1f, .positions = 512};
+    hd_transformer_opt o = {.encoder_layers = base ? 6 : 4,
+                            .decoder_layers = base ? 6 : 4,
+                            .heads = base ? 8 : 4,
+                            .width = base ? 512 : 128,
+                            .inner = base ? 2048 : 256,
+                            .source_vocab = base ? 16000 : 8000,
+                            .target_vocab = base ? 16000 : 8000,
+                            .tied = true,
+                            .eps = 1e-5f,
+                            .act = HD_relu,
+                            .dropout = 0.1f,
+                            .attention_dropout = 0.1f,
+                            .inner_dropout = 0.1f,
+                            .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
     j->flops = hd_transformer_flops(&o, j->items, j->length, j->length);
-    if (hd_transformer_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err)) return false;
+    if (hd_transformer_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
+        return false;
     return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
 }
 
 static bool setup_gpt(job *j, hd_err *err)
 {
-    hd_gpt_opt o = {.layers = 4, .heads = 4, .width = 128, .vocab = 65, .positions = 64, .eps = 1e-5f, .act = HD_gelu};
+    hd_gpt_opt o = {
+        .layers = 4, .heads = 4, .width = 128, .vocab = 65, .positions = 64, .eps = 1e-5f, .act = HD_gelu};
     j->items = 12, j->length = 64, j->vocab = o.vocab;
     j->flops = hd_gpt_flops(&o, j->items, j->length);
-    if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err)) return false;
-    return !hd_optimiser_init(&j->opt, &j->gpt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f, .clip = 1}, err);
+    if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err))
+        return false;
+    return !hd_optimiser_init(
+        &j->opt, &j->gpt->params,
+        &(hd_optimiser_opt){
+            .kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f, .clip = 1},
+        err);
 }
 
 static double step(job *j)
@@ -69,9 +88,14 @@ static double step(job *j)
     r->now.number++;
     hd_run_begin(r, HD_TRAIN);
     const hd_seg *seg = hd_seg_of(r, j->len, j->items, NULL);
-    const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows), *c = hd_ints(r, j->ids[2], rows);
-    hd_tensor *l = j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
-                          : hd_transformer_loss(r, j->nmt, hd_transformer_decode(r, j->nmt, b, seg, hd_transformer_encode(r, j->nmt, a, seg), NULL), c, &loss);
+    const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows),
+                  *c = hd_ints(r, j->ids[2], rows);
+    hd_tensor *l =
+        j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
+               : hd_transformer_loss(
+                     r, j->nmt,
+                     hd_transformer_decode(r, j->nmt, b, seg, hd_transformer_encode(r, j->nmt, a, seg), NULL),
+                     c, &loss);
     double total = hd_loss_total(r, l) / (double)rows;
     hd_backward(r);
     hd_optimiser_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);
@@ -99,7 +123,9 @@ int main(int argc, char **argv)
     if (argc != 4) return stop("usage: bench_step tiny|base|gpt THREADS STEPS"), 2;
     int steps = atoi(argv[3]);
     if (steps < 1 || steps > MOST_STEPS) return stop("between 1 and 1000 steps"), 2;
-    if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) || hd_run_init(&j.run, backend, &err)) return stop(err.text), 1;
+    if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) ||
+        hd_run_init(&j.run, backend, &err))
+        return stop(err.text), 1;
     bool ok = !strcmp(argv[1], "gpt") ? setup_gpt(&j, &err) : setup_nmt(&j, !strcmp(argv[1], "base"), &err);
     if (!ok || !make_tokens(&j)) return stop(err.text), 1;
     double loss = 0;
@@ -113,6 +139,7 @@ int main(int argc, char **argv)
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     double median = t[steps / 2], tokens = (double)(j.items * j.length);
-    printf("%.6f %.0f %.1f %.0f loss %.4f\n", median, tokens / median, 3 * j.flops / median / 1e9, (double)use.ru_maxrss / 1024, loss);
+    printf("%.6f %.0f %.1f %.0f loss %.4f\n", median, tokens / median, 3 * j.flops / median / 1e9,
+           (double)use.ru_maxrss / 1024, loss);
     return 0;
 }

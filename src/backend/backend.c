@@ -18,11 +18,13 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
     if (!strcmp(name, "auto")) return registry[0].make(out, opt, err);
     for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
         if (!strcmp(name, registry[i].name)) return registry[i].make(out, opt, err);
-    return hd_err_set(err, HD_EMISSING, "there is no device '%s' in this build (there is: auto"
+    return hd_err_set(err, HD_EMISSING,
+                      "there is no device '%s' in this build (there is: auto"
 #define X(n) ", " #n
                       HD_BACKEND_LIST(X)
 #undef X
-                      ")", name);
+                          ")",
+                      name);
 }
 
 void hd_backend_free(hd_backend *b)
@@ -42,24 +44,32 @@ static void source_put(void *context, void *block, size_t bytes)
     b->release(b, block, bytes);
 }
 
-hd_source hd_backend_source(hd_backend *b) { return (hd_source){source_get, source_put, b}; }
+hd_source hd_backend_source(hd_backend *b)
+{
+    return (hd_source){source_get, source_put, b};
+}
 
 static const struct {
     const char *name;
     int keeps_x;
-} unaries[] = {
-    {"identity", 0},
-#define y 0
-#define x 1
+} unaries[] = {{"identity", 0},
+#define y                       0
+#define x                       1
 #define X(name, kept, f, slope) {#name, kept},
-    HD_UNARY_LIST(X)
+               HD_UNARY_LIST(X)
 #undef X
 #undef x
 #undef y
 };
 
-const char *hd_unary_name(hd_unary f) { return unaries[f].name; }
-int hd_unary_keeps_x(hd_unary f) { return unaries[f].keeps_x; }
+const char *hd_unary_name(hd_unary f)
+{
+    return unaries[f].name;
+}
+int hd_unary_keeps_x(hd_unary f)
+{
+    return unaries[f].keeps_x;
+}
 
 int hd_unary_find(const char *name)
 {

@@ -1,5 +1,5 @@
-/* A backend: memory, transfers and one struct of kernels. An instance belongs to one run context (its threads or stream, its scratch);
-   memory of one instance may be read by another of the same kind. */
+/* A backend: memory, transfers and one struct of kernels. An instance belongs to one run context (its threads
+   or stream, its scratch); memory of one instance may be read by another of the same kind. */
 #ifndef HD_BACKEND_BACKEND_H
 #define HD_BACKEND_BACKEND_H
 
@@ -22,18 +22,20 @@ typedef struct hd_kernels {
 struct hd_backend {
     const char *name;
     char detail[64]; /* "cpu, 2 threads, neon" */
-    bool dry; /* kernels do nothing and memory is not real: sizes only */
+    bool dry;        /* kernels do nothing and memory is not real: sizes only */
     hd_kernels kernel;
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */
     void *(*alloc)(hd_backend *b, size_t bytes);
     void (*release)(hd_backend *b, void *block, size_t bytes);
     void (*upload)(hd_backend *b, void *to, const void *from, size_t bytes);
-    void (*download)(hd_backend *b, void *to, const void *from, size_t bytes); /* returns when `to` is filled */
+    void (*download)(hd_backend *b, void *to, const void *from,
+                     size_t bytes);                                        /* returns when `to` is filled */
     void (*copy)(hd_backend *b, void *to, const void *from, size_t bytes); /* both in backend memory */
     void (*clear)(hd_backend *b, void *block, size_t bytes);
 
-    /* Gives weight w [out,in] the backend's own form for products x w^T; undone by unprepare, which accepts any w. */
+    /* Gives weight w [out,in] the backend's own form for products x w^T; undone by unprepare, which accepts
+     * any w. */
     hd_status (*prepare)(hd_backend *b, hd_tensor *w, hd_use use);
     void (*unprepare)(hd_backend *b, hd_tensor *w);
 
@@ -56,8 +58,8 @@ hd_source hd_backend_source(hd_backend *b);
 HD_BACKEND_LIST(X)
 #undef X
 
-/* Bucket of the relative position key - query, shared by all backends: exact up to half of the buckets of its side, then logarithmic up to
-   `reach` (T5's rule; one-sided tables give keys after the query bucket 0). */
+/* Bucket of the relative position key - query, shared by all backends: exact up to half of the buckets of its
+   side, then logarithmic up to `reach` (T5's rule; one-sided tables give keys after the query bucket 0). */
 int hd_relative_bucket(int distance, int buckets, bool both_ways, int reach);
 
 #endif

@@ -1,6 +1,7 @@
-/* The kernels and their arguments. One line in HD_KERNEL_LIST gives the member of every backend's table. Conventions: tensors are
-   [rows, cols] views; destination first; `add` means += instead of =; NULL means absent. A kernel returns a status only because
-   scratch memory can run out or a device can fail; shapes were checked by the op. */
+/* The kernels and their arguments. One line in HD_KERNEL_LIST gives the member of every backend's table.
+   Conventions: tensors are [rows, cols] views; destination first; `add` means += instead of =; NULL means
+   absent. A kernel returns a status only because scratch memory can run out or a device can fail; shapes were
+   checked by the op. */
 #ifndef HD_BACKEND_KERNEL_H
 #define HD_BACKEND_KERNEL_H
 
@@ -10,11 +11,37 @@
 #include "base/status.h"
 #include "tensor/tensor.h"
 
-#define HD_KERNEL_LIST(X)                                                                                     \
-    X(gemm) X(column_sum) X(unary) X(unary_back) X(mix) X(mul) X(dropout)                                     \
-    X(gather) X(scatter) X(append) X(fold) X(norm) X(norm_back) X(softmax) X(softmax_back)                    \
-    X(segment_softmax) X(segment_softmax_back) X(reduce) X(reduce_back) X(top) X(sample)                      \
-    X(cross_entropy) X(distance) X(total) X(attend) X(attend_back) X(square_sum) X(clip) X(update) X(average)
+#define HD_KERNEL_LIST(X)   \
+    X(gemm)                 \
+    X(column_sum)           \
+    X(unary)                \
+    X(unary_back)           \
+    X(mix)                  \
+    X(mul)                  \
+    X(dropout)              \
+    X(gather)               \
+    X(scatter)              \
+    X(append)               \
+    X(fold)                 \
+    X(norm)                 \
+    X(norm_back)            \
+    X(softmax)              \
+    X(softmax_back)         \
+    X(segment_softmax)      \
+    X(segment_softmax_back) \
+    X(reduce)               \
+    X(reduce_back)          \
+    X(top)                  \
+    X(sample)               \
+    X(cross_entropy)        \
+    X(distance)             \
+    X(total)                \
+    X(attend)               \
+    X(attend_back)          \
+    X(square_sum)           \
+    X(clip)                 \
+    X(update)               \
+    X(average)
 
 /* A draw of per-element randomness: which op of the step, and which row of which item a row is. */
 typedef struct hd_draw {
@@ -24,7 +51,8 @@ typedef struct hd_draw {
     const hd_seg *seg; /* gives item and row; NULL: item 0 and the row number */
 } hd_draw;
 
-/* y = act(a' b' + bias); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value before act. */
+/* y = act(a' b' + bias); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value before
+ * act. */
 typedef struct hd_gemm_args {
     const hd_tensor *y, *a, *b, *bias, *before;
     bool a_transposed, b_transposed, add;
@@ -76,7 +104,8 @@ typedef struct hd_gather_args {
     bool add;
 } hd_gather_args;
 
-/* y[index[i]] (+)= scale * x[i], in the order of i; indices out of range are passed over. Without `add`, no index may repeat. */
+/* y[index[i]] (+)= scale * x[i], in the order of i; indices out of range are passed over. Without `add`, no
+ * index may repeat. */
 typedef struct hd_scatter_args {
     const hd_tensor *y, *x;
     const int32_t *index;
@@ -93,7 +122,8 @@ typedef struct hd_append_args {
     bool advance;
 } hd_append_args;
 
-/* Row q of item i of `to` = rows q*k .. q*k+k-1 of item i of `from` side by side (zeros past its end); back: dx (+)= the reverse. */
+/* Row q of item i of `to` = rows q*k .. q*k+k-1 of item i of `from` side by side (zeros past its end); back:
+ * dx (+)= the reverse. */
 typedef struct hd_fold_args {
     const hd_tensor *y, *x;
     const hd_seg *to, *from;
@@ -101,7 +131,8 @@ typedef struct hd_fold_args {
     bool back; /* y is read, x is added to */
 } hd_fold_args;
 
-/* sum = x + dropout(branch); y = norm(sum) * gain + bias. stat: [rows,2] mean (0 for rms) and 1/sd. branch, sum, gain, bias may be NULL. */
+/* sum = x + dropout(branch); y = norm(sum) * gain + bias. stat: [rows,2] mean (0 for rms) and 1/sd. branch,
+ * sum, gain, bias may be NULL. */
 typedef struct hd_norm_args {
     const hd_tensor *y, *sum, *stat, *x, *branch, *gain, *bias;
     float eps;
@@ -109,7 +140,8 @@ typedef struct hd_norm_args {
     hd_draw draw;
 } hd_norm_args;
 
-/* d = back through norm of dy, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column sums. sum is the normed input. */
+/* d = back through norm of dy, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column sums. sum
+ * is the normed input. */
 typedef struct hd_norm_back_args {
     const hd_tensor *dx, *dbranch, *dgain, *dbias, *dy, *dsum, *sum, *stat, *gain;
     bool rms, add_x, add_branch;
@@ -141,7 +173,8 @@ typedef struct hd_segment_softmax_back_args {
 
 typedef enum hd_reduction { HD_SUM, HD_MEAN, HD_MAX, HD_FIRST, HD_LAST } hd_reduction;
 
-/* y[i] = sum, mean, ... of the rows of item i; an empty segment gives zeros. which: [items, cols] int32, the row of the maximum. */
+/* y[i] = sum, mean, ... of the rows of item i; an empty segment gives zeros. which: [items, cols] int32, the
+ * row of the maximum. */
 typedef struct hd_reduce_args {
     const hd_tensor *y, *which, *x;
     const hd_seg *seg;
@@ -155,14 +188,16 @@ typedef struct hd_reduce_back_args {
     hd_reduction kind;
 } hd_reduce_back_args;
 
-/* The k largest of each row, falling; equal values by rising column. ids: [rows,k] int32; values may be NULL. */
+/* The k largest of each row, falling; equal values by rising column. ids: [rows,k] int32; values may be NULL.
+ */
 typedef struct hd_top_args {
     const hd_tensor *ids, *values, *x;
     int k;
 } hd_top_args;
 
-/* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to the smallest set that holds
-   top_p of the mass (1: all). ids: [rows,1] int32; logp: [rows,1] of the unrestricted distribution at temperature 1, or NULL. */
+/* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to
+   the smallest set that holds top_p of the mass (1: all). ids: [rows,1] int32; logp: [rows,1] of the
+   unrestricted distribution at temperature 1, or NULL. */
 typedef struct hd_sample_args {
     const hd_tensor *ids, *logp, *x;
     float temperature, top_p;
@@ -170,8 +205,9 @@ typedef struct hd_sample_args {
     hd_draw draw;
 } hd_sample_args;
 
-/* Per row: loss = weight * -(sum over classes of target distribution * log softmax(x)); the target distribution is (1-smoothing) on target[r] plus
-   smoothing/cols everywhere. target < 0: the row weighs nothing. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
+/* Per row: loss = weight * -(sum over classes of target distribution * log softmax(x)); the target
+   distribution is (1-smoothing) on target[r] plus smoothing/cols everywhere. target < 0: the row weighs
+   nothing. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
 typedef struct hd_cross_entropy_args {
     const hd_tensor *loss, *logp, *dx, *x; /* loss, logp: [rows,1] */
     const int32_t *target;
@@ -180,9 +216,13 @@ typedef struct hd_cross_entropy_args {
     bool add; /* dx += */
 } hd_cross_entropy_args;
 
-typedef enum hd_distance_kind { HD_SQUARED, HD_BINARY } hd_distance_kind; /* (x-t)^2; cross-entropy of sigmoid(x) with t */
+typedef enum hd_distance_kind {
+    HD_SQUARED,
+    HD_BINARY
+} hd_distance_kind; /* (x-t)^2; cross-entropy of sigmoid(x) with t */
 
-/* loss[r] = weight * sum over columns of the distance; dx (+)= coef * gradient; dtarget likewise for HD_SQUARED. */
+/* loss[r] = weight * sum over columns of the distance; dx (+)= coef * gradient; dtarget likewise for
+ * HD_SQUARED. */
 typedef struct hd_distance_args {
     const hd_tensor *loss, *dx, *dtarget, *x, *target, *weight;
     hd_distance_kind kind;
@@ -199,23 +239,23 @@ typedef struct hd_total_args {
 typedef enum hd_mask { HD_FULL, HD_CAUSAL } hd_mask;
 typedef enum hd_score { HD_DOT, HD_ADDITIVE } hd_score;
 
-/* What attention computes, forward and backward. Query row a of an item stands at key position a + (keys - queries) when the mask is
-   causal or a window is set, so that the last query meets the last key. */
+/* What attention computes, forward and backward. Query row a of an item stands at key position a + (keys -
+   queries) when the mask is causal or a window is set, so that the last query meets the last key. */
 typedef struct hd_attention {
     int heads, kv_heads;
     float scale;
     hd_mask mask;
-    int window;                 /* > 0: keys further than this from the query's position are not seen */
+    int window; /* > 0: keys further than this from the query's position are not seen */
     hd_score score;
-    const hd_tensor *additive;  /* [H*D]: v of the additive score */
-    const hd_tensor *table;     /* [buckets, H]: bias by relative position */
-    bool table_both_ways;       /* half of the buckets for keys after the query */
-    int table_reach;            /* distance from which all share the last bucket */
-    const hd_tensor *centre;    /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2) */
+    const hd_tensor *additive; /* [H*D]: v of the additive score */
+    const hd_tensor *table;    /* [buckets, H]: bias by relative position */
+    bool table_both_ways;      /* half of the buckets for keys after the query */
+    int table_reach;           /* distance from which all share the last bucket */
+    const hd_tensor *centre;   /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2) */
     float sigma;
-    const hd_tensor *ragged;    /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
-    const int32_t *ragged_begin;/* [items]: first row of each item in it */
-    const hd_tensor *gate;      /* [H]: factor on each head's output */
+    const hd_tensor *ragged;     /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
+    const int32_t *ragged_begin; /* [items]: first row of each item in it */
+    const hd_tensor *gate;       /* [H]: factor on each head's output */
     const hd_seg *qseg, *kseg;
     hd_draw draw;
 } hd_attention;
@@ -252,9 +292,11 @@ typedef struct hd_clip_args {
 
 typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
 
-/* One pass over the flat buffers: g = grad * clip / weight, the rule, then grad = 0. decay is decoupled (AdamW) or added to g. */
+/* One pass over the flat buffers: g = grad * clip / weight, the rule, then grad = 0. decay is decoupled
+ * (AdamW) or added to g. */
 typedef struct hd_update_args {
-    hd_real *value, *grad, *first, *second; /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
+    hd_real *value, *grad, *first,
+        *second; /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
     size_t count;
     const hd_step *step;
     hd_rule rule;

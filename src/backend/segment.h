@@ -1,5 +1,5 @@
-/* Segments: item i of a batch owns rows begin[i] .. begin[i]+len[i]-1. There is no padding. Segments may overlap (hypotheses
-   that share one memory) and have gaps (slack of a growing cache). */
+/* Segments: item i of a batch owns rows begin[i] .. begin[i]+len[i]-1. There is no padding. Segments may
+   overlap (hypotheses that share one memory) and have gaps (slack of a growing cache). */
 #ifndef HD_BACKEND_SEGMENT_H
 #define HD_BACKEND_SEGMENT_H
 
@@ -9,12 +9,15 @@
 
 typedef struct hd_seg {
     const int32_t *begin, *len; /* [items], backend memory */
-    const int32_t *item, *pos;  /* [rows]: item of a row and its place in it; NULL where rows have no single owner */
-    const int32_t *host_len;    /* len in host memory, for shapes that follow from it (hd_seg_lens); NULL where only the backend knows */
-    const int32_t *key;         /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
-    size_t items, rows;         /* host-side upper bounds, as is `longest` */
+    const int32_t *item,
+        *pos; /* [rows]: item of a row and its place in it; NULL where rows have no single owner */
+    const int32_t *host_len; /* len in host memory, for shapes that follow from it (hd_seg_lens); NULL where
+                                only the backend knows */
+    const int32_t
+        *key; /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
+    size_t items, rows; /* host-side upper bounds, as is `longest` */
     size_t longest;
-    bool overlap;               /* some rows belong to several items */
+    bool overlap; /* some rows belong to several items */
 } hd_seg;
 
 #endif

@@ -1,6 +1,6 @@
 /* Bump arena with mark and rewind, over host or device memory: it never touches the bytes it hands out.
-   It grows by chunks; a reset with more than one chunk joins them into one, so that from the second step on the same
-   requests get the same addresses. */
+   It grows by chunks; a reset with more than one chunk joins them into one, so that from the second step on
+   the same requests get the same addresses. */
 #ifndef HD_BASE_ARENA_H
 #define HD_BASE_ARENA_H
 
@@ -25,12 +25,12 @@ enum { HD_ARENA_CHUNKS = 48 };
 
 typedef struct hd_arena {
     hd_source source;
-    size_t chunk_min;                       /* smallest chunk asked of the source; chunks double */
+    size_t chunk_min; /* smallest chunk asked of the source; chunks double */
     hd_arena_chunk chunk[HD_ARENA_CHUNKS];
-    int chunks;                             /* owned */
-    int current;                            /* the one being filled */
-    size_t used;                            /* bytes used in the current chunk */
-    size_t peak;                            /* largest sum of bytes handed out at once */
+    int chunks;  /* owned */
+    int current; /* the one being filled */
+    size_t used; /* bytes used in the current chunk */
+    size_t peak; /* largest sum of bytes handed out at once */
 } hd_arena;
 
 typedef struct hd_arena_mark {
@@ -39,10 +39,11 @@ typedef struct hd_arena_mark {
 } hd_arena_mark;
 
 void hd_arena_init(hd_arena *a, hd_source source, size_t chunk_min);
-void hd_arena_release(hd_arena *a);                 /* returns all chunks; the arena may be used again */
-void *hd_arena_take(hd_arena *a, size_t bytes);     /* HD_ALIGN-aligned, not cleared; NULL on failure */
+void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena may be used again */
+void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
 hd_arena_mark hd_arena_here(const hd_arena *a);
 void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* everything taken since m is gone */
-void hd_arena_reset(hd_arena *a);                   /* rewind to empty and join the chunks (keeps the old ones when joining fails) */
+void hd_arena_reset(
+    hd_arena *a); /* rewind to empty and join the chunks (keeps the old ones when joining fails) */
 
 #endif

@@ -12,11 +12,12 @@ typedef struct hd_map {
     size_t size;
 } hd_map;
 
-hd_status hd_map_open(hd_map *out, const char *path, hd_err *err); /* regular files only; the message names the path and why */
-void hd_map_close(hd_map *m);                                      /* accepts a zeroed one */
+hd_status hd_map_open(hd_map *out, const char *path,
+                      hd_err *err); /* regular files only; the message names the path and why */
+void hd_map_close(hd_map *m);       /* accepts a zeroed one */
 
-/* A file being saved under a temporary name beside its target. Nothing is visible at `path` until hd_save_commit,
-   which syncs the file, renames it and syncs the folder. */
+/* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
+   hd_save_commit, which syncs the file, renames it and syncs the folder. */
 typedef struct hd_save hd_save;
 
 hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);

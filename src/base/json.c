@@ -1,4 +1,5 @@
-/* JSON through Jansson with all memory from hd_mem. Easy to get wrong: its parser must never see an allocation fail (hd_json_load). */
+/* JSON through Jansson with all memory from hd_mem. Easy to get wrong: its parser must never see an
+ * allocation fail (hd_json_load). */
 #include "base/json.h"
 
 #include <pthread.h>

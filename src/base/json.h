@@ -11,7 +11,8 @@ void hd_json_begin(void);
 /* Bytes of the last block Jansson did not get since then; 0: it got all. */
 size_t hd_json_missed(void);
 
-/* Parses into the arena, refusing repeated names. NULL: see hd_json_missed, then *e. The result goes with the arena and must not be given to json_decref. */
+/* Parses into the arena, refusing repeated names. NULL: see hd_json_missed, then *e. The result goes with the
+ * arena and must not be given to json_decref. */
 json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_error_t *e);
 
 #endif

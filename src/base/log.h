@@ -10,7 +10,8 @@ typedef struct hd_log {
     hd_level most; /* messages above it are dropped before formatting */
 } hd_log;
 
-void hd_log_say(const hd_log *log, hd_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void hd_log_say(const hd_log *log, hd_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 const char *hd_level_name(hd_level level);
 
 #endif

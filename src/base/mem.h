@@ -1,5 +1,5 @@
-/* The only malloc and free of heed. Counts, limits, and fails the n-th call on request, so that tests can walk
-   through every allocation. The counters are the one process-wide state in the library. */
+/* The only malloc and free of heed. Counts, limits, and fails the n-th call on request, so that tests can
+   walk through every allocation. The counters are the one process-wide state in the library. */
 #ifndef HD_BASE_MEM_H
 #define HD_BASE_MEM_H
 
@@ -25,8 +25,8 @@ typedef struct hd_mem_stat {
 
 hd_mem_stat hd_mem_now(void);
 void hd_mem_peak_reset(void);
-void hd_mem_limit(size_t bytes);  /* allocations that would exceed it fail; 0 lifts the limit */
-void hd_mem_fail_at(size_t n);    /* the n-th allocation from now fails, once; 0 disarms */
+void hd_mem_limit(size_t bytes); /* allocations that would exceed it fail; 0 lifts the limit */
+void hd_mem_fail_at(size_t n);   /* the n-th allocation from now fails, once; 0 disarms */
 
 /* a*b, or false on overflow. */
 bool hd_size_mul(size_t a, size_t b, size_t *product);

@@ -1,5 +1,5 @@
-/* Exact-size pool: blocks given back are handed out again to requests of the same size. For gradients, whose sizes
-   recur layer after layer but whose lifetimes do not nest. */
+/* Exact-size pool: blocks given back are handed out again to requests of the same size. For gradients, whose
+   sizes recur layer after layer but whose lifetimes do not nest. */
 #ifndef HD_BASE_POOL_H
 #define HD_BASE_POOL_H
 
@@ -14,9 +14,11 @@ typedef struct hd_pool {
 } hd_pool;
 
 void hd_pool_init(hd_pool *p, hd_source source);
-void hd_pool_release(hd_pool *p); /* returns every block, also those still handed out */
+void hd_pool_release(hd_pool *p);             /* returns every block, also those still handed out */
 void *hd_pool_take(hd_pool *p, size_t bytes); /* not cleared; NULL on failure */
-void hd_pool_give(hd_pool *p, void *block, size_t bytes); /* bytes as asked for; block may be NULL; cannot fail */
-void hd_pool_reset(hd_pool *p); /* everything handed out counts as given back; sizes not asked for since the last reset may be returned */
+void hd_pool_give(hd_pool *p, void *block,
+                  size_t bytes); /* bytes as asked for; block may be NULL; cannot fail */
+void hd_pool_reset(hd_pool *p);  /* everything handed out counts as given back; sizes not asked for since the
+                                    last reset may be returned */
 
 #endif

@@ -1,5 +1,6 @@
-/* Counter-based random numbers: a value depends on its key and counter alone, never on how many were drawn before.
-   Philox 4x32-10 for keys and streams; a cheap two-multiply mix spreads a row key over columns (dropout). */
+/* Counter-based random numbers: a value depends on its key and counter alone, never on how many were drawn
+   before. Philox 4x32-10 for keys and streams; a cheap two-multiply mix spreads a row key over columns
+   (dropout). */
 #ifndef HD_BASE_RNG_H
 #define HD_BASE_RNG_H
 

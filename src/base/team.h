@@ -1,5 +1,5 @@
-/* A team of threads for loops with static splits: part i of n always covers the same range, so results cannot depend
-   on timing. One caller at a time. Waiting threads spin briefly, then sleep. */
+/* A team of threads for loops with static splits: part i of n always covers the same range, so results cannot
+   depend on timing. One caller at a time. Waiting threads spin briefly, then sleep. */
 #ifndef HD_BASE_TEAM_H
 #define HD_BASE_TEAM_H
 
@@ -13,12 +13,13 @@ typedef struct hd_team hd_team;
 typedef void hd_team_fn(void *arg, size_t begin, size_t end, int worker);
 
 int hd_team_cores(void); /* cores this process may run on, at least 1 */
-hd_status hd_team_new(hd_team **out, int threads, hd_err *err); /* threads < 1: all cores; the caller is worker 0 */
+hd_status hd_team_new(hd_team **out, int threads,
+                      hd_err *err); /* threads < 1: all cores; the caller is worker 0 */
 void hd_team_free(hd_team *t);
 int hd_team_size(const hd_team *t);
 
-/* Splits [0, count) into at most hd_team_size() contiguous parts of at least `grain` (last one excepted), runs them,
-   returns when all are done. Changes by other workers are visible afterwards. */
+/* Splits [0, count) into at most hd_team_size() contiguous parts of at least `grain` (last one excepted),
+   runs them, returns when all are done. Changes by other workers are visible afterwards. */
 void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *arg);
 
 #endif

@@ -1,4 +1,5 @@
-/* The decoder-only Transformer. GPT-2 keeps its weights [in, out] and q, k, v side by side in one tensor, which is how heed holds them in memory anyway. */
+/* The decoder-only Transformer. GPT-2 keeps its weights [in, out] and q, k, v side by side in one tensor,
+ * which is how heed holds them in memory anyway. */
 #include "model/gpt.h"
 
 #include <stdio.h>
@@ -10,13 +11,17 @@ static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0}, ZERO = {HD_INIT_ZERO, 
 static hd_mha attention_at(hd_gpt *m, int layer)
 {
     const hd_gpt_opt *o = &m->opt;
-    hd_mha a = {.heads = o->heads, .kv_heads = o->heads, .head_width = o->width / (size_t)o->heads, .dropout = o->attention_dropout};
+    hd_mha a = {.heads = o->heads,
+                .kv_heads = o->heads,
+                .head_width = o->width / (size_t)o->heads,
+                .dropout = o->attention_dropout};
     char name[64];
     a.qkv = hd_param_add(&m->params, 3 * o->width, o->width, NORMAL, "h.%d.attn.c_attn.weight", layer);
     if (a.qkv) a.qkv->transposed = true;
     a.qkv_bias = hd_param_add(&m->params, 3 * o->width, 0, ZERO, "h.%d.attn.c_attn.bias", layer);
     snprintf(name, sizeof name, "h.%d.attn.c_proj", layer);
-    a.out = hd_dense_make(&m->params, o->width, o->width, &(hd_dense_opt){.init = NORMAL, .transposed = true}, name);
+    a.out = hd_dense_make(&m->params, o->width, o->width, &(hd_dense_opt){.init = NORMAL, .transposed = true},
+                          name);
     return a;
 }
 
@@ -39,8 +44,12 @@ static void make_block(hd_gpt *m, hd_block *b, int layer)
 
 hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err)
 {
-    if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab || !opt->positions)
-        return hd_err_set(err, HD_EARG, "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model", opt->layers, opt->heads, opt->width, opt->vocab, opt->positions);
+    if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
+        !opt->positions)
+        return hd_err_set(
+            err, HD_EARG,
+            "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
+            opt->layers, opt->heads, opt->width, opt->vocab, opt->positions);
     hd_gpt *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
@@ -55,8 +64,10 @@ hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, b
     for (int l = 0; !s && l < opt->layers; l++) make_block(m, &m->block[l], l);
     if (!opt->post_norm) m->last = hd_norm_make(&m->params, opt->width, opt->eps, false, HD_AFFINE, "ln_f");
     if (!s) s = hd_params_ready(&m->params, training, err);
-    if (s) hd_gpt_free(m);
-    else *out = m;
+    if (s)
+        hd_gpt_free(m);
+    else
+        *out = m;
     return s;
 }
 
@@ -91,7 +102,10 @@ hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_
     return hd_stream_end(r, &s, &m->last);
 }
 
-hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x) { return hd_probe_offer(r, "logits", hd_linear(r, x.t, &m->embedding.table->t, NULL, HD_IDENTITY), x.seg); }
+hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)
+{
+    return hd_probe_offer(r, "logits", hd_linear(r, x.t, &m->embedding.table->t, NULL, HD_IDENTITY), x.seg);
+}
 
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
 {
@@ -100,6 +114,7 @@ hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *tar
 
 double hd_gpt_flops(const hd_gpt_opt *o, size_t sequences, size_t length)
 {
-    double rows = (double)sequences * (double)length, d = (double)o->width, f = (double)(o->inner ? o->inner : 4 * o->width);
+    double rows = (double)sequences * (double)length, d = (double)o->width,
+           f = (double)(o->inner ? o->inner : 4 * o->width);
     return rows * (o->layers * (4 * d * d + 2 * d * f + 2 * (double)length * d) + d * (double)o->vocab) * 2;
 }

@@ -1,4 +1,5 @@
-/* Cache slots. Lengths live on the host, which drives decoding, and travel to the backend with each step; rows never do. */
+/* Cache slots. Lengths live on the host, which drives decoding, and travel to the backend with each step;
+ * rows never do. */
 #include "nn/cache.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 
 enum { FIRST_ROOM = 32 }; /* rows per item of a new GROW slot; doubled when full */
 
-hd_status hd_cache_new(hd_cache **out, hd_backend *backend, const hd_slot_kind *kinds, size_t slots, size_t items, hd_err *err)
+hd_status hd_cache_new(hd_cache **out, hd_backend *backend, const hd_slot_kind *kinds, size_t slots,
+                       size_t items, hd_err *err)
 {
     hd_cache *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(err, sizeof *c);
@@ -16,7 +18,10 @@ hd_status hd_cache_new(hd_cache **out, hd_backend *backend, const hd_slot_kind *
     c->length = hd_mem_array(items, sizeof *c->length);
     bool ok = c->slot && c->length;
     for (size_t i = 0; ok && i < slots; i++) {
-        c->slot[i] = (hd_slot){.cache = c, .kind = kinds[i], .begin = hd_mem_array(items, sizeof(int32_t)), .len = hd_mem_array(items, sizeof(int32_t))};
+        c->slot[i] = (hd_slot){.cache = c,
+                               .kind = kinds[i],
+                               .begin = hd_mem_array(items, sizeof(int32_t)),
+                               .len = hd_mem_array(items, sizeof(int32_t))};
         ok = c->slot[i].begin && c->slot[i].len;
     }
     if (!ok) return hd_cache_free(c), hd_err_nomem(err, items * sizeof(int32_t));
@@ -55,7 +60,8 @@ static void drop_storage(hd_run *r, hd_tensor *old, size_t bytes)
     if (old->data) r->backend->release(r->backend, old->data, bytes);
 }
 
-/* Lays a GROW slot out anew: item i takes the rows of item parent[i] (NULL: its own), with `capacity` rows for each of n items. */
+/* Lays a GROW slot out anew: item i takes the rows of item parent[i] (NULL: its own), with `capacity` rows
+ * for each of n items. */
 static bool lay_out(hd_run *r, hd_slot *s, const int32_t *parent, size_t n, size_t capacity, size_t cols)
 {
     hd_tensor old;
@@ -64,7 +70,8 @@ static bool lay_out(hd_run *r, hd_slot *s, const int32_t *parent, size_t n, size
     if (!index) return false;
     for (size_t i = 0; i < n; i++) {
         size_t from = parent ? (size_t)parent[i] : i;
-        for (size_t j = 0; j < capacity; j++) index[i * capacity + j] = j < (size_t)s->len[from] ? s->begin[from] + (int32_t)j : -1;
+        for (size_t j = 0; j < capacity; j++)
+            index[i * capacity + j] = j < (size_t)s->len[from] ? s->begin[from] + (int32_t)j : -1;
     }
     const int32_t *sent = hd_ints(r, index, rows);
     if (!sent || !new_storage(r, s, rows, cols, &old, &old_bytes)) return false;
@@ -83,7 +90,12 @@ static hd_rows stored(hd_run *r, const hd_slot *s, bool overlap)
     const int32_t *begin = hd_ints(r, s->begin, n), *len = hd_ints(r, s->len, n);
     if (r->err.status) return (hd_rows){0};
     *t = s->t;
-    *seg = (hd_seg){.begin = begin, .len = len, .host_len = memcpy(kept, s->len, n * sizeof *kept), .items = n, .rows = hd_rows_of(t), .overlap = overlap};
+    *seg = (hd_seg){.begin = begin,
+                    .len = len,
+                    .host_len = memcpy(kept, s->len, n * sizeof *kept),
+                    .items = n,
+                    .rows = hd_rows_of(t),
+                    .overlap = overlap};
     for (size_t i = 0; i < n; i++)
         if ((size_t)s->len[i] > seg->longest) seg->longest = (size_t)s->len[i];
     return (hd_rows){t, seg};
@@ -91,7 +103,8 @@ static hd_rows stored(hd_run *r, const hd_slot *s, bool overlap)
 
 static bool items_fit(hd_run *r, const hd_slot *s, const hd_seg *seg)
 {
-    if (seg->items != s->cache->items) hd_fail(r, HD_ESHAPE, "cache: %zu items in the step, %zu in the cache", seg->items, s->cache->items);
+    if (seg->items != s->cache->items)
+        hd_fail(r, HD_ESHAPE, "cache: %zu items in the step, %zu in the cache", seg->items, s->cache->items);
     return seg->items == s->cache->items;
 }
 
@@ -163,7 +176,8 @@ const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg)
 {
     if (!seg) return NULL;
     if (!c) return seg->pos;
-    if (seg->items != c->items) return hd_fail(r, HD_ESHAPE, "cache: %zu items in the step, %zu in the cache", seg->items, c->items);
+    if (seg->items != c->items)
+        return hd_fail(r, HD_ESHAPE, "cache: %zu items in the step, %zu in the cache", seg->items, c->items);
     const int32_t *len = hd_seg_lens(r, seg);
     int32_t *pos = hd_host_take(r, (seg->rows + 1) * sizeof *pos);
     if (!pos || !len) return NULL;
@@ -187,7 +201,8 @@ static bool pick_rows(hd_run *r, hd_slot *s, const int32_t *parent, size_t n)
 static bool pick_segments(hd_run *r, hd_slot *s, const int32_t *parent, size_t n)
 {
     int32_t *begin = hd_mem_array(n, sizeof *begin), *len = hd_mem_array(n, sizeof *len);
-    if (!begin || !len) return hd_mem_free(begin), hd_mem_free(len), hd_err_nomem(&r->err, n * sizeof *len), false;
+    if (!begin || !len)
+        return hd_mem_free(begin), hd_mem_free(len), hd_err_nomem(&r->err, n * sizeof *len), false;
     for (size_t i = 0; i < n; i++) {
         begin[i] = s->kind == HD_GROW ? (int32_t)(i * s->capacity) : s->begin[parent[i]];
         len[i] = s->len[parent[i]];
@@ -201,7 +216,8 @@ hd_status hd_cache_pick(hd_run *r, hd_cache *c, const int32_t *parent, size_t n)
 {
     bool same = n == c->items;
     for (size_t i = 0; i < n; i++) {
-        if (parent[i] < 0 || (size_t)parent[i] >= c->items) return hd_fail(r, HD_EARG, "cache: parent %d of %zu items", parent[i], c->items), HD_EARG;
+        if (parent[i] < 0 || (size_t)parent[i] >= c->items)
+            return hd_fail(r, HD_EARG, "cache: parent %d of %zu items", parent[i], c->items), HD_EARG;
         same = same && parent[i] == (int32_t)i;
     }
     if (same) return HD_OK;

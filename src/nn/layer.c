@@ -3,24 +3,34 @@
 
 #include <stdio.h>
 
-static hd_tensor *value(hd_param *p) { return p ? &p->t : NULL; }
+static hd_tensor *value(hd_param *p)
+{
+    return p ? &p->t : NULL;
+}
 
 hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *name)
 {
     hd_dense d = {.w = hd_param_add(p, out, in, o->init, "%s.weight", name)};
     if (d.w) d.w->transposed = o->transposed;
-    hd_init bias = o->init.kind == HD_INIT_TORCH ? (hd_init){HD_INIT_TORCH, 1, in} : (hd_init){HD_INIT_ZERO, 0, 0};
+    hd_init bias =
+        o->init.kind == HD_INIT_TORCH ? (hd_init){HD_INIT_TORCH, 1, in} : (hd_init){HD_INIT_ZERO, 0, 0};
     if (!o->no_bias) d.b = hd_param_add(p, out, 0, bias, "%s.bias", name);
     return d;
 }
 
-hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act) { return hd_linear(r, x, value(d->w), value(d->b), act); }
+hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act)
+{
+    return hd_linear(r, x, value(d->w), value(d->b), act);
+}
 
-hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine, const char *name)
+hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine,
+                           const char *name)
 {
     hd_norm_layer n = {.eps = eps, .rms = rms};
-    if (affine != HD_PLAIN) n.gain = hd_param_add(p, width, 0, (hd_init){HD_INIT_ONE, 0, 0}, "%s.weight", name);
-    if (affine == HD_AFFINE) n.bias = hd_param_add(p, width, 0, (hd_init){HD_INIT_ZERO, 0, 0}, "%s.bias", name);
+    if (affine != HD_PLAIN)
+        n.gain = hd_param_add(p, width, 0, (hd_init){HD_INIT_ONE, 0, 0}, "%s.weight", name);
+    if (affine == HD_AFFINE)
+        n.bias = hd_param_add(p, width, 0, (hd_init){HD_INIT_ZERO, 0, 0}, "%s.bias", name);
     return n;
 }
 
@@ -30,7 +40,8 @@ hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x)
     return hd_rows_with(x, hd_norm(r, x.t, value(n->gain), value(n->bias), &o));
 }
 
-hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos, const hd_seg *seg)
+hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos,
+                        const hd_seg *seg)
 {
     if (!seg) return (hd_rows){0};
     hd_tensor *x = hd_embed(r, value(e->table), ids, seg->rows, e->scale);
@@ -48,12 +59,14 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
     const size_t rows[3] = {q, k, k}, at[3] = {0, q, q + k};
     char out[256];
     m.qkv = hd_param_hidden(p, q + 2 * k, o->width, o->init);
-    for (int i = 0; i < 3; i++) hd_param_part(p, m.qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
+    for (int i = 0; i < 3; i++)
+        hd_param_part(p, m.qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
     m.q = hd_param_view(p, m.qkv, 0, q), m.kv = hd_param_view(p, m.qkv, q, 2 * k);
     if (!o->no_bias) {
         hd_init zero = {HD_INIT_ZERO, 0, 0};
         m.qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
-        for (int i = 0; i < 3; i++) hd_param_part(p, m.qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
+        for (int i = 0; i < 3; i++)
+            hd_param_part(p, m.qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
         m.q_bias = hd_param_view(p, m.qkv_bias, 0, q), m.kv_bias = hd_param_view(p, m.qkv_bias, q, 2 * k);
     }
     snprintf(out, sizeof out, "%s.%s", o->name, o->out);
@@ -71,10 +84,12 @@ hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask
         kv.t = hd_slice_cols(r, qkv, qw, 2 * kw);
     } else {
         q.t = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY);
-        if (!slot || !slot->filled) kv.t = hd_linear(r, memory.t, value(m->kv), value(m->kv_bias), HD_IDENTITY);
+        if (!slot || !slot->filled)
+            kv.t = hd_linear(r, memory.t, value(m->kv), value(m->kv_bias), HD_IDENTITY);
     }
     if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
-    hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)), v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
+    hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),
+            v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
     hd_probe_offer(r, "Q", q.t, q.seg);
     hd_probe_offer(r, "K", k.t, k.seg);
     hd_probe_offer(r, "V", v.t, v.seg);
@@ -126,7 +141,8 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     if (!s->pre) return s->x;
     if (last) return hd_stream_in(r, s, last);
     if (s->pending) {
-        /* by way of a norm that nobody reads: its sum has the bits of a stack that is not cut here, which drop and add would round twice */
+        /* by way of a norm that nobody reads: its sum has the bits of a stack that is not cut here, which
+         * drop and add would round twice */
         hd_norm_opt o = {.eps = 1, .dropout = s->dropout, .seg = s->x.seg};
         hd_norm_residual(r, s->x.t, s->pending, NULL, NULL, &o, &s->x.t);
     }
@@ -134,7 +150,8 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     return s->x;
 }
 
-void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self, hd_slot *cross)
+void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self,
+                 hd_slot *cross)
 {
     hd_probe_enter(r, "self");
     hd_rows x = hd_stream_in(r, s, &b->norm[0]);

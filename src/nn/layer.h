@@ -1,5 +1,6 @@
-/* Layers: parameters and a forward function over rows. Names of parameters in files are given by the model, which follows the nearest Hugging Face model. Every
-   forward works for training (tape, no cache) and decoding (cache, no tape). */
+/* Layers: parameters and a forward function over rows. Names of parameters in files are given by the model,
+   which follows the nearest Hugging Face model. Every forward works for training (tape, no cache) and
+   decoding (cache, no tape). */
 #ifndef HD_NN_LAYER_H
 #define HD_NN_LAYER_H
 
@@ -27,7 +28,8 @@ typedef struct hd_norm_layer {
 } hd_norm_layer;
 
 typedef enum hd_affine { HD_AFFINE, HD_GAIN_ONLY, HD_PLAIN } hd_affine;
-hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine, const char *name);
+hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine,
+                           const char *name);
 hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x);
 
 /* Token embedding, scaled, plus positions (sinusoids or learned), then dropout. */
@@ -37,12 +39,14 @@ typedef struct hd_embedding {
     int offset; /* of learned positions */
 } hd_embedding;
 
-/* ids [rows of seg]; `pos` [rows] are positions, as a rule seg->pos or, with a cache, shifted by what is already there. */
-hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos, const hd_seg *seg);
+/* ids [rows of seg]; `pos` [rows] are positions, as a rule seg->pos or, with a cache, shifted by what is
+ * already there. */
+hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos,
+                        const hd_seg *seg);
 
 /* Multi-head attention. q, k and v are one parameter in memory; heads*head_width need not be the width. */
 typedef struct hd_mha {
-    hd_param *qkv, *qkv_bias;           /* [(H+2Hk)D, C] */
+    hd_param *qkv, *qkv_bias;            /* [(H+2Hk)D, C] */
     hd_param *q, *q_bias, *kv, *kv_bias; /* its parts for cross-attention */
     hd_dense out;
     int heads, kv_heads;
@@ -61,7 +65,8 @@ typedef struct hd_mha_opt {
 } hd_mha_opt;
 
 hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
-/* memory.t == x.t: self-attention. A GROW slot takes the new keys and values in; a FIXED slot is filled on first use and then memory is not read. */
+/* memory.t == x.t: self-attention. A GROW slot takes the new keys and values in; a FIXED slot is filled on
+ * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
 
 typedef struct hd_ffn {
@@ -72,17 +77,19 @@ typedef struct hd_ffn {
 
 hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x);
 
-/* The residual stream through sublayers. Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)); the add waits for the next norm, so that both are one pass. */
+/* The residual stream through sublayers. Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)); the add
+ * waits for the next norm, so that both are one pass. */
 typedef struct hd_stream {
     hd_rows x;
     hd_tensor *pending; /* pre-norm: branch not yet added */
     bool pre;
-    float dropout;      /* of branches */
+    float dropout; /* of branches */
 } hd_stream;
 
-hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n);               /* what the sublayer reads */
+hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n); /* what the sublayer reads */
 void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch); /* what it gives */
-hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last);           /* last: norm after a pre-norm stack, or NULL */
+hd_rows hd_stream_end(hd_run *r, hd_stream *s,
+                      const hd_norm_layer *last); /* last: norm after a pre-norm stack, or NULL */
 
 /* Transformer block: self-attention, cross-attention if it has one, feed-forward. */
 typedef struct hd_block {
@@ -92,6 +99,7 @@ typedef struct hd_block {
     bool has_cross;
 } hd_block;
 
-void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self, hd_slot *cross);
+void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self,
+                 hd_slot *cross);
 
 #endif

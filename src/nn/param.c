@@ -1,4 +1,5 @@
-/* Parameter records and their flat buffers. The order of the buffer is trainable before frozen, then by group and decay: hd_params_ready is the only place that knows it. */
+/* Parameter records and their flat buffers. The order of the buffer is trainable before frozen, then by group
+ * and decay: hd_params_ready is the only place that knows it. */
 #include "nn/param.h"
 
 #include <fnmatch.h>
@@ -33,7 +34,8 @@ void hd_params_release(hd_params *p)
 static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *name)
 {
     if (p->err.status) return NULL;
-    if (name && hd_params_find(p, name)) return hd_err_set(&p->err, HD_EARG, "two parameters are called '%s'", name), NULL;
+    if (name && hd_params_find(p, name))
+        return hd_err_set(&p->err, HD_EARG, "two parameters are called '%s'", name), NULL;
     if (p->count == p->room) {
         size_t room = p->room ? 2 * p->room : 64;
         hd_param **list = hd_mem_grow(p->list, room * sizeof *list);
@@ -44,16 +46,20 @@ static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const
     char *copy = name && one ? hd_mem_text(name) : NULL;
     if (!one || (name && !copy)) return hd_mem_free(one), hd_err_nomem(&p->err, sizeof *one), NULL;
     const size_t shape[2] = {rows, cols};
-    *one = (hd_param){.name = copy, .t = hd_shaped(NULL, HD_REAL, cols ? 2 : 1, shape), .init = init, .trainable = init.kind != HD_INIT_TABLE, .decay = cols > 0};
+    *one = (hd_param){.name = copy,
+                      .t = hd_shaped(NULL, HD_REAL, cols ? 2 : 1, shape),
+                      .init = init,
+                      .trainable = init.kind != HD_INIT_TABLE,
+                      .decay = cols > 0};
     one->t.is_param = true;
     return p->list[p->count++] = one;
 }
 
-#define FORMATTED(name)                            \
-    char name[256];                                \
-    va_list args_;                                 \
-    va_start(args_, format);                       \
-    vsnprintf(name, sizeof name, format, args_);   \
+#define FORMATTED(name)                          \
+    char name[256];                              \
+    va_list args_;                               \
+    va_start(args_, format);                     \
+    vsnprintf(name, sizeof name, format, args_); \
     va_end(args_)
 
 hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *format, ...)
@@ -62,9 +68,13 @@ hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, con
     return add(p, rows, cols, init, name);
 }
 
-hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init) { return add(p, rows, cols, init, NULL); }
+hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init)
+{
+    return add(p, rows, cols, init, NULL);
+}
 
-static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init, const char *name)
+static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init,
+                          const char *name)
 {
     if (!whole) return NULL;
     hd_param *one = add(p, rows, whole->t.rank == 2 ? hd_cols_of(&whole->t) : 0, init, name);
@@ -72,13 +82,17 @@ static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows
     return one;
 }
 
-hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init, const char *format, ...)
+hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init,
+                        const char *format, ...)
 {
     FORMATTED(name);
     return add_part(p, whole, row, rows, init, name);
 }
 
-hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows) { return add_part(p, whole, row, rows, (hd_init){HD_INIT_TABLE, 0, 0}, NULL); }
+hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows)
+{
+    return add_part(p, whole, row, rows, (hd_init){HD_INIT_TABLE, 0, 0}, NULL);
+}
 
 hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
 {
@@ -96,7 +110,8 @@ hd_param *hd_params_find(const hd_params *p, const char *name)
     return NULL;
 }
 
-/* A storage is frozen when any of its names is: a file's three tensors are one product, and a tied table is one table. */
+/* A storage is frozen when any of its names is: a file's three tensors are one product, and a tied table is
+ * one table. */
 size_t hd_params_freeze(hd_params *p, const char *pattern)
 {
     size_t n = 0;
@@ -111,14 +126,19 @@ size_t hd_params_freeze(hd_params *p, const char *pattern)
     return n;
 }
 
-static bool owns(const hd_param *one) { return !one->whole && !one->alias; }
+static bool owns(const hd_param *one)
+{
+    return !one->whole && !one->alias;
+}
 
 /* Lays out the owners that `trainable`, group and decay select; returns the next free place. */
 static size_t lay_out(hd_params *p, size_t at, bool trainable, int group, bool decay)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!owns(one) || one->trainable != trainable || (trainable && (one->group != group || one->decay != decay))) continue;
+        if (!owns(one) || one->trainable != trainable ||
+            (trainable && (one->group != group || one->decay != decay)))
+            continue;
         one->at = at;
         at = (at + hd_count_of(&one->t) + SPACING - 1) / SPACING * SPACING;
     }
@@ -177,7 +197,8 @@ static uint64_t name_hash(const char *name)
 static void draw(hd_real *x, const hd_param *one, hd_rng *rng)
 {
     size_t n = hd_count_of(&one->t), rows = hd_rows_of(&one->t), cols = hd_cols_of(&one->t);
-    double scale = one->init.scale > 0 ? (double)one->init.scale : 1, fan = (double)(one->init.fan ? one->init.fan : cols), reach = 0;
+    double scale = one->init.scale > 0 ? (double)one->init.scale : 1,
+           fan = (double)(one->init.fan ? one->init.fan : cols), reach = 0;
     if (one->init.kind == HD_INIT_XAVIER) reach = scale * sqrt(6.0 / (double)(rows + cols));
     if (one->init.kind == HD_INIT_TORCH) reach = scale / sqrt(fan);
     for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
-/* Parameters: records of name, shape and storage. Values lie in one flat buffer, trainable ones first and ordered by group, so that the optimiser is one pass; gradients
-   have a buffer of the same layout, only when training. A part is some rows of another parameter under a name of its own: q, k and v are one product in memory and three
-   tensors in a file. */
+/* Parameters: records of name, shape and storage. Values lie in one flat buffer, trainable ones first and
+   ordered by group, so that the optimiser is one pass; gradients have a buffer of the same layout, only when
+   training. A part is some rows of another parameter under a name of its own: q, k and v are one product in
+   memory and three tensors in a file. */
 #ifndef HD_NN_PARAM_H
 #define HD_NN_PARAM_H
 
@@ -13,7 +14,8 @@ typedef enum hd_init_kind {
     HD_INIT_ONE,
     HD_INIT_NORMAL, /* standard deviation `scale` */
     HD_INIT_XAVIER, /* uniform, sqrt(6 / (fan in + fan out)) * scale */
-    HD_INIT_TORCH,  /* PyTorch's default of nn.Linear: uniform, 1 / sqrt(fan in) * scale; a bias takes the fan in from `fan` */
+    HD_INIT_TORCH,  /* PyTorch's default of nn.Linear: uniform, 1 / sqrt(fan in) * scale; a bias takes the fan
+                       in from `fan` */
     HD_INIT_TABLE   /* filled by the model, e.g. sinusoids */
 } hd_init_kind;
 
@@ -24,15 +26,15 @@ typedef struct hd_init {
 } hd_init;
 
 typedef struct hd_param {
-    char *name;          /* in files; NULL: not in files */
-    hd_tensor t, grad;   /* value and gradient */
+    char *name;        /* in files; NULL: not in files */
+    hd_tensor t, grad; /* value and gradient */
     hd_init init;
     struct hd_param *whole; /* part: of this one, from row `row` */
     size_t row;
-    struct hd_param *alias; /* another name of this one */
+    struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
-    int group;           /* learning-rate group */
-    size_t at;           /* in the flat buffers */
+    int group;                         /* learning-rate group */
+    size_t at;                         /* in the flat buffers */
 } hd_param;
 
 enum { HD_PARAM_GROUPS = 8 };
@@ -52,36 +54,44 @@ typedef struct hd_params {
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
     size_t ranges;
-    hd_err err;              /* the first failure of the add calls */
+    hd_err err; /* the first failure of the add calls */
 } hd_params;
 
 void hd_params_init(hd_params *p, hd_backend *backend);
 void hd_params_release(hd_params *p);
 
-/* Registers a parameter [rows, cols] (cols 0: a vector of rows). The record's address is stable. NULL on failure, which stays in p->err. Names are printf-formatted. */
-hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Registers a parameter [rows, cols] (cols 0: a vector of rows). The record's address is stable. NULL on
+ * failure, which stays in p->err. Names are printf-formatted. */
+hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 /* The same without a name: in memory but not in files. */
 hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init);
-hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init, const char *format, ...) __attribute__((format(printf, 6, 7)));
+hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init,
+                        const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* A part for products only, not in files. */
 hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows);
-hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...) __attribute__((format(printf, 3, 4)));
+hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 hd_param *hd_params_find(const hd_params *p, const char *name);
 
-/* Makes parameters whose name matches the glob pattern not trainable; returns how many. Before hd_params_ready. */
+/* Makes parameters whose name matches the glob pattern not trainable; returns how many. Before
+ * hd_params_ready. */
 size_t hd_params_freeze(hd_params *p, const char *pattern);
 
 /* Allocates the flat buffers and points every tensor into them. */
 hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
 
-/* Draws initial values: each parameter from its own stream of the seed, so that adding one changes no other. */
+/* Draws initial values: each parameter from its own stream of the seed, so that adding one changes no other.
+ */
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err);
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host); /* dense rows, in memory order */
-hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from, hd_real *host); /* from: &one->t or &one->grad */
+hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from,
+                        hd_real *host);    /* from: &one->t or &one->grad */
 size_t hd_params_size(const hd_params *p); /* numbers in files, tied ones once */
 
 /* Files. Every named parameter must be there with its shape (an alias may stand for it). */
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err);
-hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas, hd_err *err);
+hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
+                         hd_err *err);
 
 #endif

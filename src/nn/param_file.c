@@ -1,4 +1,5 @@
-/* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the way. */
+/* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the
+ * way. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -59,7 +60,9 @@ hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *me
         size_t count = hd_count_of(&one->t);
         hd_real *values = x + at;
         hd_params_get(p, one, &one->t, values);
-        if (one->transposed) turn(x + numbers + at, values, hd_rows_of(&one->t), hd_cols_of(&one->t)), values = x + numbers + at;
+        if (one->transposed)
+            turn(x + numbers + at, values, hd_rows_of(&one->t), hd_cols_of(&one->t)),
+                values = x + numbers + at;
         shape[n] = file_shape(one, values);
         entry[n] = (hd_named){one->name, &shape[n]};
         at += count, n++;

@@ -5,10 +5,11 @@
 #include "tensor/tensor.h"
 
 typedef struct hd_sinusoid {
-    bool halves;  /* all sines, then all cosines (Marian, fairseq); otherwise sine and cosine in turn (the paper) */
-    double base;  /* 0: 10000 */
-    int first;    /* index of the first frequency: 0 in the paper, 1 in one of the lectures */
-    int offset;   /* position of row 0 */
+    bool halves; /* all sines, then all cosines (Marian, fairseq); otherwise sine and cosine in turn (the
+                    paper) */
+    double base; /* 0: 10000 */
+    int first;   /* index of the first frequency: 0 in the paper, 1 in one of the lectures */
+    int offset;  /* position of row 0 */
 } hd_sinusoid;
 
 /* out [rows, cols]: frequencies base^(-2i/cols), computed in double. */

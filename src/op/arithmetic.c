@@ -7,7 +7,9 @@ static bool fits(hd_run *r, const char *op, const hd_tensor *x, const hd_tensor 
     bool row = hd_rows_of(z) == 1 && hd_cols_of(z) == hd_cols_of(x);
     bool col = column && hd_cols_of(z) == 1 && hd_rows_of(z) == hd_rows_of(x);
     bool same = hd_rows_of(x) == hd_rows_of(z) && hd_cols_of(x) == hd_cols_of(z);
-    if (!same && !row && !col) hd_fail(r, HD_ESHAPE, "%s: %s and %s do not fit", op, hd_shape_text(x, a, sizeof a), hd_shape_text(z, b, sizeof b));
+    if (!same && !row && !col)
+        hd_fail(r, HD_ESHAPE, "%s: %s and %s do not fit", op, hd_shape_text(x, a, sizeof a),
+                hd_shape_text(z, b, sizeof b));
     return same || row || col;
 }
 
@@ -47,9 +49,18 @@ static hd_tensor *mixed(hd_run *r, hd_tensor *x, hd_tensor *z, float a, float b)
     return hd_record_opt(r, y, NULL, mix_back, o, x, z);
 }
 
-hd_tensor *hd_add(hd_run *r, hd_tensor *x, hd_tensor *z) { return x && z && fits(r, "add", x, z, false) ? mixed(r, x, z, 1, 1) : NULL; }
-hd_tensor *hd_sub(hd_run *r, hd_tensor *x, hd_tensor *z) { return x && z && fits(r, "sub", x, z, false) ? mixed(r, x, z, 1, -1) : NULL; }
-hd_tensor *hd_scale(hd_run *r, hd_tensor *x, float by) { return x ? mixed(r, x, NULL, by, 0) : NULL; }
+hd_tensor *hd_add(hd_run *r, hd_tensor *x, hd_tensor *z)
+{
+    return x && z && fits(r, "add", x, z, false) ? mixed(r, x, z, 1, 1) : NULL;
+}
+hd_tensor *hd_sub(hd_run *r, hd_tensor *x, hd_tensor *z)
+{
+    return x && z && fits(r, "sub", x, z, false) ? mixed(r, x, z, 1, -1) : NULL;
+}
+hd_tensor *hd_scale(hd_run *r, hd_tensor *x, float by)
+{
+    return x ? mixed(r, x, NULL, by, 0) : NULL;
+}
 
 static void mul_back(hd_run *r, const hd_node *n)
 {
@@ -87,13 +98,16 @@ static void unary_back(hd_run *r, const hd_node *n)
     hd_unary f = *(const hd_unary *)n->opt;
     bool fresh;
     hd_tensor *dx = hd_grad(r, n->in[0], &fresh);
-    if (dx) HD_CALL(r, unary_back, .dx = dx, .dy = n->y->grad, .kept = hd_unary_keeps_x(f) ? n->in[0] : n->y, .f = f, .add = !fresh);
+    if (dx)
+        HD_CALL(r, unary_back, .dx = dx, .dy = n->y->grad, .kept = hd_unary_keeps_x(f) ? n->in[0] : n->y,
+                .f = f, .add = !fresh);
 }
 
 hd_tensor *hd_apply(hd_run *r, hd_tensor *x, hd_unary f)
 {
     if (!x) return NULL;
-    if (f <= HD_IDENTITY || f >= HD_UNARIES) return f == HD_IDENTITY ? x : hd_fail(r, HD_EARG, "apply: there is no function %d", (int)f);
+    if (f <= HD_IDENTITY || f >= HD_UNARIES)
+        return f == HD_IDENTITY ? x : hd_fail(r, HD_EARG, "apply: there is no function %d", (int)f);
     hd_tensor *y = hd_like(r, x);
     HD_CALL(r, unary, .y = y, .x = x, .f = f);
     return hd_record_opt(r, y, NULL, unary_back, f, x);

@@ -1,5 +1,5 @@
-/* Attention over segments: self, cross, masked and cached are this one op with different segments. With a probe attached the kernel also writes the scores it
-   otherwise never keeps. */
+/* Attention over segments: self, cross, masked and cached are this one op with different segments. With a
+   probe attached the kernel also writes the scores it otherwise never keeps. */
 #include "op/op.h"
 
 #include <math.h>
@@ -10,9 +10,11 @@ enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTRE, RAGGED, GATE };
 static void attend_back(hd_run *r, const hd_node *n)
 {
     hd_tensor *const *in = n->in;
-    HD_CALL(r, attend_back, .dq = hd_grad(r, in[Q], NULL), .dk = hd_grad(r, in[K], NULL), .dv = hd_grad(r, in[V], NULL), .dadditive = hd_grad(r, in[ADDITIVE], NULL),
-            .dtable = hd_grad(r, in[TABLE], NULL), .dcentre = hd_grad(r, in[CENTRE], NULL), .dragged = hd_grad(r, in[RAGGED], NULL), .dgate = hd_grad(r, in[GATE], NULL),
-            .dy = n->y->grad, .q = in[Q], .k = in[K], .v = in[V], .lse = in[LSE], .at = n->opt);
+    HD_CALL(r, attend_back, .dq = hd_grad(r, in[Q], NULL), .dk = hd_grad(r, in[K], NULL),
+            .dv = hd_grad(r, in[V], NULL), .dadditive = hd_grad(r, in[ADDITIVE], NULL),
+            .dtable = hd_grad(r, in[TABLE], NULL), .dcentre = hd_grad(r, in[CENTRE], NULL),
+            .dragged = hd_grad(r, in[RAGGED], NULL), .dgate = hd_grad(r, in[GATE], NULL), .dy = n->y->grad,
+            .q = in[Q], .k = in[K], .v = in[V], .lse = in[LSE], .at = n->opt);
 }
 
 /* Where each item begins in a ragged [sum Tq*Tk, H] tensor; *total gets its rows. */
@@ -25,7 +27,8 @@ static int32_t *ragged_begin(hd_run *r, const hd_seg *q, const hd_seg *k, size_t
     for (size_t i = 0; i < n; i++) {
         begin[i] = (int32_t)at;
         at += (size_t)qlen[i] * (size_t)klen[i];
-        if (at > INT32_MAX) return hd_fail(r, HD_ELIMIT, "attend: %zu scores in one batch are too many to hand out", at);
+        if (at > INT32_MAX)
+            return hd_fail(r, HD_ELIMIT, "attend: %zu scores in one batch are too many to hand out", at);
     }
     *total = at;
     return hd_ints(r, begin, n);
@@ -34,7 +37,8 @@ static int32_t *ragged_begin(hd_run *r, const hd_seg *q, const hd_seg *k, size_t
 static bool fits(hd_run *r, const hd_tensor *t, size_t rows, size_t cols, const char *what)
 {
     if (!t || ((!rows || hd_rows_of(t) == rows) && hd_cols_of(t) == cols)) return true;
-    hd_fail(r, HD_ESHAPE, "attend: %s is %zu x %zu, expected %zu x %zu", what, hd_rows_of(t), hd_cols_of(t), rows, cols);
+    hd_fail(r, HD_ESHAPE, "attend: %s is %zu x %zu, expected %zu x %zu", what, hd_rows_of(t), hd_cols_of(t),
+            rows, cols);
     return false;
 }
 
@@ -43,26 +47,42 @@ static bool table_serves(hd_run *r, const hd_attend_opt *o, size_t buckets)
 {
     size_t exact = buckets / (o->table_both_ways ? 4 : 2);
     if (exact && (o->table_reach ? o->table_reach : TABLE_REACH) > (int)exact) return true;
-    hd_fail(r, HD_EARG, "attend: a table of %zu buckets cannot reach %d", buckets, o->table_reach ? o->table_reach : TABLE_REACH);
+    hd_fail(r, HD_EARG, "attend: a table of %zu buckets cannot reach %d", buckets,
+            o->table_reach ? o->table_reach : TABLE_REACH);
     return false;
 }
 
-static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *o, size_t heads, size_t groups)
+static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *o, size_t heads,
+                  size_t groups)
 {
-    if (!heads || !groups || heads % groups) return hd_fail(r, HD_EARG, "attend: %zu heads cannot share %zu key heads", heads, groups) != NULL;
+    if (!heads || !groups || heads % groups)
+        return hd_fail(r, HD_EARG, "attend: %zu heads cannot share %zu key heads", heads, groups) != NULL;
     size_t hd = hd_cols_of(q.t);
-    if (hd % heads || hd_cols_of(k.t) % groups || hd_cols_of(v.t) % groups || hd / heads != hd_cols_of(k.t) / groups)
-        return hd_fail(r, HD_ESHAPE, "attend: q has %zu columns for %zu heads, k %zu and v %zu for %zu", hd, heads, hd_cols_of(k.t), hd_cols_of(v.t), groups) != NULL;
-    if (hd_rows_of(k.t) != hd_rows_of(v.t)) return hd_fail(r, HD_ESHAPE, "attend: %zu keys, %zu values", hd_rows_of(k.t), hd_rows_of(v.t)) != NULL;
-    if (!q.seg || !k.seg) return hd_fail(r, HD_EARG, "attend: %s without segments", q.seg ? "keys" : "queries") != NULL;
-    if (!hd_seg_fits(r, "attend", q.t, q.seg, o->dropout > 0) || !hd_seg_fits(r, "attend", k.t, k.seg, false)) return false;
-    if (q.seg->items != k.seg->items) return hd_fail(r, HD_ESHAPE, "attend: %zu items of queries, %zu of keys", q.seg->items, k.seg->items) != NULL;
-    if (!(o->dropout >= 0 && o->dropout < 1)) return hd_fail(r, HD_EARG, "attend: dropout %g is not in [0, 1)", (double)o->dropout) != NULL;
-    if (o->score == HD_ADDITIVE && !o->additive) return hd_fail(r, HD_EARG, "attend: the additive score needs its weight") != NULL;
-    if (o->centre && !(o->sigma > 0)) return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
+    if (hd % heads || hd_cols_of(k.t) % groups || hd_cols_of(v.t) % groups ||
+        hd / heads != hd_cols_of(k.t) / groups)
+        return hd_fail(r, HD_ESHAPE, "attend: q has %zu columns for %zu heads, k %zu and v %zu for %zu", hd,
+                       heads, hd_cols_of(k.t), hd_cols_of(v.t), groups) != NULL;
+    if (hd_rows_of(k.t) != hd_rows_of(v.t))
+        return hd_fail(r, HD_ESHAPE, "attend: %zu keys, %zu values", hd_rows_of(k.t), hd_rows_of(v.t)) !=
+               NULL;
+    if (!q.seg || !k.seg)
+        return hd_fail(r, HD_EARG, "attend: %s without segments", q.seg ? "keys" : "queries") != NULL;
+    if (!hd_seg_fits(r, "attend", q.t, q.seg, o->dropout > 0) || !hd_seg_fits(r, "attend", k.t, k.seg, false))
+        return false;
+    if (q.seg->items != k.seg->items)
+        return hd_fail(r, HD_ESHAPE, "attend: %zu items of queries, %zu of keys", q.seg->items,
+                       k.seg->items) != NULL;
+    if (!(o->dropout >= 0 && o->dropout < 1))
+        return hd_fail(r, HD_EARG, "attend: dropout %g is not in [0, 1)", (double)o->dropout) != NULL;
+    if (o->score == HD_ADDITIVE && !o->additive)
+        return hd_fail(r, HD_EARG, "attend: the additive score needs its weight") != NULL;
+    if (o->centre && !(o->sigma > 0))
+        return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
     if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
-    return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") && fits(r, o->ragged, 0, heads, "ragged") && fits(r, o->gate, 1, heads, "gate") &&
-           fits(r, o->centre, hd_rows_of(q.t), o->centre ? (hd_cols_of(o->centre) == 1 ? 1 : heads) : 0, "centre");
+    return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") &&
+           fits(r, o->ragged, 0, heads, "ragged") && fits(r, o->gate, 1, heads, "gate") &&
+           fits(r, o->centre, hd_rows_of(q.t), o->centre ? (hd_cols_of(o->centre) == 1 ? 1 : heads) : 0,
+                "centre");
 }
 
 typedef struct shown {
@@ -76,7 +96,8 @@ static shown make_shown(hd_run *r, const hd_seg *q, const hd_seg *k, size_t head
     size_t total = 0;
     if (!r->probe || r->again) return s;
     s.begin = ragged_begin(r, q, k, &total);
-    s.raw = hd_new(r, total, heads), s.scaled = hd_new(r, total, heads), s.masked = hd_new(r, total, heads), s.weights = hd_new(r, total, heads);
+    s.raw = hd_new(r, total, heads), s.scaled = hd_new(r, total, heads), s.masked = hd_new(r, total, heads),
+    s.weights = hd_new(r, total, heads);
     return s;
 }
 
@@ -86,22 +107,44 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
     size_t heads = (size_t)o->heads, groups = o->kv_heads ? (size_t)o->kv_heads : heads, total = 0;
     if (!q.t || !k.t || !v.t || !check(r, q, k, v, o, heads, groups)) return none;
     double d = (double)(hd_cols_of(q.t) / heads);
-    hd_attention at = {.heads = (int)heads, .kv_heads = (int)groups, .scale = o->scale != 0 ? o->scale : o->score == HD_DOT ? (float)(1 / sqrt(d)) : 1, .mask = o->mask,
-                       .window = o->window, .score = o->score, .additive = o->additive, .table = o->table, .table_both_ways = o->table_both_ways,
-                       .table_reach = o->table_reach ? o->table_reach : TABLE_REACH, .centre = o->centre, .sigma = o->sigma, .ragged = o->ragged, .gate = o->gate,
-                       .qseg = q.seg, .kseg = k.seg, .draw = hd_draw_next(r, o->dropout, q.seg)};
+    hd_attention at = {.heads = (int)heads,
+                       .kv_heads = (int)groups,
+                       .scale = o->scale != 0        ? o->scale
+                                : o->score == HD_DOT ? (float)(1 / sqrt(d))
+                                                     : 1,
+                       .mask = o->mask,
+                       .window = o->window,
+                       .score = o->score,
+                       .additive = o->additive,
+                       .table = o->table,
+                       .table_both_ways = o->table_both_ways,
+                       .table_reach = o->table_reach ? o->table_reach : TABLE_REACH,
+                       .centre = o->centre,
+                       .sigma = o->sigma,
+                       .ragged = o->ragged,
+                       .gate = o->gate,
+                       .qseg = q.seg,
+                       .kseg = k.seg,
+                       .draw = hd_draw_next(r, o->dropout, q.seg)};
     if (o->ragged) {
         at.ragged_begin = ragged_begin(r, q.seg, k.seg, &total);
-        if (hd_rows_of(o->ragged) != total) return hd_fail(r, HD_ESHAPE, "attend: %zu explicit scores, the segments have %zu", hd_rows_of(o->ragged), total), none;
+        if (hd_rows_of(o->ragged) != total)
+            return hd_fail(r, HD_ESHAPE, "attend: %zu explicit scores, the segments have %zu",
+                           hd_rows_of(o->ragged), total),
+                   none;
     }
-    hd_tensor *y = hd_new(r, hd_rows_of(q.t), heads * (hd_cols_of(v.t) / groups)), *lse = r->taping ? hd_new(r, hd_rows_of(q.t), heads) : NULL;
+    hd_tensor *y = hd_new(r, hd_rows_of(q.t), heads * (hd_cols_of(v.t) / groups)),
+              *lse = r->taping ? hd_new(r, hd_rows_of(q.t), heads) : NULL;
     bool gaps = !q.seg->host_len || q.seg->rows != hd_rows_of(q.t); /* rows of no item get zeros */
     if (y && gaps) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
     shown s = make_shown(r, q.seg, k.seg, heads);
-    HD_CALL(r, attend, .y = y, .q = q.t, .k = k.t, .v = v.t, .lse = lse, .at = &at, .raw = s.raw, .scaled = s.scaled, .masked = s.masked, .weights = s.weights, .out_begin = s.begin);
+    HD_CALL(r, attend, .y = y, .q = q.t, .k = k.t, .v = v.t, .lse = lse, .at = &at, .raw = s.raw,
+            .scaled = s.scaled, .masked = s.masked, .weights = s.weights, .out_begin = s.begin);
     hd_probe_offer_scores(r, "scores", s.raw, q.seg, k.seg);
     hd_probe_offer_scores(r, "scaled", s.scaled, q.seg, k.seg);
     hd_probe_offer_scores(r, "masked", s.masked, q.seg, k.seg);
     hd_probe_offer_scores(r, "softmax", s.weights, q.seg, k.seg);
-    return (hd_rows){hd_record_opt(r, y, NULL, attend_back, at, q.t, k.t, v.t, lse, o->additive, o->table, o->centre, o->ragged, o->gate), q.seg};
+    return (hd_rows){hd_record_opt(r, y, NULL, attend_back, at, q.t, k.t, v.t, lse, o->additive, o->table,
+                                   o->centre, o->ragged, o->gate),
+                     q.seg};
 }

@@ -5,26 +5,33 @@ hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
 {
     if (values) *values = NULL;
     if (!x) return NULL;
-    if (k < 1 || (size_t)k > hd_cols_of(x)) return hd_fail(r, HD_EARG, "top: k is %d, a row has %zu columns", k, hd_cols_of(x));
-    hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k), *v = values ? hd_new(r, hd_rows_of(x), (size_t)k) : NULL;
+    if (k < 1 || (size_t)k > hd_cols_of(x))
+        return hd_fail(r, HD_EARG, "top: k is %d, a row has %zu columns", k, hd_cols_of(x));
+    hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k),
+              *v = values ? hd_new(r, hd_rows_of(x), (size_t)k) : NULL;
     HD_CALL(r, top, .ids = ids, .values = v, .x = x, .k = k);
     if (r->err.status) return NULL;
     if (values) *values = v;
     return ids;
 }
 
-hd_tensor *hd_argmax(hd_run *r, hd_tensor *x) { return hd_top(r, x, 1, NULL); }
+hd_tensor *hd_argmax(hd_run *r, hd_tensor *x)
+{
+    return hd_top(r, x, 1, NULL);
+}
 
 hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tensor **logp)
 {
     if (logp) *logp = NULL;
     if (!x) return NULL;
     if (!(opt->temperature > 0) || !(opt->top_p > 0) || opt->top_k < 0)
-        return hd_fail(r, HD_EARG, "sample: temperature %g, top_p %g, top_k %d", (double)opt->temperature, (double)opt->top_p, opt->top_k);
+        return hd_fail(r, HD_EARG, "sample: temperature %g, top_p %g, top_k %d", (double)opt->temperature,
+                       (double)opt->top_p, opt->top_k);
     if (!hd_seg_fits(r, "sample", x, opt->seg, true)) return NULL;
     hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), 1), *p = logp ? hd_new(r, hd_rows_of(x), 1) : NULL;
     hd_draw draw = hd_draw_next(r, 0, opt->seg);
-    HD_CALL(r, sample, .ids = ids, .logp = p, .x = x, .temperature = opt->temperature, .top_p = opt->top_p, .top_k = opt->top_k, .draw = draw);
+    HD_CALL(r, sample, .ids = ids, .logp = p, .x = x, .temperature = opt->temperature, .top_p = opt->top_p,
+            .top_k = opt->top_k, .draw = draw);
     if (r->err.status) return NULL;
     if (logp) *logp = p;
     return ids;

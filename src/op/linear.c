@@ -17,8 +17,10 @@ static void linear_back(hd_run *r, const hd_node *n)
         HD_CALL(r, unary_back, .dx = dz, .dy = n->y->grad, .kept = n->in[KEPT], .f = o->act);
     }
     hd_tensor *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
-    if (dw && o->by_output) HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
-    if (dw && !o->by_output) HD_CALL(r, gemm, .y = dw, .a = n->in[X], .a_transposed = true, .b = dz, .add = true);
+    if (dw && o->by_output)
+        HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
+    if (dw && !o->by_output)
+        HD_CALL(r, gemm, .y = dw, .a = n->in[X], .a_transposed = true, .b = dz, .add = true);
     if (dbias) HD_CALL(r, column_sum, .y = dbias, .x = dz);
     bool fresh;
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
@@ -32,10 +34,12 @@ hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_
     if (hd_cols_of(x) != hd_cols_of(w))
         return hd_fail(r, HD_ESHAPE, "linear: x has %zu columns, w takes %zu", hd_cols_of(x), hd_cols_of(w));
     if (bias && hd_count_of(bias) != hd_rows_of(w))
-        return hd_fail(r, HD_ESHAPE, "linear: bias has %zu, w gives %zu columns", hd_count_of(bias), hd_rows_of(w));
+        return hd_fail(r, HD_ESHAPE, "linear: bias has %zu, w gives %zu columns", hd_count_of(bias),
+                       hd_rows_of(w));
     hd_tensor *y = hd_new(r, hd_rows_of(x), hd_rows_of(w));
     hd_tensor *before = r->taping && hd_unary_keeps_x(act) ? hd_new(r, hd_rows_of(x), hd_rows_of(w)) : NULL;
-    HD_CALL(r, gemm, .y = y, .a = x, .b = w, .b_transposed = true, .bias = bias, .act = act, .before = before);
+    HD_CALL(r, gemm, .y = y, .a = x, .b = w, .b_transposed = true, .bias = bias, .act = act,
+            .before = before);
     opt o = {act, true};
     return hd_record_opt(r, y, NULL, linear_back, o, x, w, bias, before ? before : y);
 }

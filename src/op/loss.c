@@ -1,4 +1,5 @@
-/* Losses. Each is a start of backward: its gradient is coef times that of the sum over rows; nothing is divided here. */
+/* Losses. Each is a start of backward: its gradient is coef times that of the sum over rows; nothing is
+ * divided here. */
 #include "op/op.h"
 
 #include <math.h>
@@ -15,9 +16,11 @@ enum { X, WEIGHT, TARGET };
 
 static bool weight_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_loss_opt *o)
 {
-    if (o->smoothing < 0 || o->smoothing >= 1) return hd_fail(r, HD_EARG, "%s: smoothing %g is not in [0, 1)", op, (double)o->smoothing) != NULL;
+    if (o->smoothing < 0 || o->smoothing >= 1)
+        return hd_fail(r, HD_EARG, "%s: smoothing %g is not in [0, 1)", op, (double)o->smoothing) != NULL;
     if (!o->weight || (hd_rows_of(o->weight) == hd_rows_of(x) && hd_cols_of(o->weight) == 1)) return true;
-    return hd_fail(r, HD_ESHAPE, "%s: %zu weights for %zu rows", op, hd_count_of(o->weight), hd_rows_of(x)) != NULL;
+    return hd_fail(r, HD_ESHAPE, "%s: %zu weights for %zu rows", op, hd_count_of(o->weight), hd_rows_of(x)) !=
+           NULL;
 }
 
 static void cross_entropy_back(hd_run *r, const hd_node *n)
@@ -25,46 +28,58 @@ static void cross_entropy_back(hd_run *r, const hd_node *n)
     const opt *o = n->opt;
     bool fresh;
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
-    if (dx) HD_CALL(r, cross_entropy, .dx = dx, .x = n->in[X], .target = o->target, .weight = n->in[WEIGHT], .smoothing = o->smoothing, .coef = o->coef, .add = !fresh);
+    if (dx)
+        HD_CALL(r, cross_entropy, .dx = dx, .x = n->in[X], .target = o->target, .weight = n->in[WEIGHT],
+                .smoothing = o->smoothing, .coef = o->coef, .add = !fresh);
 }
 
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, const hd_loss_opt *l)
 {
     if (!x || !target || !weight_fits(r, "cross_entropy", x, l)) return NULL;
     hd_tensor *loss = hd_new(r, hd_rows_of(x), 1), *logp = l->logp ? hd_new(r, hd_rows_of(x), 1) : NULL;
-    HD_CALL(r, cross_entropy, .loss = loss, .logp = logp, .x = x, .target = target, .weight = l->weight, .smoothing = l->smoothing);
+    HD_CALL(r, cross_entropy, .loss = loss, .logp = logp, .x = x, .target = target, .weight = l->weight,
+            .smoothing = l->smoothing);
     if (l->logp) *l->logp = logp;
     opt o = {.target = target, .smoothing = l->smoothing, .coef = l->coef};
     return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight);
 }
 
-/* Rows of logits that exist at a time: about 16 MiB of them, in whole tiles of every instruction set. More would leave the cache, fewer would pack w too often. */
+/* Rows of logits that exist at a time: about 16 MiB of them, in whole tiles of every instruction set. More
+ * would leave the cache, fewer would pack w too often. */
 static size_t chunk_rows(size_t classes)
 {
     size_t rows = ((size_t)16 << 20) / (classes * sizeof(hd_real)) / 24 * 24;
     return rows > 120 ? rows : 120;
 }
 
-hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, const int32_t *target, const hd_loss_opt *l)
+hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias,
+                                   const int32_t *target, const hd_loss_opt *l)
 {
     if (!x || !w || !target || !weight_fits(r, "linear_cross_entropy", x, l)) return NULL;
-    if (hd_cols_of(x) != hd_cols_of(w)) return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: x has %zu columns, w takes %zu", hd_cols_of(x), hd_cols_of(w));
-    if (bias && hd_count_of(bias) != hd_rows_of(w)) return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: bias has %zu, w gives %zu", hd_count_of(bias), hd_rows_of(w));
+    if (hd_cols_of(x) != hd_cols_of(w))
+        return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: x has %zu columns, w takes %zu", hd_cols_of(x),
+                       hd_cols_of(w));
+    if (bias && hd_count_of(bias) != hd_rows_of(w))
+        return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: bias has %zu, w gives %zu", hd_count_of(bias),
+                       hd_rows_of(w));
     size_t rows = hd_rows_of(x), most = l->chunk ? l->chunk : chunk_rows(hd_rows_of(w));
     if (rows < most) most = rows;
     hd_tensor *loss = hd_new(r, rows, 1), *logp = l->logp ? hd_new(r, rows, 1) : NULL;
     bool back = r->taping && (x->wants_grad || w->wants_grad || (bias && bias->wants_grad)), fresh = false;
-    hd_tensor *dx = back ? hd_grad(r, x, &fresh) : NULL, *dw = back ? hd_grad(r, w, NULL) : NULL, *dbias = back ? hd_grad(r, bias, NULL) : NULL;
+    hd_tensor *dx = back ? hd_grad(r, x, &fresh) : NULL, *dw = back ? hd_grad(r, w, NULL) : NULL,
+              *dbias = back ? hd_grad(r, bias, NULL) : NULL;
     hd_arena_mark mark = hd_arena_here(&r->step);
     hd_tensor *logits = hd_new(r, most, hd_rows_of(w));
     if (!logits || !loss) return NULL;
     for (size_t at = 0; at < rows; at += most) {
         size_t n = rows - at < most ? rows - at : most;
         hd_tensor z = hd_view_rows(logits, 0, n), xs = hd_view_rows(x, at, n), ls = hd_view_rows(loss, at, n);
-        hd_tensor ps = logp ? hd_view_rows(logp, at, n) : ls, ws = l->weight ? hd_view_rows(l->weight, at, n) : ls;
+        hd_tensor ps = logp ? hd_view_rows(logp, at, n) : ls,
+                  ws = l->weight ? hd_view_rows(l->weight, at, n) : ls;
         HD_CALL(r, gemm, .y = &z, .a = &xs, .b = w, .b_transposed = true, .bias = bias);
-        HD_CALL(r, cross_entropy, .loss = &ls, .logp = logp ? &ps : NULL, .dx = back ? &z : NULL, .x = &z, .target = target + at, .weight = l->weight ? &ws : NULL,
-                .smoothing = l->smoothing, .coef = l->coef);
+        HD_CALL(r, cross_entropy, .loss = &ls, .logp = logp ? &ps : NULL, .dx = back ? &z : NULL, .x = &z,
+                .target = target + at, .weight = l->weight ? &ws : NULL, .smoothing = l->smoothing,
+                .coef = l->coef);
         if (dx) {
             hd_tensor d = hd_view_rows(dx, at, n);
             HD_CALL(r, gemm, .y = &d, .a = &z, .b = w, .add = !fresh);
@@ -81,22 +96,31 @@ static void distance_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     hd_tensor *dx = hd_grad(r, n->in[X], NULL), *dt = hd_grad(r, n->in[TARGET], NULL);
-    HD_CALL(r, distance, .loss = n->y, .dx = dx, .dtarget = dt, .x = n->in[X], .target = n->in[TARGET], .weight = n->in[WEIGHT], .kind = o->kind, .coef = o->coef);
+    HD_CALL(r, distance, .loss = n->y, .dx = dx, .dtarget = dt, .x = n->in[X], .target = n->in[TARGET],
+            .weight = n->in[WEIGHT], .kind = o->kind, .coef = o->coef);
 }
 
-static hd_tensor *distance(hd_run *r, const char *op, hd_tensor *x, hd_tensor *target, hd_distance_kind kind, const hd_loss_opt *l)
+static hd_tensor *distance(hd_run *r, const char *op, hd_tensor *x, hd_tensor *target, hd_distance_kind kind,
+                           const hd_loss_opt *l)
 {
     if (!x || !target || !weight_fits(r, op, x, l)) return NULL;
     if (hd_rows_of(x) != hd_rows_of(target) || hd_cols_of(x) != hd_cols_of(target))
-        return hd_fail(r, HD_ESHAPE, "%s: x is %zu x %zu, the target %zu x %zu", op, hd_rows_of(x), hd_cols_of(x), hd_rows_of(target), hd_cols_of(target));
+        return hd_fail(r, HD_ESHAPE, "%s: x is %zu x %zu, the target %zu x %zu", op, hd_rows_of(x),
+                       hd_cols_of(x), hd_rows_of(target), hd_cols_of(target));
     hd_tensor *loss = hd_new(r, hd_rows_of(x), 1);
     HD_CALL(r, distance, .loss = loss, .x = x, .target = target, .weight = l->weight, .kind = kind);
     opt o = {.coef = l->coef, .kind = kind};
     return hd_record_start(r, loss, distance_back, o, x, l->weight, target);
 }
 
-hd_tensor *hd_squared_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l) { return distance(r, "squared_error", x, target, HD_SQUARED, l); }
-hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l) { return distance(r, "binary_cross_entropy", x, target, HD_BINARY, l); }
+hd_tensor *hd_squared_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l)
+{
+    return distance(r, "squared_error", x, target, HD_SQUARED, l);
+}
+hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l)
+{
+    return distance(r, "binary_cross_entropy", x, target, HD_BINARY, l);
+}
 
 static void sum_back(hd_run *r, const hd_node *n)
 {

@@ -14,15 +14,19 @@ static void norm_back(hd_run *r, const hd_node *n)
     hd_tensor *sum = n->in[SUM], *dsum = n->also ? n->also->grad : NULL;
     if (!n->y->grad) { /* only the residual stream was used further */
         hd_tensor *db = hd_grad(r, n->in[BRANCH], NULL), *dx = hd_grad(r, n->in[X], NULL);
-        if (db && o->draw.p > 0) HD_CALL(r, dropout, .y = db, .x = dsum, .draw = o->draw, .add = true);
-        else if (db) HD_CALL(r, mix, .y = db, .x = dsum, .a = 1, .add = true);
+        if (db && o->draw.p > 0)
+            HD_CALL(r, dropout, .y = db, .x = dsum, .draw = o->draw, .add = true);
+        else if (db)
+            HD_CALL(r, mix, .y = db, .x = dsum, .a = 1, .add = true);
         if (dx) HD_CALL(r, mix, .y = dx, .x = dsum, .a = 1, .add = true);
         return;
     }
     bool fresh_x, fresh_branch;
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh_x), *dbranch = hd_grad(r, n->in[BRANCH], &fresh_branch);
-    HD_CALL(r, norm_back, .dx = dx, .dbranch = dbranch, .dgain = hd_grad(r, n->in[GAIN], NULL), .dbias = hd_grad(r, n->in[BIAS], NULL), .dy = n->y->grad, .dsum = dsum,
-            .sum = sum, .stat = n->in[STAT], .gain = n->in[GAIN], .rms = o->rms, .add_x = !fresh_x, .add_branch = !fresh_branch, .draw = o->draw);
+    HD_CALL(r, norm_back, .dx = dx, .dbranch = dbranch, .dgain = hd_grad(r, n->in[GAIN], NULL),
+            .dbias = hd_grad(r, n->in[BIAS], NULL), .dy = n->y->grad, .dsum = dsum, .sum = sum,
+            .stat = n->in[STAT], .gain = n->in[GAIN], .rms = o->rms, .add_x = !fresh_x,
+            .add_branch = !fresh_branch, .draw = o->draw);
 }
 
 static bool fits(hd_run *r, const hd_tensor *x, const hd_tensor *vector, const char *what)
@@ -32,7 +36,8 @@ static bool fits(hd_run *r, const hd_tensor *x, const hd_tensor *vector, const c
     return false;
 }
 
-/* What a probe sees besides the result: the sum, and mean and standard deviation of each row as the lectures print them. */
+/* What a probe sees besides the result: the sum, and mean and standard deviation of each row as the lectures
+ * print them. */
 static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_norm_opt *o)
 {
     if (!r->probe) return;
@@ -42,28 +47,38 @@ static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_nor
     hd_probe_offer(r, "inverse_sd", &inverse, o->seg);
 }
 
-static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *o, hd_tensor **stream)
+static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias,
+                         const hd_norm_opt *o, hd_tensor **stream)
 {
-    if (!fits(r, x, gain, "gain") || !fits(r, x, bias, "bias") || !hd_seg_fits(r, "norm", x, o->seg, true)) return NULL;
-    if (!(o->dropout >= 0 && o->dropout < 1)) return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)", (double)o->dropout);
+    if (!fits(r, x, gain, "gain") || !fits(r, x, bias, "bias") || !hd_seg_fits(r, "norm", x, o->seg, true))
+        return NULL;
+    if (!(o->dropout >= 0 && o->dropout < 1))
+        return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)", (double)o->dropout);
     opt kept = {o->rms, branch ? hd_draw_next(r, o->dropout, o->seg) : (hd_draw){0}};
     bool keep_sum = branch && (r->taping || stream || r->probe);
     hd_tensor *sum = keep_sum ? hd_like(r, x) : NULL;
     hd_tensor *y = hd_like(r, x), *stat = r->taping || r->probe ? hd_new(r, hd_rows_of(x), 2) : NULL;
-    HD_CALL(r, norm, .y = y, .sum = sum, .stat = stat, .x = x, .branch = branch, .gain = gain, .bias = bias, .eps = o->eps, .rms = o->rms, .draw = kept.draw);
+    HD_CALL(r, norm, .y = y, .sum = sum, .stat = stat, .x = x, .branch = branch, .gain = gain, .bias = bias,
+            .eps = o->eps, .rms = o->rms, .draw = kept.draw);
     if (r->err.status) return NULL;
     offer(r, branch ? sum : x, stat, o);
     if (stream) *stream = sum;
-    return hd_record_opt(r, y, stream ? sum : NULL, norm_back, kept, x, branch, gain, bias, branch ? sum : x, stat);
+    return hd_record_opt(r, y, stream ? sum : NULL, norm_back, kept, x, branch, gain, bias, branch ? sum : x,
+                         stat);
 }
 
-hd_tensor *hd_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *o) { return x ? normed(r, x, NULL, gain, bias, o, NULL) : NULL; }
+hd_tensor *hd_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *o)
+{
+    return x ? normed(r, x, NULL, gain, bias, o, NULL) : NULL;
+}
 
-hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *o, hd_tensor **sum)
+hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias,
+                            const hd_norm_opt *o, hd_tensor **sum)
 {
     if (sum) *sum = NULL;
     if (!x || !branch) return NULL;
     if (hd_rows_of(x) != hd_rows_of(branch) || hd_cols_of(x) != hd_cols_of(branch))
-        return hd_fail(r, HD_ESHAPE, "norm_residual: x is %zu x %zu, branch %zu x %zu", hd_rows_of(x), hd_cols_of(x), hd_rows_of(branch), hd_cols_of(branch));
+        return hd_fail(r, HD_ESHAPE, "norm_residual: x is %zu x %zu, branch %zu x %zu", hd_rows_of(x),
+                       hd_cols_of(x), hd_rows_of(branch), hd_cols_of(branch));
     return normed(r, x, branch, gain, bias, o, sum);
 }

@@ -1,5 +1,6 @@
-/* All ops. Each takes the run first, returns NULL on failure (the message is in the run) and passes NULL on. Results live until the step ends. Shapes: R rows,
-   C columns, N items, V classes, H heads, D and Dv head sizes. */
+/* All ops. Each takes the run first, returns NULL on failure (the message is in the run) and passes NULL on.
+   Results live until the step ends. Shapes: R rows, C columns, N items, V classes, H heads, D and Dv head
+   sizes. */
 #ifndef HD_OP_OP_H
 #define HD_OP_OP_H
 
@@ -22,27 +23,36 @@ hd_tensor *hd_apply(hd_run *r, hd_tensor *x, hd_unary f);
 hd_tensor *hd_dropout(hd_run *r, hd_tensor *x, float p, const hd_seg *seg);
 
 /* rows.c: index is int32 in backend memory and must outlive the step */
-hd_tensor *hd_gather(hd_run *r, hd_tensor *x, const int32_t *index, size_t count, float scale);             /* y[i] = scale x[index[i]]; zeros where out of range */
-hd_tensor *hd_gather_add(hd_run *r, hd_tensor *y, hd_tensor *x, const int32_t *index);                      /* y + x[index], in place of y */
-hd_tensor *hd_scatter(hd_run *r, hd_tensor *x, const int32_t *index, size_t rows);                          /* y[index[i]] += x[i] into zeros */
+hd_tensor *hd_gather(hd_run *r, hd_tensor *x, const int32_t *index, size_t count,
+                     float scale); /* y[i] = scale x[index[i]]; zeros where out of range */
+hd_tensor *hd_gather_add(hd_run *r, hd_tensor *y, hd_tensor *x,
+                         const int32_t *index); /* y + x[index], in place of y */
+hd_tensor *hd_scatter(hd_run *r, hd_tensor *x, const int32_t *index,
+                      size_t rows); /* y[index[i]] += x[i] into zeros */
 hd_tensor *hd_concat_rows(hd_run *r, hd_tensor *const *x, size_t count);
 hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count);
-hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x, const hd_seg *seg);                                        /* x [N,C] to [R,C]: each row gets its item's */
-hd_rows hd_fold(hd_run *r, hd_rows x, int k);                                                               /* k adjacent rows side by side; zeros past an item's end */
+hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x,
+                        const hd_seg *seg);   /* x [N,C] to [R,C]: each row gets its item's */
+hd_rows hd_fold(hd_run *r, hd_rows x, int k); /* k adjacent rows side by side; zeros past an item's end */
 /* Embedding lookup: table [V,C], ids [count]; an id out of range is an error of the caller (zeros). */
-static inline hd_tensor *hd_embed(hd_run *r, hd_tensor *table, const int32_t *ids, size_t count, float scale) { return hd_gather(r, table, ids, count, scale); }
+static inline hd_tensor *hd_embed(hd_run *r, hd_tensor *table, const int32_t *ids, size_t count, float scale)
+{
+    return hd_gather(r, table, ids, count, scale);
+}
 
 /* norm.c */
 typedef struct hd_norm_opt {
     float eps;
     bool rms;
-    float dropout;      /* on the branch */
-    const hd_seg *seg;  /* of the rows, for its draws */
+    float dropout;     /* on the branch */
+    const hd_seg *seg; /* of the rows, for its draws */
 } hd_norm_opt;
 /* norm(x) * gain + bias; gain and bias [C] or NULL */
 hd_tensor *hd_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *opt);
-/* sum = x + dropout(branch), norm(sum): in one pass. *sum (if not NULL) is the residual stream of pre-norm blocks. */
-hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *opt, hd_tensor **sum);
+/* sum = x + dropout(branch), norm(sum): in one pass. *sum (if not NULL) is the residual stream of pre-norm
+ * blocks. */
+hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias,
+                            const hd_norm_opt *opt, hd_tensor **sum);
 
 /* softmax.c */
 hd_tensor *hd_softmax(hd_run *r, hd_tensor *x);
@@ -54,8 +64,9 @@ hd_tensor *hd_segment_log_softmax(hd_run *r, hd_tensor *x, const hd_seg *seg);
 hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction kind);
 
 /* choose.c: no gradients */
-hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values); /* ids [R,k] int32, falling; values may be NULL */
-hd_tensor *hd_argmax(hd_run *r, hd_tensor *x);                         /* [R,1] */
+hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k,
+                  hd_tensor **values);         /* ids [R,k] int32, falling; values may be NULL */
+hd_tensor *hd_argmax(hd_run *r, hd_tensor *x); /* [R,1] */
 typedef struct hd_sample_opt {
     float temperature; /* > 0 */
     float top_p;       /* 1: all */
@@ -64,17 +75,20 @@ typedef struct hd_sample_opt {
 } hd_sample_opt;
 hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tensor **logp);
 
-/* loss.c: starts of backward. Each returns the [R,1] losses of the rows, weighted but neither averaged nor scaled; the gradient is that of coef * their sum. */
+/* loss.c: starts of backward. Each returns the [R,1] losses of the rows, weighted but neither averaged nor
+ * scaled; the gradient is that of coef * their sum. */
 typedef struct hd_loss_opt {
-    float coef;              /* of the gradient; 1 as a rule */
-    float smoothing;         /* cross-entropy: share spread evenly over all classes */
-    hd_tensor *weight;       /* [R,1] or NULL */
-    size_t chunk;            /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
-    hd_tensor **logp;        /* cross-entropy: where to put the log-probabilities of the targets [R,1], or NULL */
+    float coef;        /* of the gradient; 1 as a rule */
+    float smoothing;   /* cross-entropy: share spread evenly over all classes */
+    hd_tensor *weight; /* [R,1] or NULL */
+    size_t chunk;      /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
+    hd_tensor **logp;  /* cross-entropy: where to put the log-probabilities of the targets [R,1], or NULL */
 } hd_loss_opt;
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *logits, const int32_t *target, const hd_loss_opt *opt);
-/* Cross-entropy of x w^T + bias without ever holding all logits: loss, dx, dw and dbias in one pass over chunks of rows. */
-hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, const int32_t *target, const hd_loss_opt *opt);
+/* Cross-entropy of x w^T + bias without ever holding all logits: loss, dx, dw and dbias in one pass over
+ * chunks of rows. */
+hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias,
+                                   const int32_t *target, const hd_loss_opt *opt);
 hd_tensor *hd_squared_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *logits, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef); /* the sum of x as a loss, [1,1] */
@@ -82,23 +96,24 @@ double hd_loss_total(hd_run *r, const hd_tensor *loss);      /* host: sum over r
 
 /* attend.c */
 typedef struct hd_attend_opt {
-    int heads, kv_heads;     /* kv_heads 0: as heads */
-    float scale;             /* 0: 1/sqrt(D) for dot, 1 for additive */
+    int heads, kv_heads; /* kv_heads 0: as heads */
+    float scale;         /* 0: 1/sqrt(D) for dot, 1 for additive */
     hd_mask mask;
-    int window;              /* 0: none */
-    float dropout;           /* on the weights */
+    int window;    /* 0: none */
+    float dropout; /* on the weights */
     hd_score score;
-    hd_tensor *additive;     /* [1, H*D] */
-    hd_tensor *table;        /* [buckets, H] */
+    hd_tensor *additive; /* [1, H*D] */
+    hd_tensor *table;    /* [buckets, H] */
     bool table_both_ways;
-    int table_reach;         /* 0: 128 */
-    hd_tensor *centre;       /* [Rq, 1] or [Rq, H] */
+    int table_reach;   /* 0: 128 */
+    hd_tensor *centre; /* [Rq, 1] or [Rq, H] */
     float sigma;
-    hd_tensor *ragged;       /* [sum Tq*Tk, H] */
-    hd_tensor *gate;         /* [1, H] */
+    hd_tensor *ragged; /* [sum Tq*Tk, H] */
+    hd_tensor *gate;   /* [1, H] */
 } hd_attend_opt;
-/* Attends from q [Rq,H*D] over k [Rk,Hk*D], v [Rk,Hk*Dv], segment by segment; returns [Rq,H*Dv] in q's segments. The last query of an item meets its last key,
-   so the same call serves full sequences and new rows against a cache. */
+/* Attends from q [Rq,H*D] over k [Rk,Hk*D], v [Rk,Hk*Dv], segment by segment; returns [Rq,H*Dv] in q's
+   segments. The last query of an item meets its last key, so the same call serves full sequences and new rows
+   against a cache. */
 hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *opt);
 
 #endif

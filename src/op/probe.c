@@ -24,7 +24,10 @@ void hd_probe_leave(hd_run *r)
     *(dot ? dot : r->scope) = 0;
 }
 
-static void full_name(hd_run *r, const char *name, char *buf, size_t size) { snprintf(buf, size, "%s%s%s", r->scope, *r->scope ? "." : "", name); }
+static void full_name(hd_run *r, const char *name, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s%s", r->scope, *r->scope ? "." : "", name);
+}
 
 typedef struct named {
     const hd_probe *probe;
@@ -35,7 +38,9 @@ typedef struct named {
 static void offer_gradient(hd_run *r, const hd_node *n)
 {
     const named *o = n->opt;
-    if (n->in[0]->grad) o->probe->take(o->probe->context, r, &(hd_offer){.name = o->name, .t = n->in[0]->grad, .seg = o->seg, .gradient = true});
+    if (n->in[0]->grad)
+        o->probe->take(o->probe->context, r,
+                       &(hd_offer){.name = o->name, .t = n->in[0]->grad, .seg = o->seg, .gradient = true});
 }
 
 hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_seg *seg)
@@ -52,7 +57,8 @@ hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_se
     return t;
 }
 
-void hd_probe_offer_scores(hd_run *r, const char *name, const hd_tensor *t, const hd_seg *seg, const hd_seg *keys)
+void hd_probe_offer_scores(hd_run *r, const char *name, const hd_tensor *t, const hd_seg *seg,
+                           const hd_seg *keys)
 {
     char full[256];
     if (!r->probe || !t || r->again || r->err.status) return;

@@ -10,7 +10,9 @@ static void reduce_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     hd_tensor *dx = hd_grad(r, n->in[0], NULL);
-    if (dx) HD_CALL(r, reduce_back, .dx = dx, .dy = n->y->grad, .which = n->in[1], .seg = o->seg, .kind = o->kind);
+    if (dx)
+        HD_CALL(r, reduce_back, .dx = dx, .dy = n->y->grad, .which = n->in[1], .seg = o->seg,
+                .kind = o->kind);
 }
 
 hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction kind)

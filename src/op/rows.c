@@ -34,7 +34,8 @@ static void gather_add_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_gather_add(hd_run *r, hd_tensor *y, hd_tensor *x, const int32_t *index)
 {
     if (!x || !y || !index) return NULL;
-    if (hd_cols_of(x) != hd_cols_of(y)) return hd_fail(r, HD_ESHAPE, "gather_add: %zu and %zu columns", hd_cols_of(y), hd_cols_of(x));
+    if (hd_cols_of(x) != hd_cols_of(y))
+        return hd_fail(r, HD_ESHAPE, "gather_add: %zu and %zu columns", hd_cols_of(y), hd_cols_of(x));
     hd_tensor *sum = hd_host_take(r, sizeof *sum);
     if (!sum) return NULL;
     *sum = hd_matrix(y->data, hd_rows_of(y), hd_cols_of(y));
@@ -90,11 +91,13 @@ static void concat_back(hd_run *r, const hd_node *n)
 static hd_tensor *concat(hd_run *r, hd_tensor *const *x, size_t count, bool by_rows)
 {
     size_t rows = 0, cols = 0;
-    if (!count || count > HD_NODE_INPUTS) return hd_fail(r, HD_EARG, "concat: %zu parts, 1 to %d can be joined", count, HD_NODE_INPUTS);
+    if (!count || count > HD_NODE_INPUTS)
+        return hd_fail(r, HD_EARG, "concat: %zu parts, 1 to %d can be joined", count, HD_NODE_INPUTS);
     for (size_t i = 0; i < count; i++) {
         if (!x[i]) return NULL;
         if (by_rows ? hd_cols_of(x[i]) != hd_cols_of(x[0]) : hd_rows_of(x[i]) != hd_rows_of(x[0]))
-            return hd_fail(r, HD_ESHAPE, "concat: part %zu is %zu x %zu, the first %zu x %zu", i, hd_rows_of(x[i]), hd_cols_of(x[i]), hd_rows_of(x[0]), hd_cols_of(x[0]));
+            return hd_fail(r, HD_ESHAPE, "concat: part %zu is %zu x %zu, the first %zu x %zu", i,
+                           hd_rows_of(x[i]), hd_cols_of(x[i]), hd_rows_of(x[0]), hd_cols_of(x[0]));
         rows = by_rows ? rows + hd_rows_of(x[i]) : hd_rows_of(x[i]);
         cols = by_rows ? hd_cols_of(x[i]) : cols + hd_cols_of(x[i]);
     }
@@ -109,8 +112,14 @@ static hd_tensor *concat(hd_run *r, hd_tensor *const *x, size_t count, bool by_r
     return hd_record_node(r, y, NULL, concat_back, &o, sizeof o, false, x, count);
 }
 
-hd_tensor *hd_concat_rows(hd_run *r, hd_tensor *const *x, size_t count) { return concat(r, x, count, true); }
-hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count) { return concat(r, x, count, false); }
+hd_tensor *hd_concat_rows(hd_run *r, hd_tensor *const *x, size_t count)
+{
+    return concat(r, x, count, true);
+}
+hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count)
+{
+    return concat(r, x, count, false);
+}
 
 static void broadcast_back(hd_run *r, const hd_node *n)
 {
@@ -122,7 +131,8 @@ static void broadcast_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x, const hd_seg *seg)
 {
     if (!x || !seg) return NULL;
-    if (hd_rows_of(x) != seg->items || !seg->item) return hd_fail(r, HD_ESHAPE, "broadcast: %zu rows for %zu items", hd_rows_of(x), seg->items);
+    if (hd_rows_of(x) != seg->items || !seg->item)
+        return hd_fail(r, HD_ESHAPE, "broadcast: %zu rows for %zu items", hd_rows_of(x), seg->items);
     hd_tensor *y = hd_new(r, seg->rows, hd_cols_of(x));
     HD_CALL(r, gather, .y = y, .x = x, .index = seg->item, .scale = 1);
     return hd_record_opt(r, y, NULL, broadcast_back, seg, x);

@@ -31,7 +31,10 @@ void hd_run_release(hd_run *r)
     *r = (hd_run){0};
 }
 
-void hd_send_block(hd_run *r) { r->backend->upload(r->backend, r->block, &r->now, sizeof r->now); }
+void hd_send_block(hd_run *r)
+{
+    r->backend->upload(r->backend, r->block, &r->now, sizeof r->now);
+}
 
 void hd_run_begin(hd_run *r, hd_mode mode)
 {
@@ -84,9 +87,18 @@ static hd_tensor *new_tensor(hd_run *r, hd_dtype dtype, size_t rows, size_t cols
     return t;
 }
 
-hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols) { return new_tensor(r, HD_REAL, rows, cols); }
-hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols) { return new_tensor(r, HD_I32, rows, cols); }
-hd_tensor *hd_like(hd_run *r, const hd_tensor *x) { return hd_new(r, hd_rows_of(x), hd_cols_of(x)); }
+hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols)
+{
+    return new_tensor(r, HD_REAL, rows, cols);
+}
+hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols)
+{
+    return new_tensor(r, HD_I32, rows, cols);
+}
+hd_tensor *hd_like(hd_run *r, const hd_tensor *x)
+{
+    return hd_new(r, hd_rows_of(x), hd_cols_of(x));
+}
 
 /* By way of exp(0): cleared first, since 0 times what step memory happens to hold may be NaN. */
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols)
@@ -115,9 +127,12 @@ bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host)
 {
     if (!t || r->err.status) return false;
     size_t cols = hd_cols_of(t), rows = hd_rows_of(t);
-    if (hd_is_dense(t)) r->backend->download(r->backend, host, t->data, rows * cols * sizeof *host);
+    if (hd_is_dense(t))
+        r->backend->download(r->backend, host, t->data, rows * cols * sizeof *host);
     else
-        for (size_t i = 0; i < rows; i++) r->backend->download(r->backend, host + i * cols, (hd_real *)t->data + i * t->stride, cols * sizeof *host);
+        for (size_t i = 0; i < rows; i++)
+            r->backend->download(r->backend, host + i * cols, (hd_real *)t->data + i * t->stride,
+                                 cols * sizeof *host);
     return true;
 }
 
@@ -131,15 +146,23 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
     }
     if (rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", rows);
     hd_seg *s = hd_host_take(r, sizeof *s);
-    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin), *item = hd_host_take(r, (2 * rows + 1) * sizeof *item);
+    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin),
+            *item = hd_host_take(r, (2 * rows + 1) * sizeof *item);
     if (r->err.status) return NULL;
     int32_t *kept = begin + items, *pos = item + rows;
     for (size_t i = 0, at = 0; i < items; i++) {
         begin[i] = (int32_t)at, kept[i] = len[i];
         for (int32_t j = 0; j < len[i]; j++, at++) item[at] = (int32_t)i, pos[at] = j;
     }
-    *s = (hd_seg){.begin = hd_ints(r, begin, items), .len = hd_ints(r, len, items), .item = hd_ints(r, item, rows), .pos = hd_ints(r, pos, rows),
-                  .host_len = kept, .key = key ? hd_ints(r, key, items) : NULL, .items = items, .rows = rows, .longest = longest};
+    *s = (hd_seg){.begin = hd_ints(r, begin, items),
+                  .len = hd_ints(r, len, items),
+                  .item = hd_ints(r, item, rows),
+                  .pos = hd_ints(r, pos, rows),
+                  .host_len = kept,
+                  .key = key ? hd_ints(r, key, items) : NULL,
+                  .items = items,
+                  .rows = rows,
+                  .longest = longest};
     return r->err.status ? NULL : s;
 }
 
@@ -153,7 +176,8 @@ const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg)
 
 bool hd_seg_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_seg *seg, bool all)
 {
-    if (!seg || seg->rows == hd_rows_of(x) || (seg->rows < hd_rows_of(x) && (!all || !seg->item))) return true;
+    if (!seg || seg->rows == hd_rows_of(x) || (seg->rows < hd_rows_of(x) && (!all || !seg->item)))
+        return true;
     hd_fail(r, HD_ESHAPE, "%s: segments of %zu rows, x has %zu", op, seg->rows, hd_rows_of(x));
     return false;
 }

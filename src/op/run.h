@@ -1,6 +1,7 @@
-/* The run context: one per thread. Holds the backend, the memory of the current step, the tape, the probe and the first error. Ops take it first,
-   return NULL on failure and pass NULL on, so that a model is written without checks and its caller looks at `err` once per step.
-   Four lifetimes: model (parameters, caches), step (arenas here), gradient (the pool here), scratch (inside one kernel). */
+/* The run context: one per thread. Holds the backend, the memory of the current step, the tape, the probe and
+   the first error. Ops take it first, return NULL on failure and pass NULL on, so that a model is written
+   without checks and its caller looks at `err` once per step. Four lifetimes: model (parameters, caches),
+   step (arenas here), gradient (the pool here), scratch (inside one kernel). */
 #ifndef HD_OP_RUN_H
 #define HD_OP_RUN_H
 
@@ -16,15 +17,15 @@ typedef struct hd_run {
     hd_backend *backend;
     hd_err err;
     hd_log log;
-    hd_arena host;   /* descriptions: tensors, nodes, segments; until the next hd_run_begin */
-    hd_arena step;   /* activations in backend memory; released in reverse order by hd_backward */
-    hd_pool grads;   /* gradients of activations */
-    hd_step *block;  /* the step block, in backend memory */
-    hd_step now;     /* its host side, sent by hd_run_begin */
-    hd_node *last;   /* newest node of the tape */
-    bool taping;     /* record, to go backward later */
-    bool training;   /* dropout draws */
-    uint32_t draws;  /* ops that drew in this step */
+    hd_arena host;  /* descriptions: tensors, nodes, segments; until the next hd_run_begin */
+    hd_arena step;  /* activations in backend memory; released in reverse order by hd_backward */
+    hd_pool grads;  /* gradients of activations */
+    hd_step *block; /* the step block, in backend memory */
+    hd_step now;    /* its host side, sent by hd_run_begin */
+    hd_node *last;  /* newest node of the tape */
+    bool taping;    /* record, to go backward later */
+    bool training;  /* dropout draws */
+    uint32_t draws; /* ops that drew in this step */
     const hd_probe *probe;
     char scope[192]; /* of the layer being run; only kept with a probe */
     bool again;      /* a recomputed function runs a second time: a probe has seen its values */
@@ -42,24 +43,29 @@ void hd_run_begin(hd_run *r, hd_mode mode);
 void *hd_fail(hd_run *r, hd_status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Step memory. */
-void *hd_host_take(hd_run *r, size_t bytes);                               /* zeroed host memory */
-void *hd_step_take(hd_run *r, size_t bytes);                               /* backend memory, not cleared */
-hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols);                    /* [rows, cols] of hd_real, not cleared */
-hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols);               /* int32 */
+void *hd_host_take(hd_run *r, size_t bytes);                 /* zeroed host memory */
+void *hd_step_take(hd_run *r, size_t bytes);                 /* backend memory, not cleared */
+hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols);      /* [rows, cols] of hd_real, not cleared */
+hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols); /* int32 */
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x);
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);
-hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols, const hd_real *host); /* a copy in backend memory; wants no gradient */
-int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count);            /* a copy in backend memory */
-bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host);                /* rows follow each other in host; false after a failure */
-void hd_send_block(hd_run *r);                                             /* r->now to the step block */
+hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols,
+                   const hd_real *host); /* a copy in backend memory; wants no gradient */
+int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count); /* a copy in backend memory */
+bool hd_read(hd_run *r, const hd_tensor *t,
+             hd_real *host);   /* rows follow each other in host; false after a failure */
+void hd_send_block(hd_run *r); /* r->now to the step block */
 
-/* Segments of the given lengths, one after the other; with item and pos. `key`: NULL, or the items' numbers for random draws. */
+/* Segments of the given lengths, one after the other; with item and pos. `key`: NULL, or the items' numbers
+ * for random draws. */
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key);
 
-/* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments do not carry them. */
+/* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments
+ * do not carry them. */
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);
 
-/* Whether the rows of seg are rows of x, or for `all` (draws ask each row for its item) just those; seg may be NULL. A failure names the op. */
+/* Whether the rows of seg are rows of x, or for `all` (draws ask each row for its item) just those; seg may
+ * be NULL. A failure names the op. */
 bool hd_seg_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_seg *seg, bool all);
 
 /* A tensor and the segments of its rows: what layers take and return. */
@@ -68,18 +74,21 @@ typedef struct hd_rows {
     const hd_seg *seg;
 } hd_rows;
 
-static inline hd_rows hd_rows_with(hd_rows like, hd_tensor *t) { return (hd_rows){t, like.seg}; }
+static inline hd_rows hd_rows_with(hd_rows like, hd_tensor *t)
+{
+    return (hd_rows){t, like.seg};
+}
 
 /* The draw of the next op; p counts only while training. */
 hd_draw hd_draw_next(hd_run *r, float p, const hd_seg *seg);
 
 /* Calls a kernel unless an error is pending, and keeps its failure. */
-#define HD_CALL(r, name, ...)                                                                                                   \
-    do {                                                                                                                        \
-        if (!(r)->err.status) {                                                                                                 \
-            hd_status s_ = (r)->backend->kernel.name((r)->backend, &(const hd_##name##_args){__VA_ARGS__});                     \
-            if (s_) hd_fail(r, s_, #name ": %s", hd_status_text(s_));                                                           \
-        }                                                                                                                       \
+#define HD_CALL(r, name, ...)                                                                               \
+    do {                                                                                                    \
+        if (!(r)->err.status) {                                                                             \
+            hd_status s_ = (r)->backend->kernel.name((r)->backend, &(const hd_##name##_args){__VA_ARGS__}); \
+            if (s_) hd_fail(r, s_, #name ": %s", hd_status_text(s_));                                       \
+        }                                                                                                   \
     } while (0)
 
 #endif

@@ -10,10 +10,14 @@ static void softmax_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     bool fresh;
-    hd_tensor *dx = hd_grad(r, n->in[0], o->seg ? NULL : &fresh); /* rows outside every segment keep a gradient of zero */
+    hd_tensor *dx =
+        hd_grad(r, n->in[0], o->seg ? NULL : &fresh); /* rows outside every segment keep a gradient of zero */
     if (!dx) return;
-    if (o->seg) HD_CALL(r, segment_softmax_back, .dx = dx, .dy = n->y->grad, .y = n->y, .seg = o->seg, .log = o->log, .add = true);
-    else HD_CALL(r, softmax_back, .dx = dx, .dy = n->y->grad, .y = n->y, .log = o->log, .add = !fresh);
+    if (o->seg)
+        HD_CALL(r, segment_softmax_back, .dx = dx, .dy = n->y->grad, .y = n->y, .seg = o->seg, .log = o->log,
+                .add = true);
+    else
+        HD_CALL(r, softmax_back, .dx = dx, .dy = n->y->grad, .y = n->y, .log = o->log, .add = !fresh);
 }
 
 static hd_tensor *softmax_of(hd_run *r, hd_tensor *x, const hd_seg *seg, bool log)
@@ -21,13 +25,27 @@ static hd_tensor *softmax_of(hd_run *r, hd_tensor *x, const hd_seg *seg, bool lo
     if (!x || !hd_seg_fits(r, "segment_softmax", x, seg, false)) return NULL;
     hd_tensor *y = hd_like(r, x);
     if (y && seg) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
-    if (seg) HD_CALL(r, segment_softmax, .y = y, .x = x, .seg = seg, .log = log);
-    else HD_CALL(r, softmax, .y = y, .x = x, .log = log);
+    if (seg)
+        HD_CALL(r, segment_softmax, .y = y, .x = x, .seg = seg, .log = log);
+    else
+        HD_CALL(r, softmax, .y = y, .x = x, .log = log);
     opt o = {log, seg};
     return hd_record_opt(r, y, NULL, softmax_back, o, x);
 }
 
-hd_tensor *hd_softmax(hd_run *r, hd_tensor *x) { return softmax_of(r, x, NULL, false); }
-hd_tensor *hd_log_softmax(hd_run *r, hd_tensor *x) { return softmax_of(r, x, NULL, true); }
-hd_tensor *hd_segment_softmax(hd_run *r, hd_tensor *x, const hd_seg *seg) { return seg ? softmax_of(r, x, seg, false) : NULL; }
-hd_tensor *hd_segment_log_softmax(hd_run *r, hd_tensor *x, const hd_seg *seg) { return seg ? softmax_of(r, x, seg, true) : NULL; }
+hd_tensor *hd_softmax(hd_run *r, hd_tensor *x)
+{
+    return softmax_of(r, x, NULL, false);
+}
+hd_tensor *hd_log_softmax(hd_run *r, hd_tensor *x)
+{
+    return softmax_of(r, x, NULL, true);
+}
+hd_tensor *hd_segment_softmax(hd_run *r, hd_tensor *x, const hd_seg *seg)
+{
+    return seg ? softmax_of(r, x, seg, false) : NULL;
+}
+hd_tensor *hd_segment_log_softmax(hd_run *r, hd_tensor *x, const hd_seg *seg)
+{
+    return seg ? softmax_of(r, x, seg, true) : NULL;
+}

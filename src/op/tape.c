@@ -1,5 +1,6 @@
-/* Recording, gradients, going back, recomputation. The easy thing to get wrong is lifetime: activations die while the tape unwinds, gradients of
-   activations live in the pool until the op that made the activation has gone back. */
+/* Recording, gradients, going back, recomputation. The easy thing to get wrong is lifetime: activations die
+   while the tape unwinds, gradients of activations live in the pool until the op that made the activation has
+   gone back. */
 #include "op/tape.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "base/mem.h"
 #include "op/op.h"
 
-hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt, size_t opt_size, bool start, hd_tensor *const *in, size_t inputs)
+hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt,
+                          size_t opt_size, bool start, hd_tensor *const *in, size_t inputs)
 {
     if (r->err.status || !y) return NULL;
     if (!r->taping) return y;
@@ -18,7 +20,13 @@ hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *
     void *kept = opt_size ? hd_host_take(r, opt_size) : NULL;
     if (!n || (opt_size && !kept)) return NULL;
     if (opt_size) memcpy(kept, opt, opt_size);
-    *n = (hd_node){.before = r->last, .back = back, .y = y, .also = also, .opt = kept, .end = hd_arena_here(&r->step), .start = start};
+    *n = (hd_node){.before = r->last,
+                   .back = back,
+                   .y = y,
+                   .also = also,
+                   .opt = kept,
+                   .end = hd_arena_here(&r->step),
+                   .start = start};
     memcpy(n->in, in, inputs * sizeof *in);
     if (!start) y->wants_grad = true; /* nothing flows back into a loss */
     if (also) also->wants_grad = true;
@@ -39,7 +47,8 @@ static hd_tensor *view_grad(hd_run *r, hd_tensor *x)
     return x->grad = g;
 }
 
-/* Sizes in eighths of powers of two: batches of nearly the same length then share their blocks in the pool. */
+/* Sizes in eighths of powers of two: batches of nearly the same length then share their blocks in the pool.
+ */
 static size_t grad_bytes(const hd_tensor *x)
 {
     size_t bytes = hd_count_of(x) * sizeof(hd_real), grain = HD_ALIGN;
@@ -61,8 +70,10 @@ hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh)
         return NULL;
     }
     *g = hd_matrix(data, hd_rows_of(x), hd_cols_of(x));
-    if (fresh) *fresh = true;
-    else r->backend->clear(r->backend, data, bytes);
+    if (fresh)
+        *fresh = true;
+    else
+        r->backend->clear(r->backend, data, bytes);
     return x->grad = g;
 }
 
@@ -129,7 +140,8 @@ hd_tensor *hd_slice_cols(hd_run *r, hd_tensor *x, size_t from, size_t count)
 {
     if (!x) return NULL;
     if (from > hd_cols_of(x) || count > hd_cols_of(x) - from)
-        return hd_fail(r, HD_ESHAPE, "slice_cols: columns %zu..%zu of %zu", from, from + count, hd_cols_of(x));
+        return hd_fail(r, HD_ESHAPE, "slice_cols: columns %zu..%zu of %zu", from, from + count,
+                       hd_cols_of(x));
     return view(r, x, hd_view_cols(x, from, count));
 }
 
@@ -168,10 +180,12 @@ static void recompute_back(hd_run *r, const hd_node *n)
     r->draws = draws;
 }
 
-hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_tensor *const *in, size_t inputs)
+hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_tensor *const *in,
+                        size_t inputs)
 {
     if (!r->taping) return fn(r, context, in);
-    if (inputs >= HD_NODE_INPUTS) return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS - 1);
+    if (inputs >= HD_NODE_INPUTS)
+        return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS - 1);
     recompute c = {fn, context, r->draws, NULL};
     if (r->probe) {
         char *scope = hd_host_take(r, strlen(r->scope) + 1);

@@ -1,5 +1,6 @@
-/* The tape: ops run as they are called, each records how to go back. Losses are where backward starts; their coefficient is their
-   gradient. Backward kernels add, so gradients of parameters accumulate over steps until the optimiser clears them. */
+/* The tape: ops run as they are called, each records how to go back. Losses are where backward starts; their
+   coefficient is their gradient. Backward kernels add, so gradients of parameters accumulate over steps until
+   the optimiser clears them. */
 #ifndef HD_OP_TAPE_H
 #define HD_OP_TAPE_H
 
@@ -12,42 +13,49 @@ typedef void hd_back_fn(hd_run *r, const hd_node *n);
 struct hd_node {
     hd_node *before;
     hd_back_fn *back;
-    hd_tensor *y, *also;              /* what the op made; `also` is a second result or NULL */
-    hd_tensor *in[HD_NODE_INPUTS];    /* as recorded; the op knows which is which */
-    const void *opt;                  /* the op's options, in host step memory */
-    hd_arena_mark end;                /* of the step arena, once the op was done */
-    bool start;                       /* a loss or a probe: goes back though nothing flowed into y */
+    hd_tensor *y, *also;           /* what the op made; `also` is a second result or NULL */
+    hd_tensor *in[HD_NODE_INPUTS]; /* as recorded; the op knows which is which */
+    const void *opt;               /* the op's options, in host step memory */
+    hd_arena_mark end;             /* of the step arena, once the op was done */
+    bool start;                    /* a loss or a probe: goes back though nothing flowed into y */
 };
 
-/* Records y = op(inputs). Returns y, or NULL after a failure. y wants a gradient when an input does; without taping nothing is kept. */
-#define hd_record(r, y, back, ...) \
-    hd_record_node(r, y, NULL, back, NULL, 0, false, (hd_tensor *const[]){__VA_ARGS__}, sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
+/* Records y = op(inputs). Returns y, or NULL after a failure. y wants a gradient when an input does; without
+ * taping nothing is kept. */
+#define hd_record(r, y, back, ...)                                                      \
+    hd_record_node(r, y, NULL, back, NULL, 0, false, (hd_tensor *const[]){__VA_ARGS__}, \
+                   sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
 /* The same with options, copied. */
-#define hd_record_opt(r, y, also, back, opt, ...) \
-    hd_record_node(r, y, also, back, &(opt), sizeof(opt), false, (hd_tensor *const[]){__VA_ARGS__}, sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
+#define hd_record_opt(r, y, also, back, opt, ...)                                                   \
+    hd_record_node(r, y, also, back, &(opt), sizeof(opt), false, (hd_tensor *const[]){__VA_ARGS__}, \
+                   sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
 /* A start of backward. */
-#define hd_record_start(r, y, back, opt, ...) \
-    hd_record_node(r, y, NULL, back, &(opt), sizeof(opt), true, (hd_tensor *const[]){__VA_ARGS__}, sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
-hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt, size_t opt_size, bool start,
-                          hd_tensor *const *in, size_t inputs);
+#define hd_record_start(r, y, back, opt, ...)                                                      \
+    hd_record_node(r, y, NULL, back, &(opt), sizeof(opt), true, (hd_tensor *const[]){__VA_ARGS__}, \
+                   sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
+hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt,
+                          size_t opt_size, bool start, hd_tensor *const *in, size_t inputs);
 
-/* Gradient of x to add to: allocated and cleared on first use. NULL when x is NULL or wants none. With `fresh`, a new one is not cleared and *fresh says
-   that it must be written instead of added to. */
+/* Gradient of x to add to: allocated and cleared on first use. NULL when x is NULL or wants none. With
+   `fresh`, a new one is not cleared and *fresh says that it must be written instead of added to. */
 hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh);
 
-/* Hands the gradient of y, complete and no longer needed, on to x: moved where x has none yet, added otherwise. */
+/* Hands the gradient of y, complete and no longer needed, on to x: moved where x has none yet, added
+ * otherwise. */
 void hd_grad_pass(hd_run *r, hd_tensor *x, hd_tensor *y);
 
-/* Goes back over the whole tape. What is wanted of the forward pass must have been read before: activations are released on the way. */
+/* Goes back over the whole tape. What is wanted of the forward pass must have been read before: activations
+ * are released on the way. */
 void hd_backward(hd_run *r);
 
 /* A view of columns [from, from+count) or rows of x; free of cost, also backward. */
 hd_tensor *hd_slice_cols(hd_run *r, hd_tensor *x, size_t from, size_t count);
 hd_tensor *hd_slice_rows(hd_run *r, hd_tensor *x, size_t from, size_t count);
 
-/* Runs y = fn(r, context, inputs) keeping only y; backward runs fn again with the same random draws. The inputs and parameters that fn uses must outlive the
-   step; fn must not contain a loss. */
+/* Runs y = fn(r, context, inputs) keeping only y; backward runs fn again with the same random draws. The
+   inputs and parameters that fn uses must outlive the step; fn must not contain a loss. */
 typedef hd_tensor *hd_recompute_fn(hd_run *r, const void *context, hd_tensor *const *in);
-hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_tensor *const *in, size_t inputs);
+hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_tensor *const *in,
+                        size_t inputs);
 
 #endif

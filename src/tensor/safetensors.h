@@ -1,5 +1,5 @@
-/* safetensors files: mapped for reading, written atomically. A file is hostile until every rule has been checked;
-   after hd_safetensors_open every entry's range lies inside the file and its size fits its shape. */
+/* safetensors files: mapped for reading, written atomically. A file is hostile until every rule has been
+   checked; after hd_safetensors_open every entry's range lies inside the file and its size fits its shape. */
 #ifndef HD_TENSOR_SAFETENSORS_H
 #define HD_TENSOR_SAFETENSORS_H
 
@@ -8,12 +8,12 @@
 
 typedef struct hd_entry {
     const char *name;
-    char type[16];         /* as in the file: also types heed knows only by size (F8_E4M3, U16, ...) */
-    bool known;            /* dtype is valid: heed can convert it */
+    char type[16]; /* as in the file: also types heed knows only by size (F8_E4M3, U16, ...) */
+    bool known;    /* dtype is valid: heed can convert it */
     hd_dtype dtype;
     int rank;
-    size_t *shape;         /* rank numbers; a file may hold more than HD_RANK dimensions */
-    const uint8_t *data;   /* inside the mapping, perhaps unaligned */
+    size_t *shape;       /* rank numbers; a file may hold more than HD_RANK dimensions */
+    const uint8_t *data; /* inside the mapping, perhaps unaligned */
     size_t bytes, count;
 } hd_entry;
 
@@ -21,15 +21,18 @@ typedef struct hd_safetensors hd_safetensors;
 
 hd_status hd_safetensors_open(hd_safetensors **out, const char *path, hd_err *err);
 /* The same over bytes that outlive the result (fuzzing, tests); `name` stands for the path in messages. */
-hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name, hd_err *err);
+hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name,
+                               hd_err *err);
 void hd_safetensors_free(hd_safetensors *s);
 
 size_t hd_safetensors_count(const hd_safetensors *s);
-const hd_entry *hd_safetensors_at(const hd_safetensors *s, size_t i);          /* sorted by name */
+const hd_entry *hd_safetensors_at(const hd_safetensors *s, size_t i);           /* sorted by name */
 const hd_entry *hd_safetensors_find(const hd_safetensors *s, const char *name); /* NULL when absent */
-const char *hd_safetensors_meta(const hd_safetensors *s, const char *key);      /* __metadata__; NULL when absent */
+const char *hd_safetensors_meta(const hd_safetensors *s,
+                                const char *key); /* __metadata__; NULL when absent */
 
-/* Fills `to` (dense, any float or integer dtype) from entry `name`. The message names file, tensor and both shapes when they differ. */
+/* Fills `to` (dense, any float or integer dtype) from entry `name`. The message names file, tensor and both
+ * shapes when they differ. */
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err);
 
 typedef struct hd_named {
@@ -42,6 +45,7 @@ typedef struct hd_meta {
 } hd_meta;
 
 /* Writes all entries to `path` atomically: wider dtypes first, then by name; header padded to 8 bytes. */
-hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta, size_t metas, hd_err *err);
+hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
+                              size_t metas, hd_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Tensors: a description of numbers that live elsewhere (host or device memory). Up to four dimensions, row-major; a row
-   view keeps its parent's distance between rows, so a slice by columns costs nothing. */
+/* Tensors: a description of numbers that live elsewhere (host or device memory). Up to four dimensions,
+   row-major; a row view keeps its parent's distance between rows, so a slice by columns costs nothing. */
 #ifndef HD_TENSOR_TENSOR_H
 #define HD_TENSOR_TENSOR_H
 
@@ -23,7 +23,7 @@ typedef enum hd_dtype {
 #define X(name, text, bytes) HD_##name,
     HD_DTYPE_LIST(X)
 #undef X
-    HD_DTYPES
+        HD_DTYPES
 } hd_dtype;
 
 /* The engine computes in hd_real. It is float; the test build that checks gradients compiles it as double. */
@@ -46,12 +46,12 @@ struct hd_tensor {
     size_t stride;         /* elements from one row to the next; >= columns */
 
     /* used by op/ alone */
-    hd_tensor *grad;       /* same shape, or NULL as long as nothing flowed here */
-    hd_tensor *base;       /* the tensor this is a view of, or NULL */
-    size_t offset;         /* of a view in its base, in elements */
-    bool wants_grad;       /* backward shall reach it */
-    bool is_param;         /* owned by a model: gradient in the flat buffer, never released */
-    void *prepared;        /* backend's own form of a constant weight (backend.prepare), or NULL */
+    hd_tensor *grad; /* same shape, or NULL as long as nothing flowed here */
+    hd_tensor *base; /* the tensor this is a view of, or NULL */
+    size_t offset;   /* of a view in its base, in elements */
+    bool wants_grad; /* backward shall reach it */
+    bool is_param;   /* owned by a model: gradient in the flat buffer, never released */
+    void *prepared;  /* backend's own form of a constant weight (backend.prepare), or NULL */
 };
 
 const char *hd_dtype_name(hd_dtype t);
@@ -72,8 +72,8 @@ hd_tensor hd_shaped(void *data, hd_dtype dtype, int rank, const size_t *shape);
 hd_tensor hd_view_cols(const hd_tensor *t, size_t from, size_t count);
 hd_tensor hd_view_rows(const hd_tensor *t, size_t from, size_t count);
 
-/* Converts count numbers between storage dtypes; src may be unaligned. To a smaller float: round to nearest even;
-   float to integer: toward zero, saturating; NaN becomes 0. */
+/* Converts count numbers between storage dtypes; src may be unaligned. To a smaller float: round to nearest
+   even; float to integer: toward zero, saturating; NaN becomes 0. */
 void hd_convert(void *dst, hd_dtype to, const void *src, hd_dtype from, size_t count);
 
 /* "[3,4]" into buf, for messages; returns buf. */

@@ -27,7 +27,8 @@ hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimis
     }
     if (s) return hd_optimiser_release(o), s;
     params->backend->clear(params->backend, o->squares, sizeof *o->squares);
-    if (o->mean) params->backend->copy(params->backend, o->mean, params->value, params->trainable * sizeof(hd_real));
+    if (o->mean)
+        params->backend->copy(params->backend, o->mean, params->value, params->trainable * sizeof(hd_real));
     return HD_OK;
 }
 
@@ -47,13 +48,15 @@ static void update_group(hd_run *r, hd_optimiser *o, const hd_group *g)
 {
     const hd_optimiser_opt *k = &o->opt;
     hd_params *p = o->params;
-    HD_CALL(r, update, .value = p->value + g->begin, .grad = p->grad + g->begin, .first = o->first ? o->first + g->begin : NULL,
-            .second = o->second ? o->second + g->begin : NULL, .count = g->end - g->begin, .step = r->block, .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM,
-            .factor = g->factor, .momentum = k->momentum, .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps, .decay = g->decay ? k->decay : 0,
-            .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
+    HD_CALL(r, update, .value = p->value + g->begin, .grad = p->grad + g->begin,
+            .first = o->first ? o->first + g->begin : NULL, .second = o->second ? o->second + g->begin : NULL,
+            .count = g->end - g->begin, .step = r->block, .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM,
+            .factor = g->factor, .momentum = k->momentum, .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps,
+            .decay = g->decay ? k->decay : 0, .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
 }
 
-hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm, bool *skipped)
+hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
+                            bool *skipped)
 {
     hd_params *p = o->params;
     hd_backend *b = r->backend;
@@ -65,7 +68,9 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
-    if (o->mean) HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable, .decay = o->opt.average, .step = r->block);
+    if (o->mean)
+        HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable,
+                .decay = o->opt.average, .step = r->block);
     if (r->err.status) return r->err.status;
     hd_step now = {0};
     if (norm || skipped) b->download(b, &now, r->block, sizeof now);

@@ -1,5 +1,5 @@
-/* Optimisers over a model's flat buffers: one pass per parameter group. Gradients come in as sums; the division by the step's weight, the clipping and the update are
-   that one pass. */
+/* Optimisers over a model's flat buffers: one pass per parameter group. Gradients come in as sums; the
+   division by the step's weight, the clipping and the update are that one pass. */
 #ifndef HD_TRAIN_OPTIMISER_H
 #define HD_TRAIN_OPTIMISER_H
 
@@ -10,28 +10,31 @@ typedef enum hd_optimiser_kind { HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW } hd_opti
 
 typedef struct hd_optimiser_opt {
     hd_optimiser_kind kind;
-    float momentum;           /* SGD; 0: none */
+    float momentum; /* SGD; 0: none */
     bool nesterov;
-    float beta1, beta2, eps;  /* Adam; 0, 0, 0: 0.9, 0.98, 1e-9 as in the paper */
-    float decay;              /* weight decay: added to the gradient, or decoupled for AdamW; only parameters that decay */
-    float clip;               /* largest global norm of the gradient; 0: none */
-    float average;            /* decay of the moving average of the weights; 0: none */
+    float beta1, beta2, eps; /* Adam; 0, 0, 0: 0.9, 0.98, 1e-9 as in the paper */
+    float decay; /* weight decay: added to the gradient, or decoupled for AdamW; only parameters that decay */
+    float clip;  /* largest global norm of the gradient; 0: none */
+    float average; /* decay of the moving average of the weights; 0: none */
 } hd_optimiser_opt;
 
 typedef struct hd_optimiser {
     hd_optimiser_opt opt;
     hd_params *params;
-    hd_real *first, *second, *mean; /* moments and moving average, flat like the trainable values; NULL where not needed */
+    hd_real *first, *second,
+        *mean; /* moments and moving average, flat like the trainable values; NULL where not needed */
     double *squares;
-    uint32_t updates;               /* asked for so far, skipped ones not counted */
+    uint32_t updates; /* asked for so far, skipped ones not counted */
 } hd_optimiser;
 
 /* The moving average starts from the values of now: draw or load them before. */
 hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err);
 void hd_optimiser_release(hd_optimiser *o);
 
-/* One update with learning rate `rate` from gradients that are sums over `weight` (tokens). Sums over processes first, clears the gradients after. *norm gets the global
-   norm, *skipped whether the update was left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
-hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm, bool *skipped);
+/* One update with learning rate `rate` from gradients that are sums over `weight` (tokens). Sums over
+   processes first, clears the gradients after. *norm gets the global norm, *skipped whether the update was
+   left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
+hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
+                            bool *skipped);
 
 #endif

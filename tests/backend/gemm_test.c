@@ -214,6 +214,22 @@ static void a_prepared_weight_changes_no_bit(void **state)
     hd_backend_free(b);
 }
 
+/* On the way back the same weight stands on the other side: dx = dz w. */
+static void a_prepared_weight_still_serves_untransposed(void **state)
+{
+    (void)state;
+    hd_backend *b = backend_of("cpu", 1);
+    framed z = random_frame(5, 30, false, 1), w = random_frame(30, 17, false, 2);
+    hd_real *plain = rows_of_product(b, &z, false, &w.t, false, NULL, 0, 5, 17);
+    assert_int_equal(b->prepare(b, &w.t, HD_DECODING), HD_OK);
+    hd_real *packed = rows_of_product(b, &z, false, &w.t, false, NULL, 0, 5, 17);
+    assert_memory_equal(plain, packed, 5 * 17 * sizeof *plain);
+    b->unprepare(b, &w.t);
+    assert_null(w.t.prepared);
+    free(plain), free(packed), free(z.whole), free(w.whole);
+    hd_backend_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +237,7 @@ int main(void)
         cmocka_unit_test(nothing_to_sum_gives_the_bias),
         cmocka_unit_test(a_row_has_the_same_bits_among_1_to_300),
         cmocka_unit_test(a_prepared_weight_changes_no_bit),
+        cmocka_unit_test(a_prepared_weight_still_serves_untransposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

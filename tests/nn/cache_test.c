@@ -257,6 +257,31 @@ static hd_tensor *numbered(hd_run *r, size_t rows, size_t cols, int from)
     return hd_from(r, rows, cols, x);
 }
 
+/* The same of the slot alone: rows and segments of the first call, whatever the later ones bring. */
+static void a_fixed_slot_keeps_its_first_rows(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_cache *c = NULL;
+    static const hd_slot_kind kinds[] = {HD_FIXED};
+    assert_int_equal(hd_cache_new(&c, b, kinds, 1, 2, &err), HD_OK);
+    for (int t = 0; t < 3; t++) {
+        hd_run_begin(&r, HD_INFERENCE);
+        hd_rows x = {numbered(&r, 5, 3, 100 * t), hd_seg_of(&r, t ? (const int32_t[]){4, 1} : (const int32_t[]){2, 3}, 2, NULL)};
+        hd_rows y = hd_slot_fixed(&r, hd_cache_slot(c, 0), t < 2 ? x : (hd_rows){0});
+        hd_real *host = host_copy(&r, y.t);
+        for (int i = 0; i < 15; i++) assert_true(host[i] == (hd_real)i);
+        assert_int_equal(y.seg->len[0], 2), assert_int_equal(y.seg->len[1], 3);
+        assert_int_equal(y.seg->begin[0], 0), assert_int_equal(y.seg->begin[1], 2);
+        free(host);
+    }
+    hd_cache_free(c);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 static void a_state_slot_holds_what_was_put_last(void **state)
 {
     (void)state;
@@ -422,6 +447,7 @@ int main(void)
         cmocka_unit_test(picking_every_item_in_place_changes_nothing),
         cmocka_unit_test(no_items_are_left_when_none_is_picked),
         cmocka_unit_test(a_fixed_slot_is_filled_once_and_then_read),
+        cmocka_unit_test(a_fixed_slot_keeps_its_first_rows),
         cmocka_unit_test(a_state_slot_holds_what_was_put_last),
         cmocka_unit_test(a_step_of_other_items_than_the_cache_is_refused),
         cmocka_unit_test(slots_refuse_rows_of_other_items),

@@ -262,6 +262,32 @@ static void dropout_zeroes_weights_at_its_rate_and_scales_the_others(void **stat
     hd_backend_free(b);
 }
 
+/* Heads draw for themselves: no head's mask is another's, moved by some columns. */
+static void heads_drop_independently(void **state)
+{
+    (void)state;
+    enum { T = 60, HEADS = 3, SHIFTS = 20 };
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_run_begin(&r, HD_TRAIN);
+    hd_real unit[T * T] = {0}, y[T * HEADS * T] = {0};
+    for (int i = 0; i < T; i++) unit[i * T + i] = 1;
+    const hd_seg *seg = hd_seg_of(&r, (const int32_t[]){T}, 1, NULL);
+    hd_rows q = {hd_from(&r, T, HEADS, y), seg}, k = {hd_from(&r, T, 1, y), seg}, v = {hd_from(&r, T, T, unit), seg};
+    hd_rows out = hd_attend(&r, q, k, v, &(hd_attend_opt){.heads = HEADS, .kv_heads = 1, .dropout = 0.5f});
+    assert_true(hd_read(&r, out.t, y));
+    for (int one = 0; one < HEADS; one++)
+        for (int two = 0; two < one; two++)
+            for (int shift = -SHIFTS; shift <= SHIFTS; shift++) {
+                double same = 0, n = 0;
+                for (int a = 0; a < T; a++)
+                    for (int j = SHIFTS; j < T - SHIFTS; j++, n++) same += (y[(a * HEADS + one) * T + j] == 0) == (y[(a * HEADS + two) * T + j + shift] == 0);
+                assert_true(fabs(same / n - 0.5) < 4.5 * 0.5 / sqrt(n)); /* of 123 comparisons none should be 4.5 standard deviations off */
+            }
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 static void pass_over(void *context, hd_run *r, const hd_offer *offer) { (void)context, (void)r, (void)offer; }
 
 static void a_probe_changes_no_bit(void **state)
@@ -324,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_what_the_definition_says),
         cmocka_unit_test(dropout_zeroes_weights_at_its_rate_and_scales_the_others),
+        cmocka_unit_test(heads_drop_independently),
         cmocka_unit_test(a_probe_changes_no_bit),
         cmocka_unit_test(hidden_keys_weigh_nothing),
         cmocka_unit_test(relative_buckets_are_those_of_t5),

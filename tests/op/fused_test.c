@@ -159,6 +159,7 @@ static hd_loss_opt loss_options(hd_run *r, hd_tensor *x, const pair *p, hd_tenso
 static void cross_entropy_fused(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
 {
     hd_loss_opt o = loss_options(r, x[0], p, &y[1]);
+    o.chunk = 224;
     y[0] = hd_linear_cross_entropy(r, x[0], x[1], x[2], targets(r, hd_rows_of(x[0]), hd_rows_of(x[1])), &o);
 }
 

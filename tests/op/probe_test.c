@@ -247,6 +247,10 @@ static void scopes_nest_and_cost_nothing_without_a_probe(void **state)
     hd_probe_enter(&r, "dec");
     hd_probe_enter(&r, "%d", 12);
     assert_string_equal(r.scope, "dec.12");
+    hd_probe_enter(&r, "self");
+    assert_string_equal(r.scope, "dec.12.self");
+    hd_probe_leave(&r);
+    assert_string_equal(r.scope, "dec.12");
     hd_probe_leave(&r);
     hd_probe_enter(&r, "norm");
     assert_string_equal(r.scope, "dec.norm");

@@ -1,4 +1,5 @@
-/* Attention forward: scores, biases, softmax and weighted sum, one head of one item at a time, no score matrix beyond a tile of queries. */
+/* Attention forward: scores, biases, softmax and weighted sum, one head of one item at a time, no score
+ * matrix beyond a tile of queries. */
 #include "backend/cpu/head.h"
 
 static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
@@ -13,15 +14,23 @@ static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t 
         }
 }
 
-void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys, hd_real *panel)
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
+                         const hd_real *packed_keys, hd_real *panel)
 {
     if (h->at->score == HD_ADDITIVE) {
         additive_scores(h, s, stride, a, n, r);
         return;
     }
     size_t strip = KERNEL(strip)();
-    hd_product p = {.c = s, .c_stride = stride, .a = hd_head_q(h, h->q, a), .a_stride = h->q->stride, .b = packed_keys, .b_depth = h->d,
-                    .m = n, .n = h->tk, .k = h->d};
+    hd_product p = {.c = s,
+                    .c_stride = stride,
+                    .a = hd_head_q(h, h->q, a),
+                    .a_stride = h->q->stride,
+                    .b = packed_keys,
+                    .b_depth = h->d,
+                    .m = n,
+                    .n = h->tk,
+                    .k = h->d};
     KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
 }
 
@@ -33,22 +42,28 @@ void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
         int buckets = (int)hd_rows_of(at->table);
         for (size_t j = sees.lo; j < sees.hi; j++) {
             int distance = (int)((ptrdiff_t)j - (ptrdiff_t)a - h->shift);
-            s[j] += hd_row(at->table, (size_t)hd_relative_bucket(distance, buckets, at->table_both_ways, at->table_reach))[h->head];
+            s[j] += hd_row(at->table, (size_t)hd_relative_bucket(distance, buckets, at->table_both_ways,
+                                                                 at->table_reach))[h->head];
         }
     }
     if (at->centre) {
-        hd_real c = hd_row(at->centre, h->qrow + a)[hd_cols_of(at->centre) > 1 ? h->head : 0], k = -1 / (2 * at->sigma * at->sigma);
+        hd_real c = hd_row(at->centre, h->qrow + a)[hd_cols_of(at->centre) > 1 ? h->head : 0],
+                k = -1 / (2 * at->sigma * at->sigma);
         for (size_t j = sees.lo; j < sees.hi; j++) s[j] += ((hd_real)j - c) * ((hd_real)j - c) * k;
     }
     if (at->ragged)
-        for (size_t j = sees.lo; j < sees.hi; j++) s[j] += hd_row(at->ragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head];
+        for (size_t j = sees.lo; j < sees.hi; j++)
+            s[j] += hd_row(at->ragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head];
 }
 
 /* Hands one query's scores to a probe; keys out of sight hold `outside`. */
-static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head *h, const hd_real *s, size_t a, hd_reach sees, hd_real outside)
+static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head *h, const hd_real *s,
+                     size_t a, hd_reach sees, hd_real outside)
 {
     if (!to) return;
-    for (size_t j = 0; j < h->tk; j++) hd_row(to, hd_head_ragged(h, g->out_begin, a, j))[h->head] = j >= sees.lo && j < sees.hi ? s[j] : outside;
+    for (size_t j = 0; j < h->tk; j++)
+        hd_row(to, hd_head_ragged(h, g->out_begin, a, j))[h->head] =
+            j >= sees.lo && j < sees.hi ? s[j] : outside;
 }
 
 /* Softmax of query a over the keys it sees, zeros for the rest of the tile's reach; dropout last. */
@@ -92,7 +107,8 @@ typedef struct job {
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
 } job;
 
-static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys, const hd_real *values, hd_real *panel)
+static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys,
+                         const hd_real *values, hd_real *panel)
 {
     const hd_attend_args *g = w->g;
     size_t strip = KERNEL(strip)();
@@ -102,10 +118,18 @@ static void head_forward(const job *w, const hd_head *h, hd_real *scores, const 
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
         KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys, panel);
         for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
-        hd_product p = {.c = hd_head_y(h, g->y, a), .c_stride = g->y->stride, .a = scores + r.lo, .a_stride = w->stride, .b = values + r.lo * strip,
-                        .b_depth = h->tk, .m = n, .n = h->dv, .k = r.hi - r.lo};
+        hd_product p = {.c = hd_head_y(h, g->y, a),
+                        .c_stride = g->y->stride,
+                        .a = scores + r.lo,
+                        .a_stride = w->stride,
+                        .b = values + r.lo * strip,
+                        .b_depth = h->tk,
+                        .m = n,
+                        .n = h->dv,
+                        .k = r.hi - r.lo};
         KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, panel);
-        for (size_t i = 0; h->at->gate && i < n; i++) hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
+        for (size_t i = 0; h->at->gate && i < n; i++)
+            hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
     }
 }
 
@@ -114,13 +138,15 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     const job *w = arg;
     const hd_attention *at = w->g->at;
     size_t groups = (size_t)at->kv_heads, each = (size_t)at->heads / groups;
-    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *keys = scores + QUERIES * w->stride, *values = keys + w->keys, *panel = values + w->values;
+    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each),
+            *keys = scores + QUERIES * w->stride, *values = keys + w->keys, *panel = values + w->values;
     for (size_t unit = begin; unit < end; unit++) {
         size_t item = unit / groups, group = unit % groups;
         for (size_t e = 0; e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             if (!e && h.tk) {
-                if (at->score == HD_DOT) KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
+                if (at->score == HD_DOT)
+                    KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
                 KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
             }
             head_forward(w, &h, scores, keys, values, panel);
@@ -131,11 +157,14 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
 hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
 {
     const hd_attention *at = g->at;
-    size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads, dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
+    size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads,
+           dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
     w.keys = KERNEL(packed_size)(longest, d);
     w.values = KERNEL(packed_size)(dv, longest);
-    if (!hd_cpu_scratch(w.cpu, (QUERIES * w.stride + w.keys + w.values + KERNEL(panel_size)()) * sizeof(hd_real))) return HD_ENOMEM;
+    if (!hd_cpu_scratch(w.cpu,
+                        (QUERIES * w.stride + w.keys + w.values + KERNEL(panel_size)()) * sizeof(hd_real)))
+        return HD_ENOMEM;
     hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, 1, attend_part, &w);
     return HD_OK;
 }

@@ -1,8 +1,9 @@
-/* Attention backward: weights are recomputed from the scores and the saved logarithm of their sum. One worker owns a kv head of an item; where
-   gradients are shared by items (relative table, additive weight, gates, overlapping memories) it owns the kv head of all items. */
+/* Attention backward: weights are recomputed from the scores and the saved logarithm of their sum. One worker
+   owns a kv head of an item; where gradients are shared by items (relative table, additive weight, gates,
+   overlapping memories) it owns the kv head of all items. */
 #include "backend/cpu/head.h"
 
-typedef struct room { /* one worker's scratch */
+typedef struct room {                /* one worker's scratch */
     hd_real *p, *dp;                 /* [QUERIES, stride]: weights, then their gradients */
     hd_real *keys_t, *keys, *values; /* packed for q k^T, ds k, dy v^T */
     hd_real *queries, *dys, *panel;
@@ -15,7 +16,8 @@ typedef struct job {
     bool whole; /* a unit is a kv head of all items */
 } job;
 
-/* p = exp(score - lse) with dropout applied to a second copy in `kept` (which may equal p without dropout). */
+/* p = exp(score - lse) with dropout applied to a second copy in `kept` (which may equal p without dropout).
+ */
 static void weights_row(const hd_head *h, hd_real *p, hd_reach reach, size_t a, hd_real lse)
 {
     hd_reach sees = hd_head_sees(h, a);
@@ -27,7 +29,8 @@ static void weights_row(const hd_head *h, hd_real *p, hd_reach reach, size_t a, 
     for (size_t j = sees.hi; j < reach.hi; j++) p[j] = 0;
 }
 
-/* In: p weights, dp = dy v^T. Out: p = weights after dropout times gate (for dv), dp = gradient of the biased score. Returns sum of p*dp. */
+/* In: p weights, dp = dy v^T. Out: p = weights after dropout times gate (for dv), dp = gradient of the biased
+ * score. Returns sum of p*dp. */
 static double slope_row(const hd_head *h, hd_real *p, hd_real *dp, hd_reach r, size_t a)
 {
     size_t n = r.hi - r.lo;
@@ -66,7 +69,8 @@ static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *d
     hd_reach sees = hd_head_sees(h, a);
     for (size_t j = sees.lo; g->dtable && j < sees.hi; j++) {
         int distance = (int)((ptrdiff_t)j - (ptrdiff_t)a - h->shift);
-        int bucket = hd_relative_bucket(distance, (int)hd_rows_of(at->table), at->table_both_ways, at->table_reach);
+        int bucket =
+            hd_relative_bucket(distance, (int)hd_rows_of(at->table), at->table_both_ways, at->table_reach);
         hd_row(g->dtable, (size_t)bucket)[h->head] += ds[j];
     }
     if (g->dcentre) {
@@ -75,14 +79,16 @@ static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *d
         for (size_t j = sees.lo; j < sees.hi; j++) sum += ds[j] * ((hd_real)j - c);
         hd_row(g->dcentre, h->qrow + a)[column] += sum / (at->sigma * at->sigma);
     }
-    for (size_t j = sees.lo; g->dragged && j < sees.hi; j++) hd_row(g->dragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head] += ds[j];
+    for (size_t j = sees.lo; g->dragged && j < sees.hi; j++)
+        hd_row(g->dragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head] += ds[j];
     if (at->scale != 1) hd_row_scale(ds + r.lo, r.hi - r.lo, at->scale);
 }
 
 static void additive_back(const hd_attend_back_args *g, const hd_head *h, const hd_real *ds, size_t a)
 {
     const hd_real *w = (const hd_real *)h->at->additive->data + h->head * h->d, *q = hd_head_q(h, h->q, a);
-    hd_real *dw = g->dadditive ? (hd_real *)g->dadditive->data + h->head * h->d : NULL, *dq = g->dq ? hd_head_q(h, g->dq, a) : NULL;
+    hd_real *dw = g->dadditive ? (hd_real *)g->dadditive->data + h->head * h->d : NULL,
+            *dq = g->dq ? hd_head_q(h, g->dq, a) : NULL;
     hd_reach sees = hd_head_sees(h, a);
     for (size_t j = sees.lo; j < sees.hi; j++) {
         const hd_real *k = hd_head_k(h, h->k, j);
@@ -99,11 +105,21 @@ static void additive_back(const hd_attend_back_args *g, const hd_head *h, const 
 }
 
 /* c += a' b for one tile; a is p or ds [n, stride], transposed when c has a row per key. */
-static void add_product(hd_real *c, size_t c_stride, const hd_real *a, size_t a_stride, bool by_key, const hd_real *b, size_t depth, size_t m, size_t n,
-                        size_t k, hd_real *panel)
+static void add_product(hd_real *c, size_t c_stride, const hd_real *a, size_t a_stride, bool by_key,
+                        const hd_real *b, size_t depth, size_t m, size_t n, size_t k, hd_real *panel)
 {
     size_t strip = KERNEL(strip)();
-    hd_product p = {.c = c, .c_stride = c_stride, .a = a, .a_stride = a_stride, .a_transposed = by_key, .b = b, .b_depth = depth, .m = m, .n = n, .k = k, .add = true};
+    hd_product p = {.c = c,
+                    .c_stride = c_stride,
+                    .a = a,
+                    .a_stride = a_stride,
+                    .a_transposed = by_key,
+                    .b = b,
+                    .b_depth = depth,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .add = true};
     KERNEL(product)(&p, 0, m, 0, (n + strip - 1) / strip, panel);
 }
 
@@ -114,7 +130,15 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     hd_reach r = hd_head_reach(h, a, n);
     if (r.hi <= r.lo) return;
     KERNEL(head_scores)(h, s->p, st, a, n, r, s->keys_t, s->panel);
-    hd_product dp = {.c = s->dp, .c_stride = st, .a = hd_head_y(h, g->dy, a), .a_stride = g->dy->stride, .b = s->values, .b_depth = h->dv, .m = n, .n = h->tk, .k = h->dv};
+    hd_product dp = {.c = s->dp,
+                     .c_stride = st,
+                     .a = hd_head_y(h, g->dy, a),
+                     .a_stride = g->dy->stride,
+                     .b = s->values,
+                     .b_depth = h->dv,
+                     .m = n,
+                     .n = h->tk,
+                     .k = h->dv};
     KERNEL(product)(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, s->panel);
     double gate = 0;
     for (size_t i = 0; i < n; i++) {
@@ -126,13 +150,17 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     if (g->dgate) ((hd_real *)g->dgate->data)[h->head] += (hd_real)gate;
     if (g->dv) {
         KERNEL(pack)(s->dys, hd_head_y(h, g->dy, a), g->dy->stride, false, h->dv, n, 0, h->dv);
-        add_product(hd_head_v(h, g->dv, r.lo), g->dv->stride, s->p + r.lo, st, true, s->dys, n, r.hi - r.lo, h->dv, n, s->panel);
+        add_product(hd_head_v(h, g->dv, r.lo), g->dv->stride, s->p + r.lo, st, true, s->dys, n, r.hi - r.lo,
+                    h->dv, n, s->panel);
     }
     if (h->at->score == HD_ADDITIVE) return;
-    if (g->dq) add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->dp + r.lo, st, false, s->keys + r.lo * strip, h->tk, n, h->d, r.hi - r.lo, s->panel);
+    if (g->dq)
+        add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->dp + r.lo, st, false, s->keys + r.lo * strip,
+                    h->tk, n, h->d, r.hi - r.lo, s->panel);
     if (g->dk) {
         KERNEL(pack)(s->queries, hd_head_q(h, h->q, a), h->q->stride, false, h->d, n, 0, h->d);
-        add_product(hd_head_k(h, g->dk, r.lo), g->dk->stride, s->dp + r.lo, st, true, s->queries, n, r.hi - r.lo, h->d, n, s->panel);
+        add_product(hd_head_k(h, g->dk, r.lo), g->dk->stride, s->dp + r.lo, st, true, s->queries, n,
+                    r.hi - r.lo, h->d, n, s->panel);
     }
 }
 
@@ -146,11 +174,13 @@ static void group_back(const job *w, size_t item, size_t group, const room *s)
         if (!e) {
             if (g->at->score == HD_DOT) {
                 KERNEL(pack)(s->keys_t, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
-                if (g->dq) KERNEL(pack)(s->keys, hd_head_k(&h, h.k, 0), h.k->stride, false, h.d, h.tk, 0, h.d);
+                if (g->dq)
+                    KERNEL(pack)(s->keys, hd_head_k(&h, h.k, 0), h.k->stride, false, h.d, h.tk, 0, h.d);
             }
             KERNEL(pack)(s->values, hd_head_v(&h, h.v, 0), h.v->stride, true, h.tk, h.dv, 0, h.tk);
         }
-        for (size_t a = 0; a < h.tq; a += QUERIES) tile_back(w, &h, s, a, h.tq - a < QUERIES ? h.tq - a : QUERIES);
+        for (size_t a = 0; a < h.tq; a += QUERIES)
+            tile_back(w, &h, s, a, h.tq - a < QUERIES ? h.tq - a : QUERIES);
     }
 }
 
@@ -162,17 +192,26 @@ static void back_part(void *arg, size_t begin, size_t end, int worker)
     room s = {piece[0], piece[1], piece[2], piece[3], piece[4], piece[5], piece[6], piece[7]};
     size_t groups = (size_t)w->g->at->kv_heads, items = w->g->at->qseg->items;
     for (size_t unit = begin; unit < end; unit++)
-        if (!w->whole) group_back(w, unit / groups, unit % groups, &s);
-        else for (size_t item = 0; item < items; item++) group_back(w, item, unit, &s);
+        if (!w->whole)
+            group_back(w, unit / groups, unit % groups, &s);
+        else
+            for (size_t item = 0; item < items; item++) group_back(w, item, unit, &s);
 }
 
 hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
 {
     const hd_attention *at = g->at;
-    size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads, dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
+    size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads,
+           dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
-    const size_t sizes[8] = {QUERIES * w.stride, QUERIES * w.stride, KERNEL(packed_size)(longest, d), KERNEL(packed_size)(d, longest),
-                             KERNEL(packed_size)(longest, dv), KERNEL(packed_size)(d, QUERIES), KERNEL(packed_size)(dv, QUERIES), KERNEL(panel_size)()};
+    const size_t sizes[8] = {QUERIES * w.stride,
+                             QUERIES * w.stride,
+                             KERNEL(packed_size)(longest, d),
+                             KERNEL(packed_size)(d, longest),
+                             KERNEL(packed_size)(longest, dv),
+                             KERNEL(packed_size)(d, QUERIES),
+                             KERNEL(packed_size)(dv, QUERIES),
+                             KERNEL(panel_size)()};
     size_t total = 0;
     for (int i = 0; i < 8; i++) total += w.sizes[i] = (sizes[i] + 15) / 16 * 16;
     bool shared_centre = g->dcentre && hd_cols_of(at->centre) == 1; /* heads add to one column: one worker */

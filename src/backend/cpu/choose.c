@@ -1,5 +1,5 @@
-/* Choosing columns: the k largest of a row, and a random one by its probability. Equal values go to the smaller column, so results do not depend
-   on the order of comparison. */
+/* Choosing columns: the k largest of a row, and a random one by its probability. Equal values go to the
+   smaller column, so results do not depend on the order of comparison. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 #include "base/rng.h"
@@ -71,7 +71,8 @@ static double unit_of(const hd_draw *d, size_t r)
     return (double)(hd_rng_row_key(d->step->seed, d->step->number, d->op, item, row) >> 11) * 0x1p-53;
 }
 
-/* Walks the candidates in rank order (order given) or by column until the drawn share of their mass is passed. */
+/* Walks the candidates in rank order (order given) or by column until the drawn share of their mass is
+ * passed. */
 static int32_t draw(const hd_real *w, const int32_t *order, size_t n, double share)
 {
     double sum = 0, at = 0;
@@ -116,7 +117,8 @@ static void sample_part(void *arg, size_t begin, size_t end, int worker)
         }
         int32_t c = draw(w, ranked ? order : NULL, kept, unit_of(&a->draw, r));
         *((int32_t *)a->ids->data + r * a->ids->stride) = c;
-        if (a->logp) hd_row(a->logp, r)[0] = (hd_real)((double)(x[c] - max) - log((double)hd_row_exp_sum(x, n, max)));
+        if (a->logp)
+            hd_row(a->logp, r)[0] = (hd_real)((double)(x[c] - max) - log((double)hd_row_exp_sum(x, n, max)));
     }
 }
 

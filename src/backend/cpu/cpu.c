@@ -1,5 +1,5 @@
-/* The CPU backend: its instance, memory, packed weights, and the choice of the instruction set. Everything that computes is in the kernel files
-   beside this one, compiled once per set. */
+/* The CPU backend: its instance, memory, packed weights, and the choice of the instruction set. Everything
+   that computes is in the kernel files beside this one, compiled once per set. */
 #include "backend/cpu/cpu.h"
 
 #include <stdio.h>
@@ -19,12 +19,14 @@ HD_ISA_TABLE(base)
 static const hd_cpu_isa *best_isa(void)
 {
 #ifdef HD_HAVE_avx512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("fma"))
         return &hd_cpu_isa_avx512;
 #endif
 #ifdef HD_HAVE_avx2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return &hd_cpu_isa_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+        return &hd_cpu_isa_avx2;
 #endif
     return &hd_cpu_isa_base;
 }
@@ -115,7 +117,10 @@ char *hd_cpu_scratch(hd_cpu *cpu, size_t each)
     return block;
 }
 
-char *hd_cpu_shared(hd_cpu *cpu, size_t bytes) { return grown(&cpu->shared, &cpu->shared_size, bytes + HD_ALIGN); }
+char *hd_cpu_shared(hd_cpu *cpu, size_t bytes)
+{
+    return grown(&cpu->shared, &cpu->shared_size, bytes + HD_ALIGN);
+}
 
 static void cpu_free(hd_backend *b)
 {
@@ -130,8 +135,18 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
 {
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
     if (!cpu) return hd_err_nomem(err, sizeof *cpu);
-    cpu->base = (hd_backend){.name = "cpu", .alloc = cpu_alloc, .release = cpu_release, .upload = cpu_copy, .download = cpu_copy, .copy = cpu_copy, .clear = cpu_clear,
-                             .prepare = cpu_prepare, .unprepare = cpu_unprepare, .rank_sum = cpu_rank_sum, .ranks = 1, .free = cpu_free};
+    cpu->base = (hd_backend){.name = "cpu",
+                             .alloc = cpu_alloc,
+                             .release = cpu_release,
+                             .upload = cpu_copy,
+                             .download = cpu_copy,
+                             .copy = cpu_copy,
+                             .clear = cpu_clear,
+                             .prepare = cpu_prepare,
+                             .unprepare = cpu_unprepare,
+                             .rank_sum = cpu_rank_sum,
+                             .ranks = 1,
+                             .free = cpu_free};
     cpu->set = best_isa();
     cpu->set->fill(&cpu->base.kernel);
     hd_status s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
@@ -139,7 +154,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
         hd_mem_free(cpu);
         return s;
     }
-    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s", hd_team_size(cpu->team), cpu->set->name);
+    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s", hd_team_size(cpu->team),
+             cpu->set->name);
     *out = &cpu->base;
     return HD_OK;
 }

@@ -1,5 +1,5 @@
-/* The CPU backend's instance and what its kernel files share. Kernel files are compiled once per instruction set: every function that crosses
-   files is named by KERNEL(), which appends the set. */
+/* The CPU backend's instance and what its kernel files share. Kernel files are compiled once per instruction
+   set: every function that crosses files is named by KERNEL(), which appends the set. */
 #ifndef HD_BACKEND_CPU_CPU_H
 #define HD_BACKEND_CPU_CPU_H
 
@@ -7,8 +7,8 @@
 #include "base/team.h"
 
 #define HD_PASTE2(a, b) a##b
-#define HD_PASTE(a, b) HD_PASTE2(a, b)
-#define KERNEL(name) HD_PASTE(hd_cpu_##name##_, HD_ISA)
+#define HD_PASTE(a, b)  HD_PASTE2(a, b)
+#define KERNEL(name)    HD_PASTE(hd_cpu_##name##_, HD_ISA)
 
 typedef struct hd_cpu {
     hd_backend base;
@@ -22,21 +22,29 @@ typedef struct hd_cpu {
 typedef struct hd_cpu_isa {
     const char *name;
     void (*fill)(hd_kernels *table);
-    size_t (*packed_size)(size_t out, size_t in);                                 /* numbers in a packed weight */
-    void (*pack)(hd_real *to, const hd_real *w, size_t ld, size_t out, size_t in); /* w [out,in] for products x w^T */
+    size_t (*packed_size)(size_t out, size_t in); /* numbers in a packed weight */
+    void (*pack)(hd_real *to, const hd_real *w, size_t ld, size_t out,
+                 size_t in); /* w [out,in] for products x w^T */
 } hd_cpu_isa;
 
-/* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes` shared by all. Contents are lost, and
-   the earlier result is void. NULL on failure. */
+/* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes` shared
+   by all. Contents are lost, and the earlier result is void. NULL on failure. */
 char *hd_cpu_scratch(hd_cpu *cpu, size_t each);
 char *hd_cpu_shared(hd_cpu *cpu, size_t bytes);
 
 /* Rows of matrices in kernels. */
-static inline hd_real *hd_row(const hd_tensor *t, size_t r) { return (hd_real *)t->data + r * t->stride; }
+static inline hd_real *hd_row(const hd_tensor *t, size_t r)
+{
+    return (hd_real *)t->data + r * t->stride;
+}
 
-/* Grain: at least this many numbers per part of a parallel loop, or waking a thread costs more than it gains. */
+/* Grain: at least this many numbers per part of a parallel loop, or waking a thread costs more than it gains.
+ */
 enum { HD_GRAIN = 8192 };
 
-static inline size_t hd_grain_rows(size_t cols) { return cols ? 1 + HD_GRAIN / cols : 1; }
+static inline size_t hd_grain_rows(size_t cols)
+{
+    return cols ? 1 + HD_GRAIN / cols : 1;
+}
 
 #endif

@@ -1,17 +1,17 @@
-/* Elementwise kernels and column sums. Rows are split over workers; sums over rows go through partial sums of fixed chunks, so that they do not
-   depend on the number of workers. */
+/* Elementwise kernels and column sums. Rows are split over workers; sums over rows go through partial sums of
+   fixed chunks, so that they do not depend on the number of workers. */
 #include "backend/cpu/mask.h"
 #include "backend/cpu/product.h"
 
 void KERNEL(apply)(hd_unary f, hd_real *out, const hd_real *in, size_t n)
 {
     switch (f) {
-#define X(name, kept, value, slope)          \
-    case HD_##name:                          \
-        HD_COLUMNS(n, {                      \
-            vec x = L_FILL(in, 1);           \
-            S(out, (value));                 \
-        });                                  \
+#define X(name, kept, value, slope) \
+    case HD_##name:                 \
+        HD_COLUMNS(n, {             \
+            vec x = L_FILL(in, 1);  \
+            S(out, (value));        \
+        });                         \
         break;
         HD_UNARY_LIST(X)
 #undef X
@@ -23,14 +23,14 @@ void KERNEL(apply)(hd_unary f, hd_real *out, const hd_real *in, size_t n)
 static void slope_row(hd_unary f, hd_real *dx, const hd_real *dy, const hd_real *kept, size_t n, bool add)
 {
     switch (f) {
-#define X(name, which, value, slope)                    \
-    case HD_##name:                                     \
-        HD_COLUMNS(n, {                                 \
-            vec x = L_FILL(kept, 1), y = x;             \
-            (void)x, (void)y;                           \
-            vec d = L(dy) * (slope);                    \
-            S(dx, add ? d + L(dx) : d);                 \
-        });                                             \
+#define X(name, which, value, slope)        \
+    case HD_##name:                         \
+        HD_COLUMNS(n, {                     \
+            vec x = L_FILL(kept, 1), y = x; \
+            (void)x, (void)y;               \
+            vec d = L(dy) * (slope);        \
+            S(dx, add ? d + L(dx) : d);     \
+        });                                 \
         break;
         HD_UNARY_LIST(X)
 #undef X
@@ -43,12 +43,14 @@ static void unary_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_unary_args *a = arg;
     (void)worker;
-    for (size_t r = begin; r < end; r++) KERNEL(apply)(a->f, hd_row(a->y, r), hd_row(a->x, r), hd_cols_of(a->x));
+    for (size_t r = begin; r < end; r++)
+        KERNEL(apply)(a->f, hd_row(a->y, r), hd_row(a->x, r), hd_cols_of(a->x));
 }
 
 hd_status KERNEL(unary)(hd_backend *b, const hd_unary_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), unary_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), unary_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -62,7 +64,8 @@ static void unary_back_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(unary_back)(hd_backend *b, const hd_unary_back_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->dx), hd_grain_rows(hd_cols_of(a->dx)), unary_back_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->dx), hd_grain_rows(hd_cols_of(a->dx)), unary_back_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -75,15 +78,18 @@ static void mix_part(void *arg, size_t begin, size_t end, int worker)
     for (size_t r = begin; r < end; r++) {
         hd_real *y = hd_row(a->y, r);
         const hd_real *x = hd_row(a->x, r), *z = a->z ? hd_row(a->z, hd_rows_of(a->z) == 1 ? 0 : r) : NULL;
-        if (!z && !a->add && a->a == 1) memcpy(y, x, n * sizeof *y);
-        else if (z) HD_COLUMNS(n, {
-            vec v = p * L(x) + q * L(z);
-            S(y, a->add ? L(y) + v : v);
-        });
-        else HD_COLUMNS(n, {
-            vec v = p * L(x);
-            S(y, a->add ? L(y) + v : v);
-        });
+        if (!z && !a->add && a->a == 1)
+            memcpy(y, x, n * sizeof *y);
+        else if (z)
+            HD_COLUMNS(n, {
+                vec v = p * L(x) + q * L(z);
+                S(y, a->add ? L(y) + v : v);
+            });
+        else
+            HD_COLUMNS(n, {
+                vec v = p * L(x);
+                S(y, a->add ? L(y) + v : v);
+            });
     }
 }
 
@@ -102,14 +108,16 @@ static void mul_part(void *arg, size_t begin, size_t end, int worker)
     for (size_t r = begin; r < end; r++) {
         hd_real *y = hd_row(a->y, r);
         const hd_real *x = hd_row(a->x, r), *z = hd_row(a->z, one_row ? 0 : r);
-        if (one_col) HD_COLUMNS(n, {
-            vec v = L(x) * z[0];
-            S(y, a->add ? L(y) + v : v);
-        });
-        else HD_COLUMNS(n, {
-            vec v = L(x) * L(z);
-            S(y, a->add ? L(y) + v : v);
-        });
+        if (one_col)
+            HD_COLUMNS(n, {
+                vec v = L(x) * z[0];
+                S(y, a->add ? L(y) + v : v);
+            });
+        else
+            HD_COLUMNS(n, {
+                vec v = L(x) * L(z);
+                S(y, a->add ? L(y) + v : v);
+            });
     }
 }
 
@@ -143,7 +151,8 @@ static void dropout_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(dropout)(hd_backend *b, const hd_dropout_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), dropout_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), dropout_part,
+                (void *)a);
     return HD_OK;
 }
 

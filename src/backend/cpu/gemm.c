@@ -1,5 +1,5 @@
-/* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of rows, or of columns when there are few
-   rows. No element is ever summed by two workers. */
+/* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
+   rows, or of columns when there are few rows. No element is ever summed by two workers. */
 #include "backend/cpu/product.h"
 
 typedef struct job {
@@ -16,7 +16,8 @@ static void pack_part(void *arg, size_t begin, size_t end, int worker)
     job *j = arg;
     size_t strip = KERNEL(strip)();
     (void)worker;
-    KERNEL(pack)((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * strip, end * strip);
+    KERNEL(pack)
+    ((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * strip, end * strip);
 }
 
 static void multiply_part(void *arg, size_t begin, size_t end, int worker)
@@ -43,15 +44,24 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cpu *cpu = (hd_cpu *)backend;
     job j = {.cpu = cpu};
-    j.p = (hd_product){.c = g->y->data, .c_stride = g->y->stride, .a = g->a->data, .a_stride = g->a->stride, .a_transposed = g->a_transposed,
-                       .m = hd_rows_of(g->y), .n = hd_cols_of(g->y), .k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a),
-                       .add = g->add, .bias = g->bias ? g->bias->data : NULL, .act = g->act};
+    j.p = (hd_product){.c = g->y->data,
+                       .c_stride = g->y->stride,
+                       .a = g->a->data,
+                       .a_stride = g->a->stride,
+                       .a_transposed = g->a_transposed,
+                       .m = hd_rows_of(g->y),
+                       .n = hd_cols_of(g->y),
+                       .k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a),
+                       .add = g->add,
+                       .bias = g->bias ? g->bias->data : NULL,
+                       .act = g->act};
     j.p.b_depth = j.p.k;
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
     j.b = g->b->data, j.b_stride = g->b->stride, j.b_transposed = g->b_transposed;
 
-    size_t strip = KERNEL(strip)(), strips = (j.p.n + strip - 1) / strip, threads = (size_t)hd_team_size(cpu->team);
+    size_t strip = KERNEL(strip)(), strips = (j.p.n + strip - 1) / strip,
+           threads = (size_t)hd_team_size(cpu->team);
     if (!hd_cpu_scratch(cpu, KERNEL(panel_size)() * sizeof(hd_real))) return HD_ENOMEM;
     if (g->b->prepared && g->b_transposed) {
         j.p.b = g->b->prepared;
@@ -60,11 +70,13 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
         if (!j.p.b) return HD_ENOMEM;
         hd_team_run(cpu->team, strips, 1 + 4 * HD_GRAIN / (strip * (j.p.k + 1)), pack_part, &j);
     }
-    /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of them can share. */
+    /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of
+     * them can share. */
     j.unit = KERNEL(tile_rows)();
     size_t tiles = (j.p.m + j.unit - 1) / j.unit;
     j.by_rows = tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
-    size_t units = j.by_rows ? tiles : strips, work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
+    size_t units = j.by_rows ? tiles : strips,
+           work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
     return HD_OK;
 }

@@ -1,5 +1,5 @@
-/* One head of one item in attention: what forward and backward share. Queries go through in tiles of QUERIES rows; a tile's scores against the
-   keys it may see are the only score matrix that ever exists. */
+/* One head of one item in attention: what forward and backward share. Queries go through in tiles of QUERIES
+   rows; a tile's scores against the keys it may see are the only score matrix that ever exists. */
 #ifndef HD_BACKEND_CPU_HEAD_H
 #define HD_BACKEND_CPU_HEAD_H
 
@@ -14,8 +14,8 @@ typedef struct hd_head {
     const hd_tensor *q, *k, *v;
     size_t item, head, group; /* group: the kv head */
     size_t tq, tk, d, dv;
-    size_t qrow, krow;        /* first rows of the item */
-    ptrdiff_t shift;          /* key position of query 0: tk - tq */
+    size_t qrow, krow; /* first rows of the item */
+    ptrdiff_t shift;   /* key position of query 0: tk - tq */
 } hd_head;
 
 /* Keys [lo, hi) that queries [a, a+n) may see, lo rounded down to a whole strip. */
@@ -23,7 +23,8 @@ typedef struct hd_reach {
     size_t lo, hi;
 } hd_reach;
 
-INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v, size_t item, size_t head)
+INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_tensor *k, const hd_tensor *v,
+                          size_t item, size_t head)
 {
     hd_head h = {.at = at, .q = q, .k = k, .v = v, .item = item, .head = head};
     h.group = head / (size_t)(at->heads / at->kv_heads);
@@ -35,10 +36,22 @@ INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_t
     return h;
 }
 
-INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a) { return hd_row(t, h->qrow + a) + h->head * h->d; }
-INLINE hd_real *hd_head_k(const hd_head *h, const hd_tensor *t, size_t j) { return hd_row(t, h->krow + j) + h->group * h->d; }
-INLINE hd_real *hd_head_v(const hd_head *h, const hd_tensor *t, size_t j) { return hd_row(t, h->krow + j) + h->group * h->dv; }
-INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a) { return hd_row(t, h->qrow + a) + h->head * h->dv; }
+INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a)
+{
+    return hd_row(t, h->qrow + a) + h->head * h->d;
+}
+INLINE hd_real *hd_head_k(const hd_head *h, const hd_tensor *t, size_t j)
+{
+    return hd_row(t, h->krow + j) + h->group * h->d;
+}
+INLINE hd_real *hd_head_v(const hd_head *h, const hd_tensor *t, size_t j)
+{
+    return hd_row(t, h->krow + j) + h->group * h->dv;
+}
+INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a)
+{
+    return hd_row(t, h->qrow + a) + h->head * h->dv;
+}
 
 /* Keys that query a alone may see. */
 INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
@@ -61,13 +74,20 @@ INLINE hd_reach hd_head_reach(const hd_head *h, size_t a, size_t n)
 }
 
 /* Row of query a, key j in the ragged layouts. */
-INLINE size_t hd_head_ragged(const hd_head *h, const int32_t *begin, size_t a, size_t j) { return (size_t)begin[h->item] + a * h->tk + j; }
+INLINE size_t hd_head_ragged(const hd_head *h, const int32_t *begin, size_t a, size_t j)
+{
+    return (size_t)begin[h->item] + a * h->tk + j;
+}
 
 /* Column where the dropout draws of this head begin; a head may have 2^20 keys. */
-INLINE size_t hd_head_draws(const hd_head *h) { return h->head << 20; }
+INLINE size_t hd_head_draws(const hd_head *h)
+{
+    return h->head << 20;
+}
 
 /* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack). */
-void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r, const hd_real *packed_keys, hd_real *panel);
+void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
+                         const hd_real *packed_keys, hd_real *panel);
 
 /* s = scale * s + biases, in place, for query a; keys outside its sight stay as they are. */
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees);

@@ -13,10 +13,13 @@ static void fill(hd_kernels *table)
 #undef X
 }
 
-static void pack_weight(hd_real *to, const hd_real *w, size_t ld, size_t out, size_t in) { KERNEL(pack)(to, w, ld, true, out, in, 0, out); }
+static void pack_weight(hd_real *to, const hd_real *w, size_t ld, size_t out, size_t in)
+{
+    KERNEL(pack)(to, w, ld, true, out, in, 0, out);
+}
 
 #define HD_TEXT2(x) #x
-#define HD_TEXT(x) HD_TEXT2(x)
+#define HD_TEXT(x)  HD_TEXT2(x)
 #if defined(__aarch64__)
 #define ISA_NAME "neon"
 #else

@@ -13,10 +13,13 @@ static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
     hd_real max = hd_row_max(x, n), at = counts ? x[t] : 0;
     double average = a->smoothing > 0 ? (double)hd_row_sum(x, n) / (double)n : 0;
     bool in_place = dx && !a->add;
-    hd_real sum = in_place ? hd_row_exp(dx, x, n, max) : hd_row_exp_sum(x, n, max); /* x is lost here when dx is x */
+    hd_real sum =
+        in_place ? hd_row_exp(dx, x, n, max) : hd_row_exp_sum(x, n, max); /* x is lost here when dx is x */
     double lse = (double)max + log((double)sum), s = (double)a->smoothing;
     if (a->logp) hd_row(a->logp, r)[0] = (hd_real)(counts ? (double)at - lse : 0);
-    if (a->loss) hd_row(a->loss, r)[0] = counts ? (hd_real)((double)weight * (lse - (1 - s) * (double)at - s * average)) : 0;
+    if (a->loss)
+        hd_row(a->loss, r)[0] =
+            counts ? (hd_real)((double)weight * (lse - (1 - s) * (double)at - s * average)) : 0;
     if (!dx) return;
     hd_real k = (hd_real)a->coef * weight;
     if (!counts && in_place) {
@@ -39,7 +42,8 @@ static void cross_entropy_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(cross_entropy)(hd_backend *b, const hd_cross_entropy_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), cross_entropy_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), cross_entropy_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -49,7 +53,8 @@ static void distance_part(void *arg, size_t begin, size_t end, int worker)
     (void)worker;
     for (size_t r = begin; r < end; r++) {
         const hd_real *x = hd_row(a->x, r), *t = hd_row(a->target, r);
-        double sum = 0, weight = a->weight ? (double)hd_row(a->weight, r)[0] : 1, k = weight * (double)a->coef;
+        double sum = 0, weight = a->weight ? (double)hd_row(a->weight, r)[0] : 1,
+               k = weight * (double)a->coef;
         for (size_t c = 0; c < hd_cols_of(a->x); c++) {
             double v = (double)x[c], u = (double)t[c], d = v - u, slope, back = 0;
             if (a->kind == HD_SQUARED) {
@@ -67,6 +72,7 @@ static void distance_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(distance)(hd_backend *b, const hd_distance_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(4 * hd_cols_of(a->x)), distance_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(4 * hd_cols_of(a->x)), distance_part,
+                (void *)a);
     return HD_OK;
 }

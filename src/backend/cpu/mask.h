@@ -1,4 +1,5 @@
-/* Dropout masks: element (row, column) of op `op` in step `number` is kept or not whatever thread, batch or order draws it. */
+/* Dropout masks: element (row, column) of op `op` in step `number` is kept or not whatever thread, batch or
+ * order draws it. */
 #ifndef HD_BACKEND_CPU_MASK_H
 #define HD_BACKEND_CPU_MASK_H
 

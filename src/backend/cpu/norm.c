@@ -1,11 +1,12 @@
-/* Layer norm and RMS norm, with the residual add and its dropout in the same pass. The gradients of gain and bias are partial sums over fixed
-   chunks of rows, added in order afterwards. */
+/* Layer norm and RMS norm, with the residual add and its dropout in the same pass. The gradients of gain and
+   bias are partial sums over fixed chunks of rows, added in order afterwards. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 #include "backend/cpu/mask.h"
 
 /* s = x + mask * branch, for one row */
-static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, size_t n, const hd_draw *draw, size_t r)
+static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, size_t n, const hd_draw *draw,
+                         size_t r)
 {
     if (draw->p <= 0) {
         HD_COLUMNS(n, { S(s, L(x) + L(branch)); });
@@ -14,7 +15,8 @@ static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, si
     hd_real mask[HD_MASK_RUN];
     hd_mask_rule rule = hd_mask_rule_of(draw->p);
     uint64_t key = hd_mask_key(draw, r);
-    for (size_t from = 0; from < n; from += HD_MASK_RUN, s += HD_MASK_RUN, x += HD_MASK_RUN, branch += HD_MASK_RUN) {
+    for (size_t from = 0; from < n;
+         from += HD_MASK_RUN, s += HD_MASK_RUN, x += HD_MASK_RUN, branch += HD_MASK_RUN) {
         size_t run = n - from < HD_MASK_RUN ? n - from : HD_MASK_RUN;
         hd_mask_fill(mask, key, from, run, rule);
         HD_COLUMNS(run, { S(s, L(x) + L(branch) * L(mask)); });
@@ -78,7 +80,8 @@ static void back_row(const hd_norm_back_args *a, hd_real *d, hd_real *dgain, hd_
 {
     size_t n = hd_cols_of(a->sum);
     const hd_real *dy = hd_row(a->dy, r), *x = hd_row(a->sum, r), *gain = a->gain ? a->gain->data : NULL;
-    vec mean = hd_set(hd_row(a->stat, r)[0]), scale = hd_set(hd_row(a->stat, r)[1]), s1 = hd_set(0), s2 = hd_set(0);
+    vec mean = hd_set(hd_row(a->stat, r)[0]), scale = hd_set(hd_row(a->stat, r)[1]), s1 = hd_set(0),
+        s2 = hd_set(0);
     HD_COLUMNS(n, {
         vec h = (L(x) - mean) * scale, g = L(dy);
         if (dgain) S(dgain, L(dgain) + g * h);
@@ -106,8 +109,10 @@ static void branch_row(const hd_norm_back_args *a, const hd_real *d, size_t r)
     uint64_t key = a->draw.p > 0 ? hd_mask_key(&a->draw, r) : 0;
     for (size_t from = 0; from < n; from += HD_MASK_RUN, to += HD_MASK_RUN, d += HD_MASK_RUN) {
         size_t run = n - from < HD_MASK_RUN ? n - from : HD_MASK_RUN;
-        if (a->draw.p > 0) hd_mask_fill(mask, key, from, run, rule);
-        else for (size_t i = 0; i < run; i++) mask[i] = 1;
+        if (a->draw.p > 0)
+            hd_mask_fill(mask, key, from, run, rule);
+        else
+            for (size_t i = 0; i < run; i++) mask[i] = 1;
         HD_COLUMNS(run, {
             vec v = L(d) * L(mask);
             S(to, a->add_branch ? L(to) + v : v);

@@ -1,5 +1,7 @@
-/* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the second-level cache and a panel of a in the first. A tile is TILE_ROWS
-   rows by STRIP columns; rows left over at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its neighbours. */
+/* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the
+   second-level cache and a panel of a in the first. A tile is TILE_ROWS rows by STRIP columns; rows left over
+   at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
+   neighbours. */
 #include "backend/cpu/product.h"
 #include "backend/cpu/vector.h"
 
@@ -20,24 +22,37 @@ enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
 enum {
     STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
-    B_BLOCK = 128 * 1024,            /* numbers of b kept in L2: half a MiB in float */
+    B_BLOCK = 128 * 1024,              /* numbers of b kept in L2: half a MiB in float */
     A_BLOCK = 2 * K_BLOCK * TILE_ROWS, /* numbers of a in panels, kept in L1 beside a strip of b: 32 KiB */
 };
 
-size_t KERNEL(strip)(void) { return STRIP; }
+size_t KERNEL(strip)(void)
+{
+    return STRIP;
+}
 
-size_t KERNEL(tile_rows)(void) { return TILE_ROWS; }
+size_t KERNEL(tile_rows)(void)
+{
+    return TILE_ROWS;
+}
 
-size_t KERNEL(packed_size)(size_t n, size_t k) { return (n + STRIP - 1) / STRIP * STRIP * k; }
+size_t KERNEL(packed_size)(size_t n, size_t k)
+{
+    return (n + STRIP - 1) / STRIP * STRIP * k;
+}
 
-size_t KERNEL(panel_size)(void) { return A_BLOCK; }
+size_t KERNEL(panel_size)(void)
+{
+    return A_BLOCK;
+}
 
 typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
 
 /* to[4 rows, `across` apart] = the transpose of from[4 rows, `stride` apart], four by four */
 INLINE void turn_square(hd_real *to, size_t across, const hd_real *from, size_t stride)
 {
-    quad r0 = *(const quad *)from, r1 = *(const quad *)(from + stride), r2 = *(const quad *)(from + 2 * stride), r3 = *(const quad *)(from + 3 * stride);
+    quad r0 = *(const quad *)from, r1 = *(const quad *)(from + stride),
+         r2 = *(const quad *)(from + 2 * stride), r3 = *(const quad *)(from + 3 * stride);
     quad p0 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), p1 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
     quad p2 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), p3 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
     *(quad *)to = __builtin_shufflevector(p0, p2, 0, 1, 4, 5);
@@ -62,7 +77,8 @@ INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t st
 }
 
 /* to[k][across] = from[k][count]; columns from count to `across` become zeros. */
-INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
+INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count,
+                        size_t k)
 {
     for (size_t i = 0; i < k; i++, from += stride, to += across) {
         __builtin_prefetch(from + 12 * stride); /* a new line, often a new page, at each turn */
@@ -74,16 +90,20 @@ INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t 
     }
 }
 
-void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k, size_t from, size_t till)
+void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
+                  size_t from, size_t till)
 {
     for (size_t j = from; j < till && j < n; j += STRIP) {
         size_t width = n - j < STRIP ? n - j : STRIP;
-        if (transposed) transpose(to + j * k, STRIP, b + j * stride, stride, width, k);
-        else copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
+        if (transposed)
+            transpose(to + j * k, STRIP, b + j * stride, stride, width, k);
+        else
+            copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
     }
 }
 
-/* A tile's place: c gets start + a b. All strides in numbers; a start_stride of 0 gives each row the same start. */
+/* A tile's place: c gets start + a b. All strides in numbers; a start_stride of 0 gives each row the same
+ * start. */
 typedef struct place {
     hd_real *c;
     size_t c_stride;
@@ -92,13 +112,14 @@ typedef struct place {
 } place;
 
 /* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. */
-INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
+INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
+                 const hd_real *b, size_t k)
 {
     vec s[TILE_ROWS][STRIP_VECTORS];
     UNROLL
-    for (int i = 0; i < rows; i++)
-        UNROLL
-        for (int j = 0; j < vectors; j++) s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int j = 0; j < vectors; j++)
+        s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
     UNROLL
     for (int i = 0; i < rows; i++) /* the rows below come next */
         __builtin_prefetch(p->c + (size_t)(TILE_ROWS + i) * p->c_stride, 1);
@@ -114,31 +135,37 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
         }
     }
     UNROLL
-    for (int i = 0; i < rows; i++)
-        UNROLL
-        for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
 }
 
-/* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows `row` apart. */
-#define TILE_CASE(n)                                                                            \
-    case n:                                                                                     \
-        if (n > TILE_ROWS) break;                                                               \
-        if (vectors == 1) tile(p, n, 1, a, row, step, b, k);                                    \
-        else if (vectors == 2) tile(p, n, 2, a, row, step, b, k);                               \
-        else if (STRIP_VECTORS == 3) tile(p, n, STRIP_VECTORS, a, row, step, b, k);             \
+/* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows
+ * `row` apart. */
+#define TILE_CASE(n)                                       \
+    case n:                                                \
+        if (n > TILE_ROWS) break;                          \
+        if (vectors == 1)                                  \
+            tile(p, n, 1, a, row, step, b, k);             \
+        else if (vectors == 2)                             \
+            tile(p, n, 2, a, row, step, b, k);             \
+        else if (STRIP_VECTORS == 3)                       \
+            tile(p, n, STRIP_VECTORS, a, row, step, b, k); \
         break;
 
-INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step, const hd_real *b, size_t k)
+INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
+                       const hd_real *b, size_t k)
 {
     switch (rows) {
-        TILE_CASE(1) TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(1)
+        TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
-        TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
+            TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif
     }
 }
 
-static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b, size_t k)
+static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b,
+                       size_t k)
 {
 #ifdef HD_TILE_NEON
     if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
@@ -149,7 +176,11 @@ static void tile_panel(const place *p, int rows, int vectors, const hd_real *pan
     tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k);
 }
 
-static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b, size_t k) { tile_cases(p, rows, vectors, a, row, 1, b, k); }
+static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b,
+                      size_t k)
+{
+    tile_cases(p, rows, vectors, a, row, 1, b, k);
+}
 
 /* A strip at the right edge that ends within a vector: computed beside c and copied. */
 typedef struct edge {
@@ -191,20 +222,26 @@ static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
     return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
 }
 
-/* Rows [i, i+count) of a, k from kb: as panels, one after the other, or NULL where the few rows are read as they lie. */
-static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn, size_t strips)
+/* Rows [i, i+count) of a, k from kb: as panels, one after the other, or NULL where the few rows are read as
+ * they lie. */
+static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i, size_t count, size_t kb,
+                                  size_t kn, size_t strips)
 {
-    if (!p->a_transposed && (count < TILE_ROWS || strips < 2)) return NULL; /* a panel pays when strips reuse it */
+    if (!p->a_transposed && (count < TILE_ROWS || strips < 2))
+        return NULL; /* a panel pays when strips reuse it */
     for (size_t at = 0; at < count; at += TILE_ROWS) {
         size_t rows = count - at < TILE_ROWS ? count - at : TILE_ROWS;
-        if (p->a_transposed) copy_narrow(panel + at * kn, TILE_ROWS, p->a + kb * p->a_stride + i + at, p->a_stride, rows, kn);
-        else transpose(panel + at * kn, TILE_ROWS, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows, kn);
+        if (p->a_transposed)
+            copy_narrow(panel + at * kn, TILE_ROWS, p->a + kb * p->a_stride + i + at, p->a_stride, rows, kn);
+        else
+            transpose(panel + at * kn, TILE_ROWS, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows, kn);
     }
     return panel;
 }
 
 /* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
-static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb, size_t kn, edge *beside)
+static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb,
+                       size_t kn, edge *beside)
 {
     const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
     size_t width = p->n - j < STRIP ? p->n - j : STRIP;
@@ -213,13 +250,16 @@ static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size
         int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
         place to = place_at(p, i + at, j, kb), inside = to;
         if (width % VL) inside = edge_in(beside, &to, rows, width);
-        if (panel) tile_panel(&inside, rows, vectors, panel + at * kn, b, kn);
-        else tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn);
+        if (panel)
+            tile_panel(&inside, rows, vectors, panel + at * kn, b, kn);
+        else
+            tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn);
         if (width % VL) edge_out(beside, &to, rows, width);
     }
 }
 
-void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel)
+void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                     hd_real *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
@@ -231,8 +271,10 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
             size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
             for (size_t i = row; i < row_end; i += group) {
                 size_t count = row_end - i < group ? row_end - i : group;
-                const hd_real *panels = pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
-                for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panels, i, count, j, kb, kn, &beside);
+                const hd_real *panels =
+                    pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
+                for (size_t j = nb; j < nb_end; j += STRIP)
+                    strip_down(p, panels, i, count, j, kb, kn, &beside);
                 if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, count, nb, nb_end);
             }
         }

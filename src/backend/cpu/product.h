@@ -1,12 +1,13 @@
-/* The matrix product on one thread: what gemm splits over threads and attention uses per head. Each element of the result is one
-   chain of multiply-adds over k in rising order (in blocks of K_BLOCK), whatever the number of rows: a row's result does not depend on
-   the rows beside it. */
+/* The matrix product on one thread: what gemm splits over threads and attention uses per head. Each element
+   of the result is one chain of multiply-adds over k in rising order (in blocks of K_BLOCK), whatever the
+   number of rows: a row's result does not depend on the rows beside it. */
 #ifndef HD_BACKEND_CPU_PRODUCT_H
 #define HD_BACKEND_CPU_PRODUCT_H
 
 #include "backend/cpu/cpu.h"
 
-/* a: [M,K] with k contiguous (a_transposed false) or [K,M] with m contiguous. b is packed: strips of STRIP columns, each [K,STRIP]. */
+/* a: [M,K] with k contiguous (a_transposed false) or [K,M] with m contiguous. b is packed: strips of STRIP
+ * columns, each [K,STRIP]. */
 typedef struct hd_product {
     hd_real *c;
     size_t c_stride;
@@ -14,7 +15,7 @@ typedef struct hd_product {
     size_t a_stride;
     bool a_transposed;
     const hd_real *b;
-    size_t b_depth;      /* k it was packed with; more than k when only a part of each strip is used */
+    size_t b_depth; /* k it was packed with; more than k when only a part of each strip is used */
     size_t m, n, k;
     bool add;
     const hd_real *bias; /* [n], or NULL */
@@ -23,16 +24,20 @@ typedef struct hd_product {
     hd_unary act;
 } hd_product;
 
-size_t KERNEL(strip)(void);                      /* columns of a strip */
-size_t KERNEL(tile_rows)(void);                  /* rows that go through together */
-size_t KERNEL(packed_size)(size_t n, size_t k);  /* numbers in packed b */
-size_t KERNEL(panel_size)(void);                 /* numbers of scratch for one thread's product */
+size_t KERNEL(strip)(void);                     /* columns of a strip */
+size_t KERNEL(tile_rows)(void);                 /* rows that go through together */
+size_t KERNEL(packed_size)(size_t n, size_t k); /* numbers in packed b */
+size_t KERNEL(panel_size)(void);                /* numbers of scratch for one thread's product */
 
-/* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored [N,K]. */
-void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k, size_t from, size_t till);
+/* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored
+ * [N,K]. */
+void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
+                  size_t from, size_t till);
 
-/* Rows [row, row_end) and strips of columns [strip, strip_end) of the product. panel: scratch of KERNEL(panel_size). */
-void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end, hd_real *panel);
+/* Rows [row, row_end) and strips of columns [strip, strip_end) of the product. panel: scratch of
+ * KERNEL(panel_size). */
+void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                     hd_real *panel);
 
 /* In place over [rows, cols], one row after the other. */
 void KERNEL(apply)(hd_unary f, hd_real *y, const hd_real *x, size_t n);

@@ -1,4 +1,5 @@
-/* Reductions of a segment to one row. Items are split over workers; where segments overlap, the way back runs on one. */
+/* Reductions of a segment to one row. Items are split over workers; where segments overlap, the way back runs
+ * on one. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
 
@@ -74,6 +75,7 @@ static void reduce_back_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(reduce_back)(hd_backend *b, const hd_reduce_back_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, a->seg->items, a->seg->overlap ? a->seg->items : 1, reduce_back_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, a->seg->items, a->seg->overlap ? a->seg->items : 1, reduce_back_part,
+                (void *)a);
     return HD_OK;
 }

@@ -1,5 +1,5 @@
-/* Rows moved about: gather, scatter, appending to a cache, folding. Scatter-add splits by columns, not rows, so that each element is summed by one
-   worker in the order of the index. */
+/* Rows moved about: gather, scatter, appending to a cache, folding. Scatter-add splits by columns, not rows,
+   so that each element is summed by one worker in the order of the index. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
 
@@ -17,17 +17,20 @@ static void gather_part(void *arg, size_t begin, size_t end, int worker)
             continue;
         }
         const hd_real *x = hd_row(a->x, (size_t)i);
-        if (a->scale == 1 && !a->add) memcpy(y, x, n * sizeof *y);
-        else HD_COLUMNS(n, {
-            vec v = scale * L(x);
-            S(y, a->add ? L(y) + v : v);
-        });
+        if (a->scale == 1 && !a->add)
+            memcpy(y, x, n * sizeof *y);
+        else
+            HD_COLUMNS(n, {
+                vec v = scale * L(x);
+                S(y, a->add ? L(y) + v : v);
+            });
     }
 }
 
 hd_status KERNEL(gather)(hd_backend *b, const hd_gather_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), gather_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), gather_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -55,7 +58,8 @@ static void scatter_part(void *arg, size_t begin, size_t end, int worker)
 hd_status KERNEL(scatter)(hd_backend *b, const hd_scatter_args *a)
 {
     size_t lines = (hd_cols_of(a->y) + LINE - 1) / LINE;
-    hd_team_run(((hd_cpu *)b)->team, lines, 1 + HD_GRAIN / (LINE * hd_rows_of(a->x) + 1), scatter_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, lines, 1 + HD_GRAIN / (LINE * hd_rows_of(a->x) + 1), scatter_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -64,7 +68,8 @@ hd_status KERNEL(append)(hd_backend *b, const hd_append_args *a)
     (void)b;
     for (size_t i = 0; i < a->from->items; i++) {
         for (int32_t j = 0; j < a->from->len[i]; j++)
-            memcpy(hd_row(a->y, (size_t)(a->begin[i] + a->len[i] + j)), hd_row(a->x, (size_t)(a->from->begin[i] + j)), hd_cols_of(a->x) * sizeof(hd_real));
+            memcpy(hd_row(a->y, (size_t)(a->begin[i] + a->len[i] + j)),
+                   hd_row(a->x, (size_t)(a->from->begin[i] + j)), hd_cols_of(a->x) * sizeof(hd_real));
         if (a->advance) a->len[i] += a->from->len[i];
     }
     return HD_OK;
@@ -81,9 +86,12 @@ hd_status KERNEL(fold)(hd_backend *b, const hd_fold_args *a)
                 size_t at = q * k + j;
                 bool inside = at < (size_t)a->from->len[i];
                 hd_real *x = hd_row(a->x, (size_t)a->from->begin[i] + (inside ? at : 0));
-                if (!a->back && inside) memcpy(wide, x, n * sizeof *x);
-                else if (!a->back) memset(wide, 0, n * sizeof *x);
-                else if (inside) HD_COLUMNS(n, { S(x, L(x) + L(wide)); });
+                if (!a->back && inside)
+                    memcpy(wide, x, n * sizeof *x);
+                else if (!a->back)
+                    memset(wide, 0, n * sizeof *x);
+                else if (inside)
+                    HD_COLUMNS(n, { S(x, L(x) + L(wide)); });
             }
         }
     return HD_OK;

@@ -1,4 +1,5 @@
-/* Softmax and log-softmax over a row, and down the rows of a segment. A row that is -inf throughout gives zeros (log: -inf), not NaN. */
+/* Softmax and log-softmax over a row, and down the rows of a segment. A row that is -inf throughout gives
+ * zeros (log: -inf), not NaN. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 
@@ -13,7 +14,9 @@ static void softmax_part(void *arg, size_t begin, size_t end, int worker)
         if (max == -INFINITY) {
             for (size_t i = 0; i < n; i++) y[i] = a->log ? -INFINITY : 0;
         } else if (a->log) {
-            vec m = hd_set(max), l = hd_set(log((double)hd_row_exp_sum(x, n, max))); /* one after the other: beside a large max the logarithm would be lost */
+            vec m = hd_set(max),
+                l = hd_set(log((double)hd_row_exp_sum(
+                    x, n, max))); /* one after the other: beside a large max the logarithm would be lost */
             HD_COLUMNS(n, { S(y, (L(x) - m) - l); });
         } else {
             hd_row_scale(y, n, 1 / hd_row_exp(y, x, n, max));
@@ -23,7 +26,8 @@ static void softmax_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(softmax)(hd_backend *b, const hd_softmax_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), softmax_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), softmax_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -48,7 +52,8 @@ static void softmax_back_part(void *arg, size_t begin, size_t end, int worker)
 
 hd_status KERNEL(softmax_back)(hd_backend *b, const hd_softmax_back_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), softmax_back_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), softmax_back_part,
+                (void *)a);
     return HD_OK;
 }
 
@@ -86,7 +91,8 @@ static void segment_softmax_back_part(void *arg, size_t begin, size_t end, int w
         size_t from = (size_t)a->seg->begin[i], till = from + (size_t)a->seg->len[i];
         for (size_t c = 0; c < hd_cols_of(a->y); c++) {
             double sum = 0;
-            for (size_t r = from; r < till; r++) sum += (double)(hd_row(a->dy, r)[c] * (a->log ? 1 : hd_row(a->y, r)[c]));
+            for (size_t r = from; r < till; r++)
+                sum += (double)(hd_row(a->dy, r)[c] * (a->log ? 1 : hd_row(a->y, r)[c]));
             for (size_t r = from; r < till; r++) {
                 double y = (double)hd_row(a->y, r)[c], dy = (double)hd_row(a->dy, r)[c];
                 double v = a->log ? dy - exp(y) * sum : y * (dy - sum);
@@ -98,6 +104,7 @@ static void segment_softmax_back_part(void *arg, size_t begin, size_t end, int w
 
 hd_status KERNEL(segment_softmax_back)(hd_backend *b, const hd_segment_softmax_back_args *a)
 {
-    hd_team_run(((hd_cpu *)b)->team, a->seg->items, a->seg->overlap ? a->seg->items : 1, segment_softmax_back_part, (void *)a);
+    hd_team_run(((hd_cpu *)b)->team, a->seg->items, a->seg->overlap ? a->seg->items : 1,
+                segment_softmax_back_part, (void *)a);
     return HD_OK;
 }

@@ -1,5 +1,5 @@
-/* The optimiser's passes over flat buffers. The sum of squares goes through fixed chunks, so that the clip factor has the same bits on any number of
-   threads. */
+/* The optimiser's passes over flat buffers. The sum of squares goes through fixed chunks, so that the clip
+   factor has the same bits on any number of threads. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
 
@@ -58,7 +58,8 @@ INLINE vec rule_adam(const factors *f, vec w, vec g, vec *m, vec *v)
 
 static void adam_run(const hd_update_args *a, const factors *f, size_t from, size_t n)
 {
-    hd_real *w = a->value + from, *grad = a->grad + from, *first = a->first + from, *second = a->second + from;
+    hd_real *w = a->value + from, *grad = a->grad + from, *first = a->first + from,
+            *second = a->second + from;
     HD_COLUMNS(n, {
         vec value = L(w), m1 = L(first), v1 = L(second);
         vec g = L(grad) * f->grad + f->decay * value;
@@ -97,12 +98,22 @@ static void update_part(void *arg, size_t begin, size_t end, int worker)
         return;
     }
     double rate = (double)s->rate * (double)a->factor, t = (double)s->updates;
-    double fix1 = a->rule == HD_ADAM ? 1 - pow((double)a->beta1, t) : 1, fix2 = a->rule == HD_ADAM ? 1 - pow((double)a->beta2, t) : 1;
-    factors f = {.grad = hd_set((double)s->clip / s->weight), .rate = hd_set(rate / fix1), .beta1 = hd_set(a->beta1), .rest1 = hd_set(1 - (double)a->beta1),
-                 .beta2 = hd_set(a->beta2), .rest2 = hd_set(1 - (double)a->beta2), .eps = hd_set(a->eps), .decay = hd_set(a->decoupled ? 0 : (double)a->decay),
-                 .keep = hd_set(a->decoupled ? 1 - rate * (double)a->decay : 1), .fix2 = hd_set(1 / fix2)};
-    if (a->rule == HD_ADAM) adam_run(a, &f, from, till - from);
-    else sgd_run(a, &f, from, till - from);
+    double fix1 = a->rule == HD_ADAM ? 1 - pow((double)a->beta1, t) : 1,
+           fix2 = a->rule == HD_ADAM ? 1 - pow((double)a->beta2, t) : 1;
+    factors f = {.grad = hd_set((double)s->clip / s->weight),
+                 .rate = hd_set(rate / fix1),
+                 .beta1 = hd_set(a->beta1),
+                 .rest1 = hd_set(1 - (double)a->beta1),
+                 .beta2 = hd_set(a->beta2),
+                 .rest2 = hd_set(1 - (double)a->beta2),
+                 .eps = hd_set(a->eps),
+                 .decay = hd_set(a->decoupled ? 0 : (double)a->decay),
+                 .keep = hd_set(a->decoupled ? 1 - rate * (double)a->decay : 1),
+                 .fix2 = hd_set(1 / fix2)};
+    if (a->rule == HD_ADAM)
+        adam_run(a, &f, from, till - from);
+    else
+        sgd_run(a, &f, from, till - from);
 }
 
 hd_status KERNEL(update)(hd_backend *b, const hd_update_args *a)

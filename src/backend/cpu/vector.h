@@ -1,5 +1,6 @@
-/* Vectors of hd_real in the width of the instruction set a kernel file is compiled for (HD_VECTOR_BYTES), and the functions of
-   backend/function.h on them. Everything is GCC/Clang vector code; only where the compilers do badly are there intrinsics. */
+/* Vectors of hd_real in the width of the instruction set a kernel file is compiled for (HD_VECTOR_BYTES), and
+   the functions of backend/function.h on them. Everything is GCC/Clang vector code; only where the compilers
+   do badly are there intrinsics. */
 #ifndef HD_BACKEND_CPU_VECTOR_H
 #define HD_BACKEND_CPU_VECTOR_H
 
@@ -36,11 +37,23 @@ enum { VL = HD_VECTOR_BYTES / (int)sizeof(hd_real) };
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-INLINE vec hd_load(const hd_real *p) { return *(const vec_loose *)p; }
-INLINE void hd_store(hd_real *p, vec v) { *(vec_loose *)p = v; }
+INLINE vec hd_load(const hd_real *p)
+{
+    return *(const vec_loose *)p;
+}
+INLINE void hd_store(hd_real *p, vec v)
+{
+    *(vec_loose *)p = v;
+}
 /* The same number in every lane: x - 0 is x, -0 included, so that nothing is left to compute. */
-INLINE vec hd_spread(hd_real x) { return x - (vec){0}; }
-INLINE vec hd_set(double x) { return hd_spread((hd_real)x); }
+INLINE vec hd_spread(hd_real x)
+{
+    return x - (vec){0};
+}
+INLINE vec hd_set(double x)
+{
+    return hd_spread((hd_real)x);
+}
 
 /* The first n of a vector; the rest is `fill`. */
 INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
@@ -50,27 +63,33 @@ INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
     return v;
 }
 
-INLINE void hd_store_part(hd_real *p, vec v, size_t n) { memcpy(p, &v, n * sizeof *p); }
-INLINE vec hd_pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
+INLINE void hd_store_part(hd_real *p, vec v, size_t n)
+{
+    memcpy(p, &v, n * sizeof *p);
+}
+INLINE vec hd_pick(ivec mask, vec yes, vec no)
+{
+    return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask));
+}
 
 /* Where one instruction does it, compilers do not find it from the comparison. */
 #if defined(HD_REAL_DOUBLE)
 #define HD_MAX(a, b) hd_pick(a > b, a, b)
 #define HD_MIN(a, b) hd_pick(a < b, a, b)
 #elif defined(__aarch64__)
-#define HD_MAX(a, b) (vec) vmaxq_f32((float32x4_t)a, (float32x4_t)b)
-#define HD_MIN(a, b) (vec) vminq_f32((float32x4_t)a, (float32x4_t)b)
-#define HD_SQRT(x)   (vec) vsqrtq_f32((float32x4_t)x)
+#define HD_MAX(a, b)    (vec) vmaxq_f32((float32x4_t)a, (float32x4_t)b)
+#define HD_MIN(a, b)    (vec) vminq_f32((float32x4_t)a, (float32x4_t)b)
+#define HD_SQRT(x)      (vec) vsqrtq_f32((float32x4_t)x)
 #define HD_FMA(a, b, c) (vec) vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b)
 #elif HD_VECTOR_BYTES == 64
-#define HD_MAX(a, b) (vec) _mm512_max_ps((__m512)a, (__m512)b)
-#define HD_MIN(a, b) (vec) _mm512_min_ps((__m512)a, (__m512)b)
-#define HD_SQRT(x)   (vec) _mm512_sqrt_ps((__m512)x)
+#define HD_MAX(a, b)    (vec) _mm512_max_ps((__m512)a, (__m512)b)
+#define HD_MIN(a, b)    (vec) _mm512_min_ps((__m512)a, (__m512)b)
+#define HD_SQRT(x)      (vec) _mm512_sqrt_ps((__m512)x)
 #define HD_FMA(a, b, c) (vec) _mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c)
 #elif HD_VECTOR_BYTES == 32
-#define HD_MAX(a, b) (vec) _mm256_max_ps((__m256)a, (__m256)b)
-#define HD_MIN(a, b) (vec) _mm256_min_ps((__m256)a, (__m256)b)
-#define HD_SQRT(x)   (vec) _mm256_sqrt_ps((__m256)x)
+#define HD_MAX(a, b)    (vec) _mm256_max_ps((__m256)a, (__m256)b)
+#define HD_MIN(a, b)    (vec) _mm256_min_ps((__m256)a, (__m256)b)
+#define HD_SQRT(x)      (vec) _mm256_sqrt_ps((__m256)x)
 #define HD_FMA(a, b, c) (vec) _mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c)
 #elif defined(__x86_64__)
 #define HD_MAX(a, b) (vec) _mm_max_ps((__m128)a, (__m128)b)
@@ -85,14 +104,31 @@ INLINE vec hd_pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask)
 #define HD_FMA(a, b, c) (a) * (b) + (c)
 #endif
 
-/* a b + c in one rounding where the machine can. Spelled out, because compilers choose loop by loop whether to fuse, and then a row's bits would depend on the rows beside it. */
-INLINE vec hd_fma(vec a, vec b, vec c) { return HD_FMA(a, b, c); }
+/* a b + c in one rounding where the machine can. Spelled out, because compilers choose loop by loop whether
+ * to fuse, and then a row's bits would depend on the rows beside it. */
+INLINE vec hd_fma(vec a, vec b, vec c)
+{
+    return HD_FMA(a, b, c);
+}
 
-/* The larger and the smaller. A NaN in b comes through on every machine, one in a perhaps not: constants go first. */
-INLINE vec hd_max(vec a, vec b) { return HD_MAX(a, b); }
-INLINE vec hd_min(vec a, vec b) { return HD_MIN(a, b); }
-INLINE vec hd_positive(vec x) { return hd_pick(x > hd_set(0), hd_set(1), hd_set(0)); }
-INLINE vec hd_abs(vec x) { return hd_max(-x, x); }
+/* The larger and the smaller. A NaN in b comes through on every machine, one in a perhaps not: constants go
+ * first. */
+INLINE vec hd_max(vec a, vec b)
+{
+    return HD_MAX(a, b);
+}
+INLINE vec hd_min(vec a, vec b)
+{
+    return HD_MIN(a, b);
+}
+INLINE vec hd_positive(vec x)
+{
+    return hd_pick(x > hd_set(0), hd_set(1), hd_set(0));
+}
+INLINE vec hd_abs(vec x)
+{
+    return hd_max(-x, x);
+}
 
 /* Sum and maximum over a vector, always in the same order: halves are folded onto each other. */
 INLINE hd_real hd_sum(vec v)
@@ -111,26 +147,51 @@ INLINE hd_real hd_top(vec v)
     return m;
 }
 
-#define HD_EACH(expression)                       \
-    vec y;                                        \
+#define HD_EACH(expression)                         \
+    vec y;                                          \
     for (int i = 0; i < VL; i++) y[i] = expression; \
     return y
 
 #ifdef HD_REAL_DOUBLE
-INLINE vec hd_exp(vec x) { HD_EACH(exp(x[i])); }
-INLINE vec hd_tanh(vec x) { HD_EACH(tanh(x[i])); }
-INLINE vec hd_log(vec x) { HD_EACH(log(x[i])); }
-INLINE vec hd_erf(vec x) { HD_EACH(erf(x[i])); }
-INLINE vec hd_sqrt(vec x) { HD_EACH(sqrt(x[i])); }
+INLINE vec hd_exp(vec x)
+{
+    HD_EACH(exp(x[i]));
+}
+INLINE vec hd_tanh(vec x)
+{
+    HD_EACH(tanh(x[i]));
+}
+INLINE vec hd_log(vec x)
+{
+    HD_EACH(log(x[i]));
+}
+INLINE vec hd_erf(vec x)
+{
+    HD_EACH(erf(x[i]));
+}
+INLINE vec hd_sqrt(vec x)
+{
+    HD_EACH(sqrt(x[i]));
+}
 #else
-INLINE vec hd_log(vec x) { HD_EACH(logf(x[i])); }
+INLINE vec hd_log(vec x)
+{
+    HD_EACH(logf(x[i]));
+}
 #ifdef HD_SQRT
-INLINE vec hd_sqrt(vec x) { return HD_SQRT(x); }
+INLINE vec hd_sqrt(vec x)
+{
+    return HD_SQRT(x);
+}
 #else
-INLINE vec hd_sqrt(vec x) { HD_EACH(sqrtf(x[i])); }
+INLINE vec hd_sqrt(vec x)
+{
+    HD_EACH(sqrtf(x[i]));
+}
 #endif
 
-/* exp by range reduction to |r| <= ln2/2 and a polynomial of degree 6; error below 2 ulp. Below -87.3 it gives 0 (no subnormals), above 88.3 infinity; NaN stays NaN. */
+/* exp by range reduction to |r| <= ln2/2 and a polynomial of degree 6; error below 2 ulp. Below -87.3 it
+ * gives 0 (no subnormals), above 88.3 infinity; NaN stays NaN. */
 INLINE vec hd_exp(vec x)
 {
     vec low = hd_set(-87.33654f);
@@ -167,7 +228,8 @@ INLINE vec hd_tanh(vec x)
     return hd_pick(x == x, y, x);
 }
 
-/* erf(x) / x as a ratio of polynomials in x^2 up to |x| = 3.9, where erf rounds to 1; relative error below 4e-7. */
+/* erf(x) / x as a ratio of polynomials in x^2 up to |x| = 3.9, where erf rounds to 1; relative error below
+ * 4e-7. */
 INLINE vec hd_erf(vec x)
 {
     vec c = hd_min(hd_set(3.9), hd_max(hd_set(-3.9), x)), s = c * c;
@@ -181,36 +243,54 @@ INLINE vec hd_erf(vec x)
 }
 #endif
 
-INLINE vec hd_sigmoid(vec x) { return hd_set(1) / (hd_set(1) + hd_exp(-x)); }
+INLINE vec hd_sigmoid(vec x)
+{
+    return hd_set(1) / (hd_set(1) + hd_exp(-x));
+}
 /* erf may round to just beyond -1: without the maximum gelu(-1000) would be a thousand times that. */
-INLINE vec hd_phi(vec x) { return hd_max(hd_set(0), hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752)))); }
-INLINE vec hd_phi_slope(vec x) { return hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268); }
-INLINE vec hd_half_tanh(vec u) { return hd_sigmoid(u + u); } /* (1 + tanh u) / 2 */
-INLINE vec hd_gelu_inner(vec x) { return hd_set(0.79788456080286536) * (x + hd_set(0.044715) * x * x * x); }
+INLINE vec hd_phi(vec x)
+{
+    return hd_max(hd_set(0), hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752))));
+}
+INLINE vec hd_phi_slope(vec x)
+{
+    return hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268);
+}
+INLINE vec hd_half_tanh(vec u)
+{
+    return hd_sigmoid(u + u);
+} /* (1 + tanh u) / 2 */
+INLINE vec hd_gelu_inner(vec x)
+{
+    return hd_set(0.79788456080286536) * (x + hd_set(0.044715) * x * x * x);
+}
 
 INLINE vec hd_gelu_tanh_slope(vec x)
 {
     vec h = hd_half_tanh(hd_gelu_inner(x));
-    vec c = hd_min(hd_set(32), hd_max(hd_set(-32), x)); /* beyond, h (1 - h) is 0, and 0 times an overflown square is NaN */
+    vec c =
+        hd_min(hd_set(32),
+               hd_max(hd_set(-32), x)); /* beyond, h (1 - h) is 0, and 0 times an overflown square is NaN */
     vec inner = hd_set(0.79788456080286536) * (hd_set(1) + hd_set(3 * 0.044715) * c * c);
     return h + c * hd_set(2) * h * (hd_set(1) - h) * inner;
 }
 
-/* Runs the body for each vector of n columns; L(p) and S(p, v) load and store the columns at hand (fewer than a vector at the end). */
-#define HD_COLUMNS(n, ...)                                                                \
-    do {                                                                                  \
-        size_t at_ = 0;                                                                   \
-        for (; at_ + VL <= (n); at_ += VL) {                                              \
-            enum { whole_ = 1 };                                                          \
-            const size_t part_ = VL;                                                      \
-            (void)part_;                                                                  \
-            __VA_ARGS__                                                                   \
-        }                                                                                 \
-        if (at_ < (n)) {                                                                  \
-            enum { whole_ = 0 };                                                          \
-            const size_t part_ = (n)-at_;                                                 \
-            __VA_ARGS__                                                                   \
-        }                                                                                 \
+/* Runs the body for each vector of n columns; L(p) and S(p, v) load and store the columns at hand (fewer than
+ * a vector at the end). */
+#define HD_COLUMNS(n, ...)                   \
+    do {                                     \
+        size_t at_ = 0;                      \
+        for (; at_ + VL <= (n); at_ += VL) { \
+            enum { whole_ = 1 };             \
+            const size_t part_ = VL;         \
+            (void)part_;                     \
+            __VA_ARGS__                      \
+        }                                    \
+        if (at_ < (n)) {                     \
+            enum { whole_ = 0 };             \
+            const size_t part_ = (n)-at_;    \
+            __VA_ARGS__                      \
+        }                                    \
     } while (0)
 #define L(p)            (whole_ ? hd_load((p) + at_) : hd_load_part((p) + at_, part_, 0))
 #define L_FILL(p, fill) (whole_ ? hd_load((p) + at_) : hd_load_part((p) + at_, part_, fill))

@@ -1,4 +1,5 @@
-/* The null backend: kernels do nothing and memory has addresses but no bytes. A dry run of a step on it measures what the step needs. */
+/* The null backend: kernels do nothing and memory has addresses but no bytes. A dry run of a step on it
+ * measures what the step needs. */
 #include "backend/backend.h"
 #include "base/mem.h"
 
@@ -7,11 +8,11 @@ typedef struct null_backend {
     uintptr_t next; /* addresses only ever rise, so that blocks never seem to overlap */
 } null_backend;
 
-#define X(name)                                                              \
-    static hd_status null_##name(hd_backend *b, const hd_##name##_args *a)   \
-    {                                                                        \
-        (void)b, (void)a;                                                    \
-        return HD_OK;                                                        \
+#define X(name)                                                            \
+    static hd_status null_##name(hd_backend *b, const hd_##name##_args *a) \
+    {                                                                      \
+        (void)b, (void)a;                                                  \
+        return HD_OK;                                                      \
     }
 HD_KERNEL_LIST(X)
 #undef X
@@ -25,9 +26,18 @@ static void *null_alloc(hd_backend *b, size_t bytes)
     return (void *)at;
 }
 
-static void null_release(hd_backend *b, void *block, size_t bytes) { (void)b, (void)block, (void)bytes; }
-static void null_upload(hd_backend *b, void *to, const void *from, size_t bytes) { (void)b, (void)to, (void)from, (void)bytes; }
-static void null_clear(hd_backend *b, void *block, size_t bytes) { (void)b, (void)block, (void)bytes; }
+static void null_release(hd_backend *b, void *block, size_t bytes)
+{
+    (void)b, (void)block, (void)bytes;
+}
+static void null_upload(hd_backend *b, void *to, const void *from, size_t bytes)
+{
+    (void)b, (void)to, (void)from, (void)bytes;
+}
+static void null_clear(hd_backend *b, void *block, size_t bytes)
+{
+    (void)b, (void)block, (void)bytes;
+}
 
 static void null_download(hd_backend *b, void *to, const void *from, size_t bytes)
 {
@@ -41,7 +51,10 @@ static hd_status null_prepare(hd_backend *b, hd_tensor *w, hd_use use)
     return HD_OK;
 }
 
-static void null_unprepare(hd_backend *b, hd_tensor *w) { (void)b, (void)w; }
+static void null_unprepare(hd_backend *b, hd_tensor *w)
+{
+    (void)b, (void)w;
+}
 
 static hd_status null_rank_sum(hd_backend *b, hd_real *x, size_t count)
 {
@@ -49,15 +62,30 @@ static hd_status null_rank_sum(hd_backend *b, hd_real *x, size_t count)
     return HD_OK;
 }
 
-static void null_free(hd_backend *b) { hd_mem_free(b); }
+static void null_free(hd_backend *b)
+{
+    hd_mem_free(b);
+}
 
 hd_status hd_backend_new_null(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
     (void)opt;
     null_backend *n = hd_mem_zero(sizeof *n);
     if (!n) return hd_err_nomem(err, sizeof *n);
-    n->base = (hd_backend){.name = "null", .detail = "null", .dry = true, .alloc = null_alloc, .release = null_release, .upload = null_upload, .download = null_download, .copy = null_upload,
-                           .clear = null_clear, .prepare = null_prepare, .unprepare = null_unprepare, .rank_sum = null_rank_sum, .ranks = 1, .free = null_free};
+    n->base = (hd_backend){.name = "null",
+                           .detail = "null",
+                           .dry = true,
+                           .alloc = null_alloc,
+                           .release = null_release,
+                           .upload = null_upload,
+                           .download = null_download,
+                           .copy = null_upload,
+                           .clear = null_clear,
+                           .prepare = null_prepare,
+                           .unprepare = null_unprepare,
+                           .rank_sum = null_rank_sum,
+                           .ranks = 1,
+                           .free = null_free};
 #define X(name) n->base.kernel.name = null_##name;
     HD_KERNEL_LIST(X)
 #undef X
