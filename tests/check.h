@@ -1,4 +1,5 @@
-/* What the tests of ops and backends share: cmocka with what it needs before it, a run on a backend of its own, random numbers, segments by hand. */
+/* What the tests of ops and backends share: cmocka with what it needs before it, a run on a backend of its
+ * own, random numbers, segments by hand. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -17,7 +18,7 @@
 #include "base/rng.h"
 #include "op/op.h"
 
-#define CHECK_UNUSED __attribute__((unused))
+#define CHECK_UNUSED    __attribute__((unused))
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 CHECK_UNUSED static hd_backend *backend_of(const char *name, int threads)
@@ -78,8 +79,10 @@ CHECK_UNUSED static hd_real *host_copy(hd_run *r, const hd_tensor *t)
     return host;
 }
 
-/* Segments anywhere in `rows` rows: with gaps, where some rows have no item, or overlapping, where no row has a single one. */
-CHECK_UNUSED static hd_seg *seg_at(hd_run *r, const int32_t *begin, const int32_t *len, size_t items, size_t rows, bool overlap)
+/* Segments anywhere in `rows` rows: with gaps, where some rows have no item, or overlapping, where no row has
+ * a single one. */
+CHECK_UNUSED static hd_seg *seg_at(hd_run *r, const int32_t *begin, const int32_t *len, size_t items,
+                                   size_t rows, bool overlap)
 {
     hd_seg *s = hd_host_take(r, sizeof *s);
     int32_t *item = hd_host_take(r, (2 * rows + 1) * sizeof *item);
@@ -91,7 +94,12 @@ CHECK_UNUSED static hd_seg *seg_at(hd_run *r, const int32_t *begin, const int32_
         for (int32_t j = 0; j < len[i]; j++) item[begin[i] + j] = (int32_t)i, pos[begin[i] + j] = j;
         if ((size_t)len[i] > longest) longest = (size_t)len[i];
     }
-    *s = (hd_seg){.begin = hd_ints(r, begin, items), .len = hd_ints(r, len, items), .items = items, .rows = rows, .longest = longest, .overlap = overlap};
+    *s = (hd_seg){.begin = hd_ints(r, begin, items),
+                  .len = hd_ints(r, len, items),
+                  .items = items,
+                  .rows = rows,
+                  .longest = longest,
+                  .overlap = overlap};
     if (!overlap) s->item = hd_ints(r, item, rows), s->pos = hd_ints(r, pos, rows);
     return s;
 }

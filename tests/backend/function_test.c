@@ -1,34 +1,75 @@
-/* The elementwise functions in float against libm in double, over every 1009th float and, densely, where each has its digits; their slopes; and what they
-   make of infinities, NaN and huge numbers. */
+/* The elementwise functions in float against libm in double, over every 1009th float and, densely, where each
+   has its digits; their slopes; and what they make of infinities, NaN and huge numbers. */
 #include "check.h"
 
 enum { STRIDE = 1009, CHUNK = 4096 };
 
-static double phi(double x) { return 0.5 * erfc(-x * sqrt(0.5)); }
-static double inner(double x) { return 0.79788456080286536 * (x + 0.044715 * x * x * x); }
-static double logistic(double x) { return 1 / (1 + exp(-x)); }
+static double phi(double x)
+{
+    return 0.5 * erfc(-x * sqrt(0.5));
+}
+static double inner(double x)
+{
+    return 0.79788456080286536 * (x + 0.044715 * x * x * x);
+}
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
 
-static double relu(double x) { return x > 0 ? x : 0; }
-static double relu_slope(double x) { return x > 0; }
-static double gelu(double x) { return x * phi(x); }
-static double gelu_slope(double x) { return phi(x) + x * exp(-0.5 * x * x) * 0.39894228040143268; }
-static double gelu_tanh(double x) { return x * logistic(2 * inner(x)); }
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+static double relu_slope(double x)
+{
+    return x > 0;
+}
+static double gelu(double x)
+{
+    return x * phi(x);
+}
+static double gelu_slope(double x)
+{
+    return phi(x) + x * exp(-0.5 * x * x) * 0.39894228040143268;
+}
+static double gelu_tanh(double x)
+{
+    return x * logistic(2 * inner(x));
+}
 static double gelu_tanh_slope(double x)
 {
     double h = logistic(2 * inner(x));
     return h + x * 2 * h * (1 - h) * 0.79788456080286536 * (1 + 3 * 0.044715 * x * x);
 }
-static double silu(double x) { return x * logistic(x); }
-static double silu_slope(double x) { return logistic(x) * (1 + x * (1 - logistic(x))); }
-static double sigmoid_slope(double x) { return logistic(x) * (1 - logistic(x)); }
-static double tanh_slope(double x) { return 1 / (cosh(x) * cosh(x)); }
-static double log_slope(double x) { return 1 / x; }
+static double silu(double x)
+{
+    return x * logistic(x);
+}
+static double silu_slope(double x)
+{
+    return logistic(x) * (1 + x * (1 - logistic(x)));
+}
+static double sigmoid_slope(double x)
+{
+    return logistic(x) * (1 - logistic(x));
+}
+static double tanh_slope(double x)
+{
+    return 1 / (cosh(x) * cosh(x));
+}
+static double log_slope(double x)
+{
+    return 1 / x;
+}
 
-/* An error is measured beside |f(x)|, or where x times a difference near 1 is all there is (by_x), beside |f(x)| + min(|x|, 6). Limits are a little above what was measured, in units of 2^-24 (half an ulp of a number just above 1). */
+/* An error is measured beside |f(x)|, or where x times a difference near 1 is all there is (by_x), beside
+ * |f(x)| + min(|x|, 6). Limits are a little above what was measured, in units of 2^-24 (half an ulp of a
+ * number just above 1). */
 typedef struct rule {
     hd_unary f;
     double (*value)(double), (*slope)(double);
-    double from, to;       /* argument */
+    double from, to; /* argument */
     double by_x;
     double limit, slope_limit;
 } rule;
@@ -55,8 +96,10 @@ static void slope(hd_backend *b, hd_unary f, const hd_real *x, const hd_real *y,
 {
     hd_real ones[CHUNK];
     for (size_t i = 0; i < n; i++) ones[i] = 1;
-    hd_tensor kept = hd_matrix((void *)(hd_unary_keeps_x(f) ? x : y), 1, n), dy = hd_matrix(ones, 1, n), dx = hd_matrix(d, 1, n);
-    assert_int_equal(b->kernel.unary_back(b, &(hd_unary_back_args){.dx = &dx, .dy = &dy, .kept = &kept, .f = f}), HD_OK);
+    hd_tensor kept = hd_matrix((void *)(hd_unary_keeps_x(f) ? x : y), 1, n), dy = hd_matrix(ones, 1, n),
+              dx = hd_matrix(d, 1, n);
+    assert_int_equal(
+        b->kernel.unary_back(b, &(hd_unary_back_args){.dx = &dx, .dy = &dy, .kept = &kept, .f = f}), HD_OK);
 }
 
 typedef struct worst {
@@ -72,7 +115,8 @@ static void measure(hd_backend *b, const rule *k, const hd_real *x, size_t n, wo
         double v = (double)x[i], exact = k->value(v), floor = fmin(fabs(v), 6) * k->by_x + 0x1p-125;
         double e = fabs((double)y[i] - exact) / (fabs(exact) + floor) * 0x1p24;
         if (!(e <= w->value)) w->value = e, w->at = v;
-        /* beside 1: slopes are factors of sums of their like, and come out of differences near 1; of exp and log beside themselves */
+        /* beside 1: slopes are factors of sums of their like, and come out of differences near 1; of exp and
+         * log beside themselves */
         double s = k->slope(v), wide = k->slope_limit > 0 ? fabs(s) + 0x1p-125 : 1;
         e = fabs((double)d[i] - s) / wide * 0x1p24;
         if (!(e <= w->slope)) w->slope = e, w->slope_at = v;
@@ -111,9 +155,12 @@ static void functions_are_close_to_libm(void **state)
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         const rule *k = &rules[i];
         worst w = sweep(b, k);
-        double slope_limit = k->slope_limit > 0 ? k->slope_limit : 40; /* x (1 - h) with an h that has 24 bits, x up to 17: 2.4e-6 beside 1 */
+        double slope_limit = k->slope_limit > 0
+                                 ? k->slope_limit
+                                 : 40; /* x (1 - h) with an h that has 24 bits, x up to 17: 2.4e-6 beside 1 */
         bool ok = w.value <= k->limit && w.slope <= slope_limit;
-        printf("%-10s %5.2f at %-12.6g slope %5.2f at %-12.6g (units of 2^-24)%s\n", hd_unary_name(k->f), w.value, w.at, w.slope, w.slope_at, ok ? "" : "  TOO MUCH");
+        printf("%-10s %5.2f at %-12.6g slope %5.2f at %-12.6g (units of 2^-24)%s\n", hd_unary_name(k->f),
+               w.value, w.at, w.slope, w.slope_at, ok ? "" : "  TOO MUCH");
         good &= ok;
     }
     assert_true(good);
@@ -148,13 +195,54 @@ typedef struct special {
 } special;
 
 static const special specials[] = {
-    {HD_relu, INFINITY, INFINITY}, {HD_relu, -INFINITY, 0}, {HD_relu, NAN, NAN}, {HD_relu, -1e30f, 0}, {HD_relu, 1e30f, 1e30f},
-    {HD_exp, 0, 1}, {HD_exp, -INFINITY, 0}, {HD_exp, INFINITY, INFINITY}, {HD_exp, NAN, NAN}, {HD_exp, 1000, INFINITY}, {HD_exp, -1000, 0}, {HD_exp, 3e38f, INFINITY}, {HD_exp, -3e38f, 0}, {HD_exp, -88, 0},
-    {HD_tanh, 0, 0}, {HD_tanh, INFINITY, 1}, {HD_tanh, -INFINITY, -1}, {HD_tanh, NAN, NAN}, {HD_tanh, 1e30f, 1}, {HD_tanh, -1e30f, -1}, {HD_tanh, 1e-30f, 1e-30f},
-    {HD_sigmoid, 0, 0.5f}, {HD_sigmoid, INFINITY, 1}, {HD_sigmoid, -INFINITY, 0}, {HD_sigmoid, NAN, NAN}, {HD_sigmoid, 1e30f, 1}, {HD_sigmoid, -1e30f, 0},
-    {HD_log, 1, 0}, {HD_log, 0, -INFINITY}, {HD_log, INFINITY, INFINITY}, {HD_log, -1, NAN}, {HD_log, NAN, NAN},
-    {HD_gelu, 0, 0}, {HD_gelu, INFINITY, INFINITY}, {HD_gelu, NAN, NAN}, {HD_gelu, 1e30f, 1e30f}, {HD_gelu, -1e30f, 0}, {HD_gelu, -20, 0}, {HD_gelu_tanh, 0, 0}, {HD_gelu_tanh, INFINITY, INFINITY}, {HD_gelu_tanh, NAN, NAN}, {HD_gelu_tanh, 1e30f, 1e30f}, {HD_gelu_tanh, -1e30f, 0},
-    {HD_silu, 0, 0}, {HD_silu, INFINITY, INFINITY}, {HD_silu, NAN, NAN}, {HD_silu, 1e30f, 1e30f}, {HD_silu, -1e30f, 0},
+    {HD_relu, INFINITY, INFINITY},
+    {HD_relu, -INFINITY, 0},
+    {HD_relu, NAN, NAN},
+    {HD_relu, -1e30f, 0},
+    {HD_relu, 1e30f, 1e30f},
+    {HD_exp, 0, 1},
+    {HD_exp, -INFINITY, 0},
+    {HD_exp, INFINITY, INFINITY},
+    {HD_exp, NAN, NAN},
+    {HD_exp, 1000, INFINITY},
+    {HD_exp, -1000, 0},
+    {HD_exp, 3e38f, INFINITY},
+    {HD_exp, -3e38f, 0},
+    {HD_exp, -88, 0},
+    {HD_tanh, 0, 0},
+    {HD_tanh, INFINITY, 1},
+    {HD_tanh, -INFINITY, -1},
+    {HD_tanh, NAN, NAN},
+    {HD_tanh, 1e30f, 1},
+    {HD_tanh, -1e30f, -1},
+    {HD_tanh, 1e-30f, 1e-30f},
+    {HD_sigmoid, 0, 0.5f},
+    {HD_sigmoid, INFINITY, 1},
+    {HD_sigmoid, -INFINITY, 0},
+    {HD_sigmoid, NAN, NAN},
+    {HD_sigmoid, 1e30f, 1},
+    {HD_sigmoid, -1e30f, 0},
+    {HD_log, 1, 0},
+    {HD_log, 0, -INFINITY},
+    {HD_log, INFINITY, INFINITY},
+    {HD_log, -1, NAN},
+    {HD_log, NAN, NAN},
+    {HD_gelu, 0, 0},
+    {HD_gelu, INFINITY, INFINITY},
+    {HD_gelu, NAN, NAN},
+    {HD_gelu, 1e30f, 1e30f},
+    {HD_gelu, -1e30f, 0},
+    {HD_gelu, -20, 0},
+    {HD_gelu_tanh, 0, 0},
+    {HD_gelu_tanh, INFINITY, INFINITY},
+    {HD_gelu_tanh, NAN, NAN},
+    {HD_gelu_tanh, 1e30f, 1e30f},
+    {HD_gelu_tanh, -1e30f, 0},
+    {HD_silu, 0, 0},
+    {HD_silu, INFINITY, INFINITY},
+    {HD_silu, NAN, NAN},
+    {HD_silu, 1e30f, 1e30f},
+    {HD_silu, -1e30f, 0},
 };
 
 static void special_values_come_out_as_in_mathematics(void **state)
@@ -168,7 +256,9 @@ static void special_values_come_out_as_in_mathematics(void **state)
             for (size_t c = 0; c < n; c++) x[c] = s->x;
             apply(b, s->f, x, y, n);
             for (size_t c = 0; c < n; c++)
-                if (isnan(s->y) ? !isnan(y[c]) : !(y[c] == s->y)) fail_msg("%s(%g) is %g, expected %g", hd_unary_name(s->f), (double)s->x, (double)y[c], (double)s->y);
+                if (isnan(s->y) ? !isnan(y[c]) : !(y[c] == s->y))
+                    fail_msg("%s(%g) is %g, expected %g", hd_unary_name(s->f), (double)s->x, (double)y[c],
+                             (double)s->y);
         }
     hd_backend_free(b);
 }
@@ -185,7 +275,8 @@ static void slopes_of_huge_numbers_are_finite(void **state)
         apply(b, (hd_unary)f, x, y, COUNT_OF(x));
         slope(b, (hd_unary)f, x, y, d, COUNT_OF(x));
         for (size_t i = 0; i < COUNT_OF(x); i++)
-            if (!(fabs((double)d[i]) <= 1.2)) fail_msg("slope of %s at %g is %g", hd_unary_name((hd_unary)f), (double)x[i], (double)d[i]);
+            if (!(fabs((double)d[i]) <= 1.2))
+                fail_msg("slope of %s at %g is %g", hd_unary_name((hd_unary)f), (double)x[i], (double)d[i]);
     }
     hd_backend_free(b);
 }

@@ -1,5 +1,6 @@
-/* The matrix product against sums in double, in all four forms, and the promise that a row's bits depend on nothing but the row: not on how many rows
-   stand beside it, not on the threads, not on packing the weight before. */
+/* The matrix product against sums in double, in all four forms, and the promise that a row's bits depend on
+   nothing but the row: not on how many rows stand beside it, not on the threads, not on packing the weight
+   before. */
 #include "check.h"
 
 enum { MARGIN = 3 }; /* numbers around a view that must stay as they are */
@@ -20,14 +21,18 @@ static framed frame(size_t rows, size_t cols)
     return f;
 }
 
-static hd_real *at(const framed *f, size_t row, size_t col) { return (hd_real *)f->t.data + row * f->t.stride + col; }
+static hd_real *at(const framed *f, size_t row, size_t col)
+{
+    return (hd_real *)f->t.data + row * f->t.stride + col;
+}
 
 static framed random_frame(size_t rows, size_t cols, bool positive, uint64_t seed)
 {
     framed f = frame(rows, cols);
     hd_rng rng = hd_rng_make(seed, 3);
     for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) *at(&f, i, j) = (hd_real)(positive ? 0.2 + hd_rng_unit(&rng) : hd_rng_normal(&rng));
+        for (size_t j = 0; j < cols; j++)
+            *at(&f, i, j) = (hd_real)(positive ? 0.2 + hd_rng_unit(&rng) : hd_rng_normal(&rng));
     return f;
 }
 
@@ -36,21 +41,31 @@ static void assert_frame_untouched(const framed *f)
     size_t rows = hd_rows_of(&f->t), cols = hd_cols_of(&f->t), wide = cols + 2 * MARGIN;
     for (size_t i = 0; i < rows + 2; i++)
         for (size_t j = 0; j < wide; j++)
-            if (i == 0 || i > rows || j < MARGIN || j >= MARGIN + cols) assert_true(f->whole[i * wide + j] == UNTOUCHED);
+            if (i == 0 || i > rows || j < MARGIN || j >= MARGIN + cols)
+                assert_true(f->whole[i * wide + j] == UNTOUCHED);
 }
 
 static double function(hd_unary f, double x)
 {
     switch (f) {
-    case HD_relu: return x > 0 ? x : 0;
-    case HD_gelu: return 0.5 * x * erfc(-x * sqrt(0.5));
-    case HD_gelu_tanh: return 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
-    case HD_silu: return x / (1 + exp(-x));
-    case HD_sigmoid: return 1 / (1 + exp(-x));
-    case HD_tanh: return tanh(x);
-    case HD_exp: return exp(x);
-    case HD_log: return log(x);
-    default: return x;
+    case HD_relu:
+        return x > 0 ? x : 0;
+    case HD_gelu:
+        return 0.5 * x * erfc(-x * sqrt(0.5));
+    case HD_gelu_tanh:
+        return 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    case HD_silu:
+        return x / (1 + exp(-x));
+    case HD_sigmoid:
+        return 1 / (1 + exp(-x));
+    case HD_tanh:
+        return tanh(x);
+    case HD_exp:
+        return exp(x);
+    case HD_log:
+        return log(x);
+    default:
+        return x;
     }
 }
 
@@ -60,16 +75,23 @@ typedef struct form {
     hd_unary act;
 } form;
 
-/* A chain of k multiply-adds errs by at most k/2 ulp of the sum of magnitudes; bias and addition by one each. */
-static double bound(const form *f, double magnitude) { return (double)(f->k + 4) * 0x1p-24 * magnitude; }
+/* A chain of k multiply-adds errs by at most k/2 ulp of the sum of magnitudes; bias and addition by one each.
+ */
+static double bound(const form *f, double magnitude)
+{
+    return (double)(f->k + 4) * 0x1p-24 * magnitude;
+}
 
-/* y must lie between the function's values at both ends of what z may be; `own` is for the function itself (function_test.c measures that more closely). */
+/* y must lie between the function's values at both ends of what z may be; `own` is for the function itself
+ * (function_test.c measures that more closely). */
 static void assert_value(const form *f, double y, double z, double slack)
 {
     double low = function(f->act, z - slack), high = function(f->act, z + slack), mid = function(f->act, z);
-    double least = fmin(fmin(low, high), mid), most = fmax(fmax(low, high), mid), own = f->act == HD_IDENTITY ? 0 : 4e-7 + 1e-6 * (fabs(mid) + fabs(z));
+    double least = fmin(fmin(low, high), mid), most = fmax(fmax(low, high), mid),
+           own = f->act == HD_IDENTITY ? 0 : 4e-7 + 1e-6 * (fabs(mid) + fabs(z));
     if (!(y >= least - own && y <= most + own))
-        fail_msg("%zux%zux%zu at %d bt %d add %d bias %d %s: %.9g, expected %.9g (%.2g)", f->m, f->n, f->k, f->at, f->bt, f->add, f->bias, hd_unary_name(f->act), y, mid, slack);
+        fail_msg("%zux%zux%zu at %d bt %d add %d bias %d %s: %.9g, expected %.9g (%.2g)", f->m, f->n, f->k,
+                 f->at, f->bt, f->add, f->bias, hd_unary_name(f->act), y, mid, slack);
 }
 
 static void check_product(hd_backend *b, const form *f)
@@ -77,15 +99,25 @@ static void check_product(hd_backend *b, const form *f)
     bool positive = f->act == HD_log;
     framed x = f->at ? random_frame(f->k, f->m, positive, 1) : random_frame(f->m, f->k, positive, 1);
     framed w = f->bt ? random_frame(f->n, f->k, positive, 2) : random_frame(f->k, f->n, positive, 2);
-    framed bias = random_frame(1, f->n, positive, 3), y = random_frame(f->m, f->n, positive, 4), old = random_frame(f->m, f->n, positive, 4), before = frame(f->m, f->n);
-    hd_status s = b->kernel.gemm(b, &(hd_gemm_args){.y = &y.t, .a = &x.t, .a_transposed = f->at, .b = &w.t, .b_transposed = f->bt, .add = f->add,
-                                                    .bias = f->bias ? &bias.t : NULL, .act = f->act, .before = f->before ? &before.t : NULL});
+    framed bias = random_frame(1, f->n, positive, 3), y = random_frame(f->m, f->n, positive, 4),
+           old = random_frame(f->m, f->n, positive, 4), before = frame(f->m, f->n);
+    hd_status s = b->kernel.gemm(b, &(hd_gemm_args){.y = &y.t,
+                                                    .a = &x.t,
+                                                    .a_transposed = f->at,
+                                                    .b = &w.t,
+                                                    .b_transposed = f->bt,
+                                                    .add = f->add,
+                                                    .bias = f->bias ? &bias.t : NULL,
+                                                    .act = f->act,
+                                                    .before = f->before ? &before.t : NULL});
     assert_int_equal(s, HD_OK);
     for (size_t i = 0; i < f->m; i++)
         for (size_t j = 0; j < f->n; j++) {
-            double z = (f->add ? (double)*at(&old, i, j) : 0) + (f->bias ? (double)*at(&bias, 0, j) : 0), magnitude = fabs(z) + 1;
+            double z = (f->add ? (double)*at(&old, i, j) : 0) + (f->bias ? (double)*at(&bias, 0, j) : 0),
+                   magnitude = fabs(z) + 1;
             for (size_t p = 0; p < f->k; p++) {
-                double term = (double)(f->at ? *at(&x, p, i) : *at(&x, i, p)) * (double)(f->bt ? *at(&w, j, p) : *at(&w, p, j));
+                double term = (double)(f->at ? *at(&x, p, i) : *at(&x, i, p)) *
+                              (double)(f->bt ? *at(&w, j, p) : *at(&w, p, j));
                 z += term, magnitude += fabs(term);
             }
             assert_value(f, (double)*at(&y, i, j), z, bound(f, magnitude));
@@ -95,7 +127,8 @@ static void check_product(hd_backend *b, const form *f)
     free(x.whole), free(w.whole), free(bias.whole), free(y.whole), free(old.whole), free(before.whole);
 }
 
-/* One size through all four forms, with what goes along changing from size to size so that all is met with all. */
+/* One size through all four forms, with what goes along changing from size to size so that all is met with
+ * all. */
 static void check_forms(hd_backend *b, size_t m, size_t n, size_t k)
 {
     static unsigned turn;
@@ -122,9 +155,11 @@ static void products_equal_sums_in_double(void **state)
         }
         const size_t edges[] = {1, 6, 7, 8, 11, 12, 13, 24, 25, 33, 57};
         for (size_t m = 0; m < COUNT_OF(edges); m++)
-            for (size_t n = 0; n < COUNT_OF(edges); n++) check_forms(b, edges[m], edges[n], edges[(m * 5 + n) % COUNT_OF(edges)]);
+            for (size_t n = 0; n < COUNT_OF(edges); n++)
+                check_forms(b, edges[m], edges[n], edges[(m * 5 + n) % COUNT_OF(edges)]);
         const size_t deep[] = {511, 512, 513, 516, 1023, 1025, 1537};
-        for (size_t i = 0; i < COUNT_OF(deep); i++) check_forms(b, 1, 5, deep[i]), check_forms(b, 9, 14, deep[i]), check_forms(b, 30, 13, deep[i]);
+        for (size_t i = 0; i < COUNT_OF(deep); i++)
+            check_forms(b, 1, 5, deep[i]), check_forms(b, 9, 14, deep[i]), check_forms(b, 30, 13, deep[i]);
         check_forms(b, 250, 400, 33); /* more columns than a block of b */
         check_forms(b, 5, 1000, 40);
         check_forms(b, 600, 3, 40);
@@ -136,22 +171,33 @@ static void nothing_to_sum_gives_the_bias(void **state)
 {
     (void)state;
     hd_backend *b = backend_of("cpu", 2);
-    for (int i = 0; i < 8; i++) check_product(b, &(form){5, 17, 0, i & 1, i >> 1 & 1, i >> 2, !(i >> 2), true, HD_tanh});
+    for (int i = 0; i < 8; i++)
+        check_product(b, &(form){5, 17, 0, i & 1, i >> 1 & 1, i >> 2, !(i >> 2), true, HD_tanh});
     framed none = frame(0, 0), x = random_frame(3, 4, false, 1);
     assert_int_equal(b->kernel.gemm(b, &(hd_gemm_args){.y = &none.t, .a = &none.t, .b = &none.t}), HD_OK);
     hd_tensor empty = hd_view_rows(&x.t, 0, 0), wide = hd_view_cols(&empty, 0, 2);
     framed w = random_frame(2, 4, false, 1);
-    assert_int_equal(b->kernel.gemm(b, &(hd_gemm_args){.y = &wide, .a = &empty, .b = &w.t, .b_transposed = true}), HD_OK);
+    assert_int_equal(
+        b->kernel.gemm(b, &(hd_gemm_args){.y = &wide, .a = &empty, .b = &w.t, .b_transposed = true}), HD_OK);
     free(none.whole), free(x.whole), free(w.whole);
     hd_backend_free(b);
 }
 
 /* Rows [from, from+m) of a product, in new memory. */
-static hd_real *rows_of_product(hd_backend *b, const framed *x, bool xt, const hd_tensor *w, bool wt, const hd_tensor *bias, size_t from, size_t m, size_t n)
+static hd_real *rows_of_product(hd_backend *b, const framed *x, bool xt, const hd_tensor *w, bool wt,
+                                const hd_tensor *bias, size_t from, size_t m, size_t n)
 {
     hd_real *y = malloc((m * n + 1) * sizeof *y);
-    hd_tensor part = xt ? hd_view_cols(&x->t, from, m) : hd_view_rows(&x->t, from, m), out = hd_matrix(y, m, n);
-    assert_int_equal(b->kernel.gemm(b, &(hd_gemm_args){.y = &out, .a = &part, .a_transposed = xt, .b = w, .b_transposed = wt, .bias = bias, .act = HD_gelu}), HD_OK);
+    hd_tensor part = xt ? hd_view_cols(&x->t, from, m) : hd_view_rows(&x->t, from, m),
+              out = hd_matrix(y, m, n);
+    assert_int_equal(b->kernel.gemm(b, &(hd_gemm_args){.y = &out,
+                                                       .a = &part,
+                                                       .a_transposed = xt,
+                                                       .b = w,
+                                                       .b_transposed = wt,
+                                                       .bias = bias,
+                                                       .act = HD_gelu}),
+                     HD_OK);
     return y;
 }
 
@@ -161,7 +207,8 @@ static void rows_keep_their_bits(size_t rows, size_t step, size_t n, size_t k)
     hd_backend *one = backend_of("cpu", 1);
     for (int i = 0; i < 4; i++) {
         bool xt = i & 1, wt = i >> 1;
-        framed x = xt ? random_frame(k, rows, false, 7) : random_frame(rows, k, false, 7), w = wt ? random_frame(n, k, false, 8) : random_frame(k, n, false, 8);
+        framed x = xt ? random_frame(k, rows, false, 7) : random_frame(rows, k, false, 7),
+               w = wt ? random_frame(n, k, false, 8) : random_frame(k, n, false, 8);
         hd_real *all = rows_of_product(one, &x, xt, &w.t, wt, &bias.t, 0, rows, n);
         for (int threads = 1; threads <= 4; threads++) {
             hd_backend *b = backend_of("cpu", threads);
@@ -170,7 +217,8 @@ static void rows_keep_their_bits(size_t rows, size_t step, size_t n, size_t k)
                     size_t from = end ? rows - m : 0;
                     hd_real *some = rows_of_product(b, &x, xt, &w.t, wt, &bias.t, from, m, n);
                     if (memcmp(some, all + from * n, m * n * sizeof *some))
-                        fail_msg("form %d, %d threads, %zu rows from %zu of k %zu: other bits", i, threads, m, from, k);
+                        fail_msg("form %d, %d threads, %zu rows from %zu of k %zu: other bits", i, threads, m,
+                                 from, k);
                     free(some);
                 }
             hd_backend_free(b);
@@ -196,7 +244,8 @@ static void a_prepared_weight_changes_no_bit(void **state)
     size_t blocks = hd_mem_now().blocks;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         size_t n = sizes[i][0], k = sizes[i][1];
-        framed x = random_frame(9, k, false, 1), w = random_frame(n, k, false, 2), bias = random_frame(1, n, false, 3);
+        framed x = random_frame(9, k, false, 1), w = random_frame(n, k, false, 2),
+               bias = random_frame(1, n, false, 3);
         for (size_t m = 1; m <= 9; m += 4) {
             hd_real *plain = rows_of_product(b, &x, false, &w.t, true, &bias.t, 0, m, n);
             assert_int_equal(b->prepare(b, &w.t, HD_DECODING), HD_OK);

@@ -1,4 +1,5 @@
-/* The dry run: a training step on the null backend asks for exactly the memory that the same step takes on the cpu, and gets none. */
+/* The dry run: a training step on the null backend asks for exactly the memory that the same step takes on
+ * the cpu, and gets none. */
 #include "op/everything.h"
 
 typedef struct need {

@@ -1,4 +1,5 @@
-/* The same bits whatever the number of threads, and whatever else is in the batch. Sizes are above the grain of the kernels, so that work is really split. */
+/* The same bits whatever the number of threads, and whatever else is in the batch. Sizes are above the grain
+ * of the kernels, so that work is really split. */
 #include "op/everything.h"
 
 static const step_shape large = {.len = {90, 31, 7, 150, 0, 1}, .cols = 64, .host_segments = true};
@@ -19,9 +20,12 @@ static void a_training_step_has_the_same_bits_on_1_to_4_threads(void **state)
             hd_real *all = step_numbers(&r, &s, &n);
             assert_run_ok(&r);
             for (size_t i = 0; i < n; i++) assert_true(isfinite(all[i]));
-            if (first && (n != count || memcmp(first, all, n * sizeof *all))) fail_msg("other bits on %d threads", threads);
-            if (first) free(all);
-            else first = all, count = n;
+            if (first && (n != count || memcmp(first, all, n * sizeof *all)))
+                fail_msg("other bits on %d threads", threads);
+            if (first)
+                free(all);
+            else
+                first = all, count = n;
         }
         hd_run_release(&r);
         hd_backend_free(b);
@@ -40,10 +44,12 @@ static void shared_centres_have_the_same_bits_on_1_to_4_threads(void **state)
         hd_run r = run_on(b);
         for (int again = 0; again < 10; again++) {
             hd_run_begin(&r, HD_TRAIN);
-            hd_rows x = {random_rows(&r, ROWS, HEADS * D, 1, 1), hd_seg_of(&r, (const int32_t[]){ROWS}, 1, NULL)};
+            hd_rows x = {random_rows(&r, ROWS, HEADS * D, 1, 1),
+                         hd_seg_of(&r, (const int32_t[]){ROWS}, 1, NULL)};
             hd_tensor *centre = random_rows(&r, ROWS, 1, 20, 2);
             centre->wants_grad = true;
-            hd_rows y = hd_attend(&r, x, x, x, &(hd_attend_opt){.heads = HEADS, .centre = centre, .sigma = 5});
+            hd_rows y =
+                hd_attend(&r, x, x, x, &(hd_attend_opt){.heads = HEADS, .centre = centre, .sigma = 5});
             hd_sum_loss(&r, hd_mul(&r, y.t, random_rows(&r, ROWS, HEADS * D, 1, 3)), 1);
             hd_backward(&r);
             assert_run_ok(&r);
@@ -57,7 +63,8 @@ static void shared_centres_have_the_same_bits_on_1_to_4_threads(void **state)
 
 enum { C = 48, ITEMS = 3 };
 
-/* A small model over the rows of items [from, from+n) of a corpus; returns its result and the gradient of its input, item by item. */
+/* A small model over the rows of items [from, from+n) of a corpus; returns its result and the gradient of its
+ * input, item by item. */
 static void run_items(hd_run *r, const int32_t *len, size_t from, size_t n, hd_real *y, hd_real *dx)
 {
     static const int32_t key[ITEMS] = {50, 3, 8};
@@ -73,7 +80,8 @@ static void run_items(hd_run *r, const int32_t *len, size_t from, size_t n, hd_r
     hd_tensor *h = hd_linear(r, in, random_rows(r, C, C, 0.2, 12), random_rows(r, 1, C, 0.2, 13), HD_gelu);
     hd_rows q = {hd_dropout(r, h, 0.1f, seg), seg};
     q = hd_attend(r, q, q, q, &(hd_attend_opt){.heads = 4, .mask = HD_CAUSAL, .dropout = 0.1f});
-    h = hd_norm_residual(r, h, q.t, random_rows(r, 1, C, 1, 14), NULL, &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.2f, .seg = seg}, NULL);
+    h = hd_norm_residual(r, h, q.t, random_rows(r, 1, C, 1, 14), NULL,
+                         &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.2f, .seg = seg}, NULL);
     h = hd_add(r, hd_softmax(r, h), hd_segment_softmax(r, h, seg));
     h = hd_add(r, h, hd_broadcast(r, hd_reduce(r, h, seg, HD_MEAN), seg));
     hd_sum_loss(r, hd_mul(r, h, h), 1);

@@ -18,7 +18,8 @@ static hd_tensor *scale(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     return hd_scale(r, x[0], (float)c->n / 8);
 }
 
-/* The sum of two, each used again afterwards: the gradient of a sum is handed on, not copied, and must not be shared by mistake. */
+/* The sum of two, each used again afterwards: the gradient of a sum is handed on, not copied, and must not be
+ * shared by mistake. */
 static hd_tensor *shared_sum(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     (void)c;
@@ -34,7 +35,10 @@ static hd_tensor *rows_of_rows(hd_run *r, hd_tensor *const *x, const gradient_ca
     return hd_sub(r, hd_mul(r, hd_add(r, x[0], z), z), z);
 }
 
-static hd_tensor *apply(hd_run *r, hd_tensor *const *x, const gradient_case *c) { return hd_apply(r, x[0], (hd_unary)c->n); }
+static hd_tensor *apply(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    return hd_apply(r, x[0], (hd_unary)c->n);
+}
 
 static hd_tensor *dropout(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
@@ -79,7 +83,8 @@ static void functions_follow_differences(void **state)
     gradient_case unary[HD_UNARIES - 1];
     for (int f = 1; f < HD_UNARIES; f++) {
         filling fill = f == HD_relu ? ODD : f == HD_log ? POSITIVE : NORMAL;
-        unary[f - 1] = (gradient_case)CASE(hd_unary_name((hd_unary)f), apply, LEAVES_OF(LEAF("x", 5, 11, .fill = fill)), .n = f);
+        unary[f - 1] = (gradient_case)CASE(hd_unary_name((hd_unary)f), apply,
+                                           LEAVES_OF(LEAF("x", 5, 11, .fill = fill)), .n = f);
     }
     check_gradients(unary, COUNT_OF(unary));
 }

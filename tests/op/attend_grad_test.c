@@ -1,4 +1,5 @@
-/* Gradients of attention in all its options and many of their combinations. A case names its segments and options; the leaves follow from them. */
+/* Gradients of attention in all its options and many of their combinations. A case names its segments and
+ * options; the leaves follow from them. */
 #include "op/gradient.h"
 
 enum { ITEMS = 4 };
@@ -8,13 +9,13 @@ typedef struct shape {
     int32_t tq[ITEMS], tk[ITEMS]; /* tk all 0 and not `cross`: keys are as the queries */
     int items;
     bool cross;
-    bool shared;                   /* key segments overlap: items 0 and 1 read the same rows */
-    int heads, kv_heads, d, dv;    /* dv 0: d */
+    bool shared;                /* key segments overlap: items 0 and 1 read the same rows */
+    int heads, kv_heads, d, dv; /* dv 0: d */
     float scale, sigma, dropout;
     hd_mask mask;
     int window, buckets, reach;
     bool additive, both_ways, ragged, gate, one_tensor;
-    int centre;                    /* columns of it */
+    int centre; /* columns of it */
 } shape;
 
 static size_t sum_of(const int32_t *n, int items)
@@ -24,7 +25,10 @@ static size_t sum_of(const int32_t *n, int items)
     return sum;
 }
 
-static const int32_t *keys_of(const shape *s) { return s->cross ? s->tk : s->tq; }
+static const int32_t *keys_of(const shape *s)
+{
+    return s->cross || s->shared ? s->tk : s->tq;
+}
 
 static size_t key_rows(const shape *s)
 {
@@ -46,8 +50,15 @@ static hd_tensor *attend(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     const shape *s = c->opt;
     const int32_t number[ITEMS] = {40, 2, 77, 5};
     size_t next = s->one_tensor ? 1 : 3;
-    hd_attend_opt o = {.heads = s->heads, .kv_heads = s->kv_heads, .scale = s->scale, .mask = s->mask, .window = s->window, .dropout = s->dropout,
-                       .table_both_ways = s->both_ways, .table_reach = s->reach, .sigma = s->sigma};
+    hd_attend_opt o = {.heads = s->heads,
+                       .kv_heads = s->kv_heads,
+                       .scale = s->scale,
+                       .mask = s->mask,
+                       .window = s->window,
+                       .dropout = s->dropout,
+                       .table_both_ways = s->both_ways,
+                       .table_reach = s->reach,
+                       .sigma = s->sigma};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = x[next++];
     if (s->buckets) o.table = x[next++];
     if (s->centre) o.centre = x[next++];
@@ -61,7 +72,8 @@ static hd_tensor *attend(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 static gradient_case case_of(const shape *s)
 {
     gradient_case c = CASE(s->name, attend, .opt = s);
-    size_t heads = (size_t)s->heads, groups = s->kv_heads ? (size_t)s->kv_heads : heads, d = (size_t)s->d, dv = s->dv ? (size_t)s->dv : d;
+    size_t heads = (size_t)s->heads, groups = s->kv_heads ? (size_t)s->kv_heads : heads, d = (size_t)s->d,
+           dv = s->dv ? (size_t)s->dv : d;
     size_t rq = sum_of(s->tq, s->items), rk = key_rows(s), n = 0, pairs = 0;
     for (int i = 0; i < s->items; i++) pairs += (size_t)s->tq[i] * (size_t)keys_of(s)[i];
     c.leaf[n++] = (leaf)LEAF("q", rq, heads * d);
@@ -77,10 +89,10 @@ static gradient_case case_of(const shape *s)
     return c;
 }
 
-#define SELF(...)       .items = 3, .tq = {5, 1, 3}, __VA_ARGS__
-#define CROSS(...)      .items = 3, .cross = true, .tq = {4, 1, 3}, .tk = {3, 5, 6}, __VA_ARGS__
-#define HOLLOW(...)     .items = 4, .cross = true, .tq = {3, 2, 0, 2}, .tk = {4, 0, 3, 2}, __VA_ARGS__
-#define SHARED(...)     .items = 3, .cross = true, .shared = true, .tq = {3, 2, 2}, .tk = {5, 3, 4}, __VA_ARGS__
+#define SELF(...)         .items = 3, .tq = {5, 1, 3}, __VA_ARGS__
+#define CROSS(...)        .items = 3, .cross = true, .tq = {4, 1, 3}, .tk = {3, 5, 6}, __VA_ARGS__
+#define HOLLOW(...)       .items = 4, .cross = true, .tq = {3, 2, 0, 2}, .tk = {4, 0, 3, 2}, __VA_ARGS__
+#define SHARED(...)       .items = 3, .shared = true, .tq = {3, 2, 2}, .tk = {5, 3, 4}, __VA_ARGS__
 #define HEADS(h, d_, ...) .heads = h, .d = d_, __VA_ARGS__
 
 static const shape shapes[] = {
@@ -100,8 +112,10 @@ static const shape shapes[] = {
     {"cross", CROSS(HEADS(2, 3))},
     {"cross causal", CROSS(HEADS(2, 3, .mask = HD_CAUSAL))},
     {"cross window", CROSS(HEADS(2, 3, .window = 1))},
-    {"new rows after a cache", .items = 3, .cross = true, .tq = {1, 2, 1}, .tk = {7, 4, 1}, HEADS(2, 3, .mask = HD_CAUSAL)},
-    {"new rows after a cache, window", .items = 3, .cross = true, .tq = {1, 2, 1}, .tk = {7, 4, 1}, HEADS(2, 3, .mask = HD_CAUSAL, .window = 2)},
+    {"new rows after a cache", .items = 3, .cross = true, .tq = {1, 2, 1}, .tk = {7, 4, 1},
+     HEADS(2, 3, .mask = HD_CAUSAL)},
+    {"new rows after a cache, window", .items = 3, .cross = true, .tq = {1, 2, 1}, .tk = {7, 4, 1},
+     HEADS(2, 3, .mask = HD_CAUSAL, .window = 2)},
     {"no keys, no queries", HOLLOW(HEADS(2, 3))},
     {"no keys, no queries, causal", HOLLOW(HEADS(2, 3, .mask = HD_CAUSAL, .gate = true))},
     {"shared keys", SHARED(HEADS(2, 3))},
@@ -113,7 +127,8 @@ static const shape shapes[] = {
     {"relative one way", SELF(HEADS(2, 3, .buckets = 4, .reach = 4, .mask = HD_CAUSAL))},
     {"relative both ways", SELF(HEADS(2, 3, .buckets = 8, .reach = 4, .both_ways = true))},
     {"relative, default reach", CROSS(HEADS(2, 3, .buckets = 6))},
-    {"relative, new rows after a cache", .items = 2, .cross = true, .tq = {1, 2}, .tk = {9, 6}, HEADS(2, 3, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
+    {"relative, new rows after a cache", .items = 2, .cross = true, .tq = {1, 2}, .tk = {9, 6},
+     HEADS(2, 3, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
     {"gaussian, one centre", CROSS(HEADS(2, 3, .centre = 1, .sigma = 1.3f))},
     {"gaussian, one centre, three heads", SELF(HEADS(3, 2, .centre = 1, .sigma = 0.9f, .window = 2))},
     {"gaussian, a centre for each head", CROSS(HEADS(2, 3, .centre = 2, .sigma = 2))},
@@ -125,18 +140,23 @@ static const shape shapes[] = {
     {"dropout", SELF(HEADS(2, 3, .dropout = 0.3f))},
     {"dropout, causal window", SELF(HEADS(2, 3, .dropout = 0.3f, .mask = HD_CAUSAL, .window = 1))},
     {"dropout, gate", CROSS(HEADS(4, 2, .kv_heads = 2, .dv = 3, .dropout = 0.5f, .gate = true))},
-    {"everything on dot", CROSS(HEADS(4, 3, .kv_heads = 2, .dv = 2, .scale = 0.8f, .mask = HD_CAUSAL, .window = 4, .dropout = 0.25f, .buckets = 6, .reach = 8, .centre = 4, .sigma = 1.5f,
-                                      .ragged = true, .gate = true))},
-    {"everything on additive", SELF(HEADS(2, 3, .kv_heads = 1, .dv = 2, .additive = true, .window = 3, .dropout = 0.25f, .buckets = 8, .both_ways = true, .reach = 8, .centre = 1,
-                                          .sigma = 1.5f, .ragged = true, .gate = true))},
+    {"everything on dot", CROSS(HEADS(4, 3, .kv_heads = 2, .dv = 2, .scale = 0.8f, .mask = HD_CAUSAL,
+                                      .window = 4, .dropout = 0.25f, .buckets = 6, .reach = 8, .centre = 4,
+                                      .sigma = 1.5f, .ragged = true, .gate = true))},
+    {"everything on additive",
+     SELF(HEADS(2, 3, .kv_heads = 1, .dv = 2, .additive = true, .window = 3, .dropout = 0.25f, .buckets = 8,
+                .both_ways = true, .reach = 8, .centre = 1, .sigma = 1.5f, .ragged = true, .gate = true))},
 };
 
 /* Beyond a tile of queries (56) and a run of the mask (128). */
 static const shape large[] = {
     {"many queries and keys", .items = 2, .cross = true, .tq = {60, 3}, .tk = {140, 5}, HEADS(1, 2)},
-    {"many, causal, dropout", .items = 1, .cross = true, .tq = {60}, .tk = {140}, HEADS(1, 2, .mask = HD_CAUSAL, .dropout = 0.2f)},
-    {"many, window, dropout, gate", .items = 1, .cross = true, .tq = {60}, .tk = {135}, HEADS(2, 1, .kv_heads = 1, .window = 9, .dropout = 0.2f, .gate = true)},
-    {"many, more queries than keys", .items = 1, .cross = true, .tq = {130}, .tk = {61}, HEADS(1, 1, .mask = HD_CAUSAL, .buckets = 16, .reach = 40)},
+    {"many, causal, dropout", .items = 1, .cross = true, .tq = {60}, .tk = {140},
+     HEADS(1, 2, .mask = HD_CAUSAL, .dropout = 0.2f)},
+    {"many, window, dropout, gate", .items = 1, .cross = true, .tq = {60}, .tk = {135},
+     HEADS(2, 1, .kv_heads = 1, .window = 9, .dropout = 0.2f, .gate = true)},
+    {"many, more queries than keys", .items = 1, .cross = true, .tq = {130}, .tk = {61},
+     HEADS(1, 1, .mask = HD_CAUSAL, .buckets = 16, .reach = 40)},
 };
 
 static void check_shapes(const shape *s, size_t count)

@@ -1,5 +1,6 @@
-/* Attention in float against loops in double that follow the definition, for every option and many combinations; dropout by way of values that show the
-   weights; and the same bits with a probe attached as without. */
+/* Attention in float against loops in double that follow the definition, for every option and many
+   combinations; dropout by way of values that show the weights; and the same bits with a probe attached as
+   without. */
 #include "check.h"
 
 enum { ITEMS = 4, MOST_HEADS = 8 };
@@ -32,7 +33,10 @@ static hd_real *numbers(size_t count, double spread, uint64_t seed)
 
 static inputs make_inputs(const shape *s)
 {
-    inputs n = {.d = (size_t)s->d, .dv = (size_t)(s->dv ? s->dv : s->d), .heads = (size_t)s->heads, .groups = (size_t)(s->kv_heads ? s->kv_heads : s->heads)};
+    inputs n = {.d = (size_t)s->d,
+                .dv = (size_t)(s->dv ? s->dv : s->d),
+                .heads = (size_t)s->heads,
+                .groups = (size_t)(s->kv_heads ? s->kv_heads : s->heads)};
     for (int i = 0; i < s->items; i++) {
         n.pairs += (size_t)s->tq[i] * (size_t)s->tk[i];
         if ((size_t)(s->qbegin[i] + s->tq[i]) > n.rq) n.rq = (size_t)(s->qbegin[i] + s->tq[i]);
@@ -40,21 +44,27 @@ static inputs make_inputs(const shape *s)
     }
     if (s->rq) n.rq = s->rq;
     if (s->rk) n.rk = s->rk;
-    n.q = numbers(n.rq * n.heads * n.d, 1, 1), n.k = numbers(n.rk * n.groups * n.d, 1, 2), n.v = numbers(n.rk * n.groups * n.dv, 1, 3);
-    n.additive = numbers(n.heads * n.d, 1, 4), n.table = numbers((size_t)s->buckets * n.heads, 1, 5), n.centre = numbers(n.rq * (size_t)s->centre, 3, 6);
+    n.q = numbers(n.rq * n.heads * n.d, 1, 1), n.k = numbers(n.rk * n.groups * n.d, 1, 2),
+    n.v = numbers(n.rk * n.groups * n.dv, 1, 3);
+    n.additive = numbers(n.heads * n.d, 1, 4), n.table = numbers((size_t)s->buckets * n.heads, 1, 5),
+    n.centre = numbers(n.rq * (size_t)s->centre, 3, 6);
     n.ragged = numbers(n.pairs * n.heads, 1, 7), n.gate = numbers(n.heads, 1, 8);
     return n;
 }
 
 static void free_inputs(inputs *n)
 {
-    free(n->q), free(n->k), free(n->v), free(n->additive), free(n->table), free(n->centre), free(n->ragged), free(n->gate);
+    free(n->q), free(n->k), free(n->v), free(n->additive), free(n->table), free(n->centre), free(n->ragged),
+        free(n->gate);
 }
 
 /* weights[row of the pair][head] by definition; zero where the query does not see the key */
 static double *weights_by_definition(const shape *s, const inputs *n)
 {
-    double *all = calloc(n->pairs * n->heads + 1, sizeof *all), scale = s->scale != 0 ? (double)s->scale : s->additive ? 1 : 1 / sqrt((double)n->d);
+    double *all = calloc(n->pairs * n->heads + 1, sizeof *all), scale = s->scale != 0 ? (double)s->scale
+                                                                        : s->additive
+                                                                            ? 1
+                                                                            : 1 / sqrt((double)n->d);
     size_t first = 0;
     for (int i = 0; i < s->items; first += (size_t)s->tq[i] * (size_t)s->tk[i], i++)
         for (size_t h = 0; h < n->heads; h++)
@@ -66,23 +76,33 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                     double *w = &all[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h], score = 0;
                     *w = -INFINITY;
                     if ((s->mask == HD_CAUSAL && j > at) || (s->window && abs(j - at) > s->window)) continue;
-                    const hd_real *q = n->q + row * n->heads * n->d + h * n->d, *k = n->k + ((size_t)(s->kbegin[i] + j) * n->groups + g) * n->d;
+                    const hd_real *q = n->q + row * n->heads * n->d + h * n->d,
+                                  *k = n->k + ((size_t)(s->kbegin[i] + j) * n->groups + g) * n->d;
                     for (size_t c = 0; c < n->d; c++)
-                        score += s->additive ? (double)n->additive[h * n->d + c] * tanh((double)q[c] + (double)k[c]) : (double)q[c] * (double)k[c];
+                        score += s->additive
+                                     ? (double)n->additive[h * n->d + c] * tanh((double)q[c] + (double)k[c])
+                                     : (double)q[c] * (double)k[c];
                     score *= scale;
-                    if (s->buckets) score += (double)n->table[(size_t)hd_relative_bucket(j - at, s->buckets, s->both_ways, s->reach ? s->reach : 128) * n->heads + h];
+                    if (s->buckets)
+                        score += (double)n->table[(size_t)hd_relative_bucket(j - at, s->buckets, s->both_ways,
+                                                                             s->reach ? s->reach : 128) *
+                                                      n->heads +
+                                                  h];
                     if (s->centre) {
                         double c = (double)n->centre[row * (size_t)s->centre + (s->centre > 1 ? h : 0)];
                         score -= (j - c) * (j - c) / (2 * (double)s->sigma * (double)s->sigma);
                     }
-                    if (s->ragged) score += (double)n->ragged[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h];
+                    if (s->ragged)
+                        score += (double)n->ragged[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h];
                     *w = score, max = fmax(max, score);
                 }
                 for (int pass = 0; pass < 2; pass++)
                     for (int j = 0; j < s->tk[i]; j++) {
                         double *w = &all[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h];
-                        if (!pass) *w = *w > -INFINITY ? exp(*w - max) : 0, sum += *w;
-                        else if (sum > 0) *w /= sum;
+                        if (!pass)
+                            *w = *w > -INFINITY ? exp(*w - max) : 0, sum += *w;
+                        else if (sum > 0)
+                            *w /= sum;
                     }
             }
     return all;
@@ -98,8 +118,11 @@ static double *outputs_by_definition(const shape *s, const inputs *n, const doub
             for (int j = 0; j < s->tk[i]; j++, pair++)
                 for (size_t h = 0; h < n->heads; h++)
                     for (size_t c = 0; c < n->dv; c++)
-                        y[((size_t)(s->qbegin[i] + a) * n->heads + h) * n->dv + c] += weights[pair * n->heads + h] * (s->gate ? (double)n->gate[h] : 1) *
-                                                                                     (double)n->v[((size_t)(s->kbegin[i] + j) * n->groups + h * n->groups / n->heads) * n->dv + c];
+                        y[((size_t)(s->qbegin[i] + a) * n->heads + h) * n->dv + c] +=
+                            weights[pair * n->heads + h] * (s->gate ? (double)n->gate[h] : 1) *
+                            (double)n->v[((size_t)(s->kbegin[i] + j) * n->groups + h * n->groups / n->heads) *
+                                             n->dv +
+                                         c];
     return y;
 }
 
@@ -113,7 +136,8 @@ static bool gapless(const shape *s, const int32_t *begin, const int32_t *len, si
     return (size_t)at == rows;
 }
 
-static const hd_seg *segments(hd_run *r, const shape *s, const int32_t *begin, const int32_t *len, size_t rows, bool overlap)
+static const hd_seg *segments(hd_run *r, const shape *s, const int32_t *begin, const int32_t *len,
+                              size_t rows, bool overlap)
 {
     if (gapless(s, begin, len, rows)) return hd_seg_of(r, len, (size_t)s->items, NULL);
     return seg_at(r, begin, len, (size_t)s->items, rows, overlap);
@@ -123,10 +147,18 @@ static hd_real *attend(hd_run *r, const shape *s, const inputs *n, hd_mode mode)
 {
     hd_run_begin(r, mode);
     poison_step(r, 1 << 20);
-    hd_attend_opt o = {.heads = s->heads, .kv_heads = s->kv_heads, .scale = s->scale, .mask = s->mask, .window = s->window, .dropout = s->dropout, .table_both_ways = s->both_ways,
-                       .table_reach = s->reach, .sigma = s->sigma};
+    hd_attend_opt o = {.heads = s->heads,
+                       .kv_heads = s->kv_heads,
+                       .scale = s->scale,
+                       .mask = s->mask,
+                       .window = s->window,
+                       .dropout = s->dropout,
+                       .table_both_ways = s->both_ways,
+                       .table_reach = s->reach,
+                       .sigma = s->sigma};
     hd_rows q = {hd_from(r, n->rq, n->heads * n->d, n->q), segments(r, s, s->qbegin, s->tq, n->rq, false)};
-    hd_rows k = {hd_from(r, n->rk, n->groups * n->d, n->k), segments(r, s, s->kbegin, s->tk, n->rk, s->overlap)};
+    hd_rows k = {hd_from(r, n->rk, n->groups * n->d, n->k),
+                 segments(r, s, s->kbegin, s->tk, n->rk, s->overlap)};
     hd_rows v = {hd_from(r, n->rk, n->groups * n->dv, n->v), k.seg};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = hd_from(r, 1, n->heads * n->d, n->additive);
     if (s->buckets) o.table = hd_from(r, (size_t)s->buckets, n->heads, n->table);
@@ -136,12 +168,19 @@ static hd_real *attend(hd_run *r, const shape *s, const inputs *n, hd_mode mode)
     return host_copy(r, hd_attend(r, q, k, v, &o).t);
 }
 
-#define SELF(...)  .items = 3, .qbegin = {0, 5, 6}, .tq = {5, 1, 9}, .kbegin = {0, 5, 6}, .tk = {5, 1, 9}, __VA_ARGS__
-#define CROSS(...) .items = 3, .qbegin = {0, 4, 5}, .tq = {4, 1, 9}, .kbegin = {0, 3, 8}, .tk = {3, 5, 6}, __VA_ARGS__
+#define SELF(...) \
+    .items = 3, .qbegin = {0, 5, 6}, .tq = {5, 1, 9}, .kbegin = {0, 5, 6}, .tk = {5, 1, 9}, __VA_ARGS__
+#define CROSS(...) \
+    .items = 3, .qbegin = {0, 4, 5}, .tq = {4, 1, 9}, .kbegin = {0, 3, 8}, .tk = {3, 5, 6}, __VA_ARGS__
 /* rows that belong to nobody among queries and keys, an item without keys, one without queries */
-#define GAPS(...)  .items = 4, .qbegin = {1, 4, 7, 7}, .tq = {3, 2, 0, 4}, .kbegin = {2, 6, 6, 12}, .tk = {4, 0, 3, 7}, .rq = 13, .rk = 20, __VA_ARGS__
-#define SHARED(...) .items = 3, .qbegin = {0, 3, 5}, .tq = {3, 2, 2}, .kbegin = {0, 0, 2}, .tk = {6, 6, 5}, .overlap = true, __VA_ARGS__
-#define LARGE(...) .items = 2, .qbegin = {0, 130}, .tq = {130, 3}, .kbegin = {0, 300}, .tk = {300, 9}, __VA_ARGS__
+#define GAPS(...)                                                                                        \
+    .items = 4, .qbegin = {1, 4, 7, 7}, .tq = {3, 2, 0, 4}, .kbegin = {2, 6, 6, 12}, .tk = {4, 0, 3, 7}, \
+    .rq = 13, .rk = 20, __VA_ARGS__
+#define SHARED(...)                                                                                          \
+    .items = 3, .qbegin = {0, 3, 5}, .tq = {3, 2, 2}, .kbegin = {0, 0, 2}, .tk = {6, 6, 5}, .overlap = true, \
+    __VA_ARGS__
+#define LARGE(...) \
+    .items = 2, .qbegin = {0, 130}, .tq = {130, 3}, .kbegin = {0, 300}, .tk = {300, 9}, __VA_ARGS__
 
 static const shape shapes[] = {
     {"one head", SELF(.heads = 1, .d = 7)},
@@ -160,25 +199,30 @@ static const shape shapes[] = {
     {"shared keys", SHARED(.heads = 2, .d = 8)},
     {"shared keys, causal", SHARED(.heads = 2, .d = 8, .mask = HD_CAUSAL)},
     {"additive", CROSS(.heads = 2, .d = 8, .additive = true)},
-    {"additive, scale, causal, odd", SELF(.heads = 3, .d = 5, .additive = true, .scale = 0.5f, .mask = HD_CAUSAL)},
+    {"additive, scale, causal, odd",
+     SELF(.heads = 3, .d = 5, .additive = true, .scale = 0.5f, .mask = HD_CAUSAL)},
     {"table", SELF(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
     {"table both ways", CROSS(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .both_ways = true)},
     {"centre", CROSS(.heads = 2, .d = 8, .centre = 1, .sigma = 1.5f)},
     {"centre for each head", GAPS(.heads = 2, .d = 8, .centre = 2, .sigma = 0.7f)},
     {"ragged", GAPS(.heads = 2, .d = 8, .ragged = true)},
     {"gate", SELF(.heads = 4, .kv_heads = 2, .d = 4, .gate = true)},
-    {"everything on dot", CROSS(.heads = 4, .kv_heads = 2, .d = 6, .dv = 10, .scale = 0.4f, .mask = HD_CAUSAL, .window = 4, .buckets = 6, .reach = 8, .centre = 4, .sigma = 2, .ragged = true,
-                                .gate = true)},
-    {"everything on additive", GAPS(.heads = 2, .kv_heads = 1, .d = 6, .dv = 3, .additive = true, .window = 3, .buckets = 8, .both_ways = true, .centre = 1, .sigma = 2, .ragged = true,
-                                    .gate = true)},
+    {"everything on dot",
+     CROSS(.heads = 4, .kv_heads = 2, .d = 6, .dv = 10, .scale = 0.4f, .mask = HD_CAUSAL, .window = 4,
+           .buckets = 6, .reach = 8, .centre = 4, .sigma = 2, .ragged = true, .gate = true)},
+    {"everything on additive",
+     GAPS(.heads = 2, .kv_heads = 1, .d = 6, .dv = 3, .additive = true, .window = 3, .buckets = 8,
+          .both_ways = true, .centre = 1, .sigma = 2, .ragged = true, .gate = true)},
     {"many", LARGE(.heads = 2, .d = 16)},
     {"many, causal", LARGE(.heads = 2, .d = 16, .mask = HD_CAUSAL)},
     {"many, window", LARGE(.heads = 2, .d = 16, .window = 20)},
-    {"many, causal window, table", LARGE(.heads = 2, .kv_heads = 1, .d = 16, .mask = HD_CAUSAL, .window = 20, .buckets = 16, .reach = 100)},
+    {"many, causal window, table",
+     LARGE(.heads = 2, .kv_heads = 1, .d = 16, .mask = HD_CAUSAL, .window = 20, .buckets = 16, .reach = 100)},
     {"beyond a block of k, window", .items = 1, .tq = {700}, .tk = {1400}, .heads = 1, .d = 4, .window = 600},
 };
 
-/* Scores of a few units have errors of d * 2^-24; a softmax passes them on, and outputs are means of values below 5. */
+/* Scores of a few units have errors of d * 2^-24; a softmax passes them on, and outputs are means of values
+ * below 5. */
 static const double NEAR = 3e-6;
 
 static void attention_is_what_the_definition_says(void **state)
@@ -189,7 +233,8 @@ static void attention_is_what_the_definition_says(void **state)
     size_t wrong = 0;
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         inputs n = make_inputs(&shapes[i]);
-        double *w = weights_by_definition(&shapes[i], &n), *exact = outputs_by_definition(&shapes[i], &n, w), worst = 0;
+        double *w = weights_by_definition(&shapes[i], &n), *exact = outputs_by_definition(&shapes[i], &n, w),
+               worst = 0;
         hd_real *y = attend(&r, &shapes[i], &n, HD_TRAIN), *other = attend(&r, &shapes[i], &n, HD_INFERENCE);
         for (size_t k = 0; k < n.rq * n.heads * n.dv; k++) {
             double e = fabs((double)y[k] - exact[k]);
@@ -215,12 +260,14 @@ static void show_weights(const shape *s, inputs *n)
     n->v = calloc(n->rk * n->groups * n->dv + 1, sizeof *n->v);
     for (int i = 0; i < s->items; i++)
         for (int j = 0; j < s->tk[i]; j++)
-            for (size_t g = 0; g < n->groups; g++) n->v[((size_t)(s->kbegin[i] + j) * n->groups + g) * n->dv + (size_t)j] = 1;
+            for (size_t g = 0; g < n->groups; g++)
+                n->v[((size_t)(s->kbegin[i] + j) * n->groups + g) * n->dv + (size_t)j] = 1;
 }
 
 static const shape dropped[] = {
     {"dropout", SELF(.heads = 4, .d = 8, .dropout = 0.3f)},
-    {"dropout, causal, heads over fewer", SELF(.heads = 4, .kv_heads = 2, .d = 8, .mask = HD_CAUSAL, .dropout = 0.5f)},
+    {"dropout, causal, heads over fewer",
+     SELF(.heads = 4, .kv_heads = 2, .d = 8, .mask = HD_CAUSAL, .dropout = 0.5f)},
     {"dropout, gaps, additive", GAPS(.heads = 2, .d = 6, .additive = true, .dropout = 0.2f)},
     {"dropout, many", LARGE(.heads = 2, .d = 4, .dropout = 0.1f)},
     {"dropout, many, window", LARGE(.heads = 2, .d = 4, .window = 30, .dropout = 0.25f)},
@@ -236,17 +283,21 @@ static void dropout_zeroes_weights_at_its_rate_and_scales_the_others(void **stat
         inputs n = make_inputs(s), shown = make_inputs(s);
         show_weights(s, &shown);
         double *w = weights_by_definition(s, &n);
-        hd_real *seen = attend(&r, s, &shown, HD_TRAIN), *y = attend(&r, s, &n, HD_TRAIN), *still = attend(&r, s, &shown, HD_INFERENCE);
+        hd_real *seen = attend(&r, s, &shown, HD_TRAIN), *y = attend(&r, s, &n, HD_TRAIN),
+                *still = attend(&r, s, &shown, HD_INFERENCE);
         size_t pair = 0, live = 0, zero = 0;
         for (int item = 0; item < s->items; item++)
             for (int a = 0; a < s->tq[item]; a++)
                 for (int j = 0; j < s->tk[item]; j++, pair++)
                     for (size_t h = 0; h < n.heads; h++) {
                         size_t at = ((size_t)(s->qbegin[item] + a) * n.heads + h) * shown.dv + (size_t)j;
-                        double *weight = &w[pair * n.heads + h], got = (double)seen[at], kept = *weight / (1 - (double)s->dropout);
-                        assert_true(fabs((double)still[at] - *weight) < NEAR); /* nothing is dropped outside training */
+                        double *weight = &w[pair * n.heads + h], got = (double)seen[at],
+                               kept = *weight / (1 - (double)s->dropout);
+                        assert_true(fabs((double)still[at] - *weight) <
+                                    NEAR); /* nothing is dropped outside training */
                         if (*weight > 1e-6) live++, zero += got == 0;
-                        if (got != 0) assert_true(fabs(got - kept) < NEAR + 1e-5 * kept); /* p is rounded to 1/65536 */
+                        if (got != 0)
+                            assert_true(fabs(got - kept) < NEAR + 1e-5 * kept); /* p is rounded to 1/65536 */
                         *weight = got;
                     }
         /* binomial: four standard deviations */
@@ -255,7 +306,8 @@ static void dropout_zeroes_weights_at_its_rate_and_scales_the_others(void **stat
         assert_true(fabs(rate - p) < 4 * sqrt(p * (1 - p) / (double)live));
         /* and those are the weights that the real values are summed with */
         double *exact = outputs_by_definition(s, &n, w);
-        for (size_t k = 0; k < n.rq * n.heads * n.dv; k++) assert_true(fabs((double)y[k] - exact[k]) < 2 * NEAR);
+        for (size_t k = 0; k < n.rq * n.heads * n.dv; k++)
+            assert_true(fabs((double)y[k] - exact[k]) < 2 * NEAR);
         free(w), free(seen), free(y), free(still), free(exact), free_inputs(&n), free_inputs(&shown);
     }
     hd_run_release(&r);
@@ -273,7 +325,8 @@ static void heads_drop_independently(void **state)
     hd_real unit[T * T] = {0}, y[T * HEADS * T] = {0};
     for (int i = 0; i < T; i++) unit[i * T + i] = 1;
     const hd_seg *seg = hd_seg_of(&r, (const int32_t[]){T}, 1, NULL);
-    hd_rows q = {hd_from(&r, T, HEADS, y), seg}, k = {hd_from(&r, T, 1, y), seg}, v = {hd_from(&r, T, T, unit), seg};
+    hd_rows q = {hd_from(&r, T, HEADS, y), seg}, k = {hd_from(&r, T, 1, y), seg},
+            v = {hd_from(&r, T, T, unit), seg};
     hd_rows out = hd_attend(&r, q, k, v, &(hd_attend_opt){.heads = HEADS, .kv_heads = 1, .dropout = 0.5f});
     assert_true(hd_read(&r, out.t, y));
     for (int one = 0; one < HEADS; one++)
@@ -281,14 +334,21 @@ static void heads_drop_independently(void **state)
             for (int shift = -SHIFTS; shift <= SHIFTS; shift++) {
                 double same = 0, n = 0;
                 for (int a = 0; a < T; a++)
-                    for (int j = SHIFTS; j < T - SHIFTS; j++, n++) same += (y[(a * HEADS + one) * T + j] == 0) == (y[(a * HEADS + two) * T + j + shift] == 0);
-                assert_true(fabs(same / n - 0.5) < 4.5 * 0.5 / sqrt(n)); /* of 123 comparisons none should be 4.5 standard deviations off */
+                    for (int j = SHIFTS; j < T - SHIFTS; j++, n++)
+                        same += (y[(a * HEADS + one) * T + j] == 0) ==
+                                (y[(a * HEADS + two) * T + j + shift] == 0);
+                assert_true(fabs(same / n - 0.5) <
+                            4.5 * 0.5 /
+                                sqrt(n)); /* of 123 comparisons none should be 4.5 standard deviations off */
             }
     hd_run_release(&r);
     hd_backend_free(b);
 }
 
-static void pass_over(void *context, hd_run *r, const hd_offer *offer) { (void)context, (void)r, (void)offer; }
+static void pass_over(void *context, hd_run *r, const hd_offer *offer)
+{
+    (void)context, (void)r, (void)offer;
+}
 
 static void a_probe_changes_no_bit(void **state)
 {
@@ -303,7 +363,8 @@ static void a_probe_changes_no_bit(void **state)
         r.probe = &probe;
         hd_real *probed = attend(&r, s, &n, HD_TRAIN);
         r.probe = NULL;
-        if (memcmp(y, probed, n.rq * n.heads * n.dv * sizeof *y)) fail_msg("%s: other bits with a probe", s->name);
+        if (memcmp(y, probed, n.rq * n.heads * n.dv * sizeof *y))
+            fail_msg("%s: other bits with a probe", s->name);
         free(y), free(probed), free_inputs(&n);
     }
     hd_run_release(&r);
@@ -339,10 +400,14 @@ static void hidden_keys_weigh_nothing(void **state)
 static void relative_buckets_are_those_of_t5(void **state)
 {
     (void)state;
-    const int both[][2] = {{0, 0}, {-1, 1}, {1, 17}, {-7, 7}, {7, 23}, {-8, 8}, {8, 24}, {-11, 8}, {-12, 9}, {12, 25}, {-20, 10}, {-127, 15}, {128, 31}, {5000, 31}, {-5000, 15}};
+    const int both[][2] = {{0, 0},    {-1, 1},    {1, 17},   {-7, 7},    {7, 23},
+                           {-8, 8},   {8, 24},    {-11, 8},  {-12, 9},   {12, 25},
+                           {-20, 10}, {-127, 15}, {128, 31}, {5000, 31}, {-5000, 15}};
     const int one[][2] = {{0, 0}, {3, 0}, {-1, 1}, {-15, 15}, {-16, 16}, {-20, 17}, {-127, 31}, {-5000, 31}};
-    for (size_t i = 0; i < COUNT_OF(both); i++) assert_int_equal(hd_relative_bucket(both[i][0], 32, true, 128), both[i][1]);
-    for (size_t i = 0; i < COUNT_OF(one); i++) assert_int_equal(hd_relative_bucket(one[i][0], 32, false, 128), one[i][1]);
+    for (size_t i = 0; i < COUNT_OF(both); i++)
+        assert_int_equal(hd_relative_bucket(both[i][0], 32, true, 128), both[i][1]);
+    for (size_t i = 0; i < COUNT_OF(one); i++)
+        assert_int_equal(hd_relative_bucket(one[i][0], 32, false, 128), one[i][1]);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Choices over a row: the largest in order, ties by column, NaN never; samples as often as their probability says, from the set that top-k and top-p leave. */
+/* Choices over a row: the largest in order, ties by column, NaN never; samples as often as their probability
+ * says, from the set that top-k and top-p leave. */
 #include "check.h"
 
 typedef struct room {
@@ -46,10 +47,12 @@ static void top_equals_a_full_sort(void **state)
             for (int i = 0; i < k; i++) {
                 int32_t best = -1;
                 for (int32_t c = 0; c < COLS; c++)
-                    if (!taken[c] && (best < 0 || x[row * COLS + (size_t)c] > x[row * COLS + (size_t)best])) best = c;
+                    if (!taken[c] && (best < 0 || x[row * COLS + (size_t)c] > x[row * COLS + (size_t)best]))
+                        best = c;
                 taken[best] = true;
                 assert_int_equal(id_at(ids, row, (size_t)i), best);
-                assert_true(((hd_real *)values->data)[row * values->stride + (size_t)i] == x[row * COLS + (size_t)best]);
+                assert_true(((hd_real *)values->data)[row * values->stride + (size_t)i] ==
+                            x[row * COLS + (size_t)best]);
             }
         }
     }
@@ -99,7 +102,8 @@ static void sample_counts(hd_run *r, hd_sample_opt opt, int counts[CLASSES])
         int32_t c = id_at(ids, i, 0);
         assert_in_range(c, 0, CLASSES - 1);
         counts[c]++;
-        assert_true(fabs((double)((hd_real *)logp->data)[i] - ((double)logits[c] - log(sum))) < 1e-6); /* of all classes at temperature 1 */
+        assert_true(fabs((double)((hd_real *)logp->data)[i] - ((double)logits[c] - log(sum))) <
+                    1e-6); /* of all classes at temperature 1 */
     }
 }
 
@@ -131,10 +135,13 @@ static void samples_come_as_often_as_they_are_likely(void **state)
         int counts[CLASSES];
         double sum = 0;
         sample_counts(r, s->opt, counts);
-        for (int c = 0; c < CLASSES; c++) sum += s->kept[c] ? exp((double)logits[c] / (double)s->opt.temperature) : 0;
+        for (int c = 0; c < CLASSES; c++)
+            sum += s->kept[c] ? exp((double)logits[c] / (double)s->opt.temperature) : 0;
         for (int c = 0; c < CLASSES; c++) {
-            double p = s->kept[c] ? exp((double)logits[c] / (double)s->opt.temperature) / sum : 0, sd = sqrt(p * (1 - p) / DRAWS);
-            if (fabs((double)counts[c] / DRAWS - p) > 4 * sd) fail_msg("%s: class %d came %d times of %d, expected %.4f", s->name, c, counts[c], DRAWS, p);
+            double p = s->kept[c] ? exp((double)logits[c] / (double)s->opt.temperature) / sum : 0,
+                   sd = sqrt(p * (1 - p) / DRAWS);
+            if (fabs((double)counts[c] / DRAWS - p) > 4 * sd)
+                fail_msg("%s: class %d came %d times of %d, expected %.4f", s->name, c, counts[c], DRAWS, p);
         }
     }
 }
@@ -157,7 +164,8 @@ static void impossible_classes_are_never_drawn(void **state)
     for (size_t i = 0; i < DRAWS * 3; i++) x[i] = i % 3 == 1 ? 0 : -INFINITY;
     hd_run_begin(r, HD_INFERENCE);
     hd_tensor *t = hd_from(r, DRAWS, 3, x);
-    hd_tensor *all = hd_sample(r, t, &(hd_sample_opt){.temperature = 1, .top_p = 1}, NULL), *three = hd_sample(r, t, &(hd_sample_opt){.temperature = 1, .top_p = 0.99f, .top_k = 2}, NULL);
+    hd_tensor *all = hd_sample(r, t, &(hd_sample_opt){.temperature = 1, .top_p = 1}, NULL),
+              *three = hd_sample(r, t, &(hd_sample_opt){.temperature = 1, .top_p = 0.99f, .top_k = 2}, NULL);
     for (size_t i = 0; i < DRAWS; i++) assert_true(id_at(all, i, 0) == 1 && id_at(three, i, 0) == 1);
 }
 

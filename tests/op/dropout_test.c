@@ -1,10 +1,12 @@
-/* Dropout: the rate is right, the mean is kept, nothing happens outside training, and a mask depends on its key alone. */
+/* Dropout: the rate is right, the mean is kept, nothing happens outside training, and a mask depends on its
+ * key alone. */
 #include "check.h"
 
 enum { ROWS = 200, COLS = 301 };
 
 /* dropout of ones: 0 or the scale */
-static hd_real *masks(hd_run *r, hd_mode mode, float p, const int32_t *len, size_t items, const int32_t *key, size_t rows, int draws_before)
+static hd_real *masks(hd_run *r, hd_mode mode, float p, const int32_t *len, size_t items, const int32_t *key,
+                      size_t rows, int draws_before)
 {
     hd_run_begin(r, mode);
     hd_tensor *x = hd_ones(r, rows, COLS);
@@ -22,10 +24,13 @@ static void the_rate_is_right_and_the_mean_is_kept(void **state)
         hd_real *m = masks(&r, HD_TRAIN, rates[k], NULL, 0, NULL, ROWS, 0);
         double p = (double)rates[k], mean = 0, dropped = 0, scale = 1 / (1 - p);
         for (size_t i = 0; i < ROWS * COLS; i++) {
-            assert_true(m[i] == 0 || fabs((double)m[i] / scale - 1) < 1e-2); /* p is rounded to 1/65536: of 0.001 kept that is 1.5 % at most */
+            assert_true(m[i] == 0 ||
+                        fabs((double)m[i] / scale - 1) <
+                            1e-2); /* p is rounded to 1/65536: of 0.001 kept that is 1.5 % at most */
             dropped += m[i] == 0, mean += (double)m[i] / (ROWS * COLS);
         }
-        double sd = sqrt(p * (1 - p) / (ROWS * COLS)); /* binomial; four standard deviations, and the rounding of p */
+        double sd =
+            sqrt(p * (1 - p) / (ROWS * COLS)); /* binomial; four standard deviations, and the rounding of p */
         assert_true(fabs(dropped / (ROWS * COLS) - p) < 4 * sd + 1e-5);
         assert_true(fabs(mean - 1) < (4 * sd + 1e-5) * scale);
         free(m);
@@ -40,7 +45,8 @@ static void draws_are_not_correlated(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 2);
     hd_run r = run_on(b);
-    hd_real *m = masks(&r, HD_TRAIN, 0.5f, NULL, 0, NULL, ROWS, 0), *next = masks(&r, HD_TRAIN, 0.5f, NULL, 0, NULL, ROWS, 1);
+    hd_real *m = masks(&r, HD_TRAIN, 0.5f, NULL, 0, NULL, ROWS, 0),
+            *next = masks(&r, HD_TRAIN, 0.5f, NULL, 0, NULL, ROWS, 1);
     const size_t steps[] = {1, 2, COLS, COLS + 1, 2 * COLS};
     for (size_t k = 0; k <= COUNT_OF(steps); k++) {
         size_t step = k < COUNT_OF(steps) ? steps[k] : 0, n = ROWS * COLS - step;
@@ -89,13 +95,15 @@ static void seed_step_and_op_each_change_the_mask(void **state)
     hd_backend_free(b);
 }
 
-/* Item 40 of the corpus has the same mask alone, first, or last in a batch; without keys the place in the batch counts. */
+/* Item 40 of the corpus has the same mask alone, first, or last in a batch; without keys the place in the
+ * batch counts. */
 static void a_mask_follows_the_item_not_its_place(void **state)
 {
     (void)state;
     hd_backend *b = backend_of("cpu", 2);
     hd_run r = run_on(b);
-    const int32_t alone[] = {6}, last[] = {5, 0, 6}, first[] = {6, 9}, key_alone[] = {40}, key_last[] = {7, 8, 40}, key_first[] = {40, 7};
+    const int32_t alone[] = {6}, last[] = {5, 0, 6}, first[] = {6, 9}, key_alone[] = {40},
+                  key_last[] = {7, 8, 40}, key_first[] = {40, 7};
     size_t bytes = 6 * COLS * sizeof(hd_real);
     hd_real *m[4];
     m[0] = masks(&r, HD_TRAIN, 0.3f, alone, 1, key_alone, 6, 0);
@@ -104,7 +112,8 @@ static void a_mask_follows_the_item_not_its_place(void **state)
     m[3] = masks(&r, HD_TRAIN, 0.3f, last, 3, NULL, 11, 0);
     assert_memory_equal(m[0], m[1] + 5 * COLS, bytes);
     assert_memory_equal(m[0], m[2], bytes);
-    assert_memory_equal(m[1], m[2] + 6 * COLS, 5 * COLS * sizeof **m); /* item 7, as far as the shorter goes */
+    assert_memory_equal(m[1], m[2] + 6 * COLS,
+                        5 * COLS * sizeof **m); /* item 7, as far as the shorter goes */
     assert_memory_not_equal(m[0], m[3] + 5 * COLS, bytes);
     for (int i = 0; i < 4; i++) free(m[i]);
     hd_run_release(&r);

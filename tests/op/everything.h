@@ -1,4 +1,5 @@
-/* One training step that uses every op: for tests of what must hold for all of them (memory, threads, the dry run). */
+/* One training step that uses every op: for tests of what must hold for all of them (memory, threads, the dry
+ * run). */
 #ifndef EVERYTHING_H
 #define EVERYTHING_H
 
@@ -8,7 +9,7 @@ enum { STEP_LEAVES = 24, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
-    size_t cols;      /* a multiple of four */
+    size_t cols;        /* a multiple of four */
     bool host_segments; /* also what reads segment lengths on the host: fold, explicit scores */
 } step_shape;
 
@@ -32,7 +33,8 @@ static hd_tensor *step_leaf(step *s, size_t rows, size_t cols)
 static int32_t *step_ints(step *s, size_t count, int32_t below)
 {
     int32_t *host = malloc((count + 1) * sizeof *host);
-    for (size_t i = 0; i < count; i++) host[i] = (int32_t)((i * 7 + 3) % (size_t)(below + 1)) - 1; /* -1: nothing */
+    for (size_t i = 0; i < count; i++)
+        host[i] = (int32_t)((i * 7 + 3) % (size_t)(below + 1)) - 1; /* -1: nothing */
     int32_t *there = hd_ints(s->r, host, count);
     free(host);
     return there;
@@ -48,11 +50,14 @@ static hd_tensor *step_ffn(hd_run *r, const void *context, hd_tensor *const *in)
 static hd_tensor *step_embedded(step *s)
 {
     hd_run *r = s->r;
-    hd_tensor *h = hd_embed(r, step_leaf(s, STEP_CLASSES, s->c), step_ints(s, s->rows, STEP_CLASSES), s->rows, 2);
+    hd_tensor *h =
+        hd_embed(r, step_leaf(s, STEP_CLASSES, s->c), step_ints(s, s->rows, STEP_CLASSES), s->rows, 2);
     h = hd_dropout(r, hd_gather_add(r, h, step_leaf(s, 5, s->c), step_ints(s, s->rows, 5)), 0.1f, s->seg);
-    hd_tensor *const in[] = {h, step_leaf(s, 2 * s->c, s->c), step_leaf(s, 1, 2 * s->c), step_leaf(s, s->c, 2 * s->c)};
+    hd_tensor *const in[] = {h, step_leaf(s, 2 * s->c, s->c), step_leaf(s, 1, 2 * s->c),
+                             step_leaf(s, s->c, 2 * s->c)};
     hd_tensor *branch = hd_recompute(r, step_ffn, s, in, 4);
-    return hd_norm_residual(r, h, branch, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c), &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.1f, .seg = s->seg}, NULL);
+    return hd_norm_residual(r, h, branch, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c),
+                            &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.1f, .seg = s->seg}, NULL);
 }
 
 static hd_tensor *step_attended(step *s, hd_tensor *h)
@@ -61,13 +66,27 @@ static hd_tensor *step_attended(step *s, hd_tensor *h)
     size_t c = s->c, pairs = 0;
     for (int i = 0; i < STEP_ITEMS; i++) pairs += (size_t)s->shape->len[i] * (size_t)s->shape->len[i];
     hd_tensor *qkv = hd_linear(r, h, step_leaf(s, 2 * c, c), NULL, HD_IDENTITY);
-    hd_rows q = {hd_slice_cols(r, qkv, 0, c), s->seg}, k = {hd_slice_cols(r, qkv, c, c / 2), s->seg}, v = {hd_slice_cols(r, qkv, c + c / 2, c / 2), s->seg};
-    hd_attend_opt dot = {.heads = 4, .kv_heads = 2, .mask = HD_CAUSAL, .window = 40, .dropout = 0.1f, .table = step_leaf(s, STEP_BUCKETS, 4), .table_reach = 16, .gate = step_leaf(s, 1, 4)};
+    hd_rows q = {hd_slice_cols(r, qkv, 0, c), s->seg}, k = {hd_slice_cols(r, qkv, c, c / 2), s->seg},
+            v = {hd_slice_cols(r, qkv, c + c / 2, c / 2), s->seg};
+    hd_attend_opt dot = {.heads = 4,
+                         .kv_heads = 2,
+                         .mask = HD_CAUSAL,
+                         .window = 40,
+                         .dropout = 0.1f,
+                         .table = step_leaf(s, STEP_BUCKETS, 4),
+                         .table_reach = 16,
+                         .gate = step_leaf(s, 1, 4)};
     if (s->shape->host_segments) dot.ragged = step_leaf(s, pairs, 4);
     hd_tensor *a = hd_attend(r, q, k, v, &dot).t, *sum = NULL;
-    hd_tensor *y = hd_norm_residual(r, h, a, NULL, NULL, &(hd_norm_opt){.eps = 1e-5f, .rms = true, .seg = s->seg}, &sum);
+    hd_tensor *y =
+        hd_norm_residual(r, h, a, NULL, NULL, &(hd_norm_opt){.eps = 1e-5f, .rms = true, .seg = s->seg}, &sum);
     hd_rows x = {y, s->seg};
-    hd_attend_opt additive = {.heads = 2, .score = HD_ADDITIVE, .additive = step_leaf(s, 1, c), .window = 7, .centre = step_leaf(s, s->rows, 1), .sigma = 3};
+    hd_attend_opt additive = {.heads = 2,
+                              .score = HD_ADDITIVE,
+                              .additive = step_leaf(s, 1, c),
+                              .window = 7,
+                              .centre = step_leaf(s, s->rows, 1),
+                              .sigma = 3};
     return hd_add(r, sum, hd_attend(r, x, x, x, &additive).t);
 }
 
@@ -77,12 +96,15 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
     hd_run *r = s->r;
     hd_tensor *column = hd_apply(r, hd_matmul(r, h, step_leaf(s, s->c, 1)), HD_sigmoid);
     h = hd_mul(r, hd_sub(r, hd_mul(r, h, step_leaf(s, 1, s->c)), hd_scale(r, h, 0.5f)), column);
-    h = hd_norm(r, hd_add(r, h, step_leaf(s, 1, s->c)), step_leaf(s, 1, s->c), NULL, &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
-    hd_tensor *soft[] = {hd_softmax(r, h), hd_log_softmax(r, h), hd_segment_softmax(r, h, s->seg), hd_segment_log_softmax(r, h, s->seg)};
+    h = hd_norm(r, hd_add(r, h, step_leaf(s, 1, s->c)), step_leaf(s, 1, s->c), NULL,
+                &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
+    hd_tensor *soft[] = {hd_softmax(r, h), hd_log_softmax(r, h), hd_segment_softmax(r, h, s->seg),
+                         hd_segment_log_softmax(r, h, s->seg)};
     h = hd_add(r, h, hd_add(r, hd_mul(r, soft[0], soft[1]), hd_mul(r, soft[2], soft[3])));
     hd_tensor *kinds[5];
     for (int i = 0; i < 5; i++) kinds[i] = hd_reduce(r, h, s->seg, (hd_reduction)i);
-    hd_tensor *items = hd_slice_rows(r, hd_concat_rows(r, kinds, 5), 2, STEP_ITEMS), *wide = hd_concat_cols(r, kinds, 5);
+    hd_tensor *items = hd_slice_rows(r, hd_concat_rows(r, kinds, 5), 2, STEP_ITEMS),
+              *wide = hd_concat_cols(r, kinds, 5);
     h = hd_add(r, h, hd_broadcast(r, hd_add(r, items, hd_slice_cols(r, wide, s->c, s->c)), s->seg));
     return hd_add(r, h, hd_scatter(r, h, step_ints(s, s->rows, (int32_t)s->rows), s->rows));
 }
@@ -90,7 +112,8 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
 static void step_losses(step *s, hd_tensor *h)
 {
     hd_run *r = s->r;
-    hd_tensor *w = step_leaf(s, STEP_CLASSES, s->c), *logits = hd_linear(r, h, w, step_leaf(s, 1, STEP_CLASSES), HD_tanh);
+    hd_tensor *w = step_leaf(s, STEP_CLASSES, s->c),
+              *logits = hd_linear(r, h, w, step_leaf(s, 1, STEP_CLASSES), HD_tanh);
     const int32_t *target = step_ints(s, s->rows, STEP_CLASSES);
     s->loss[0] = hd_linear_cross_entropy(r, h, w, NULL, target, &(hd_loss_opt){.coef = 1, .smoothing = 0.1f});
     s->loss[1] = hd_cross_entropy(r, logits, target, &(hd_loss_opt){.coef = 0.5f});
@@ -101,7 +124,8 @@ static void step_losses(step *s, hd_tensor *h)
     hd_tensor *values = NULL, *logp = NULL;
     s->ids[0] = hd_top(r, logits, 3, &values);
     s->ids[1] = hd_argmax(r, logits);
-    s->ids[2] = hd_sample(r, logits, &(hd_sample_opt){.temperature = 0.8f, .top_p = 0.9f, .top_k = 6, .seg = s->seg}, &logp);
+    s->ids[2] = hd_sample(
+        r, logits, &(hd_sample_opt){.temperature = 0.8f, .top_p = 0.9f, .top_k = 6, .seg = s->seg}, &logp);
 }
 
 /* Forward; false when an op failed, with its message in the run. */
@@ -125,7 +149,8 @@ CHECK_UNUSED static hd_real *step_numbers(hd_run *r, step *s, size_t *count)
     for (size_t i = 0; i < 6; i++)
         if (s->loss[i]) hd_read(r, s->loss[i], all + n), n += hd_count_of(s->loss[i]);
     hd_backward(r);
-    for (size_t i = 0; i < s->leaves; n += hd_count_of(s->leaf[i]), i++) hd_read(r, hd_grad(r, s->leaf[i], NULL), all + n);
+    for (size_t i = 0; i < s->leaves; n += hd_count_of(s->leaf[i]), i++)
+        hd_read(r, hd_grad(r, s->leaf[i], NULL), all + n);
     *count = n;
     return all;
 }

@@ -1,4 +1,5 @@
-/* Fused ops against the ops they are made of: results and gradients. Sums run in another order, so a few roundings of the magnitudes involved apart. */
+/* Fused ops against the ops they are made of: results and gradients. Sums run in another order, so a few
+ * roundings of the magnitudes involved apart. */
 #include "check.h"
 
 enum { LEAVES = 5 };
@@ -27,7 +28,8 @@ static hd_real *numbers_of(hd_run *r, const pair *p, pair_fn *build, size_t *cou
     for (size_t i = 0; i < LEAVES && p->leaf[i].rows; i++) {
         x[i] = random_rows(r, p->leaf[i].rows, p->leaf[i].cols, 0.5, 20 + i);
         if (p->n == HD_log) /* arguments above zero */
-            for (size_t k = 0; k < hd_count_of(x[i]); k++) ((hd_real *)x[i]->data)[k] = (hd_real)fabs((double)((hd_real *)x[i]->data)[k]) + 0.1f;
+            for (size_t k = 0; k < hd_count_of(x[i]); k++)
+                ((hd_real *)x[i]->data)[k] = (hd_real)fabs((double)((hd_real *)x[i]->data)[k]) + 0.1f;
         x[i]->wants_grad = true;
         room += hd_count_of(x[i]);
     }
@@ -37,7 +39,8 @@ static hd_real *numbers_of(hd_run *r, const pair *p, pair_fn *build, size_t *cou
     hd_real *all = malloc((room + 1) * sizeof *all);
     for (int i = 0; i < 2 && y[i]; n += hd_count_of(y[i++])) hd_read(r, y[i], all + n);
     hd_backward(r);
-    for (size_t i = 0; i < LEAVES && x[i]; n += hd_count_of(x[i++])) hd_read(r, hd_grad(r, x[i], NULL), all + n);
+    for (size_t i = 0; i < LEAVES && x[i]; n += hd_count_of(x[i++]))
+        hd_read(r, hd_grad(r, x[i], NULL), all + n);
     assert_run_ok(r);
     *count = n;
     return all;
@@ -50,7 +53,8 @@ static void check_pairs(const pair *pairs, size_t count, double tolerance)
     bool good = true;
     for (size_t i = 0; i < count; i++) {
         size_t n, m;
-        hd_real *one = numbers_of(&r, &pairs[i], pairs[i].fused, &n), *two = numbers_of(&r, &pairs[i], pairs[i].apart, &m);
+        hd_real *one = numbers_of(&r, &pairs[i], pairs[i].fused, &n),
+                *two = numbers_of(&r, &pairs[i], pairs[i].apart, &m);
         assert_int_equal(n, m);
         double worst = 0;
         for (size_t k = 0; k < n; k++) {
@@ -72,7 +76,10 @@ static void end_in_loss(hd_run *r, hd_tensor *y, uint64_t seed)
     if (y) hd_sum_loss(r, hd_mul(r, y, random_rows(r, hd_rows_of(y), hd_cols_of(y), 1, seed)), 1);
 }
 
-static void linear_fused(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y) { end_in_loss(r, y[0] = hd_linear(r, x[0], x[1], x[2], (hd_unary)p->n), 1); }
+static void linear_fused(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
+{
+    end_in_loss(r, y[0] = hd_linear(r, x[0], x[1], x[2], (hd_unary)p->n), 1);
+}
 
 static void linear_apart(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
 {
@@ -86,7 +93,12 @@ static void linear_equals_product_sum_and_function(void **state)
     pair pairs[2 * HD_UNARIES];
     for (int f = 0; f < HD_UNARIES; f++)
         for (int bias = 0; bias < 2; bias++)
-            pairs[2 * f + bias] = (pair){hd_unary_name((hd_unary)f), linear_fused, linear_apart, {{61, 5}, {37, 5}, {bias, bias ? 37 : 0}}, f, 0};
+            pairs[2 * f + bias] = (pair){hd_unary_name((hd_unary)f),
+                                         linear_fused,
+                                         linear_apart,
+                                         {{61, 5}, {37, 5}, {bias, bias ? 37 : 0}},
+                                         f,
+                                         0};
     check_pairs(pairs, COUNT_OF(pairs), 1e-5); /* exp multiplies what 5 terms leave, dw sums 61 rows of it */
 }
 
@@ -110,7 +122,11 @@ enum { RMS = 1, STREAM = 2 };
 
 static void norm_fused(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
 {
-    y[0] = hd_norm_residual(r, x[0], x[1], x[2], x[3], &(hd_norm_opt){.eps = 1e-5f, .rms = p->n & RMS, .dropout = p->f, .seg = norm_segments(r, hd_rows_of(x[0]))}, &y[1]);
+    y[0] = hd_norm_residual(
+        r, x[0], x[1], x[2], x[3],
+        &(hd_norm_opt){
+            .eps = 1e-5f, .rms = p->n & RMS, .dropout = p->f, .seg = norm_segments(r, hd_rows_of(x[0]))},
+        &y[1]);
     if (p->n & STREAM) end_in_loss(r, y[1], 2);
     end_in_loss(r, y[0], 1);
 }
@@ -123,8 +139,15 @@ static void norm_apart(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor 
     end_in_loss(r, y[0], 1);
 }
 
-#define NORM(name, n_, f_, ...) {name, norm_fused, norm_apart, {__VA_ARGS__}, n_, f_}
-#define XB {70, 33}, {70, 33}
+#define NORM(name, n_, f_, ...)                             \
+    {                                                       \
+        name, norm_fused, norm_apart, {__VA_ARGS__}, n_, f_ \
+    }
+#define XB     \
+    {70, 33},  \
+    {          \
+        70, 33 \
+    }
 
 static const pair norms[] = {
     NORM("norm residual", 0, 0, XB),
@@ -153,7 +176,10 @@ static int32_t *targets(hd_run *r, size_t rows, size_t classes)
 /* p->n: weights or not; p->f: smoothing */
 static hd_loss_opt loss_options(hd_run *r, hd_tensor *x, const pair *p, hd_tensor **logp)
 {
-    return (hd_loss_opt){.coef = 0.7f, .smoothing = p->f, .weight = p->n ? random_rows(r, hd_rows_of(x), 1, 1, 77) : NULL, .logp = logp};
+    return (hd_loss_opt){.coef = 0.7f,
+                         .smoothing = p->f,
+                         .weight = p->n ? random_rows(r, hd_rows_of(x), 1, 1, 77) : NULL,
+                         .logp = logp};
 }
 
 static void cross_entropy_fused(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
@@ -166,10 +192,14 @@ static void cross_entropy_fused(hd_run *r, hd_tensor *const *x, const pair *p, h
 static void cross_entropy_apart(hd_run *r, hd_tensor *const *x, const pair *p, hd_tensor **y)
 {
     hd_loss_opt o = loss_options(r, x[0], p, &y[1]);
-    y[0] = hd_cross_entropy(r, hd_linear(r, x[0], x[1], x[2], HD_IDENTITY), targets(r, hd_rows_of(x[0]), hd_rows_of(x[1])), &o);
+    y[0] = hd_cross_entropy(r, hd_linear(r, x[0], x[1], x[2], HD_IDENTITY),
+                            targets(r, hd_rows_of(x[0]), hd_rows_of(x[1])), &o);
 }
 
-#define ENTROPY(name, n_, f_, ...) {name, cross_entropy_fused, cross_entropy_apart, {__VA_ARGS__}, n_, f_}
+#define ENTROPY(name, n_, f_, ...)                                            \
+    {                                                                         \
+        name, cross_entropy_fused, cross_entropy_apart, {__VA_ARGS__}, n_, f_ \
+    }
 
 static const pair entropies[] = {
     ENTROPY("linear cross entropy", 0, 0, {13, 8}, {21, 8}),

@@ -1,14 +1,16 @@
-/* Gradients against differences, in double. A case builds a result from named leaves; its loss is the sum of the result under fixed random weights.
-   Every element of every leaf is moved, and what hd_backward says is compared with what the loss does. The same gradient must also come out when the
-   leaves already hold one (backward adds), when they are views into larger tensors, and with the same bits on three threads. */
+/* Gradients against differences, in double. A case builds a result from named leaves; its loss is the sum of
+   the result under fixed random weights. Every element of every leaf is moved, and what hd_backward says is
+   compared with what the loss does. The same gradient must also come out when the leaves already hold one
+   (backward adds), when they are views into larger tensors, and with the same bits on three threads. */
 #ifndef GRADIENT_H
 #define GRADIENT_H
 
 #include "check.h"
 
-/* The five-point rule with step H errs by H^4/30 of the fifth derivative (below 1e-11 here) and by 1.5 ulp(loss)/H of rounding (losses stay near 10:
-   5e-12). Where an element's gradient is small beside its leaf's largest, FLOOR * largest stands in for it: 1e-11 / 1e-3 = 1e-8. A wrong term is worth
-   far more, and a constant rounded to float in one direction only (6e-8) shows too. */
+/* The five-point rule with step H errs by H^4/30 of the fifth derivative (below 1e-11 here) and by 1.5
+   ulp(loss)/H of rounding (losses stay near 10: 5e-12). Where an element's gradient is small beside its
+   leaf's largest, FLOOR * largest stands in for it: 1e-11 / 1e-3 = 1e-8. A wrong term is worth far more, and
+   a constant rounded to float in one direction only (6e-8) shows too. */
 #define H         5e-4
 #define FLOOR     1e-3
 #define TOLERANCE 2e-8
@@ -16,7 +18,8 @@
 typedef enum filling {
     NORMAL,
     POSITIVE, /* 0.5 to 1.5 */
-    ODD,      /* -3 -1 1 3: products of an odd number of them are never 0, so no argument of relu is near its corner */
+    ODD,      /* -3 -1 1 3: products of an odd number of them are never 0, so no argument of relu is near its
+                 corner */
     EVEN,     /* -2 0 2 */
     DISTINCT, /* shuffled multiples of 0.1: a maximum is one by 0.1 */
     SMALL     /* normal, a tenth */
@@ -30,16 +33,23 @@ typedef struct leaf {
 } leaf;
 
 enum { LEAVES = 9 };
-#define LEAF(name_, rows_, cols_, ...) {.name = name_, .rows = rows_, .cols = cols_, __VA_ARGS__}
-#define CASE(name_, build_, ...)       {.name = name_, .build = build_, __VA_ARGS__}
-#define LEAVES_OF(...)                 .leaf = {__VA_ARGS__}
+#define LEAF(name_, rows_, cols_, ...)                           \
+    {                                                            \
+        .name = name_, .rows = rows_, .cols = cols_, __VA_ARGS__ \
+    }
+#define CASE(name_, build_, ...)                    \
+    {                                               \
+        .name = name_, .build = build_, __VA_ARGS__ \
+    }
+#define LEAVES_OF(...) .leaf = {__VA_ARGS__}
 
 typedef struct gradient_case gradient_case;
 struct gradient_case {
     const char *name;
     hd_tensor *(*build)(hd_run *r, hd_tensor *const *x, const gradient_case *c);
     leaf leaf[LEAVES];
-    double coef;     /* of the loss that build returns; 0: build returns a result, to be weighted and summed here */
+    double
+        coef; /* of the loss that build returns; 0: build returns a result, to be weighted and summed here */
     const void *opt; /* of the case's own */
     int n;
 };
@@ -62,19 +72,29 @@ static void shuffle(hd_real *x, size_t n, hd_rng *rng)
     }
 }
 
+static double drawn(filling fill, hd_rng *rng)
+{
+    switch (fill) {
+    case POSITIVE:
+        return 0.5 + hd_rng_unit(rng);
+    case ODD:
+        return 2 * (int)hd_rng_below(rng, 4) - 3;
+    case EVEN:
+        return 2 * (int)hd_rng_below(rng, 3) - 2;
+    case SMALL:
+        return 0.1 * hd_rng_normal(rng);
+    default:
+        return hd_rng_normal(rng);
+    }
+}
+
 static hd_real *leaf_values(const leaf *l, uint64_t seed)
 {
     hd_rng rng = hd_rng_make(seed, 7);
     size_t n = l->rows * l->cols;
     hd_real *x = malloc((n + 1) * sizeof *x);
-    for (size_t i = 0; i < n; i++) switch (l->fill) {
-        case NORMAL: x[i] = (hd_real)hd_rng_normal(&rng); break;
-        case SMALL: x[i] = (hd_real)(0.1 * hd_rng_normal(&rng)); break;
-        case POSITIVE: x[i] = (hd_real)(0.5 + hd_rng_unit(&rng)); break;
-        case ODD: x[i] = (hd_real)(2 * (int)hd_rng_below(&rng, 4) - 3); break;
-        case EVEN: x[i] = (hd_real)(2 * (int)hd_rng_below(&rng, 3) - 2); break;
-        case DISTINCT: x[i] = (hd_real)(0.1 * ((double)i - (double)n / 2)); break;
-        }
+    for (size_t i = 0; i < n; i++)
+        x[i] = (hd_real)(l->fill == DISTINCT ? 0.1 * ((double)i - (double)n / 2) : drawn(l->fill, &rng));
     if (l->fill == DISTINCT) shuffle(x, n, &rng);
     return x;
 }
@@ -96,12 +116,14 @@ static hd_tensor *make_leaf(hd_run *r, const leaf *l, const hd_real *value, way 
     whole->wants_grad = !l->fixed;
     hd_tensor *x = hd_slice_cols(r, hd_slice_rows(r, whole, 1, l->rows), 2, l->cols);
     for (size_t i = 0; x && i < l->rows; i++)
-        r->backend->upload(r->backend, (hd_real *)x->data + i * x->stride, value + i * l->cols, l->cols * sizeof *value);
+        r->backend->upload(r->backend, (hd_real *)x->data + i * x->stride, value + i * l->cols,
+                           l->cols * sizeof *value);
     return x;
 }
 
 /* Runs the case forward; the sum of its loss. */
-static double loss_of(hd_run *r, const gradient_case *c, hd_real *const *value, way how, bool taping, hd_tensor **x)
+static double loss_of(hd_run *r, const gradient_case *c, hd_real *const *value, way how, bool taping,
+                      hd_tensor **x)
 {
     hd_run_begin(r, HD_TRAIN);
     r->taping = taping;
@@ -140,7 +162,8 @@ static hd_real *gradients(hd_run *r, const gradient_case *c, hd_real *const *val
 }
 
 /* Worst |a-n| / (|a| + |n| + floor) over one leaf. */
-static double leaf_error(hd_run *r, const gradient_case *c, hd_real **value, size_t l, const hd_real *analytic)
+static double leaf_error(hd_run *r, const gradient_case *c, hd_real **value, size_t l,
+                         const hd_real *analytic)
 {
     hd_tensor *x[LEAVES];
     size_t n = c->leaf[l].rows * c->leaf[l].cols;
@@ -175,13 +198,15 @@ static double distance_of(const hd_real *a, const hd_real *b, size_t n)
 }
 
 /* The same gradient another way: sums in another order, so a few roundings of 1e-16 apart. */
-static bool same_other_way(hd_run *r, const gradient_case *c, hd_real *const *value, const hd_real *plain, size_t total, way how)
+static bool same_other_way(hd_run *r, const gradient_case *c, hd_real *const *value, const hd_real *plain,
+                           size_t total, way how)
 {
     hd_real *g = gradients(r, c, value, how);
     double d = distance_of(plain, g, total);
     free(g);
     if (d <= 1e-13 * (double)(16 + total)) return true;
-    printf("%-40s %s: gradient differs by %.1e\n", c->name, how == AGAIN ? "added to another" : "of views", d);
+    printf("%-40s %s: gradient differs by %.1e\n", c->name, how == AGAIN ? "added to another" : "of views",
+           d);
     return false;
 }
 
@@ -199,7 +224,8 @@ static bool check_case(hd_run *r, hd_run *threads, const gradient_case *c)
     }
     bool good = worst <= TOLERANCE;
     printf("%-40s %.1e (%s)%s\n", c->name, worst, where, good ? "" : "  WRONG");
-    if (memcmp(plain, other, at * sizeof *plain)) good = false, printf("%-40s other bits on three threads\n", c->name);
+    if (memcmp(plain, other, at * sizeof *plain))
+        good = false, printf("%-40s other bits on three threads\n", c->name);
     good &= same_other_way(r, c, value, plain, at, AGAIN);
     good &= same_other_way(r, c, value, plain, at, VIEWS);
     for (size_t i = 0; i < n; i++) free(value[i]);

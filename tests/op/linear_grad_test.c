@@ -1,4 +1,5 @@
-/* Gradients of linear maps: every activation with and without bias, both orientations, one tensor in two places. */
+/* Gradients of linear maps: every activation with and without bias, both orientations, one tensor in two
+ * places. */
 #include "op/gradient.h"
 
 static hd_tensor *linear(hd_run *r, hd_tensor *const *x, const gradient_case *c)
@@ -30,7 +31,10 @@ static hd_tensor *two_layers(hd_run *r, hd_tensor *const *x, const gradient_case
 static gradient_case with_activation(const char *name, int act, bool bias)
 {
     filling fill = act == HD_relu ? ODD : act == HD_log ? POSITIVE : NORMAL;
-    gradient_case c = {.name = name, .build = linear, .n = act, .leaf = {LEAF("x", 6, 5, .fill = fill), LEAF("w", 4, 5, .fill = fill)}};
+    gradient_case c = {.name = name,
+                       .build = linear,
+                       .n = act,
+                       .leaf = {LEAF("x", 6, 5, .fill = fill), LEAF("w", 4, 5, .fill = fill)}};
     if (bias) c.leaf[2] = (leaf)LEAF("bias", 1, 4, .fill = act == HD_relu ? EVEN : fill);
     return c;
 }
@@ -42,22 +46,28 @@ static void linear_follows_differences(void **state)
     char name[2 * HD_UNARIES][64];
     for (int f = 0; f < HD_UNARIES; f++)
         for (int bias = 0; bias < 2; bias++) {
-            snprintf(name[2 * f + bias], sizeof *name, "linear %s%s", hd_unary_name((hd_unary)f), bias ? " bias" : "");
+            snprintf(name[2 * f + bias], sizeof *name, "linear %s%s", hd_unary_name((hd_unary)f),
+                     bias ? " bias" : "");
             cases[2 * f + bias] = with_activation(name[2 * f + bias], f, bias);
         }
     check_gradients(cases, COUNT_OF(cases));
 }
 
 static const gradient_case products[] = {
-    CASE("linear one row", linear, LEAVES_OF(LEAF("x", 1, 7), LEAF("w", 3, 7), LEAF("bias", 1, 3)), .n = HD_gelu),
-    CASE("linear one column", linear, LEAVES_OF(LEAF("x", 5, 1), LEAF("w", 1, 1), LEAF("bias", 1, 1)), .n = HD_tanh),
-    CASE("linear beyond one tile", linear, LEAVES_OF(LEAF("x", 70, 3), LEAF("w", 26, 3), LEAF("bias", 1, 26)), .n = HD_sigmoid),
-    CASE("linear deeper than a block of k", linear, LEAVES_OF(LEAF("x", 2, 515), LEAF("w", 2, 515, .fill = SMALL), LEAF("bias", 1, 2)), .n = HD_silu),
+    CASE("linear one row", linear, LEAVES_OF(LEAF("x", 1, 7), LEAF("w", 3, 7), LEAF("bias", 1, 3)),
+         .n = HD_gelu),
+    CASE("linear one column", linear, LEAVES_OF(LEAF("x", 5, 1), LEAF("w", 1, 1), LEAF("bias", 1, 1)),
+         .n = HD_tanh),
+    CASE("linear beyond one tile", linear, LEAVES_OF(LEAF("x", 70, 3), LEAF("w", 26, 3), LEAF("bias", 1, 26)),
+         .n = HD_sigmoid),
+    CASE("linear deeper than a block of k", linear,
+         LEAVES_OF(LEAF("x", 2, 515), LEAF("w", 2, 515, .fill = SMALL), LEAF("bias", 1, 2)), .n = HD_silu),
     CASE("matmul", matmul, LEAVES_OF(LEAF("x", 6, 5), LEAF("w", 5, 4))),
     CASE("matmul one column", matmul, LEAVES_OF(LEAF("x", 6, 5), LEAF("w", 5, 1))),
     CASE("matmul beyond one tile", matmul, LEAVES_OF(LEAF("x", 30, 3), LEAF("w", 3, 27))),
     CASE("gram", gram, LEAVES_OF(LEAF("x", 6, 5))),
-    CASE("two layers, weight twice", two_layers, LEAVES_OF(LEAF("x", 5, 4), LEAF("w", 6, 4), LEAF("bias", 1, 6), LEAF("u", 6, 6))),
+    CASE("two layers, weight twice", two_layers,
+         LEAVES_OF(LEAF("x", 5, 4), LEAF("w", 6, 4), LEAF("bias", 1, 6), LEAF("u", 6, 6))),
 };
 
 static void products_follow_differences(void **state)

@@ -1,4 +1,5 @@
-/* Gradients of the losses, all options. A loss is where backward starts: build returns it, and coef is what the gradient is multiplied by. */
+/* Gradients of the losses, all options. A loss is where backward starts: build returns it, and coef is what
+ * the gradient is multiplied by. */
 #include "op/gradient.h"
 
 enum { ROWS = 6, CLASSES = 7, MANY = 61, CHUNK = 24 }; /* MANY rows in chunks: two whole ones and a rest */
@@ -19,7 +20,10 @@ static hd_loss_opt options(hd_tensor *const *x, const gradient_case *c)
 {
     const shape *s = c->opt;
     size_t n = leaf_count(c);
-    return (hd_loss_opt){.coef = (float)c->coef, .smoothing = s->smoothing, .weight = s->weight ? x[n - 1] : NULL, .chunk = s->chunks ? CHUNK : 0};
+    return (hd_loss_opt){.coef = (float)c->coef,
+                         .smoothing = s->smoothing,
+                         .weight = s->weight ? x[n - 1] : NULL,
+                         .chunk = s->chunks ? CHUNK : 0};
 }
 
 static hd_tensor *cross_entropy(hd_run *r, hd_tensor *const *x, const gradient_case *c)
@@ -33,7 +37,8 @@ static hd_tensor *linear_cross_entropy(hd_run *r, hd_tensor *const *x, const gra
 {
     const shape *s = c->opt;
     hd_loss_opt o = options(x, c);
-    return hd_linear_cross_entropy(r, x[0], x[1], s->bias ? x[2] : NULL, targets(r, hd_rows_of(x[0]), hd_rows_of(x[1]), s->ignored), &o);
+    return hd_linear_cross_entropy(r, x[0], x[1], s->bias ? x[2] : NULL,
+                                   targets(r, hd_rows_of(x[0]), hd_rows_of(x[1]), s->ignored), &o);
 }
 
 /* The embedding is the output weight, and x went through a layer. */
@@ -43,7 +48,8 @@ static hd_tensor *tied(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     const int32_t ids[] = {3, 0, 6, 3, 2, 1};
     hd_loss_opt o = options(x, c);
     hd_tensor *h = hd_linear(r, hd_embed(r, x[0], hd_ints(r, ids, ROWS), ROWS, 2), x[1], NULL, HD_tanh);
-    return hd_linear_cross_entropy(r, h, x[0], s->bias ? x[2] : NULL, targets(r, ROWS, CLASSES, s->ignored), &o);
+    return hd_linear_cross_entropy(r, h, x[0], s->bias ? x[2] : NULL, targets(r, ROWS, CLASSES, s->ignored),
+                                   &o);
 }
 
 /* Two heads on one x: the second finds a gradient there. */
@@ -51,7 +57,8 @@ static hd_tensor *two_heads(hd_run *r, hd_tensor *const *x, const gradient_case 
 {
     hd_loss_opt o = options(x, c);
     const int32_t *t = targets(r, ROWS, CLASSES, false);
-    hd_tensor *a = hd_linear_cross_entropy(r, x[0], x[1], NULL, t, &o), *b = hd_linear_cross_entropy(r, x[0], x[2], NULL, t, &o);
+    hd_tensor *a = hd_linear_cross_entropy(r, x[0], x[1], NULL, t, &o),
+              *b = hd_linear_cross_entropy(r, x[0], x[2], NULL, t, &o);
     return a && b ? hd_concat_rows(r, (hd_tensor *const[]){a, b}, 2) : NULL;
 }
 
@@ -67,20 +74,31 @@ static hd_tensor *binary(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     return hd_binary_cross_entropy(r, x[0], x[1], &o);
 }
 
-static hd_tensor *sum(hd_run *r, hd_tensor *const *x, const gradient_case *c) { return hd_sum_loss(r, hd_mul(r, x[0], x[0]), (float)c->coef); }
+static hd_tensor *sum(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    return hd_sum_loss(r, hd_mul(r, x[0], x[0]), (float)c->coef);
+}
 
-static hd_tensor *sum_of_leaf(hd_run *r, hd_tensor *const *x, const gradient_case *c) { return hd_sum_loss(r, x[0], (float)c->coef); }
+static hd_tensor *sum_of_leaf(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    return hd_sum_loss(r, x[0], (float)c->coef);
+}
 
 /* The same tensor under two losses of different weight: gradients add. */
 static hd_tensor *two_losses(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     hd_loss_opt o = options(x, c);
     hd_tensor *h = hd_linear(r, x[0], x[1], NULL, HD_tanh);
-    hd_tensor *a = hd_cross_entropy(r, h, targets(r, ROWS, CLASSES, true), &o), *b = hd_squared_error(r, h, x[2], &o);
+    hd_tensor *a = hd_cross_entropy(r, h, targets(r, ROWS, CLASSES, true), &o),
+              *b = hd_squared_error(r, h, x[2], &o);
     return a && b ? hd_concat_rows(r, (hd_tensor *const[]){a, b}, 2) : NULL;
 }
 
-#define SHAPE(...) .opt = &(const shape){__VA_ARGS__}
+#define SHAPE(...)        \
+    .opt = &(const shape) \
+    {                     \
+        __VA_ARGS__       \
+    }
 #define LOGITS LEAF("logits", ROWS, CLASSES)
 #define WEIGHT LEAF("weight", ROWS, 1, .fill = POSITIVE, .fixed = true)
 #define X      LEAF("x", ROWS, 4)
@@ -95,30 +113,50 @@ static const gradient_case cases[] = {
     CASE("cross entropy ignored", cross_entropy, LEAVES_OF(LOGITS), .coef = 1, SHAPE(.ignored = true)),
     CASE("cross entropy smoothing", cross_entropy, LEAVES_OF(LOGITS), .coef = 1, SHAPE(.smoothing = 0.1f)),
     CASE("cross entropy weights", cross_entropy, LEAVES_OF(LOGITS, WEIGHT), .coef = 1, SHAPE(.weight = true)),
-    CASE("cross entropy everything", cross_entropy, LEAVES_OF(LOGITS, WEIGHT), .coef = 1.5, SHAPE(.smoothing = 0.2f, .weight = true, .ignored = true)),
+    CASE("cross entropy everything", cross_entropy, LEAVES_OF(LOGITS, WEIGHT), .coef = 1.5,
+         SHAPE(.smoothing = 0.2f, .weight = true, .ignored = true)),
     CASE("linear cross entropy", linear_cross_entropy, LEAVES_OF(X, W), .coef = 1, SHAPE(0)),
-    CASE("linear cross entropy bias", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = 1, SHAPE(.bias = true)),
-    CASE("linear cross entropy coef", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = -0.75, SHAPE(.bias = true)),
-    CASE("linear cross entropy smoothing", linear_cross_entropy, LEAVES_OF(X, W), .coef = 1, SHAPE(.smoothing = 0.1f)),
+    CASE("linear cross entropy bias", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = 1,
+         SHAPE(.bias = true)),
+    CASE("linear cross entropy coef", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = -0.75,
+         SHAPE(.bias = true)),
+    CASE("linear cross entropy smoothing", linear_cross_entropy, LEAVES_OF(X, W), .coef = 1,
+         SHAPE(.smoothing = 0.1f)),
     CASE("linear cross entropy everything", linear_cross_entropy, LEAVES_OF(X, W, BIAS, WEIGHT), .coef = 1.5,
          SHAPE(.smoothing = 0.2f, .weight = true, .ignored = true, .bias = true)),
-    CASE("linear cross entropy in three chunks", linear_cross_entropy, LEAVES_OF(XMANY, WMANY, LEAF("bias", 1, 5), LEAF("weight", MANY, 1, .fill = POSITIVE, .fixed = true)),
-         .coef = 0.25, SHAPE(.smoothing = 0.1f, .weight = true, .ignored = true, .bias = true, .chunks = true)),
-    CASE("linear cross entropy in three chunks, plain", linear_cross_entropy, LEAVES_OF(XMANY, WMANY), .coef = 1, SHAPE(.chunks = true)),
-    CASE("linear cross entropy, x alone", linear_cross_entropy, LEAVES_OF(X, LEAF("w", CLASSES, 4, .fixed = true)), .coef = 1, SHAPE(0)),
-    CASE("linear cross entropy, w alone", linear_cross_entropy, LEAVES_OF(LEAF("x", ROWS, 4, .fixed = true), W), .coef = 1, SHAPE(0)),
-    CASE("linear cross entropy, bias alone", linear_cross_entropy, LEAVES_OF(LEAF("x", ROWS, 4, .fixed = true), LEAF("w", CLASSES, 4, .fixed = true), BIAS), .coef = 1,
+    CASE(
+        "linear cross entropy in three chunks", linear_cross_entropy,
+        LEAVES_OF(XMANY, WMANY, LEAF("bias", 1, 5), LEAF("weight", MANY, 1, .fill = POSITIVE, .fixed = true)),
+        .coef = 0.25,
+        SHAPE(.smoothing = 0.1f, .weight = true, .ignored = true, .bias = true, .chunks = true)),
+    CASE("linear cross entropy in three chunks, plain", linear_cross_entropy, LEAVES_OF(XMANY, WMANY),
+         .coef = 1, SHAPE(.chunks = true)),
+    CASE("linear cross entropy, x alone", linear_cross_entropy,
+         LEAVES_OF(X, LEAF("w", CLASSES, 4, .fixed = true)), .coef = 1, SHAPE(0)),
+    CASE("linear cross entropy, w alone", linear_cross_entropy,
+         LEAVES_OF(LEAF("x", ROWS, 4, .fixed = true), W), .coef = 1, SHAPE(0)),
+    CASE("linear cross entropy, bias alone", linear_cross_entropy,
+         LEAVES_OF(LEAF("x", ROWS, 4, .fixed = true), LEAF("w", CLASSES, 4, .fixed = true), BIAS), .coef = 1,
          SHAPE(.bias = true)),
-    CASE("tied", tied, LEAVES_OF(LEAF("table", CLASSES, 4), LEAF("u", 4, 4), BIAS), .coef = 1, SHAPE(.smoothing = 0.1f, .bias = true)),
+    CASE("tied", tied, LEAVES_OF(LEAF("table", CLASSES, 4), LEAF("u", 4, 4), BIAS), .coef = 1,
+         SHAPE(.smoothing = 0.1f, .bias = true)),
     CASE("two heads", two_heads, LEAVES_OF(X, W, LEAF("u", CLASSES, 4)), .coef = 1, SHAPE(0)),
-    CASE("squared error", squared_error, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3)), .coef = 1, SHAPE(0)),
-    CASE("squared error weights coef", squared_error, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3), WEIGHT), .coef = 0.375, SHAPE(.weight = true)),
-    CASE("squared error, target fixed", squared_error, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fixed = true)), .coef = 1, SHAPE(0)),
-    CASE("binary cross entropy", binary, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fill = POSITIVE)), .coef = 1, SHAPE(0)),
-    CASE("binary cross entropy weights coef", binary, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fill = POSITIVE), WEIGHT), .coef = 0.375, SHAPE(.weight = true)),
+    CASE("squared error", squared_error, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3)), .coef = 1,
+         SHAPE(0)),
+    CASE("squared error weights coef", squared_error,
+         LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3), WEIGHT), .coef = 0.375,
+         SHAPE(.weight = true)),
+    CASE("squared error, target fixed", squared_error,
+         LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fixed = true)), .coef = 1, SHAPE(0)),
+    CASE("binary cross entropy", binary,
+         LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fill = POSITIVE)), .coef = 1, SHAPE(0)),
+    CASE("binary cross entropy weights coef", binary,
+         LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fill = POSITIVE), WEIGHT), .coef = 0.375,
+         SHAPE(.weight = true)),
     CASE("sum", sum, LEAVES_OF(LEAF("x", ROWS, 3)), .coef = -2),
     CASE("sum of a leaf", sum_of_leaf, LEAVES_OF(LEAF("x", ROWS, 3)), .coef = -2),
-    CASE("two losses", two_losses, LEAVES_OF(X, LEAF("w", CLASSES, 4), LEAF("target", ROWS, CLASSES)), .coef = 1, SHAPE(.smoothing = 0.1f)),
+    CASE("two losses", two_losses, LEAVES_OF(X, LEAF("w", CLASSES, 4), LEAF("target", ROWS, CLASSES)),
+         .coef = 1, SHAPE(.smoothing = 0.1f)),
 };
 
 static void losses_follow_differences(void **state)

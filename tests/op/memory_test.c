@@ -1,20 +1,23 @@
-/* Every allocation of a step that uses every op fails once: the step ends in HD_ENOMEM or, where there is a way round, as it should; nothing is lost, and
-   the same step works afterwards. */
+/* Every allocation of a step that uses every op fails once: the step ends in HD_ENOMEM or, where there is a
+   way round, as it should; nothing is lost, and the same step works afterwards. */
 #include "op/everything.h"
 
 static const step_shape shape = {.len = {5, 3, 7, 1, 0, 2}, .cols = 16, .host_segments = true};
 
-/* One step from nothing: backend, run, forward, backward. False when it ran out of memory; the numbers when not. */
+/* One step from nothing: backend, run, forward, backward. False when it ran out of memory; the numbers when
+ * not. */
 static bool whole_step(hd_real **numbers, size_t *count)
 {
     hd_err err = {0};
     hd_backend *b = NULL;
     hd_run r = {0};
-    bool good = !hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 2}, &err) && !hd_run_init(&r, b, &err);
+    bool good =
+        !hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 2}, &err) && !hd_run_init(&r, b, &err);
     if (good) {
         step s;
         r.now.seed = 5;
-        if (step_forward(&r, &shape, &s) && !isnan(hd_loss_total(&r, s.loss[0]))) *numbers = step_numbers(&r, &s, count);
+        if (step_forward(&r, &shape, &s) && !isnan(hd_loss_total(&r, s.loss[0])))
+            *numbers = step_numbers(&r, &s, count);
         if (r.err.status) good = false, err = r.err;
     }
     if (!good && err.status != HD_ENOMEM) fail_msg("expected to be out of memory, but: %s", err.text);
@@ -43,10 +46,13 @@ static void every_allocation_may_fail(void **state)
             assert_memory_equal(numbers, expected, count * sizeof *expected);
         }
         free(numbers);
-        if (hd_mem_now().blocks != blocks || hd_mem_now().used != used) fail_msg("allocation %zu failed and %zu blocks stayed", n, hd_mem_now().blocks - blocks);
+        if (hd_mem_now().blocks != blocks || hd_mem_now().used != used)
+            fail_msg("allocation %zu failed and %zu blocks stayed", n, hd_mem_now().blocks - blocks);
         if (!reached) break;
-        if (good) survived++;
-        else failed++;
+        if (good)
+            survived++;
+        else
+            failed++;
     }
     printf("%zu allocations: %zu end the step, %zu have a way round\n", failed + survived, failed, survived);
     assert_true(failed > 20);
@@ -76,8 +82,10 @@ static void a_run_works_on_after_running_out(void **state)
         numbers = step_numbers(&r, &s, &have);
         assert_run_ok(&r);
         if (expected) assert_memory_equal(numbers, expected, count * sizeof *expected);
-        if (expected) free(numbers);
-        else expected = numbers, count = have;
+        if (expected)
+            free(numbers);
+        else
+            expected = numbers, count = have;
     }
     free(expected);
     hd_run_release(&r);
@@ -133,7 +141,8 @@ static hd_tensor *layer(hd_run *r, const void *context, hd_tensor *const *in)
     return hd_apply(r, hd_scale(r, in[0], 0.5f), HD_tanh);
 }
 
-/* Gradients live until the op that made the activation has gone back: two at a time in a chain, however long. */
+/* Gradients live until the op that made the activation has gone back: two at a time in a chain, however long.
+ */
 static void a_chain_needs_the_gradients_of_two_links(void **state)
 {
     (void)state;
@@ -144,14 +153,16 @@ static void a_chain_needs_the_gradients_of_two_links(void **state)
         hd_run_begin(&r, HD_TRAIN);
         hd_tensor *x = random_rows(&r, ROWS, COLS, 1, 1);
         x->wants_grad = true;
-        for (int i = 0; i < LINKS; i++) x = recomputed ? hd_recompute(&r, layer, NULL, &x, 1) : layer(&r, NULL, &x);
+        for (int i = 0; i < LINKS; i++)
+            x = recomputed ? hd_recompute(&r, layer, NULL, &x, 1) : layer(&r, NULL, &x);
         size_t forward = r.grads.used;
         hd_sum_loss(&r, x, 1);
         hd_backward(&r);
         assert_run_ok(&r);
         assert_int_equal(forward, 0);
-        assert_true(r.grads.peak <= 3 * ROWS * COLS * sizeof(hd_real)); /* a third while a result is recomputed */
-        assert_true(r.grads.used <= ROWS * COLS * sizeof(hd_real));     /* that of the leaf */
+        assert_true(r.grads.peak <=
+                    3 * ROWS * COLS * sizeof(hd_real));             /* a third while a result is recomputed */
+        assert_true(r.grads.used <= ROWS * COLS * sizeof(hd_real)); /* that of the leaf */
         hd_run_release(&r);
     }
     hd_backend_free(b);

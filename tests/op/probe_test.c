@@ -1,4 +1,5 @@
-/* Probes: what is offered, under which names and in which shapes; and that looking changes nothing, on the way there and back. */
+/* Probes: what is offered, under which names and in which shapes; and that looking changes nothing, on the
+ * way there and back. */
 #include "op/everything.h"
 
 enum { OFFERS = 64 };
@@ -84,14 +85,17 @@ static void attention_offers_its_scores(void **state)
     const hd_probe probe = {.take = note, .context = &n};
     r.probe = &probe;
     hd_run_begin(&r, HD_INFERENCE);
-    const hd_seg *qs = hd_seg_of(&r, (const int32_t[]){3, 2}, 2, NULL), *ks = hd_seg_of(&r, (const int32_t[]){4, 2}, 2, NULL);
-    hd_rows q = {random_rows(&r, 5, 6, 1, 1), qs}, k = {random_rows(&r, 6, 6, 1, 2), ks}, v = {random_rows(&r, 6, 6, 1, 3), ks};
+    const hd_seg *qs = hd_seg_of(&r, (const int32_t[]){3, 2}, 2, NULL),
+                 *ks = hd_seg_of(&r, (const int32_t[]){4, 2}, 2, NULL);
+    hd_rows q = {random_rows(&r, 5, 6, 1, 1), qs}, k = {random_rows(&r, 6, 6, 1, 2), ks},
+            v = {random_rows(&r, 6, 6, 1, 3), ks};
     hd_probe_enter(&r, "enc");
     hd_probe_enter(&r, "%d", 0);
     hd_probe_enter(&r, "self");
     hd_attend(&r, q, k, v, &(hd_attend_opt){.heads = 2, .mask = HD_CAUSAL, .dropout = 0.5f});
     assert_run_ok(&r);
-    const char *names[] = {"enc.0.self.scores", "enc.0.self.scaled", "enc.0.self.masked", "enc.0.self.softmax"};
+    const char *names[] = {"enc.0.self.scores", "enc.0.self.scaled", "enc.0.self.masked",
+                           "enc.0.self.softmax"};
     assert_int_equal(n.count, 4);
     const seen *s[4];
     for (int i = 0; i < 4; i++) {
@@ -102,8 +106,10 @@ static void attention_offers_its_scores(void **state)
     }
     for (size_t pair = 0; pair < 16; pair++)
         for (size_t h = 0; h < 2; h++) {
-            size_t at = pair * 2 + h, i = pair >= 12, a = i ? (pair - 12) / 2 : pair / 4, j = i ? (pair - 12) % 2 : pair % 4;
-            const hd_real *x = (hd_real *)q.t->data + ((i ? 3 : 0) + a) * 6 + h * 3, *y = (hd_real *)k.t->data + ((i ? 4 : 0) + j) * 6 + h * 3;
+            size_t at = pair * 2 + h, i = pair >= 12, a = i ? (pair - 12) / 2 : pair / 4,
+                   j = i ? (pair - 12) % 2 : pair % 4;
+            const hd_real *x = (hd_real *)q.t->data + ((i ? 3 : 0) + a) * 6 + h * 3,
+                          *y = (hd_real *)k.t->data + ((i ? 4 : 0) + j) * 6 + h * 3;
             double dot = 0;
             for (int c = 0; c < 3; c++) dot += (double)x[c] * (double)y[c];
             bool visible = i ? j <= a : j <= a + 1; /* the last query meets the last key */
@@ -135,7 +141,8 @@ static void norm_offers_sum_mean_and_deviation(void **state)
     hd_run_begin(&r, HD_INFERENCE);
     const hd_real x[] = {1, 2, 3, 4, 0, 0, 0, 2}, branch[] = {1, 0, 1, 0, 0, 2, 0, 0};
     const hd_seg *seg = hd_seg_of(&r, (const int32_t[]){2}, 1, NULL);
-    hd_norm_residual(&r, hd_from(&r, 2, 4, x), hd_from(&r, 2, 4, branch), NULL, NULL, &(hd_norm_opt){.eps = 0, .seg = seg}, NULL);
+    hd_norm_residual(&r, hd_from(&r, 2, 4, x), hd_from(&r, 2, 4, branch), NULL, NULL,
+                     &(hd_norm_opt){.eps = 0, .seg = seg}, NULL);
     assert_run_ok(&r);
     assert_int_equal(n.count, 3);
     const seen *sum = find(&n, "sum"), *mean = find(&n, "mean"), *sd = find(&n, "inverse_sd");
@@ -162,7 +169,8 @@ static void gradients_of_offers_come_on_the_way_back(void **state)
     hd_run_begin(&r, HD_TRAIN);
     hd_tensor *x = random_rows(&r, 3, 2, 1, 1);
     x->wants_grad = true;
-    hd_tensor *y = hd_probe_offer(&r, "twice", hd_scale(&r, x, 2), NULL), *fixed = hd_probe_offer(&r, "fixed", random_rows(&r, 3, 2, 1, 2), NULL);
+    hd_tensor *y = hd_probe_offer(&r, "twice", hd_scale(&r, x, 2), NULL),
+              *fixed = hd_probe_offer(&r, "fixed", random_rows(&r, 3, 2, 1, 2), NULL);
     hd_sum_loss(&r, hd_add(&r, hd_mul(&r, y, fixed), y), 1); /* dy = fixed + 1 */
     assert_int_equal(n.count, 2);
     assert_true(!n.at[0].gradient && !n.at[1].gradient);
@@ -174,7 +182,8 @@ static void gradients_of_offers_come_on_the_way_back(void **state)
     assert_string_equal(n.at[2].name, "twice");
     assert_true(n.at[2].gradient && n.at[2].rows == 3 && n.at[2].cols == 2);
     for (int i = 0; i < 6; i++) assert_true(fabs((double)(n.at[2].data[i] - (f[i] + 1))) < 1e-6);
-    for (int i = 0; i < 6; i++) assert_true(fabs((double)(((hd_real *)x->grad->data)[i] - 2 * (f[i] + 1))) < 1e-5);
+    for (int i = 0; i < 6; i++)
+        assert_true(fabs((double)(((hd_real *)x->grad->data)[i] - 2 * (f[i] + 1))) < 1e-5);
     forget(&n);
     r.probe = NULL;
     hd_run_release(&r);
@@ -197,7 +206,8 @@ static hd_tensor *outer_forward(hd_run *r, const void *context, hd_tensor *const
     return hd_recompute(r, inner_forward, NULL, &y, 1);
 }
 
-/* Values once, on the way there; gradients under the same names, though the function ran again after its layer was left. */
+/* Values once, on the way there; gradients under the same names, though the function ran again after its
+ * layer was left. */
 static void a_recomputed_function_offers_as_a_recorded_one(void **state)
 {
     (void)state;
@@ -211,7 +221,10 @@ static void a_recomputed_function_offers_as_a_recorded_one(void **state)
         hd_tensor *x = random_rows(&r, 3, 2, 1, 1);
         x->wants_grad = true;
         hd_probe_enter(&r, "enc");
-        hd_tensor *y = k ? hd_recompute(&r, outer_forward, NULL, &x, 1) : inner_forward(&r, NULL, (hd_tensor *[]){hd_probe_offer(&r, "exp", hd_apply(&r, x, HD_exp), NULL)});
+        hd_tensor *y =
+            k ? hd_recompute(&r, outer_forward, NULL, &x, 1)
+              : inner_forward(&r, NULL,
+                              (hd_tensor *[]){hd_probe_offer(&r, "exp", hd_apply(&r, x, HD_exp), NULL)});
         hd_probe_leave(&r);
         hd_sum_loss(&r, y, 1);
         hd_backward(&r);

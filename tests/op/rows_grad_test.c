@@ -1,7 +1,8 @@
 /* Gradients of ops that move rows. Indices repeat, leave rows out and point outside. */
 #include "op/gradient.h"
 
-static const int32_t index7[] = {2, 0, 2, -1, 3, 9, 2}; /* row 1 is never read, -1 and 9 are no rows of [4, C] */
+static const int32_t index7[] = {2, 0, 2, -1,
+                                 3, 9, 2}; /* row 1 is never read, -1 and 9 are no rows of [4, C] */
 
 static hd_tensor *gather(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
@@ -26,7 +27,8 @@ static hd_tensor *gather_add_to_leaf(hd_run *r, hd_tensor *const *x, const gradi
 static hd_tensor *slice_of_gather_add(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     (void)c;
-    hd_tensor *y = hd_gather_add(r, x[0], x[1], hd_ints(r, index7, 7)), *part = hd_slice_rows(r, hd_slice_cols(r, y, 1, 3), 2, 4);
+    hd_tensor *y = hd_gather_add(r, x[0], x[1], hd_ints(r, index7, 7)),
+              *part = hd_slice_rows(r, hd_slice_cols(r, y, 1, 3), 2, 4);
     return hd_mul(r, part, hd_slice_rows(r, hd_slice_cols(r, y, 0, 3), 3, 4));
 }
 
@@ -59,16 +61,19 @@ static hd_tensor *slices(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     (void)c;
     hd_tensor *p = hd_matmul(r, x[0], x[1]); /* [5,6] */
     hd_tensor *left = hd_slice_cols(r, p, 0, 4), *right = hd_slice_cols(r, p, 2, 4);
-    hd_tensor *inner = hd_slice_rows(r, hd_slice_cols(r, left, 1, 3), 2, 2), *low = hd_slice_rows(r, right, 3, 2);
+    hd_tensor *inner = hd_slice_rows(r, hd_slice_cols(r, left, 1, 3), 2, 2),
+              *low = hd_slice_rows(r, right, 3, 2);
     hd_tensor *a = hd_mul(r, left, right), *b = hd_mul(r, inner, hd_slice_cols(r, low, 0, 3));
-    return hd_concat_cols(r, (hd_tensor *const[]){hd_slice_rows(r, a, 1, 2), hd_mul(r, b, b), hd_slice_rows(r, p, 0, 2)}, 3);
+    return hd_concat_cols(
+        r, (hd_tensor *const[]){hd_slice_rows(r, a, 1, 2), hd_mul(r, b, b), hd_slice_rows(r, p, 0, 2)}, 3);
 }
 
 /* A view goes through an op that hands its gradient on instead of copying. */
 static hd_tensor *slice_of_sum(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     (void)c;
-    hd_tensor *p = hd_add(r, x[0], x[1]), *a = hd_slice_rows(r, p, 1, 3), *s = hd_add(r, a, hd_slice_rows(r, p, 0, 3));
+    hd_tensor *p = hd_add(r, x[0], x[1]), *a = hd_slice_rows(r, p, 1, 3),
+              *s = hd_add(r, a, hd_slice_rows(r, p, 0, 3));
     return hd_add(r, hd_mul(r, s, hd_slice_rows(r, x[0], 2, 3)), a);
 }
 

@@ -1,10 +1,15 @@
-/* Gradients of softmax over rows and over segments, and of reductions. Segments are empty, leave rows out, or overlap. */
+/* Gradients of softmax over rows and over segments, and of reductions. Segments are empty, leave rows out, or
+ * overlap. */
 #include "op/gradient.h"
 
-static const int32_t len[] = {4, 0, 1, 3}, begin_gaps[] = {1, 5, 6, 8}; /* of 12 rows: 0, 5, 7 and 11 belong to nobody */
-static const int32_t begin_shared[] = {0, 2, 2, 5};                     /* of 8 rows: several owners */
+static const int32_t len[] = {4, 0, 1, 3},
+                     begin_gaps[] = {1, 5, 6, 8};   /* of 12 rows: 0, 5, 7 and 11 belong to nobody */
+static const int32_t begin_shared[] = {0, 2, 2, 5}; /* of 8 rows: several owners */
 
-static hd_tensor *softmax(hd_run *r, hd_tensor *const *x, const gradient_case *c) { return c->n ? hd_log_softmax(r, x[0]) : hd_softmax(r, x[0]); }
+static hd_tensor *softmax(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    return c->n ? hd_log_softmax(r, x[0]) : hd_softmax(r, x[0]);
+}
 
 static hd_tensor *segment_softmax(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
@@ -15,7 +20,8 @@ static hd_tensor *segment_softmax(hd_run *r, hd_tensor *const *x, const gradient
 
 static hd_tensor *reduce(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
-    const hd_seg *seg = hd_rows_of(x[0]) == 12 ? seg_at(r, begin_gaps, len, 4, 12, false) : seg_at(r, begin_shared, len, 4, 8, true);
+    const hd_seg *seg = hd_rows_of(x[0]) == 12 ? seg_at(r, begin_gaps, len, 4, 12, false)
+                                               : seg_at(r, begin_shared, len, 4, 8, true);
     hd_tensor *y = hd_reduce(r, x[0], seg, (hd_reduction)c->n);
     return hd_mul(r, y, y);
 }

@@ -1,4 +1,5 @@
-/* The tape in double: recomputed functions give the gradients of recorded ones bit for bit, dropout included, and gradients of parameters add up over steps. */
+/* The tape in double: recomputed functions give the gradients of recorded ones bit for bit, dropout included,
+ * and gradients of parameters add up over steps. */
 #include "op/gradient.h"
 
 enum { C = 6, WIDE = 10, ROWS = 7 };
@@ -22,7 +23,8 @@ static hd_tensor *block_forward(hd_run *r, const void *context, hd_tensor *const
     hd_tensor *h = hd_dropout(r, hd_linear(r, in[0], b->w1, NULL, HD_gelu), 0.2f, b->seg);
     hd_rows y = {hd_linear(r, h, b->w2, NULL, HD_IDENTITY), b->seg};
     y = hd_attend(r, y, y, y, &(hd_attend_opt){.heads = 2, .mask = HD_CAUSAL, .dropout = 0.1f});
-    return hd_norm_residual(r, in[0], y.t, b->gain, b->bias, &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.3f, .seg = b->seg}, NULL);
+    return hd_norm_residual(r, in[0], y.t, b->gain, b->bias,
+                            &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.3f, .seg = b->seg}, NULL);
 }
 
 /* Two blocks, the second recomputed inside a function that is itself recomputed. */
@@ -49,11 +51,14 @@ static hd_tensor *model(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     hd_tensor *h = hd_dropout(r, x[0], 0.1f, b->seg);
     h = c->n == RECORDED ? block_forward(r, b, &h) : hd_recompute(r, block_forward, b, &h, 1);
     hd_tensor *skip = h;
-    h = c->n == RECORDED ? twice_forward(r, b, &h) : hd_recompute(r, c->n == NESTED ? nested_forward : twice_forward, b, &h, 1);
+    h = c->n == RECORDED ? twice_forward(r, b, &h)
+                         : hd_recompute(r, c->n == NESTED ? nested_forward : twice_forward, b, &h, 1);
     return hd_dropout(r, hd_add(r, h, skip), 0.5f, b->seg);
 }
 
-#define BLOCK_LEAVES LEAVES_OF(LEAF("x", ROWS, C), LEAF("w1", WIDE, C), LEAF("w2", C, WIDE), LEAF("gain", 1, C), LEAF("bias", 1, C))
+#define BLOCK_LEAVES                                                                            \
+    LEAVES_OF(LEAF("x", ROWS, C), LEAF("w1", WIDE, C), LEAF("w2", C, WIDE), LEAF("gain", 1, C), \
+              LEAF("bias", 1, C))
 
 static const gradient_case models[] = {
     CASE("blocks recorded", model, BLOCK_LEAVES, .n = RECORDED),
@@ -92,7 +97,8 @@ static hd_tensor *returns_view(hd_run *r, hd_tensor *const *x, const gradient_ca
 static hd_tensor *returns_input(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     (void)c;
-    hd_tensor *h = hd_linear(r, x[0], x[1], NULL, HD_tanh), *same = hd_recompute(r, input_forward, NULL, &h, 1);
+    hd_tensor *h = hd_linear(r, x[0], x[1], NULL, HD_tanh),
+              *same = hd_recompute(r, input_forward, NULL, &h, 1);
     return hd_mul(r, same, h);
 }
 
@@ -116,7 +122,8 @@ static hd_tensor *view_input(hd_run *r, hd_tensor *const *x, const gradient_case
 {
     (void)c;
     hd_tensor *h = hd_linear(r, x[0], x[1], NULL, HD_tanh), *low = hd_slice_cols(r, h, 0, C);
-    return hd_mul(r, hd_recompute(r, view_forward, NULL, (hd_tensor *const[]){low, x[1]}, 2), hd_slice_cols(r, h, 1, 5));
+    return hd_mul(r, hd_recompute(r, view_forward, NULL, (hd_tensor *const[]){low, x[1]}, 2),
+                  hd_slice_cols(r, h, 1, 5));
 }
 
 #define XW LEAVES_OF(LEAF("x", ROWS, C), LEAF("w", WIDE, C))
@@ -143,7 +150,9 @@ static void recomputing_keeps_the_bits_and_saves_memory(void **state)
     hd_real *value[LEAVES], *g[3];
     double loss[3];
     size_t n = leaf_count(models), total = 0, kept[3];
-    for (size_t i = 0; i < n; i++) value[i] = leaf_values(&models->leaf[i], 50 + i), total += models->leaf[i].rows * models->leaf[i].cols;
+    for (size_t i = 0; i < n; i++)
+        value[i] = leaf_values(&models->leaf[i], 50 + i),
+        total += models->leaf[i].rows * models->leaf[i].cols;
     for (int k = 0; k < 3; k++) {
         hd_run r = run_on(b);
         hd_tensor *x[LEAVES];
@@ -200,7 +209,8 @@ static void step_over(hd_run *r, parameters *p, size_t from, size_t count)
     hd_tensor *h = hd_from(r, rows, C, x + at * C);
     h = hd_recompute(r, block_forward, &b, &h, 1);
     h = block_forward(r, &b, &h);
-    hd_linear_cross_entropy(r, h, &p->t[0], NULL, hd_ints(r, target + at, rows), &(hd_loss_opt){.coef = 0.5f, .smoothing = 0.1f});
+    hd_linear_cross_entropy(r, h, &p->t[0], NULL, hd_ints(r, target + at, rows),
+                            &(hd_loss_opt){.coef = 0.5f, .smoothing = 0.1f});
     hd_cross_entropy(r, h, hd_ints(r, target + at, rows), &(hd_loss_opt){.coef = 1});
     hd_backward(r);
     assert_run_ok(r);

@@ -1,5 +1,5 @@
-/* What each op's header says, on small numbers by loops in double. Gradients are checked elsewhere against these same forward passes, so a mistake shared by
-   both directions shows only here. */
+/* What each op's header says, on small numbers by loops in double. Gradients are checked elsewhere against
+   these same forward passes, so a mistake shared by both directions shows only here. */
 #include "check.h"
 
 static hd_backend *backend;
@@ -36,7 +36,9 @@ static void assert_values(const hd_tensor *y, size_t rows, size_t cols, const do
     assert_int_equal(hd_rows_of(y), rows);
     assert_int_equal(hd_cols_of(y), cols);
     for (size_t i = 0; i < rows * cols; i++)
-        if (!(fabs((double)host[i] - expected[i]) < 5e-6)) fail_msg("row %zu, column %zu: %g, expected %g", i / cols, i % cols, (double)host[i], expected[i]);
+        if (!(fabs((double)host[i] - expected[i]) < 5e-6))
+            fail_msg("row %zu, column %zu: %g, expected %g", i / cols, i % cols, (double)host[i],
+                     expected[i]);
     free(host);
 }
 
@@ -56,8 +58,11 @@ static void arithmetic(void **state)
 {
     (void)state;
     double x[R * C], z[R * C], row[C], col[R], y[4][R * C];
-    hd_tensor *tx = numbers(R, C, 1, x), *tz = numbers(R, C, 2, z), *trow = numbers(1, C, 3, row), *tcol = numbers(R, 1, 4, col);
-    for (int i = 0; i < R * C; i++) y[0][i] = x[i] + z[i], y[1][i] = x[i] - row[i % C], y[2][i] = x[i] * col[i / C], y[3][i] = x[i] * row[i % C] * 1.5;
+    hd_tensor *tx = numbers(R, C, 1, x), *tz = numbers(R, C, 2, z), *trow = numbers(1, C, 3, row),
+              *tcol = numbers(R, 1, 4, col);
+    for (int i = 0; i < R * C; i++)
+        y[0][i] = x[i] + z[i], y[1][i] = x[i] - row[i % C], y[2][i] = x[i] * col[i / C],
+        y[3][i] = x[i] * row[i % C] * 1.5;
     assert_values(hd_add(&run, tx, tz), R, C, y[0]);
     assert_values(hd_sub(&run, tx, trow), R, C, y[1]);
     assert_values(hd_mul(&run, tx, tcol), R, C, y[2]);
@@ -69,7 +74,8 @@ static void products(void **state)
     (void)state;
     enum { OUT = 3 };
     double x[R * C], w[OUT * C], u[C * OUT], bias[OUT], y[R * OUT], z[R * OUT];
-    hd_tensor *tx = numbers(R, C, 1, x), *tw = numbers(OUT, C, 2, w), *tu = numbers(C, OUT, 3, u), *tb = numbers(1, OUT, 4, bias);
+    hd_tensor *tx = numbers(R, C, 1, x), *tw = numbers(OUT, C, 2, w), *tu = numbers(C, OUT, 3, u),
+              *tb = numbers(1, OUT, 4, bias);
     for (int i = 0; i < R; i++)
         for (int j = 0; j < OUT; j++) {
             double a = bias[j], b = 0;
@@ -90,7 +96,8 @@ static void rows_moved(void **state)
     for (int i = 0; i < 6; i++)
         for (int c = 0; c < C; c++) {
             bool inside = index[i] >= 0 && index[i] < R;
-            if (inside) gathered[i * C + c] = 2 * x[index[i] * C + c], scattered[index[i] * C + c] += z[i * C + c];
+            if (inside)
+                gathered[i * C + c] = 2 * x[index[i] * C + c], scattered[index[i] * C + c] += z[i * C + c];
             sum[i * C + c] = z[i * C + c] + gathered[i * C + c] / 2;
         }
     assert_values(hd_gather(&run, tx, ti, 6, 2), 6, C, gathered);
@@ -104,7 +111,9 @@ static void rows_joined_and_cut(void **state)
     double x[R * C], z[R * C], below[2 * R * C], beside[R * 2 * C], cut[2 * 3];
     hd_tensor *tx = numbers(R, C, 1, x), *tz = numbers(R, C, 2, z);
     memcpy(below, x, sizeof x), memcpy(below + R * C, z, sizeof z);
-    for (int i = 0; i < R; i++) memcpy(beside + i * 2 * C, x + i * C, C * sizeof *x), memcpy(beside + (i * 2 + 1) * C, z + i * C, C * sizeof *x);
+    for (int i = 0; i < R; i++)
+        memcpy(beside + i * 2 * C, x + i * C, C * sizeof *x),
+            memcpy(beside + (i * 2 + 1) * C, z + i * C, C * sizeof *x);
     for (int i = 0; i < 6; i++) cut[i] = x[(4 + i / 3) * C + 1 + i % 3];
     assert_values(hd_concat_rows(&run, (hd_tensor *const[]){tx, tz}, 2), 2 * R, C, below);
     assert_values(hd_concat_cols(&run, (hd_tensor *const[]){tx, tz}, 2), R, 2 * C, beside);
@@ -144,7 +153,8 @@ static void reductions(void **state)
             y[HD_SUM][i * C + c] = sum, y[HD_MEAN][i * C + c] = sum / n, y[HD_MAX][i * C + c] = max;
             y[HD_FIRST][i * C + c] = x[from * C + c], y[HD_LAST][i * C + c] = x[(from + n - 1) * C + c];
         }
-    for (int kind = HD_SUM; kind <= HD_LAST; kind++) assert_values(hd_reduce(&run, tx, seg, (hd_reduction)kind), 3, C, y[kind]);
+    for (int kind = HD_SUM; kind <= HD_LAST; kind++)
+        assert_values(hd_reduce(&run, tx, seg, (hd_reduction)kind), 3, C, y[kind]);
 }
 
 static void softmaxes(void **state)
@@ -157,7 +167,8 @@ static void softmaxes(void **state)
         double across = 0, down = 0;
         for (int c = 0; c < C; c++) across += exp(x[i / C * C + c]);
         for (int r = i / C < 3 ? 0 : 3; r < (i / C < 3 ? 3 : R); r++) down += exp(x[r * C + i % C]);
-        y[0][i] = exp(x[i]) / across, y[1][i] = log(y[0][i]), y[2][i] = exp(x[i]) / down, y[3][i] = log(y[2][i]);
+        y[0][i] = exp(x[i]) / across, y[1][i] = log(y[0][i]), y[2][i] = exp(x[i]) / down,
+        y[3][i] = log(y[2][i]);
     }
     assert_values(hd_softmax(&run, tx), R, C, y[0]);
     assert_values(hd_log_softmax(&run, tx), R, C, y[1]);
@@ -174,12 +185,16 @@ static void norms(void **state)
         for (int rms = 0; rms < 2; rms++) {
             double x[3 * WIDE], branch[3 * WIDE], gain[WIDE], bias[WIDE], y[3 * WIDE];
             hd_run_begin(&run, HD_INFERENCE);
-            hd_tensor *tx = numbers(3, n, 1, x), *tb = numbers(3, n, 2, branch), *tg = numbers(1, n, 3, gain), *ta = numbers(1, n, 4, bias);
+            hd_tensor *tx = numbers(3, n, 1, x), *tb = numbers(3, n, 2, branch), *tg = numbers(1, n, 3, gain),
+                      *ta = numbers(1, n, 4, bias);
             for (size_t i = 0; i < 3; i++) {
                 double mean = 0, square = 0;
-                for (size_t c = 0; c < n; c++) x[i * n + c] += branch[i * n + c], mean += rms ? 0 : x[i * n + c] / (double)n;
-                for (size_t c = 0; c < n; c++) square += (x[i * n + c] - mean) * (x[i * n + c] - mean) / (double)n;
-                for (size_t c = 0; c < n; c++) y[i * n + c] = (x[i * n + c] - mean) / sqrt(square + 0.01) * gain[c] + bias[c];
+                for (size_t c = 0; c < n; c++)
+                    x[i * n + c] += branch[i * n + c], mean += rms ? 0 : x[i * n + c] / (double)n;
+                for (size_t c = 0; c < n; c++)
+                    square += (x[i * n + c] - mean) * (x[i * n + c] - mean) / (double)n;
+                for (size_t c = 0; c < n; c++)
+                    y[i * n + c] = (x[i * n + c] - mean) / sqrt(square + 0.01) * gain[c] + bias[c];
             }
             const hd_norm_opt o = {.eps = 0.01f, .rms = rms};
             hd_tensor *sum = NULL;
@@ -199,7 +214,8 @@ static void losses(void **state)
         double sum = 0, mean = 0, s = 0, b = 0;
         for (int c = 0; c < C; c++) {
             double v = x[i * C + c], t = z[i * C + c];
-            sum += exp(v), mean += v / C, s += (v - t) * (v - t), b += -t * log(1 / (1 + exp(-v))) - (1 - t) * log(1 / (1 + exp(v)));
+            sum += exp(v), mean += v / C, s += (v - t) * (v - t),
+                b += -t * log(1 / (1 + exp(-v))) - (1 - t) * log(1 / (1 + exp(v)));
             total += v;
         }
         double at = target[i] < 0 ? 0 : x[i * C + target[i]];
@@ -208,7 +224,9 @@ static void losses(void **state)
         squared[i] = w[i] * s, binary[i] = b;
     }
     const int32_t *tt = hd_ints(&run, target, R);
-    assert_values(hd_cross_entropy(&run, tx, tt, &(hd_loss_opt){.coef = 7, .smoothing = 0.1f, .weight = tw, .logp = &tp}), R, 1, entropy); /* coef is of the gradient */
+    assert_values(hd_cross_entropy(&run, tx, tt,
+                                   &(hd_loss_opt){.coef = 7, .smoothing = 0.1f, .weight = tw, .logp = &tp}),
+                  R, 1, entropy); /* coef is of the gradient */
     assert_values(tp, R, 1, logp);
     assert_values(hd_squared_error(&run, tx, tz, &(hd_loss_opt){.coef = 7, .weight = tw}), R, 1, squared);
     assert_values(hd_binary_cross_entropy(&run, tx, tz, &(hd_loss_opt){.coef = 7}), R, 1, binary);
@@ -220,7 +238,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, each)
     const struct CMUnitTest tests[] = {
-        TEST(arithmetic), TEST(products), TEST(rows_moved), TEST(rows_joined_and_cut), TEST(segments), TEST(reductions), TEST(softmaxes), TEST(norms), TEST(losses),
+        TEST(arithmetic),          TEST(products), TEST(rows_moved),
+        TEST(rows_joined_and_cut), TEST(segments), TEST(reductions),
+        TEST(softmaxes),           TEST(norms),    TEST(losses),
     };
     return cmocka_run_group_tests_name("each op gives what its header says", tests, begin, end);
 }
