@@ -1,6 +1,6 @@
-# libheed. Every .c below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c) are compiled once
+# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c) are compiled once
 # per instruction set; cpu.c chooses at run time.
-file(GLOB_RECURSE heed_sources CONFIGURE_DEPENDS src/*.c)
+file(GLOB_RECURSE heed_sources CONFIGURE_DEPENDS src/*.c src/*.cc)
 list(FILTER heed_sources EXCLUDE REGEX "/src/cli/")
 set(heed_kernels ${heed_sources})
 list(FILTER heed_kernels INCLUDE REGEX "/src/backend/cpu/")
@@ -31,7 +31,7 @@ function(heed_library name)
     endforeach()
     target_compile_definitions(${name} PUBLIC ${ARGN} PRIVATE ${heed_isa_definitions} HD_VERSION="${PROJECT_VERSION}")
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(${name} PUBLIC PkgConfig::JANSSON Threads::Threads m)
+    target_link_libraries(${name} PUBLIC PkgConfig::JANSSON PkgConfig::UTF8PROC PkgConfig::ZLIB PkgConfig::SENTENCEPIECE Threads::Threads m)
 endfunction()
 
 heed_library(heed_static)
@@ -39,5 +39,5 @@ add_library(heed SHARED $<TARGET_OBJECTS:heed_static>)
 foreach(isa IN LISTS heed_isas)
     target_sources(heed PRIVATE $<TARGET_OBJECTS:heed_static_${isa}>)
 endforeach()
-target_link_libraries(heed PRIVATE PkgConfig::JANSSON Threads::Threads m)
-set_target_properties(heed PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE C)
+target_link_libraries(heed PRIVATE PkgConfig::JANSSON PkgConfig::UTF8PROC PkgConfig::ZLIB PkgConfig::SENTENCEPIECE Threads::Threads m)
+set_target_properties(heed PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX)

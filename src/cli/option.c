@@ -1,5 +1,5 @@
 /* Parses options by table. GNU habits: --name value, --name=value, -n value, -nvalue, -abc for flags, -- ends
-   options; the last of a repeated option wins. */
+   options; the last of a repeated option wins, unless its row says `many`. */
 #include "cli/option.h"
 
 #include <math.h>
@@ -52,6 +52,14 @@ static hd_status set_choice(const hd_option *o, const char *text, int *into, hd_
     return hd_err_set(err, HD_EARG, "--%s: '%s' is not one of %s", o->name, text, list);
 }
 
+static hd_status add_text(const hd_option *o, const char *text, hd_texts *into, hd_err *err)
+{
+    if (into->count == HD_OPTION_MOST)
+        return hd_err_set(err, HD_EARG, "--%s: given more than %d times", o->name, HD_OPTION_MOST);
+    into->text[into->count++] = text;
+    return HD_OK;
+}
+
 static hd_status set_value(const hd_option *o, void *owner, const char *text, hd_err *err)
 {
     void *field = (char *)owner + o->offset;
@@ -67,6 +75,7 @@ static hd_status set_value(const hd_option *o, void *owner, const char *text, hd
         return set_choice(o, text, field, err);
     case HD_OPTION_TEXT:
     case HD_OPTION_FILE:
+        if (o->many) return add_text(o, text, field, err);
         *(const char **)field = text;
         return HD_OK;
     }

@@ -18,7 +18,15 @@ typedef enum hd_option_type {
     HD_OPTION_FILE    /* the same; completed as a path */
 } hd_option_type;
 
-/* A table ends with a row without name. Its last five fields come from one of the macros. */
+enum { HD_OPTION_MOST = 64 };
+
+/* What an option that may be repeated fills, in the order given. */
+typedef struct hd_texts {
+    const char *text[HD_OPTION_MOST];
+    int count;
+} hd_texts;
+
+/* A table ends with a row without name. Its last six fields come from one of the macros. */
 typedef struct hd_option {
     const char *name;     /* long form, without dashes */
     char letter;          /* short form, or 0 */
@@ -31,6 +39,7 @@ typedef struct hd_option {
     double min, max;
     const char *const *choices; /* ends with NULL */
     size_t offset;
+    bool many; /* TEXT or FILE that may be repeated: the field is a hd_texts; there is no default */
 } hd_option;
 
 #define HD_OPTION_INTO(ctype, owner, field) \
@@ -44,6 +53,7 @@ typedef struct hd_option {
     .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_INTO(int, owner, field)
 #define HD_TEXT_INTO(owner, field) .type = HD_OPTION_TEXT, HD_OPTION_INTO(const char *, owner, field)
 #define HD_FILE_INTO(owner, field) .type = HD_OPTION_FILE, HD_OPTION_INTO(const char *, owner, field)
+#define HD_FILES_INTO(owner, field) .type = HD_OPTION_FILE, .many = true, HD_OPTION_INTO(hd_texts, owner, field)
 
 extern const hd_option hd_no_options[]; /* the empty table */
 

@@ -1,0 +1,90 @@
+/* Times search with random weights: bench_decode base greedy|beam4 BATCH THREADS. Sources of 25 tokens, 25
+   tokens out and no early end. Prints one line: seconds for a batch, tokens/s. Seconds are CPU time on one
+   thread, where other programs on the machine do not count, and wall-clock time on more; the median of some
+   rounds. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decode/search.h"
+#include "model/transformer.h"
+
+enum { LENGTH = 25, MOST_BATCH = 1024, ROUNDS = 5 };
+
+static double now(int threads)
+{
+    struct timespec t;
+    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int stop(const char *text, int status)
+{
+    fprintf(stderr, "bench_decode: %s\n", text);
+    return status;
+}
+
+static hd_status decode(hd_run *r, const hd_transformer *m, size_t batch, const hd_search_opt *o, hd_err *err)
+{
+    static int32_t ids[MOST_BATCH * LENGTH], len[MOST_BATCH];
+    hd_stepper s = {0};
+    hd_found *f = NULL;
+    for (size_t i = 0; i < batch * LENGTH; i++) ids[i] = (int32_t)(i * 7919 % m->opt.source_vocab);
+    for (size_t i = 0; i < batch; i++) len[i] = LENGTH;
+    hd_status st = hd_transformer_stepper(&s, m, ids, len, batch, 1, err);
+    if (!st) st = hd_search(&f, r, &s, o, err);
+    hd_found_free(f);
+    hd_stepper_release(&s);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5 || strcmp(argv[1], "base") || (strcmp(argv[2], "greedy") && strcmp(argv[2], "beam4")))
+        return stop("usage: bench_decode base greedy|beam4 BATCH THREADS", 2);
+    int batch = atoi(argv[3]), threads = atoi(argv[4]);
+    if (batch < 1 || batch > MOST_BATCH || threads < 1)
+        return stop("BATCH from 1 to 1024, THREADS from 1", 2);
+    hd_transformer_opt size = {.encoder_layers = 6,
+                               .decoder_layers = 6,
+                               .heads = 8,
+                               .width = 512,
+                               .inner = 2048,
+                               .source_vocab = 16000,
+                               .target_vocab = 16000,
+                               .tied = true,
+                               .eps = 1e-5f,
+                               .act = HD_relu,
+                               .positions = 512};
+    hd_search_opt o = {.end = -1, .max_length = LENGTH, .beam = 4};
+    o.kind = argv[2][0] == 'b' ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
+    hd_err err = {0};
+    hd_backend *backend = NULL;
+    hd_transformer *m = NULL;
+    hd_run r = {0};
+    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = threads}, &err);
+    if (!s) s = hd_run_init(&r, backend, &err);
+    if (!s) s = hd_transformer_new(&m, backend, &size, false, &err);
+    if (!s) s = hd_params_draw(&m->params, 1, &err);
+    if (!s) s = hd_transformer_prepare(m, HD_DECODING, &err);
+    double t[ROUNDS];
+    for (int i = -1; !s && i < ROUNDS; i++) { /* one to warm up */
+        double start = now(threads);
+        s = decode(&r, m, (size_t)batch, &o, &err);
+        if (i >= 0) t[i] = now(threads) - start;
+    }
+    if (s) return stop(err.text, 1);
+    qsort(t, ROUNDS, sizeof *t, by_size);
+    printf("%.6f %.0f\n", t[ROUNDS / 2], batch * LENGTH / t[ROUNDS / 2]);
+    hd_transformer_free(m);
+    hd_run_release(&r);
+    hd_backend_free(backend);
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* heed score: BLEU, chrF2, chrF2++ and TER of translations against references, as sacreBLEU computes them.
+   All files are read side by side, line by line; nothing is kept of them but what the metrics count. */
+#include "cli/verb.h"
+
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/mem.h"
+#include "metric/report.h"
+
+enum { PRETOKENISED = 100 }; /* so many lines that end in " ." look it */
+
+struct score {
+    hd_texts ref, hyp;
+    bool lowercase, sentence, json;
+    int tokenize, bootstrap, seed, digits;
+    const char *metric;
+};
+
+#define METRIC_HELP(name, key, help) "; " key ": " help
+#define CUT_HELP(name, help)         "; " #name ": " help
+#define METRIC_KEY(name, key, help)  ", " key
+
+static const hd_option options[] = {
+    {"ref", 'r', "FILE", NULL, "references, line by line; repeated: more references of every line",
+     HD_FILES_INTO(struct score, ref)},
+    {"hyp", 0, "FILE", NULL,
+     "what to score; repeated: more systems, compared with the first; without it, standard input",
+     HD_FILES_INTO(struct score, hyp)},
+    {"metric", 'm', "LIST", "bleu,chrf,ter",
+     "what to compute, with commas between; chrf stands for all that begin so" HD_METRIC_LIST(METRIC_HELP),
+     HD_TEXT_INTO(struct score, metric)},
+    {"tokenize", 0, "NAME", "13a", "tokeniser of BLEU" HD_CUT_LIST(CUT_HELP),
+     HD_CHOICE_INTO(struct score, tokenize, hd_cut_names)},
+    {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
+     HD_FLAG_INTO(struct score, lowercase)},
+    {"sentence", 's', NULL, NULL,
+     "score every line by itself: a line of output for each, tabs between metrics",
+     HD_FLAG_INTO(struct score, sentence)},
+    {"bootstrap", 'b', "N", "0",
+     "resample N times: confidence intervals, and p-values against the first system",
+     HD_INT_INTO(struct score, bootstrap, 0, 1000000)},
+    {"seed", 0, "N", "12345", "of the resampling", HD_INT_INTO(struct score, seed, 0, 2147483647)},
+    {"digits", 0, "N", "1", "decimals shown, 0 to 15", HD_INT_INTO(struct score, digits, 0, 15)},
+    {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(struct score, json)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed score --ref ref.de < out.de", "all metrics of one system"},
+    {"heed score --ref ref.de --metric bleu --sentence < out.de", "BLEU of every sentence"},
+    {"heed score --ref ref.de --hyp a.de --hyp b.de --bootstrap 1000",
+     "is b better than a, or could it be chance?"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_score_usage = {
+    .about = "Scores translations against one or several references with BLEU, chrF2, chrF2++ and TER. The "
+             "numbers and the signatures are those of sacreBLEU 2.6.0.\n"
+             "Files are UTF-8, one segment a line, plain or gzip; '-' is standard input. Text must not be "
+             "tokenised.",
+    .options = options,
+    .size = sizeof(struct score),
+    .examples = examples,
+};
+
+/* ---- what is asked for ---- */
+
+enum { MOST_FILES = 2 * HD_OPTION_MOST };
+
+struct job {
+    const hd_command *c;
+    const struct score *o;
+    bool wanted[HD_METRICS];
+    size_t metrics, systems, refs;
+    const char *path[MOST_FILES]; /* of the systems, then of the references */
+    const char *name[HD_OPTION_MOST];
+    hd_lines *file[MOST_FILES];
+    hd_line line[MOST_FILES];
+    hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
+    hd_report_cell cell[HD_OPTION_MOST * HD_METRICS];
+    double *sample[HD_OPTION_MOST * HD_METRICS];
+    size_t pretokenised;
+};
+
+/* Wants every metric called `name`, or else every one whose key begins with it. */
+static bool want(struct job *j, const char *name, size_t length)
+{
+    bool found = false;
+    for (int exact = 1; exact >= 0 && !found; exact--)
+        for (int k = 0; k < HD_METRICS; k++)
+            if (length && !strncmp(hd_metric_keys[k], name, length) && (!exact || !hd_metric_keys[k][length]))
+                found = j->wanted[k] = true;
+    return found;
+}
+
+static hd_status want_all(struct job *j, const char *list, hd_err *err)
+{
+    for (const char *name = list;; name++) {
+        size_t length = strcspn(name, ",");
+        if (!want(j, name, length))
+            return hd_err_set(err, HD_EARG, "--metric: '%.*s' is not one of chrf" HD_METRIC_LIST(METRIC_KEY),
+                              (int)length, name);
+        name += length;
+        if (!*name) break;
+    }
+    for (int k = 0; k < HD_METRICS; k++) j->metrics += j->wanted[k];
+    return HD_OK;
+}
+
+static hd_status name_files(struct job *j, hd_err *err)
+{
+    const struct score *o = j->o;
+    int standard = 0;
+    if (!o->hyp.count) j->path[j->systems++] = "-";
+    for (int i = 0; i < o->hyp.count; i++) j->path[j->systems++] = o->hyp.text[i];
+    for (int i = 0; i < o->ref.count; i++) j->path[j->systems + j->refs++] = o->ref.text[i];
+    for (size_t i = 0; i < j->systems + j->refs; i++) standard += !strcmp(j->path[i], "-");
+    if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is missing");
+    if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
+    if (o->sentence && j->systems > 1) return hd_err_set(err, HD_EARG, "--sentence scores one system");
+    if (o->sentence && o->bootstrap)
+        return hd_err_set(err, HD_EARG, "--sentence and --bootstrap exclude each other");
+    return HD_OK;
+}
+
+/* ---- reading ---- */
+
+static hd_status open_all(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < j->systems + j->refs; i++)
+        s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
+    for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
+    const hd_metric_opt opt = {.refs = (int)j->refs,
+                               .lowercase = j->o->lowercase,
+                               .sentence = j->o->sentence,
+                               .keep = j->o->bootstrap > 0,
+                               .cut = (hd_cut)j->o->tokenize};
+    hd_metric **next = j->metric;
+    for (size_t i = 0; i < j->systems; i++)
+        for (int k = 0; !s && k < HD_METRICS; k++)
+            if (j->wanted[k]) s = hd_metric_new(next++, (hd_metric_kind)k, &opt, err);
+    return s;
+}
+
+/* Counts what is left of every file, to say how they differ. */
+static hd_status differ(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    size_t files = j->systems + j->refs, other = 0;
+    for (size_t i = 0; !s && i < files; i++)
+        while (!s && j->line[i].text) s = hd_lines_next(j->file[i], &j->line[i], err);
+    if (s) return s;
+    size_t count = hd_lines_count(j->file[0]);
+    while (other + 1 < files && hd_lines_count(j->file[other]) == count) other++;
+    return hd_err_set(err, HD_EFORMAT, "%s has %zu lines, %s has %zu", hd_lines_name(j->file[0]), count,
+                      hd_lines_name(j->file[other]), hd_lines_count(j->file[other]));
+}
+
+static bool looks_tokenised(hd_line l)
+{
+    while (l.size && strchr(" \t\r", l.text[l.size - 1])) l.size--;
+    return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
+}
+
+static hd_status score_line(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; i < j->systems; i++) {
+        j->pretokenised += looks_tokenised(j->line[i]);
+        for (size_t m = 0; !s && m < j->metrics; m++)
+            s = hd_metric_add(j->metric[i * j->metrics + m], j->line[i], j->line + j->systems, err);
+    }
+    if (s || !j->o->sentence) return s;
+    hd_text page = {0};
+    if (j->o->json)
+        hd_report_segment_json(&page, j->metric, j->metrics);
+    else
+        hd_report_segment(&page, j->metric, j->metrics, j->o->digits);
+    s = hd_text_status(&page, err);
+    if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
+    hd_text_release(&page);
+    return s;
+}
+
+static hd_status read_all(struct job *j, hd_err *err)
+{
+    size_t files = j->systems + j->refs, ended = 0;
+    hd_status s = HD_OK;
+    while (!s && !ended) {
+        for (size_t i = 0; !s && i < files; i++) {
+            s = hd_lines_next(j->file[i], &j->line[i], err);
+            ended += !s && !j->line[i].text;
+        }
+        if (!s && !ended) s = score_line(j, err);
+    }
+    if (!s && ended < files) return differ(j, err);
+    if (!s && !hd_lines_count(j->file[0]))
+        return hd_err_set(err, HD_EFORMAT, "%s has no lines", hd_lines_name(j->file[0]));
+    return s;
+}
+
+/* ---- scores ---- */
+
+static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
+{
+    size_t cells = j->systems * j->metrics, samples = (size_t)trials.samples;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < cells; i++) {
+        j->sample[i] = hd_mem_array(samples, sizeof *j->sample[i]);
+        if (!j->sample[i]) s = hd_err_nomem(err, samples * sizeof *j->sample[i]);
+    }
+    if (!s) s = hd_bootstrap((const hd_metric *const *)j->metric, cells, trials, j->sample, err);
+    for (size_t i = 0; !s && i < cells; i++) {
+        hd_report_cell *cell = &j->cell[i], *first = &j->cell[i % j->metrics];
+        s = hd_bootstrap_interval(&cell->interval, j->sample[i], samples, err);
+        if (!s)
+            s = hd_bootstrap_compare(&cell->first, j->sample[i % j->metrics], j->sample[i], samples,
+                                     cell->score - first->score, err);
+    }
+    return s;
+}
+
+static hd_status show(struct job *j, hd_err *err)
+{
+    const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
+    const hd_report report = {j->name, j->systems, j->metrics, j->cell, trials};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < j->systems * j->metrics; i++) {
+        j->cell[i].metric = j->metric[i];
+        s = hd_metric_finish(j->metric[i], &j->cell[i].score, err);
+    }
+    if (!s && trials.samples) s = resample(j, trials, err);
+    if (s) return s;
+    hd_text page = {0};
+    if (j->o->json) {
+        s = hd_report_json(&page, &report, err);
+    } else {
+        hd_report_text(&page, &report, j->o->digits);
+        s = hd_text_status(&page, err);
+    }
+    if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
+    hd_text_release(&page);
+    return s;
+}
+
+static void job_free(struct job *j)
+{
+    for (size_t i = 0; i < MOST_FILES; i++) hd_lines_close(j->file[i]);
+    for (size_t i = 0; i < HD_OPTION_MOST * HD_METRICS; i++) {
+        hd_metric_free(j->metric[i]);
+        hd_mem_free(j->sample[i]);
+    }
+    hd_mem_free(j);
+}
+
+int hd_verb_score(const hd_command *c)
+{
+    hd_err err = {0};
+    struct job *j = hd_mem_zero(sizeof *j);
+    if (!j) {
+        hd_err_nomem(&err, sizeof *j);
+        return hd_command_fail(c, &err);
+    }
+    j->c = c;
+    j->o = c->options;
+    hd_status misused = want_all(j, j->o->metric, &err);
+    if (!misused) misused = name_files(j, &err);
+    hd_status s = misused ? misused : open_all(j, &err);
+    if (!s) s = read_all(j, &err);
+    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenised >= PRETOKENISED)
+        hd_log_say(&c->log, HD_WARN, "%zu lines end in ' .': BLEU is meant for text that is not tokenised",
+                   j->pretokenised);
+    if (!s && !j->o->sentence) s = show(j, &err);
+    job_free(j);
+    return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}

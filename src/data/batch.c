@@ -1,0 +1,302 @@
+/* The stream of batches, with or without a thread that runs ahead. Both fill slots with the same function;
+   the thread has a ring of them. Easy to get wrong: the position is the caller's, not the thread's, which is
+   some batches further. */
+#include "data/batch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/epoch.h"
+
+enum { TOKENS_MOST = 1 << 30 }; /* row numbers are int32 */
+
+struct slot {
+    hd_batch batch;
+    int32_t *block; /* all arrays of the batch */
+    size_t room;
+    bool end; /* no batch: what there was has been given */
+};
+
+struct hd_batches {
+    hd_batch_opt opt;
+    const hd_corpus *corpus;
+    hd_epoch epoch;   /* this and make are the thread's while it runs */
+    hd_position make; /* what is made next */
+    hd_position next; /* what the caller gets next */
+    struct slot *slot;
+    size_t slots, first, ready; /* slots first .. first+ready-1 of the ring are filled */
+    bool held;                  /* the one before them is the caller's */
+    hd_err failed;              /* of the thread, which has ended then */
+    pthread_t thread;
+    bool running, stop;
+    bool has_lock;
+    pthread_mutex_t lock; /* guards first, ready, held, failed, stop */
+    pthread_cond_t filled, emptied;
+};
+
+/* Gives the batch its arrays. */
+static hd_status place(struct slot *slot, size_t items, size_t source_rows, size_t target_rows, int sides,
+                       hd_err *err)
+{
+    size_t wanted = (size_t)(sides + 1) * items + source_rows + 2 * target_rows;
+    if (wanted > slot->room || !slot->block) {
+        int32_t *block =
+            hd_mem_new(wanted * sizeof *block); /* not grown: what it holds is not wanted any more */
+        if (!block) return hd_err_nomem(err, wanted * sizeof *block);
+        hd_mem_free(slot->block);
+        slot->block = block;
+        slot->room = wanted;
+    }
+    hd_batch *b = &slot->batch;
+    int32_t *at = slot->block;
+    b->items = items;
+    b->source_rows = source_rows;
+    b->target_rows = target_rows;
+    b->key = at;
+    b->target_len = at += items;
+    b->input = at += items;
+    b->output = at += target_rows;
+    at += target_rows;
+    b->source = sides == 2 ? at : NULL;
+    b->source_len = sides == 2 ? at + source_rows : NULL;
+    return HD_OK;
+}
+
+static void copy_ids(int32_t *to, const hd_corpus *c, int side, size_t sentence)
+{
+    memcpy(to, c->side[side].id + c->side[side].begin[sentence],
+           hd_corpus_len(c, side, sentence) * sizeof *to);
+}
+
+/* Every ranks-th sentence: they are sorted by length, so all processes get about as much. */
+static hd_status fill(struct slot *slot, const hd_corpus *c, const hd_batch_opt *o, const uint32_t *sentence,
+                      size_t total, hd_err *err)
+{
+    const size_t ranks = o->ranks > 1 ? (size_t)o->ranks : 1, rank = ranks > 1 ? (size_t)o->rank : 0;
+    const int target = c->sides - 1;
+    size_t items = 0, source_rows = 0, target_rows = 0, tokens = 0;
+    for (size_t i = 0; i < total; i++) {
+        tokens += hd_epoch_cost(c, sentence[i]);
+        if (i % ranks != rank) continue;
+        items++;
+        if (target) source_rows += hd_corpus_len(c, 0, sentence[i]) + 1;
+        target_rows += hd_corpus_len(c, target, sentence[i]) + 1;
+    }
+    hd_status s = place(slot, items, source_rows, target_rows, c->sides, err);
+    if (s) return s;
+    hd_batch *b = &slot->batch;
+    b->tokens = tokens;
+    b->total = total;
+    int32_t *source = b->source, *input = b->input, *output = b->output;
+    for (size_t i = rank, item = 0; i < total; i += ranks, item++) {
+        size_t len = hd_corpus_len(c, target, sentence[i]);
+        b->key[item] = (int32_t)sentence[i];
+        b->target_len[item] = (int32_t)len + 1;
+        *input = o->target_start;
+        copy_ids(input + 1, c, target, sentence[i]);
+        copy_ids(output, c, target, sentence[i]);
+        output[len] = o->target_end;
+        input += len + 1;
+        output += len + 1;
+        if (!target) continue;
+        len = hd_corpus_len(c, 0, sentence[i]);
+        b->source_len[item] = (int32_t)len + 1;
+        copy_ids(source, c, 0, sentence[i]);
+        source[len] = o->source_end;
+        source += len + 1;
+    }
+    return HD_OK;
+}
+
+/* Behind the last batch of an epoch comes the first of the next. */
+static hd_position settled(hd_position at, size_t batches)
+{
+    return at.batch < batches ? at : (hd_position){at.epoch + 1, 0};
+}
+
+/* Fills the slot with the batch at b->make and moves on. */
+static hd_status make(hd_batches *b, struct slot *slot, hd_err *err)
+{
+    slot->end = b->opt.once && b->make.epoch > 0;
+    if (slot->end) return HD_OK;
+    if (b->epoch.number != b->make.epoch || !b->epoch.batches) hd_epoch_form(&b->epoch, b->make.epoch);
+    size_t total;
+    const uint32_t *sentence = hd_epoch_batch(&b->epoch, b->make.batch, &total);
+    slot->batch.at = b->make;
+    slot->batch.batches = b->epoch.batches;
+    hd_status s = fill(slot, b->corpus, &b->opt, sentence, total, err);
+    if (!s) b->make = settled((hd_position){b->make.epoch, b->make.batch + 1}, b->epoch.batches);
+    return s;
+}
+
+static void *run_ahead(void *arg)
+{
+    hd_batches *b = arg;
+    bool more = true;
+    pthread_mutex_lock(&b->lock);
+    while (more) {
+        while (!b->stop && b->ready + b->held == b->slots) pthread_cond_wait(&b->emptied, &b->lock);
+        if (b->stop) break;
+        struct slot *slot = &b->slot[(b->first + b->ready) % b->slots];
+        pthread_mutex_unlock(&b->lock);
+        hd_err err = {0};
+        hd_status s = make(b, slot, &err);
+        pthread_mutex_lock(&b->lock);
+        if (s)
+            b->failed = err;
+        else
+            b->ready++;
+        more = !s && !slot->end;
+        pthread_cond_signal(&b->filled);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* Threads inherit the signal mask: with all blocked, the program's handlers run in the program's own threads.
+ */
+static hd_status start(hd_batches *b, hd_err *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&b->thread, NULL, run_ahead, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code)
+        return hd_err_set(err, HD_ELIMIT, "cannot start the thread that prepares batches: %s",
+                          strerror(code));
+    b->running = true;
+    return HD_OK;
+}
+
+/* Ends the thread, drops what it has prepared and forgets its failure: the next batch to be made is the
+ * caller's next. */
+static void halt(hd_batches *b)
+{
+    if (b->running) {
+        pthread_mutex_lock(&b->lock);
+        b->stop = true;
+        pthread_cond_signal(&b->emptied);
+        pthread_mutex_unlock(&b->lock);
+        pthread_join(b->thread, NULL);
+    }
+    b->running = b->stop = b->held = false;
+    b->first = b->ready = 0;
+    b->failed = (hd_err){0};
+    b->make = b->next;
+}
+
+/* The next filled slot; *out stays NULL where the thread has failed. */
+static hd_status take(hd_batches *b, struct slot **out, hd_err *err)
+{
+    hd_status s = b->running ? HD_OK : start(b, err);
+    if (s) return s;
+    pthread_mutex_lock(&b->lock);
+    b->held = false;
+    pthread_cond_signal(&b->emptied);
+    while (!b->ready && !b->failed.status) pthread_cond_wait(&b->filled, &b->lock);
+    if (!b->ready) {
+        s = hd_err_set(err, b->failed.status, "%s", b->failed.text);
+    } else {
+        *out = &b->slot[b->first];
+        if (!(*out)->end) { /* the end stays: whoever asks again gets it again */
+            b->first = (b->first + 1) % b->slots;
+            b->ready--;
+            b->held = true;
+        }
+    }
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+hd_status hd_batches_next(hd_batches *b, const hd_batch **out, hd_err *err)
+{
+    struct slot *slot = b->slot;
+    *out = NULL;
+    hd_status s = b->opt.ahead ? take(b, &slot, err) : make(b, slot, err);
+    if (s || slot->end) return s;
+    hd_position at = slot->batch.at;
+    b->next = settled((hd_position){at.epoch, at.batch + 1}, slot->batch.batches);
+    *out = &slot->batch;
+    return HD_OK;
+}
+
+hd_position hd_batches_position(const hd_batches *b)
+{
+    return b->next;
+}
+
+hd_status hd_batches_seek(hd_batches *b, hd_position at, hd_err *err)
+{
+    halt(b);
+    hd_epoch_form(&b->epoch, at.epoch);
+    if (at.batch > b->epoch.batches)
+        return hd_err_set(err, HD_EARG,
+                          "there is no batch %llu in epoch %llu, which has %zu: the corpus or the batch "
+                          "options have changed",
+                          (unsigned long long)at.batch, (unsigned long long)at.epoch, b->epoch.batches);
+    b->make = b->next = settled(at, b->epoch.batches);
+    return HD_OK;
+}
+
+static hd_status check(const hd_corpus *c, const hd_batch_opt *o, hd_err *err)
+{
+    if (!c->count) return hd_err_set(err, HD_EARG, "there are no sentences to make batches of");
+    if (!o->tokens || o->tokens > TOKENS_MOST)
+        return hd_err_set(err, HD_EARG, "a batch of %zu tokens: at least 1, at most %d", o->tokens,
+                          TOKENS_MOST);
+    if (o->window < 0 || o->ahead < 0 || o->ahead > HD_BATCH_AHEAD_MOST)
+        return hd_err_set(err, HD_EARG, "a window of %d batches, %d ahead: at least 0, at most %d ahead",
+                          o->window, o->ahead, HD_BATCH_AHEAD_MOST);
+    if (o->ranks > 1 && (o->rank < 0 || o->rank >= o->ranks))
+        return hd_err_set(err, HD_EARG, "process %d is none of %d", o->rank, o->ranks);
+    return HD_OK;
+}
+
+static hd_status init_lock(hd_batches *b, hd_err *err)
+{
+    int code = pthread_mutex_init(&b->lock, NULL);
+    if (!code && (code = pthread_cond_init(&b->filled, NULL))) pthread_mutex_destroy(&b->lock);
+    if (!code && (code = pthread_cond_init(&b->emptied, NULL))) {
+        pthread_cond_destroy(&b->filled);
+        pthread_mutex_destroy(&b->lock);
+    }
+    b->has_lock = !code;
+    return code ? hd_err_set(err, HD_ELIMIT, "cannot make a lock: %s", strerror(code)) : HD_OK;
+}
+
+hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_batch_opt *opt, hd_err *err)
+{
+    hd_status s = check(corpus, opt, err);
+    if (s) return s;
+    hd_batches *b = hd_mem_zero(sizeof *b);
+    if (!b) return hd_err_nomem(err, sizeof *b);
+    b->opt = *opt;
+    b->corpus = corpus;
+    b->slots = (size_t)opt->ahead + 1;
+    b->slot = hd_mem_array(b->slots, sizeof *b->slot);
+    s = b->slot ? init_lock(b, err) : hd_err_nomem(err, b->slots * sizeof *b->slot);
+    if (!s) s = hd_epoch_init(&b->epoch, corpus, &b->opt, err);
+    if (s)
+        hd_batches_free(b);
+    else
+        *out = b;
+    return s;
+}
+
+void hd_batches_free(hd_batches *b)
+{
+    if (!b) return;
+    halt(b);
+    if (b->has_lock) {
+        pthread_cond_destroy(&b->emptied);
+        pthread_cond_destroy(&b->filled);
+        pthread_mutex_destroy(&b->lock);
+    }
+    hd_epoch_release(&b->epoch);
+    for (size_t i = 0; b->slot && i < b->slots; i++) hd_mem_free(b->slot[i].block);
+    hd_mem_free(b->slot);
+    hd_mem_free(b);
+}

@@ -1,0 +1,127 @@
+/* Beam search: of all continuations of a sentence's live hypotheses, taken together, the best `beam` live on.
+   All live hypotheses are equally long, so whatever the length penalty, the sum of log-probabilities ranks
+   them.
+
+   Those that end among the best `beam` leave the beam and are kept as results; the next best take their
+   places. Easy to get wrong: a hypothesis may be dropped early only if nothing it can become would be kept
+   (see prune). */
+#include "decode/loop.h"
+
+typedef struct choice {  /* the best continuation not taken yet of one hypothesis */
+    size_t row, at, end; /* place in its row's list */
+    double sum;
+} choice;
+
+/* Moves to the next token that may be taken. */
+static void settle(const hd_loop *l, choice *c)
+{
+    while (c->at < c->end && !hd_loop_takes(l, l->ids[c->at], l->logp[c->at])) c->at++;
+    if (c->at < c->end) c->sum = l->live.at[c->row].sum + (double)l->logp[c->at];
+}
+
+static choice *choices_of(hd_loop *l, hd_sentence *q)
+{
+    choice *c = hd_host_take(l->r, q->count * sizeof *c);
+    for (size_t i = 0; c && i < q->count; i++) {
+        size_t row = q->first + i;
+        c[i] = (choice){.row = row, .at = row * l->wide, .end = (row + 1) * l->wide};
+        settle(l, &c[i]);
+        if (c[i].at == c[i].end) hd_loop_stuck(l, q, hd_loop_at(l, row));
+    }
+    return c;
+}
+
+/* The best of all choices; of equal ones the first. NULL: none is left. */
+static choice *best_of(choice *c, size_t n)
+{
+    choice *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (c[i].at < c[i].end && (!best || c[i].sum > best->sum)) best = &c[i];
+    return best;
+}
+
+/* At most `beam` continuations of one row live on. The banned tokens and the end token may stand before them
+   in its list, and nothing behind those is ever looked at: so many are enough for the exact result. */
+static void look(hd_loop *l, hd_tensor *logp)
+{
+    hd_loop_top(l, logp, l->opt->beam + l->bans + 1);
+}
+
+/* Drops hypotheses that cannot become better than the worst of the results, all of them finished, that would
+   be returned now. This changes no result: a hypothesis behind a dropped one that would have been crowded out
+   by what the dropped one becomes has a smaller sum at the same length, thus a smaller bound, and cannot get
+   among the results either. Those that came last have the smallest sums. */
+static void prune(hd_loop *l, hd_sentence *q, size_t first)
+{
+    if (q->kept_count < l->keep || !q->kept[l->keep - 1].finished) return;
+    double worst = q->kept[l->keep - 1].score;
+    while (l->coming.count > first &&
+           hd_length_bound(l->coming.at[l->coming.count - 1].sum, l->next, q->longest) <= worst)
+        l->coming.count--;
+}
+
+static void go_on(hd_loop *l, hd_sentence *q, choice *c)
+{
+    size_t first = l->coming.count, beam = l->opt->beam, rank = 0;
+    for (size_t taken = 0; taken < beam; rank++) {
+        choice *b = best_of(c, q->count);
+        if (!b) break;
+        int32_t token = l->ids[b->at];
+        bool ends = token == l->opt->end;
+        if (!ends || rank < beam) hd_loop_go(l, q, hd_loop_at(l, b->row), token, l->logp[b->at]);
+        taken += !ends;
+        b->at++;
+        settle(l, b);
+    }
+    if (l->opt->stop == HD_STOP_PROVEN) prune(l, q, first);
+    size_t enough = beam > l->best ? beam : l->best;
+    if (l->opt->stop == HD_STOP_FULL && q->finished >= enough) l->coming.count = first;
+}
+
+/* The lectures' rule: finished hypotheses stay in the beam, compete with the others by their score and are
+   not extended; the search ends when one of them is the best. What is kept is the finished part of the beam
+   and, in the end, all of it. */
+static void go_on_in_place(hd_loop *l, hd_sentence *q, choice *c)
+{
+    size_t beam = l->opt->beam, n = 0, old = 0;
+    struct {
+        hd_end end;
+        hd_live live;
+    } *place = hd_host_take(l->r, beam * sizeof *place);
+    for (; place && n < beam; n++) {
+        choice *b = best_of(c, q->count);
+        const hd_end *e = old < q->kept_count && q->kept[old].finished ? &q->kept[old] : NULL;
+        if (!b && !e) break;
+        if (e && (!b || e->score >= b->sum / l->divisor)) {
+            place[n].end = *e, old++;
+            continue;
+        }
+        hd_live h = hd_loop_add(l, hd_loop_at(l, b->row), l->ids[b->at], l->logp[b->at]);
+        place[n].live = h;
+        place[n].end =
+            (hd_end){h.link, 0, l->length, h.sum, h.sum / l->divisor, l->ids[b->at] == l->opt->end};
+        b->at++;
+        settle(l, b);
+    }
+    if (!n || l->r->err.status) return;
+    bool done = place[0].end.finished || l->length == q->limit;
+    q->kept_count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (done || place[i].end.finished)
+            q->kept[q->kept_count++] = place[i].end;
+        else
+            hd_loop_live(l, place[i].live);
+    }
+}
+
+static void advance(hd_loop *l, hd_sentence *q)
+{
+    choice *c = choices_of(l, q);
+    if (!c) return;
+    if (l->opt->stop == HD_STOP_BEST)
+        go_on_in_place(l, q, c);
+    else
+        go_on(l, q, c);
+}
+
+const hd_method hd_method_beam = {look, advance};

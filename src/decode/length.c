@@ -1,0 +1,17 @@
+/* Length penalties. */
+#include "decode/length.h"
+
+#include <math.h>
+
+const char *const hd_length_names[HD_LENGTHS] = {
+#define X(NAME, name, text) #name,
+    HD_LENGTH_LIST(X)
+#undef X
+};
+
+double hd_length_divisor(const hd_length *l, size_t length)
+{
+    if (!length || l->kind == HD_LENGTH_NONE) return 1;
+    if (l->kind == HD_LENGTH_AVERAGE) return (double)length;
+    return pow((5 + (double)length) / 6, l->alpha);
+}

@@ -1,0 +1,117 @@
+/* The loop under all searches: one step for all live hypotheses of all sentences, then each sentence goes on
+   by itself. A search method says what it reads of the log-probabilities and how a sentence advances; the
+   loop does prefixes, limits, and lets sentences that are done leave the batch. */
+#ifndef HD_DECODE_LOOP_H
+#define HD_DECODE_LOOP_H
+
+#include <math.h>
+
+#include "decode/search.h"
+
+typedef struct hd_link { /* one token of a hypothesis; they form a tree */
+    int32_t before;      /* link of the token before; -1: none */
+    int32_t token;
+    hd_real logp;
+} hd_link;
+
+typedef struct hd_live {
+    int32_t link;   /* of its last token */
+    int32_t row;    /* of the hypothesis it continues, in the step before */
+    int32_t sample; /* its number, for draws */
+    double sum;     /* of its log-probabilities */
+} hd_live;
+
+typedef struct hd_lives {
+    hd_live *at;
+    size_t count, room;
+} hd_lives;
+
+typedef struct hd_end { /* a hypothesis that goes on no more */
+    int32_t link, sample;
+    size_t length;
+    double sum, score;
+    bool finished;
+} hd_end;
+
+typedef struct hd_sentence {
+    size_t index;   /* in the stepper */
+    size_t limit;   /* most tokens */
+    double longest; /* divisor of the score at the limit */
+    const int32_t *prefix;
+    size_t prefix_len;
+    size_t first, count; /* its live hypotheses: rows of the step */
+    size_t finished;     /* hypotheses that came to their end token so far */
+    hd_end *kept;        /* room for loop.keep, best first (samples: by number) */
+    size_t kept_count;
+} hd_sentence;
+
+typedef struct hd_loop {
+    hd_run *r;
+    const hd_stepper *stepper;
+    const hd_search_opt *opt;
+    size_t best, keep;    /* guesses wanted, and ends held, for each sentence */
+    size_t length;        /* of all hypotheses with the token of this step: they started together */
+    double divisor, next; /* of scores at this length and at one token more */
+    bool *banned;         /* [vocab]; while min_length is not reached the end token counts, too */
+    size_t bans;
+    bool end_banned; /* for good */
+
+    hd_lives live, coming; /* rows of this step and of the next, sentence after sentence */
+    hd_link *link;
+    size_t links, link_room;
+    hd_sentence *sentence; /* [items] */
+    size_t *order, active; /* those in the batch */
+    hd_end *ends;
+
+    /* what the method read in this step: `wide` numbers for each row, or one for each draw; host step memory
+     */
+    int32_t *ids;
+    hd_real *logp;
+    size_t wide, drawn; /* drawn: used so far */
+} hd_loop;
+
+typedef struct hd_method {
+    /* Reads of logp [rows, vocab] what `advance` needs, for all sentences at once. Failures stay in the run.
+     */
+    void (*look)(hd_loop *l, hd_tensor *logp);
+    /* Continues or ends each live hypothesis of q. Not called while a prefix is forced. */
+    void (*advance)(hd_loop *l, hd_sentence *q);
+} hd_method;
+
+#define X(NAME, name, text) extern const hd_method hd_method_##name;
+HD_SEARCH_LIST(X)
+#undef X
+
+static inline bool hd_loop_forced(const hd_loop *l, const hd_sentence *q)
+{
+    return l->length <= q->prefix_len;
+}
+
+/* The live hypothesis of a row, as it is handed to hd_loop_go. */
+static inline hd_live hd_loop_at(const hd_loop *l, size_t row)
+{
+    hd_live h = l->live.at[row];
+    h.row = (int32_t)row;
+    return h;
+}
+
+/* h goes on with a token: it lives in the next step, unless the token or the limit ends it. */
+void hd_loop_go(hd_loop *l, hd_sentence *q, hd_live h, int32_t token, hd_real logp);
+/* h with one more token, for methods that decide themselves what becomes of it. */
+hd_live hd_loop_add(hd_loop *l, hd_live h, int32_t token, hd_real logp);
+void hd_loop_live(hd_loop *l, hd_live h);
+/* Keeps an end if it is among the best, finished ones first; of equal ones the earlier. */
+void hd_loop_keep(hd_loop *l, hd_sentence *q, hd_end e);
+/* No token can follow h: it is kept as it is. */
+void hd_loop_stuck(hd_loop *l, hd_sentence *q, hd_live h);
+
+/* Reads the k likeliest tokens of each row into ids and logp. */
+void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k);
+
+/* A token of a row's list may be taken: it is not banned and has a probability. */
+static inline bool hd_loop_takes(const hd_loop *l, int32_t token, hd_real logp)
+{
+    return !l->banned[token] && logp > -INFINITY;
+}
+
+#endif

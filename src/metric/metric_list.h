@@ -1,0 +1,13 @@
+/* The metrics over pairs of hypothesis and references, in the order they are shown: X(name, key, help). A
+   metric is one file that defines the table hd_metric_NAME (see metric.h); the key is its name in options and
+   in JSON. */
+#ifndef HD_METRIC_LIST_H
+#define HD_METRIC_LIST_H
+
+#define HD_METRIC_LIST(X)                                            \
+    X(bleu, "bleu", "n-grams of words the hypothesis got right")     \
+    X(chrf2, "chrf2", "n-grams of characters, recall counted twice") \
+    X(chrf2pp, "chrf2++", "the same with n-grams of words")          \
+    X(ter, "ter", "edits needed, of words and blocks of words")
+
+#endif

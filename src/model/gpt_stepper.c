@@ -1,0 +1,64 @@
+/* GPT, one row a step once the prompt is read. */
+#include "model/gpt.h"
+
+#include "model/stepper_parts.h"
+
+/* The last rows of the prompts, since only they meet the output layer. The search gives each prompt's last
+   token, as it gives every later one. */
+static hd_rows read_prompts(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live)
+{
+    if (live != s->items)
+        return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses for %zu prompts", live, s->items), (hd_rows){0};
+    for (size_t i = 0, end = 0; i < live; i++) s->ids[(end += (size_t)s->len[i]) - 1] = ids[i];
+    const hd_seg *seg = hd_seg_of(r, s->len, s->items, NULL);
+    hd_rows x = hd_gpt_forward(r, s->model, hd_ints(r, s->ids, s->rows), seg, s->cache);
+    return (hd_rows){hd_reduce(r, x.t, seg, HD_LAST), hd_single_rows(r, live)};
+}
+
+static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
+{
+    hd_stepping *s = context;
+    const hd_gpt *m = s->model;
+    if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
+    hd_rows x = s->begun ? hd_gpt_forward(r, m, hd_ints(r, ids, live), hd_single_rows(r, live), s->cache)
+                         : read_prompts(r, s, ids, live);
+    hd_tensor *y = hd_log_softmax(r, hd_gpt_logits(r, m, x));
+    s->begun = s->begun || y;
+    return y;
+}
+
+hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
+                         size_t items, hd_err *err)
+{
+    const hd_gpt_opt *o = &m->opt;
+    hd_sentences q = {"prompt", ids, len, items, o->vocab, o->positions};
+    hd_stepping *s = NULL;
+    hd_status st = hd_stepping_new(&s, m, &q, err);
+    if (!st) st = hd_gpt_cache(&s->cache, m, items, err);
+    if (st) return hd_stepping_free(s), st;
+    for (size_t i = 0, end = 0; i < items; i++) {
+        end += (size_t)len[i];
+        s->start[i] = ids[end - 1];
+        s->room[i] =
+            (int32_t)(o->positions + 1) - len[i]; /* the first step takes the prompt's last position */
+    }
+    *out = (hd_stepper){.vocab = o->vocab,
+                        .items = items,
+                        .start = s->start,
+                        .source = s->len,
+                        .room = s->room,
+                        .step = step,
+                        .pick = hd_stepping_pick,
+                        .free = hd_stepping_free,
+                        .context = s};
+    return HD_OK;
+}
+
+hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
+{
+    hd_backend *b = m->params.backend;
+    hd_status s = HD_OK;
+    for (int l = 0; l < m->opt.layers; l++) hd_prepare_block(&s, b, &m->block[l], use, err);
+    hd_prepare(&s, b, m->embedding.table, use, err);
+    return s;
+}

@@ -1,0 +1,104 @@
+/* What the steppers share. */
+#include "model/stepper_parts.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+void hd_stepper_release(hd_stepper *s)
+{
+    if (s->free) s->free(s->context);
+    *s = (hd_stepper){0};
+}
+
+static hd_status check(const hd_sentences *q, size_t *rows, hd_err *err)
+{
+    *rows = 0;
+    for (size_t i = 0; i < q->items; i++) {
+        if (q->len[i] < 1) return hd_err_set(err, HD_EARG, "%s %zu is empty", q->what, i);
+        if ((size_t)q->len[i] > q->longest)
+            return hd_err_set(err, HD_ELIMIT, "%s %zu has %d tokens, the model takes %zu", q->what, i,
+                              q->len[i], q->longest);
+        for (int32_t j = 0; j < q->len[i]; j++) {
+            int32_t id = q->ids[*rows + (size_t)j];
+            if (id < 0 || (size_t)id >= q->vocab)
+                return hd_err_set(err, HD_EARG, "%s %zu: there is no token %d in a vocabulary of %zu",
+                                  q->what, i, id, q->vocab);
+        }
+        *rows += (size_t)q->len[i];
+    }
+    return HD_OK;
+}
+
+hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_sentences *q, hd_err *err)
+{
+    size_t rows, n = q->items;
+    hd_status st = check(q, &rows, err);
+    if (st) return st;
+    hd_stepping *s = hd_mem_zero(sizeof *s);
+    if (!s) return hd_err_nomem(err, sizeof *s);
+    *s = (hd_stepping){
+        .model = model, .ids = hd_mem_array(rows + 3 * n, sizeof *s->ids), .items = n, .rows = rows};
+    if (!s->ids) return hd_stepping_free(s), hd_err_nomem(err, (rows + 3 * n) * sizeof *s->ids);
+    s->len = s->ids + rows;
+    s->start = s->len + n;
+    s->room = s->start + n;
+    if (n) memcpy(s->ids, q->ids, rows * sizeof *s->ids), memcpy(s->len, q->len, n * sizeof *s->len);
+    *out = s;
+    return HD_OK;
+}
+
+void hd_stepping_free(void *stepping)
+{
+    hd_stepping *s = stepping;
+    if (!s) return;
+    hd_cache_free(s->cache);
+    hd_mem_free(s->ids);
+    hd_mem_free(s);
+}
+
+hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n)
+{
+    return hd_cache_pick(r, ((hd_stepping *)stepping)->cache, parent, n);
+}
+
+const hd_seg *hd_single_rows(hd_run *r, size_t n)
+{
+    int32_t *len = hd_host_take(r, (n + 1) * sizeof *len);
+    for (size_t i = 0; len && i < n; i++) len[i] = 1;
+    return len ? hd_seg_of(r, len, n, NULL) : NULL;
+}
+
+/* The embedding would give a position that is not there zeros, without a word. */
+bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions)
+{
+    for (size_t i = 0; i < s->cache->items; i++)
+        if ((size_t)s->cache->length[i] >= positions)
+            return hd_fail(r, HD_ELIMIT, "step: hypothesis %zu has used all %zu positions", i, positions),
+                   false;
+    return true;
+}
+
+void hd_prepare(hd_status *s, hd_backend *b, hd_param *w, hd_use use, hd_err *err)
+{
+    if (*s || !w) return;
+    *s = b->prepare(b, &w->t, use);
+    if (*s) hd_err_set(err, *s, "preparing %s: %s", w->name ? w->name : "a weight", hd_status_text(*s));
+}
+
+static void prepare_attention(hd_status *s, hd_backend *b, const hd_mha *m, bool cross, hd_use use,
+                              hd_err *err)
+{
+    if (!cross) hd_prepare(s, b, m->qkv, use, err);
+    if (cross) hd_prepare(s, b, m->q, use, err);
+    if (cross) hd_prepare(s, b, m->kv, use, err);
+    hd_prepare(s, b, m->out.w, use, err);
+}
+
+void hd_prepare_block(hd_status *s, hd_backend *b, const hd_block *block, hd_use use, hd_err *err)
+{
+    prepare_attention(s, b, &block->self, false, use, err);
+    if (block->has_cross) prepare_attention(s, b, &block->cross, true, use, err);
+    hd_prepare(s, b, block->ffn.in.w, use, err);
+    hd_prepare(s, b, block->ffn.out.w, use, err);
+}

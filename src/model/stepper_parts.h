@@ -1,0 +1,36 @@
+/* What the steppers of this folder share: the sentences they were opened with, their cache, checks of both.
+ */
+#ifndef HD_MODEL_STEPPER_PARTS_H
+#define HD_MODEL_STEPPER_PARTS_H
+
+#include "model/stepper.h"
+#include "nn/layer.h"
+
+typedef struct hd_stepping {
+    const void *model;
+    hd_cache *cache;
+    bool begun; /* the first step is done: the cache holds what was read of the sentences */
+    int32_t *ids, *len, *start, *room; /* of the sentences; one block, from ids */
+    size_t items, rows;
+} hd_stepping;
+
+typedef struct hd_sentences { /* as handed in; each must have 1 to `longest` tokens below vocab */
+    const char *what;         /* "source", for messages */
+    const int32_t *ids, *len;
+    size_t items, vocab, longest;
+} hd_sentences;
+
+/* Copies the sentences; cache, start and room are still to be filled. */
+hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_sentences *q, hd_err *err);
+void hd_stepping_free(void *stepping); /* accepts NULL */
+hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n);
+
+const hd_seg *hd_single_rows(hd_run *r, size_t n); /* segments of one row each */
+/* Whether every hypothesis has one of the model's positions left; a failure otherwise. */
+bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions);
+
+/* Prepares one weight, or all of a block, unless *s holds a failure already. A weight may be absent. */
+void hd_prepare(hd_status *s, hd_backend *b, hd_param *w, hd_use use, hd_err *err);
+void hd_prepare_block(hd_status *s, hd_backend *b, const hd_block *block, hd_use use, hd_err *err);
+
+#endif

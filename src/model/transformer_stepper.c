@@ -1,0 +1,57 @@
+/* The Transformer, one decoder row a step. */
+#include "model/transformer.h"
+
+#include "model/stepper_parts.h"
+
+/* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
+static hd_rows encode(hd_run *r, const hd_transformer *m, const hd_stepping *s)
+{
+    return hd_transformer_encode(r, m, hd_ints(r, s->ids, s->rows), hd_seg_of(r, s->len, s->items, NULL));
+}
+
+static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
+{
+    hd_stepping *s = context;
+    const hd_transformer *m = s->model;
+    if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
+    hd_rows memory = s->begun ? (hd_rows){0} : encode(r, m, s);
+    hd_rows x = hd_transformer_decode(r, m, hd_ints(r, ids, live), hd_single_rows(r, live), memory, s->cache);
+    hd_tensor *y = hd_log_softmax(r, hd_transformer_logits(r, m, x));
+    s->begun = s->begun || y;
+    return y;
+}
+
+hd_status hd_transformer_stepper(hd_stepper *out, const hd_transformer *m, const int32_t *ids,
+                                 const int32_t *len, size_t items, int32_t start, hd_err *err)
+{
+    const hd_transformer_opt *o = &m->opt;
+    hd_sentences q = {"source", ids, len, items, o->source_vocab, o->positions};
+    hd_stepping *s = NULL;
+    if (start < 0 || (size_t)start >= o->target_vocab)
+        return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,
+                          o->target_vocab);
+    hd_status st = hd_stepping_new(&s, m, &q, err);
+    if (!st) st = hd_transformer_cache(&s->cache, m, items, err);
+    if (st) return hd_stepping_free(s), st;
+    for (size_t i = 0; i < items; i++) s->start[i] = start, s->room[i] = (int32_t)o->positions;
+    *out = (hd_stepper){.vocab = o->target_vocab,
+                        .items = items,
+                        .start = s->start,
+                        .source = s->len,
+                        .room = s->room,
+                        .step = step,
+                        .pick = hd_stepping_pick,
+                        .free = hd_stepping_free,
+                        .context = s};
+    return HD_OK;
+}
+
+hd_status hd_transformer_prepare(hd_transformer *m, hd_use use, hd_err *err)
+{
+    hd_backend *b = m->params.backend;
+    hd_status s = HD_OK;
+    for (int l = 0; l < m->opt.encoder_layers; l++) hd_prepare_block(&s, b, &m->encoder[l], use, err);
+    for (int l = 0; l < m->opt.decoder_layers; l++) hd_prepare_block(&s, b, &m->decoder[l], use, err);
+    hd_prepare(&s, b, m->output, use, err);
+    return s;
+}

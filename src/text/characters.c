@@ -1,0 +1,38 @@
+/* The tokeniser `characters`: every Unicode code point is a piece, spaces and newlines too. */
+#include "text/list.h"
+
+static size_t cut_character(const char *text, size_t size, size_t *skip)
+{
+    int32_t point;
+    *skip = 0;
+    return hd_list_character(text, size, &point);
+}
+
+static const char *check_character(const char *piece, size_t size)
+{
+    int32_t point;
+    return hd_list_character(piece, size, &point) == size ? NULL : "is not one character: write one a line";
+}
+
+static hd_status train(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err)
+{
+    return hd_list_train(t, lines, cut_character, opt, err);
+}
+
+static hd_status open_list(hd_tokeniser *t, const char *path, hd_err *err)
+{
+    return hd_list_open(t, path, check_character, err);
+}
+
+static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+{
+    return hd_list_encode(t, text, size, cut_character, to, err);
+}
+
+static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+{
+    return hd_list_decode(t, ids, count, "", "\xef\xbf\xbd", out, err); /* U+FFFD */
+}
+
+const hd_tokeniser_type hd_tokeniser_characters = {train,  open_list, hd_list_save,  hd_list_release,
+                                                   encode, decode,    hd_list_piece, hd_list_id};

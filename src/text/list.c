@@ -1,0 +1,118 @@
+/* A tokeniser whose vocabulary is a list of pieces; words and characters. */
+#include "text/list.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/mem.h"
+
+size_t hd_list_character(const char *text, size_t size, int32_t *point)
+{
+    if (!((uint8_t)*text & 0x80)) return *point = *text, 1;
+    utf8proc_ssize_t used = utf8proc_iterate((const uint8_t *)text, (utf8proc_ssize_t)size, point);
+    if (used <= 0) *point = -1;
+    return used > 0 ? (size_t)used : 1;
+}
+
+static hd_vocab *state_new(hd_tokeniser *t, hd_err *err)
+{
+    t->state = hd_mem_zero(sizeof(hd_vocab));
+    if (!t->state) hd_err_nomem(err, sizeof(hd_vocab));
+    return t->state;
+}
+
+static bool is_piece(const char *text, size_t size)
+{
+    int32_t point;
+    hd_list_character(text, size, &point);
+    return point > 0; /* neither broken nor a zero byte; a longer piece has none of the two */
+}
+
+static hd_status count_line(hd_vocab *v, hd_line line, hd_list_cut *cut, hd_err *err)
+{
+    hd_status s = HD_OK;
+    size_t skip = 0, size;
+    for (size_t i = 0; !s && i < line.size; i += skip + size) {
+        size = cut(line.text + i, line.size - i, &skip);
+        if (!size) break;
+        if (is_piece(line.text + i + skip, size)) s = hd_vocab_add(v, line.text + i + skip, size, err);
+    }
+    return s;
+}
+
+hd_status hd_list_train(hd_tokeniser *t, hd_feed lines, hd_list_cut *cut, const hd_tokeniser_opt *opt,
+                        hd_err *err)
+{
+    hd_vocab *v = state_new(t, err), all = {0};
+    hd_status s = v ? HD_OK : HD_ENOMEM;
+    for (hd_line line = {0}; !s && lines.next(lines.context, &line);) s = count_line(&all, line, cut, err);
+    if (!s && !all.count) s = hd_err_set(err, HD_EARG, "there is no text to take a vocabulary from");
+    if (!s) s = hd_vocab_rank(v, &all, opt->vocab, opt->least, err);
+    if (!s) {
+        t->size = v->count;
+        if (opt->vocab > v->count)
+            hd_log_say(opt->log, HD_INFO, "the text has %zu pieces: the vocabulary is %zu, not %zu",
+                       all.count, v->count, opt->vocab);
+    }
+    hd_vocab_release(&all);
+    return s;
+}
+
+hd_status hd_list_open(hd_tokeniser *t, const char *path, hd_vocab_check *check, hd_err *err)
+{
+    hd_vocab *v = state_new(t, err);
+    hd_status s = v ? hd_vocab_open(v, path, check, err) : HD_ENOMEM;
+    if (!s) t->size = v->count;
+    return s;
+}
+
+hd_status hd_list_save(const hd_tokeniser *t, const char *path, hd_err *err)
+{
+    return hd_vocab_save(t->state, path, err);
+}
+
+void hd_list_release(hd_tokeniser *t)
+{
+    if (t->state) hd_vocab_release(t->state);
+    hd_mem_free(t->state);
+}
+
+hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, hd_list_cut *cut,
+                         hd_piece_sink to, hd_err *err)
+{
+    size_t skip = 0, part;
+    for (size_t i = 0; i < size; i += skip + part) {
+        part = cut(text + i, size - i, &skip);
+        if (!part) break;
+        int32_t id = hd_vocab_find(t->state, text + i + skip, part);
+        bool special = id < HD_SPECIALS; /* a text cannot speak them, whatever it writes */
+        hd_piece piece = {special ? HD_UNK_ID : id, (uint32_t)(i + skip), (uint32_t)(i + skip + part)};
+        if (!to.put(to.context, piece)) return hd_err_nomem(err, sizeof piece);
+    }
+    return HD_OK;
+}
+
+hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, const char *joint,
+                         const char *unknown, hd_text *out, hd_err *err)
+{
+    bool first = true;
+    for (size_t i = 0; i < count; i++) {
+        int32_t id = ids[i];
+        if (id == HD_PAD_ID || id == HD_START_ID || id == HD_END_ID) continue;
+        if (!first) hd_text_put(out, joint);
+        first = false;
+        bool known = id >= HD_SPECIALS && (size_t)id < t->size;
+        hd_text_put(out, known ? hd_vocab_piece(t->state, id) : unknown);
+    }
+    return hd_text_status(out, err);
+}
+
+const char *hd_list_piece(const hd_tokeniser *t, int32_t id)
+{
+    return hd_vocab_piece(t->state, id);
+}
+
+int32_t hd_list_id(const hd_tokeniser *t, const char *piece)
+{
+    return hd_vocab_find(t->state, piece, strlen(piece));
+}

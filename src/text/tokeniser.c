@@ -1,0 +1,189 @@
+/* What all tokenisers share: the registry, lists of pieces, and the checks before a type's own function. */
+#include "text/tokeniser.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { TEXT_LONGEST = 1 << 30 }; /* bytes: offsets and SentencePiece's own numbers stay below 2^31 */
+
+const char *const hd_special_piece[HD_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s>"};
+
+static const struct {
+    const char *name, *summary;
+    const hd_tokeniser_type *type;
+} kinds[HD_TOKENISERS] = {
+#define X(name, summary) {#name, summary, &hd_tokeniser_##name},
+    HD_TOKENISER_LIST(X)
+#undef X
+};
+
+const char *hd_tokeniser_name(hd_tokeniser_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *hd_tokeniser_summary(hd_tokeniser_kind kind)
+{
+    return kinds[kind].summary;
+}
+
+int hd_tokeniser_find(const char *name)
+{
+    for (int i = 0; i < HD_TOKENISERS; i++)
+        if (!strcmp(kinds[i].name, name)) return i;
+    return -1;
+}
+
+static hd_tokeniser *new_of(hd_tokeniser_kind kind, hd_err *err)
+{
+    hd_tokeniser *t = hd_mem_zero(sizeof *t);
+    if (!t)
+        hd_err_nomem(err, sizeof *t);
+    else
+        *t = (hd_tokeniser){.kind = kind,
+                            .type = kinds[kind].type,
+                            .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID}};
+    return t;
+}
+
+static hd_status publish(hd_tokeniser **out, hd_tokeniser *t, hd_status s)
+{
+    if (s)
+        hd_tokeniser_free(t);
+    else
+        *out = t;
+    return s;
+}
+
+hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed lines,
+                             const hd_tokeniser_opt *opt, hd_err *err)
+{
+    hd_tokeniser *t = new_of(kind, err);
+    if (!t) return HD_ENOMEM;
+    return publish(out, t, t->type->train(t, lines, opt, err));
+}
+
+hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err)
+{
+    hd_tokeniser *t = new_of(kind, err);
+    if (!t) return HD_ENOMEM;
+    return publish(out, t, t->type->open(t, path, err));
+}
+
+hd_status hd_tokeniser_save(const hd_tokeniser *t, const char *path, hd_err *err)
+{
+    return t->type->save(t, path, err);
+}
+
+void hd_tokeniser_free(hd_tokeniser *t)
+{
+    if (!t) return;
+    t->type->release(t);
+    hd_mem_free(t);
+}
+
+hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t)
+{
+    return t->kind;
+}
+
+hd_special hd_tokeniser_special(const hd_tokeniser *t)
+{
+    return t->special;
+}
+
+size_t hd_tokeniser_size(const hd_tokeniser *t)
+{
+    return t->size;
+}
+
+const char *hd_tokeniser_piece(const hd_tokeniser *t, int32_t id)
+{
+    return id < 0 || (size_t)id >= t->size ? NULL : t->type->piece(t, id);
+}
+
+int32_t hd_tokeniser_id(const hd_tokeniser *t, const char *piece)
+{
+    return t->type->id(t, piece);
+}
+
+void hd_pieces_release(hd_pieces *p)
+{
+    hd_mem_free(p->at);
+    *p = (hd_pieces){0};
+}
+
+void hd_ids_release(hd_ids *ids)
+{
+    hd_mem_free(ids->at);
+    *ids = (hd_ids){0};
+}
+
+/* Grows *block to hold `more` elements of `size` bytes behind `count`; false: no memory. */
+static bool reserve(void **block, size_t *room, size_t count, size_t more, size_t size)
+{
+    if (more <= *room - count) return true;
+    size_t wanted = count + more, bytes;
+    if (wanted < count) return false;
+    if (wanted < 2 * *room) wanted = 2 * *room;
+    if (wanted < 64) wanted = 64;
+    void *grown = hd_size_mul(wanted, size, &bytes) ? hd_mem_grow(*block, bytes) : NULL;
+    if (!grown) return false;
+    *block = grown;
+    *room = wanted;
+    return true;
+}
+
+hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err)
+{
+    void *at = ids->at;
+    if (!reserve(&at, &ids->room, ids->count, more, sizeof *ids->at))
+        return hd_err_nomem(err, more * sizeof *ids->at);
+    ids->at = at;
+    return HD_OK;
+}
+
+static bool put_piece(void *context, hd_piece piece)
+{
+    hd_pieces *p = context;
+    void *at = p->at;
+    if (!reserve(&at, &p->room, p->count, 1, sizeof *p->at)) return false;
+    p->at = at;
+    p->at[p->count++] = piece;
+    return true;
+}
+
+static bool put_id(void *context, hd_piece piece)
+{
+    hd_ids *ids = context;
+    if (hd_ids_reserve(ids, 1, NULL)) return false;
+    ids->at[ids->count++] = piece.id;
+    return true;
+}
+
+static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+{
+    if (size > TEXT_LONGEST)
+        return hd_err_set(err, HD_ELIMIT, "a text of %zu bytes is too long for a tokeniser: cut it in lines",
+                          size);
+    return size ? t->type->encode(t, text, size, to, err) : HD_OK;
+}
+
+hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+                              hd_err *err)
+{
+    return encode(t, text, size, (hd_piece_sink){put_piece, out}, err);
+}
+
+hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
+                                  hd_err *err)
+{
+    return encode(t, text, size, (hd_piece_sink){put_id, out}, err);
+}
+
+hd_status hd_tokeniser_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out,
+                              hd_err *err)
+{
+    return t->type->decode(t, ids, count, out, err);
+}

@@ -1,0 +1,79 @@
+/* The tokeniser `words`. Spaces part words, and so does the border between a word (letters, marks and digits,
+   with an apostrophe or hyphen kept between two of them: don't, well-known) and a punctuation mark; each mark
+   is a piece of its own. Decoding puts one space between pieces: whether there was one before a comma is
+   lost. */
+#include <utf8proc.h>
+
+#include "text/list.h"
+
+typedef enum group { BROKEN, SPACE, LETTER, JOINT, MARK } group;
+
+static group group_of(int32_t point)
+{
+    if (point < 0) return BROKEN;
+    if (point == '\'' || point == '-' || point == 0x2019) return JOINT;
+    utf8proc_category_t category = utf8proc_category(point);
+    if ((point >= '\t' && point <= '\r') || point == 0x85)
+        return SPACE; /* Unicode calls them control characters */
+    if (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP) return SPACE;
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO ? LETTER : MARK;
+}
+
+static group group_at(const char *text, size_t size, size_t *used)
+{
+    int32_t point;
+    *used = hd_list_character(text, size, &point);
+    return group_of(point);
+}
+
+static size_t cut_word(const char *text, size_t size, size_t *skip)
+{
+    size_t at = 0, used = 0, next;
+    group g = SPACE;
+    while (at < size && (g = group_at(text + at, size - at, &used)) == SPACE) at += used;
+    *skip = at;
+    if (at == size) return 0;
+    at += used;
+    if (g != LETTER) return at - *skip;
+    while (at < size) {
+        g = group_at(text + at, size - at, &used);
+        if (g == JOINT && at + used < size && group_at(text + at + used, size - at - used, &next) == LETTER)
+            at += used + next;
+        else if (g == LETTER)
+            at += used;
+        else
+            break;
+    }
+    return at - *skip;
+}
+
+static const char *check_word(const char *piece, size_t size)
+{
+    size_t skip;
+    return cut_word(piece, size, &skip) == size
+               ? NULL
+               : "is not one word: write one word or punctuation mark a line";
+}
+
+static hd_status train(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err)
+{
+    return hd_list_train(t, lines, cut_word, opt, err);
+}
+
+static hd_status open_list(hd_tokeniser *t, const char *path, hd_err *err)
+{
+    return hd_list_open(t, path, check_word, err);
+}
+
+static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+{
+    return hd_list_encode(t, text, size, cut_word, to, err);
+}
+
+static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+{
+    return hd_list_decode(t, ids, count, " ", hd_special_piece[HD_UNK_ID], out, err);
+}
+
+const hd_tokeniser_type hd_tokeniser_words = {train,  open_list, hd_list_save,  hd_list_release,
+                                              encode, decode,    hd_list_piece, hd_list_id};

@@ -1,0 +1,119 @@
+/* heed corpus as a user meets it: the files, that they are disjoint, and what is refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { ROOM = 1 << 14 };
+
+static char folder[64];
+
+/* Runs a command in the folder with $HEED as the program; keeps what it prints, returns its exit status. */
+static int shell(char out[ROOM], const char *command)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "cd %s && { %s; } 2>&1", folder, command);
+    FILE *from = popen(line, "r");
+    assert_non_null(from);
+    size_t size = fread(out, 1, ROOM - 1, from);
+    out[size] = 0;
+    int status = pclose(from);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void assert_prints(const char *command, int status, const char *expected)
+{
+    char out[ROOM];
+    assert_int_equal(shell(out, command), status);
+    assert_string_equal(out, expected);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/heed-corpus-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    return shell(out, "rm -rf \"$PWD\"");
+}
+
+static void six_files_of_the_sizes_asked_for(void **state)
+{
+    (void)state;
+    assert_prints("$HEED corpus --pairs 3000 --valid 200 --test 100 --out demo/", 0,
+                  "heed: wrote 3000 pairs to train with, 200 to validate, 100 to test to demo/\n");
+    assert_prints("ls demo | tr '\\n' ' '", 0, "test.de test.en train.de train.en valid.de valid.en ");
+    assert_prints("cat demo/*.en | wc -l; cat demo/*.de | wc -l; wc -l <demo/valid.de", 0,
+                  "3300\n3300\n200\n");
+    assert_prints("cat demo/*.en | sort | uniq -d | wc -l", 0, "0\n"); /* disjoint, and none twice */
+    assert_prints("grep -cx 'I ate an apple \\.' demo/*.en", 1,
+                  "demo/test.en:0\ndemo/train.en:0\ndemo/valid.en:0\n");
+    assert_prints("grep -cvE '^[A-ZÄÖÜ].* \\.$' demo/*", 1,
+                  "demo/test.de:0\ndemo/test.en:0\ndemo/train.de:0\ndemo/train.en:0\ndemo/valid.de:0\ndemo/"
+                  "valid.en:0\n");
+}
+
+static void the_seed_decides(void **state)
+{
+    (void)state;
+    assert_prints(
+        "$HEED corpus -q -n 500 -o a && $HEED corpus -q -n 500 -o b && $HEED corpus -q -n 500 --seed 2 -o c",
+        0, "");
+    assert_prints("diff -r a b", 0, "");
+    assert_prints("cmp -s a/train.en c/train.en", 1, "");
+}
+
+static void nothing_is_overwritten_unasked(void **state)
+{
+    (void)state;
+    assert_prints("mkdir kept && echo mine >kept/valid.de", 0, "");
+    assert_prints("$HEED corpus -n 10 -o kept", 1,
+                  "heed corpus: kept/valid.de: is already there (--overwrite replaces it)\n");
+    assert_prints("ls kept; cat kept/valid.de", 0, "valid.de\nmine\n"); /* nor is anything left beside it */
+    assert_prints("$HEED corpus -q -n 10 -o kept --overwrite && wc -l <kept/valid.de", 0, "500\n");
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    assert_prints("$HEED corpus", 2,
+                  "heed corpus: --out is missing: where shall the files go? (try 'heed help corpus')\n");
+    assert_prints("$HEED corpus --pairs 0 -o x", 2,
+                  "heed corpus: --pairs: 0 is not between 1 and 10000000 (try 'heed help corpus')\n");
+    assert_prints("touch file && $HEED corpus -o file", 1, "heed corpus: file: is a file, not a folder\n");
+    assert_prints("$HEED corpus -o no/such", 1,
+                  "heed corpus: no/such: cannot make the folder: No such file or directory\n");
+    assert_prints("ulimit -f 1; trap '' XFSZ; $HEED corpus -q -n 5000 -o full", 1,
+                  "heed corpus: full/train.de: cannot write: File too large\n"); /* German is longer */
+    assert_prints("ls -d full", 2, "ls: cannot access 'full': No such file or directory\n");
+}
+
+static void splits_may_be_left_out(void **state)
+{
+    (void)state;
+    assert_prints("$HEED corpus -q -n 10 --valid 0 --test 0 -o two && ls two", 0, "train.de\ntrain.en\n");
+}
+
+int main(void)
+{
+    setenv("HEED", HEED_PROGRAM, 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* seconds a process on aarch64 */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(six_files_of_the_sizes_asked_for), cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(nothing_is_overwritten_unasked),   cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(splits_may_be_left_out),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

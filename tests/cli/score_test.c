@@ -1,0 +1,265 @@
+/* heed score as a user meets it: pages, JSON, sentences, comparisons, and what is said when something is
+ * wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heed.h"
+
+enum { ROOM = 1 << 16 };
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* Runs a shell command in the folder of the files below, keeps what it prints, returns its exit status. */
+static int shell(char out[ROOM], const char *format, ...)
+{
+    char command[8192];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(command, sizeof command, format, args);
+    va_end(args);
+    FILE *from = popen(command, "r");
+    assert_non_null(from);
+    size_t size = fread(out, 1, ROOM - 1, from);
+    out[size] = 0;
+    int status = pclose(from);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char folder[] = "/tmp/heed-score-XXXXXX";
+
+static bool put(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    return f && fputs(text, f) >= 0 && !fclose(f);
+}
+
+static int make_files(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    if (!mkdtemp(folder) || chdir(folder)) return -1;
+    bool made =
+        put("ref", "The dog bit the man.\nIt was not unexpected.\nThe man bit him first.\n") &&
+        put("ref2", "The dog had bit the man.\nNo one was surprised.\nThe man had bitten the dog.") &&
+        put("a", "The dog bit the man.\nIt wasn't surprising.\nThe man had just bitten him.\n") &&
+        put("b", "The dog bit a man.\r\nIt was not so surprising.\r\nThe man had bitten him first.\r\n") &&
+        put("short", "The dog bit the man.\nIt wasn't surprising.\n") && put("empty", "") &&
+        put("bad", "x\n\377\nz\n");
+    return !made || shell(out, "gzip -k ref");
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    return chdir("/") || shell(out, "rm -r %s", folder);
+}
+
+/* "%V" stands for the version. */
+static void assert_page(const char *page, const char *expected)
+{
+    char whole[4096] = "";
+    size_t used = 0;
+    for (const char *c = expected; *c; c++) {
+        if (c[0] == '%' && c[1] == 'V') {
+            used += (size_t)snprintf(whole + used, sizeof whole - used, "heed-%s", heed_version());
+            c++;
+        } else {
+            whole[used++] = *c;
+            whole[used] = 0;
+        }
+    }
+    assert_string_equal(page, whole);
+}
+
+static const char one_page[] =
+    "        BLEU|nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:%V = 48.5 82.4/50.0/45.5/37.5 "
+    "(BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)\n"
+    "      chrF2|nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V = 59.7\n"
+    "    chrF2++|nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:%V = 59.2\n"
+    "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V = 40.0\n";
+
+static void a_system_is_scored(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "$HEED score --ref ref --ref ref2 <a", "cat a | $HEED score -r ref.gz -r ref2",
+        "$HEED score -r ref --ref=ref2 --hyp a", "$HEED score -r - -r ref2 --hyp a <ref",
+        "gzip -c a | $HEED score -r ref -r ref2 --hyp -"};
+    char out[ROOM];
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        assert_int_equal(shell(out, "%s 2>&1", commands[i]), 0);
+        assert_page(out, one_page);
+    }
+}
+
+static void options_change_the_score(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *page;
+    } cases[] = {
+        {"-m ter", "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V = 50.0\n"},
+        {"-m chrf2 --digits 4", "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V = 50.0431\n"},
+        {"-m chrf2++ -l --digits 2",
+         "chrF2++|nrefs:1|case:lc|eff:yes|nc:6|nw:2|space:no|version:%V = 51.73\n"},
+        {"-m bleu --lowercase --tokenize char --digits 3",
+         "BLEU|nrefs:1|case:lc|eff:no|tok:char|smooth:exp|version:%V = 51.563 72.4/54.5/46.2/38.8 "
+         "(BP = 1.000 ratio = 1.094 hyp_len = 58 ref_len = 53)\n"},
+        {"-m bleu -s --digits 4", "100.0000\n14.7940\n15.6197\n"},
+        {"-m ter,bleu --sentence", "100.0\t0.0\n14.8\t75.0\n15.6\t80.0\n"},
+    };
+    char out[ROOM];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(shell(out, "$HEED score -r ref %s <a 2>&1", cases[i].options), 0);
+        assert_page(out, cases[i].page);
+    }
+}
+
+/* The number behind "key": in a JSON object. */
+static double number_of(const char *json, const char *key)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(json, quoted);
+    assert_non_null(at);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+static void json_has_every_digit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        double score;
+    } expected[] = {{"bleu", 48.530827009929865},
+                    {"chrf2", 59.72751782684763},
+                    {"chrf2++", 59.15310444399262},
+                    {"ter", 40}};
+    char out[ROOM];
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --json <a"), 0);
+    for (size_t i = 0; i < COUNT_OF(expected); i++) /* another C library may have another last bit */
+        assert_true(fabs(number_of(out, expected[i].key) / expected[i].score - 1) < 1e-14);
+    const char *signature = strstr(out, ", \"signature\": ");
+    assert_non_null(signature);
+    assert_page(signature,
+                ", \"signature\": {\"bleu\": \"nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:%V\", "
+                "\"chrf2\": \"nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V\", "
+                "\"chrf2++\": \"nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:%V\", "
+                "\"ter\": \"nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\"}}\n");
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 -m ter -s --json <a"), 0);
+    assert_string_equal(out, "{\"ter\": 0}\n{\"ter\": 75}\n{\"ter\": 54.54545454545454}\n");
+}
+
+static void systems_are_compared(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b -b 1000 -m bleu,ter"), 0);
+    assert_page(out,
+                "BLEU|nrefs:2|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:%V\n"
+                "  a  48.5 (μ = 47.0 ± 46.8)\n"
+                "  b  37.7 (μ = 37.4 ± 17.4)  -10.8 (95 %: -71.1 to +37.4, p = 0.1728)\n"
+                "TER|nrefs:2|bs:1000|seed:12345|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
+                "  a  40.0 (μ = 41.2 ± 37.5)\n"
+                "  b  33.3 (μ = 34.0 ± 15.9)  -6.7 (95 %: -25.0 to +18.2, p = 0.3347)\n");
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b -m ter"), 0);
+    assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
+                     "  a  40.0\n  b  33.3  -6.7\n");
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a -m chrf2 -b 1000"), 0);
+    assert_page(out, "chrF2|nrefs:2|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V = "
+                     "59.7 (μ = 60.3 ± 32.3)\n");
+    assert_int_equal(shell(out, "$HEED score -r ref --hyp a --hyp a --json -b 99 --seed 7 -m ter"), 0);
+    assert_non_null(strstr(out, "{\"systems\": [{\"name\": \"a\", \"ter\": 50.0, "));
+    assert_non_null(
+        strstr(out, "\"difference\": {\"mean\": 0.0, \"low\": 0.0, \"high\": 0.0}, \"p\": 0.01}"));
+    assert_non_null(strstr(out, "\"ter\": \"nrefs:1|bs:99|seed:7|"));
+}
+
+static void failures_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *arguments, *message;
+    } cases[] = {
+        {1, "--ref ref --hyp short", "short has 2 lines, ref has 3"},
+        {1, "--ref ref --ref short --hyp a", "a has 3 lines, short has 2"},
+        {1, "--ref ref --hyp a --hyp short", "a has 3 lines, short has 2"},
+        {1, "--ref ref <short", "standard input has 2 lines, ref has 3"},
+        {1, "--ref empty <empty", "standard input has no lines"},
+        {1, "--ref ref <empty", "standard input has 0 lines, ref has 3"},
+        {1, "--ref none --hyp a", "none: cannot open: No such file or directory"},
+        {1, "--ref ref --hyp .", ".: is a folder, not a file"},
+        {1, "--ref ref --hyp bad", "bad:2: not UTF-8: byte 0xff at offset 0"},
+        {1, "--ref bad --hyp a", "bad:2: not UTF-8: byte 0xff at offset 0"},
+        {2, "--hyp a", "--ref is missing (try 'heed help score')"},
+        {2, "--ref -", "standard input can be read only once (try 'heed help score')"},
+        {2, "--ref ref --metric blue",
+         "--metric: 'blue' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
+        {2, "--ref ref --metric bleu,",
+         "--metric: '' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
+        {2, "--ref ref --tokenize zh",
+         "--tokenize: 'zh' is not one of 13a, intl, char, none (try 'heed help score')"},
+        {2, "--ref ref --hyp a --hyp b --sentence", "--sentence scores one system (try 'heed help score')"},
+        {2, "--ref ref --sentence -b 5",
+         "--sentence and --bootstrap exclude each other (try 'heed help score')"},
+        {2, "$(printf -- '--ref ref %.0s' $(seq 65))",
+         "--ref: given more than 64 times (try 'heed help score')"},
+        {2, "--ref ref more", "unexpected argument 'more' (try 'heed help score')"},
+    };
+    char out[ROOM], expected[256];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        snprintf(expected, sizeof expected, "heed score: %s\n", cases[i].message);
+        assert_int_equal(shell(out, "$HEED score %s 2>&1", cases[i].arguments), cases[i].status);
+        assert_string_equal(out, expected);
+    }
+}
+
+static void tokenised_text_is_warned_about(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenised");
+    assert_int_equal(shell(out, "$HEED score -m bleu -r tokenised <tokenised 2>&1 >/dev/null"), 0);
+    assert_string_equal(out,
+                        "heed: warn: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
+    assert_int_equal(shell(out, "$HEED score -q -r tokenised <tokenised 2>&1 >/dev/null"), 0);
+    assert_string_equal(out, "");
+    assert_int_equal(shell(out, "head -99 tokenised >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
+    assert_string_equal(out, "");
+}
+
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    assert_int_equal(
+        shell(out, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 --hyp a --hyp b -b 10 --json"), 0);
+    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref -r bad --hyp a 2>&1"), 1);
+}
+
+int main(void)
+{
+    setenv("HEED", HEED_PROGRAM, 1);
+    setenv("ASAN_OPTIONS", "detect_leaks=0",
+           0); /* seconds a process on aarch64; one run above looks for them */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_system_is_scored),   cmocka_unit_test(options_change_the_score),
+        cmocka_unit_test(json_has_every_digit), cmocka_unit_test(systems_are_compared),
+        cmocka_unit_test(failures_are_named),   cmocka_unit_test(tokenised_text_is_warned_about),
+        cmocka_unit_test(nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
