@@ -53,7 +53,8 @@ typedef struct hd_option {
     .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_INTO(int, owner, field)
 #define HD_TEXT_INTO(owner, field) .type = HD_OPTION_TEXT, HD_OPTION_INTO(const char *, owner, field)
 #define HD_FILE_INTO(owner, field) .type = HD_OPTION_FILE, HD_OPTION_INTO(const char *, owner, field)
-#define HD_FILES_INTO(owner, field) .type = HD_OPTION_FILE, .many = true, HD_OPTION_INTO(hd_texts, owner, field)
+#define HD_FILES_INTO(owner, field) \
+    .type = HD_OPTION_FILE, .many = true, HD_OPTION_INTO(hd_texts, owner, field)
 
 extern const hd_option hd_no_options[]; /* the empty table */
 

@@ -85,8 +85,8 @@ hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, h
         part = cut(text + i, size - i, &skip);
         if (!part) break;
         int32_t id = hd_vocab_find(t->state, text + i + skip, part);
-        bool special = id < HD_SPECIALS; /* a text cannot speak them, whatever it writes */
-        hd_piece piece = {special ? HD_UNK_ID : id, (uint32_t)(i + skip), (uint32_t)(i + skip + part)};
+        /* no cut gives "<s>": a text cannot speak the specials */
+        hd_piece piece = {id < 0 ? HD_UNK_ID : id, (uint32_t)(i + skip), (uint32_t)(i + skip + part)};
         if (!to.put(to.context, piece)) return hd_err_nomem(err, sizeof piece);
     }
     return HD_OK;

@@ -202,14 +202,18 @@ static void a_position_that_is_none_is_refused(void **state)
 {
     (void)state;
     hd_corpus c = corpus_of(SENTENCES, 2);
-    hd_batches *a = open_batches(&c, plain), *b = open_batches(&c, plain);
-    hd_err err = {0};
-    for (int i = 0; i < 5; i++) next_batch(a), next_batch(b);
-    assert_int_equal(hd_batches_seek(a, (hd_position){2, 100000}, &err), HD_EARG);
-    assert_error(&err, HD_EARG, "there is no batch 100000 in epoch 2, which has ");
-    assert_same(next_batch(a), next_batch(b)); /* as if nothing had been asked */
-    hd_batches_free(a);
-    hd_batches_free(b);
+    for (int ahead = 0; ahead <= 3; ahead += 3) {
+        hd_batch_opt opt = plain;
+        opt.ahead = ahead;
+        hd_batches *a = open_batches(&c, opt), *b = open_batches(&c, plain);
+        hd_err err = {0};
+        for (int i = 0; i < 5; i++) next_batch(a), next_batch(b);
+        assert_int_equal(hd_batches_seek(a, (hd_position){2, 100000}, &err), HD_EARG);
+        assert_error(&err, HD_EARG, "there is no batch 100000 in epoch 2, which has ");
+        assert_same(next_batch(a), next_batch(b)); /* as if nothing had been asked */
+        hd_batches_free(a);
+        hd_batches_free(b);
+    }
     hd_corpus_release(&c);
 }
 

@@ -102,12 +102,12 @@ static void a_sentence_has_one_rendering(void **state)
     hd_text english = {0}, german = {0};
     hd_err err = {0};
     hd_rng rng = hd_rng_make(2, 2);
-    book b = book_of(1 << 21);
-    for (int i = 0; i < 600000; i++) {
+    book b = book_of(1 << 20);
+    for (int i = 0; i < 300000; i++) {
         ASSERT_OK(hd_grammar_draw(&rng, &english, &german, &err), err);
         enter(&b, english.data, german.data);
     }
-    assert_true(b.count > 300000); /* hundreds of thousands of different ones */
+    assert_true(b.count > 200000); /* most are new */
     close_book(&b);
     hd_text_release(&english);
     hd_text_release(&german);
@@ -177,7 +177,7 @@ static void articles_and_adjectives_agree_with_their_nouns(void **state)
     hd_text english = {0}, german = {0};
     hd_err err = {0};
     hd_rng rng = hd_rng_make(3, 3);
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < 100000; i++) {
         ASSERT_OK(hd_grammar_draw(&rng, &english, &german, &err), err);
         char words[512], *word[64] = {"", ""}, *rest = NULL;
         int count = 2;
@@ -199,7 +199,7 @@ static void verbs_agree_with_their_subjects(void **state)
     hd_err err = {0};
     hd_rng rng = hd_rng_make(4, 4);
     int seen = 0;
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < 100000; i++) {
         ASSERT_OK(hd_grammar_draw(&rng, &english, &german, &err), err);
         char words[512], *rest = NULL;
         snprintf(words, sizeof words, "%s", german.data);
@@ -220,7 +220,7 @@ static void verbs_agree_with_their_subjects(void **state)
         if (!good) fail_msg("'%s %s' in: %s", subject, verb, german.data);
         seen += looked;
     }
-    assert_true(seen > 20000);
+    assert_true(seen > 10000);
     hd_text_release(&english);
     hd_text_release(&german);
 }
@@ -273,9 +273,9 @@ static void sentences_are_different_and_follow_the_seed(void **state)
 {
     (void)state;
     book a = book_of(1 << 20), same = book_of(1 << 20), b = book_of(1 << 20);
-    draw_some(&a, 1, 200000);
-    draw_some(&same, 1, 200000);
-    draw_some(&b, 2, 200000);
+    draw_some(&a, 1, 100000);
+    draw_some(&same, 1, 100000);
+    draw_some(&b, 2, 100000);
     assert_memory_equal(a.english, same.english, a.slots * 8);
     assert_memory_equal(a.german, same.german, a.slots * 8);
     assert_memory_not_equal(a.english, b.english, a.slots * 8);

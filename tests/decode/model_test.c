@@ -253,6 +253,32 @@ static void hypotheses_share_the_rows_of_their_source(void **state)
     subject_free(s);
 }
 
+typedef struct counts {
+    size_t encoder, decoder;
+} counts;
+
+static void count_offer(void *context, hd_run *r, const hd_offer *offer)
+{
+    counts *c = context;
+    (void)r;
+    c->encoder += !strcmp(offer->name, "enc.emb"), c->decoder += !strcmp(offer->name, "dec.emb");
+}
+
+static void sources_are_encoded_once(void **state)
+{
+    (void)state;
+    counts c = {0};
+    const hd_probe probe = {.take = count_offer, .context = &c};
+    subject *s = subject_of(PRE_NORM, 1, 3);
+    s->r.probe = &probe;
+    hd_found *f = search(s, forward, ITEMS,
+                         (hd_search_opt){.kind = HD_SEARCH_BEAM, .beam = 3, .end = -1, .max_length = 7});
+    assert_int_equal(c.encoder, 1);
+    assert_int_equal(c.decoder, 7);
+    hd_found_free(f);
+    subject_free(s);
+}
+
 static void prepared_weights_give_the_same_log_probabilities(void **state)
 {
     (void)state;
@@ -443,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_beam_of_one_equals_greedy),
         cmocka_unit_test(a_sentence_has_the_same_bits_in_any_batch_on_any_number_of_threads),
         cmocka_unit_test(hypotheses_share_the_rows_of_their_source),
+        cmocka_unit_test(sources_are_encoded_once),
         cmocka_unit_test(prepared_weights_give_the_same_log_probabilities),
         cmocka_unit_test(a_trained_model_says_what_it_learned),
         cmocka_unit_test(steppers_refuse_what_they_cannot_read),

@@ -115,6 +115,26 @@ static void a_reranked_list_is_sorted_by_the_new_scores(void **state)
     }
 }
 
+static void equal_scores_stay_in_order(void **state)
+{
+    setting *s = *state;
+    static const double table[BABBLE_VOCAB][BABBLE_VOCAB] = {{0.25, 0.25, 0.25, 0.25},
+                                                             {0.25, 0.25, 0.25, 0.25},
+                                                             {0.25, 0.25, 0.25, 0.25},
+                                                             {0.25, 0.25, 0.25, 0.25}};
+    static const int32_t ids[] = {3, 1, 2, 2, 0, 1, 1, 0}, len[] = {2, 2, 1, 1, 2};
+    hd_err err = {0};
+    hd_found *f = NULL;
+    babble b = {.vocab = 4, .table = table};
+    if (hd_found_of(&f, ids, len, &(size_t){5}, 1, &err)) fail_msg("%s", err.text);
+    score(s, &b, f, &(hd_length){0});
+    hd_found_sort(f);
+    /* the two of one token first, then those of two as they stood */
+    static const int32_t first[] = {0, 1, 3, 2, 1};
+    for (size_t k = 0; k < 5; k++) assert_int_equal(f->guess[k].ids[0], first[k]);
+    hd_found_free(f);
+}
+
 static void sentences_that_cannot_be_scored_are_refused(void **state)
 {
     setting *s = *state;
@@ -196,6 +216,7 @@ int main(void)
         cmocka_unit_test(given_sentences_get_the_models_log_probabilities),
         cmocka_unit_test(what_a_search_found_is_scored_as_it_was_found),
         cmocka_unit_test(a_reranked_list_is_sorted_by_the_new_scores),
+        cmocka_unit_test(equal_scores_stay_in_order),
         cmocka_unit_test(sentences_that_cannot_be_scored_are_refused),
         cmocka_unit_test(memory_that_runs_out_is_an_error_and_nothing_leaks),
     };

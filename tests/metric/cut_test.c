@@ -91,6 +91,21 @@ static void lower_case_is_pythons(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) assert_tokens(HD_CUT_none, true, cases[i][0], cases[i][1]);
 }
 
+/* Each of these may stand inside a word: the sigma before it does not end one. */
+static void signs_inside_words_are_known(void **state)
+{
+    (void)state;
+    static const char *const signs[] = {"'",      ".",      ":",      "\u00b7", "\u0387", "\u055f",
+                                        "\u05f4", "\u2018", "\u2019", "\u2024", "\u2027", "\ufe13",
+                                        "\ufe52", "\ufe55", "\uff07", "\uff0e", "\uff1a"};
+    for (size_t i = 0; i < COUNT_OF(signs); i++) {
+        char line[32], lower[32];
+        snprintf(line, sizeof line, "ΑΣ%sΑ", signs[i]);
+        snprintf(lower, sizeof lower, "ασ%sα", signs[i]);
+        assert_tokens(HD_CUT_none, true, line, lower);
+    }
+}
+
 static void whitespace_is_pythons(void **state)
 {
     (void)state;
@@ -107,9 +122,8 @@ static void whitespace_is_pythons(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_of_13a),
-        cmocka_unit_test(tokens_of_the_others),
-        cmocka_unit_test(lower_case_is_pythons),
+        cmocka_unit_test(tokens_of_13a),         cmocka_unit_test(tokens_of_the_others),
+        cmocka_unit_test(lower_case_is_pythons), cmocka_unit_test(signs_inside_words_are_known),
         cmocka_unit_test(whitespace_is_pythons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,20 @@ static void effective_order_is_for_sentences(void **state)
                 100.00000000000004, "sentence");
 }
 
+/* An empty hypothesis scores 0 against both; the reference that is kept then weighs in the corpus. */
+static void the_first_of_equal_references_is_kept(void **state)
+{
+    (void)state;
+    static const char *const hyp[CORPUS_LINES] = {"", "ab cd"};
+    static const char *const short_first[CORPUS_REFS][CORPUS_LINES] = {{"a", "ab ce"}, {"abcdef", "ab ce"}};
+    static const char *const long_first[CORPUS_REFS][CORPUS_LINES] = {{"abcdef", "ab ce"}, {"a", "ab ce"}};
+    const hd_metric_opt opt = {.refs = 2};
+    assert_same(finish(metric_over(HD_METRIC_chrf2, opt, 2, hyp, short_first)), 44.868963486454646,
+                "short first");
+    assert_same(finish(metric_over(HD_METRIC_chrf2, opt, 2, hyp, long_first)), 20.481278992710404,
+                "long first");
+}
+
 static void details_of_bleu_are_shown(void **state)
 {
     (void)state;
@@ -349,6 +363,7 @@ int main(void)
         cmocka_unit_test(every_tokeniser_scores_as_sacrebleu),
         cmocka_unit_test(segments_score_as_sentences),
         cmocka_unit_test(effective_order_is_for_sentences),
+        cmocka_unit_test(the_first_of_equal_references_is_kept),
         cmocka_unit_test(details_of_bleu_are_shown),
         cmocka_unit_test(signatures_are_those_of_sacrebleu),
         cmocka_unit_test(hand_cases),

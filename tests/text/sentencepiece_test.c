@@ -408,7 +408,7 @@ static void damaged_models_do_no_harm(void **state)
     ASSERT_OK(hd_map_open(&map, in_folder("shared.spm"), &err), err);
     uint8_t *bytes = malloc(map.size);
     int opened = 0;
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 200; i++) {
         memcpy(bytes, map.data, map.size);
         for (uint32_t k = 1 + hd_rng_below(&rng, 30); k; k--)
             bytes[hd_rng_below(&rng, (uint32_t)map.size)] = (uint8_t)hd_rng_u32(&rng);
