@@ -51,3 +51,18 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1) # the program alone
+
+# Optional libraries: AUTO takes what is there. heed_optional holds their targets.
+set(HEED_CAIRO AUTO CACHE STRING "PNG and PDF pictures through Cairo: AUTO, ON or OFF")
+set(heed_optional "")
+set(heed_without_cairo "") # of attention_cairo.c and attention_no_cairo.c, the one that is left out
+if(HEED_CAIRO STREQUAL "AUTO")
+    pkg_check_modules(CAIRO QUIET IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-png)
+elseif(HEED_CAIRO)
+    pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-png)
+endif()
+if(HEED_CAIRO AND CAIRO_FOUND)
+    list(APPEND heed_optional PkgConfig::CAIRO)
+    set(heed_without_cairo "no_")
+endif()

@@ -23,6 +23,7 @@ struct hd_backend {
     const char *name;
     char detail[64]; /* "cpu, 2 threads, neon" */
     bool dry;        /* kernels do nothing and memory is not real: sizes only */
+    size_t peak;     /* dry: most bytes allocated at once */
     hd_kernels kernel;
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */

@@ -283,10 +283,12 @@ typedef struct hd_square_sum_args {
     size_t count;
 } hd_square_sum_args;
 
-/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0. */
+/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0. Counts
+ * the update where it is not skipped: the host need not know. */
 typedef struct hd_clip_args {
     hd_step *step;
     double *sum;
+    uint32_t *updates;
     float limit;
 } hd_clip_args;
 
@@ -305,7 +307,8 @@ typedef struct hd_update_args {
     bool decoupled, nesterov;
 } hd_update_args;
 
-/* mean = decay * mean + (1 - decay) * value, unless the step is skipped */
+/* mean = d * mean + (1 - d) * value, unless the step is skipped. d is `decay`, in the first updates t the
+   smaller (1 + t) / (10 + t): where the values began is soon forgotten. */
 typedef struct hd_average_args {
     hd_real *mean;
     const hd_real *value;

@@ -8,7 +8,7 @@
 typedef struct hd_step {
     uint64_t seed;    /* of dropout and sampling */
     uint32_t number;  /* counts training or decoding steps: second part of every random key */
-    uint32_t updates; /* t of Adam: updates done, this one included */
+    uint32_t updates; /* t of Adam: updates done, this one included; the clip kernel counts */
     float rate;       /* learning rate of this step */
     float pad;
     double weight; /* what the summed gradients are divided by: tokens of all micro-batches and processes */

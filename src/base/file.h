@@ -1,4 +1,4 @@
-/* Files: read-only mapping, whole-file reading with a limit, and saves that are whole or absent. */
+/* Files: read-only mapping, and saves that are whole or absent. */
 #ifndef HD_BASE_FILE_H
 #define HD_BASE_FILE_H
 

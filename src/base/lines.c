@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -276,6 +277,15 @@ void hd_lines_close(hd_lines *l)
     hd_mem_free(l->text);
     hd_mem_free(l->name);
     hd_mem_free(l);
+}
+
+bool hd_lines_ready(const hd_lines *l)
+{
+    if (l->failed || l->raw_ended) return true;
+    if (memchr(l->text + l->start, '\n', l->end - l->start)) return true;
+    if (l->z.avail_in && (!l->plain || memchr(l->z.next_in, '\n', l->z.avail_in))) return true;
+    struct pollfd file = {.fd = l->file, .events = POLLIN};
+    return poll(&file, 1, 0) != 0;
 }
 
 size_t hd_lines_count(const hd_lines *l)

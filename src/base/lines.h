@@ -30,6 +30,9 @@ void hd_lines_close(hd_lines *l); /* accepts NULL */
    until the next call. Fails with a text that names file and line, and then fails again when asked again. */
 hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err);
 
+/* Whether the next line, or the end, is there without waiting for whoever writes it. */
+bool hd_lines_ready(const hd_lines *l);
+
 size_t hd_lines_count(const hd_lines *l);     /* lines given so far */
 const char *hd_lines_name(const hd_lines *l); /* the path, or "standard input"; lives as long as l */
 

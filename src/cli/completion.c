@@ -73,6 +73,15 @@ static void bash_value(FILE *to, const hd_verb *v, const hd_option *o)
         fputs(") ;;\n", to);
 }
 
+/* The second of two files: the option stands one word further back. */
+static void bash_second(FILE *to, const hd_verb *v, const hd_option *o)
+{
+    if (o->type != HD_OPTION_FILE || o->most < 2) return;
+    fprintf(to, "        '%s --%s'", v->name, o->name);
+    if (o->letter) fprintf(to, " | '%s -%c'", v->name, o->letter);
+    fputs(") files=1 ;;\n", to);
+}
+
 static void bash_verb(FILE *to, const hd_verb *v)
 {
     fprintf(to, "        '%s') words='", v == &hd_program ? "" : v->name);
@@ -99,6 +108,8 @@ static void bash(FILE *to)
     fputs("    *)\n        case $verb in\n", to);
     bash_verb(to, &hd_program);
     for (const hd_verb *v = hd_verbs; v->name; v++) bash_verb(to, v);
+    fputs("        esac\n        case \"$verb ${COMP_WORDS[COMP_CWORD > 1 ? COMP_CWORD - 2 : 0]}\" in\n", to);
+    for (const hd_verb *v = hd_verbs; v->name; v++) each_option(to, v, bash_second);
     fputs("        esac ;;\n    esac\n"
           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
           "    if [[ $files && $cur != -* ]]; then\n"
@@ -125,6 +136,7 @@ static void zsh_option(FILE *to, const hd_verb *v, const hd_option *o)
     fputc(']', to);
     if (!flag) fprintf(to, ":%s:", o->argument);
     if (o->type == HD_OPTION_FILE) fputs("_files", to);
+    if (o->type == HD_OPTION_FILE && o->most > 1) fprintf(to, "::%s:_files", o->argument);
     if (o->type == HD_OPTION_CHOICE) {
         fputc('(', to);
         put_choices(to, o);
@@ -195,6 +207,18 @@ static void fish_option(FILE *to, const hd_verb *v, const hd_option *o)
     fputs("'\n", to);
 }
 
+/* The second of two files: the option stands one word further back. */
+static void fish_second(FILE *to, const hd_verb *v, const hd_option *o)
+{
+    if (o->type != HD_OPTION_FILE || o->most < 2) return;
+    fprintf(
+        to,
+        "complete -c heed -n '__fish_seen_subcommand_from %s; and contains -- (commandline -opc)[-2] --%s",
+        v->name, o->name);
+    if (o->letter) fprintf(to, " -%c", o->letter);
+    fputs("' -F\n", to);
+}
+
 static void fish(FILE *to)
 {
     fputs("# fish completion of heed, written by heed itself\ncomplete -c heed -f\n", to);
@@ -205,6 +229,7 @@ static void fish(FILE *to)
         put_quoted(to, v->summary, "\\", "\\'");
         fputs("'\n", to);
         each_option(to, v, fish_option);
+        each_option(to, v, fish_second);
         if (takes_verb(v)) {
             fish_start(to, v);
             fputs(" -a '", to);

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/config.h"
 #include "cli/page.h"
+
+enum { TEXTS = 4096 }; /* bytes to begin with for what a file of options says */
 
 struct program {
     bool help, version;
@@ -66,30 +69,49 @@ static hd_status check_usage(const hd_verb *v, const hd_command *c, hd_err *err)
     return HD_OK;
 }
 
+static hd_status read_options(hd_command *c, const hd_option_set sets[2], hd_arena *texts, hd_err *err)
+{
+    hd_status s = hd_option_parse(sets, &c->operands, false, err);
+    if (s || c->common.help) return s; /* who asks for help gets it, whatever is in a file */
+    s = hd_config_read(sets, texts, err);
+    return s ? s : check_usage(c->verb, c, err);
+}
+
+/* Runs c with the options that words and a file give. */
+static int run_command(hd_command *c, void *options, bool *given, hd_arena *texts)
+{
+    const hd_option_set sets[2] = {
+        {c->verb->usage->options, options, given},
+        {hd_common_options, &c->common, given + hd_option_count(c->verb->usage->options)},
+    };
+    hd_err err = {0};
+    hd_status s = read_options(c, sets, texts, &err);
+    if (s == HD_EFILE || s == HD_ENOMEM) return hd_command_fail(c, &err);
+    if (s) return hd_verb_misused(c->verb, &err);
+    if (c->common.help) {
+        hd_page_help(&c->out, c->verb);
+        return HD_EXIT_OK;
+    }
+    c->options = options;
+    c->given = given;
+    c->log = hd_terminal_log(&c->err, c->common.quiet ? HD_ERROR : c->common.verbose ? HD_DEBUG : HD_INFO);
+    return c->verb->run(c);
+}
+
 static int run_verb(const hd_verb *v, hd_words words)
 {
     hd_command c = {
         .verb = v, .operands = words, .out = hd_terminal_of(stdout), .err = hd_terminal_of(stderr)};
-    hd_err err = {0};
+    size_t rows = hd_option_count(v->usage->options) + hd_option_count(hd_common_options);
     void *options = hd_mem_zero(v->usage->size);
-    if (!options) {
-        hd_err_nomem(&err, v->usage->size);
-        return hd_command_fail(&c, &err);
-    }
-    const hd_option_set sets[2] = {{v->usage->options, options}, {hd_common_options, &c.common}};
-    int status;
-    if (hd_option_parse(sets, &c.operands, false, &err)) {
-        status = hd_verb_misused(v, &err);
-    } else if (c.common.help) {
-        hd_page_help(&c.out, v);
-        status = HD_EXIT_OK;
-    } else if (check_usage(v, &c, &err)) {
-        status = hd_verb_misused(v, &err);
-    } else {
-        c.options = options;
-        c.log = hd_terminal_log(&c.err, c.common.quiet ? HD_ERROR : c.common.verbose ? HD_DEBUG : HD_INFO);
-        status = v->run(&c);
-    }
+    bool *given = hd_mem_array(rows, sizeof *given);
+    hd_arena texts;
+    hd_arena_init(&texts, hd_source_host, TEXTS);
+    hd_err err = {0};
+    if (!options || !given) hd_err_nomem(&err, v->usage->size + rows);
+    int status = err.status ? hd_command_fail(&c, &err) : run_command(&c, options, given, &texts);
+    hd_arena_release(&texts);
+    hd_mem_free(given);
     hd_mem_free(options);
     return status;
 }
@@ -106,7 +128,7 @@ static int write_man_page(const char *name)
 static int run_program(hd_words words)
 {
     struct program p = {.completion = -1};
-    const hd_option_set sets[2] = {{program_options, &p}, {hd_no_options, NULL}};
+    const hd_option_set sets[2] = {{program_options, &p, NULL}, {hd_no_options, NULL, NULL}};
     hd_err err = {0};
     if (hd_option_parse(sets, &words, true, &err)) return hd_verb_misused(&hd_program, &err);
     hd_terminal out = hd_terminal_of(stdout);

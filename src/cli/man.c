@@ -51,6 +51,8 @@ static void show_option(FILE *to, const hd_option *o)
     put(to, o->name);
     fputs("\\fR", to);
     if (o->argument) fprintf(to, " \\fI%s\\fR", o->argument);
+    if (o->most == 2) fprintf(to, " [\\fI%s\\fR]", o->argument);
+    if (o->most > 2) fputs("...", to);
     fputc('\n', to);
     line(to, hd_option_help(o, help, sizeof help));
 }

@@ -46,6 +46,16 @@ const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer)
     return buffer->text;
 }
 
+bool hd_command_given(const hd_command *c, const char *name)
+{
+    const hd_option *const tables[2] = {c->verb->usage->options, hd_common_options};
+    const bool *given = c->given;
+    for (int t = 0; t < 2; t++)
+        for (const hd_option *o = tables[t]; o->name; o++, given++)
+            if (!strcmp(o->name, name)) return *given;
+    return false;
+}
+
 int hd_command_fail(const hd_command *c, const hd_err *err)
 {
     hd_title title;

@@ -35,11 +35,15 @@ typedef struct hd_verb hd_verb;
 typedef struct hd_command {
     const hd_verb *verb;
     const void *options; /* the verb's struct, filled */
+    const bool *given;   /* one for each row of the verb's table, then of hd_common_options */
     hd_common common;
     hd_words operands;
     hd_terminal out, err; /* stdout and stderr */
     hd_log log;
 } hd_command;
+
+/* Was the option of this name given, on the command line or in a file? */
+bool hd_command_given(const hd_command *c, const char *name);
 
 /* Returns the exit status. The caller flushes stdout and finds out whether it could be written. */
 typedef int hd_verb_fn(const hd_command *c);

@@ -5,6 +5,8 @@
 
 #define HD_VERB_LIST(X)                                                            \
     X(explain, "show every matrix of one Transformer step, with names and shapes") \
+    X(train, "learn to translate from sentence pairs")                             \
+    X(translate, "translate lines with a model")                                   \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(corpus, "write a small English-German corpus to learn from")                 \
     X(help, "show help on heed or on a verb")

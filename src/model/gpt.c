@@ -53,8 +53,10 @@ hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, b
     hd_gpt *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
+    m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
     if (!m->opt.inner) m->opt.inner = 4 * opt->width;
     hd_params_init(&m->params, backend);
+    m->params.prefix = "transformer.";
     m->block = hd_mem_array((size_t)opt->layers, sizeof *m->block);
     hd_status s = m->block ? HD_OK : hd_err_nomem(err, sizeof *m->block);
     m->embedding = (hd_embedding){.scale = 1, .dropout = opt->dropout};
@@ -63,6 +65,7 @@ hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, b
     hd_param_alias(&m->params, m->embedding.table, "lm_head.weight");
     for (int l = 0; !s && l < opt->layers; l++) make_block(m, &m->block[l], l);
     if (!opt->post_norm) m->last = hd_norm_make(&m->params, opt->width, opt->eps, false, HD_AFFINE, "ln_f");
+    if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
     if (s)
         hd_gpt_free(m);

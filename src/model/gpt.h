@@ -11,6 +11,7 @@ typedef struct hd_gpt_opt {
     float eps, dropout, attention_dropout;
     hd_unary act;
     bool post_norm;
+    hd_frozen frozen;
 } hd_gpt_opt;
 
 typedef struct hd_gpt {

@@ -31,7 +31,7 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
                          size_t items, hd_err *err)
 {
     const hd_gpt_opt *o = &m->opt;
-    hd_sentences q = {"prompt", ids, len, items, o->vocab, o->positions};
+    hd_stepping_ask q = {"prompt", ids, len, items, o->vocab, o->positions};
     hd_stepping *s = NULL;
     hd_status st = hd_stepping_new(&s, m, &q, err);
     if (!st) st = hd_gpt_cache(&s->cache, m, items, err);

@@ -11,7 +11,7 @@ void hd_stepper_release(hd_stepper *s)
     *s = (hd_stepper){0};
 }
 
-static hd_status check(const hd_sentences *q, size_t *rows, hd_err *err)
+static hd_status check(const hd_stepping_ask *q, size_t *rows, hd_err *err)
 {
     *rows = 0;
     for (size_t i = 0; i < q->items; i++) {
@@ -30,7 +30,7 @@ static hd_status check(const hd_sentences *q, size_t *rows, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_sentences *q, hd_err *err)
+hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_stepping_ask *q, hd_err *err)
 {
     size_t rows, n = q->items;
     hd_status st = check(q, &rows, err);

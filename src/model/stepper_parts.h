@@ -14,14 +14,14 @@ typedef struct hd_stepping {
     size_t items, rows;
 } hd_stepping;
 
-typedef struct hd_sentences { /* as handed in; each must have 1 to `longest` tokens below vocab */
-    const char *what;         /* "source", for messages */
+typedef struct hd_stepping_ask { /* as handed in; each must have 1 to `longest` tokens below vocab */
+    const char *what;            /* "source", for messages */
     const int32_t *ids, *len;
     size_t items, vocab, longest;
-} hd_sentences;
+} hd_stepping_ask;
 
 /* Copies the sentences; cache, start and room are still to be filled. */
-hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_sentences *q, hd_err *err);
+hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_stepping_ask *q, hd_err *err);
 void hd_stepping_free(void *stepping); /* accepts NULL */
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n);
 

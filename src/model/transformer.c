@@ -76,7 +76,7 @@ static void make_embeddings(hd_transformer *m)
     if (o->output_bias)
         m->output_bias =
             hd_param_add(p, 1, o->target_vocab, (hd_init){HD_INIT_ZERO, 0, 0}, "final_logits_bias");
-    if (m->output_bias) m->output_bias->decay = false;
+    if (m->output_bias) m->output_bias->decay = false, m->output_bias->optional = true;
 }
 
 static hd_status fill_positions(hd_transformer *m, hd_err *err)
@@ -114,6 +114,7 @@ hd_status hd_transformer_new(hd_transformer **out, hd_backend *backend, const hd
     hd_transformer *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
+    m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
     hd_params_init(&m->params, backend);
     m->encoder = hd_mem_array((size_t)opt->encoder_layers, sizeof *m->encoder);
     m->decoder = hd_mem_array((size_t)opt->decoder_layers, sizeof *m->decoder);
@@ -124,6 +125,7 @@ hd_status hd_transformer_new(hd_transformer **out, hd_backend *backend, const hd
     if (!s && opt->pre_norm)
         m->encoder_norm = norm_at(m, "model.encoder.layer_norm"),
         m->decoder_norm = norm_at(m, "model.decoder.layer_norm");
+    if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
     if (!s) s = fill_positions(m, err);
     if (s)
@@ -228,10 +230,9 @@ hd_tensor *hd_transformer_loss(hd_run *r, const hd_transformer *m, hd_rows x, co
                                    opt);
 }
 
-double hd_transformer_flops(const hd_transformer_opt *o, size_t sentences, size_t source, size_t target)
+double hd_transformer_flops(const hd_transformer_opt *o, double sentences, double source, double target)
 {
-    double b = (double)sentences, s = (double)source, t = (double)target, d = (double)o->width,
-           f = (double)o->inner;
+    double b = sentences, s = source, t = target, d = (double)o->width, f = (double)o->inner;
     double encoder = o->encoder_layers * b * s * (4 * d * d + 2 * d * f) * 2;
     double decoder = o->decoder_layers * (b * t * (6 * d * d + 2 * d * f) * 2 + b * s * 2 * d * d * 2);
     double attention = b * d * 4 * (o->encoder_layers * s * s + o->decoder_layers * (t * t + t * s));

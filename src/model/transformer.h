@@ -23,6 +23,7 @@ typedef struct hd_transformer_opt {
     size_t positions; /* longest sentence */
     hd_sinusoid sinusoid;
     bool recompute; /* keep no activations inside blocks */
+    hd_frozen frozen;
 } hd_transformer_opt;
 
 typedef struct hd_transformer {
@@ -52,6 +53,6 @@ hd_tensor *hd_transformer_loss(hd_run *r, const hd_transformer *m, hd_rows x, co
 
 /* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike.
  */
-double hd_transformer_flops(const hd_transformer_opt *o, size_t sentences, size_t source, size_t target);
+double hd_transformer_flops(const hd_transformer_opt *o, double sentences, double source, double target);
 
 #endif

@@ -25,7 +25,7 @@ hd_status hd_transformer_stepper(hd_stepper *out, const hd_transformer *m, const
                                  const int32_t *len, size_t items, int32_t start, hd_err *err)
 {
     const hd_transformer_opt *o = &m->opt;
-    hd_sentences q = {"source", ids, len, items, o->source_vocab, o->positions};
+    hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
     hd_stepping *s = NULL;
     if (start < 0 || (size_t)start >= o->target_vocab)
         return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,

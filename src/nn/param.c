@@ -112,7 +112,7 @@ hd_param *hd_params_find(const hd_params *p, const char *name)
 
 /* A storage is frozen when any of its names is: a file's three tensors are one product, and a tied table is
  * one table. */
-size_t hd_params_freeze(hd_params *p, const char *pattern)
+static size_t freeze(hd_params *p, const char *pattern)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -124,6 +124,14 @@ size_t hd_params_freeze(hd_params *p, const char *pattern)
         n++;
     }
     return n;
+}
+
+hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err)
+{
+    for (size_t i = 0; i < frozen.count; i++)
+        if (!freeze(p, frozen.pattern[i]))
+            return hd_err_set(err, HD_EARG, "no parameter is called '%s': nothing to freeze", frozen.pattern[i]);
+    return HD_OK;
 }
 
 static bool owns(const hd_param *one)

@@ -33,6 +33,7 @@ typedef struct hd_param {
     size_t row;
     struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
+    bool optional;                     /* a file may lack it: zeros */
     int group;                         /* learning-rate group */
     size_t at;                         /* in the flat buffers */
 } hd_param;
@@ -54,7 +55,8 @@ typedef struct hd_params {
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
     size_t ranges;
-    hd_err err; /* the first failure of the add calls */
+    const char *prefix; /* files may have it before any of the names; NULL: none; borrowed */
+    hd_err err;         /* the first failure of the add calls */
 } hd_params;
 
 void hd_params_init(hd_params *p, hd_backend *backend);
@@ -74,9 +76,15 @@ hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 hd_param *hd_params_find(const hd_params *p, const char *name);
 
-/* Makes parameters whose name matches the glob pattern not trainable; returns how many. Before
- * hd_params_ready. */
-size_t hd_params_freeze(hd_params *p, const char *pattern);
+/* Glob patterns of names that training leaves as they are; borrowed. */
+typedef struct hd_frozen {
+    const char *const *pattern;
+    size_t count;
+} hd_frozen;
+
+/* Makes parameters whose name matches a pattern not trainable. Before hd_params_ready. Fails where a pattern
+ * matches none. */
+hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err);
 
 /* Allocates the flat buffers and points every tensor into them. */
 hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
@@ -89,7 +97,8 @@ hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor
                         hd_real *host);    /* from: &one->t or &one->grad */
 size_t hd_params_size(const hd_params *p); /* numbers in files, tied ones once */
 
-/* Files. Every named parameter must be there with its shape (an alias may stand for it). */
+/* Files. Every named parameter that is not optional must be there with its shape, under its name or an
+ * alias's, with or without the prefix. Names are saved without. */
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err);
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
                          hd_err *err);

@@ -1,5 +1,6 @@
 /* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the
  * way. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -19,12 +20,21 @@ static hd_tensor file_shape(const hd_param *one, hd_real *data)
     return hd_shaped(data, HD_REAL, one->t.rank, shape);
 }
 
-static const char *name_in(const hd_params *p, const hd_safetensors *s, const hd_param *one)
+static const hd_entry *find(const hd_params *p, const hd_safetensors *s, const char *name)
 {
-    if (hd_safetensors_find(s, one->name)) return one->name;
-    for (size_t i = 0; i < p->count; i++)
-        if (p->list[i]->alias == one && hd_safetensors_find(s, p->list[i]->name)) return p->list[i]->name;
-    return one->name;
+    const hd_entry *e = hd_safetensors_find(s, name);
+    if (e || !p->prefix) return e;
+    char longer[512];
+    snprintf(longer, sizeof longer, "%s%s", p->prefix, name);
+    return hd_safetensors_find(s, longer);
+}
+
+static const hd_entry *find_any_name(const hd_params *p, const hd_safetensors *s, const hd_param *one)
+{
+    const hd_entry *e = find(p, s, one->name);
+    for (size_t i = 0; !e && i < p->count; i++)
+        if (p->list[i]->alias == one) e = find(p, s, p->list[i]->name);
+    return e;
 }
 
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
@@ -36,7 +46,9 @@ hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
         hd_real *x = hd_mem_array(2 * count, sizeof *x);
         if (!x) return hd_err_nomem(err, 2 * count * sizeof *x);
         hd_tensor to = file_shape(one, x);
-        hd_status st = hd_safetensors_load(s, name_in(p, s, one), &to, err);
+        const hd_entry *e = find_any_name(p, s, one);
+        hd_status st =
+            e || !one->optional ? hd_safetensors_load(s, e ? e->name : one->name, &to, err) : HD_OK;
         if (one->transposed) turn(x + count, x, hd_rows_of(&to), hd_cols_of(&to));
         if (!st) st = hd_params_set(p, one, one->transposed ? x + count : x);
         hd_mem_free(x);

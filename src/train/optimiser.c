@@ -1,13 +1,15 @@
 /* Optimisers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
 #include "train/optimiser.h"
 
-static hd_status take(hd_params *p, hd_real **buffer, hd_err *err)
+/* Cleared backend memory; NULL with the failure in *s, which must be HD_OK before. */
+static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
 {
-    size_t bytes = p->trainable * sizeof(hd_real);
-    *buffer = p->backend->alloc(p->backend, bytes);
-    if (!*buffer) return hd_err_nomem(err, bytes);
-    p->backend->clear(p->backend, *buffer, bytes);
-    return HD_OK;
+    void *block = *s ? NULL : b->alloc(b, bytes);
+    if (block)
+        b->clear(b, block, bytes);
+    else if (!*s)
+        *s = hd_err_nomem(err, bytes);
+    return block;
 }
 
 hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err)
@@ -18,17 +20,15 @@ hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimis
     if (adam && opt->beta1 <= 0 && opt->beta2 <= 0) o->opt.beta1 = 0.9f, o->opt.beta2 = 0.98f;
     if (adam && opt->eps <= 0) o->opt.eps = 1e-9f;
     hd_status s = HD_OK;
-    if (adam || opt->momentum > 0) s = take(params, &o->first, err);
-    if (!s && adam) s = take(params, &o->second, err);
-    if (!s && opt->average > 0) s = take(params, &o->mean, err);
-    if (!s) {
-        o->squares = params->backend->alloc(params->backend, sizeof *o->squares);
-        s = o->squares ? HD_OK : hd_err_nomem(err, sizeof *o->squares);
-    }
+    hd_backend *b = params->backend;
+    size_t bytes = params->trainable * sizeof(hd_real);
+    if (adam || opt->momentum > 0) o->first = take(b, bytes, &s, err);
+    if (adam) o->second = take(b, bytes, &s, err);
+    if (opt->average > 0) o->mean = take(b, bytes, &s, err);
+    o->squares = take(b, sizeof *o->squares, &s, err);
+    o->done = take(b, sizeof *o->done, &s, err);
     if (s) return hd_optimiser_release(o), s;
-    params->backend->clear(params->backend, o->squares, sizeof *o->squares);
-    if (o->mean)
-        params->backend->copy(params->backend, o->mean, params->value, params->trainable * sizeof(hd_real));
+    if (o->mean) b->copy(b, o->mean, params->value, bytes);
     return HD_OK;
 }
 
@@ -41,7 +41,20 @@ void hd_optimiser_release(hd_optimiser *o)
     if (o->second) b->release(b, o->second, bytes);
     if (o->mean) b->release(b, o->mean, bytes);
     if (o->squares) b->release(b, o->squares, sizeof *o->squares);
+    if (o->done) b->release(b, o->done, sizeof *o->done);
     *o = (hd_optimiser){0};
+}
+
+uint32_t hd_optimiser_updates(const hd_optimiser *o)
+{
+    uint32_t updates = 0;
+    o->params->backend->download(o->params->backend, &updates, o->done, sizeof updates);
+    return updates;
+}
+
+void hd_optimiser_resume(hd_optimiser *o, uint32_t updates)
+{
+    o->params->backend->upload(o->params->backend, o->done, &updates, sizeof updates);
 }
 
 static void update_group(hd_run *r, hd_optimiser *o, const hd_group *g)
@@ -61,21 +74,35 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     hd_params *p = o->params;
     hd_backend *b = r->backend;
     if (r->err.status) return r->err.status;
-    r->now.rate = (float)rate, r->now.weight = weight, r->now.updates = o->updates + 1;
+    r->now.rate = (float)rate, r->now.weight = weight;
     hd_send_block(r);
     hd_status s = b->rank_sum(b, p->grad, p->trainable);
     if (s) return hd_fail(r, s, "the gradients could not be summed over the processes"), s;
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
-    HD_CALL(r, clip, .step = r->block, .sum = o->squares, .limit = o->opt.clip);
+    HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
     if (o->mean)
         HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable,
                 .decay = o->opt.average, .step = r->block);
     if (r->err.status) return r->err.status;
-    hd_step now = {0};
-    if (norm || skipped) b->download(b, &now, r->block, sizeof now);
+    if (!norm && !skipped) return HD_OK;
+    hd_step now;
+    b->download(b, &now, r->block, sizeof now);
     if (norm) *norm = now.norm;
     if (skipped) *skipped = now.skip;
-    o->updates += !now.skip;
+    return HD_OK;
+}
+
+hd_status hd_optimiser_swap(hd_optimiser *o, hd_err *err)
+{
+    hd_backend *b = o->params->backend;
+    size_t bytes = o->params->trainable * sizeof(hd_real);
+    if (!o->mean) return HD_OK;
+    hd_real *other = b->alloc(b, bytes);
+    if (!other) return hd_err_nomem(err, bytes);
+    b->copy(b, other, o->mean, bytes);
+    b->copy(b, o->mean, o->params->value, bytes);
+    b->copy(b, o->params->value, other, bytes);
+    b->release(b, other, bytes);
     return HD_OK;
 }

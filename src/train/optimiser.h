@@ -22,19 +22,27 @@ typedef struct hd_optimiser {
     hd_optimiser_opt opt;
     hd_params *params;
     hd_real *first, *second,
-        *mean; /* moments and moving average, flat like the trainable values; NULL where not needed */
-    double *squares;
-    uint32_t updates; /* asked for so far, skipped ones not counted */
+        *mean;       /* moments and moving average, flat like the trainable values; NULL where not needed */
+    double *squares; /* of the gradient, backend memory */
+    uint32_t *done;  /* done so far, skipped ones not counted; backend memory */
 } hd_optimiser;
 
 /* The moving average starts from the values of now: draw or load them before. */
 hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err);
 void hd_optimiser_release(hd_optimiser *o);
 
+/* Updates done so far, skipped ones not counted: the t of Adam. Reading waits for the device. */
+uint32_t hd_optimiser_updates(const hd_optimiser *o);
+void hd_optimiser_resume(hd_optimiser *o, uint32_t updates);
+
 /* One update with learning rate `rate` from gradients that are sums over `weight` (tokens). Sums over
    processes first, clears the gradients after. *norm gets the global norm, *skipped whether the update was
    left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
 hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
                             bool *skipped);
+
+/* Exchanges the values and their moving average, where there is one: to use the averaged model, and again to
+ * go on. */
+hd_status hd_optimiser_swap(hd_optimiser *o, hd_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
 static const char *const codes[] = {
     [HD_INK_PLAIN] = "",
@@ -26,7 +27,12 @@ static const struct {
 int hd_pen_columns(const char *s)
 {
     int n = 0;
-    for (; *s; s++) n += (*s & 0xC0) != 0x80;
+    for (const uint8_t *at = (const uint8_t *)s; *at;) {
+        utf8proc_int32_t point;
+        utf8proc_ssize_t used = utf8proc_iterate(at, -1, &point);
+        n += used > 0 ? utf8proc_charwidth(point) : 1;
+        at += used > 0 ? used : 1;
+    }
     return n;
 }
 

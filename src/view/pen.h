@@ -27,7 +27,7 @@ typedef struct hd_pen {
     hd_ink now;
 } hd_pen;
 
-int hd_pen_columns(const char *s); /* of UTF-8 text without escape codes */
+int hd_pen_columns(const char *s); /* of UTF-8 text without escape codes; Chinese takes two a character */
 
 void hd_pen_put(hd_pen *p, hd_ink ink, const char *s);
 void hd_pen_put_at(hd_pen *p, int column, hd_ink ink, const char *s);

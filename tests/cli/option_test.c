@@ -13,7 +13,9 @@ struct values {
     bool flag, other;
     int number, choice;
     double rate;
+    int64_t steps;
     const char *text, *file;
+    hd_texts pair, names, each;
 };
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
@@ -25,12 +27,20 @@ static const hd_option table[] = {
     {"colour", 0, "COLOUR", "green", "", HD_CHOICE_INTO(struct values, choice, colours)},
     {"rate", 'r', "RATE", "0.5", "", HD_FLOAT_INTO(struct values, rate, 0, 1)},
     {"text", 't', "TEXT", NULL, "", HD_TEXT_INTO(struct values, text)},
+    {"steps", 's', "N", "100000", "", HD_LONG_INTO(struct values, steps, 0, 9007199254740992)},
+    {"pair", 'p', "FILE", NULL, "", HD_FILES_AT_ONCE_INTO(struct values, pair, 2)},
+    {"names", 0, "NAME", NULL, "", HD_TEXTS_AT_ONCE_INTO(struct values, names, 3)},
+    {"each", 0, "FILE", NULL, "", .most = 2, HD_FILES_INTO(struct values, each)},
     {0},
 };
 static const hd_option common[] = {
     {"file", 0, "FILE", "none", "", HD_FILE_INTO(struct values, file)},
     {0},
 };
+
+enum { ROWS = sizeof table / sizeof *table - 1 };
+
+static bool given[ROWS + 1]; /* the last is of the one common row */
 
 /* Parses a line split at spaces; what is left over is in *words. */
 static hd_status parse(struct values *v, const char *line, bool leading, hd_words *words, hd_err *err)
@@ -41,7 +51,8 @@ static hd_status parse(struct values *v, const char *line, bool leading, hd_word
     *words = (hd_words){word, 0};
     snprintf(copy, sizeof copy, "%s", line);
     for (char *w = strtok(copy, " "); w; w = strtok(NULL, " ")) word[words->count++] = w;
-    const hd_option_set sets[2] = {{table, v}, {common, v}};
+    memset(given, 0, sizeof given);
+    const hd_option_set sets[2] = {{table, v, given}, {common, v, given + ROWS}};
     return hd_option_parse(sets, words, leading, err);
 }
 
@@ -104,6 +115,19 @@ static void wrong_values_are_named(void **state)
         {"-fx", "unknown option '-x'"},
         {"--numbre 3", "unknown option '--numbre', did you mean '--number'?"},
         {"--=3", "unknown option '--'"},
+        {"--no-flag=1", "--no-flag takes no value"},
+        {"--no-number", "unknown option '--no-number', did you mean '--number'?"},
+        {"--no-", "unknown option '--no-'"},
+        {"--steps 9007199254740993", "--steps: 9007199254740993 is not between 0 and 9007199254740992"},
+        {"--steps 99999999999999999999",
+         "--steps: 99999999999999999999 is not between 0 and 9007199254740992"},
+        {"--steps -1", "--steps: -1 is not between 0 and 9007199254740992"},
+        {"--steps 1e3", "--steps: '1e3' is not a whole number"},
+        {"--pair", "--pair needs a value FILE"},
+        {"--pair -f", "--pair needs a value FILE"},
+        {"--pair -- a", "--pair needs a value FILE"},
+        {"--pair a --pair b", "--pair: given twice; its values follow one another: -p, --pair FILE [FILE]"},
+        {"--pair=a -pb", "--pair: given twice; its values follow one another: -p, --pair FILE [FILE]"},
     };
     struct values v;
     hd_words words;
@@ -112,6 +136,123 @@ static void wrong_values_are_named(void **state)
         assert_int_equal(parse(&v, cases[i].line, false, &words, &err), HD_EARG);
         assert_string_equal(err.text, cases[i].text);
     }
+}
+
+static void whole_numbers_are_exact(void **state)
+{
+    (void)state;
+    struct values v;
+    hd_words words;
+    hd_err err;
+    assert_int_equal(parse(&v, "--steps 9007199254740991", false, &words, &err), HD_OK);
+    assert_true(v.steps == 9007199254740991);
+    assert_int_equal(parse(&v, "-s 9007199254740992", false, &words, &err), HD_OK);
+    assert_true(v.steps == 9007199254740992);
+    assert_int_equal(parse(&v, "", false, &words, &err), HD_OK);
+    assert_true(v.steps == 100000);
+}
+
+static void assert_texts(const hd_texts *t, const char *expected)
+{
+    char joined[128] = "";
+    for (int i = 0; i < t->count; i++) {
+        size_t used = strlen(joined);
+        snprintf(joined + used, sizeof joined - used, "%s%s", i ? " " : "", t->text[i]);
+    }
+    assert_string_equal(joined, expected);
+}
+
+static void several_values_follow_one_option(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *pair, *names, *each, *rest;
+    } cases[] = {
+        {"--pair a b", "a b", "", "", ""},
+        {"--pair a b c", "a b", "", "", "c"},
+        {"--pair a -f", "a", "", "", ""},
+        {"--pair a", "a", "", "", ""},
+        {"--pair=a b", "a", "", "", "b"},
+        {"-p a b", "a b", "", "", ""},
+        {"-pa b", "a", "", "", "b"},
+        {"-fp a b", "a b", "", "", ""},
+        {"--pair - a", "- a", "", "", ""},
+        {"--pair a -- b", "a", "", "", "b"},
+        {"x --names a b --pair c d", "c d", "a b", "", "x"},
+        {"--names a b c d", "", "a b c", "", "d"},
+        {"--each a b --each c --each=d e", "", "", "a b c d", "e"},
+    };
+    struct values v;
+    hd_words words;
+    hd_err err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_texts rest = {0};
+        assert_int_equal(parse(&v, cases[i].line, false, &words, &err), HD_OK);
+        for (; rest.count < words.count; rest.count++) rest.text[rest.count] = words.word[rest.count];
+        assert_texts(&v.pair, cases[i].pair);
+        assert_texts(&v.names, cases[i].names);
+        assert_texts(&v.each, cases[i].each);
+        assert_texts(&rest, cases[i].rest);
+    }
+}
+
+static void what_was_given_is_marked(void **state)
+{
+    (void)state;
+    struct values v;
+    hd_words words;
+    hd_err err;
+    assert_int_equal(parse(&v, "--number 7 --pair a b --file x --no-other -f x", false, &words, &err), HD_OK);
+    for (int i = 0; i < ROWS; i++) {
+        static const char *const names[] = {"flag", "other", "number", "pair"};
+        bool expected = false;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            expected |= !strcmp(table[i].name, names[k]);
+        if (given[i] != expected) fail_msg("--%s", table[i].name);
+    }
+    assert_true(given[ROWS]);
+    assert_int_equal(parse(&v, "", false, &words, &err), HD_OK);
+    for (int i = 0; i <= ROWS; i++) assert_false(given[i]);
+}
+
+static void the_last_word_on_a_flag_counts(void **state)
+{
+    (void)state;
+    struct values v;
+    hd_words words;
+    hd_err err;
+    assert_int_equal(parse(&v, "-fo --no-flag", false, &words, &err), HD_OK);
+    assert_true(!v.flag && v.other);
+    assert_int_equal(parse(&v, "--no-flag --flag", false, &words, &err), HD_OK);
+    assert_true(v.flag);
+}
+
+static void forms_show_how_many_values(void **state)
+{
+    (void)state;
+    char form[80];
+    const hd_option *pair = &table[7], *names = &table[8];
+    assert_string_equal(hd_option_form(&table[2], form, sizeof form), "-n, --number N");
+    assert_string_equal(hd_option_form(pair, form, sizeof form), "-p, --pair FILE [FILE]");
+    assert_string_equal(hd_option_form(names, form, sizeof form), "--names NAME...");
+}
+
+static void sizes_are_those_of_the_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t size;
+    } cases[] = {
+        {"flag", sizeof(bool)},     {"number", sizeof(int)},    {"colour", sizeof(int)},
+        {"rate", sizeof(double)},   {"steps", sizeof(int64_t)}, {"text", sizeof(const char *)},
+        {"pair", sizeof(hd_texts)}, {"each", sizeof(hd_texts)},
+    };
+    const hd_option_set sets[2] = {{table, NULL, NULL}, {hd_no_options, NULL, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(hd_option_size(hd_option_find(sets, cases[i].name, strlen(cases[i].name)).option),
+                         cases[i].size);
+    assert_int_equal(hd_option_count(table), ROWS);
 }
 
 static void near_words_are_found(void **state)
@@ -139,6 +280,12 @@ int main(void)
         cmocka_unit_test(every_form_is_read),
         cmocka_unit_test(leading_options_end_at_the_first_word),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(whole_numbers_are_exact),
+        cmocka_unit_test(several_values_follow_one_option),
+        cmocka_unit_test(what_was_given_is_marked),
+        cmocka_unit_test(the_last_word_on_a_flag_counts),
+        cmocka_unit_test(forms_show_how_many_values),
+        cmocka_unit_test(sizes_are_those_of_the_fields),
         cmocka_unit_test(near_words_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

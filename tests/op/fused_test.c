@@ -96,7 +96,7 @@ static void linear_equals_product_sum_and_function(void **state)
             pairs[2 * f + bias] = (pair){hd_unary_name((hd_unary)f),
                                          linear_fused,
                                          linear_apart,
-                                         {{61, 5}, {37, 5}, {bias, bias ? 37 : 0}},
+                                         {{61, 5}, {37, 5}, {(size_t)bias, bias ? 37 : 0}},
                                          f,
                                          0};
     check_pairs(pairs, COUNT_OF(pairs), 1e-5); /* exp multiplies what 5 terms leave, dw sums 61 rows of it */

@@ -171,6 +171,28 @@ static void recomputing_keeps_the_bits_and_saves_memory(void **state)
     hd_backend_free(b);
 }
 
+/* A step may go forward again after going back: its draws must not depend on what was recomputed. */
+static void going_back_leaves_the_draws_where_they_were(void **state)
+{
+    (void)state;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_real *value[LEAVES];
+    hd_tensor *x[LEAVES];
+    size_t n = leaf_count(models);
+    for (size_t i = 0; i < n; i++) value[i] = leaf_values(&models->leaf[i], 50 + i);
+    for (size_t k = 0; k < COUNT_OF(models); k++) {
+        loss_of(&r, &models[k], value, PLAIN, true, x);
+        uint32_t draws = r.draws;
+        hd_backward(&r);
+        assert_run_ok(&r);
+        assert_int_equal(r.draws, draws);
+    }
+    for (size_t i = 0; i < n; i++) free(value[i]);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 /* Parameters in memory of their own, as a model keeps them. */
 typedef struct parameters {
     hd_tensor t[4], grad[4];
@@ -241,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recomputed_functions_follow_differences),
         cmocka_unit_test(recomputing_keeps_the_bits_and_saves_memory),
+        cmocka_unit_test(going_back_leaves_the_draws_where_they_were),
         cmocka_unit_test(halves_add_up_to_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -449,7 +449,7 @@ static hd_status check_trie(const uint32_t *unit, uint32_t units)
 {
     hd_text model = {0};
     const uint32_t bytes = units * (uint32_t)sizeof *unit;
-    size_t table = sizeof bytes + bytes + 4, normaliser = 1 + (table < 16384 ? 2 : 3) + table;
+    size_t table = sizeof bytes + bytes + 4, normaliser = 1 + (table < 16384 ? 2U : 3U) + table;
     hd_text_add(&model,
                 "\x0a\x05\x0a\x03"
                 "abc\x1a",

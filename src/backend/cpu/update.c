@@ -42,6 +42,7 @@ hd_status KERNEL(clip)(hd_backend *b, const hd_clip_args *a)
     s->skip = !isfinite(s->norm);
     s->clip = a->limit > 0 && s->norm > (double)a->limit ? (float)((double)a->limit / s->norm) : 1;
     *a->sum = 0;
+    if (!s->skip) s->updates = ++*a->updates;
     return HD_OK;
 }
 
@@ -128,7 +129,8 @@ static void average_part(void *arg, size_t begin, size_t end, int worker)
     size_t from = begin * CHUNK, n = (end * CHUNK < a->count ? end * CHUNK : a->count) - from;
     hd_real *mean = a->mean + from;
     const hd_real *value = a->value + from;
-    vec keep = hd_set(a->decay), rest = hd_set(1 - (double)a->decay);
+    double t = a->step->updates, early = (1 + t) / (10 + t), decay = early < (double)a->decay ? early : (double)a->decay;
+    vec keep = hd_set((hd_real)decay), rest = hd_set((hd_real)(1 - decay));
     (void)worker;
     HD_COLUMNS(n, { S(mean, keep * L(mean) + rest * L(value)); });
 }

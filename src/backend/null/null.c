@@ -6,6 +6,7 @@
 typedef struct null_backend {
     hd_backend base;
     uintptr_t next; /* addresses only ever rise, so that blocks never seem to overlap */
+    size_t used;    /* bytes */
 } null_backend;
 
 #define X(name)                                                            \
@@ -23,12 +24,15 @@ static void *null_alloc(hd_backend *b, size_t bytes)
     uintptr_t at = n->next, step = (bytes + HD_ALIGN) / HD_ALIGN * HD_ALIGN;
     if (step < bytes || at + step < at) return NULL;
     n->next = at + step;
+    n->used += bytes;
+    if (n->used > b->peak) b->peak = n->used;
     return (void *)at;
 }
 
 static void null_release(hd_backend *b, void *block, size_t bytes)
 {
-    (void)b, (void)block, (void)bytes;
+    (void)block;
+    ((null_backend *)b)->used -= bytes;
 }
 static void null_upload(hd_backend *b, void *to, const void *from, size_t bytes)
 {

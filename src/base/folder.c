@@ -1,0 +1,104 @@
+/* Folders. */
+#include "base/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hd_status folder_error(hd_err *err, const char *path, const char *what)
+{
+    return hd_err_set(err, HD_EFILE, "%s: %s: %s", path, what, strerror(errno));
+}
+
+hd_status hd_path(char to[HD_PATH], const char *folder, const char *name, hd_err *err)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    int n = snprintf(to, HD_PATH, "%.*s/%s", (int)length, folder, name);
+    return n < 0 || n >= HD_PATH ? hd_err_set(err, HD_ELIMIT, "%.80s...: the path is too long", folder)
+                                 : HD_OK;
+}
+
+hd_status hd_folder_make(const char *path, bool *made, hd_err *err)
+{
+    struct stat info;
+    if (made) *made = false;
+    if (!mkdir(path, 0777)) {
+        if (made) *made = true;
+        return HD_OK;
+    }
+    if (errno != EEXIST) return folder_error(err, path, "cannot make the folder");
+    if (!stat(path, &info) && !S_ISDIR(info.st_mode))
+        return hd_err_set(err, HD_EFILE, "%s: is a file, not a folder", path);
+    return HD_OK;
+}
+
+hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err)
+{
+    hd_status s = HD_OK;
+    DIR *d = opendir(path);
+    if (!d) return folder_error(err, path, "cannot open the folder");
+    for (struct dirent *e; !s && (errno = 0, e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) s = fn(context, e->d_name, err);
+    if (!s && errno) s = folder_error(err, path, "cannot read the folder");
+    closedir(d);
+    return s;
+}
+
+static hd_status note_entry(void *context, const char *name, hd_err *err)
+{
+    (void)name, (void)err;
+    *(bool *)context = false;
+    return HD_OK;
+}
+
+hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err)
+{
+    struct stat info;
+    *empty = true;
+    if (stat(path, &info)) return errno == ENOENT ? HD_OK : folder_error(err, path, "cannot look at it");
+    if (!S_ISDIR(info.st_mode)) return hd_err_set(err, HD_EFILE, "%s: is a file, not a folder", path);
+    return hd_folder_each(path, note_entry, empty, err);
+}
+
+static hd_status remove_entry(void *context, const char *name, hd_err *err)
+{
+    char path[HD_PATH];
+    struct stat info;
+    hd_status s = hd_path(path, context, name, err);
+    if (s) return s;
+    if (!lstat(path, &info) && S_ISDIR(info.st_mode)) return hd_folder_remove(path, err);
+    return unlink(path) && errno != ENOENT ? folder_error(err, path, "cannot remove") : HD_OK;
+}
+
+hd_status hd_folder_remove(const char *path, hd_err *err)
+{
+    if (access(path, F_OK) && errno == ENOENT) return HD_OK;
+    hd_status s = hd_folder_each(path, remove_entry, (void *)path, err);
+    if (!s && rmdir(path)) s = folder_error(err, path, "cannot remove the folder");
+    return s;
+}
+
+hd_status hd_folder_sync(const char *path, hd_err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return folder_error(err, path, "cannot open the folder");
+    /* EINVAL: a file system that has no such thing */
+    hd_status s = fsync(fd) && errno != EINVAL ? folder_error(err, path, "cannot sync the folder") : HD_OK;
+    close(fd);
+    return s;
+}
+
+static hd_status sweep_entry(void *context, const char *name, hd_err *err)
+{
+    return strstr(name, ".tmp.") ? remove_entry(context, name, err) : HD_OK;
+}
+
+hd_status hd_folder_sweep(const char *path, hd_err *err)
+{
+    return hd_folder_each(path, sweep_entry, (void *)path, err);
+}

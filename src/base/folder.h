@@ -1,0 +1,28 @@
+/* Folders: making, listing, removing, and paths below them. */
+#ifndef HD_BASE_FOLDER_H
+#define HD_BASE_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+enum { HD_PATH = 4096 };
+
+/* "folder/name" in `to`; fails where it does not fit. */
+hd_status hd_path(char to[HD_PATH], const char *folder, const char *name, hd_err *err);
+
+/* Makes the folder unless it is there; *made (may be NULL) says which. Its parent must be there. */
+hd_status hd_folder_make(const char *path, bool *made, hd_err *err);
+
+/* Calls fn with the name of everything in the folder, in no order, until it fails. */
+typedef hd_status hd_folder_fn(void *context, const char *name, hd_err *err);
+hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err);
+
+hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err); /* one that is not there is empty */
+hd_status hd_folder_remove(const char *path, hd_err *err); /* with all below it; absent: nothing */
+hd_status hd_folder_sync(const char *path, hd_err *err);
+
+/* Removes what saves (base/file.h) of a killed process left in the folder. */
+hd_status hd_folder_sweep(const char *path, hd_err *err);
+
+#endif

@@ -1,0 +1,331 @@
+/* heed train: from sentence pairs to a model folder, in one sitting or in many. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/mem.h"
+#include "cli/config.h"
+#include "cli/settings.h"
+#include "cli/train_options.h"
+#include "cli/train_progress.h"
+#include "cli/verb.h"
+
+static const hd_example examples[] = {
+    {"heed train --train pairs.en pairs.de --valid-fraction 0.01 --epochs 30 --out model",
+     "the preset tiny on two files"},
+    {"heed train --preset base --train a.en.gz a.de.gz --valid b.en.gz b.de.gz --steps 100000 --out model",
+     "the model of the paper"},
+    {"heed train --config model.yml --out model", "options from a file"},
+    {"heed train --resume --out model", "go on after a stop, whatever stopped it"},
+    {"heed train --preset big --train a.en a.de --epochs 1 --dry-run", "what it would take"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_train_usage = {
+    .about =
+        "Learns to translate from sentences and their translations. The vocabulary is learned first, then a "
+        "Transformer. The model folder holds config.json, the tokeniser and model.safetensors, the best "
+        "model by "
+        "validation; below train/ the last checkpoint and the log (log.jsonl, TensorBoard events). "
+        "training.yml "
+        "keeps every option of the run, as --config reads it.\n"
+        "Ctrl-C or SIGTERM saves and ends; --resume --out FOLDER goes on bit for bit.",
+    .options = hd_train_table,
+    .size = sizeof(hd_train_options),
+    .examples = examples,
+};
+
+/* Not kept in training.yml: they are about one call, not about the run. */
+static const char *const of_this_call[] = {"out", "resume", "overwrite", "dry-run", HD_CONFIG_NAME, NULL};
+/* May be other when a run is resumed. */
+static const char *const free_to_change[] = {"out",        "resume", "overwrite", "dry-run",  HD_CONFIG_NAME,
+                                             "epochs",     "steps",  "minutes",   "patience", "report-every",
+                                             "save-every", "device", NULL};
+
+static bool is_in(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(name, *list)) return true;
+    return false;
+}
+
+/* -- stopping -- */
+
+static volatile sig_atomic_t stopped;
+
+static void note_signal(int number)
+{
+    stopped = number;
+}
+
+/* A second signal ends the program as it would without us: nothing that is saved can be lost. */
+static void catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGHUP, &a, NULL);
+}
+
+static bool is_stopped(void *context)
+{
+    (void)context;
+    return stopped;
+}
+
+/* -- options of a run that is resumed -- */
+
+/* Files are kept by their full names, so that a run can be resumed from anywhere. */
+static hd_status full_names(hd_texts *files, hd_arena *memory, hd_err *err)
+{
+    for (int i = 0; i < files->count; i++) {
+        if (!strcmp(files->text[i], "-")) continue;
+        char *full = hd_arena_take(memory, PATH_MAX);
+        if (!full) return hd_err_nomem(err, PATH_MAX);
+        if (!realpath(files->text[i], full))
+            return hd_err_set(err, HD_EFILE, "%s: %s", files->text[i], strerror(errno));
+        files->text[i] = full;
+    }
+    return HD_OK;
+}
+
+static hd_status differ(const hd_option *row, const char *then, const char *now, hd_err *err)
+{
+    return hd_err_set(
+        err, HD_EARG,
+        "--%s was %s when the run began and is %s now: leave it out to resume, or begin a new run", row->name,
+        then ? then : "not given", now ? now : "not given");
+}
+
+/* What is given now and may not change must be what it was. */
+static hd_status compare(const hd_train_options *then, const hd_train_options *now, const bool *given,
+                         hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && hd_train_table[i].name; i++) {
+        const hd_option *row = &hd_train_table[i];
+        hd_text a = {0}, b = {0};
+        if (!given[i] || is_in(row->name, free_to_change)) continue;
+        hd_settings_value(&a, row, then);
+        hd_settings_value(&b, row, now);
+        s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
+        if (!s && strcmp(a.data ? a.data : "", b.data ? b.data : "")) s = differ(row, a.data, b.data, err);
+        hd_text_release(&a);
+        hd_text_release(&b);
+    }
+    return s;
+}
+
+/* The options of the run in --out, with what may change as it is given now. */
+static hd_status resume_options(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err)
+{
+    char path[HD_PATH];
+    size_t rows = hd_option_count(hd_train_table);
+    hd_train_options then = {0};
+    bool *known = hd_mem_array(rows, sizeof *known);
+    if (!known) return hd_err_nomem(err, rows);
+    const hd_option_set sets[2] = {{hd_train_table, &then, known}, {hd_no_options, NULL, NULL}};
+    hd_words none = {NULL, 0};
+    hd_status s = hd_option_parse(sets, &none, false, err);
+    if (!s) s = hd_path(path, o->out, "training.yml", err);
+    then.config = path;
+    size_t config =
+        (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
+    known[config] = true;
+    if (!s) s = hd_config_read(sets, memory, err);
+    if (!s) s = compare(&then, o, given, err);
+    for (size_t i = 0; !s && i < rows; i++) {
+        const hd_option *row = &hd_train_table[i];
+        bool keep = is_in(row->name, of_this_call) || (given[i] && is_in(row->name, free_to_change));
+        if (!keep) hd_settings_copy(row, o, &then);
+    }
+    hd_mem_free(known);
+    return s;
+}
+
+static hd_status keep_options(const hd_train_options *o, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text t = {0};
+    hd_save *save = NULL;
+    hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
+                    "# `heed train --config training.yml --out OTHER` begins another such run.\n");
+    hd_settings_write(&t, hd_train_table, o, of_this_call);
+    hd_status s = hd_text_status(&t, err);
+    if (!s) s = hd_path(path, o->out, "training.yml", err);
+    if (!s) s = hd_save_open(&save, path, err);
+    if (!s) s = hd_save_write(save, t.data, t.size, err);
+    if (s)
+        hd_save_abandon(save);
+    else
+        s = hd_save_commit(save, err);
+    hd_text_release(&t);
+    return s;
+}
+
+/* -- the folder -- */
+
+static hd_status empty_entry(void *context, const char *name, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_path(path, context, name, err);
+    if (s) return s;
+    if (!strcmp(name, "train")) return hd_folder_remove(path, err);
+    return unlink(path) ? hd_err_set(err, HD_EFILE, "%s: cannot remove: %s", path, strerror(errno)) : HD_OK;
+}
+
+/* A new run wants an empty folder. --overwrite empties it, if it is a model's: nothing else is ever removed.
+ */
+static hd_status open_folder(const hd_train_options *o, hd_err *err)
+{
+    char config[HD_PATH];
+    bool empty = true;
+    hd_status s = hd_folder_empty(o->out, &empty, err);
+    if (!s && !empty && !o->overwrite)
+        return hd_err_set(err, HD_EFILE,
+                          "%s: not empty: --resume goes on with the run in it, --overwrite begins anew",
+                          o->out);
+    if (!s && !empty) {
+        s = hd_path(config, o->out, "training.yml", err);
+        if (!s && access(config, F_OK))
+            return hd_err_set(err, HD_EFILE,
+                              "%s: not a model's folder (no training.yml): it is not overwritten", o->out);
+        if (!s) s = hd_folder_each(o->out, empty_entry, (void *)o->out, err);
+    }
+    return s ? s : hd_folder_make(o->out, NULL, err);
+}
+
+static hd_status resumable(const hd_train_options *o, hd_err *err)
+{
+    if (hd_checkpoint_exists(o->out)) return HD_OK;
+    return hd_err_set(err, HD_EFILE, "%s: there is no checkpoint to resume from%s", o->out,
+                      access(o->out, F_OK) ? " (no such folder)" : ": begin anew with --overwrite");
+}
+
+/* -- the verb -- */
+
+typedef struct call {
+    const hd_command *command;
+    hd_train_progress progress;
+} call;
+
+static void tell(void *context, const hd_news *n)
+{
+    hd_train_progress_tell(&((call *)context)->progress, n);
+}
+
+static void say_plan(const hd_command *c, const hd_translate_plan *p)
+{
+    char a[32], b[32], d[32];
+    const hd_transformer_opt *m = &p->model;
+    hd_log_say(&c->log, HD_INFO,
+               "transformer %d+%d layers, width %zu, inner %zu, %d heads, vocabulary %s%s: %s parameters",
+               m->encoder_layers, m->decoder_layers, m->width, m->inner, m->heads,
+               hd_grouped(m->source_vocab, a), m->tied ? "" : " (source)", hd_grouped(p->parameters, b));
+    if (p->trainable < p->parameters)
+        hd_log_say(&c->log, HD_INFO, "%s of them are frozen", hd_grouped(p->parameters - p->trainable, a));
+    hd_log_say(&c->log, HD_INFO, "%s pairs to train with, %s to validate; %s batches an epoch",
+               hd_grouped(p->pairs, a), hd_grouped(p->valid_pairs, b), hd_grouped(p->batches, d));
+    hd_log_say(&c->log, HD_DEBUG, "%s target tokens an epoch, %.1f pairs and %.2f GFLOP an update; on %s",
+               hd_grouped(p->target_tokens, a), p->batch_pairs, p->flops / 1e9, p->backend);
+}
+
+static void began(void *context, const hd_translate_plan *plan)
+{
+    say_plan(((call *)context)->command, plan);
+}
+
+static int show_plan(const hd_command *c, const hd_translate_train_opt *t)
+{
+    hd_translate_plan p;
+    hd_err err = {0};
+    char a[32], b[32];
+    if (hd_translate_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
+    FILE *f = c->out.file;
+    fprintf(f, "parameters         %s", hd_grouped(p.parameters, a));
+    if (p.trainable < p.parameters) fprintf(f, ", %s of them trained", hd_grouped(p.trainable, b));
+    fprintf(f, "\nvocabulary         %s", hd_grouped(p.model.source_vocab, a));
+    if (!p.model.tied) fprintf(f, " and %s", hd_grouped(p.model.target_vocab, b));
+    fprintf(f, "\npairs              %s", hd_grouped(p.pairs, a));
+    if (p.valid_pairs) fprintf(f, ", %s to validate", hd_grouped(p.valid_pairs, b));
+    fprintf(f, "\ntokens an epoch    %s source", hd_grouped(p.source_tokens, a));
+    fprintf(f, ", %s target", hd_grouped(p.target_tokens, b));
+    fprintf(f, "\nbatches an epoch   %s", hd_grouped(p.batches, a));
+    fprintf(f, ", of %.1f pairs and %.0f tokens on average", p.batch_pairs, p.batch_tokens);
+    fprintf(f, "\nmemory             %.1f MiB for weights, gradients, moments and the largest update",
+            (double)p.memory / 1048576);
+    fprintf(f, "\nwork               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
+            p.flops * (double)p.batches / 1e12);
+    return HD_EXIT_OK;
+}
+
+static void say_end(const hd_command *c, const char *folder, const hd_translate_result *r)
+{
+    static const char *const why[] = {[HD_ENDED_STEPS] = "as many steps as asked for",
+                                      [HD_ENDED_EPOCHS] = "as many epochs as asked for",
+                                      [HD_ENDED_MINUTES] = "the time is over",
+                                      [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
+                                      [HD_ENDED_STOPPED] = "stopped"};
+    char a[32], b[32];
+    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s target tokens%s", why[r->ending],
+               hd_grouped(r->progress.step, a), hd_grouped(r->progress.tokens, b),
+               r->ending == HD_ENDED_STOPPED ? "; everything is saved" : "");
+    if (r->ending == HD_ENDED_STOPPED)
+        hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", folder);
+    else
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed translate %s < FILE", folder, folder);
+}
+
+static int train(const hd_command *c, const hd_train_options *o)
+{
+    hd_err err = {0};
+    hd_translate_train_opt t;
+    hd_translate_result result;
+    call now = {.command = c,
+                .progress = {.command = c, .steps = (uint64_t)o->steps, .epochs = (uint64_t)o->epochs}};
+    if (hd_train_meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
+    t.log = c->log;
+    if (o->dry_run) return show_plan(c, &t);
+    if (!o->resume && (open_folder(o, &err) || keep_options(o, &err))) return hd_command_fail(c, &err);
+    catch_signals();
+    t.began = began;
+    t.trainer.stop = is_stopped, t.trainer.tell = tell, t.trainer.context = &now;
+    hd_status s = hd_translate_train(&result, &t, &err);
+    hd_train_progress_end(&now.progress);
+    if (s) return hd_command_fail(c, &err);
+    say_end(c, o->out, &result);
+    return HD_EXIT_OK;
+}
+
+int hd_verb_train(const hd_command *c)
+{
+    hd_train_options o = *(const hd_train_options *)c->options;
+    const hd_option_set sets[2] = {{hd_train_table, &o, (bool *)c->given}, {hd_no_options, NULL, NULL}};
+    hd_err err = {0};
+    hd_arena memory;
+    if (!o.dry_run && (!o.out || !*o.out)) {
+        hd_err_set(&err, HD_EARG, "--out is missing: where shall the model go?");
+        return hd_verb_misused(c->verb, &err);
+    }
+    if (o.resume && (o.overwrite || o.dry_run)) {
+        hd_err_set(&err, HD_EARG, "--resume goes on with a run: --%s does not fit",
+                   o.overwrite ? "overwrite" : "dry-run");
+        return hd_verb_misused(c->verb, &err);
+    }
+    hd_arena_init(&memory, hd_source_host, 0);
+    hd_status s = o.resume ? resumable(&o, &err) : hd_train_preset(sets, &err);
+    if (!s) s = full_names(&o.train, &memory, &err);
+    if (!s) s = full_names(&o.valid, &memory, &err);
+    if (!s) s = full_names(&o.tokeniser_file, &memory, &err);
+    if (!s && o.resume) s = resume_options(&o, c->given, &memory, &err);
+    int status = s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : train(c, &o);
+    hd_arena_release(&memory);
+    return status;
+}

@@ -1,0 +1,302 @@
+/* The options of `heed train`. */
+#include "cli/train_options.h"
+
+#include <string.h>
+
+#define OWNER hd_train_options
+
+static const char *const tasks[] = {"translate", NULL};
+static const char *const presets[] = {"tiny", "small", "base", "big", NULL};
+static const char *const long_lines[] = {"skip", "cut", "error", NULL};
+static const char *const bad_lines[] = {"error", "skip", NULL};
+static const char *const empty_lines[] = {"skip", "error", NULL};
+static const char *const subwords[] = {"bpe", "unigram", NULL};
+static const char *const norms[] = {"post", "pre", NULL};
+static const char *const position_kinds[] = {"sinusoidal", "learned", NULL};
+static const char *const optimisers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
+static const char *const tokenisers[] = {
+#define X(name, summary) #name,
+    HD_TOKENISER_LIST(X)
+#undef X
+        NULL};
+static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "silu", NULL};
+static const char *const schedules[] = {
+#define X(name, help) #name,
+    HD_SCHEDULE_LIST(X)
+#undef X
+        NULL};
+
+#define DATA       .group = "Data"
+#define VOCABULARY .group = "Vocabulary"
+#define MODEL      .group = "Model"
+#define LEARNING   .group = "Learning"
+#define LIMITS     .group = "When to end"
+#define REPORTS    .group = "Validation, saves and reports"
+#define MACHINE    .group = "Machine"
+
+const hd_option hd_train_table[] = {
+    {"task", 0, "TASK", "translate", "what to learn", HD_CHOICE_INTO(OWNER, task, tasks)},
+    {"preset", 'p', "NAME", "tiny",
+     "sizes and recipe: tiny, small, base or big; other options change parts of it",
+     HD_CHOICE_INTO(OWNER, preset, presets)},
+    {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
+    {"resume", 0, NULL, NULL,
+     "go on with the run in --out, from its last checkpoint, bit for bit; limits, threads, "
+     "device and reports may change",
+     HD_FLAG_INTO(OWNER, resume)},
+    {"overwrite", 0, NULL, NULL, "remove what is in --out and begin anew", HD_FLAG_INTO(OWNER, overwrite)},
+    {"dry-run", 'n', NULL, NULL, "print parameters, memory and batches, and train nothing",
+     HD_FLAG_INTO(OWNER, dry_run)},
+    {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
+
+    {"train", 't', "FILE", NULL,
+     "sentences and their translations: two files, or one with a tab between; plain or "
+     "gzip, - for stdin",
+     DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
+    {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
+    {"valid-fraction", 0, "X", "0", "without --valid: hold back this share of the pairs", DATA,
+     HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},
+    {"max-length", 0, "N", "200", "tokens of a sentence", DATA, HD_INT_INTO(OWNER, max_length, 1, 1000000)},
+    {"long", 0, "WHAT", "skip", "longer ones: skip, cut or error", DATA,
+     HD_CHOICE_INTO(OWNER, too_long, long_lines)},
+    {"broken", 0, "WHAT", "error", "lines that are not UTF-8: error or skip", DATA,
+     HD_CHOICE_INTO(OWNER, broken, bad_lines)},
+    {"empty", 0, "WHAT", "skip", "lines without words: skip or error", DATA,
+     HD_CHOICE_INTO(OWNER, empty, empty_lines)},
+
+    {"tokeniser", 0, "KIND", "sentencepiece", "sentencepiece (subwords), words or characters", VOCABULARY,
+     HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
+    {"vocab", 'v', "N", "8000", "most pieces in a vocabulary; fewer where the text supports fewer",
+     VOCABULARY, HD_INT_INTO(OWNER, vocab, 5, 1000000)},
+    {"subwords", 0, "KIND", "bpe", "how subwords are learned: bpe or unigram", VOCABULARY,
+     HD_CHOICE_INTO(OWNER, subwords, subwords)},
+    {"coverage", 0, "X", "0.9995",
+     "share of the characters that get a piece of their own; bytes stand for the others", VOCABULARY,
+     HD_FLOAT_INTO(OWNER, coverage, 0.9, 1)},
+    {"separate-vocab", 0, NULL, NULL, "a vocabulary for each side (with --untied)", VOCABULARY,
+     HD_FLAG_INTO(OWNER, separate_vocab)},
+    {"tokeniser-model", 0, "FILE", NULL, "use existing tokeniser files: one for both sides, or two",
+     VOCABULARY, HD_FILES_AT_ONCE_INTO(OWNER, tokeniser_file, 2)},
+
+    {"encoder-layers", 0, "N", "4", "layers of the encoder", MODEL,
+     HD_INT_INTO(OWNER, encoder_layers, 1, 1000)},
+    {"decoder-layers", 0, "N", "4", "layers of the decoder", MODEL,
+     HD_INT_INTO(OWNER, decoder_layers, 1, 1000)},
+    {"width", 0, "N", "128", "d_model", MODEL, HD_INT_INTO(OWNER, width, 1, 65536)},
+    {"inner", 0, "N", "256", "width inside the feed-forward layers", MODEL,
+     HD_INT_INTO(OWNER, inner, 1, 1048576)},
+    {"heads", 0, "N", "4", "attention heads", MODEL, HD_INT_INTO(OWNER, heads, 1, 1024)},
+    {"norm", 0, "PLACE", "post", "layer norm: post (as in the paper) or pre", MODEL,
+     HD_CHOICE_INTO(OWNER, norm, norms)},
+    {"activation", 0, "NAME", "relu", "of the feed-forward layers: relu, gelu, gelu_tanh or silu", MODEL,
+     HD_CHOICE_INTO(OWNER, activation, activations)},
+    {"position-kind", 0, "KIND", "sinusoidal", "positions: sinusoidal or learned", MODEL,
+     HD_CHOICE_INTO(OWNER, position_kind, position_kinds)},
+    {"positions", 0, "N", "512", "longest sentence the model can ever take, in tokens", MODEL,
+     HD_INT_INTO(OWNER, positions, 2, 1000000)},
+    {"untied", 0, NULL, NULL, "tables of their own for source, target and output", MODEL,
+     HD_FLAG_INTO(OWNER, untied)},
+
+    {"batch-tokens", 0, "N", "4096", "tokens of an update: the longer side of each pair counts", LEARNING,
+     HD_INT_INTO(OWNER, batch_tokens, 1, 100000000)},
+    {"accumulate", 0, "N", "1", "compute an update in N parts, to save memory", LEARNING,
+     HD_INT_INTO(OWNER, accumulate, 1, 100000)},
+    {"lr", 0, "X", "0.003", "largest learning rate", LEARNING, HD_FLOAT_INTO(OWNER, lr, 0, 1000)},
+    {"warmup", 0, "N", "1000", "updates until it is reached", LEARNING, HD_LONG_INTO(OWNER, warmup, 0, 1e15)},
+    {"schedule", 0, "NAME", "inverse_sqrt", "of the rate then: constant, inverse_sqrt, cosine or linear",
+     LEARNING, HD_CHOICE_INTO(OWNER, schedule, schedules)},
+    {"decay-steps", 0, "N", "0", "cosine, linear: updates until the rate has fallen; 0: as the limits say",
+     LEARNING, HD_LONG_INTO(OWNER, decay_steps, 0, 1e15)},
+    {"floor", 0, "X", "0", "cosine, linear: share of the rate at the end", LEARNING,
+     HD_FLOAT_INTO(OWNER, floor, 0, 1)},
+    {"optimiser", 0, "NAME", "adam", "sgd, adam or adamw", LEARNING,
+     HD_CHOICE_INTO(OWNER, optimiser, optimisers)},
+    {"beta1", 0, "X", "0.9", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta1, 0, 1)},
+    {"beta2", 0, "X", "0.98", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta2, 0, 1)},
+    {"adam-eps", 0, "X", "1e-9", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, adam_eps, 0, 1)},
+    {"momentum", 0, "X", "0", "of sgd", LEARNING, HD_FLOAT_INTO(OWNER, momentum, 0, 1)},
+    {"weight-decay", 0, "X", "0", "pull of weights towards 0", LEARNING,
+     HD_FLOAT_INTO(OWNER, weight_decay, 0, 10)},
+    {"clip", 0, "X", "1", "largest norm of a gradient; 0: any", LEARNING, HD_FLOAT_INTO(OWNER, clip, 0, 1e9)},
+    {"ema", 0, "X", "0.999", "use a moving average of the weights with this decay; 0: none", LEARNING,
+     HD_FLOAT_INTO(OWNER, ema, 0, 0.9999999)},
+    {"dropout", 0, "X", "0.1", "of embeddings and branches", LEARNING,
+     HD_FLOAT_INTO(OWNER, dropout, 0, 0.99)},
+    {"attention-dropout", 0, "X", "0", "of attention weights", LEARNING,
+     HD_FLOAT_INTO(OWNER, attention_dropout, 0, 0.99)},
+    {"inner-dropout", 0, "X", "0", "inside the feed-forward layers", LEARNING,
+     HD_FLOAT_INTO(OWNER, inner_dropout, 0, 0.99)},
+    {"label-smoothing", 0, "X", "0.1", "share of the target spread over all pieces", LEARNING,
+     HD_FLOAT_INTO(OWNER, label_smoothing, 0, 0.99)},
+    {"freeze", 0, "PATTERN", NULL,
+     "leave parameters of such names as they are drawn, as in 'model.encoder.*'", LEARNING,
+     .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, freeze)},
+    {"recompute", 0, NULL, NULL, "compute activations a second time instead of keeping them", LEARNING,
+     HD_FLAG_INTO(OWNER, recompute)},
+    {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
+
+    {"epochs", 'e', "N", "0", "passes over the data; 0: no such limit", LIMITS,
+     HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
+    {"steps", 's', "N", "0", "updates; 0: no such limit", LIMITS, HD_LONG_INTO(OWNER, steps, 0, 4e9)},
+    {"minutes", 'm', "X", "0", "minutes of this sitting; 0: no such limit", LIMITS,
+     HD_FLOAT_INTO(OWNER, minutes, 0, 1e7)},
+    {"patience", 0, "N", "0", "validations without a new best; 0: no such limit", LIMITS,
+     HD_LONG_INTO(OWNER, patience, 0, 1e9)},
+
+    {"valid-every", 0, "N", "0", "updates; 0: an epoch, but at most 1000", REPORTS,
+     HD_LONG_INTO(OWNER, valid_every, 0, 1e15)},
+    {"valid-sentences", 0, "N", "500", "validation sentences to translate for BLEU; 0: none", REPORTS,
+     HD_INT_INTO(OWNER, valid_sentences, 0, 100000000)},
+    {"best", 0, "BY", "bleu", "what the best model is chosen by: bleu or loss", REPORTS,
+     HD_CHOICE_INTO(OWNER, best, hd_choice_names)},
+    {"save-every", 0, "N", "0", "updates; 0: with every validation", REPORTS,
+     HD_LONG_INTO(OWNER, save_every, 0, 1e15)},
+    {"report-every", 0, "N", "100", "updates", REPORTS, HD_LONG_INTO(OWNER, report_every, 1, 1e15)},
+
+    {"device", 'd', "NAME", "cpu", "where to compute", MACHINE, HD_TEXT_INTO(OWNER, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16", MACHINE,
+     HD_CHOICE_INTO(OWNER, precision, precisions)},
+    {0},
+};
+
+typedef struct setting {
+    const char *name, *value[4]; /* by preset; NULL: as without one */
+} setting;
+
+static const setting settings[] = {
+    {"encoder-layers", {"4", "6", "6", "6"}},
+    {"decoder-layers", {"4", "6", "6", "6"}},
+    {"width", {"128", "256", "512", "1024"}},
+    {"inner", {"256", "1024", "2048", "4096"}},
+    {"heads", {"4", "4", "8", "16"}},
+    {"vocab", {"8000", "8000", "16000", "32000"}},
+    {"batch-tokens", {"4096", "8192", "16384", "32768"}},
+    {"dropout", {"0.3", "0.2", "0.1", "0.3"}},
+    {"attention-dropout", {"0", "0.1", "0.1", "0.1"}},
+    {"inner-dropout", {"0", "0.1", "0.1", "0.1"}},
+    {"lr", {"0.005", "0.002", "0.0007", "0.0005"}},
+    {"warmup", {"2000", "4000", "4000", "4000"}},
+    {NULL, {NULL}},
+};
+
+hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
+{
+    int preset = ((const hd_train_options *)sets[0].into)->preset;
+    for (const setting *s = settings; s->name; s++) {
+        hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
+        if (*at.given || !s->value[preset]) continue;
+        hd_status st = hd_option_read(at.option, at.field, s->value[preset], err);
+        if (st) return st;
+    }
+    return HD_OK;
+}
+
+static hd_unary activation_of(int choice)
+{
+    return (hd_unary)hd_unary_find(activations[choice]);
+}
+
+static hd_transformer_opt model_of(const hd_train_options *o)
+{
+    return (hd_transformer_opt){.encoder_layers = o->encoder_layers,
+                                .decoder_layers = o->decoder_layers,
+                                .heads = o->heads,
+                                .width = (size_t)o->width,
+                                .inner = (size_t)o->inner,
+                                .tied = !o->untied,
+                                .pre_norm = o->norm == 1,
+                                .eps = 1e-5f,
+                                .act = activation_of(o->activation),
+                                .dropout = (float)o->dropout,
+                                .attention_dropout = (float)o->attention_dropout,
+                                .inner_dropout = (float)o->inner_dropout,
+                                .learned_positions = o->position_kind == 1,
+                                .positions = (size_t)o->positions,
+                                .sinusoid = {.halves = true},
+                                .recompute = o->recompute,
+                                .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+}
+
+static hd_translate_data data_of(const hd_train_options *o)
+{
+    static const hd_policy when_long[] = {HD_POLICY_SKIP, HD_POLICY_CUT, HD_POLICY_ERROR},
+                           when_broken[] = {HD_POLICY_ERROR, HD_POLICY_SKIP},
+                           when_empty[] = {HD_POLICY_SKIP, HD_POLICY_ERROR};
+    return (hd_translate_data){
+        .train = {o->train.text[0], o->train.text[1]},
+        .valid = {o->valid.text[0], o->valid.text[1]},
+        .valid_fraction = o->valid_fraction,
+        .broken = when_broken[o->broken],
+        .empty = when_empty[o->empty],
+        .too_long = when_long[o->too_long],
+        .longest = (size_t)o->max_length,
+        .kind = (hd_tokeniser_kind)o->tokeniser,
+        .vocabulary = {.vocab = (size_t)o->vocab, .unigram = o->subwords == 1, .coverage = o->coverage},
+        .separate = o->separate_vocab,
+        .tokeniser = {o->tokeniser_file.text[0], o->tokeniser_file.text[1]}};
+}
+
+static hd_status check(const hd_train_options *o, hd_err *err)
+{
+    if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
+    if (o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    if (o->max_length + 1 > o->positions)
+        return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
+                          o->positions, o->max_length);
+    if (o->batch_tokens < o->max_length + 1)
+        return hd_err_set(err, HD_EARG,
+                          "--batch-tokens %d is less than a sentence of --max-length %d and its end",
+                          o->batch_tokens, o->max_length);
+    if (o->separate_vocab && !o->untied)
+        return hd_err_set(err, HD_EARG, "--separate-vocab needs --untied: tables of their own");
+    if (o->valid.count && o->valid_fraction > 0)
+        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
+    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
+        return hd_err_set(err, HD_EARG,
+                          "--patience needs something to validate with: --valid or --valid-fraction");
+    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
+        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+    if (o->precision == 2 && !strcmp(o->device, "cpu"))
+        return hd_err_set(err, HD_EARG, "--precision bf16 is not for the CPU: use auto or f32");
+    return HD_OK;
+}
+
+hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
+{
+    hd_status s = check(o, err);
+    if (s) return s;
+    *to = (hd_translate_train_opt){
+        .data = data_of(o),
+        .model = model_of(o),
+        .optimiser = {.kind = (hd_optimiser_kind)o->optimiser,
+                      .momentum = (float)o->momentum,
+                      .beta1 = (float)o->beta1,
+                      .beta2 = (float)o->beta2,
+                      .eps = (float)o->adam_eps,
+                      .decay = (float)o->weight_decay,
+                      .clip = (float)o->clip,
+                      .average = (float)o->ema},
+        .smoothing = (float)o->label_smoothing,
+        .batch_tokens = (size_t)o->batch_tokens,
+        .parts = (size_t)o->accumulate,
+        .choice = (hd_choice)o->best,
+        .judged = (size_t)o->valid_sentences,
+        .device = o->device,
+        .threads = threads,
+        .trainer = {.folder = o->out,
+                    .resume = o->resume,
+                    .seed = (uint64_t)o->seed,
+                    .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                 (uint64_t)o->decay_steps, o->floor},
+                    .steps = (uint64_t)o->steps,
+                    .epochs = (uint64_t)o->epochs,
+                    .minutes = o->minutes,
+                    .valid_every = (uint64_t)o->valid_every,
+                    .save_every = (uint64_t)o->save_every,
+                    .report_every = (uint64_t)o->report_every,
+                    .patience = (uint64_t)o->patience,
+                    .work = o->recompute ? 4 : 3}};
+    return HD_OK;
+}

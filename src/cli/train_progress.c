@@ -1,0 +1,98 @@
+/* Progress of a training run. */
+#include "cli/train_progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define REDRAW 0.2 /* seconds */
+
+const char *hd_clock(double seconds, char buffer[32])
+{
+    if (!isfinite(seconds)) return snprintf(buffer, 32, "-"), buffer;
+    uint64_t s = (uint64_t)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(buffer, 32, "%" PRIu64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+    else
+        snprintf(buffer, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
+    return buffer;
+}
+
+const char *hd_grouped(uint64_t n, char buffer[32])
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, n), to = 0;
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0) buffer[to++] = ',';
+        buffer[to++] = digits[i];
+    }
+    buffer[to] = 0;
+    return buffer;
+}
+
+void hd_train_progress_end(hd_train_progress *p)
+{
+    if (p->open) fputs("\r\033[K", p->command->err.file);
+    p->open = false;
+}
+
+static void put_place(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char a[32], b[32];
+    fprintf(f, "step %s", hd_grouped(n->at->step, a));
+    if (p->steps) fprintf(f, "/%s", hd_grouped(p->steps, b));
+    fprintf(f, "  epoch %" PRIu64, n->at->epoch + 1);
+    if (p->epochs) fprintf(f, "/%" PRIu64, p->epochs);
+}
+
+static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char speed[32], left[32];
+    put_place(f, p, n);
+    fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
+    if (isfinite(n->tokens_second))
+        fprintf(f, "  %s tokens/s", hd_grouped((uint64_t)n->tokens_second, speed));
+    if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
+}
+
+static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char seconds[32];
+    put_place(f, p, n);
+    fprintf(f, "  valid loss %.4f  perplexity %.2f", n->valid.loss, exp(n->valid.loss));
+    if (!isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
+    fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
+}
+
+void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
+{
+    const hd_command *c = p->command;
+    FILE *f = c->err.file;
+    bool live = c->err.is_terminal;
+    if (n->kind == HD_NEWS_SKIP) {
+        hd_train_progress_end(p);
+        hd_log_say(&c->log, HD_WARN,
+                   "step %" PRIu64 ": the gradient is not finite, this update is left out (%" PRIu64
+                   " so far)",
+                   n->at->step, n->at->skipped);
+        return;
+    }
+    if (c->common.quiet) return;
+    if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
+    if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;
+    if (n->kind == HD_NEWS_SAVE) {
+        if (!c->common.verbose) return;
+        hd_train_progress_end(p);
+        hd_log_say(&c->log, HD_DEBUG, "checkpoint of step %" PRIu64 " saved", n->at->step);
+        return;
+    }
+    hd_train_progress_end(p);
+    if (n->kind == HD_NEWS_VALID)
+        put_valid(f, p, n);
+    else
+        put_training(f, p, n);
+    p->open = n->kind == HD_NEWS_STEP;
+    if (!p->open) fputc('\n', f);
+    p->drawn = n->seconds;
+    fflush(f);
+}

@@ -1,0 +1,241 @@
+/* heed translate: lines in, lines out, in order, always as many out as in. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "cli/translate_options.h"
+#include "cli/verb.h"
+#include "view/attention_file.h"
+#include "view/attention_text.h"
+
+enum { CHUNK = 2048, LINE_MOST = 1 << 28 }; /* lines translated at once; bytes of one */
+
+static const hd_example examples[] = {
+    {"heed translate model < in.en > out.de", "a file"},
+    {"heed translate model", "from the terminal, line by line"},
+    {"heed translate model --n-best 4 --scores --json < in.en",
+     "four translations of each line with everything known of them"},
+    {"heed translate model --sample --temperature 0.8 --top-k 20 < in.en",
+     "something else each time another --seed is given"},
+    {"heed translate model --attention out.html < in.en",
+     "what was attended to, to be looked at in a browser"},
+    {"echo 'I ate an apple .' | heed translate model --view", "the alignment in the terminal"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_translate_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about =
+        "Translates the lines of standard input, or of --input, with the model in the folder MODEL. One line "
+        "goes "
+        "out for each that came in, in order, as soon as no more input is waiting. A line that cannot be "
+        "translated gives an empty line and a warning with its number, and the exit status is 1 in the end.\n"
+        "With --n-best the lines are 'NUMBER ||| TRANSLATION ||| SCORE', the number being that of the source "
+        "line.",
+    .options = hd_translate_table,
+    .size = sizeof(hd_translate_options),
+    .examples = examples,
+};
+
+typedef struct call {
+    const hd_command *command;
+    const hd_translate_options *o;
+    hd_translate_opt opt;
+    hd_backend *backend;
+    hd_run run;
+    hd_translator *translator;
+    hd_attention_file *attention;
+    hd_attention_pick pick;
+    hd_lines *lines;
+    hd_arena memory; /* of the lines of a chunk */
+    hd_line line[CHUNK], prefix[CHUNK];
+    size_t count, done; /* lines in this chunk, and before it */
+    size_t bad;
+    bool ended, live; /* no more input; someone types it */
+} call;
+
+/* -- reading -- */
+
+static hd_status keep_line(call *c, hd_line line, hd_err *err)
+{
+    const char *tab = c->o->prefix || c->o->force ? memchr(line.text, '\t', line.size) : NULL;
+    char *copy = hd_arena_take(&c->memory, line.size + 1);
+    if (!copy) return hd_err_nomem(err, line.size + 1);
+    memcpy(copy, line.text, line.size + 1);
+    c->line[c->count] = (hd_line){copy, line.size};
+    c->prefix[c->count] = (hd_line){"", 0};
+    if (tab) {
+        size_t at = (size_t)(tab - line.text);
+        copy[at] = 0;
+        c->line[c->count].size = at;
+        c->prefix[c->count] = (hd_line){copy + at + 1, line.size - at - 1};
+    }
+    c->count++;
+    return HD_OK;
+}
+
+/* Lines until a chunk is full or whoever writes them pauses. */
+static hd_status read_chunk(call *c, hd_err *err)
+{
+    hd_status s = HD_OK;
+    hd_line line;
+    c->done += c->count;
+    c->count = 0;
+    hd_arena_reset(&c->memory);
+    if (c->live) fputs("> ", c->command->err.file), fflush(c->command->err.file);
+    do {
+        s = hd_lines_next(c->lines, &line, err);
+        c->ended = s || !line.text;
+        if (!c->ended) s = keep_line(c, line, err);
+    } while (!s && !c->ended && c->count < CHUNK && hd_lines_ready(c->lines));
+    return s;
+}
+
+/* -- attention -- */
+
+static hd_status show(call *c, const hd_attention_maps *maps, hd_text *out, hd_err *err)
+{
+    const hd_terminal *t = &c->command->out;
+    hd_attention_look look = {.width = t->width, .colour = t->colour, .utf8 = true, .pick = c->pick};
+    hd_status s = hd_attention_text(out, maps, &look, err);
+    hd_text_put(out, "\n");
+    return s;
+}
+
+/* Every part of the line by itself: that is how the model saw it. */
+static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text *out, hd_err *err)
+{
+    hd_status s = HD_OK;
+    const hd_hypothesis *h = &found->hypothesis[0];
+    for (size_t part = 0; !s && found->count && part < found->parts; part++) {
+        size_t source = part ? found->source_end[part - 1] : 0, target = part ? h->end[part - 1] : 0;
+        hd_attention_maps maps;
+        hd_attention_ask ask = {.source = found->source + source,
+                                .sources = found->source_end[part] - source,
+                                .start = hd_tokeniser_special(c->translator->tokeniser[1]).start,
+                                .target = h->ids + target,
+                                .targets = h->end[part] - target,
+                                .source_pieces = c->translator->tokeniser[0],
+                                .target_pieces = c->translator->tokeniser[1],
+                                .sentence = c->line[i],
+                                .translation = {h->text, strlen(h->text)},
+                                .score = h->score};
+        if (!ask.targets) continue;
+        s = hd_attention_collect(&maps, &c->run, c->translator->model, &ask, err);
+        if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
+        if (!s && c->o->view) s = show(c, &maps, out, err);
+        hd_attention_release(&maps);
+    }
+    return s;
+}
+
+/* -- writing -- */
+
+static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
+{
+    hd_text out = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < c->count; i++) {
+        const hd_translation *t = &found->of[i];
+        size_t number = c->done + i + 1;
+        if (t->status) {
+            c->bad++;
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: an empty line stands for it",
+                       hd_lines_name(c->lines), number, t->why);
+        }
+        if (t->cut)
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
+                       hd_lines_name(c->lines), number);
+        hd_translate_write(&out, c->o, c->translator, c->line[i], t, number);
+        if (c->attention || c->o->view) s = attend(c, i, t, &out, err);
+    }
+    if (!s) s = hd_text_status(&out, err);
+    if (out.size) fwrite(out.data, 1, out.size, c->command->out.file);
+    if (fflush(c->command->out.file) && !s) s = hd_err_set(err, HD_EFILE, "standard output: cannot write");
+    hd_text_release(&out);
+    return s;
+}
+
+static hd_status translate_chunk(call *c, hd_err *err)
+{
+    hd_translations found = {0};
+    c->opt.first = c->done;
+    bool given = c->o->prefix || c->o->force;
+    hd_status s = hd_translate(&found, &c->run, c->translator, c->line, given ? c->prefix : NULL, c->count,
+                               &c->opt, err);
+    if (!s) s = write_chunk(c, &found, err);
+    hd_translations_release(&found);
+    return s;
+}
+
+/* -- the verb -- */
+
+static hd_status open_all(call *c, hd_err *err)
+{
+    const hd_command *command = c->command;
+    hd_status s =
+        hd_backend_new(&c->backend, c->o->device, &(hd_backend_opt){.threads = command->common.threads}, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s)
+        s = hd_translator_open(&c->translator, command->operands.word[0], c->backend,
+                               (hd_weights)c->o->checkpoint, err);
+    c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
+    if (!s) s = hd_attention_check(c->translator->model, &c->pick, err);
+    if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
+    return s;
+}
+
+static void close_all(call *c)
+{
+    hd_lines_close(c->lines);
+    hd_attention_file_abandon(c->attention);
+    hd_translator_free(c->translator);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    hd_arena_release(&c->memory);
+    hd_mem_free(c);
+}
+
+static hd_status run(call *c, hd_err *err)
+{
+    hd_status s = open_all(c, err);
+    bool standard = !strcmp(c->o->input, "-");
+    c->live = standard && c->command->err.is_terminal && hd_terminal_of(stdin).is_terminal &&
+              !c->command->common.quiet;
+    if (!s && c->live) hd_log_say(&c->command->log, HD_INFO, "type a line to translate it, Ctrl-D to end");
+    if (!s) s = hd_lines_open(&c->lines, c->o->input, &(hd_lines_opt){.longest = LINE_MOST}, err);
+    while (!s && !c->ended) {
+        s = read_chunk(c, err);
+        hd_err later = {0}; /* what was read before a failure is translated first */
+        hd_status t = c->count ? translate_chunk(c, s ? &later : err) : HD_OK;
+        if (!s) s = t;
+    }
+    hd_attention_file *file = c->attention;
+    c->attention = NULL;
+    if (!s && file)
+        s = hd_attention_file_close(file, err);
+    else
+        hd_attention_file_abandon(file);
+    return s;
+}
+
+int hd_verb_translate(const hd_command *command)
+{
+    hd_err err = {0};
+    call *c = hd_mem_zero(sizeof *c);
+    if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
+    c->command = command, c->o = command->options;
+    hd_arena_init(&c->memory, hd_source_host, 1 << 16);
+    hd_status s = hd_translate_meaning(&c->opt, c->o, &err);
+    int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
+    if (!s && run(c, &err)) status = hd_command_fail(command, &err);
+    if (!status && c->bad) {
+        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be translated", c->bad,
+                   c->done + c->count);
+        status = HD_EXIT_FAILURE;
+    }
+    close_all(c);
+    return status;
+}

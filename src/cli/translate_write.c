@@ -1,0 +1,79 @@
+/* What `heed translate` writes of a line. */
+#include <string.h>
+
+#include "cli/translate_options.h"
+#include "view/put.h"
+
+static void put_tokens(hd_text *to, const hd_tokeniser *t, const int32_t *ids, size_t count)
+{
+    hd_text_put(to, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) hd_text_put(to, ", ");
+        hd_put_json(to, hd_tokeniser_piece(t, ids[i]), false);
+    }
+    hd_text_put(to, "]");
+}
+
+static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothesis *h)
+{
+    hd_text_put(to, "{\"text\": ");
+    hd_put_json(to, h->text, false);
+    hd_text_put(to, ", \"tokens\": ");
+    put_tokens(to, t->tokeniser[1], h->ids, h->length);
+    hd_text_put(to, ", \"score\": ");
+    hd_put_number(to, h->score, 17);
+    hd_text_put(to, ", \"logprob\": ");
+    hd_put_number(to, h->sum, 17);
+    hd_text_put(to, ", \"token_logprobs\": [");
+    for (size_t i = 0; i < h->length; i++) {
+        if (i) hd_text_put(to, ", ");
+        hd_put_number(to, (double)h->logp[i], 9);
+    }
+    hd_text_print(to, "], \"finished\": %s}", h->finished ? "true" : "false");
+}
+
+static void put_object(hd_text *to, const hd_translator *t, hd_line line, const hd_translation *found,
+                       size_t number)
+{
+    hd_text_print(to, "{\"line\": %zu, \"source\": ", number);
+    hd_put_json(to, found->status == HD_EFORMAT ? NULL : line.text, false);
+    hd_text_put(to, ", \"tokens\": ");
+    put_tokens(to, t->tokeniser[0], found->source, found->parts ? found->source_end[found->parts - 1] : 0);
+    if (found->status) {
+        hd_text_put(to, ", \"error\": ");
+        hd_put_json(to, found->why, false);
+    }
+    if (found->parts > 1) hd_text_print(to, ", \"parts\": %zu", found->parts);
+    hd_text_put(to, ", \"hypotheses\": [");
+    for (size_t i = 0; i < found->count; i++) {
+        if (i) hd_text_put(to, ", ");
+        put_hypothesis(to, t, &found->hypothesis[i]);
+    }
+    hd_text_put(to, "]}\n");
+}
+
+/* A line is a line: what could end one becomes a space. */
+static void put_line(hd_text *to, const char *text)
+{
+    for (; *text; text++) hd_text_add(to, *text == '\n' || *text == '\r' ? " " : text, 1);
+}
+
+void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,
+                        const hd_translation *found, size_t number)
+{
+    if (o->json) {
+        put_object(to, t, line, found, number);
+        return;
+    }
+    if (!found->count) hd_text_put(to, "\n");
+    for (size_t i = 0; i < found->count; i++) {
+        const hd_hypothesis *h = &found->hypothesis[i];
+        if (o->n_best > 1) hd_text_print(to, "%zu ||| ", number);
+        put_line(to, h->text);
+        if (o->n_best > 1)
+            hd_text_print(to, " ||| %.6f", h->score);
+        else if (o->scores)
+            hd_text_print(to, "\t%.6f", h->score);
+        hd_text_put(to, "\n");
+    }
+}

@@ -1,0 +1,105 @@
+/* What was attended to: the weights of every layer and head when a model reads a source and a given target.
+   They are those of one plain forward pass, collected by a probe, whatever search found the target. */
+#ifndef HD_TASK_ATTENTION_H
+#define HD_TASK_ATTENTION_H
+
+#include "base/lines.h"
+#include "model/transformer.h"
+#include "text/tokeniser.h"
+
+/* name, stack and sublayer as a probe names them, what people call it */
+#define HD_ATTENTION_LIST(X)                                       \
+    X(ENCODER, "encoder", "enc", "self", "encoder self-attention") \
+    X(DECODER, "decoder", "dec", "self", "decoder self-attention") \
+    X(CROSS, "cross", "dec", "cross", "cross-attention")
+
+typedef enum hd_attention_kind {
+#define X(id, name, stack, sublayer, title) HD_ATTENTION_##id,
+    HD_ATTENTION_LIST(X)
+#undef X
+        HD_ATTENTION_KINDS
+} hd_attention_kind;
+
+const char *hd_attention_name(hd_attention_kind k);  /* "cross" */
+const char *hd_attention_title(hd_attention_kind k); /* "cross-attention" */
+
+/* "auto" and the names, up to a NULL: the values of hd_attention_pick.kind, as a table of options wants them.
+ */
+extern const char *const hd_attention_choices[];
+
+typedef struct hd_attention_part {
+    size_t layers, heads, rows, cols; /* rows attend to columns */
+    float *weight;                    /* [layers, heads, rows, cols]; 0 where the mask forbids */
+} hd_attention_part;
+
+/* All of it is owned. Names are valid UTF-8 and never NULL once collected. */
+typedef struct hd_attention_maps {
+    size_t sources, targets;
+    char **source;  /* [sources]: tokens the encoder reads */
+    char **input;   /* [targets]: tokens the decoder reads, the start token first */
+    char **output;  /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says output[i] */
+    char *sentence; /* the texts; NULL when not given */
+    char *translation;
+    double score; /* as given */
+    hd_attention_part part[HD_ATTENTION_KINDS];
+} hd_attention_maps;
+
+/* What is to be read; all borrowed. */
+typedef struct hd_attention_ask {
+    const int32_t *source; /* ids, with the end token the model was trained with */
+    size_t sources;
+    int32_t start;         /* the decoder's first input */
+    const int32_t *target; /* ids as a search found them, the end token included where there is one */
+    size_t targets;
+    const hd_tokeniser *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
+    hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
+    double score;
+} hd_attention_ask;
+
+/* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
+   no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
+   sentence may be. */
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_transformer *m,
+                               const hd_attention_ask *ask, hd_err *err);
+void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
+
+/* For those who fill one by hand: weights of 0 and no names. */
+hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
+                            const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
+                            hd_err *err);
+hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err *err); /* copies */
+
+static inline const float *hd_attention_at(const hd_attention_part *p, size_t layer, size_t head)
+{
+    return p->weight + (layer * p->heads + head) * p->rows * p->cols;
+}
+
+/* A choice. All three count from 1 as people do; 0 is none. Where one matrix is drawn, none means
+   cross-attention, the last layer, the mean of the heads; where all are listed, it means all. */
+typedef struct hd_attention_pick {
+    int kind; /* 1 + hd_attention_kind */
+    int layer, head;
+} hd_attention_pick;
+
+/* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
+ */
+hd_status hd_attention_check(const hd_transformer *m, const hd_attention_pick *pick, hd_err *err);
+
+/* The one matrix to draw; names are borrowed from the hd_attention_maps. */
+typedef struct hd_attention_map {
+    hd_attention_kind kind;
+    size_t layer, layers; /* counts from 1 */
+    size_t head, heads;   /* the same; 0: the mean */
+    size_t rows, cols;
+    char *const *row, *const *col; /* decoder: the tokens read; cross: those said, and the source */
+    float *weight;                 /* [rows, cols], owned */
+} hd_attention_map;
+
+hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
+                              const hd_attention_pick *pick, hd_err *err);
+void hd_attention_map_release(hd_attention_map *m);
+
+/* "Cross-attention, layer 6 of 6, mean of 8 heads", into buf; returns buf. */
+const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t size);
+
+#endif

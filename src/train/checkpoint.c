@@ -1,0 +1,280 @@
+/* Checkpoints. Easy to get wrong: nothing of the current one may be touched before the next is whole on the
+   disk, and what is written must not depend on when or how often it was written. */
+#include "train/checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+/* X(field) whole numbers of hd_progress, in the order of the file */
+#define NUMBERS(X) \
+    X(step) X(epoch) X(batch) X(tokens) X(skipped) X(broken) X(decay_steps) X(best_step) X(worse) X(corpus)
+
+/* -- moments: flat vectors beside the weights -- */
+
+typedef struct moment {
+    const char *name;
+    hd_real *at; /* NULL: this optimiser has none */
+} moment;
+
+enum { MOMENTS = 2 };
+
+static void moments_of(const hd_optimiser *o, moment m[MOMENTS])
+{
+    m[0] = (moment){"first", o->first};
+    m[1] = (moment){"second", o->second};
+}
+
+static hd_status save_moments(const char *path, const hd_optimiser *o, hd_err *err)
+{
+    const hd_params *p = o->params;
+    moment m[MOMENTS];
+    hd_named entry[MOMENTS];
+    hd_tensor flat[MOMENTS];
+    size_t n = 0;
+    hd_real *host = hd_mem_array(MOMENTS * p->trainable + 1, sizeof *host);
+    if (!host) return hd_err_nomem(err, MOMENTS * p->trainable * sizeof *host);
+    moments_of(o, m);
+    for (int i = 0; i < MOMENTS; i++) {
+        if (!m[i].at) continue;
+        hd_real *to = host + n * p->trainable;
+        p->backend->download(p->backend, to, m[i].at, p->trainable * sizeof *to);
+        flat[n] = hd_shaped(to, HD_REAL, 1, &p->trainable);
+        entry[n] = (hd_named){m[i].name, &flat[n]};
+        n++;
+    }
+    hd_status s = hd_safetensors_save(path, entry, n, NULL, 0, err);
+    hd_mem_free(host);
+    return s;
+}
+
+static hd_status load_moments(const char *path, hd_optimiser *o, hd_err *err)
+{
+    hd_params *p = o->params;
+    moment m[MOMENTS];
+    hd_safetensors *file = NULL;
+    hd_real *host = hd_mem_array(p->trainable + 1, sizeof *host);
+    hd_status s =
+        host ? hd_safetensors_open(&file, path, err) : hd_err_nomem(err, p->trainable * sizeof *host);
+    hd_tensor flat = hd_shaped(host, HD_REAL, 1, &p->trainable);
+    moments_of(o, m);
+    for (int i = 0; !s && i < MOMENTS; i++) {
+        if (!m[i].at) continue;
+        s = hd_safetensors_load(file, m[i].name, &flat, err);
+        if (!s) p->backend->upload(p->backend, m[i].at, host, p->trainable * sizeof *host);
+    }
+    hd_safetensors_free(file);
+    hd_mem_free(host);
+    return s;
+}
+
+/* -- numbers -- */
+
+static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t updates, hd_err *err)
+{
+    hd_text t = {0};
+    hd_save *save = NULL;
+    hd_text_put(&t, "{\"format\": 1");
+#define X(field) hd_text_print(&t, ",\n \"" #field "\": \"%" PRIu64 "\"", p->field);
+    NUMBERS(X)
+#undef X
+    hd_text_print(&t, ",\n \"updates\": \"%" PRIu32 "\"", updates);
+    if (!isnan(p->best)) hd_text_print(&t, ",\n \"best\": %.17g", p->best);
+    hd_text_put(&t, "}\n");
+    hd_status s = hd_text_status(&t, err);
+    if (!s) s = hd_save_open(&save, path, err);
+    if (!s) s = hd_save_write(save, t.data, t.size, err);
+    if (s)
+        hd_save_abandon(save);
+    else
+        s = hd_save_commit(save, err);
+    hd_text_release(&t);
+    return s;
+}
+
+/* Whole numbers stand as texts: JSON readers keep 53 bits of a number, and a hash has 64. */
+static hd_status get_number(const json_t *o, const char *path, const char *key, uint64_t *to, hd_err *err)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    char behind;
+    if (!text || sscanf(text, "%" SCNu64 "%c", to, &behind) != 1)
+        return hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is missing or no number", path, key);
+    return HD_OK;
+}
+
+static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *updates, hd_err *err)
+{
+    hd_map map = {0};
+    hd_arena arena = {0};
+    hd_status s = hd_map_open(&map, path, err);
+    if (s) return s;
+    hd_json_begin();
+    hd_arena_init(&arena, hd_source_host, 0);
+    json_error_t e;
+    json_t *o = hd_json_load(&arena, (const char *)map.data, map.size, &e);
+    if (!o)
+        s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
+                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+#define X(field) \
+    if (!s) s = get_number(o, path, #field, &p->field, err);
+    NUMBERS(X)
+#undef X
+    if (!s) s = get_number(o, path, "updates", updates, err);
+    const json_t *best = s ? NULL : json_object_get(o, "best");
+    p->best = json_is_number(best) ? json_number_value(best) : NAN;
+    hd_arena_release(&arena);
+    hd_map_close(&map);
+    return s;
+}
+
+/* -- folders -- */
+
+static hd_status write_line(const char *path, const char *line, hd_err *err)
+{
+    hd_save *save = NULL;
+    hd_status s = hd_save_open(&save, path, err);
+    if (!s) s = hd_save_write(save, line, strlen(line), err);
+    if (s) return hd_save_abandon(save), s;
+    return hd_save_commit(save, err);
+}
+
+/* The current checkpoint's folder. What train/current says must look like what we write there. */
+static hd_status current(const char *folder, char to[HD_PATH], hd_err *err)
+{
+    char path[HD_PATH], name[64] = "train/";
+    hd_map map = {0};
+    hd_status s = hd_path(path, folder, "train/current", err);
+    if (!s) s = hd_map_open(&map, path, err);
+    if (s) return s;
+    size_t n = map.size && map.data[map.size - 1] == '\n' ? map.size - 1 : 0;
+    bool good = n > 5 && n < 32 && !memcmp(map.data, "step-", 5);
+    for (size_t i = 5; good && i < n; i++) good = map.data[i] >= '0' && map.data[i] <= '9';
+    if (good) memcpy(name + 6, map.data, n);
+    hd_map_close(&map);
+    if (!good) return hd_err_set(err, HD_EFORMAT, "%s: does not name a checkpoint", path);
+    return hd_path(to, folder, name, err);
+}
+
+bool hd_checkpoint_exists(const char *folder)
+{
+    char path[HD_PATH];
+    return !hd_path(path, folder, "train/current", NULL) && !access(path, F_OK);
+}
+
+typedef struct sweep {
+    char train[HD_PATH];
+    const char *keep; /* name of the folder that stays, or NULL */
+} sweep;
+
+static hd_status sweep_entry(void *context, const char *name, hd_err *err)
+{
+    const sweep *w = context;
+    char path[HD_PATH];
+    if (strncmp(name, "step-", 5) || (w->keep && !strcmp(name, w->keep))) return HD_OK;
+    hd_status s = hd_path(path, w->train, name, err);
+    return s ? s : hd_folder_remove(path, err);
+}
+
+static hd_status remove_others(const char *folder, const char *keep, hd_err *err)
+{
+    sweep w = {.keep = keep};
+    hd_status s = hd_path(w.train, folder, "train", err);
+    return s ? s : hd_folder_each(w.train, sweep_entry, &w, err);
+}
+
+hd_status hd_checkpoint_sweep(const char *folder, hd_err *err)
+{
+    char train[HD_PATH], now[HD_PATH] = "";
+    hd_status s = hd_path(train, folder, "train", err);
+    if (!s && access(train, F_OK)) return hd_folder_sweep(folder, err);
+    if (!s) s = hd_folder_sweep(folder, err);
+    if (!s) s = hd_folder_sweep(train, err);
+    if (!s && hd_checkpoint_exists(folder)) s = current(folder, now, err);
+    if (!s) s = remove_others(folder, *now ? strrchr(now, '/') + 1 : NULL, err);
+    return s;
+}
+
+/* The moving average under the parameters' names, as the model would be saved with it. */
+static hd_status save_average(const char *path, hd_optimiser *o, hd_err *err)
+{
+    hd_status s = hd_optimiser_swap(o, err);
+    if (s) return s;
+    s = hd_params_save(o->params, path, NULL, 0, err);
+    hd_status back = hd_optimiser_swap(o, err);
+    return s ? s : back;
+}
+
+static hd_status save_files(const char *step, const hd_progress *p, hd_optimiser *o, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_path(path, step, "weights.safetensors", err);
+    if (!s) s = hd_params_save(o->params, path, NULL, 0, err);
+    if (!s) s = hd_path(path, step, "average.safetensors", err);
+    if (!s && o->mean) s = save_average(path, o, err);
+    if (!s) s = hd_path(path, step, "moments.safetensors", err);
+    if (!s) s = save_moments(path, o, err);
+    if (!s) s = hd_path(path, step, "state.json", err);
+    return s ? s : save_numbers(path, p, hd_optimiser_updates(o), err);
+}
+
+hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
+{
+    char name[32], line[64], train[HD_PATH], step[HD_PATH], path[HD_PATH];
+    snprintf(name, sizeof name, "step-%" PRIu64, p->step);
+    snprintf(line, sizeof line, "%s\n", name);
+    hd_status s = hd_path(train, folder, "train", err);
+    if (!s) s = hd_folder_make(train, NULL, err);
+    if (!s) s = hd_path(step, train, name, err);
+    if (!s) s = hd_folder_make(step, NULL, err);
+    if (!s) s = save_files(step, p, o, err);
+    if (!s) s = hd_folder_sync(train, err);
+    if (!s) s = hd_path(path, train, "current", err);
+    if (!s) s = write_line(path, line, err);
+    return s ? s : remove_others(folder, name, err);
+}
+
+static hd_status load_weights(const char *step, const char *name, hd_params *params, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    hd_status s = hd_path(path, step, name, err);
+    if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = hd_params_load(params, file, err);
+    hd_safetensors_free(file);
+    return s;
+}
+
+hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err)
+{
+    char step[HD_PATH], path[HD_PATH];
+    uint64_t updates = 0;
+    hd_status s = current(folder, step, err);
+    if (!s) s = hd_path(path, step, "state.json", err);
+    if (!s) s = load_numbers(path, p, &updates, err);
+    if (s || !o) return s;
+    if (o->mean) s = load_weights(step, "average.safetensors", o->params, err);
+    if (!s && o->mean) s = hd_optimiser_swap(o, err);
+    if (!s) s = load_weights(step, "weights.safetensors", o->params, err);
+    if (!s) s = hd_path(path, step, "moments.safetensors", err);
+    if (!s) s = load_moments(path, o, err);
+    if (!s) hd_optimiser_resume(o, (uint32_t)updates);
+    return s;
+}
+
+hd_status hd_checkpoint_weights(const char *folder, hd_params *params, hd_err *err)
+{
+    char step[HD_PATH], path[HD_PATH];
+    hd_status s = current(folder, step, err);
+    if (!s) s = hd_path(path, step, "average.safetensors", err);
+    return s ? s
+             : load_weights(step, access(path, F_OK) ? "weights.safetensors" : "average.safetensors", params,
+                            err);
+}

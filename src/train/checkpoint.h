@@ -1,0 +1,38 @@
+/* The state of a training run on disk, below its model folder: train/step-N/ holds weights, moments and
+   numbers; the one-line file train/current names the folder that counts, and is replaced by one rename. A
+   kill at any moment leaves the old state or the new one, whole. */
+#ifndef HD_TRAIN_CHECKPOINT_H
+#define HD_TRAIN_CHECKPOINT_H
+
+#include "train/optimiser.h"
+
+/* Where a run stands. All of it goes into state.json and comes back with the same bits; nothing in it depends
+   on the clock. */
+typedef struct hd_progress {
+    uint64_t step;            /* updates asked for, skipped ones too */
+    uint64_t epoch, batch;    /* of the batch that comes next */
+    uint64_t tokens;          /* target tokens seen */
+    uint64_t skipped, broken; /* updates left out: in all, and in a row until now */
+    uint64_t decay_steps;     /* length of the schedule, as it was when the run began */
+    double best;              /* of the validations: NaN before the first */
+    uint64_t best_step;
+    uint64_t worse;  /* validations since */
+    uint64_t corpus; /* hash of the training data */
+} hd_progress;
+
+/* Saves as step-N and makes it current; older ones are removed. */
+hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err);
+
+/* Loads the current one into an optimiser and its model; o NULL: only the numbers. */
+hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err);
+
+/* Weights of the current one alone, averaged if the run averages, for use without training. */
+hd_status hd_checkpoint_weights(const char *folder, hd_params *params, hd_err *err);
+
+/* Whether there is a run to go on with. */
+bool hd_checkpoint_exists(const char *folder);
+
+/* Removes what a killed run left: half-written checkpoints and temporary files. */
+hd_status hd_checkpoint_sweep(const char *folder, hd_err *err);
+
+#endif

@@ -1,0 +1,257 @@
+/* The training loop. Easy to get wrong: whatever goes into a checkpoint must follow from the data, the
+   options and the step alone; a validation or a save that happens because a run ends must leave no trace in
+   it. */
+#include "train/trainer.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "op/op.h"
+
+typedef struct trainer {
+    hd_run *r;
+    hd_optimiser *o;
+    const hd_trainee *t;
+    const hd_trainer_opt *opt;
+    hd_progress at;
+    uint64_t saved;                           /* step of the last checkpoint; UINT64_MAX: none */
+    uint64_t began_at;                        /* step at which this call began */
+    bool published;                           /* model.safetensors is of this run */
+    double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
+    double used;                              /* seconds of validations and saves since then */
+    double rate, norm;
+} trainer;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* -- news -- */
+
+/* Seconds to the first limit of steps, epochs or minutes that will be reached; NaN without one. */
+static double seconds_left(const trainer *t)
+{
+    const hd_trainer_opt *o = t->opt;
+    double spent = now() - t->start, done = (double)(t->at.step - t->began_at), left = INFINITY;
+    if (done < 1) return NAN;
+    double pace = spent / done;
+    if (o->steps) left = fmin(left, pace * ((double)o->steps - (double)t->at.step));
+    if (o->epochs && o->batches)
+        left = fmin(left, pace * (((double)o->epochs - (double)t->at.epoch) * (double)o->batches -
+                                  (double)t->at.batch));
+    if (o->minutes > 0) left = fmin(left, o->minutes * 60 - spent);
+    return isfinite(left) ? fmax(left, 0) : NAN;
+}
+
+static hd_news news_of(const trainer *t, hd_news_kind kind)
+{
+    double spent = now() - t->since - t->used;
+    return (hd_news){.kind = kind,
+                     .at = &t->at,
+                     .loss = t->tokens > 0 ? t->loss / t->tokens : NAN,
+                     .rate = t->rate,
+                     .norm = t->norm,
+                     .tokens_second = spent > 0 ? t->tokens / spent : NAN,
+                     .flops_second = spent > 0 ? t->flops / spent : NAN,
+                     .seconds = now() - t->start,
+                     .left = seconds_left(t)};
+}
+
+static void tell(const trainer *t, const hd_news *n)
+{
+    if (t->opt->tell) t->opt->tell(t->opt->context, n);
+}
+
+static void report(trainer *t)
+{
+    hd_news n = news_of(t, HD_NEWS_REPORT);
+    tell(t, &n);
+    t->loss = t->tokens = t->flops = t->used = 0;
+    t->since = now();
+}
+
+/* -- one update -- */
+
+static hd_status compute(trainer *t, const hd_load *load, hd_err *err)
+{
+    hd_run *r = t->r;
+    double total = 0;
+    r->now.seed = t->opt->seed;
+    r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
+    for (size_t i = 0; i < load->parts; i++) {
+        hd_run_begin(r, HD_TRAIN);
+        hd_tensor *loss = t->t->loss(r, t->t->context, i);
+        total += hd_loss_total(r, loss);
+        hd_backward(r);
+        if (r->err.status)
+            return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step,
+                              r->err.text);
+    }
+    t->loss += total;
+    t->tokens += (double)load->tokens;
+    t->flops += load->flops * (t->opt->work > 0 ? t->opt->work : 3);
+    return HD_OK;
+}
+
+static hd_status skip(trainer *t, hd_err *err)
+{
+    hd_news n = news_of(t, HD_NEWS_SKIP);
+    t->at.skipped++, t->at.broken++;
+    t->loss = t->tokens = t->flops = 0; /* they may be no numbers any more */
+    tell(t, &n);
+    if (t->at.broken < HD_BROKEN_MOST) return HD_OK;
+    if (t->saved == UINT64_MAX)
+        return hd_err_set(
+            err, HD_ENUMBER,
+            "step %llu: %d updates in a row were not finite: the run is stopped. Try a lower --lr, "
+            "a longer --warmup or --clip",
+            (unsigned long long)t->at.step, HD_BROKEN_MOST);
+    return hd_err_set(err, HD_ENUMBER,
+                      "step %llu: %d updates in a row were not finite: the run is stopped; its last good "
+                      "checkpoint is that of step %llu. Try a lower --lr, a longer --warmup or --clip",
+                      (unsigned long long)t->at.step, HD_BROKEN_MOST, (unsigned long long)t->saved);
+}
+
+static hd_status update(trainer *t, hd_err *err)
+{
+    hd_load load = {0};
+    bool skipped = false;
+    hd_status s = t->t->next(t->t->context, &load, err);
+    if (s) return s;
+    t->at.step++;
+    t->at.epoch = load.epoch, t->at.batch = load.batch;
+    t->at.tokens += load.tokens;
+    s = compute(t, &load, err);
+    if (s) return s;
+    t->rate =
+        hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->opt->schedule.warmup,
+                                        t->at.decay_steps, t->opt->schedule.floor},
+                         t->at.step);
+    s = hd_optimiser_step(t->r, t->o, t->rate, (double)load.tokens, &t->norm, &skipped);
+    if (s) return hd_err_set(err, s, "step %llu: %s", (unsigned long long)t->at.step, t->r->err.text);
+    if (skipped) return skip(t, err);
+    t->at.broken = 0;
+    return HD_OK;
+}
+
+/* -- validations and checkpoints -- */
+
+/* With the averaged weights where there are some. A validation that is not due by the step is told and may be
+   published, but the run does not remember it. */
+static hd_status validate(trainer *t, bool due, hd_err *err)
+{
+    hd_news n = news_of(t, HD_NEWS_VALID);
+    double began = now();
+    hd_status s = hd_optimiser_swap(t->o, err);
+    if (s) return s;
+    s = t->t->validate(t->r, t->t->context, &n.valid, err);
+    n.valid.seconds = now() - began;
+    n.best = !s && (isnan(t->at.best) || n.valid.quality > t->at.best);
+    if (n.best) s = t->t->publish(t->t->context, err);
+    hd_status back = hd_optimiser_swap(t->o, err);
+    if (s || back) return s ? s : back;
+    t->published = t->published || n.best;
+    if (due && n.best) t->at.best = n.valid.quality, t->at.best_step = t->at.step, t->at.worse = 0;
+    if (due && !n.best) t->at.worse++;
+    tell(t, &n);
+    t->used += now() - began;
+    return HD_OK;
+}
+
+/* Before anything is known to be better, the newest model is the one to use. */
+static hd_status publish_newest(trainer *t, hd_err *err)
+{
+    hd_status s = hd_optimiser_swap(t->o, err);
+    if (s) return s;
+    s = t->t->publish(t->t->context, err);
+    hd_status back = hd_optimiser_swap(t->o, err);
+    t->published = !s;
+    return s ? s : back;
+}
+
+static hd_status save(trainer *t, hd_err *err)
+{
+    double began = now();
+    if (t->saved == t->at.step) return HD_OK;
+    hd_status s = HD_OK;
+    if (!t->t->validate || !t->published) s = publish_newest(t, err);
+    if (!s) s = hd_checkpoint_save(t->opt->folder, &t->at, t->o, err);
+    if (s) return s;
+    t->saved = t->at.step;
+    hd_news n = news_of(t, HD_NEWS_SAVE);
+    tell(t, &n);
+    t->used += now() - began;
+    return HD_OK;
+}
+
+/* -- the run -- */
+
+static bool reached(const trainer *t, hd_ending *ending)
+{
+    const hd_trainer_opt *o = t->opt;
+    if (o->steps && t->at.step >= o->steps) return *ending = HD_ENDED_STEPS, true;
+    if (o->epochs && t->at.epoch >= o->epochs) return *ending = HD_ENDED_EPOCHS, true;
+    if (o->patience && t->at.worse >= o->patience) return *ending = HD_ENDED_PATIENCE, true;
+    if (o->minutes > 0 && now() - t->start >= o->minutes * 60) return *ending = HD_ENDED_MINUTES, true;
+    if (o->stop && o->stop(o->context)) return *ending = HD_ENDED_STOPPED, true;
+    return false;
+}
+
+static hd_status begin(trainer *t, hd_err *err)
+{
+    const hd_trainer_opt *o = t->opt;
+    hd_status s = hd_checkpoint_sweep(o->folder, err);
+    if (!s && o->resume) {
+        s = hd_checkpoint_load(o->folder, &t->at, t->o, err);
+        if (!s && t->at.corpus != t->t->corpus)
+            s = hd_err_set(err, HD_EARG,
+                           "the training data is not what the run began with: resume with the same files, or "
+                           "begin a new run");
+        if (!s) s = t->t->seek(t->t->context, t->at.epoch, t->at.batch, err);
+        if (!s) t->saved = t->at.step, t->published = !isnan(t->at.best);
+    } else if (!s) {
+        t->at = (hd_progress){.best = NAN, .corpus = t->t->corpus, .decay_steps = o->schedule.steps};
+        uint64_t by_epochs = o->epochs * o->batches;
+        if (!t->at.decay_steps)
+            t->at.decay_steps = o->steps && (!by_epochs || o->steps < by_epochs) ? o->steps : by_epochs;
+    }
+    bool falls = o->schedule.kind == HD_SCHEDULE_cosine || o->schedule.kind == HD_SCHEDULE_linear;
+    if (!s && falls && !t->at.decay_steps)
+        s = hd_err_set(
+            err, HD_EARG,
+            "a rate that falls to its end needs to know it: give --epochs, --steps or --decay-steps");
+    t->began_at = t->at.step;
+    t->start = t->since = now();
+    return s;
+}
+
+static bool due(uint64_t step, uint64_t every)
+{
+    return every && step % every == 0;
+}
+
+hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, const hd_trainer_opt *opt,
+                         hd_progress *progress, hd_ending *ending, hd_err *err)
+{
+    trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
+    uint64_t judged = UINT64_MAX;
+    hd_status s = begin(&t, err);
+    while (!s && !reached(&t, ending)) {
+        s = update(&t, err);
+        if (s) break;
+        hd_news n = news_of(&t, HD_NEWS_STEP);
+        tell(&t, &n);
+        if (due(t.at.step, opt->report_every)) report(&t);
+        if (trainee->validate && due(t.at.step, opt->valid_every))
+            s = validate(&t, true, err), judged = t.at.step;
+        if (!s && due(t.at.step, opt->save_every)) s = save(&t, err);
+    }
+    bool last = !s && *ending != HD_ENDED_STOPPED && t.at.step > t.began_at && judged != t.at.step;
+    if (last && trainee->validate) s = validate(&t, false, err);
+    if (!s && t.at.broken == 0) s = save(&t, err);
+    *progress = t.at;
+    return s;
+}

@@ -1,0 +1,425 @@
+/* Draws the sentences of attention_page.html (attention_html.c says how they are written). What is drawn is only what can be
+   seen: a canvas lies on the scrolled area and is drawn anew as it moves, so that 300 tokens are as quick as 3. */
+"use strict";
+(() => {
+const $ = id => document.getElementById(id);
+const KINDS = {encoder: "Encoder", decoder: "Decoder", cross: "Cross"};
+const VIEWS = {map: "Heat map", lines: "Lines", all: "All heads"};
+const blocks = document.querySelectorAll("script.sentence");
+const state = {sentence: 0, kind: "cross", layer: -1, head: 0, view: "map", row: -1, col: -1, size: 0}; /* size 0: what fits */
+const stage = $("stage"), canvas = $("canvas"), pen = canvas.getContext("2d");
+
+/* -- data: layers and heads count from 0 here; head 0 of the choice is the mean -- */
+
+const digit = new Uint8Array(128);
+[..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((c, i) => digit[c.charCodeAt(0)] = i);
+
+/* Four characters are the upper three bytes of a float; a masked row has one weight more than the row before. */
+function unpack(part) {
+    const {rows, cols, masked, weights} = part, maps = part.layers * part.heads;
+    const bits = new Uint32Array(maps * rows * cols);
+    for (let m = 0, at = 0; m < maps; m++)
+        for (let i = 0; i < rows; i++)
+            for (let j = 0, to = (m * rows + i) * cols, n = masked ? i + 1 : cols; j < n; j++, at += 4)
+                bits[to + j] = (digit[weights.charCodeAt(at)] << 18 | digit[weights.charCodeAt(at + 1)] << 12 |
+                                digit[weights.charCodeAt(at + 2)] << 6 | digit[weights.charCodeAt(at + 3)]) << 8;
+    return new Float32Array(bits.buffer);
+}
+
+let data = null, parts = {};
+
+function open(n) {
+    data = JSON.parse(blocks[n].textContent);
+    parts = {};
+    for (const kind in data.attention) {
+        const part = data.attention[kind], self = kind !== "cross";
+        if (!part.layers || !part.heads) continue;
+        parts[kind] = Object.assign(part, {
+            from: kind === "encoder" ? data.source_tokens : self ? data.input_tokens : data.output_tokens,
+            to: kind === "decoder" ? data.input_tokens : data.source_tokens, values: null, cache: new Map()});
+    }
+}
+
+/* The weights of a layer and a head, or of the mean of all heads for head -1. */
+function weights(part, layer, head) {
+    part.values ||= unpack(part);
+    const size = part.rows * part.cols, key = layer + " " + head;
+    if (head >= 0) return part.values.subarray((layer * part.heads + head) * size, (layer * part.heads + head + 1) * size);
+    if (!part.cache.has(key)) {
+        const mean = new Float32Array(size);
+        for (let h = 0; h < part.heads; h++) {
+            const one = weights(part, layer, h);
+            for (let i = 0; i < size; i++) mean[i] += one[i] / part.heads;
+        }
+        part.cache.set(key, mean);
+    }
+    return part.cache.get(key);
+}
+
+/* The smallest round number that none exceeds. */
+function scaleOf(map) {
+    const most = map.reduce((a, b) => b > a ? b : a, 0), steps = [1, .8, .6, .5, .4, .3, .2, .15];
+    let scale = 1;
+    for (let i = 0; i < 40 && most <= steps[i % 8] / 10 ** Math.floor(i / 8); i++) scale = steps[i % 8] / 10 ** Math.floor(i / 8);
+    return scale;
+}
+
+/* -- colours -- */
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const LIGHT = [0xf7fbff, 0xdeebf7, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b];
+const DARK = [0x141c26, 0x14283f, 0x143a61, 0x154d87, 0x1f69ad, 0x3f8fc9, 0x74b3de, 0xaed4ee, 0xe3f1fb];
+const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function rgb(share) {
+    const stops = dark.matches ? DARK : LIGHT, at = Math.min(Math.max(share, 0), 1) * 8, i = Math.min(Math.floor(at), 7);
+    return [16, 8, 0].map(s => Math.round((stops[i] >> s & 255) + ((stops[i + 1] >> s & 255) - (stops[i] >> s & 255)) * (at - i)));
+}
+const shades = () => Array.from({length: 257}, (_, i) => `rgb(${rgb(i / 256)})`);
+
+/* -- words -- */
+
+function shown(token) {
+    return token.replace(/^ | $/g, "␣").replace(/\n/g, "↵").replace(/\t/g, "⇥")
+        .replace(/[\x00-\x1f\x7f]/g, c => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+}
+
+function fit(token, most) {
+    let s = shown(token);
+    if (pen.measureText(s).width <= most) return s;
+    const letters = [...s];
+    while (letters.length && pen.measureText(letters.join("") + "…").width > most) letters.pop();
+    return letters.join("") + "…";
+}
+
+const titleOf = (layer, head) => `layer ${part().layer + layer}, ` + (head < 0 ? `mean of ${part().heads} heads` : `head ${part().head + head}`);
+const part = () => parts[state.kind];
+
+/* -- layout of what is chosen; made anew when the choice changes, not when it is scrolled -- */
+
+let plan = {};
+const FONT = '13px system-ui, "DejaVu Sans", "Noto Sans", sans-serif', LONGEST = 170, GAP = 6;
+
+function layOut() {
+    const p = part(), map = weights(p, state.layer, state.head - 1);
+    pen.font = FONT;
+    plan = {map, scale: scaleOf(map), shades: shades(), from: p.from.map(t => fit(t, LONGEST)), to: p.to.map(t => fit(t, LONGEST))};
+    const widest = list => Math.ceil(list.reduce((w, s) => Math.max(w, pen.measureText(s).width), 0));
+    const within = (n, least, most) => Math.floor(Math.min(Math.max(n, least), most));
+    const number = state.view === "lines" ? 56 : 0; /* room for one beside a token */
+    const left = widest(plan.from) + number + 14 + GAP, far = widest(plan.to) + number, up = Math.ceil(far * .71) + 22 + GAP;
+    const wide = stage.clientWidth, high = stage.clientHeight;
+    if (state.view === "map") {
+        const cell = state.size || within(Math.min((wide - left - up) / p.cols, (high - up - 14) / p.rows), 20, 44);
+        Object.assign(plan, {left, top: up, cell, width: left + p.cols * cell + up, height: up + p.rows * cell + 14});
+    } else if (state.view === "lines") {
+        const most = Math.max(p.rows, p.cols), middle = within(wide - left - far - 60, 160, 420);
+        const cell = Math.max(state.size || within((high - 48) / most, 20, 30), 14);
+        Object.assign(plan, {left, top: 34, cell, middle, width: left + middle + far + 30, height: 34 + most * cell + 14});
+    } else {
+        const across = p.heads + (p.heads > 1 ? 1 : 0), side = state.size ? Math.max(48, state.size * 5) : within((wide - 84) / across - 10, 64, 180);
+        const tall = within(side * p.rows / p.cols, 24, side * 2);
+        Object.assign(plan, {left: 70, top: 34, cell: Math.round(side / 5), side, tall, across, thumbs: new Map(),
+                             width: 70 + across * (side + 10) + 14, height: 34 + p.layers * (tall + 10) + 14});
+    }
+    $("room").style.width = plan.width + "px";
+    $("room").style.height = plan.height + "px";
+}
+
+/* -- drawing -- */
+
+function label(text, x, y, {align = "left", turn = 0, strong = false, colour = "--ink"} = {}) {
+    pen.save();
+    pen.translate(x, y);
+    pen.rotate(-turn * Math.PI / 180);
+    pen.font = strong ? "bold " + FONT : FONT;
+    pen.textAlign = align;
+    pen.textBaseline = "middle";
+    pen.fillStyle = style(strong ? "--mark" : colour);
+    pen.fillText(text, 0, 0);
+    pen.restore();
+}
+
+/* First and last + 1 of the n things of a size that the window shows. */
+const seen = (offset, length, size, n) => [Math.max(0, Math.floor(offset / size)), Math.min(n, Math.ceil((offset + length) / size))];
+
+function drawMap(w, h) {
+    const p = part(), {left, top, map, scale, cell: c} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
+    const [i0, i1] = seen(sy, h - top, c, p.rows), [j0, j1] = seen(sx, w - left, c, p.cols);
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, w, h);
+    pen.clip();
+    for (let i = i0; i < i1; i++)
+        for (let j = j0; j < (p.masked ? Math.min(j1, i + 1) : j1); j++) {
+            const v = map[i * p.cols + j], x = left + j * c - sx, y = top + i * c - sy;
+            pen.fillStyle = plan.shades[Math.round(Math.min(v / scale, 1) * 256)];
+            pen.fillRect(x, y, c - 1, c - 1);
+            if (c >= 36) label(v.toFixed(2), x + (c - 1) / 2, y + c / 2, {align: "center", colour: v / scale > .55 ? "--paper" : "--ink"});
+        }
+    if (state.row >= 0 && state.col >= 0) {
+        pen.strokeStyle = style("--mark");
+        pen.lineWidth = 2;
+        pen.strokeRect(left + state.col * c - sx, top + state.row * c - sy, c - 1, c - 1);
+    }
+    pen.restore();
+    const thin = c < 13 ? Math.ceil(13 / c) : 1; /* every so many labels where cells are small */
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, top, left, h);
+    pen.clip();
+    for (let i = i0; i < i1; i++)
+        if (i % thin === 0 || i === state.row)
+            label(plan.from[i], left - GAP, top + (i + .5) * c - sy, {align: "right", strong: i === state.row});
+    pen.restore();
+    pen.save();
+    pen.beginPath();
+    pen.moveTo(left - 4, top), pen.lineTo(left - 4 + top, 0), pen.lineTo(w, 0), pen.lineTo(w, top);
+    pen.clip();
+    for (let j = j0; j < j1; j++)
+        if (j % thin === 0 || j === state.col)
+            label(plan.to[j], left + (j + .5) * c - sx, top - GAP, {turn: 45, strong: j === state.col});
+    pen.restore();
+}
+
+function drawLines(w, h) {
+    const p = part(), {left, top, map, scale, cell: pitch, middle} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
+    const x0 = left - sx, x1 = x0 + middle, y = i => top + (i + .5) * pitch - sy, thread = style("--thread");
+    const [i0, i1] = seen(sy - 20, h, pitch, p.rows), [j0, j1] = seen(sy - 20, h, pitch, p.cols);
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, top, w, h);
+    pen.clip();
+    for (let i = 0; i < p.rows; i++)
+        for (let j = 0; j < (p.masked ? i + 1 : p.cols); j++) {
+            const part = map[i * p.cols + j] / scale, chosen = (state.row < 0 || i === state.row) && (state.col < 0 || j === state.col);
+            if (part < .02 || !chosen || ((i < i0 || i >= i1) && (j < j0 || j >= j1))) continue;
+            pen.strokeStyle = `rgba(${thread}, ${Math.min(part, 1)})`;
+            pen.lineWidth = 1 + 2 * part;
+            pen.beginPath();
+            pen.moveTo(x0 + GAP, y(i));
+            pen.bezierCurveTo(x0 + middle / 2, y(i), x0 + middle / 2, y(j), x1 - GAP, y(j));
+            pen.stroke();
+        }
+    const share = (i, j) => map[i * p.cols + j] / scale < .02 ? "" : map[i * p.cols + j].toPrecision(4);
+    for (let i = i0; i < i1; i++)
+        label((state.col < 0 ? "" : share(i, state.col) + "  ") + plan.from[i], x0, y(i), {align: "right", strong: i === state.row});
+    for (let j = j0; j < j1; j++)
+        label(plan.to[j] + (state.row < 0 ? "" : "  " + share(state.row, j)), x1, y(j), {strong: j === state.col});
+    pen.restore();
+    label("attends", x0, 16, {align: "right", colour: "--faint"});
+    label("to", x1, 16, {colour: "--faint"});
+}
+
+function thumb(layer, head) {
+    const p = part(), key = layer + " " + head;
+    if (!plan.thumbs.has(key)) {
+        const map = weights(p, layer, head), scale = scaleOf(map), small = document.createElement("canvas");
+        small.width = p.cols, small.height = p.rows;
+        const image = new ImageData(p.cols, p.rows), table = Array.from({length: 257}, (_, i) => rgb(i / 256));
+        for (let i = 0; i < map.length; i++) {
+            image.data.set(table[Math.round(Math.min(map[i] / scale, 1) * 256)], i * 4);
+            image.data[i * 4 + 3] = p.masked && i % p.cols > Math.floor(i / p.cols) ? 0 : 255;
+        }
+        small.getContext("2d").putImageData(image, 0, 0);
+        plan.thumbs.set(key, small);
+    }
+    return plan.thumbs.get(key);
+}
+
+function drawAll(w, h) {
+    const p = part(), {left, top, side, tall, across} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
+    const [l0, l1] = seen(sy, h - top, tall + 10, p.layers), [k0, k1] = seen(sx, w - left, side + 10, across);
+    pen.save();
+    pen.beginPath();
+    pen.rect(left - 4, top - 4, w, h);
+    pen.clip();
+    pen.imageSmoothingEnabled = p.cols > side;
+    for (let l = l0; l < l1; l++)
+        for (let k = k0; k < k1; k++) {
+            const x = left + k * (side + 10) - sx, y = top + l * (tall + 10) - sy;
+            pen.drawImage(thumb(l, k < p.heads ? k : -1), x, y, side, tall);
+            pen.strokeStyle = style(l === state.row && k === state.col ? "--mark" : "--line");
+            pen.lineWidth = l === state.row && k === state.col ? 3 : 1;
+            pen.strokeRect(x - .5, y - .5, side + 1, tall + 1);
+        }
+    pen.restore();
+    for (let l = l0; l < l1; l++) {
+        const y = top + (l + .5) * (tall + 10) - 5 - sy;
+        if (y > top) label("layer " + (p.layer + l), left - 10, y, {align: "right", colour: "--faint"});
+    }
+    for (let k = k0; k < k1; k++) {
+        const x = left + k * (side + 10) + side / 2 - sx;
+        if (x > left) label(k < p.heads ? "head " + (p.head + k) : "mean", x, 16, {align: "center", colour: "--faint"});
+    }
+}
+
+let asked = false;
+function draw() {
+    asked = false;
+    if (!part()) return;
+    const w = stage.clientWidth, h = stage.clientHeight, ratio = devicePixelRatio || 1;
+    if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
+        canvas.width = Math.round(w * ratio), canvas.height = Math.round(h * ratio);
+        canvas.style.width = w + "px", canvas.style.height = h + "px";
+    }
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, w, h);
+    ({map: drawMap, lines: drawLines, all: drawAll})[state.view](w, h);
+}
+const redraw = () => { if (!asked) asked = true, requestAnimationFrame(draw); };
+
+function drawScale() {
+    const bar = $("scale").getContext("2d");
+    for (let i = 0; i < 120; i++) bar.fillStyle = `rgb(${rgb((i + .5) / 120)})`, bar.fillRect(i, 0, 1, 10);
+    $("most").textContent = state.view === "all" ? "the strongest of each" : String(Number(plan.scale.toPrecision(2)));
+}
+
+/* -- pointing -- */
+
+function pointAt(x, y) {
+    const p = part(), sx = stage.scrollLeft, sy = stage.scrollTop, {left, top} = plan;
+    const inside = (i, n) => i >= 0 && i < n ? i : -1;
+    if (state.view === "map") {
+        const row = y < top ? -1 : inside(Math.floor((y - top + sy) / plan.cell), p.rows);
+        const col = x < left ? -1 : inside(Math.floor((x - left + sx) / plan.cell), p.cols);
+        return p.masked && col > row ? [-1, -1] : [row, col];
+    }
+    if (state.view === "lines") {
+        const i = y < top ? -1 : Math.floor((y - top + sy) / plan.cell), at = x - left + sx;
+        return at < plan.middle / 3 ? [inside(i, p.rows), -1] : at > plan.middle * 2 / 3 ? [-1, inside(i, p.cols)] : [-1, -1];
+    }
+    const l = Math.floor((y - top + sy) / (plan.tall + 10)), k = Math.floor((x - left + sx) / (plan.side + 10));
+    return y < top || x < left ? [-1, -1] : [inside(l, p.layers), inside(k, plan.across)];
+}
+
+function sentenceOf(row, col) {
+    const p = part(), word = t => "“" + shown(t) + "”";
+    if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
+    if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
+    if (row < 0 && col < 0 || state.view === "map") return "";
+    const list = row >= 0 ? Array.from(plan.map.subarray(row * p.cols, (row + 1) * p.cols)) : p.from.map((_, i) => plan.map[i * p.cols + col]);
+    const best = list.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([v]) => v > 0);
+    const other = row >= 0 ? p.to : p.from;
+    return word(row >= 0 ? p.from[row] : p.to[col]) + (row >= 0 ? " attends to " : " is attended to by ") +
+        best.map(([v, i]) => `${word(other[i])} ${v.toPrecision(4)}`).join(", ");
+}
+
+function mark(row, col, event) {
+    const text = sentenceOf(row, col), tip = $("tip");
+    if (row !== state.row || col !== state.col) state.row = row, state.col = col, $("said").textContent = text, redraw();
+    tip.hidden = !event || !text || state.view === "lines"; /* it would lie on the lines, which have numbers */
+    if (tip.hidden) return;
+    tip.textContent = text;
+    tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + "px";
+    tip.style.top = (event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18) + "px";
+}
+
+/* Moves the mark and brings it into sight. */
+function step(down, right) {
+    const p = part(), lines = state.view === "lines", clamp = (i, n) => Math.min(Math.max(i, 0), n - 1);
+    if (lines) {
+        const toRight = right ? right > 0 : state.row < 0 && state.col >= 0, at = Math.max(state.row, state.col, down < 0 ? 1 : -1);
+        const to = right ? Math.max(at, 0) : at + down;
+        toRight ? mark(-1, clamp(to, p.cols)) : mark(clamp(to, p.rows), -1);
+    } else if (state.view === "all")
+        mark(clamp(state.row < 0 ? 0 : state.row + down, p.layers), clamp(state.col < 0 ? 0 : state.col + right, plan.across));
+    else {
+        const row = clamp(state.row < 0 ? 0 : state.row + down, p.rows);
+        mark(row, clamp(state.col < 0 ? 0 : state.col + right, p.masked ? row + 1 : p.cols));
+    }
+    const [high, wide] = state.view === "all" ? [plan.tall + 10, plan.side + 10] : [plan.cell, plan.cell];
+    const y = Math.max(state.row, lines ? state.col : 0) * high, x = lines ? 0 : state.col * wide;
+    const room = [stage.clientHeight - plan.top - high, stage.clientWidth - plan.left - wide];
+    stage.scrollTop = Math.min(y, Math.max(stage.scrollTop, y - room[0]));
+    if (!lines) stage.scrollLeft = Math.min(x, Math.max(stage.scrollLeft, x - room[1]));
+}
+
+/* -- choosing -- */
+
+function options(select, list, chosen) {
+    select.replaceChildren(...list.map(([value, text]) => new Option(text, value, false, value === chosen)));
+    select.parentElement.hidden = select.id === "sentence" && list.length < 2;
+}
+
+function radios(set, list, chosen) {
+    set.replaceChildren(...list.map(([value, text]) => {
+        const outer = document.createElement("label"), input = document.createElement("input");
+        Object.assign(input, {type: "radio", name: set.id, value, checked: value === chosen});
+        outer.append(input, text);
+        return outer;
+    }));
+}
+
+/* Brings the choice in order, shows it in the controls and draws. */
+function show(change = {}) {
+    const focus = document.activeElement?.name;
+    if ("sentence" in change || !data) open(change.sentence ?? 0);
+    if ("sentence" in change || "view" in change || "kind" in change) change.size ??= 0, stage.scrollTo(0, 0);
+    Object.assign(state, change, {row: -1, col: -1});
+    if (!part()) state.kind = Object.keys(parts)[0];
+    const p = part();
+    if (!p) return;
+    if (state.layer < 0 || state.layer >= p.layers) state.layer = p.layers - 1;
+    if (state.head > p.heads || p.heads === 1) state.head = p.heads === 1 ? 1 : 0;
+    radios($("kind"), Object.keys(parts).map(k => [k, KINDS[k] ?? k]), state.kind);
+    radios($("view"), Object.entries(VIEWS), state.view);
+    options($("layer"), Array.from({length: p.layers}, (_, l) => [l, p.layer + l]), state.layer);
+    options($("head"), [...p.heads > 1 ? [[0, "mean of all"]] : [], ...Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h])], state.head);
+    if (focus) document.querySelector(`input[name="${focus}"]:checked`)?.focus();
+    $("sentence").value = state.sentence;
+    const between = document.createElement("i");
+    between.textContent = "→";
+    const score = document.createElement("i");
+    score.textContent = data.score === null ? "" : "score " + Number(data.score.toPrecision(4));
+    $("texts").replaceChildren(data.source ?? "", ...data.translation === null ? [] : [between, data.translation], score);
+    $("said").textContent = "";
+    $("tip").hidden = true;
+    layOut();
+    drawScale();
+    redraw();
+}
+
+const turn = (n, by, count, least = 0) => (n - least + by + count) % count + least;
+const keys = {
+    n: () => show({sentence: turn(state.sentence, 1, blocks.length)}), p: () => show({sentence: turn(state.sentence, -1, blocks.length)}),
+    e: () => parts.encoder && show({kind: "encoder"}), d: () => parts.decoder && show({kind: "decoder"}), c: () => parts.cross && show({kind: "cross"}),
+    "[": () => show({layer: turn(state.layer, -1, part().layers)}), "]": () => show({layer: turn(state.layer, 1, part().layers)}),
+    ",": () => show({head: turn(state.head, -1, part().heads + 1)}), ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
+    m: () => show({view: "map"}), l: () => show({view: "lines"}), a: () => show({view: "all"}),
+    "+": () => show({size: Math.min(48, plan.cell + 4)}), "-": () => show({size: Math.max(6, plan.cell - 4)}),
+    Escape: () => mark(-1, -1),
+};
+const arrows = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+const choose = (row, col) => { if (state.view === "all" && row >= 0 && col >= 0) show({layer: row, head: col < part().heads ? col + 1 : 0, view: "map"}); };
+
+function start() {
+    if (!blocks.length) {
+        stage.replaceChildren("There are no sentences in this page.");
+        return;
+    }
+    options($("sentence"), Array.from(blocks, (b, i) => [i, `${i + 1}. ${b.dataset.title.slice(0, 90)}`]), 0);
+    $("controls").addEventListener("change", e => {
+        const name = e.target.id || e.target.name;
+        show({[name]: e.target.tagName === "SELECT" ? Number(e.target.value) : e.target.value});
+    });
+    $("controls").addEventListener("submit", e => e.preventDefault());
+    stage.addEventListener("scroll", redraw);
+    stage.addEventListener("pointermove", e => { const box = stage.getBoundingClientRect(); mark(...pointAt(e.clientX - box.left, e.clientY - box.top), e); });
+    stage.addEventListener("pointerleave", () => mark(-1, -1));
+    stage.addEventListener("click", e => { const box = stage.getBoundingClientRect(); choose(...pointAt(e.clientX - box.left, e.clientY - box.top)); });
+    document.addEventListener("keydown", e => {
+        const free = e.target === stage || e.target === document.body;
+        if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "SELECT") return;
+        if (keys[e.key]) keys[e.key]();
+        else if (free && arrows[e.key]) step(...arrows[e.key]);
+        else if (free && e.key === "Enter") choose(state.row, state.col);
+        else return;
+        e.preventDefault();
+    });
+    dark.addEventListener("change", () => show());
+    show({sentence: 0});
+    new ResizeObserver(() => { layOut(), redraw(); }).observe(stage);
+}
+start();
+})();

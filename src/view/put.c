@@ -1,0 +1,76 @@
+/* Pieces of JSON and XML. Plain runs are copied whole; only what must be escaped is looked at. */
+#include "view/put.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void hd_put_number(hd_text *to, double v, int digits)
+{
+    char buf[48];
+    if (!isfinite(v)) {
+        hd_text_put(to, "null");
+        return;
+    }
+    if (v == 0) v = 0; /* no "-0" */
+    snprintf(buf, sizeof buf, "%.*g", digits, v);
+    char *comma = strchr(buf, ',');
+    if (comma) *comma = '.';
+    hd_text_put(to, buf);
+}
+
+void hd_put_json(hd_text *to, const char *s, bool inside_html)
+{
+    if (!s) {
+        hd_text_put(to, "null");
+        return;
+    }
+    hd_text_put(to, "\"");
+    for (const char *run = s;; s++) {
+        unsigned char c = (unsigned char)*s;
+        bool plain = c >= 0x20 && c != '"' && c != '\\' && !(inside_html && c == '<');
+        if (plain) continue;
+        hd_text_add(to, run, (size_t)(s - run));
+        run = s + 1;
+        if (!c) break;
+        if (c == '"' || c == '\\')
+            hd_text_add(to, (const char[]){'\\', (char)c}, 2);
+        else
+            hd_text_print(to, "\\u%04x", c);
+    }
+    hd_text_put(to, "\"");
+}
+
+/* What stands for the character at s, whose bytes are counted in *used; NULL: itself. */
+static const char *escape(const char *s, size_t *used)
+{
+    unsigned char c = (unsigned char)*s;
+    *used = 1;
+    if (c == '&') return "&amp;";
+    if (c == '<') return "&lt;";
+    if (c == '>') return "&gt;";
+    if (c == '"') return "&quot;";
+    if (c == '\t') return "&#9;";
+    if (c == '\n') return "&#10;";
+    if (c == '\r') return "&#13;";
+    if (c < 0x20) return "\xEF\xBF\xBD";
+    if (c == 0xEF && (!strncmp(s, "\xEF\xBF\xBE", 3) || !strncmp(s, "\xEF\xBF\xBF", 3))) /* no characters */
+        return *used = 3, "\xEF\xBF\xBD";
+    return NULL;
+}
+
+void hd_put_xml(hd_text *to, const char *s)
+{
+    const char *run = s;
+    while (*s) {
+        size_t used;
+        const char *instead = escape(s, &used);
+        if (instead) {
+            hd_text_add(to, run, (size_t)(s - run));
+            hd_text_put(to, instead);
+            run = s + used;
+        }
+        s += used;
+    }
+    hd_text_add(to, run, (size_t)(s - run));
+}
