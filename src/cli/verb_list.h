@@ -7,6 +7,7 @@
     X(explain, "show every matrix of one Transformer step, with names and shapes") \
     X(train, "learn to translate from sentence pairs")                             \
     X(translate, "translate lines with a model")                                   \
+    X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(corpus, "write a small English-German corpus to learn from")                 \
     X(help, "show help on heed or on a verb")

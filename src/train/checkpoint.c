@@ -87,6 +87,7 @@ static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t u
     NUMBERS(X)
 #undef X
     hd_text_print(&t, ",\n \"updates\": \"%" PRIu32 "\"", updates);
+    hd_text_print(&t, ",\n \"flops\": %.17g", p->flops);
     if (!isnan(p->best)) hd_text_print(&t, ",\n \"best\": %.17g", p->best);
     hd_text_put(&t, "}\n");
     hd_status s = hd_text_status(&t, err);
@@ -128,6 +129,7 @@ static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *update
     NUMBERS(X)
 #undef X
     if (!s) s = get_number(o, path, "updates", updates, err);
+    p->flops = s ? 0 : json_number_value(json_object_get(o, "flops"));
     const json_t *best = s ? NULL : json_object_get(o, "best");
     p->best = json_is_number(best) ? json_number_value(best) : NAN;
     hd_arena_release(&arena);

@@ -14,6 +14,7 @@ typedef struct hd_progress {
     uint64_t tokens;          /* target tokens seen */
     uint64_t skipped, broken; /* updates left out: in all, and in a row until now */
     uint64_t decay_steps;     /* length of the schedule, as it was when the run began */
+    double flops;             /* of all forward and backward passes */
     double best;              /* of the validations: NaN before the first */
     uint64_t best_step;
     uint64_t worse;  /* validations since */

@@ -92,7 +92,9 @@ static hd_status compute(trainer *t, const hd_load *load, hd_err *err)
     }
     t->loss += total;
     t->tokens += (double)load->tokens;
-    t->flops += load->flops * (t->opt->work > 0 ? t->opt->work : 3);
+    double flops = load->flops * (t->opt->work > 0 ? t->opt->work : 3);
+    t->flops += flops;
+    t->at.flops += flops;
     return HD_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Attention as one page that needs nothing else: attention_page.html with the sentences in it, each a block
    of JSON that the page parses when it is looked at. Weights are floats without their last byte, which leaves
-   17 bits (5 digits), so that each is four characters of base64. */
+   16 bits (more than four digits), so that each is four characters of base64. */
 #include "view/attention_format.h"
 
 #include <string.h>

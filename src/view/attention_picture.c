@@ -3,9 +3,9 @@
 #include "view/attention_picture.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "view/label.h"
+#include "view/put.h"
 
 enum { STOPS = 9, STRIPES = 60 };
 
@@ -170,15 +170,13 @@ static void draw_cell(const hd_attention_picture *p, const hd_canvas *c, size_t 
                         tip};
     c->rect(c->context, &r);
     if (!p->values) return;
-    char number[16];
-    snprintf(number, sizeof number, "%.2f", v);
-    if (number[1] == ',') number[1] = '.';
+    char number[HD_DECIMAL];
     write_at(c, (hd_canvas_text){.x = r.x + r.width / 2,
                                  .y = r.y + r.height / 2 + small * 0.36,
                                  .size = p->cell < 40 ? small - 1 : small,
                                  .anchor = HD_ANCHOR_MIDDLE,
                                  .colour = share > 0.55 ? white : ink,
-                                 .text = number,
+                                 .text = hd_decimal(number, "%.2f", v),
                                  .tip = tip});
 }
 
@@ -186,7 +184,7 @@ static hd_status draw_cells(const hd_attention_picture *p, const hd_canvas *c, h
 {
     const hd_attention_map *m = p->map;
     const hd_label_opt whole = {0};
-    char from[HD_LABEL], to[HD_LABEL];
+    char from[HD_LABEL], to[HD_LABEL], number[HD_DECIMAL];
     hd_text tip = {0};
     for (size_t i = 0; i < m->rows; i++) {
         size_t seen = m->kind == HD_ATTENTION_DECODER ? i + 1 : m->cols; /* a mask leaves white */
@@ -194,8 +192,8 @@ static hd_status draw_cells(const hd_attention_picture *p, const hd_canvas *c, h
         for (size_t j = 0; j < seen; j++) {
             tip.size = 0;
             if (c->tips)
-                hd_text_print(&tip, "%s → %s: %.4f", from, hd_label_of(to, m->col[j], &whole),
-                              (double)m->weight[i * m->cols + j]);
+                hd_text_print(&tip, "%s → %s: %s", from, hd_label_of(to, m->col[j], &whole),
+                              hd_decimal(number, "%.4g", (double)m->weight[i * m->cols + j]));
             draw_cell(p, c, i, j, c->tips && tip.data ? tip.data : NULL);
         }
     }
@@ -211,16 +209,13 @@ static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
         c->rect(c->context, &(hd_canvas_rect){x + i * step, y, i + 1 < STRIPES ? step + 0.5 : step,
                                               bar_height, colour_of((i + 0.5) / STRIPES), NULL});
     for (int i = 0; i < 3; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%g", p->scale * i / 2);
-        for (char *at = number; *at; at++)
-            if (*at == ',') *at = '.';
+        char number[HD_DECIMAL];
         write_at(c, (hd_canvas_text){.x = x + bar_width * i / 2,
                                      .y = y + bar_height + gap + small * 0.8,
                                      .size = small,
                                      .anchor = (hd_anchor)i,
                                      .colour = faint,
-                                     .text = number});
+                                     .text = hd_decimal(number, "%g", p->scale * i / 2)});
     }
     write_at(c, (hd_canvas_text){.x = x + bar_width + gap,
                                  .y = y + bar_height / 2 + small * 0.36,

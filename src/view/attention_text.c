@@ -9,7 +9,7 @@
 #include "view/label.h"
 #include "view/pen.h"
 
-enum { LEVELS = 5, NARROWEST = 3, WIDEST = 12, BEHIND_LABEL = 2, BAR = 16, CELL = 64 };
+enum { LEVELS = 5, NARROWEST = 3, WIDEST = 12, BEHIND_LABEL = 2, BETWEEN = 3, BAR = 16, CELL = 64 };
 
 /* From a fifth of the scale to the next; below the first nothing is shown. */
 static const char *const shades[2][LEVELS] = {{" ", ".", ":", "+", "#"}, {" ", "░", "▒", "▓", "█"}};
@@ -121,7 +121,8 @@ static void put_legend(page *g)
     for (int i = 1; i < LEVELS; i++) {
         snprintf(buf, sizeof buf, "%s %s%.2g", shades[g->pen.utf8][i], i == 1 ? "from " : "",
                  g->scale * i / LEVELS);
-        hd_pen_put_at(&g->pen, g->pen.at ? g->pen.at + 3 : 0, HD_INK_PLAIN, buf);
+        if (g->pen.at + BETWEEN + hd_pen_columns(buf) > g->pen.width) hd_pen_end(&g->pen);
+        hd_pen_put_at(&g->pen, g->pen.at ? g->pen.at + BETWEEN : 0, HD_INK_PLAIN, buf);
     }
     hd_pen_end(&g->pen);
 }

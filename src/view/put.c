@@ -5,18 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
-void hd_put_number(hd_text *to, double v, int digits)
+const char *hd_decimal(char buf[HD_DECIMAL], const char *format, double v)
 {
-    char buf[48];
-    if (!isfinite(v)) {
-        hd_text_put(to, "null");
-        return;
-    }
-    if (v == 0) v = 0; /* no "-0" */
-    snprintf(buf, sizeof buf, "%.*g", digits, v);
+    snprintf(buf, HD_DECIMAL, format, v);
     char *comma = strchr(buf, ',');
     if (comma) *comma = '.';
-    hd_text_put(to, buf);
+    return buf;
+}
+
+void hd_put_number(hd_text *to, double v, int digits)
+{
+    char buf[HD_DECIMAL], format[16];
+    snprintf(format, sizeof format, "%%.%dg", digits);
+    hd_text_put(to, isfinite(v) ? hd_decimal(buf, format, v == 0 ? 0 : v) : "null"); /* no "-0" */
 }
 
 void hd_put_json(hd_text *to, const char *s, bool inside_html)

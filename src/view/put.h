@@ -6,7 +6,12 @@
 
 #include "base/text.h"
 
-/* As %.*g writes it, with a point in every locale; what is not finite is null. 9 digits give a float back. */
+enum { HD_DECIMAL = 48 };
+
+/* What printf writes for one double, with a point in every locale, into buf; returns buf. */
+const char *hd_decimal(char buf[HD_DECIMAL], const char *format, double v);
+
+/* As %.*g writes it, with a point too; what is not finite is null. 9 digits give a float back. */
 void hd_put_number(hd_text *to, double v, int digits);
 
 /* With its quotes; NULL is null. inside_html: nothing in it can end a <script>. */

@@ -48,11 +48,9 @@ static const hd_option toy_options[] = {
     {0},
 };
 
-const hd_usage hd_verb_toy_usage = {.operands = "[FILE]...",
-                                    .most = 2,
-                                    .about = "Plays.",
-                                    .options = toy_options,
-                                    .size = sizeof(struct toy)};
+/* Takes operands and does not say so: no file is completed but an option's. */
+const hd_usage hd_verb_toy_usage = {
+    .most = 2, .about = "Plays.", .options = toy_options, .size = sizeof(struct toy)};
 
 /* Prints its options; those given have a star. */
 int hd_verb_toy(const hd_command *c)

@@ -231,6 +231,23 @@ static void every_allocation_may_fail(void **state)
     assert_true(failures >= 3);
 }
 
+static void a_record_that_found_no_memory_is_left_out(void **state)
+{
+    (void)state;
+    char tag[300];
+    memset(tag, 'x', 299);
+    tag[299] = 0;
+    hd_events *e = open_events(0, 1);
+    assert_int_equal(hd_events_add(e, "before", 1, 1, 1, NULL), HD_OK);
+    hd_mem_fail_at(1);
+    assert_int_equal(hd_events_add(e, tag, 1, 1, 1, NULL), HD_ENOMEM);
+    assert_int_equal(hd_events_add(e, "after", 1, 1, 1, NULL), HD_OK);
+    assert_int_equal(hd_events_close(e, NULL), HD_OK);
+    tf_files(file, folder);
+    assert_int_equal(tf_read(event, file[0]), 4);
+    assert_string_equal(event[3].tag, "after");
+}
+
 #define EACH(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -243,6 +260,7 @@ int main(void)
         EACH(nothing_is_written_before_a_flush),
         EACH(a_failed_write_leaves_whole_records),
         EACH(what_cannot_be_made_is_named),
+        EACH(a_record_that_found_no_memory_is_left_out),
         EACH(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

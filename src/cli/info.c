@@ -1,0 +1,196 @@
+/* heed info: what a model folder holds. */
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/folder.h"
+#include "cli/train_progress.h"
+#include "cli/verb.h"
+#include "task/translator.h"
+#include "train/checkpoint.h"
+#include "view/put.h"
+
+struct info {
+    bool json, tensors;
+};
+
+static const hd_option options[] = {
+    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct info, json)},
+    {"tensors", 0, NULL, NULL, "list every tensor with its shape", HD_FLAG_INTO(struct info, tensors)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
+    {"heed info model --json | jq .parameters", "for programs"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_info_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about =
+        "Shows what the folder MODEL holds, without loading its weights: the architecture, the number of "
+        "parameters, the vocabularies, the work of a translation, and how far its training came.",
+    .options = options,
+    .size = sizeof(struct info),
+    .examples = examples,
+};
+
+/* A list of names with values, shown as aligned lines or as JSON. */
+typedef struct sheet {
+    hd_text out;
+    bool json;
+    bool begun;
+} sheet;
+
+static void put_name(sheet *s, const char *name)
+{
+    if (s->json) {
+        hd_text_put(&s->out, s->begun ? ", " : "{");
+        hd_put_json(&s->out, name, false);
+        hd_text_put(&s->out, ": ");
+    } else {
+        hd_text_print(&s->out, "%-22s", name);
+    }
+    s->begun = true;
+}
+
+static void put_text(sheet *s, const char *name, const char *value)
+{
+    put_name(s, name);
+    if (s->json)
+        hd_put_json(&s->out, value, false);
+    else
+        hd_text_print(&s->out, "%s\n", value);
+}
+
+static void put_whole(sheet *s, const char *name, uint64_t value)
+{
+    char grouped[32];
+    put_name(s, name);
+    if (s->json)
+        hd_text_print(&s->out, "%llu", (unsigned long long)value);
+    else
+        hd_text_print(&s->out, "%s\n", hd_grouped(value, grouped));
+}
+
+static void put_real(sheet *s, const char *name, double value, const char *unit)
+{
+    put_name(s, name);
+    hd_put_number(&s->out, value, s->json ? 17 : 6);
+    if (!s->json) hd_text_print(&s->out, "%s\n", unit);
+}
+
+static void put_switch(sheet *s, const char *name, bool value)
+{
+    put_name(s, name);
+    hd_text_put(&s->out, s->json ? value ? "true" : "false" : value ? "yes\n" : "no\n");
+}
+
+static void put_model(sheet *s, const hd_transformer_opt *o, size_t parameters)
+{
+    put_text(s, "task", "translate");
+    put_text(s, "model", "transformer");
+    put_whole(s, "encoder_layers", (uint64_t)o->encoder_layers);
+    put_whole(s, "decoder_layers", (uint64_t)o->decoder_layers);
+    put_whole(s, "heads", (uint64_t)o->heads);
+    put_whole(s, "width", o->width);
+    put_whole(s, "inner", o->inner);
+    put_text(s, "norm", o->pre_norm ? "pre" : "post");
+    put_text(s, "activation", hd_unary_name(o->act));
+    put_text(s, "position_kind", o->learned_positions ? "learned" : "sinusoidal");
+    put_whole(s, "positions", o->positions);
+    put_switch(s, "tied", o->tied);
+    put_whole(s, "parameters", parameters);
+    put_real(s, "gflop_per_translation", hd_transformer_flops(o, 1, 25, 25) / 1e9, " (25 tokens to 25)");
+}
+
+static void put_vocabulary(sheet *s, hd_tokeniser *const t[2])
+{
+    static const char *const kind[] = {"source_tokeniser", "target_tokeniser"}, *const size[] = {
+                                                                                    "source_vocab",
+                                                                                    "target_vocab"};
+    for (int side = 0; side < 2; side++) {
+        put_text(s, kind[side], hd_tokeniser_name(hd_tokeniser_kind_of(t[side])));
+        put_whole(s, size[side], hd_tokeniser_size(t[side]));
+    }
+    put_switch(s, "shared_tokeniser", t[0] == t[1]);
+}
+
+static void put_training(sheet *s, const char *folder)
+{
+    hd_progress p;
+    hd_err err = {0};
+    put_switch(s, "resumable", hd_checkpoint_exists(folder));
+    if (!hd_checkpoint_exists(folder)) return;
+    if (hd_checkpoint_load(folder, &p, NULL, &err)) {
+        put_text(s, "training", err.text);
+        return;
+    }
+    put_whole(s, "steps", p.step);
+    put_whole(s, "epochs", p.epoch);
+    put_whole(s, "target_tokens", p.tokens);
+    put_whole(s, "skipped_updates", p.skipped);
+    put_real(s, "training_tflop", p.flops / 1e12, "");
+    if (isnan(p.best)) return;
+    put_real(s, p.best > 0 ? "best_bleu" : "best_loss", fabs(p.best), "");
+    put_whole(s, "best_step", p.best_step);
+}
+
+static void put_tensors(sheet *s, const hd_params *params)
+{
+    bool first = true;
+    if (s->json) put_name(s, "tensors"), hd_text_put(&s->out, "{");
+    for (size_t i = 0; i < params->count; i++) {
+        const hd_param *p = params->list[i];
+        if (!p->name || p->alias) continue;
+        size_t rows = p->t.shape[0], cols = p->t.rank == 2 ? p->t.shape[1] : 0;
+        if (s->json) {
+            hd_text_put(&s->out, first ? "" : ", ");
+            hd_put_json(&s->out, p->name, false);
+            hd_text_print(&s->out, cols ? ": [%zu, %zu]" : ": [%zu]", rows, cols);
+        } else {
+            hd_text_print(&s->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", p->name, rows, cols);
+        }
+        first = false;
+    }
+    if (s->json) hd_text_put(&s->out, "}");
+}
+
+int hd_verb_info(const hd_command *c)
+{
+    const struct info *o = c->options;
+    const char *folder = c->operands.word[0];
+    char path[HD_PATH];
+    struct stat info;
+    hd_err err = {0};
+    hd_transformer_opt opt;
+    hd_tokeniser *tokeniser[2] = {NULL, NULL};
+    hd_backend *backend = NULL;
+    hd_transformer *model = NULL;
+    size_t longest = 0;
+    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, &err);
+    if (!s) s = hd_backend_new(&backend, "null", NULL, &err);
+    if (!s) s = hd_transformer_new(&model, backend, &opt, false, &err);
+    if (!s) s = hd_path(path, folder, "model.safetensors", &err);
+    if (!s) {
+        sheet page = {.json = o->json};
+        put_model(&page, &opt, hd_params_size(&model->params));
+        put_vocabulary(&page, tokeniser);
+        put_whole(&page, "longest_trained", longest);
+        if (!stat(path, &info)) put_real(&page, "megabytes", (double)info.st_size / 1e6, "");
+        put_training(&page, folder);
+        if (o->tensors) put_tensors(&page, &model->params);
+        if (o->json) hd_text_put(&page.out, "}\n");
+        s = hd_text_status(&page.out, &err);
+        if (!s) fwrite(page.out.data, 1, page.out.size, c->out.file);
+        hd_text_release(&page.out);
+    }
+    hd_transformer_free(model);
+    hd_backend_free(backend);
+    if (tokeniser[1] != tokeniser[0]) hd_tokeniser_free(tokeniser[1]);
+    hd_tokeniser_free(tokeniser[0]);
+    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}
