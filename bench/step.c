@@ -59,7 +59,7 @@ static bool setup_nmt(job *j, bool base, hd_err *err)
                             .inner_dropout = 0.1f,
                             .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
-    j->flops = hd_transformer_flops(&o, j->items, j->length, j->length);
+    j->flops = hd_transformer_flops(&o, (double)j->items, (double)j->length, (double)j->length);
     if (hd_transformer_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
         return false;
     return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);

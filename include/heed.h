@@ -5,14 +5,42 @@
 
        int main(void)
        {
-           printf("heed %s: %s\n", heed_version(), heed_status_text(HEED_OK));
+           const char *lines[] = {"I ate an apple .", "You ate it , too ."};
+           heed_error error;
+           heed_model *model = NULL;
+           heed_context *context = NULL;
+           heed_results *results = NULL;
+           heed_translate_options options;
+           heed_translate_options_init(&options, sizeof options);
+           options.beam = 8;
+           heed_status s = heed_model_open(&model, "model", NULL, &error);
+           if (!s) s = heed_context_new(&context, model, NULL, &error);
+           if (!s) s = heed_translate(context, lines, 2, &options, &results, &error);
+           if (s) fprintf(stderr, "%s\n", error.text);
+           for (size_t i = 0; !s && i < results->count; i++) printf("%s\n", results->translation[i]->text);
+           heed_results_free(results);
+           heed_context_free(context);
+           heed_model_free(model);
+           return s;
        }
 
        cc example.c $(pkg-config --cflags --libs heed)
 
-   The library never prints, exits or aborts. A function that can fail returns a heed_status. */
+   Errors. The library never prints, exits or aborts. A function that can fail returns a heed_status and,
+   where the caller wants it, a text in a heed_error; what it would have made is then left as it was.
+
+   Threads. Any number of threads may share a model. A context belongs to one thread at a time: make one per
+   thread. Functions of different contexts may run at the same time; so may any that take no context.
+
+   Growth. The option structs carry their size and are filled in by their init function; the structs the
+   library returns are only reached through pointers. Both may get further members at their end in a later
+   version, and a program compiled against an older header goes on working. */
 #ifndef HEED_H
 #define HEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,11 +68,232 @@ typedef enum heed_status {
     HEED_EMISSING = 8 /* not available in this build or on this device */
 } heed_status;
 
-/* Version of the library in use, "major.minor.patch"; the header compiled against may be another. */
+/* Version of the library in use, "major.minor.patch"; that of the header may be another. Any thread. */
 HEED_API const char *heed_version(void);
 
-/* Short English text of a status; never NULL, also for a number that is none. */
+/* Short English text of a status; never NULL, also for a number that is none. Any thread. */
 HEED_API const char *heed_status_text(heed_status status);
+
+/* What went wrong in one call: one line of UTF-8 that names the file, line, key or argument at fault. It is
+   the caller's memory and needs no preparation; every function that takes one sets it, to HEED_OK and ""
+   where all went well. NULL is accepted in its place. */
+typedef struct heed_error {
+    heed_status status;
+    char text[512];
+} heed_error;
+
+/* -- models -- */
+
+/* A trained model, read-only: any number of threads may use one. */
+typedef struct heed_model heed_model;
+
+typedef enum heed_checkpoint {
+    HEED_CHECKPOINT_BEST = 0, /* the weights that did best in validation */
+    HEED_CHECKPOINT_LAST = 1  /* those training came to last */
+} heed_checkpoint;
+
+typedef struct heed_model_options {
+    size_t size; /* of this struct; set by heed_model_options_init */
+    heed_checkpoint checkpoint;
+    const char *device; /* where to compute: "cpu" */
+} heed_model_options;
+
+/* Fills in the defaults: best, "cpu". size is sizeof *options. Any thread. */
+HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
+
+/* Opens the model in a folder that `heed train` made. options may be NULL: the defaults. The model in *out is
+   the caller's, for heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE or
+   HEED_EFORMAT where the folder holds no whole model, HEED_EARG for options that make no sense, HEED_EMISSING
+   for a device that is not there, HEED_ENOMEM. Any thread. */
+HEED_API heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,
+                                     heed_error *error);
+
+/* Frees the model once its contexts and results are freed too, in whatever order and threads that happens.
+   Accepts NULL. Any thread, but not while another is opening a context with it. */
+HEED_API void heed_model_free(heed_model *model);
+
+/* -- contexts -- */
+
+/* What one thread needs to run a model: its own worker threads and memory. */
+typedef struct heed_context heed_context;
+
+typedef enum heed_level {
+    HEED_LOG_ERROR = 0,
+    HEED_LOG_WARN = 1,
+    HEED_LOG_INFO = 2,
+    HEED_LOG_DEBUG = 3
+} heed_level;
+
+/* Takes a message, one line without its end, valid during the call. Runs in the thread that uses the context,
+   which it must not use itself. */
+typedef void heed_log_fn(void *user, heed_level level, const char *text);
+
+typedef struct heed_context_options {
+    size_t size;      /* of this struct; set by heed_context_options_init */
+    int threads;      /* to compute with, the caller's among them; 0: as many as there are cores */
+    heed_log_fn *log; /* NULL: no messages */
+    void *log_user;   /* handed to log */
+    heed_level log_most;
+} heed_context_options;
+
+/* Fills in the defaults: as many threads as cores, no log, HEED_LOG_INFO. size is sizeof *options. Any
+   thread. */
+HEED_API void heed_context_options_init(heed_context_options *options, size_t size);
+
+/* Makes a context of the model. options may be NULL: the defaults. Results do not depend on the number of
+   threads; where every thread of a program has a context, 1 is the number to take. The context in *out is the
+   caller's, for heed_context_free, and keeps the model alive. Fails with HEED_EARG, HEED_ELIMIT where so many
+   threads cannot be started, HEED_ENOMEM. Any thread. */
+HEED_API heed_status heed_context_new(heed_context **out, heed_model *model,
+                                      const heed_context_options *options, heed_error *error);
+
+/* Frees the context; results stay. Accepts NULL. Any thread, but not during a call that uses the context. */
+HEED_API void heed_context_free(heed_context *context);
+
+/* -- translations: memory of the library, read-only, freed with their heed_results -- */
+
+/* One translation of a line. Tokens are pieces of the vocabulary ("▁apple", "</s>"). */
+typedef struct heed_hypothesis {
+    const char *text;                   /* UTF-8, ends with a zero byte */
+    double score;                       /* log_probability after the length penalty */
+    double log_probability;             /* natural; the sum over the tokens */
+    bool finished;                      /* came to its end; false: the length limit cut it */
+    size_t length;                      /* tokens, the end token included where it has one */
+    const int32_t *id;                  /* [length] */
+    const char *const *token;           /* [length] */
+    const float *token_log_probability; /* [length]: of the model as it is, whatever the search changed */
+    const size_t *part_end;             /* [parts of the line]: tokens up to the end of each part */
+} heed_hypothesis;
+
+/* What became of a line. */
+typedef struct heed_translation {
+    heed_status status;                       /* HEED_OK; or why there is no hypothesis */
+    const char *error;                        /* the same as text, "" for HEED_OK */
+    const char *text;                         /* of the first hypothesis; "" where there is none */
+    size_t count;                             /* hypotheses; 0 after a failure and for an empty line */
+    const heed_hypothesis *const *hypothesis; /* [count], best first; samples in the order they were drawn */
+    bool cut;                                 /* the line was too long: only its beginning was translated */
+    size_t parts;                             /* it was translated in so many parts; 0 for an empty line */
+    size_t source_length;                     /* tokens the model read, each part with its end token */
+    const int32_t *source_id;                 /* [source_length] */
+    const char *const *source_token;          /* [source_length] */
+    const size_t *source_end;                 /* [parts]: tokens up to the end of each part */
+} heed_translation;
+
+typedef struct heed_results {
+    size_t count;                               /* lines given */
+    const heed_translation *const *translation; /* [count], in the order of the lines */
+} heed_results;
+
+/* Frees the results and all they point to. Accepts NULL. Any thread. */
+HEED_API void heed_results_free(heed_results *results);
+
+/* -- attention -- */
+
+typedef enum heed_attention_kind {
+    HEED_ATTENTION_ENCODER = 0, /* rows and columns: the source */
+    HEED_ATTENTION_DECODER = 1, /* rows and columns: what the decoder read, the start token first */
+    HEED_ATTENTION_CROSS = 2    /* rows: the tokens said, columns: the source */
+} heed_attention_kind;
+
+/* Every weight of one kind, from a line's first hypothesis. Row i of decoder and cross belongs to the same
+   step: it read the decoder's row label and said the other's. All of it is valid during the call that hands
+   it over. */
+typedef struct heed_attention {
+    size_t line;                         /* counts from 0 */
+    size_t part;                         /* of the line, from 0; there are translation->parts */
+    const heed_translation *translation; /* of the line */
+    heed_attention_kind kind;
+    size_t layers, heads, rows, cols;
+    const float *weight;          /* [layers][heads][rows][cols]; rows sum to 1; 0 where a mask forbids */
+    const char *const *row_label; /* [rows] tokens, UTF-8 */
+    const char *const *col_label; /* [cols] */
+} heed_attention;
+
+/* Takes the weights of one kind. HEED_OK: go on; any other status ends heed_translate, which returns it. Runs
+   in the thread that called heed_translate and must not use its context. */
+typedef heed_status heed_attention_fn(void *user, const heed_attention *attention);
+
+/* -- translating -- */
+
+typedef enum heed_search {
+    HEED_SEARCH_BEAM = 0, /* the best of the likeliest beginnings, kept side by side; a beam of 1 is greedy */
+    HEED_SEARCH_SAMPLE = 1,    /* tokens drawn by their probability, n_best times */
+    HEED_SEARCH_EXHAUSTIVE = 2 /* the best of all translations up to max_length; for tiny vocabularies */
+} heed_search;
+
+/* What a log-probability is divided by to be a score. */
+typedef enum heed_length_penalty {
+    HEED_LENGTH_NONE = 0,    /* 1 */
+    HEED_LENGTH_AVERAGE = 1, /* the number of tokens */
+    HEED_LENGTH_GNMT = 2     /* ((5 + tokens) / 6) ^ alpha */
+} heed_length_penalty;
+
+/* When a beam is done with a sentence. */
+typedef enum heed_stop {
+    HEED_STOP_PROVEN = 0, /* nothing better can follow */
+    HEED_STOP_FULL = 1,   /* as many hypotheses have finished as the beam is wide */
+    HEED_STOP_LIMIT = 2,  /* the length limit is reached */
+    HEED_STOP_BEST = 3    /* the best in the beam has finished */
+} heed_stop;
+
+/* What becomes of a line that is longer than the model can take. */
+typedef enum heed_long {
+    HEED_LONG_SPLIT = 0,    /* it is translated in parts, cut at marks or else at spaces */
+    HEED_LONG_TRUNCATE = 1, /* its beginning is translated */
+    HEED_LONG_SKIP = 2      /* it gets the status HEED_ELIMIT */
+} heed_long;
+
+typedef struct heed_translate_options {
+    size_t size; /* of this struct; set by heed_translate_options_init */
+
+    heed_search search;
+    size_t beam;   /* 1 to 1000; 5 */
+    size_t n_best; /* hypotheses of each line, 1 to 1000, with HEED_SEARCH_BEAM at most the beam; 1 */
+    heed_length_penalty length_penalty; /* HEED_LENGTH_AVERAGE */
+    double alpha;                       /* -10 to 10; 0.6 */
+    heed_stop stop;
+    size_t max_length; /* most tokens; 0: as max_ratio says */
+    double max_ratio;  /* most tokens, times those of the source, and 10 more; 0.1 to 1000; 2 */
+    size_t min_length; /* fewest tokens; 0 */
+
+    double temperature;  /* HEED_SEARCH_SAMPLE, as the next: 0 (always the likeliest) to 100; 1 */
+    size_t top_k;        /* draw among the k likeliest; 0: all */
+    double top_p;        /* draw among the likeliest with this probability together, up to 1; 0: all */
+    uint64_t seed;       /* 1 */
+    uint64_t first_line; /* number of the first line: draws depend on it; 0 */
+
+    heed_long too_long;
+    size_t max_source; /* tokens of a line that is not too long; 0: as many as the model takes */
+    size_t batch;      /* hypotheses searched side by side: speed and memory, not results; 0: 256 */
+
+    const size_t *line_size;   /* [count] bytes of each line; NULL: each ends with a zero byte */
+    const char *const *prefix; /* [count]: translations go on from these beginnings; NULL, also for one line:
+                                  from none. Lines that have one are not split */
+    const size_t *prefix_size; /* [count] bytes of each prefix; NULL: each ends with a zero byte */
+    bool force; /* the prefixes are whole translations, one for each line: they are only scored. Wants an
+                   n_best of 1 */
+
+    heed_attention_fn *attention; /* NULL: not wanted; costs a forward pass for each line */
+    void *attention_user;         /* handed to attention */
+} heed_translate_options;
+
+/* Fills in the defaults, which are those of `heed translate`: where no number is given above, 0, NULL or the
+   first of the enum. size is sizeof *options. Any thread. */
+HEED_API void heed_translate_options_init(heed_translate_options *options, size_t size);
+
+/* Translates `count` lines of UTF-8, best given many at once: those of like length are computed together, and
+   what a line gives does not depend on the others. options may be NULL: the defaults; all they point to is
+   borrowed for the call. The results in *out are the caller's, for heed_results_free. A line that cannot be
+   translated (not UTF-8, a zero byte, too long) has a status of its own in the results, and the call
+   succeeds. After the search, and before the call returns, the attention function is called for each line in
+   order, for each of its parts, once for each kind; not for lines without hypotheses. Fails with HEED_EARG
+   for arguments that make no sense and for a context already in use, with HEED_ELIMIT for a line of more than
+   2^28 bytes, HEED_ENOMEM, HEED_ENUMBER where the weights give no number, or the attention function's own
+   status. Afterwards the context is as good as before. */
+HEED_API heed_status heed_translate(heed_context *context, const char *const *lines, size_t count,
+                                    const heed_translate_options *options, heed_results **out,
+                                    heed_error *error);
 
 #ifdef __cplusplus
 }

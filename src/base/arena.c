@@ -1,4 +1,4 @@
-/* Bump arena over chunks that double. Easy to get wrong: a request that fails must leave the arena as it was,
+/* Bump arena over chunks that grow. Easy to get wrong: a request that fails must leave the arena as it was,
    and a request that skips the rest of a chunk must not count that rest as handed out (the peak sizes the
    joined chunk). */
 #include "base/arena.h"
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-enum { SMALL = 1 << 20 };
+enum { SMALL = 1 << 20, LARGE = 1 << 26 };
 
 static void *host_get(void *context, size_t bytes)
 {
@@ -41,7 +41,8 @@ void hd_arena_release(hd_arena *a)
     a->peak = 0;
 }
 
-/* As large as all chunks so far together; when the source does not have that much, just what is needed. But a
+/* As large as all chunks so far together, or a quarter of them once that is a lot: the first step of a large
+   model would hold twice what it needs. When the source does not have that much, just what is needed. But a
    source that refuses less than a megabyte is empty, and a test that fails the n-th allocation shall see it
    fail. */
 static bool add_chunk(hd_arena *a, size_t need)
@@ -49,6 +50,7 @@ static bool add_chunk(hd_arena *a, size_t need)
     if (a->chunks == HD_ARENA_CHUNKS) return false;
     size_t size = 0;
     for (int i = 0; i < a->chunks; i++) size += a->chunk[i].size;
+    if (size > LARGE) size /= 4;
     if (size < a->chunk_min) size = a->chunk_min;
     if (size < need) size = need;
     void *base = a->source.get(a->source.context, size);
@@ -89,11 +91,12 @@ void hd_arena_reset(hd_arena *a)
 {
     hd_arena_rewind(a, (hd_arena_mark){0});
     if (a->chunks < 2) return;
-    /* not more than the peak: the doubled chunks hold up to twice that */
+    /* given back first, or both would be held at once; not more than the peak: chunks hold up to twice that
+     */
+    put_chunks(a);
     size_t size = a->peak > a->chunk_min ? a->peak : a->chunk_min;
     void *base = a->source.get(a->source.context, size);
     if (!base) return;
-    put_chunks(a);
     a->chunk[0] = (hd_arena_chunk){.base = base, .size = size};
     a->chunks = 1;
 }

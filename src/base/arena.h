@@ -21,11 +21,11 @@ typedef struct hd_arena_chunk {
     size_t before; /* bytes handed out from the chunks before this one, once it is in use */
 } hd_arena_chunk;
 
-enum { HD_ARENA_CHUNKS = 48 };
+enum { HD_ARENA_CHUNKS = 64 };
 
 typedef struct hd_arena {
     hd_source source;
-    size_t chunk_min; /* smallest chunk asked of the source; chunks double */
+    size_t chunk_min; /* smallest chunk asked of the source */
     hd_arena_chunk chunk[HD_ARENA_CHUNKS];
     int chunks;  /* owned */
     int current; /* the one being filled */
@@ -43,7 +43,7 @@ void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena
 void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
 hd_arena_mark hd_arena_here(const hd_arena *a);
 void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* everything taken since m is gone */
-void hd_arena_reset(
-    hd_arena *a); /* rewind to empty and join the chunks (keeps the old ones when joining fails) */
+/* Rewinds to empty and joins the chunks; where that fails, the next requests get new ones. */
+void hd_arena_reset(hd_arena *a);
 
 #endif

@@ -32,9 +32,8 @@ hd_status hd_folder_make(const char *path, bool *made, hd_err *err)
         return HD_OK;
     }
     if (errno != EEXIST) return folder_error(err, path, "cannot make the folder");
-    if (!stat(path, &info) && !S_ISDIR(info.st_mode))
-        return hd_err_set(err, HD_EFILE, "%s: is a file, not a folder", path);
-    return HD_OK;
+    if (stat(path, &info)) return folder_error(err, path, "cannot look at it");
+    return S_ISDIR(info.st_mode) ? HD_OK : hd_err_set(err, HD_EFILE, "%s: is a file, not a folder", path);
 }
 
 hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err)
@@ -49,10 +48,22 @@ hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_e
     return s;
 }
 
+/* "weights.safetensors.tmp.123.0", as base/file.c names them, and nothing like "notes.tmp.txt" */
+static bool is_temporary(const char *name)
+{
+    const char *mark = strstr(name, ".tmp.");
+    for (const char *next; mark && (next = strstr(mark + 1, ".tmp."));) mark = next;
+    if (!mark || mark == name) return false;
+    const char *at = mark + 5;
+    size_t process = strspn(at, "0123456789"), number = 0;
+    if (process && at[process] == '.') number = strspn(at + process + 1, "0123456789");
+    return number && !at[process + 1 + number];
+}
+
 static hd_status note_entry(void *context, const char *name, hd_err *err)
 {
-    (void)name, (void)err;
-    *(bool *)context = false;
+    (void)err;
+    if (!is_temporary(name)) *(bool *)context = false;
     return HD_OK;
 }
 
@@ -68,16 +79,17 @@ hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err)
 static hd_status remove_entry(void *context, const char *name, hd_err *err)
 {
     char path[HD_PATH];
-    struct stat info;
     hd_status s = hd_path(path, context, name, err);
-    if (s) return s;
-    if (!lstat(path, &info) && S_ISDIR(info.st_mode)) return hd_folder_remove(path, err);
-    return unlink(path) && errno != ENOENT ? folder_error(err, path, "cannot remove") : HD_OK;
+    return s ? s : hd_folder_remove(path, err);
 }
 
+/* Asks for the entry itself: behind a link may be someone else's folder. */
 hd_status hd_folder_remove(const char *path, hd_err *err)
 {
-    if (access(path, F_OK) && errno == ENOENT) return HD_OK;
+    struct stat info;
+    if (lstat(path, &info)) return errno == ENOENT ? HD_OK : folder_error(err, path, "cannot look at it");
+    if (!S_ISDIR(info.st_mode))
+        return unlink(path) && errno != ENOENT ? folder_error(err, path, "cannot remove") : HD_OK;
     hd_status s = hd_folder_each(path, remove_entry, (void *)path, err);
     if (!s && rmdir(path)) s = folder_error(err, path, "cannot remove the folder");
     return s;
@@ -95,7 +107,7 @@ hd_status hd_folder_sync(const char *path, hd_err *err)
 
 static hd_status sweep_entry(void *context, const char *name, hd_err *err)
 {
-    return strstr(name, ".tmp.") ? remove_entry(context, name, err) : HD_OK;
+    return is_temporary(name) ? remove_entry(context, name, err) : HD_OK;
 }
 
 hd_status hd_folder_sweep(const char *path, hd_err *err)

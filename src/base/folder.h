@@ -18,8 +18,10 @@ hd_status hd_folder_make(const char *path, bool *made, hd_err *err);
 typedef hd_status hd_folder_fn(void *context, const char *name, hd_err *err);
 hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err);
 
-hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err); /* one that is not there is empty */
-hd_status hd_folder_remove(const char *path, hd_err *err); /* with all below it; absent: nothing */
+/* One that is not there is empty, and so is one with nothing but what a killed save left. */
+hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err);
+/* With all below it; what is not there is removed already. Of a link the link alone. */
+hd_status hd_folder_remove(const char *path, hd_err *err);
 hd_status hd_folder_sync(const char *path, hd_err *err);
 
 /* Removes what saves (base/file.h) of a killed process left in the folder. */

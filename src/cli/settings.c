@@ -11,15 +11,20 @@ static const void *field_of(const hd_option *o, const void *into)
     return (const char *)into + o->offset;
 }
 
+/* Controls are written by their numbers, and so are the two line ends beyond ASCII, which YAML folds. */
 static void put_quoted(hd_text *to, const char *text)
 {
     hd_text_put(to, "\"");
     for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            hd_text_print(to, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            hd_text_print(to, "\\x%02x", c);
+        const unsigned char *c = (const unsigned char *)text;
+        if (*c == '"' || *c == '\\')
+            hd_text_print(to, "\\%c", *c);
+        else if (*c < 0x20 || *c == 0x7f)
+            hd_text_print(to, "\\x%02x", *c);
+        else if (*c == 0xc2 && c[1] < 0xa0)
+            hd_text_print(to, "\\x%02x", c[1]), text++;
+        else if (*c == 0xe2 && c[1] == 0x80 && (c[2] | 1) == 0xa9)
+            hd_text_print(to, "\\u20%02x", c[2] - 0x80), text += 2;
         else
             hd_text_add(to, text, 1);
     }
@@ -99,12 +104,5 @@ void hd_settings_write(hd_text *to, const hd_option *table, const void *into, co
 
 void hd_settings_copy(const hd_option *o, void *to, const void *from)
 {
-    static const size_t sizes[] = {
-        [HD_OPTION_FLAG] = sizeof(bool),    [HD_OPTION_INT] = sizeof(int),
-        [HD_OPTION_LONG] = sizeof(int64_t), [HD_OPTION_FLOAT] = sizeof(double),
-        [HD_OPTION_CHOICE] = sizeof(int),   [HD_OPTION_TEXT] = sizeof(char *),
-        [HD_OPTION_FILE] = sizeof(char *),
-    };
-    size_t size = o->many || o->most ? sizeof(hd_texts) : sizes[o->type];
-    memcpy((char *)to + o->offset, field_of(o, from), size);
+    memcpy((char *)to + o->offset, field_of(o, from), hd_option_size(o));
 }

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "cli/config.h"
 #include "cli/settings.h"
@@ -42,7 +43,8 @@ const hd_usage hd_verb_train_usage = {
 };
 
 /* Not kept in training.yml: they are about one call, not about the run. */
-static const char *const of_this_call[] = {"out", "resume", "overwrite", "dry-run", HD_CONFIG_NAME, NULL};
+static const char *const of_this_call[] = {"out",     "resume",       "overwrite", "dry-run",
+                                           "minutes", HD_CONFIG_NAME, NULL};
 /* May be other when a run is resumed. */
 static const char *const free_to_change[] = {"out",        "resume", "overwrite", "dry-run",  HD_CONFIG_NAME,
                                              "epochs",     "steps",  "minutes",   "patience", "report-every",
@@ -54,6 +56,12 @@ static bool is_in(const char *name, const char *const *list)
         if (!strcmp(name, *list)) return true;
     return false;
 }
+
+typedef struct call {
+    const hd_command *command;
+    const hd_train_options *options;
+    hd_train_progress progress;
+} call;
 
 /* -- stopping -- */
 
@@ -159,6 +167,9 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
     hd_settings_write(&t, hd_train_table, o, of_this_call);
     hd_status s = hd_text_status(&t, err);
+    if (!s && hd_utf8_good(t.data, t.size) < t.size)
+        s = hd_err_set(err, HD_EARG,
+                       "a file has a name that is not UTF-8, which training.yml cannot keep: rename it");
     if (!s) s = hd_path(path, o->out, "training.yml", err);
     if (!s) s = hd_save_open(&save, path, err);
     if (!s) s = hd_save_write(save, t.data, t.size, err);
@@ -172,34 +183,56 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 
 /* -- the folder -- */
 
-static hd_status empty_entry(void *context, const char *name, hd_err *err)
+/* What a run writes. Anything else in the folder, corpora perhaps, is not ours to remove.
+   training.yml goes last: with it, what a kill leaves is still a model's folder. */
+static const char *const written[] = {"train",
+                                      "config.json",
+                                      "model.safetensors",
+                                      "tokeniser.model",
+                                      "source.model",
+                                      "target.model",
+                                      "tokeniser.txt",
+                                      "source.txt",
+                                      "target.txt",
+                                      "training.yml",
+                                      NULL};
+
+static hd_status remove_run(const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_status s = hd_path(path, context, name, err);
-    if (s) return s;
-    if (!strcmp(name, "train")) return hd_folder_remove(path, err);
-    return unlink(path) ? hd_err_set(err, HD_EFILE, "%s: cannot remove: %s", path, strerror(errno)) : HD_OK;
+    hd_status s = HD_OK;
+    for (const char *const *name = written; !s && *name; name++) {
+        s = hd_path(path, folder, *name, err);
+        if (!s) s = hd_folder_remove(path, err);
+    }
+    return s;
 }
 
-/* A new run wants an empty folder. --overwrite empties it, if it is a model's: nothing else is ever removed.
- */
-static hd_status open_folder(const hd_train_options *o, hd_err *err)
+/* A new run wants an empty folder, or with --overwrite a model's. */
+static hd_status check_folder(const hd_train_options *o, hd_err *err)
 {
     char config[HD_PATH];
     bool empty = true;
     hd_status s = hd_folder_empty(o->out, &empty, err);
-    if (!s && !empty && !o->overwrite)
+    if (s || empty) return s;
+    if (!o->overwrite)
         return hd_err_set(err, HD_EFILE,
                           "%s: not empty: --resume goes on with the run in it, --overwrite begins anew",
                           o->out);
-    if (!s && !empty) {
-        s = hd_path(config, o->out, "training.yml", err);
-        if (!s && access(config, F_OK))
-            return hd_err_set(err, HD_EFILE,
-                              "%s: not a model's folder (no training.yml): it is not overwritten", o->out);
-        if (!s) s = hd_folder_each(o->out, empty_entry, (void *)o->out, err);
-    }
-    return s ? s : hd_folder_make(o->out, NULL, err);
+    s = hd_path(config, o->out, "training.yml", err);
+    if (!s && access(config, F_OK))
+        return hd_err_set(err, HD_EFILE, "%s: not a model's folder (no training.yml): it is not overwritten",
+                          o->out);
+    return s;
+}
+
+/* The folder of a new run. What was in it goes only now: a run that cannot begin costs no model. */
+static hd_status open_folder(void *context, hd_err *err)
+{
+    const hd_train_options *o = ((const call *)context)->options;
+    hd_status s = hd_folder_make(o->out, NULL, err);
+    if (!s && o->overwrite) s = remove_run(o->out, err);
+    return s ? s : keep_options(o, err);
 }
 
 static hd_status resumable(const hd_train_options *o, hd_err *err)
@@ -210,11 +243,6 @@ static hd_status resumable(const hd_train_options *o, hd_err *err)
 }
 
 /* -- the verb -- */
-
-typedef struct call {
-    const hd_command *command;
-    hd_train_progress progress;
-} call;
 
 static void tell(void *context, const hd_news *n)
 {
@@ -276,7 +304,9 @@ static void say_end(const hd_command *c, const char *folder, const hd_translate_
     char a[32], b[32];
     hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s target tokens%s", why[r->ending],
                hd_grouped(r->progress.step, a), hd_grouped(r->progress.tokens, b),
-               r->ending == HD_ENDED_STOPPED ? "; everything is saved" : "");
+               r->ending != HD_ENDED_STOPPED ? ""
+               : r->progress.broken          ? "; saved are those before the gradient was not finite"
+                                             : "; everything is saved");
     if (r->ending == HD_ENDED_STOPPED)
         hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", folder);
     else
@@ -289,13 +319,14 @@ static int train(const hd_command *c, const hd_train_options *o)
     hd_translate_train_opt t;
     hd_translate_result result;
     call now = {.command = c,
+                .options = o,
                 .progress = {.command = c, .steps = (uint64_t)o->steps, .epochs = (uint64_t)o->epochs}};
     if (hd_train_meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
     t.log = c->log;
     if (o->dry_run) return show_plan(c, &t);
-    if (!o->resume && (open_folder(o, &err) || keep_options(o, &err))) return hd_command_fail(c, &err);
+    if (!o->resume && check_folder(o, &err)) return hd_command_fail(c, &err);
     catch_signals();
-    t.began = began;
+    t.open = open_folder, t.began = began;
     t.trainer.stop = is_stopped, t.trainer.tell = tell, t.trainer.context = &now;
     hd_status s = hd_translate_train(&result, &t, &err);
     hd_train_progress_end(&now.progress);

@@ -11,7 +11,7 @@ static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
-static const char *const norms[] = {"post", "pre", NULL};
+static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", NULL};
 static const char *const optimisers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
@@ -45,7 +45,7 @@ const hd_option hd_train_table[] = {
      "go on with the run in --out, from its last checkpoint, bit for bit; limits, threads, "
      "device and reports may change",
      HD_FLAG_INTO(OWNER, resume)},
-    {"overwrite", 0, NULL, NULL, "remove what is in --out and begin anew", HD_FLAG_INTO(OWNER, overwrite)},
+    {"overwrite", 0, NULL, NULL, "remove the run in --out and begin anew", HD_FLAG_INTO(OWNER, overwrite)},
     {"dry-run", 'n', NULL, NULL, "print parameters, memory and batches, and train nothing",
      HD_FLAG_INTO(OWNER, dry_run)},
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
@@ -87,7 +87,7 @@ const hd_option hd_train_table[] = {
     {"inner", 0, "N", "256", "width inside the feed-forward layers", MODEL,
      HD_INT_INTO(OWNER, inner, 1, 1048576)},
     {"heads", 0, "N", "4", "attention heads", MODEL, HD_INT_INTO(OWNER, heads, 1, 1024)},
-    {"norm", 0, "PLACE", "post", "layer norm: post (as in the paper) or pre", MODEL,
+    {"norm", 0, "PLACE", "pre", "layer norm: pre, which trains steadily, or post, as in the paper", MODEL,
      HD_CHOICE_INTO(OWNER, norm, norms)},
     {"activation", 0, "NAME", "relu", "of the feed-forward layers: relu, gelu, gelu_tanh or silu", MODEL,
      HD_CHOICE_INTO(OWNER, activation, activations)},
@@ -110,7 +110,7 @@ const hd_option hd_train_table[] = {
      LEARNING, HD_LONG_INTO(OWNER, decay_steps, 0, 1e15)},
     {"floor", 0, "X", "0", "cosine, linear: share of the rate at the end", LEARNING,
      HD_FLOAT_INTO(OWNER, floor, 0, 1)},
-    {"optimiser", 0, "NAME", "adam", "sgd, adam or adamw", LEARNING,
+    {"optimiser", 0, "NAME", "adamw", "sgd, adam or adamw", LEARNING,
      HD_CHOICE_INTO(OWNER, optimiser, optimisers)},
     {"beta1", 0, "X", "0.9", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta1, 0, 1)},
     {"beta2", 0, "X", "0.98", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta2, 0, 1)},
@@ -119,7 +119,7 @@ const hd_option hd_train_table[] = {
     {"weight-decay", 0, "X", "0", "pull of weights towards 0", LEARNING,
      HD_FLOAT_INTO(OWNER, weight_decay, 0, 10)},
     {"clip", 0, "X", "1", "largest norm of a gradient; 0: any", LEARNING, HD_FLOAT_INTO(OWNER, clip, 0, 1e9)},
-    {"ema", 0, "X", "0.999", "use a moving average of the weights with this decay; 0: none", LEARNING,
+    {"ema", 0, "X", "0", "use a moving average of the weights with this decay; 0: none", LEARNING,
      HD_FLOAT_INTO(OWNER, ema, 0, 0.9999999)},
     {"dropout", 0, "X", "0.1", "of embeddings and branches", LEARNING,
      HD_FLOAT_INTO(OWNER, dropout, 0, 0.99)},
@@ -136,9 +136,10 @@ const hd_option hd_train_table[] = {
      HD_FLAG_INTO(OWNER, recompute)},
     {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
 
-    {"epochs", 'e', "N", "0", "passes over the data; 0: no such limit", LIMITS,
-     HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
-    {"steps", 's', "N", "0", "updates; 0: no such limit", LIMITS, HD_LONG_INTO(OWNER, steps, 0, 4e9)},
+    {"epochs", 'e', "N", "0", "passes over the data; 0: no such limit (tiny and small: 40 without --steps)",
+     LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
+    {"steps", 's', "N", "0", "updates; 0: no such limit (base: 100000, big: 300000 without --epochs)", LIMITS,
+     HD_LONG_INTO(OWNER, steps, 0, 4e9)},
     {"minutes", 'm', "X", "0", "minutes of this sitting; 0: no such limit", LIMITS,
      HD_FLOAT_INTO(OWNER, minutes, 0, 1e7)},
     {"patience", 0, "N", "0", "validations without a new best; 0: no such limit", LIMITS,
@@ -164,6 +165,7 @@ typedef struct setting {
     const char *name, *value[4]; /* by preset; NULL: as without one */
 } setting;
 
+/* tiny is measured (docs/recipes.md); the others follow the literature for their size. */
 static const setting settings[] = {
     {"encoder-layers", {"4", "6", "6", "6"}},
     {"decoder-layers", {"4", "6", "6", "6"}},
@@ -171,21 +173,38 @@ static const setting settings[] = {
     {"inner", {"256", "1024", "2048", "4096"}},
     {"heads", {"4", "4", "8", "16"}},
     {"vocab", {"8000", "8000", "16000", "32000"}},
-    {"batch-tokens", {"4096", "8192", "16384", "32768"}},
-    {"dropout", {"0.3", "0.2", "0.1", "0.3"}},
-    {"attention-dropout", {"0", "0.1", "0.1", "0.1"}},
-    {"inner-dropout", {"0", "0.1", "0.1", "0.1"}},
+    {"batch-tokens", {"2500", "4096", "16384", "32768"}},
+    {"dropout", {"0.2", "0.2", "0.1", "0.3"}},
+    {"attention-dropout", {"0", "0", "0.1", "0.1"}},
+    {"inner-dropout", {"0", "0", "0.1", "0.1"}},
     {"lr", {"0.005", "0.002", "0.0007", "0.0005"}},
-    {"warmup", {"2000", "4000", "4000", "4000"}},
+    {"warmup", {"1000", "2000", "4000", "4000"}},
+    {"schedule", {"linear", "linear", "inverse_sqrt", "inverse_sqrt"}},
+    {"weight-decay", {"0.2", "0.2", "0.01", "0.01"}},
+    {"ema", {"0", "0", "0.9995", "0.9999"}},
+    {"epochs", {"40", "40", NULL, NULL}},
+    {"steps", {NULL, NULL, "100000", "300000"}},
     {NULL, {NULL}},
 };
+
+/* A run that is told when to end needs no limit of the preset's. */
+static bool is_limit(const char *name)
+{
+    return !strcmp(name, "epochs") || !strcmp(name, "steps");
+}
+
+static bool is_given(const hd_option_set sets[2], const char *name)
+{
+    return *hd_option_find(sets, name, strlen(name)).given;
+}
 
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
 {
     int preset = ((const hd_train_options *)sets[0].into)->preset;
+    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
     for (const setting *s = settings; s->name; s++) {
         hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
-        if (*at.given || !s->value[preset]) continue;
+        if (*at.given || !s->value[preset] || (limited && is_limit(s->name))) continue;
         hd_status st = hd_option_read(at.option, at.field, s->value[preset], err);
         if (st) return st;
     }
@@ -205,7 +224,7 @@ static hd_transformer_opt model_of(const hd_train_options *o)
                                 .width = (size_t)o->width,
                                 .inner = (size_t)o->inner,
                                 .tied = !o->untied,
-                                .pre_norm = o->norm == 1,
+                                .pre_norm = o->norm == 0,
                                 .eps = 1e-5f,
                                 .act = activation_of(o->activation),
                                 .dropout = (float)o->dropout,

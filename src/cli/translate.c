@@ -1,4 +1,5 @@
 /* heed translate: lines in, lines out, in order, always as many out as in. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -65,7 +66,7 @@ static hd_status keep_line(call *c, hd_line line, hd_err *err)
     if (!copy) return hd_err_nomem(err, line.size + 1);
     memcpy(copy, line.text, line.size + 1);
     c->line[c->count] = (hd_line){copy, line.size};
-    c->prefix[c->count] = (hd_line){"", 0};
+    c->prefix[c->count] = (hd_line){NULL, 0};
     if (tab) {
         size_t at = (size_t)(tab - line.text);
         copy[at] = 0;
@@ -133,6 +134,16 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
 
 /* -- writing -- */
 
+/* At once: whoever pauses waits for it. A failure is said here, and not once more at the end of the program.
+ */
+static hd_status put(FILE *f, const char *data, size_t size, hd_err *err)
+{
+    if ((!size || fwrite(data, 1, size, f) == size) && !fflush(f)) return HD_OK;
+    hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
+    clearerr(f);
+    return HD_EFILE;
+}
+
 static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
 {
     hd_text out = {0};
@@ -152,10 +163,9 @@ static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
         if (c->attention || c->o->view) s = attend(c, i, t, &out, err);
     }
     if (!s) s = hd_text_status(&out, err);
-    if (out.size) fwrite(out.data, 1, out.size, c->command->out.file);
-    if (fflush(c->command->out.file) && !s) s = hd_err_set(err, HD_EFILE, "standard output: cannot write");
+    hd_status written = put(c->command->out.file, out.data, out.size, err);
     hd_text_release(&out);
-    return s;
+    return s ? s : written;
 }
 
 static hd_status translate_chunk(call *c, hd_err *err)

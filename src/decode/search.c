@@ -134,8 +134,8 @@ static hd_tensor *step(hd_loop *l)
 {
     hd_run *r = l->r;
     size_t n = l->live.count;
-    int32_t *ids = hd_host_take(r, 2 * n * sizeof *ids), *parent = ids + n;
-    if (!ids) return NULL;
+    int32_t *ids = hd_host_take(r, n * sizeof *ids), *parent = hd_host_take(r, n * sizeof *parent);
+    if (!ids || !parent) return NULL;
     if (l->length == 1) return l->stepper->step(r, l->stepper->context, l->stepper->start, n);
     for (size_t i = 0; i < n; i++) ids[i] = l->link[l->live.at[i].link].token, parent[i] = l->live.at[i].row;
     hd_status s = l->stepper->pick(r, l->stepper->context, parent, n);
@@ -148,9 +148,10 @@ static hd_tensor *step(hd_loop *l)
 static const hd_real *forced_logp(hd_loop *l, hd_tensor *logp)
 {
     size_t n = 0;
-    int32_t *row = hd_host_take(l->r, 2 * l->active * sizeof *row), *token = row + l->active;
+    int32_t *row = hd_host_take(l->r, l->active * sizeof *row),
+            *token = hd_host_take(l->r, l->active * sizeof *token);
     hd_real *value = hd_host_take(l->r, l->active * sizeof *value);
-    if (!value) return NULL;
+    if (!row || !token || !value) return NULL;
     for (size_t i = 0; i < l->active; i++) {
         const hd_sentence *q = &l->sentence[l->order[i]];
         if (hd_loop_forced(l, q)) row[n] = (int32_t)q->first, token[n++] = q->prefix[l->length - 1];

@@ -2,11 +2,10 @@
    there are some, between sentences or words. */
 #include "task/parts.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-
-enum { MOST_PREFIXES = 1 << 20 };
 
 void hd_parts_release(hd_parts *p)
 {
@@ -70,7 +69,11 @@ static size_t cut_at(hd_line l, size_t most)
 static hd_status add_ids(hd_parts *p, const hd_translator *t, size_t number, const hd_piece *piece,
                          size_t count, hd_err *err)
 {
-    hd_part part = {.line = number, .begin = p->ids.count, .size = count + 1};
+    const hd_part *last = p->count ? &p->at[p->count - 1] : NULL;
+    hd_part part = {.line = number,
+                    .index = last && last->line == number ? last->index + 1 : 0,
+                    .begin = p->ids.count,
+                    .size = count + 1};
     hd_status s = hd_ids_reserve(&p->ids, count + 1, err);
     if (s) return s;
     for (size_t i = 0; i < count; i++) p->ids.at[p->ids.count++] = piece[i].id;
@@ -88,24 +91,33 @@ static size_t window_of(hd_line l, size_t most)
     return window;
 }
 
-/* Splits at the ends of sentences where a line is longer than what the model was trained with; what is still
-   longer than it can take, at lesser places. */
+/* Pieces of the first part of l, at most `most`, and its bytes. A cut can change the pieces before it: it is
+   moved back until they fit. */
+static hd_status next_part(const hd_translator *t, hd_line l, size_t most, hd_pieces *piece, size_t *take,
+                           hd_err *err)
+{
+    *take = window_of(l, most);
+    if (*take < l.size) *take = cut_at(l, *take);
+    for (;;) {
+        piece->count = 0;
+        hd_status s = hd_tokeniser_encode(t->tokeniser[0], l.text, *take, piece, err);
+        if (s || piece->count <= most) return s;
+        size_t fits = piece->at[most].begin;
+        if (!fits) return piece->count = most, HD_OK; /* a character of more pieces than the model takes */
+        *take = cut_at(l, fits);
+    }
+}
+
+/* Splits a line, at the ends of sentences where it can. */
 static hd_status split(hd_parts *p, const hd_translator *t, size_t number, hd_line line, size_t most,
                        hd_err *err)
 {
     hd_pieces piece = {0};
     hd_status s = HD_OK;
     while (!s && line.size) {
+        size_t take = 0;
         while (line.size && *line.text == ' ') line.text++, line.size--;
-        size_t take = window_of(line, most);
-        piece.count = 0;
-        s = hd_tokeniser_encode(t->tokeniser[0], line.text, take, &piece, err);
-        if (!s && (piece.count > most || take < line.size)) {
-            take = cut_at(line, piece.count > most && piece.at[most].begin ? piece.at[most].begin : take);
-            piece.count = 0;
-            s = hd_tokeniser_encode(t->tokeniser[0], line.text, take, &piece, err);
-            if (!s && piece.count > most) piece.count = most; /* a cut can change the pieces */
-        }
+        s = next_part(t, line, most, &piece, &take, err);
         if (!s && piece.count) s = add_ids(p, t, number, piece.at, piece.count, err);
         line.text += take, line.size -= take;
     }
@@ -119,21 +131,53 @@ static hd_status refuse(hd_translation *to, hd_status s, const char *why)
     return HD_OK;
 }
 
-static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix, bool force,
+/* Most tokens a translation of the part may have, as the search will count them. */
+static size_t limit_of(const hd_part *part, const hd_translator *t, const hd_translate_opt *opt)
+{
+    const hd_search_opt *o = &opt->search;
+    size_t limit = t->model->opt.positions;
+    if (opt->force) return limit;
+    if (o->max_length && o->max_length < limit) limit = o->max_length;
+    double relative =
+        o->max_ratio > 0 ? floor(o->max_ratio * (double)part->size) + (double)o->max_extra : INFINITY;
+    return relative < (double)limit ? (size_t)relative : limit;
+}
+
+static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix, const hd_translate_opt *opt,
                             hd_translation *to, hd_err *err)
 {
     hd_part *part = &p->at[p->count - 1];
     part->prefix = p->forced.count;
     hd_status s = hd_tokeniser_encode_ids(t->tokeniser[1], prefix.text, prefix.size, &p->forced, err);
-    if (!s && force) s = hd_ids_reserve(&p->forced, 1, err);
-    if (!s && force) p->forced.at[p->forced.count++] = hd_tokeniser_special(t->tokeniser[1]).end;
+    if (!s && opt->force) s = hd_ids_reserve(&p->forced, 1, err);
+    if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokeniser_special(t->tokeniser[1]).end;
     part->prefixes = p->forced.count - part->prefix;
-    if (!s && part->prefixes >= t->model->opt.positions) {
-        p->forced.count = part->prefix;
+    if (!s && part->prefixes > limit_of(part, t, opt)) {
+        p->forced.count = part->prefix, p->ids.count = part->begin;
         p->count--;
-        return refuse(to, HD_ELIMIT, "the given translation is longer than the model can take");
+        return refuse(to, HD_ELIMIT,
+                      opt->force ? "the given translation is longer than the model can take"
+                                 : "the given beginning is longer than a translation may become");
     }
     return s;
+}
+
+/* Whether line and prefix are texts at all; if not, *to says why. */
+static bool is_text(hd_line line, const hd_line *prefix, bool force, hd_translation *to)
+{
+    const char *why = NULL;
+    if (hd_utf8_good(line.text, line.size) < line.size)
+        why = "not UTF-8";
+    else if (memchr(line.text, 0, line.size))
+        why = "holds a zero byte";
+    else if (prefix && !prefix->text && force)
+        why = "no tab: a source, a tab and its translation are expected";
+    else if (prefix && prefix->text && hd_utf8_good(prefix->text, prefix->size) < prefix->size)
+        why = "its given translation is not UTF-8";
+    else if (prefix && prefix->text && memchr(prefix->text, 0, prefix->size))
+        why = "its given translation holds a zero byte";
+    if (why) refuse(to, HD_EFORMAT, why);
+    return !why;
 }
 
 hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_line line,
@@ -142,10 +186,8 @@ hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_li
     size_t most = t->model->opt.positions - 1, before = p->count;
     hd_pieces piece = {0};
     if (opt->longest && opt->longest < most) most = opt->longest;
-    if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
-    if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
-    if (prefix && hd_utf8_good(prefix->text, prefix->size) < prefix->size)
-        return refuse(to, HD_EFORMAT, "its given translation is not UTF-8");
+    if (!is_text(line, prefix, opt->force, to)) return HD_OK;
+    if (prefix && !prefix->text) prefix = NULL;
     hd_status s = hd_tokeniser_encode(t->tokeniser[0], line.text, line.size, &piece, err);
     bool too_long = piece.count > most, wordy = piece.count + 1 > t->longest && !prefix;
     if (!s && too_long && (opt->too_long == HD_LONG_SKIP || (prefix && opt->too_long == HD_LONG_SPLIT)))
@@ -155,7 +197,7 @@ hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_li
     else if (!s && piece.count)
         s = add_ids(p, t, number, piece.at, too_long ? most : piece.count, err);
     to->cut = too_long && opt->too_long == HD_LONG_TRUNCATE;
-    if (!s && prefix && p->count > before) s = add_prefix(p, t, *prefix, opt->force, to, err);
+    if (!s && prefix && p->count > before) s = add_prefix(p, t, *prefix, opt, to, err);
     to->parts = p->count - before;
     hd_pieces_release(&piece);
     return s;

@@ -6,6 +6,7 @@
 
 typedef struct hd_part {
     size_t line;             /* it belongs to */
+    size_t index;            /* among the parts of that line */
     size_t begin, size;      /* in ids, end included */
     size_t prefix, prefixes; /* in forced, and how many */
 } hd_part;

@@ -117,9 +117,7 @@ static hd_status search_batch(job *j, hd_err *err)
             memcpy(j->prefix + forced, j->parts.forced.at + p->prefix, p->prefixes * sizeof *j->prefix);
         rows += p->size, forced += p->prefixes;
         j->len[i] = (int32_t)p->size, j->prefix_len[i] = (int32_t)p->prefixes;
-        size_t part_of_line = 0;
-        while (part_of_line < which && j->parts.at[which - part_of_line - 1].line == p->line) part_of_line++;
-        j->key[i] = (int32_t)((uint32_t)(j->opt->first + p->line) + 0x9E3779B1u * (uint32_t)part_of_line);
+        j->key[i] = (int32_t)((uint32_t)(j->opt->first + p->line) + 0x9E3779B1u * (uint32_t)p->index);
         j->batch[which] = j->batches, j->place[which] = i;
     }
     hd_search_opt o = search_of(j, banned);

@@ -65,7 +65,8 @@ typedef struct hd_translations {
 } hd_translations;
 
 /* Lines that cannot be translated (not UTF-8, a NUL, too long to be skipped) have a status of their own; the
-   call fails only for lack of memory and the like. prefix: the first words of each translation, or NULL. */
+   call fails only for lack of memory and the like. prefix: the first words of each translation, or NULL; one
+   without text: none. */
 hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, const hd_line *line,
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err);
 void hd_translations_release(hd_translations *t); /* accepts {0} */

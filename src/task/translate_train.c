@@ -157,6 +157,16 @@ static hd_status publish(void *context, hd_err *err)
     return hd_translator_publish(&s->translator, s->opt->trainer.folder, err);
 }
 
+static hd_status keep(void *context, hd_err *err)
+{
+    return hd_translator_keep(((session *)context)->opt->trainer.folder, err);
+}
+
+static hd_status restore(void *context, hd_err *err)
+{
+    return hd_translator_restore(((session *)context)->opt->trainer.folder, err);
+}
+
 /* -- the log -- */
 
 static hd_status log_training(hd_journal *j, const hd_news *n, hd_err *err)
@@ -352,6 +362,12 @@ hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_trai
     return st;
 }
 
+/* Validations decide what is published and when a run ends: their data counts, too. */
+static uint64_t data_hash(const hd_translate_set *s)
+{
+    return s->train.hash ^ (s->has_valid ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
+}
+
 hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_opt *opt, hd_err *err)
 {
     session s;
@@ -359,15 +375,18 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
     hd_trainer_opt trainer = opt->trainer;
     hd_status st = open_session(&s, opt, false, err);
     if (!st) st = plan_of(&plan, &s, err);
+    if (!st && !trainer.resume && opt->open) st = opt->open(trainer.context, err);
     if (!st && !trainer.resume) st = hd_translator_save(&s.translator, trainer.folder, err);
     if (!st && opt->began) opt->began(trainer.context, &plan);
     if (!st) {
-        hd_trainee trainee = {.corpus = s.set.train.hash,
+        hd_trainee trainee = {.corpus = data_hash(&s.set),
                               .next = next,
                               .seek = seek,
                               .loss = loss,
                               .validate = s.set.has_valid ? validate : NULL,
                               .publish = publish,
+                              .keep = keep,
+                              .restore = restore,
                               .context = &s};
         open_journal(&s);
         trainer.batches = plan.batches;

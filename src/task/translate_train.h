@@ -55,6 +55,8 @@ typedef struct hd_translate_train_opt {
     const char *device;
     int threads;
     hd_log log;
+    /* Called once the data is read and nothing is written yet: makes the folder of a new run. May be NULL. */
+    hd_status (*open)(void *context, hd_err *err);
     void (*began)(void *context, const hd_translate_plan *plan); /* once all is ready; may be NULL */
 } hd_translate_train_opt;
 

@@ -2,9 +2,11 @@
    disk, and what is written must not depend on when or how often it was written. */
 #include "train/checkpoint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 /* X(field) whole numbers of hd_progress, in the order of the file */
 #define NUMBERS(X) \
     X(step) X(epoch) X(batch) X(tokens) X(skipped) X(broken) X(decay_steps) X(best_step) X(worse) X(corpus)
+/* X(field) the others */
+#define REALS(X) X(flops) X(best) X(best_loss)
 
 /* -- moments: flat vectors beside the weights -- */
 
@@ -78,6 +82,18 @@ static hd_status load_moments(const char *path, hd_optimiser *o, hd_err *err)
 
 /* -- numbers -- */
 
+/* What is not a number is left out; a validation may give -inf, which JSON has no number for. */
+static void put_real(hd_text *t, const char *key, double x)
+{
+    char digits[40];
+    if (isnan(x)) return;
+    snprintf(digits, sizeof digits, isinf(x) ? "\"%g\"" : "%.17g", x);
+    char *comma = strchr(digits, ','); /* the program around us may have set a locale */
+    if (comma) *comma = '.';
+    bool whole = !strpbrk(digits, ".e\""); /* "-0" would be read as a whole number, and those have no -0 */
+    hd_text_print(t, ",\n \"%s\": %s%s", key, digits, whole ? ".0" : "");
+}
+
 static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t updates, hd_err *err)
 {
     hd_text t = {0};
@@ -87,8 +103,9 @@ static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t u
     NUMBERS(X)
 #undef X
     hd_text_print(&t, ",\n \"updates\": \"%" PRIu32 "\"", updates);
-    hd_text_print(&t, ",\n \"flops\": %.17g", p->flops);
-    if (!isnan(p->best)) hd_text_print(&t, ",\n \"best\": %.17g", p->best);
+#define X(field) put_real(&t, #field, p->field);
+    REALS(X)
+#undef X
     hd_text_put(&t, "}\n");
     hd_status s = hd_text_status(&t, err);
     if (!s) s = hd_save_open(&save, path, err);
@@ -105,10 +122,39 @@ static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t u
 static hd_status get_number(const json_t *o, const char *path, const char *key, uint64_t *to, hd_err *err)
 {
     const char *text = json_string_value(json_object_get(o, key));
-    char behind;
-    if (!text || sscanf(text, "%" SCNu64 "%c", to, &behind) != 1)
+    char *end = NULL;
+    errno = 0;
+    *to = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!end || *end || errno)
         return hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is missing or no number", path, key);
     return HD_OK;
+}
+
+static hd_status get_real(const json_t *o, const char *path, const char *key, double *to, hd_err *err)
+{
+    const json_t *v = json_object_get(o, key);
+    const char *text = json_string_value(v);
+    *to = json_is_number(v) ? json_number_value(v) : NAN;
+    if (text && (!strcmp(text, "inf") || !strcmp(text, "-inf"))) *to = *text == '-' ? -INFINITY : INFINITY;
+    return v && isnan(*to) ? hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is no number", path, key) : HD_OK;
+}
+
+static hd_status get_numbers(const json_t *o, const char *path, hd_progress *p, uint64_t *updates,
+                             hd_err *err)
+{
+    if (json_integer_value(json_object_get(o, "format")) != 1)
+        return hd_err_set(err, HD_EFORMAT, "%s: its \"format\" is not 1: another heed wrote it", path);
+    hd_status s = get_number(o, path, "updates", updates, err);
+    if (!s && *updates > UINT32_MAX) s = hd_err_set(err, HD_EFORMAT, "%s: \"updates\" is too large", path);
+#define X(field) \
+    if (!s) s = get_number(o, path, #field, &p->field, err);
+    NUMBERS(X)
+#undef X
+#define X(field) \
+    if (!s) s = get_real(o, path, #field, &p->field, err);
+    REALS(X)
+#undef X
+    return s;
 }
 
 static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *updates, hd_err *err)
@@ -121,17 +167,11 @@ static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *update
     hd_arena_init(&arena, hd_source_host, 0);
     json_error_t e;
     json_t *o = hd_json_load(&arena, (const char *)map.data, map.size, &e);
-    if (!o)
+    if (o)
+        s = get_numbers(o, path, p, updates, err);
+    else
         s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
                              : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
-#define X(field) \
-    if (!s) s = get_number(o, path, #field, &p->field, err);
-    NUMBERS(X)
-#undef X
-    if (!s) s = get_number(o, path, "updates", updates, err);
-    p->flops = s ? 0 : json_number_value(json_object_get(o, "flops"));
-    const json_t *best = s ? NULL : json_object_get(o, "best");
-    p->best = json_is_number(best) ? json_number_value(best) : NAN;
     hd_arena_release(&arena);
     hd_map_close(&map);
     return s;
@@ -161,7 +201,8 @@ static hd_status current(const char *folder, char to[HD_PATH], hd_err *err)
     for (size_t i = 5; good && i < n; i++) good = map.data[i] >= '0' && map.data[i] <= '9';
     if (good) memcpy(name + 6, map.data, n);
     hd_map_close(&map);
-    if (!good) return hd_err_set(err, HD_EFORMAT, "%s: does not name a checkpoint", path);
+    if (!good)
+        return hd_err_set(err, HD_EFORMAT, "%s: does not name a checkpoint, as in \"step-1000\"", path);
     return hd_path(to, folder, name, err);
 }
 
@@ -207,14 +248,13 @@ hd_status hd_checkpoint_sweep(const char *folder, hd_err *err)
 /* The moving average under the parameters' names, as the model would be saved with it. */
 static hd_status save_average(const char *path, hd_optimiser *o, hd_err *err)
 {
-    hd_status s = hd_optimiser_swap(o, err);
-    if (s) return s;
-    s = hd_params_save(o->params, path, NULL, 0, err);
-    hd_status back = hd_optimiser_swap(o, err);
-    return s ? s : back;
+    hd_optimiser_swap(o);
+    hd_status s = hd_params_save(o->params, path, NULL, 0, err);
+    hd_optimiser_swap(o);
+    return s;
 }
 
-static hd_status save_files(const char *step, const hd_progress *p, hd_optimiser *o, hd_err *err)
+static hd_status write_files(const char *step, const hd_progress *p, hd_optimiser *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_status s = hd_path(path, step, "weights.safetensors", err);
@@ -227,20 +267,33 @@ static hd_status save_files(const char *step, const hd_progress *p, hd_optimiser
     return s ? s : save_numbers(path, p, hd_optimiser_updates(o), err);
 }
 
+/* What a failed save has written is of no use, and a full disk has use for the space. But the failure may
+   have come after the rename that made it current. */
+static void drop(const char *folder, const char *step)
+{
+    char now[HD_PATH];
+    if (!hd_checkpoint_exists(folder) || (!current(folder, now, NULL) && strcmp(now, step)))
+        hd_folder_remove(step, NULL);
+}
+
 hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
 {
     char name[32], line[64], train[HD_PATH], step[HD_PATH], path[HD_PATH];
+    bool made = false;
     snprintf(name, sizeof name, "step-%" PRIu64, p->step);
     snprintf(line, sizeof line, "%s\n", name);
     hd_status s = hd_path(train, folder, "train", err);
-    if (!s) s = hd_folder_make(train, NULL, err);
-    if (!s) s = hd_path(step, train, name, err);
-    if (!s) s = hd_folder_make(step, NULL, err);
-    if (!s) s = save_files(step, p, o, err);
-    if (!s) s = hd_folder_sync(train, err);
     if (!s) s = hd_path(path, train, "current", err);
+    if (!s) s = hd_path(step, train, name, err);
+    if (!s) s = hd_folder_make(train, &made, err);
+    if (!s && made) s = hd_folder_sync(folder, err);
+    if (s) return s;
+    s = hd_folder_make(step, NULL, err);
+    if (!s) s = write_files(step, p, o, err);
+    if (!s) s = hd_folder_sync(train, err);
     if (!s) s = write_line(path, line, err);
-    return s ? s : remove_others(folder, name, err);
+    if (s) return drop(folder, step), s;
+    return remove_others(folder, name, err);
 }
 
 static hd_status load_weights(const char *step, const char *name, hd_params *params, hd_err *err)
@@ -263,7 +316,7 @@ hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o
     if (!s) s = load_numbers(path, p, &updates, err);
     if (s || !o) return s;
     if (o->mean) s = load_weights(step, "average.safetensors", o->params, err);
-    if (!s && o->mean) s = hd_optimiser_swap(o, err);
+    if (!s) hd_optimiser_swap(o);
     if (!s) s = load_weights(step, "weights.safetensors", o->params, err);
     if (!s) s = hd_path(path, step, "moments.safetensors", err);
     if (!s) s = load_moments(path, o, err);

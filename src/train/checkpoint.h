@@ -15,13 +15,15 @@ typedef struct hd_progress {
     uint64_t skipped, broken; /* updates left out: in all, and in a row until now */
     uint64_t decay_steps;     /* length of the schedule, as it was when the run began */
     double flops;             /* of all forward and backward passes */
-    double best;              /* of the validations: NaN before the first */
+    double best;              /* quality of the best validation; NaN before the first */
+    double best_loss;         /* its loss: decides between equal ones; NaN before the first */
     uint64_t best_step;
     uint64_t worse;  /* validations since */
     uint64_t corpus; /* hash of the training data */
 } hd_progress;
 
-/* Saves as step-N and makes it current; older ones are removed. */
+/* Saves as step-N and makes it current; older ones are removed. A failure leaves the current one as it was,
+   and no half of the new one. */
 hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err);
 
 /* Loads the current one into an optimiser and its model; o NULL: only the numbers. */

@@ -1,6 +1,8 @@
 /* Optimisers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
 #include "train/optimiser.h"
 
+enum { SPARE = 1 << 16 }; /* numbers */
+
 /* Cleared backend memory; NULL with the failure in *s, which must be HD_OK before. */
 static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
 {
@@ -25,6 +27,7 @@ hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimis
     if (adam || opt->momentum > 0) o->first = take(b, bytes, &s, err);
     if (adam) o->second = take(b, bytes, &s, err);
     if (opt->average > 0) o->mean = take(b, bytes, &s, err);
+    if (opt->average > 0) o->spare = take(b, SPARE * sizeof *o->spare, &s, err);
     o->squares = take(b, sizeof *o->squares, &s, err);
     o->done = take(b, sizeof *o->done, &s, err);
     if (s) return hd_optimiser_release(o), s;
@@ -40,6 +43,7 @@ void hd_optimiser_release(hd_optimiser *o)
     if (o->first) b->release(b, o->first, bytes);
     if (o->second) b->release(b, o->second, bytes);
     if (o->mean) b->release(b, o->mean, bytes);
+    if (o->spare) b->release(b, o->spare, SPARE * sizeof *o->spare);
     if (o->squares) b->release(b, o->squares, sizeof *o->squares);
     if (o->done) b->release(b, o->done, sizeof *o->done);
     *o = (hd_optimiser){0};
@@ -93,16 +97,14 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     return HD_OK;
 }
 
-hd_status hd_optimiser_swap(hd_optimiser *o, hd_err *err)
+void hd_optimiser_swap(hd_optimiser *o)
 {
     hd_backend *b = o->params->backend;
-    size_t bytes = o->params->trainable * sizeof(hd_real);
-    if (!o->mean) return HD_OK;
-    hd_real *other = b->alloc(b, bytes);
-    if (!other) return hd_err_nomem(err, bytes);
-    b->copy(b, other, o->mean, bytes);
-    b->copy(b, o->mean, o->params->value, bytes);
-    b->copy(b, o->params->value, other, bytes);
-    b->release(b, other, bytes);
-    return HD_OK;
+    size_t all = o->params->trainable;
+    for (size_t from = 0; o->mean && from < all; from += SPARE) {
+        size_t bytes = (all - from < SPARE ? all - from : SPARE) * sizeof *o->spare;
+        b->copy(b, o->spare, o->mean + from, bytes);
+        b->copy(b, o->mean + from, o->params->value + from, bytes);
+        b->copy(b, o->params->value + from, o->spare, bytes);
+    }
 }

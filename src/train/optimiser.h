@@ -23,6 +23,7 @@ typedef struct hd_optimiser {
     hd_params *params;
     hd_real *first, *second,
         *mean;       /* moments and moving average, flat like the trainable values; NULL where not needed */
+    hd_real *spare;  /* of the average, to swap through: a swap back must not fail for lack of memory */
     double *squares; /* of the gradient, backend memory */
     uint32_t *done;  /* done so far, skipped ones not counted; backend memory */
 } hd_optimiser;
@@ -43,6 +44,6 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
 
 /* Exchanges the values and their moving average, where there is one: to use the averaged model, and again to
  * go on. */
-hd_status hd_optimiser_swap(hd_optimiser *o, hd_err *err);
+void hd_optimiser_swap(hd_optimiser *o);
 
 #endif

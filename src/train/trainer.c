@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "op/op.h"
@@ -16,7 +17,7 @@ typedef struct trainer {
     hd_progress at;
     uint64_t saved;                           /* step of the last checkpoint; UINT64_MAX: none */
     uint64_t began_at;                        /* step at which this call began */
-    bool published;                           /* model.safetensors is of this run */
+    bool published;                           /* what is published was chosen by a validation */
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
     double rate, norm;
@@ -98,23 +99,26 @@ static hd_status compute(trainer *t, const hd_load *load, hd_err *err)
     return HD_OK;
 }
 
+static hd_status not_finite(const trainer *t, hd_err *err)
+{
+    char kept[64] = "no checkpoint was saved";
+    if (t->saved != UINT64_MAX)
+        snprintf(kept, sizeof kept, "the last good checkpoint is that of step %llu",
+                 (unsigned long long)t->saved);
+    return hd_err_set(err, HD_ENUMBER,
+                      "step %llu: the last %llu updates were not finite, the run is stopped; %s. Begin anew "
+                      "with a lower --lr, a longer --warmup or a smaller --clip",
+                      (unsigned long long)t->at.step, (unsigned long long)t->at.broken, kept);
+}
+
 static hd_status skip(trainer *t, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_SKIP);
     t->at.skipped++, t->at.broken++;
-    t->loss = t->tokens = t->flops = 0; /* they may be no numbers any more */
+    t->loss = t->tokens = t->flops = t->used = 0; /* they may be no numbers any more */
+    t->since = now();
     tell(t, &n);
-    if (t->at.broken < HD_BROKEN_MOST) return HD_OK;
-    if (t->saved == UINT64_MAX)
-        return hd_err_set(
-            err, HD_ENUMBER,
-            "step %llu: %d updates in a row were not finite: the run is stopped. Try a lower --lr, "
-            "a longer --warmup or --clip",
-            (unsigned long long)t->at.step, HD_BROKEN_MOST);
-    return hd_err_set(err, HD_ENUMBER,
-                      "step %llu: %d updates in a row were not finite: the run is stopped; its last good "
-                      "checkpoint is that of step %llu. Try a lower --lr, a longer --warmup or --clip",
-                      (unsigned long long)t->at.step, HD_BROKEN_MOST, (unsigned long long)t->saved);
+    return t->at.broken < HD_BROKEN_MOST ? HD_OK : not_finite(t, err);
 }
 
 static hd_status update(trainer *t, hd_err *err)
@@ -141,22 +145,34 @@ static hd_status update(trainer *t, hd_err *err)
 
 /* -- validations and checkpoints -- */
 
+static bool is_better(const trainer *t, const hd_validation *v)
+{
+    if (!(v->quality > -INFINITY)) return false; /* a model that gives no numbers is none */
+    if (isnan(t->at.best) || v->quality > t->at.best) return true;
+    return v->quality >= t->at.best && v->loss < t->at.best_loss; /* the first BLEU scores are all 0 */
+}
+
 /* With the averaged weights where there are some. A validation that is not due by the step is told and may be
-   published, but the run does not remember it. */
+   published, but the run does not remember it: what it replaces is kept, for the case that the run goes on.
+ */
 static hd_status validate(trainer *t, bool due, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_VALID);
     double began = now();
-    hd_status s = hd_optimiser_swap(t->o, err);
-    if (s) return s;
-    s = t->t->validate(t->r, t->t->context, &n.valid, err);
+    hd_optimiser_swap(t->o);
+    hd_status s = t->t->validate(t->r, t->t->context, &n.valid, err);
     n.valid.seconds = now() - began;
-    n.best = !s && (isnan(t->at.best) || n.valid.quality > t->at.best);
+    n.best = !s && is_better(t, &n.valid);
+    if (n.best && !due && t->published)
+        n.best = !t->t->keep(t->t->context, NULL); /* no links here: it stays */
     if (n.best) s = t->t->publish(t->t->context, err);
-    hd_status back = hd_optimiser_swap(t->o, err);
-    if (s || back) return s ? s : back;
+    hd_optimiser_swap(t->o);
+    if (s) return s;
     t->published = t->published || n.best;
-    if (due && n.best) t->at.best = n.valid.quality, t->at.best_step = t->at.step, t->at.worse = 0;
+    if (due && n.best) {
+        t->at.best = n.valid.quality, t->at.best_loss = n.valid.loss;
+        t->at.best_step = t->at.step, t->at.worse = 0;
+    }
     if (due && !n.best) t->at.worse++;
     tell(t, &n);
     t->used += now() - began;
@@ -166,20 +182,20 @@ static hd_status validate(trainer *t, bool due, hd_err *err)
 /* Before anything is known to be better, the newest model is the one to use. */
 static hd_status publish_newest(trainer *t, hd_err *err)
 {
-    hd_status s = hd_optimiser_swap(t->o, err);
-    if (s) return s;
-    s = t->t->publish(t->t->context, err);
-    hd_status back = hd_optimiser_swap(t->o, err);
-    t->published = !s;
-    return s ? s : back;
+    hd_optimiser_swap(t->o);
+    hd_status s = t->t->publish(t->t->context, err);
+    hd_optimiser_swap(t->o);
+    return s;
 }
 
+/* Not while updates are left out: weights whose gradient is not finite are no good, and would take the place
+   of good ones. */
 static hd_status save(trainer *t, hd_err *err)
 {
     double began = now();
-    if (t->saved == t->at.step) return HD_OK;
+    if (t->saved == t->at.step || t->at.broken) return HD_OK;
     hd_status s = HD_OK;
-    if (!t->t->validate || !t->published) s = publish_newest(t, err);
+    if (!t->published) s = publish_newest(t, err);
     if (!s) s = hd_checkpoint_save(t->opt->folder, &t->at, t->o, err);
     if (s) return s;
     t->saved = t->at.step;
@@ -210,12 +226,13 @@ static hd_status begin(trainer *t, hd_err *err)
         s = hd_checkpoint_load(o->folder, &t->at, t->o, err);
         if (!s && t->at.corpus != t->t->corpus)
             s = hd_err_set(err, HD_EARG,
-                           "the training data is not what the run began with: resume with the same files, or "
-                           "begin a new run");
+                           "the training or validation data is not what the run began with: resume with the "
+                           "same files, or begin a new run");
         if (!s) s = t->t->seek(t->t->context, t->at.epoch, t->at.batch, err);
         if (!s) t->saved = t->at.step, t->published = !isnan(t->at.best);
     } else if (!s) {
-        t->at = (hd_progress){.best = NAN, .corpus = t->t->corpus, .decay_steps = o->schedule.steps};
+        t->at = (hd_progress){
+            .best = NAN, .best_loss = NAN, .corpus = t->t->corpus, .decay_steps = o->schedule.steps};
         uint64_t by_epochs = o->epochs * o->batches;
         if (!t->at.decay_steps)
             t->at.decay_steps = o->steps && (!by_epochs || o->steps < by_epochs) ? o->steps : by_epochs;
@@ -239,21 +256,23 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
                          hd_progress *progress, hd_ending *ending, hd_err *err)
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
-    uint64_t judged = UINT64_MAX;
     hd_status s = begin(&t, err);
     while (!s && !reached(&t, ending)) {
-        s = update(&t, err);
+        if (t.at.step == t.began_at && opt->resume && trainee->validate)
+            s = trainee->restore(trainee->context, err);
+        if (!s) s = update(&t, err);
         if (s) break;
         hd_news n = news_of(&t, HD_NEWS_STEP);
         tell(&t, &n);
         if (due(t.at.step, opt->report_every)) report(&t);
-        if (trainee->validate && due(t.at.step, opt->valid_every))
-            s = validate(&t, true, err), judged = t.at.step;
+        if (trainee->validate && due(t.at.step, opt->valid_every)) s = validate(&t, true, err);
         if (!s && due(t.at.step, opt->save_every)) s = save(&t, err);
     }
-    bool last = !s && *ending != HD_ENDED_STOPPED && t.at.step > t.began_at && judged != t.at.step;
+    /* also where nothing was left to do: a kill may have come between a checkpoint and this */
+    bool last = !s && *ending != HD_ENDED_STOPPED && !t.at.broken && !due(t.at.step, opt->valid_every);
     if (last && trainee->validate) s = validate(&t, false, err);
-    if (!s && t.at.broken == 0) s = save(&t, err);
+    if (!s) s = save(&t, err);
+    if (!s && t.at.broken && *ending != HD_ENDED_STOPPED) s = not_finite(&t, err);
     *progress = t.at;
     return s;
 }

@@ -32,6 +32,10 @@ typedef struct hd_trainee {
     hd_status (*validate)(hd_run *r, void *context, hd_validation *out, hd_err *err);
     /* Saves the model as it is now to where it is looked for. */
     hd_status (*publish)(void *context, hd_err *err);
+    /* Keeps what is published, of which a later restore makes the published one again; nothing kept: nothing.
+       Only called with a validate. */
+    hd_status (*keep)(void *context, hd_err *err);
+    hd_status (*restore)(void *context, hd_err *err);
     void *context;
 } hd_trainee;
 
@@ -81,7 +85,8 @@ typedef struct hd_trainer_opt {
 
 enum { HD_BROKEN_MOST = 5 }; /* updates in a row that may be left out */
 
-/* Trains to the end. *ending says why it ended. An error leaves the last checkpoint as it was. */
+/* Trains to the end. *ending says why it ended. An error leaves the last checkpoint as it was. Updates that
+   are left out are not saved: a run that is stopped among them goes on before them. */
 hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *t, const hd_trainer_opt *opt,
                          hd_progress *progress, hd_ending *ending, hd_err *err);
 

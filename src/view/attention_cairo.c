@@ -111,7 +111,7 @@ static void text(void *context, const hd_canvas_text *t)
     cairo_save(c);
     cairo_translate(c, t->x, t->y);
     cairo_rotate(c, -t->turned * acos(-1) / 180);
-    cairo_move_to(c, -advance(c, shown) * t->anchor / 2, 0);
+    cairo_move_to(c, -advance(c, shown) * (int)t->anchor / 2, 0);
     take_colour(c, t->colour);
     cairo_show_text(c, shown);
     cairo_restore(c);

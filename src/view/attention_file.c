@@ -17,6 +17,13 @@ static const struct {
     HD_ATTENTION_FORMAT_LIST(X)
 #undef X
 };
+
+const char hd_attention_file_help[] = "write the attention weights to FILE, in the form its ending says:"
+#define X(ending, about) " ." #ending " (" about ")"
+    HD_ATTENTION_FORMAT_LIST(X)
+#undef X
+    ;
+
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 struct hd_attention_file {

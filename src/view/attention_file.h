@@ -20,6 +20,9 @@ hd_status hd_attention_file_add(hd_attention_file *f, const hd_attention_maps *a
 hd_status hd_attention_file_close(hd_attention_file *f, hd_err *err); /* saves; frees f in any case */
 void hd_attention_file_abandon(hd_attention_file *f);                 /* saves nothing more; accepts NULL */
 
+/* For an option that takes such a file: "write ... to FILE, by its ending: .json (...) ..." */
+extern const char hd_attention_file_help[];
+
 /* ".json, .html, .svg, .png or .pdf", into buf; returns buf. */
 const char *hd_attention_endings(char *buf, size_t size);
 

@@ -6,12 +6,12 @@
 #include "view/spool.h"
 
 /* the ending, what is in the file */
-#define HD_ATTENTION_FORMAT_LIST(X)                     \
-    X(json, "all numbers, for programs")                \
-    X(html, "a page to look around in, with all of it") \
-    X(svg, "a picture for each sentence")               \
-    X(png, "a picture for each sentence")               \
-    X(pdf, "a picture for each sentence, on a page of its own")
+#define HD_ATTENTION_FORMAT_LIST(X)                                       \
+    X(json, "all numbers, for programs")                                  \
+    X(html, "a page to look around in, with all of it")                   \
+    X(svg, "a picture; of several sentences NAME-1.svg, NAME-2.svg, ...") \
+    X(png, "the same")                                                    \
+    X(pdf, "a page for each sentence")
 
 /* A file being written; what a format's functions work on. */
 typedef struct hd_attention_writer {

@@ -73,7 +73,8 @@ const style = name => getComputedStyle(document.documentElement).getPropertyValu
 
 function rgb(share) {
     const stops = dark.matches ? DARK : LIGHT, at = Math.min(Math.max(share, 0), 1) * 8, i = Math.min(Math.floor(at), 7);
-    return [16, 8, 0].map(s => Math.round((stops[i] >> s & 255) + ((stops[i + 1] >> s & 255) - (stops[i] >> s & 255)) * (at - i)));
+    const mix = (a, b) => Math.round(a + (b - a) * (at - i));
+    return [16, 8, 0].map(s => mix(stops[i] >> s & 255, stops[i + 1] >> s & 255));
 }
 const shades = () => Array.from({length: 257}, (_, i) => `rgb(${rgb(i / 256)})`);
 
@@ -92,8 +93,9 @@ function fit(token, most) {
     return letters.join("") + "…";
 }
 
-const titleOf = (layer, head) => `layer ${part().layer + layer}, ` + (head < 0 ? `mean of ${part().heads} heads` : `head ${part().head + head}`);
 const part = () => parts[state.kind];
+const titleOf = (layer, head) =>
+    `layer ${part().layer + layer}, ` + (head < 0 ? `mean of ${part().heads} heads` : `head ${part().head + head}`);
 
 /* -- layout of what is chosen; made anew when the choice changes, not when it is scrolled -- */
 
@@ -103,7 +105,8 @@ const FONT = '13px system-ui, "DejaVu Sans", "Noto Sans", sans-serif', LONGEST =
 function layOut() {
     const p = part(), map = weights(p, state.layer, state.head - 1);
     pen.font = FONT;
-    plan = {map, scale: scaleOf(map), shades: shades(), from: p.from.map(t => fit(t, LONGEST)), to: p.to.map(t => fit(t, LONGEST))};
+    plan = {map, scale: scaleOf(map), shades: shades(),
+            from: p.from.map(t => fit(t, LONGEST)), to: p.to.map(t => fit(t, LONGEST))};
     const widest = list => Math.ceil(list.reduce((w, s) => Math.max(w, pen.measureText(s).width), 0));
     const within = (n, least, most) => Math.floor(Math.min(Math.max(n, least), most));
     const number = state.view === "lines" ? 56 : 0; /* room for one beside a token */
@@ -117,7 +120,8 @@ function layOut() {
         const cell = Math.max(state.size || within((high - 48) / most, 20, 30), 14);
         Object.assign(plan, {left, top: 34, cell, middle, width: left + middle + far + 30, height: 34 + most * cell + 14});
     } else {
-        const across = p.heads + (p.heads > 1 ? 1 : 0), side = state.size ? Math.max(48, state.size * 5) : within((wide - 84) / across - 10, 64, 180);
+        const across = p.heads + (p.heads > 1 ? 1 : 0);
+        const side = state.size ? Math.max(48, state.size * 5) : within((wide - 84) / across - 10, 64, 180);
         const tall = within(side * p.rows / p.cols, 24, side * 2);
         Object.assign(plan, {left: 70, top: 34, cell: Math.round(side / 5), side, tall, across, thumbs: new Map(),
                              width: 70 + across * (side + 10) + 14, height: 34 + p.layers * (tall + 10) + 14});
@@ -141,7 +145,8 @@ function label(text, x, y, {align = "left", turn = 0, strong = false, colour = "
 }
 
 /* First and last + 1 of the n things of a size that the window shows. */
-const seen = (offset, length, size, n) => [Math.max(0, Math.floor(offset / size)), Math.min(n, Math.ceil((offset + length) / size))];
+const seen = (offset, length, size, n) =>
+    [Math.max(0, Math.floor(offset / size)), Math.min(n, Math.ceil((offset + length) / size))];
 
 function drawMap(w, h) {
     const p = part(), {left, top, map, scale, cell: c} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
@@ -155,7 +160,8 @@ function drawMap(w, h) {
             const v = map[i * p.cols + j], x = left + j * c - sx, y = top + i * c - sy;
             pen.fillStyle = plan.shades[Math.round(Math.min(v / scale, 1) * 256)];
             pen.fillRect(x, y, c - 1, c - 1);
-            if (c >= 36) label(v.toFixed(2), x + (c - 1) / 2, y + c / 2, {align: "center", colour: v / scale > .55 ? "--paper" : "--ink"});
+            if (c < 36) continue;
+            label(v.toFixed(2), x + (c - 1) / 2, y + c / 2, {align: "center", colour: v / scale > .55 ? "--paper" : "--ink"});
         }
     if (state.row >= 0 && state.col >= 0) {
         pen.strokeStyle = style("--mark");
@@ -192,7 +198,8 @@ function drawLines(w, h) {
     pen.clip();
     for (let i = 0; i < p.rows; i++)
         for (let j = 0; j < (p.masked ? i + 1 : p.cols); j++) {
-            const part = map[i * p.cols + j] / scale, chosen = (state.row < 0 || i === state.row) && (state.col < 0 || j === state.col);
+            const part = map[i * p.cols + j] / scale;
+            const chosen = (state.row < 0 || i === state.row) && (state.col < 0 || j === state.col);
             if (part < .02 || !chosen || ((i < i0 || i >= i1) && (j < j0 || j >= j1))) continue;
             pen.strokeStyle = `rgba(${thread}, ${Math.min(part, 1)})`;
             pen.lineWidth = 1 + 2 * part;
@@ -202,8 +209,10 @@ function drawLines(w, h) {
             pen.stroke();
         }
     const share = (i, j) => map[i * p.cols + j] / scale < .02 ? "" : map[i * p.cols + j].toPrecision(4);
-    for (let i = i0; i < i1; i++)
-        label((state.col < 0 ? "" : share(i, state.col) + "  ") + plan.from[i], x0, y(i), {align: "right", strong: i === state.row});
+    for (let i = i0; i < i1; i++) {
+        const text = (state.col < 0 ? "" : share(i, state.col) + "  ") + plan.from[i];
+        label(text, x0, y(i), {align: "right", strong: i === state.row});
+    }
     for (let j = j0; j < j1; j++)
         label(plan.to[j] + (state.row < 0 ? "" : "  " + share(state.row, j)), x1, y(j), {strong: j === state.col});
     pen.restore();
@@ -298,7 +307,7 @@ function sentenceOf(row, col) {
     if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
     if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
     if (row < 0 && col < 0 || state.view === "map") return "";
-    const list = row >= 0 ? Array.from(plan.map.subarray(row * p.cols, (row + 1) * p.cols)) : p.from.map((_, i) => plan.map[i * p.cols + col]);
+    const list = row >= 0 ? p.to.map((_, j) => plan.map[row * p.cols + j]) : p.from.map((_, i) => plan.map[i * p.cols + col]);
     const best = list.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([v]) => v > 0);
     const other = row >= 0 ? p.to : p.from;
     return word(row >= 0 ? p.from[row] : p.to[col]) + (row >= 0 ? " attends to " : " is attended to by ") +
@@ -312,14 +321,16 @@ function mark(row, col, event) {
     if (tip.hidden) return;
     tip.textContent = text;
     tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + "px";
-    tip.style.top = (event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18) + "px";
+    const below = event.clientY + 18;
+    tip.style.top = (below + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : below) + "px";
 }
 
 /* Moves the mark and brings it into sight. */
 function step(down, right) {
     const p = part(), lines = state.view === "lines", clamp = (i, n) => Math.min(Math.max(i, 0), n - 1);
     if (lines) {
-        const toRight = right ? right > 0 : state.row < 0 && state.col >= 0, at = Math.max(state.row, state.col, down < 0 ? 1 : -1);
+        const toRight = right ? right > 0 : state.row < 0 && state.col >= 0;
+        const at = Math.max(state.row, state.col, down < 0 ? 1 : -1);
         const to = right ? Math.max(at, 0) : at + down;
         toRight ? mark(-1, clamp(to, p.cols)) : mark(clamp(to, p.rows), -1);
     } else if (state.view === "all")
@@ -365,7 +376,8 @@ function show(change = {}) {
     radios($("kind"), Object.keys(parts).map(k => [k, KINDS[k] ?? k]), state.kind);
     radios($("view"), Object.entries(VIEWS), state.view);
     options($("layer"), Array.from({length: p.layers}, (_, l) => [l, p.layer + l]), state.layer);
-    options($("head"), [...p.heads > 1 ? [[0, "mean of all"]] : [], ...Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h])], state.head);
+    const heads = Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h]);
+    options($("head"), p.heads > 1 ? [[0, "mean of all"], ...heads] : heads, state.head);
     if (focus) document.querySelector(`input[name="${focus}"]:checked`)?.focus();
     $("sentence").value = state.sentence;
     const between = document.createElement("i");
@@ -380,18 +392,35 @@ function show(change = {}) {
     redraw();
 }
 
-const turn = (n, by, count, least = 0) => (n - least + by + count) % count + least;
+const turn = (n, by, count) => (n + by + count) % count;
 const keys = {
-    n: () => show({sentence: turn(state.sentence, 1, blocks.length)}), p: () => show({sentence: turn(state.sentence, -1, blocks.length)}),
-    e: () => parts.encoder && show({kind: "encoder"}), d: () => parts.decoder && show({kind: "decoder"}), c: () => parts.cross && show({kind: "cross"}),
-    "[": () => show({layer: turn(state.layer, -1, part().layers)}), "]": () => show({layer: turn(state.layer, 1, part().layers)}),
-    ",": () => show({head: turn(state.head, -1, part().heads + 1)}), ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
-    m: () => show({view: "map"}), l: () => show({view: "lines"}), a: () => show({view: "all"}),
-    "+": () => show({size: Math.min(48, plan.cell + 4)}), "-": () => show({size: Math.max(6, plan.cell - 4)}),
+    n: () => show({sentence: turn(state.sentence, 1, blocks.length)}),
+    p: () => show({sentence: turn(state.sentence, -1, blocks.length)}),
+    e: () => parts.encoder && show({kind: "encoder"}),
+    d: () => parts.decoder && show({kind: "decoder"}),
+    c: () => parts.cross && show({kind: "cross"}),
+    "[": () => show({layer: turn(state.layer, -1, part().layers)}),
+    "]": () => show({layer: turn(state.layer, 1, part().layers)}),
+    ",": () => show({head: turn(state.head, -1, part().heads + 1)}),
+    ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
+    m: () => show({view: "map"}),
+    l: () => show({view: "lines"}),
+    a: () => show({view: "all"}),
+    "+": () => show({size: Math.min(48, plan.cell + 4)}),
+    "-": () => show({size: Math.max(6, plan.cell - 4)}),
     Escape: () => mark(-1, -1),
 };
 const arrows = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
-const choose = (row, col) => { if (state.view === "all" && row >= 0 && col >= 0) show({layer: row, head: col < part().heads ? col + 1 : 0, view: "map"}); };
+
+/* Opens a head from the view of all. */
+function choose(row, col) {
+    if (state.view === "all" && row >= 0 && col >= 0) show({layer: row, head: col < part().heads ? col + 1 : 0, view: "map"});
+}
+
+function under(event) {
+    const box = stage.getBoundingClientRect();
+    return pointAt(event.clientX - box.left, event.clientY - box.top);
+}
 
 function start() {
     if (!blocks.length) {
@@ -405,9 +434,9 @@ function start() {
     });
     $("controls").addEventListener("submit", e => e.preventDefault());
     stage.addEventListener("scroll", redraw);
-    stage.addEventListener("pointermove", e => { const box = stage.getBoundingClientRect(); mark(...pointAt(e.clientX - box.left, e.clientY - box.top), e); });
+    stage.addEventListener("pointermove", e => mark(...under(e), e));
     stage.addEventListener("pointerleave", () => mark(-1, -1));
-    stage.addEventListener("click", e => { const box = stage.getBoundingClientRect(); choose(...pointAt(e.clientX - box.left, e.clientY - box.top)); });
+    stage.addEventListener("click", e => choose(...under(e)));
     document.addEventListener("keydown", e => {
         const free = e.target === stage || e.target === document.body;
         if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "SELECT") return;

@@ -248,7 +248,8 @@ static void sizes_are_those_of_the_fields(void **state)
         {"rate", sizeof(double)},   {"steps", sizeof(int64_t)}, {"text", sizeof(const char *)},
         {"pair", sizeof(hd_texts)}, {"each", sizeof(hd_texts)},
     };
-    const hd_option_set sets[2] = {{table, NULL, NULL}, {hd_no_options, NULL, NULL}};
+    struct values v;
+    const hd_option_set sets[2] = {{table, &v, NULL}, {hd_no_options, NULL, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(hd_option_size(hd_option_find(sets, cases[i].name, strlen(cases[i].name)).option),
                          cases[i].size);

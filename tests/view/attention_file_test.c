@@ -35,6 +35,11 @@ static void an_unknown_ending_is_refused_with_those_there_are(void **state)
                  names[i]);
         assert_string_equal(err.text, expected);
     }
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
+        char expected[16];
+        snprintf(expected, sizeof expected, " .%s (", endings[i]);
+        assert_non_null(strstr(hd_attention_file_help, expected));
+    }
 }
 
 static void a_folder_that_is_not_there_is_noticed_at_once(void **state)

@@ -215,6 +215,7 @@ static void pdf_has_a_page_for_each_sentence(void **state)
     assert_non_null(memmem(pdf, size, "/Count 3", 8));
     assert_int_equal(size, again);
     assert_memory_equal(pdf, same, size);
+    assert_non_null(memmem(pdf, size, "/CreationDate (20000101", 23)); /* also on another day */
     free(pdf);
     free(same);
     for (int i = 0; i < 3; i++) hd_attention_release(&a[i]);

@@ -2,6 +2,8 @@
  * matrix beyond a tile of queries. */
 #include "backend/cpu/head.h"
 
+enum { WIDE = 8, FEW_QUERIES = 3 };
+
 static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
 {
     const hd_real *w = (const hd_real *)h->at->additive->data + h->head * h->d;
@@ -101,11 +103,39 @@ static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, s
     }
 }
 
+/* The weighted sum of one query from the values as they lie: each number is the chain of multiply-adds over
+   the keys that the product makes, so the bits are its bits. `vectors` is a constant where it is called. */
+INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, size_t from,
+                          int vectors)
+{
+    vec sum[WIDE];
+    for (int i = 0; i < vectors; i++) sum[i] = hd_set(0);
+    for (size_t t = r.lo; t < r.hi; t++) {
+        const hd_real *v = hd_head_v(h, h->v, t) + from;
+        vec weight = hd_spread(s[t]);
+        for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(v + i * VL), weight, sum[i]);
+    }
+    for (int i = 0; i < vectors; i++) hd_store(y + from + (size_t)i * VL, sum[i]);
+}
+
+static void weigh(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r)
+{
+    size_t from = 0;
+    for (; from + WIDE * VL <= h->dv; from += WIDE * VL) weigh_columns(h, y, s, r, from, WIDE);
+    for (; from < h->dv; from += VL) weigh_columns(h, y, s, r, from, 1);
+}
+
 typedef struct job {
     const hd_attend_args *g;
     hd_cpu *cpu;
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
 } job;
+
+/* Few queries use the values as they lie: packing them would cost more than the sum. */
+static bool lies(const hd_head *h)
+{
+    return h->tq < FEW_QUERIES && h->dv % VL == 0;
+}
 
 static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys,
                          const hd_real *values, hd_real *panel)
@@ -118,16 +148,18 @@ static void head_forward(const job *w, const hd_head *h, hd_real *scores, const 
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
         KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys, panel);
         for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
+        for (size_t i = 0; !values && i < n; i++)
+            weigh(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r);
         hd_product p = {.c = hd_head_y(h, g->y, a),
                         .c_stride = g->y->stride,
                         .a = scores + r.lo,
                         .a_stride = w->stride,
-                        .b = values + r.lo * strip,
+                        .b = values ? values + r.lo * strip : NULL,
                         .b_depth = h->tk,
                         .m = n,
                         .n = h->dv,
                         .k = r.hi - r.lo};
-        KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, panel);
+        if (values) KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, panel);
         for (size_t i = 0; h->at->gate && i < n; i++)
             hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
     }
@@ -147,9 +179,10 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
             if (!e && h.tk) {
                 if (at->score == HD_DOT)
                     KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
-                KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
+                if (!lies(&h))
+                    KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
             }
-            head_forward(w, &h, scores, keys, values, panel);
+            head_forward(w, &h, scores, keys, lies(&h) ? NULL : values, panel);
         }
     }
 }

@@ -22,8 +22,9 @@ enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
 enum {
     STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
-    B_BLOCK = 128 * 1024,              /* numbers of b kept in L2: half a MiB in float */
-    A_BLOCK = 2 * K_BLOCK * TILE_ROWS, /* numbers of a in panels, kept in L1 beside a strip of b: 32 KiB */
+    B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
+    FEW_TILES = 5,
+    A_BLOCK = FEW_TILES * K_BLOCK * TILE_ROWS, /* numbers of a in panels */
 };
 
 size_t KERNEL(strip)(void)
@@ -157,7 +158,8 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
 {
     switch (rows) {
         TILE_CASE(1)
-        TILE_CASE(2) TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(2)
+        TILE_CASE(3) TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
             TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif
@@ -258,12 +260,20 @@ static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size
     }
 }
 
+/* Rows whose panels are made at once. Of many rows as many as stay in L1 beside a strip of b (32 KiB); a few,
+   as in decoding, are taken together, so that each strip of b is read but once. */
+static size_t group_of(size_t rows, size_t depth)
+{
+    size_t most = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
+    return rows <= most ? most : 2 * K_BLOCK / depth * TILE_ROWS;
+}
+
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      hd_real *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
-    size_t n_block = (B_BLOCK / depth / STRIP + 1) * STRIP, group = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
+    size_t n_block = (B_BLOCK / depth / STRIP + 1) * STRIP, group = group_of(row_end - row, depth);
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
     for (size_t nb = from; nb < till; nb += n_block) {
         size_t nb_end = nb + n_block < till ? nb + n_block : till;

@@ -1,0 +1,423 @@
+"""heed in Python: one file over the shared library, nothing to compile or install.
+
+    import heed
+
+    model = heed.Model("model-folder")
+    for t in model.translate(["I ate an apple .", "You ate it , too ."], beam=8):
+        print(t.text)
+
+    best, second = model.translate(["I ate an apple ."], n_best=2)[0].hypotheses
+    print(best.score, list(zip(best.tokens, best.token_log_probabilities)))
+
+    t = model.translate(["I ate an apple ."], attention=True)[0]
+    cross = t.attention("cross")                  # weights[layer, head, row, column]
+    print(cross.row_labels, cross.column_labels, cross.weights[-1, 0, 0, 0])
+    numpy.asarray(cross.weights)                  # no copy, where numpy is wanted
+
+A model may be used by any number of threads; each gets a context of its own when it first translates. The
+library computes outside Python's lock.
+
+The library is looked for in the environment variable HEED_LIBRARY (its path), beside this file, in the build
+folder of the checkout this file is in, and where the system looks for libraries.
+"""
+
+import ctypes
+import os
+import threading
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_size_t
+from ctypes import c_uint64, c_void_p
+
+__all__ = ["Attention", "Error", "Hypothesis", "Model", "Translation", "version"]
+
+STATUS = ("OK", "ENOMEM", "EARG", "ESHAPE", "EFILE", "EFORMAT", "ELIMIT", "ENUMBER", "EMISSING")
+CHECKPOINTS = ("best", "last")
+SEARCHES = ("beam", "sample", "exhaustive")
+LENGTH_PENALTIES = ("none", "average", "gnmt")
+STOPS = ("proven", "full", "limit", "best")
+LONGS = ("split", "truncate", "skip")
+KINDS = ("encoder", "decoder", "cross")
+
+
+class Error(Exception):
+    """What the library refused: str() is its text, status the number and name ("EFILE") of heed_status."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+        self.name = STATUS[status] if 0 <= status < len(STATUS) else str(status)
+
+
+# -- the structs of heed.h --
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("status", c_int), ("text", ctypes.c_char * 512)]
+
+
+class _ModelOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("checkpoint", c_int), ("device", c_char_p)]
+
+
+class _ContextOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("threads", c_int),
+        ("log", c_void_p),
+        ("log_user", c_void_p),
+        ("log_most", c_int),
+    ]
+
+
+class _Hypothesis(ctypes.Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("score", c_double),
+        ("log_probability", c_double),
+        ("finished", c_bool),
+        ("length", c_size_t),
+        ("id", POINTER(c_int32)),
+        ("token", POINTER(c_char_p)),
+        ("token_log_probability", POINTER(c_float)),
+        ("part_end", POINTER(c_size_t)),
+    ]
+
+
+class _Translation(ctypes.Structure):
+    _fields_ = [
+        ("status", c_int),
+        ("error", c_char_p),
+        ("text", c_char_p),
+        ("count", c_size_t),
+        ("hypothesis", POINTER(POINTER(_Hypothesis))),
+        ("cut", c_bool),
+        ("parts", c_size_t),
+        ("source_length", c_size_t),
+        ("source_id", POINTER(c_int32)),
+        ("source_token", POINTER(c_char_p)),
+        ("source_end", POINTER(c_size_t)),
+    ]
+
+
+class _Results(ctypes.Structure):
+    _fields_ = [("count", c_size_t), ("translation", POINTER(POINTER(_Translation)))]
+
+
+class _Attention(ctypes.Structure):
+    _fields_ = [
+        ("line", c_size_t),
+        ("part", c_size_t),
+        ("translation", POINTER(_Translation)),
+        ("kind", c_int),
+        ("layers", c_size_t),
+        ("heads", c_size_t),
+        ("rows", c_size_t),
+        ("cols", c_size_t),
+        ("weight", POINTER(c_float)),
+        ("row_label", POINTER(c_char_p)),
+        ("col_label", POINTER(c_char_p)),
+    ]
+
+
+_AttentionFn = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Attention))
+
+
+class _TranslateOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("search", c_int),
+        ("beam", c_size_t),
+        ("n_best", c_size_t),
+        ("length_penalty", c_int),
+        ("alpha", c_double),
+        ("stop", c_int),
+        ("max_length", c_size_t),
+        ("max_ratio", c_double),
+        ("min_length", c_size_t),
+        ("temperature", c_double),
+        ("top_k", c_size_t),
+        ("top_p", c_double),
+        ("seed", c_uint64),
+        ("first_line", c_uint64),
+        ("too_long", c_int),
+        ("max_source", c_size_t),
+        ("batch", c_size_t),
+        ("line_size", POINTER(c_size_t)),
+        ("prefix", POINTER(c_char_p)),
+        ("prefix_size", POINTER(c_size_t)),
+        ("force", c_bool),
+        ("attention", _AttentionFn),
+        ("attention_user", c_void_p),
+    ]
+
+
+# -- the library --
+
+
+def _places():
+    """Where the library may be, best first."""
+    if os.environ.get("HEED_LIBRARY"):
+        return [os.environ["HEED_LIBRARY"]]  # who names one wants no other
+    here = os.path.dirname(os.path.abspath(__file__))
+    files = [os.path.join(here, n) for n in ("libheed.so.0", "libheed.so")]
+    files.append(os.path.join(here, os.pardir, "build", "libheed.so"))
+    return [f for f in files if os.path.exists(f)] + ["libheed.so.0", "libheed.so"]
+
+
+def _load():
+    why = []
+    for place in _places():
+        try:
+            return _declare(ctypes.CDLL(place))
+        except (OSError, AttributeError) as e:  # not there; there, but another version
+            why.append(str(e))
+    raise ImportError("libheed is not to be found (HEED_LIBRARY can name it): " + "; ".join(why))
+
+
+def _declare(library):
+    out, error, results, size = POINTER(c_void_p), POINTER(_Error), POINTER(_Results), c_size_t
+    model, context, translate = POINTER(_ModelOptions), POINTER(_ContextOptions), POINTER(_TranslateOptions)
+    functions = [
+        ("version", c_char_p),
+        ("model_options_init", None, model, size),
+        ("model_open", c_int, out, c_char_p, model, error),
+        ("model_free", None, c_void_p),
+        ("context_options_init", None, context, size),
+        ("context_new", c_int, out, c_void_p, context, error),
+        ("context_free", None, c_void_p),
+        ("translate_options_init", None, translate, size),
+        ("translate", c_int, c_void_p, POINTER(c_char_p), size, translate, POINTER(results), error),
+        ("results_free", None, results),
+    ]
+    for name, result, *arguments in functions:
+        function = getattr(library, "heed_" + name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_library = _load()
+
+
+def _call(function, *arguments):
+    error = _Error()
+    if function(*arguments, byref(error)):
+        raise Error(error.status, _text(error.text))
+
+
+def _text(data):
+    return data.decode("utf-8", "replace")
+
+
+def version():
+    """The version of the library, "major.minor.patch"."""
+    return _text(_library.heed_version())
+
+
+# -- what is returned --
+
+
+class Hypothesis:
+    """One translation of a line.
+
+    text; score and log_probability; finished (False: the length limit cut it); tokens, ids and
+    token_log_probabilities, one for each token, the end token included.
+    """
+
+    def __init__(self, h):
+        n = h.length
+        self.text = _text(h.text)
+        self.score = h.score
+        self.log_probability = h.log_probability
+        self.finished = h.finished
+        self.tokens = [_text(t) for t in h.token[:n]]
+        self.ids = h.id[:n]
+        self.token_log_probabilities = h.token_log_probability[:n]
+
+    def __repr__(self):
+        return f"<heed.Hypothesis {self.text!r} {self.score:.4f}>"
+
+
+class Attention:
+    """Every attention weight of one kind ("encoder", "decoder" or "cross") in one part of a line.
+
+    weights is a memoryview of floats: weights[layer, head, row, column]. row_labels and column_labels are
+    tokens. part counts from 0: a line that was too long was translated in parts.
+    """
+
+    def __init__(self, a):
+        shape = [a.layers, a.heads, a.rows, a.cols]
+        count = a.layers * a.heads * a.rows * a.cols
+        self.kind = KINDS[a.kind]
+        self.part = a.part
+        self.weights = memoryview(ctypes.string_at(a.weight, 4 * count)).cast("f", shape)
+        self.row_labels = [_text(t) for t in a.row_label[: a.rows]]
+        self.column_labels = [_text(t) for t in a.col_label[: a.cols]]
+
+    def matrix(self, layer=-1, head=None):
+        """Rows of one matrix as lists: of a head, or the mean of all."""
+        layers, heads, rows, cols = self.weights.shape
+        layer, which = range(layers)[layer], range(heads) if head is None else [range(heads)[head]]
+        mean = lambda i, j: sum(self.weights[layer, h, i, j] for h in which) / len(which)
+        return [[mean(i, j) for j in range(cols)] for i in range(rows)]
+
+    def __repr__(self):
+        return f"<heed.Attention {self.kind} {self.weights.shape}>"
+
+
+class Translation:
+    """What became of a line.
+
+    text: of the best hypothesis, "" where there is none. error: None, or an Error that says why there is
+    none; it is not raised. hypotheses: best first. cut: the line was too long and only its beginning was
+    translated. parts: it was translated in so many. source_tokens, source_ids: what the model read.
+    attentions: a list, empty unless asked for.
+    """
+
+    def __init__(self, t):
+        n = t.source_length
+        self.text = _text(t.text)
+        self.error = Error(t.status, _text(t.error)) if t.status else None
+        self.hypotheses = [Hypothesis(h.contents) for h in t.hypothesis[: t.count]]
+        self.cut = t.cut
+        self.parts = t.parts
+        self.source_tokens = [_text(p) for p in t.source_token[:n]]
+        self.source_ids = t.source_id[:n]
+        self.attentions = []
+
+    @property
+    def score(self):
+        """Of the best hypothesis; None where there is none."""
+        return self.hypotheses[0].score if self.hypotheses else None
+
+    def attention(self, kind="cross", part=0):
+        """The Attention of a kind; KeyError where there is none."""
+        for a in self.attentions:
+            if a.kind == kind and a.part == part:
+                return a
+        raise KeyError(f"no {kind} attention of part {part}: translate(..., attention=True) collects it")
+
+    def __repr__(self):
+        return f"<heed.Translation {self.text!r}>" if not self.error else f"<heed.Translation: {self.error}>"
+
+
+# -- models --
+
+
+class _Handle:
+    """Frees what the library made when Python forgets it."""
+
+    def __init__(self, make, free):
+        self.value = c_void_p()
+        self._free = free
+        make(byref(self.value))
+
+    def __del__(self):
+        if self.value:
+            self._free(self.value)
+
+
+def _choice(value, names, what):
+    if value not in names:
+        raise Error(STATUS.index("EARG"), f"{what} is {value!r}: it must be one of {', '.join(names)}")
+    return names.index(value)
+
+
+def _strings(values, what):
+    """Texts (str, bytes or None) as arrays of pointers and sizes: a text may hold zero bytes."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{what} must be a list of texts, not one")
+    data = [v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in values]
+    sizes = [len(d) if d is not None else 0 for d in data]
+    return (c_char_p * len(data))(*data), (c_size_t * len(data))(*sizes), len(data)
+
+
+class Model:
+    """A trained model: Model(folder). Any number of threads may use one.
+
+    checkpoint: "best" of validation or "last" of training. threads: to compute with, for each Python thread
+    that translates; 0: one for each core. Raises heed.Error.
+    """
+
+    def __init__(self, folder, checkpoint="best", threads=0, device="cpu"):
+        options = _ModelOptions()
+        _library.heed_model_options_init(byref(options), ctypes.sizeof(options))
+        options.checkpoint = _choice(checkpoint, CHECKPOINTS, "checkpoint")
+        options.device = device.encode()
+        path = os.fsencode(folder)
+        self._threads = threads
+        self._own = threading.local()
+        self._model = _Handle(
+            lambda out: _call(_library.heed_model_open, out, path, byref(options)),
+            _library.heed_model_free,
+        )
+
+    def _context(self):
+        if not hasattr(self._own, "context"):
+            options = _ContextOptions()
+            _library.heed_context_options_init(byref(options), ctypes.sizeof(options))
+            options.threads = self._threads
+            self._own.context = _Handle(
+                lambda out: _call(_library.heed_context_new, out, self._model.value, byref(options)),
+                _library.heed_context_free,
+            )
+        return self._own.context.value
+
+    def translate(self, lines, *, prefix=None, attention=False, search="beam", length_penalty="average",
+                  stop="proven", too_long="split", **options):
+        """Translates a list of texts, best many at once; returns a list of Translation, as long.
+
+        Search: search ("beam", "sample", "exhaustive"), beam=5, n_best=1, length_penalty ("average", "none",
+        "gnmt"), alpha=0.6, stop ("proven", "full", "limit", "best"), max_length, max_ratio=2, min_length.
+        Sampling: temperature=1, top_k, top_p, seed=1, first_line=0.
+        Input: too_long ("split", "truncate", "skip"), max_source, batch; prefix, a list of beginnings (or
+        None) to go on from, or with force=True of whole translations to score.
+        attention=True collects the attention of each first hypothesis. heed.h says more about each.
+
+        Raises heed.Error. A line that cannot be translated has an error instead of hypotheses.
+        """
+        o = _TranslateOptions()
+        _library.heed_translate_options_init(byref(o), ctypes.sizeof(o))
+        o.search = _choice(search, SEARCHES, "search")
+        o.length_penalty = _choice(length_penalty, LENGTH_PENALTIES, "length_penalty")
+        o.stop = _choice(stop, STOPS, "stop")
+        o.too_long = _choice(too_long, LONGS, "too_long")
+        for name, value in options.items():
+            if name not in self._numbers:
+                raise TypeError(f"translate has no option {name!r}")
+            setattr(o, name, value)
+        text, o.line_size, count = _strings(lines, "lines")
+        if prefix is not None:
+            o.prefix, o.prefix_size, given = _strings(prefix, "prefix")
+            if given != count:
+                raise ValueError(f"{given} prefixes for {count} lines")
+        collected, failures = [], []
+        if attention:
+            o.attention = _AttentionFn(lambda user, a: _collect(a.contents, collected, failures))
+        return self._run(text, count, o, collected, failures)
+
+    _numbers = ("beam", "n_best", "alpha", "max_length", "max_ratio", "min_length", "temperature", "top_k",
+                "top_p", "seed", "first_line", "max_source", "batch", "force")
+
+    def _run(self, text, count, options, collected, failures):
+        results = POINTER(_Results)()
+        try:
+            _call(_library.heed_translate, self._context(), text, count, byref(options), byref(results))
+            found = [Translation(t.contents) for t in results.contents.translation[:count]]
+        except Error:
+            if failures:
+                raise failures[0]
+            raise
+        finally:
+            _library.heed_results_free(results)
+        for line, a in collected:
+            found[line].attentions.append(a)
+        return found
+
+
+def _collect(a, to, failures):
+    """An exception must not get into C: it is kept, and the call ended."""
+    try:
+        to.append((a.line, Attention(a)))
+        return 0
+    except BaseException as e:
+        failures.append(e)
+        return STATUS.index("ENOMEM")

@@ -1,0 +1,40 @@
+/* Errors and option structs at the border of the library. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+_Static_assert(sizeof((heed_error *)0)->text == sizeof((hd_err *)0)->text, "error texts differ in size");
+
+heed_status hd_api_end(heed_error *to, const hd_err *err, hd_status s)
+{
+    if (!to) return (heed_status)s;
+    to->status = (heed_status)s;
+    snprintf(to->text, sizeof to->text, "%s", !s ? "" : *err->text ? err->text : hd_status_text(s));
+    return (heed_status)s;
+}
+
+void hd_api_defaults(void *to, size_t size, const void *defaults, size_t known)
+{
+    if (!to || size < sizeof size) return;
+    memset(to, 0, size);
+    memcpy(to, defaults, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
+}
+
+hd_status hd_api_options(void *to, size_t size, const void *from, const char *name, hd_err *err)
+{
+    size_t given;
+    if (!from) return HD_OK;
+    memcpy(&given, from, sizeof given);
+    if (given < 2 * sizeof given || given > 1 << 16)
+        return hd_err_set(err, HD_EARG, "the options were not filled in: call %s_init", name);
+    const char *bytes = from;
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            return hd_err_set(err, HD_EARG,
+                              "the options are those of a newer heed.h, and ask for what version %s has not",
+                              heed_version());
+    memcpy(to, from, given < size ? given : size);
+    return HD_OK;
+}

@@ -1,0 +1,64 @@
+/* A model that threads share. Easy to get wrong: it must outlive all that point into it, so its users are
+   counted. */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/mem.h"
+
+_Static_assert((int)HEED_CHECKPOINT_BEST == (int)HD_WEIGHTS_BEST &&
+                   (int)HEED_CHECKPOINT_LAST == (int)HD_WEIGHTS_LAST,
+               "heed_checkpoint and hd_weights differ");
+
+static const heed_model_options defaults = {.size = sizeof defaults, .device = "cpu"};
+
+void heed_model_options_init(heed_model_options *options, size_t size)
+{
+    hd_api_defaults(options, size, &defaults, sizeof defaults);
+}
+
+static hd_status open_model(heed_model *m, const char *folder, const heed_model_options *given, hd_err *err)
+{
+    heed_model_options o = defaults;
+    hd_status s = hd_api_options(&o, sizeof o, given, "heed_model_options", err);
+    if (s) return s;
+    if ((unsigned)o.checkpoint > HEED_CHECKPOINT_LAST)
+        return hd_err_set(err, HD_EARG, "there is no checkpoint %d", (int)o.checkpoint);
+    s = hd_backend_new(&m->backend, o.device ? o.device : defaults.device, &(hd_backend_opt){.threads = 1},
+                       err);
+    if (!s && m->backend->dry)
+        s = hd_err_set(err, HD_EMISSING, "the device '%s' computes nothing", m->backend->name);
+    return s ? s : hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);
+}
+
+heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,
+                            heed_error *error)
+{
+    hd_err err = {0};
+    hd_status s = HD_OK;
+    if (!out || !folder) s = hd_err_set(&err, HD_EARG, "heed_model_open: %s is NULL", out ? "folder" : "out");
+    heed_model *m = s ? NULL : hd_mem_zero(sizeof *m);
+    if (!s && !m) s = hd_err_nomem(&err, sizeof *m);
+    if (!s) {
+        atomic_init(&m->users, 1);
+        s = open_model(m, folder, options, &err);
+    }
+    if (s)
+        heed_model_free(m);
+    else
+        *out = m;
+    return hd_api_end(error, &err, s);
+}
+
+void hd_api_keep(heed_model *m)
+{
+    atomic_fetch_add_explicit(&m->users, 1, memory_order_relaxed);
+}
+
+void heed_model_free(heed_model *model)
+{
+    /* the last one must see what all the others did */
+    if (!model || atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) > 1) return;
+    hd_translator_free(model->translator);
+    hd_backend_free(model->backend);
+    hd_mem_free(model);
+}

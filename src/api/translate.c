@@ -1,0 +1,144 @@
+/* heed_translate. */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/mem.h"
+#include "task/attention.h"
+
+#define X(id, name, stack, sublayer, title) \
+    _Static_assert((int)HEED_ATTENTION_##id == (int)HD_ATTENTION_##id, "heed_attention_kind differs");
+HD_ATTENTION_LIST(X)
+#undef X
+
+enum { LINE_MOST = 1 << 28 }; /* bytes: places in a line are 32-bit numbers */
+
+/* -- lines -- */
+
+/* The texts of one side: of the lines, or of the prefixes, of which some may be missing. */
+static hd_status lines_of(hd_line *to, const char *const *text, const size_t *size, size_t count,
+                          const char *what, bool may_miss, hd_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!text[i] && !may_miss)
+            return hd_err_set(err, HD_EARG, "%s %zu of %zu is NULL", what, i + 1, count);
+        to[i] = text[i] ? (hd_line){text[i], size ? size[i] : strlen(text[i])} : (hd_line){NULL, 0};
+        if (to[i].size > LINE_MOST)
+            return hd_err_set(err, HD_ELIMIT, "%s %zu of %zu has %zu bytes, at most %d are possible", what,
+                              i + 1, count, to[i].size, LINE_MOST);
+    }
+    return HD_OK;
+}
+
+static hd_status find(heed_results **out, heed_context *c, const char *const *text, size_t count,
+                      const heed_translate_options *o, const hd_translate_opt *opt, hd_err *err)
+{
+    hd_translations found = {0};
+    hd_line *line = hd_mem_array(count, sizeof *line), *prefix = NULL;
+    if (!line) return hd_err_nomem(err, count * sizeof *line);
+    hd_status s = lines_of(line, text, o->line_size, count, "line", false, err);
+    if (!s && o->prefix) {
+        prefix = hd_mem_array(count, sizeof *prefix);
+        if (!prefix) s = hd_err_nomem(err, count * sizeof *prefix);
+        if (!s) s = lines_of(prefix, o->prefix, o->prefix_size, count, "prefix", !o->force, err);
+    }
+    if (!s) s = hd_translate(&found, &c->run, c->model->translator, line, prefix, count, opt, err);
+    if (!s) s = hd_api_results(out, c->model, &found, err);
+    hd_mem_free(prefix);
+    hd_mem_free(line);
+    return s;
+}
+
+static void report(const heed_context *c, const heed_results *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const heed_translation *t = r->translation[i];
+        if (t->status) hd_log_say(&c->run.log, HD_WARN, "line %zu of %zu: %s", i + 1, r->count, t->error);
+        if (t->cut)
+            hd_log_say(&c->run.log, HD_WARN, "line %zu of %zu: too long: only its beginning is translated",
+                       i + 1, r->count);
+    }
+}
+
+/* -- attention -- */
+
+static hd_status hand_over(const heed_translate_options *o, heed_attention *to, const hd_attention_maps *maps,
+                           hd_err *err)
+{
+    const char *const *source = (const char *const *)maps->source;
+    const char *const *input = (const char *const *)maps->input;
+    const char *const *output = (const char *const *)maps->output;
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
+        const hd_attention_part *p = &maps->part[k];
+        to->kind = (heed_attention_kind)k;
+        to->layers = p->layers, to->heads = p->heads, to->rows = p->rows, to->cols = p->cols;
+        to->weight = p->weight;
+        to->row_label = k == HD_ATTENTION_ENCODER ? source : k == HD_ATTENTION_DECODER ? input : output;
+        to->col_label = k == HD_ATTENTION_DECODER ? input : source;
+        hd_status s = (hd_status)o->attention(o->attention_user, to);
+        if (s) return hd_err_set(err, s, "the attention function ended it: %s", hd_status_text(s));
+    }
+    return HD_OK;
+}
+
+/* Every part of a line by itself: that is how the model saw it. */
+static hd_status attend(heed_context *c, const heed_translate_options *o, const heed_results *r, size_t line,
+                        hd_err *err)
+{
+    const hd_translator *t = c->model->translator;
+    const heed_translation *found = r->translation[line];
+    hd_status s = HD_OK;
+    for (size_t part = 0; !s && found->count && part < found->parts; part++) {
+        const heed_hypothesis *h = found->hypothesis[0];
+        size_t source = part ? found->source_end[part - 1] : 0, target = part ? h->part_end[part - 1] : 0;
+        hd_attention_maps maps;
+        hd_attention_ask ask = {.source = found->source_id + source,
+                                .sources = found->source_end[part] - source,
+                                .start = hd_tokeniser_special(t->tokeniser[1]).start,
+                                .target = h->id + target,
+                                .targets = h->part_end[part] - target,
+                                .source_pieces = t->tokeniser[0],
+                                .target_pieces = t->tokeniser[1]};
+        if (!ask.targets) continue;
+        s = hd_attention_collect(&maps, &c->run, t->model, &ask, err);
+        heed_attention to = {.line = line, .part = part, .translation = found};
+        if (!s) s = hand_over(o, &to, &maps, err);
+        hd_attention_release(&maps);
+    }
+    return s;
+}
+
+/* -- the call -- */
+
+static hd_status translate(heed_results **out, heed_context *c, const char *const *text, size_t count,
+                           const heed_translate_options *given, hd_err *err)
+{
+    heed_translate_options o;
+    hd_translate_opt opt;
+    heed_results *r = NULL;
+    hd_status s = hd_api_meaning(&opt, &o, given, err);
+    if (!s) s = find(&r, c, text, count, &o, &opt, err);
+    if (!s) report(c, r);
+    for (size_t i = 0; !s && o.attention && i < count; i++) s = attend(c, &o, r, i, err);
+    if (s)
+        heed_results_free(r);
+    else
+        *out = r;
+    return s;
+}
+
+heed_status heed_translate(heed_context *context, const char *const *lines, size_t count,
+                           const heed_translate_options *options, heed_results **out, heed_error *error)
+{
+    hd_err err = {0};
+    hd_status s = HD_OK;
+    const char *missing = !context ? "context" : !lines && count ? "lines" : !out ? "out" : NULL;
+    if (missing)
+        s = hd_err_set(&err, HD_EARG, "heed_translate: %s is NULL", missing);
+    else if (atomic_flag_test_and_set(&context->busy))
+        s = hd_err_set(&err, HD_EARG, "heed_translate: the context is in use: a thread needs one of its own");
+    else {
+        s = translate(out, context, lines, count, options, &err);
+        atomic_flag_clear(&context->busy);
+    }
+    return hd_api_end(error, &err, s);
+}

@@ -1,0 +1,173 @@
+"""python/heed.py on a tiny model: python_test.py LIBRARY HEED_PROGRAM TINY_MODEL. What the program writes as
+JSON is what the module must return."""
+
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+library, program, maker = sys.argv[1:4]
+os.environ["HEED_LIBRARY"] = library
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "python"))
+sys.dont_write_bytecode = True
+import heed
+
+LINES = ["i ate an apple .", "are you tired ?", "", "unheard words , too", "the dog barks ; we are tired ."]
+
+
+class Test(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="heed-python-test-")
+        cls.folder = os.path.join(cls.scratch.name, "modèle")
+        subprocess.run([maker, cls.folder], check=True)
+        cls.model = heed.Model(cls.folder, threads=1)
+
+    @classmethod
+    def tearDownClass(cls):
+        del cls.model
+        cls.scratch.cleanup()
+
+    def program(self, lines, *options):
+        text = "".join(line + "\n" for line in lines)
+        done = subprocess.run([program, "translate", self.folder, "--json", *options], input=text.encode(),
+                              stdout=subprocess.PIPE, check=True)
+        return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+    def assert_same(self, found, known):
+        self.assertEqual(len(found), len(known))
+        for t, k in zip(found, known):
+            self.assertIsNone(t.error)
+            self.assertEqual(t.source_tokens, k["tokens"])
+            self.assertEqual(len(t.hypotheses), len(k["hypotheses"]))
+            self.assertEqual(t.text, k["hypotheses"][0]["text"] if k["hypotheses"] else "")
+            for h, j in zip(t.hypotheses, k["hypotheses"]):
+                self.assertEqual((h.text, h.tokens, h.score, h.finished),
+                                 (j["text"], j["tokens"], j["score"], j["finished"]))
+                self.assertEqual(h.log_probability, j["logprob"])
+                self.assertEqual(len(h.ids), len(h.tokens))
+                for a, b in zip(h.token_log_probabilities, j["token_logprobs"]):
+                    self.assertAlmostEqual(a, b, delta=1e-7 * abs(b))  # JSON has nine digits of a float
+
+    def test_results_are_those_of_the_program(self):
+        self.assert_same(self.model.translate(LINES), self.program(LINES))
+        self.assert_same(
+            self.model.translate(LINES, beam=3, n_best=2, length_penalty="gnmt", alpha=1, stop="full"),
+            self.program(LINES, "--beam=3", "--n-best=2", "--length-penalty=gnmt", "--alpha=1",
+                         "--stop=full"))
+        self.assert_same(
+            self.model.translate(LINES, search="sample", n_best=3, temperature=0.5, top_k=5, top_p=0.9,
+                                 seed=7),
+            self.program(LINES, "--sample", "--n-best=3", "--temperature=0.5", "--top-k=5", "--top-p=0.9",
+                         "--seed=7"))
+        self.assert_same(
+            self.model.translate(LINES, max_length=4, min_length=2, too_long="truncate", max_source=3,
+                                 batch=2),
+            self.program(LINES, "--max-length=4", "--min-length=2", "--long=truncate", "--max-source=3",
+                         "--batch=2"))
+        last = heed.Model(self.folder, checkpoint="last", threads=2)
+        self.assert_same(last.translate(LINES), self.program(LINES, "--checkpoint=last"))
+
+    def test_prefix_and_force(self):
+        lines, prefix = LINES[:2], ["ich aß", "müde"]
+        both = ["\t".join(p) for p in zip(lines, prefix)]
+        self.assert_same(self.model.translate(lines, prefix=prefix), self.program(both, "--prefix"))
+        self.assert_same(self.model.translate(lines, prefix=["ich aß", None]),
+                         self.program([both[0], lines[1]], "--prefix"))
+        forced = self.model.translate(lines, prefix=prefix, force=True)
+        self.assert_same(forced, self.program(both, "--force"))
+        self.assertEqual(forced[0].text, "ich aß")
+
+    def test_attention(self):
+        found = self.model.translate(LINES, attention=True)
+        self.assert_same(found, self.program(LINES))
+        self.assertEqual(found[2].attentions, [])
+        for t in (found[0], found[4]):
+            self.assertEqual([a.kind for a in t.attentions], ["encoder", "decoder", "cross"])
+            cross = t.attention("cross")
+            self.assertEqual(cross.weights.shape, (2, 2, len(t.hypotheses[0].tokens), len(t.source_tokens)))
+            self.assertEqual(cross.row_labels, t.hypotheses[0].tokens)
+            self.assertEqual(cross.column_labels, t.source_tokens)
+            for matrix in (cross.matrix(), cross.matrix(0, 1), t.attention("encoder").matrix()):
+                for row in matrix:
+                    self.assertAlmostEqual(sum(row), 1, places=5)
+            self.assertEqual(cross.matrix(0, 1)[2][1], cross.weights[0, 1, 2, 1])
+        with self.assertRaises(KeyError):
+            found[2].attention()
+
+    def test_errors(self):
+        with self.assertRaises(heed.Error) as e:
+            heed.Model(os.path.join(self.folder, "nothing"))
+        self.assertEqual(e.exception.name, "EFILE")
+        self.assertIn("no such folder", str(e.exception))
+        for options in ({"beam": -1}, {"n_best": 9}, {"search": "guess"}, {"alpha": float("nan")},
+                        {"force": True}):
+            with self.assertRaises(heed.Error) as e:
+                self.model.translate(LINES, **options)
+            self.assertEqual(e.exception.name, "EARG")
+        for wrong in (lambda: self.model.translate("one text"), lambda: self.model.translate(LINES, beams=3),
+                      lambda: self.model.translate(LINES, beam=2.5), lambda: self.model.translate([1])):
+            with self.assertRaises((TypeError, AttributeError)):
+                wrong()
+        with self.assertRaises(ValueError):
+            self.model.translate(LINES, prefix=["a"])
+
+    def test_bad_lines(self):
+        found = self.model.translate([b"broken \xff", "zero \0 byte", "you ate it", "\udcff"])
+        self.assertEqual([t.error.name if t.error else None for t in found],
+                         ["EFORMAT", "EFORMAT", None, "EFORMAT"])
+        self.assertEqual(found[0].text, "")
+        self.assertIsNone(found[0].score)
+        self.assertTrue(found[2].text)
+        self.assertEqual(self.model.translate([]), [])
+
+    def test_threads_share_a_model(self):
+        expected = [h.score for t in self.model.translate(LINES, n_best=3) for h in t.hypotheses]
+        found = {}
+
+        def work(i):
+            found[i] = [h.score for t in self.model.translate(LINES, n_best=3, attention=i % 2 == 0)
+                        for h in t.hypotheses]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(found, dict.fromkeys(range(4), expected))
+
+    def test_a_model_may_go_before_its_results(self):
+        model = heed.Model(self.folder, threads=1)
+        found = model.translate(LINES, attention=True)
+        del model
+        gc.collect()
+        self.assertEqual(len(found[0].attention().weights.tobytes()), found[0].attention().weights.nbytes)
+
+    def load(self, path, environment):
+        code = f"import sys; sys.path[0] = {path!r}; import heed; heed.version()"
+        done = subprocess.run([sys.executable, "-B", "-c", code], stderr=subprocess.PIPE,
+                              env={**os.environ, **environment})
+        return done.returncode, done.stderr.decode()
+
+    def test_where_the_library_is_looked_for(self):
+        folder = os.path.join(self.scratch.name, "beside")
+        os.mkdir(folder)
+        shutil.copy(heed.__file__, folder)
+        os.symlink(library, os.path.join(folder, "libheed.so"))
+        self.assertEqual(self.load(folder, {"HEED_LIBRARY": ""}), (0, ""))
+        code, text = self.load(folder, {"HEED_LIBRARY": "/nowhere/libheed.so"})
+        self.assertNotEqual(code, 0)
+        self.assertIn("ImportError: libheed is not to be found", text)
+        self.assertIn("/nowhere/libheed.so", text)
+
+    def test_version(self):
+        self.assertRegex(heed.version(), r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

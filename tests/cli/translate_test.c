@@ -1,0 +1,366 @@
+/* heed translate as a user meets it: as many lines out as in, each the same whatever surrounds it, bad ones
+   alone lost, and what is refused. */
+#include "check.h"
+#include "cli/shell.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+
+#define TRANSLATE "$HEED translate m -q "
+
+enum { LINES = 30 };
+
+static int make_model(void **state)
+{
+    if (scratch_make(state)) return -1;
+    char out[SHELL_ROOM];
+    int s = shell(
+        out, "$HEED corpus -q --pairs 300 --valid 20 --test 30 --out c && "
+             "$HEED train -q $TINY --train c/train.en c/train.de --valid c/valid.en c/valid.de --dropout 0 "
+             "--attention-dropout 0 --accumulate 1 --width 32 --inner 64 --lr 0.02 --valid-every 50 "
+             "--save-every 50 --steps 220 --out m && $HEED translate m <c/test.en >clean.de");
+    if (s) print_error("%s\n", out);
+    return s;
+}
+
+/* ---- lines ---- */
+
+static void as_many_lines_come_out_as_go_in(void **state)
+{
+    (void)state;
+    assert_prints("wc -l <clean.de; sort -u clean.de | wc -l | { read n; [ $n -gt 5 ] && echo varied; }", 0,
+                  "30\nvaried\n");
+    assert_prints("i=0; while read -r l; do i=$((i + 1)); echo \"$l\" | $HEED translate m; done <c/test.en | "
+                  "cmp - clean.de",
+                  0, "");
+    assert_prints("printf '' | $HEED translate m | wc -c", 0, "0\n");
+    assert_prints("printf '\\n\\n' | $HEED translate m", 0, "\n\n");
+    assert_prints("printf 'I saw it .' | $HEED translate m | wc -l", 0,
+                  "1\n"); /* the last line needs no end */
+    assert_prints("sed 's/$/\\r/' c/test.en | $HEED translate m | cmp - clean.de", 0, "");
+    assert_prints("$HEED translate m --input c/test.en | cmp - clean.de; gzip -c c/test.en | $HEED translate "
+                  "m | cmp - clean.de",
+                  0, "");
+}
+
+/* Between any two good lines a bad one; what comes out of the good ones is what came out without. */
+static void bad_lines_cost_nobody_else(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    must_run("{ sed -n 1,4p c/test.en; printf '\\374ber\\n'; sed -n 5,8p c/test.en; printf 'a\\0b\\n'; sed "
+             "-n 9,12p c/test.en; "
+             "printf '\\n'; sed -n 13,16p c/test.en; printf '     \\n'; sed -n 17,20p c/test.en; "
+             "head -c 1048576 /dev/zero | tr '\\0' x; printf '\\n'; sed -n 21,24p c/test.en; "
+             "i=0; while [ $i -lt 300 ]; do printf 'I saw the dog . '; i=$((i + 1)); done; printf '\\n'; sed "
+             "-n '25,$p' c/test.en; } >mixed");
+    int status = shell(out, "$HEED translate m <mixed >mixed.de");
+    assert_int_equal(status, 1);
+    assert_string_equal(out, "heed: warn: standard input:5: not UTF-8: an empty line stands for it\n"
+                             "heed: warn: standard input:10: holds a zero byte: an empty line stands for it\n"
+                             "heed: error: 2 of 36 lines could not be translated\n");
+    assert_prints("wc -l <mixed.de; sed '5d;10d;15d;20d;25d;30d' mixed.de | cmp - clean.de; sed -n "
+                  "'5p;10p;15p;20p' mixed.de",
+                  0, "36\n\n\n\n\n");
+    assert_prints("sed -n 30p mixed.de | wc -w | { read n; [ $n -gt 600 ] && echo long; }", 0,
+                  "long\n"); /* all 300 */
+    assert_prints("$HEED translate m --json <mixed 2>/dev/null | wc -l", 0, "36\n");
+}
+
+static void too_long_lines_are_split_cut_or_skipped(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    must_run("{ head -1 c/test.en; i=0; while [ $i -lt 30 ]; do printf 'I saw the dog . '; i=$((i + 1)); "
+             "done; echo; tail -1 c/test.en; } >long");
+    assert_int_equal(shell(out, "$HEED translate m --long split <long >split.de"), 0);
+    assert_string_equal(out, "");
+    assert_int_equal(shell(out, "$HEED translate m --long truncate <long >cut.de"), 0);
+    assert_string_equal(out, "heed: warn: standard input:2: too long: only its beginning is translated\n");
+    assert_int_equal(shell(out, "$HEED translate m --long skip <long >skip.de"), 1);
+    assert_string_equal(
+        out, "heed: warn: standard input:2: longer than the model can take: an empty line stands for it\n"
+             "heed: error: 1 of 3 lines could not be translated\n");
+    assert_prints("for f in split cut skip; do wc -l <$f.de; head -1 $f.de | cmp - clean.de 2>&1 | grep -v "
+                  "EOF; tail -1 $f.de >last; "
+                  "tail -1 clean.de | cmp - last; done; sed -n 2p skip.de",
+                  0, "3\n3\n3\n\n");
+    must_run("[ $(sed -n 2p split.de | wc -w) -gt $(sed -n 2p cut.de | wc -w) ] && [ $(sed -n 2p cut.de | wc "
+             "-w) -gt 3 ]");
+    assert_fails("echo 'a b c' | $HEED translate m --max-source 2 --long skip -q", 1, "1 of 1 lines");
+}
+
+/* ---- the same bits ---- */
+
+static void neighbours_batches_and_threads_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const searches[] = {"", "--beam 1", "--beam 4 --n-best 3",
+                                           "--sample --n-best 2 --seed 5"};
+    for (size_t i = 0; i < COUNT_OF(searches); i++) {
+        char command[1024];
+        snprintf(command, sizeof command,
+                 "T='$HEED translate m --json %s'; eval $T <c/test.en >all.json; "
+                 "for o in '--batch 1' '--batch 64' '--threads 1' '--threads 2 --batch 7'; do eval $T $o "
+                 "<c/test.en | cmp - all.json; done; "
+                 "sed '2,$d' all.json >one.json; head -1 c/test.en | eval $T | cmp - one.json",
+                 searches[i]);
+        assert_prints(command, 0, "");
+    }
+    /* by its number in the input a line gets its draws, wherever a chunk or a batch begins */
+    must_run("i=0; while [ $i -lt 100 ]; do cat c/test.en; i=$((i + 1)); done >many; $HEED translate m "
+             "--sample --batch 1000 <many >a; "
+             "$HEED translate m --sample --batch 3 <many >b; cmp a b; [ $(wc -l <a) = 3000 ]");
+}
+
+static void samples_follow_the_seed(void **state)
+{
+    (void)state;
+    assert_prints(
+        "for s in 1 1 2; do $HEED translate m --sample --seed $s <c/test.en >sample.$((n = n + 1)); done; "
+        "cmp sample.1 sample.2; cmp -s sample.1 sample.3 || echo others",
+        0, "others\n");
+    assert_prints("$HEED translate m --sample --temperature 0 <c/test.en >cold; $HEED translate m --beam 1 "
+                  "<c/test.en | cmp - cold; "
+                  "$HEED translate m --sample --top-k 1 <c/test.en | cmp - cold",
+                  0, "");
+}
+
+/* ---- what is written ---- */
+
+static json_t *json_line(FILE *f)
+{
+    static char line[SHELL_ROOM];
+    json_error_t e;
+    if (!fgets(line, sizeof line, f)) return NULL;
+    json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, &e);
+    if (!o) fail_msg("%s: %s", e.text, line);
+    return o;
+}
+
+static double number_of(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_number(v)) fail_msg("%s is no number", key);
+    return json_number_value(v);
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    if (!text) fail_msg("%s is no text", key);
+    return text;
+}
+
+static void json_lines_say_everything(void **state)
+{
+    (void)state;
+    must_run("{ cat c/test.en; printf '\\374\\n\\n\"\\\\\\t/ \\001 \\303\\274\\n'; } >odd; $HEED translate m "
+             "--json --beam 4 --n-best 3 <odd >odd.json 2>/dev/null; [ $? = 1 ]");
+    FILE *f = fopen(at("odd.json"), "r");
+    assert_non_null(f);
+    int line = 0;
+    for (json_t *o; (o = json_line(f)); json_decref(o)) {
+        const json_t *list = json_object_get(o, "hypotheses");
+        bool bad = ++line == LINES + 1, empty = line == LINES + 2;
+        assert_true(number_of(o, "line") == line);
+        assert_int_equal(json_is_null(json_object_get(o, "source")), bad);
+        assert_int_equal(json_array_size(list), bad || empty ? 0 : 3);
+        if (bad) assert_string_equal(text_of(o, "error"), "not UTF-8");
+        if (line == LINES + 3) assert_string_equal(text_of(o, "source"), "\"\\\t/ \001 ü");
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *h = json_array_get(list, i), *logp = json_object_get(h, "token_logprobs");
+            double sum = 0;
+            text_of(h, "text");
+            for (size_t k = 0; k < json_array_size(logp); k++)
+                sum += json_number_value(json_array_get(logp, k));
+            assert_int_equal(json_array_size(json_object_get(h, "tokens")), json_array_size(logp));
+            assert_true(fabs(sum - number_of(h, "logprob")) < 1e-4);
+            assert_true(fabs(sum / (double)json_array_size(logp) - number_of(h, "score")) < 1e-5);
+            if (!i) continue;
+            const json_t *before = json_array_get(list, i - 1);
+            bool finished = json_is_true(json_object_get(h, "finished"));
+            if (finished == json_is_true(json_object_get(before, "finished")))
+                assert_true(number_of(h, "score") <= number_of(before, "score"));
+            else
+                assert_false(finished); /* those that came to an end are before the others */
+            for (size_t k = 0; k < i; k++)
+                assert_false(json_equal(json_object_get(h, "tokens"),
+                                        json_object_get(json_array_get(list, k), "tokens")));
+        }
+    }
+    assert_int_equal(line, LINES + 3);
+    fclose(f);
+}
+
+static void n_best_lists_and_scores(void **state)
+{
+    (void)state;
+    assert_prints(
+        "$HEED translate m --n-best 3 <c/test.en | cut -d' ' -f1 | uniq -c | awk '{print $1, $2}' | head -3; "
+        "$HEED translate m --n-best 3 <c/test.en | awk -F ' \\\\|\\\\|\\\\| ' 'NF != 3' | wc -l",
+        0, "3 1\n3 2\n3 3\n0\n");
+    assert_prints("$HEED translate m --n-best 2 <c/test.en | sed -n 'p;n' | sed 's/^[0-9]* ||| //; s/ ||| "
+                  ".*//' | cmp - clean.de",
+                  0, "");
+    assert_prints("$HEED translate m --scores <c/test.en | cut -f1 | cmp - clean.de; $HEED translate m "
+                  "--scores <c/test.en | cut -f2 | grep -cv '^-[0-9]*\\.[0-9]\\{6\\}$'",
+                  1, "0\n");
+}
+
+static void a_given_beginning_begins_the_translation(void **state)
+{
+    (void)state;
+    must_run("head -30 c/train.de | cut -d' ' -f1-2 >begin; paste c/test.en begin | $HEED translate m "
+             "--prefix >prefix.de");
+    assert_prints("wc -l <prefix.de; cut -d' ' -f1-2 prefix.de | cmp - begin", 0, "30\n");
+    assert_prints("$HEED translate m --prefix <c/test.en | cmp - clean.de", 0,
+                  ""); /* no beginning: as without */
+    assert_prints("$HEED translate m --force --scores -q <c/test.en >none 2>/dev/null", 1,
+                  ""); /* but a whole one must be */
+    /* one far too long takes nothing with it */
+    must_run("{ head -1 c/test.en | tr -d '\\n'; printf '\\t'; i=0; while [ $i -lt 200 ]; do printf 'der '; "
+             "i=$((i + 1)); done; echo; sed -n 2p c/test.en; } >far");
+    assert_prints("$HEED translate m --prefix <far 2>&1 >far.de", 1,
+                  "heed: warn: standard input:1: the given beginning is longer than a translation may "
+                  "become: an empty line stands for it\n"
+                  "heed: error: 1 of 2 lines could not be translated\n");
+    assert_prints("sed -n 1p far.de; sed -n 2p far.de >second; sed -n 2p clean.de | cmp - second", 0, "\n");
+}
+
+static void a_forced_translation_has_the_score_it_was_found_with(void **state)
+{
+    (void)state;
+    must_run("$HEED translate m --json <c/test.en >found.json; paste c/test.en clean.de | $HEED translate m "
+             "--force --json >forced.json");
+    FILE *x = fopen(at("found.json"), "r"), *y = fopen(at("forced.json"), "r");
+    assert_true(x && y);
+    int finished = 0;
+    for (int i = 0; i < LINES; i++) {
+        json_t *a = json_line(x), *b = json_line(y);
+        const json_t *f = json_array_get(json_object_get(a, "hypotheses"), 0),
+                     *g = json_array_get(json_object_get(b, "hypotheses"), 0);
+        if (json_is_true(json_object_get(f, "finished"))) {
+            finished++;
+            assert_string_equal(text_of(f, "text"), text_of(g, "text"));
+            assert_true(fabs(number_of(f, "score") - number_of(g, "score")) < 1e-5);
+            assert_true(fabs(number_of(f, "logprob") - number_of(g, "logprob")) < 1e-5 * 30);
+        }
+        json_decref(a);
+        json_decref(b);
+    }
+    assert_in_range(finished, LINES / 2, LINES);
+    fclose(x);
+    fclose(y);
+}
+
+/* Reads a line of at most a minute's waiting. */
+static void wait_for_line(int from, char *line, size_t room)
+{
+    size_t size = 0;
+    do {
+        struct pollfd file = {.fd = from, .events = POLLIN};
+        if (poll(&file, 1, 60000) != 1) fail_msg("nothing comes back");
+        ssize_t got = read(from, line + size, room - 1 - size);
+        if (got <= 0) fail_msg("the other side is gone");
+        size += (size_t)got;
+    } while (line[size - 1] != '\n');
+    line[size] = 0;
+}
+
+static void translations_come_while_the_input_pauses(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"I saw the dog .\n", "\n", "She saw it .\n"};
+    int in[2], out[2];
+    assert_true(!pipe(in) && !pipe(out));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        dup2(in[0], 0), dup2(out[1], 1);
+        close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+        execl(HEED_PROGRAM, "heed", "translate", at("m"), (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]), close(out[1]);
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        char line[4096];
+        size_t half = strlen(lines[i]) / 2; /* half a line is none yet */
+        assert_int_equal(write(in[1], lines[i], half), half);
+        usleep(20000);
+        assert_int_equal(write(in[1], lines[i] + half, strlen(lines[i]) - half), strlen(lines[i]) - half);
+        wait_for_line(out[0], line, sizeof line);
+        assert_int_equal(strlen(line) > 1, strlen(lines[i]) > 1);
+    }
+    close(in[1]);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(out[0]);
+}
+
+/* ---- what is refused ---- */
+
+static void what_is_no_model_is_refused(void **state)
+{
+    (void)state;
+    must_run("mkdir none; cp -r m cut; truncate -s 5000 cut/model.safetensors; cp -r m words; head -50 "
+             "m/tokeniser.txt >words/tokeniser.txt; "
+             "cp -r m newer; sed -i 's/\"format\": 1/\"format\": 2/' newer/config.json; cp -r m bare; rm "
+             "bare/model.safetensors; "
+             "cp -r m untrained; rm -r untrained/train; cp -r m torn; truncate -s 100 torn/config.json");
+    assert_fails("$HEED translate nowhere <c/test.en", 1, "nowhere: there is no such folder");
+    assert_fails("$HEED translate none <c/test.en", 1,
+                 "none: holds no model (no config.json): `heed train` makes one");
+    assert_fails("$HEED translate cut <c/test.en", 1, "cut/model.safetensors: ");
+    assert_fails("$HEED translate words <c/test.en", 1, "words/model.safetensors: |model.shared.weight");
+    assert_fails("$HEED translate newer <c/test.en", 1,
+                 "newer/config.json: \"format\" is of a newer heed: this one reads format 1");
+    assert_fails("$HEED translate bare <c/test.en", 1,
+                 "bare/model.safetensors: not there: the training saved no model yet");
+    assert_fails("$HEED translate untrained --checkpoint last <c/test.en", 1, "untrained/train/current: ");
+    assert_fails("$HEED translate torn <c/test.en", 1, "torn/config.json:");
+    assert_fails("$HEED translate m --input nothing", 1, "nothing: cannot open: No such file");
+    assert_fails("$HEED translate m --input c", 1, "c: is a folder, not a file");
+    assert_fails("$HEED translate m c/test.en", 2, "unexpected argument 'c/test.en'");
+    assert_fails("$HEED translate", 2, "MODEL is missing");
+    assert_fails("$HEED translate m --prefix --force", 2, "--prefix and --force exclude each other");
+    assert_fails("$HEED translate m --n-best 6", 2, "--n-best 6 is more than --beam 5 keeps");
+    assert_fails("$HEED translate m --sample --exhaustive", 2,
+                 "--sample and --exhaustive exclude each other");
+    assert_fails("$HEED translate m --exhaustive", 2, "--exhaustive needs --max-length");
+    assert_fails("$HEED translate m --beem 3", 2, "unknown option '--beem', did you mean '--beam'?");
+    assert_fails("$HEED translate m <c/test.en >/dev/full", 1,
+                 "heed translate: standard output: cannot write: No space left on device");
+}
+
+static void the_last_checkpoint_can_be_used(void **state)
+{
+    (void)state;
+    must_run("cp -r m last; truncate -s 9 last/model.safetensors; $HEED translate last --checkpoint last "
+             "<c/test.en >last.de");
+    must_run("cp m/train/$(cat m/train/current)/average.safetensors last/model.safetensors; $HEED translate "
+             "last <c/test.en | cmp - last.de");
+}
+
+int main(void)
+{
+    shell_prepare();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_lines_come_out_as_go_in),
+        cmocka_unit_test(bad_lines_cost_nobody_else),
+        cmocka_unit_test(too_long_lines_are_split_cut_or_skipped),
+        cmocka_unit_test(neighbours_batches_and_threads_change_nothing),
+        cmocka_unit_test(samples_follow_the_seed),
+        cmocka_unit_test(json_lines_say_everything),
+        cmocka_unit_test(n_best_lists_and_scores),
+        cmocka_unit_test(a_given_beginning_begins_the_translation),
+        cmocka_unit_test(a_forced_translation_has_the_score_it_was_found_with),
+        cmocka_unit_test(translations_come_while_the_input_pauses),
+        cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(the_last_checkpoint_can_be_used),
+    };
+    return cmocka_run_group_tests(tests, make_model, scratch_remove);
+}

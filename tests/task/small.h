@@ -1,0 +1,71 @@
+/* A translator of two layers and random weights over a vocabulary of words, for tests of what surrounds the
+   model. */
+#ifndef SMALL_H
+#define SMALL_H
+
+#include "check.h"
+#include "task/translate.h"
+
+enum { SMALL_LONGEST = 8, SMALL_POSITIONS = 16 };
+
+/* Lines of a vocabulary, a feed as the tokenisers take it. */
+typedef struct small_lines {
+    const char *const *line; /* ends with NULL */
+} small_lines;
+
+CHECK_UNUSED static bool small_next(void *context, hd_line *line)
+{
+    small_lines *l = context;
+    if (!*l->line) return false;
+    *line = (hd_line){*l->line, strlen(*l->line)};
+    l->line++;
+    return true;
+}
+
+CHECK_UNUSED static hd_tokeniser *small_tokeniser(hd_tokeniser_kind kind, const char *const *lines)
+{
+    hd_err err = {0};
+    hd_tokeniser *t = NULL;
+    small_lines feed = {lines};
+    if (hd_tokeniser_train(&t, kind, (hd_feed){small_next, &feed}, &(hd_tokeniser_opt){0}, &err))
+        fail_msg("%s", err.text);
+    return t;
+}
+
+static const char *const small_source[] = {"a b c d e f g h . ! ? , ; Ö 。", NULL};
+static const char *const small_target[] = {"A B C D E F G H . ! ? , ; ö", NULL};
+
+/* Only the sizes that parts and search look at may be set: positions. shared: one tokeniser for both sides.
+ */
+CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind kind, bool shared,
+                                              bool training)
+{
+    hd_err err = {0};
+    hd_translator *t = hd_mem_zero(sizeof *t);
+    t->tokeniser[0] = small_tokeniser(kind, small_source);
+    t->tokeniser[1] = shared ? t->tokeniser[0] : small_tokeniser(kind, small_target);
+    t->longest = SMALL_LONGEST;
+    hd_transformer_opt o = {.encoder_layers = 1,
+                            .decoder_layers = 1,
+                            .heads = 2,
+                            .width = 16,
+                            .inner = 24,
+                            .source_vocab = hd_tokeniser_size(t->tokeniser[0]),
+                            .target_vocab = hd_tokeniser_size(t->tokeniser[1]),
+                            .tied = shared,
+                            .pre_norm = true,
+                            .eps = 1e-5f,
+                            .act = HD_relu,
+                            .positions = SMALL_POSITIONS,
+                            .sinusoid = {.halves = true}};
+    if (hd_transformer_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
+        fail_msg("%s", err.text);
+    return t;
+}
+
+CHECK_UNUSED static hd_line line_of(const char *text)
+{
+    return (hd_line){text, strlen(text)};
+}
+
+#endif

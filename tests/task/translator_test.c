@@ -1,0 +1,272 @@
+/* The folder of a translator: what is saved is what is opened, and everything else is refused with one text
+   that names the file. */
+#include "task/small.h"
+#include "scratch.h"
+
+#include "model/stepper.h"
+
+static hd_backend *backend;
+
+static void must(hd_status s, const hd_err *err)
+{
+    if (s) fail_msg("%s", err->text);
+}
+
+/* A fresh folder with config, tokenisers and weights. */
+static const char *saved(const char *name, const hd_translator *t)
+{
+    static char path[4][128];
+    static int turn;
+    hd_err err = {0};
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s", at("%s", name));
+    assert_int_equal(mkdir(path[turn], 0777), 0);
+    must(hd_translator_save(t, path[turn], &err), &err);
+    must(hd_translator_publish(t, path[turn], &err), &err);
+    return path[turn];
+}
+
+static void assert_same_weights(const hd_params *a, const hd_params *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const hd_param *x = a->list[i], *y = b->list[i];
+        assert_int_equal(hd_count_of(&x->t), hd_count_of(&y->t));
+        assert_memory_equal(x->t.data, y->t.data, hd_count_of(&x->t) * sizeof(hd_real)); /* on the CPU */
+    }
+}
+
+static void a_folder_gives_the_same_translator_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        hd_tokeniser_kind kind;
+        bool shared;
+        int files;
+    } cases[] = {{"words", HD_TOKENISER_words, true, 3},
+                 {"apart", HD_TOKENISER_words, false, 4},
+                 {"characters", HD_TOKENISER_characters, false, 4}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_err err = {0};
+        hd_translator *a = small_make(backend, cases[i].kind, cases[i].shared, true), *b = NULL;
+        const char *folder = saved(cases[i].name, a);
+        assert_int_equal(entries_in(folder), cases[i].files);
+        must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
+        assert_int_equal(b->tokeniser[0] == b->tokeniser[1], cases[i].shared);
+        assert_int_equal(b->longest, a->longest);
+        const hd_transformer_opt *x = &a->model->opt, *y = &b->model->opt;
+        assert_true(x->width == y->width && x->inner == y->inner && x->heads == y->heads && x->act == y->act);
+        assert_true(x->encoder_layers == y->encoder_layers && x->decoder_layers == y->decoder_layers);
+        assert_true(x->tied == y->tied && x->pre_norm == y->pre_norm && x->positions == y->positions);
+        assert_true(x->source_vocab == y->source_vocab && x->target_vocab == y->target_vocab &&
+                    x->eps == y->eps);
+        assert_same_weights(&a->model->params, &b->model->params);
+        must(hd_translator_save(b, folder, &err), &err); /* writes the same */
+        char *config = get_file(at("%s/config.json", cases[i].name), NULL);
+        must(hd_translator_save(a, folder, &err), &err);
+        char *again = get_file(at("%s/config.json", cases[i].name), NULL);
+        assert_string_equal(config, again);
+        free(config);
+        free(again);
+        hd_translator_free(a);
+        hd_translator_free(b);
+    }
+}
+
+static const char *refused(const char *folder, hd_weights which)
+{
+    static hd_err err;
+    hd_translator *t = NULL;
+    size_t blocks = hd_mem_now().blocks;
+    err = (hd_err){0};
+    hd_status s = hd_translator_open(&t, folder, backend, which, &err);
+    assert_true(s && s == err.status);
+    assert_null(t);
+    assert_int_equal(hd_mem_now().blocks, blocks);
+    return err.text;
+}
+
+#define assert_holds(text, part) \
+    if (!strstr(text, part)) fail_msg("'%s' does not say '%s'", text, part)
+
+static void what_is_no_model_is_refused(void **state)
+{
+    (void)state;
+    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true);
+    const char *folder = saved("refused", t);
+    assert_holds(refused(at("absent"), HD_WEIGHTS_BEST), "absent: there is no such folder");
+    assert_int_equal(mkdir(at("empty"), 0777), 0);
+    assert_holds(refused(at("empty"), HD_WEIGHTS_BEST),
+                 "empty: holds no model (no config.json): `heed train`");
+    assert_holds(refused(folder, HD_WEIGHTS_LAST), "refused/train/current: ");
+    size_t size;
+    char *model = get_file(at("refused/model.safetensors"), &size);
+    const size_t cuts[] = {0, 5, 100, size / 2, size - 1};
+    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+        put_bytes(at("refused/model.safetensors"), model, cuts[i]);
+        assert_holds(refused(folder, HD_WEIGHTS_BEST), "refused/model.safetensors: ");
+    }
+    assert_int_equal(unlink(at("refused/model.safetensors")), 0);
+    assert_holds(refused(folder, HD_WEIGHTS_BEST),
+                 "model.safetensors: not there: the training saved no model yet");
+    put_bytes(at("refused/model.safetensors"), model, size);
+    char *vocabulary = get_file(at("refused/source.txt"), &size);
+    put_file(at("refused/source.txt"), "<pad>\n<unk>\n<s>\n</s>\nnothing\n");
+    assert_holds(refused(folder, HD_WEIGHTS_BEST),
+                 "model.encoder.embed_tokens.weight"); /* with both shapes */
+    put_file(at("refused/source.txt"), "no\nvocabulary\n");
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), "refused/source.txt:1: ");
+    assert_int_equal(unlink(at("refused/source.txt")), 0);
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), "refused/source.txt: ");
+    put_bytes(at("refused/source.txt"), vocabulary, size);
+    free(model);
+    free(vocabulary);
+    hd_err err = {0};
+    hd_translator *whole = NULL;
+    must(hd_translator_open(&whole, folder, backend, HD_WEIGHTS_BEST, &err), &err);
+    hd_translator_free(whole);
+    hd_translator_free(t);
+}
+
+static void a_wrong_config_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"\"format\": 1", "\"format\": 2", "\"format\" is of a newer heed"},
+        {"\"format\": 1", "\"format\": \"1\"", "\"format\" is not a whole number"},
+        {"\"format\": 1,", "", "\"format\" is missing"},
+        {"\"task\": \"translate\"", "\"task\": \"sing\"", "\"task\" is \"sing\", not \"translate\""},
+        {"\"model\": \"transformer\"", "\"model\": \"rnn\"", "\"model\" is \"rnn\""},
+        {"\"width\": 16", "\"width\": -16", "\"width\" is -16, which no model has"},
+        {"\"width\": 16", "\"width\": 1048577", "\"width\" is 1048577, which no model has"},
+        {"\"width\": 16", "\"width\": 18446744073709551616", "config.json:"},
+        {"\"width\": 16", "\"width\": 15", "a width of 15 cannot be split over 2 heads"},
+        {"\"width\": 16", "\"width\": 16.0", "\"width\" is not a whole number"},
+        {"\"width\": 16", "\"width\": 16, \"width\": 16", "config.json:"},
+        {"\"heads\": 2", "\"heads\": 0", "\"heads\" is 0"},
+        {"\"inner\": 24", "\"inner\": 32", "fc1"},
+        {"\"encoder_layers\": 1", "\"encoder_layers\": 1001", "more than 1000 layers"},
+        {"\"decoder_layers\": 1", "\"decoder_layers\": 2", "model.decoder.layers.1."},
+        {"\"positions\": 16", "\"positions\": 1", "\"positions\" is 1"},
+        {"\"activation\": \"relu\"", "\"activation\": \"rela\"", "there is no activation \"rela\""},
+        {"\"eps\":", "\"epsilon\":", "\"eps\" is missing: a number"},
+        {"\"tied\": true", "\"tied\": \"yes\"", "\"tied\" is not true or false"},
+        {"\"longest\": 8", "\"longest\": 0", "\"longest\" is 0"},
+        {"\"source_tokeniser\": \"words\"", "\"source_tokeniser\": \"w\"", "there is no tokeniser \"w\""},
+        {"\"shared_tokeniser\": true", "\"shared_tokeniser\": false", "source.txt: "},
+        {"{\"format\"", "[{\"format\"", "config.json:"},
+        {"}", "", "config.json:"},
+    };
+    hd_translator *t = small_make(backend, HD_TOKENISER_words, true, true);
+    const char *folder = saved("config", t);
+    char *good = get_file(at("config/config.json"), NULL), *bad = malloc(strlen(good) + 128);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *place = strstr(good, cases[i][0]);
+        if (!place) fail_msg("%s", cases[i][0]);
+        sprintf(bad, "%.*s%s%s", (int)(place - good), good, cases[i][1], place + strlen(cases[i][0]));
+        put_file(at("config/config.json"), bad);
+        assert_holds(refused(folder, HD_WEIGHTS_BEST), cases[i][2]);
+    }
+    put_file(at("config/config.json"), "");
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json:");
+    char *huge = calloc(1, (1 << 20) + 2);
+    memset(huge, ' ', (1 << 20) + 1);
+    put_file(at("config/config.json"), huge);
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json: too large for a configuration");
+    free(huge);
+    free(good);
+    free(bad);
+    hd_translator_free(t);
+}
+
+static void every_failing_allocation_is_reported(void **state)
+{
+    (void)state;
+    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true), *opened = NULL;
+    const char *folder = saved("starved", t);
+    hd_status (*const save[])(const hd_translator *, const char *, hd_err *) = {hd_translator_save,
+                                                                                hd_translator_publish};
+    size_t blocks = hd_mem_now().blocks, n = 1;
+    for (hd_status s = HD_ENOMEM; s; n++) {
+        hd_err err = {0};
+        hd_mem_fail_at(n);
+        s = hd_translator_open(&opened, folder, backend, HD_WEIGHTS_BEST, &err);
+        hd_mem_fail_at(0);
+        if (!s) break;
+        assert_int_equal(s, HD_ENOMEM);
+        assert_int_equal(err.status, HD_ENOMEM);
+        assert_int_equal(hd_mem_now().blocks, blocks);
+    }
+    assert_in_range(n, 20, 10000);
+    hd_translator_free(opened);
+    assert_int_equal(hd_mem_now().blocks, blocks);
+    for (size_t i = 0; i < COUNT_OF(save); i++) {
+        size_t k = 1;
+        for (hd_status s = HD_ENOMEM; s; k++) {
+            hd_err err = {0};
+            hd_mem_fail_at(k);
+            s = save[i](t, folder, &err);
+            hd_mem_fail_at(0);
+            assert_int_equal(hd_mem_now().blocks, blocks);
+            assert_int_equal(entries_in(folder), 4);
+        }
+        assert_in_range(k, 2, 1000);
+    }
+    hd_translator_free(t);
+}
+
+static void what_is_kept_is_put_back_once(void **state)
+{
+    (void)state;
+    hd_translator *t = small_make(backend, HD_TOKENISER_words, true, true);
+    hd_err err = {0};
+    const char *folder = saved("kept", t);
+    char *first = get_file(at("kept/model.safetensors"), NULL);
+    must(hd_translator_restore(folder, &err), &err); /* nothing is kept */
+    must(hd_translator_keep(folder, &err), &err);
+    must(hd_translator_keep(folder, &err), &err); /* again: as after a kill in between */
+    must(hd_params_draw(&t->model->params, 12, &err), &err);
+    must(hd_translator_publish(t, folder, &err), &err);
+    char *second = get_file(at("kept/model.safetensors"), NULL);
+    size_t size;
+    char *kept = get_file(at("kept/train/best.safetensors"), &size);
+    assert_memory_equal(first, kept, size);
+    assert_memory_not_equal(first, second, size);
+    must(hd_translator_restore(folder, &err), &err);
+    must(hd_translator_restore(folder, &err), &err);
+    char *back = get_file(at("kept/model.safetensors"), &size);
+    assert_memory_equal(first, back, size);
+    assert_false(is_there(at("kept/train/best.safetensors")));
+    free(first);
+    free(second);
+    free(kept);
+    free(back);
+    assert_int_equal(hd_translator_keep(at("empty"), &err), HD_EFILE);
+    assert_holds(err.text, "cannot keep it as");
+    hd_translator_free(t);
+}
+
+static int open_backend(void **state)
+{
+    backend = backend_of("cpu", 1);
+    return scratch_make(state);
+}
+
+static int close_backend(void **state)
+{
+    hd_backend_free(backend);
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_gives_the_same_translator_back),
+        cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(a_wrong_config_is_refused),
+        cmocka_unit_test(every_failing_allocation_is_reported),
+        cmocka_unit_test(what_is_kept_is_put_back_once),
+    };
+    return cmocka_run_group_tests(tests, open_backend, close_backend);
+}
