@@ -25,10 +25,10 @@ all: ## build build/heed and build/libheed.so (the default)
 	$(call configure,build,$(plain))
 	$(call compile,build,heed_program heed)
 
-demo: ## install what the build needs, build, show the worked example
+demo: ## install what the build needs, build, train a small translator and look at it
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
-	@build/heed explain
+	@scripts/demo
 
 test: ## install what the tests need, build, run all tests
 	@scripts/deps build test

@@ -32,8 +32,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g")
 add_compile_definitions(_GNU_SOURCE)
 # Contraction to fused multiply-add is wanted (GEMM, norms); errno and traps of libm are not.
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+# Without the check of virtual tables: it would tie programs in C to the C++ runtime of the sanitizer.
 if(HEED_SANITIZE)
-    add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
     add_link_options(-fsanitize=${HEED_SANITIZE})
 endif()
 

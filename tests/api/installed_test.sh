@@ -22,7 +22,7 @@ echo "$flags"
 # shellcheck disable=SC2086 # flags are words
 "$cc" -std=c17 -Wall -Wextra -Werror "$@" "$source/examples/translate.c" -o "$scratch/translate" $flags
 
-LD_LIBRARY_PATH=$(dirname "$(find "$scratch/root" -name libheed.so)")
+LD_LIBRARY_PATH=$(dirname "$(find "$scratch/root" -name libheed.so)")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 "$maker" "$scratch/model"
 lines='i ate an apple .

@@ -228,14 +228,16 @@ static void unknown_characters_become_bytes(void **state)
 static void odd_ids_decode(void **state)
 {
     (void)state;
-    int32_t dog = hd_tokeniser_id(shared_model, real() ? "▁man" : "▁Mann");
-    assert_true(dog >= 0);
-    const int32_t ids[] = {HD_START_ID, -1, dog, HD_PAD_ID, 1 << 30, INT32_MIN, HD_UNK_ID, dog, HD_END_ID};
+    int32_t word = 0; /* any that begins with a space: which are learned depends on the library's version */
+    while (strncmp(hd_tokeniser_piece(shared_model, word), "▁", strlen("▁")) ||
+           strlen(hd_tokeniser_piece(shared_model, word)) < strlen("▁") + 2)
+        word++;
+    const int32_t ids[] = {HD_START_ID, -1, word, HD_PAD_ID, 1 << 30, INT32_MIN, HD_UNK_ID, word, HD_END_ID};
     hd_text out = {0};
     hd_err err = {0};
     ASSERT_OK(hd_tokeniser_decode(shared_model, ids, COUNT_OF(ids), &out, &err), err);
     assert_int_equal(hd_utf8_good(out.data, out.size), out.size);
-    assert_non_null(strstr(out.data, real() ? "man" : "Mann"));
+    assert_non_null(strstr(out.data, hd_tokeniser_piece(shared_model, word) + strlen("▁")));
     hd_text_release(&out);
 }
 
