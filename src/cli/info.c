@@ -135,7 +135,8 @@ static void put_training(sheet *s, const char *folder)
     put_whole(s, "skipped_updates", p.skipped);
     put_real(s, "training_tflop", p.flops / 1e12, "");
     if (isnan(p.best)) return;
-    put_real(s, p.best > 0 ? "best_bleu" : "best_loss", fabs(p.best), "");
+    bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
+    put_real(s, by_loss ? "best_loss" : "best_bleu", fabs(p.best), "");
     put_whole(s, "best_step", p.best_step);
 }
 

@@ -77,6 +77,16 @@ void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
                    n->at->step, n->at->skipped);
         return;
     }
+    if (n->kind == HD_NEWS_REPORT && n->rate <= 0 && !p->warned) {
+        p->warned = true;
+        hd_train_progress_end(p);
+        hd_log_say(
+            &c->log, HD_WARN,
+            "the learning rate has fallen to 0 after the %" PRIu64
+            " updates the run was planned for: more of them change nothing. Begin a new run with a larger "
+            "--decay-steps",
+            n->at->decay_steps);
+    }
     if (c->common.quiet) return;
     if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
     if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;

@@ -10,6 +10,7 @@ typedef struct hd_train_progress {
     uint64_t steps, epochs; /* limits; 0: none */
     double drawn;           /* when the line was last drawn */
     bool open;              /* the line is on the screen */
+    bool warned;            /* of a rate that is 0 */
 } hd_train_progress;
 
 void hd_train_progress_tell(hd_train_progress *p, const hd_news *n);

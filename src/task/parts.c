@@ -48,8 +48,9 @@ static bool is_boundary(hd_line l, size_t i) /* between two characters */
     return i >= l.size || ((unsigned char)l.text[i] & 0xc0) != 0x80;
 }
 
-/* Bytes of the first part of l when it may have at most `most`: up to the last of the best places, where the
-   end of a sentence counts even if it is early, lesser ones only in the second half. */
+/* Bytes of the first part of l when it may have at most `most`, which end with a character: up to the last of
+   the best places, where the end of a sentence counts even if it is early, lesser ones only in the second
+   half. */
 static size_t cut_at(hd_line l, size_t most)
 {
     size_t best = 0;
@@ -59,9 +60,7 @@ static size_t cut_at(hd_line l, size_t most)
         if (q < 3 && i < most / 2) continue;
         if (q && q >= quality) quality = q, best = i + 1;
     }
-    if (best) return best;
-    while (most > 1 && !is_boundary(l, most)) most--;
-    return most;
+    return best ? best : most;
 }
 
 /* -- parts -- */

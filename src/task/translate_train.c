@@ -17,7 +17,7 @@ const char *const hd_choice_names[HD_CHOICES + 1] = {
 #undef X
 };
 
-enum { VALID_TOKENS = 8192, MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000 };
+enum { MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000 };
 
 typedef struct session {
     const hd_translate_train_opt *opt;
@@ -261,7 +261,7 @@ static hd_status open_batches(session *s, hd_err *err)
     if (st || !s->set.has_valid) return st;
     b.in_order = b.once = true;
     b.ahead = 0, b.rank = 0, b.ranks = 1;
-    b.tokens = VALID_TOKENS > o->data.longest + 1 ? VALID_TOKENS : o->data.longest + 1;
+    b.tokens = o->batch_tokens > o->data.longest ? o->batch_tokens : o->data.longest + 1;
     return hd_batches_new(&s->valid_batches, &s->set.valid, &b, err);
 }
 

@@ -273,7 +273,9 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
-    size_t n_block = (B_BLOCK / depth / STRIP + 1) * STRIP, group = group_of(row_end - row, depth);
+    size_t group = group_of(row_end - row, depth);
+    /* one group passes over b but once: no part of b has to stay in L2 for the next */
+    size_t n_block = row_end - row <= group ? till : (B_BLOCK / depth / STRIP + 1) * STRIP;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
     for (size_t nb = from; nb < till; nb += n_block) {
         size_t nb_end = nb + n_block < till ? nb + n_block : till;
