@@ -185,3 +185,13 @@ void hd_save_abandon(hd_save *s)
 {
     save_free(s);
 }
+
+hd_status hd_save_bytes(const char *path, const void *data, size_t bytes, hd_err *err)
+{
+    hd_save *s = NULL;
+    hd_status status = hd_save_open(&s, path, err);
+    if (!status) status = hd_save_write(s, data, bytes, err);
+    if (!status) return hd_save_commit(s, err);
+    hd_save_abandon(s);
+    return status;
+}

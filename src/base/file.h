@@ -25,4 +25,7 @@ hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err)
 hd_status hd_save_commit(hd_save *s, hd_err *err); /* frees s, whether it succeeds or not */
 void hd_save_abandon(hd_save *s);                  /* removes the temporary file; accepts NULL */
 
+/* All of it at once. */
+hd_status hd_save_bytes(const char *path, const void *data, size_t bytes, hd_err *err);
+
 #endif

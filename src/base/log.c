@@ -31,6 +31,6 @@ void hd_log_say(const hd_log *log, hd_level level, const char *format, ...)
 const char *hd_level_name(hd_level level)
 {
     static const char *const name[] = {
-        [HD_ERROR] = "error", [HD_WARN] = "warn", [HD_INFO] = "info", [HD_DEBUG] = "debug"};
+        [HD_ERROR] = "error", [HD_WARN] = "warning", [HD_INFO] = "info", [HD_DEBUG] = "debug"};
     return (size_t)level < sizeof name / sizeof *name ? name[level] : "unknown";
 }

@@ -78,7 +78,7 @@ struct job {
     hd_lines *file[MOST_FILES];
     hd_line line[MOST_FILES];
     hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
-    hd_report_cell cell[HD_OPTION_MOST * HD_METRICS];
+    hd_score_report_cell cell[HD_OPTION_MOST * HD_METRICS];
     double *sample[HD_OPTION_MOST * HD_METRICS];
     size_t pretokenised;
 };
@@ -175,9 +175,9 @@ static hd_status score_line(struct job *j, hd_err *err)
     if (s || !j->o->sentence) return s;
     hd_text page = {0};
     if (j->o->json)
-        hd_report_segment_json(&page, j->metric, j->metrics);
+        hd_score_report_segment_json(&page, j->metric, j->metrics);
     else
-        hd_report_segment(&page, j->metric, j->metrics, j->o->digits);
+        hd_score_report_segment(&page, j->metric, j->metrics, j->o->digits);
     s = hd_text_status(&page, err);
     if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
     hd_text_release(&page);
@@ -213,7 +213,7 @@ static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
     }
     if (!s) s = hd_bootstrap((const hd_metric *const *)j->metric, cells, trials, j->sample, err);
     for (size_t i = 0; !s && i < cells; i++) {
-        hd_report_cell *cell = &j->cell[i], *first = &j->cell[i % j->metrics];
+        hd_score_report_cell *cell = &j->cell[i], *first = &j->cell[i % j->metrics];
         s = hd_bootstrap_interval(&cell->interval, j->sample[i], samples, err);
         if (!s)
             s = hd_bootstrap_compare(&cell->first, j->sample[i % j->metrics], j->sample[i], samples,
@@ -225,7 +225,7 @@ static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
 static hd_status show(struct job *j, hd_err *err)
 {
     const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
-    const hd_report report = {j->name, j->systems, j->metrics, j->cell, trials};
+    const hd_score_report report = {j->name, j->systems, j->metrics, j->cell, trials};
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < j->systems * j->metrics; i++) {
         j->cell[i].metric = j->metric[i];
@@ -235,9 +235,9 @@ static hd_status show(struct job *j, hd_err *err)
     if (s) return s;
     hd_text page = {0};
     if (j->o->json) {
-        s = hd_report_json(&page, &report, err);
+        s = hd_score_report_json(&page, &report, err);
     } else {
-        hd_report_text(&page, &report, j->o->digits);
+        hd_score_report_text(&page, &report, j->o->digits);
         s = hd_text_status(&page, err);
     }
     if (!s) fwrite(page.data, 1, page.size, j->c->out.file);

@@ -162,7 +162,6 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
-    hd_save *save = NULL;
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
     hd_settings_write(&t, hd_train_table, o, of_this_call);
@@ -171,12 +170,7 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
         s = hd_err_set(err, HD_EARG,
                        "a file has a name that is not UTF-8, which training.yml cannot keep: rename it");
     if (!s) s = hd_path(path, o->out, "training.yml", err);
-    if (!s) s = hd_save_open(&save, path, err);
-    if (!s) s = hd_save_write(save, t.data, t.size, err);
-    if (s)
-        hd_save_abandon(save);
-    else
-        s = hd_save_commit(save, err);
+    if (!s) s = hd_save_bytes(path, t.data, t.size, err);
     hd_text_release(&t);
     return s;
 }

@@ -9,19 +9,19 @@
 
 enum { DIGITS = 17 }; /* as many as a double needs to be read back the same */
 
-static const hd_report_cell *cell_at(const hd_report *r, size_t system, size_t metric)
+static const hd_score_report_cell *cell_at(const hd_score_report *r, size_t system, size_t metric)
 {
     return &r->cell[system * r->metrics + metric];
 }
 
 /* "NAME|SIGNATURE" */
-static void put_title(hd_text *to, const hd_report *r, const hd_metric *m)
+static void put_title(hd_text *to, const hd_score_report *r, const hd_metric *m)
 {
     hd_text_print(to, "%s|", hd_metric_is(m)->name);
     hd_metric_sign(m, r->trials, to);
 }
 
-static void put_score(hd_text *to, const hd_report *r, const hd_report_cell *c, int digits)
+static void put_score(hd_text *to, const hd_score_report *r, const hd_score_report_cell *c, int digits)
 {
     hd_text_print(to, "%.*f", digits, c->score);
     if (r->trials.samples)
@@ -34,12 +34,12 @@ static void pass_on(hd_text *to, const hd_text *part)
     if (part->missed && !to->missed) to->missed = part->missed;
 }
 
-static void one_system(hd_text *to, const hd_report *r, int digits)
+static void one_system(hd_text *to, const hd_score_report *r, int digits)
 {
     size_t widest = 0;
     for (int show = 0; show < 2; show++) /* once to measure */
         for (size_t m = 0; m < r->metrics; m++) {
-            const hd_report_cell *c = cell_at(r, 0, m);
+            const hd_score_report_cell *c = cell_at(r, 0, m);
             hd_text title = {0};
             put_title(&title, r, c->metric);
             if (title.size > widest) widest = title.size;
@@ -58,9 +58,9 @@ static void one_system(hd_text *to, const hd_report *r, int digits)
         }
 }
 
-static void put_comparison(hd_text *to, const hd_report *r, size_t system, size_t metric, int digits)
+static void put_comparison(hd_text *to, const hd_score_report *r, size_t system, size_t metric, int digits)
 {
-    const hd_report_cell *c = cell_at(r, system, metric), *first = cell_at(r, 0, metric);
+    const hd_score_report_cell *c = cell_at(r, system, metric), *first = cell_at(r, 0, metric);
     hd_text_print(to, "  %+.*f", digits, c->score - first->score);
     if (!r->trials.samples) return;
     const hd_interval *d = &c->first.difference;
@@ -68,7 +68,7 @@ static void put_comparison(hd_text *to, const hd_report *r, size_t system, size_
                   c->first.p <= 0.05 ? "*" : "");
 }
 
-static void several_systems(hd_text *to, const hd_report *r, int digits)
+static void several_systems(hd_text *to, const hd_score_report *r, int digits)
 {
     size_t widest = 0;
     for (size_t i = 0; i < r->systems; i++)
@@ -85,7 +85,7 @@ static void several_systems(hd_text *to, const hd_report *r, int digits)
     }
 }
 
-void hd_report_text(hd_text *to, const hd_report *r, int digits)
+void hd_score_report_text(hd_text *to, const hd_score_report *r, int digits)
 {
     if (r->systems == 1)
         one_system(to, r, digits);
@@ -105,11 +105,11 @@ static json_t *interval(const hd_interval *i)
     return all;
 }
 
-static json_t *resampled(const hd_report *r, size_t system)
+static json_t *resampled(const hd_score_report *r, size_t system)
 {
     json_t *all = json_object();
     for (size_t m = 0; m < r->metrics; m++) {
-        const hd_report_cell *c = cell_at(r, system, m);
+        const hd_score_report_cell *c = cell_at(r, system, m);
         json_t *one = interval(&c->interval);
         if (system) {
             json_object_set_new(one, "difference", interval(&c->first.difference));
@@ -120,7 +120,7 @@ static json_t *resampled(const hd_report *r, size_t system)
     return all;
 }
 
-static json_t *signatures(const hd_report *r, hd_text *to)
+static json_t *signatures(const hd_score_report *r, hd_text *to)
 {
     json_t *all = json_object();
     for (size_t m = 0; m < r->metrics; m++) {
@@ -134,7 +134,7 @@ static json_t *signatures(const hd_report *r, hd_text *to)
     return all;
 }
 
-static void add_system(json_t *to, const hd_report *r, size_t system)
+static void add_system(json_t *to, const hd_score_report *r, size_t system)
 {
     for (size_t m = 0; m < r->metrics; m++)
         json_object_set_new(to, hd_metric_key(cell_at(r, system, m)->metric),
@@ -149,7 +149,7 @@ static json_t *name_of(const char *name)
     return text || hd_json_missed() ? text : json_string("(not UTF-8)");
 }
 
-static json_t *report(const hd_report *r, hd_text *to)
+static json_t *report(const hd_score_report *r, hd_text *to)
 {
     json_t *all = json_object(), *list = r->systems > 1 ? json_array() : NULL;
     for (size_t i = 0; list && i < r->systems; i++) {
@@ -172,7 +172,7 @@ static int write_text(const char *bytes, size_t size, void *to)
     return 0;
 }
 
-hd_status hd_report_json(hd_text *to, const hd_report *r, hd_err *err)
+hd_status hd_score_report_json(hd_text *to, const hd_score_report *r, hd_err *err)
 {
     hd_json_begin();
     json_t *all = report(r, to);
@@ -185,14 +185,14 @@ hd_status hd_report_json(hd_text *to, const hd_report *r, hd_err *err)
 
 /* ---- segments ---- */
 
-void hd_report_segment(hd_text *to, hd_metric *const *metric, size_t metrics, int digits)
+void hd_score_report_segment(hd_text *to, hd_metric *const *metric, size_t metrics, int digits)
 {
     for (size_t m = 0; m < metrics; m++)
         hd_text_print(to, "%s%.*f", m ? "\t" : "", digits, hd_metric_last(metric[m]));
     hd_text_put(to, "\n");
 }
 
-void hd_report_segment_json(hd_text *to, hd_metric *const *metric, size_t metrics)
+void hd_score_report_segment_json(hd_text *to, hd_metric *const *metric, size_t metrics)
 {
     for (size_t m = 0; m < metrics; m++)
         hd_text_print(to, "%s\"%s\": %.*g", m ? ", " : "{", hd_metric_key(metric[m]), DIGITS,

@@ -53,13 +53,9 @@ static hd_status tokeniser_path(char to[HD_PATH], const char *folder, bool share
 static hd_status save_text(const char *folder, const char *name, const hd_text *t, hd_err *err)
 {
     char path[HD_PATH];
-    hd_save *save = NULL;
     hd_status s = hd_text_status(t, err);
     if (!s) s = hd_path(path, folder, name, err);
-    if (!s) s = hd_save_open(&save, path, err);
-    if (!s) s = hd_save_write(save, t->data, t->size, err);
-    if (s) return hd_save_abandon(save), s;
-    return hd_save_commit(save, err);
+    return s ? s : hd_save_bytes(path, t->data, t->size, err);
 }
 
 static hd_status save_config(const hd_translator *t, const char *folder, hd_err *err)

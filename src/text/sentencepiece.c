@@ -181,13 +181,7 @@ static hd_status open_model(hd_tokeniser *t, const char *path, hd_err *err)
 static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
 {
     const struct state *m = t->state;
-    hd_save *file = NULL;
-    hd_status s = hd_save_open(&file, path, err);
-    if (s) return s;
-    s = hd_save_write(file, m->file.data, m->file.size, err);
-    if (!s) return hd_save_commit(file, err);
-    hd_save_abandon(file);
-    return s;
+    return hd_save_bytes(path, m->file.data, m->file.size, err);
 }
 
 static void release(hd_tokeniser *t)

@@ -97,7 +97,6 @@ static void put_real(hd_text *t, const char *key, double x)
 static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t updates, hd_err *err)
 {
     hd_text t = {0};
-    hd_save *save = NULL;
     hd_text_put(&t, "{\"format\": 1");
 #define X(field) hd_text_print(&t, ",\n \"" #field "\": \"%" PRIu64 "\"", p->field);
     NUMBERS(X)
@@ -108,12 +107,7 @@ static hd_status save_numbers(const char *path, const hd_progress *p, uint32_t u
 #undef X
     hd_text_put(&t, "}\n");
     hd_status s = hd_text_status(&t, err);
-    if (!s) s = hd_save_open(&save, path, err);
-    if (!s) s = hd_save_write(save, t.data, t.size, err);
-    if (s)
-        hd_save_abandon(save);
-    else
-        s = hd_save_commit(save, err);
+    if (!s) s = hd_save_bytes(path, t.data, t.size, err);
     hd_text_release(&t);
     return s;
 }
@@ -178,15 +172,6 @@ static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *update
 }
 
 /* -- folders -- */
-
-static hd_status write_line(const char *path, const char *line, hd_err *err)
-{
-    hd_save *save = NULL;
-    hd_status s = hd_save_open(&save, path, err);
-    if (!s) s = hd_save_write(save, line, strlen(line), err);
-    if (s) return hd_save_abandon(save), s;
-    return hd_save_commit(save, err);
-}
 
 /* The current checkpoint's folder. What train/current says must look like what we write there. */
 static hd_status current(const char *folder, char to[HD_PATH], hd_err *err)
@@ -291,7 +276,7 @@ hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimi
     s = hd_folder_make(step, NULL, err);
     if (!s) s = write_files(step, p, o, err);
     if (!s) s = hd_folder_sync(train, err);
-    if (!s) s = write_line(path, line, err);
+    if (!s) s = hd_save_bytes(path, line, strlen(line), err);
     if (s) return drop(folder, step), s;
     return remove_others(folder, name, err);
 }

@@ -107,19 +107,11 @@ static hd_status save_single(hd_attention_file *f, size_t number, hd_err *err)
 {
     const char *ending = ending_of(f->path);
     hd_text name = {0}, *text = &f->writer.out.text;
-    hd_save *save = NULL;
     hd_text_add(&name, f->path, (size_t)(ending - f->path));
     if (number) hd_text_print(&name, "-%zu", number);
     hd_text_put(&name, ending);
     hd_status s = hd_text_status(&name, err);
-    if (!s) s = hd_save_open(&save, name.data, err);
-    if (!s) {
-        s = hd_save_write(save, text->data, text->size, err);
-        if (s)
-            hd_save_abandon(save);
-        else
-            s = hd_save_commit(save, err);
-    }
+    if (!s) s = hd_save_bytes(name.data, text->data, text->size, err);
     hd_text_release(&name);
     return s;
 }

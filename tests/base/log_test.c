@@ -79,7 +79,7 @@ static void every_level_has_its_name(void **state)
 {
     (void)state;
     assert_string_equal(hd_level_name(HD_ERROR), "error");
-    assert_string_equal(hd_level_name(HD_WARN), "warn");
+    assert_string_equal(hd_level_name(HD_WARN), "warning");
     assert_string_equal(hd_level_name(HD_INFO), "info");
     assert_string_equal(hd_level_name(HD_DEBUG), "debug");
     assert_string_equal(hd_level_name((hd_level)77), "unknown");

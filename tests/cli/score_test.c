@@ -234,7 +234,7 @@ static void tokenised_text_is_warned_about(void **state)
     shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenised");
     assert_int_equal(shell(out, "$HEED score -m bleu -r tokenised <tokenised 2>&1 >/dev/null"), 0);
     assert_string_equal(out,
-                        "heed: warn: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
+                        "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
     assert_int_equal(shell(out, "$HEED score -q -r tokenised <tokenised 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
     assert_int_equal(shell(out, "head -99 tokenised >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);

@@ -58,8 +58,8 @@ static void bad_lines_cost_nobody_else(void **state)
              "-n '25,$p' c/test.en; } >mixed");
     int status = shell(out, "$HEED translate m <mixed >mixed.de");
     assert_int_equal(status, 1);
-    assert_string_equal(out, "heed: warn: standard input:5: not UTF-8: an empty line stands for it\n"
-                             "heed: warn: standard input:10: holds a zero byte: an empty line stands for it\n"
+    assert_string_equal(out, "heed: warning: standard input:5: not UTF-8: an empty line stands for it\n"
+                             "heed: warning: standard input:10: holds a zero byte: an empty line stands for it\n"
                              "heed: error: 2 of 36 lines could not be translated\n");
     assert_prints("wc -l <mixed.de; sed '5d;10d;15d;20d;25d;30d' mixed.de | cmp - clean.de; sed -n "
                   "'5p;10p;15p;20p' mixed.de",
@@ -78,10 +78,10 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
     assert_int_equal(shell(out, "$HEED translate m --long split <long >split.de"), 0);
     assert_string_equal(out, "");
     assert_int_equal(shell(out, "$HEED translate m --long truncate <long >cut.de"), 0);
-    assert_string_equal(out, "heed: warn: standard input:2: too long: only its beginning is translated\n");
+    assert_string_equal(out, "heed: warning: standard input:2: too long: only its beginning is translated\n");
     assert_int_equal(shell(out, "$HEED translate m --long skip <long >skip.de"), 1);
     assert_string_equal(
-        out, "heed: warn: standard input:2: longer than the model can take: an empty line stands for it\n"
+        out, "heed: warning: standard input:2: longer than the model can take: an empty line stands for it\n"
              "heed: error: 1 of 3 lines could not be translated\n");
     assert_prints("for f in split cut skip; do wc -l <$f.de; head -1 $f.de | cmp - clean.de 2>&1 | grep -v "
                   "EOF; tail -1 $f.de >last; "
@@ -226,7 +226,7 @@ static void a_given_beginning_begins_the_translation(void **state)
     must_run("{ head -1 c/test.en | tr -d '\\n'; printf '\\t'; i=0; while [ $i -lt 200 ]; do printf 'der '; "
              "i=$((i + 1)); done; echo; sed -n 2p c/test.en; } >far");
     assert_prints("$HEED translate m --prefix <far 2>&1 >far.de", 1,
-                  "heed: warn: standard input:1: the given beginning is longer than a translation may "
+                  "heed: warning: standard input:1: the given beginning is longer than a translation may "
                   "become: an empty line stands for it\n"
                   "heed: error: 1 of 2 lines could not be translated\n");
     assert_prints("sed -n 1p far.de; sed -n 2p far.de >second; sed -n 2p clean.de | cmp - second", 0, "\n");

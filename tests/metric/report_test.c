@@ -16,7 +16,7 @@ static hd_status write_reports(hd_metric *const *metric, size_t systems, hd_text
     static double score[CELLS][SAMPLES];
     static const char *const names[SYSTEMS] = {"a", "\xff"};
     double *into[CELLS];
-    hd_report_cell cell[CELLS] = {0};
+    hd_score_report_cell cell[CELLS] = {0};
     size_t cells = systems * HD_METRICS;
     for (size_t i = 0; i < cells; i++) into[i] = score[i];
     const hd_metric_trials trials = {SAMPLES, 1};
@@ -27,11 +27,11 @@ static hd_status write_reports(hd_metric *const *metric, size_t systems, hd_text
         if (!s) s = hd_bootstrap_interval(&cell[i].interval, score[i], SAMPLES, err);
         if (!s) s = hd_bootstrap_compare(&cell[i].first, score[i % HD_METRICS], score[i], SAMPLES, 0, err);
     }
-    const hd_report report = {names, systems, HD_METRICS, cell, trials};
+    const hd_score_report report = {names, systems, HD_METRICS, cell, trials};
     if (s) return s;
-    hd_report_text(page, &report, 2);
+    hd_score_report_text(page, &report, 2);
     s = hd_text_status(page, err);
-    return s ? s : hd_report_json(json, &report, err);
+    return s ? s : hd_score_report_json(json, &report, err);
 }
 
 static void reports_are_whole_or_refused(void **state)
