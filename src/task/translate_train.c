@@ -274,14 +274,13 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_status st = hd_team_new(&team, o->threads, err);
+    hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device,
+                                  &(hd_backend_opt){.threads = o->threads}, err);
+    if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : NULL, team,
                                    &o->log, err);
     hd_team_free(team);
-    if (!st)
-        st = hd_backend_new(&s->backend, dry ? "null" : o->device, &(hd_backend_opt){.threads = o->threads},
-                            err);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     hd_transformer_opt m = o->model;
     m.source_vocab = st ? 0 : hd_tokeniser_size(s->set.tokeniser[0]);
