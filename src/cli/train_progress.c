@@ -41,7 +41,8 @@ static void put_place(FILE *f, const hd_train_progress *p, const hd_news *n)
     char a[32], b[32];
     fprintf(f, "step %s", hd_grouped(n->at->step, a));
     if (p->steps) fprintf(f, "/%s", hd_grouped(p->steps, b));
-    fprintf(f, "  epoch %" PRIu64, n->at->epoch + 1);
+    uint64_t epoch = n->at->epoch + 1; /* behind the last one there is none */
+    fprintf(f, "  epoch %" PRIu64, p->epochs && epoch > p->epochs ? p->epochs : epoch);
     if (p->epochs) fprintf(f, "/%" PRIu64, p->epochs);
 }
 
