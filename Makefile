@@ -51,12 +51,13 @@ tsan: ## run the tests with the thread sanitizer
 	$(call compile,build-tsan)
 	$(call check,build-tsan)
 
-fuzz: ## feed the safetensors reader FUZZ_RUNS broken files
+fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
-	$(call compile,build-fuzz,heed_fuzz_safetensors)
-	@mkdir -p build-fuzz/corpus
+	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_files)
+	@mkdir -p build-fuzz/corpus build-fuzz/corpus-files
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
+	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -artifact_prefix=build-fuzz/ build-fuzz/corpus-files
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if set
 	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')

@@ -1,5 +1,5 @@
-# libFuzzer targets, for clang with HEED_FUZZ=ON. Each compiles the few sources it needs itself, so that all of them are
-# instrumented and none of the rest of the library has to be.
+# libFuzzer targets, for clang with HEED_FUZZ=ON. That of safetensors compiles the few sources it needs itself; the one of
+# all other files takes the whole library, instrumented.
 if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(WARNING "HEED_FUZZ needs clang, the compiler is ${CMAKE_C_COMPILER_ID}: no fuzz targets")
 elseif(HEED_FUZZ)
@@ -12,4 +12,20 @@ elseif(HEED_FUZZ)
     target_compile_options(heed_fuzz_safetensors PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
     target_link_options(heed_fuzz_safetensors PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(heed_fuzz_safetensors PRIVATE PkgConfig::JANSSON Threads::Threads m)
+
+    heed_library(heed_fuzzed)
+    set(heed_fuzzed_parts heed_fuzzed)
+    foreach(isa IN LISTS heed_isas)
+        list(APPEND heed_fuzzed_parts heed_fuzzed_${isa})
+    endforeach()
+    foreach(part IN LISTS heed_fuzzed_parts)
+        target_compile_options(${part} PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+    endforeach()
+    set(heed_fuzzed_cli option config spelling train_options)
+    list(TRANSFORM heed_fuzzed_cli REPLACE "(.+)" "src/cli/\\1.c")
+    add_executable(heed_fuzz_files tests/fuzz/files_fuzz.c ${heed_fuzzed_cli})
+    set_target_properties(heed_fuzz_files PROPERTIES OUTPUT_NAME fuzz_files)
+    target_compile_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+    target_link_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(heed_fuzz_files PRIVATE heed_fuzzed PkgConfig::YAML)
 endif()

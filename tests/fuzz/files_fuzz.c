@@ -1,0 +1,134 @@
+/* libFuzzer target: any bytes as one of the files that heed reads beside safetensors. The first byte says
+   which, the rest is the file. Each reader must refuse it with a text or take it; nothing may leak. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/lines.h"
+#include "base/mem.h"
+#include "cli/config.h"
+#include "cli/train_options.h"
+#include "task/translator.h"
+#include "train/checkpoint.h"
+
+#define MUST(condition) \
+    if (!(condition)) __builtin_trap()
+
+static char folder[64], path[HD_PATH];
+
+static hd_status read_config(hd_err *err)
+{
+    hd_train_options o = {0};
+    bool given[128] = {false};
+    const hd_option_set sets[2] = {{hd_train_table, &o, given}, {hd_no_options, NULL, NULL}};
+    hd_words none = {NULL, 0};
+    hd_arena texts;
+    MUST(hd_option_count(hd_train_table) < sizeof given);
+    MUST(!hd_option_parse(sets, &none, false, NULL));
+    hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
+    o.config = path;
+    *at.given = true;
+    hd_arena_init(&texts, hd_source_host, 0);
+    hd_status s = hd_config_read(sets, &texts, err);
+    hd_arena_release(&texts);
+    return s;
+}
+
+static hd_status read_model(hd_err *err)
+{
+    hd_transformer_opt opt;
+    hd_tokeniser *t[2] = {NULL, NULL};
+    size_t longest;
+    hd_status s = hd_translator_describe(folder, &opt, t, &longest, err);
+    if (t[1] != t[0]) hd_tokeniser_free(t[1]);
+    hd_tokeniser_free(t[0]);
+    return s;
+}
+
+static hd_status read_state(hd_err *err)
+{
+    hd_progress p;
+    return hd_checkpoint_load(folder, &p, NULL, err);
+}
+
+static hd_status read_tokeniser(hd_tokeniser_kind kind, hd_err *err)
+{
+    static const char text[] = "I ate an apple .";
+    hd_tokeniser *t = NULL;
+    hd_ids ids = {0};
+    hd_status s = hd_tokeniser_open(&t, kind, path, err);
+    if (!s) s = hd_tokeniser_encode_ids(t, text, sizeof text - 1, &ids, err);
+    for (size_t i = 0; i < ids.count; i++) MUST((size_t)ids.at[i] < hd_tokeniser_size(t));
+    hd_ids_release(&ids);
+    hd_tokeniser_free(t);
+    return s;
+}
+
+static hd_status read_words(hd_err *err)
+{
+    return read_tokeniser(HD_TOKENISER_words, err);
+}
+
+static hd_status read_characters(hd_err *err)
+{
+    return read_tokeniser(HD_TOKENISER_characters, err);
+}
+
+static hd_status read_subwords(hd_err *err)
+{
+    return read_tokeniser(HD_TOKENISER_sentencepiece, err);
+}
+
+static hd_status read_lines(hd_err *err)
+{
+    hd_lines *l = NULL;
+    hd_line line = {"", 0};
+    hd_status s = hd_lines_open(&l, path, &(hd_lines_opt){.longest = 1000, .utf8 = true}, err);
+    while (!s && line.text) s = hd_lines_next(l, &line, err);
+    hd_lines_close(l);
+    return s;
+}
+
+static const struct {
+    const char *name; /* of the file, in the folder */
+    hd_status (*read)(hd_err *err);
+} readers[] = {
+    {"training.yml", read_config},      {"config.json", read_model}, {"train/step-1/state.json", read_state},
+    {"train/current", read_state},      {"words.txt", read_words},   {"characters.txt", read_characters},
+    {"tokeniser.model", read_subwords}, {"lines", read_lines}};
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    MUST(!hd_path(path, folder, name, NULL));
+    FILE *f = fopen(path, "wb");
+    MUST(f);
+    MUST(fwrite(data, 1, size, f) == size);
+    MUST(!fclose(f));
+}
+
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    char inner[HD_PATH];
+    (void)count, (void)words;
+    snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
+    MUST(mkdtemp(folder));
+    MUST(!hd_path(inner, folder, "train", NULL) && !hd_folder_make(inner, NULL, NULL));
+    MUST(!hd_path(inner, folder, "train/step-1", NULL) && !hd_folder_make(inner, NULL, NULL));
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    hd_err err = {0};
+    if (!size) return 0;
+    size_t which = data[0] % (sizeof readers / sizeof *readers);
+    write_file("train/current", "step-1\n", 7);
+    write_file(readers[which].name, data + 1, size - 1);
+    size_t blocks = hd_mem_now().blocks;
+    hd_status s = readers[which].read(&err);
+    MUST(!s || (err.status == s && err.text[0]));
+    MUST(hd_mem_now().blocks == blocks);
+    return 0;
+}
