@@ -1,27 +1,15 @@
 /* Times search with random weights: bench_decode base greedy|beam4 BATCH THREADS. Sources of 25 tokens, 25
-   tokens out and no early end. Prints one line: seconds for a batch, the median of some rounds, and tokens/s. */
+   tokens out and no early end. Prints one line: seconds for a batch, the median of some rounds, and tokens/s.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "decode/search.h"
 #include "model/transformer.h"
 
 enum { LENGTH = 25, MOST_BATCH = 1024, ROUNDS = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static int stop(const char *text, int status)
 {
@@ -79,8 +67,8 @@ int main(int argc, char **argv)
         if (i >= 0) t[i] = now() - start;
     }
     if (s) return stop(err.text, 1);
-    qsort(t, ROUNDS, sizeof *t, by_size);
-    printf("%.6f %.0f\n", t[ROUNDS / 2], batch * LENGTH / t[ROUNDS / 2]);
+    double seconds = median(t, ROUNDS);
+    printf("%.6f %.0f\n", seconds, batch * LENGTH / seconds);
     hd_transformer_free(m);
     hd_run_release(&r);
     hd_backend_free(backend);

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "backend/backend.h"
 
 typedef void sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
@@ -28,19 +28,6 @@ static const struct {
               {224, 128, 8000, "tiny logits"}, {1000, 512, 1536, "base q,k,v"},
               {1000, 512, 512, "base output"}, {1000, 512, 2048, "base inner"},
               {1000, 2048, 512, "base outer"}, {224, 512, 16000, "base logits"}};
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct layer {
     int rows, in, out;
@@ -98,11 +85,12 @@ static void compare(hd_backend *b, size_t s)
             t[k][r] = (now() - start) / repeat;
         }
     printf("%-12s %5d x %4d x %5d", shapes[s].what, l.rows, l.in, l.out);
+    double ours = median(t[0], ROUNDS);
     for (int k = 0; k <= LIBRARIES; k++) {
         if (k && !libraries[k - 1].sgemm) continue;
-        qsort(t[k], ROUNDS, sizeof **t, by_size);
-        printf("  %8.1f", flops / t[k][ROUNDS / 2] / 1e9);
-        if (k) printf(" (%.2fx)", t[k][ROUNDS / 2] / t[0][ROUNDS / 2]);
+        double seconds = median(t[k], ROUNDS);
+        printf("  %8.1f", flops / seconds / 1e9);
+        if (k) printf(" (%.2fx)", seconds / ours);
     }
     putchar('\n');
     free(l.x), free(l.w), free(l.y), free(l.dx), free(l.dw);

@@ -5,26 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "clock.h"
 #include "model/gpt.h"
 #include "model/transformer.h"
 #include "train/optimiser.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct job {
     hd_run run;
@@ -135,11 +122,10 @@ int main(int argc, char **argv)
         if (s >= 0) t[s] = now() - start;
         if (j.run.err.status) return stop(j.run.err.text), 1;
     }
-    qsort(t, (size_t)steps, sizeof *t, by_size);
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
-    double median = t[steps / 2], tokens = (double)(j.items * j.length);
-    printf("%.6f %.0f %.1f %.0f loss %.4f\n", median, tokens / median, 3 * j.flops / median / 1e9,
+    double seconds = median(t, (size_t)steps), tokens = (double)(j.items * j.length);
+    printf("%.6f %.0f %.1f %.0f loss %.4f\n", seconds, tokens / seconds, 3 * j.flops / seconds / 1e9,
            (double)use.ru_maxrss / 1024, loss);
     return 0;
 }

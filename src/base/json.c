@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 /* Jansson's hooks have no context: what they need is kept per thread. */
@@ -58,4 +59,18 @@ json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_erro
     }
     json.arena = NULL;
     return root;
+}
+
+hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err)
+{
+    hd_map map = {0};
+    json_error_t e;
+    hd_status s = hd_map_open(&map, path, err);
+    if (!s && map.size > most) s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %zu bytes", path, most);
+    if (!s) *out = hd_json_load(arena, (const char *)map.data, map.size, &e);
+    if (!s && !*out)
+        s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
+                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+    hd_map_close(&map);
+    return s;
 }

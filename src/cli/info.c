@@ -191,7 +191,6 @@ int hd_verb_info(const hd_command *c)
     }
     hd_transformer_free(model);
     hd_backend_free(backend);
-    if (tokeniser[1] != tokeniser[0]) hd_tokeniser_free(tokeniser[1]);
-    hd_tokeniser_free(tokeniser[0]);
+    hd_tokeniser_free_pair(tokeniser);
     return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

@@ -83,7 +83,7 @@ void hd_settings_value(hd_text *to, const hd_option *o, const void *into)
     }
 }
 
-static bool is_in(const char *name, const char *const *list)
+bool hd_settings_named(const char *name, const char *const *list)
 {
     for (; *list; list++)
         if (!strcmp(name, *list)) return true;
@@ -94,7 +94,7 @@ void hd_settings_write(hd_text *to, const hd_option *table, const void *into, co
 {
     for (const hd_option *o = table; o->name; o++) {
         hd_text value = {0};
-        if (is_in(o->name, but)) continue;
+        if (hd_settings_named(o->name, but)) continue;
         hd_settings_value(&value, o, into);
         if (value.size) hd_text_print(to, "%s: %s\n", o->name, value.data);
         if (value.missed) to->missed = value.missed;

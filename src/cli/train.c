@@ -50,13 +50,6 @@ static const char *const free_to_change[] = {"out",        "resume", "overwrite"
                                              "epochs",     "steps",  "minutes",   "patience", "report-every",
                                              "save-every", "device", NULL};
 
-static bool is_in(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (!strcmp(name, *list)) return true;
-    return false;
-}
-
 typedef struct call {
     const hd_command *command;
     const hd_train_options *options;
@@ -120,7 +113,7 @@ static hd_status compare(const hd_train_options *then, const hd_train_options *n
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
         hd_text a = {0}, b = {0};
-        if (!given[i] || is_in(row->name, free_to_change)) continue;
+        if (!given[i] || hd_settings_named(row->name, free_to_change)) continue;
         hd_settings_value(&a, row, then);
         hd_settings_value(&b, row, now);
         s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
@@ -151,7 +144,8 @@ static hd_status resume_options(hd_train_options *o, const bool *given, hd_arena
     if (!s) s = compare(&then, o, given, err);
     for (size_t i = 0; !s && i < rows; i++) {
         const hd_option *row = &hd_train_table[i];
-        bool keep = is_in(row->name, of_this_call) || (given[i] && is_in(row->name, free_to_change));
+        bool keep = hd_settings_named(row->name, of_this_call) ||
+                    (given[i] && hd_settings_named(row->name, free_to_change));
         if (!keep) hd_settings_copy(row, o, &then);
     }
     hd_mem_free(known);
@@ -177,31 +171,6 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 
 /* -- the folder -- */
 
-/* What a run writes. Anything else in the folder, corpora perhaps, is not ours to remove.
-   training.yml goes last: with it, what a kill leaves is still a model's folder. */
-static const char *const written[] = {"train",
-                                      "config.json",
-                                      "model.safetensors",
-                                      "tokeniser.model",
-                                      "source.model",
-                                      "target.model",
-                                      "tokeniser.txt",
-                                      "source.txt",
-                                      "target.txt",
-                                      "training.yml",
-                                      NULL};
-
-static hd_status remove_run(const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_status s = HD_OK;
-    for (const char *const *name = written; !s && *name; name++) {
-        s = hd_path(path, folder, *name, err);
-        if (!s) s = hd_folder_remove(path, err);
-    }
-    return s;
-}
-
 /* A new run wants an empty folder, or with --overwrite a model's. */
 static hd_status check_folder(const hd_train_options *o, hd_err *err)
 {
@@ -225,7 +194,7 @@ static hd_status open_folder(void *context, hd_err *err)
 {
     const hd_train_options *o = ((const call *)context)->options;
     hd_status s = hd_folder_make(o->out, NULL, err);
-    if (!s && o->overwrite) s = remove_run(o->out, err);
+    if (!s && o->overwrite) s = hd_translator_remove(o->out, err);
     return s ? s : keep_options(o, err);
 }
 

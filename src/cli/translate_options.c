@@ -7,17 +7,6 @@
 #define OWNER hd_translate_options
 
 static const char *const checkpoints[] = {"best", "last", NULL};
-static const char *const stops[] = {
-#define X(NAME, name, text) #name,
-    HD_STOP_LIST(X)
-#undef X
-        NULL};
-static const char *const lengths[] = {
-#define X(NAME, name, text) #name,
-    HD_LENGTH_LIST(X)
-#undef X
-        NULL};
-
 #define SEARCH    .group = "Search"
 #define SAMPLING  .group = "Sampling"
 #define INPUT     .group = "Input"
@@ -31,12 +20,12 @@ const hd_option hd_translate_table[] = {
     {"length-penalty", 0, "KIND", "average",
      "the score is the log-probability divided by: none (1), average (the "
      "length) or gnmt",
-     SEARCH, HD_CHOICE_INTO(OWNER, length_penalty, lengths)},
+     SEARCH, HD_CHOICE_INTO(OWNER, length_penalty, hd_length_names)},
     {"alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha", SEARCH,
      HD_FLOAT_INTO(OWNER, alpha, -10, 10)},
     {"stop", 0, "WHEN", "proven",
      "end of a beam search: proven (nothing better can follow), full, limit or best", SEARCH,
-     HD_CHOICE_INTO(OWNER, stop, stops)},
+     HD_CHOICE_INTO(OWNER, stop, hd_stop_names)},
     {"max-length", 0, "N", "0", "most tokens of a translation; 0: as --max-ratio says", SEARCH,
      HD_INT_INTO(OWNER, max_length, 0, 1000000)},
     {"max-ratio", 0, "X", "2", "most tokens, times those of the source, and 10 more", SEARCH,

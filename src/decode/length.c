@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-const char *const hd_length_names[HD_LENGTHS] = {
+const char *const hd_length_names[HD_LENGTHS + 1] = {
 #define X(NAME, name, text) #name,
     HD_LENGTH_LIST(X)
 #undef X

@@ -20,7 +20,7 @@ typedef struct hd_length {
     double alpha; /* GNMT */
 } hd_length;
 
-extern const char *const hd_length_names[HD_LENGTHS];
+extern const char *const hd_length_names[HD_LENGTHS + 1]; /* ends with NULL */
 
 /* What a log-probability is divided by at this length; above 0. */
 double hd_length_divisor(const hd_length *l, size_t length);

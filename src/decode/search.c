@@ -13,7 +13,7 @@ const char *const hd_search_names[HD_SEARCHES] = {
 #undef X
 };
 
-const char *const hd_stop_names[HD_STOPS] = {
+const char *const hd_stop_names[HD_STOPS + 1] = {
 #define X(NAME, name, text) #name,
     HD_STOP_LIST(X)
 #undef X

@@ -37,7 +37,7 @@ extern const char *const hd_search_names[HD_SEARCHES];
 typedef enum hd_stop { HD_STOP_LIST(X) HD_STOPS } hd_stop;
 #undef X
 
-extern const char *const hd_stop_names[HD_STOPS];
+extern const char *const hd_stop_names[HD_STOPS + 1]; /* ends with NULL */
 
 typedef struct hd_search_opt {
     hd_search_kind kind;

@@ -42,15 +42,7 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
         s->room[i] =
             (int32_t)(o->positions + 1) - len[i]; /* the first step takes the prompt's last position */
     }
-    *out = (hd_stepper){.vocab = o->vocab,
-                        .items = items,
-                        .start = s->start,
-                        .source = s->len,
-                        .room = s->room,
-                        .step = step,
-                        .pick = hd_stepping_pick,
-                        .free = hd_stepping_free,
-                        .context = s};
+    *out = hd_stepping_stepper(s, o->vocab, step);
     return HD_OK;
 }
 

@@ -62,6 +62,20 @@ hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, siz
     return hd_cache_pick(r, ((hd_stepping *)stepping)->cache, parent, n);
 }
 
+hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
+                               hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live))
+{
+    return (hd_stepper){.vocab = vocab,
+                        .items = s->items,
+                        .start = s->start,
+                        .source = s->len,
+                        .room = s->room,
+                        .step = step,
+                        .pick = hd_stepping_pick,
+                        .free = hd_stepping_free,
+                        .context = s};
+}
+
 const hd_seg *hd_single_rows(hd_run *r, size_t n)
 {
     int32_t *len = hd_host_take(r, (n + 1) * sizeof *len);

@@ -25,6 +25,10 @@ hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_steppin
 void hd_stepping_free(void *stepping); /* accepts NULL */
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n);
 
+/* The stepper that owns s. */
+hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
+                               hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live));
+
 const hd_seg *hd_single_rows(hd_run *r, size_t n); /* segments of one row each */
 /* Whether every hypothesis has one of the model's positions left; a failure otherwise. */
 bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions);

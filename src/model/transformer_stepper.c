@@ -34,15 +34,7 @@ hd_status hd_transformer_stepper(hd_stepper *out, const hd_transformer *m, const
     if (!st) st = hd_transformer_cache(&s->cache, m, items, err);
     if (st) return hd_stepping_free(s), st;
     for (size_t i = 0; i < items; i++) s->start[i] = start, s->room[i] = (int32_t)o->positions;
-    *out = (hd_stepper){.vocab = o->target_vocab,
-                        .items = items,
-                        .start = s->start,
-                        .source = s->len,
-                        .room = s->room,
-                        .step = step,
-                        .pick = hd_stepping_pick,
-                        .free = hd_stepping_free,
-                        .context = s};
+    *out = hd_stepping_stepper(s, o->target_vocab, step);
     return HD_OK;
 }
 

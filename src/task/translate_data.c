@@ -83,7 +83,6 @@ void hd_translate_set_release(hd_translate_set *s)
     hd_corpus_release(&s->valid);
     hd_sentences_release(&s->train_text);
     hd_sentences_release(&s->valid_text);
-    if (s->tokeniser[1] != s->tokeniser[0]) hd_tokeniser_free(s->tokeniser[1]);
-    hd_tokeniser_free(s->tokeniser[0]);
+    hd_tokeniser_free_pair(s->tokeniser);
     *s = (hd_translate_set){0};
 }

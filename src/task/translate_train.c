@@ -39,18 +39,22 @@ static double batch_flops(const hd_transformer_opt *o, const hd_batch *b)
     return hd_transformer_flops(o, n, (double)b->source_rows / n, (double)b->target_rows / n);
 }
 
+/* No part is empty, but that of an empty batch. */
+static size_t parts_of(const session *s)
+{
+    size_t parts = s->opt->parts < s->batch->items ? s->opt->parts : s->batch->items;
+    return parts ? parts : 1;
+}
+
 static hd_status next(void *context, hd_load *out, hd_err *err)
 {
     session *s = context;
     hd_status st = hd_batches_next(s->batches, &s->batch, err);
     if (st) return st;
     hd_position after = hd_batches_position(s->batches);
-    size_t parts = s->opt->parts > 1 ? s->opt->parts : 1;
     *out = (hd_load){.epoch = after.epoch,
                      .batch = after.batch,
-                     .parts = parts < s->batch->items ? parts
-                              : s->batch->items       ? s->batch->items
-                                                      : 1,
+                     .parts = parts_of(s),
                      .tokens = s->batch->target_rows,
                      .flops = batch_flops(&s->translator.model->opt, s->batch)};
     return HD_OK;
@@ -82,8 +86,7 @@ static hd_tensor *forward(hd_run *r, const hd_transformer *m, const hd_batch *b,
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
 {
     session *s = context;
-    size_t parts = s->opt->parts > 1 ? s->opt->parts : 1, items = s->batch->items;
-    if (parts > items) parts = items ? items : 1;
+    size_t parts = parts_of(s), items = s->batch->items;
     return forward(r, s->translator.model, s->batch, items * part / parts, items * (part + 1) / parts,
                    s->opt->smoothing);
 }
@@ -274,8 +277,8 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device,
-                                  &(hd_backend_opt){.threads = o->threads}, err);
+    hd_status st =
+        hd_backend_new(&s->backend, dry ? "null" : o->device, &(hd_backend_opt){.threads = o->threads}, err);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : NULL, team,

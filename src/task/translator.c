@@ -93,6 +93,22 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
     return s ? s : save_config(t, folder, err);
 }
 
+hd_status hd_translator_remove(const char *folder, hd_err *err)
+{
+    static const char *const fixed[] = {"train", "config.json", "model.safetensors"};
+    char path[HD_PATH];
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {
+        s = hd_path(path, folder, fixed[i], err);
+        if (!s) s = hd_folder_remove(path, err);
+    }
+    for (int i = 0; !s && i < 4 * HD_TOKENISERS; i++) {
+        s = tokeniser_path(path, folder, i & 1, i >> 1 & 1, (hd_tokeniser_kind)(i >> 2), err);
+        if (!s) s = hd_folder_remove(path, err);
+    }
+    return s;
+}
+
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
@@ -230,13 +246,6 @@ static void open_tokenisers(config *c, const char *folder, hd_tokeniser *tokenis
     }
 }
 
-static void free_tokenisers(hd_tokeniser *tokeniser[2])
-{
-    if (tokeniser[1] != tokeniser[0]) hd_tokeniser_free(tokeniser[1]);
-    hd_tokeniser_free(tokeniser[0]);
-    tokeniser[0] = tokeniser[1] = NULL;
-}
-
 static hd_status no_model(const char *folder, hd_err *err)
 {
     return access(folder, F_OK)
@@ -249,33 +258,23 @@ hd_status hd_translator_describe(const char *folder, hd_transformer_opt *opt, hd
                                  size_t *longest, hd_err *err)
 {
     char path[HD_PATH];
-    hd_map map = {0};
     hd_arena arena;
-    json_error_t e;
+    json_t *object = NULL;
     hd_status s = hd_path(path, folder, "config.json", err);
     if (!s && access(path, F_OK)) return no_model(folder, err);
-    if (!s) s = hd_map_open(&map, path, err);
-    if (!s && map.size > MOST_CONFIG)
-        s = hd_err_set(err, HD_EFORMAT, "%s: too large for a configuration", path);
-    if (s) return hd_map_close(&map), s;
     tokeniser[0] = tokeniser[1] = NULL;
-    hd_json_begin();
     hd_arena_init(&arena, hd_source_host, 0);
-    json_t *object = hd_json_load(&arena, (const char *)map.data, map.size, &e);
-    if (!object)
-        s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
-                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+    if (!s) s = hd_json_read(&object, &arena, path, MOST_CONFIG, err);
     config c = {path, object, err, s};
     if (!s) read_model(&c, opt, longest);
     if (!c.status) open_tokenisers(&c, folder, tokeniser);
     if (c.status) {
-        free_tokenisers(tokeniser);
+        hd_tokeniser_free_pair(tokeniser);
     } else {
         opt->source_vocab = hd_tokeniser_size(tokeniser[0]);
         opt->target_vocab = hd_tokeniser_size(tokeniser[1]);
     }
     hd_arena_release(&arena);
-    hd_map_close(&map);
     return c.status;
 }
 
@@ -315,6 +314,6 @@ void hd_translator_free(hd_translator *t)
 {
     if (!t) return;
     hd_transformer_free(t->model);
-    free_tokenisers(t->tokeniser);
+    hd_tokeniser_free_pair(t->tokeniser);
     hd_mem_free(t);
 }

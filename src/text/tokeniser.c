@@ -83,6 +83,13 @@ void hd_tokeniser_free(hd_tokeniser *t)
     hd_mem_free(t);
 }
 
+void hd_tokeniser_free_pair(hd_tokeniser *t[2])
+{
+    if (t[1] != t[0]) hd_tokeniser_free(t[1]);
+    hd_tokeniser_free(t[0]);
+    t[0] = t[1] = NULL;
+}
+
 hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t)
 {
     return t->kind;

@@ -58,7 +58,8 @@ hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed
    is refused with a text that names it, the line, and what to do. */
 hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err);
 hd_status hd_tokeniser_save(const hd_tokeniser *t, const char *path, hd_err *err);
-void hd_tokeniser_free(hd_tokeniser *t); /* accepts NULL */
+void hd_tokeniser_free(hd_tokeniser *t);         /* accepts NULL */
+void hd_tokeniser_free_pair(hd_tokeniser *t[2]); /* which may be one and the same; sets both to NULL */
 
 hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t);
 hd_special hd_tokeniser_special(const hd_tokeniser *t);

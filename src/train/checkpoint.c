@@ -29,7 +29,7 @@ typedef struct moment {
     hd_real *at; /* NULL: this optimiser has none */
 } moment;
 
-enum { MOMENTS = 2 };
+enum { MOMENTS = 2, MOST_STATE = 1 << 20 };
 
 static void moments_of(const hd_optimiser *o, moment m[MOMENTS])
 {
@@ -153,21 +153,12 @@ static hd_status get_numbers(const json_t *o, const char *path, hd_progress *p, 
 
 static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *updates, hd_err *err)
 {
-    hd_map map = {0};
-    hd_arena arena = {0};
-    hd_status s = hd_map_open(&map, path, err);
-    if (s) return s;
-    hd_json_begin();
+    hd_arena arena;
+    json_t *o = NULL;
     hd_arena_init(&arena, hd_source_host, 0);
-    json_error_t e;
-    json_t *o = hd_json_load(&arena, (const char *)map.data, map.size, &e);
-    if (o)
-        s = get_numbers(o, path, p, updates, err);
-    else
-        s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
-                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+    hd_status s = hd_json_read(&o, &arena, path, MOST_STATE, err);
+    if (!s) s = get_numbers(o, path, p, updates, err);
     hd_arena_release(&arena);
-    hd_map_close(&map);
     return s;
 }
 

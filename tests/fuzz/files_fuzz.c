@@ -42,8 +42,7 @@ static hd_status read_model(hd_err *err)
     hd_tokeniser *t[2] = {NULL, NULL};
     size_t longest;
     hd_status s = hd_translator_describe(folder, &opt, t, &longest, err);
-    if (t[1] != t[0]) hd_tokeniser_free(t[1]);
-    hd_tokeniser_free(t[0]);
+    hd_tokeniser_free_pair(t);
     return s;
 }
 

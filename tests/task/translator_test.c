@@ -173,7 +173,7 @@ static void a_wrong_config_is_refused(void **state)
     char *huge = calloc(1, (1 << 20) + 2);
     memset(huge, ' ', (1 << 20) + 1);
     put_file(at("config/config.json"), huge);
-    assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json: too large for a configuration");
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json: too large: more than 1048576 bytes");
     free(huge);
     free(good);
     free(bad);
