@@ -65,7 +65,8 @@ typedef enum heed_status {
     HEED_EFORMAT = 5, /* malformed file */
     HEED_ELIMIT = 6,  /* limit exceeded */
     HEED_ENUMBER = 7, /* not a finite number */
-    HEED_EMISSING = 8 /* not available in this build or on this device */
+    HEED_EMISSING = 8, /* not available in this build or on this device */
+    HEED_EDEVICE = 9   /* the device failed */
 } heed_status;
 
 /* Version of the library in use, "major.minor.patch"; that of the header may be another. Any thread. */

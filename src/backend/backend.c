@@ -15,7 +15,11 @@ static const struct {
 
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err)
 {
-    if (!strcmp(name, "auto")) return registry[0].make(out, opt, err);
+    for (size_t i = 0; !strcmp(name, "auto") && i < sizeof registry / sizeof *registry; i++) {
+        hd_err absent = {0};
+        hd_status s = registry[i].make(out, opt, &absent);
+        if (s != HD_EMISSING) return s ? hd_err_set(err, s, "%s", absent.text) : HD_OK;
+    }
     for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
         if (!strcmp(name, registry[i].name)) return registry[i].make(out, opt, err);
     return hd_err_set(err, HD_EMISSING,
@@ -47,6 +51,12 @@ static void source_put(void *context, void *block, size_t bytes)
 hd_source hd_backend_source(hd_backend *b)
 {
     return (hd_source){source_get, source_put, b};
+}
+
+hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err)
+{
+    if (b->error[0]) return hd_err_set(err, HD_ENOMEM, "%s", b->error);
+    return hd_err_nomem(err, bytes);
 }
 
 static const struct {

@@ -6,8 +6,12 @@
 #include "backend/kernel.h"
 #include "base/arena.h"
 
-/* backends in order of preference */
+/* backends in order of preference: "auto" is the first that finds its device */
+#ifdef HD_WITH_CUDA
+#define HD_BACKEND_LIST(X) X(cuda) X(cpu) X(null)
+#else
 #define HD_BACKEND_LIST(X) X(cpu) X(null)
+#endif
 
 typedef struct hd_backend hd_backend;
 
@@ -21,9 +25,12 @@ typedef struct hd_kernels {
 
 struct hd_backend {
     const char *name;
-    char detail[64]; /* "cpu, 2 threads, neon" */
-    bool dry;        /* kernels do nothing and memory is not real: sizes only */
-    size_t peak;     /* dry: most bytes allocated at once */
+    char detail[64];   /* "cpu, 2 threads, neon" */
+    bool dry;          /* kernels do nothing and memory is not real: sizes only */
+    size_t used, peak; /* bytes allocated now and at most; not counted by the cpu */
+    hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
+    size_t logits;     /* bytes of logits that are worth holding at a time */
+    char error[192];   /* what a failed kernel or allocation has to say beyond its status; "" if nothing */
     hd_kernels kernel;
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */
@@ -40,6 +47,14 @@ struct hd_backend {
     hd_status (*prepare)(hd_backend *b, hd_tensor *w, hd_use use);
     void (*unprepare)(hd_backend *b, hd_tensor *w);
 
+    /* Captures the kernels called until `captured` instead of running them; that gives the graph, or NULL on
+       failure. replay runs one, any number of times, with the addresses of the capture. capture is NULL where
+       this cannot be done. Nothing is uploaded or downloaded inside. */
+    hd_status (*capture)(hd_backend *b);
+    void *(*captured)(hd_backend *b);
+    hd_status (*replay)(hd_backend *b, void *graph);
+    void (*forget)(hd_backend *b, void *graph); /* accepts NULL */
+
     /* Sums count numbers over all processes; alone it does nothing. */
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
     int rank, ranks;
@@ -47,13 +62,17 @@ struct hd_backend {
     void (*free)(hd_backend *b);
 };
 
+typedef enum hd_precision { HD_PRECISION_AUTO, HD_PRECISION_F32, HD_PRECISION_BF16 } hd_precision;
+
 typedef struct hd_backend_opt {
-    int threads; /* cpu: < 1 means all cores */
+    int threads;            /* cpu: < 1 means all cores */
+    hd_precision precision; /* of activations; AUTO: what the device is fastest with */
 } hd_backend_opt;
 
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err);
 void hd_backend_free(hd_backend *b); /* accepts NULL */
 hd_source hd_backend_source(hd_backend *b);
+hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
 
 #define X(name) hd_status hd_backend_new_##name(hd_backend **out, const hd_backend_opt *opt, hd_err *err);
 HD_BACKEND_LIST(X)

@@ -1,7 +1,10 @@
 /* The kernels and their arguments. One line in HD_KERNEL_LIST gives the member of every backend's table.
    Conventions: tensors are [rows, cols] views; destination first; `add` means += instead of =; NULL means
    absent. A kernel returns a status only because scratch memory can run out or a device can fail; shapes were
-   checked by the op. */
+   checked by the op.
+   Numbers are hd_real, or the backend's compute type where an activation or its gradient is meant;
+   parameters, their gradients and statistics (losses, log-probabilities, norms, denominators) are always
+   hd_real. Each tensor says which it is. */
 #ifndef HD_BACKEND_KERNEL_H
 #define HD_BACKEND_KERNEL_H
 
@@ -41,7 +44,8 @@
     X(square_sum)           \
     X(clip)                 \
     X(update)               \
-    X(average)
+    X(average)              \
+    X(cast)
 
 /* A draw of per-element randomness: which op of the step, and which row of which item a row is. */
 typedef struct hd_draw {
@@ -51,12 +55,13 @@ typedef struct hd_draw {
     const hd_seg *seg; /* gives item and row; NULL: item 0 and the row number */
 } hd_draw;
 
-/* y = act(a' b' + bias); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value before
- * act. */
+/* y = dropout(act(a' b' + bias)); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value
+ * before act. */
 typedef struct hd_gemm_args {
     const hd_tensor *y, *a, *b, *bias, *before;
     bool a_transposed, b_transposed, add;
     hd_unary act;
+    hd_draw draw;
 } hd_gemm_args;
 
 /* y[c] += sum over rows of x[r][c] */
@@ -69,11 +74,13 @@ typedef struct hd_unary_args {
     hd_unary f;
 } hd_unary_args;
 
-/* dx (+)= dy * f'(kept) */
+/* dx (+)= dropout(dy) * f'(kept). With a draw, relu's `kept` may be its value after the dropout. dx may be
+ * dy. */
 typedef struct hd_unary_back_args {
     const hd_tensor *dx, *dy, *kept;
     hd_unary f;
     bool add;
+    hd_draw draw;
 } hd_unary_back_args;
 
 /* y (+)= a x + b z; z may be NULL, or one row added to each */
@@ -269,10 +276,12 @@ typedef struct hd_attend_args {
     const int32_t *out_begin; /* [items]: where item i starts in those four */
 } hd_attend_args;
 
-/* dq, dk, dv and the others += ; any may be NULL */
+/* dq, dk, dv and the others += ; any may be NULL. A fresh one holds nothing yet: rows of items are written
+ * instead, others stay. y is what attend gave. */
 typedef struct hd_attend_back_args {
     const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcentre, *dragged, *dgate;
-    const hd_tensor *dy, *q, *k, *v, *lse;
+    bool fresh_q, fresh_k, fresh_v;
+    const hd_tensor *dy, *y, *q, *k, *v, *lse;
     const hd_attention *at;
 } hd_attend_back_args;
 
@@ -298,7 +307,8 @@ typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
  * (AdamW) or added to g. */
 typedef struct hd_update_args {
     hd_real *value, *grad, *first,
-        *second; /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
+        *second;      /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
+    uint16_t *shadow; /* value as bf16, renewed with it; NULL: none */
     size_t count;
     const hd_step *step;
     hd_rule rule;
@@ -316,5 +326,12 @@ typedef struct hd_average_args {
     float decay;
     const hd_step *step;
 } hd_average_args;
+
+/* Renews a bf16 shadow of values. */
+typedef struct hd_cast_args {
+    uint16_t *shadow;
+    const hd_real *value;
+    size_t count;
+} hd_cast_args;
 
 #endif

@@ -18,6 +18,7 @@ typedef struct hd_seg {
     size_t items, rows; /* host-side upper bounds, as is `longest` */
     size_t longest;
     bool overlap; /* some rows belong to several items */
+    bool full;    /* every row up to `rows` belongs to an item; otherwise some may belong to none (item -1) */
 } hd_seg;
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef HD_BACKEND_STEP_H
 #define HD_BACKEND_STEP_H
 
-#include <stdint.h>
+#include "tensor/tensor.h"
 
 typedef struct hd_step {
     uint64_t seed;    /* of dropout and sampling */
@@ -15,6 +15,7 @@ typedef struct hd_step {
     double norm;   /* global norm of the divided gradient, as measured */
     float clip;    /* factor that the clipping asks for; 1 when nothing is clipped */
     int32_t skip;  /* 1: the gradient is not finite, the update is left out */
+    hd_real loss;  /* sum over the rows of the step, for the host to read */
 } hd_step;
 
 #endif

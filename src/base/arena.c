@@ -31,6 +31,7 @@ void hd_arena_init(hd_arena *a, hd_source source, size_t chunk_min)
 static void put_chunks(hd_arena *a)
 {
     for (int i = 0; i < a->chunks; i++) a->source.put(a->source.context, a->chunk[i].base, a->chunk[i].size);
+    a->puts += (size_t)a->chunks;
     a->chunks = a->current = 0;
     a->used = 0;
 }

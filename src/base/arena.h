@@ -31,6 +31,7 @@ typedef struct hd_arena {
     int current; /* the one being filled */
     size_t used; /* bytes used in the current chunk */
     size_t peak; /* largest sum of bytes handed out at once */
+    size_t puts; /* chunks given back so far: while it stays, so do addresses */
 } hd_arena;
 
 typedef struct hd_arena_mark {

@@ -66,7 +66,8 @@ hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t m
     hd_map map = {0};
     json_error_t e;
     hd_status s = hd_map_open(&map, path, err);
-    if (!s && map.size > most) s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %zu bytes", path, most);
+    if (!s && map.size > most)
+        s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %zu bytes", path, most);
     if (!s) *out = hd_json_load(arena, (const char *)map.data, map.size, &e);
     if (!s && !*out)
         s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())

@@ -121,7 +121,7 @@ void hd_pool_reset(hd_pool *p)
 {
     /* Steps of ever new shapes must not pile up blocks: past twice what the last step needed, idle sizes go
      * back. */
-    bool crowded = p->owned > 2 * p->step_peak;
+    bool crowded = !p->keep && p->owned > 2 * p->step_peak;
     for (size_t i = 0; i < p->bin_count; i++) {
         bin *b = &p->bins[i];
         if (crowded && !b->needed) drop_blocks(p, b);

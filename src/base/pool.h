@@ -3,6 +3,8 @@
 #ifndef HD_BASE_POOL_H
 #define HD_BASE_POOL_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 
 typedef struct hd_pool {
@@ -11,6 +13,7 @@ typedef struct hd_pool {
     size_t bin_count, bin_room;
     size_t used, peak, owned; /* bytes handed out now, at most, and held from the source */
     size_t step_peak;         /* most handed out since the last reset */
+    bool keep; /* never return blocks before the release: something remembers their addresses */
 } hd_pool;
 
 void hd_pool_init(hd_pool *p, hd_source source);

@@ -5,22 +5,6 @@
 
 #include <math.h>
 
-hd_rng4 hd_rng_philox(uint64_t key, const uint32_t counter[4])
-{
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)c0 * 0xD2511F53u, p1 = (uint64_t)c2 * 0xCD9E8D57u;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    return (hd_rng4){{c0, c1, c2, c3}};
-}
-
 hd_rng hd_rng_make(uint64_t seed, uint64_t stream)
 {
     return (hd_rng){.seed = seed, .stream = stream};

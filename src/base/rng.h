@@ -6,11 +6,30 @@
 
 #include <stdint.h>
 
+#ifndef HD_BOTH /* what marks functions that a device can run, too */
+#define HD_BOTH
+#endif
+
 typedef struct hd_rng4 {
     uint32_t v[4];
 } hd_rng4;
 
-hd_rng4 hd_rng_philox(uint64_t key, const uint32_t counter[4]);
+HD_BOTH static inline hd_rng4 hd_rng_philox(uint64_t key, const uint32_t counter[4])
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)c0 * 0xD2511F53u, p1 = (uint64_t)c2 * 0xCD9E8D57u;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    hd_rng4 r = {{c0, c1, c2, c3}};
+    return r;
+}
 
 /* A stream: the n-th draw is philox(seed, {n, stream}). Copying the struct copies the position. */
 typedef struct hd_rng {
@@ -25,7 +44,8 @@ double hd_rng_unit(hd_rng *r);                /* uniform in [0, 1), 53 bits */
 double hd_rng_normal(hd_rng *r);              /* standard normal (Box-Muller, two draws a call) */
 
 /* Row key for per-element decisions (dropout); see hd_rng_mix. */
-static inline uint64_t hd_rng_row_key(uint64_t seed, uint32_t step, uint32_t op, uint32_t item, uint32_t row)
+HD_BOTH static inline uint64_t hd_rng_row_key(uint64_t seed, uint32_t step, uint32_t op, uint32_t item,
+                                              uint32_t row)
 {
     const uint32_t counter[4] = {step, op, item, row};
     hd_rng4 r = hd_rng_philox(seed, counter);
@@ -33,7 +53,7 @@ static inline uint64_t hd_rng_row_key(uint64_t seed, uint32_t step, uint32_t op,
 }
 
 /* 32 bits for column pair `pair` of the row: low half decides column 2*pair, high half column 2*pair+1. */
-static inline uint32_t hd_rng_mix(uint64_t key, uint32_t pair)
+HD_BOTH static inline uint32_t hd_rng_mix(uint64_t key, uint32_t pair)
 {
     uint32_t x = pair * 0x9E3779B9u + (uint32_t)key;
     x ^= x >> 16;

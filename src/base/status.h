@@ -6,16 +6,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#define HD_STATUS_LIST(X)                      \
-    X(OK, "ok")                                \
-    X(ENOMEM, "out of memory")                 \
-    X(EARG, "invalid argument")                \
-    X(ESHAPE, "shapes do not fit")             \
-    X(EFILE, "file cannot be read or written") \
-    X(EFORMAT, "malformed file")               \
-    X(ELIMIT, "limit exceeded")                \
-    X(ENUMBER, "not a finite number")          \
-    X(EMISSING, "not available in this build or on this device")
+#define HD_STATUS_LIST(X)                                        \
+    X(OK, "ok")                                                  \
+    X(ENOMEM, "out of memory")                                   \
+    X(EARG, "invalid argument")                                  \
+    X(ESHAPE, "shapes do not fit")                               \
+    X(EFILE, "file cannot be read or written")                   \
+    X(EFORMAT, "malformed file")                                 \
+    X(ELIMIT, "limit exceeded")                                  \
+    X(ENUMBER, "not a finite number")                            \
+    X(EMISSING, "not available in this build or on this device") \
+    X(EDEVICE, "the device failed")
 
 typedef enum hd_status {
 #define X(name, text) HD_##name,

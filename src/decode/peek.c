@@ -14,7 +14,7 @@ bool hd_peek(hd_run *r, hd_tensor *x, const int32_t *row, const int32_t *column,
     int32_t *index = hd_host_take(r, count * sizeof *index);
     if (!index) return false;
     for (size_t i = 0; i < count; i++) index[i] = (int32_t)((size_t)row[i] * cols + (size_t)column[i]);
-    hd_tensor flat = hd_matrix(x->data, all, 1);
+    hd_tensor flat = hd_shaped(x->data, x->dtype, 2, (const size_t[]){all, 1});
     if (!hd_read(r, hd_gather(r, &flat, hd_ints(r, index, count), count, 1), out)) return false;
     for (size_t i = 0; i < count; i++)
         if (isnan(out[i])) return hd_fail(r, HD_ENUMBER, "search: the model's output is not a number"), false;

@@ -88,7 +88,7 @@ hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *er
     hd_slot_kind *kinds = hd_mem_array(layers, sizeof *kinds);
     if (!kinds) return hd_err_nomem(err, layers * sizeof *kinds);
     for (size_t l = 0; l < layers; l++) kinds[l] = HD_GROW;
-    hd_status s = hd_cache_new(out, m->params.backend, kinds, layers, items, err);
+    hd_status s = hd_cache_new(out, kinds, layers, items, err);
     hd_mem_free(kinds);
     return s;
 }

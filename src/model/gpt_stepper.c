@@ -15,15 +15,19 @@ static hd_rows read_prompts(hd_run *r, hd_stepping *s, const int32_t *ids, size_
     return (hd_rows){hd_reduce(r, x.t, seg, HD_LAST), hd_single_rows(r, live)};
 }
 
+static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
+{
+    return hd_log_softmax(r, hd_gpt_logits(r, s->model, hd_gpt_forward(r, s->model, ids, seg, s->cache)));
+}
+
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     hd_stepping *s = context;
     const hd_gpt *m = s->model;
     if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
-    hd_rows x = s->begun ? hd_gpt_forward(r, m, hd_ints(r, ids, live), hd_single_rows(r, live), s->cache)
-                         : read_prompts(r, s, ids, live);
-    hd_tensor *y = hd_log_softmax(r, hd_gpt_logits(r, m, x));
-    s->begun = s->begun || y;
+    if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
+    hd_tensor *y = hd_log_softmax(r, hd_gpt_logits(r, m, read_prompts(r, s, ids, live)));
+    s->begun = y;
     return y;
 }
 

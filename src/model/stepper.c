@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "op/replay.h"
 
 void hd_stepper_release(hd_stepper *s)
 {
@@ -57,9 +58,48 @@ void hd_stepping_free(void *stepping)
     hd_mem_free(s);
 }
 
+/* Where steps are captured, the cache is filled up with copies of the first hypothesis, so that its size
+ * changes less often. */
+static size_t places_for(const hd_run *r, size_t live)
+{
+    size_t grain = live <= 4 ? 1 : live <= 64 ? 8 : 32;
+    return r->backend->capture ? (live + grain - 1) / grain * grain : live;
+}
+
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n)
 {
-    return hd_cache_pick(r, ((hd_stepping *)stepping)->cache, parent, n);
+    hd_cache *c = ((hd_stepping *)stepping)->cache;
+    size_t all = n ? places_for(r, n) : 0;
+    if (all == n) return hd_cache_pick(r, c, parent, n);
+    int32_t *filled = hd_host_take(r, all * sizeof *filled);
+    if (!filled) return r->err.status;
+    bool same = all == c->items;
+    for (size_t i = 0; i < all; i++) filled[i] = i < n ? parent[i] : parent[0];
+    for (size_t i = 0; same && i < n; i++) same = parent[i] == (int32_t)i;
+    return same ? HD_OK : hd_cache_pick(r, c, filled, all);
+}
+
+hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live,
+                            hd_stepping_forward *forward)
+{
+    size_t n = s->cache->items;
+    if (live > n) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, the cache holds %zu", live, n);
+    int32_t *all = hd_host_take(r, (n + 1) * sizeof *all);
+    for (size_t i = 0; all && i < n; i++) all[i] = ids[i < live ? i : 0];
+    const int32_t *sent = all ? hd_ints(r, all, n) : NULL;
+    const hd_seg *seg = hd_single_rows(r, n);
+    if (!sent || !hd_cache_begin(r, s->cache, seg)) return NULL;
+    uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), (uintptr_t)s->model);
+    hd_tensor *y = NULL;
+    if (!hd_replay(r, shape, &y)) {
+        hd_capture(r, shape);
+        y = forward(r, s, sent, seg);
+        hd_captured(r, y);
+    }
+    if (!y || r->err.status || live == n) return r->err.status ? NULL : y;
+    hd_tensor *part = hd_host_take(r, sizeof *part);
+    if (part) *part = hd_view_rows(y, 0, live);
+    return part;
 }
 
 hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,

@@ -30,6 +30,13 @@ hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
                                hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live));
 
 const hd_seg *hd_single_rows(hd_run *r, size_t n); /* segments of one row each */
+
+/* One more token for each live hypothesis, once the cache is begun: sent, filled up to what the cache holds,
+   and run by `forward` (rows to log-probabilities), captured where that can be. */
+typedef hd_tensor *hd_stepping_forward(hd_run *r, const hd_stepping *s, const int32_t *ids,
+                                       const hd_seg *seg);
+hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live,
+                            hd_stepping_forward *forward);
 /* Whether every hypothesis has one of the model's positions left; a failure otherwise. */
 bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions);
 

@@ -150,7 +150,7 @@ hd_status hd_transformer_cache(hd_cache **out, const hd_transformer *m, size_t i
     hd_slot_kind *kinds = hd_mem_array(2 * layers, sizeof *kinds);
     if (!kinds) return hd_err_nomem(err, 2 * layers * sizeof *kinds);
     for (size_t l = 0; l < layers; l++) kinds[2 * l] = HD_GROW, kinds[2 * l + 1] = HD_FIXED;
-    hd_status s = hd_cache_new(out, m->params.backend, kinds, 2 * layers, items, err);
+    hd_status s = hd_cache_new(out, kinds, 2 * layers, items, err);
     hd_mem_free(kinds);
     return s;
 }

@@ -9,15 +9,22 @@ static hd_rows encode(hd_run *r, const hd_transformer *m, const hd_stepping *s)
     return hd_transformer_encode(r, m, hd_ints(r, s->ids, s->rows), hd_seg_of(r, s->len, s->items, NULL));
 }
 
+static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
+{
+    const hd_transformer *m = s->model;
+    hd_rows memory = s->begun ? (hd_rows){0} : encode(r, m, s);
+    hd_rows x = hd_transformer_decode(r, m, ids, seg, memory, s->cache);
+    return hd_log_softmax(r, hd_transformer_logits(r, m, x));
+}
+
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     hd_stepping *s = context;
     const hd_transformer *m = s->model;
     if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
-    hd_rows memory = s->begun ? (hd_rows){0} : encode(r, m, s);
-    hd_rows x = hd_transformer_decode(r, m, hd_ints(r, ids, live), hd_single_rows(r, live), memory, s->cache);
-    hd_tensor *y = hd_log_softmax(r, hd_transformer_logits(r, m, x));
-    s->begun = s->begun || y;
+    if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
+    hd_tensor *y = forward(r, s, hd_ints(r, ids, live), hd_single_rows(r, live));
+    s->begun = y;
     return y;
 }
 

@@ -107,10 +107,10 @@ hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
     if (r->probe) {
         h = hd_probe_offer(r, "hidden", hd_dense_of(r, &f->in, x.t, HD_IDENTITY), x.seg);
         h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
+        h = hd_dropout(r, h, f->dropout, x.seg);
     } else {
-        h = hd_dense_of(r, &f->in, x.t, f->act);
+        h = hd_linear_dropout(r, x.t, value(f->in.w), value(f->in.b), f->act, f->dropout, x.seg);
     }
-    h = hd_dropout(r, h, f->dropout, x.seg);
     return hd_rows_with(x, hd_probe_offer(r, "out", hd_dense_of(r, &f->out, h, HD_IDENTITY), x.seg));
 }
 

@@ -28,6 +28,7 @@ void hd_params_release(hd_params *p)
     hd_mem_free(p->list);
     if (p->value) p->backend->release(p->backend, p->value, p->total * sizeof(hd_real));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
+    if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
     *p = (hd_params){0};
 }
 
@@ -130,7 +131,8 @@ hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err)
 {
     for (size_t i = 0; i < frozen.count; i++)
         if (!freeze(p, frozen.pattern[i]))
-            return hd_err_set(err, HD_EARG, "no parameter is called '%s': nothing to freeze", frozen.pattern[i]);
+            return hd_err_set(err, HD_EARG, "no parameter is called '%s': nothing to freeze",
+                              frozen.pattern[i]);
     return HD_OK;
 }
 
@@ -158,12 +160,14 @@ static void point(hd_params *p, hd_param *one, bool training)
     const hd_param *owner = one->whole ? one->whole : one;
     size_t at = owner->at + one->row * (one->t.rank == 2 ? hd_cols_of(&one->t) : 1);
     one->t.data = p->value + at;
+    if (p->shadow) one->t.prepared = p->shadow + at;
     one->t.wants_grad = training && owner->trainable;
     one->t.grad = NULL;
     if (!one->t.wants_grad) return;
     one->grad = one->t;
     one->grad.data = p->grad + at;
     one->grad.is_param = one->grad.wants_grad = false;
+    one->grad.prepared = NULL;
     one->t.grad = &one->grad;
 }
 
@@ -182,7 +186,10 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
     p->total = lay_out(p, at, false, 0, false);
     p->value = p->backend->alloc(p->backend, p->total * sizeof(hd_real));
     p->grad = training ? p->backend->alloc(p->backend, p->trainable * sizeof(hd_real)) : NULL;
-    if (!p->value || (training && !p->grad)) return hd_err_nomem(err, p->total * sizeof(hd_real));
+    bool small = p->backend->compute == HD_BF16;
+    if (small) p->shadow = p->backend->alloc(p->backend, p->total * sizeof *p->shadow);
+    if (!p->value || (training && !p->grad) || (small && !p->shadow))
+        return hd_backend_nomem(p->backend, p->total * sizeof(hd_real), err);
     p->backend->clear(p->backend, p->value, p->total * sizeof(hd_real));
     if (training) p->backend->clear(p->backend, p->grad, p->trainable * sizeof(hd_real));
     for (size_t i = 0; i < p->count; i++)
@@ -193,6 +200,19 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
             p->list[i]->grad = p->list[i]->alias->grad;
         }
     return HD_OK;
+}
+
+static hd_status renew(hd_params *p, size_t from, size_t count)
+{
+    if (!p->shadow) return HD_OK;
+    hd_cast_args a = {p->shadow + from, p->value + from, count};
+    return p->backend->kernel.cast(p->backend, &a);
+}
+
+hd_status hd_params_renew(hd_params *p, hd_err *err)
+{
+    hd_status s = renew(p, 0, p->total);
+    return s ? hd_err_set(err, s, "the weights: %s", p->backend->error) : HD_OK;
 }
 
 static uint64_t name_hash(const char *name)
@@ -230,13 +250,14 @@ hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
         p->backend->upload(p->backend, one->t.data, x, bytes);
         hd_mem_free(x);
     }
-    return HD_OK;
+    return hd_params_renew(p, err);
 }
 
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
 {
-    p->backend->upload(p->backend, one->t.data, host, hd_count_of(&one->t) * sizeof *host);
-    return HD_OK;
+    size_t count = hd_count_of(&one->t);
+    p->backend->upload(p->backend, one->t.data, host, count * sizeof *host);
+    return renew(p, (size_t)((hd_real *)one->t.data - p->value), count);
 }
 
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from, hd_real *host)

@@ -51,6 +51,7 @@ typedef struct hd_params {
     hd_param **list;
     size_t count, room;
     hd_real *value, *grad;   /* flat, backend memory */
+    uint16_t *shadow;        /* value as bf16 where the backend computes in it: what products read; or NULL */
     size_t total, trainable; /* numbers in value; in grad */
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
@@ -92,6 +93,8 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
 /* Draws initial values: each parameter from its own stream of the seed, so that adding one changes no other.
  */
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err);
+/* Values were changed other than by the calls here and the update kernel. */
+hd_status hd_params_renew(hd_params *p, hd_err *err);
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host); /* dense rows, in memory order */
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from,
                         hd_real *host);    /* from: &one->t or &one->grad */

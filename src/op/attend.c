@@ -7,14 +7,45 @@
 enum { TABLE_REACH = 128 }; /* unless told otherwise */
 enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTRE, RAGGED, GATE };
 
+/* As a rule q, k and v are all there is of one product or two, and nothing else reads those. Then their
+   gradients need not be cleared to be added to: attention alone writes every number of them. */
+static bool fresh_grads(hd_run *r, hd_tensor *const *in, const hd_attention *at)
+{
+    size_t cols = 0, bases = 0;
+    for (int i = Q; i <= V; i++) {
+        hd_tensor *x = in[i], *base = x->base ? x->base : x;
+        if (!x->wants_grad || base->grad || base->is_param || hd_rows_of(x) != hd_rows_of(base)) return false;
+        bool seen = false;
+        for (int j = Q; j < i; j++) {
+            const hd_tensor *z = in[j];
+            if ((z->base ? z->base : z) != base) continue;
+            seen = true;
+            if (z->offset < x->offset + hd_cols_of(x) && x->offset < z->offset + hd_cols_of(z)) return false;
+        }
+        if (!seen) bases += hd_cols_of(base);
+        cols += hd_cols_of(x);
+    }
+    if (cols != bases || at->kseg->overlap) return false;
+    for (int i = Q; i <= V; i++) {
+        hd_tensor *base = in[i]->base ? in[i]->base : in[i];
+        const hd_seg *seg = i == Q ? at->qseg : at->kseg;
+        bool unused, whole = seg->full && seg->rows == hd_rows_of(base);
+        hd_grad(r, base, whole && !base->grad ? &unused : NULL);
+    }
+    return true;
+}
+
 static void attend_back(hd_run *r, const hd_node *n)
 {
     hd_tensor *const *in = n->in;
+    const hd_attention *at = n->opt;
+    bool fresh = fresh_grads(r, in, at);
     HD_CALL(r, attend_back, .dq = hd_grad(r, in[Q], NULL), .dk = hd_grad(r, in[K], NULL),
-            .dv = hd_grad(r, in[V], NULL), .dadditive = hd_grad(r, in[ADDITIVE], NULL),
-            .dtable = hd_grad(r, in[TABLE], NULL), .dcentre = hd_grad(r, in[CENTRE], NULL),
-            .dragged = hd_grad(r, in[RAGGED], NULL), .dgate = hd_grad(r, in[GATE], NULL), .dy = n->y->grad,
-            .q = in[Q], .k = in[K], .v = in[V], .lse = in[LSE], .at = n->opt);
+            .dv = hd_grad(r, in[V], NULL), .fresh_q = fresh, .fresh_k = fresh, .fresh_v = fresh,
+            .dadditive = hd_grad(r, in[ADDITIVE], NULL), .dtable = hd_grad(r, in[TABLE], NULL),
+            .dcentre = hd_grad(r, in[CENTRE], NULL), .dragged = hd_grad(r, in[RAGGED], NULL),
+            .dgate = hd_grad(r, in[GATE], NULL), .dy = n->y->grad, .y = n->y, .q = in[Q], .k = in[K],
+            .v = in[V], .lse = in[LSE], .at = at);
 }
 
 /* Where each item begins in a ragged [sum Tq*Tk, H] tensor; *total gets its rows. */
@@ -96,8 +127,8 @@ static shown make_shown(hd_run *r, const hd_seg *q, const hd_seg *k, size_t head
     size_t total = 0;
     if (!r->probe || r->again) return s;
     s.begin = ragged_begin(r, q, k, &total);
-    s.raw = hd_new(r, total, heads), s.scaled = hd_new(r, total, heads), s.masked = hd_new(r, total, heads),
-    s.weights = hd_new(r, total, heads);
+    s.raw = hd_new_reals(r, total, heads), s.scaled = hd_new_reals(r, total, heads);
+    s.masked = hd_new_reals(r, total, heads), s.weights = hd_new_reals(r, total, heads);
     return s;
 }
 
@@ -134,9 +165,8 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
                    none;
     }
     hd_tensor *y = hd_new(r, hd_rows_of(q.t), heads * (hd_cols_of(v.t) / groups)),
-              *lse = r->taping ? hd_new(r, hd_rows_of(q.t), heads) : NULL;
-    bool gaps = !q.seg->host_len || q.seg->rows != hd_rows_of(q.t); /* rows of no item get zeros */
-    if (y && gaps) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
+              *lse = r->taping ? hd_new_reals(r, hd_rows_of(q.t), heads) : NULL;
+    if (!q.seg->full || q.seg->rows != hd_rows_of(q.t)) hd_clear(r, y); /* rows of no item get zeros */
     shown s = make_shown(r, q.seg, k.seg, heads);
     HD_CALL(r, attend, .y = y, .q = q.t, .k = k.t, .v = v.t, .lse = lse, .at = &at, .raw = s.raw,
             .scaled = s.scaled, .masked = s.masked, .weights = s.weights, .out_begin = s.begin);

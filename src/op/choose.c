@@ -8,7 +8,7 @@ hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
     if (k < 1 || (size_t)k > hd_cols_of(x))
         return hd_fail(r, HD_EARG, "top: k is %d, a row has %zu columns", k, hd_cols_of(x));
     hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k),
-              *v = values ? hd_new(r, hd_rows_of(x), (size_t)k) : NULL;
+              *v = values ? hd_new_reals(r, hd_rows_of(x), (size_t)k) : NULL;
     HD_CALL(r, top, .ids = ids, .values = v, .x = x, .k = k);
     if (r->err.status) return NULL;
     if (values) *values = v;
@@ -28,7 +28,7 @@ hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tenso
         return hd_fail(r, HD_EARG, "sample: temperature %g, top_p %g, top_k %d", (double)opt->temperature,
                        (double)opt->top_p, opt->top_k);
     if (!hd_seg_fits(r, "sample", x, opt->seg, true)) return NULL;
-    hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), 1), *p = logp ? hd_new(r, hd_rows_of(x), 1) : NULL;
+    hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), 1), *p = logp ? hd_new_reals(r, hd_rows_of(x), 1) : NULL;
     hd_draw draw = hd_draw_next(r, 0, opt->seg);
     HD_CALL(r, sample, .ids = ids, .logp = p, .x = x, .temperature = opt->temperature, .top_p = opt->top_p,
             .top_k = opt->top_k, .draw = draw);

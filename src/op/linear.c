@@ -4,6 +4,7 @@
 typedef struct opt {
     hd_unary act;
     bool by_output; /* w is [out, in] */
+    hd_draw draw;
 } opt;
 
 enum { X, W, BIAS, KEPT };
@@ -12,10 +13,8 @@ static void linear_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     hd_tensor *dz = n->y->grad;
-    if (o->act != HD_IDENTITY) {
-        dz = hd_like(r, n->y);
-        HD_CALL(r, unary_back, .dx = dz, .dy = n->y->grad, .kept = n->in[KEPT], .f = o->act);
-    }
+    if (o->act != HD_IDENTITY || o->draw.p > 0) /* in place: nobody reads dy after this */
+        HD_CALL(r, unary_back, .dx = dz, .dy = dz, .kept = n->in[KEPT], .f = o->act, .draw = o->draw);
     hd_tensor *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
     if (dw && o->by_output)
         HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
@@ -27,7 +26,7 @@ static void linear_back(hd_run *r, const hd_node *n)
     if (dx) HD_CALL(r, gemm, .y = dx, .a = dz, .b = n->in[W], .b_transposed = !o->by_output, .add = !fresh);
 }
 
-hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act)
+static hd_tensor *linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, hd_draw draw)
 {
     if (!x || !w) return NULL;
     if (act >= HD_UNARIES) return hd_fail(r, HD_EARG, "linear: there is no function %d", (int)act);
@@ -38,10 +37,25 @@ hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_
                        hd_rows_of(w));
     hd_tensor *y = hd_new(r, hd_rows_of(x), hd_rows_of(w));
     hd_tensor *before = r->taping && hd_unary_keeps_x(act) ? hd_new(r, hd_rows_of(x), hd_rows_of(w)) : NULL;
-    HD_CALL(r, gemm, .y = y, .a = x, .b = w, .b_transposed = true, .bias = bias, .act = act,
-            .before = before);
-    opt o = {act, true};
+    HD_CALL(r, gemm, .y = y, .a = x, .b = w, .b_transposed = true, .bias = bias, .act = act, .before = before,
+            .draw = draw);
+    opt o = {act, true, draw};
     return hd_record_opt(r, y, NULL, linear_back, o, x, w, bias, before ? before : y);
+}
+
+hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act)
+{
+    return linear(r, x, w, bias, act, (hd_draw){0});
+}
+
+/* In the same pass only where the way back can do without the value that was dropped. */
+hd_tensor *hd_linear_dropout(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, float p,
+                             const hd_seg *seg)
+{
+    if (act != HD_relu && !hd_unary_keeps_x(act)) return hd_dropout(r, hd_linear(r, x, w, bias, act), p, seg);
+    if (!x || !hd_seg_fits(r, "linear", x, seg, true)) return NULL;
+    if (!(p >= 0 && p < 1)) return hd_fail(r, HD_EARG, "linear: dropout %g is not in [0, 1)", (double)p);
+    return linear(r, x, w, bias, act, hd_draw_next(r, p, seg));
 }
 
 hd_tensor *hd_matmul(hd_run *r, hd_tensor *x, hd_tensor *w)
@@ -51,6 +65,6 @@ hd_tensor *hd_matmul(hd_run *r, hd_tensor *x, hd_tensor *w)
         return hd_fail(r, HD_ESHAPE, "matmul: x has %zu columns, w takes %zu", hd_cols_of(x), hd_rows_of(w));
     hd_tensor *y = hd_new(r, hd_rows_of(x), hd_cols_of(w));
     HD_CALL(r, gemm, .y = y, .a = x, .b = w);
-    opt o = {HD_IDENTITY, false};
+    opt o = {.act = HD_IDENTITY};
     return hd_record_opt(r, y, NULL, linear_back, o, x, w);
 }

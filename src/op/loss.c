@@ -36,7 +36,8 @@ static void cross_entropy_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, const hd_loss_opt *l)
 {
     if (!x || !target || !weight_fits(r, "cross_entropy", x, l)) return NULL;
-    hd_tensor *loss = hd_new(r, hd_rows_of(x), 1), *logp = l->logp ? hd_new(r, hd_rows_of(x), 1) : NULL;
+    hd_tensor *loss = hd_new_reals(r, hd_rows_of(x), 1),
+              *logp = l->logp ? hd_new_reals(r, hd_rows_of(x), 1) : NULL;
     HD_CALL(r, cross_entropy, .loss = loss, .logp = logp, .x = x, .target = target, .weight = l->weight,
             .smoothing = l->smoothing);
     if (l->logp) *l->logp = logp;
@@ -44,11 +45,10 @@ hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, cons
     return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight);
 }
 
-/* Rows of logits that exist at a time: about 16 MiB of them, in whole tiles of every instruction set. More
- * would leave the cache, fewer would pack w too often. */
-static size_t chunk_rows(size_t classes)
+/* Rows of logits that exist at a time, in whole tiles of every instruction set. */
+static size_t chunk_rows(const hd_run *r, size_t classes)
 {
-    size_t rows = ((size_t)16 << 20) / (classes * sizeof(hd_real)) / 24 * 24;
+    size_t rows = r->backend->logits / (classes * hd_dtype_bytes(r->backend->compute)) / 24 * 24;
     return rows > 120 ? rows : 120;
 }
 
@@ -62,9 +62,9 @@ hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_ten
     if (bias && hd_count_of(bias) != hd_rows_of(w))
         return hd_fail(r, HD_ESHAPE, "linear_cross_entropy: bias has %zu, w gives %zu", hd_count_of(bias),
                        hd_rows_of(w));
-    size_t rows = hd_rows_of(x), most = l->chunk ? l->chunk : chunk_rows(hd_rows_of(w));
+    size_t rows = hd_rows_of(x), most = l->chunk ? l->chunk : chunk_rows(r, hd_rows_of(w));
     if (rows < most) most = rows;
-    hd_tensor *loss = hd_new(r, rows, 1), *logp = l->logp ? hd_new(r, rows, 1) : NULL;
+    hd_tensor *loss = hd_new_reals(r, rows, 1), *logp = l->logp ? hd_new_reals(r, rows, 1) : NULL;
     bool back = r->taping && (x->wants_grad || w->wants_grad || (bias && bias->wants_grad)), fresh = false;
     hd_tensor *dx = back ? hd_grad(r, x, &fresh) : NULL, *dw = back ? hd_grad(r, w, NULL) : NULL,
               *dbias = back ? hd_grad(r, bias, NULL) : NULL;
@@ -107,7 +107,7 @@ static hd_tensor *distance(hd_run *r, const char *op, hd_tensor *x, hd_tensor *t
     if (hd_rows_of(x) != hd_rows_of(target) || hd_cols_of(x) != hd_cols_of(target))
         return hd_fail(r, HD_ESHAPE, "%s: x is %zu x %zu, the target %zu x %zu", op, hd_rows_of(x),
                        hd_cols_of(x), hd_rows_of(target), hd_cols_of(target));
-    hd_tensor *loss = hd_new(r, hd_rows_of(x), 1);
+    hd_tensor *loss = hd_new_reals(r, hd_rows_of(x), 1);
     HD_CALL(r, distance, .loss = loss, .x = x, .target = target, .weight = l->weight, .kind = kind);
     opt o = {.coef = l->coef, .kind = kind};
     return hd_record_start(r, loss, distance_back, o, x, l->weight, target);
@@ -132,7 +132,7 @@ static void sum_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef)
 {
     if (!x) return NULL;
-    hd_tensor *y = hd_new(r, 1, 1);
+    hd_tensor *y = hd_new_reals(r, 1, 1);
     HD_CALL(r, total, .y = y, .x = x, .scale = 1);
     opt o = {.coef = coef};
     return hd_record_start(r, y, sum_back, o, x);
@@ -148,4 +148,10 @@ double hd_loss_total(hd_run *r, const hd_tensor *loss)
     for (size_t i = 0; i < hd_count_of(loss); i++) sum += (double)host[i];
     hd_mem_free(host);
     return sum;
+}
+
+void hd_loss_put(hd_run *r, const hd_tensor *loss)
+{
+    hd_tensor sum = hd_matrix(&r->block->loss, 1, 1);
+    if (loss) HD_CALL(r, total, .y = &sum, .x = loss, .scale = 1);
 }

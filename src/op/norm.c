@@ -57,7 +57,7 @@ static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *
     opt kept = {o->rms, branch ? hd_draw_next(r, o->dropout, o->seg) : (hd_draw){0}};
     bool keep_sum = branch && (r->taping || stream || r->probe);
     hd_tensor *sum = keep_sum ? hd_like(r, x) : NULL;
-    hd_tensor *y = hd_like(r, x), *stat = r->taping || r->probe ? hd_new(r, hd_rows_of(x), 2) : NULL;
+    hd_tensor *y = hd_like(r, x), *stat = r->taping || r->probe ? hd_new_reals(r, hd_rows_of(x), 2) : NULL;
     HD_CALL(r, norm, .y = y, .sum = sum, .stat = stat, .x = x, .branch = branch, .gain = gain, .bias = bias,
             .eps = o->eps, .rms = o->rms, .draw = kept.draw);
     if (r->err.status) return NULL;

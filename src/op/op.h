@@ -10,6 +10,9 @@
 
 /* linear.c: act(x w^T + bias); w [out, C], bias [out] or NULL. */
 hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act);
+/* The same and then dropout. */
+hd_tensor *hd_linear_dropout(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, float p,
+                             const hd_seg *seg);
 /* x w with w [C, out]: the other orientation, for weights stored by input and for products of activations. */
 hd_tensor *hd_matmul(hd_run *r, hd_tensor *x, hd_tensor *w);
 
@@ -93,6 +96,7 @@ hd_tensor *hd_squared_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd
 hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *logits, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef); /* the sum of x as a loss, [1,1] */
 double hd_loss_total(hd_run *r, const hd_tensor *loss);      /* host: sum over rows; NaN after a failure */
+void hd_loss_put(hd_run *r, const hd_tensor *loss);          /* the sum over rows to the step block */
 
 /* attend.c */
 typedef struct hd_attend_opt {

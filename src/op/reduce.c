@@ -18,7 +18,7 @@ static void reduce_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction kind)
 {
     if (!x || !seg || !hd_seg_fits(r, "reduce", x, seg, false)) return NULL;
-    hd_tensor *y = hd_new(r, seg->items, hd_cols_of(x));
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x), seg->items, hd_cols_of(x));
     hd_tensor *which = r->taping && kind == HD_MAX ? hd_new_ints(r, seg->items, hd_cols_of(x)) : NULL;
     HD_CALL(r, reduce, .y = y, .which = which, .x = x, .seg = seg, .kind = kind);
     opt o = {seg, kind};

@@ -16,7 +16,7 @@ static void gather_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_gather(hd_run *r, hd_tensor *x, const int32_t *index, size_t count, float scale)
 {
     if (!x || !index) return NULL;
-    hd_tensor *y = hd_new(r, count, hd_cols_of(x));
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x), count, hd_cols_of(x));
     HD_CALL(r, gather, .y = y, .x = x, .index = index, .scale = scale);
     index_opt o = {index, scale};
     return hd_record_opt(r, y, NULL, gather_back, o, x);
@@ -38,7 +38,7 @@ hd_tensor *hd_gather_add(hd_run *r, hd_tensor *y, hd_tensor *x, const int32_t *i
         return hd_fail(r, HD_ESHAPE, "gather_add: %zu and %zu columns", hd_cols_of(y), hd_cols_of(x));
     hd_tensor *sum = hd_host_take(r, sizeof *sum);
     if (!sum) return NULL;
-    *sum = hd_matrix(y->data, hd_rows_of(y), hd_cols_of(y));
+    *sum = hd_shaped(y->data, y->dtype, 2, (const size_t[]){hd_rows_of(y), hd_cols_of(y)});
     sum->stride = y->stride;
     HD_CALL(r, gather, .y = sum, .x = x, .index = index, .scale = 1, .add = true);
     index_opt o = {index, 1};
@@ -56,8 +56,8 @@ static void scatter_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_scatter(hd_run *r, hd_tensor *x, const int32_t *index, size_t rows)
 {
     if (!x || !index) return NULL;
-    hd_tensor *y = hd_new(r, rows, hd_cols_of(x));
-    if (y) r->backend->clear(r->backend, y->data, hd_count_of(y) * sizeof(hd_real));
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x), rows, hd_cols_of(x));
+    hd_clear(r, y);
     HD_CALL(r, scatter, .y = y, .x = x, .index = index, .scale = 1, .add = true);
     index_opt o = {index, 1};
     return hd_record_opt(r, y, NULL, scatter_back, o, x);
@@ -101,7 +101,7 @@ static hd_tensor *concat(hd_run *r, hd_tensor *const *x, size_t count, bool by_r
         rows = by_rows ? rows + hd_rows_of(x[i]) : hd_rows_of(x[i]);
         cols = by_rows ? hd_cols_of(x[i]) : cols + hd_cols_of(x[i]);
     }
-    hd_tensor *y = hd_new(r, rows, cols);
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x[0]), rows, cols);
     if (!y) return NULL;
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
@@ -133,7 +133,7 @@ hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x, const hd_seg *seg)
     if (!x || !seg) return NULL;
     if (hd_rows_of(x) != seg->items || !seg->item)
         return hd_fail(r, HD_ESHAPE, "broadcast: %zu rows for %zu items", hd_rows_of(x), seg->items);
-    hd_tensor *y = hd_new(r, seg->rows, hd_cols_of(x));
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x), seg->rows, hd_cols_of(x));
     HD_CALL(r, gather, .y = y, .x = x, .index = seg->item, .scale = 1);
     return hd_record_opt(r, y, NULL, broadcast_back, seg, x);
 }
@@ -163,7 +163,7 @@ hd_rows hd_fold(hd_run *r, hd_rows x, int k)
     hd_seg *to = hd_seg_of(r, len, n, NULL);
     if (!to) return none;
     to->key = x.seg->key;
-    hd_tensor *y = hd_new(r, to->rows, hd_cols_of(x.t) * (size_t)k);
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x.t), to->rows, hd_cols_of(x.t) * (size_t)k);
     HD_CALL(r, fold, .y = y, .x = x.t, .to = to, .from = x.seg, .k = k);
     fold_opt o = {to, x.seg, k};
     return (hd_rows){hd_record_opt(r, y, NULL, fold_back, o, x.t), to};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "op/replay.h"
 
 enum { HOST_CHUNK = 256 * 1024, STEP_CHUNK = 4 * 1024 * 1024 };
 
@@ -15,8 +16,9 @@ hd_status hd_run_init(hd_run *r, hd_backend *backend, hd_err *err)
     hd_arena_init(&r->host, hd_source_host, HOST_CHUNK);
     hd_arena_init(&r->step, hd_backend_source(backend), STEP_CHUNK);
     hd_pool_init(&r->grads, hd_backend_source(backend));
+    r->grads.keep = backend->capture != NULL;
     r->block = backend->alloc(backend, sizeof *r->block);
-    if (!r->block) return hd_err_nomem(err, sizeof *r->block);
+    if (!r->block) return hd_backend_nomem(backend, sizeof *r->block, err);
     hd_send_block(r);
     return HD_OK;
 }
@@ -24,6 +26,7 @@ hd_status hd_run_init(hd_run *r, hd_backend *backend, hd_err *err)
 void hd_run_release(hd_run *r)
 {
     if (!r->backend) return;
+    hd_graphs_free(r);
     hd_arena_release(&r->host);
     hd_arena_release(&r->step);
     hd_pool_release(&r->grads);
@@ -47,6 +50,7 @@ void hd_run_begin(hd_run *r, hd_mode mode)
     r->draws = 0;
     r->scope[0] = 0;
     r->again = false;
+    r->steps++;
     hd_send_block(r);
 }
 
@@ -71,11 +75,16 @@ void *hd_step_take(hd_run *r, size_t bytes)
 {
     if (r->err.status) return NULL;
     void *p = hd_arena_take(&r->step, bytes);
-    if (!p) hd_err_nomem(&r->err, bytes);
+    if (!p) hd_backend_nomem(r->backend, bytes, &r->err);
     return p;
 }
 
-static hd_tensor *new_tensor(hd_run *r, hd_dtype dtype, size_t rows, size_t cols)
+void hd_call_failed(hd_run *r, hd_status s, const char *kernel)
+{
+    hd_fail(r, s, "%s: %s", kernel, r->backend->error[0] ? r->backend->error : hd_status_text(s));
+}
+
+hd_tensor *hd_new_of(hd_run *r, hd_dtype dtype, size_t rows, size_t cols)
 {
     size_t count, bytes;
     if (!hd_size_mul(rows, cols, &count) || !hd_size_mul(count, hd_dtype_bytes(dtype), &bytes))
@@ -89,29 +98,42 @@ static hd_tensor *new_tensor(hd_run *r, hd_dtype dtype, size_t rows, size_t cols
 
 hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols)
 {
-    return new_tensor(r, HD_REAL, rows, cols);
+    return hd_new_of(r, r->backend->compute, rows, cols);
+}
+hd_tensor *hd_new_reals(hd_run *r, size_t rows, size_t cols)
+{
+    return hd_new_of(r, HD_REAL, rows, cols);
 }
 hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols)
 {
-    return new_tensor(r, HD_I32, rows, cols);
+    return hd_new_of(r, HD_I32, rows, cols);
+}
+hd_dtype hd_type_like(const hd_run *r, const hd_tensor *x)
+{
+    return x->is_param ? r->backend->compute : x->dtype;
 }
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x)
 {
-    return hd_new(r, hd_rows_of(x), hd_cols_of(x));
+    return hd_new_of(r, hd_type_like(r, x), hd_rows_of(x), hd_cols_of(x));
+}
+
+void hd_clear(hd_run *r, const hd_tensor *dense)
+{
+    if (dense && !r->err.status) r->backend->clear(r->backend, dense->data, hd_bytes_of(dense));
 }
 
 /* By way of exp(0): cleared first, since 0 times what step memory happens to hold may be NaN. */
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols)
 {
     hd_tensor *t = hd_new(r, rows, cols);
-    if (t) r->backend->clear(r->backend, t->data, hd_count_of(t) * sizeof(hd_real));
+    hd_clear(r, t);
     HD_CALL(r, unary, .y = t, .x = t, .f = HD_exp);
     return t;
 }
 
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols, const hd_real *host)
 {
-    hd_tensor *t = hd_new(r, rows, cols);
+    hd_tensor *t = hd_new_reals(r, rows, cols);
     if (t) r->backend->upload(r->backend, t->data, host, rows * cols * sizeof *host);
     return t;
 }
@@ -126,44 +148,76 @@ int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count)
 bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host)
 {
     if (!t || r->err.status) return false;
-    size_t cols = hd_cols_of(t), rows = hd_rows_of(t);
+    size_t size = hd_dtype_bytes(t->dtype), line = hd_cols_of(t) * size, rows = hd_rows_of(t);
+    char *to = t->dtype == HD_REAL ? (char *)host : hd_host_take(r, hd_bytes_of(t));
+    if (!to) return false;
     if (hd_is_dense(t))
-        r->backend->download(r->backend, host, t->data, rows * cols * sizeof *host);
+        r->backend->download(r->backend, to, t->data, rows * line);
     else
         for (size_t i = 0; i < rows; i++)
-            r->backend->download(r->backend, host + i * cols, (hd_real *)t->data + i * t->stride,
-                                 cols * sizeof *host);
+            r->backend->download(r->backend, to + i * line, (char *)t->data + i * t->stride * size, line);
+    if (to != (char *)host) hd_convert(host, HD_REAL, to, t->dtype, hd_count_of(t));
     return true;
+}
+
+static size_t up_to(size_t n, size_t grain)
+{
+    return (n + grain - 1) / grain * grain;
+}
+
+hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items)
+{
+    hd_bounds b = {.items = items};
+    for (size_t i = 0; i < items; i++) {
+        b.rows += (size_t)len[i];
+        if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
+    }
+    if (!r->backend->capture) return b;
+    size_t longest = 32;
+    while (longest < b.longest) longest *= 2;
+    return (hd_bounds){up_to(items, 64), up_to(b.rows, b.rows < 8192 ? 128 : 512), longest};
 }
 
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key)
 {
-    size_t rows = 0, longest = 0;
+    hd_bounds b = {.items = items};
     for (size_t i = 0; i < items; i++) {
         if (len[i] < 0) return hd_fail(r, HD_EARG, "segment %zu has length %d", i, len[i]);
-        rows += (size_t)len[i];
-        if ((size_t)len[i] > longest) longest = (size_t)len[i];
+        b.rows += (size_t)len[i];
+        if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
     }
-    if (rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", rows);
+    return hd_seg_within(r, len, items, key, b);
+}
+
+/* All numbers travel in one block: begin, len, key of the items, then item, pos of the rows. */
+hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds b)
+{
+    if (b.rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", b.rows);
+    size_t n = b.items, count = 3 * n + 2 * b.rows, at = 0;
     hd_seg *s = hd_host_take(r, sizeof *s);
-    int32_t *begin = hd_host_take(r, (2 * items + 1) * sizeof *begin),
-            *item = hd_host_take(r, (2 * rows + 1) * sizeof *item);
-    if (r->err.status) return NULL;
-    int32_t *kept = begin + items, *pos = item + rows;
-    for (size_t i = 0, at = 0; i < items; i++) {
-        begin[i] = (int32_t)at, kept[i] = len[i];
-        for (int32_t j = 0; j < len[i]; j++, at++) item[at] = (int32_t)i, pos[at] = j;
+    int32_t *begin = hd_host_take(r, (count + 1) * sizeof *begin);
+    if (!s || !begin) return NULL;
+    int32_t *lens = begin + n, *keys = lens + n, *item = keys + n, *pos = item + b.rows;
+    for (size_t i = 0; i < n; i++) {
+        begin[i] = (int32_t)at, lens[i] = i < items ? len[i] : 0,
+        keys[i] = key && i < items ? key[i] : (int32_t)i;
+        for (int32_t j = 0; j < lens[i]; j++, at++) item[at] = (int32_t)i, pos[at] = j;
     }
-    *s = (hd_seg){.begin = hd_ints(r, begin, items),
-                  .len = hd_ints(r, len, items),
-                  .item = hd_ints(r, item, rows),
-                  .pos = hd_ints(r, pos, rows),
-                  .host_len = kept,
-                  .key = key ? hd_ints(r, key, items) : NULL,
-                  .items = items,
-                  .rows = rows,
-                  .longest = longest};
-    return r->err.status ? NULL : s;
+    bool full = at == b.rows;
+    for (; at < b.rows; at++) item[at] = -1, pos[at] = 0;
+    const int32_t *sent = hd_ints(r, begin, count);
+    if (!sent) return NULL;
+    *s = (hd_seg){.begin = sent,
+                  .len = sent + n,
+                  .key = key ? sent + 2 * n : NULL,
+                  .item = sent + 3 * n,
+                  .pos = sent + 3 * n + b.rows,
+                  .host_len = lens,
+                  .items = n,
+                  .rows = b.rows,
+                  .longest = b.longest,
+                  .full = full};
+    return s;
 }
 
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg)

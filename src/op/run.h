@@ -27,8 +27,10 @@ typedef struct hd_run {
     bool training;  /* dropout draws */
     uint32_t draws; /* ops that drew in this step */
     const hd_probe *probe;
-    char scope[192]; /* of the layer being run; only kept with a probe */
-    bool again;      /* a recomputed function runs a second time: a probe has seen its values */
+    char scope[192];          /* of the layer being run; only kept with a probe */
+    bool again;               /* a recomputed function runs a second time: a probe has seen its values */
+    uint64_t steps;           /* begun so far */
+    struct hd_graphs *graphs; /* captured steps (replay.c); NULL: none yet */
 } hd_run;
 
 typedef enum hd_mode { HD_INFERENCE, HD_TRAIN } hd_mode;
@@ -43,11 +45,16 @@ void hd_run_begin(hd_run *r, hd_mode mode);
 void *hd_fail(hd_run *r, hd_status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Step memory. */
-void *hd_host_take(hd_run *r, size_t bytes);                 /* zeroed host memory */
-void *hd_step_take(hd_run *r, size_t bytes);                 /* backend memory, not cleared */
-hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols);      /* [rows, cols] of hd_real, not cleared */
-hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols); /* int32 */
+void *hd_host_take(hd_run *r, size_t bytes);            /* zeroed host memory */
+void *hd_step_take(hd_run *r, size_t bytes);            /* backend memory, not cleared */
+hd_tensor *hd_new(hd_run *r, size_t rows, size_t cols); /* an activation, not cleared: of the compute type */
+hd_tensor *hd_new_reals(hd_run *r, size_t rows, size_t cols); /* hd_real: statistics, losses */
+hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols);  /* int32 */
+/* The shape of x; its type, too, unless x is a parameter. */
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x);
+hd_dtype hd_type_like(const hd_run *r, const hd_tensor *x);
+hd_tensor *hd_new_of(hd_run *r, hd_dtype dtype, size_t rows, size_t cols);
+void hd_clear(hd_run *r, const hd_tensor *dense);
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols,
                    const hd_real *host); /* a copy in backend memory; wants no gradient */
@@ -59,6 +66,14 @@ void hd_send_block(hd_run *r); /* r->now to the step block */
 /* Segments of the given lengths, one after the other; with item and pos. `key`: NULL, or the items' numbers
  * for random draws. */
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key);
+
+/* What a batch is filled up to, so that few shapes are captured: rows that belong to no item, empty items. */
+typedef struct hd_bounds {
+    size_t items, rows, longest;
+} hd_bounds;
+/* The bounds of a batch on this backend; just what it has where nothing is captured. */
+hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items);
+hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds bounds);
 
 /* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments
  * do not carry them. */
@@ -87,8 +102,9 @@ hd_draw hd_draw_next(hd_run *r, float p, const hd_seg *seg);
     do {                                                                                                    \
         if (!(r)->err.status) {                                                                             \
             hd_status s_ = (r)->backend->kernel.name((r)->backend, &(const hd_##name##_args){__VA_ARGS__}); \
-            if (s_) hd_fail(r, s_, #name ": %s", hd_status_text(s_));                                       \
+            if (s_) hd_call_failed(r, s_, #name);                                                           \
         }                                                                                                   \
     } while (0)
+void hd_call_failed(hd_run *r, hd_status s, const char *kernel);
 
 #endif

@@ -41,7 +41,7 @@ static hd_tensor *view_grad(hd_run *r, hd_tensor *x)
     if (!g) return NULL;
     *g = *x;
     size_t stride = x->base->stride, row = x->offset / stride, col = x->offset % stride;
-    g->data = (hd_real *)whole->data + row * whole->stride + col;
+    g->data = (char *)whole->data + (row * whole->stride + col) * hd_dtype_bytes(whole->dtype);
     g->stride = whole->stride;
     g->base = g->grad = NULL;
     return x->grad = g;
@@ -51,7 +51,7 @@ static hd_tensor *view_grad(hd_run *r, hd_tensor *x)
  */
 static size_t grad_bytes(const hd_tensor *x)
 {
-    size_t bytes = hd_count_of(x) * sizeof(hd_real), grain = HD_ALIGN;
+    size_t bytes = hd_bytes_of(x), grain = HD_ALIGN;
     while (16 * grain <= bytes) grain *= 2;
     return (bytes + grain - 1) / grain * grain;
 }
@@ -66,10 +66,10 @@ hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh)
     hd_tensor *g = hd_host_take(r, sizeof *g);
     void *data = g ? hd_pool_take(&r->grads, bytes) : NULL;
     if (!data) {
-        if (g) hd_err_nomem(&r->err, bytes);
+        if (g) hd_backend_nomem(r->backend, bytes, &r->err);
         return NULL;
     }
-    *g = hd_matrix(data, hd_rows_of(x), hd_cols_of(x));
+    *g = hd_shaped(data, x->dtype, 2, (const size_t[]){hd_rows_of(x), hd_cols_of(x)});
     if (fresh)
         *fresh = true;
     else
@@ -128,7 +128,7 @@ static hd_tensor *view(hd_run *r, hd_tensor *x, hd_tensor v)
     if (!y) return NULL;
     *y = v;
     y->base = x->base ? x->base : x;
-    y->offset = (size_t)((hd_real *)v.data - (hd_real *)y->base->data);
+    y->offset = (size_t)((char *)v.data - (char *)y->base->data) / hd_dtype_bytes(x->dtype);
     y->wants_grad = x->wants_grad;
     y->grad = NULL;
     y->is_param = false;
@@ -198,9 +198,10 @@ hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_
     r->taping = true;
     if (!made) return NULL;
     /* The result moves to where the intermediates began; by way of the pool, since the two may overlap. */
-    size_t bytes = hd_count_of(made) * sizeof(hd_real);
-    hd_tensor way = hd_matrix(hd_pool_take(&r->grads, bytes), hd_rows_of(made), hd_cols_of(made));
-    if (!way.data) return hd_err_nomem(&r->err, bytes), NULL;
+    size_t bytes = hd_bytes_of(made);
+    hd_tensor way = hd_shaped(hd_pool_take(&r->grads, bytes), made->dtype, 2,
+                              (const size_t[]){hd_rows_of(made), hd_cols_of(made)});
+    if (!way.data) return hd_backend_nomem(r->backend, bytes, &r->err), NULL;
     HD_CALL(r, mix, .y = &way, .x = made, .a = 1);
     hd_arena_rewind(&r->step, start);
     hd_tensor *y = hd_like(r, &way);

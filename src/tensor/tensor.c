@@ -70,6 +70,11 @@ bool hd_is_dense(const hd_tensor *t)
     return t->stride == hd_cols_of(t) || hd_rows_of(t) <= 1 || hd_cols_of(t) == 0;
 }
 
+size_t hd_bytes_of(const hd_tensor *t)
+{
+    return hd_count_of(t) * hd_dtype_bytes(t->dtype);
+}
+
 hd_tensor hd_matrix(void *data, size_t rows, size_t cols)
 {
     return hd_shaped(data, HD_REAL, 2, (size_t[]){rows, cols});

@@ -51,7 +51,7 @@ struct hd_tensor {
     size_t offset;   /* of a view in its base, in elements */
     bool wants_grad; /* backward shall reach it */
     bool is_param;   /* owned by a model: gradient in the flat buffer, never released */
-    void *prepared;  /* backend's own form of a constant weight (backend.prepare), or NULL */
+    void *prepared;  /* backend's own form of a weight (backend.prepare, or its shadow), or NULL */
 };
 
 const char *hd_dtype_name(hd_dtype t);
@@ -63,6 +63,7 @@ size_t hd_cols_of(const hd_tensor *t); /* last dimension; 1 for rank 0 */
 size_t hd_count_of(const hd_tensor *t);
 bool hd_same_shape(const hd_tensor *a, const hd_tensor *b);
 bool hd_is_dense(const hd_tensor *t); /* rows follow each other without gaps */
+size_t hd_bytes_of(const hd_tensor *t); /* of its numbers, gaps not counted */
 
 /* Describes data as [rows, cols] (hd_matrix) or any shape (hd_shaped). */
 hd_tensor hd_matrix(void *data, size_t rows, size_t cols);

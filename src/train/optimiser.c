@@ -67,27 +67,20 @@ static void update_group(hd_run *r, hd_optimiser *o, const hd_group *g)
     hd_params *p = o->params;
     HD_CALL(r, update, .value = p->value + g->begin, .grad = p->grad + g->begin,
             .first = o->first ? o->first + g->begin : NULL, .second = o->second ? o->second + g->begin : NULL,
-            .count = g->end - g->begin, .step = r->block, .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM,
-            .factor = g->factor, .momentum = k->momentum, .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps,
-            .decay = g->decay ? k->decay : 0, .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
+            .shadow = p->shadow ? p->shadow + g->begin : NULL, .count = g->end - g->begin, .step = r->block,
+            .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM, .factor = g->factor, .momentum = k->momentum,
+            .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps, .decay = g->decay ? k->decay : 0,
+            .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
 }
 
 hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
                             bool *skipped)
 {
-    hd_params *p = o->params;
     hd_backend *b = r->backend;
     if (r->err.status) return r->err.status;
     r->now.rate = (float)rate, r->now.weight = weight;
     hd_send_block(r);
-    hd_status s = b->rank_sum(b, p->grad, p->trainable);
-    if (s) return hd_fail(r, s, "the gradients could not be summed over the processes"), s;
-    HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
-    HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
-    for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
-    if (o->mean)
-        HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable,
-                .decay = o->opt.average, .step = r->block);
+    hd_optimiser_update(r, o);
     if (r->err.status) return r->err.status;
     if (!norm && !skipped) return HD_OK;
     hd_step now;
@@ -95,6 +88,19 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     if (norm) *norm = now.norm;
     if (skipped) *skipped = now.skip;
     return HD_OK;
+}
+
+void hd_optimiser_update(hd_run *r, hd_optimiser *o)
+{
+    hd_params *p = o->params;
+    hd_status s = r->err.status ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
+    if (s) hd_fail(r, s, "the gradients could not be summed over the processes");
+    HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
+    HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
+    for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
+    if (o->mean)
+        HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable,
+                .decay = o->opt.average, .step = r->block);
 }
 
 void hd_optimiser_swap(hd_optimiser *o)
@@ -107,4 +113,5 @@ void hd_optimiser_swap(hd_optimiser *o)
         b->copy(b, o->mean + from, o->params->value + from, bytes);
         b->copy(b, o->params->value + from, o->spare, bytes);
     }
+    if (o->mean) hd_params_renew(o->params, NULL);
 }

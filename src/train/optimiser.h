@@ -41,6 +41,8 @@ void hd_optimiser_resume(hd_optimiser *o, uint32_t updates);
    left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
 hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
                             bool *skipped);
+/* Its kernels alone: rate and weight are what the step block says, and norm and skip are left in it. */
+void hd_optimiser_update(hd_run *r, hd_optimiser *o);
 
 /* Exchanges the values and their moving average, where there is one: to use the averaged model, and again to
  * go on. */

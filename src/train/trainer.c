@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "op/op.h"
+#include "op/replay.h"
 
 typedef struct trainer {
     hd_run *r;
@@ -76,21 +77,39 @@ static void report(trainer *t)
 
 /* -- one update -- */
 
-static hd_status compute(trainer *t, const hd_load *load, hd_err *err)
+/* Forward and backward of one part; the last one updates the weights, too. All that it finds out is in the
+ * step block. */
+static void run_part(trainer *t, size_t part, bool last)
 {
     hd_run *r = t->r;
+    const hd_trainee *e = t->t;
+    hd_run_begin(r, HD_TRAIN);
+    uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), last) : 0;
+    if (e->send && hd_replay(r, shape, NULL)) return;
+    if (e->send) hd_capture(r, shape);
+    hd_loss_put(r, e->loss(r, e->context, part));
+    hd_backward(r);
+    if (last) hd_optimiser_update(r, t->o);
+    hd_captured(r, NULL);
+}
+
+static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err *err)
+{
+    hd_run *r = t->r;
+    hd_step found = {0};
     double total = 0;
     r->now.seed = t->opt->seed;
     r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
     for (size_t i = 0; i < load->parts; i++) {
-        hd_run_begin(r, HD_TRAIN);
-        hd_tensor *loss = t->t->loss(r, t->t->context, i);
-        total += hd_loss_total(r, loss);
-        hd_backward(r);
+        run_part(t, i, i + 1 == load->parts);
+        if (!r->err.status) r->backend->download(r->backend, &found, r->block, sizeof found);
+        if (r->backend->error[0]) hd_fail(r, HD_EDEVICE, "%s", r->backend->error);
         if (r->err.status)
             return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step,
                               r->err.text);
+        total += (double)found.loss;
     }
+    t->norm = found.norm, *skipped = found.skip;
     t->loss += total;
     t->tokens += (double)load->tokens;
     double flops = load->flops * (t->opt->work > 0 ? t->opt->work : 3);
@@ -130,14 +149,13 @@ static hd_status update(trainer *t, hd_err *err)
     t->at.step++;
     t->at.epoch = load.epoch, t->at.batch = load.batch;
     t->at.tokens += load.tokens;
-    s = compute(t, &load, err);
-    if (s) return s;
     t->rate =
         hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->opt->schedule.warmup,
                                         t->at.decay_steps, t->opt->schedule.floor},
                          t->at.step);
-    s = hd_optimiser_step(t->r, t->o, t->rate, (double)load.tokens, &t->norm, &skipped);
-    if (s) return hd_err_set(err, s, "step %llu: %s", (unsigned long long)t->at.step, t->r->err.text);
+    t->r->now.rate = (float)t->rate, t->r->now.weight = (double)load.tokens;
+    s = compute(t, &load, &skipped, err);
+    if (s) return s;
     if (skipped) return skip(t, err);
     t->at.broken = 0;
     return HD_OK;

@@ -266,7 +266,7 @@ static void a_fixed_slot_keeps_its_first_rows(void **state)
     hd_run r = run_on(b);
     hd_cache *c = NULL;
     static const hd_slot_kind kinds[] = {HD_FIXED};
-    assert_int_equal(hd_cache_new(&c, b, kinds, 1, 2, &err), HD_OK);
+    assert_int_equal(hd_cache_new(&c, kinds, 1, 2, &err), HD_OK);
     for (int t = 0; t < 3; t++) {
         hd_run_begin(&r, HD_INFERENCE);
         hd_rows x = {numbered(&r, 5, 3, 100 * t), hd_seg_of(&r, t ? (const int32_t[]){4, 1} : (const int32_t[]){2, 3}, 2, NULL)};
@@ -291,7 +291,7 @@ static void a_state_slot_holds_what_was_put_last(void **state)
     hd_cache *c = NULL;
     hd_real x[64];
     static const hd_slot_kind kinds[] = {HD_STATE, HD_STATE};
-    assert_int_equal(hd_cache_new(&c, b, kinds, 2, 3, &err), HD_OK);
+    assert_int_equal(hd_cache_new(&c, kinds, 2, 3, &err), HD_OK);
     hd_slot *h = hd_cache_slot(c, 0), *never = hd_cache_slot(c, 1);
     hd_run_begin(&r, HD_INFERENCE);
     assert_null(hd_slot_state(&r, h));
@@ -362,7 +362,7 @@ static void slots_refuse_rows_of_other_items(void **state)
     hd_run r = run_on(b);
     hd_cache *c = NULL;
     static const hd_slot_kind kinds[] = {HD_GROW, HD_FIXED};
-    assert_int_equal(hd_cache_new(&c, b, kinds, 2, 3, &err), HD_OK);
+    assert_int_equal(hd_cache_new(&c, kinds, 2, 3, &err), HD_OK);
     for (size_t i = 0; i < 2; i++) {
         hd_run_begin(&r, HD_INFERENCE);
         hd_rows x = {numbered(&r, 3, 4, 0), hd_seg_of(&r, (const int32_t[]){1, 2}, 2, NULL)};

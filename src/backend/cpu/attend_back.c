@@ -198,6 +198,13 @@ static void back_part(void *arg, size_t begin, size_t end, int worker)
             for (size_t item = 0; item < items; item++) group_back(w, item, unit, &s);
 }
 
+static void clear_items(const hd_tensor *t, const hd_seg *seg)
+{
+    for (size_t i = 0; t && i < seg->items; i++)
+        for (int32_t j = 0; j < seg->len[i]; j++)
+            memset(hd_row(t, (size_t)(seg->begin[i] + j)), 0, hd_cols_of(t) * sizeof(hd_real));
+}
+
 hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
 {
     const hd_attention *at = g->at;
@@ -217,6 +224,9 @@ hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
     bool shared_centre = g->dcentre && hd_cols_of(at->centre) == 1; /* heads add to one column: one worker */
     w.whole = g->dtable || g->dadditive || g->dgate || at->kseg->overlap || shared_centre;
     if (!hd_cpu_scratch(w.cpu, total * sizeof(hd_real))) return HD_ENOMEM;
+    if (g->fresh_q) clear_items(g->dq, at->qseg);
+    if (g->fresh_k) clear_items(g->dk, at->kseg);
+    if (g->fresh_v) clear_items(g->dv, at->kseg);
     size_t units = (size_t)at->kv_heads * (w.whole ? 1 : at->qseg->items);
     hd_team_run(w.cpu->team, units, shared_centre ? units : 1, back_part, &w);
     return HD_OK;

@@ -49,7 +49,8 @@ static void cpu_copy(hd_backend *b, void *to, const void *from, size_t bytes)
     if (bytes) memcpy(to, from, bytes);
 }
 
-enum { CLEAR_UNIT = 64 * 1024 };
+/* More logits would leave the cache, fewer would pack their weight too often. */
+enum { CLEAR_UNIT = 64 * 1024, LOGITS = 16 << 20 };
 
 typedef struct clearing {
     char *block;
@@ -133,9 +134,13 @@ static void cpu_free(hd_backend *b)
 
 hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
+    if (opt && opt->precision == HD_PRECISION_BF16)
+        return hd_err_set(err, HD_EARG, "the cpu computes in f32: bf16 needs a CUDA device");
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
     if (!cpu) return hd_err_nomem(err, sizeof *cpu);
     cpu->base = (hd_backend){.name = "cpu",
+                             .compute = HD_REAL,
+                             .logits = LOGITS,
                              .alloc = cpu_alloc,
                              .release = cpu_release,
                              .upload = cpu_copy,

@@ -57,9 +57,27 @@ hd_status KERNEL(unary)(hd_backend *b, const hd_unary_args *a)
 static void unary_back_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_unary_back_args *a = arg;
+    size_t n = hd_cols_of(a->dx);
+    hd_mask_rule rule = hd_mask_rule_of(a->draw.p);
+    hd_real mask[HD_MASK_RUN], dropped[HD_MASK_RUN];
     (void)worker;
-    for (size_t r = begin; r < end; r++)
-        slope_row(a->f, hd_row(a->dx, r), hd_row(a->dy, r), hd_row(a->kept, r), hd_cols_of(a->dx), a->add);
+    for (size_t r = begin; r < end; r++) {
+        hd_real *dx = hd_row(a->dx, r);
+        const hd_real *dy = hd_row(a->dy, r), *kept = hd_row(a->kept, r);
+        if (a->draw.p <= 0) {
+            slope_row(a->f, dx, dy, kept, n, a->add);
+            continue;
+        }
+        uint64_t key = hd_mask_key(&a->draw, r);
+        for (size_t from = 0; from < n; from += HD_MASK_RUN) {
+            size_t run = n - from < HD_MASK_RUN ? n - from : HD_MASK_RUN;
+            const hd_real *x = dy + from;
+            hd_real *y = dropped;
+            hd_mask_fill(mask, key, from, run, rule);
+            HD_COLUMNS(run, { S(y, L(x) * L(mask)); });
+            slope_row(a->f, dx + from, dropped, kept + from, run, a->add);
+        }
+    }
 }
 
 hd_status KERNEL(unary_back)(hd_backend *b, const hd_unary_back_args *a)

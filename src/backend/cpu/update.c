@@ -129,10 +129,19 @@ static void average_part(void *arg, size_t begin, size_t end, int worker)
     size_t from = begin * CHUNK, n = (end * CHUNK < a->count ? end * CHUNK : a->count) - from;
     hd_real *mean = a->mean + from;
     const hd_real *value = a->value + from;
-    double t = a->step->updates, early = (1 + t) / (10 + t), decay = early < (double)a->decay ? early : (double)a->decay;
+    double t = a->step->updates, early = (1 + t) / (10 + t),
+           decay = early < (double)a->decay ? early : (double)a->decay;
     vec keep = hd_set((hd_real)decay), rest = hd_set((hd_real)(1 - decay));
     (void)worker;
     HD_COLUMNS(n, { S(mean, keep * L(mean) + rest * L(value)); });
+}
+
+/* Activations are f32 here: there is no shadow to renew. */
+hd_status KERNEL(cast)(hd_backend *b, const hd_cast_args *a)
+{
+    (void)b;
+    hd_convert(a->shadow, HD_BF16, a->value, HD_REAL, a->count);
+    return HD_OK;
 }
 
 hd_status KERNEL(average)(hd_backend *b, const hd_average_args *a)

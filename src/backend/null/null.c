@@ -6,7 +6,6 @@
 typedef struct null_backend {
     hd_backend base;
     uintptr_t next; /* addresses only ever rise, so that blocks never seem to overlap */
-    size_t used;    /* bytes */
 } null_backend;
 
 #define X(name)                                                            \
@@ -24,15 +23,15 @@ static void *null_alloc(hd_backend *b, size_t bytes)
     uintptr_t at = n->next, step = (bytes + HD_ALIGN) / HD_ALIGN * HD_ALIGN;
     if (step < bytes || at + step < at) return NULL;
     n->next = at + step;
-    n->used += bytes;
-    if (n->used > b->peak) b->peak = n->used;
+    b->used += bytes;
+    if (b->used > b->peak) b->peak = b->used;
     return (void *)at;
 }
 
 static void null_release(hd_backend *b, void *block, size_t bytes)
 {
     (void)block;
-    ((null_backend *)b)->used -= bytes;
+    b->used -= bytes;
 }
 static void null_upload(hd_backend *b, void *to, const void *from, size_t bytes)
 {
@@ -73,12 +72,14 @@ static void null_free(hd_backend *b)
 
 hd_status hd_backend_new_null(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
-    (void)opt;
+    bool bf16 = opt && opt->precision == HD_PRECISION_BF16;
     null_backend *n = hd_mem_zero(sizeof *n);
     if (!n) return hd_err_nomem(err, sizeof *n);
     n->base = (hd_backend){.name = "null",
                            .detail = "null",
                            .dry = true,
+                           .compute = bf16 ? HD_BF16 : HD_REAL,
+                           .logits = (size_t)16 << 20,
                            .alloc = null_alloc,
                            .release = null_release,
                            .upload = null_upload,

@@ -1,0 +1,164 @@
+/* What the attention kernels share: the description of the op as kernels take it, one head of one item, who
+   sees whom, scores and biases. Lengths live in device memory; the host knows upper bounds alone. */
+#ifndef HD_BACKEND_CUDA_ATTEND_H
+#define HD_BACKEND_CUDA_ATTEND_H
+
+#include "backend/cuda/device.h"
+
+enum { ATTEND_EDGES = 512 }; /* buckets of a relative table beyond the exact ones, one side */
+
+typedef struct attend_of {
+    int heads, group, d, dv; /* group: heads that share a kv head */
+    float scale, sigma;
+    bool causal, additive, both_ways, drops;
+    int window;
+    mat q, k, v, weight, table, centre, ragged, gate; /* weight: of the additive score */
+    const int32_t *ragged_begin, *qbegin, *qlen, *kbegin, *klen;
+    int items, longest_q, longest_k;
+    draw_of draw;
+    int exact, edges; /* of the relative table, one side: edge[b] is the first distance of bucket exact+1+b */
+} attend_of;
+
+typedef struct attend_edges { /* apart: few kernels need it */
+    int first[ATTEND_EDGES];
+} attend_edges;
+
+/* Host: fills the description; false when the table has more buckets than the kernels take. */
+bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, const hd_tensor *q,
+                        const hd_tensor *k, const hd_tensor *v);
+/* Host: dot score, nothing but an optional causal mask and dropout, all of the given tensors bf16 by eights,
+   heads of 32, 64 or 128 numbers. */
+bool hd_attend_plain(const attend_of *t);
+bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse);
+
+/* The fast ones; each takes what hd_attend_is_fast let through. */
+void hd_attend_short(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
+void hd_attend_long(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
+bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a);
+
+typedef struct attend_grads {
+    mat dq, dk, dv, dy, y, lse;
+    bool fresh_q, fresh_k, fresh_v;
+} attend_grads;
+void hd_attend_short_back(hd_cuda *c, const attend_of *t, const attend_grads *g);
+hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g);
+
+enum { SHORT_ROWS = 64 }; /* items up to this long are one tile */
+
+/* -- device -- */
+
+typedef struct place { /* one head of one item */
+    int item, head, group, tq, tk, shift; /* shift: key position of query 0 */
+    size_t qrow, krow;
+} place;
+
+DEVICE place place_at(const attend_of &t, int item, int head)
+{
+    place p;
+    p.item = item, p.head = head, p.group = head / t.group;
+    p.tq = t.qlen[item], p.tk = t.klen[item], p.shift = p.tk - p.tq;
+    p.qrow = (size_t)t.qbegin[item], p.krow = (size_t)t.kbegin[item];
+    return p;
+}
+
+typedef struct reach {
+    int lo, hi;
+} reach;
+
+/* Keys [lo, hi) that query a may see. */
+DEVICE reach sees_of(const attend_of &t, const place &p, int a)
+{
+    long long at = (long long)a + p.shift, lo = 0, hi = p.tk;
+    if (t.causal && at + 1 < hi) hi = at + 1;
+    if (t.window > 0) {
+        if (at - t.window > lo) lo = at - t.window;
+        if (at + t.window + 1 < hi) hi = at + t.window + 1;
+    }
+    if (hi < lo) hi = lo;
+    reach r = {(int)lo, (int)hi};
+    return r;
+}
+
+/* x . row for a row of n numbers that begins at element `at`. */
+DEVICE float dot_row(const mat &m, size_t at, const float *x, int n)
+{
+    float sum = 0;
+    if (m.small) {
+        const bf16 *p = (const bf16 *)m.p + at;
+        if (n % 8 == 0 && (uintptr_t)p % 16 == 0) {
+            for (int c = 0; c < n; c += 8) {
+                float v[8];
+                load8(v, p + c);
+#pragma unroll
+                for (int i = 0; i < 8; i++) sum = fmaf(v[i], x[c + i], sum);
+            }
+            return sum;
+        }
+        for (int c = 0; c < n; c++) sum = fmaf(__bfloat162float(p[c]), x[c], sum);
+        return sum;
+    }
+    const float *p = (const float *)m.p + at;
+    if (n % 4 == 0 && (uintptr_t)p % 16 == 0) {
+        for (int c = 0; c < n; c += 4) {
+            float4 v = *(const float4 *)(p + c);
+            sum = fmaf(v.x, x[c], sum), sum = fmaf(v.y, x[c + 1], sum);
+            sum = fmaf(v.z, x[c + 2], sum), sum = fmaf(v.w, x[c + 3], sum);
+        }
+        return sum;
+    }
+    for (int c = 0; c < n; c++) sum = fmaf(p[c], x[c], sum);
+    return sum;
+}
+
+/* Raw score of the vector x with a row of q or k: the score is the same from both sides. */
+DEVICE float raw_score(const attend_of &t, const mat &m, size_t row, int column, const float *x, int head)
+{
+    size_t at = row * m.stride + (size_t)column;
+    if (!t.additive) return dot_row(m, at, x, t.d);
+    float sum = 0;
+    for (int c = 0; c < t.d; c++)
+        sum = fmaf(mat_get(t.weight, 0, (size_t)head * t.d + c), tanhf(mat_get(m, row, column + c) + x[c]), sum);
+    return sum;
+}
+
+/* The same bucket as hd_relative_bucket: the edges come from it. */
+DEVICE int bucket_of(const attend_of &t, const attend_edges &e, int distance)
+{
+    int base = 0, d = distance, side = t.table.rows;
+    if (t.both_ways) {
+        side /= 2;
+        if (d > 0) base = side;
+        d = d < 0 ? -d : d;
+    } else {
+        d = d < 0 ? -d : 0;
+    }
+    if (d < t.exact) return base + d;
+    int low = 0, high = t.edges; /* edges at or before d */
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (e.first[mid] <= d)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return base + t.exact + low;
+}
+
+DEVICE float biased_score(const attend_of &t, const attend_edges &e, const place &p, int a, int j, float raw)
+{
+    float s = raw * t.scale;
+    if (t.table.p) s += mat_get(t.table, (size_t)bucket_of(t, e, j - a - p.shift), p.head);
+    if (t.centre.p) {
+        float c = (float)j - mat_get(t.centre, p.qrow + a, t.centre.cols > 1 ? p.head : 0);
+        s += c * c * (-1 / (2 * t.sigma * t.sigma));
+    }
+    if (t.ragged.p) s += mat_get(t.ragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j, p.head);
+    return s;
+}
+
+DEVICE uint32_t draw_column(int head, int j)
+{
+    return ((uint32_t)head << 20) + (uint32_t)j;
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* The CUDA backend: its instance, memory, transfers and graphs. Everything that computes is in the files beside
+   this one. Transfers go through one ring of pinned memory, so that the host does not wait for an upload; easy
+   to get wrong: a place in the ring may be written again only when its copy is done. */
+#include "backend/cuda/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/gemm.h"
+
+enum { RING = 16 << 20, SCRATCH = 8 << 20 };
+
+struct hd_cuda_block {
+    struct hd_cuda_block *next;
+    void *block;
+};
+
+/* -- failures -- */
+
+static hd_status keep_error(hd_cuda *c, const char *where, cudaError_t e)
+{
+    if (e == cudaSuccess) return HD_OK;
+    snprintf(c->base.error, sizeof c->base.error, "%s: CUDA says %s", where, cudaGetErrorString(e));
+    return e == cudaErrorMemoryAllocation ? HD_ENOMEM : HD_EDEVICE;
+}
+
+hd_status hd_cuda_fail(hd_cuda *c, const char *kernel, const char *what)
+{
+    snprintf(c->base.error, sizeof c->base.error, "%s: %s", kernel, what);
+    return HD_EDEVICE;
+}
+
+hd_status hd_cuda_done(hd_cuda *c, const char *kernel)
+{
+    if (c->base.error[0]) return HD_EDEVICE; /* something before it failed and could not say so */
+    return keep_error(c, kernel, cudaGetLastError());
+}
+
+/* -- memory -- */
+
+static double gib(size_t bytes)
+{
+    return (double)bytes / (1 << 30);
+}
+
+static void *cuda_alloc(hd_backend *b, size_t bytes)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    void *block = NULL;
+    if (cudaMalloc(&block, bytes ? bytes : 1) != cudaSuccess) {
+        size_t left = 0, all = 0;
+        cudaGetLastError();
+        cudaMemGetInfo(&left, &all);
+        snprintf(b->error, sizeof b->error,
+                 "out of memory on the device: %.3f GiB asked, %.3f of %.1f GiB left, %.3f in use by this run",
+                 gib(bytes), gib(left), gib(all), gib(b->used));
+        return NULL;
+    }
+    c->base.used += bytes;
+    if (b->used > b->peak) b->peak = b->used;
+    return block;
+}
+
+static void cuda_release(hd_backend *b, void *block, size_t bytes)
+{
+    if (!block) return;
+    cudaStreamSynchronize(((hd_cuda *)b)->stream);
+    cudaFree(block);
+    b->used -= bytes;
+}
+
+void *hd_cuda_scratch(hd_cuda *c, size_t bytes)
+{
+    if (bytes <= c->scratch_size) return c->scratch;
+    size_t size = c->scratch_size ? 2 * c->scratch_size : SCRATCH;
+    while (size < bytes) size *= 2;
+    struct hd_cuda_block *old = (struct hd_cuda_block *)hd_mem_zero(sizeof *old);
+    void *block = old ? cuda_alloc(&c->base, size) : NULL;
+    if (!block) {
+        hd_mem_free(old);
+        return NULL;
+    }
+    *old = (struct hd_cuda_block){c->old, c->scratch};
+    c->old = old;
+    c->scratch = (char *)block;
+    c->scratch_size = size;
+    return block;
+}
+
+/* -- transfers -- */
+
+/* A place for `bytes` in the ring; at most half of it. */
+static char *ring_take(hd_cuda *c, size_t bytes)
+{
+    bytes = (bytes + 63) / 64 * 64;
+    if (c->ring_at + bytes > RING) {
+        keep_error(c, "transfer", cudaStreamSynchronize(c->stream));
+        c->ring_at = 0;
+    }
+    char *at = c->ring + c->ring_at;
+    c->ring_at += bytes;
+    return at;
+}
+
+static void cuda_upload(hd_backend *b, void *to, const void *from, size_t bytes)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    if (c->capturing) {
+        hd_cuda_fail(c, "upload", "inside a step that is being captured");
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += RING / 4) {
+        size_t n = bytes - at < RING / 4 ? bytes - at : RING / 4;
+        char *way = ring_take(c, n);
+        memcpy(way, (const char *)from + at, n);
+        keep_error(c, "upload", cudaMemcpyAsync((char *)to + at, way, n, cudaMemcpyHostToDevice, c->stream));
+    }
+}
+
+static void cuda_download(hd_backend *b, void *to, const void *from, size_t bytes)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    if (c->capturing) {
+        hd_cuda_fail(c, "download", "inside a step that is being captured");
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += RING / 4) {
+        size_t n = bytes - at < RING / 4 ? bytes - at : RING / 4;
+        char *way = ring_take(c, n);
+        keep_error(c, "download",
+                   cudaMemcpyAsync(way, (const char *)from + at, n, cudaMemcpyDeviceToHost, c->stream));
+        keep_error(c, "download", cudaStreamSynchronize(c->stream));
+        memcpy((char *)to + at, way, n);
+    }
+}
+
+static void cuda_copy(hd_backend *b, void *to, const void *from, size_t bytes)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    if (bytes) keep_error(c, "copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, c->stream));
+}
+
+static void cuda_clear(hd_backend *b, void *block, size_t bytes)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    if (bytes) keep_error(c, "clear", cudaMemsetAsync(block, 0, bytes, c->stream));
+}
+
+/* Weights have their shadow from the parameters that own them: there is no other form. */
+static hd_status cuda_prepare(hd_backend *b, hd_tensor *w, hd_use use)
+{
+    (void)b, (void)w, (void)use;
+    return HD_OK;
+}
+
+static void cuda_unprepare(hd_backend *b, hd_tensor *w)
+{
+    (void)b, (void)w;
+}
+
+/* -- graphs -- */
+
+static hd_status cuda_capture(hd_backend *b)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    hd_status s = keep_error(c, "capture", cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed));
+    c->capturing = !s;
+    return s;
+}
+
+static void *cuda_captured(hd_backend *b)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t ready = NULL;
+    c->capturing = false;
+    hd_status s = keep_error(c, "capture", cudaStreamEndCapture(c->stream, &graph));
+    if (!s && graph) s = keep_error(c, "capture", cudaGraphInstantiate(&ready, graph, 0));
+    if (graph) cudaGraphDestroy(graph);
+    return s ? NULL : ready;
+}
+
+static hd_status cuda_replay(hd_backend *b, void *graph)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    return keep_error(c, "replay", cudaGraphLaunch((cudaGraphExec_t)graph, c->stream));
+}
+
+static void cuda_forget(hd_backend *b, void *graph)
+{
+    (void)b;
+    if (graph) cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
+/* -- the instance -- */
+
+static hd_status cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
+{
+    (void)b, (void)x, (void)count;
+    return HD_OK;
+}
+
+static void cuda_free(hd_backend *b)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    if (c->stream) cudaStreamSynchronize(c->stream);
+    hd_cuda_gemm_free(c->gemm);
+    while (c->old) {
+        struct hd_cuda_block *next = c->old->next;
+        if (c->old->block) cudaFree(c->old->block);
+        hd_mem_free(c->old);
+        c->old = next;
+    }
+    if (c->scratch) cudaFree(c->scratch);
+    if (c->ring) cudaFreeHost(c->ring);
+    if (c->stream) cudaStreamDestroy(c->stream);
+    hd_mem_free(c);
+}
+
+static hd_status open_device(hd_cuda *c, hd_err *err)
+{
+    cudaDeviceProp card;
+    cudaError_t e = cudaSetDevice(c->device);
+    if (e == cudaSuccess) e = cudaGetDeviceProperties(&card, c->device);
+    if (e == cudaSuccess && card.major * 10 + card.minor < 90)
+        return hd_err_set(err, HD_EMISSING, "%s: heed's kernels need compute capability 9.0, this card has %d.%d",
+                          card.name, card.major, card.minor);
+    if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
+    if (e == cudaSuccess) e = cudaHostAlloc((void **)&c->ring, RING, cudaHostAllocDefault);
+    if (e != cudaSuccess) return hd_err_set(err, HD_EDEVICE, "the CUDA device: %s", cudaGetErrorString(e));
+    c->processors = card.multiProcessorCount;
+    snprintf(c->base.detail, sizeof c->base.detail, "cuda, %.40s, %s", card.name,
+             c->base.compute == HD_BF16 ? "bf16" : "f32");
+    return hd_cuda_gemm_new(&c->gemm, c, err);
+}
+
+extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
+{
+    int count = 0;
+    cudaError_t e = cudaGetDeviceCount(&count);
+    if (e != cudaSuccess || !count) {
+        cudaGetLastError();
+        return hd_err_set(err, HD_EMISSING, "no CUDA device was found: %s",
+                          e == cudaSuccess ? "there is none" : cudaGetErrorString(e));
+    }
+    hd_cuda *c = (hd_cuda *)hd_mem_zero(sizeof *c);
+    if (!c) return hd_err_nomem(err, sizeof *c);
+    hd_backend *b = &c->base;
+    b->name = "cuda";
+    b->compute = opt && opt->precision == HD_PRECISION_F32 ? HD_F32 : HD_BF16;
+    b->logits = (size_t)2 << 30;
+    b->alloc = cuda_alloc, b->release = cuda_release;
+    b->upload = cuda_upload, b->download = cuda_download, b->copy = cuda_copy, b->clear = cuda_clear;
+    b->prepare = cuda_prepare, b->unprepare = cuda_unprepare;
+    b->capture = cuda_capture, b->captured = cuda_captured, b->replay = cuda_replay, b->forget = cuda_forget;
+    b->rank_sum = cuda_rank_sum, b->ranks = 1, b->free = cuda_free;
+#define X(name) b->kernel.name = hd_cuda_##name;
+    HD_KERNEL_LIST(X)
+#undef X
+    hd_status s = open_device(c, err);
+    if (s)
+        cuda_free(b);
+    else
+        *out = b;
+    return s;
+}

@@ -1,0 +1,51 @@
+/* The CUDA backend's instance and what its kernel files share on the host side. Every kernel of the table is
+   hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so nothing
+   has to wait for anything. */
+#ifndef HD_BACKEND_CUDA_CUDA_H
+#define HD_BACKEND_CUDA_CUDA_H
+
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "backend/backend.h"
+#include "base/mem.h"
+}
+
+typedef struct hd_cuda {
+    hd_backend base;
+    cudaStream_t stream;
+    int device, processors;     /* number of the card; its multiprocessors */
+    struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
+    struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */
+    char *scratch;
+    size_t scratch_size;
+    char *ring; /* pinned host memory that uploads and downloads go through */
+    size_t ring_at;
+    bool capturing;
+    struct hd_cuda_clock *clock; /* times kernels by class while it is not NULL (clock.cu) */
+} hd_cuda;
+
+/* `bytes` of device scratch, 256-aligned, good until the next kernel of the table begins. NULL on failure. */
+void *hd_cuda_scratch(hd_cuda *c, size_t bytes);
+
+/* The status of the launches since the last call; keeps the device's message with the kernel's name. */
+hd_status hd_cuda_done(hd_cuda *c, const char *kernel);
+hd_status hd_cuda_fail(hd_cuda *c, const char *kernel, const char *what);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define X(name) hd_status hd_cuda_##name(hd_backend *, const hd_##name##_args *);
+HD_KERNEL_LIST(X)
+#undef X
+#ifdef __cplusplus
+}
+#endif
+
+/* Blocks for n units of work, `each` to a block. */
+static inline unsigned hd_blocks(size_t n, size_t each)
+{
+    return (unsigned)((n + each - 1) / each);
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* Matrix products: cuBLASLt with bias and activation in its epilogue where it has them, the rest in a second
+   pass. cuBLASLt counts by columns: row-major y = a b is its y^T = b^T a^T, so a and b change places. Operands
+   are both bf16 or both f32; sums are always f32. What the heuristic chose for a shape is kept. */
+#include "backend/cuda/gemm.h"
+
+#include <cublasLt.h>
+#include <string.h>
+
+#include "backend/cuda/device.h"
+
+enum { WORKSPACE = 64 << 20, KEPT = 1024 };
+
+typedef struct problem { /* all that the choice of an algorithm depends on; no padding: compared by bytes */
+    int64_t m, n, k, lda, ldb, ldy, ldaux;
+    int32_t a_transposed, b_transposed, small, small_y, add, epilogue, unaligned, unused;
+} problem;
+
+typedef struct plan {
+    problem p;
+    cublasLtMatmulDesc_t how;
+    cublasLtMatrixLayout_t a, b, y;
+    cublasLtMatmulAlgo_t algo;
+    bool ready;
+} plan;
+
+struct hd_cuda_gemm {
+    cublasLtHandle_t lt;
+    void *workspace;
+    plan plan[KEPT];
+    size_t count;
+};
+
+hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_cuda *c, hd_err *err)
+{
+    struct hd_cuda_gemm *g = (struct hd_cuda_gemm *)hd_mem_zero(sizeof *g);
+    if (!g) return hd_err_nomem(err, sizeof *g);
+    *out = g;
+    cublasStatus_t s = cublasLtCreate(&g->lt);
+    if (s != CUBLAS_STATUS_SUCCESS)
+        return hd_err_set(err, HD_EDEVICE, "cuBLASLt: %s", cublasLtGetStatusString(s));
+    if (cudaMalloc(&g->workspace, WORKSPACE) != cudaSuccess)
+        return hd_err_set(err, HD_ENOMEM, "cuBLASLt: no room for its workspace of %d MiB", WORKSPACE >> 20);
+    (void)c;
+    return HD_OK;
+}
+
+static void plan_release(plan *p)
+{
+    if (p->how) cublasLtMatmulDescDestroy(p->how);
+    if (p->a) cublasLtMatrixLayoutDestroy(p->a);
+    if (p->b) cublasLtMatrixLayoutDestroy(p->b);
+    if (p->y) cublasLtMatrixLayoutDestroy(p->y);
+    memset(p, 0, sizeof *p);
+}
+
+void hd_cuda_gemm_free(struct hd_cuda_gemm *g)
+{
+    if (!g) return;
+    for (size_t i = 0; i < KEPT; i++) plan_release(&g->plan[i]);
+    if (g->workspace) cudaFree(g->workspace);
+    if (g->lt) cublasLtDestroy(g->lt);
+    hd_mem_free(g);
+}
+
+static cudaDataType_t type_of(bool small)
+{
+    return small ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+#define TRY(call)                                  \
+    do {                                           \
+        cublasStatus_t s_ = (call);                \
+        if (s_ != CUBLAS_STATUS_SUCCESS) return s_; \
+    } while (0)
+
+static cublasStatus_t describe(plan *l)
+{
+    const problem *p = &l->p;
+    /* their a is our b: [k,n] by rows is n x k by columns */
+    cublasOperation_t ta = p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                      tb = p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasLtEpilogue_t epilogue = (cublasLtEpilogue_t)p->epilogue;
+    TRY(cublasLtMatmulDescCreate(&l->how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
+    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
+    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    if (p->ldaux)
+        TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &p->ldaux,
+                                           sizeof p->ldaux));
+    TRY(cublasLtMatrixLayoutCreate(&l->a, type_of(p->small), p->b_transposed ? p->k : p->n,
+                                   p->b_transposed ? p->n : p->k, p->ldb));
+    TRY(cublasLtMatrixLayoutCreate(&l->b, type_of(p->small), p->a_transposed ? p->m : p->k,
+                                   p->a_transposed ? p->k : p->m, p->lda));
+    return cublasLtMatrixLayoutCreate(&l->y, type_of(p->small_y), p->n, p->m, p->ldy);
+}
+
+static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
+{
+    cublasLtMatmulPreference_t wish;
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    size_t room = WORKSPACE;
+    TRY(cublasLtMatmulPreferenceCreate(&wish));
+    cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+    uint32_t align = l->p.unaligned ? 2u << l->p.small_y : 16;
+    const cublasLtMatmulPreferenceAttributes_t of[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    if (l->p.unaligned) align = 2;
+    for (int i = 0; i < 4; i++) cublasLtMatmulPreferenceSetAttribute(wish, of[i], &align, sizeof align);
+    cublasStatus_t s =
+        cublasLtMatmulAlgoGetHeuristic(g->lt, l->how, l->a, l->b, l->y, l->y, wish, 1, &found, &count);
+    cublasLtMatmulPreferenceDestroy(wish);
+    if (s == CUBLAS_STATUS_SUCCESS && !count) s = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (s == CUBLAS_STATUS_SUCCESS) l->algo = found.algo;
+    return s;
+}
+
+static uint64_t hash_of(const problem *p)
+{
+    const unsigned char *byte = (const unsigned char *)p;
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < sizeof *p; i++) h = (h ^ byte[i]) * 1099511628211u;
+    return h;
+}
+
+static cublasStatus_t plan_for(struct hd_cuda_gemm *g, const problem *p, plan **out)
+{
+    if (g->count > KEPT / 2) { /* ever new shapes: begin anew rather than grow */
+        for (size_t i = 0; i < KEPT; i++) plan_release(&g->plan[i]);
+        g->count = 0;
+    }
+    size_t i = hash_of(p) % KEPT;
+    while (g->plan[i].ready && memcmp(&g->plan[i].p, p, sizeof *p)) i = (i + 1) % KEPT;
+    *out = &g->plan[i];
+    if (g->plan[i].ready) return CUBLAS_STATUS_SUCCESS;
+    g->plan[i].p = *p;
+    cublasStatus_t s = describe(*out);
+    if (s == CUBLAS_STATUS_SUCCESS) s = choose(g, *out);
+    if (s != CUBLAS_STATUS_SUCCESS)
+        plan_release(*out);
+    else
+        g->plan[i].ready = true, g->count++;
+    return s;
+}
+
+/* -- operands -- */
+
+static __global__ void pack(bf16 *to, mat from)
+{
+    for (size_t r = blockIdx.x; r < (size_t)from.rows; r += gridDim.x)
+        for (int c = (int)threadIdx.x; c < from.cols; c += (int)blockDim.x)
+            to[r * (size_t)from.cols + c] = __float2bfloat16(mat_get(from, r, (size_t)c));
+}
+
+typedef struct operand {
+    const void *data;
+    size_t stride;
+} operand;
+
+/* t as bf16: as it is, its shadow, or a copy at `room`. */
+static operand small_operand(hd_cuda *c, const hd_tensor *t, bf16 *room)
+{
+    if (t->dtype == HD_BF16) return (operand){t->data, t->stride};
+    if (t->prepared) return (operand){t->prepared, t->stride};
+    mat m = mat_of(t);
+    unsigned blocks = m.rows < 4096 ? (unsigned)m.rows : 4096;
+    pack<<<blocks, 256, 0, c->stream>>>(room, m);
+    return (operand){room, hd_cols_of(t)};
+}
+
+static size_t copy_bytes(const hd_tensor *t)
+{
+    if (t->dtype == HD_BF16 || t->prepared) return 0;
+    return (hd_count_of(t) * sizeof(bf16) + 255) / 256 * 256;
+}
+
+static bool aligned(const void *p, size_t stride, bool small)
+{
+    return (uintptr_t)p % 16 == 0 && stride * (small ? 2 : 4) % 16 == 0;
+}
+
+/* -- the kernel -- */
+
+typedef struct ending { /* what the epilogue does, and what is left for a second pass */
+    cublasLtEpilogue_t epilogue;
+    const void *bias;
+    bool bias_later, act_later;
+} ending;
+
+static ending ending_of(const hd_gemm_args *g, bool small_y)
+{
+    ending e = {CUBLASLT_EPILOGUE_DEFAULT, NULL, false, g->act != HD_IDENTITY};
+    if (g->bias) {
+        e.bias = small_y ? (g->bias->dtype == HD_BF16 ? g->bias->data : g->bias->prepared)
+                         : (g->bias->dtype == HD_F32 ? g->bias->data : NULL);
+        if ((uintptr_t)e.bias % 16) e.bias = NULL;
+        e.bias_later = !e.bias;
+        if (e.bias) e.epilogue = CUBLASLT_EPILOGUE_BIAS;
+    }
+    if (g->act == HD_relu && !g->before && !e.bias_later && !g->add) {
+        e.epilogue = e.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+        e.act_later = false;
+    }
+    return e;
+}
+
+static hd_status second_pass(hd_cuda *c, const hd_gemm_args *g, const ending *e)
+{
+    hd_backend *b = &c->base;
+    hd_status s = HD_OK;
+    const hd_tensor *z = g->before ? g->before : g->y;
+    if (e->bias_later) {
+        hd_mix_args a = {};
+        a.y = z, a.x = z, a.z = g->bias, a.a = 1, a.b = 1;
+        s = hd_cuda_mix(b, &a);
+    }
+    if (!s && e->act_later) {
+        hd_unary_args a = {};
+        a.y = g->y, a.x = z, a.f = g->act;
+        s = hd_cuda_unary(b, &a);
+    } else if (!s && g->before) {
+        hd_mix_args a = {};
+        a.y = g->y, a.x = z, a.a = 1;
+        s = hd_cuda_mix(b, &a);
+    }
+    if (!s && g->draw.p > 0) {
+        hd_dropout_args a = {};
+        a.y = a.x = g->y, a.draw = g->draw;
+        s = hd_cuda_dropout(b, &a);
+    }
+    return s;
+}
+
+extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
+{
+    hd_cuda *c = (hd_cuda *)backend;
+    const hd_tensor *y = g->before ? g->before : g->y;
+    size_t m = hd_rows_of(g->y), n = hd_cols_of(g->y), k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a);
+    if (!m || !n) return HD_OK;
+    bool small = g->a->dtype == HD_BF16 || g->b->dtype == HD_BF16, small_y = y->dtype == HD_BF16;
+    if (backend->compute == HD_BF16 && small_y) small = true;
+    operand a = {g->a->data, g->a->stride}, b = {g->b->data, g->b->stride};
+    if (small) {
+        size_t first = copy_bytes(g->a), both = first + copy_bytes(g->b);
+        char *room = both ? (char *)hd_cuda_scratch(c, both) : NULL;
+        if (both && !room) return HD_ENOMEM;
+        a = small_operand(c, g->a, (bf16 *)room);
+        b = small_operand(c, g->b, (bf16 *)(room + first));
+    }
+    ending e = ending_of(g, small_y);
+    problem p;
+    memset(&p, 0, sizeof p);
+    p.m = (int64_t)m, p.n = (int64_t)n, p.k = (int64_t)k;
+    p.lda = (int64_t)a.stride, p.ldb = (int64_t)b.stride, p.ldy = (int64_t)y->stride;
+    p.a_transposed = g->a_transposed, p.b_transposed = g->b_transposed;
+    p.small = small, p.small_y = small_y, p.add = g->add, p.epilogue = e.epilogue;
+    p.unaligned = !aligned(a.data, a.stride, small) || !aligned(b.data, b.stride, small) ||
+                  !aligned(y->data, y->stride, small_y);
+    plan *l;
+    cublasStatus_t s = plan_for(c->gemm, &p, &l);
+    float alpha = 1, beta = g->add ? 1 : 0;
+    if (s == CUBLAS_STATUS_SUCCESS && e.bias)
+        s = cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &e.bias, sizeof e.bias);
+    if (s == CUBLAS_STATUS_SUCCESS)
+        s = cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta, y->data, l->y, y->data,
+                           l->y, &l->algo, c->gemm->workspace, WORKSPACE, c->stream);
+    if (s != CUBLAS_STATUS_SUCCESS) return hd_cuda_fail(c, "gemm", cublasLtGetStatusString(s));
+    if (e.bias_later || e.act_later || g->before || g->draw.p > 0) {
+        hd_status second = second_pass(c, g, &e);
+        if (second) return second;
+    }
+    return hd_cuda_done(c, "gemm");
+}

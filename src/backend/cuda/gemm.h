@@ -1,0 +1,10 @@
+/* Matrix products through cuBLASLt: what gemm.cu keeps between calls. */
+#ifndef HD_BACKEND_CUDA_GEMM_H
+#define HD_BACKEND_CUDA_GEMM_H
+
+#include "backend/cuda/cuda.h"
+
+hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_cuda *c, hd_err *err);
+void hd_cuda_gemm_free(struct hd_cuda_gemm *g); /* accepts NULL */
+
+#endif

@@ -1,0 +1,124 @@
+/* The table of captured steps. A capture is void once memory that it names was given back, which the arena
+   counts; and it belongs to the place in step memory where it began. */
+#include "op/replay.h"
+
+#include "base/mem.h"
+
+enum { MOST = 96 };
+
+typedef struct kept {
+    uint64_t shape, used; /* used: when last, for the one to be replaced */
+    void *graph;          /* NULL: seen once, not captured */
+    size_t moves;
+    bool has_result;
+    hd_tensor result;
+    hd_arena_mark end;
+} kept;
+
+struct hd_graphs {
+    kept at[MOST];
+    size_t count;
+    uint64_t clock;
+    kept *open; /* being captured */
+};
+
+void hd_graphs_free(hd_run *r)
+{
+    if (!r->graphs) return;
+    for (size_t i = 0; i < r->graphs->count; i++) r->backend->forget(r->backend, r->graphs->at[i].graph);
+    hd_mem_free(r->graphs);
+    r->graphs = NULL;
+}
+
+static uint64_t place_of(const hd_run *r, uint64_t shape)
+{
+    hd_arena_mark at = hd_arena_here(&r->step);
+    return hd_shape_mix(hd_shape_mix(shape, at.used), (uint64_t)at.chunk);
+}
+
+static kept *find(const hd_run *r, uint64_t shape)
+{
+    for (size_t i = 0; i < r->graphs->count; i++)
+        if (r->graphs->at[i].shape == shape) return &r->graphs->at[i];
+    return NULL;
+}
+
+/* Changes when memory of a step was given back; the pool of gradients keeps its own (hd_pool.keep). */
+static size_t moves_of(const hd_run *r)
+{
+    return r->step.puts;
+}
+
+static bool can(const hd_run *r)
+{
+    return r->backend->capture && !r->probe && !r->err.status;
+}
+
+bool hd_replay(hd_run *r, uint64_t shape, hd_tensor **result)
+{
+    if (!can(r) || !r->graphs) return false;
+    kept *k = find(r, place_of(r, shape));
+    if (!k || !k->graph || k->moves != moves_of(r)) return false;
+    if (result && k->has_result) {
+        *result = hd_host_take(r, sizeof **result);
+        if (!*result) return true;
+        **result = k->result;
+    }
+    k->used = ++r->graphs->clock;
+    hd_arena_rewind(&r->step, k->end);
+    hd_status s = r->backend->replay(r->backend, k->graph);
+    if (s) hd_call_failed(r, s, "replay");
+    return true;
+}
+
+/* A place for a new shape: a free one, or that of the one not used for longest. */
+static kept *place_for(hd_run *r)
+{
+    struct hd_graphs *g = r->graphs;
+    if (g->count < MOST) return &g->at[g->count++];
+    kept *oldest = &g->at[0];
+    for (size_t i = 1; i < MOST; i++)
+        if (g->at[i].used < oldest->used) oldest = &g->at[i];
+    r->backend->forget(r->backend, oldest->graph);
+    return oldest;
+}
+
+void hd_capture(hd_run *r, uint64_t shape)
+{
+    if (!can(r)) return;
+    if (!r->graphs) r->graphs = hd_mem_zero(sizeof *r->graphs);
+    if (!r->graphs) return; /* then without */
+    uint64_t here = place_of(r, shape);
+    kept *k = find(r, here);
+    if (!k) {
+        k = place_for(r);
+        *k = (kept){.shape = here, .used = ++r->graphs->clock};
+        return;
+    }
+    k->used = ++r->graphs->clock;
+    r->backend->forget(r->backend, k->graph);
+    k->graph = NULL;
+    k->moves = moves_of(r);
+    hd_status s = r->backend->capture(r->backend);
+    if (s)
+        hd_call_failed(r, s, "capture");
+    else
+        r->graphs->open = k;
+}
+
+void hd_captured(hd_run *r, const hd_tensor *result)
+{
+    kept *k = r->graphs ? r->graphs->open : NULL;
+    if (!k) return;
+    r->graphs->open = NULL;
+    k->graph = r->backend->captured(r->backend);
+    k->has_result = result;
+    if (result) k->result = *result;
+    k->end = hd_arena_here(&r->step);
+    hd_status s = k->graph ? r->backend->replay(r->backend, k->graph) : HD_EDEVICE;
+    if (s && !r->err.status) hd_call_failed(r, s, "capture");
+    if (r->err.status) {
+        r->backend->forget(r->backend, k->graph);
+        k->graph = NULL;
+    }
+}

@@ -1,0 +1,34 @@
+/* Steps that are captured once for each shape and then replayed, where the backend can: the host no longer
+   calls the kernels one by one. What changes from step to step must lie in backend memory before: the step
+   block, and whatever was sent after hd_run_begin, always in the same order and sizes for one shape.
+
+       hd_run_begin(r, mode);
+       ... send the batch ...
+       if (!hd_replay(r, shape, &y)) {
+           hd_capture(r, shape);
+           y = ... ops, no transfers ...
+           hd_captured(r, y);
+       }
+*/
+#ifndef HD_OP_REPLAY_H
+#define HD_OP_REPLAY_H
+
+#include "op/run.h"
+
+/* True: the step was captured before and runs now; *result (which may be NULL) gets what it was captured
+   with. Always false with a probe, and where the backend captures nothing. */
+bool hd_replay(hd_run *r, uint64_t shape, hd_tensor **result);
+/* Begins to capture, from the second time on that a shape comes. A failure stays in the run. */
+void hd_capture(hd_run *r, uint64_t shape);
+/* Ends what hd_capture began, if it did, and runs it. result, which may be NULL, lives in step memory. */
+void hd_captured(hd_run *r, const hd_tensor *result);
+void hd_graphs_free(hd_run *r);
+
+/* Numbers that tell shapes apart, one after the other. */
+static inline uint64_t hd_shape_mix(uint64_t a, uint64_t b)
+{
+    uint64_t h = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
+    return h ^ h >> 32;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* What the tests of attention share: cases, and the matrices of a case on both sides. */
+#ifndef CUDA_ATTEND_H
+#define CUDA_ATTEND_H
+
+#include "backend/pair.h"
+
+enum { NO_TABLE, ONE_WAY, BOTH_WAYS };
+enum { NO_CENTRE, ONE_CENTRE, CENTRE_EACH };
+enum { NO_RAGGED, RAGGED, RAGGED_HOLES };
+enum { NO_GATE, GATE, GATE_ZERO };
+
+typedef struct attending {
+    const char *name;
+    int heads, kv, d, dv; /* kv 0: heads; dv 0: d */
+    size_t items;
+    int q_least, q_most, k_least, k_most; /* k_most 0: the keys are the queries' rows */
+    hd_mask mask;
+    int window;
+    hd_score score;
+    int table, centre, ragged, gate;
+    float drop;
+    int q_how, k_how; /* of seg_from */
+    bool large;
+    float scale; /* 0: the usual one */
+} attending;
+
+static const attending attendings[] = {
+    {.name = "one", .heads = 1, .d = 16, .items = 1, .q_least = 1, .q_most = 1},
+    {.name = "full", .heads = 4, .d = 16, .items = 5, .q_least = 0, .q_most = 7},
+    {.name = "causal", .heads = 4, .d = 16, .items = 6, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL, .q_how = FILL},
+    {.name = "scale 1", .heads = 2, .d = 16, .items = 3, .q_least = 2, .q_most = 9, .scale = 1},
+    {.name = "d 20", .heads = 3, .d = 20, .items = 4, .q_least = 0, .q_most = 33, .mask = HD_CAUSAL, .q_how = GAPS},
+    {.name = "d 7", .heads = 3, .d = 7, .dv = 5, .items = 4, .q_least = 1, .q_most = 9, .k_least = 1, .k_most = 12},
+    {.name = "d 20, dv 12", .heads = 2, .d = 20, .dv = 12, .items = 5, .q_least = 0, .q_most = 33, .k_least = 0, .k_most = 50},
+    {.name = "d 32", .heads = 4, .d = 32, .items = 6, .q_least = 0, .q_most = 70, .mask = HD_CAUSAL, .q_how = LOOSE | FILL},
+    {.name = "d 64", .heads = 8, .d = 64, .items = 5, .q_least = 0, .q_most = 70, .q_how = KEYS},
+    {.name = "d 64 causal", .heads = 4, .d = 64, .items = 4, .q_least = 60, .q_most = 140, .mask = HD_CAUSAL},
+    {.name = "d 64, dv 32", .heads = 4, .d = 64, .dv = 32, .items = 4, .q_least = 1, .q_most = 40, .k_least = 3, .k_most = 66},
+    {.name = "d 32, dv 64", .heads = 2, .d = 32, .dv = 64, .items = 4, .q_least = 1, .q_most = 66, .mask = HD_CAUSAL},
+    {.name = "d 128", .heads = 2, .d = 128, .items = 4, .q_least = 0, .q_most = 70, .mask = HD_CAUSAL, .q_how = FILL},
+    {.name = "d 128 cross", .heads = 2, .d = 128, .items = 3, .q_least = 1, .q_most = 20, .k_least = 5, .k_most = 90},
+    {.name = "4 heads on 2", .heads = 4, .kv = 2, .d = 32, .items = 5, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL},
+    {.name = "8 heads on 1", .heads = 8, .kv = 1, .d = 64, .items = 3, .q_least = 1, .q_most = 40, .k_least = 1, .k_most = 70},
+    {.name = "6 heads on 2, d 20", .heads = 6, .kv = 2, .d = 20, .items = 4, .q_least = 1, .q_most = 20, .drop = 0.1f},
+    {.name = "window", .heads = 2, .d = 16, .items = 5, .q_least = 0, .q_most = 50, .window = 3},
+    {.name = "causal window", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 150, .window = 17, .mask = HD_CAUSAL},
+    {.name = "causal window of 1", .heads = 2, .d = 32, .items = 4, .q_least = 1, .q_most = 20, .window = 1, .mask = HD_CAUSAL},
+    {.name = "no key in sight", .heads = 2, .d = 16, .items = 6, .q_least = 5, .q_most = 20, .k_least = 0, .k_most = 8, .mask = HD_CAUSAL},
+    {.name = "no key in sight, d 64", .heads = 2, .d = 64, .items = 5, .q_least = 5, .q_most = 90, .k_least = 0, .k_most = 20, .mask = HD_CAUSAL, .drop = 0.2f},
+    {.name = "no key in the window", .heads = 2, .d = 32, .items = 4, .q_least = 30, .q_most = 60, .k_least = 0, .k_most = 9, .window = 2},
+    {.name = "no keys at all", .heads = 2, .d = 32, .items = 3, .q_least = 1, .q_most = 5, .k_least = 0, .k_most = 0, .k_how = FILL},
+    {.name = "table", .heads = 4, .d = 32, .items = 5, .q_least = 0, .q_most = 60, .mask = HD_CAUSAL, .table = ONE_WAY},
+    {.name = "table both ways", .heads = 4, .d = 64, .items = 4, .q_least = 0, .q_most = 60, .table = BOTH_WAYS},
+    {.name = "table cross", .heads = 2, .d = 16, .items = 4, .q_least = 1, .q_most = 9, .k_least = 1, .k_most = 30, .table = BOTH_WAYS},
+    {.name = "centre", .heads = 4, .d = 32, .items = 4, .q_least = 1, .q_most = 10, .k_least = 1, .k_most = 40, .centre = ONE_CENTRE},
+    {.name = "centre of each", .heads = 4, .kv = 2, .d = 16, .items = 4, .q_least = 0, .q_most = 30, .centre = CENTRE_EACH, .mask = HD_CAUSAL},
+    {.name = "ragged", .heads = 3, .d = 16, .items = 5, .q_least = 0, .q_most = 20, .ragged = RAGGED, .q_how = FILL},
+    {.name = "ragged, d 64, cross", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 20, .k_least = 1, .k_most = 70, .ragged = RAGGED},
+    {.name = "ragged with holes", .heads = 2, .d = 16, .items = 4, .q_least = 1, .q_most = 12, .ragged = RAGGED_HOLES},
+    {.name = "gate", .heads = 4, .d = 64, .items = 4, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL, .gate = GATE},
+    {.name = "gate of 0", .heads = 4, .d = 32, .items = 4, .q_least = 1, .q_most = 20, .gate = GATE_ZERO},
+    {.name = "dropout", .heads = 4, .d = 32, .items = 5, .q_least = 0, .q_most = 70, .drop = 0.3f, .q_how = KEYS | FILL},
+    {.name = "dropout d 64", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 130, .drop = 0.1f, .mask = HD_CAUSAL},
+    {.name = "dropout cross", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 30, .k_least = 1, .k_most = 90, .drop = 0.5f, .gate = GATE},
+    {.name = "additive", .heads = 2, .d = 16, .items = 4, .q_least = 0, .q_most = 12, .k_least = 0, .k_most = 20, .score = HD_ADDITIVE},
+    {.name = "additive with all", .heads = 2, .d = 33, .dv = 20, .items = 4, .q_least = 1, .q_most = 12, .k_least = 1, .k_most = 40, .score = HD_ADDITIVE, .drop = 0.2f, .gate = GATE, .centre = ONE_CENTRE},
+    {.name = "all", .heads = 4, .kv = 2, .d = 32, .items = 5, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL, .window = 20, .table = BOTH_WAYS, .centre = CENTRE_EACH, .ragged = RAGGED, .gate = GATE, .drop = 0.1f, .q_how = FILL | KEYS | LOOSE},
+    {.name = "shared keys", .heads = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 9, .k_least = 3, .k_most = 30, .k_how = OVERLAP},
+    {.name = "shared keys, d 64", .heads = 4, .d = 64, .items = 8, .q_least = 1, .q_most = 70, .k_least = 0, .k_most = 90, .k_how = OVERLAP, .drop = 0.1f},
+    {.name = "cached", .heads = 4, .d = 64, .items = 5, .q_least = 1, .q_most = 4, .k_least = 5, .k_most = 40, .mask = HD_CAUSAL, .k_how = GAPS | LOOSE},
+    {.name = "decoding", .heads = 4, .d = 64, .items = 9, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 70, .mask = HD_CAUSAL, .k_how = GAPS | LOOSE},
+    {.name = "decoding, 4 on 2", .heads = 4, .kv = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 50, .k_how = GAPS},
+    {.name = "decoding, fill items", .heads = 2, .d = 64, .items = 8, .q_least = 0, .q_most = 1, .k_least = 0, .k_most = 20, .k_how = FILL},
+    {.name = "decoding on shared keys", .heads = 8, .d = 64, .items = 10, .q_least = 1, .q_most = 1, .k_least = 4, .k_most = 45, .k_how = OVERLAP},
+    {.name = "decoding, d 20", .heads = 2, .d = 20, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 33},
+    {.name = "many of 32", .heads = 4, .d = 64, .items = 60, .q_least = 1, .q_most = 32, .mask = HD_CAUSAL, .drop = 0.1f},
+    {.name = "many of 32, cross", .heads = 2, .d = 32, .items = 50, .q_least = 0, .q_most = 32, .k_least = 0, .k_most = 31},
+    {.name = "many of 64", .heads = 4, .d = 64, .items = 30, .q_least = 20, .q_most = 64, .q_how = FILL},
+    {.name = "many of 1", .heads = 2, .d = 64, .items = 70, .q_least = 1, .q_most = 1, .mask = HD_CAUSAL},
+    {.name = "0 to 300", .heads = 8, .d = 64, .items = 16, .q_least = 0, .q_most = 300, .mask = HD_CAUSAL, .drop = 0.1f, .large = true},
+    {.name = "0 to 300, cross", .heads = 8, .d = 64, .items = 16, .q_least = 0, .q_most = 300, .k_least = 0, .k_most = 300, .large = true},
+    {.name = "0 to 300, d 128, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 10, .q_least = 0, .q_most = 300, .mask = HD_CAUSAL, .large = true},
+    {.name = "0 to 300, table", .heads = 8, .d = 64, .items = 8, .q_least = 0, .q_most = 300, .table = BOTH_WAYS, .large = true},
+    {.name = "600 to 1100", .heads = 4, .d = 64, .items = 2, .q_least = 600, .q_most = 1100, .mask = HD_CAUSAL, .drop = 0.1f, .large = true},
+    {.name = "600 to 1100, window", .heads = 2, .d = 64, .items = 2, .q_least = 600, .q_most = 1100, .mask = HD_CAUSAL, .window = 100, .large = true},
+    {.name = "600 to 1100, cross", .heads = 2, .d = 32, .items = 3, .q_least = 3, .q_most = 40, .k_least = 600, .k_most = 1100, .large = true},
+    {.name = "decoding to 700", .heads = 8, .d = 64, .items = 24, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 700, .k_how = GAPS, .large = true},
+    {.name = "decoding to 700, d 128, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 12, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 700, .large = true},
+    {.name = "a batch of sentences", .heads = 8, .d = 64, .items = 100, .q_least = 3, .q_most = 60, .mask = HD_CAUSAL, .drop = 0.1f, .q_how = FILL | KEYS, .large = true},
+};
+
+#define EACH_ATTENDING(p, c)                                                                                  \
+    for ((p)->layout = 0; (p)->layout < LAYOUTS; (p)->layout++)                                               \
+        for (const attending *c = attendings; c < attendings + COUNT_OF(attendings); c++)                     \
+            if (!c->large || (!small_only() && (p)->layout == EIGHTS))
+
+typedef struct scene {
+    size_t h, hk, d, dv, total; /* total: rows of ragged */
+    twin_seg *qs, *ks;
+    twin *q, *k, *v, *additive, *table, *centre, *ragged, *gate;
+    twin_ints *begin; /* of items in ragged layouts */
+    hd_attention at[2];
+} scene;
+
+static float *ragged_scores(pair *p, const scene *s, int how)
+{
+    float *v = normals(p, s->total * s->h, 1);
+    size_t at = 0;
+    for (size_t i = 0; i < s->qs->items; i++)
+        for (int32_t a = 0; a < s->qs->len[i]; a++)
+            for (int32_t j = 0; j < s->ks->len[i]; j++, at++)
+                for (size_t h = 0; how == RAGGED_HOLES && h < s->h; h++)
+                    if (a % 4 == 3 || (a + j) % 3 == 1) v[at * s->h + h] = -INFINITY; /* every fourth sees nothing */
+    return v;
+}
+
+static scene *scene_of(pair *p, const attending *c)
+{
+    scene *s = pair_take(p, 2, sizeof *s);
+    s->h = (size_t)c->heads, s->hk = (size_t)(c->kv ? c->kv : c->heads), s->d = (size_t)c->d;
+    s->dv = (size_t)(c->dv ? c->dv : c->d);
+    bool self = !c->k_most && !c->k_how;
+    s->qs = seg_from(p, lengths(p, c->items, c->q_least, c->q_most), c->items, c->q_how);
+    s->ks = self ? s->qs : seg_from(p, lengths(p, c->items, c->k_least, c->k_most), c->items, c->k_how);
+    s->q = twin_owned(p, "q", s->qs, s->h * s->d, ACT, 1);
+    s->k = twin_owned(p, "k", s->ks, s->hk * s->d, ACT, 1);
+    s->v = twin_owned(p, "v", s->ks, s->hk * s->dv, ACT, 1);
+    int32_t *begin = pair_take(p, 2, (c->items + 1) * sizeof *begin);
+    for (size_t i = 0; i < c->items; i++) {
+        begin[i] = (int32_t)s->total;
+        s->total += (size_t)s->qs->len[i] * (size_t)s->ks->len[i];
+    }
+    s->begin = ints_from(p, begin, c->items);
+    if (c->score == HD_ADDITIVE) s->additive = twin_normal(p, "additive", 1, s->h * s->d, REAL | FLAT, 0.5);
+    if (c->table) s->table = twin_normal(p, "table", 16, s->h, REAL | FLAT, 1);
+    if (c->centre) {
+        size_t n = c->centre == ONE_CENTRE ? 1 : s->h;
+        float *x = normals(p, s->qs->rows * n, 3);
+        for (size_t i = 0; i < s->qs->rows * n; i++) x[i] = fabsf(x[i]);
+        s->centre = twin_from(p, "centre", s->qs->rows, n, ACT, x);
+    }
+    if (c->ragged) /* explicit scores come as constants, too: f32 whatever the compute type */
+        s->ragged = twin_from(p, "ragged", s->total, s->h, p->layout == ODD ? REAL : ACT, ragged_scores(p, s, c->ragged));
+    if (c->gate) {
+        float *x = normals(p, s->h, 1);
+        if (c->gate == GATE_ZERO) x[s->h / 2] = 0;
+        s->gate = twin_from(p, "gate", 1, s->h, REAL | FLAT, x);
+    }
+    for (int side = 0; side < 2; side++)
+        s->at[side] = (hd_attention){.heads = c->heads,
+                                     .kv_heads = (int)s->hk,
+                                     .scale = c->scale > 0                ? c->scale
+                                              : c->score == HD_ADDITIVE ? 1
+                                                                          : (float)(1 / sqrt((double)c->d)),
+                                     .mask = c->mask,
+                                     .window = c->window,
+                                     .score = c->score,
+                                     .additive = ON(s->additive),
+                                     .table = ON(s->table),
+                                     .table_both_ways = c->table == BOTH_WAYS,
+                                     .table_reach = 32,
+                                     .centre = ON(s->centre),
+                                     .sigma = 2.5f,
+                                     .ragged = ON(s->ragged),
+                                     .ragged_begin = s->ragged ? s->begin->on[side] : NULL,
+                                     .gate = ON(s->gate),
+                                     .qseg = ON(s->qs),
+                                     .kseg = ON(s->ks),
+                                     .draw = DRAW(p, c->drop, s->qs)};
+    return s;
+}
+
+#endif
