@@ -1,12 +1,13 @@
-# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c) are compiled once
-# per instruction set; cpu.c chooses at run time.
+# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c and those of the
+# processes) are compiled once per instruction set; cpu.c chooses at run time.
 file(GLOB_RECURSE heed_sources CONFIGURE_DEPENDS src/*.c src/*.cc)
 list(FILTER heed_sources EXCLUDE REGEX "/src/cli/")
 set(heed_kernels ${heed_sources})
 list(FILTER heed_kernels INCLUDE REGEX "/src/backend/cpu/")
-list(FILTER heed_kernels EXCLUDE REGEX "/cpu/cpu\\.c$")
+list(FILTER heed_kernels EXCLUDE REGEX "/cpu/(cpu|ranks_.*)\\.c$")
 list(REMOVE_ITEM heed_sources ${heed_kernels})
 list(FILTER heed_sources EXCLUDE REGEX "/view/attention_${heed_without_cairo}cairo\\.c$")
+list(FILTER heed_sources EXCLUDE REGEX "/cpu/ranks_${heed_without_mpi}mpi\\.c$")
 include(cmake/embed.cmake)
 heed_embed_page(heed_sources hd_attention_page src/view/attention_page.html)
 

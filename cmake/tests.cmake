@@ -23,10 +23,14 @@ foreach(file IN LISTS heed_test_files)
     if(folder STREQUAL "cli") # includes sources of the program
         target_link_libraries(${target} PRIVATE PkgConfig::YAML)
     endif()
-    target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>")
+    target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>"
+        HEED_MPI=$<STREQUAL:${heed_without_mpi},no_>)
     add_test(NAME ${folder}.${noun} COMMAND ${target})
     set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
+    if(noun MATCHES "^cuda_") # a kernel on the device against the cpu's: skipped where there is no device
+        set_tests_properties(${folder}.${noun} PROPERTIES LABELS kernel)
+    endif()
 endforeach()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers)
 add_test(NAME layers.self COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers --self-test)

@@ -31,6 +31,14 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
                       name);
 }
 
+const char *const hd_kernel_names[HD_KERNELS] = {
+#define X(name) #name,
+    HD_KERNEL_LIST(X)
+#undef X
+};
+
+const char *const hd_precision_names[] = {"auto", "f32", "bf16", NULL};
+
 void hd_backend_free(hd_backend *b)
 {
     if (b) b->free(b);
@@ -55,8 +63,10 @@ hd_source hd_backend_source(hd_backend *b)
 
 hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err)
 {
-    if (b->error[0]) return hd_err_set(err, HD_ENOMEM, "%s", b->error);
-    return hd_err_nomem(err, bytes);
+    if (!b->error[0]) return hd_err_nomem(err, bytes);
+    hd_err_set(err, HD_ENOMEM, "%s", b->error);
+    b->error[0] = 0;
+    return HD_ENOMEM;
 }
 
 static const struct {

@@ -23,6 +23,20 @@ typedef struct hd_kernels {
 #undef X
 } hd_kernels;
 
+/* Kernels by number, for what is counted of each. */
+typedef enum hd_kernel_id {
+#define X(name) HD_KERNEL_##name,
+    HD_KERNEL_LIST(X)
+#undef X
+        HD_KERNELS
+} hd_kernel_id;
+extern const char *const hd_kernel_names[HD_KERNELS];
+
+typedef struct hd_work {
+    size_t calls;
+    double seconds, flops, bytes; /* bytes that have to be read and written at least; 0: not known */
+} hd_work;
+
 struct hd_backend {
     const char *name;
     char detail[64];   /* "cpu, 2 threads, neon" */
@@ -30,7 +44,8 @@ struct hd_backend {
     size_t used, peak; /* bytes allocated now and at most; not counted by the cpu */
     hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
     size_t logits;     /* bytes of logits that are worth holding at a time */
-    char error[192];   /* what a failed kernel or allocation has to say beyond its status; "" if nothing */
+    char error[192];   /* what a failed kernel, transfer or allocation has to say beyond its status; "" once
+                          told */
     hd_kernels kernel;
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */
@@ -55,6 +70,10 @@ struct hd_backend {
     hd_status (*replay)(hd_backend *b, void *graph);
     void (*forget)(hd_backend *b, void *graph); /* accepts NULL */
 
+    /* Times every kernel into by_kernel [HD_KERNELS] until it is called with NULL; nothing is captured
+       meanwhile. NULL where this cannot be done. */
+    void (*watch)(hd_backend *b, hd_work *by_kernel);
+
     /* Sums count numbers over all processes; alone it does nothing. */
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
     int rank, ranks;
@@ -63,6 +82,7 @@ struct hd_backend {
 };
 
 typedef enum hd_precision { HD_PRECISION_AUTO, HD_PRECISION_F32, HD_PRECISION_BF16 } hd_precision;
+extern const char *const hd_precision_names[]; /* in that order; ends with NULL */
 
 typedef struct hd_backend_opt {
     int threads;            /* cpu: < 1 means all cores */

@@ -74,7 +74,7 @@ typedef struct hd_unary_args {
     hd_unary f;
 } hd_unary_args;
 
-/* dx (+)= dropout(dy) * f'(kept). With a draw, relu's `kept` may be its value after the dropout. dx may be
+/* dx (+)= dropout(dy) * f'(kept). With a draw, relu's `kept` is its value after the dropout. dx may be
  * dy. */
 typedef struct hd_unary_back_args {
     const hd_tensor *dx, *dy, *kept;

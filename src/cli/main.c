@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 #include "cli/config.h"
 #include "cli/page.h"
@@ -98,6 +99,22 @@ static int run_command(hd_command *c, void *options, bool *given, hd_arena *text
     return c->verb->run(c);
 }
 
+/* Of several processes the first alone prints: the streams of the others lead nowhere. All end together, so
+   that a launcher that sees one end badly finds nobody still at work. */
+static int run_together(hd_command *c, void *options, bool *given, hd_arena *texts)
+{
+    hd_err err = {0};
+    FILE *nowhere = NULL;
+    if (hd_ranks_begin(&err)) return hd_command_fail(c, &err);
+    if (hd_rank()) nowhere = fopen("/dev/null", "w");
+    if (nowhere) c->out = c->err = hd_terminal_of(nowhere);
+    int status = run_command(c, options, given, texts);
+    if (!status && hd_ranks_agree(HD_OK, NULL, 0, &err)) status = hd_command_fail(c, &err);
+    if (nowhere) fclose(nowhere);
+    hd_ranks_end();
+    return status;
+}
+
 static int run_verb(const hd_verb *v, hd_words words)
 {
     hd_command c = {
@@ -109,7 +126,9 @@ static int run_verb(const hd_verb *v, hd_words words)
     hd_arena_init(&texts, hd_source_host, TEXTS);
     hd_err err = {0};
     if (!options || !given) hd_err_nomem(&err, v->usage->size + rows);
-    int status = err.status ? hd_command_fail(&c, &err) : run_command(&c, options, given, &texts);
+    int status = err.status          ? hd_command_fail(&c, &err)
+                 : v->usage->spreads ? run_together(&c, options, given, &texts)
+                                     : run_command(&c, options, given, &texts);
     hd_arena_release(&texts);
     hd_mem_free(given);
     hd_mem_free(options);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/ranks.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/lines.h"
@@ -25,6 +26,7 @@ static const hd_example examples[] = {
     {"heed train --config model.yml --out model", "options from a file"},
     {"heed train --resume --out model", "go on after a stop, whatever stopped it"},
     {"heed train --preset big --train a.en a.de --epochs 1 --dry-run", "what it would take"},
+    {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
 };
 
@@ -40,6 +42,7 @@ const hd_usage hd_verb_train_usage = {
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
     .examples = examples,
+    .spreads = true,
 };
 
 /* Not kept in training.yml: they are about one call, not about the run. */
@@ -224,6 +227,7 @@ static void say_plan(const hd_command *c, const hd_translate_plan *p)
         hd_log_say(&c->log, HD_INFO, "%s of them are frozen", hd_grouped(p->parameters - p->trainable, a));
     hd_log_say(&c->log, HD_INFO, "%s pairs to train with, %s to validate; %s batches an epoch",
                hd_grouped(p->pairs, a), hd_grouped(p->valid_pairs, b), hd_grouped(p->batches, d));
+    if (hd_ranks() > 1) hd_log_say(&c->log, HD_INFO, "%d processes share every batch", hd_ranks());
     hd_log_say(&c->log, HD_DEBUG, "%s target tokens an epoch, %.1f pairs and %.2f GFLOP an update; on %s",
                hd_grouped(p->target_tokens, a), p->batch_pairs, p->flops / 1e9, p->backend);
 }

@@ -14,7 +14,6 @@ static const char *const subwords[] = {"bpe", "unigram", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", NULL};
 static const char *const optimisers[] = {"sgd", "adam", "adamw", NULL};
-static const char *const precisions[] = {"auto", "f32", "bf16", NULL};
 static const char *const tokenisers[] = {
 #define X(name, summary) #name,
     HD_TOKENISER_LIST(X)
@@ -155,9 +154,10 @@ const hd_option hd_train_table[] = {
      HD_LONG_INTO(OWNER, save_every, 0, 1e15)},
     {"report-every", 0, "N", "100", "updates", REPORTS, HD_LONG_INTO(OWNER, report_every, 1, 1e15)},
 
-    {"device", 'd', "NAME", "cpu", "where to compute", MACHINE, HD_TEXT_INTO(OWNER, device)},
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", MACHINE,
+     HD_TEXT_INTO(OWNER, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16", MACHINE,
-     HD_CHOICE_INTO(OWNER, precision, precisions)},
+     HD_CHOICE_INTO(OWNER, precision, hd_precision_names)},
     {0},
 };
 
@@ -303,6 +303,7 @@ hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o
         .choice = (hd_choice)o->best,
         .judged = (size_t)o->valid_sentences,
         .device = o->device,
+        .precision = (hd_precision)o->precision,
         .threads = threads,
         .trainer = {.folder = o->out,
                     .resume = o->resume,

@@ -28,6 +28,7 @@ typedef struct hd_translate_options {
     /* machine */
     int checkpoint;
     const char *device;
+    int precision;
 } hd_translate_options;
 
 extern const hd_option hd_translate_table[];

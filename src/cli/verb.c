@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "cli/spelling.h"
 
 const hd_verb hd_verbs[] = {
@@ -56,10 +57,18 @@ bool hd_command_given(const hd_command *c, const char *name)
     return false;
 }
 
+/* Of several processes all fail, and the first says why. */
+static bool speaks(const hd_err *err)
+{
+    hd_err all = *err;
+    hd_ranks_agree(all.status, NULL, 0, &all);
+    return !hd_rank();
+}
+
 int hd_command_fail(const hd_command *c, const hd_err *err)
 {
     hd_title title;
-    fprintf(stderr, "%s: %s\n", hd_verb_title(c->verb, ' ', &title), err->text);
+    if (speaks(err)) fprintf(stderr, "%s: %s\n", hd_verb_title(c->verb, ' ', &title), err->text);
     return HD_EXIT_FAILURE;
 }
 
@@ -67,7 +76,8 @@ int hd_verb_misused(const hd_verb *v, const hd_err *err)
 {
     hd_title title;
     const char *topic = v == &hd_program ? "" : v->name;
-    fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
-            *topic ? " " : "", topic);
+    if (speaks(err))
+        fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
+                *topic ? " " : "", topic);
     return HD_EXIT_USAGE;
 }

@@ -19,6 +19,7 @@ typedef struct hd_usage {
     const hd_option *options;   /* the verb's own; those of every verb are added */
     size_t size;                /* of the struct the options fill */
     const hd_example *examples; /* ends with a row without command; may be NULL */
+    bool spreads;               /* may run as several processes, which a launcher starts */
 } hd_usage;
 
 /* Options of every verb. */

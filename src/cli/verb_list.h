@@ -9,6 +9,7 @@
     X(translate, "translate lines with a model")                                   \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
+    X(bench, "time training and search on this machine")                           \
     X(corpus, "write a small English-German corpus to learn from")                 \
     X(help, "show help on heed or on a verb")
 

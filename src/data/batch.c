@@ -76,19 +76,21 @@ static hd_status fill(struct slot *slot, const hd_corpus *c, const hd_batch_opt 
 {
     const size_t ranks = o->ranks > 1 ? (size_t)o->ranks : 1, rank = ranks > 1 ? (size_t)o->rank : 0;
     const int target = c->sides - 1;
-    size_t items = 0, source_rows = 0, target_rows = 0, tokens = 0;
+    size_t items = 0, source_rows = 0, target_rows = 0, source_total = 0, target_total = 0, tokens = 0;
     for (size_t i = 0; i < total; i++) {
+        size_t sources = target ? hd_corpus_len(c, 0, sentence[i]) + 1 : 0;
+        size_t targets = hd_corpus_len(c, target, sentence[i]) + 1;
         tokens += hd_epoch_cost(c, sentence[i]);
-        if (i % ranks != rank) continue;
-        items++;
-        if (target) source_rows += hd_corpus_len(c, 0, sentence[i]) + 1;
-        target_rows += hd_corpus_len(c, target, sentence[i]) + 1;
+        source_total += sources, target_total += targets;
+        if (i % ranks == rank) items++, source_rows += sources, target_rows += targets;
     }
     hd_status s = place(slot, items, source_rows, target_rows, c->sides, err);
     if (s) return s;
     hd_batch *b = &slot->batch;
     b->tokens = tokens;
     b->total = total;
+    b->source_total = source_total;
+    b->target_total = target_total;
     int32_t *source = b->source, *input = b->input, *output = b->output;
     for (size_t i = rank, item = 0; i < total; i += ranks, item++) {
         size_t len = hd_corpus_len(c, target, sentence[i]);

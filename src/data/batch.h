@@ -24,6 +24,7 @@ typedef struct hd_batch {
     int32_t *input, *output;      /* the start and ids; ids and the end. Side 0 where there is no other */
     int32_t *target_len;          /* [items] of both */
     size_t source_rows, target_rows;
+    size_t source_total, target_total; /* rows of all processes */
 } hd_batch;
 
 typedef struct hd_batch_opt {

@@ -81,7 +81,12 @@ void *hd_step_take(hd_run *r, size_t bytes)
 
 void hd_call_failed(hd_run *r, hd_status s, const char *kernel)
 {
-    hd_fail(r, s, "%s: %s", kernel, r->backend->error[0] ? r->backend->error : hd_status_text(s));
+    char *said = r->backend->error;
+    if (said[0])
+        hd_fail(r, s, "%s", said); /* it names the kernel that failed, which may be an earlier one */
+    else
+        hd_fail(r, s, "%s: %s", kernel, hd_status_text(s));
+    said[0] = 0;
 }
 
 hd_tensor *hd_new_of(hd_run *r, hd_dtype dtype, size_t rows, size_t cols)

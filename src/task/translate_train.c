@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 #include "data/epoch.h"
 #include "metric/metric.h"
@@ -43,8 +44,8 @@ typedef struct session {
 
 static double batch_flops(const hd_transformer_opt *o, const hd_batch *b)
 {
-    double n = b->items ? (double)b->items : 1;
-    return hd_transformer_flops(o, n, (double)b->source_rows / n, (double)b->target_rows / n);
+    double n = (double)b->total;
+    return hd_transformer_flops(o, n, (double)b->source_total / n, (double)b->target_total / n);
 }
 
 /* No part is empty, but that of an empty batch. */
@@ -63,7 +64,7 @@ static hd_status next(void *context, hd_load *out, hd_err *err)
     *out = (hd_load){.epoch = after.epoch,
                      .batch = after.batch,
                      .parts = parts_of(s),
-                     .tokens = s->batch->target_rows,
+                     .tokens = s->batch->target_total,
                      .flops = batch_flops(&s->translator.model->opt, s->batch)};
     return HD_OK;
 }
@@ -260,6 +261,7 @@ static void open_journal(session *s)
     hd_err err = {0};
     hd_progress at = {0};
     const char *folder = s->opt->trainer.folder;
+    if (s->backend->rank) return; /* the first process writes it */
     if (s->opt->trainer.resume && hd_checkpoint_load(folder, &at, NULL, &err))
         return; /* the loop will say so */
     if (hd_journal_open(&s->journal, folder, at.step, &err))
@@ -310,8 +312,11 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_status st =
-        hd_backend_new(&s->backend, dry ? "null" : o->device, &(hd_backend_opt){.threads = o->threads}, err);
+    hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device,
+                                  &(hd_backend_opt){.threads = o->threads, .precision = o->precision}, err);
+    if (!st && s->backend->ranks != hd_ranks())
+        st = hd_err_set(err, HD_EMISSING, "%d processes cannot train together on device '%s'", hd_ranks(),
+                        s->backend->name);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : NULL, team,
@@ -380,7 +385,9 @@ hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_trai
 {
     session s;
     hd_load load;
-    hd_status st = open_session(&s, opt, true, err);
+    hd_status st = hd_ranks_begin(err);
+    if (st) return st;
+    st = open_session(&s, opt, true, err);
     if (!st) st = plan_of(out, &s, err);
     size_t batches = st ? 0 : out->batches < DRY_BATCHES ? out->batches : DRY_BATCHES;
     for (size_t i = 0; !st && i < batches; i++) {
@@ -395,6 +402,8 @@ hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_trai
     }
     if (!st) out->memory = s.backend->peak;
     release(&s);
+    st = hd_ranks_agree(st, NULL, 0, err);
+    hd_ranks_end();
     return st;
 }
 
@@ -404,16 +413,42 @@ static uint64_t data_hash(const hd_translate_set *s)
     return s->train.hash ^ (s->has_valid ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
 }
 
+/* Every process reads the data and learns the vocabulary for itself: what they cut their batches from, and
+   what they sum the gradients of, must be the same. */
+static hd_status compare(const session *s, hd_err *err)
+{
+    const uint64_t mine[2] = {data_hash(&s->set), s->translator.model->params.trainable};
+    uint64_t first[2] = {mine[0], mine[1]};
+    hd_status st = hd_ranks_share(first, sizeof first, err);
+    if (!st && memcmp(first, mine, sizeof mine))
+        st =
+            hd_err_set(err, HD_EARG,
+                       "the data or the model is not that of process 0: give all the same options and files");
+    return hd_ranks_agree(st, NULL, 0, err);
+}
+
+/* What a new run begins with in its folder, by the first process. */
+static hd_status begin_folder(const session *s, hd_err *err)
+{
+    const hd_trainer_opt *o = &s->opt->trainer;
+    hd_status st = HD_OK;
+    if (!o->resume && !s->backend->rank && s->opt->open) st = s->opt->open(o->context, err);
+    if (!st && !o->resume && !s->backend->rank) st = hd_translator_save(&s->translator, o->folder, err);
+    return hd_ranks_agree(st, NULL, 0, err);
+}
+
 hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_opt *opt, hd_err *err)
 {
     session s;
     hd_translate_plan plan;
     hd_trainer_opt trainer = opt->trainer;
-    hd_status st = open_session(&s, opt, false, err);
+    hd_status st = hd_ranks_begin(err);
+    if (st) return st;
+    st = open_session(&s, opt, false, err);
     if (!st) st = plan_of(&plan, &s, err);
-    if (!st && !trainer.resume && opt->open) st = opt->open(trainer.context, err);
-    if (!st && !trainer.resume) st = hd_translator_save(&s.translator, trainer.folder, err);
-    if (!st && opt->began) opt->began(trainer.context, &plan);
+    if (!st) st = compare(&s, err);
+    if (!st) st = begin_folder(&s, err);
+    if (!st && opt->began && !s.backend->rank) opt->began(trainer.context, &plan);
     if (!st) {
         hd_trainee trainee = {.corpus = data_hash(&s.set),
                               .next = next,
@@ -434,5 +469,7 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
         st = hd_trainer_run(&s.run, &s.optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
     }
     release(&s);
+    st = hd_ranks_agree(st, NULL, 0, err);
+    hd_ranks_end();
     return st;
 }

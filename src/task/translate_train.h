@@ -53,6 +53,7 @@ typedef struct hd_translate_train_opt {
     hd_choice choice;
     size_t judged; /* validation sentences to translate for BLEU; 0: none */
     const char *device;
+    hd_precision precision;
     int threads;
     hd_log log;
     /* Called once the data is read and nothing is written yet: makes the folder of a new run. May be NULL. */

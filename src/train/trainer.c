@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "backend/ranks.h"
 #include "op/op.h"
 #include "op/replay.h"
 
@@ -64,7 +65,7 @@ static hd_news news_of(const trainer *t, hd_news_kind kind)
 
 static void tell(const trainer *t, const hd_news *n)
 {
-    if (t->opt->tell) t->opt->tell(t->opt->context, n);
+    if (t->opt->tell && !t->r->backend->rank) t->opt->tell(t->opt->context, n);
 }
 
 static void report(trainer *t)
@@ -93,22 +94,42 @@ static void run_part(trainer *t, size_t part, bool last)
     hd_captured(r, NULL);
 }
 
+/* What the step has found out so far, and whether it could. */
+static hd_status find(const trainer *t, hd_step *found, hd_err *err)
+{
+    hd_run *r = t->r;
+    if (!r->err.status) r->backend->download(r->backend, found, r->block, sizeof *found);
+    if (r->backend->error[0]) hd_fail(r, HD_EDEVICE, "%s", r->backend->error);
+    if (!r->err.status) return HD_OK;
+    return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step, r->err.text);
+}
+
+/* The update of several processes, once all have computed their parts: none may wait in the sum of gradients
+   for one that has failed. So it is no part of a captured step either. */
+static hd_status update_together(const trainer *t, double *loss, hd_step *found, hd_err *err)
+{
+    hd_status s = hd_ranks_agree(HD_OK, loss, 1, err);
+    if (s) return s;
+    hd_optimiser_update(t->r, t->o);
+    return find(t, found, err);
+}
+
 static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err *err)
 {
     hd_run *r = t->r;
     hd_step found = {0};
+    hd_status s = HD_OK;
     double total = 0;
+    bool alone = r->backend->ranks < 2;
     r->now.seed = t->opt->seed;
     r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
-    for (size_t i = 0; i < load->parts; i++) {
-        run_part(t, i, i + 1 == load->parts);
-        if (!r->err.status) r->backend->download(r->backend, &found, r->block, sizeof found);
-        if (r->backend->error[0]) hd_fail(r, HD_EDEVICE, "%s", r->backend->error);
-        if (r->err.status)
-            return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step,
-                              r->err.text);
+    for (size_t i = 0; !s && i < load->parts; i++) {
+        run_part(t, i, alone && i + 1 == load->parts);
+        s = find(t, &found, err);
         total += (double)found.loss;
     }
+    if (!s && !alone) s = update_together(t, &total, &found, err);
+    if (s) return s;
     t->norm = found.norm, *skipped = found.skip;
     t->loss += total;
     t->tokens += (double)load->tokens;
@@ -161,7 +182,21 @@ static hd_status update(trainer *t, hd_err *err)
     return HD_OK;
 }
 
-/* -- validations and checkpoints -- */
+/* -- validations and checkpoints: the work of the first process -- */
+
+/* All wait for it, and then stand where it stands. */
+static hd_status follow(trainer *t, hd_status s, hd_err *err)
+{
+    struct {
+        hd_progress at;
+        uint64_t saved;
+        bool published;
+    } first = {t->at, t->saved, t->published};
+    s = hd_ranks_agree(s, NULL, 0, err);
+    if (!s) s = hd_ranks_share(&first, sizeof first, err);
+    t->at = first.at, t->saved = first.saved, t->published = first.published;
+    return s;
+}
 
 static bool is_better(const trainer *t, const hd_validation *v)
 {
@@ -173,7 +208,7 @@ static bool is_better(const trainer *t, const hd_validation *v)
 /* With the averaged weights where there are some. A validation that is not due by the step is told and may be
    published, but the run does not remember it: what it replaces is kept, for the case that the run goes on.
  */
-static hd_status validate(trainer *t, bool due, hd_err *err)
+static hd_status judge(trainer *t, bool due, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_VALID);
     double began = now();
@@ -197,6 +232,11 @@ static hd_status validate(trainer *t, bool due, hd_err *err)
     return HD_OK;
 }
 
+static hd_status validate(trainer *t, bool due, hd_err *err)
+{
+    return follow(t, t->r->backend->rank ? HD_OK : judge(t, due, err), err);
+}
+
 /* Before anything is known to be better, the newest model is the one to use. */
 static hd_status publish_newest(trainer *t, hd_err *err)
 {
@@ -208,7 +248,7 @@ static hd_status publish_newest(trainer *t, hd_err *err)
 
 /* Not while updates are left out: weights whose gradient is not finite are no good, and would take the place
    of good ones. */
-static hd_status save(trainer *t, hd_err *err)
+static hd_status keep(trainer *t, hd_err *err)
 {
     double began = now();
     if (t->saved == t->at.step || t->at.broken) return HD_OK;
@@ -223,23 +263,34 @@ static hd_status save(trainer *t, hd_err *err)
     return HD_OK;
 }
 
+static hd_status save(trainer *t, hd_err *err)
+{
+    return follow(t, t->r->backend->rank ? HD_OK : keep(t, err), err);
+}
+
 /* -- the run -- */
 
-static bool reached(const trainer *t, hd_ending *ending)
+/* Also where a process has failed, with *s. Clocks and signals may differ: what one says, all do. */
+static bool reached(const trainer *t, hd_ending *ending, hd_status *s, hd_err *err)
 {
     const hd_trainer_opt *o = t->opt;
     if (o->steps && t->at.step >= o->steps) return *ending = HD_ENDED_STEPS, true;
     if (o->epochs && t->at.epoch >= o->epochs) return *ending = HD_ENDED_EPOCHS, true;
     if (o->patience && t->at.worse >= o->patience) return *ending = HD_ENDED_PATIENCE, true;
-    if (o->minutes > 0 && now() - t->start >= o->minutes * 60) return *ending = HD_ENDED_MINUTES, true;
-    if (o->stop && o->stop(o->context)) return *ending = HD_ENDED_STOPPED, true;
+    double over = o->minutes > 0 && now() - t->start >= o->minutes * 60;
+    double said[2] = {over, !(over > 0) && o->stop && o->stop(o->context)};
+    *s = hd_ranks_agree(HD_OK, said, 2, err);
+    if (*s) return true;
+    if (said[0] > 0) return *ending = HD_ENDED_MINUTES, true;
+    if (said[1] > 0) return *ending = HD_ENDED_STOPPED, true;
     return false;
 }
 
 static hd_status begin(trainer *t, hd_err *err)
 {
     const hd_trainer_opt *o = t->opt;
-    hd_status s = hd_checkpoint_sweep(o->folder, err);
+    hd_status s = t->r->backend->rank ? HD_OK : hd_checkpoint_sweep(o->folder, err);
+    s = hd_ranks_agree(s, NULL, 0, err);
     if (!s && o->resume) {
         s = hd_checkpoint_load(o->folder, &t->at, t->o, err);
         if (!s && t->at.corpus != t->t->corpus)
@@ -275,8 +326,8 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
     hd_status s = begin(&t, err);
-    while (!s && !reached(&t, ending)) {
-        if (t.at.step == t.began_at && opt->resume && trainee->validate)
+    while (!s && !reached(&t, ending, &s, err)) {
+        if (t.at.step == t.began_at && opt->resume && trainee->validate && !r->backend->rank)
             s = trainee->restore(trainee->context, err);
         if (!s) s = update(&t, err);
         if (s) break;
@@ -292,5 +343,5 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
     if (!s) s = save(&t, err);
     if (!s && t.at.broken && *ending != HD_ENDED_STOPPED) s = not_finite(&t, err);
     *progress = t.at;
-    return s;
+    return hd_ranks_agree(s, NULL, 0, err);
 }

@@ -1,13 +1,14 @@
 /* The training loop: batches, updates, validations, checkpoints, and when to end. It knows nothing of the
    task but the functions of a trainee. A run that was stopped, however, and is resumed makes the same bits as
-   one that was not. */
+   one that was not. Where several processes train together (backend/ranks.h) all call it; the first of them
+   validates, saves and tells. */
 #ifndef HD_TRAIN_TRAINER_H
 #define HD_TRAIN_TRAINER_H
 
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 
-/* A batch, as the loop sees it. */
+/* A batch, as the loop sees it: that of all processes, but for the parts. */
 typedef struct hd_load {
     uint64_t epoch, batch; /* of the batch after it */
     size_t parts;          /* it is computed in so many parts, to save memory */

@@ -4,13 +4,14 @@
 
 static const struct {
     size_t rows, cols;
-} sizes[] = {{1, 1}, {5, 3}, {3, 7}, {4, 8}, {17, 17}, {33, 33}, {40, 64}, {6, 100}, {130, 24}, {2, 1000}, {300, 512}, {1030, 1024}};
+} sizes[] = {{1, 1},   {5, 3},   {3, 7},    {4, 8},    {17, 17},   {33, 33},
+             {40, 64}, {6, 100}, {130, 24}, {2, 1000}, {300, 512}, {1030, 1024}};
 enum { LARGE = 10 }; /* sizes from here on */
 
 /* Every size in every layout. */
-#define EACH_SIZE(p, i)                                               \
-    for ((p)->layout = 0; (p)->layout < LAYOUTS; (p)->layout++)       \
-        for (size_t i = 0; i < COUNT_OF(sizes); i++)                  \
+#define EACH_SIZE(p, i)                                         \
+    for ((p)->layout = 0; (p)->layout < LAYOUTS; (p)->layout++) \
+        for (size_t i = 0; i < COUNT_OF(sizes); i++)            \
             if (i < LARGE || (!small_only() && (p)->layout != ODD))
 
 static void unary(void **state)
@@ -39,7 +40,8 @@ static void unary_at_the_ends(void **state)
     for (int f = 0; f < HD_UNARIES; f++) {
         if (f == HD_log) continue;
         begin_case(p, "%s at the ends", hd_unary_name((hd_unary)f));
-        size_t n = f == HD_exp ? 12 : COUNT_OF(ends); /* beyond, exp overflows: where it does is its own affair */
+        size_t n =
+            f == HD_exp ? 12 : COUNT_OF(ends); /* beyond, exp overflows: where it does is its own affair */
         for (size_t c = 0; c < n; c++) {
             twin *x = twin_from(p, "x", 1, 1, ACT, ends + c), *y = twin_result(p, "y", 1, 1, ACT, false),
                  *dx = twin_result(p, "dx", 1, 1, ACT, false), *dy = twin_normal(p, "dy", 1, 1, ACT, 1);
@@ -78,7 +80,8 @@ static void unary_back(void **state)
             twin *kept = twin_from(p, "kept", m, n, ACT, kept_of(p, (hd_unary)f, m * n)),
                  *dy = twin_normal(p, "dy", m, n, ACT, 1),
                  *dx = how == 2 ? dy : twin_result(p, "dx", m, n, ACT, how == 1);
-            RUN(p, unary_back, .dx = ON(dx), .dy = ON(dy), .kept = ON(kept), .f = (hd_unary)f, .add = how == 1);
+            RUN(p, unary_back, .dx = ON(dx), .dy = ON(dy), .kept = ON(kept), .f = (hd_unary)f,
+                .add = how == 1);
             check(p, dx);
         }
     pair_done(p);
@@ -101,11 +104,14 @@ static void unary_back_through_dropout(void **state)
                  *dy = twin_normal(p, "dy", m, n, ACT, 1),
                  *dx = same ? dy : twin_result(p, "dx", m, n, ACT, add),
                  *middle = twin_result(p, "middle", m, n, REAL, false);
+            if (f == HD_relu) RUN(p, dropout, .y = ON(kept), .x = ON(kept), .draw = DRAW(p, 0.3f, seg));
             RUN_ON(p, 0, dropout, .y = ON(middle), .x = ON(dy), .draw = DRAW(p, 0.3f, seg));
-            RUN_ON(p, 0, unary_back, .dx = ON(dx), .dy = ON(middle), .kept = ON(kept), .f = (hd_unary)f, .add = add);
-            RUN_ON(p, 1, unary_back, .dx = ON(dx), .dy = ON(dy), .kept = ON(kept), .f = (hd_unary)f, .add = add,
-                   .draw = DRAW(p, 0.3f, seg));
-            compare(p, dx, (close_enough){.tolerance = tolerance_of(p, dx), .zeros = f == HD_IDENTITY && !add});
+            RUN_ON(p, 0, unary_back, .dx = ON(dx), .dy = ON(middle), .kept = ON(kept), .f = (hd_unary)f,
+                   .add = add);
+            RUN_ON(p, 1, unary_back, .dx = ON(dx), .dy = ON(dy), .kept = ON(kept), .f = (hd_unary)f,
+                   .add = add, .draw = DRAW(p, 0.3f, seg));
+            compare(p, dx,
+                    (close_enough){.tolerance = tolerance_of(p, dx), .zeros = f == HD_IDENTITY && !add});
         }
     pair_done(p);
 }
@@ -164,7 +170,8 @@ static void dropout(void **state)
     for (int how = 0; how < 16; how++) {
         float share = shares[how / 4];
         bool add = how & 1, same = !add && i % 2;
-        int32_t third = (int32_t)sizes[i].rows / 3, len[] = {third, 0, (int32_t)sizes[i].rows - 2 * third, third};
+        int32_t third = (int32_t)sizes[i].rows / 3,
+                len[] = {third, 0, (int32_t)sizes[i].rows - 2 * third, third};
         begin_case(p, "dropout %zux%zu how %d", sizes[i].rows, sizes[i].cols, how);
         twin_seg *seg = how & 2 ? seg_from(p, len, 4, (i & 1 ? KEYS : 0) | (i & 2 ? FILL : 0) | GAPS) : NULL;
         size_t m = seg ? seg->rows : sizes[i].rows, n = sizes[i].cols;

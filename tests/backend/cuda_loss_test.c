@@ -3,7 +3,8 @@
 
 static const struct {
     size_t rows, cols;
-} sizes[] = {{1, 1}, {5, 3}, {4, 7}, {6, 8}, {17, 17}, {9, 33}, {6, 100}, {3, 264}, {7, 1000}, {2, 2049}, {300, 1000}, {100, 32768}, {1500, 8000}};
+} sizes[] = {{1, 1},   {5, 3},    {4, 7},    {6, 8},      {17, 17},    {9, 33},    {6, 100},
+             {3, 264}, {7, 1000}, {2, 2049}, {300, 1000}, {40, 32768}, {500, 8000}};
 enum { LARGE = 10 };
 
 #define EACH_SIZE(p, i)                                         \
@@ -31,21 +32,24 @@ static void cross_entropy(void **state)
                 target[r] = r % 5 == 3 ? (r % 2 ? -1 : -100) : (int32_t)(r * 2654435761u % n);
             }
             if (m > 1) target[m - 1] = (int32_t)n - 1;
-            twin *x = twin_from(p, "x", m, n, ACT, v), *weight = weighted ? twin_from(p, "weight", m, 1, REAL | FLAT, w) : NULL,
+            twin *x = twin_from(p, "x", m, n, ACT, v),
+                 *weight = weighted ? twin_from(p, "weight", m, 1, REAL | FLAT, w) : NULL,
                  *l = loss ? twin_result(p, "loss", m, 1, REAL | FLAT, false) : NULL,
                  *q = logp ? twin_result(p, "logp", m, 1, REAL | FLAT, false) : NULL,
-                 *dx = way == NO_DX    ? NULL
+                 *dx = way == NO_DX     ? NULL
                        : way == DX_IS_X ? x
                                         : twin_result(p, "dx", m, n, ACT, way == DX_ADD);
             twin_ints *t = ints_from(p, target, m);
-            RUN(p, cross_entropy, .loss = ON(l), .logp = ON(q), .dx = ON(dx), .x = ON(x), .target = t->on[side],
-                .weight = ON(weight), .smoothing = smoothing, .coef = 0.5f, .add = way == DX_ADD);
+            RUN(p, cross_entropy, .loss = ON(l), .logp = ON(q), .dx = ON(dx), .x = ON(x),
+                .target = t->on[side], .weight = ON(weight), .smoothing = smoothing, .coef = 0.5f,
+                .add = way == DX_ADD);
             check(p, l);
             check(p, q);
             /* numbers of a wide row are small: the floor must be smaller */
             if (dx)
-                compare(p, dx, (close_enough){.tolerance = tolerance_of(p, dx),
-                                              .floor = tolerance_of(p, dx) / 50 / (way == DX_ADD ? 1 : (double)n)});
+                compare(p, dx,
+                        (close_enough){.tolerance = tolerance_of(p, dx),
+                                       .floor = tolerance_of(p, dx) / 50 / (way == DX_ADD ? 1 : (double)n)});
         }
     pair_done(p);
 }
@@ -64,7 +68,8 @@ static void distance(void **state)
         float *v = normals(p, m * n, 1), *w = normals(p, m, 1);
         for (size_t j = 0; kind == HD_BINARY && j < m * n; j++) v[j] = 1 / (1 + expf(-v[j]));
         for (size_t r = 0; r < m; r++) w[r] = r % 9 == 8 ? 0 : fabsf(w[r]) + 0.1f;
-        twin *x = twin_normal(p, "x", m, n, ACT, kind == HD_BINARY ? 20 : 1), *t = twin_from(p, "target", m, n, target_kind, v),
+        twin *x = twin_normal(p, "x", m, n, ACT, kind == HD_BINARY ? 20 : 1),
+             *t = twin_from(p, "target", m, n, target_kind, v),
              *weight = weighted ? twin_from(p, "weight", m, 1, REAL | FLAT, w) : NULL,
              *loss = twin_result(p, "loss", m, 1, REAL | FLAT, false),
              *gx = dx ? twin_result(p, "dx", m, n, ACT, true) : NULL,

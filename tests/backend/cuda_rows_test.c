@@ -3,7 +3,8 @@
 
 static const struct {
     size_t rows, of, cols;
-} sizes[] = {{1, 1, 1}, {9, 5, 3}, {4, 9, 7}, {20, 6, 8}, {33, 17, 17}, {50, 40, 33}, {12, 100, 100}, {64, 20, 64},
+} sizes[] = {{1, 1, 1},        {9, 5, 3},         {4, 9, 7},         {20, 6, 8},
+             {33, 17, 17},     {50, 40, 33},      {12, 100, 100},    {64, 20, 64},
              {300, 1000, 512}, {2000, 1000, 512}, {1000, 32000, 512}};
 enum { LARGE = 8 };
 
@@ -24,7 +25,8 @@ static twin_ints *index_of(pair *p, size_t rows, size_t of, bool once)
         shuffled[i - 1] = shuffled[j], shuffled[j] = t;
     }
     for (size_t i = 0; i < rows; i++) {
-        v[i] = (int32_t)(hd_rng_below(&rng, 2) ? hd_rng_below(&rng, (uint32_t)of) : hd_rng_below(&rng, (uint32_t)(of + 3) / 4));
+        v[i] = (int32_t)(hd_rng_below(&rng, 2) ? hd_rng_below(&rng, (uint32_t)of)
+                                               : hd_rng_below(&rng, (uint32_t)(of + 3) / 4));
         if (once) v[i] = i < of ? shuffled[i] : -1;
         if (i % 7 == 3) v[i] = i % 2 ? -1 : (int32_t)of;
         if (i % 29 == 13) v[i] = i % 2 ? INT32_MIN : INT32_MAX;
@@ -44,7 +46,8 @@ static void gather(void **state)
             twin_ints *index = index_of(p, sizes[i].rows, sizes[i].of, false);
             twin *x = twin_normal(p, "x", sizes[i].of, n, kinds[k][1], 1),
                  *y = twin_result(p, "y", sizes[i].rows, n, kinds[k][0], how & 1);
-            RUN(p, gather, .y = ON(y), .x = ON(x), .index = index->on[side], .scale = how & 2 ? 22.6f : 1, .add = how & 1);
+            RUN(p, gather, .y = ON(y), .x = ON(x), .index = index->on[side], .scale = how & 2 ? 22.6f : 1,
+                .add = how & 1);
             if (!how && kinds[k][0] == kinds[k][1]) check_same(p, y, NULL);
             check(p, y);
         }
@@ -65,7 +68,8 @@ static void scatter(void **state)
             twin_ints *index = index_of(p, sizes[i].rows, sizes[i].of, !add);
             twin *x = twin_normal(p, "x", sizes[i].rows, n, kinds[k][1], 1),
                  *y = twin_result(p, "y", sizes[i].of, n, kinds[k][0], true);
-            RUN(p, scatter, .y = ON(y), .x = ON(x), .index = index->on[side], .scale = how & 2 ? 0.7f : 1, .add = add);
+            RUN(p, scatter, .y = ON(y), .x = ON(x), .index = index->on[side], .scale = how & 2 ? 0.7f : 1,
+                .add = add);
             /* bf16 sums may be rounded after each of the rows that meet, a few as a rule */
             bool sums = add && p->bf16 && kinds[k][0] == ACT;
             compare(p, y, (close_enough){.tolerance = sums ? 4 * TOLERANCE_BF16 : tolerance_of(p, y)});
@@ -76,7 +80,8 @@ static void scatter(void **state)
 static const struct {
     size_t items, cols;
     int least, most;
-} batches[] = {{1, 1, 1, 1}, {3, 3, 0, 2}, {5, 7, 1, 1}, {8, 16, 0, 5}, {6, 33, 0, 9}, {16, 512, 1, 1}, {30, 512, 0, 60}};
+} batches[] = {{1, 1, 1, 1},  {3, 3, 0, 2},    {5, 7, 1, 1},    {8, 16, 0, 5},
+               {6, 33, 0, 9}, {16, 512, 1, 1}, {30, 512, 0, 60}};
 
 /* A cache: every item has room for what it holds and what comes. */
 static void append(void **state)
@@ -86,8 +91,8 @@ static void append(void **state)
         for (size_t i = 0; i < COUNT_OF(batches); i++)
             for (int how = 0; how < 4; how++) {
                 size_t items = batches[i].items, n = batches[i].cols, rows = 2;
-                begin_case(p, "append %zu items of %d-%d, %zu columns, how %d", items, batches[i].least, batches[i].most,
-                           n, how);
+                begin_case(p, "append %zu items of %d-%d, %zu columns, how %d", items, batches[i].least,
+                           batches[i].most, n, how);
                 twin_seg *from = seg_from(p, lengths(p, items, batches[i].least, batches[i].most), items,
                                           (how & 2 ? GAPS | FILL : 0) | LOOSE);
                 int32_t *held = lengths(p, items, 0, 6), *begin = pair_take(p, 2, items * sizeof *begin);
@@ -96,9 +101,10 @@ static void append(void **state)
                     rows += (size_t)(held[j] + from->len[j]) + 3;
                 }
                 twin_ints *b = ints_from(p, begin, items), *l = ints_from(p, held, items);
-                twin *x = twin_normal(p, "x", from->rows, n, ACT, 1), *y = twin_result(p, "y", rows, n, ACT, false);
-                RUN(p, append, .y = ON(y), .x = ON(x), .from = ON(from), .begin = b->on[side], .len = l->on[side],
-                    .advance = how & 1);
+                twin *x = twin_normal(p, "x", from->rows, n, ACT, 1),
+                     *y = twin_result(p, "y", rows, n, ACT, false);
+                RUN(p, append, .y = ON(y), .x = ON(x), .from = ON(from), .begin = b->on[side],
+                    .len = l->on[side], .advance = how & 1);
                 check_same(p, y, NULL);
                 check_ints(p, "len", l);
             }
@@ -114,17 +120,19 @@ static void fold(void **state)
                 for (int how = 0; how < 4; how++) {
                     size_t items = batches[i].items, n = batches[i].cols;
                     bool back = how & 1;
-                    begin_case(p, "fold %zu items of %d-%d, %zu columns by %d, how %d", items, batches[i].least,
-                               batches[i].most, n, k, how);
+                    begin_case(p, "fold %zu items of %d-%d, %zu columns by %d, how %d", items,
+                               batches[i].least, batches[i].most, n, k, how);
                     twin_seg *from = seg_from(p, lengths(p, items, batches[i].least, batches[i].most), items,
                                               how & 2 ? GAPS | FILL : 0);
                     int32_t *len = pair_take(p, 2, (items + 1) * sizeof *len);
                     for (size_t j = 0; j < items; j++) len[j] = (from->len[j] + k - 1) / k;
                     twin_seg *to = seg_from(p, len, items, how & 2 ? FILL | LOOSE : 0);
-                    twin *x = back ? twin_result(p, "x", from->rows, n, ACT, true) : twin_owned(p, "x", from, n, ACT, 1),
+                    twin *x = back ? twin_result(p, "x", from->rows, n, ACT, true)
+                                   : twin_owned(p, "x", from, n, ACT, 1),
                          *y = back ? twin_owned(p, "y", to, n * (size_t)k, ACT, 1)
                                    : twin_result(p, "y", to->rows, n * (size_t)k, ACT, false);
-                    RUN(p, fold, .y = ON(y), .x = ON(x), .to = ON(to), .from = ON(from), .k = k, .back = back);
+                    RUN(p, fold, .y = ON(y), .x = ON(x), .to = ON(to), .from = ON(from), .k = k,
+                        .back = back);
                     if (back)
                         check(p, x);
                     else

@@ -3,7 +3,8 @@
 
 static const struct {
     size_t rows, cols;
-} sizes[] = {{1, 1}, {5, 3}, {4, 7}, {3, 8}, {17, 17}, {9, 33}, {6, 100}, {40, 64}, {2, 1000}, {3, 2049}, {300, 512}, {1000, 1024}, {300, 32768}};
+} sizes[] = {{1, 1},   {5, 3},    {4, 7},    {3, 8},     {17, 17},    {9, 33},    {6, 100},
+             {40, 64}, {2, 1000}, {3, 2049}, {300, 512}, {700, 1024}, {40, 32768}};
 enum { LARGE = 10 };
 
 #define EACH_SIZE(p, i)                                         \
@@ -30,7 +31,8 @@ static float *hard(pair *p, size_t m, size_t n)
 static void check_shares(pair *p, const twin *t, const bool *rows, size_t among)
 {
     double tolerance = tolerance_of(p, t);
-    compare(p, t, (close_enough){.tolerance = tolerance, .floor = tolerance / 50 / (double)among, .rows = rows});
+    compare(p, t,
+            (close_enough){.tolerance = tolerance, .floor = tolerance / 50 / (double)among, .rows = rows});
 }
 
 static void softmax(void **state)
@@ -74,7 +76,8 @@ static void softmax_back(void **state)
 static const struct {
     size_t items, cols;
     int least, most;
-} batches[] = {{1, 1, 1, 1}, {3, 1, 1, 9}, {5, 3, 0, 7}, {4, 8, 0, 40}, {9, 17, 0, 33}, {7, 100, 0, 70}, {6, 8, 3, 300}, {20, 512, 0, 200}};
+} batches[] = {{1, 1, 1, 1},   {3, 1, 1, 9},    {5, 3, 0, 7},   {4, 8, 0, 40},
+               {9, 17, 0, 33}, {7, 100, 0, 70}, {6, 8, 3, 300}, {20, 512, 0, 200}};
 enum { LARGE_BATCH = 7 };
 
 #define EACH_BATCH(p, i)                                        \
@@ -89,14 +92,16 @@ static void segment_softmax(void **state)
     for (int how = 0; how < 16; how++) {
         size_t n = batches[i].cols;
         bool log = how & 1;
-        begin_case(p, "segment_softmax %zu items of %d-%d, %zu columns, how %d", batches[i].items, batches[i].least,
-                   batches[i].most, n, how);
-        twin_seg *seg = seg_from(p, lengths(p, batches[i].items, batches[i].least, batches[i].most), batches[i].items,
-                                 (how & 4 ? GAPS | FILL : 0) | (how & 8 ? LOOSE : 0));
+        begin_case(p, "segment_softmax %zu items of %d-%d, %zu columns, how %d", batches[i].items,
+                   batches[i].least, batches[i].most, n, how);
+        twin_seg *seg = seg_from(p, lengths(p, batches[i].items, batches[i].least, batches[i].most),
+                                 batches[i].items, (how & 4 ? GAPS | FILL : 0) | (how & 8 ? LOOSE : 0));
         float *v = normals(p, seg->rows * n, 3);
         for (size_t r = 0; r < seg->rows; r++)
             for (size_t c = 0; c < n; c++)
-                v[r * n + c] = !seg->owned[r] ? NAN : c % 4 == 3 ? -INFINITY : v[r * n + c] + (c % 4 == 2 ? 512 : 0);
+                v[r * n + c] = !seg->owned[r] ? NAN
+                               : c % 4 == 3   ? -INFINITY
+                                              : v[r * n + c] + (c % 4 == 2 ? 512 : 0);
         twin *x = twin_from(p, "x", seg->rows, n, ACT, v),
              *y = twin_result(p, "y", seg->rows, n, how & 2 ? REAL : ACT, false);
         RUN(p, segment_softmax, .y = ON(y), .x = ON(x), .seg = ON(seg), .log = log);
@@ -115,17 +120,21 @@ static void segment_softmax_back(void **state)
         if (overlap && !add) continue; /* which item would win is nobody's business */
         begin_case(p, "segment_softmax_back %zu items of %d-%d, %zu columns, how %d", batches[i].items,
                    batches[i].least, batches[i].most, n, how);
-        twin_seg *seg = seg_from(p, lengths(p, batches[i].items, batches[i].least, batches[i].most), batches[i].items,
-                                 (how & 4 ? GAPS | FILL : 0) | (how & 8 ? LOOSE : 0) | (overlap ? OVERLAP : 0));
+        twin_seg *seg =
+            seg_from(p, lengths(p, batches[i].items, batches[i].least, batches[i].most), batches[i].items,
+                     (how & 4 ? GAPS | FILL : 0) | (how & 8 ? LOOSE : 0) | (overlap ? OVERLAP : 0));
         int kind = how & 8 ? REAL : ACT;
         float *v = normals(p, seg->rows * n, 1);
         for (size_t r = 0; r < seg->rows * n; r++) v[r] = log ? -fabsf(v[r]) : 0.1f * fabsf(v[r]);
         twin *y = twin_from(p, "y", seg->rows, n, kind, v), *dy = twin_owned(p, "dy", seg, n, kind, 1),
              *dx = twin_result(p, "dx", seg->rows, n, ACT, add);
-        RUN(p, segment_softmax_back, .dx = ON(dx), .dy = ON(dy), .y = ON(y), .seg = ON(seg), .log = log, .add = add);
-        compare(p, dx, (close_enough){.tolerance = tolerance_of(p, dx) * (overlap ? 2 : 1), .rows = seg->owned});
+        RUN(p, segment_softmax_back, .dx = ON(dx), .dy = ON(dy), .y = ON(y), .seg = ON(seg), .log = log,
+            .add = add);
+        compare(p, dx,
+                (close_enough){.tolerance = tolerance_of(p, dx) * (overlap ? 2 : 1), .rows = seg->owned});
     }
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(softmax), PAIR_TEST(softmax_back), PAIR_TEST(segment_softmax), PAIR_TEST(segment_softmax_back))
+PAIR_MAIN(PAIR_TEST(softmax), PAIR_TEST(softmax_back), PAIR_TEST(segment_softmax),
+          PAIR_TEST(segment_softmax_back))

@@ -27,9 +27,11 @@ static void square_sum(void **state)
             twin_bytes(p, sum, &begun, sizeof begun);
             twin *x = twin_normal(p, "x", 1, counts[i], REAL | FLAT, 0.1);
             RUN(p, square_sum, .sum = sum[side], .x = data(x, side), .count = counts[i]);
-            for (int side = 0; side < 2; side++) p->side[side]->download(p->side[side], got + side, sum[side], sizeof *got);
+            for (int side = 0; side < 2; side++)
+                p->side[side]->download(p->side[side], got + side, sum[side], sizeof *got);
             /* the cpu sums runs of 16384 numbers in f32 */
-            if (!(fabs(got[1] - got[0]) <= 1e-5 * fabs(got[0]))) fault(p, "%.9g, expected %.9g", got[1], got[0]);
+            if (!(fabs(got[1] - got[0]) <= 1e-5 * fabs(got[0])))
+                fault(p, "%.9g, expected %.9g", got[1], got[0]);
             p->compared++;
         }
     pair_done(p);
@@ -77,7 +79,8 @@ static void clip(void **state)
             double left = 1;
             p->side[1]->download(p->side[1], &left, sum[1], sizeof left);
             if (left != 0) fault(p, "the sum is %g afterwards", left);
-            for (int side = 0; side < 2; side++) p->side[side]->download(p->side[side], got + side, count[side], sizeof *got);
+            for (int side = 0; side < 2; side++)
+                p->side[side]->download(p->side[side], got + side, count[side], sizeof *got);
             if (got[0] != got[1]) fault(p, "%u updates, expected %u", got[1], got[0]);
         }
     pair_done(p);
@@ -88,10 +91,14 @@ static const struct {
     hd_rule rule;
     float momentum, decay;
     bool decoupled, nesterov, first;
-} rules[] = {{"adam", HD_ADAM, 0, 0, false, false, true},      {"adam, decay", HD_ADAM, 0, 0.1f, false, false, true},
-             {"adamw", HD_ADAM, 0, 0.1f, true, false, true},   {"sgd", HD_SGD, 0, 0, false, false, false},
-             {"sgd, decay", HD_SGD, 0, 0.1f, false, false, false}, {"sgd, decoupled", HD_SGD, 0, 0.1f, true, false, false},
-             {"momentum", HD_SGD, 0.9f, 0.01f, false, false, true}, {"nesterov", HD_SGD, 0.9f, 0.01f, true, true, true}};
+} rules[] = {{"adam", HD_ADAM, 0, 0, false, false, true},
+             {"adam, decay", HD_ADAM, 0, 0.1f, false, false, true},
+             {"adamw", HD_ADAM, 0, 0.1f, true, false, true},
+             {"sgd", HD_SGD, 0, 0, false, false, false},
+             {"sgd, decay", HD_SGD, 0, 0.1f, false, false, false},
+             {"sgd, decoupled", HD_SGD, 0, 0.1f, true, false, false},
+             {"momentum", HD_SGD, 0.9f, 0.01f, false, false, true},
+             {"nesterov", HD_SGD, 0.9f, 0.01f, true, true, true}};
 
 /* The shadow holds the device's own values, rounded. */
 static void check_shadow(pair *p, const uint16_t *shadow, const twin *value)
@@ -122,12 +129,14 @@ static void update(void **state)
                 begin_case(p, "%s of %zu shadow %d", rules[r].name, n, shadows);
                 bool adam = rules[r].rule == HD_ADAM;
                 float *zero = pair_take(p, 2, n * sizeof *zero);
-                twin *value = twin_normal(p, "value", 1, n, REAL | FLAT, 1), *grad = twin_from(p, "grad", 1, n, REAL | FLAT, zero),
+                twin *value = twin_normal(p, "value", 1, n, REAL | FLAT, 1),
+                     *grad = twin_from(p, "grad", 1, n, REAL | FLAT, zero),
                      *first = rules[r].first ? twin_from(p, "first", 1, n, REAL | FLAT, zero) : NULL,
                      *second = adam ? twin_from(p, "second", 1, n, REAL | FLAT, zero) : NULL,
                      *mean = twin_normal(p, "mean", 1, n, REAL | FLAT, 1);
                 uint16_t *shadow[2] = {NULL, NULL};
-                for (int side = 0; shadows && side < 2; side++) shadow[side] = pair_take(p, side, n * sizeof **shadow);
+                for (int side = 0; shadows && side < 2; side++)
+                    shadow[side] = pair_take(p, side, n * sizeof **shadow);
                 if (shadows) RUN(p, cast, .shadow = shadow[side], .value = data(value, side), .count = n);
                 hd_step now = pair_now;
                 now.weight = 20, now.rate = 0.01f, now.updates = 0;
@@ -142,14 +151,16 @@ static void update(void **state)
                     if (t == INFINITE) g[n / 2] = INFINITY;
                     for (int side = 0; side < 2; side++) twin_load(p, grad, side, g);
                     RUN(p, square_sum, .sum = sum[side], .x = data(grad, side), .count = n);
-                    RUN(p, clip, .step = step[side], .sum = sum[side], .updates = count[side], .limit = t % 2 ? 0.5f : 0);
-                    RUN(p, update, .value = data(value, side), .grad = data(grad, side), .first = data(first, side),
-                        .second = data(second, side), .shadow = shadow[side], .count = n, .step = step[side],
-                        .rule = rules[r].rule, .factor = 0.5f, .momentum = rules[r].momentum, .beta1 = 0.9f,
-                        .beta2 = 0.98f, .eps = 1e-9f, .decay = rules[r].decay, .decoupled = rules[r].decoupled,
+                    RUN(p, clip, .step = step[side], .sum = sum[side], .updates = count[side],
+                        .limit = t % 2 ? 0.5f : 0);
+                    RUN(p, update, .value = data(value, side), .grad = data(grad, side),
+                        .first = data(first, side), .second = data(second, side), .shadow = shadow[side],
+                        .count = n, .step = step[side], .rule = rules[r].rule, .factor = 0.5f,
+                        .momentum = rules[r].momentum, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f,
+                        .decay = rules[r].decay, .decoupled = rules[r].decoupled,
                         .nesterov = rules[r].nesterov);
-                    RUN(p, average, .mean = data(mean, side), .value = data(value, side), .count = n, .decay = t < 3 ? 0.3f : 0.999f,
-                        .step = step[side]);
+                    RUN(p, average, .mean = data(mean, side), .value = data(value, side), .count = n,
+                        .decay = t < 3 ? 0.3f : 0.999f, .step = step[side]);
                     check_steps(p, step);
                     check(p, value);
                     check_same(p, grad, NULL); /* zeros, skipped or not */
@@ -166,7 +177,8 @@ static void cast(void **state)
 {
     pair *p = pair_of(state);
     /* ties to even both ways, the largest, one that becomes infinite, subnormals, both zeros */
-    const float hard[] = {1.00390625f, 1.01171875f, 0, -0.0f, 3.3895314e38f, 3.4e38f, 1e-40f, -1e-42f, INFINITY, -INFINITY, NAN};
+    const float hard[] = {1.00390625f, 1.01171875f, 0,         -0.0f, 3.3895314e38f, 3.4e38f, 1e-40f,
+                          -1e-42f,     INFINITY,    -INFINITY, NAN};
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         for (size_t from = 0; from < 2; from++) { /* the shadow may begin anywhere in its buffer */
             size_t n = counts[i];
@@ -175,7 +187,8 @@ static void cast(void **state)
             float *v = normals(p, n + from, 1);
             for (size_t j = 0; j < COUNT_OF(hard) && n > 50; j++) v[from + 3 * j] = hard[j];
             twin *value = twin_from(p, "value", 1, n + from, REAL | FLAT, v);
-            uint16_t *shadow = pair_take(p, 1, (n + from) * sizeof *shadow), *got = pair_take(p, 2, (n + from) * sizeof *got);
+            uint16_t *shadow = pair_take(p, 1, (n + from) * sizeof *shadow),
+                     *got = pair_take(p, 2, (n + from) * sizeof *got);
             RUN_ON(p, 1, cast, .shadow = shadow + from, .value = data(value, 1) + from, .count = n);
             p->side[1]->download(p->side[1], got, shadow, (n + from) * sizeof *got);
             for (size_t j = from; j < n + from; j++)

@@ -1,25 +1,26 @@
 /* Runs a kernel on the cpu and on a device with the same numbers and compares what comes out. A twin is one
-   matrix with an image on each side; easy to get wrong is what a kernel leaves alone, so outputs begin as NaN,
-   views lie in a frame that must not change, and rows of no item hold NaN that nobody may read.
-   A case that fails is told and the rest still run: time on a device is short.
-     HEED_PAIR_DEVICE  the other backend; "cpu" tries out these tests themselves: bf16 is then the cpu's f32
-                       between bf16 numbers
-     HEED_SMALL        leaves out the large shapes, for compute-sanitizer */
+   matrix with an image on each side; easy to get wrong is what a kernel leaves alone, so outputs begin as
+   NaN, views lie in a frame that must not change, and rows of no item hold NaN that nobody may read. A case
+   that fails is told and the rest still run: time on a device is short.
+
+   HEED_SMALL leaves out the large shapes, for compute-sanitizer. HEED_PAIR_DEVICE is the other backend; "cpu"
+   tries out these tests themselves, and bf16 is then the cpu's f32 between bf16 numbers. */
 #ifndef PAIR_H
 #define PAIR_H
 
 #include "check.h"
 
-/* f32: both sides sum the same f32 numbers in another order. bf16: the cpu computes in f32 on inputs that were
-   rounded before, so what remains is the rounding of the result: 2^-8 of a number at most, 0.0017 of the norm
-   as a rule; 6e-3 leaves room for one more rounding on the way. */
+/* f32: both sides sum the same f32 numbers in another order. bf16: the cpu computes in f32 on inputs that
+   were rounded before, so what remains is the rounding of the result: 2^-8 of a number at most, 0.0017 of the
+   norm as a rule; 6e-3 leaves room for one more rounding on the way. */
 #define TOLERANCE_F32  1e-4
 #define TOLERANCE_BF16 6e-3
 
 #define FRAME 12288.0f /* around views; a bf16 number */
 
-/* What a matrix holds. In bf16 mode ACT is bf16 on the device and the values of ROUND and PARAM, stored as f32,
-   are bf16 numbers; a PARAM has its shadow there as well. FLAT: dense whatever the layout of the case. */
+/* What a matrix holds. In bf16 mode ACT is bf16 on the device and the values of ROUND and PARAM, stored as
+   f32, are bf16 numbers; a PARAM has its shadow there as well. FLAT: dense whatever the layout of the case.
+ */
 enum { ACT, REAL, ROUND, PARAM, INT, KIND = 7, FLAT = 8 };
 
 enum { DENSE, EIGHTS, ODD, LAYOUTS }; /* margins 0; 8 on both sides; 3 and 2 */
@@ -100,7 +101,8 @@ static void pair_drop(pair *p)
     }
 }
 
-static const hd_step pair_now = {.seed = 20240229, .number = 7, .updates = 3, .rate = 1e-3f, .weight = 1, .clip = 1};
+static const hd_step pair_now = {
+    .seed = 20240229, .number = 7, .updates = 3, .rate = 1e-3f, .weight = 1, .clip = 1};
 
 /* Begins a case: what the one before took is given back. */
 __attribute__((format(printf, 2, 3))) static void begin_case(pair *p, const char *format, ...)
@@ -140,7 +142,8 @@ static pair *pair_of(void **state)
 static void pair_done(pair *p)
 {
     pair_drop(p);
-    print_message("             %d compared; nearest to the limit: %.2f of it, %s\n", p->compared, p->worst, p->worst_at);
+    print_message("             %d compared; nearest to the limit: %.2f of it, %s\n", p->compared, p->worst,
+                  p->worst_at);
     if (p->faults) fail_msg("%d faults", p->faults);
     assert_true(p->compared > 0);
 }
@@ -179,12 +182,15 @@ static int pair_close(int status)
 }
 
 /* Both precisions of a test, and a main that runs them. */
-#define PAIR_TEST(test) {#test " f32", test, NULL, NULL, &pairs[0]}, {#test " bf16", test, NULL, NULL, &pairs[1]}
-#define PAIR_MAIN(...)                                                     \
-    int main(void)                                                         \
-    {                                                                      \
-        if (!pair_open()) return 77;                                       \
-        const struct CMUnitTest tests[] = {__VA_ARGS__};                   \
+/* clang-format off */
+#define PAIR_TEST(test) \
+    {#test " f32", test, NULL, NULL, &pairs[0]}, {#test " bf16", test, NULL, NULL, &pairs[1]}
+/* clang-format on */
+#define PAIR_MAIN(...)                                                \
+    int main(void)                                                    \
+    {                                                                 \
+        if (!pair_open()) return 77;                                  \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};              \
         return pair_close(cmocka_run_group_tests(tests, NULL, NULL)); \
     }
 
@@ -278,7 +284,8 @@ static float *normals(pair *p, size_t count, double spread)
     return x;
 }
 
-CHECK_UNUSED static twin *twin_normal(pair *p, const char *name, size_t rows, size_t cols, int kind, double spread)
+CHECK_UNUSED static twin *twin_normal(pair *p, const char *name, size_t rows, size_t cols, int kind,
+                                      double spread)
 {
     return twin_from(p, name, rows, cols, kind, normals(p, rows * cols, spread));
 }
@@ -340,13 +347,15 @@ CHECK_UNUSED static twin_seg *seg_from(pair *p, const int32_t *len, size_t items
     }
     s->rows = rows + (how & FILL ? 5 : 0);
     s->owned = pair_take(p, 2, s->rows + 1);
-    int32_t *item = pair_take(p, 2, (s->rows + 1) * sizeof *item), *pos = pair_take(p, 2, (s->rows + 1) * sizeof *pos);
+    int32_t *item = pair_take(p, 2, (s->rows + 1) * sizeof *item),
+            *pos = pair_take(p, 2, (s->rows + 1) * sizeof *pos);
     for (size_t r = 0; r < s->rows; r++) item[r] = -1, pos[r] = (int32_t)(r % 3);
     for (size_t i = 0; i < items; i++)
         for (int32_t j = 0; j < len[i]; j++)
             item[s->begin[i] + j] = (int32_t)i, pos[s->begin[i] + j] = j, s->owned[s->begin[i] + j] = true;
-    twin_ints *b = ints_from(p, s->begin, items), *l = ints_from(p, s->len, items), *k = ints_from(p, key, items),
-              *t = ints_from(p, item, s->rows), *o = ints_from(p, pos, s->rows);
+    twin_ints *b = ints_from(p, s->begin, items), *l = ints_from(p, s->len, items),
+              *k = ints_from(p, key, items), *t = ints_from(p, item, s->rows),
+              *o = ints_from(p, pos, s->rows);
     for (int side = 0; side < 2; side++)
         s->on[side] = (hd_seg){.begin = b->on[side],
                                .len = l->on[side],
@@ -375,7 +384,8 @@ CHECK_UNUSED static int32_t *lengths(pair *p, size_t items, int least, int most)
 }
 
 /* Rows that belong to no item hold NaN: nobody may read them. */
-CHECK_UNUSED static twin *twin_owned(pair *p, const char *name, const twin_seg *s, size_t cols, int kind, double spread)
+CHECK_UNUSED static twin *twin_owned(pair *p, const char *name, const twin_seg *s, size_t cols, int kind,
+                                     double spread)
 {
     float *x = normals(p, s->rows * cols, spread);
     for (size_t r = 0; r < s->rows; r++)
@@ -412,19 +422,24 @@ static void narrow(pair *p)
 }
 
 /* Runs a kernel on both sides; its arguments see `side`, and ON(t) is the image of t there, or NULL. */
-#define ON(t)  ((t) ? &(t)->on[side] : NULL)
-#define DRAW(p_, share, segments) \
-    (hd_draw) { .step = (p_)->step[side], .op = 11, .p = (share), .seg = (segments) ? &(segments)->on[side] : NULL }
-#define RUN_ON(p_, side_, kernel_, ...)                                                                   \
-    do {                                                                                                  \
-        const int side = (side_);                                                                         \
-        if (side && (p_)->only_cpu && (p_)->bf16) widen(p_); \
-        hd_status s_ = (p_)->side[side]->kernel.kernel_((p_)->side[side], &(hd_##kernel_##_args){__VA_ARGS__}); \
-        if (side && (p_)->only_cpu && (p_)->bf16) narrow(p_); \
-        if (s_) fault(p_, #kernel_ ": %s %s", hd_status_text(s_), (p_)->side[side]->error), (p_)->broken = true; \
+#define ON(t) ((t) ? &(t)->on[side] : NULL)
+#define DRAW(p_, share, segments)                                                                          \
+    (hd_draw)                                                                                              \
+    {                                                                                                      \
+        .step = (p_)->step[side], .op = 11, .p = (share), .seg = (segments) ? &(segments)->on[side] : NULL \
+    }
+#define RUN_ON(p_, side_, kernel_, ...)                                                                      \
+    do {                                                                                                     \
+        const int side = (side_);                                                                            \
+        if (side && (p_)->only_cpu && (p_)->bf16) widen(p_);                                                 \
+        hd_status s_ =                                                                                       \
+            (p_)->side[side]->kernel.kernel_((p_)->side[side], &(hd_##kernel_##_args){__VA_ARGS__});         \
+        if (side && (p_)->only_cpu && (p_)->bf16) narrow(p_);                                                \
+        if (s_)                                                                                              \
+            fault(p_, #kernel_ ": %s %s", hd_status_text(s_), (p_)->side[side]->error), (p_)->broken = true; \
     } while (0)
-#define RUN(p_, kernel_, ...)                                                  \
-    do {                                                                       \
+#define RUN(p_, kernel_, ...)                \
+    do {                                     \
         RUN_ON(p_, 0, kernel_, __VA_ARGS__); \
         RUN_ON(p_, 1, kernel_, __VA_ARGS__); \
     } while (0)
@@ -460,10 +475,10 @@ static bool same_bits(float a, float b)
 }
 
 typedef struct close_enough {
-    double tolerance;   /* of ||out - ref|| / ||ref||; one element may err by ten times that */
-    double floor;       /* of numbers that should be 0: this much of each is let pass; 0: tolerance / 50 */
-    const bool *rows;   /* only these are compared; the others must be as before, or 0 */
-    bool zeros;         /* an exact 0 stays one, and nothing else becomes one */
+    double tolerance; /* of ||out - ref|| / ||ref||; one element may err by ten times that */
+    double floor;     /* of numbers that should be 0: this much of each is let pass; 0: tolerance / 50 */
+    const bool *rows; /* only these are compared; the others must be as before, or 0 */
+    bool zeros;       /* an exact 0 stays one, and nothing else becomes one */
 } close_enough;
 
 static void compare(pair *p, const twin *t, close_enough k)
@@ -491,8 +506,8 @@ static void compare(pair *p, const twin *t, close_enough k)
                                         : same_bits(ref[at], out[at]);
                 if (k.zeros && (x == 0) != (y == 0)) fine = false;
                 if (!fine) {
-                    fault(p, "%s[%zu,%zu] of %zu x %zu: %.7g, expected %.7g (rms %.2g)", t->name, r, c, t->rows,
-                          t->cols, y, x, rms);
+                    fault(p, "%s[%zu,%zu] of %zu x %zu: %.7g, expected %.7g (rms %.2g)", t->name, r, c,
+                          t->rows, t->cols, y, x, rms);
                     goto done;
                 }
                 if (isfinite(x)) wrong += (y - x) * (y - x);
@@ -500,7 +515,8 @@ static void compare(pair *p, const twin *t, close_enough k)
     }
     double share = count ? sqrt(wrong) / (k.tolerance * sqrt(square) + floor * sqrt((double)count)) : 0;
     if (!(share <= 1))
-        fault(p, "%s: error %.3g of norm %.3g, %.1f times the limit", t->name, sqrt(wrong), sqrt(square), share);
+        fault(p, "%s: error %.3g of norm %.3g, %.1f times the limit", t->name, sqrt(wrong), sqrt(square),
+              share);
     if (share > p->worst) {
         p->worst = share;
         snprintf(p->worst_at, sizeof p->worst_at, "%s (%s)", t->name, p->label);
@@ -533,14 +549,15 @@ CHECK_UNUSED static void check_same(pair *p, const twin *t, const bool *rows)
     for (size_t i = 0; i < t->rows * t->cols; i++) {
         size_t at = i / t->cols * t->wide + t->left + i % t->cols;
         if (rows && !rows[i / t->cols]) continue;
-        if (!(ints ? !memcmp(ref + at, out + at, sizeof *ref) : same_bits(ref[at], out[at]) || ref[at] == out[at])) {
+        if (!(ints ? !memcmp(ref + at, out + at, sizeof *ref)
+                   : same_bits(ref[at], out[at]) || ref[at] == out[at])) {
             int32_t a, b;
             memcpy(&a, out + at, sizeof a), memcpy(&b, ref + at, sizeof b);
             if (ints)
                 fault(p, "%s[%zu,%zu]: %d, expected %d", t->name, i / t->cols, i % t->cols, a, b);
             else
-                fault(p, "%s[%zu,%zu]: %.9g, expected %.9g", t->name, i / t->cols, i % t->cols, (double)out[at],
-                      (double)ref[at]);
+                fault(p, "%s[%zu,%zu]: %.9g, expected %.9g", t->name, i / t->cols, i % t->cols,
+                      (double)out[at], (double)ref[at]);
             break;
         }
     }

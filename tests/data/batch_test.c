@@ -230,9 +230,12 @@ static void shares_make_up_the_batch(void **state)
     size_t empty = 0;
     for (int n = 0; n < 400; n++) {
         const hd_batch *x = next_batch(whole);
-        size_t items = 0;
+        size_t items = 0, sources = 0, targets = 0;
         for (size_t r = 0; r < RANKS; r++) {
             const hd_batch *y = next_batch(share[r]);
+            assert_int_equal(y->source_total, x->source_rows);
+            assert_int_equal(y->target_total, x->target_rows);
+            sources += y->source_rows, targets += y->target_rows;
             assert_int_equal(y->at.batch, x->at.batch);
             assert_int_equal(y->batches, x->batches);
             assert_int_equal(y->total, x->items);
@@ -243,6 +246,8 @@ static void shares_make_up_the_batch(void **state)
             empty += !y->items;
         }
         assert_int_equal(items, x->items);
+        assert_int_equal(sources, x->source_rows);
+        assert_int_equal(targets, x->target_rows);
     }
     assert_true(empty > 0);
     for (int r = 0; r < RANKS; r++) hd_batches_free(share[r]);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 
 #define HD_ISA_TABLE(isa) extern const hd_cpu_isa hd_cpu_isa_##isa;
@@ -93,8 +94,7 @@ static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 
 static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
 {
-    (void)b, (void)x, (void)count;
-    return HD_OK;
+    return b->ranks > 1 ? hd_ranks_sum(x, count) : HD_OK;
 }
 
 static char *grown(char **block, size_t *size, size_t bytes)
@@ -150,7 +150,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .prepare = cpu_prepare,
                              .unprepare = cpu_unprepare,
                              .rank_sum = cpu_rank_sum,
-                             .ranks = 1,
+                             .rank = hd_rank(),
+                             .ranks = hd_ranks(),
                              .free = cpu_free};
     cpu->set = best_isa();
     cpu->set->fill(&cpu->base.kernel);

@@ -17,8 +17,8 @@ static int bucket_back(const hd_attention *at, int d)
     return hd_relative_bucket(-d, (int)hd_rows_of(at->table), at->table_both_ways, at->table_reach);
 }
 
-/* The first distance of every bucket beyond the exact ones: asked of the one function that defines buckets, so
-   that no rounding of a device's logarithm matters. */
+/* The first distance of every bucket beyond the exact ones: asked of the one function that defines buckets,
+   so that no rounding of a device's logarithm matters. */
 static bool find_edges(attend_of *t, attend_edges *e, const hd_attention *at)
 {
     int side = one_side(at);
@@ -63,7 +63,8 @@ bool hd_attend_plain(const attend_of *t)
 
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse)
 {
-    if (!hd_attend_plain(t) || t->d != t->dv || (t->d != 32 && t->d != 64 && t->d != 128)) return false;
+    if (!(t->scale > 0) || !hd_attend_plain(t) || t->d != t->dv || (t->d != 32 && t->d != 64 && t->d != 128))
+        return false;
     if (lse && lse->dtype != HD_F32) return false;
     for (int i = 0; i < count; i++)
         if (all[i] && (all[i]->dtype != HD_BF16 || !by_eights(all[i]))) return false;
@@ -76,13 +77,14 @@ typedef struct shown {
 } shown;
 
 /* What the probes get of one query; recomputed, for it is asked rarely. */
-static __device__ void show(const attend_of &t, const attend_edges &e, const shown &out, const place &p, int a,
-                            const float *q, float max, float sum)
+static __device__ void show(const attend_of &t, const attend_edges &e, const shown &out, const place &p,
+                            int a, const float *q, float max, float sum)
 {
     reach sees = sees_of(t, p, a);
     for (int j = threadIdx.x % 32; j < p.tk; j += 32) {
         bool seen = j >= sees.lo && j < sees.hi;
-        float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head), s = biased_score(t, e, p, a, j, raw);
+        float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head),
+              s = biased_score(t, e, p, a, j, raw);
         size_t row = (size_t)out.begin[p.item] + (size_t)a * p.tk + j;
         if (out.raw.p) mat_put(out.raw, row, p.head, raw);
         if (out.scaled.p) mat_put(out.scaled, row, p.head, s);
@@ -128,7 +130,8 @@ static __global__ void attend_any(const __grid_constant__ attend_of t, const __g
                 for (int x = 0; x < WIDE; x++) {
                     int c = from + lane + 32 * x;
                     if (c < t.dv)
-                        acc[x] = fmaf(wi, mat_get(t.v, p.krow + first + i, (size_t)p.group * t.dv + c), acc[x]);
+                        acc[x] =
+                            fmaf(wi, mat_get(t.v, p.krow + first + i, (size_t)p.group * t.dv + c), acc[x]);
                 }
             }
         }

@@ -26,8 +26,8 @@ typedef struct attend_edges { /* apart: few kernels need it */
 /* Host: fills the description; false when the table has more buckets than the kernels take. */
 bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, const hd_tensor *q,
                         const hd_tensor *k, const hd_tensor *v);
-/* Host: dot score, nothing but an optional causal mask and dropout, all of the given tensors bf16 by eights,
-   heads of 32, 64 or 128 numbers. */
+/* Host: dot score and nothing beside it but a causal mask and dropout. Fast: also all of the given tensors
+   bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale. */
 bool hd_attend_plain(const attend_of *t);
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse);
 
@@ -47,7 +47,7 @@ enum { SHORT_ROWS = 64 }; /* items up to this long are one tile */
 
 /* -- device -- */
 
-typedef struct place { /* one head of one item */
+typedef struct place {                    /* one head of one item */
     int item, head, group, tq, tk, shift; /* shift: key position of query 0 */
     size_t qrow, krow;
 } place;
@@ -117,7 +117,8 @@ DEVICE float raw_score(const attend_of &t, const mat &m, size_t row, int column,
     if (!t.additive) return dot_row(m, at, x, t.d);
     float sum = 0;
     for (int c = 0; c < t.d; c++)
-        sum = fmaf(mat_get(t.weight, 0, (size_t)head * t.d + c), tanhf(mat_get(m, row, column + c) + x[c]), sum);
+        sum = fmaf(mat_get(t.weight, 0, (size_t)head * t.d + c), tanhf(mat_get(m, row, column + c) + x[c]),
+                   sum);
     return sum;
 }
 

@@ -18,8 +18,8 @@ DEVICE void fetch_row(float *to, const mat &m, size_t row, size_t column, int n)
     __syncwarp();
 }
 
-/* A query's gradient: first delta = sum of weight * gradient of the weight, kept for the keys' turn; then what
-   the query owns: dq, its rows of dragged and dcentre. */
+/* A query's gradient: first delta = sum of weight * gradient of the weight, kept for the keys' turn; then
+   what the query owns: dq, its rows of dragged and dcentre. */
 static __global__ void query_back(const __grid_constant__ attend_of t, const __grid_constant__ attend_edges e,
                                   const __grid_constant__ back_of g)
 {
@@ -60,8 +60,8 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
                 if (!from) {
                     pull = fmaf(ds, (float)j - centre, pull);
                     if (g.dragged.p)
-                        mat_put_or_add(g.dragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j, p.head,
-                                       ds, true);
+                        mat_put_or_add(g.dragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j,
+                                       p.head, ds, true);
                 }
             }
             for (int i = 0; g.dq.p && i < n; i++) {
@@ -92,8 +92,8 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
 }
 
 /* Adds what item `item` gives to the columns from .. of key row `row` of kv head `group`. */
-static __device__ void add_item(const attend_of &t, const attend_edges &e, const back_of &g, int item, int group,
-                                size_t row, bool values, const float *k, const float *v, int from,
+static __device__ void add_item(const attend_of &t, const attend_edges &e, const back_of &g, int item,
+                                int group, size_t row, bool values, const float *k, const float *v, int from,
                                 float acc[WIDE])
 {
     int lane = threadIdx.x % 32, columns = values ? t.dv : t.d;
@@ -182,7 +182,8 @@ static bool may_share(const hd_tensor *a, const hd_tensor *b)
     if (pa + span_of(a) <= pb || pb + span_of(b) <= pa) return false;
     if (a->stride != b->stride || a->dtype != b->dtype) return true;
     size_t bytes = hd_dtype_bytes(a->dtype), row = a->stride * bytes;
-    size_t off = pb >= pa ? (pb - pa) % row : (row - (pa - pb) % row) % row; /* b's first column in a's rows */
+    size_t off =
+        pb >= pa ? (pb - pa) % row : (row - (pa - pb) % row) % row; /* b's first column in a's rows */
     return off < hd_cols_of(a) * bytes || off + hd_cols_of(b) * bytes > row;
 }
 
@@ -229,8 +230,8 @@ extern "C" hd_status hd_cuda_attend_back(hd_backend *b, const hd_attend_back_arg
     bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS;
     if (t.d == 128 && t.group > 1) small = false; /* its sums would not fit in registers */
     if (!fast || (!small && !a->y)) return back_any(c, &t, &e, a);
-    attend_grads g = {mat_of(a->dq), mat_of(a->dk), mat_of(a->dv), mat_of(a->dy), mat_of(a->y),
-                      mat_of(a->lse), a->fresh_q, a->fresh_k, a->fresh_v};
+    attend_grads g = {mat_of(a->dq),  mat_of(a->dk), mat_of(a->dv), mat_of(a->dy), mat_of(a->y),
+                      mat_of(a->lse), a->fresh_q,    a->fresh_k,    a->fresh_v};
     if (!small) return hd_attend_long_back(c, &t, &g);
     hd_attend_short_back(c, &t, &g);
     return hd_cuda_done(c, "attend_back");

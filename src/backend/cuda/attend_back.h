@@ -13,7 +13,8 @@ typedef struct back_of {
 } back_of;
 
 typedef struct back_plan {
-    int tiles, buckets, columns; /* tiles of queries to an item; buckets and columns are 0 where not asked for */
+    int tiles, buckets,
+        columns; /* tiles of queries to an item; buckets and columns are 0 where not asked for */
     size_t bytes;
 } back_plan;
 
@@ -27,7 +28,8 @@ typedef struct one_query {
     float lse, gate, delta;
 } one_query;
 
-/* The weight of query a for key j before dropout; *dw its gradient before the gate. q and dy are the query's. */
+/* The weight of query a for key j before dropout; *dw its gradient before the gate. q and dy are the query's.
+ */
 DEVICE float pair_weight(const attend_of &t, const attend_edges &e, const place &p, int a, int j,
                          const one_query &o, const float *q, const float *dy, float *dw)
 {

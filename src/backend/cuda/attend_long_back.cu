@@ -6,8 +6,8 @@
 enum { WARPS = 4, THREADS = 32 * WARPS, ROWS = 64, PART = 32 }; /* PART: of a tile, in registers at a time */
 
 typedef struct saved { /* scratch */
-    float *delta;  /* [Rq,H] */
-    uint64_t *key; /* [Rq]: of the dropout draws */
+    float *delta;      /* [Rq,H] */
+    uint64_t *key;     /* [Rq]: of the dropout draws */
 } saved;
 
 /* One warp per query: D / 8 lanes make the sum of one head. */
@@ -40,7 +40,8 @@ typedef struct beside {
     uint64_t key[ROWS];
 } beside;
 
-/* s and ds [16 keys, PART queries]: in scores and dy v^T, out weights after dropout and gradients of scores. */
+/* s and ds [16 keys, PART queries]: in scores and dy v^T, out weights after dropout and gradients of scores.
+ */
 DEVICE void key_slopes(const attend_of &t, const place &p, float s[PART / 8][4], float ds[PART / 8][4], int j,
                        int a, const beside *b, int at)
 {
@@ -72,8 +73,8 @@ DEVICE void as_left(uint32_t a[4], const float s[][4], int m)
 }
 
 template <int D>
-DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved &kept, const place &p, int head,
-                         int a, bf16 *q, bf16 *dy, beside *b)
+DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved &kept, const place &p,
+                         int head, int a, bf16 *q, bf16 *dy, beside *b)
 {
     int me = threadIdx.x, real = p.tq - a;
     size_t row = p.qrow + a, column = (size_t)head * D;
@@ -99,8 +100,10 @@ static __global__ void __launch_bounds__(THREADS)
     if (begin >= p.tk) return;
     bf16 *k = (bf16 *)attend_room, *v = k + ROWS * D, *q = v + ROWS * D, *dy = q + 2 * ROWS * D;
     size_t column = (size_t)group * D, row = p.krow + begin;
-    tile_copy<D>(k, (const bf16 *)t.k.p + row * t.k.stride + column, t.k.stride, p.tk - begin, ROWS, me, THREADS);
-    tile_copy<D>(v, (const bf16 *)t.v.p + row * t.v.stride + column, t.v.stride, p.tk - begin, ROWS, me, THREADS);
+    tile_copy<D>(k, (const bf16 *)t.k.p + row * t.k.stride + column, t.k.stride, p.tk - begin, ROWS, me,
+                 THREADS);
+    tile_copy<D>(v, (const bf16 *)t.v.p + row * t.v.stride + column, t.v.stride, p.tk - begin, ROWS, me,
+                 THREADS);
     int low = t.causal ? max(0, begin - p.shift) / ROWS : 0; /* first tile with a query that sees a key */
     int tiles = max(0, (p.tq + ROWS - 1) / ROWS - low), all = tiles * t.group;
     if (all) copy_queries<D>(t, g, kept, p, p.head, low * ROWS, q, dy, &rows[0]);
@@ -139,7 +142,8 @@ static __global__ void __launch_bounds__(THREADS)
     int real = p.tk - begin - mine;
     row += mine;
     put_rows<D>((bf16 *)g.dv.p + row * g.dv.stride + column, g.dv.stride, real, dv, 1, 1, !g.fresh_v);
-    put_rows<D>((bf16 *)g.dk.p + row * g.dk.stride + column, g.dk.stride, real, dk, t.scale, t.scale, !g.fresh_k);
+    put_rows<D>((bf16 *)g.dk.p + row * g.dk.stride + column, g.dk.stride, real, dk, t.scale, t.scale,
+                !g.fresh_k);
 }
 
 /* The two rows of queries that a lane holds. */
@@ -149,8 +153,8 @@ typedef struct two_rows {
 } two_rows;
 
 /* ds [16 queries, PART keys] from scores and dy v^T; `from` is the first key. */
-DEVICE void query_slopes(const attend_of &t, const place &p, float s[PART / 8][4], float ds[PART / 8][4], int a,
-                         int from, const two_rows &r)
+DEVICE void query_slopes(const attend_of &t, const place &p, float s[PART / 8][4], float ds[PART / 8][4],
+                         int a, int from, const two_rows &r)
 {
     int lane = threadIdx.x % 32;
     float c = t.scale * LOG2_E, more = t.drops ? t.draw.scale : 1;
@@ -173,7 +177,8 @@ DEVICE void query_slopes(const attend_of &t, const place &p, float s[PART / 8][4
 
 template <int D>
 static __global__ void __launch_bounds__(THREADS)
-    long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g, const saved kept)
+    long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
+                 const saved kept)
 {
     extern __shared__ __align__(128) char attend_room[];
     int heads = t.heads, tiles = (t.longest_q + ROWS - 1) / ROWS, me = threadIdx.x, lane = me % 32;
@@ -186,7 +191,8 @@ static __global__ void __launch_bounds__(THREADS)
     size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
     const bf16 *from_k = (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column;
     const bf16 *from_v = (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column;
-    tile_copy<D>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, p.tq - begin, ROWS, me, THREADS);
+    tile_copy<D>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, p.tq - begin, ROWS, me,
+                 THREADS);
     tile_copy<D>(dy, (const bf16 *)g.dy.p + row * g.dy.stride + column, g.dy.stride, p.tq - begin, ROWS, me,
                  THREADS);
     if (seen) {
@@ -233,8 +239,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
     copy_wait<0>();
     if (begin + mine >= p.tq) return;
-    put_rows<D>((bf16 *)g.dq.p + (row + mine) * g.dq.stride + column, g.dq.stride, p.tq - begin - mine, dq, t.scale,
-                t.scale, !g.fresh_q);
+    put_rows<D>((bf16 *)g.dq.p + (row + mine) * g.dq.stride + column, g.dq.stride, p.tq - begin - mine, dq,
+                t.scale, t.scale, !g.fresh_q);
 }
 
 template <int D> static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
@@ -243,10 +249,11 @@ template <int D> static void launch(hd_cuda *c, const attend_of *t, const attend
     unsigned items = (unsigned)t->items, kv_heads = (unsigned)(t->heads / t->group);
     cudaFuncSetAttribute(long_keys<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     cudaFuncSetAttribute(long_queries<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    long_keys<D><<<hd_blocks((size_t)t->longest_k, ROWS) * items * kv_heads, THREADS, room, c->stream>>>(*t, *g,
-                                                                                                         kept);
-    long_queries<D><<<hd_blocks((size_t)t->longest_q, ROWS) * items * (unsigned)t->heads, THREADS, room,
-                      c->stream>>>(*t, *g, kept);
+    long_keys<D><<<hd_blocks((size_t)t->longest_k, ROWS) * items * kv_heads, THREADS, room, c->stream>>>(
+        *t, *g, kept);
+    long_queries<D>
+        <<<hd_blocks((size_t)t->longest_q, ROWS) * items *(unsigned)t->heads, THREADS, room, c->stream>>>(
+            *t, *g, kept);
 }
 
 hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g)

@@ -119,8 +119,8 @@ void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e
     if (a->dtable || a->dadditive) {
         size_t room = (THREADS * 2 + (size_t)t->d + t->dv) * sizeof(float);
         int across = (plan->buckets + plan->columns + LANES - 1) / LANES;
-        shares<<<(unsigned)((size_t)t->items * t->heads * plan->tiles), THREADS, room, c->stream>>>(*t, *e, *g,
-                                                                                                    *plan);
+        shares<<<(unsigned)((size_t)t->items * t->heads * plan->tiles), THREADS, room, c->stream>>>(
+            *t, *e, *g, *plan);
         add_shares<<<(unsigned)(t->heads * across), SUMMERS * LANES, 0, c->stream>>>(
             g->part, *plan, t->items, t->heads, mat_of(a->dtable), mat_of(a->dadditive));
     }

@@ -1,6 +1,6 @@
 /* Attention of items that are one tile long (up to 64 queries and keys): a block takes one head of one item,
-   reads everything once and keeps it. Bound by memory. Easy to get wrong: rows past an item's end are zeros in
-   the tiles, and blocks of empty items still write what is fresh. */
+   reads everything once and keeps it. Bound by memory. Easy to get wrong: rows past an item's end are zeros
+   in the tiles, and blocks of empty items still write what is fresh. */
 #include "backend/cuda/attend_tile.h"
 
 enum { MOST = SHORT_ROWS / 16 };
@@ -25,7 +25,8 @@ DEVICE view view_of(const attend_of &t, const place &p, int first)
 }
 
 template <int D, int TILES>
-static __global__ void short_forward(const __grid_constant__ attend_of t, const __grid_constant__ forward_of f)
+static __global__ void short_forward(const __grid_constant__ attend_of t,
+                                     const __grid_constant__ forward_of f)
 {
     extern __shared__ __align__(128) char attend_room[];
     place p = place_at(t, (int)(blockIdx.x / t.heads), (int)(blockIdx.x % t.heads));
@@ -33,13 +34,13 @@ static __global__ void short_forward(const __grid_constant__ attend_of t, const 
     bf16 *q = (bf16 *)attend_room, *k = q + f.rows * D, *v = k + f.key_rows * D;
     int nq = (p.tq + 15) / 16, nk = (p.tk + 15) / 16, lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16;
     size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D;
-    tile_copy<D>(q, (const bf16 *)t.q.p + p.qrow * t.q.stride + column, t.q.stride, p.tq, nq * 16, threadIdx.x,
-                 blockDim.x);
-    tile_copy<D>(k, (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column, t.k.stride, p.tk, nk * 16, threadIdx.x,
-                 blockDim.x);
+    tile_copy<D>(q, (const bf16 *)t.q.p + p.qrow * t.q.stride + column, t.q.stride, p.tq, nq * 16,
+                 threadIdx.x, blockDim.x);
+    tile_copy<D>(k, (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column, t.k.stride, p.tk, nk * 16,
+                 threadIdx.x, blockDim.x);
     copy_commit();
-    tile_copy<D>(v, (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column, t.v.stride, p.tk, nk * 16, threadIdx.x,
-                 blockDim.x);
+    tile_copy<D>(v, (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column, t.v.stride, p.tk, nk * 16,
+                 threadIdx.x, blockDim.x);
     copy_commit();
     bool works = first < p.tq;
     uint64_t key_low = 0, key_high = 0;
@@ -94,15 +95,10 @@ static __global__ void short_forward(const __grid_constant__ attend_of t, const 
     float more = t.drops ? t.draw.scale : 1;
     put_rows<D>((bf16 *)f.y.p + (p.qrow + first) * f.y.stride + column, f.y.stride, p.tq - first, out,
                 sum_low == 0 ? 0 : more / sum_low, sum_high == 0 ? 0 : more / sum_high, false);
-    if (!f.lse.p || lane % 4) return;
-    int a = first + lane / 4;
-    float *lse = (float *)f.lse.p + (p.qrow + a) * f.lse.stride + p.head;
-    if (a < p.tq) *lse = sum_low > 0 ? (top_low + log2f(sum_low)) * LN_2 : INFINITY;
-    if (a + 8 < p.tq) lse[8 * f.lse.stride] = sum_high > 0 ? (top_high + log2f(sum_high)) * LN_2 : INFINITY;
+    if (f.lse.p) put_logarithms(f.lse, p, first + lane / 4, top_low, sum_low, top_high, sum_high);
 }
 
-template <int D, int TILES>
-static void launch_forward(hd_cuda *c, const attend_of *t, const forward_of *f)
+template <int D, int TILES> static void launch_forward(hd_cuda *c, const attend_of *t, const forward_of *f)
 {
     size_t room = (size_t)(f->rows + 2 * f->key_rows) * D * sizeof(bf16);
     cudaFuncSetAttribute(short_forward<D, TILES>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
@@ -112,9 +108,14 @@ static void launch_forward(hd_cuda *c, const attend_of *t, const forward_of *f)
 void hd_attend_short(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
     forward_of f = {y, lse, up16(t->longest_q), up16(t->longest_k)};
-    if (t->d == 32) launch_forward<32, MOST>(c, t, &f);
-    else if (t->d == 128) launch_forward<128, MOST>(c, t, &f);
-    else if (t->longest_k <= 32) launch_forward<64, 2>(c, t, &f);
-    else if (t->longest_k <= 48) launch_forward<64, 3>(c, t, &f);
-    else launch_forward<64, MOST>(c, t, &f);
+    if (t->d == 32)
+        launch_forward<32, MOST>(c, t, &f);
+    else if (t->d == 128)
+        launch_forward<128, MOST>(c, t, &f);
+    else if (t->longest_k <= 32)
+        launch_forward<64, 2>(c, t, &f);
+    else if (t->longest_k <= 48)
+        launch_forward<64, 3>(c, t, &f);
+    else
+        launch_forward<64, MOST>(c, t, &f);
 }

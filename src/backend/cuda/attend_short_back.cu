@@ -1,6 +1,7 @@
-/* Backward of attention in items that are one tile long: a block takes one kv head of one item. A warp owns 16
-   queries while scores are made and dq is summed, then 16 keys for dk and dv; weights and their gradients cross
-   over in shared memory. Easy to get wrong: blocks of items without queries still write fresh dk and dv. */
+/* Backward of attention in items that are one tile long: a block takes one kv head of one item. A warp owns
+   16 queries while scores are made and dq is summed, then 16 keys for dk and dv; weights and their gradients
+   cross over in shared memory. Easy to get wrong: blocks of items without queries still write fresh dk and
+   dv. */
 #include "backend/cuda/attend_tile.h"
 
 enum { MOST = SHORT_ROWS / 16 };
@@ -68,8 +69,8 @@ template <int D>
 DEVICE void put_keys(const mat &to, const place &p, int first, size_t column, const float sum[D / 8][4],
                      float factor, bool add)
 {
-    put_rows<D>((bf16 *)to.p + (p.krow + first) * to.stride + column, to.stride, p.tk - first, sum, factor, factor,
-                add);
+    put_rows<D>((bf16 *)to.p + (p.krow + first) * to.stride + column, to.stride, p.tk - first, sum, factor,
+                factor, add);
 }
 
 /* Sums of a kv head are kept while its heads go by; one head alone writes them as they are made. */
@@ -79,11 +80,12 @@ static __global__ void short_back(const __grid_constant__ attend_of t, const __g
     extern __shared__ __align__(128) char attend_room[];
     constexpr int W = TILES <= 2 ? 32 : 64;
     const attend_grads &g = f.g;
-    int kv_heads = t.heads / t.group, item = (int)(blockIdx.x / kv_heads), group = (int)(blockIdx.x % kv_heads);
+    int kv_heads = t.heads / t.group, item = (int)(blockIdx.x / kv_heads),
+        group = (int)(blockIdx.x % kv_heads);
     int me = threadIdx.x, threads = blockDim.x, lane = me % 32, first = me / 32 * 16;
     bf16 *q = (bf16 *)attend_room, *dy = q + f.rows * D, *k = dy + f.rows * D, *v = k + f.key_rows * D;
     bf16 *weights = v + f.key_rows * D, *scores = weights + f.rows * W; /* after dropout; gradients */
-    float dk[D / 8][4] = {}, dv[D / 8][4] = {}; /* not there unless GROUPED */
+    float dk[D / 8][4] = {}, dv[D / 8][4] = {};                         /* not there unless GROUPED */
     place p = place_at(t, item, group * t.group);
     int nq = (p.tq + 15) / 16, nk = (p.tk + 15) / 16;
     size_t kv_column = (size_t)group * D;
@@ -91,16 +93,17 @@ static __global__ void short_back(const __grid_constant__ attend_of t, const __g
         p.head = group * t.group + e;
         size_t column = (size_t)p.head * D;
         if (e) __syncthreads();
-        tile_copy<D>(q, (const bf16 *)t.q.p + p.qrow * t.q.stride + column, t.q.stride, p.tq, nq * 16, me, threads);
+        tile_copy<D>(q, (const bf16 *)t.q.p + p.qrow * t.q.stride + column, t.q.stride, p.tq, nq * 16, me,
+                     threads);
         if (!e)
-            tile_copy<D>(k, (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column, t.k.stride, p.tk, nk * 16, me,
-                         threads);
+            tile_copy<D>(k, (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column, t.k.stride, p.tk, nk * 16,
+                         me, threads);
         copy_commit();
         tile_copy<D>(dy, (const bf16 *)g.dy.p + p.qrow * g.dy.stride + column, g.dy.stride, p.tq, nq * 16, me,
                      threads);
         if (!e)
-            tile_copy<D>(v, (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column, t.v.stride, p.tk, nk * 16, me,
-                         threads);
+            tile_copy<D>(v, (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column, t.v.stride, p.tk, nk * 16,
+                         me, threads);
         copy_commit();
         bool works = first < p.tq;
         int a = first + lane / 4;
@@ -132,8 +135,8 @@ static __global__ void short_back(const __grid_constant__ attend_of t, const __g
                         pack2(s[2 * n + (i >> 1)][(i & 1) * 2], s[2 * n + (i >> 1)][(i & 1) * 2 + 1]);
                 }
             }
-            put_rows<D>((bf16 *)g.dq.p + (p.qrow + first) * g.dq.stride + column, g.dq.stride, p.tq - first, dq,
-                        t.scale, t.scale, !g.fresh_q);
+            put_rows<D>((bf16 *)g.dq.p + (p.qrow + first) * g.dq.stride + column, g.dq.stride, p.tq - first,
+                        dq, t.scale, t.scale, !g.fresh_q);
         }
         __syncthreads();
         if (first >= p.tk) continue;
@@ -158,9 +161,10 @@ static void launch(hd_cuda *c, const attend_of *t, const backward_of *f)
 {
     int w = TILES <= 2 ? 32 : 64, threads = 2 * (f->rows > f->key_rows ? f->rows : f->key_rows);
     size_t room = (size_t)(2 * (f->rows + f->key_rows) * D + 2 * f->rows * w) * sizeof(bf16);
-    cudaFuncSetAttribute(short_back<D, TILES, GROUPED>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    short_back<D, TILES, GROUPED><<<(unsigned)(t->items * (t->heads / t->group)), threads, room, c->stream>>>(*t,
-                                                                                                            *f);
+    cudaFuncSetAttribute(short_back<D, TILES, GROUPED>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         (int)room);
+    short_back<D, TILES, GROUPED>
+        <<<(unsigned)(t->items * (t->heads / t->group)), threads, room, c->stream>>>(*t, *f);
 }
 
 void hd_attend_short_back(hd_cuda *c, const attend_of *t, const attend_grads *g)

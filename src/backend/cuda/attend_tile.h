@@ -1,6 +1,6 @@
-/* Tiles of bf16 in shared memory and their fragments for products of 16 x 8 x 16. In a fragment of sums lane l
-   holds rows l/4 and l/4 + 8, columns 2 (l%4) and the next. Rows are W numbers long; their pieces of eight are
-   swapped by row so that eight rows of one column lie in different banks. */
+/* Tiles of bf16 in shared memory and their fragments for products of 16 x 8 x 16. In a fragment of sums lane
+   l holds rows l/4 and l/4 + 8, columns 2 (l%4) and the next. Rows are W numbers long; their pieces of eight
+   are swapped by row so that eight rows of one column lie in different banks. */
 #ifndef HD_BACKEND_CUDA_ATTEND_TILE_H
 #define HD_BACKEND_CUDA_ATTEND_TILE_H
 
@@ -20,10 +20,12 @@ template <int W> DEVICE int tile_at(int row, int piece)
     return row * W + (piece ^ (W == 32 ? row >> 1 & 3 : row & 7)) * 8;
 }
 
-/* Starts the copy of rows [0, rows) of a matrix, zeros from row `real` on. */
+/* Starts the copy of rows [0, rows) of a matrix, zeros from row `real` on. Not unrolled: addresses would take
+   the registers that the sums need. */
 template <int W>
 DEVICE void tile_copy(bf16 *to, const bf16 *from, size_t stride, int real, int rows, int me, int threads)
 {
+#pragma unroll 1
     for (int i = me; i < rows * (W / 8); i += threads) {
         int row = i / (W / 8), piece = i % (W / 8);
         copy16(to + tile_at<W>(row, piece), from + (row < real ? row : 0) * stride + piece * 8, row < real);
@@ -96,9 +98,11 @@ DEVICE void quad_turn(uint32_t w[4])
     }
 }
 
-/* Writes or adds 16 rows of sums, times a factor for the lane's two rows, to the first `real` rows of `to`. */
+/* Writes or adds 16 rows of sums, times a factor for the lane's two rows, to the first `real` rows of `to`.
+ */
 template <int D>
-DEVICE void put_rows(bf16 *to, size_t stride, int real, const float sum[D / 8][4], float low, float high, bool add)
+DEVICE void put_rows(bf16 *to, size_t stride, int real, const float sum[D / 8][4], float low, float high,
+                     bool add)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -126,6 +130,16 @@ DEVICE void put_rows(bf16 *to, size_t stride, int real, const float sum[D / 8][4
             *at = make_uint4(w[0], w[1], w[2], w[3]);
         }
     }
+}
+
+/* The lane's two logarithms of sums, from the maximum in powers of two; rows a and a + 8 of the item. */
+DEVICE void put_logarithms(const mat &lse, const place &p, int a, float top_low, float low, float top_high,
+                           float high)
+{
+    if (threadIdx.x % 4) return;
+    float *to = (float *)lse.p + (p.qrow + a) * lse.stride + p.head;
+    if (a < p.tq) *to = low > 0 ? (top_low + log2f(low)) * LN_2 : INFINITY;
+    if (a + 8 < p.tq) to[8 * lse.stride] = high > 0 ? (top_high + log2f(high)) * LN_2 : INFINITY;
 }
 
 /* Which of columns j, j + 1 (j even) of a row are kept: bits 0 and 1. */

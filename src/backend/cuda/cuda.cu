@@ -1,6 +1,6 @@
-/* The CUDA backend: its instance, memory, transfers and graphs. Everything that computes is in the files beside
-   this one. Transfers go through one ring of pinned memory, so that the host does not wait for an upload; easy
-   to get wrong: a place in the ring may be written again only when its copy is done. */
+/* The CUDA backend: its instance, memory, transfers and graphs. Everything that computes is in the files
+   beside this one. Transfers go through one ring of pinned memory, so that the host does not wait for an
+   upload; easy to get wrong: a place in the ring may be written again only when its copy is done. */
 #include "backend/cuda/cuda.h"
 
 #include <stdio.h>
@@ -8,11 +8,12 @@
 
 #include "backend/cuda/gemm.h"
 
-enum { RING = 16 << 20, SCRATCH = 8 << 20 };
+enum { RING = 16 << 20, SCRATCH = 8 << 20, LARGE = 256 << 20 };
 
 struct hd_cuda_block {
     struct hd_cuda_block *next;
     void *block;
+    size_t size;
 };
 
 /* -- failures -- */
@@ -43,30 +44,78 @@ static double gib(size_t bytes)
     return (double)bytes / (1 << 30);
 }
 
+/* Sizes in sixteenths of powers of two, so that blocks of nearly the same size can stand in for each other. */
+static size_t rounded(size_t bytes)
+{
+    size_t grain = 512;
+    while (32 * grain <= bytes) grain *= 2;
+    return bytes ? (bytes + grain - 1) / grain * grain : grain;
+}
+
+/* An idle block of just this size; of several the one with the lowest address, so that the same requests get
+ * the same addresses and captured steps stay good. */
+static void *take_idle(hd_cuda *c, size_t size)
+{
+    struct hd_cuda_block **best = NULL;
+    for (struct hd_cuda_block **at = &c->idle; *at; at = &(*at)->next)
+        if ((*at)->size == size && (!best || (*at)->block < (*best)->block)) best = at;
+    if (!best) return NULL;
+    struct hd_cuda_block *found = *best;
+    void *block = found->block;
+    *best = found->next;
+    hd_mem_free(found);
+    return block;
+}
+
+static void free_list(struct hd_cuda_block **list)
+{
+    while (*list) {
+        struct hd_cuda_block *next = (*list)->next;
+        if ((*list)->block) cudaFree((*list)->block);
+        hd_mem_free(*list);
+        *list = next;
+    }
+}
+
 static void *cuda_alloc(hd_backend *b, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
-    void *block = NULL;
-    if (cudaMalloc(&block, bytes ? bytes : 1) != cudaSuccess) {
-        size_t left = 0, all = 0;
+    size_t size = rounded(bytes);
+    void *block = take_idle(c, size);
+    if (!block && cudaMalloc(&block, size) != cudaSuccess) {
         cudaGetLastError();
-        cudaMemGetInfo(&left, &all);
-        snprintf(b->error, sizeof b->error,
-                 "out of memory on the device: %.3f GiB asked, %.3f of %.1f GiB left, %.3f in use by this run",
-                 gib(bytes), gib(left), gib(all), gib(b->used));
-        return NULL;
+        free_list(&c->idle);
+        block = NULL;
+        if (cudaMalloc(&block, size) != cudaSuccess) {
+            size_t left = 0, all = 0;
+            cudaGetLastError();
+            cudaMemGetInfo(&left, &all);
+            snprintf(b->error, sizeof b->error,
+                     "out of memory on the device: %.3f GiB asked, %.3f of %.1f GiB left, %.3f in use by this run",
+                     gib(bytes), gib(left), gib(all), gib(b->used));
+            return NULL;
+        }
     }
-    c->base.used += bytes;
+    b->used += size;
     if (b->used > b->peak) b->peak = b->used;
     return block;
 }
 
+/* Blocks wait for the next request: work on the stream that still uses one comes before whatever will be done
+ * with it then. */
 static void cuda_release(hd_backend *b, void *block, size_t bytes)
 {
+    hd_cuda *c = (hd_cuda *)b;
     if (!block) return;
-    cudaStreamSynchronize(((hd_cuda *)b)->stream);
-    cudaFree(block);
-    b->used -= bytes;
+    b->used -= rounded(bytes);
+    struct hd_cuda_block *idle =
+        bytes <= LARGE ? (struct hd_cuda_block *)hd_mem_zero(sizeof *idle) : NULL;
+    if (!idle) {
+        cudaFree(block);
+        return;
+    }
+    *idle = (struct hd_cuda_block){c->idle, block, rounded(bytes)};
+    c->idle = idle;
 }
 
 void *hd_cuda_scratch(hd_cuda *c, size_t bytes)
@@ -80,7 +129,7 @@ void *hd_cuda_scratch(hd_cuda *c, size_t bytes)
         hd_mem_free(old);
         return NULL;
     }
-    *old = (struct hd_cuda_block){c->old, c->scratch};
+    *old = (struct hd_cuda_block){c->old, c->scratch, c->scratch_size};
     c->old = old;
     c->scratch = (char *)block;
     c->scratch_size = size;
@@ -205,12 +254,8 @@ static void cuda_free(hd_backend *b)
     hd_cuda *c = (hd_cuda *)b;
     if (c->stream) cudaStreamSynchronize(c->stream);
     hd_cuda_gemm_free(c->gemm);
-    while (c->old) {
-        struct hd_cuda_block *next = c->old->next;
-        if (c->old->block) cudaFree(c->old->block);
-        hd_mem_free(c->old);
-        c->old = next;
-    }
+    free_list(&c->old);
+    free_list(&c->idle);
     if (c->scratch) cudaFree(c->scratch);
     if (c->ring) cudaFreeHost(c->ring);
     if (c->stream) cudaStreamDestroy(c->stream);
@@ -223,8 +268,9 @@ static hd_status open_device(hd_cuda *c, hd_err *err)
     cudaError_t e = cudaSetDevice(c->device);
     if (e == cudaSuccess) e = cudaGetDeviceProperties(&card, c->device);
     if (e == cudaSuccess && card.major * 10 + card.minor < 90)
-        return hd_err_set(err, HD_EMISSING, "%s: heed's kernels need compute capability 9.0, this card has %d.%d",
-                          card.name, card.major, card.minor);
+        return hd_err_set(err, HD_EMISSING,
+                          "%s: heed's kernels need compute capability 9.0, this card has %d.%d", card.name,
+                          card.major, card.minor);
     if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     if (e == cudaSuccess) e = cudaHostAlloc((void **)&c->ring, RING, cudaHostAllocDefault);
     if (e != cudaSuccess) return hd_err_set(err, HD_EDEVICE, "the CUDA device: %s", cudaGetErrorString(e));
@@ -254,9 +300,8 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     b->prepare = cuda_prepare, b->unprepare = cuda_unprepare;
     b->capture = cuda_capture, b->captured = cuda_captured, b->replay = cuda_replay, b->forget = cuda_forget;
     b->rank_sum = cuda_rank_sum, b->ranks = 1, b->free = cuda_free;
-#define X(name) b->kernel.name = hd_cuda_##name;
-    HD_KERNEL_LIST(X)
-#undef X
+    b->watch = hd_cuda_watch;
+    hd_cuda_kernels(&b->kernel, false);
     hd_status s = open_device(c, err);
     if (s)
         cuda_free(b);

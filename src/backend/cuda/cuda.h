@@ -1,6 +1,6 @@
 /* The CUDA backend's instance and what its kernel files share on the host side. Every kernel of the table is
-   hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so nothing
-   has to wait for anything. */
+   hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so
+   nothing has to wait for anything. */
 #ifndef HD_BACKEND_CUDA_CUDA_H
 #define HD_BACKEND_CUDA_CUDA_H
 
@@ -14,15 +14,16 @@ extern "C" {
 typedef struct hd_cuda {
     hd_backend base;
     cudaStream_t stream;
-    int device, processors;     /* number of the card; its multiprocessors */
-    struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
-    struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */
+    int device, processors;    /* number of the card; its multiprocessors */
+    struct hd_cuda_gemm *gemm; /* gemm.cu's own: cuBLASLt and what it chose */
+    struct hd_cuda_block *idle; /* released blocks, to be handed out again */
+    struct hd_cuda_block *old; /* scratch blocks that were too small: graphs may still use them */
     char *scratch;
     size_t scratch_size;
     char *ring; /* pinned host memory that uploads and downloads go through */
     size_t ring_at;
     bool capturing;
-    struct hd_cuda_clock *clock; /* times kernels by class while it is not NULL (clock.cu) */
+    struct hd_cuda_clock *clock; /* times kernels while it is not NULL (clock.cu) */
 } hd_cuda;
 
 /* `bytes` of device scratch, 256-aligned, good until the next kernel of the table begins. NULL on failure. */
@@ -41,6 +42,10 @@ HD_KERNEL_LIST(X)
 #ifdef __cplusplus
 }
 #endif
+
+/* The kernels themselves, or each between two events while it is watched (clock.cu). */
+void hd_cuda_kernels(hd_kernels *table, bool timed);
+void hd_cuda_watch(hd_backend *b, hd_work *by_kernel);
 
 /* Blocks for n units of work, `each` to a block. */
 static inline unsigned hd_blocks(size_t n, size_t each)

@@ -1,5 +1,5 @@
-/* What kernels share on the device side: matrices of f32 or bf16, loads of eight numbers, sums over a warp and
-   a block in a fixed order, the random masks. */
+/* What kernels share on the device side: matrices of f32 or bf16, loads of eight numbers, sums over a warp
+   and a block in a fixed order, the random masks. */
 #ifndef HD_BACKEND_CUDA_DEVICE_H
 #define HD_BACKEND_CUDA_DEVICE_H
 
@@ -12,7 +12,7 @@
 #endif
 #include "base/rng.h"
 
-#define DEVICE static __device__ __forceinline__
+#define DEVICE    static __device__ __forceinline__
 #define FULL_WARP 0xFFFFFFFFu
 
 typedef __nv_bfloat16 bf16;
@@ -20,7 +20,7 @@ typedef __nv_bfloat16 bf16;
 /* -- matrices of either type, told apart at run time: for kernels that move few bytes -- */
 
 typedef struct mat {
-    void *p; /* NULL: absent */
+    void *p;    /* NULL: absent */
     bool small; /* bf16 */
     int rows, cols;
     size_t stride;
@@ -55,10 +55,22 @@ DEVICE void mat_put_or_add(const mat &m, size_t r, size_t c, float v, bool add)
 
 /* -- one type, known to the compiler: for kernels that move many bytes -- */
 
-DEVICE float to_float(float x) { return x; }
-DEVICE float to_float(bf16 x) { return __bfloat162float(x); }
-DEVICE void set_float(float *p, float x) { *p = x; }
-DEVICE void set_float(bf16 *p, float x) { *p = __float2bfloat16(x); }
+DEVICE float to_float(float x)
+{
+    return x;
+}
+DEVICE float to_float(bf16 x)
+{
+    return __bfloat162float(x);
+}
+DEVICE void set_float(float *p, float x)
+{
+    *p = x;
+}
+DEVICE void set_float(bf16 *p, float x)
+{
+    *p = __float2bfloat16(x);
+}
 
 /* Eight neighbours at a 16-byte (bf16) or 32-byte (f32) boundary. */
 DEVICE void load8(float v[8], const bf16 *p)

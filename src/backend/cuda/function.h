@@ -5,15 +5,36 @@
 
 #include "backend/cuda/device.h"
 
-DEVICE float hd_set(double x) { return (float)x; }
-DEVICE float hd_max(float a, float b) { return a > b ? a : b; }
-DEVICE float hd_min(float a, float b) { return a < b ? a : b; }
-DEVICE float hd_positive(float x) { return x > 0 ? 1.0f : 0.0f; }
-DEVICE float hd_log(float x) { return logf(x); }
-DEVICE float hd_tanh(float x) { return tanhf(x); }
+DEVICE float hd_set(double x)
+{
+    return (float)x;
+}
+DEVICE float hd_max(float a, float b)
+{
+    return a > b ? a : b;
+}
+DEVICE float hd_min(float a, float b)
+{
+    return a < b ? a : b;
+}
+DEVICE float hd_positive(float x)
+{
+    return x > 0 ? 1.0f : 0.0f;
+}
+DEVICE float hd_log(float x)
+{
+    return logf(x);
+}
+DEVICE float hd_tanh(float x)
+{
+    return tanhf(x);
+}
 
 /* no subnormals, as on the cpu */
-DEVICE float hd_exp(float x) { return x < -87.33654f ? 0.0f : expf(x); }
+DEVICE float hd_exp(float x)
+{
+    return x < -87.33654f ? 0.0f : expf(x);
+}
 
 /* exp of what lies below its row's maximum: two instructions, the relative error grows with |x| by 6e-8 */
 DEVICE float quick_exp(float x)
@@ -36,11 +57,26 @@ DEVICE float hd_erf(float x)
     return __fdividef(c * p, q);
 }
 
-DEVICE float hd_sigmoid(float x) { return __fdividef(1.0f, 1.0f + hd_exp(-x)); }
-DEVICE float hd_phi(float x) { return hd_max(0.0f, 0.5f * (1.0f + hd_erf(x * 0.70710678f))); }
-DEVICE float hd_phi_slope(float x) { return hd_exp(-0.5f * x * x) * 0.39894228f; }
-DEVICE float hd_half_tanh(float u) { return hd_sigmoid(u + u); }
-DEVICE float hd_gelu_inner(float x) { return 0.79788456f * (x + 0.044715f * x * x * x); }
+DEVICE float hd_sigmoid(float x)
+{
+    return __fdividef(1.0f, 1.0f + hd_exp(-x));
+}
+DEVICE float hd_phi(float x)
+{
+    return hd_max(0.0f, 0.5f * (1.0f + hd_erf(x * 0.70710678f)));
+}
+DEVICE float hd_phi_slope(float x)
+{
+    return hd_exp(-0.5f * x * x) * 0.39894228f;
+}
+DEVICE float hd_half_tanh(float u)
+{
+    return hd_sigmoid(u + u);
+}
+DEVICE float hd_gelu_inner(float x)
+{
+    return 0.79788456f * (x + 0.044715f * x * x * x);
+}
 
 DEVICE float hd_gelu_tanh_slope(float x)
 {
@@ -53,16 +89,17 @@ DEVICE float hd_gelu_tanh_slope(float x)
 template <int n> DEVICE void unary_values(float *v, int f)
 {
     switch (f) {
-#define X(name, kept, value, slope)     \
-    case HD_##name:                     \
-        for (int i = 0; i < n; i++) {   \
-            float x = v[i];             \
-            v[i] = value;               \
-        }                               \
+#define X(name, kept, value, slope)   \
+    case HD_##name:                   \
+        for (int i = 0; i < n; i++) { \
+            float x = v[i];           \
+            v[i] = value;             \
+        }                             \
         break;
         HD_UNARY_LIST(X)
 #undef X
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -70,17 +107,18 @@ template <int n> DEVICE void unary_values(float *v, int f)
 template <int n> DEVICE void unary_slopes(float *d, const float *kept, int f)
 {
     switch (f) {
-#define X(name, which, value, slope)       \
-    case HD_##name:                        \
-        for (int i = 0; i < n; i++) {      \
-            float x = kept[i], y = x;      \
-            (void)x, (void)y;              \
-            d[i] *= slope;                 \
-        }                                  \
+#define X(name, which, value, slope)  \
+    case HD_##name:                   \
+        for (int i = 0; i < n; i++) { \
+            float x = kept[i], y = x; \
+            (void)x, (void)y;         \
+            d[i] *= slope;            \
+        }                             \
         break;
         HD_UNARY_LIST(X)
 #undef X
-    default: break;
+    default:
+        break;
     }
 }
 

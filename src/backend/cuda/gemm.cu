@@ -1,6 +1,6 @@
 /* Matrix products: cuBLASLt with bias and activation in its epilogue where it has them, the rest in a second
-   pass. cuBLASLt counts by columns: row-major y = a b is its y^T = b^T a^T, so a and b change places. Operands
-   are both bf16 or both f32; sums are always f32. What the heuristic chose for a shape is kept. */
+   pass. cuBLASLt counts by columns: row-major y = a b is its y^T = b^T a^T, so a and b change places.
+   Operands are both bf16 or both f32; sums are always f32. What the heuristic chose for a shape is kept. */
 #include "backend/cuda/gemm.h"
 
 #include <cublasLt.h>
@@ -67,9 +67,9 @@ static cudaDataType_t type_of(bool small)
     return small ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-#define TRY(call)                                  \
-    do {                                           \
-        cublasStatus_t s_ = (call);                \
+#define TRY(call)                                   \
+    do {                                            \
+        cublasStatus_t s_ = (call);                 \
         if (s_ != CUBLAS_STATUS_SUCCESS) return s_; \
     } while (0)
 
@@ -102,12 +102,15 @@ static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
     size_t room = WORKSPACE;
     TRY(cublasLtMatmulPreferenceCreate(&wish));
     cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
-    uint32_t align = l->p.unaligned ? 2u << l->p.small_y : 16;
+    uint32_t align = 16;
     const cublasLtMatmulPreferenceAttributes_t of[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    if (l->p.unaligned) align = 2;
-    for (int i = 0; i < 4; i++) cublasLtMatmulPreferenceSetAttribute(wish, of[i], &align, sizeof align);
+    for (int i = 0; i < 4; i++) {
+        if (l->p.unaligned && i < 2) align = l->p.small ? 2 : 4;
+        if (l->p.unaligned && i >= 2) align = l->p.small_y ? 2 : 4;
+        cublasLtMatmulPreferenceSetAttribute(wish, of[i], &align, sizeof align);
+    }
     cublasStatus_t s =
         cublasLtMatmulAlgoGetHeuristic(g->lt, l->how, l->a, l->b, l->y, l->y, wish, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(wish);
@@ -236,7 +239,8 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cuda *c = (hd_cuda *)backend;
     const hd_tensor *y = g->before ? g->before : g->y;
-    size_t m = hd_rows_of(g->y), n = hd_cols_of(g->y), k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a);
+    size_t m = hd_rows_of(g->y), n = hd_cols_of(g->y),
+           k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a);
     if (!m || !n) return HD_OK;
     bool small = g->a->dtype == HD_BF16 || g->b->dtype == HD_BF16, small_y = y->dtype == HD_BF16;
     if (backend->compute == HD_BF16 && small_y) small = true;
@@ -263,8 +267,8 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
     if (s == CUBLAS_STATUS_SUCCESS && e.bias)
         s = cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &e.bias, sizeof e.bias);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta, y->data, l->y, y->data,
-                           l->y, &l->algo, c->gemm->workspace, WORKSPACE, c->stream);
+        s = cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta, y->data, l->y,
+                           y->data, l->y, &l->algo, c->gemm->workspace, WORKSPACE, c->stream);
     if (s != CUBLAS_STATUS_SUCCESS) return hd_cuda_fail(c, "gemm", cublasLtGetStatusString(s));
     if (e.bias_later || e.act_later || g->before || g->draw.p > 0) {
         hd_status second = second_pass(c, g, &e);

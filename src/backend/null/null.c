@@ -1,6 +1,7 @@
 /* The null backend: kernels do nothing and memory has addresses but no bytes. A dry run of a step on it
  * measures what the step needs. */
 #include "backend/backend.h"
+#include "backend/ranks.h"
 #include "base/mem.h"
 
 typedef struct null_backend {
@@ -89,7 +90,8 @@ hd_status hd_backend_new_null(hd_backend **out, const hd_backend_opt *opt, hd_er
                            .prepare = null_prepare,
                            .unprepare = null_unprepare,
                            .rank_sum = null_rank_sum,
-                           .ranks = 1,
+                           .rank = hd_rank(),
+                           .ranks = hd_ranks(),
                            .free = null_free};
 #define X(name) n->base.kernel.name = null_##name;
     HD_KERNEL_LIST(X)

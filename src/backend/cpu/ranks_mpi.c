@@ -1,0 +1,127 @@
+/* The processes of a run, through MPI. Easy to get wrong: collective calls must pair up even where one
+   process has failed and takes another way out. All of them but the sum of gradients therefore begin with the
+   same call, a vector of one size whose first number counts failures. */
+#include "backend/ranks.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_AT_ONCE = 1 << 28 }; /* numbers: MPI counts in int */
+
+#ifdef HD_REAL_DOUBLE
+#define REAL MPI_DOUBLE
+#else
+#define REAL MPI_FLOAT
+#endif
+
+/* MPI belongs to the process, and so does this. */
+static struct {
+    int users, rank, ranks; /* ranks 0: not begun, or alone */
+    bool ours;              /* MPI was not there before */
+    bool lost;              /* the others cannot be reached: nothing may wait for them */
+    hd_err failed;          /* what all have agreed on */
+    MPI_Comm all;
+} us;
+
+int hd_rank(void)
+{
+    return us.rank;
+}
+
+int hd_ranks(void)
+{
+    return us.ranks > 1 ? us.ranks : 1;
+}
+
+/* Open MPI and what follows its naming; Hydra (MPICH, Intel) and Slurm's PMI-2; PMIx. */
+static bool is_launched(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK");
+}
+
+static hd_status lose(hd_err *err)
+{
+    us.lost = true;
+    hd_err_set(&us.failed, HD_EMISSING, "the other processes of this run cannot be reached any more");
+    return hd_err_set(err, HD_EMISSING, "%s", us.failed.text);
+}
+
+static hd_status join(hd_err *err)
+{
+    int there = 0, ended = 0, level;
+    MPI_Finalized(&ended);
+    if (ended)
+        return hd_err_set(err, HD_ELIMIT,
+                          "this process has left the others already: MPI cannot be begun twice");
+    MPI_Initialized(&there);
+    if (!there && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)) return lose(err);
+    us.ours = !there;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &us.all) || MPI_Comm_set_errhandler(us.all, MPI_ERRORS_RETURN) ||
+        MPI_Comm_rank(us.all, &us.rank) || MPI_Comm_size(us.all, &us.ranks))
+        return lose(err);
+    return HD_OK;
+}
+
+hd_status hd_ranks_begin(hd_err *err)
+{
+    hd_status s = us.users || !is_launched() ? HD_OK : join(err);
+    if (!s) us.users++;
+    return s;
+}
+
+void hd_ranks_end(void)
+{
+    if (--us.users || !us.ranks) return;
+    if (!us.lost) MPI_Comm_free(&us.all);
+    if (!us.lost && us.ours) MPI_Finalize();
+    memset(&us, 0, sizeof us);
+}
+
+/* Some have failed: all get the error of the first of them. */
+static hd_status hear(hd_status s, hd_err *err)
+{
+    hd_err why = {0};
+    int first = s ? us.rank : us.ranks;
+    if (err) why = *err;
+    if (s) hd_err_set(&why, s, "%s", hd_status_text(s));
+    if (MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, us.all)) return lose(err);
+    if (MPI_Bcast(&why, sizeof why, MPI_BYTE, first, us.all)) return lose(err);
+    if (first)
+        hd_err_set(&us.failed, why.status, "process %d: %s", first, why.text);
+    else
+        us.failed = why;
+    return hd_err_set(err, us.failed.status, "%s", us.failed.text);
+}
+
+hd_status hd_ranks_agree(hd_status s, double *sum, size_t count, hd_err *err)
+{
+    double all[1 + HD_RANKS_NUMBERS] = {s != HD_OK};
+    if (us.ranks < 2) return s;
+    if (us.failed.status) return hd_err_set(err, us.failed.status, "%s", us.failed.text);
+    if (count) memcpy(all + 1, sum, count * sizeof *sum);
+    if (MPI_Allreduce(MPI_IN_PLACE, all, 1 + HD_RANKS_NUMBERS, MPI_DOUBLE, MPI_SUM, us.all)) return lose(err);
+    if (all[0] > 0) return hear(s, err);
+    if (count) memcpy(sum, all + 1, count * sizeof *sum);
+    return HD_OK;
+}
+
+hd_status hd_ranks_share(void *data, size_t bytes, hd_err *err)
+{
+    hd_status s = bytes <= INT_MAX ? HD_OK : hd_err_set(err, HD_ELIMIT, "%zu bytes to share", bytes);
+    s = hd_ranks_agree(s, NULL, 0, err);
+    if (s || us.ranks < 2) return s;
+    return MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, us.all) ? lose(err) : HD_OK;
+}
+
+hd_status hd_ranks_sum(hd_real *x, size_t count)
+{
+    if (us.ranks < 2) return HD_OK;
+    if (us.failed.status) return us.failed.status;
+    for (size_t n; count; x += n, count -= n) {
+        n = count < MOST_AT_ONCE ? count : MOST_AT_ONCE;
+        if (MPI_Allreduce(MPI_IN_PLACE, x, (int)n, REAL, MPI_SUM, us.all)) return lose(NULL);
+    }
+    return HD_OK;
+}

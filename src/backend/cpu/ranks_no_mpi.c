@@ -1,0 +1,46 @@
+/* The processes of a run in a build without MPI: there is this one. */
+#include "backend/ranks.h"
+
+#include <stdlib.h>
+
+int hd_rank(void)
+{
+    return 0;
+}
+
+int hd_ranks(void)
+{
+    return 1;
+}
+
+/* Each would train a model of its own, all in one folder. */
+hd_status hd_ranks_begin(hd_err *err)
+{
+    const char *launched = getenv("OMPI_COMM_WORLD_SIZE");
+    if (!launched) launched = getenv("PMI_SIZE");
+    if (!launched || atoi(launched) < 2) return HD_OK;
+    return hd_err_set(
+        err, HD_EMISSING,
+        "started as %d processes, but this build is without MPI: install libopenmpi-dev and build anew",
+        atoi(launched));
+}
+
+void hd_ranks_end(void) {}
+
+hd_status hd_ranks_agree(hd_status s, double *sum, size_t count, hd_err *err)
+{
+    (void)sum, (void)count, (void)err;
+    return s;
+}
+
+hd_status hd_ranks_share(void *data, size_t bytes, hd_err *err)
+{
+    (void)data, (void)bytes, (void)err;
+    return HD_OK;
+}
+
+hd_status hd_ranks_sum(hd_real *x, size_t count)
+{
+    (void)x, (void)count;
+    return HD_OK;
+}

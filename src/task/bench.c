@@ -1,0 +1,296 @@
+/* Benchmarks of whole training steps and searches. Sizes are those that peers are measured with: sentences
+   all 32 tokens long on a GPU, a fraction of that work on a CPU. */
+#include "task/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "decode/search.h"
+#include "model/gpt.h"
+#include "model/transformer.h"
+#include "op/replay.h"
+#include "train/optimiser.h"
+
+enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
+
+typedef enum work { TRAIN, TRAIN_GPT, DECODE } work;
+
+typedef struct spec {
+    const char *name;
+    work work;
+    int layers, heads;
+    size_t width, inner, vocab, items, length;
+    int beam; /* DECODE: 1 is greedy */
+    bool gpu; /* too much for a CPU */
+} spec;
+
+static const spec specs[] = {
+    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false},
+    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true},
+    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true},
+    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true},
+    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false},
+    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false},
+    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true},
+    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false},
+    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true},
+};
+
+typedef struct job {
+    const spec *s;
+    hd_backend *backend;
+    hd_run run;
+    hd_transformer *nmt;
+    hd_gpt *gpt;
+    hd_optimiser optimiser;
+    int32_t *len, *ids[3];
+    struct {
+        const hd_seg *seg;
+        const int32_t *ids[3];
+    } sent;
+} job;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* -- one row -- */
+
+static hd_status make_model(job *j, hd_err *err)
+{
+    const spec *s = j->s;
+    bool training = s->work != DECODE;
+    hd_status st;
+    if (s->work == TRAIN_GPT) {
+        hd_gpt_opt o = {.layers = s->layers,
+                        .heads = s->heads,
+                        .width = s->width,
+                        .vocab = s->vocab,
+                        .positions = s->length,
+                        .eps = 1e-5f,
+                        .act = HD_gelu};
+        st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);
+    } else {
+        float drop = training ? 0.1f : 0;
+        hd_transformer_opt o = {.encoder_layers = s->layers,
+                                .decoder_layers = s->layers,
+                                .heads = s->heads,
+                                .width = s->width,
+                                .inner = s->inner,
+                                .source_vocab = s->vocab,
+                                .target_vocab = s->vocab,
+                                .tied = true,
+                                .eps = 1e-5f,
+                                .act = HD_relu,
+                                .dropout = drop,
+                                .attention_dropout = drop,
+                                .inner_dropout = drop,
+                                .positions = 512};
+        st = hd_transformer_new(&j->nmt, j->backend, &o, training, err);
+    }
+    hd_params *p = st ? NULL : j->gpt ? &j->gpt->params : &j->nmt->params;
+    if (!st) st = hd_params_draw(p, 1, err);
+    if (!st && training)
+        st = hd_optimiser_init(&j->optimiser, p,
+                               &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
+    if (!st && !training) st = hd_transformer_prepare(j->nmt, HD_DECODING, err);
+    return st;
+}
+
+static hd_status make_tokens(job *j, hd_err *err)
+{
+    const spec *s = j->s;
+    size_t rows = s->items * s->length;
+    hd_rng rng = hd_rng_make(1, 0);
+    j->len = hd_mem_array(s->items, sizeof *j->len);
+    if (!j->len) return hd_err_nomem(err, s->items * sizeof *j->len);
+    for (size_t i = 0; i < s->items; i++) j->len[i] = (int32_t)s->length;
+    for (int k = 0; k < 3; k++) {
+        j->ids[k] = hd_mem_array(rows, sizeof *j->ids[k]);
+        if (!j->ids[k]) return hd_err_nomem(err, rows * sizeof *j->ids[k]);
+        for (size_t i = 0; i < rows; i++) j->ids[k][i] = (int32_t)hd_rng_below(&rng, (uint32_t)s->vocab);
+    }
+    return HD_OK;
+}
+
+static hd_tensor *forward(job *j)
+{
+    hd_run *r = &j->run;
+    hd_loss_opt loss = {.coef = 1, .smoothing = j->nmt ? 0.1f : 0};
+    const hd_seg *seg = j->sent.seg;
+    if (j->gpt)
+        return hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, j->sent.ids[0], seg, NULL), j->sent.ids[1],
+                           &loss);
+    hd_rows memory = hd_transformer_encode(r, j->nmt, j->sent.ids[0], seg);
+    return hd_transformer_loss(r, j->nmt, hd_transformer_decode(r, j->nmt, j->sent.ids[1], seg, memory, NULL),
+                               j->sent.ids[2], &loss);
+}
+
+static void train(job *j)
+{
+    hd_run *r = &j->run;
+    size_t rows = j->s->items * j->s->length;
+    r->now.number++, r->now.rate = 1e-4f, r->now.weight = (double)rows;
+    hd_run_begin(r, HD_TRAIN);
+    j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, hd_bounds_of(r, j->len, j->s->items));
+    for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ints(r, j->ids[k], rows);
+    if (hd_replay(r, 1, NULL)) return;
+    hd_capture(r, 1);
+    hd_loss_put(r, forward(j));
+    hd_backward(r);
+    hd_optimiser_update(r, &j->optimiser);
+    hd_captured(r, NULL);
+}
+
+static hd_status decode(job *j, hd_err *err)
+{
+    hd_stepper s = {0};
+    hd_found *found = NULL;
+    hd_search_opt o = {.kind = j->s->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
+                       .end = -1,
+                       .max_length = j->s->length,
+                       .beam = (size_t)j->s->beam};
+    hd_status st = hd_transformer_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);
+    if (!st) st = hd_search(&found, &j->run, &s, &o, err);
+    hd_found_free(found);
+    hd_stepper_release(&s);
+    return st;
+}
+
+/* One step or search to its end. */
+static hd_status once(job *j, hd_err *err)
+{
+    hd_step found;
+    if (j->s->work == DECODE) return decode(j, err);
+    train(j);
+    j->backend->download(j->backend, &found, j->run.block, sizeof found);
+    if (j->run.err.status) return hd_err_set(err, j->run.err.status, "%s: %s", j->s->name, j->run.err.text);
+    if (j->backend->error[0]) return hd_err_set(err, HD_EDEVICE, "%s: %s", j->s->name, j->backend->error);
+    if (found.skip || !(found.loss > 0))
+        return hd_err_set(err, HD_ENUMBER, "%s: the loss is no number", j->s->name);
+    return HD_OK;
+}
+
+static double flops_of(const job *j)
+{
+    const spec *s = j->s;
+    if (j->gpt) return 3 * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
+    double n = (double)s->items, t = (double)s->length;
+    return (s->work == TRAIN ? 3 : 1) * hd_transformer_flops(&j->nmt->opt, n, t, t);
+}
+
+/* Where the time of one step goes, once everything is warm. */
+static hd_status tell_kernels(job *j, const hd_bench_opt *opt, hd_err *err)
+{
+    hd_work by[HD_KERNELS] = {{0}};
+    if (!opt->by_kernel || !j->backend->watch || j->s->work == DECODE) return HD_OK;
+    j->backend->watch(j->backend, by);
+    hd_status st = once(j, err);
+    j->backend->watch(j->backend, NULL);
+    for (int k = 0; !st && k < HD_KERNELS; k++)
+        if (by[k].calls) opt->tell_kernel(opt->context, j->s->name, hd_kernel_names[k], &by[k]);
+    return st;
+}
+
+static hd_status measure(job *j, const hd_bench_opt *opt, hd_err *err)
+{
+    double t[MOST_ROUNDS], began = now();
+    hd_status st = HD_OK;
+    for (int i = 0; !st && i < WARM; i++) st = once(j, err);
+    double each = (now() - began) / WARM;
+    int rounds = opt->rounds ? opt->rounds : each > 1 ? 3 : each > 0.1 ? 10 : 20;
+    if (rounds > MOST_ROUNDS) rounds = MOST_ROUNDS;
+    for (int i = 0; !st && i < rounds; i++) {
+        double start = now();
+        st = once(j, err);
+        t[i] = now() - start;
+    }
+    if (st) return st;
+    qsort(t, (size_t)rounds, sizeof *t, by_size);
+    hd_bench_row row = {
+        .name = j->s->name, .unit = "tokens/s", .seconds = t[rounds / 2], .memory = j->backend->peak};
+    row.rate = (double)(j->s->items * j->s->length) / row.seconds;
+    row.flops = flops_of(j) / row.seconds;
+    opt->tell(opt->context, &row);
+    return tell_kernels(j, opt, err);
+}
+
+static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, hd_err *err)
+{
+    job j = {.s = s, .backend = b};
+    b->peak = b->used;
+    hd_status st = hd_run_init(&j.run, b, err);
+    if (!st) st = make_model(&j, err);
+    if (!st) st = make_tokens(&j, err);
+    if (!st) st = measure(&j, opt, err);
+    hd_optimiser_release(&j.optimiser);
+    hd_transformer_free(j.nmt);
+    hd_gpt_free(j.gpt);
+    hd_run_release(&j.run);
+    hd_mem_free(j.len);
+    for (int k = 0; k < 3; k++) hd_mem_free(j.ids[k]);
+    return st;
+}
+
+/* -- the ceiling -- */
+
+static hd_status fill(hd_backend *b, hd_tensor *t, size_t n, hd_err *err)
+{
+    hd_rng rng = hd_rng_make(2, 0);
+    hd_real *x = hd_mem_array(n * n, sizeof *x);
+    void *small = hd_mem_array(n * n, hd_dtype_bytes(b->compute)), *data = b->alloc(b, n * n * sizeof *x);
+    hd_status st = x && small && data ? HD_OK : hd_backend_nomem(b, n * n * sizeof *x, err);
+    for (size_t i = 0; !st && i < n * n; i++) x[i] = (hd_real)(hd_rng_unit(&rng) - 0.5);
+    if (!st) hd_convert(small, b->compute, x, HD_REAL, n * n);
+    if (!st) b->upload(b, data, small, n * n * hd_dtype_bytes(b->compute));
+    *t = hd_shaped(data, b->compute, 2, (const size_t[]){n, n});
+    hd_mem_free(x);
+    hd_mem_free(small);
+    return st;
+}
+
+static hd_status find_ceiling(hd_backend *b, double *out, hd_err *err)
+{
+    size_t n = b->capture ? 8192 : 1024;
+    int rounds = 20;
+    hd_tensor t[3] = {{0}};
+    hd_status st = HD_OK;
+    char first;
+    for (int i = 0; !st && i < 3; i++) st = fill(b, &t[i], n, err);
+    hd_gemm_args g = {.y = &t[2], .a = &t[0], .b = &t[1], .b_transposed = true};
+    double began = 0;
+    for (int i = -3; !st && i < rounds; i++) {
+        if (!i) b->download(b, &first, t[2].data, 1), began = now();
+        st = b->kernel.gemm(b, &g);
+    }
+    if (!st) b->download(b, &first, t[2].data, 1);
+    *out = 2.0 * (double)n * (double)n * (double)n * rounds / (now() - began);
+    for (int i = 0; i < 3; i++)
+        if (t[i].data) b->release(b, t[i].data, n * n * sizeof(hd_real));
+    return st;
+}
+
+hd_status hd_bench(hd_backend *b, const hd_bench_opt *opt, double *ceiling, hd_err *err)
+{
+    size_t rows = 0;
+    hd_status st = find_ceiling(b, ceiling, err);
+    for (size_t i = 0; !st && i < sizeof specs / sizeof *specs; i++) {
+        const spec *s = &specs[i];
+        if (opt->only ? !strstr(s->name, opt->only) : s->gpu && !b->capture) continue;
+        st = run_row(b, s, opt, err);
+        rows++;
+    }
+    if (!st && !rows) st = hd_err_set(err, HD_EARG, "no row is called '%s'", opt->only);
+    return st;
+}
