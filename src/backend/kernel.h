@@ -56,9 +56,9 @@ typedef struct hd_draw {
 } hd_draw;
 
 /* y = dropout(act(a' b' + bias)); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value
- * before act. */
+ * before act; sums [1,M] += the sums of the columns of a as it lies, for a bias whose gradient a is. */
 typedef struct hd_gemm_args {
-    const hd_tensor *y, *a, *b, *bias, *before;
+    const hd_tensor *y, *a, *b, *bias, *before, *sums;
     bool a_transposed, b_transposed, add;
     hd_unary act;
     hd_draw draw;

@@ -185,7 +185,7 @@ bool hd_cache_begin(hd_run *r, hd_cache *c, const hd_seg *seg)
 
 uint64_t hd_cache_shape(const hd_cache *c)
 {
-    uint64_t h = hd_shape_mix(c->items, c->capacity);
+    uint64_t h = hd_shape_mix(hd_shape_mix(c->items, c->capacity), (uintptr_t)c->now.pos);
     for (size_t i = 0; i < c->slots; i++)
         h = hd_shape_mix(hd_shape_mix(h, (uintptr_t)c->slot[i].t.data), hd_rows_of(&c->slot[i].t));
     return h;

@@ -194,7 +194,7 @@ static double flops_of(const job *j)
 static hd_status tell_kernels(job *j, const hd_bench_opt *opt, hd_err *err)
 {
     hd_work by[HD_KERNELS] = {{0}};
-    if (!opt->by_kernel || !j->backend->watch || j->s->work == DECODE) return HD_OK;
+    if (!opt->by_kernel || !j->backend->watch) return HD_OK;
     j->backend->watch(j->backend, by);
     hd_status st = once(j, err);
     j->backend->watch(j->backend, NULL);

@@ -77,7 +77,7 @@ static void check_draws(pair *p, const twin *ids, const twin *logp)
         same[r] = !memcmp(a + at, b + at, sizeof *a);
         differ += !same[r];
     }
-    if (differ > ids->rows / 100) fault(p, "%zu of %zu draws differ", differ, ids->rows);
+    if (differ > (ids->rows + 99) / 100) fault(p, "%zu of %zu draws differ", differ, ids->rows);
     float *u = logp ? twin_read(p, logp, 0) : NULL, *v = logp ? twin_read(p, logp, 1) : NULL;
     for (size_t r = 0; logp && r < ids->rows; r++) {
         size_t at = r * logp->wide + logp->left;
