@@ -93,19 +93,27 @@ typedef enum heed_checkpoint {
     HEED_CHECKPOINT_LAST = 1  /* those training came to last */
 } heed_checkpoint;
 
+/* What numbers between the layers are kept in. */
+typedef enum heed_precision {
+    HEED_PRECISION_AUTO = 0, /* what the device is fastest with: bf16 on a CUDA card, f32 on the CPU */
+    HEED_PRECISION_F32 = 1,
+    HEED_PRECISION_BF16 = 2 /* not on the CPU */
+} heed_precision;
+
 typedef struct heed_model_options {
     size_t size; /* of this struct; set by heed_model_options_init */
     heed_checkpoint checkpoint;
-    const char *device; /* where to compute: "cpu" */
+    const char *device; /* where to compute: "cpu", "cuda", or "auto": a CUDA card where there is one */
+    heed_precision precision;
 } heed_model_options;
 
-/* Fills in the defaults: best, "cpu". size is sizeof *options. Any thread. */
+/* Fills in the defaults: best, "cpu", auto. size is sizeof *options. Any thread. */
 HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
 
 /* Opens the model in a folder that `heed train` made. options may be NULL: the defaults. The model in *out is
    the caller's, for heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE or
    HEED_EFORMAT where the folder holds no whole model, HEED_EARG for options that make no sense, HEED_EMISSING
-   for a device that is not there, HEED_ENOMEM. Any thread. */
+   for a device that is not there, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
 HEED_API heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,
                                      heed_error *error);
 
@@ -290,8 +298,8 @@ HEED_API void heed_translate_options_init(heed_translate_options *options, size_
    succeeds. After the search, and before the call returns, the attention function is called for each line in
    order, for each of its parts, once for each kind; not for lines without hypotheses. Fails with HEED_EARG
    for arguments that make no sense and for a context already in use, with HEED_ELIMIT for a line of more than
-   2^28 bytes, HEED_ENOMEM, HEED_ENUMBER where the weights give no number, or the attention function's own
-   status. Afterwards the context is as good as before. */
+   2^28 bytes, HEED_ENOMEM, HEED_EDEVICE, HEED_ENUMBER where the weights give no number, or the attention
+   function's own status. Afterwards the context is as good as before. */
 HEED_API heed_status heed_translate(heed_context *context, const char *const *lines, size_t count,
                                     const heed_translate_options *options, heed_results **out,
                                     heed_error *error);

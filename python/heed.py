@@ -29,8 +29,9 @@ from ctypes import c_uint64, c_void_p
 
 __all__ = ["Attention", "Error", "Hypothesis", "Model", "Translation", "version"]
 
-STATUS = ("OK", "ENOMEM", "EARG", "ESHAPE", "EFILE", "EFORMAT", "ELIMIT", "ENUMBER", "EMISSING")
+STATUS = ("OK", "ENOMEM", "EARG", "ESHAPE", "EFILE", "EFORMAT", "ELIMIT", "ENUMBER", "EMISSING", "EDEVICE")
 CHECKPOINTS = ("best", "last")
+PRECISIONS = ("auto", "f32", "bf16")
 SEARCHES = ("beam", "sample", "exhaustive")
 LENGTH_PENALTIES = ("none", "average", "gnmt")
 STOPS = ("proven", "full", "limit", "best")
@@ -55,7 +56,7 @@ class _Error(ctypes.Structure):
 
 
 class _ModelOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("checkpoint", c_int), ("device", c_char_p)]
+    _fields_ = [("size", c_size_t), ("checkpoint", c_int), ("device", c_char_p), ("precision", c_int)]
 
 
 class _ContextOptions(ctypes.Structure):
@@ -334,14 +335,16 @@ class Model:
     """A trained model: Model(folder). Any number of threads may use one.
 
     checkpoint: "best" of validation or "last" of training. threads: to compute with, for each Python thread
-    that translates; 0: one for each core. Raises heed.Error.
+    that translates; 0: one for each core. device: "cpu", "cuda", or "auto", a CUDA card where there is one.
+    precision: "f32", "bf16" (not on the CPU), or "auto", what the device is fastest with. Raises heed.Error.
     """
 
-    def __init__(self, folder, checkpoint="best", threads=0, device="cpu"):
+    def __init__(self, folder, checkpoint="best", threads=0, device="cpu", precision="auto"):
         options = _ModelOptions()
         _library.heed_model_options_init(byref(options), ctypes.sizeof(options))
         options.checkpoint = _choice(checkpoint, CHECKPOINTS, "checkpoint")
         options.device = device.encode()
+        options.precision = _choice(precision, PRECISIONS, "precision")
         path = os.fsencode(folder)
         self._threads = threads
         self._own = threading.local()

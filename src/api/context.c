@@ -27,7 +27,7 @@ static hd_status open_context(heed_context *c, const heed_context_options *given
     if (o.threads < 0) return hd_err_set(err, HD_EARG, "%d threads cannot compute", o.threads);
     if ((unsigned)o.log_most > HEED_LOG_DEBUG)
         return hd_err_set(err, HD_EARG, "there is no log level %d", (int)o.log_most);
-    s = hd_backend_new(&c->backend, c->model->backend->name, &(hd_backend_opt){.threads = o.threads}, err);
+    s = hd_backend_again(&c->backend, c->model->backend, o.threads, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (s) return s;
     c->log = o.log, c->log_user = o.log_user;

@@ -8,12 +8,25 @@
 _Static_assert((int)HEED_CHECKPOINT_BEST == (int)HD_WEIGHTS_BEST &&
                    (int)HEED_CHECKPOINT_LAST == (int)HD_WEIGHTS_LAST,
                "heed_checkpoint and hd_weights differ");
+_Static_assert((int)HEED_PRECISION_AUTO == (int)HD_PRECISION_AUTO &&
+                   (int)HEED_PRECISION_F32 == (int)HD_PRECISION_F32 &&
+                   (int)HEED_PRECISION_BF16 == (int)HD_PRECISION_BF16,
+               "heed_precision and hd_precision differ");
 
 static const heed_model_options defaults = {.size = sizeof defaults, .device = "cpu"};
 
 void heed_model_options_init(heed_model_options *options, size_t size)
 {
     hd_api_defaults(options, size, &defaults, sizeof defaults);
+}
+
+/* Contexts read the weights in an order of their own: all must have arrived before. */
+static hd_status settle(const heed_model *m, hd_err *err)
+{
+    hd_backend *b = m->backend;
+    hd_real first;
+    b->download(b, &first, m->translator->model->params.value, sizeof first);
+    return b->error[0] ? hd_err_set(err, HD_EDEVICE, "%s", b->error) : HD_OK;
 }
 
 static hd_status open_model(heed_model *m, const char *folder, const heed_model_options *given, hd_err *err)
@@ -23,11 +36,14 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
     if (s) return s;
     if ((unsigned)o.checkpoint > HEED_CHECKPOINT_LAST)
         return hd_err_set(err, HD_EARG, "there is no checkpoint %d", (int)o.checkpoint);
-    s = hd_backend_new(&m->backend, o.device ? o.device : defaults.device, &(hd_backend_opt){.threads = 1},
-                       err);
+    if ((unsigned)o.precision > HEED_PRECISION_BF16)
+        return hd_err_set(err, HD_EARG, "there is no precision %d", (int)o.precision);
+    s = hd_backend_new(&m->backend, o.device ? o.device : defaults.device,
+                       &(hd_backend_opt){.threads = 1, .precision = (hd_precision)o.precision}, err);
     if (!s && m->backend->dry)
         s = hd_err_set(err, HD_EMISSING, "the device '%s' computes nothing", m->backend->name);
-    return s ? s : hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);
+    if (!s) s = hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);
+    return s ? s : settle(m, err);
 }
 
 heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,

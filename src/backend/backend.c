@@ -4,24 +4,46 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/ranks.h"
+
 static const struct {
     const char *name;
     hd_status (*make)(hd_backend **, const hd_backend_opt *, hd_err *);
+    void (*list)(hd_device_fn *, void *);
 } registry[] = {
-#define X(name) {#name, hd_backend_new_##name},
+#define X(name) {#name, hd_backend_new_##name, hd_backend_list_##name},
     HD_BACKEND_LIST(X)
 #undef X
 };
+enum { BACKENDS = sizeof registry / sizeof *registry };
+
+/* b, once all processes have one; sums of two kinds would wait for each other for ever. */
+static hd_status meet(hd_backend **out, hd_backend *b, size_t kind, hd_err *err)
+{
+    double kinds = (double)kind;
+    hd_status s = b->dry ? HD_OK : hd_ranks_agree(HD_OK, &kinds, 1, err);
+    if (!s && !b->dry && hd_ranks() > 1 && (size_t)kinds != kind * (size_t)hd_ranks())
+        s = hd_err_set(err, HD_EARG,
+                       "the processes are not all on the same kind of device: give all the same --device");
+    if (!s && b->meet) s = b->meet(b, err);
+    if (s)
+        hd_backend_free(b);
+    else
+        *out = b;
+    return s;
+}
 
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err)
 {
-    for (size_t i = 0; !strcmp(name, "auto") && i < sizeof registry / sizeof *registry; i++) {
+    bool any = !strcmp(name, "auto");
+    hd_backend *b = NULL;
+    for (size_t i = 0; i < BACKENDS; i++) {
         hd_err absent = {0};
-        hd_status s = registry[i].make(out, opt, &absent);
-        if (s != HD_EMISSING) return s ? hd_err_set(err, s, "%s", absent.text) : HD_OK;
+        if (!any && strcmp(name, registry[i].name)) continue;
+        hd_status s = registry[i].make(&b, opt, &absent);
+        if (!s) return meet(out, b, i, err);
+        if (!any || s != HD_EMISSING) return hd_err_set(err, s, "%s", absent.text);
     }
-    for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
-        if (!strcmp(name, registry[i].name)) return registry[i].make(out, opt, err);
     return hd_err_set(err, HD_EMISSING,
                       "there is no device '%s' in this build (there is: auto"
 #define X(n) ", " #n
@@ -29,6 +51,20 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
 #undef X
                           ")",
                       name);
+}
+
+hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err)
+{
+    hd_precision same = b->compute == HD_BF16 ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+    return hd_backend_new(out, b->name, &(hd_backend_opt){threads, same, b}, err);
+}
+
+void hd_backend_list(hd_device_fn *tell, void *context)
+{
+    for (size_t i = 0; i < BACKENDS; i++) registry[i].list(tell, context);
+#ifndef HD_WITH_CUDA
+    tell(context, &(hd_device){.backend = "cuda", .why = "this build is without CUDA"});
+#endif
 }
 
 const char *const hd_kernel_names[HD_KERNELS] = {

@@ -74,7 +74,9 @@ struct hd_backend {
        meanwhile. NULL where this cannot be done. */
     void (*watch)(hd_backend *b, hd_work *by_kernel);
 
-    /* Sums count numbers over all processes; alone it does nothing. */
+    /* Sums count numbers over all processes; alone it does nothing. meet, which may be NULL, is called once,
+       by all, when all have an instance of this kind. */
+    hd_status (*meet)(hd_backend *b, hd_err *err);
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
     int rank, ranks;
 
@@ -87,14 +89,38 @@ extern const char *const hd_precision_names[]; /* in that order; ends with NULL 
 typedef struct hd_backend_opt {
     int threads;            /* cpu: < 1 means all cores */
     hd_precision precision; /* of activations; AUTO: what the device is fastest with */
+    const hd_backend *like; /* computes on the card that this one does; NULL: on its own */
 } hd_backend_opt;
 
+/* Where several processes run together, all of them call it, and get the same kind. */
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err);
+/* Another one that can use b's memory: on the same device, with the same precision. */
+hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err);
 void hd_backend_free(hd_backend *b); /* accepts NULL */
 hd_source hd_backend_source(hd_backend *b);
 hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
 
-#define X(name) hd_status hd_backend_new_##name(hd_backend **out, const hd_backend_opt *opt, hd_err *err);
+/* Something to compute on. What a backend cannot say of it is 0. */
+typedef struct hd_device {
+    const char *backend; /* the name to ask for it by */
+    int number;          /* among those of its backend */
+    char name[128];      /* of the card; of the instruction set */
+    int units;           /* multiprocessors; threads */
+    int major, minor;    /* compute capability */
+    size_t left, memory; /* bytes of its own memory: free now, and all */
+    int driver, runtime; /* versions of CUDA, 13000 for 13.0 */
+    char why[192];       /* it cannot be used; "" where it can */
+} hd_device;
+
+typedef void hd_device_fn(void *context, const hd_device *d);
+
+/* Tells of every device there is, and of the backends that have none why; in order of preference: "auto" is
+   the first that can be used. */
+void hd_backend_list(hd_device_fn *tell, void *context);
+
+#define X(name)                                                                                \
+    hd_status hd_backend_new_##name(hd_backend **out, const hd_backend_opt *opt, hd_err *err); \
+    void hd_backend_list_##name(hd_device_fn *tell, void *context);
 HD_BACKEND_LIST(X)
 #undef X
 

@@ -56,9 +56,9 @@ typedef struct hd_draw {
 } hd_draw;
 
 /* y = dropout(act(a' b' + bias)); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value
- * before act; sums [1,M] += the sums of the columns of a as it lies, for a bias whose gradient a is. */
+ * before act. */
 typedef struct hd_gemm_args {
-    const hd_tensor *y, *a, *b, *bias, *before, *sums;
+    const hd_tensor *y, *a, *b, *bias, *before;
     bool a_transposed, b_transposed, add;
     hd_unary act;
     hd_draw draw;

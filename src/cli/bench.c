@@ -44,6 +44,7 @@ const hd_usage hd_verb_bench_usage = {
 
 typedef struct sink {
     FILE *out;
+    const char *device;
     double ceiling;
     bool begun;
     double step; /* seconds of the row told last */
@@ -52,7 +53,7 @@ typedef struct sink {
 static void begin(sink *s)
 {
     if (s->begun) return;
-    fprintf(s->out, "largest product: %.1f TFLOP/s\n", s->ceiling / 1e12);
+    fprintf(s->out, "%s\nlargest product: %.3g TFLOP/s\n", s->device, s->ceiling / 1e12);
     fprintf(s->out, "%-18s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
     s->begun = true;
 }
@@ -97,7 +98,7 @@ int hd_verb_bench(const hd_command *c)
                         .tell = tell,
                         .tell_kernel = tell_kernel,
                         .context = &s};
-    if (!st) fprintf(s.out, "%s\n", b->detail);
+    if (!st) s.device = b->detail;
     if (!st) st = hd_bench(b, &ask, &s.ceiling, &err);
     hd_backend_free(b);
     return st ? hd_command_fail(c, &err) : 0;

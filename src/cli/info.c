@@ -1,4 +1,4 @@
-/* heed info: what a model folder holds. */
+/* heed info: what a model folder holds, and what there is to compute on. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,28 +11,31 @@
 #include "view/put.h"
 
 struct info {
-    bool json, tensors;
+    bool json, tensors, devices;
 };
 
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct info, json)},
     {"tensors", 0, NULL, NULL, "list every tensor with its shape", HD_FLAG_INTO(struct info, tensors)},
+    {"devices", 0, NULL, NULL, "list what --device can take, with or without a MODEL",
+     HD_FLAG_INTO(struct info, devices)},
     {0},
 };
 
 static const hd_example examples[] = {
     {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
     {"heed info model --json | jq .parameters", "for programs"},
+    {"heed info --devices", "processors and cards, and which of them 'auto' takes"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_info_usage = {
-    .operands = "MODEL",
-    .least = 1,
+    .operands = "[MODEL]",
     .most = 1,
     .about =
         "Shows what the folder MODEL holds, without loading its weights: the architecture, the number of "
-        "parameters, the vocabularies, the work of a translation, and how far its training came.",
+        "parameters, the vocabularies, the work of a translation, and how far its training came.\n"
+        "With --devices: the processor and the CUDA cards of this machine, and why one cannot be used.",
     .options = options,
     .size = sizeof(struct info),
     .examples = examples,
@@ -160,37 +163,116 @@ static void put_tensors(sheet *s, const hd_params *params)
     if (s->json) hd_text_put(&s->out, "}");
 }
 
-int hd_verb_info(const hd_command *c)
+/* -- devices -- */
+
+typedef struct devices {
+    sheet *page;
+    bool begun;
+    char best[32]; /* the first that can be used */
+} devices;
+
+static void put_device_json(hd_text *to, const hd_device *d)
 {
-    const struct info *o = c->options;
-    const char *folder = c->operands.word[0];
+    hd_text_print(to, "{\"device\": \"%s\", \"usable\": %s", d->backend, d->why[0] ? "false" : "true");
+    if (d->name[0]) {
+        hd_text_print(to, ", \"number\": %d, \"%s\": ", d->number, d->major ? "name" : "instruction_set");
+        hd_put_json(to, d->name, false);
+        hd_text_print(to, ", \"%s\": %d", d->major ? "multiprocessors" : "threads", d->units);
+    }
+    if (d->major) hd_text_print(to, ", \"compute_capability\": \"%d.%d\"", d->major, d->minor);
+    if (d->memory) hd_text_print(to, ", \"memory\": %zu", d->memory);
+    if (d->left) hd_text_print(to, ", \"memory_free\": %zu", d->left);
+    if (d->driver) hd_text_print(to, ", \"driver\": \"%d.%d\"", d->driver / 1000, d->driver % 1000 / 10);
+    if (d->runtime) hd_text_print(to, ", \"runtime\": \"%d.%d\"", d->runtime / 1000, d->runtime % 1000 / 10);
+    if (d->why[0]) hd_text_put(to, ", \"why\": "), hd_put_json(to, d->why, false);
+    hd_text_put(to, "}");
+}
+
+static void put_device_text(hd_text *to, const hd_device *d)
+{
+    const double gib = 1 << 30;
+    if (d->why[0]) hd_text_print(to, "not usable: %s%s", d->why, d->name[0] ? "; " : "");
+    hd_text_put(to, d->name);
+    if (d->units) hd_text_print(to, ", %d %s", d->units, d->major ? "multiprocessors" : "threads");
+    if (d->major) hd_text_print(to, ", compute capability %d.%d", d->major, d->minor);
+    if (d->left) hd_text_print(to, ", %.1f of", (double)d->left / gib);
+    if (d->memory) hd_text_print(to, "%s%.1f GiB", d->left ? " " : ", ", (double)d->memory / gib);
+    if (d->left) hd_text_put(to, " free");
+    if (d->driver) hd_text_print(to, ", driver %d.%d", d->driver / 1000, d->driver % 1000 / 10);
+    if (d->runtime) hd_text_print(to, ", runtime %d.%d", d->runtime / 1000, d->runtime % 1000 / 10);
+    hd_text_put(to, "\n");
+}
+
+static void put_device(void *context, const hd_device *d)
+{
+    devices *all = context;
+    char name[32];
+    if (d->major)
+        snprintf(name, sizeof name, "%s %d", d->backend, d->number);
+    else
+        snprintf(name, sizeof name, "%s", d->backend);
+    if (!all->best[0] && !d->why[0]) memcpy(all->best, name, sizeof name);
+    if (all->page->json) {
+        hd_text_put(&all->page->out, all->begun ? ", " : "");
+        put_device_json(&all->page->out, d);
+    } else {
+        put_name(all->page, name);
+        put_device_text(&all->page->out, d);
+    }
+    all->begun = true;
+}
+
+static void put_devices(sheet *s)
+{
+    devices all = {.page = s};
+    if (s->json) put_name(s, "devices"), hd_text_put(&s->out, "[");
+    hd_backend_list(put_device, &all);
+    if (s->json) hd_text_put(&s->out, "]");
+    put_text(s, "auto", all.best);
+}
+
+static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_err *err)
+{
     char path[HD_PATH];
     struct stat info;
-    hd_err err = {0};
     hd_transformer_opt opt;
     hd_tokeniser *tokeniser[2] = {NULL, NULL};
     hd_backend *backend = NULL;
     hd_transformer *model = NULL;
     size_t longest = 0;
-    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, &err);
-    if (!s) s = hd_backend_new(&backend, "null", NULL, &err);
-    if (!s) s = hd_transformer_new(&model, backend, &opt, false, &err);
-    if (!s) s = hd_path(path, folder, "model.safetensors", &err);
+    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
+    if (!s) s = hd_backend_new(&backend, "null", NULL, err);
+    if (!s) s = hd_transformer_new(&model, backend, &opt, false, err);
+    if (!s) s = hd_path(path, folder, "model.safetensors", err);
     if (!s) {
-        sheet page = {.json = o->json};
-        put_model(&page, &opt, hd_params_size(&model->params));
-        put_vocabulary(&page, tokeniser);
-        put_whole(&page, "longest_trained", longest);
-        if (!stat(path, &info)) put_real(&page, "megabytes", (double)info.st_size / 1e6, "");
-        put_training(&page, folder);
-        if (o->tensors) put_tensors(&page, &model->params);
-        if (o->json) hd_text_put(&page.out, "}\n");
-        s = hd_text_status(&page.out, &err);
-        if (!s) fwrite(page.out.data, 1, page.out.size, c->out.file);
-        hd_text_release(&page.out);
+        put_model(page, &opt, hd_params_size(&model->params));
+        put_vocabulary(page, tokeniser);
+        put_whole(page, "longest_trained", longest);
+        if (!stat(path, &info)) put_real(page, "megabytes", (double)info.st_size / 1e6, "");
+        put_training(page, folder);
+        if (tensors) put_tensors(page, &model->params);
     }
     hd_transformer_free(model);
     hd_backend_free(backend);
     hd_tokeniser_free_pair(tokeniser);
+    return s;
+}
+
+int hd_verb_info(const hd_command *c)
+{
+    const struct info *o = c->options;
+    hd_err err = {0};
+    sheet page = {.json = o->json};
+    hd_status s = HD_OK;
+    if (!c->operands.count && (!o->devices || o->tensors)) {
+        hd_err_set(&err, HD_EARG, o->tensors ? "MODEL is missing" : "MODEL is missing, or --devices");
+        return hd_verb_misused(c->verb, &err);
+    }
+    if (c->operands.count) s = put_folder(&page, c->operands.word[0], o->tensors, &err);
+    if (!s && o->devices) put_devices(&page);
+    if (o->json) hd_text_put(&page.out, "}\n");
+    if (!s) s = hd_text_status(&page.out, &err);
+    if (!s) fwrite(page.out.data, 1, page.out.size, c->out.file);
+    hd_text_release(&page.out);
     return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

@@ -277,8 +277,6 @@ static hd_status check(const hd_train_options *o, hd_err *err)
                           "--patience needs something to validate with: --valid or --valid-fraction");
     if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
         return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
-    if (o->precision == 2 && !strcmp(o->device, "cpu"))
-        return hd_err_set(err, HD_EARG, "--precision bf16 is not for the CPU: use auto or f32");
     return HD_OK;
 }
 

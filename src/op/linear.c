@@ -17,11 +17,10 @@ static void linear_back(hd_run *r, const hd_node *n)
         HD_CALL(r, unary_back, .dx = dz, .dy = dz, .kept = n->in[KEPT], .f = o->act, .draw = o->draw);
     hd_tensor *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
     if (dw && o->by_output)
-        HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true, .sums = dbias);
-    else if (dw)
+        HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
+    if (dw && !o->by_output)
         HD_CALL(r, gemm, .y = dw, .a = n->in[X], .a_transposed = true, .b = dz, .add = true);
-    else if (dbias)
-        HD_CALL(r, column_sum, .y = dbias, .x = dz);
+    if (dbias) HD_CALL(r, column_sum, .y = dbias, .x = dz);
     bool fresh;
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
     if (dx) HD_CALL(r, gemm, .y = dx, .a = dz, .b = n->in[W], .b_transposed = !o->by_output, .add = !fresh);

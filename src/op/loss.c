@@ -84,10 +84,8 @@ hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_ten
             hd_tensor d = hd_view_rows(dx, at, n);
             HD_CALL(r, gemm, .y = &d, .a = &z, .b = w, .add = !fresh);
         }
-        if (dw)
-            HD_CALL(r, gemm, .y = dw, .a = &z, .a_transposed = true, .b = &xs, .add = true, .sums = dbias);
-        else if (dbias)
-            HD_CALL(r, column_sum, .y = dbias, .x = &z);
+        if (dw) HD_CALL(r, gemm, .y = dw, .a = &z, .a_transposed = true, .b = &xs, .add = true);
+        if (dbias) HD_CALL(r, column_sum, .y = dbias, .x = &z);
     }
     hd_arena_rewind(&r->step, mark);
     if (l->logp) *l->logp = logp;

@@ -281,16 +281,19 @@ static hd_status find_ceiling(hd_backend *b, double *out, hd_err *err)
     return st;
 }
 
+static bool is_wanted(const hd_backend *b, const spec *s, const char *only)
+{
+    return only ? strstr(s->name, only) != NULL : !s->gpu || b->capture;
+}
+
 hd_status hd_bench(hd_backend *b, const hd_bench_opt *opt, double *ceiling, hd_err *err)
 {
+    const size_t count = sizeof specs / sizeof *specs;
     size_t rows = 0;
+    for (size_t i = 0; i < count; i++) rows += is_wanted(b, &specs[i], opt->only);
+    if (!rows) return hd_err_set(err, HD_EARG, "no row is called '%s'", opt->only);
     hd_status st = find_ceiling(b, ceiling, err);
-    for (size_t i = 0; !st && i < sizeof specs / sizeof *specs; i++) {
-        const spec *s = &specs[i];
-        if (opt->only ? !strstr(s->name, opt->only) : s->gpu && !b->capture) continue;
-        st = run_row(b, s, opt, err);
-        rows++;
-    }
-    if (!st && !rows) st = hd_err_set(err, HD_EARG, "no row is called '%s'", opt->only);
+    for (size_t i = 0; !st && i < count; i++)
+        if (is_wanted(b, &specs[i], opt->only)) st = run_row(b, &specs[i], opt, err);
     return st;
 }

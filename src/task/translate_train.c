@@ -314,9 +314,6 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           o->data.longest, o->model.positions);
     hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device,
                                   &(hd_backend_opt){.threads = o->threads, .precision = o->precision}, err);
-    if (!st && s->backend->ranks != hd_ranks())
-        st = hd_err_set(err, HD_EMISSING, "%d processes cannot train together on device '%s'", hd_ranks(),
-                        s->backend->name);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : NULL, team,

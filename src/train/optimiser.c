@@ -94,7 +94,7 @@ void hd_optimiser_update(hd_run *r, hd_optimiser *o)
 {
     hd_params *p = o->params;
     hd_status s = r->err.status ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
-    if (s) hd_fail(r, s, "the gradients could not be summed over the processes");
+    if (s) hd_call_failed(r, s, "the sum of the gradients over the processes");
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);

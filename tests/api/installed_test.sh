@@ -30,7 +30,7 @@ are you tired ?
 
 you ate it'
 echo "$lines" | "$scratch/translate" "$scratch/model" >"$scratch/said"
-echo "$lines" | "$build/heed" translate "$scratch/model" >"$scratch/known"
+echo "$lines" | "$build/heed" translate --device cpu "$scratch/model" >"$scratch/known"
 grep -v ' <- ' "$scratch/said" | diff - "$scratch/known"
 grep -qE '^    [^ ]+ <- [^ ]+ \([01]\.[0-9]{2}\)$' "$scratch/said"
 if "$scratch/translate" "$scratch/nothing" </dev/null 2>"$scratch/error"; then exit 1; fi

@@ -35,8 +35,8 @@ class Test(unittest.TestCase):
 
     def program(self, lines, *options):
         text = "".join(line + "\n" for line in lines)
-        done = subprocess.run([program, "translate", self.folder, "--json", *options], input=text.encode(),
-                              stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([program, "translate", self.folder, "--device=cpu", "--json", *options],
+                              input=text.encode(), stdout=subprocess.PIPE, check=True)
         return [json.loads(line) for line in done.stdout.decode().splitlines()]
 
     def assert_same(self, found, known):
@@ -105,6 +105,10 @@ class Test(unittest.TestCase):
             heed.Model(os.path.join(self.folder, "nothing"))
         self.assertEqual(e.exception.name, "EFILE")
         self.assertIn("no such folder", str(e.exception))
+        for options in ({"precision": "bf16"}, {"precision": "f8"}):
+            with self.assertRaises(heed.Error) as e:
+                heed.Model(self.folder, **options)
+            self.assertEqual(e.exception.name, "EARG")
         for options in ({"beam": -1}, {"n_best": 9}, {"search": "guess"}, {"alpha": float("nan")},
                         {"force": True}):
             with self.assertRaises(heed.Error) as e:

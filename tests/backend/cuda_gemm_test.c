@@ -4,7 +4,7 @@
 
 typedef struct form {
     size_t m, n, k;
-    bool at, bt, add, bias, before, sums;
+    bool at, bt, add, bias, before;
     hd_unary act;
     float drop;
     bool seg;
@@ -38,22 +38,20 @@ static void check_form(pair *p, form f, kinds k)
     for (size_t i = 0; f.act == HD_log && i < f.n; i++) cv[i] = fabsf(cv[i]);
     twin *a = twin_from(p, "a", f.at ? f.k : f.m, f.at ? f.m : f.k, k.a, av),
          *b = twin_from(p, "b", f.bt ? f.n : f.k, f.bt ? f.k : f.n, k.b, bv),
-         *bias = f.bias ? twin_from(p, "bias", 1, f.n, k.b == PARAM ? PARAM : REAL | FLAT, cv) : NULL,
+         *bias = f.bias ? twin_from(p, "bias", 1, f.n, REAL | FLAT, cv) : NULL,
          *y = twin_result(p, "y", f.m, f.n, k.y, f.add),
-         *before = f.before ? twin_result(p, "before", f.m, f.n, k.y, false) : NULL,
-         *sums = f.sums ? twin_result(p, "sums", 1, f.m, REAL | FLAT, true) : NULL;
+         *before = f.before ? twin_result(p, "before", f.m, f.n, k.y, false) : NULL;
     int32_t some = (int32_t)f.m / 2, len[] = {some, 0, (int32_t)f.m - some};
     twin_seg *seg = f.seg ? seg_from(p, len, 3, KEYS) : NULL;
     RUN_ON(p, 0, gemm, .y = ON(y), .a = ON(a), .b = ON(b), .bias = ON(bias), .before = ON(before),
-           .sums = ON(sums), .a_transposed = f.at, .b_transposed = f.bt, .add = f.add, .act = f.act);
+           .a_transposed = f.at, .b_transposed = f.bt, .add = f.add, .act = f.act);
     if (f.drop > 0) RUN_ON(p, 0, dropout, .y = ON(y), .x = ON(y), .draw = DRAW(p, f.drop, seg));
     RUN_ON(p, 1, gemm, .y = ON(y), .a = ON(a), .b = ON(b), .bias = ON(bias), .before = ON(before),
-           .sums = ON(sums), .a_transposed = f.at, .b_transposed = f.bt, .add = f.add, .act = f.act,
+           .a_transposed = f.at, .b_transposed = f.bt, .add = f.add, .act = f.act,
            .draw = DRAW(p, f.drop, seg));
     compare(p, y,
             (close_enough){.tolerance = allowed(p, &f, y), .zeros = f.drop > 0 && f.act == HD_IDENTITY});
     check(p, before);
-    check(p, sums);
 }
 
 static const size_t edges[] = {1, 3, 7, 8, 17, 64, 65, 100, 257};
@@ -147,7 +145,6 @@ static void as_a_layer_does(void **state)
             check_form(p, (form){.m = rows, .n = in, .k = out}, w);
             check_form(p, (form){.m = rows, .n = in, .k = out, .add = true}, w);
             check_form(p, (form){.m = out, .n = in, .k = rows, .at = true, .add = true}, g);
-            check_form(p, (form){.m = out, .n = in, .k = rows, .at = true, .add = true, .sums = true}, g);
             check_form(p, (form){.m = in, .n = out, .k = rows, .at = true, .add = true}, g);
         }
     pair_done(p);

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#define TRANSLATE "$HEED translate m -q "
+#define TRANSLATE "$HEED translate -d cpu m -q "
 
 enum { LINES = 30 };
 
@@ -20,7 +20,7 @@ static int make_model(void **state)
         out, "$HEED corpus -q --pairs 300 --valid 20 --test 30 --out c && "
              "$HEED train -q $TINY --train c/train.en c/train.de --valid c/valid.en c/valid.de --dropout 0 "
              "--attention-dropout 0 --accumulate 1 --width 32 --inner 64 --lr 0.02 --valid-every 50 "
-             "--save-every 50 --steps 220 --out m && $HEED translate m <c/test.en >clean.de");
+             "--save-every 50 --steps 220 --out m && $HEED translate -d cpu m <c/test.en >clean.de");
     if (s) print_error("%s\n", out);
     return s;
 }
@@ -32,15 +32,17 @@ static void as_many_lines_come_out_as_go_in(void **state)
     (void)state;
     assert_prints("wc -l <clean.de; sort -u clean.de | wc -l | { read n; [ $n -gt 5 ] && echo varied; }", 0,
                   "30\nvaried\n");
-    assert_prints("i=0; while read -r l; do i=$((i + 1)); echo \"$l\" | $HEED translate m; done <c/test.en | "
-                  "cmp - clean.de",
-                  0, "");
-    assert_prints("printf '' | $HEED translate m | wc -c", 0, "0\n");
-    assert_prints("printf '\\n\\n' | $HEED translate m", 0, "\n\n");
-    assert_prints("printf 'I saw it .' | $HEED translate m | wc -l", 0,
+    assert_prints(
+        "i=0; while read -r l; do i=$((i + 1)); echo \"$l\" | $HEED translate -d cpu m; done <c/test.en | "
+        "cmp - clean.de",
+        0, "");
+    assert_prints("printf '' | $HEED translate -d cpu m | wc -c", 0, "0\n");
+    assert_prints("printf '\\n\\n' | $HEED translate -d cpu m", 0, "\n\n");
+    assert_prints("printf 'I saw it .' | $HEED translate -d cpu m | wc -l", 0,
                   "1\n"); /* the last line needs no end */
-    assert_prints("sed 's/$/\\r/' c/test.en | $HEED translate m | cmp - clean.de", 0, "");
-    assert_prints("$HEED translate m --input c/test.en | cmp - clean.de; gzip -c c/test.en | $HEED translate "
+    assert_prints("sed 's/$/\\r/' c/test.en | $HEED translate -d cpu m | cmp - clean.de", 0, "");
+    assert_prints("$HEED translate -d cpu m --input c/test.en | cmp - clean.de; gzip -c c/test.en | $HEED "
+                  "translate -d cpu "
                   "m | cmp - clean.de",
                   0, "");
 }
@@ -56,7 +58,7 @@ static void bad_lines_cost_nobody_else(void **state)
              "head -c 1048576 /dev/zero | tr '\\0' x; printf '\\n'; sed -n 21,24p c/test.en; "
              "i=0; while [ $i -lt 300 ]; do printf 'I saw the dog . '; i=$((i + 1)); done; printf '\\n'; sed "
              "-n '25,$p' c/test.en; } >mixed");
-    int status = shell(out, "$HEED translate m <mixed >mixed.de");
+    int status = shell(out, "$HEED translate -d cpu m <mixed >mixed.de");
     assert_int_equal(status, 1);
     assert_string_equal(out,
                         "heed: warning: standard input:5: not UTF-8: an empty line stands for it\n"
@@ -65,11 +67,12 @@ static void bad_lines_cost_nobody_else(void **state)
     assert_prints("wc -l <mixed.de; sed '5d;10d;15d;20d;25d;30d' mixed.de | cmp - clean.de; sed -n "
                   "'5p;10p;15p;20p' mixed.de",
                   0, "36\n\n\n\n\n");
-    assert_prints("$HEED translate m --json <mixed 2>/dev/null | sed -n 's/^{\"line\": 30,.*\"parts\": "
-                  "\\([0-9]*\\),.*/\\1/p' | "
-                  "{ read n; [ $n -gt 50 ] && [ $n -le 300 ] && echo all; }",
-                  0, "all\n"); /* 300 sentences, some to a part */
-    assert_prints("$HEED translate m --json <mixed 2>/dev/null | wc -l", 0, "36\n");
+    assert_prints(
+        "$HEED translate -d cpu m --json <mixed 2>/dev/null | sed -n 's/^{\"line\": 30,.*\"parts\": "
+        "\\([0-9]*\\),.*/\\1/p' | "
+        "{ read n; [ $n -gt 50 ] && [ $n -le 300 ] && echo all; }",
+        0, "all\n"); /* 300 sentences, some to a part */
+    assert_prints("$HEED translate -d cpu m --json <mixed 2>/dev/null | wc -l", 0, "36\n");
 }
 
 static void too_long_lines_are_split_cut_or_skipped(void **state)
@@ -78,11 +81,11 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
     char out[SHELL_ROOM];
     must_run("{ head -1 c/test.en; i=0; while [ $i -lt 30 ]; do printf 'I saw the dog . '; i=$((i + 1)); "
              "done; echo; tail -1 c/test.en; } >long");
-    assert_int_equal(shell(out, "$HEED translate m --long split <long >split.de"), 0);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --long split <long >split.de"), 0);
     assert_string_equal(out, "");
-    assert_int_equal(shell(out, "$HEED translate m --long truncate <long >cut.de"), 0);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --long truncate <long >cut.de"), 0);
     assert_string_equal(out, "heed: warning: standard input:2: too long: only its beginning is translated\n");
-    assert_int_equal(shell(out, "$HEED translate m --long skip <long >skip.de"), 1);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --long skip <long >skip.de"), 1);
     assert_string_equal(
         out, "heed: warning: standard input:2: longer than the model can take: an empty line stands for it\n"
              "heed: error: 1 of 3 lines could not be translated\n");
@@ -92,7 +95,7 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
                   0, "3\n3\n3\n\n");
     must_run("[ $(sed -n 2p split.de | wc -w) -gt $(sed -n 2p cut.de | wc -w) ] && [ $(sed -n 2p cut.de | wc "
              "-w) -gt 0 ]");
-    assert_fails("echo 'a b c' | $HEED translate m --max-source 2 --long skip -q >/dev/null", 1,
+    assert_fails("echo 'a b c' | $HEED translate -d cpu m --max-source 2 --long skip -q >/dev/null", 1,
                  "1 of 1 lines");
 }
 
@@ -106,7 +109,7 @@ static void neighbours_batches_and_threads_change_nothing(void **state)
     for (size_t i = 0; i < COUNT_OF(searches); i++) {
         char command[1024];
         snprintf(command, sizeof command,
-                 "T='$HEED translate m --json %s'; eval $T <c/test.en >all.json; "
+                 "T='$HEED translate -d cpu m --json %s'; eval $T <c/test.en >all.json; "
                  "for o in '--batch 1' '--batch 64' '--threads 1' '--threads 2 --batch 7'; do eval $T $o "
                  "<c/test.en | cmp - all.json; done; "
                  "sed '2,$d' all.json >one.json; head -1 c/test.en | eval $T | cmp - one.json",
@@ -114,22 +117,24 @@ static void neighbours_batches_and_threads_change_nothing(void **state)
         assert_prints(command, 0, "");
     }
     /* by its number in the input a line gets its draws, wherever a batch begins, or what is read at once */
-    must_run("i=0; while [ $i -lt 100 ]; do cat c/test.en; i=$((i + 1)); done >many; $HEED translate m "
-             "--sample --batch 1000 <many >a && $HEED translate m --sample --batch 3 <many | cmp - a && "
-             "{ head -7 many; sleep 0.3; tail -n +8 many; } | $HEED translate m --sample | cmp - a && "
-             "[ $(wc -l <a) = 3000 ]");
+    must_run(
+        "i=0; while [ $i -lt 100 ]; do cat c/test.en; i=$((i + 1)); done >many; $HEED translate -d cpu m "
+        "--sample --batch 1000 <many >a && $HEED translate -d cpu m --sample --batch 3 <many | cmp - a && "
+        "{ head -7 many; sleep 0.3; tail -n +8 many; } | $HEED translate -d cpu m --sample | cmp - a && "
+        "[ $(wc -l <a) = 3000 ]");
 }
 
 static void samples_follow_the_seed(void **state)
 {
     (void)state;
-    assert_prints(
-        "for s in 1 1 2; do $HEED translate m --sample --seed $s <c/test.en >sample.$((n = n + 1)); done; "
-        "cmp sample.1 sample.2; cmp -s sample.1 sample.3 || echo others",
-        0, "others\n");
-    assert_prints("$HEED translate m --sample --temperature 0 <c/test.en >cold; $HEED translate m --beam 1 "
+    assert_prints("for s in 1 1 2; do $HEED translate -d cpu m --sample --seed $s <c/test.en >sample.$((n = "
+                  "n + 1)); done; "
+                  "cmp sample.1 sample.2; cmp -s sample.1 sample.3 || echo others",
+                  0, "others\n");
+    assert_prints("$HEED translate -d cpu m --sample --temperature 0 <c/test.en >cold; $HEED translate -d "
+                  "cpu m --beam 1 "
                   "<c/test.en | cmp - cold; "
-                  "$HEED translate m --sample --top-k 1 <c/test.en | cmp - cold",
+                  "$HEED translate -d cpu m --sample --top-k 1 <c/test.en | cmp - cold",
                   0, "");
 }
 
@@ -162,7 +167,8 @@ static const char *text_of(const json_t *o, const char *key)
 static void json_lines_say_everything(void **state)
 {
     (void)state;
-    must_run("{ cat c/test.en; printf '\\374\\n\\n\"\\\\\\t/ \\001 \\303\\274\\n'; } >odd; $HEED translate m "
+    must_run("{ cat c/test.en; printf '\\374\\n\\n\"\\\\\\t/ \\001 \\303\\274\\n'; } >odd; $HEED translate "
+             "-d cpu m "
              "--json --beam 4 --n-best 3 <odd >odd.json 2>/dev/null; [ $? = 1 ]");
     FILE *f = fopen(at("odd.json"), "r");
     assert_non_null(f);
@@ -204,31 +210,34 @@ static void n_best_lists_and_scores(void **state)
 {
     (void)state;
     assert_prints(
-        "$HEED translate m --n-best 3 <c/test.en | cut -d' ' -f1 | uniq -c | awk '{print $1, $2}' | head -3; "
-        "$HEED translate m --n-best 3 <c/test.en | awk -F ' \\\\|\\\\|\\\\| ' 'NF != 3' | wc -l",
+        "$HEED translate -d cpu m --n-best 3 <c/test.en | cut -d' ' -f1 | uniq -c | awk '{print $1, $2}' | "
+        "head -3; "
+        "$HEED translate -d cpu m --n-best 3 <c/test.en | awk -F ' \\\\|\\\\|\\\\| ' 'NF != 3' | wc -l",
         0, "3 1\n3 2\n3 3\n0\n");
-    assert_prints("$HEED translate m --n-best 2 <c/test.en | sed -n 'p;n' | sed 's/^[0-9]* ||| //; s/ ||| "
-                  ".*//' | cmp - clean.de",
-                  0, "");
-    assert_prints("$HEED translate m --scores <c/test.en | cut -f1 | cmp - clean.de; $HEED translate m "
-                  "--scores <c/test.en | cut -f2 | grep -cv '^-[0-9]*\\.[0-9]\\{6\\}$'",
-                  1, "0\n");
+    assert_prints(
+        "$HEED translate -d cpu m --n-best 2 <c/test.en | sed -n 'p;n' | sed 's/^[0-9]* ||| //; s/ ||| "
+        ".*//' | cmp - clean.de",
+        0, "");
+    assert_prints(
+        "$HEED translate -d cpu m --scores <c/test.en | cut -f1 | cmp - clean.de; $HEED translate -d cpu m "
+        "--scores <c/test.en | cut -f2 | grep -cv '^-[0-9]*\\.[0-9]\\{6\\}$'",
+        1, "0\n");
 }
 
 static void a_given_beginning_begins_the_translation(void **state)
 {
     (void)state;
-    must_run("head -30 c/train.de | cut -d' ' -f1-2 >begin; paste c/test.en begin | $HEED translate m "
+    must_run("head -30 c/train.de | cut -d' ' -f1-2 >begin; paste c/test.en begin | $HEED translate -d cpu m "
              "--prefix >prefix.de");
     assert_prints("wc -l <prefix.de; cut -d' ' -f1-2 prefix.de | cmp - begin", 0, "30\n");
-    assert_prints("$HEED translate m --prefix <c/test.en | cmp - clean.de", 0,
+    assert_prints("$HEED translate -d cpu m --prefix <c/test.en | cmp - clean.de", 0,
                   ""); /* no beginning: as without */
-    assert_prints("$HEED translate m --force --scores -q <c/test.en >none 2>/dev/null", 1,
+    assert_prints("$HEED translate -d cpu m --force --scores -q <c/test.en >none 2>/dev/null", 1,
                   ""); /* but a whole one must be */
     /* one far too long takes nothing with it */
     must_run("{ head -1 c/test.en | tr -d '\\n'; printf '\\t'; i=0; while [ $i -lt 200 ]; do printf 'der '; "
              "i=$((i + 1)); done; echo; sed -n 2p c/test.en; } >far");
-    assert_prints("$HEED translate m --prefix <far 2>&1 >far.de", 1,
+    assert_prints("$HEED translate -d cpu m --prefix <far 2>&1 >far.de", 1,
                   "heed: warning: standard input:1: the given beginning is longer than a translation may "
                   "become: an empty line stands for it\n"
                   "heed: error: 1 of 2 lines could not be translated\n");
@@ -238,7 +247,8 @@ static void a_given_beginning_begins_the_translation(void **state)
 static void a_forced_translation_has_the_score_it_was_found_with(void **state)
 {
     (void)state;
-    must_run("$HEED translate m --json <c/test.en >found.json; paste c/test.en clean.de | $HEED translate m "
+    must_run("$HEED translate -d cpu m --json <c/test.en >found.json; paste c/test.en clean.de | $HEED "
+             "translate -d cpu m "
              "--force --json >forced.json");
     FILE *x = fopen(at("found.json"), "r"), *y = fopen(at("forced.json"), "r");
     assert_true(x && y);
@@ -316,40 +326,42 @@ static void what_is_no_model_is_refused(void **state)
              "cp -r m newer; sed -i 's/\"format\": 1/\"format\": 2/' newer/config.json; cp -r m bare; rm "
              "bare/model.safetensors; "
              "cp -r m untrained; rm -r untrained/train; cp -r m torn; truncate -s 100 torn/config.json");
-    assert_fails("$HEED translate nowhere <c/test.en", 1, "nowhere: there is no such folder");
-    assert_fails("$HEED translate none <c/test.en", 1,
+    assert_fails("$HEED translate -d cpu nowhere <c/test.en", 1, "nowhere: there is no such folder");
+    assert_fails("$HEED translate -d cpu none <c/test.en", 1,
                  "none: holds no model (no config.json): `heed train` makes one");
-    assert_fails("$HEED translate cut <c/test.en", 1, "cut/model.safetensors: ");
-    assert_fails("$HEED translate words <c/test.en", 1, "words/model.safetensors: |model.shared.weight");
-    assert_fails("$HEED translate newer <c/test.en", 1,
+    assert_fails("$HEED translate -d cpu cut <c/test.en", 1, "cut/model.safetensors: ");
+    assert_fails("$HEED translate -d cpu words <c/test.en", 1,
+                 "words/model.safetensors: |model.shared.weight");
+    assert_fails("$HEED translate -d cpu newer <c/test.en", 1,
                  "newer/config.json: \"format\" is of a newer heed: this one reads format 1");
-    assert_fails("$HEED translate bare <c/test.en", 1,
+    assert_fails("$HEED translate -d cpu bare <c/test.en", 1,
                  "bare/model.safetensors: not there: the training saved no model yet");
-    assert_fails("$HEED translate untrained --checkpoint last <c/test.en", 1, "untrained/train/current: ");
-    assert_fails("$HEED translate torn <c/test.en", 1, "torn/config.json:");
-    assert_fails("$HEED translate m --input nothing", 1, "nothing: cannot open: No such file");
-    assert_fails("$HEED translate m --input c", 1, "c: is a folder, not a file");
-    assert_fails("$HEED translate m c/test.en", 2, "unexpected argument 'c/test.en'");
-    assert_fails("$HEED translate", 2, "MODEL is missing");
-    assert_fails("$HEED translate m --prefix --force", 2, "--prefix and --force exclude each other");
-    assert_fails("$HEED translate m --n-best 6", 2, "--n-best 6 is more than --beam 5 keeps");
-    assert_fails("$HEED translate m --sample --exhaustive", 2,
+    assert_fails("$HEED translate -d cpu untrained --checkpoint last <c/test.en", 1,
+                 "untrained/train/current: ");
+    assert_fails("$HEED translate -d cpu torn <c/test.en", 1, "torn/config.json:");
+    assert_fails("$HEED translate -d cpu m --input nothing", 1, "nothing: cannot open: No such file");
+    assert_fails("$HEED translate -d cpu m --input c", 1, "c: is a folder, not a file");
+    assert_fails("$HEED translate -d cpu m c/test.en", 2, "unexpected argument 'c/test.en'");
+    assert_fails("$HEED translate -d cpu", 2, "MODEL is missing");
+    assert_fails("$HEED translate -d cpu m --prefix --force", 2, "--prefix and --force exclude each other");
+    assert_fails("$HEED translate -d cpu m --n-best 6", 2, "--n-best 6 is more than --beam 5 keeps");
+    assert_fails("$HEED translate -d cpu m --sample --exhaustive", 2,
                  "--sample and --exhaustive exclude each other");
-    assert_fails("$HEED translate m --exhaustive", 2, "--exhaustive needs --max-length");
-    assert_fails("$HEED translate m --beem 3", 2, "unknown option '--beem', did you mean '--beam'?");
-    assert_fails("$HEED translate m <c/test.en >/dev/full", 1,
+    assert_fails("$HEED translate -d cpu m --exhaustive", 2, "--exhaustive needs --max-length");
+    assert_fails("$HEED translate -d cpu m --beem 3", 2, "unknown option '--beem', did you mean '--beam'?");
+    assert_fails("$HEED translate -d cpu m <c/test.en >/dev/full", 1,
                  "heed translate: standard output: cannot write: No space left on device");
 }
 
 static void the_last_checkpoint_can_be_used(void **state)
 {
     (void)state;
-    must_run(
-        "cp -r m newest; truncate -s 9 newest/model.safetensors; $HEED translate newest --checkpoint last "
-        "<c/test.en >last.de");
-    must_run(
-        "cp m/train/$(cat m/train/current)/average.safetensors newest/model.safetensors; $HEED translate "
-        "newest <c/test.en | cmp - last.de");
+    must_run("cp -r m newest; truncate -s 9 newest/model.safetensors; $HEED translate -d cpu newest "
+             "--checkpoint last "
+             "<c/test.en >last.de");
+    must_run("cp m/train/$(cat m/train/current)/average.safetensors newest/model.safetensors; $HEED "
+             "translate -d cpu "
+             "newest <c/test.en | cmp - last.de");
 }
 
 int main(void)

@@ -165,3 +165,10 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
     *out = &cpu->base;
     return HD_OK;
 }
+
+void hd_backend_list_cpu(hd_device_fn *tell, void *context)
+{
+    hd_device d = {.backend = "cpu", .units = hd_team_cores()};
+    snprintf(d.name, sizeof d.name, "%s", best_isa()->name);
+    tell(context, &d);
+}

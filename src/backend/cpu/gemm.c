@@ -78,8 +78,6 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
     size_t units = j.by_rows ? tiles : strips,
            work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
-    hd_status s = HD_OK;
-    if (g->sums) s = backend->kernel.column_sum(backend, &(hd_column_sum_args){.y = g->sums, .x = g->a});
-    if (s || g->draw.p <= 0) return s;
+    if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});
 }

@@ -1,19 +1,22 @@
-/* Attention of single queries over many keys (a step of decoding): a block takes one head of one item, a few
+/* Attention of single queries over many keys (a step of decoding): a block or a warp takes one head of one item, a few
    lanes share a key, and every such group walks over its own keys; the groups are merged at the end. Bound by
    latency: loads of several keys are under way before the first is used. */
 #include "backend/cuda/attend.h"
 
-enum { AHEAD = 4, WARPS = 4, MANY_WARPS = 8 };
+enum { AHEAD = 4, MANY = 8, SOLO = 4 };
 
-/* LANES lanes to a key, eight columns each. */
-template <typename T, int LANES>
+/* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. */
+template <typename T, int LANES, int WARPS>
 static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
 {
-    __shared__ float room[MANY_WARPS][LANES][8], tops[MANY_WARPS], sums[MANY_WARPS];
-    place p = place_at(t, (int)(blockIdx.x / t.heads), (int)(blockIdx.x % t.heads));
+    __shared__ float room[WARPS][LANES][8], tops[WARPS], sums[WARPS];
+    int lane = threadIdx.x % 32, warp = WARPS > 1 ? threadIdx.x / 32 : 0;
+    size_t unit = WARPS > 1 ? blockIdx.x : (size_t)blockIdx.x * SOLO + threadIdx.x / 32;
+    if (unit >= (size_t)t.items * t.heads) return; /* whole warps, and whole blocks where they meet later */
+    place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
     if (!p.tq) return;
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    int each = 32 / LANES, part = lane % LANES, step = warps * each;
+    constexpr int each = 32 / LANES, step = WARPS * each;
+    int part = lane % LANES;
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
     float q[8] = {}, acc[8] = {}, top = -INFINITY, sum = 0;
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
@@ -64,43 +67,63 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
 #pragma unroll
         for (int c = 0; c < 8; c++) acc[c] += __shfl_xor_sync(FULL_WARP, acc[c], d);
     }
+    T *to = (T *)y.p + p.qrow * y.stride + (size_t)p.head * t.dv;
+    float all = most, total = sum;
+    if (WARPS == 1) {
+        float factor = total == 0 ? 0 : 1 / total;
+#pragma unroll
+        for (int c = 0; c < 8; c++) acc[c] *= factor;
+        if (lane < LANES && has_value) store8(to + part * 8, acc);
+        if (lse.p && !lane) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
+        return;
+    }
     if (lane < LANES) {
 #pragma unroll
         for (int c = 0; c < 8; c++) room[warp][part][c] = acc[c];
         tops[warp] = most, sums[warp] = sum;
     }
     __syncthreads();
-    float all = -INFINITY, total = 0;
-    for (int w = 0; w < warps; w++) all = fmaxf(all, tops[w]);
-    float share[MANY_WARPS];
+    all = -INFINITY, total = 0;
 #pragma unroll
-    for (int w = 0; w < MANY_WARPS; w++) {
-        share[w] = w < warps && tops[w] != -INFINITY ? expf(tops[w] - all) : 0;
-        if (w < warps) total += share[w] * sums[w];
+    for (int w = 0; w < WARPS; w++) all = fmaxf(all, tops[w]);
+    float share[WARPS];
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) {
+        share[w] = tops[w] != -INFINITY ? expf(tops[w] - all) : 0;
+        total += share[w] * sums[w];
     }
     float factor = total == 0 ? 0 : 1 / total;
     for (int c = threadIdx.x; c < t.dv; c += blockDim.x) {
         float out = 0;
 #pragma unroll
-        for (int w = 0; w < MANY_WARPS; w++)
-            if (w < warps) out = fmaf(share[w], room[w][c / 8][c % 8], out);
-        set_float((T *)y.p + p.qrow * y.stride + (size_t)p.head * t.dv + c, out * factor);
+        for (int w = 0; w < WARPS; w++) out = fmaf(share[w], room[w][c / 8][c % 8], out);
+        set_float(to + c, out * factor);
     }
     if (lse.p && !threadIdx.x) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
 }
 
+/* Few units want many warps each, for the latency; many want one each, for the loads under way. */
+template <typename T, int LANES>
+static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+{
+    unsigned units = (unsigned)(t->items * t->heads);
+    if (units <= 8u * (unsigned)c->processors)
+        decode<T, LANES, MANY><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+    else
+        decode<T, LANES, 1><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+}
+
 template <typename T> static void launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
-    unsigned blocks = (unsigned)(t->items * t->heads), wide = t->d > t->dv ? t->d : t->dv;
-    unsigned threads = 32 * (blocks <= 4u * (unsigned)c->processors ? MANY_WARPS : WARPS);
+    int wide = t->d > t->dv ? t->d : t->dv;
     if (wide <= 32)
-        decode<T, 4><<<blocks, threads, 0, c->stream>>>(*t, y, lse);
+        launch_lanes<T, 4>(c, t, y, lse);
     else if (wide <= 64)
-        decode<T, 8><<<blocks, threads, 0, c->stream>>>(*t, y, lse);
+        launch_lanes<T, 8>(c, t, y, lse);
     else if (wide <= 128)
-        decode<T, 16><<<blocks, threads, 0, c->stream>>>(*t, y, lse);
+        launch_lanes<T, 16>(c, t, y, lse);
     else
-        decode<T, 32><<<blocks, threads, 0, c->stream>>>(*t, y, lse);
+        launch_lanes<T, 32>(c, t, y, lse);
 }
 
 bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a)

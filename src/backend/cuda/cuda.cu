@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/cuda/gemm.h"
+#include "backend/ranks.h"
 
 enum { RING = 16 << 20, SCRATCH = 8 << 20, LARGE = 256 << 20 };
 
@@ -77,9 +78,16 @@ static void free_list(struct hd_cuda_block **list)
     }
 }
 
+/* A thread begins with card 0; each step that another one computes here begins with memory or an upload. */
+static void enter(const hd_cuda *c)
+{
+    if (c->device) cudaSetDevice(c->device);
+}
+
 static void *cuda_alloc(hd_backend *b, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    enter(c);
     size_t size = rounded(bytes);
     void *block = take_idle(c, size);
     if (!block && cudaMalloc(&block, size) != cudaSuccess) {
@@ -154,6 +162,7 @@ static char *ring_take(hd_cuda *c, size_t bytes)
 static void cuda_upload(hd_backend *b, void *to, const void *from, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    enter(c);
     if (c->capturing) {
         hd_cuda_fail(c, "upload", "inside a step that is being captured");
         return;
@@ -243,16 +252,11 @@ static void cuda_forget(hd_backend *b, void *graph)
 
 /* -- the instance -- */
 
-static hd_status cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
-{
-    (void)b, (void)x, (void)count;
-    return HD_OK;
-}
-
 static void cuda_free(hd_backend *b)
 {
     hd_cuda *c = (hd_cuda *)b;
     if (c->stream) cudaStreamSynchronize(c->stream);
+    hd_cuda_part(c);
     hd_cuda_gemm_free(c->gemm);
     free_list(&c->old);
     free_list(&c->idle);
@@ -267,10 +271,6 @@ static hd_status open_device(hd_cuda *c, hd_err *err)
     cudaDeviceProp card;
     cudaError_t e = cudaSetDevice(c->device);
     if (e == cudaSuccess) e = cudaGetDeviceProperties(&card, c->device);
-    if (e == cudaSuccess && card.major * 10 + card.minor < 90)
-        return hd_err_set(err, HD_EMISSING,
-                          "%s: heed's kernels need compute capability 9.0, this card has %d.%d", card.name,
-                          card.major, card.minor);
     if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     if (e == cudaSuccess) e = cudaHostAlloc((void **)&c->ring, RING, cudaHostAllocDefault);
     if (e != cudaSuccess) return hd_err_set(err, HD_EDEVICE, "the CUDA device: %s", cudaGetErrorString(e));
@@ -282,16 +282,15 @@ static hd_status open_device(hd_cuda *c, hd_err *err)
 
 extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
-    int count = 0;
-    cudaError_t e = cudaGetDeviceCount(&count);
-    if (e != cudaSuccess || !count) {
-        cudaGetLastError();
-        return hd_err_set(err, HD_EMISSING, "no CUDA device was found: %s",
-                          e == cudaSuccess ? "there is none" : cudaGetErrorString(e));
-    }
+    int device = 0;
+    if (opt && opt->like)
+        device = ((const hd_cuda *)opt->like)->device;
+    else if (hd_status none = hd_cuda_card(&device, err))
+        return none;
     hd_cuda *c = (hd_cuda *)hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(err, sizeof *c);
     hd_backend *b = &c->base;
+    c->device = device;
     b->name = "cuda";
     b->compute = opt && opt->precision == HD_PRECISION_F32 ? HD_F32 : HD_BF16;
     b->logits = (size_t)2 << 30;
@@ -299,7 +298,8 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     b->upload = cuda_upload, b->download = cuda_download, b->copy = cuda_copy, b->clear = cuda_clear;
     b->prepare = cuda_prepare, b->unprepare = cuda_unprepare;
     b->capture = cuda_capture, b->captured = cuda_captured, b->replay = cuda_replay, b->forget = cuda_forget;
-    b->rank_sum = cuda_rank_sum, b->ranks = 1, b->free = cuda_free;
+    b->meet = hd_cuda_meet, b->rank_sum = hd_cuda_rank_sum, b->free = cuda_free;
+    b->rank = hd_rank(), b->ranks = hd_ranks();
     b->watch = hd_cuda_watch;
     hd_cuda_kernels(&b->kernel, false);
     hd_status s = open_device(c, err);

@@ -24,6 +24,7 @@ typedef struct hd_cuda {
     size_t ring_at;
     bool capturing;
     struct hd_cuda_clock *clock; /* times kernels while it is not NULL (clock.cu) */
+    struct ncclComm *all;        /* the processes that compute together; NULL: alone (ranks_nccl.cu) */
 } hd_cuda;
 
 /* `bytes` of device scratch, 256-aligned, good until the next kernel of the table begins. NULL on failure. */
@@ -46,6 +47,14 @@ HD_KERNEL_LIST(X)
 /* The kernels themselves, or each between two events while it is watched (clock.cu). */
 void hd_cuda_kernels(hd_kernels *table, bool timed);
 void hd_cuda_watch(hd_backend *b, hd_work *by_kernel);
+
+/* The card this process is to take; HD_EMISSING says why there is none. */
+hd_status hd_cuda_card(int *number, hd_err *err);
+
+/* hd_backend's meet and rank_sum; and the end of what meet began. */
+hd_status hd_cuda_meet(hd_backend *b, hd_err *err);
+hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count);
+void hd_cuda_part(hd_cuda *c);
 
 /* Blocks for n units of work, `each` to a block. */
 static inline unsigned hd_blocks(size_t n, size_t each)

@@ -28,7 +28,6 @@ struct hd_cuda_gemm {
     void *workspace;
     plan plan[KEPT];
     size_t count;
-    bool no_sums; /* cuBLASLt refused a product that adds up a's columns as well */
 };
 
 hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_cuda *c, hd_err *err)
@@ -232,19 +231,6 @@ static hd_status second_pass(hd_cuda *c, const hd_gemm_args *g, const ending *e)
     return s;
 }
 
-/* found: the sums, as the product left them; NULL: they are still to be made. */
-static hd_status add_sums(hd_cuda *c, const hd_gemm_args *g, void *found)
-{
-    if (!found) {
-        hd_column_sum_args a = {g->sums, g->a};
-        return hd_cuda_column_sum(&c->base, &a);
-    }
-    hd_tensor x = hd_matrix(found, 1, hd_count_of(g->sums)), y = hd_matrix(g->sums->data, 1, hd_count_of(g->sums));
-    hd_mix_args a = {};
-    a.y = &y, a.x = &x, a.a = 1, a.add = true;
-    return hd_cuda_mix(&c->base, &a);
-}
-
 extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cuda *c = (hd_cuda *)backend;
@@ -256,17 +242,14 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
     bool small = g->a->dtype == HD_BF16 || g->b->dtype == HD_BF16, small_y = y->dtype == HD_BF16;
     if (backend->compute == HD_BF16 && small_y) small = true;
     operand a = {g->a->data, g->a->stride}, b = {g->b->data, g->b->stride};
-    size_t first = small ? copy_bytes(g->a) : 0, both = first + (small ? copy_bytes(g->b) : 0);
-    bool sums = g->sums && g->a_transposed && small && !small_y && !c->gemm->no_sums;
-    size_t bytes = both + (sums ? m * sizeof(float) : 0);
-    char *room = bytes ? (char *)hd_cuda_scratch(c, bytes) : NULL;
-    if (bytes && !room) return HD_ENOMEM;
     if (small) {
+        size_t first = copy_bytes(g->a), both = first + copy_bytes(g->b);
+        char *room = both ? (char *)hd_cuda_scratch(c, both) : NULL;
+        if (both && !room) return HD_ENOMEM;
         a = small_operand(c, g->a, (bf16 *)room);
         b = small_operand(c, g->b, (bf16 *)(room + first));
     }
     ending e = ending_of(g, small_y);
-    if (sums) e.epilogue = CUBLASLT_EPILOGUE_BGRADB, e.bias = room + both; /* their b is our a */
     problem p;
     memset(&p, 0, sizeof p);
     p.m = (int64_t)m, p.n = (int64_t)n, p.k = (int64_t)k;
@@ -277,11 +260,6 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
                   !aligned(y->data, y->stride, small_y);
     plan *l;
     cublasStatus_t s = plan_for(c->gemm, &p, &l);
-    if (s != CUBLAS_STATUS_SUCCESS && sums) {
-        sums = false, c->gemm->no_sums = true;
-        e.bias = NULL, p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-        s = plan_for(c->gemm, &p, &l);
-    }
     float alpha = 1, beta = g->add ? 1 : 0;
     if (s == CUBLAS_STATUS_SUCCESS && e.bias)
         s = cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &e.bias, sizeof e.bias);
@@ -289,10 +267,6 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
         s = cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta, y->data, l->y,
                            y->data, l->y, &l->algo, c->gemm->workspace, WORKSPACE, c->stream);
     if (s != CUBLAS_STATUS_SUCCESS) return hd_cuda_fail(c, "gemm", cublasLtGetStatusString(s));
-    if (g->sums) {
-        hd_status added = add_sums(c, g, sums ? room + both : NULL);
-        if (added) return added;
-    }
     if (e.bias_later || e.act_later || g->draw.p > 0) {
         hd_status second = second_pass(c, g, &e);
         if (second) return second;

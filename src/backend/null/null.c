@@ -100,3 +100,9 @@ hd_status hd_backend_new_null(hd_backend **out, const hd_backend_opt *opt, hd_er
     *out = &n->base;
     return HD_OK;
 }
+
+/* Nothing computes on it. */
+void hd_backend_list_null(hd_device_fn *tell, void *context)
+{
+    (void)tell, (void)context;
+}

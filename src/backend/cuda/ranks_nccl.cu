@@ -1,0 +1,95 @@
+/* The processes of a run with a CUDA card each, through NCCL: process 0 makes an id, the others get it, and
+   from then on gradients are summed from card to card. Easy to get wrong: making the communicator waits for
+   everyone, so whoever cannot come must have said so before. */
+#include <nccl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/ranks.h"
+
+static hd_status refuse(hd_err *err, const char *what, ncclResult_t e)
+{
+    const char *more = ncclGetLastError(NULL);
+    if (e == ncclSuccess) return HD_OK;
+    return hd_err_set(err, HD_EDEVICE, "%s: NCCL says %s%s%s", what, ncclGetErrorString(e),
+                      more && *more ? ": " : "", more ? more : "");
+}
+
+/* A whole number that no other card has, 53 bits of it. */
+static double number_of(const cudaDeviceProp *card)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < sizeof card->uuid.bytes; i++)
+        h = (h ^ (uint8_t)card->uuid.bytes[i]) * 1099511628211u;
+    return (double)(h >> 11);
+}
+
+/* Everyone hears the number of everyone's card, a few at a time: a sum to which one alone adds is his. */
+static hd_status check_card(const hd_cuda *c, hd_err *err)
+{
+    cudaDeviceProp card;
+    cudaError_t e = cudaGetDeviceProperties(&card, c->device);
+    if (e != cudaSuccess) return hd_err_set(err, HD_EDEVICE, "the CUDA device: %s", cudaGetErrorString(e));
+    double mine = number_of(&card);
+    int sharing = 0;
+    for (int first = 0; first < c->base.ranks; first += HD_RANKS_NUMBERS) {
+        double heard[HD_RANKS_NUMBERS] = {0};
+        int at = c->base.rank - first, count = c->base.ranks - first;
+        if (count > HD_RANKS_NUMBERS) count = HD_RANKS_NUMBERS;
+        if (at >= 0 && at < count) heard[at] = mine;
+        hd_status s = hd_ranks_agree(HD_OK, heard, (size_t)count, err);
+        for (int i = 0; i < count; i++) sharing += heard[i] == mine;
+        if (s) return s;
+    }
+    return sharing < 2 ? HD_OK
+                       : hd_err_set(err, HD_ELIMIT,
+                                    "%d processes share this card: NCCL needs one card for each (%s; start "
+                                    "fewer, or give --device cpu)",
+                                    sharing, card.name);
+}
+
+/* HEED_NCCL=1 lets a process alone go this way too: that is how it is tested on one card. */
+hd_status hd_cuda_meet(hd_backend *b, hd_err *err)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    const char *asked = getenv("HEED_NCCL");
+    if (b->ranks < 2 && (!asked || strcmp(asked, "1"))) return HD_OK;
+    ncclUniqueId id;
+    memset(&id, 0, sizeof id);
+    hd_status s = check_card(c, err);
+    if (!s && !b->rank) s = refuse(err, "the processes cannot meet", ncclGetUniqueId(&id));
+    s = hd_ranks_agree(s, NULL, 0, err);
+    if (!s) s = hd_ranks_share(&id, sizeof id, err);
+    if (s) return s;
+    s = refuse(err, "the processes cannot meet", ncclCommInitRank(&c->all, b->ranks, id, b->rank));
+    if (s) c->all = NULL;
+    return hd_ranks_agree(s, NULL, 0, err);
+}
+
+hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
+{
+    hd_cuda *c = (hd_cuda *)b;
+    ncclResult_t e = ncclSuccess;
+    if (!c->all || !count) return HD_OK;
+    ncclResult_t asked = ncclCommGetAsyncError(c->all, &e); /* of an earlier sum */
+    if (asked != ncclSuccess) e = asked;
+    if (e == ncclSuccess) e = ncclAllReduce(x, x, count, ncclFloat, ncclSum, c->all, c->stream);
+    if (e == ncclSuccess) return HD_OK;
+    hd_err said = {HD_OK};
+    refuse(&said, "the sum of the gradients over the processes", e);
+    snprintf(b->error, sizeof b->error, "%s", said.text);
+    return HD_EDEVICE;
+}
+
+void hd_cuda_part(hd_cuda *c)
+{
+    ncclResult_t e = ncclSuccess;
+    if (!c->all) return;
+    if (ncclCommGetAsyncError(c->all, &e) == ncclSuccess && e == ncclSuccess)
+        ncclCommDestroy(c->all);
+    else
+        ncclCommAbort(c->all); /* the others may not answer any more */
+    c->all = NULL;
+}
