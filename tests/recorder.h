@@ -9,7 +9,7 @@
 
 /* The descriptions each kernel is handed: T a tensor, S segments, A attention. */
 /* clang-format off */
-#define RECORDED_gemm                 T(y) T(a) T(b) T(bias) T(before) T(sums) S(draw.seg)
+#define RECORDED_gemm                 T(y) T(a) T(b) T(bias) T(before) S(draw.seg)
 #define RECORDED_column_sum           T(y) T(x)
 #define RECORDED_unary                T(y) T(x)
 #define RECORDED_unary_back           T(dx) T(dy) T(kept) S(draw.seg)
@@ -43,7 +43,7 @@
 #define RECORDED_cast
 /* clang-format on */
 
-enum { RECORDER_COPY = HD_KERNELS, RECORDER_CLEAR, RECORDERS = 16 };
+enum { RECORDER_COPY = HD_KERNELS, RECORDER_CLEAR, RECORDER_BOUNDS, RECORDERS = 16 };
 
 typedef struct recorder_kept { /* a block of a recording; also an idle block of memory */
     struct recorder_kept *next;
@@ -92,11 +92,33 @@ static void *recorder_keep(recording *g, const void *what, size_t size)
     return memcpy(k->block, what, size);
 }
 
+static void recorder_add(recording *g, int what, const void *args)
+{
+    if (g->calls == g->room) g->call = realloc(g->call, (g->room += 256) * sizeof *g->call);
+    g->call[g->calls].what = what, g->call[g->calls++].args = args;
+}
+
 static const hd_seg *recorder_seg(recording *g, const hd_seg *s)
 {
     hd_seg *k = recorder_keep(g, s, sizeof *s);
-    if (k) k->host_len = NULL; /* not for kernels */
+    if (!k) return NULL;
+    k->host_len = NULL; /* not for kernels */
+    recorder_add(g, RECORDER_BOUNDS, k);
     return k;
+}
+
+/* What the host knew of segments when they were captured must hold whenever they are replayed. */
+static bool recorder_within(hd_backend *b, const hd_seg *s)
+{
+    for (size_t i = 0; i < s->items; i++) {
+        size_t len = (size_t)s->len[i], end = (size_t)s->begin[i] + len;
+        if (len <= s->longest && (!len || end <= s->rows)) continue;
+        snprintf(b->error, sizeof b->error,
+                 "replay: item %zu has %zu rows up to %zu; captured with at most %zu up to %zu", i, len, end,
+                 s->longest, s->rows);
+        return false;
+    }
+    return true;
 }
 
 #define T(f) k->f = recorder_keep(g, k->f, sizeof(hd_tensor));
@@ -106,12 +128,6 @@ static const hd_attention *recorder_attention(recording *g, const hd_attention *
 {
     hd_attention *k = recorder_keep(g, a, sizeof *a);
     T(additive) T(table) T(centre) T(ragged) T(gate) S(qseg) S(kseg) S(draw.seg) return k;
-}
-
-static void recorder_add(recording *g, int what, const void *args)
-{
-    if (g->calls == g->room) g->call = realloc(g->call, (g->room += 256) * sizeof *g->call);
-    g->call[g->calls].what = what, g->call[g->calls++].args = args;
 }
 
 #define X(name)                                                                \
@@ -190,6 +206,9 @@ static hd_status recorder_replay(hd_backend *b, void *graph)
 #undef X
         case RECORDER_COPY:
             c->was.copy(b, m->to, m->from, m->bytes);
+            break;
+        case RECORDER_BOUNDS:
+            if (!recorder_within(b, args)) s = HD_EDEVICE;
             break;
         default:
             c->was.clear(b, m->to, m->bytes);

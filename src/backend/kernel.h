@@ -74,10 +74,10 @@ typedef struct hd_unary_args {
     hd_unary f;
 } hd_unary_args;
 
-/* dx (+)= dropout(dy) * f'(kept). With a draw, relu's `kept` is its value after the dropout. dx may be
- * dy. */
+/* dx (+)= dropout(dy) * f'(kept); sums [cols] += the sums of its columns, for a bias. With a draw, relu's `kept`
+ * is its value after the dropout. dx may be dy; with sums there is no `add`. */
 typedef struct hd_unary_back_args {
-    const hd_tensor *dx, *dy, *kept;
+    const hd_tensor *dx, *dy, *kept, *sums;
     hd_unary f;
     bool add;
     hd_draw draw;

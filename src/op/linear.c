@@ -12,15 +12,16 @@ enum { X, W, BIAS, KEPT };
 static void linear_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
-    hd_tensor *dz = n->y->grad;
+    hd_tensor *dz = n->y->grad, *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
     if (o->act != HD_IDENTITY || o->draw.p > 0) /* in place: nobody reads dy after this */
-        HD_CALL(r, unary_back, .dx = dz, .dy = dz, .kept = n->in[KEPT], .f = o->act, .draw = o->draw);
-    hd_tensor *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
+        HD_CALL(r, unary_back, .dx = dz, .dy = dz, .kept = n->in[KEPT], .sums = dbias, .f = o->act,
+                .draw = o->draw);
+    else if (dbias)
+        HD_CALL(r, column_sum, .y = dbias, .x = dz);
     if (dw && o->by_output)
         HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
     if (dw && !o->by_output)
         HD_CALL(r, gemm, .y = dw, .a = n->in[X], .a_transposed = true, .b = dz, .add = true);
-    if (dbias) HD_CALL(r, column_sum, .y = dbias, .x = dz);
     bool fresh;
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
     if (dx) HD_CALL(r, gemm, .y = dx, .a = dz, .b = n->in[W], .b_transposed = !o->by_output, .add = !fresh);

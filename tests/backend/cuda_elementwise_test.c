@@ -116,6 +116,32 @@ static void unary_back_through_dropout(void **state)
     pair_done(p);
 }
 
+/* With the sums of the columns, as the gradient of a bias before a function and its dropout. */
+static void unary_back_with_sums(void **state)
+{
+    pair *p = pair_of(state);
+    EACH_SIZE(p, i)
+    for (int f = 0; f <= HD_gelu; f++)
+        for (int how = 0; how < 4; how++) {
+            size_t m = sizes[i].rows, n = sizes[i].cols;
+            begin_case(p, "%s %zux%zu how %d", hd_unary_name((hd_unary)f), m, n, how);
+            float drop = how & 1 ? 0.3f : 0;
+            twin_seg *seg = NULL;
+            twin *kept = twin_from(p, "kept", m, n, ACT, kept_of(p, (hd_unary)f, m * n)),
+                 *dy = twin_normal(p, "dy", m, n, ACT, 1),
+                 *dx = how & 2 ? dy : twin_result(p, "dx", m, n, ACT, false),
+                 *sums = twin_result(p, "sums", 1, n, REAL | FLAT, true);
+            if (f == HD_relu && drop > 0)
+                RUN(p, dropout, .y = ON(kept), .x = ON(kept), .draw = DRAW(p, drop, seg));
+            RUN(p, unary_back, .dx = ON(dx), .dy = ON(dy), .kept = ON(kept), .sums = ON(sums),
+                .f = (hd_unary)f, .draw = DRAW(p, drop, seg));
+            check(p, dx);
+            /* the device adds before it rounds, and terms of both signs leave a small sum */
+            compare(p, sums, (close_enough){.tolerance = tolerance_of(p, dx), .floor = p->bf16 ? 2e-2 : 0});
+        }
+    pair_done(p);
+}
+
 /* Which of the operands are parameters or statistics, f32 whatever the compute type. */
 static const struct {
     int y, x, z;
@@ -215,5 +241,5 @@ static void total(void **state)
 }
 
 PAIR_MAIN(PAIR_TEST(unary), PAIR_TEST(unary_at_the_ends), PAIR_TEST(unary_back),
-          PAIR_TEST(unary_back_through_dropout), PAIR_TEST(mix), PAIR_TEST(mul), PAIR_TEST(dropout),
+          PAIR_TEST(unary_back_through_dropout), PAIR_TEST(unary_back_with_sums), PAIR_TEST(mix), PAIR_TEST(mul), PAIR_TEST(dropout),
           PAIR_TEST(column_sum), PAIR_TEST(total))

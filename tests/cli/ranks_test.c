@@ -12,6 +12,11 @@
 #define RUN   "timeout 100 mpirun -n "
 #define TRAIN " $HEED train $TINY --report-every 1 --threads 1 --valid c/valid.en c/valid.de "
 #define DATA  "--train c/train.en c/train.de "
+#define CARD                                                                                                 \
+    "$HEED info --devices --json | grep -q '\"cuda\", \"usable\": true' || exit 99; CUDA_VISIBLE_DEVICES=0 " \
+    "HEED_NCCL=1 "
+
+enum { NO_CARD = 99 };
 
 static int make_corpus(void **state)
 {
@@ -134,10 +139,18 @@ static void failures_end_all_and_are_said_once(void **state)
          "heed train: process 1: d/nothing: No such file"},
         {RUN "2" TRAIN DATA "--steps 9 --out bad : -n 1" TRAIN DATA "--heads 3 --steps 9 --out bad",
          "heed train: process 2: --width 16 cannot be split over --heads 3"},
+        {"CUDA_VISIBLE_DEVICES= " RUN "2" TRAIN DATA "--device cuda --steps 9 --out bad",
+         HEED_CUDA ? "heed train: no CUDA device was found" : "heed train: there is no device 'cuda'"},
+        /* where there is a card: one for two of them, and one that only one of them wants */
+        {CARD RUN "2" TRAIN DATA "--device cuda --steps 9 --out bad",
+         "heed train: 2 processes share this card"},
+        {CARD RUN "1" TRAIN DATA "--device cuda --steps 9 --out bad : -n 1" TRAIN DATA "--steps 9 --out bad",
+         "heed train: the processes are not all on the same kind of device"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char out[SHELL_ROOM];
         int status = shell(out, cases[i].command);
+        if (status == NO_CARD) continue;
         if (status <= 0 || status == 124 || count(out, "heed train: ") != 1 || !strstr(out, cases[i].says))
             fail_msg("%s: status %d: %s", cases[i].command, status, out);
     }

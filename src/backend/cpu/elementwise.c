@@ -84,7 +84,7 @@ hd_status KERNEL(unary_back)(hd_backend *b, const hd_unary_back_args *a)
 {
     hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->dx), hd_grain_rows(hd_cols_of(a->dx)), unary_back_part,
                 (void *)a);
-    return HD_OK;
+    return a->sums ? b->kernel.column_sum(b, &(hd_column_sum_args){.y = a->sums, .x = a->dx}) : HD_OK;
 }
 
 static void mix_part(void *arg, size_t begin, size_t end, int worker)

@@ -12,12 +12,13 @@ enum { MAJOR = 9, MINOR = 0, WHY = 192 };
 /* Cards there are; 0 with why. */
 static int count_cards(char why[WHY])
 {
-    int count = 0;
+    int count = 0, driver = 0;
     cudaError_t e = cudaGetDeviceCount(&count);
     if (e == cudaSuccess && count) return count;
+    cudaDriverGetVersion(&driver);
     cudaGetLastError();
     snprintf(why, WHY, "no CUDA device was found: %s",
-             e == cudaSuccess ? "there is none" : cudaGetErrorString(e));
+             !driver ? "there is no NVIDIA driver" : e == cudaSuccess ? "there is none" : cudaGetErrorString(e));
     return 0;
 }
 

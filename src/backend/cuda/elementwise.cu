@@ -51,12 +51,64 @@ template <class T> __global__ void unary_back_kernel(mat dx, mat dy, mat kept, i
     }
 }
 
+/* The same, and each block's sums of its columns: rows [chunk * each, + each) of 32 steps of columns, warps take
+ * rows in turn. */
+template <class T>
+__global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, int f, draw_of d, int each)
+{
+    const int W = step_of<T>::W;
+    __shared__ float room[WALK_WARPS][32 * W];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x * 32 * W, c = first + lane * W;
+    int from = blockIdx.y * each, till = min(dx.rows, from + each);
+    bool drawn = d.below && f != HD_relu;
+    float scale = d.below && f == HD_relu ? d.scale : 1.0f, sum[W] = {};
+#pragma unroll 4
+    for (int r = from + warp; r < till; r += WALK_WARPS) {
+        if (c >= dx.cols) continue;
+        float v[W], u[W];
+        get<T>(v, dy, (size_t)r, c);
+        get<T>(u, kept, (size_t)r, c);
+        unary_slopes<W>(v, u, f);
+        if (drawn) {
+            masks<T>(u, d, draw_key(d, (uint32_t)r), (uint32_t)c);
+            for (int i = 0; i < W; i++) v[i] *= u[i];
+        }
+        for (int i = 0; i < W; i++) v[i] *= scale, sum[i] += v[i];
+        put<T>(dx, (size_t)r, c, v);
+    }
+    for (int i = 0; i < W; i++) room[warp][lane * W + i] = sum[i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < 32 * W && first + i < dx.cols; i += blockDim.x) {
+        float all = 0;
+        for (int w = 0; w < WALK_WARPS; w++) all += room[w][i];
+        part[(size_t)blockIdx.y * dx.cols + first + i] = all;
+    }
+}
+
+static hd_status back_with_sums(hd_cuda *c, const hd_unary_back_args *a, const hd_tensor *kept, walk_kind kind)
+{
+    size_t rows = hd_rows_of(a->dx), n = hd_cols_of(a->dx), wide = kind == WALK_ANY ? 32 : 256;
+    size_t across = (n + wide - 1) / wide, chunks = (size_t)c->processors * 8 / across, most = (rows + 31) / 32;
+    if (chunks > most) chunks = most;
+    if (chunks < 1) chunks = 1;
+    size_t each = (rows + chunks - 1) / chunks;
+    chunks = (rows + each - 1) / each;
+    float *part = (float *)hd_cuda_scratch(c, chunks * n * sizeof(float));
+    if (!part) return HD_ENOMEM;
+    dim3 grid((unsigned)across, (unsigned)chunks);
+    WALK(kind, unary_back_sums_kernel, grid, WALK_THREADS, c->stream, part, mat_of(a->dx), mat_of(a->dy),
+         mat_of(kept), (int)a->f, draw_make(&a->draw), (int)each);
+    hd_cuda_add_parts(c, (float *)a->sums->data, NULL, part, (int)chunks, (int)n, (int)n);
+    return hd_cuda_done(c, "unary_back");
+}
+
 extern "C" hd_status hd_cuda_unary_back(hd_backend *b, const hd_unary_back_args *a)
 {
     hd_cuda *k = (hd_cuda *)b;
     if (!hd_count_of(a->dx)) return HD_OK;
     const hd_tensor *kept = a->f == HD_IDENTITY ? a->dy : a->kept, *all[] = {a->dx, a->dy, kept};
     walk_kind kind = walk_kind_of(all, 3);
+    if (a->sums) return back_with_sums(k, a, kept, kind);
     WALK(kind, unary_back_kernel, walk_blocks(kind, a->dx), WALK_THREADS, k->stream, mat_of(a->dx),
          mat_of(a->dy), mat_of(kept), (int)a->f, a->add, draw_make(&a->draw));
     return hd_cuda_done(k, "unary_back");
