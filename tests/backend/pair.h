@@ -80,7 +80,7 @@ CHECK_UNUSED static bool small_only(void)
     return getenv("HEED_SMALL") != NULL;
 }
 
-static bool left_out(unsigned number)
+static bool case_left_out(unsigned number)
 {
     const char *small = getenv("HEED_SMALL");
     unsigned share = small ? (unsigned)atoi(small) : 1;
@@ -118,7 +118,7 @@ __attribute__((format(printf, 2, 3))) static void begin_case(pair *p, const char
 {
     static const char *const layouts[] = {"dense", "eights", "odd"};
     pair_drop(p);
-    p->broken = left_out(p->cases++);
+    p->broken = case_left_out(p->cases++);
     int n = snprintf(p->label, sizeof p->label, "%s %s ", p->bf16 ? "bf16" : "f32", layouts[p->layout]);
     va_list args;
     va_start(args, format);
