@@ -21,7 +21,8 @@
 #define RECORDED_append               T(y) T(x) S(from)
 #define RECORDED_fold                 T(y) T(x) S(to) S(from)
 #define RECORDED_norm                 T(y) T(sum) T(stat) T(x) T(branch) T(gain) T(bias) S(draw.seg)
-#define RECORDED_norm_back            T(dx) T(dbranch) T(dgain) T(dbias) T(dy) T(dsum) T(sum) T(stat) T(gain) S(draw.seg)
+#define RECORDED_norm_back \
+    T(dx) T(dbranch) T(dgain) T(dbias) T(dy) T(dsum) T(sum) T(stat) T(gain) S(draw.seg)
 #define RECORDED_softmax              T(y) T(x)
 #define RECORDED_softmax_back         T(dx) T(dy) T(y)
 #define RECORDED_segment_softmax      T(y) T(x) S(seg)
@@ -35,7 +36,8 @@
 #define RECORDED_total                T(y) T(x)
 #define RECORDED_attend               T(y) T(q) T(k) T(v) T(lse) T(raw) T(scaled) T(masked) T(weights) A(at)
 #define RECORDED_attend_back \
-    T(dq) T(dk) T(dv) T(dadditive) T(dtable) T(dcentre) T(dragged) T(dgate) T(dy) T(y) T(q) T(k) T(v) T(lse) A(at)
+    T(dq) T(dk) T(dv) T(dadditive) T(dtable) T(dcentre) T(dragged) T(dgate) T(dy) T(y) T(q) \
+    T(k) T(v) T(lse) A(at)
 #define RECORDED_square_sum
 #define RECORDED_clip
 #define RECORDED_update
@@ -43,7 +45,7 @@
 #define RECORDED_cast
 /* clang-format on */
 
-enum { RECORDER_COPY = HD_KERNELS, RECORDER_CLEAR, RECORDER_BOUNDS, RECORDERS = 16 };
+enum { RECORDER_COPY = HD_KERNELS, RECORDER_CLEAR, RECORDER_BOUNDS, RECORDER_ALIVE, RECORDERS = 16 };
 
 typedef struct recorder_kept { /* a block of a recording; also an idle block of memory */
     struct recorder_kept *next;
@@ -98,6 +100,25 @@ static void recorder_add(recording *g, int what, const void *args)
     g->call[g->calls].what = what, g->call[g->calls++].args = args;
 }
 
+static const hd_tensor *recorder_tensor(recording *g, const hd_tensor *t)
+{
+    const hd_tensor *k = recorder_keep(g, t, sizeof *t);
+    if (k) recorder_add(g, RECORDER_ALIVE, k);
+    return k;
+}
+
+/* Whatever a captured step names must still be there. */
+static bool recorder_alive(hd_backend *b, const hd_tensor *t)
+{
+    for (const recorder_kept *k = recorder_of(b)->idle; k; k = k->next)
+        if ((char *)t->data >= (char *)k->block && (char *)t->data < (char *)k->block + k->size) {
+            snprintf(b->error, sizeof b->error, "replay: a tensor of %zu x %zu lies in memory given back",
+                     hd_rows_of(t), hd_cols_of(t));
+            return false;
+        }
+    return true;
+}
+
 static const hd_seg *recorder_seg(recording *g, const hd_seg *s)
 {
     hd_seg *k = recorder_keep(g, s, sizeof *s);
@@ -121,7 +142,7 @@ static bool recorder_within(hd_backend *b, const hd_seg *s)
     return true;
 }
 
-#define T(f) k->f = recorder_keep(g, k->f, sizeof(hd_tensor));
+#define T(f) k->f = recorder_tensor(g, k->f);
 #define S(f) k->f = recorder_seg(g, k->f);
 #define A(f) k->f = recorder_attention(g, k->f);
 static const hd_attention *recorder_attention(recording *g, const hd_attention *a)
@@ -209,6 +230,9 @@ static hd_status recorder_replay(hd_backend *b, void *graph)
             break;
         case RECORDER_BOUNDS:
             if (!recorder_within(b, args)) s = HD_EDEVICE;
+            break;
+        case RECORDER_ALIVE:
+            if (!recorder_alive(b, args)) s = HD_EDEVICE;
             break;
         default:
             c->was.clear(b, m->to, m->bytes);
