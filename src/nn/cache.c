@@ -166,6 +166,8 @@ static bool send(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *more)
     c->now.grow = seg_at(r, at, at + 2 * n, after, n, false);
     c->now.fixed = seg_at(r, at + 3 * n, at + 4 * n, fixed + n, n, true);
     c->now.seg = seg, c->now.step = r->steps;
+    /* a captured step is replayed when they have grown: as long as there is room */
+    if (r->backend->capture && c->now.grow && c->capacity) c->now.grow->longest = c->capacity;
     return !r->err.status;
 }
 
@@ -186,6 +188,7 @@ bool hd_cache_begin(hd_run *r, hd_cache *c, const hd_seg *seg)
 uint64_t hd_cache_shape(const hd_cache *c)
 {
     uint64_t h = hd_shape_mix(hd_shape_mix(c->items, c->capacity), (uintptr_t)c->now.pos);
+    if (c->now.fixed) h = hd_shape_mix(h, c->now.fixed->longest);
     for (size_t i = 0; i < c->slots; i++)
         h = hd_shape_mix(hd_shape_mix(h, (uintptr_t)c->slot[i].t.data), hd_rows_of(&c->slot[i].t));
     return h;
