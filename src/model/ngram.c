@@ -4,13 +4,12 @@
    n-gram reaches over the end of a document, that is, `start` is nowhere but in front. */
 #include "model/ngram.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/ngram_parts.h"
 
-enum { FIRST_ROOM = 4096 };
+enum { FIRST_ROOM = 4096, K_MOST = 1000000 };
 
 #define X(NAME, name, text) name,
 const char *const hd_smoothing_names[HD_SMOOTHINGS + 1] = {HD_SMOOTHING_LIST(X) NULL};
@@ -31,8 +30,8 @@ hd_status hd_ngram_check(const hd_ngram_opt *o, hd_err *err)
         return hd_err_set(err, HD_EARG, "n-gram: a vocabulary of %zu tokens", o->vocab);
     if ((unsigned)o->smoothing >= HD_SMOOTHINGS)
         return hd_err_set(err, HD_EARG, "n-gram: there is no smoothing %d", (int)o->smoothing);
-    if (!isfinite(o->k) || o->k < 0)
-        return hd_err_set(err, HD_EARG, "n-gram: k is %g, it must be 0 or more", o->k);
+    if (!(o->k >= 0 && o->k <= K_MOST))
+        return hd_err_set(err, HD_EARG, "n-gram: k is %g, it must be 0 to %d", o->k, K_MOST);
     hd_status s = check_token("start", o->start, 0, o->vocab, err);
     if (!s) s = check_token("end", o->end, -1, o->vocab, err);
     if (!s) s = check_token("unknown", o->unk, -1, o->vocab, err);

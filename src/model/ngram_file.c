@@ -174,7 +174,7 @@ static hd_status take_level(reading *r, hd_ngram_level *l, uint64_t count, bool 
 
 static hd_status take_model(reading *r, hd_ngram *m)
 {
-    uint64_t count[HD_NGRAM_MOST], mark, want = no_mark;
+    uint64_t count[HD_NGRAM_MOST], mark = 0;
     const uint8_t *begin = r->at;
     hd_status s = take_head(r, &m->opt);
     if (!s) s = take(r, count, (size_t)m->opt.order, sizeof *count);
@@ -187,7 +187,7 @@ static hd_status take_model(reading *r, hd_ngram *m)
         const char *fault = fault_below(m, i);
         if (fault) return bad(r, fault);
     }
-    want = mark_of(want, begin, (size_t)(r->at - begin));
+    uint64_t want = mark_of(no_mark, begin, (size_t)(r->at - begin));
     s = take(r, &mark, 1, sizeof mark);
     if (s) return s;
     if (r->at != r->end) return bad(r, "a damaged n-gram file: there is something behind its end");

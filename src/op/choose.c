@@ -1,18 +1,38 @@
 /* Choices over a row: no gradient flows through them. */
 #include "op/op.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+
 hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
 {
     if (values) *values = NULL;
     if (!x) return NULL;
     if (k < 1 || (size_t)k > hd_cols_of(x))
         return hd_fail(r, HD_EARG, "top: k is %d, a row has %zu columns", k, hd_cols_of(x));
-    hd_tensor *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k),
-              *v = values ? hd_new_reals(r, hd_rows_of(x), (size_t)k) : NULL;
+    hd_tensor *v = values ? hd_new_reals(r, hd_rows_of(x), (size_t)k) : NULL,
+              *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k);
     HD_CALL(r, top, .ids = ids, .values = v, .x = x, .k = k);
     if (r->err.status) return NULL;
     if (values) *values = v;
     return ids;
+}
+
+/* As a rule one lies behind the other, and then one transfer brings both. */
+bool hd_top_read(hd_run *r, const hd_tensor *ids, const hd_tensor *values, int32_t *id, hd_real *value)
+{
+    if (!ids || !values || r->err.status) return false;
+    size_t first = hd_bytes_of(values), gap = (size_t)((char *)ids->data - (char *)values->data);
+    char *both = gap >= first && gap < first + HD_ALIGN ? hd_host_take(r, gap + hd_bytes_of(ids)) : NULL;
+    if (both) {
+        r->backend->download(r->backend, both, values->data, gap + hd_bytes_of(ids));
+        memcpy(value, both, first);
+        memcpy(id, both + gap, hd_bytes_of(ids));
+        return true;
+    }
+    r->backend->download(r->backend, id, ids->data, hd_bytes_of(ids));
+    return hd_read(r, values, value);
 }
 
 hd_tensor *hd_argmax(hd_run *r, hd_tensor *x)

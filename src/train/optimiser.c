@@ -10,7 +10,7 @@ static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
     if (block)
         b->clear(b, block, bytes);
     else if (!*s)
-        *s = hd_err_nomem(err, bytes);
+        *s = hd_backend_nomem(b, bytes, err);
     return block;
 }
 

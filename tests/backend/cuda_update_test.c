@@ -1,5 +1,6 @@
 /* The optimiser on the device against the cpu: sums of squares, clipping and its count of updates, the rules
    over several steps with one that is skipped between them, shadows and averages. */
+#define PAIR_WHOLE 1
 #include "backend/pair.h"
 
 static const size_t counts[] = {1, 7, 64, 1000, 100003, 2000000};

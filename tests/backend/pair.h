@@ -80,11 +80,19 @@ CHECK_UNUSED static bool small_only(void)
     return getenv("HEED_SMALL") != NULL;
 }
 
-static bool case_left_out(unsigned number)
+#ifndef PAIR_WHOLE /* a test whose cases build on each other */
+#define PAIR_WHOLE 0
+#endif
+
+static unsigned share_of_cases(void)
 {
     const char *small = getenv("HEED_SMALL");
-    unsigned share = small ? (unsigned)atoi(small) : 1;
-    return share > 1 && (number * 2654435761u >> 16) % share;
+    return small && !PAIR_WHOLE && atoi(small) > 1 ? (unsigned)atoi(small) : 1;
+}
+
+static bool case_left_out(unsigned number)
+{
+    return (number * 2654435761u >> 16) % share_of_cases();
 }
 
 static void *pair_take(pair *p, int side, size_t bytes)
@@ -154,7 +162,7 @@ static void pair_done(pair *p)
     print_message("             %d compared; nearest to the limit: %.2f of it, %s\n", p->compared, p->worst,
                   p->worst_at);
     if (p->faults) fail_msg("%d faults", p->faults);
-    assert_true(p->compared > 0);
+    assert_true(p->compared > 0 || share_of_cases() > 1);
 }
 
 /* false: there is no device, main returns 77. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/config.h"
 #include "cli/train_options.h"
+#include "model/ngram.h"
 #include "task/translator.h"
 #include "train/checkpoint.h"
 
@@ -90,13 +91,22 @@ static hd_status read_lines(hd_err *err)
     return s;
 }
 
+static hd_status read_ngram(hd_err *err)
+{
+    hd_ngram *m = NULL;
+    hd_status s = hd_ngram_open(&m, path, err);
+    if (!s) MUST(hd_ngram_logp(m, NULL, 0, 0) <= 0);
+    hd_ngram_free(m);
+    return s;
+}
+
 static const struct {
     const char *name; /* of the file, in the folder */
     hd_status (*read)(hd_err *err);
 } readers[] = {
     {"training.yml", read_config},      {"config.json", read_model}, {"train/step-1/state.json", read_state},
     {"train/current", read_state},      {"words.txt", read_words},   {"characters.txt", read_characters},
-    {"tokeniser.model", read_subwords}, {"lines", read_lines}};
+    {"tokeniser.model", read_subwords}, {"lines", read_lines},       {HD_NGRAM_FILE, read_ngram}};
 
 static void write_file(const char *name, const void *data, size_t size)
 {

@@ -82,9 +82,11 @@ static void every_op_has_the_values_and_gradients_of_the_cpu(void **state)
                 near("gradient", k, a.all + at, b.all + at, n, floor, &worst);
                 at += n;
             }
-            for (int k = 0; k < 3; k++) { /* but for ties and draws at an edge */
+            for (int k = 0; k < 3; k++) { /* but for ties and draws at an edge; a draw walks by rank, so that
+                                             two logits a rounding apart and in another order change it */
                 size_t n = hd_count_of(a.s.ids[k]), d = different(a.ids[k], b.ids[k], n);
-                if (d > (n + 99) / 100) fail_msg("choice %d: %zu of %zu differ", k, d, n);
+                if (d > (k < 2 ? (n + 99) / 100 : (n + 19) / 20))
+                    fail_msg("choice %d: %zu of %zu differ", k, d, n);
             }
             print_message("%zu columns: at most %.2f of the limit\n", shapes[i].cols, worst);
             outcome_free(&a), outcome_free(&b);

@@ -186,31 +186,21 @@ template <int N> DEVICE void hand_out(float *part, float (*dgain)[8], float (*db
     for (int c = threadIdx.x; c < n; c += blockDim.x) part[c] = room[0][c], part[n + c] = room[1][c];
 }
 
-template <class T, int N> DEVICE void load_pair(raw8<T> *dy, raw8<T> *x, const back_of &k, size_t r)
-{
-    if (r >= (size_t)k.sum.rows) return;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        int c = (i * 32 + (int)(threadIdx.x % 32)) * 8;
-        if (c >= k.sum.cols) continue;
-        load_raw<T>(&dy[i], k.dy, r, c);
-        load_raw<T>(&x[i], k.sum, r, c);
-    }
-}
-
 /* A block walks over rows, so that the sums down the columns stay in registers until its end. */
 template <class T, int N> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_kernel(back_of k)
 {
     int lane = threadIdx.x % 32, n = k.sum.cols;
     float dgain[N][8] = {}, dbias[N][8] = {};
-    size_t r = (size_t)blockIdx.x * BACK_WARPS + threadIdx.x / 32, step = (size_t)gridDim.x * BACK_WARPS;
-    raw8<T> next_dy[N], next_x[N];
-    load_pair<T, N>(next_dy, next_x, k, r);
-    for (; r < (size_t)k.sum.rows; r += step) {
+    for (size_t r = (size_t)blockIdx.x * BACK_WARPS + threadIdx.x / 32; r < (size_t)k.sum.rows;
+         r += (size_t)gridDim.x * BACK_WARPS) {
         raw8<T> dy[N], x[N], more[N];
 #pragma unroll
-        for (int i = 0; i < N; i++) dy[i] = next_dy[i], x[i] = next_x[i];
-        load_pair<T, N>(next_dy, next_x, k, r + step); /* under way while this row is worked on */
+        for (int i = 0; i < N; i++) {
+            int c = (i * 32 + lane) * 8;
+            if (c >= n) continue;
+            load_raw<T>(&dy[i], k.dy, r, c);
+            load_raw<T>(&x[i], k.sum, r, c);
+        }
         if (k.dsum.p) {
 #pragma unroll
             for (int i = 0; i < N; i++)
@@ -324,7 +314,7 @@ extern "C" hd_status hd_cuda_norm_back(hd_backend *b, const hd_norm_back_args *a
     walk_kind kind = walk_kind_of(all, 5);
     if (n > WIDEST || !by_eights(a->gain)) kind = WALK_ANY;
     size_t per_block = kind == WALK_ANY ? 1 : BACK_WARPS, need = (rows + per_block - 1) / per_block;
-    size_t at_once = kind == WALK_ANY || n <= 512 ? 4 : 2; /* by the registers */
+    size_t at_once = kind == WALK_ANY || n <= 512 ? 4 : kind == WALK_BF16 ? 3 : 2; /* by the registers */
     size_t most = (size_t)c->processors * at_once;
     unsigned blocks = (unsigned)(need < most ? need : most);
     back_of k = {mat_of(a->dx),  mat_of(a->dbranch), mat_of(a->dy),   mat_of(a->dsum),
