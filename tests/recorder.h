@@ -38,6 +38,9 @@
 #define RECORDED_attend_back \
     T(dq) T(dk) T(dv) T(dadditive) T(dtable) T(dcentre) T(dragged) T(dgate) T(dy) T(y) T(q) \
     T(k) T(v) T(lse) A(at)
+#define RECORDED_recur                T(y) T(last) T(kept) T(z) T(re.w) T(re.bias) T(re.start) S(re.seg)
+#define RECORDED_recur_back \
+    T(dz) T(dn) T(before) T(dstart) T(dy) T(dlast) T(y) T(kept) T(re.w) T(re.bias) T(re.start) S(re.seg)
 #define RECORDED_square_sum
 #define RECORDED_clip
 #define RECORDED_update

@@ -32,6 +32,8 @@ hd_status hd_ngram_check(const hd_ngram_opt *o, hd_err *err)
         return hd_err_set(err, HD_EARG, "n-gram: there is no smoothing %d", (int)o->smoothing);
     if (!(o->k >= 0 && o->k <= K_MOST))
         return hd_err_set(err, HD_EARG, "n-gram: k is %g, it must be 0 to %d", o->k, K_MOST);
+    if (!(o->discount >= 0 && o->discount <= 1))
+        return hd_err_set(err, HD_EARG, "n-gram: the discount is %g, it must be 0 to 1", o->discount);
     hd_status s = check_token("start", o->start, 0, o->vocab, err);
     if (!s) s = check_token("end", o->end, -1, o->vocab, err);
     if (!s) s = check_token("unknown", o->unk, -1, o->vocab, err);

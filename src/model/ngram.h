@@ -45,11 +45,12 @@ typedef struct hd_ngram_opt {
     size_t vocab; /* V: ids are below it */
     int order;    /* tokens of the longest n-gram: 1 to HD_NGRAM_MOST; the context is one less */
     hd_smoothing smoothing;
-    double k;      /* of add-k; 0: maximum likelihood */
-    int32_t start; /* stands before every document: context alone, it is never counted as a next token */
-    int32_t end;   /* is predicted behind every document; -1: documents just stop */
-    int32_t unk;   /* what an id outside the vocabulary is taken for when asked about; -1: it has probability
-                      0, and a context ends behind it. A tokeniser's <unk> is a token like any other. */
+    double k;        /* of add-k; 0: maximum likelihood */
+    double discount; /* of kneser-ney, up to 1; 0: each order's own, from its counts */
+    int32_t start;   /* stands before every document: context alone, it is never counted as a next token */
+    int32_t end;     /* is predicted behind every document; -1: documents just stop */
+    int32_t unk; /* what an id outside the vocabulary is taken for when asked about; -1: it has probability
+                    0, and a context ends behind it. A tokeniser's <unk> is a token like any other. */
 } hd_ngram_opt;
 
 typedef struct hd_ngram hd_ngram;

@@ -1,9 +1,9 @@
 /* The file of an n-gram model. Easy to get wrong: trust. Whatever the file says is checked before it is used
    as a size or an index; what passes gives rows that sum to 1, even if no text has such counts.
 
-   Little-endian, no gaps:  magic[8]  u32 version, order, vocab, smoothing  i32 start, end, unk  u32 0  f64 k
-   u64 count[order]  then for each length: u32 token[count], seen[count], and but for the last first[count+1];
-   u64 FNV-1a of all before it. */
+   Little-endian, no gaps:  magic[8]  u32 version, order, vocab, smoothing  i32 start, end, unk  u32 0  f64 k,
+   discount  u64 count[order]  then for each length u32 token[count], seen[count] and, but for the last,
+   first[count+1]  u64 FNV-1a of all before it. */
 #include <string.h>
 
 #include "base/file.h"
@@ -19,9 +19,9 @@ typedef struct head {
     uint32_t version, order, vocab, smoothing;
     int32_t start, end, unk;
     uint32_t zero;
-    double k;
+    double k, discount;
 } head;
-_Static_assert(sizeof(head) == 48, "has no gaps");
+_Static_assert(sizeof(head) == 56, "has no gaps");
 
 static uint64_t mark_of(uint64_t mark, const void *data, size_t bytes)
 {
@@ -58,7 +58,8 @@ static void put_model(writing *w, const hd_ngram *m)
               .start = o->start,
               .end = o->end,
               .unk = o->unk,
-              .k = o->k};
+              .k = o->k,
+              .discount = o->discount};
     memcpy(h.magic, magic, sizeof magic);
     put(w, &h, sizeof h);
     for (int i = 1; i <= o->order; i++) put(w, &(uint64_t){m->level[i].count}, sizeof(uint64_t));
@@ -122,6 +123,7 @@ static hd_status take_head(reading *r, hd_ngram_opt *o)
                         .order = (int)h.order,
                         .smoothing = (hd_smoothing)h.smoothing,
                         .k = h.k,
+                        .discount = h.discount,
                         .start = h.start,
                         .end = h.end,
                         .unk = h.unk};

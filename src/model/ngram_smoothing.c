@@ -25,9 +25,9 @@ static hd_status sum_children(hd_ngram_level *l, const hd_ngram_level *below, bo
 }
 
 /* kind[c]: how many n-grams of a length have the count c. */
-static void one_discount(const double kind[5], double discount[3])
+static void one_discount(const double kind[5], double fixed, double discount[3])
 {
-    double d = kind[1] > 0 ? kind[1] / (kind[1] + 2 * kind[2]) : 0.5;
+    double d = fixed > 0 ? fixed : kind[1] > 0 ? kind[1] / (kind[1] + 2 * kind[2]) : 0.5;
     for (int c = 0; c < 3; c++) discount[c] = d;
 }
 
@@ -50,7 +50,7 @@ static void find_discount(hd_ngram *m, int length)
     double kind[5] = {0};
     for (size_t i = 0; i < l->count; i++)
         if (l->seen[i] < 5) kind[l->seen[i]]++;
-    if (m->opt.smoothing == HD_SMOOTHING_KNESER_NEY) one_discount(kind, m->discount[length]);
+    if (m->opt.smoothing == HD_SMOOTHING_KNESER_NEY) one_discount(kind, m->opt.discount, m->discount[length]);
     if (m->opt.smoothing == HD_SMOOTHING_KNESER_NEY_3) three_discounts(kind, m->discount[length]);
 }
 

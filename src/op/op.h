@@ -122,4 +122,17 @@ typedef struct hd_attend_opt {
    against a cache. */
 hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *opt);
 
+/* recur.c */
+typedef struct hd_recur_opt {
+    hd_cell cell;
+    hd_unary act; /* of HD_RNN: HD_tanh, HD_sigmoid or HD_relu */
+    bool reverse; /* each segment from its last row to its first */
+} hd_recur_opt;
+/* Walks a recurrent cell of width H and G gates over the rows of each segment; z [R, G*H] is what the inputs
+   give the gates (x w_in^T + bias_in), w [G*H, H] and bias [G*H] or NULL act on h. Returns h of every row.
+   States are [N, H], of an LSTM [N, 2H], h and c side by side: start is the one before the first step (NULL:
+   zeros; [N, H] will do for an LSTM, too), *last (if last is not NULL) becomes the one after the last. */
+hd_rows hd_recur(hd_run *r, hd_rows z, hd_tensor *w, hd_tensor *bias, hd_tensor *start,
+                 const hd_recur_opt *opt, hd_tensor **last);
+
 #endif

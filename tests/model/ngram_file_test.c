@@ -31,7 +31,7 @@ static void a_loaded_model_is_the_saved_one(void **state)
             assert_same_file(at("a"), at("c"));
             const hd_ngram_opt *got = hd_ngram_options(loaded);
             assert_true(got->vocab == o.vocab && got->order == order && got->smoothing == o.smoothing &&
-                        got->k == o.k);
+                        got->k == o.k && got->discount == o.discount);
             assert_true(got->start == o.start && got->end == o.end && got->unk == o.unk);
             assert_int_equal(hd_ngram_bytes(loaded), hd_ngram_bytes(m));
             for (size_t d = 0; d < c.documents; d++) {
@@ -76,12 +76,17 @@ static bool taken(const char *bytes, size_t size)
         return false;
     }
     const hd_ngram_opt *o = hd_ngram_options(m);
-    if (o->vocab < 100000) {
+    if (o->vocab < 1000) {
         double *row = malloc(o->vocab * sizeof *row), sum = 0;
         for (int32_t token = -1; token < 8; token++) {
             hd_ngram_row(m, (int32_t[]){START, token, token + 1}, token < 0 ? 0 : 3, row);
             sum = 0;
-            for (size_t i = 0; i < o->vocab; i++) sum += row[i];
+            for (size_t i = 0; i < o->vocab; i++) {
+                double p = exp(
+                    hd_ngram_logp(m, (int32_t[]){START, token, token + 1}, token < 0 ? 0 : 3, (int32_t)i));
+                assert_near(row[i], p, 1e-12);
+                sum += row[i];
+            }
             assert_near(sum, 1, 1e-9);
         }
         free(row);
@@ -154,7 +159,7 @@ static void a_changed_file_is_refused_or_harmless(void **state)
                                              0x4000000000000000,
                                              0xFFFFFFFFFFFFFFFF};
             memcpy(copy, bytes, size);
-            memcpy(copy + 48 + 8 * hd_rng_below(&rng, 4), &sizes[hd_rng_below(&rng, COUNT_OF(sizes))], 8);
+            memcpy(copy + 56 + 8 * hd_rng_below(&rng, 4), &sizes[hd_rng_below(&rng, COUNT_OF(sizes))], 8);
             repair_checksum(copy, size);
             assert_false(taken(copy, size));
         }
@@ -162,6 +167,46 @@ static void a_changed_file_is_refused_or_harmless(void **state)
         free(copy);
     }
     print_message("%zu of %zu changed files with a right checksum are models\n", harmless, tries);
+}
+
+/* Each thing that is checked, as the only thing that is wrong. */
+static void every_check_has_its_message(void **state)
+{
+    (void)state;
+    size_t size;
+    char *bytes = bytes_of(HD_SMOOTHING_KNESER_NEY, &size), *copy = malloc(size);
+    uint64_t count;
+    memcpy(&count, bytes + 56, 8);
+    uint32_t *token = (uint32_t *)(copy + 56 + 4 * 8), *seen = token + count, *first = seen + count;
+    const struct {
+        uint32_t *at, value;
+        const char *message;
+    } cases[] = {{token + 1, 99, "not in the vocabulary"},
+                 {token + 1, START, "out of order"},
+                 {token + 2, START, "out of order"},
+                 {seen + 1, 0, "never seen"},
+                 {seen + 2, UINT32_MAX, "too large"},
+                 {first, 1, "children"},
+                 {first + 2, UINT32_MAX, "children"},
+                 {first + 2, 0, "children"},
+                 {first + count, 1, "children"},
+                 {(uint32_t *)(copy + 36), 1, "no sense"},
+                 {(uint32_t *)(copy + 12), 13, "no sense"},
+                 {(uint32_t *)(copy + 12), 0, "order is 0"},
+                 {(uint32_t *)(copy + 16), 2, "vocabulary has 2"},
+                 {(uint32_t *)(copy + 20), 3, "no sense"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_ngram *m = NULL;
+        hd_err err = {0};
+        memcpy(copy, bytes, size);
+        *cases[i].at = cases[i].value;
+        repair_checksum(copy, size);
+        put_bytes(at("broken"), copy, size);
+        assert_int_equal(hd_ngram_open(&m, at("broken"), &err), HD_EFORMAT);
+        if (!strstr(err.text, cases[i].message)) fail_msg("case %zu: %s", i, err.text);
+    }
+    free(bytes);
+    free(copy);
 }
 
 static void other_files_are_told_apart(void **state)
@@ -276,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_model_that_still_counts_is_not_saved),
         cmocka_unit_test(a_cut_or_longer_file_is_refused),
         cmocka_unit_test(a_changed_file_is_refused_or_harmless),
+        cmocka_unit_test(every_check_has_its_message),
         cmocka_unit_test(other_files_are_told_apart),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(what_could_not_be_finished_can_be_finished_later),

@@ -20,6 +20,7 @@ typedef struct outcome {
     hd_real *all;
     size_t count;
     int32_t *ids[3];
+    hd_real *logp; /* of what was sampled */
     step s;
 } outcome;
 
@@ -32,6 +33,7 @@ static outcome outcome_of(hd_run *r, const step_shape *shape)
         o.ids[i] = malloc(bytes);
         r->backend->download(r->backend, o.ids[i], o.s.ids[i]->data, bytes);
     }
+    o.logp = host_copy(r, o.s.logp);
     o.all = step_numbers(r, &o.s, &o.count);
     assert_run_ok(r);
     assert_string_equal(r->backend->error, "");
@@ -41,6 +43,7 @@ static outcome outcome_of(hd_run *r, const step_shape *shape)
 static void outcome_free(outcome *o)
 {
     free(o->all);
+    free(o->logp);
     for (int i = 0; i < 3; i++) free(o->ids[i]);
 }
 
@@ -59,6 +62,20 @@ static size_t different(const int32_t *a, const int32_t *b, size_t n)
     size_t count = 0;
     for (size_t i = 0; i < n; i++) count += a[i] != b[i];
     return count;
+}
+
+/* A draw walks by rank. Logits a rounding apart (tanh saturates) may change places, and then another column
+   is drawn, but one as likely. */
+static void check_draws(const outcome *a, const outcome *b)
+{
+    size_t n = hd_count_of(a->s.ids[2]), ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        ties += a->ids[2][i] != b->ids[2][i];
+        if (!(fabs((double)(a->logp[i] - b->logp[i])) <= 1e-4))
+            fail_msg("row %zu: column %d is drawn (%g), on the cpu %d (%g)", i, b->ids[2][i],
+                     (double)b->logp[i], a->ids[2][i], (double)a->logp[i]);
+    }
+    print_message("%zu of %zu draws are ties that went another way\n", ties, n);
 }
 
 static void every_op_has_the_values_and_gradients_of_the_cpu(void **state)
@@ -82,12 +99,11 @@ static void every_op_has_the_values_and_gradients_of_the_cpu(void **state)
                 near("gradient", k, a.all + at, b.all + at, n, floor, &worst);
                 at += n;
             }
-            for (int k = 0; k < 3; k++) { /* but for ties and draws at an edge; a draw walks by rank, so that
-                                             two logits a rounding apart and in another order change it */
+            for (int k = 0; k < 2; k++) { /* but for ties */
                 size_t n = hd_count_of(a.s.ids[k]), d = different(a.ids[k], b.ids[k], n);
-                if (d > (k < 2 ? (n + 99) / 100 : (n + 19) / 20))
-                    fail_msg("choice %d: %zu of %zu differ", k, d, n);
+                if (d > (n + 99) / 100) fail_msg("choice %d: %zu of %zu differ", k, d, n);
             }
+            check_draws(&a, &b);
             print_message("%zu columns: at most %.2f of the limit\n", shapes[i].cols, worst);
             outcome_free(&a), outcome_free(&b);
         }

@@ -21,6 +21,7 @@ typedef struct step {
     hd_tensor *leaf[STEP_LEAVES];
     hd_tensor *loss[6];
     hd_tensor *ids[3]; /* of top, argmax, sample */
+    hd_tensor *logp;   /* of what was sampled */
 } step;
 
 static hd_tensor *step_leaf(step *s, size_t rows, size_t cols)
@@ -121,11 +122,11 @@ static void step_losses(step *s, hd_tensor *h)
     s->loss[3] = hd_binary_cross_entropy(r, logits, hd_softmax(r, logits), &(hd_loss_opt){.coef = 0.1f});
     s->loss[4] = hd_sum_loss(r, hd_mul(r, h, h), 0.01f);
     if (s->shape->host_segments) s->loss[5] = hd_sum_loss(r, hd_fold(r, (hd_rows){h, s->seg}, 2).t, 0.1f);
-    hd_tensor *values = NULL, *logp = NULL;
+    hd_tensor *values = NULL;
     s->ids[0] = hd_top(r, logits, 3, &values);
     s->ids[1] = hd_argmax(r, logits);
     s->ids[2] = hd_sample(
-        r, logits, &(hd_sample_opt){.temperature = 0.8f, .top_p = 0.9f, .top_k = 6, .seg = s->seg}, &logp);
+        r, logits, &(hd_sample_opt){.temperature = 0.8f, .top_p = 0.9f, .top_k = 6, .seg = s->seg}, &s->logp);
 }
 
 /* Forward; false when an op failed, with its message in the run. */
