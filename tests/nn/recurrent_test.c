@@ -451,6 +451,47 @@ static void an_item_has_the_same_bits_on_any_threads_and_in_any_batch(void **sta
             }
 }
 
+/* Rows that fill up a batch: NaN in, zeros out, and no part in any gradient. */
+static void rows_of_no_item_take_no_part(void **state)
+{
+    (void)state;
+    enum { FILLED = ROWS + 3 };
+    for (hd_cell cell = HD_RNN; cell <= HD_LSTM; cell++) {
+        size_t wide = hd_cell_gates(cell) * WIDTH;
+        hd_real *dw[2];
+        hd_backend *b = backend_of("cpu", 2);
+        hd_run r = run_on(b);
+        for (int filled = 0; filled < 2; filled++) {
+            hd_run_begin(&r, HD_TRAIN);
+            poison_step(&r, 1 << 16);
+            hd_tensor *z = random_rows(&r, filled ? FILLED : ROWS, wide, 1, 1);
+            for (size_t i = ROWS * wide; i < hd_count_of(z); i++) ((hd_real *)z->data)[i] = (hd_real)NAN;
+            hd_bounds bounds = {ITEMS + 2, FILLED, 9};
+            const hd_seg *seg =
+                filled ? hd_seg_within(&r, lens, ITEMS, NULL, bounds) : hd_seg_of(&r, lens, ITEMS, NULL);
+            hd_tensor *w = random_rows(&r, wide, WIDTH, 0.3, 2), *last = NULL;
+            z->wants_grad = w->wants_grad = true;
+            hd_rows y =
+                hd_recur(&r, (hd_rows){z, seg}, w, NULL, NULL, &(hd_recur_opt){cell, HD_tanh, false}, &last);
+            hd_sum_loss(&r, y.t, 1);
+            assert_run_ok(&r);
+            for (size_t i = ROWS; i < hd_rows_of(y.t); i++)
+                for (size_t j = 0; j < WIDTH; j++) assert_true(((hd_real *)y.t->data)[i * WIDTH + j] == 0);
+            for (size_t i = ITEMS; i < hd_rows_of(last); i++)
+                assert_true(((hd_real *)last->data)[i * hd_cols_of(last)] == 0);
+            poison_step(&r, 1 << 16);
+            hd_backward(&r);
+            dw[filled] = host_copy(&r, w->grad);
+            for (size_t i = ROWS * wide; i < hd_count_of(z); i++)
+                assert_true(((hd_real *)z->grad->data)[i] == 0);
+        }
+        assert_memory_equal(dw[0], dw[1], wide * WIDTH * sizeof *dw[0]);
+        free(dw[0]), free(dw[1]);
+        hd_run_release(&r);
+        hd_backend_free(b);
+    }
+}
+
 /* -- the rest -- */
 
 static void dropout_falls_between_layers_only(void **state)
@@ -629,6 +670,7 @@ int main(void)
         cmocka_unit_test(picked_states_go_on),
         cmocka_unit_test(a_carried_state_gives_the_gradient_of_a_given_start),
         cmocka_unit_test(an_item_has_the_same_bits_on_any_threads_and_in_any_batch),
+        cmocka_unit_test(rows_of_no_item_take_no_part),
         cmocka_unit_test(dropout_falls_between_layers_only),
         cmocka_unit_test(a_probe_sees_the_gates),
         cmocka_unit_test(shapes_that_do_not_fit_are_refused),
