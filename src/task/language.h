@@ -1,0 +1,48 @@
+/* A language model with its tokeniser, the folder it lies in (config.json with "task": "lm", the tokeniser
+   file, model.safetensors or ngram.bin), and what is asked of it. */
+#ifndef HD_TASK_LANGUAGE_H
+#define HD_TASK_LANGUAGE_H
+
+#include "decode/search.h"
+#include "model/lm.h"
+#include "text/tokeniser.h"
+
+typedef struct hd_language {
+    hd_lm *lm;
+    hd_tokeniser *tokeniser;
+    hd_backend *backend; /* borrowed */
+} hd_language;
+
+hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err);
+void hd_language_free(hd_language *l); /* accepts NULL */
+hd_status hd_language_save(const hd_language *l, const char *folder,
+                           hd_err *err); /* config.json, tokeniser */
+hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
+
+/* A text as one stream: every line and an end token behind it. */
+typedef struct hd_stream_text {
+    int32_t *ids;
+    size_t count, lines;
+    size_t
+        characters; /* Unicode characters, one for the end of each line too: bits per character need them */
+    uint64_t hash;
+} hd_stream_text;
+
+hd_status hd_stream_text_read(hd_stream_text *out, const char *path, const hd_tokeniser *t,
+                              hd_err *err); /* "-": stdin */
+/* Splits the last `fraction` of the lines off. */
+hd_status hd_stream_text_split(hd_stream_text *s, double fraction, hd_stream_text *tail, hd_err *err);
+void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
+
+typedef struct hd_fluency {
+    size_t tokens, characters;
+    double nats; /* minus the sum of log-probabilities */
+    double seconds;
+} hd_fluency; /* perplexity = exp(nats / tokens); bits per character = nats / characters / ln 2 */
+
+/* Every token of the text after what stands before it; windows of the model's context, carried state where it
+ * has one. */
+hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+                            hd_err *err);
+
+#endif
