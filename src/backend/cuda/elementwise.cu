@@ -87,18 +87,13 @@ __global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, in
 
 static hd_status back_with_sums(hd_cuda *c, const hd_unary_back_args *a, const hd_tensor *kept, walk_kind kind)
 {
-    size_t rows = hd_rows_of(a->dx), n = hd_cols_of(a->dx), wide = kind == WALK_ANY ? 32 : 256;
-    size_t across = (n + wide - 1) / wide, chunks = (size_t)c->processors * 8 / across, most = (rows + 31) / 32;
-    if (chunks > most) chunks = most;
-    if (chunks < 1) chunks = 1;
-    size_t each = (rows + chunks - 1) / chunks;
-    chunks = (rows + each - 1) / each;
-    float *part = (float *)hd_cuda_scratch(c, chunks * n * sizeof(float));
+    size_t n = hd_cols_of(a->dx);
+    chunking k = chunking_of(c, kind, hd_rows_of(a->dx), n);
+    float *part = (float *)hd_cuda_scratch(c, k.chunks * n * sizeof(float));
     if (!part) return HD_ENOMEM;
-    dim3 grid((unsigned)across, (unsigned)chunks);
-    WALK(kind, unary_back_sums_kernel, grid, WALK_THREADS, c->stream, part, mat_of(a->dx), mat_of(a->dy),
-         mat_of(kept), (int)a->f, draw_make(&a->draw), (int)each);
-    hd_cuda_add_parts(c, (float *)a->sums->data, NULL, part, (int)chunks, (int)n, (int)n);
+    WALK(kind, unary_back_sums_kernel, k.grid, WALK_THREADS, c->stream, part, mat_of(a->dx), mat_of(a->dy),
+         mat_of(kept), (int)a->f, draw_make(&a->draw), (int)k.each);
+    hd_cuda_add_parts(c, (float *)a->sums->data, NULL, part, (int)k.chunks, (int)n, (int)n);
     return hd_cuda_done(c, "unary_back");
 }
 

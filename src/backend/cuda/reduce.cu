@@ -160,18 +160,10 @@ extern "C" hd_status hd_cuda_column_sum(hd_backend *b, const hd_column_sum_args 
     size_t rows = hd_rows_of(a->x), n = hd_cols_of(a->x);
     if (!rows || !n) return HD_OK;
     walk_kind kind = walk_kind_of(&a->x, 1);
-    size_t across = (n + 31) / 32;
-    if (kind != WALK_ANY) across = (n + 255) / 256;
-    size_t chunks = (size_t)c->processors * 8 / across,
-           most = (rows + 31) / 32; /* a chunk gives each warp 4 rows */
-    if (chunks > most) chunks = most;
-    if (chunks < 1) chunks = 1;
-    size_t each = (rows + chunks - 1) / chunks;
-    chunks = (rows + each - 1) / each;
-    float *part = (float *)hd_cuda_scratch(c, chunks * n * sizeof(float));
+    chunking k = chunking_of(c, kind, rows, n);
+    float *part = (float *)hd_cuda_scratch(c, k.chunks * n * sizeof(float));
     if (!part) return HD_ENOMEM;
-    dim3 grid((unsigned)across, (unsigned)chunks);
-    WALK(kind, column_part_kernel, grid, WALK_THREADS, c->stream, part, mat_of(a->x), (int)each);
-    hd_cuda_add_parts(c, (float *)a->y->data, NULL, part, (int)chunks, (int)n, (int)n);
+    WALK(kind, column_part_kernel, k.grid, WALK_THREADS, c->stream, part, mat_of(a->x), (int)k.each);
+    hd_cuda_add_parts(c, (float *)a->y->data, NULL, part, (int)k.chunks, (int)n, (int)n);
     return hd_cuda_done(c, "column_sum");
 }

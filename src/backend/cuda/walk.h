@@ -104,6 +104,23 @@ static inline unsigned walk_blocks(walk_kind kind, const hd_tensor *t)
     return hd_blocks(hd_rows_of(t) * spans, WALK_WARPS);
 }
 
+/* Sums down the columns: blocks of 32 steps of columns and `each` rows, which fill the card a few times over. */
+typedef struct chunking {
+    dim3 grid;
+    size_t chunks, each;
+} chunking;
+
+static inline chunking chunking_of(const hd_cuda *c, walk_kind kind, size_t rows, size_t n)
+{
+    size_t wide = kind == WALK_ANY ? 32 : 256, across = (n + wide - 1) / wide;
+    size_t chunks = (size_t)c->processors * 8 / across, most = (rows + 31) / 32; /* each warp gets 4 rows */
+    if (chunks > most) chunks = most;
+    if (chunks < 1) chunks = 1;
+    size_t each = (rows + chunks - 1) / chunks;
+    chunks = (rows + each - 1) / each;
+    return (chunking){dim3((unsigned)across, (unsigned)chunks), chunks, each};
+}
+
 #define WALK(kind, kernel, blocks, threads, stream, ...)                       \
     do {                                                                       \
         if ((kind) == WALK_BF16)                                               \
