@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "data/epoch.h"
 #include "metric/metric.h"
-#include "op/replay.h"
+#include "task/translate_batch.h"
 #include "task/translate_data.h"
 #include "train/journal.h"
 
@@ -21,12 +21,6 @@ const char *const hd_choice_names[HD_CHOICES + 1] = {
 
 enum { MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000 };
 
-/* A batch in backend memory. */
-typedef struct sent {
-    const hd_seg *in, *out;
-    const int32_t *source, *input, *output;
-} sent;
-
 typedef struct session {
     const hd_translate_train_opt *opt;
     hd_backend *backend;
@@ -36,8 +30,8 @@ typedef struct session {
     hd_optimiser optimiser;
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
-    sent sent;           /* of it, as long as its step */
-    hd_journal *journal; /* NULL: it could not be opened, or written to: the run goes on without */
+    hd_translate_batch sent; /* of it, as long as its step */
+    hd_journal *journal;     /* NULL: it could not be opened, or written to: the run goes on without */
 } session;
 
 /* -- the loop's side -- */
@@ -75,53 +69,18 @@ static hd_status seek(void *context, uint64_t epoch, uint64_t batch, hd_err *err
     return hd_batches_seek(s->batches, (hd_position){epoch, batch}, err);
 }
 
-/* The tokens of `live` rows in backend memory, filled up to `rows` with what is none. */
-static const int32_t *tokens(hd_run *r, const int32_t *ids, size_t live, size_t rows)
-{
-    if (live == rows) return hd_ints(r, ids, live);
-    int32_t *all = hd_host_take(r, rows * sizeof *all);
-    for (size_t i = 0; all && i < rows; i++) all[i] = i < live ? ids[i] : -1;
-    return all ? hd_ints(r, all, rows) : NULL;
-}
-
-/* Sends sentences from .. to-1 of a batch; the number tells the shape it is filled up to. */
-static uint64_t send_batch(hd_run *r, sent *out, const hd_batch *b, size_t from, size_t to)
-{
-    size_t source = 0, target = 0, sources = 0, targets = 0, n = to - from;
-    for (size_t i = 0; i < to; i++) {
-        if (i == from) source = sources, target = targets, sources = targets = 0;
-        sources += (size_t)b->source_len[i], targets += (size_t)b->target_len[i];
-    }
-    hd_bounds in = hd_bounds_of(r, b->source_len + from, n), to_be = hd_bounds_of(r, b->target_len + from, n);
-    *out = (sent){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),
-                  .out = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be),
-                  .source = tokens(r, b->source + source, sources, in.rows),
-                  .input = tokens(r, b->input + target, targets, to_be.rows),
-                  .output = tokens(r, b->output + target, targets, to_be.rows)};
-    uint64_t shape = hd_shape_mix(hd_shape_mix(in.items, in.rows), in.longest);
-    shape = hd_shape_mix(hd_shape_mix(shape, to_be.rows), to_be.longest);
-    return hd_shape_mix(shape, 2 * (sources == in.rows) + (targets == to_be.rows));
-}
-
-static hd_tensor *forward(hd_run *r, const hd_transformer *m, const sent *b, float smoothing)
-{
-    hd_rows memory = hd_transformer_encode(r, m, b->source, b->in);
-    hd_rows x = hd_transformer_decode(r, m, b->input, b->out, memory, NULL);
-    return hd_transformer_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
-}
-
 static uint64_t send(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     size_t parts = parts_of(s), items = s->batch->items;
-    return send_batch(r, &s->sent, s->batch, items * part / parts, items * (part + 1) / parts);
+    return hd_translate_send(r, &s->sent, s->batch, items * part / parts, items * (part + 1) / parts);
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     (void)part;
-    return forward(r, s->translator.model, &s->sent, s->opt->smoothing);
+    return hd_translate_loss(r, s->translator.model, &s->sent, s->opt->smoothing);
 }
 
 /* -- validation -- */
@@ -133,8 +92,8 @@ static hd_status valid_loss(hd_run *r, session *s, double *out, hd_err *err)
     hd_status st = hd_batches_seek(s->valid_batches, (hd_position){0}, err);
     while (!st && !(st = hd_batches_next(s->valid_batches, &b, err)) && b) {
         hd_run_begin(r, HD_INFERENCE);
-        send_batch(r, &s->sent, b, 0, b->items);
-        sum += hd_loss_total(r, forward(r, s->translator.model, &s->sent, 0));
+        hd_translate_send(r, &s->sent, b, 0, b->items);
+        sum += hd_loss_total(r, hd_translate_loss(r, s->translator.model, &s->sent, 0));
         tokens += (double)b->target_rows;
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
     }
