@@ -1,4 +1,4 @@
-/* heed train: from sentence pairs to a model folder, in one sitting or in many. */
+/* heed train: from sentence pairs or a text to a model folder, in one sitting or in many. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -26,6 +26,11 @@ static const hd_example examples[] = {
     {"heed train --config model.yml --out model", "options from a file"},
     {"heed train --resume --out model", "go on after a stop, whatever stopped it"},
     {"heed train --preset big --train a.en a.de --epochs 1 --dry-run", "what it would take"},
+    {"heed train --task lm --model gpt --unit char --train text.txt.gz --valid-fraction 0.1 --out model",
+     "a language model"},
+    {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
+     "model",
+     "one that counts"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
 };
@@ -38,6 +43,9 @@ const hd_usage hd_verb_train_usage = {
         "validation; below train/ the last checkpoint and the log (log.jsonl, TensorBoard events). "
         "training.yml "
         "keeps every option of the run, as --config reads it.\n"
+        "With --task lm it learns to foresee a text, token after token: --model says how. What is not given "
+        "fits the model: gpt has 4 layers of width 128 and learns from 2000 batches of 12 windows of 64 "
+        "tokens. An ngram only counts, and is done in one sitting.\n"
         "Ctrl-C or SIGTERM saves and ends; --resume --out FOLDER goes on bit for bit.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
@@ -159,9 +167,13 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
+    const char *left_out[64] = {NULL};
+    const char *const *lists[2] = {of_this_call, hd_train_foreign((hd_train_task)o->task)};
+    for (int list = 0, n = 0; list < 2; list++)
+        for (int i = 0; lists[list][i] && n < 63; i++) left_out[n++] = lists[list][i];
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
-    hd_settings_write(&t, hd_train_table, o, of_this_call);
+    hd_settings_write(&t, hd_train_table, o, left_out);
     hd_status s = hd_text_status(&t, err);
     if (!s && hd_utf8_good(t.data, t.size) < t.size)
         s = hd_err_set(err, HD_EARG,
@@ -197,7 +209,7 @@ static hd_status open_folder(void *context, hd_err *err)
 {
     const hd_train_options *o = ((const call *)context)->options;
     hd_status s = hd_folder_make(o->out, NULL, err);
-    if (!s && o->overwrite) s = hd_translator_remove(o->out, err);
+    if (!s && o->overwrite) s = hd_language_remove(o->out, err);
     return s ? s : keep_options(o, err);
 }
 
@@ -261,7 +273,7 @@ static int show_plan(const hd_command *c, const hd_translate_train_opt *t)
     return HD_EXIT_OK;
 }
 
-static void say_end(const hd_command *c, const char *folder, const hd_translate_result *r)
+static void say_end(const hd_command *c, const hd_train_options *o, const hd_progress *p, hd_ending ending)
 {
     static const char *const why[] = {[HD_ENDED_STEPS] = "as many steps as asked for",
                                       [HD_ENDED_EPOCHS] = "as many epochs as asked for",
@@ -269,15 +281,17 @@ static void say_end(const hd_command *c, const char *folder, const hd_translate_
                                       [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
                                       [HD_ENDED_STOPPED] = "stopped"};
     char a[32], b[32];
-    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s target tokens%s", why[r->ending],
-               hd_grouped(r->progress.step, a), hd_grouped(r->progress.tokens, b),
-               r->ending != HD_ENDED_STOPPED ? ""
-               : r->progress.broken          ? "; saved are those before the gradient was not finite"
-                                             : "; everything is saved");
-    if (r->ending == HD_ENDED_STOPPED)
-        hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", folder);
+    bool lm = o->task == HD_TRAIN_LM;
+    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %stokens%s", why[ending], hd_grouped(p->step, a),
+               hd_grouped(p->tokens, b), lm ? "" : "target ",
+               ending != HD_ENDED_STOPPED ? ""
+               : p->broken                ? "; saved are those before the gradient was not finite"
+                                          : "; everything is saved");
+    if (ending == HD_ENDED_STOPPED)
+        hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", o->out);
     else
-        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed translate %s < FILE", folder, folder);
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s%s", o->out,
+                   lm ? "generate" : "translate", o->out, lm ? " --prompt TEXT" : " < FILE");
 }
 
 static int train(const hd_command *c, const hd_train_options *o)
@@ -298,8 +312,96 @@ static int train(const hd_command *c, const hd_train_options *o)
     hd_status s = hd_translate_train(&result, &t, &err);
     hd_train_progress_end(&now.progress);
     if (s) return hd_command_fail(c, &err);
-    say_end(c, o->out, &result);
+    say_end(c, o, &result.progress, result.ending);
     return HD_EXIT_OK;
+}
+
+/* -- language models -- */
+
+static void say_language(void *context, const hd_language_plan *p)
+{
+    const hd_command *c = ((const call *)context)->command;
+    const hd_lm_opt *m = &p->model;
+    char a[32], b[32], d[32];
+    if (!p->parameters)
+        hd_log_say(&c->log, HD_INFO, "%s of order %d, %s; vocabulary %s", hd_lm_names[m->kind], m->order,
+                   hd_smoothing_names[m->smoothing], hd_grouped(m->vocab, a));
+    else
+        hd_log_say(&c->log, HD_INFO, "%s, vocabulary %s: %s parameters", hd_lm_names[m->kind],
+                   hd_grouped(m->vocab, a), hd_grouped(p->parameters, b));
+    hd_log_say(&c->log, HD_INFO, "%s tokens in %s lines to learn from, %s to validate",
+               hd_grouped(p->tokens, a), hd_grouped(p->lines, b), hd_grouped(p->valid_tokens, d));
+    if (p->parameters)
+        hd_log_say(&c->log, HD_DEBUG, "%s batches an epoch, %.2f GFLOP an update; on %s",
+                   hd_grouped(p->batches, a), p->flops / 1e9, p->backend);
+}
+
+static int show_language_plan(const hd_command *c, const hd_language_train_opt *t)
+{
+    hd_language_plan p;
+    hd_err err = {0};
+    char a[32], b[32];
+    if (hd_language_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
+    FILE *f = c->out.file;
+    if (p.parameters) fprintf(f, "parameters         %s\n", hd_grouped(p.parameters, a));
+    fprintf(f, "vocabulary         %s\n", hd_grouped(p.model.vocab, a));
+    fprintf(f, "tokens             %s", hd_grouped(p.tokens, a));
+    if (p.valid_tokens) fprintf(f, ", %s to validate", hd_grouped(p.valid_tokens, b));
+    fputc('\n', f);
+    if (!p.parameters) return HD_EXIT_OK;
+    fprintf(f, "batches an epoch   %s\n", hd_grouped(p.batches, a));
+    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and an update\n",
+            (double)p.memory / 1048576);
+    fprintf(f, "work               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
+            p.flops * (double)p.batches / 1e12);
+    return HD_EXIT_OK;
+}
+
+static void say_counted(const hd_command *c, const char *folder, const hd_language_result *r)
+{
+    char a[32];
+    const hd_fluency *v = &r->valid;
+    hd_log_say(&c->log, HD_INFO, "%s different n-grams counted in %.2f s", hd_grouped(r->size, a),
+               r->seconds);
+    if (v->tokens)
+        hd_log_say(&c->log, HD_INFO, "valid loss %.4f  perplexity %.2f  bits per character %.4f",
+                   v->nats / (double)v->tokens, exp(v->nats / (double)v->tokens),
+                   v->nats / (double)v->characters / log(2));
+    hd_log_say(&c->log, HD_INFO, "the model is in %s: heed generate %s --prompt TEXT", folder, folder);
+}
+
+static int train_language(const hd_command *c, const hd_train_options *o)
+{
+    hd_err err = {0};
+    hd_language_train_opt t;
+    hd_language_result result;
+    call now = {.command = c,
+                .options = o,
+                .progress = {.command = c, .steps = (uint64_t)o->steps, .epochs = (uint64_t)o->epochs}};
+    if (hd_train_lm_meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
+    t.log = c->log;
+    if (o->dry_run) return show_language_plan(c, &t);
+    if (!o->resume && check_folder(o, &err)) return hd_command_fail(c, &err);
+    catch_signals();
+    t.open = open_folder, t.began = say_language;
+    t.trainer.stop = is_stopped, t.trainer.tell = tell, t.trainer.context = &now;
+    hd_status s = hd_language_train(&result, &t, &err);
+    hd_train_progress_end(&now.progress);
+    if (s) return hd_command_fail(c, &err);
+    if (result.counted)
+        say_counted(c, o->out, &result);
+    else
+        say_end(c, o, &result.progress, result.ending);
+    return HD_EXIT_OK;
+}
+
+/* Of a new run: what is not given, by its task. */
+static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
+{
+    hd_status s = hd_train_belong(sets, err);
+    if (s) return s;
+    bool lm = ((const hd_train_options *)sets[0].into)->task == HD_TRAIN_LM;
+    return lm ? hd_train_lm_preset(sets, err) : hd_train_preset(sets, err);
 }
 
 int hd_verb_train(const hd_command *c)
@@ -318,12 +420,15 @@ int hd_verb_train(const hd_command *c)
         return hd_verb_misused(c->verb, &err);
     }
     hd_arena_init(&memory, hd_source_host, 0);
-    hd_status s = o.resume ? resumable(&o, &err) : hd_train_preset(sets, &err);
+    hd_status s = o.resume ? resumable(&o, &err) : fill_options(sets, &err);
     if (!s) s = full_names(&o.train, &memory, &err);
     if (!s) s = full_names(&o.valid, &memory, &err);
     if (!s) s = full_names(&o.tokeniser_file, &memory, &err);
     if (!s && o.resume) s = resume_options(&o, c->given, &memory, &err);
-    int status = s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : train(c, &o);
+    int status = s == HD_EARG            ? hd_verb_misused(c->verb, &err)
+                 : s                     ? hd_command_fail(c, &err)
+                 : o.task == HD_TRAIN_LM ? train_language(c, &o)
+                                         : train(c, &o);
     hd_arena_release(&memory);
     return status;
 }

@@ -5,7 +5,8 @@
 
 #define OWNER hd_train_options
 
-static const char *const tasks[] = {"translate", NULL};
+static const char *const tasks[] = {[HD_TRAIN_TRANSLATE] = "translate", [HD_TRAIN_LM] = "lm", NULL};
+static const char *const units[] = {"word", "char", "subword", NULL};
 static const char *const presets[] = {"tiny", "small", "base", "big", NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
@@ -19,7 +20,7 @@ static const char *const tokenisers[] = {
     HD_TOKENISER_LIST(X)
 #undef X
         NULL};
-static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "silu", NULL};
+static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", NULL};
 static const char *const schedules[] = {
 #define X(name, help) #name,
     HD_SCHEDULE_LIST(X)
@@ -29,13 +30,15 @@ static const char *const schedules[] = {
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
+#define LM         .group = "Language models (--task lm)"
 #define LEARNING   .group = "Learning"
 #define LIMITS     .group = "When to end"
 #define REPORTS    .group = "Validation, saves and reports"
 #define MACHINE    .group = "Machine"
 
 const hd_option hd_train_table[] = {
-    {"task", 0, "TASK", "translate", "what to learn", HD_CHOICE_INTO(OWNER, task, tasks)},
+    {"task", 0, "TASK", "translate", "what to learn: translate, or lm, a language model",
+     HD_CHOICE_INTO(OWNER, task, tasks)},
     {"preset", 'p', "NAME", "tiny",
      "sizes and recipe: tiny, small, base or big; other options change parts of it",
      HD_CHOICE_INTO(OWNER, preset, presets)},
@@ -50,11 +53,12 @@ const hd_option hd_train_table[] = {
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
 
     {"train", 't', "FILE", NULL,
-     "sentences and their translations: two files, or one with a tab between; plain or "
+     "sentences and their translations: two files, or one with a tab between; for lm a text; plain or "
      "gzip, - for stdin",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
     {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
-    {"valid-fraction", 0, "X", "0", "without --valid: hold back this share of the pairs", DATA,
+    {"valid-fraction", 0, "X", "0",
+     "without --valid: hold back this share of the pairs; for lm the last lines", DATA,
      HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},
     {"max-length", 0, "N", "200", "tokens of a sentence", DATA, HD_INT_INTO(OWNER, max_length, 1, 1000000)},
     {"long", 0, "WHAT", "skip", "longer ones: skip, cut or error", DATA,
@@ -66,7 +70,8 @@ const hd_option hd_train_table[] = {
 
     {"tokeniser", 0, "KIND", "sentencepiece", "sentencepiece (subwords), words or characters", VOCABULARY,
      HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
-    {"vocab", 'v', "N", "8000", "most pieces in a vocabulary; fewer where the text supports fewer",
+    {"vocab", 'v', "N", "8000",
+     "most pieces in a vocabulary; fewer where the text supports fewer; for lm of words or characters all",
      VOCABULARY, HD_INT_INTO(OWNER, vocab, 5, 1000000)},
     {"subwords", 0, "KIND", "bpe", "how subwords are learned: bpe or unigram", VOCABULARY,
      HD_CHOICE_INTO(OWNER, subwords, subwords)},
@@ -88,7 +93,8 @@ const hd_option hd_train_table[] = {
     {"heads", 0, "N", "4", "attention heads", MODEL, HD_INT_INTO(OWNER, heads, 1, 1024)},
     {"norm", 0, "PLACE", "pre", "layer norm: pre, which trains steadily, or post, as in the paper", MODEL,
      HD_CHOICE_INTO(OWNER, norm, norms)},
-    {"activation", 0, "NAME", "relu", "of the feed-forward layers: relu, gelu, gelu_tanh or silu", MODEL,
+    {"activation", 0, "NAME", "relu",
+     "of the feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn: tanh or sigmoid", MODEL,
      HD_CHOICE_INTO(OWNER, activation, activations)},
     {"position-kind", 0, "KIND", "sinusoidal", "positions: sinusoidal or learned", MODEL,
      HD_CHOICE_INTO(OWNER, position_kind, position_kinds)},
@@ -96,6 +102,24 @@ const hd_option hd_train_table[] = {
      HD_INT_INTO(OWNER, positions, 2, 1000000)},
     {"untied", 0, NULL, NULL, "tables of their own for source, target and output", MODEL,
      HD_FLAG_INTO(OWNER, untied)},
+
+    {"model", 0, "NAME", "gpt", "ngram, maxent, ffnn, rnn, gru, lstm or gpt", LM,
+     HD_CHOICE_INTO(OWNER, model, hd_lm_names)},
+    {"unit", 0, "UNIT", "char", "tokens: word, char or subword", LM, HD_CHOICE_INTO(OWNER, unit, units)},
+    {"order", 0, "N", "6",
+     "ngram, maxent, ffnn: tokens in a row they know of, the next one included; without it 6 characters "
+     "or 3 words (ffnn: 9 or 5)",
+     LM, HD_INT_INTO(OWNER, order, 1, 64)},
+    {"smoothing", 0, "NAME", "kneser-ney", "ngram: add-k, kneser-ney or kneser-ney-3", LM,
+     HD_CHOICE_INTO(OWNER, smoothing, hd_smoothing_names)},
+    {"add-k", 0, "X", "0.1", "ngram with add-k: the k", LM, HD_FLOAT_INTO(OWNER, add_k, 0, 1e9)},
+    {"features", 0, "N", "1048576", "maxent: places for the weights of hashed contexts", LM,
+     HD_INT_INTO(OWNER, features, 1, 268435456)},
+    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4)", LM,
+     HD_INT_INTO(OWNER, layers, 1, 1000)},
+    {"context", 0, "N", "64", "tokens of a window; gpt never sees more of them", LM,
+     HD_INT_INTO(OWNER, context, 1, 1000000)},
+    {"batch", 0, "N", "12", "windows of an update", LM, HD_INT_INTO(OWNER, batch, 1, 1000000)},
 
     {"batch-tokens", 0, "N", "2500", "tokens of an update: the longer side of each pair counts", LEARNING,
      HD_INT_INTO(OWNER, batch_tokens, 1, 100000000)},
@@ -137,7 +161,8 @@ const hd_option hd_train_table[] = {
 
     {"epochs", 'e', "N", "0", "passes over the data; 0: no such limit (tiny and small: 40 without --steps)",
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
-    {"steps", 's', "N", "0", "updates; 0: no such limit (base: 100000, big: 300000 without --epochs)", LIMITS,
+    {"steps", 's', "N", "0",
+     "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000 without --epochs)", LIMITS,
      HD_LONG_INTO(OWNER, steps, 0, 4e9)},
     {"minutes", 'm', "X", "0", "minutes of this sitting; 0: no such limit", LIMITS,
      HD_FLOAT_INTO(OWNER, minutes, 0, 1e7)},
@@ -211,7 +236,7 @@ hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
     return HD_OK;
 }
 
-static hd_unary activation_of(int choice)
+hd_unary hd_train_activation(int choice)
 {
     return (hd_unary)hd_unary_find(activations[choice]);
 }
@@ -226,7 +251,7 @@ static hd_transformer_opt model_of(const hd_train_options *o)
                                 .tied = !o->untied,
                                 .pre_norm = o->norm == 0,
                                 .eps = 1e-5f,
-                                .act = activation_of(o->activation),
+                                .act = hd_train_activation(o->activation),
                                 .dropout = (float)o->dropout,
                                 .attention_dropout = (float)o->attention_dropout,
                                 .inner_dropout = (float)o->inner_dropout,
@@ -259,6 +284,9 @@ static hd_translate_data data_of(const hd_train_options *o)
 static hd_status check(const hd_train_options *o, hd_err *err)
 {
     if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
+    if (o->activation > 3)
+        return hd_err_set(err, HD_EARG, "--activation %s is for --task lm --model rnn",
+                          activations[o->activation]);
     if (o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     if (o->max_length + 1 > o->positions)

@@ -1,9 +1,13 @@
-/* The options of `heed train`, what they mean to the training of a translator, and the presets. */
+/* The options of `heed train`, what they mean to the training of a translator or of a language model, and the
+   presets. One table has the options of all tasks: what belongs to another task is refused. */
 #ifndef HD_CLI_TRAIN_OPTIONS_H
 #define HD_CLI_TRAIN_OPTIONS_H
 
 #include "cli/option.h"
+#include "task/language_train.h"
 #include "task/translate_train.h"
+
+typedef enum hd_train_task { HD_TRAIN_TRANSLATE, HD_TRAIN_LM } hd_train_task;
 
 typedef struct hd_train_options {
     /* the run */
@@ -22,6 +26,9 @@ typedef struct hd_train_options {
     /* model */
     int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
     bool untied;
+    /* language models */
+    int model, unit, order, smoothing, layers, context, batch, features;
+    double add_k;
     double dropout, attention_dropout, inner_dropout;
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;
@@ -42,10 +49,20 @@ typedef struct hd_train_options {
 
 extern const hd_option hd_train_table[];
 
+/* HD_EARG where an option of another task is given. */
+hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err);
+/* Names of the options that the task does not have; ends with NULL. */
+const char *const *hd_train_foreign(hd_train_task task);
+
 /* Gives every row that was not given the value its preset says. */
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err);
+/* The same for a language model: the value its kind and its unit say. */
+hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
+
+hd_unary hd_train_activation(int choice); /* what --activation says */
 
 /* What the options mean. Borrows texts of o. HD_EARG where they do not fit together. */
 hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
+hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define HD_VERB_LIST(X)                                                            \
     X(explain, "show every matrix of one Transformer step, with names and shapes") \
-    X(train, "learn to translate from sentence pairs")                             \
+    X(train, "learn to translate from sentence pairs, or a language model")        \
     X(translate, "translate lines with a model")                                   \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \

@@ -39,7 +39,7 @@ typedef struct hd_lm_opt {
     size_t context;      /* gpt: positions; rnn, gru, lstm: rows of a window in training */
     float dropout;
     bool post_norm, tied;
-    hd_unary act; /* of gpt, ffnn; of rnn: tanh or sigmoid */
+    hd_unary act; /* of gpt, ffnn; of rnn: tanh or sigmoid. HD_IDENTITY: gelu_tanh, tanh, tanh */
 } hd_lm_opt;
 
 typedef struct hd_lm {
@@ -49,13 +49,12 @@ typedef struct hd_lm {
     void *model;       /* the type's own */
 } hd_lm;
 
-/* Windows of a text in backend memory: target[i] comes after ids[i]. before [R, order - 1], for those that
-   look at a fixed number of tokens: the ids before the target, the nearest first; what lies before the text
-   is `start`. */
+/* Windows of a text in backend memory: target[i] comes after ids[i]. before, for those that look back at a
+   fixed number of tokens: what hd_lm_features says of each target. */
 typedef struct hd_lm_batch {
     const hd_seg *seg;
     const int32_t *ids, *target;
-    const int32_t *before; /* [(order - 1) * R], place after place: all nearest ones, then all second ones */
+    const int32_t *before; /* [(order - 1) * R], place after place: out[0] of all rows, then out[1] of all */
 } hd_lm_batch;
 
 typedef struct hd_lm_type {
@@ -67,8 +66,10 @@ typedef struct hd_lm_type {
     hd_tensor *(*loss)(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *state,
                        const hd_loss_opt *opt);
     hd_status (*state)(hd_cache **out, const hd_lm *m, size_t items,
-                       hd_err *err); /* NULL: nothing is carried */
-    bool looks_back;                 /* loss reads batch.before */
+                       hd_err *err);                /* NULL: nothing is carried */
+    bool looks_back;                                /* loss reads batch.before */
+    void (*features)(const hd_lm *m, int32_t *out); /* the ids before a token, the nearest first, to what loss
+                                                       reads, in place; NULL: the ids themselves */
     hd_status (*stepper)(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err); /* prompts begin with `start` where a text begins */
     double (*flops)(const hd_lm *m, size_t windows, size_t length); /* of a forward pass */
@@ -83,6 +84,11 @@ typedef struct hd_lm_type {
 hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool training, hd_err *err);
 void hd_lm_free(hd_lm *m);         /* accepts NULL */
 size_t hd_lm_size(const hd_lm *m); /* parameters, or n-grams */
+
+/* Models that look back: what they read of the tokens before ids[at], where at may be count. out [order - 1]:
+   the ids, the nearest first (ffnn), or the buckets of the contexts of 1, 2, ... tokens (maxent). What lies
+   before the text is `start`. On the host; any number of threads may call it. */
+void hd_lm_features(const hd_lm *m, const int32_t *ids, size_t count, size_t at, int32_t *out);
 
 #define X(name, text) extern const hd_lm_type hd_lm_##name;
 HD_LM_LIST(X)

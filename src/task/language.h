@@ -18,10 +18,15 @@ void hd_language_free(hd_language *l); /* accepts NULL */
 hd_status hd_language_save(const hd_language *l, const char *folder,
                            hd_err *err); /* config.json, tokeniser */
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
+/* Reads back what hd_language_save wrote, without weights. The caller frees the tokeniser. */
+hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+/* Removes the files of a model of any task and of its training from a folder, and nothing else. */
+hd_status hd_language_remove(const char *folder, hd_err *err);
 
 /* A text as one stream: every line and an end token behind it. */
 typedef struct hd_stream_text {
     int32_t *ids;
+    uint32_t *wide; /* [lines] characters of each line, its end too */
     size_t count, lines;
     size_t
         characters; /* Unicode characters, one for the end of each line too: bits per character need them */
@@ -30,7 +35,7 @@ typedef struct hd_stream_text {
 
 hd_status hd_stream_text_read(hd_stream_text *out, const char *path, const hd_tokeniser *t,
                               hd_err *err); /* "-": stdin */
-/* Splits the last `fraction` of the lines off. */
+/* Moves the last `fraction` of the lines to tail: at least one, and all but one at most. */
 hd_status hd_stream_text_split(hd_stream_text *s, double fraction, hd_stream_text *tail, hd_err *err);
 void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
 
@@ -40,8 +45,10 @@ typedef struct hd_fluency {
     double seconds;
 } hd_fluency; /* perplexity = exp(nats / tokens); bits per character = nats / characters / ln 2 */
 
-/* Every token of the text after what stands before it; windows of the model's context, carried state where it
- * has one. */
+/* Every token of the text after what stands before it. Counted models: the whole text at once. Those that
+   look at a fixed number of tokens see all of them. Those with a state carry it from window to window; a long
+   text is judged in up to 32 parts side by side, each after a window of what stands before it. gpt: windows
+   of its context that overlap by half, so that a token has at least half a context before it. */
 hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
                             hd_err *err);
 

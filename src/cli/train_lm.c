@@ -1,0 +1,197 @@
+/* The options of `heed train --task lm`: what each kind of language model has without them, and what they
+   mean. */
+#include <string.h>
+
+#include "cli/settings.h"
+#include "cli/train_options.h"
+
+enum { WORD, CHAR, SUBWORD };  /* --unit */
+enum { ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
+
+static const char *const only_translate[] = {"preset",
+                                             "max-length",
+                                             "long",
+                                             "broken",
+                                             "empty",
+                                             "tokeniser",
+                                             "separate-vocab",
+                                             "positions",
+                                             "encoder-layers",
+                                             "decoder-layers",
+                                             "position-kind",
+                                             "batch-tokens",
+                                             "freeze",
+                                             "inner-dropout",
+                                             "attention-dropout",
+                                             "valid-sentences",
+                                             "best",
+                                             "recompute",
+                                             NULL};
+static const char *const only_lm[] = {"model",    "unit",   "order",   "smoothing", "add-k",
+                                      "features", "layers", "context", "batch",     NULL};
+
+const char *const *hd_train_foreign(hd_train_task task)
+{
+    return task == HD_TRAIN_LM ? only_translate : only_lm;
+}
+
+hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_task task = (hd_train_task)((const hd_train_options *)sets[0].into)->task;
+    for (const char *const *name = hd_train_foreign(task); *name; name++)
+        if (*hd_option_find(sets, *name, strlen(*name)).given)
+            return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", *name,
+                              task == HD_TRAIN_LM ? "translate" : "lm",
+                              task == HD_TRAIN_LM ? "lm" : "translate");
+    return HD_OK;
+}
+
+/* -- what is not given -- */
+
+typedef struct setting {
+    const char *name, *value[HD_LM_KINDS]; /* by kind, in the order of HD_LM_LIST; NULL: as in the table */
+} setting;
+
+/* gpt is nanoGPT's setting for a laptop; the others take about as long. */
+static const setting settings[] = {
+    /*                ngram maxent ffnn rnn gru lstm gpt */
+    {"layers", {"1", "1", "1", "1", "1", "1", "4"}},
+    {"width", {"1", "1", "64", "256", "256", "256", "128"}},
+    {"inner", {"1", "1", "256", "256", "256", "256", NULL}},
+    {"heads", {"1", "1", "1", "1", "1", "1", "4"}},
+    {"context", {"64", "64", "64", "64", "64", "64", "64"}},
+    {"activation", {NULL, NULL, "tanh", "tanh", "tanh", "tanh", "gelu"}},
+    {"dropout", {"0", "0", "0", "0", "0", "0", "0"}},
+    {"lr", {"0.001", "0.02", "0.002", "0.002", "0.004", "0.004", "0.002"}},
+    {"warmup", {"100", "100", "100", "100", "100", "100", "100"}},
+    {"schedule", {"cosine", "cosine", "cosine", "cosine", "cosine", "cosine", "cosine"}},
+    {"floor", {"0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1"}},
+    {"weight-decay", {"0", "0", "0.01", "0.01", "0.01", "0.01", "0.1"}},
+    {"beta2", {"0.99", "0.99", "0.99", "0.99", "0.99", "0.99", "0.99"}},
+    {"adam-eps", {"1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8"}},
+    {"label-smoothing", {"0", "0", "0", "0", "0", "0", "0"}},
+    {"steps", {NULL, "2000", "2000", "2000", "2000", "2000", "2000"}},
+    {NULL, {NULL}},
+};
+
+static bool is_given(const hd_option_set sets[2], const char *name)
+{
+    return *hd_option_find(sets, name, strlen(name)).given;
+}
+
+hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
+    for (const setting *s = settings; s->name; s++) {
+        hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
+        const char *value = s->value[o->model];
+        if (*at.given || !value || (limited && !strcmp(s->name, "steps"))) continue;
+        hd_status st = hd_option_read(at.option, at.field, value, err);
+        if (st) return st;
+    }
+    if (o->model == HD_LM_gpt && !is_given(sets, "inner")) o->inner = 4 * o->width;
+    if (o->unit != SUBWORD && !is_given(sets, "vocab")) o->vocab = ALL_PIECES;
+    if (!is_given(sets, "order"))
+        o->order = o->model == HD_LM_ffnn ? (o->unit == CHAR ? 9 : 5) : o->unit == CHAR ? 6 : 3;
+    return HD_OK;
+}
+
+/* -- what they mean -- */
+
+static hd_status check(const hd_train_options *o, hd_err *err)
+{
+    hd_lm_kind kind = (hd_lm_kind)o->model;
+    if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
+    if (o->train.count > 1 || o->valid.count > 1)
+        return hd_err_set(err, HD_EARG, "a language model learns from one text: --%s has two files",
+                          o->train.count > 1 ? "train" : "valid");
+    if (o->tokeniser_file.count > 1)
+        return hd_err_set(err, HD_EARG,
+                          "a language model has one tokeniser: --tokeniser-model has two files");
+    if (o->valid.count && o->valid_fraction > 0)
+        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
+    if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)
+        return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);
+    if ((kind == HD_LM_ffnn || kind == HD_LM_maxent) && o->order < 2)
+        return hd_err_set(err, HD_EARG, "--order 1: a %s looks at one token at least: --order 2",
+                          hd_lm_names[kind]);
+    if (kind == HD_LM_ngram) return HD_OK;
+    if (kind == HD_LM_gpt && o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    hd_unary act = hd_train_activation(o->activation);
+    if (kind == HD_LM_rnn && act != HD_tanh && act != HD_sigmoid)
+        return hd_err_set(err, HD_EARG, "--activation of a rnn is tanh or sigmoid");
+    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
+        return hd_err_set(err, HD_EARG,
+                          "--patience needs something to validate with: --valid or --valid-fraction");
+    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
+        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+    return HD_OK;
+}
+
+static hd_lm_opt model_of(const hd_train_options *o)
+{
+    return (hd_lm_opt){.kind = (hd_lm_kind)o->model,
+                       .order = o->order,
+                       .smoothing = (hd_smoothing)o->smoothing,
+                       .k = o->add_k,
+                       .buckets = (size_t)o->features,
+                       .layers = o->layers,
+                       .heads = o->heads,
+                       .width = (size_t)o->width,
+                       .inner = (size_t)o->inner,
+                       .context = (size_t)o->context,
+                       .dropout = (float)o->dropout,
+                       .post_norm = o->norm == 1,
+                       /* a hidden layer of another width needs an output table of its own */
+                       .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
+                       .act = hd_train_activation(o->activation)};
+}
+
+hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
+{
+    static const hd_tokeniser_kind kinds[] = {[WORD] = HD_TOKENISER_words,
+                                              [CHAR] = HD_TOKENISER_characters,
+                                              [SUBWORD] = HD_TOKENISER_sentencepiece};
+    hd_status s = check(o, err);
+    if (s) return s;
+    *to = (hd_language_train_opt){
+        .train = o->train.text[0],
+        .valid = o->valid.count ? o->valid.text[0] : NULL,
+        .valid_fraction = o->valid_fraction,
+        .kind = kinds[o->unit],
+        .vocabulary = {.vocab = o->vocab == ALL_PIECES ? 0 : (size_t)o->vocab,
+                       .unigram = o->subwords == 1,
+                       .coverage = o->coverage,
+                       .least = o->unit == WORD ? 2 : 1}, /* <unk> is learned from words seen once */
+        .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
+        .model = model_of(o),
+        .optimiser = {.kind = (hd_optimiser_kind)o->optimiser,
+                      .momentum = (float)o->momentum,
+                      .beta1 = (float)o->beta1,
+                      .beta2 = (float)o->beta2,
+                      .eps = (float)o->adam_eps,
+                      .decay = (float)o->weight_decay,
+                      .clip = (float)o->clip,
+                      .average = (float)o->ema},
+        .smoothing = (float)o->label_smoothing,
+        .batch = (size_t)o->batch,
+        .parts = (size_t)o->accumulate,
+        .device = o->device,
+        .precision = (hd_precision)o->precision,
+        .threads = threads,
+        .trainer = {.folder = o->out,
+                    .resume = o->resume,
+                    .seed = (uint64_t)o->seed,
+                    .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                 (uint64_t)o->decay_steps, o->floor},
+                    .steps = (uint64_t)o->steps,
+                    .epochs = (uint64_t)o->epochs,
+                    .minutes = o->minutes,
+                    .valid_every = (uint64_t)o->valid_every,
+                    .save_every = (uint64_t)o->save_every,
+                    .report_every = (uint64_t)o->report_every,
+                    .patience = (uint64_t)o->patience}};
+    return HD_OK;
+}

@@ -1,0 +1,402 @@
+/* Training a language model. Easy to get wrong: everything that a checkpoint depends on must come from the
+   options and the text, never from how the run was cut into sittings. */
+#include "task/language_train.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/ranks.h"
+#include "base/mem.h"
+#include "op/replay.h"
+#include "task/language_text.h"
+#include "task/language_window.h"
+#include "task/translator.h"
+#include "train/journal.h"
+
+enum { VALID_EVERY = 500 };
+
+typedef struct session {
+    const hd_language_train_opt *opt;
+    hd_backend *backend;
+    hd_run run;
+    hd_stream_text train, valid; /* valid.count 0: there is none */
+    hd_language language;
+    hd_optimiser optimiser;
+    size_t length, batches; /* tokens of a window; batches of an epoch */
+    hd_window *window;      /* [batch] of the update */
+    int32_t *key;           /* [batch] */
+    uint64_t at;            /* the update to come, from 0 */
+    hd_lm_batch sent;
+    hd_journal *journal; /* NULL: it could not be opened, or written to: the run goes on without */
+} session;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* -- the loop's side -- */
+
+/* Windows of this process: from .. to-1 of the update's. */
+static size_t share(const session *s, size_t rank)
+{
+    return s->opt->batch * rank / (size_t)s->backend->ranks;
+}
+
+static size_t parts_of(const session *s)
+{
+    size_t mine = share(s, (size_t)s->backend->rank + 1) - share(s, (size_t)s->backend->rank);
+    size_t parts = s->opt->parts < mine ? s->opt->parts : mine;
+    return parts ? parts : 1;
+}
+
+static void draw_windows(session *s)
+{
+    hd_rng rng = hd_rng_make(s->opt->trainer.seed, 0x6c6d0000u + s->at);
+    size_t places = s->train.count - s->length + 1;
+    for (size_t i = 0; i < s->opt->batch; i++) {
+        double place = hd_rng_unit(&rng) * (double)places; /* a text may have more tokens than 32 bits tell */
+        s->window[i] = (hd_window){(size_t)place, s->length, 0};
+    }
+}
+
+static hd_status next(void *context, hd_load *out, hd_err *err)
+{
+    session *s = context;
+    (void)err;
+    draw_windows(s);
+    s->at++;
+    *out = (hd_load){.epoch = s->at / s->batches,
+                     .batch = s->at % s->batches,
+                     .parts = parts_of(s),
+                     .tokens = s->opt->batch * s->length,
+                     .flops = s->language.lm->type->flops(s->language.lm, s->opt->batch, s->length)};
+    return HD_OK;
+}
+
+static hd_status seek(void *context, uint64_t epoch, uint64_t batch, hd_err *err)
+{
+    session *s = context;
+    (void)err;
+    s->at = epoch * s->batches + batch;
+    return HD_OK;
+}
+
+static uint64_t send(hd_run *r, void *context, size_t part)
+{
+    session *s = context;
+    size_t first = share(s, (size_t)s->backend->rank), mine = share(s, (size_t)s->backend->rank + 1) - first;
+    size_t parts = parts_of(s), from = first + mine * part / parts, to = first + mine * (part + 1) / parts;
+    return hd_windows_send(r, &s->sent, s->language.lm, s->train.ids, s->window + from, s->key + from,
+                           to - from);
+}
+
+static hd_tensor *loss(hd_run *r, void *context, size_t part)
+{
+    session *s = context;
+    const hd_lm *m = s->language.lm;
+    (void)part;
+    return m->type->loss(r, m, &s->sent, NULL, &(hd_loss_opt){.coef = 1, .smoothing = s->opt->smoothing});
+}
+
+static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *err)
+{
+    session *s = context;
+    hd_fluency f = {0};
+    hd_status st = hd_language_judge_fast(&f, r, &s->language, &s->valid, err);
+    double nats = st ? NAN : f.nats / (double)f.tokens;
+    *out = (hd_validation){.loss = nats, .score = NAN, .quality = isnan(nats) ? -INFINITY : -nats};
+    return st;
+}
+
+static hd_status publish(void *context, hd_err *err)
+{
+    session *s = context;
+    return hd_language_publish(&s->language, s->opt->trainer.folder, err);
+}
+
+/* The weights have the same name in every model's folder. */
+static hd_status keep(void *context, hd_err *err)
+{
+    return hd_translator_keep(((session *)context)->opt->trainer.folder, err);
+}
+
+static hd_status restore(void *context, hd_err *err)
+{
+    return hd_translator_restore(((session *)context)->opt->trainer.folder, err);
+}
+
+/* -- the log -- */
+
+static hd_status log_training(hd_journal *j, const hd_news *n, hd_err *err)
+{
+    return hd_journal_add(
+        j,
+        &(hd_report_line){.step = n->at->step,
+                          .kind = "train",
+                          HD_FIELDS(HD_FIELD("loss", n->loss), HD_FIELD("rate", n->rate),
+                                    HD_FIELD("gradient_norm", n->norm), HD_FIELD("epoch", n->at->epoch),
+                                    HD_FIELD("tokens", n->at->tokens),
+                                    HD_FIELD("tokens_per_second", n->tokens_second),
+                                    HD_FIELD("gflops", n->flops_second / 1e9),
+                                    HD_FIELD("flops", n->at->flops), HD_FIELD("skipped", n->at->skipped))},
+        err);
+}
+
+static hd_status log_valid(const session *s, const hd_news *n, hd_err *err)
+{
+    double bits = n->valid.loss * (double)s->valid.count / (double)s->valid.characters / log(2);
+    return hd_journal_add(
+        s->journal,
+        &(hd_report_line){.step = n->at->step,
+                          .kind = "valid",
+                          HD_FIELDS(HD_FIELD("loss", n->valid.loss),
+                                    HD_FIELD("perplexity", exp(n->valid.loss)),
+                                    HD_FIELD("bits_per_character", bits), HD_FIELD("best", (int)n->best),
+                                    HD_FIELD("seconds", n->valid.seconds))},
+        err);
+}
+
+/* Into the log, then on to whoever started the run. A log that cannot be written costs a warning, not the
+ * run. */
+static void tell(void *context, const hd_news *n)
+{
+    session *s = context;
+    hd_err err = {0};
+    if (s->journal && n->kind == HD_NEWS_REPORT) log_training(s->journal, n, &err);
+    if (s->journal && n->kind == HD_NEWS_VALID) log_valid(s, n, &err);
+    if (err.status) {
+        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
+        hd_journal_close(s->journal, NULL);
+        s->journal = NULL;
+    }
+    if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
+}
+
+static bool stop(void *context)
+{
+    session *s = context;
+    return s->opt->trainer.stop && s->opt->trainer.stop(s->opt->trainer.context);
+}
+
+static void open_journal(session *s)
+{
+    hd_err err = {0};
+    hd_progress at = {0};
+    const char *folder = s->opt->trainer.folder;
+    if (s->backend->rank) return; /* the first process writes it */
+    if (s->opt->trainer.resume && hd_checkpoint_load(folder, &at, NULL, &err))
+        return; /* the loop will say so */
+    if (hd_journal_open(&s->journal, folder, at.step, &err))
+        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
+}
+
+/* -- setting up -- */
+
+static void release(session *s)
+{
+    hd_journal_close(s->journal, NULL);
+    hd_optimiser_release(&s->optimiser);
+    hd_lm_free(s->language.lm);
+    hd_run_release(&s->run);
+    hd_tokeniser_free(s->language.tokeniser);
+    hd_stream_text_release(&s->train);
+    hd_stream_text_release(&s->valid);
+    hd_mem_free(s->window);
+    hd_mem_free(s->key);
+    hd_backend_free(s->backend);
+}
+
+/* Of a run that is resumed it is the one in the folder. */
+static hd_status make_tokeniser(session *s, const hd_plain_text *text, size_t lines, hd_err *err)
+{
+    const hd_language_train_opt *o = s->opt;
+    hd_tokeniser **to = &s->language.tokeniser;
+    hd_lm_opt unused;
+    hd_plain_walk walk = {text, 0, lines};
+    hd_tokeniser_opt v = o->vocabulary;
+    v.log = &o->log;
+    if (o->trainer.resume) return hd_language_describe(o->trainer.folder, &unused, to, err);
+    if (o->tokeniser) return hd_tokeniser_open(to, o->kind, o->tokeniser, err);
+    return hd_tokeniser_train(to, o->kind, hd_plain_feed(&walk), &v, err);
+}
+
+static hd_status read_texts(session *s, hd_err *err)
+{
+    const hd_language_train_opt *o = s->opt;
+    hd_plain_text text = {0};
+    size_t lines = 0;
+    hd_status st = hd_plain_text_read(&text, o->train, err);
+    lines = text.lines;
+    if (!st && !o->valid && o->valid_fraction > 0)
+        st = hd_kept_lines(&lines, text.lines, o->valid_fraction, err);
+    if (!st) st = make_tokeniser(s, &text, lines, err);
+    if (!st) st = hd_stream_text_of(&s->train, &text, 0, lines, s->language.tokeniser, err);
+    if (!st && lines < text.lines)
+        st = hd_stream_text_of(&s->valid, &text, lines, text.lines, s->language.tokeniser, err);
+    if (!st && o->valid) st = hd_stream_text_read(&s->valid, o->valid, s->language.tokeniser, err);
+    hd_plain_text_release(&text);
+    return st;
+}
+
+static hd_status make_model(session *s, bool dry, hd_err *err)
+{
+    const hd_language_train_opt *o = s->opt;
+    hd_lm_opt m = o->model;
+    hd_special special = hd_tokeniser_special(s->language.tokeniser);
+    m.vocab = hd_tokeniser_size(s->language.tokeniser);
+    m.start = special.start, m.end = special.end, m.unk = special.unk;
+    s->language.backend = s->backend;
+    hd_status st = hd_lm_new(&s->language.lm, &m, s->backend, true, err);
+    if (st || !s->language.lm->params) return st;
+    s->length = m.context < s->train.count ? m.context : s->train.count;
+    s->batches = s->train.count / (o->batch * s->length);
+    if (!s->batches) s->batches = 1;
+    s->window = hd_mem_array(o->batch, sizeof *s->window);
+    s->key = hd_mem_array(o->batch, sizeof *s->key);
+    if (!s->window || !s->key) return hd_err_nomem(err, o->batch * sizeof *s->window);
+    for (size_t i = 0; i < o->batch; i++) s->key[i] = (int32_t)i;
+    if (!dry) st = hd_params_draw(s->language.lm->params, o->trainer.seed, err);
+    return st ? st : hd_optimiser_init(&s->optimiser, s->language.lm->params, &o->optimiser, err);
+}
+
+static hd_status open_session(session *s, const hd_language_train_opt *o, bool dry, hd_err *err)
+{
+    *s = (session){.opt = o};
+    hd_backend_opt machine = {.threads = o->threads, .precision = o->precision};
+    hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device, &machine, err);
+    if (!st) st = hd_run_init(&s->run, s->backend, err);
+    if (!st) st = read_texts(s, err);
+    return st ? st : make_model(s, dry, err);
+}
+
+static hd_language_plan plan_of(const session *s)
+{
+    const hd_lm *m = s->language.lm;
+    double work = s->opt->trainer.work > 0 ? s->opt->trainer.work : 3;
+    hd_language_plan p = {.model = m->opt,
+                          .parameters = m->params ? hd_params_size(m->params) : 0,
+                          .tokens = s->train.count,
+                          .lines = s->train.lines,
+                          .characters = s->train.characters,
+                          .valid_tokens = s->valid.count,
+                          .batches = s->batches,
+                          .flops = m->params ? work * m->type->flops(m, s->opt->batch, s->length) : 0};
+    memcpy(p.backend, s->backend->detail, sizeof p.backend);
+    return p;
+}
+
+hd_status hd_language_plan_make(hd_language_plan *out, const hd_language_train_opt *opt, hd_err *err)
+{
+    session s;
+    hd_load load;
+    hd_status st = hd_ranks_begin(err);
+    if (st) return st;
+    st = open_session(&s, opt, true, err);
+    bool learns = !st && s.language.lm->params;
+    if (!st) *out = plan_of(&s);
+    if (learns) st = next(&s, &load, err);
+    if (!st && learns) {
+        hd_run_begin(&s.run, HD_TRAIN);
+        send(&s.run, &s, 0);
+        loss(&s.run, &s, 0);
+        hd_backward(&s.run);
+        if (s.run.err.status) st = hd_err_set(err, s.run.err.status, "%s", s.run.err.text);
+        out->memory = s.backend->peak;
+    }
+    release(&s);
+    st = hd_ranks_agree(st, NULL, 0, err);
+    hd_ranks_end();
+    return st;
+}
+
+/* -- training -- */
+
+/* Validations decide what is published and when a run ends: their text counts, too. */
+static uint64_t data_hash(const session *s)
+{
+    return s->train.hash ^ (s->valid.count ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
+}
+
+/* Every process reads the text for itself: it must be the same one. */
+static hd_status compare(const session *s, hd_err *err)
+{
+    const uint64_t mine = data_hash(s);
+    uint64_t first = mine;
+    hd_status st = hd_ranks_share(&first, sizeof first, err);
+    if (!st && first != mine)
+        st = hd_err_set(err, HD_EARG,
+                        "the text is not that of process 0: give all the same options and files");
+    return hd_ranks_agree(st, NULL, 0, err);
+}
+
+/* What a new run begins with in its folder, by the first process. */
+static hd_status begin_folder(const session *s, hd_err *err)
+{
+    const hd_trainer_opt *o = &s->opt->trainer;
+    hd_status st = HD_OK;
+    if (!o->resume && !s->backend->rank && s->opt->open) st = s->opt->open(o->context, err);
+    if (!st && !o->resume && !s->backend->rank) st = hd_language_save(&s->language, o->folder, err);
+    return hd_ranks_agree(st, NULL, 0, err);
+}
+
+static hd_status count(session *s, hd_language_result *out, hd_err *err)
+{
+    const hd_lm_type *type = s->language.lm->type;
+    double began = now();
+    hd_status st = type->count(s->language.lm, s->train.ids, s->train.count, err);
+    *out = (hd_language_result){.counted = true, .seconds = now() - began};
+    if (!st && s->valid.count) st = hd_language_judge(&out->valid, &s->run, &s->language, &s->valid, err);
+    if (!st && !s->backend->rank) st = publish(s, err);
+    if (!st) out->size = hd_lm_size(s->language.lm);
+    return st;
+}
+
+static hd_status learn(session *s, hd_language_result *out, hd_err *err)
+{
+    hd_trainer_opt trainer = s->opt->trainer;
+    double began = now();
+    hd_trainee trainee = {.corpus = data_hash(s),
+                          .next = next,
+                          .seek = seek,
+                          .send = send,
+                          .loss = loss,
+                          .validate = s->valid.count ? validate : NULL,
+                          .publish = publish,
+                          .keep = keep,
+                          .restore = restore,
+                          .context = s};
+    open_journal(s);
+    trainer.batches = s->batches;
+    trainer.tell = tell, trainer.stop = stop, trainer.context = s;
+    if (!trainer.valid_every) trainer.valid_every = VALID_EVERY;
+    if (!trainer.save_every) trainer.save_every = trainer.valid_every;
+    hd_status st =
+        hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+    out->seconds = now() - began;
+    out->size = hd_lm_size(s->language.lm);
+    return st;
+}
+
+hd_status hd_language_train(hd_language_result *out, const hd_language_train_opt *opt, hd_err *err)
+{
+    session s;
+    hd_status st = hd_ranks_begin(err);
+    if (st) return st;
+    *out = (hd_language_result){0};
+    st = open_session(&s, opt, false, err);
+    if (!st) st = compare(&s, err);
+    if (!st) st = begin_folder(&s, err);
+    if (!st && opt->began && !s.backend->rank) {
+        hd_language_plan plan = plan_of(&s);
+        opt->began(opt->trainer.context, &plan);
+    }
+    if (!st) st = s.language.lm->params ? learn(&s, out, err) : count(&s, out, err);
+    release(&s);
+    st = hd_ranks_agree(st, NULL, 0, err);
+    hd_ranks_end();
+    return st;
+}

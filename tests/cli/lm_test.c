@@ -1,0 +1,178 @@
+/* heed train --task lm as a user meets it: every folder opens, a run in sittings ends with the bytes of one,
+   and what does not fit is refused in one line. */
+#include "check.h"
+#include "cli/shell.h"
+
+#include "task/language.h"
+
+#define SAME                                                                                              \
+    "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
+    "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
+#define TRAIN "$HEED train -q --task lm --device cpu --train text.txt "
+#define SMALL                                                                                                \
+    "--valid-fraction 0.2 --layers 2 --width 16 --context 8 --batch 4 --lr 0.01 --warmup 3 --valid-every 4 " \
+    "--save-every 3 --dropout 0.1 "
+
+static int make_text(void **state)
+{
+    if (scratch_make(state)) return -1;
+    shell_prepare();
+    char out[SHELL_ROOM];
+    return shell(out, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
+                      "echo \"the cat $i sat on the mat\"; echo; echo 'a dog and the cat, für Öl'; done > "
+                      "text.txt; gzip -k text.txt");
+}
+
+static void assert_opens(const char *folder, hd_lm_kind kind)
+{
+    hd_err err = {0};
+    hd_language *l = NULL;
+    hd_stream_text text = {0};
+    hd_fluency f;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    assert_int_equal(l->lm->opt.kind, kind);
+    if (hd_stream_text_read(&text, at("text.txt"), l->tokeniser, &err)) fail_msg("%s", err.text);
+    if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);
+    assert_int_equal(f.tokens, text.count);
+    assert_true(f.nats > 0 && f.nats / (double)f.tokens < log((double)l->lm->opt.vocab));
+    hd_stream_text_release(&text);
+    hd_language_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void every_model_and_unit_trains(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"word", "char", "subword"};
+    for (int kind = 0; kind < HD_LM_KINDS; kind++)
+        for (int unit = 0; unit < 3; unit++) {
+            char command[512], folder[64];
+            snprintf(folder, sizeof folder, "m-%s-%s", hd_lm_names[kind], units[unit]);
+            snprintf(command, sizeof command,
+                     TRAIN SMALL "--model %s --unit %s --vocab 300 --steps 12 --features 1000 --out %s 2>&1 "
+                                 "| grep -v pieces; test -e "
+                                 "%s/config.json",
+                     hd_lm_names[kind], units[unit], folder, folder);
+            must_run(command);
+            assert_opens(folder, (hd_lm_kind)kind);
+        }
+}
+
+static void a_count_says_how_well_it_foresees(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED train --task lm --model ngram --order 6 --smoothing kneser-ney --unit "
+                               "char --train text.txt.gz --valid-fraction 0.1 --out grams");
+    assert_non_null(strstr(out, "ngram of order 6, kneser-ney"));
+    assert_non_null(strstr(out, "valid loss "));
+    assert_non_null(strstr(out, "bits per character "));
+    must_run("$HEED train -q --task lm --model ngram --unit word --train - --out stdin < text.txt");
+    must_run("grep -x 'order: 3' stdin/training.yml && grep '\"order\": 3' stdin/config.json");
+    assert_fails("$HEED train -q --resume --out grams", 1, "there is no checkpoint to resume from");
+    must_run("$HEED train -q --overwrite --task lm --model gpt " SMALL
+             "--steps 1 --train text.txt --out grams "
+             "&& ! test -e grams/ngram.bin");
+}
+
+static void sittings(const char *model)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "rm -rf whole parts; " TRAIN SMALL "--model %s --steps 26 --threads 1 --out whole", model);
+    must_run(command);
+    snprintf(command, sizeof command, TRAIN SMALL "--model %s --steps 26 --minutes 1e-9 --out parts", model);
+    must_run(command);
+    for (int steps = 1; steps < 26; steps += 6) {
+        snprintf(command, sizeof command, "$HEED train -q --resume --steps %d --threads %d --out parts",
+                 steps, steps % 4 ? 2 : 1);
+        must_run(command);
+    }
+    must_run("$HEED train -q --resume --out parts --report-every 3 --save-every 2");
+    assert_prints(SAME "same whole parts", 0, "");
+}
+
+static void a_resumed_run_equals_a_whole_one(void **state)
+{
+    (void)state;
+    sittings("gpt");
+    sittings("ffnn");
+    sittings("gru");
+    sittings("lstm");
+}
+
+static void training_yml_begins_the_same_run(void **state)
+{
+    (void)state;
+    must_run(TRAIN SMALL "--steps 9 --out first && $HEED train -q --config first/training.yml --out second");
+    assert_prints(SAME "same first second; cmp first/training.yml second/training.yml", 0, "");
+    assert_prints("grep -c 'encoder-layers\\|preset' first/training.yml", 1, "0\n");
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        int status;
+        const char *says;
+    } cases[] = {
+        {"--task lm --out x", 2, "--train is missing"},
+        {"--task lm --train text.txt text.txt --out x", 2, "one text: --train has two files"},
+        {"--task lm --train text.txt --model bert --out x", 2, "bert|gpt"},
+        {"--task lm --train text.txt --unit letter --out x", 2, "letter|subword"},
+        {"--task lm --train text.txt --preset base --out x", 2, "--preset is an option of --task translate"},
+        {"--task lm --train text.txt --encoder-layers 2 --out x", 2, "--encoder-layers is an option of"},
+        {"--train text.txt --order 3 --out x", 2, "--order is an option of --task lm, not of translate"},
+        {"--task lm --train text.txt --width 30 --heads 4 --out x", 2, "--width 30 cannot be split"},
+        {"--task lm --train text.txt --model ngram --order 13 --out x", 2,
+         "--order 13: an ngram has at most 12"},
+        {"--task lm --train text.txt --model ffnn --order 1 --out x", 2, "--order 1|--order 2"},
+        {"--task lm --train text.txt --model rnn --activation relu --out x", 2, "tanh or sigmoid"},
+        {"--task lm --train text.txt --valid text.txt --valid-fraction 0.1 --out x", 2, "exclude each other"},
+        {"--task lm --train text.txt --steps 0 --out x", 2, "when shall it end?"},
+        {"--task lm --train nothing.txt --out x", 1, "nothing.txt: No such file"},
+        {"--task lm --train /dev/null --model ngram --out x", 1, "/dev/null: there is no text in it"},
+        {"--task lm --train one.txt --model ngram --valid-fraction 0.1 --out x", 1, "a text of one line"},
+        {"--task lm --train broken.txt --model ngram --out x", 1, "broken.txt|UTF-8"},
+        {"--task lm --train text.txt", 2, "--out is missing"},
+    };
+    put_file(at("one.txt"), "only this\n");
+    put_file(at("broken.txt"), "good\n\xff\xfe\n");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char command[512];
+        snprintf(command, sizeof command, "$HEED train -q %s", cases[i].options);
+        assert_fails(command, cases[i].status, cases[i].says);
+    }
+    assert_prints("ls -d x", 2, "ls: cannot access 'x': No such file or directory\n");
+    must_run(TRAIN SMALL "--steps 2 --out fixed");
+    assert_fails("$HEED train -q --resume --out fixed --model lstm", 2, "--model was gpt |is lstm now");
+    assert_fails("$HEED train -q --resume --out fixed --task translate", 2,
+                 "--task was lm |is translate now");
+}
+
+static void a_dry_run_writes_nothing(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED train --task lm --dry-run --train text.txt --valid-fraction 0.1");
+    assert_non_null(strstr(out, "parameters "));
+    assert_non_null(strstr(out, "batches an epoch "));
+    out = must_run("$HEED help train");
+    assert_non_null(strstr(out, "Language models (--task lm)"));
+    assert_non_null(strstr(out, "--encoder-layers"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_model_and_unit_trains),
+        cmocka_unit_test(a_count_says_how_well_it_foresees),
+        cmocka_unit_test(a_resumed_run_equals_a_whole_one),
+        cmocka_unit_test(training_yml_begins_the_same_run),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_dry_run_writes_nothing),
+    };
+    return cmocka_run_group_tests(tests, make_text, scratch_remove);
+}
