@@ -58,7 +58,7 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1) # the program alone
 # Optional libraries: AUTO takes what is there. heed_optional holds their targets.
 set(HEED_CAIRO AUTO CACHE STRING "PNG and PDF pictures through Cairo: AUTO, ON or OFF")
 set(heed_optional "")
-set(heed_without_cairo "") # of attention_cairo.c and attention_no_cairo.c, the one that is left out
+set(heed_without_cairo "") # of files NAME_cairo.c and NAME_no_cairo.c, those that are left out
 if(HEED_CAIRO STREQUAL "AUTO")
     pkg_check_modules(CAIRO QUIET IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-png)
 elseif(HEED_CAIRO)

@@ -9,12 +9,13 @@
 #include "backend/ranks.h"
 #include "base/mem.h"
 #include "op/replay.h"
+#include "task/language_carry.h"
 #include "task/language_text.h"
 #include "task/language_window.h"
 #include "task/translator.h"
 #include "train/journal.h"
 
-enum { VALID_EVERY = 500 };
+enum { VALID_EVERY = 500, TABLE = 1 << 25 };
 
 typedef struct session {
     const hd_language_train_opt *opt;
@@ -28,6 +29,7 @@ typedef struct session {
     int32_t *key;           /* [batch] */
     uint64_t at;            /* the update to come, from 0 */
     hd_lm_batch sent;
+    hd_carry carry;      /* no parts: every window begins anew */
     hd_journal *journal; /* NULL: it could not be opened, or written to: the run goes on without */
 } session;
 
@@ -63,11 +65,30 @@ static void draw_windows(session *s)
     }
 }
 
+/* Equal parts of the text side by side, read from front to end in every epoch. What does not fill a window is
+   left out, now at the front and now at the end. */
+static void follow_windows(session *s)
+{
+    uint64_t epoch = s->at / s->batches, batch = s->at % s->batches;
+    hd_rng rng = hd_rng_make(s->opt->trainer.seed, 0x6c6d0000u + epoch);
+    size_t part = s->train.count / s->opt->batch, used = s->batches * s->length;
+    size_t shift = part > used ? (size_t)(hd_rng_unit(&rng) * (double)(part - used + 1)) : 0;
+    for (size_t i = 0; i < s->opt->batch; i++) {
+        size_t from = s->train.count * i / s->opt->batch + shift + (size_t)batch * s->length;
+        size_t last = s->train.count - s->length; /* a text may be too short for all */
+        s->window[i] = (hd_window){from < last ? from : last, s->length, 0};
+    }
+    hd_carry_go_on(&s->carry, batch > 0);
+}
+
 static hd_status next(void *context, hd_load *out, hd_err *err)
 {
     session *s = context;
     (void)err;
-    draw_windows(s);
+    if (s->carry.parts)
+        follow_windows(s);
+    else
+        draw_windows(s);
     s->at++;
     *out = (hd_load){.epoch = s->at / s->batches,
                      .batch = s->at % s->batches,
@@ -90,16 +111,17 @@ static uint64_t send(hd_run *r, void *context, size_t part)
     session *s = context;
     size_t first = share(s, (size_t)s->backend->rank), mine = share(s, (size_t)s->backend->rank + 1) - first;
     size_t parts = parts_of(s), from = first + mine * part / parts, to = first + mine * (part + 1) / parts;
-    return hd_windows_send(r, &s->sent, s->language.lm, s->train.ids, s->window + from, s->key + from,
-                           to - from);
+    uint64_t shape = hd_windows_send(r, &s->sent, s->language.lm, s->train.ids, s->window + from,
+                                     s->key + from, to - from);
+    return s->carry.parts ? hd_shape_mix(shape, hd_carry_shape(r, &s->carry, part, s->sent.seg)) : shape;
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     const hd_lm *m = s->language.lm;
-    (void)part;
-    return m->type->loss(r, m, &s->sent, NULL, &(hd_loss_opt){.coef = 1, .smoothing = s->opt->smoothing});
+    hd_cache *state = s->carry.parts ? s->carry.state[part] : NULL;
+    return m->type->loss(r, m, &s->sent, state, &(hd_loss_opt){.coef = 1, .smoothing = s->opt->smoothing});
 }
 
 static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *err)
@@ -199,6 +221,7 @@ static void open_journal(session *s)
 static void release(session *s)
 {
     hd_journal_close(s->journal, NULL);
+    hd_carry_release(&s->carry);
     hd_optimiser_release(&s->optimiser);
     hd_lm_free(s->language.lm);
     hd_run_release(&s->run);
@@ -242,6 +265,26 @@ static hd_status read_texts(session *s, hd_err *err)
     return st;
 }
 
+/* One process alone: a checkpoint has the states of the first. */
+static hd_status open_carry(session *s, hd_err *err)
+{
+    size_t parts = parts_of(s), batch = s->opt->batch, *items = hd_mem_array(parts, sizeof *items);
+    if (!items) return hd_err_nomem(err, parts * sizeof *items);
+    for (size_t i = 0; i < parts; i++) items[i] = batch * (i + 1) / parts - batch * i / parts;
+    hd_status st = hd_carry_init(&s->carry, &s->run, s->language.lm, items, parts, s->length, err);
+    hd_mem_free(items);
+    if (!st) s->optimiser.beside = hd_carry_beside(&s->carry);
+    return st;
+}
+
+/* Buckets of a maxent: as many as keep the table at about `TABLE` weights. */
+static size_t buckets_of(size_t vocab)
+{
+    size_t n = 1024;
+    while (2 * n * vocab <= TABLE) n *= 2;
+    return n;
+}
+
 static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
@@ -249,6 +292,7 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     hd_special special = hd_tokeniser_special(s->language.tokeniser);
     m.vocab = hd_tokeniser_size(s->language.tokeniser);
     m.start = special.start, m.end = special.end, m.unk = special.unk;
+    if (m.kind == HD_LM_maxent && !m.buckets) m.buckets = buckets_of(m.vocab);
     s->language.backend = s->backend;
     hd_status st = hd_lm_new(&s->language.lm, &m, s->backend, true, err);
     if (st || !s->language.lm->params) return st;
@@ -260,7 +304,8 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     if (!s->window || !s->key) return hd_err_nomem(err, o->batch * sizeof *s->window);
     for (size_t i = 0; i < o->batch; i++) s->key[i] = (int32_t)i;
     if (!dry) st = hd_params_draw(s->language.lm->params, o->trainer.seed, err);
-    return st ? st : hd_optimiser_init(&s->optimiser, s->language.lm->params, &o->optimiser, err);
+    if (!st) st = hd_optimiser_init(&s->optimiser, s->language.lm->params, &o->optimiser, err);
+    return st || !s->language.lm->type->state || s->backend->ranks > 1 ? st : open_carry(s, err);
 }
 
 static hd_status open_session(session *s, const hd_language_train_opt *o, bool dry, hd_err *err)

@@ -1,7 +1,8 @@
 /* Training a language model: from a text to a model folder. Counted models count; the others go through the
    training loop. gpt, ffnn and maxent learn from windows at random places of the text, which the seed and the
    number of the update choose; rnn, gru and lstm read `batch` parts of it side by side, window after window,
-   and carry their states from one to the next. */
+   and carry their states from one to the next (begun anew with every epoch, saved in checkpoints; with
+   several processes they learn from windows at random places, too). */
 #ifndef HD_TASK_LANGUAGE_TRAIN_H
 #define HD_TASK_LANGUAGE_TRAIN_H
 
@@ -24,7 +25,7 @@ typedef struct hd_language_train_opt {
     hd_tokeniser_kind kind;
     hd_tokeniser_opt vocabulary;
     const char *tokeniser; /* an existing file to use instead; NULL: learned */
-    hd_lm_opt model;       /* vocabulary and specials are filled in */
+    hd_lm_opt model;       /* vocabulary and specials are filled in; buckets 0: chosen by the vocabulary */
     hd_optimiser_opt optimiser;
     float smoothing;        /* of the targets */
     size_t batch, parts;    /* windows of an update; it is computed in so many parts */

@@ -239,6 +239,7 @@ static hd_status write_files(const char *step, const hd_progress *p, hd_optimise
     if (!s && o->mean) s = save_average(path, o, err);
     if (!s) s = hd_path(path, step, "moments.safetensors", err);
     if (!s) s = save_moments(path, o, err);
+    if (!s && o->beside.save) s = o->beside.save(o->beside.context, step, err);
     if (!s) s = hd_path(path, step, "state.json", err);
     return s ? s : save_numbers(path, p, hd_optimiser_updates(o), err);
 }
@@ -296,6 +297,7 @@ hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o
     if (!s) s = load_weights(step, "weights.safetensors", o->params, err);
     if (!s) s = hd_path(path, step, "moments.safetensors", err);
     if (!s) s = load_moments(path, o, err);
+    if (!s && o->beside.load) s = o->beside.load(o->beside.context, step, err);
     if (!s) hd_optimiser_resume(o, (uint32_t)updates);
     return s;
 }

@@ -18,14 +18,23 @@ typedef struct hd_optimiser_opt {
     float average; /* decay of the moving average of the weights; 0: none */
 } hd_optimiser_opt;
 
+/* What a run carries from update to update beside weights and moments: files of its own in the folder of a
+   checkpoint. Functions NULL: nothing. */
+typedef struct hd_beside {
+    hd_status (*save)(void *context, const char *folder, hd_err *err);
+    hd_status (*load)(void *context, const char *folder, hd_err *err);
+    void *context;
+} hd_beside;
+
 typedef struct hd_optimiser {
     hd_optimiser_opt opt;
     hd_params *params;
     hd_real *first, *second,
-        *mean;       /* moments and moving average, flat like the trainable values; NULL where not needed */
-    hd_real *spare;  /* of the average, to swap through: a swap back must not fail for lack of memory */
-    double *squares; /* of the gradient, backend memory */
-    uint32_t *done;  /* done so far, skipped ones not counted; backend memory */
+        *mean;        /* moments and moving average, flat like the trainable values; NULL where not needed */
+    hd_real *spare;   /* of the average, to swap through: a swap back must not fail for lack of memory */
+    double *squares;  /* of the gradient, backend memory */
+    uint32_t *done;   /* done so far, skipped ones not counted; backend memory */
+    hd_beside beside; /* set after hd_optimiser_init by who has such */
 } hd_optimiser;
 
 /* The moving average starts from the values of now: draw or load them before. */

@@ -250,3 +250,21 @@ hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canv
     draw_legend(p, c);
     return draw_cells(p, c, err);
 }
+
+static void lay_out(hd_drawing *d, const hd_canvas *c)
+{
+    hd_attention_picture *p = d->context;
+    hd_attention_picture_of(p, p->map, c);
+    d->width = p->width, d->height = p->height, d->title = p->title;
+}
+
+static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
+{
+    return hd_attention_picture_draw(d->context, c, err);
+}
+
+hd_drawing hd_attention_drawing(hd_attention_picture *p, const hd_attention_map *map)
+{
+    p->map = map;
+    return (hd_drawing){.lay_out = lay_out, .draw = draw, .context = p};
+}

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "task/attention.h"
-#include "view/canvas.h"
+#include "view/drawing.h"
 
 /* The smallest round number (1, 0.8, 0.6, ...) that no weight exceeds: what the darkest colour stands for. */
 double hd_attention_scale(const hd_attention_map *m);
@@ -27,5 +27,8 @@ typedef struct hd_attention_picture {
 /* Lays it out with the canvas' measures; the map is borrowed. */
 void hd_attention_picture_of(hd_attention_picture *p, const hd_attention_map *map, const hd_canvas *c);
 hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canvas *c, hd_err *err);
+
+/* The same as a drawing: it is laid out and drawn when it is written. Both are borrowed. */
+hd_drawing hd_attention_drawing(hd_attention_picture *p, const hd_attention_map *map);
 
 #endif

@@ -101,6 +101,8 @@ static void a_resumed_run_equals_a_whole_one(void **state)
     sittings("ffnn");
     sittings("gru");
     sittings("lstm");
+    sittings("rnn --accumulate 3");
+    must_run("test -s parts/train/step-26/carried.safetensors");
 }
 
 static void training_yml_begins_the_same_run(void **state)

@@ -1,0 +1,47 @@
+/* Measuring a text, and the numbers that follow from it. */
+#include "cli/fluency.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/put.h"
+
+static const double ln2 = 0.69314718055994530942;
+
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const char *path, hd_err *err)
+{
+    hd_stream_text text = {0};
+    int32_t unk = hd_tokeniser_special(l->tokeniser).unk;
+    *out = (hd_measured){0};
+    hd_status s = hd_stream_text_read(&text, path, l->tokeniser, err);
+    if (!s && (!text.count || !text.characters))
+        s = hd_err_set(err, HD_EFORMAT, "%s has no text", strcmp(path, "-") ? path : "standard input");
+    if (!s) s = hd_language_judge(&out->fluency, r, l, &text, err);
+    for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
+    hd_stream_text_release(&text);
+    const hd_fluency *f = &out->fluency;
+    out->perplexity = exp(f->nats / (double)f->tokens);
+    out->bits = f->nats / (double)f->characters / ln2;
+    return s;
+}
+
+void hd_measured_json(hd_text *to, const hd_measured *m)
+{
+    const hd_fluency *f = &m->fluency;
+    hd_text_print(to, "\"tokens\": %zu, \"perplexity\": ", f->tokens);
+    hd_put_number(to, m->perplexity, 9);
+    hd_text_put(to, ", \"bits_per_character\": ");
+    hd_put_number(to, m->bits, 9);
+    hd_text_print(to, ", \"characters\": %zu, \"unknown\": %zu, \"nats\": ", f->characters, m->unknown);
+    hd_put_number(to, f->nats, 12);
+    hd_text_put(to, ", \"seconds\": ");
+    hd_put_number(to, f->seconds, 6);
+}
+
+const char *hd_unit_of(const hd_language *l)
+{
+    static const char *const unit[HD_TOKENISERS] = {[HD_TOKENISER_words] = "word",
+                                                    [HD_TOKENISER_characters] = "char",
+                                                    [HD_TOKENISER_sentencepiece] = "subword"};
+    return unit[hd_tokeniser_kind_of(l->tokeniser)];
+}

@@ -1,0 +1,250 @@
+/* heed generate: text that a language model writes behind a prompt. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/verb.h"
+#include "task/generate.h"
+#include "view/put.h"
+
+struct generate {
+    const char *prompt, *prompts;
+    int tokens, samples;
+    double temperature, top_p;
+    int top_k, seed;
+    bool greedy;
+    hd_texts stop;
+    bool json;
+    const char *device;
+    int precision;
+};
+
+#define SAMPLING .group = "Sampling"
+
+static const hd_option options[] = {
+    {"prompt", 'p', "TEXT", NULL,
+     "what the text begins with; \\n, \\t and \\\\ stand for line end, tab and \\",
+     HD_TEXT_INTO(struct generate, prompt)},
+    {"prompts", 0, "FILE", NULL, "prompts, one a line, with the same escapes; -: standard input",
+     HD_FILE_INTO(struct generate, prompts)},
+    {"tokens", 'n', "N", "200", "tokens to write, ends of lines too",
+     HD_INT_INTO(struct generate, tokens, 1, 100000000)},
+    {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
+     .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
+    {"samples", 0, "N", "1", "texts for each prompt", HD_INT_INTO(struct generate, samples, 1, 100000)},
+    {"json", 0, NULL, NULL,
+     "JSON Lines: prompt, sample, text, tokens, their log-probability, and whether a stop ended it",
+     HD_FLAG_INTO(struct generate, json)},
+    {"temperature", 't', "X", "1", "below 1 more, above 1 less like the likeliest; 0: --greedy", SAMPLING,
+     HD_FLOAT_INTO(struct generate, temperature, 0, 100)},
+    {"top-k", 0, "N", "0", "draw among the N likeliest; 0: all", SAMPLING,
+     HD_INT_INTO(struct generate, top_k, 0, 1000000)},
+    {"top-p", 0, "X", "0", "draw among the likeliest that have this probability together; 0: all", SAMPLING,
+     HD_FLOAT_INTO(struct generate, top_p, 0, 1)},
+    {"greedy", 0, NULL, NULL, "always take the likeliest token", SAMPLING,
+     HD_FLAG_INTO(struct generate, greedy)},
+    {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(struct generate, seed, 0, 2147483647)},
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
+     HD_TEXT_INTO(struct generate, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+     HD_CHOICE_INTO(struct generate, precision, hd_precision_names)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed generate model --prompt \"To be\" --tokens 200 --temperature 0.8 --seed 1", "200 more tokens"},
+    {"heed generate model --prompt 'ROMEO:\\n' --stop '\\n\\n'", "up to the next empty line"},
+    {"heed generate model --prompts beginnings.txt --samples 3 --json",
+     "three texts for each line of a file"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_generate_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about = "Writes the prompt and what the language model in the folder MODEL continues it with, token by "
+             "token as they come. The prompt begins a line. The same seed gives the same text.\n"
+             "Of several texts each ends in a line end, and an empty line stands between two; --json tells "
+             "them apart for certain.",
+    .options = options,
+    .size = sizeof(struct generate),
+    .examples = examples,
+};
+
+typedef struct call {
+    const hd_command *command;
+    const struct generate *o;
+    hd_backend *backend;
+    hd_run run;
+    hd_language *language;
+    hd_generate_opt opt;
+    char *stop[HD_OPTION_MOST];
+    hd_text prompt; /* as meant */
+    hd_generated *made;
+    size_t written; /* texts */
+} call;
+
+/* Appends a text as it is meant. Another letter behind a backslash stays what it is. */
+static void unescape(hd_text *to, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char next = text[i] == '\\' && i + 1 < size ? text[i + 1] : 0;
+        const char c = next == 'n' ? '\n' : next == 't' ? '\t' : next == '\\' ? '\\' : 0;
+        hd_text_add(to, c ? &c : text + i, 1);
+        i += c != 0;
+    }
+}
+
+static hd_status read_stops(call *c, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < c->o->stop.count; i++) {
+        hd_text stop = {0};
+        unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
+        s = stop.size || stop.missed ? hd_text_status(&stop, err)
+                                     : hd_err_set(err, HD_EARG, "--stop is empty");
+        c->stop[i] = stop.data;
+    }
+    c->opt.stop = (const char *const *)c->stop, c->opt.stops = (size_t)c->o->stop.count;
+    return s;
+}
+
+/* -- writing -- */
+
+static hd_status put(call *c, const char *text, size_t size, hd_err *err)
+{
+    FILE *f = c->command->out.file;
+    bool live = c->command->out.is_terminal;
+    if ((!size || fwrite(text, 1, size, f) == size) && (!live || !fflush(f))) return HD_OK;
+    hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
+    clearerr(f); /* it is said here, not once more at the end of the program */
+    return HD_EFILE;
+}
+
+static hd_status put_prompt(call *c, hd_err *err)
+{
+    hd_status s = c->written++ ? put(c, "\n", 1, err) : HD_OK;
+    return s ? s : put(c, c->prompt.data, c->prompt.size, err);
+}
+
+static hd_status put_end(call *c, const hd_generated *g, hd_err *err)
+{
+    const hd_text *last = g->text.size ? &g->text : &c->prompt;
+    bool ended = last->size && last->data[last->size - 1] == '\n';
+    return ended ? HD_OK : put(c, "\n", 1, err);
+}
+
+static hd_status heard(void *context, size_t sample, const char *text, size_t size, hd_err *err)
+{
+    (void)sample;
+    return put(context, text, size, err);
+}
+
+static hd_status put_json(call *c, size_t sample, const hd_generated *g, hd_err *err)
+{
+    hd_text out = {0};
+    hd_text_put(&out, "{\"prompt\": ");
+    hd_put_json(&out, c->prompt.data ? c->prompt.data : "", false);
+    hd_text_print(&out, ", \"sample\": %zu, \"text\": ", sample + 1);
+    hd_put_json(&out, g->text.data ? g->text.data : "", false);
+    hd_text_print(&out, ", \"tokens\": %zu, \"logp\": ", g->tokens);
+    hd_put_number(&out, g->logp, 9);
+    hd_text_print(&out, ", \"stopped\": %s}\n", g->stopped ? "true" : "false");
+    hd_status s = hd_text_status(&out, err);
+    if (!s) s = put(c, out.data, out.size, err);
+    hd_text_release(&out);
+    return s;
+}
+
+/* -- the verb -- */
+
+static hd_status go_on(call *c, hd_line typed, hd_err *err)
+{
+    size_t n = c->opt.samples;
+    bool live = n == 1 && !c->o->json;
+    hd_text_release(&c->prompt);
+    unescape(&c->prompt, typed.text, typed.size);
+    hd_status s = hd_text_status(&c->prompt, err);
+    if (!s && (hd_utf8_good(c->prompt.data ? c->prompt.data : "", c->prompt.size) < c->prompt.size ||
+               memchr(typed.text, 0, typed.size)))
+        s = hd_err_set(err, HD_EARG, "prompt %d is not UTF-8 text", c->opt.key + 1);
+    c->opt.tell = live ? heard : NULL, c->opt.context = c;
+    if (!s && live) s = put_prompt(c, err);
+    if (!s)
+        s = hd_generate(c->made, &c->run, c->language,
+                        (hd_line){c->prompt.data ? c->prompt.data : "", c->prompt.size}, &c->opt, err);
+    for (size_t i = 0; !s && i < n; i++) {
+        const hd_generated *g = &c->made[i];
+        if (c->o->json) {
+            s = put_json(c, i, g, err);
+            continue;
+        }
+        if (!live) s = put_prompt(c, err);
+        if (!s && !live) s = put(c, g->text.data, g->text.size, err);
+        if (!s) s = put_end(c, g, err);
+    }
+    for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
+    c->opt.key++;
+    return s;
+}
+
+static hd_status open_all(call *c, hd_err *err)
+{
+    const struct generate *o = c->o;
+    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)o->precision};
+    hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
+    c->made = hd_mem_array(c->opt.samples, sizeof *c->made);
+    if (!s && !c->made) s = hd_err_nomem(err, c->opt.samples * sizeof *c->made);
+    return s;
+}
+
+static hd_status run(call *c, hd_err *err)
+{
+    hd_status s = open_all(c, err);
+    const char *prompt = c->o->prompt ? c->o->prompt : "";
+    if (s || !c->o->prompts) return s ? s : go_on(c, (hd_line){prompt, strlen(prompt)}, err);
+    hd_lines *lines = NULL;
+    hd_line line;
+    s = hd_lines_open(&lines, c->o->prompts, NULL, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) s = go_on(c, line, err);
+    hd_lines_close(lines);
+    return s;
+}
+
+static hd_status meaning(call *c, hd_err *err)
+{
+    const struct generate *o = c->o;
+    if (o->prompt && o->prompts)
+        return hd_err_set(err, HD_EARG, "--prompt and --prompts cannot be used together");
+    if (o->greedy && hd_command_given(c->command, "temperature"))
+        return hd_err_set(err, HD_EARG, "--greedy and --temperature cannot be used together");
+    c->opt = (hd_generate_opt){.tokens = (size_t)o->tokens,
+                               .temperature = o->greedy ? 0 : (float)o->temperature,
+                               .top_k = (size_t)o->top_k,
+                               .top_p = (float)o->top_p,
+                               .seed = (uint64_t)o->seed,
+                               .samples = (size_t)o->samples};
+    return read_stops(c, err);
+}
+
+int hd_verb_generate(const hd_command *command)
+{
+    hd_err err = {0};
+    call *c = hd_mem_zero(sizeof *c);
+    if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
+    c->command = command, c->o = command->options;
+    hd_status s = meaning(c, &err);
+    int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
+    if (!s && run(c, &err)) status = hd_command_fail(command, &err);
+    for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
+    hd_text_release(&c->prompt);
+    hd_mem_free(c->made);
+    hd_language_free(c->language);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    hd_mem_free(c);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* heed perplexity: how well a language model expects a text. */
+#include <stdio.h>
+
+#include "cli/fluency.h"
+#include "cli/train_progress.h"
+#include "cli/verb.h"
+#include "view/put.h"
+
+struct perplexity {
+    bool json;
+    const char *device;
+    int precision;
+};
+
+static const hd_option options[] = {
+    {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct perplexity, json)},
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
+     HD_TEXT_INTO(struct perplexity, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+     HD_CHOICE_INTO(struct perplexity, precision, hd_precision_names)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed perplexity model < text.txt", "one line"},
+    {"heed perplexity model --json < text.txt", "the same for programs"},
+    {"heed perplexity model a.txt b.txt.gz", "a line for each text"},
+    {NULL, NULL},
+};
+
+enum { MOST_TEXTS = 10000 };
+
+const hd_usage hd_verb_perplexity_usage = {
+    .operands = "MODEL [TEXT...]",
+    .least = 1,
+    .most = 1 + MOST_TEXTS,
+    .about =
+        "Measures how well the language model in the folder MODEL expects standard input, or each of the "
+        "files TEXT (plain or gzip; '-': standard input), every token after all that stands before it. "
+        "Perplexity is that of a token, the end of a line being one; it compares models with the same "
+        "tokens. Bits per character compare all.\n"
+        "A word the model does not know counts as the one token <unk>, which spares the model its spelling: "
+        "how many there are is said.",
+    .options = options,
+    .size = sizeof(struct perplexity),
+    .examples = examples,
+};
+
+static void put_line(hd_text *to, const hd_measured *m, const char *path)
+{
+    char grouped[32], perplexity[HD_DECIMAL], bits[HD_DECIMAL];
+    if (path) hd_text_print(to, "%s: ", path);
+    hd_text_print(to, "%s tokens, perplexity %s, %s bits per character",
+                  hd_grouped(m->fluency.tokens, grouped), hd_decimal(perplexity, "%.6g", m->perplexity),
+                  hd_decimal(bits, "%.4f", m->bits));
+    if (m->unknown) hd_text_print(to, "; %s tokens are <unk>", hd_grouped(m->unknown, grouped));
+    hd_text_put(to, "\n");
+}
+
+static void put_object(hd_text *to, const hd_measured *m, const char *path)
+{
+    hd_text_put(to, "{");
+    hd_measured_json(to, m);
+    if (path) hd_text_put(to, ", \"text\": "), hd_put_json(to, path, false);
+    hd_text_put(to, "}\n");
+}
+
+/* path: NULL for standard input that nobody named. */
+static hd_status tell(const hd_command *c, hd_run *r, const hd_language *l, const char *path, hd_err *err)
+{
+    const struct perplexity *o = c->options;
+    hd_measured m;
+    hd_text out = {0};
+    hd_status s = hd_measure(&m, r, l, path ? path : "-", err);
+    if (s) return s;
+    if (o->json)
+        put_object(&out, &m, path);
+    else
+        put_line(&out, &m, path);
+    s = hd_text_status(&out, err);
+    if (!s) fwrite(out.data, 1, out.size, c->out.file), fflush(c->out.file);
+    hd_text_release(&out);
+    return s;
+}
+
+int hd_verb_perplexity(const hd_command *c)
+{
+    const struct perplexity *o = c->options;
+    hd_err err = {0};
+    hd_backend *backend = NULL;
+    hd_run run = {0};
+    hd_language *language = NULL;
+    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)o->precision};
+    hd_status s = hd_backend_new(&backend, o->device, &opt, &err);
+    if (!s) s = hd_run_init(&run, backend, &err);
+    if (!s) s = hd_language_open(&language, c->operands.word[0], backend, &err);
+    if (!s && c->operands.count == 1) s = tell(c, &run, language, NULL, &err);
+    for (int i = 1; !s && i < c->operands.count; i++) s = tell(c, &run, language, c->operands.word[i], &err);
+    hd_language_free(language);
+    hd_run_release(&run);
+    hd_backend_free(backend);
+    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}

@@ -1,0 +1,346 @@
+/* Generation: a loop over a stepper that draws, writes down and looks for stops. All samples of a prompt have
+   the same length, so that what one becomes does not depend on the others. Easy to get wrong: a token's text
+   depends on the one before it (the blank between words), and a character may be spread over several. */
+#include "task/generate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "decode/peek.h"
+
+static const float COLD = 1e-6f; /* as in decode/sample.c: rounding decides below it */
+
+typedef struct sample {
+    hd_generated *out;
+    hd_ids ids;          /* all of it, the prompt too */
+    size_t known, shown; /* ids whose text is written; bytes told */
+    size_t before;       /* where the ids begin that were written last: what follows is joined to them */
+    bool blank;          /* the prompt ends in a blank that its ids do not have */
+    size_t number;
+} sample;
+
+typedef struct loop {
+    hd_run *r;
+    const hd_language *language;
+    const hd_generate_opt *opt;
+    hd_special special;
+    sample *all, **live; /* [samples] */
+    size_t samples, count;
+    int32_t *parent; /* [samples] rows of the last step that the live ones continue */
+    bool moved;      /* parent is not 0, 1, 2, ... */
+    hd_stepper stepper;
+    size_t steps; /* of this stepper */
+    hd_text text; /* scratch */
+} loop;
+
+/* -- text -- */
+
+/* Ends in U+FFFD, which half a character reads as. */
+static bool broken(const hd_text *t, size_t from)
+{
+    return t->size >= from + 3 && !memcmp(t->data + t->size - 3, "\xEF\xBF\xBD", 3);
+}
+
+/* Writes down the text of the ids that have none yet; of half a character only where `all` is wanted. */
+static hd_status write_down(loop *l, sample *s, bool all, hd_err *err)
+{
+    const hd_tokeniser *t = l->language->tokeniser;
+    const int32_t *ids = s->ids.at + s->before;
+    l->text.size = 0;
+    hd_status st = hd_tokeniser_decode(t, ids, s->known - s->before, &l->text, err);
+    size_t old = l->text.size;
+    if (!st) st = hd_tokeniser_decode(t, ids, s->ids.count - s->before, &l->text, err);
+    if (!st) st = hd_text_status(&l->text, err);
+    size_t from = 2 * old; /* the second text begins as the first one does */
+    if (st || l->text.size <= from || (!all && broken(&l->text, from))) return st;
+    if (s->blank && l->text.data[from] == ' ') from++;
+    s->blank = false;
+    hd_text_add(&s->out->text, l->text.data + from, l->text.size - from);
+    s->before = s->known, s->known = s->ids.count;
+    return hd_text_status(&s->out->text, err);
+}
+
+static hd_status write_token(loop *l, sample *s, int32_t token, hd_err *err)
+{
+    if (token != l->special.end) {
+        hd_status st = hd_ids_reserve(&s->ids, 1, err);
+        if (st) return st;
+        s->ids.at[s->ids.count++] = token;
+        return write_down(l, s, false, err);
+    }
+    hd_status st = s->known < s->ids.count ? write_down(l, s, true, err) : HD_OK;
+    if (!st) st = hd_ids_reserve(&s->ids, 1, err);
+    if (st) return st;
+    s->ids.at[s->ids.count++] = token;
+    s->before = s->known = s->ids.count;
+    s->blank = false;
+    hd_text_put(&s->out->text, "\n");
+    return hd_text_status(&s->out->text, err);
+}
+
+/* Cuts the text where the first stop stands in what was written from byte `from` on. */
+static void look_for_stops(const hd_generate_opt *o, hd_generated *g, size_t from)
+{
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < o->stops && g->text.size; i++) {
+        size_t size = strlen(o->stop[i]), begin = from < size ? 0 : from - size + 1;
+        const char *at = memmem(g->text.data + begin, g->text.size - begin, o->stop[i], size);
+        if (at && (size_t)(at - g->text.data) < first) first = (size_t)(at - g->text.data);
+    }
+    if (first == SIZE_MAX) return;
+    g->stopped = true;
+    g->text.size = first;
+    g->text.data[first] = 0;
+}
+
+/* Bytes at the end of a text that a stop could begin with. */
+static size_t held(const hd_generate_opt *o, const hd_text *t)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < o->stops; i++) {
+        size_t size = strlen(o->stop[i]) - 1;
+        if (size > t->size) size = t->size;
+        while (size > most && memcmp(t->data + t->size - size, o->stop[i], size)) size--;
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+static hd_status tell(const hd_generate_opt *o, sample *s, bool last, hd_err *err)
+{
+    const hd_text *t = &s->out->text;
+    size_t end = t->size - (last ? 0 : held(o, t)), from = s->shown;
+    if (!o->tell || end <= from) return HD_OK;
+    s->shown = end;
+    return o->tell(o->context, s->number, t->data + from, end - from, err);
+}
+
+/* -- prompts -- */
+
+/* Every line of the prompt behind an end token: that is how lines begin in the text the model knows. */
+static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err *err)
+{
+    const char *at = prompt.text, *end = at + prompt.size;
+    for (bool more = true; more;) {
+        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        more = stop;
+        if (!stop) stop = end;
+        hd_status s = hd_ids_reserve(ids, 1, err);
+        if (s) return s;
+        ids->at[ids->count++] = l->special.end;
+        s = hd_tokeniser_encode_ids(l->language->tokeniser, at, (size_t)(stop - at), ids, err);
+        if (s) return s;
+        at = stop + 1;
+    }
+    return HD_OK;
+}
+
+static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, hd_err *err)
+{
+    hd_status st = hd_ids_reserve(&s->ids, prompt->count, err);
+    if (st) return st;
+    memcpy(s->ids.at, prompt->at, prompt->count * sizeof *prompt->at);
+    s->ids.count = s->known = s->before = prompt->count;
+    while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
+    s->shown = s->out->text.size;
+    l->text.size = 0;
+    st = hd_tokeniser_decode(l->language->tokeniser, s->ids.at + s->before, s->known - s->before, &l->text,
+                             err);
+    s->blank = typed.size && typed.text[typed.size - 1] == ' ' &&
+               !(l->text.size && l->text.data[l->text.size - 1] == ' ');
+    return st ? st : hd_text_status(&l->text, err);
+}
+
+/* -- steps -- */
+
+/* Tokens that the model sees at most. */
+static size_t sight(const hd_lm *m)
+{
+    return m->opt.kind == HD_LM_gpt ? m->opt.context : SIZE_MAX;
+}
+
+/* A stepper that has read what the live ones have so far, or the end of it. Where they already go on, half of
+   what the model sees, so that there is room. */
+static hd_status open_stepper(loop *l, bool again, hd_err *err)
+{
+    const hd_lm *m = l->language->lm;
+    size_t items = again ? l->count : 1, seen = sight(m), len = l->live[0]->ids.count;
+    if (again) seen -= seen / 2;
+    if (len > seen) len = seen;
+    if (len > INT32_MAX || len > SIZE_MAX / sizeof(int32_t) / items)
+        return hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", len);
+    int32_t *ids = hd_mem_array(items * len, sizeof *ids), *lens = hd_mem_array(items, sizeof *lens);
+    hd_status s = ids && lens ? HD_OK : hd_err_nomem(err, items * len * sizeof *ids);
+    for (size_t i = 0; !s && i < items; i++) {
+        const hd_ids *from = &l->live[i]->ids;
+        memcpy(ids + i * len, from->at + from->count - len, len * sizeof *ids);
+        lens[i] = (int32_t)len;
+    }
+    hd_stepper_release(&l->stepper);
+    l->stepper = (hd_stepper){0};
+    l->steps = 0;
+    if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, items, err);
+    hd_mem_free(ids);
+    hd_mem_free(lens);
+    return s;
+}
+
+/* Log-probabilities of what comes next, a row for each live one; before the first token they share one. */
+static hd_tensor *step(loop *l)
+{
+    hd_run *r = l->r;
+    const hd_stepper *s = &l->stepper;
+    if (!l->steps++) return s->step(r, s->context, s->start, s->items);
+    int32_t *ids = hd_host_take(r, l->count * sizeof *ids);
+    if (!ids) return NULL;
+    for (size_t i = 0; i < l->count; i++) ids[i] = l->live[i]->ids.at[l->live[i]->ids.count - 1];
+    if (l->moved) {
+        hd_status st = s->pick(r, s->context, l->parent, l->count);
+        if (st) return hd_fail(r, st, "samples cannot be picked");
+    }
+    return s->step(r, s->context, ids, l->count);
+}
+
+static hd_tensor *allowed(loop *l, hd_tensor *logp)
+{
+    const int32_t banned[] = {l->special.pad, l->special.unk, l->special.start};
+    hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
+    for (size_t i = 0; mask && i < sizeof banned / sizeof *banned; i++)
+        if (banned[i] >= 0) mask[banned[i]] = -INFINITY;
+    return mask ? hd_add(l->r, logp, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
+}
+
+/* A token for each live one, drawn as hd_search draws. row: of logp. */
+static void draw(loop *l, hd_tensor *logp, const int32_t *row, int32_t *token, hd_real *value)
+{
+    hd_run *r = l->r;
+    const hd_generate_opt *o = l->opt;
+    size_t n = l->count;
+    hd_seg *seg = hd_host_take(r, sizeof *seg);
+    int32_t *item = hd_host_take(r, 3 * n * sizeof *item);
+    if (!seg || !item) return;
+    for (size_t i = 0; i < n; i++) {
+        item[i] = (int32_t)i;
+        item[n + i] = (int32_t)l->live[i]->number;
+        item[2 * n + i] = o->key;
+    }
+    *seg = (hd_seg){.item = hd_ints(r, item, n),
+                    .pos = hd_ints(r, item + n, n),
+                    .key = hd_ints(r, item + 2 * n, n),
+                    .items = n,
+                    .rows = n,
+                    .longest = 1};
+    hd_sample_opt ask = {.temperature = o->temperature,
+                         .top_p = o->top_p > 0 ? o->top_p : 1,
+                         .top_k = o->top_k < l->stepper.vocab ? (int)o->top_k : 0,
+                         .seg = seg};
+    if (ask.temperature < COLD) ask.temperature = 1, ask.top_k = 1;
+    r->draws = 0; /* whatever the model drew before */
+    hd_tensor *x = hd_gather(r, allowed(l, logp), hd_ints(r, row, n), n, 1);
+    hd_tensor *ids = hd_sample(r, x, &ask, NULL);
+    if (!ids || r->err.status) return;
+    r->backend->download(r->backend, token, ids->data, n * sizeof *token);
+    if (!hd_peek(r, logp, row, token, n, value)) return;
+    for (size_t i = 0; i < n; i++)
+        if (!(value[i] > -INFINITY)) hd_fail(r, HD_ENUMBER, "the model gives no token a probability");
+}
+
+/* The live ones take their tokens; those that stop leave. */
+static hd_status advance(loop *l, const int32_t *token, const hd_real *logp, bool shared, hd_err *err)
+{
+    size_t kept = 0;
+    hd_status st = HD_OK;
+    l->moved = shared && l->count > 1;
+    for (size_t i = 0; !st && i < l->count; i++) {
+        sample *s = l->live[i];
+        size_t from = s->out->text.size;
+        s->out->tokens++;
+        s->out->logp += (double)logp[i];
+        st = write_token(l, s, token[i], err);
+        if (!st) look_for_stops(l->opt, s->out, from);
+        if (!st) st = tell(l->opt, s, s->out->stopped, err);
+        if (s->out->stopped) {
+            l->moved = true;
+            continue;
+        }
+        l->parent[kept] = shared ? 0 : (int32_t)i;
+        l->live[kept++] = s;
+    }
+    l->count = kept;
+    return st;
+}
+
+static hd_status turn(loop *l, size_t t, hd_err *err)
+{
+    hd_run *r = l->r;
+    hd_status s = HD_OK;
+    const int32_t *room = l->stepper.room;
+    if (!t || (room && l->steps >= (size_t)(*room > 0 ? *room : 1))) s = open_stepper(l, t > 0, err);
+    if (s) return s;
+    bool shared = l->stepper.items == 1 && !t;
+    r->now.seed = l->opt->seed, r->now.number = (uint32_t)(t + 1);
+    hd_run_begin(r, HD_INFERENCE);
+    hd_tensor *logp = step(l);
+    int32_t *row = hd_host_take(r, 2 * l->count * sizeof *row), *token = row ? row + l->count : NULL;
+    hd_real *value = hd_host_take(r, l->count * sizeof *value);
+    for (size_t i = 0; row && i < l->count; i++) row[i] = shared ? 0 : (int32_t)i;
+    if (logp && row && value) draw(l, logp, row, token, value);
+    if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
+    return advance(l, token, value, shared, err);
+}
+
+static hd_status check(const hd_generate_opt *o, hd_err *err)
+{
+    if (!(o->temperature >= 0) || !(o->top_p >= 0 && o->top_p <= 1))
+        return hd_err_set(err, HD_EARG, "temperature %g, top_p %g", (double)o->temperature, (double)o->top_p);
+    if (o->samples > INT32_MAX / 4) return hd_err_set(err, HD_ELIMIT, "%zu samples are too many", o->samples);
+    for (size_t i = 0; i < o->stops; i++)
+        if (!*o->stop[i]) return hd_err_set(err, HD_EARG, "a stop has no characters");
+    return HD_OK;
+}
+
+static hd_status lay_out(loop *l, hd_generated *out, hd_line prompt, hd_err *err)
+{
+    hd_ids ids = {0};
+    size_t n = l->samples;
+    l->all = hd_mem_array(n, sizeof *l->all);
+    l->live = hd_mem_array(n, sizeof *l->live);
+    l->parent = hd_mem_array(n, sizeof *l->parent);
+    if (!l->all || !l->live || !l->parent) return hd_err_nomem(err, n * sizeof *l->all);
+    hd_status s = read_prompt(l, prompt, &ids, err);
+    for (size_t i = 0; !s && i < n; i++) {
+        l->all[i] = (sample){.out = &out[i], .number = i};
+        l->live[i] = &l->all[i];
+        s = begin(l, &l->all[i], &ids, prompt, err);
+    }
+    l->count = n;
+    hd_ids_release(&ids);
+    return s;
+}
+
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language, hd_line prompt,
+                      const hd_generate_opt *opt, hd_err *err)
+{
+    loop l = {.r = r, .language = language, .opt = opt, .samples = opt->samples ? opt->samples : 1};
+    hd_step before = r->now;
+    l.special = hd_tokeniser_special(language->tokeniser);
+    hd_status s = check(opt, err);
+    if (!s) s = lay_out(&l, out, prompt, err);
+    for (size_t t = 0; !s && t < opt->tokens && l.count; t++) s = turn(&l, t, err);
+    for (size_t i = 0; !s && i < l.count; i++) s = tell(opt, l.live[i], true, err);
+    for (size_t i = 0; l.all && i < l.samples; i++) hd_ids_release(&l.all[i].ids);
+    hd_stepper_release(&l.stepper);
+    hd_text_release(&l.text);
+    hd_mem_free(l.all);
+    hd_mem_free(l.live);
+    hd_mem_free(l.parent);
+    r->now = before;
+    return s;
+}
+
+void hd_generated_release(hd_generated *g)
+{
+    hd_text_release(&g->text);
+    *g = (hd_generated){0};
+}

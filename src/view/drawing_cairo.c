@@ -1,0 +1,236 @@
+/* Drawings as PNG and PDF, by Cairo. Its toy fonts have one face each: a text with characters that face lacks
+   looks for one that has them all. */
+#include "view/drawing.h"
+
+#include <cairo.h>
+#include <cairo-pdf.h>
+#include <math.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/mem.h"
+#include "view/label.h"
+
+static const char *const families[] = {"DejaVu Sans",
+                                       "Noto Sans",
+                                       "Noto Sans CJK SC",
+                                       "Noto Sans CJK JP",
+                                       "Noto Sans Arabic",
+                                       "Noto Sans Devanagari",
+                                       "Noto Sans Thai",
+                                       "WenQuanYi Micro Hei",
+                                       "Droid Sans Fallback",
+                                       "FreeSans",
+                                       "Unifont",
+                                       "sans-serif"};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static const double points = 0.75;               /* of a pixel: 72 to 96 to the inch */
+static const double sharp = 2, most_sharp = 4e6; /* pixels drawn for one, up to so many of them */
+static const double widest = 32767;              /* Cairo's limit */
+
+/* Into buf: the text as it stands from left to right. A token has one direction as a rule: where its first
+   letter says right to left, the characters are turned round, each with the marks that follow it. */
+static const char *in_sight(const char *text, char buf[HD_LABEL])
+{
+    size_t size = strlen(text);
+    utf8proc_int32_t point = 0;
+    bool turn = false, found = false;
+    for (size_t i = 0, used; i < size && !found; i += used) {
+        used = (size_t)utf8proc_iterate((const uint8_t *)text + i, -1, &point);
+        utf8proc_propval_t way = utf8proc_get_property(point)->bidi_class;
+        turn = way == UTF8PROC_BIDI_CLASS_R || way == UTF8PROC_BIDI_CLASS_AL;
+        found = turn || way == UTF8PROC_BIDI_CLASS_L;
+    }
+    if (!turn || size >= HD_LABEL) return text;
+    buf[size] = 0;
+    for (size_t i = 0, end; i < size; i = end) {
+        end = i;
+        do end += (size_t)utf8proc_iterate((const uint8_t *)text + end, -1, &point);
+        while (end < size && utf8proc_iterate((const uint8_t *)text + end, -1, &point) > 0 &&
+               !utf8proc_charwidth(point));
+        memcpy(buf + size - end, text + i, end - i);
+    }
+    return buf;
+}
+
+static bool has_all(cairo_t *c, const char *text)
+{
+    cairo_glyph_t *glyphs = NULL;
+    int count = 0;
+    if (cairo_scaled_font_text_to_glyphs(cairo_get_scaled_font(c), 0, 0, text, -1, &glyphs, &count, NULL,
+                                         NULL, NULL))
+        return false;
+    bool all = true;
+    for (int i = 0; i < count; i++) all = all && glyphs[i].index;
+    cairo_glyph_free(glyphs);
+    return all;
+}
+
+static void take_font(cairo_t *c, const char *text, double size, bool bold)
+{
+    for (int i = 0; i <= FAMILIES; i++) { /* where none has them all, the first */
+        cairo_select_font_face(c, families[i % FAMILIES], CAIRO_FONT_SLANT_NORMAL,
+                               bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+        cairo_set_font_size(c, size);
+        if (has_all(c, text)) return;
+    }
+}
+
+static double advance(cairo_t *c, const char *text)
+{
+    cairo_text_extents_t e;
+    cairo_text_extents(c, text, &e);
+    return e.x_advance;
+}
+
+static double width(void *context, const char *text, double size, bool bold)
+{
+    take_font(context, text, size, bold);
+    return advance(context, text);
+}
+
+static void take_colour(cairo_t *c, hd_colour colour)
+{
+    cairo_set_source_rgb(c, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+}
+
+static void rect(void *context, const hd_canvas_rect *r)
+{
+    take_colour(context, r->fill);
+    cairo_rectangle(context, r->x, r->y, r->width, r->height);
+    cairo_fill(context);
+}
+
+static void text(void *context, const hd_canvas_text *t)
+{
+    cairo_t *c = context;
+    char buf[HD_LABEL];
+    const char *shown = in_sight(t->text, buf);
+    take_font(c, shown, t->size, t->bold);
+    cairo_save(c);
+    cairo_translate(c, t->x, t->y);
+    cairo_rotate(c, -t->turned * acos(-1) / 180);
+    cairo_move_to(c, -advance(c, shown) * (int)t->anchor / 2, 0);
+    take_colour(c, t->colour);
+    cairo_show_text(c, shown);
+    cairo_restore(c);
+}
+
+static hd_status status_of(cairo_status_t s, const char *what, hd_err *err)
+{
+    if (!s) return HD_OK;
+    if (s == CAIRO_STATUS_NO_MEMORY) return hd_err_set(err, HD_ENOMEM, "no memory for the %s", what);
+    return hd_err_set(err, HD_EFILE, "the %s cannot be drawn: %s", what, cairo_status_to_string(s));
+}
+
+static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsigned count)
+{
+    hd_spool *out = context;
+    hd_text_add(&out->text, (const char *)bytes, count);
+    hd_spool_settle(out);
+    return hd_spool_status(out, NULL) ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+}
+
+/* Draws with c, which may scale. */
+static hd_status draw(cairo_t *c, const hd_drawing *d, const char *what, hd_err *err)
+{
+    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, c, false}, err);
+    return s ? s : status_of(cairo_status(c), what, err);
+}
+
+/* Lays the picture out on a surface of no size, with metrics that do not depend on how large it is drawn. */
+static hd_status lay_out(hd_drawing *d, hd_err *err)
+{
+    cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+    cairo_t *c = cairo_create(nothing);
+    d->lay_out(d, &(hd_canvas){width, rect, text, c, false});
+    hd_status s = status_of(cairo_status(c), "picture", err);
+    cairo_destroy(c);
+    cairo_surface_destroy(nothing);
+    return s;
+}
+
+static hd_status paint(hd_spool *out, const hd_drawing *d, hd_err *err)
+{
+    double scale = d->width * d->height * sharp * sharp <= most_sharp * sharp ? sharp : 1;
+    if (d->width * scale > widest || d->height * scale > widest)
+        return hd_err_set(err, HD_ELIMIT,
+                          "a picture of %.0f x %.0f is too large for PNG; .pdf, .svg and .html have no limit",
+                          d->width, d->height);
+    cairo_surface_t *image =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(d->width * scale), (int)(d->height * scale));
+    cairo_t *c = cairo_create(image);
+    cairo_scale(c, scale, scale);
+    hd_status s = draw(c, d, "PNG", err);
+    if (!s) {
+        cairo_status_t written = cairo_surface_write_to_png_stream(image, take_bytes, out);
+        s = hd_spool_status(out, err);
+        if (!s) s = status_of(written, "PNG", err);
+    }
+    cairo_destroy(c);
+    cairo_surface_destroy(image);
+    return s;
+}
+
+hd_status hd_drawing_png(hd_spool *out, hd_drawing *d, hd_err *err)
+{
+    hd_status s = lay_out(d, err);
+    return s ? s : paint(out, d, err);
+}
+
+struct hd_pdf {
+    cairo_surface_t *surface;
+    hd_spool *out;
+};
+
+hd_status hd_pdf_new(hd_pdf **pdf, hd_spool *out, const char *title, hd_err *err)
+{
+    hd_pdf *p = hd_mem_zero(sizeof *p);
+    if (!p) return hd_err_nomem(err, sizeof *p);
+    p->out = out;
+    p->surface = cairo_pdf_surface_create_for_stream(take_bytes, out, 1, 1);
+    cairo_pdf_surface_restrict_to_version(p->surface,
+                                          CAIRO_PDF_VERSION_1_4); /* readable by all, pages can be counted */
+    cairo_pdf_surface_set_metadata(p->surface, CAIRO_PDF_METADATA_TITLE, title);
+    cairo_pdf_surface_set_metadata(p->surface, CAIRO_PDF_METADATA_CREATOR, "heed");
+    /* any fixed day: the same drawing gives the same bytes */
+    cairo_pdf_surface_set_metadata(p->surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
+    hd_status s = status_of(cairo_surface_status(p->surface), "PDF", err);
+    if (s)
+        hd_pdf_free(p);
+    else
+        *pdf = p;
+    return s;
+}
+
+hd_status hd_pdf_add(hd_pdf *pdf, hd_drawing *d, hd_err *err)
+{
+    hd_status s = lay_out(d, err);
+    if (s) return s;
+    cairo_pdf_surface_set_size(pdf->surface, d->width * points, d->height * points);
+    cairo_t *c = cairo_create(pdf->surface);
+    cairo_scale(c, points, points);
+    s = draw(c, d, "PDF", err);
+    cairo_show_page(c);
+    if (!s) s = hd_spool_status(pdf->out, err);
+    if (!s) s = status_of(cairo_status(c), "PDF", err);
+    cairo_destroy(c);
+    return s;
+}
+
+hd_status hd_pdf_end(hd_pdf *pdf, hd_err *err)
+{
+    cairo_surface_finish(pdf->surface);
+    hd_status s = hd_spool_status(pdf->out, err);
+    return s ? s : status_of(cairo_surface_status(pdf->surface), "PDF", err);
+}
+
+void hd_pdf_free(hd_pdf *pdf)
+{
+    if (!pdf) return;
+    cairo_surface_destroy(pdf->surface);
+    hd_mem_free(pdf);
+}
+
+const char *const hd_drawing_missing = NULL;
