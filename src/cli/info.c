@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "cli/train_progress.h"
 #include "cli/verb.h"
+#include "task/language.h"
 #include "task/translator.h"
 #include "train/checkpoint.h"
 #include "view/put.h"
@@ -231,6 +232,45 @@ static void put_devices(sheet *s)
     put_text(s, "auto", all.best);
 }
 
+static void put_language(sheet *s, const hd_lm *m, const hd_tokeniser *t)
+{
+    const hd_lm_opt *o = &m->opt;
+    bool windowed = o->kind == HD_LM_ngram || o->kind == HD_LM_maxent || o->kind == HD_LM_ffnn;
+    put_text(s, "task", "lm");
+    put_text(s, "model", hd_lm_names[o->kind]);
+    if (windowed) put_whole(s, "order", (uint64_t)o->order);
+    if (o->kind == HD_LM_ngram) put_text(s, "smoothing", hd_smoothing_names[o->smoothing]);
+    if (o->kind == HD_LM_maxent) put_whole(s, "features", o->buckets);
+    if (!windowed) put_whole(s, "layers", (uint64_t)o->layers), put_whole(s, "context", o->context);
+    if (o->kind == HD_LM_gpt) put_whole(s, "heads", (uint64_t)o->heads);
+    if (o->kind != HD_LM_ngram && o->kind != HD_LM_maxent) put_whole(s, "width", o->width);
+    put_whole(s, m->params ? "parameters" : "ngrams", hd_lm_size(m));
+    put_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+    put_whole(s, "vocab", hd_tokeniser_size(t));
+}
+
+/* Whether the folder holds a language model; then *s says how showing it went. */
+static bool put_language_folder(sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+{
+    hd_lm_opt opt;
+    hd_tokeniser *tokeniser = NULL;
+    hd_backend *backend = NULL;
+    hd_lm *lm = NULL;
+    if (hd_language_describe(folder, &opt, &tokeniser, &(hd_err){0})) return false;
+    *s = hd_backend_new(&backend, "null", NULL, err);
+    if (!*s) *s = hd_lm_new(&lm, &opt, backend, false, err);
+    if (!*s && !lm->params) *s = lm->type->load(lm, folder, err);
+    if (!*s) {
+        put_language(page, lm, tokeniser);
+        put_training(page, folder);
+        if (tensors && lm->params) put_tensors(page, lm->params);
+    }
+    hd_lm_free(lm);
+    hd_backend_free(backend);
+    hd_tokeniser_free(tokeniser);
+    return true;
+}
+
 static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     char path[HD_PATH];
@@ -240,7 +280,9 @@ static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_er
     hd_backend *backend = NULL;
     hd_transformer *model = NULL;
     size_t longest = 0;
-    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
+    hd_status s = HD_OK;
+    if (put_language_folder(page, folder, tensors, &s, err)) return s;
+    s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_transformer_new(&model, backend, &opt, false, err);
     if (!s) s = hd_path(path, folder, "model.safetensors", err);

@@ -58,6 +58,9 @@ static void every_model_and_unit_trains(void **state)
                      hd_lm_names[kind], units[unit], folder, folder);
             must_run(command);
             assert_opens(folder, (hd_lm_kind)kind);
+            snprintf(command, sizeof command, "$HEED info %s --json | grep '\"model\": \"%s\"'", folder,
+                     hd_lm_names[kind]);
+            must_run(command);
         }
 }
 
