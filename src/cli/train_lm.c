@@ -122,12 +122,7 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     hd_unary act = hd_train_activation(o->activation);
     if (kind == HD_LM_rnn && act != HD_tanh && act != HD_sigmoid)
         return hd_err_set(err, HD_EARG, "--activation of a rnn is tanh or sigmoid");
-    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
-        return hd_err_set(err, HD_EARG,
-                          "--patience needs something to validate with: --valid or --valid-fraction");
-    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
-        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
-    return HD_OK;
+    return hd_train_check_end(o, err);
 }
 
 static hd_lm_opt model_of(const hd_train_options *o)
@@ -167,31 +162,13 @@ hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options 
                        .least = o->unit == WORD ? 2 : 1}, /* <unk> is learned from words seen once */
         .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
         .model = model_of(o),
-        .optimiser = {.kind = (hd_optimiser_kind)o->optimiser,
-                      .momentum = (float)o->momentum,
-                      .beta1 = (float)o->beta1,
-                      .beta2 = (float)o->beta2,
-                      .eps = (float)o->adam_eps,
-                      .decay = (float)o->weight_decay,
-                      .clip = (float)o->clip,
-                      .average = (float)o->ema},
+        .optimiser = hd_train_optimiser(o),
         .smoothing = (float)o->label_smoothing,
         .batch = (size_t)o->batch,
         .parts = (size_t)o->accumulate,
         .device = o->device,
         .precision = (hd_precision)o->precision,
         .threads = threads,
-        .trainer = {.folder = o->out,
-                    .resume = o->resume,
-                    .seed = (uint64_t)o->seed,
-                    .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
-                                 (uint64_t)o->decay_steps, o->floor},
-                    .steps = (uint64_t)o->steps,
-                    .epochs = (uint64_t)o->epochs,
-                    .minutes = o->minutes,
-                    .valid_every = (uint64_t)o->valid_every,
-                    .save_every = (uint64_t)o->save_every,
-                    .report_every = (uint64_t)o->report_every,
-                    .patience = (uint64_t)o->patience}};
+        .trainer = hd_train_loop(o)};
     return HD_OK;
 }

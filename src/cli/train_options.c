@@ -282,6 +282,44 @@ static hd_translate_data data_of(const hd_train_options *o)
         .tokeniser = {o->tokeniser_file.text[0], o->tokeniser_file.text[1]}};
 }
 
+hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
+{
+    return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
+                              .momentum = (float)o->momentum,
+                              .beta1 = (float)o->beta1,
+                              .beta2 = (float)o->beta2,
+                              .eps = (float)o->adam_eps,
+                              .decay = (float)o->weight_decay,
+                              .clip = (float)o->clip,
+                              .average = (float)o->ema};
+}
+
+hd_trainer_opt hd_train_loop(const hd_train_options *o)
+{
+    return (hd_trainer_opt){.folder = o->out,
+                            .resume = o->resume,
+                            .seed = (uint64_t)o->seed,
+                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                         (uint64_t)o->decay_steps, o->floor},
+                            .steps = (uint64_t)o->steps,
+                            .epochs = (uint64_t)o->epochs,
+                            .minutes = o->minutes,
+                            .valid_every = (uint64_t)o->valid_every,
+                            .save_every = (uint64_t)o->save_every,
+                            .report_every = (uint64_t)o->report_every,
+                            .patience = (uint64_t)o->patience};
+}
+
+hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
+{
+    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
+        return hd_err_set(err, HD_EARG,
+                          "--patience needs something to validate with: --valid or --valid-fraction");
+    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
+        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+    return HD_OK;
+}
+
 static hd_status check(const hd_train_options *o, hd_err *err)
 {
     if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
@@ -301,49 +339,25 @@ static hd_status check(const hd_train_options *o, hd_err *err)
         return hd_err_set(err, HD_EARG, "--separate-vocab needs --untied: tables of their own");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
-    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
-        return hd_err_set(err, HD_EARG,
-                          "--patience needs something to validate with: --valid or --valid-fraction");
-    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
-        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
-    return HD_OK;
+    return hd_train_check_end(o, err);
 }
 
 hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
     hd_status s = check(o, err);
     if (s) return s;
-    *to = (hd_translate_train_opt){
-        .data = data_of(o),
-        .model = model_of(o),
-        .optimiser = {.kind = (hd_optimiser_kind)o->optimiser,
-                      .momentum = (float)o->momentum,
-                      .beta1 = (float)o->beta1,
-                      .beta2 = (float)o->beta2,
-                      .eps = (float)o->adam_eps,
-                      .decay = (float)o->weight_decay,
-                      .clip = (float)o->clip,
-                      .average = (float)o->ema},
-        .smoothing = (float)o->label_smoothing,
-        .batch_tokens = (size_t)o->batch_tokens,
-        .parts = (size_t)o->accumulate,
-        .choice = (hd_choice)o->best,
-        .judged = (size_t)o->valid_sentences,
-        .device = o->device,
-        .precision = (hd_precision)o->precision,
-        .threads = threads,
-        .trainer = {.folder = o->out,
-                    .resume = o->resume,
-                    .seed = (uint64_t)o->seed,
-                    .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
-                                 (uint64_t)o->decay_steps, o->floor},
-                    .steps = (uint64_t)o->steps,
-                    .epochs = (uint64_t)o->epochs,
-                    .minutes = o->minutes,
-                    .valid_every = (uint64_t)o->valid_every,
-                    .save_every = (uint64_t)o->save_every,
-                    .report_every = (uint64_t)o->report_every,
-                    .patience = (uint64_t)o->patience,
-                    .work = o->recompute ? 4 : 3}};
+    *to = (hd_translate_train_opt){.data = data_of(o),
+                                   .model = model_of(o),
+                                   .optimiser = hd_train_optimiser(o),
+                                   .smoothing = (float)o->label_smoothing,
+                                   .batch_tokens = (size_t)o->batch_tokens,
+                                   .parts = (size_t)o->accumulate,
+                                   .choice = (hd_choice)o->best,
+                                   .judged = (size_t)o->valid_sentences,
+                                   .device = o->device,
+                                   .precision = (hd_precision)o->precision,
+                                   .threads = threads,
+                                   .trainer = hd_train_loop(o)};
+    to->trainer.work = o->recompute ? 4 : 3;
     return HD_OK;
 }

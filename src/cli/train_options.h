@@ -61,6 +61,11 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 
+/* What both tasks take from the options alike. */
+hd_optimiser_opt hd_train_optimiser(const hd_train_options *o);
+hd_trainer_opt hd_train_loop(const hd_train_options *o);
+hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that the run can end */
+
 /* What the options mean. Borrows texts of o. HD_EARG where they do not fit together. */
 hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
 hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err);

@@ -3,6 +3,7 @@
    ever. */
 #include "base/mem.h"
 #include "model/lm_parts.h"
+#include "model/stepper_parts.h"
 
 typedef struct maxent {
     hd_params params;
@@ -68,15 +69,16 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
     return hd_cross_entropy(r, logits(r, m, b->before, b->seg), b->target, opt);
 }
 
-static hd_tensor *forward(hd_run *r, const hd_lm *m, const int32_t *before, const hd_seg *seg)
+static hd_tensor *logp(hd_run *r, const void *model, const int32_t *window, size_t live)
 {
-    return hd_log_softmax(r, logits(r, m, before, seg));
+    const hd_lm *m = model;
+    return hd_log_softmax(r, logits(r, m, hd_lm_before(r, m, window, live), hd_single_rows(r, live)));
 }
 
 static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, forward, ids, len, items, err);
+    return hd_lm_looking_stepper(out, m, logp, ids, len, items, err);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)

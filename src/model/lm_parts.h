@@ -4,6 +4,7 @@
 #define HD_MODEL_LM_PARTS_H
 
 #include "model/lm.h"
+#include "model/look_back.h"
 #include "nn/layer.h"
 
 enum { HD_LM_ORDER_MOST = 256 }; /* of maxent and ffnn */
@@ -21,9 +22,10 @@ typedef struct hd_lm_words {
 
 hd_lm_words hd_lm_words_make(hd_params *p, const hd_lm_opt *o, size_t in, size_t out);
 
-/* Log-probabilities [n, V] of what follows n contexts, from their features (hd_lm_batch.before). */
-typedef hd_tensor *hd_lm_forward(hd_run *r, const hd_lm *m, const int32_t *before, const hd_seg *seg);
-hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_lm_forward *forward, const int32_t *ids,
+/* hd_lm_batch.before of windows [live, order - 1], in backend memory. */
+const int32_t *hd_lm_before(hd_run *r, const hd_lm *m, const int32_t *window, size_t live);
+/* The stepper of a model that looks back; logp's model is m. */
+hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logp, const int32_t *ids,
                                 const int32_t *len, size_t items, hd_err *err);
 
 #endif

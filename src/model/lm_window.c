@@ -2,6 +2,7 @@
    nearest first; one hidden layer; the output layer. */
 #include "base/mem.h"
 #include "model/lm_parts.h"
+#include "model/stepper_parts.h"
 
 typedef struct window {
     hd_params params;
@@ -62,17 +63,20 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
                                    opt);
 }
 
-static hd_tensor *forward(hd_run *r, const hd_lm *m, const int32_t *before, const hd_seg *seg)
+static hd_tensor *logp(hd_run *r, const void *model, const int32_t *tokens, size_t live)
 {
+    const hd_lm *m = model;
     const window *x = m->model;
-    hd_tensor *y = hd_dense_of(r, &x->words.out, hidden(r, m, before, seg), HD_IDENTITY);
+    const hd_seg *seg = hd_single_rows(r, live);
+    hd_tensor *h = hidden(r, m, hd_lm_before(r, m, tokens, live), seg);
+    hd_tensor *y = hd_dense_of(r, &x->words.out, h, HD_IDENTITY);
     return hd_log_softmax(r, hd_probe_offer(r, "logits", y, seg));
 }
 
 static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, forward, ids, len, items, err);
+    return hd_lm_looking_stepper(out, m, logp, ids, len, items, err);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)

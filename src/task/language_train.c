@@ -13,7 +13,7 @@
 #include "task/language_text.h"
 #include "task/language_window.h"
 #include "task/translator.h"
-#include "train/journal.h"
+#include "train/run_log.h"
 
 enum { VALID_EVERY = 500, TABLE = 1 << 25 };
 
@@ -29,8 +29,8 @@ typedef struct session {
     int32_t *key;           /* [batch] */
     uint64_t at;            /* the update to come, from 0 */
     hd_lm_batch sent;
-    hd_carry carry;      /* no parts: every window begins anew */
-    hd_journal *journal; /* NULL: it could not be opened, or written to: the run goes on without */
+    hd_carry carry; /* no parts: every window begins anew */
+    hd_run_log log;
 } session;
 
 static double now(void)
@@ -153,48 +153,12 @@ static hd_status restore(void *context, hd_err *err)
 
 /* -- the log -- */
 
-static hd_status log_training(hd_journal *j, const hd_news *n, hd_err *err)
-{
-    return hd_journal_add(
-        j,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "train",
-                          HD_FIELDS(HD_FIELD("loss", n->loss), HD_FIELD("rate", n->rate),
-                                    HD_FIELD("gradient_norm", n->norm), HD_FIELD("epoch", n->at->epoch),
-                                    HD_FIELD("tokens", n->at->tokens),
-                                    HD_FIELD("tokens_per_second", n->tokens_second),
-                                    HD_FIELD("gflops", n->flops_second / 1e9),
-                                    HD_FIELD("flops", n->at->flops), HD_FIELD("skipped", n->at->skipped))},
-        err);
-}
-
-static hd_status log_valid(const session *s, const hd_news *n, hd_err *err)
-{
-    double bits = n->valid.loss * (double)s->valid.count / (double)s->valid.characters / log(2);
-    return hd_journal_add(
-        s->journal,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "valid",
-                          HD_FIELDS(HD_FIELD("loss", n->valid.loss),
-                                    HD_FIELD("perplexity", exp(n->valid.loss)),
-                                    HD_FIELD("bits_per_character", bits), HD_FIELD("best", (int)n->best),
-                                    HD_FIELD("seconds", n->valid.seconds))},
-        err);
-}
-
-/* Into the log, then on to whoever started the run. A log that cannot be written costs a warning, not the
- * run. */
+/* Into the log, then on to whoever started the run. */
 static void tell(void *context, const hd_news *n)
 {
     session *s = context;
-    hd_err err = {0};
-    if (s->journal && n->kind == HD_NEWS_REPORT) log_training(s->journal, n, &err);
-    if (s->journal && n->kind == HD_NEWS_VALID) log_valid(s, n, &err);
-    if (err.status) {
-        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
-        hd_journal_close(s->journal, NULL);
-        s->journal = NULL;
-    }
+    double bits = n->valid.loss * (double)s->valid.count / (double)s->valid.characters / log(2);
+    hd_run_log_tell(&s->log, n, "bits_per_character", bits);
     if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
 }
 
@@ -204,23 +168,11 @@ static bool stop(void *context)
     return s->opt->trainer.stop && s->opt->trainer.stop(s->opt->trainer.context);
 }
 
-static void open_journal(session *s)
-{
-    hd_err err = {0};
-    hd_progress at = {0};
-    const char *folder = s->opt->trainer.folder;
-    if (s->backend->rank) return; /* the first process writes it */
-    if (s->opt->trainer.resume && hd_checkpoint_load(folder, &at, NULL, &err))
-        return; /* the loop will say so */
-    if (hd_journal_open(&s->journal, folder, at.step, &err))
-        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
-}
-
 /* -- setting up -- */
 
 static void release(session *s)
 {
-    hd_journal_close(s->journal, NULL);
+    hd_run_log_close(&s->log);
     hd_carry_release(&s->carry);
     hd_optimiser_release(&s->optimiser);
     hd_lm_free(s->language.lm);
@@ -414,7 +366,7 @@ static hd_status learn(session *s, hd_language_result *out, hd_err *err)
                           .keep = keep,
                           .restore = restore,
                           .context = s};
-    open_journal(s);
+    hd_run_log_open(&s->log, &s->opt->trainer, s->backend->rank, &s->opt->log);
     trainer.batches = s->batches;
     trainer.tell = tell, trainer.stop = stop, trainer.context = s;
     if (!trainer.valid_every) trainer.valid_every = VALID_EVERY;

@@ -11,7 +11,7 @@
 #include "metric/metric.h"
 #include "task/translate_batch.h"
 #include "task/translate_data.h"
-#include "train/journal.h"
+#include "train/run_log.h"
 
 const char *const hd_choice_names[HD_CHOICES + 1] = {
 #define X(NAME, name, text) #name,
@@ -31,7 +31,7 @@ typedef struct session {
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
     hd_translate_batch sent; /* of it, as long as its step */
-    hd_journal *journal;     /* NULL: it could not be opened, or written to: the run goes on without */
+    hd_run_log log;
 } session;
 
 /* -- the loop's side -- */
@@ -165,47 +165,11 @@ static hd_status restore(void *context, hd_err *err)
 
 /* -- the log -- */
 
-static hd_status log_training(hd_journal *j, const hd_news *n, hd_err *err)
-{
-    return hd_journal_add(
-        j,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "train",
-                          HD_FIELDS(HD_FIELD("loss", n->loss), HD_FIELD("rate", n->rate),
-                                    HD_FIELD("gradient_norm", n->norm), HD_FIELD("epoch", n->at->epoch),
-                                    HD_FIELD("tokens", n->at->tokens),
-                                    HD_FIELD("tokens_per_second", n->tokens_second),
-                                    HD_FIELD("gflops", n->flops_second / 1e9),
-                                    HD_FIELD("flops", n->at->flops), HD_FIELD("skipped", n->at->skipped))},
-        err);
-}
-
-static hd_status log_valid(hd_journal *j, const hd_news *n, hd_err *err)
-{
-    return hd_journal_add(
-        j,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "valid",
-                          HD_FIELDS(HD_FIELD("loss", n->valid.loss),
-                                    HD_FIELD("perplexity", exp(n->valid.loss)),
-                                    HD_FIELD("bleu", n->valid.score), HD_FIELD("best", (int)n->best),
-                                    HD_FIELD("seconds", n->valid.seconds))},
-        err);
-}
-
-/* Into the log, then on to whoever started the run. A log that cannot be written costs a warning, not the
- * run. */
+/* Into the log, then on to whoever started the run. */
 static void tell(void *context, const hd_news *n)
 {
     session *s = context;
-    hd_err err = {0};
-    if (s->journal && n->kind == HD_NEWS_REPORT) log_training(s->journal, n, &err);
-    if (s->journal && n->kind == HD_NEWS_VALID) log_valid(s->journal, n, &err);
-    if (err.status) {
-        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
-        hd_journal_close(s->journal, NULL);
-        s->journal = NULL;
-    }
+    hd_run_log_tell(&s->log, n, "bleu", n->valid.score);
     if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
 }
 
@@ -215,23 +179,11 @@ static bool stop(void *context)
     return s->opt->trainer.stop && s->opt->trainer.stop(s->opt->trainer.context);
 }
 
-static void open_journal(session *s)
-{
-    hd_err err = {0};
-    hd_progress at = {0};
-    const char *folder = s->opt->trainer.folder;
-    if (s->backend->rank) return; /* the first process writes it */
-    if (s->opt->trainer.resume && hd_checkpoint_load(folder, &at, NULL, &err))
-        return; /* the loop will say so */
-    if (hd_journal_open(&s->journal, folder, at.step, &err))
-        hd_log_say(&s->opt->log, HD_WARN, "the run goes on without its log: %s", err.text);
-}
-
 /* -- setting up -- */
 
 static void release(session *s)
 {
-    hd_journal_close(s->journal, NULL);
+    hd_run_log_close(&s->log);
     hd_batches_free(s->batches);
     hd_batches_free(s->valid_batches);
     hd_optimiser_release(&s->optimiser);
@@ -431,7 +383,7 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
                               .keep = keep,
                               .restore = restore,
                               .context = &s};
-        open_journal(&s);
+        hd_run_log_open(&s.log, &opt->trainer, s.backend->rank, &opt->log);
         trainer.batches = plan.batches;
         trainer.tell = tell, trainer.stop = stop, trainer.context = &s;
         if (!trainer.valid_every)

@@ -1,0 +1,61 @@
+/* The log of a run. */
+#include "train/run_log.h"
+
+#include <math.h>
+
+#include "train/checkpoint.h"
+
+void hd_run_log_open(hd_run_log *l, const hd_trainer_opt *o, int rank, const hd_log *log)
+{
+    hd_err err = {0};
+    hd_progress at = {0};
+    *l = (hd_run_log){.log = log};
+    if (rank) return;
+    if (o->resume && hd_checkpoint_load(o->folder, &at, NULL, &err)) return; /* the loop will say so */
+    if (hd_journal_open(&l->journal, o->folder, at.step, &err))
+        hd_log_say(log, HD_WARN, "the run goes on without its log: %s", err.text);
+}
+
+void hd_run_log_close(hd_run_log *l)
+{
+    hd_journal_close(l->journal, NULL);
+    l->journal = NULL;
+}
+
+static void add_training(hd_journal *j, const hd_news *n, hd_err *err)
+{
+    hd_journal_add(
+        j,
+        &(hd_report_line){.step = n->at->step,
+                          .kind = "train",
+                          HD_FIELDS(HD_FIELD("loss", n->loss), HD_FIELD("rate", n->rate),
+                                    HD_FIELD("gradient_norm", n->norm), HD_FIELD("epoch", n->at->epoch),
+                                    HD_FIELD("tokens", n->at->tokens),
+                                    HD_FIELD("tokens_per_second", n->tokens_second),
+                                    HD_FIELD("gflops", n->flops_second / 1e9),
+                                    HD_FIELD("flops", n->at->flops), HD_FIELD("skipped", n->at->skipped))},
+        err);
+}
+
+static void add_valid(hd_journal *j, const hd_news *n, const char *measure, double value, hd_err *err)
+{
+    hd_journal_add(
+        j,
+        &(hd_report_line){.step = n->at->step,
+                          .kind = "valid",
+                          HD_FIELDS(HD_FIELD("loss", n->valid.loss),
+                                    HD_FIELD("perplexity", exp(n->valid.loss)), HD_FIELD(measure, value),
+                                    HD_FIELD("best", (int)n->best), HD_FIELD("seconds", n->valid.seconds))},
+        err);
+}
+
+void hd_run_log_tell(hd_run_log *l, const hd_news *n, const char *measure, double value)
+{
+    hd_err err = {0};
+    if (!l->journal) return;
+    if (n->kind == HD_NEWS_REPORT) add_training(l->journal, n, &err);
+    if (n->kind == HD_NEWS_VALID) add_valid(l->journal, n, measure, value, &err);
+    if (!err.status) return;
+    hd_log_say(l->log, HD_WARN, "the run goes on without its log: %s", err.text);
+    hd_run_log_close(l);
+}
