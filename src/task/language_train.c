@@ -13,6 +13,7 @@
 #include "task/language_text.h"
 #include "task/language_window.h"
 #include "task/translator.h"
+#include "train/published.h"
 #include "train/run_log.h"
 
 enum { VALID_EVERY = 500, TABLE = 1 << 25 };
@@ -140,15 +141,14 @@ static hd_status publish(void *context, hd_err *err)
     return hd_language_publish(&s->language, s->opt->trainer.folder, err);
 }
 
-/* The weights have the same name in every model's folder. */
 static hd_status keep(void *context, hd_err *err)
 {
-    return hd_translator_keep(((session *)context)->opt->trainer.folder, err);
+    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
 }
 
 static hd_status restore(void *context, hd_err *err)
 {
-    return hd_translator_restore(((session *)context)->opt->trainer.folder, err);
+    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
 /* -- the log -- */

@@ -11,6 +11,7 @@
 #include "metric/metric.h"
 #include "task/translate_batch.h"
 #include "task/translate_data.h"
+#include "train/published.h"
 #include "train/run_log.h"
 
 const char *const hd_choice_names[HD_CHOICES + 1] = {
@@ -155,12 +156,12 @@ static hd_status publish(void *context, hd_err *err)
 
 static hd_status keep(void *context, hd_err *err)
 {
-    return hd_translator_keep(((session *)context)->opt->trainer.folder, err);
+    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
 }
 
 static hd_status restore(void *context, hd_err *err)
 {
-    return hd_translator_restore(((session *)context)->opt->trainer.folder, err);
+    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
 /* -- the log -- */

@@ -1,7 +1,6 @@
 /* The folder of a translator. */
 #include "task/translator.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "model/stepper.h"
 #include "train/checkpoint.h"
+#include "train/published.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_CONFIG = 1 << 20, MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
@@ -31,8 +31,6 @@ enum { MOST_CONFIG = 1 << 20, MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X("output_bias", output_bias) \
     X("learned_positions", learned_positions)
 
-static const char kept_name[] =
-    "train/best.safetensors"; /* what a validation at the end of a sitting replaced */
 static const char *const file_name[2][2] = {{"source", "target"}, {"tokeniser", "tokeniser"}};
 
 static const char *ending(hd_tokeniser_kind kind)
@@ -84,7 +82,7 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
 {
     char path[HD_PATH];
     bool shared = t->tokeniser[0] == t->tokeniser[1];
-    hd_status s = hd_path(path, folder, kept_name, err);
+    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
     if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
     for (int side = 0; !s && side < (shared ? 1 : 2); side++) {
         s = tokeniser_path(path, folder, shared, side, hd_tokeniser_kind_of(t->tokeniser[side]), err);
@@ -115,32 +113,6 @@ hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_e
     static const hd_meta meta[] = {{"format", "pt"}};
     hd_status s = hd_path(path, folder, "model.safetensors", err);
     return s ? s : hd_params_save(&t->model->params, path, meta, 1, err);
-}
-
-/* A second name of the same file: publishing gives the first name to another one. What is kept already stays:
-   a run that was killed at its end judges and publishes once more when it is resumed. */
-hd_status hd_translator_keep(const char *folder, hd_err *err)
-{
-    char path[HD_PATH], kept[HD_PATH], train[HD_PATH];
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    if (!s) s = hd_path(kept, folder, kept_name, err);
-    if (!s) s = hd_path(train, folder, "train", err);
-    if (!s) s = hd_folder_make(train, NULL, err);
-    if (s) return s;
-    if (link(path, kept) && errno != EEXIST)
-        return hd_err_set(err, HD_EFILE, "%s: cannot keep it as %s: %s", path, kept, strerror(errno));
-    return hd_folder_sync(train, err);
-}
-
-hd_status hd_translator_restore(const char *folder, hd_err *err)
-{
-    char path[HD_PATH], kept[HD_PATH];
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    if (!s) s = hd_path(kept, folder, kept_name, err);
-    if (s || access(kept, F_OK)) return s;
-    if (rename(kept, path))
-        return hd_err_set(err, HD_EFILE, "%s: cannot put %s back: %s", path, kept, strerror(errno));
-    return hd_folder_sync(folder, err);
 }
 
 /* -- reading -- */

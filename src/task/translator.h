@@ -27,9 +27,6 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
 hd_status hd_translator_remove(const char *folder, hd_err *err);
 /* Replaces model.safetensors. */
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err);
-/* Keeps the model.safetensors of now below train/; puts back what was kept, if something was. */
-hd_status hd_translator_keep(const char *folder, hd_err *err);
-hd_status hd_translator_restore(const char *folder, hd_err *err);
 
 /* Reads back what hd_translator_save wrote, without weights: *opt gets sizes and kinds, the tokenisers are
    opened. The caller frees them. */

@@ -1,6 +1,7 @@
 /* The folder of a translator: what is saved is what is opened, and everything else is refused with one text
    that names the file. */
 #include "task/small.h"
+#include "train/published.h"
 #include "scratch.h"
 
 #include "model/stepper.h"
@@ -223,9 +224,9 @@ static void what_is_kept_is_put_back_once(void **state)
     hd_err err = {0};
     const char *folder = saved("kept", t);
     char *first = get_file(at("kept/model.safetensors"), NULL);
-    must(hd_translator_restore(folder, &err), &err); /* nothing is kept */
-    must(hd_translator_keep(folder, &err), &err);
-    must(hd_translator_keep(folder, &err), &err); /* again: as after a kill in between */
+    must(hd_published_restore(folder, &err), &err); /* nothing is kept */
+    must(hd_published_keep(folder, &err), &err);
+    must(hd_published_keep(folder, &err), &err); /* again: as after a kill in between */
     must(hd_params_draw(&t->model->params, 12, &err), &err);
     must(hd_translator_publish(t, folder, &err), &err);
     char *second = get_file(at("kept/model.safetensors"), NULL);
@@ -233,8 +234,8 @@ static void what_is_kept_is_put_back_once(void **state)
     char *kept = get_file(at("kept/train/best.safetensors"), &size);
     assert_memory_equal(first, kept, size);
     assert_memory_not_equal(first, second, size);
-    must(hd_translator_restore(folder, &err), &err);
-    must(hd_translator_restore(folder, &err), &err);
+    must(hd_published_restore(folder, &err), &err);
+    must(hd_published_restore(folder, &err), &err);
     char *back = get_file(at("kept/model.safetensors"), &size);
     assert_memory_equal(first, back, size);
     assert_false(is_there(at("kept/train/best.safetensors")));
@@ -242,7 +243,7 @@ static void what_is_kept_is_put_back_once(void **state)
     free(second);
     free(kept);
     free(back);
-    assert_int_equal(hd_translator_keep(at("empty"), &err), HD_EFILE);
+    assert_int_equal(hd_published_keep(at("empty"), &err), HD_EFILE);
     assert_holds(err.text, "cannot keep it as");
     hd_translator_free(t);
 }

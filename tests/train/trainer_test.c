@@ -3,7 +3,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "task/translator.h"
+#include "train/published.h"
 #include "train/trainer.h"
 
 enum { DIM = 8, ROWS = 6, BATCHES = 5, LAST = 13 };
@@ -94,12 +94,12 @@ static hd_status publish(void *context, hd_err *err)
 static hd_status keep(void *context, hd_err *err)
 {
     ((toy *)context)->keeps++;
-    return hd_translator_keep(((toy *)context)->folder, err);
+    return hd_published_keep(((toy *)context)->folder, err);
 }
 
 static hd_status restore(void *context, hd_err *err)
 {
-    return hd_translator_restore(((toy *)context)->folder, err);
+    return hd_published_restore(((toy *)context)->folder, err);
 }
 
 static bool stop(void *context)

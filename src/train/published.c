@@ -1,0 +1,35 @@
+/* Keeping the weights that are published, by a second name. */
+#include "train/published.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+
+/* A second name of the same file: publishing gives the first name to another one. What is kept already stays:
+   a run that was killed at its end judges and publishes once more when it is resumed. */
+hd_status hd_published_keep(const char *folder, hd_err *err)
+{
+    char path[HD_PATH], kept[HD_PATH], train[HD_PATH];
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s) s = hd_path(kept, folder, HD_PUBLISHED_KEPT, err);
+    if (!s) s = hd_path(train, folder, "train", err);
+    if (!s) s = hd_folder_make(train, NULL, err);
+    if (s) return s;
+    if (link(path, kept) && errno != EEXIST)
+        return hd_err_set(err, HD_EFILE, "%s: cannot keep it as %s: %s", path, kept, strerror(errno));
+    return hd_folder_sync(train, err);
+}
+
+hd_status hd_published_restore(const char *folder, hd_err *err)
+{
+    char path[HD_PATH], kept[HD_PATH];
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s) s = hd_path(kept, folder, HD_PUBLISHED_KEPT, err);
+    if (s || access(kept, F_OK)) return s;
+    if (rename(kept, path))
+        return hd_err_set(err, HD_EFILE, "%s: cannot put %s back: %s", path, kept, strerror(errno));
+    return hd_folder_sync(folder, err);
+}

@@ -1,0 +1,13 @@
+/* The weights that a run has published in its folder, whatever the task: model.safetensors. */
+#ifndef HD_TRAIN_PUBLISHED_H
+#define HD_TRAIN_PUBLISHED_H
+
+#include "base/status.h"
+
+#define HD_PUBLISHED_KEPT "train/best.safetensors" /* where they are kept, below the folder */
+
+/* Keeps the model.safetensors of now below train/; puts back what was kept, if something was. */
+hd_status hd_published_keep(const char *folder, hd_err *err);
+hd_status hd_published_restore(const char *folder, hd_err *err);
+
+#endif
