@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "decode/search.h"
-#include "model/transformer.h"
+#include "model/encdec.h"
 
 enum { LENGTH = 25, MOST_BATCH = 1024, ROUNDS = 5 };
 
@@ -17,14 +17,14 @@ static int stop(const char *text, int status)
     return status;
 }
 
-static hd_status decode(hd_run *r, const hd_transformer *m, size_t batch, const hd_search_opt *o, hd_err *err)
+static hd_status decode(hd_run *r, const hd_encdec *m, size_t batch, const hd_search_opt *o, hd_err *err)
 {
     static int32_t ids[MOST_BATCH * LENGTH], len[MOST_BATCH];
     hd_stepper s = {0};
     hd_found *f = NULL;
     for (size_t i = 0; i < batch * LENGTH; i++) ids[i] = (int32_t)(i * 7919 % m->opt.source_vocab);
     for (size_t i = 0; i < batch; i++) len[i] = LENGTH;
-    hd_status st = hd_transformer_stepper(&s, m, ids, len, batch, 1, err);
+    hd_status st = hd_encdec_stepper(&s, m, ids, len, batch, 1, err);
     if (!st) st = hd_search(&f, r, &s, o, err);
     hd_found_free(f);
     hd_stepper_release(&s);
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     int batch = atoi(argv[3]), threads = atoi(argv[4]);
     if (batch < 1 || batch > MOST_BATCH || threads < 1)
         return stop("BATCH from 1 to 1024, THREADS from 1", 2);
-    hd_transformer_opt size = {.encoder_layers = 6,
+    hd_encdec_opt size = {.encoder_layers = 6,
                                .decoder_layers = 6,
                                .heads = 8,
                                .width = 512,
@@ -53,13 +53,13 @@ int main(int argc, char **argv)
     o.kind = argv[2][0] == 'b' ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
     hd_err err = {0};
     hd_backend *backend = NULL;
-    hd_transformer *m = NULL;
+    hd_encdec *m = NULL;
     hd_run r = {0};
     hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = threads}, &err);
     if (!s) s = hd_run_init(&r, backend, &err);
-    if (!s) s = hd_transformer_new(&m, backend, &size, false, &err);
+    if (!s) s = hd_encdec_new(&m, backend, &size, false, &err);
     if (!s) s = hd_params_draw(&m->params, 1, &err);
-    if (!s) s = hd_transformer_prepare(m, HD_DECODING, &err);
+    if (!s) s = hd_encdec_prepare(m, HD_DECODING, &err);
     double t[ROUNDS];
     for (int i = -1; !s && i < ROUNDS; i++) { /* one to warm up */
         double start = now();
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     if (s) return stop(err.text, 1);
     double seconds = median(t, ROUNDS);
     printf("%.6f %.0f\n", seconds, batch * LENGTH / seconds);
-    hd_transformer_free(m);
+    hd_encdec_free(m);
     hd_run_release(&r);
     hd_backend_free(backend);
     return 0;

@@ -8,14 +8,14 @@
 
 #include "clock.h"
 #include "model/gpt.h"
-#include "model/transformer.h"
+#include "model/encdec.h"
 #include "train/optimiser.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };
 
 typedef struct job {
     hd_run run;
-    hd_transformer *nmt;
+    hd_encdec *nmt;
     hd_gpt *gpt;
     hd_optimiser opt;
     size_t items, length, vocab;
@@ -31,7 +31,7 @@ static bool stop(const char *text)
 
 static bool setup_nmt(job *j, bool base, hd_err *err)
 {
-    hd_transformer_opt o = {.encoder_layers = base ? 6 : 4,
+    hd_encdec_opt o = {.encoder_layers = base ? 6 : 4,
                             .decoder_layers = base ? 6 : 4,
                             .heads = base ? 8 : 4,
                             .width = base ? 512 : 128,
@@ -46,9 +46,9 @@ static bool setup_nmt(job *j, bool base, hd_err *err)
                             .inner_dropout = 0.1f,
                             .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
-    j->flops = hd_transformer_flops(&o, (double)j->items, (double)j->length, (double)j->length);
-    if (hd_transformer_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
+    if (hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
         return false;
+    j->flops = hd_encdec_flops(j->nmt, (double)j->items, (double)j->length, (double)j->length);
     return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
 }
 
@@ -79,9 +79,9 @@ static double step(job *j)
                   *c = hd_ints(r, j->ids[2], rows);
     hd_tensor *l =
         j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
-               : hd_transformer_loss(
+               : hd_encdec_loss(
                      r, j->nmt,
-                     hd_transformer_decode(r, j->nmt, b, seg, hd_transformer_encode(r, j->nmt, a, seg), NULL),
+                     hd_encdec_decode(r, j->nmt, b, seg, hd_encdec_encode(r, j->nmt, a, seg), NULL),
                      c, &loss);
     double total = hd_loss_total(r, l) / (double)rows;
     hd_backward(r);

@@ -76,8 +76,8 @@ typedef struct hd_unary_args {
     hd_unary f;
 } hd_unary_args;
 
-/* dx (+)= dropout(dy) * f'(kept); sums [cols] += the sums of its columns, for a bias. With a draw, relu's `kept`
- * is its value after the dropout. dx may be dy; with sums there is no `add`. */
+/* dx (+)= dropout(dy) * f'(kept); sums [cols] += the sums of its columns, for a bias. With a draw, relu's
+ * `kept` is its value after the dropout. dx may be dy; with sums there is no `add`. */
 typedef struct hd_unary_back_args {
     const hd_tensor *dx, *dy, *kept, *sums;
     hd_unary f;
@@ -254,14 +254,15 @@ typedef struct hd_attention {
     int heads, kv_heads;
     float scale;
     hd_mask mask;
-    int window; /* > 0: keys further than this from the query's position are not seen */
+    int window; /* > 0: keys further than this from the query's position, or from its centre, are not seen */
     hd_score score;
-    const hd_tensor *additive; /* [H*D]: v of the additive score */
-    const hd_tensor *table;    /* [buckets, H]: bias by relative position */
-    bool table_both_ways;      /* half of the buckets for keys after the query */
-    int table_reach;           /* distance from which all share the last bucket */
-    const hd_tensor *centre;   /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2) */
-    float sigma;
+    const hd_tensor *additive;   /* [H*D]: v of the additive score */
+    const hd_tensor *table;      /* [buckets, H]: bias by relative position */
+    bool table_both_ways;        /* half of the buckets for keys after the query */
+    int table_reach;             /* distance from which all share the last bucket */
+    const hd_tensor *centre;     /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2); with a window, it lies
+                                    around     the centre, drawn to the nearest key */
+    float sigma;                 /* 0: nothing is added, for a window alone */
     const hd_tensor *ragged;     /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
     const int32_t *ragged_begin; /* [items]: first row of each item in it */
     const hd_tensor *gate;       /* [H]: factor on each head's output */

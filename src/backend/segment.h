@@ -15,7 +15,8 @@ typedef struct hd_seg {
                                 only the backend knows */
     const int32_t
         *key; /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
-    size_t items, rows; /* host-side upper bounds, as is `longest` */
+    const struct hd_unrolled *steps; /* the same rows step after step, where that was laid out; else NULL */
+    size_t items, rows;              /* host-side upper bounds, as is `longest` */
     size_t longest;
     bool overlap; /* some rows belong to several items */
     bool full;    /* every row up to `rows` belongs to an item; otherwise some may belong to none (item -1) */

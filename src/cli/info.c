@@ -93,8 +93,9 @@ static void put_switch(sheet *s, const char *name, bool value)
     hd_text_put(&s->out, s->json ? value ? "true" : "false" : value ? "yes\n" : "no\n");
 }
 
-static void put_model(sheet *s, const hd_transformer_opt *o, size_t parameters)
+static void put_model(sheet *s, const hd_encdec *m)
 {
+    const hd_encdec_opt *o = &m->opt;
     put_text(s, "task", "translate");
     put_text(s, "model", "transformer");
     put_whole(s, "encoder_layers", (uint64_t)o->encoder_layers);
@@ -107,8 +108,8 @@ static void put_model(sheet *s, const hd_transformer_opt *o, size_t parameters)
     put_text(s, "position_kind", o->learned_positions ? "learned" : "sinusoidal");
     put_whole(s, "positions", o->positions);
     put_switch(s, "tied", o->tied);
-    put_whole(s, "parameters", parameters);
-    put_real(s, "gflop_per_translation", hd_transformer_flops(o, 1, 25, 25) / 1e9, " (25 tokens to 25)");
+    put_whole(s, "parameters", hd_params_size(&m->params));
+    put_real(s, "gflop_per_translation", hd_encdec_flops(m, 1, 25, 25) / 1e9, " (25 tokens to 25)");
 }
 
 static void put_vocabulary(sheet *s, hd_tokeniser *const t[2])
@@ -275,26 +276,26 @@ static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_er
 {
     char path[HD_PATH];
     struct stat info;
-    hd_transformer_opt opt;
+    hd_encdec_opt opt;
     hd_tokeniser *tokeniser[2] = {NULL, NULL};
     hd_backend *backend = NULL;
-    hd_transformer *model = NULL;
+    hd_encdec *model = NULL;
     size_t longest = 0;
     hd_status s = HD_OK;
     if (put_language_folder(page, folder, tensors, &s, err)) return s;
     s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
-    if (!s) s = hd_transformer_new(&model, backend, &opt, false, err);
+    if (!s) s = hd_encdec_new(&model, backend, &opt, false, err);
     if (!s) s = hd_path(path, folder, "model.safetensors", err);
     if (!s) {
-        put_model(page, &opt, hd_params_size(&model->params));
+        put_model(page, model);
         put_vocabulary(page, tokeniser);
         put_whole(page, "longest_trained", longest);
         if (!stat(path, &info)) put_real(page, "megabytes", (double)info.st_size / 1e6, "");
         put_training(page, folder);
         if (tensors) put_tensors(page, &model->params);
     }
-    hd_transformer_free(model);
+    hd_encdec_free(model);
     hd_backend_free(backend);
     hd_tokeniser_free_pair(tokeniser);
     return s;

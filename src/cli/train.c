@@ -230,7 +230,7 @@ static void tell(void *context, const hd_news *n)
 static void say_plan(const hd_command *c, const hd_translate_plan *p)
 {
     char a[32], b[32], d[32];
-    const hd_transformer_opt *m = &p->model;
+    const hd_encdec_opt *m = &p->model;
     hd_log_say(&c->log, HD_INFO,
                "transformer %d+%d layers, width %zu, inner %zu, %d heads, vocabulary %s%s: %s parameters",
                m->encoder_layers, m->decoder_layers, m->width, m->inner, m->heads,

@@ -242,25 +242,25 @@ hd_unary hd_train_activation(int choice)
     return (hd_unary)hd_unary_find(activations[choice]);
 }
 
-static hd_transformer_opt model_of(const hd_train_options *o)
+static hd_encdec_opt model_of(const hd_train_options *o)
 {
-    return (hd_transformer_opt){.encoder_layers = o->encoder_layers,
-                                .decoder_layers = o->decoder_layers,
-                                .heads = o->heads,
-                                .width = (size_t)o->width,
-                                .inner = (size_t)o->inner,
-                                .tied = !o->untied,
-                                .pre_norm = o->norm == 0,
-                                .eps = 1e-5f,
-                                .act = hd_train_activation(o->activation),
-                                .dropout = (float)o->dropout,
-                                .attention_dropout = (float)o->attention_dropout,
-                                .inner_dropout = (float)o->inner_dropout,
-                                .learned_positions = o->position_kind == 1,
-                                .positions = (size_t)o->positions,
-                                .sinusoid = {.halves = true},
-                                .recompute = o->recompute,
-                                .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+    return (hd_encdec_opt){.encoder_layers = o->encoder_layers,
+                           .decoder_layers = o->decoder_layers,
+                           .heads = o->heads,
+                           .width = (size_t)o->width,
+                           .inner = (size_t)o->inner,
+                           .tied = !o->untied,
+                           .pre_norm = o->norm == 0,
+                           .eps = 1e-5f,
+                           .act = hd_train_activation(o->activation),
+                           .dropout = (float)o->dropout,
+                           .attention_dropout = (float)o->attention_dropout,
+                           .inner_dropout = (float)o->inner_dropout,
+                           .learned_positions = o->position_kind == 1,
+                           .positions = (size_t)o->positions,
+                           .sinusoid = {.halves = true},
+                           .recompute = o->recompute,
+                           .frozen = {o->freeze.text, (size_t)o->freeze.count}};
 }
 
 static hd_translate_data data_of(const hd_train_options *o)

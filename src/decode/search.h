@@ -2,7 +2,7 @@
    depends neither on the others in the batch nor on the number of threads, to the bit.
 
        hd_search_opt o = {.kind = HD_SEARCH_BEAM, .beam = 4, .end = eos, .max_ratio = 2, .max_extra = 10};
-       hd_transformer_stepper(&s, model, ids, len, items, bos, &err);
+       hd_encdec_stepper(&s, model, ids, len, items, bos, &err);
        hd_search(&found, run, &s, &o, &err);
        hd_stepper_release(&s);
 */

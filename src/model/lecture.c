@@ -135,7 +135,7 @@ static size_t rows_of(const hd_lecture_matrix *x)
     return x->kind == HD_LECTURE_BIAS ? 1 : hd_lecture_length(x->rows);
 }
 
-static hd_status set_weight(hd_transformer *m, const hd_lecture_matrix *x, hd_err *err)
+static hd_status set_weight(hd_encdec *m, const hd_lecture_matrix *x, hd_err *err)
 {
     size_t rows = rows_of(x), cols = hd_lecture_length(x->cols);
     hd_param *p = hd_params_find(&m->params, x->engine);
@@ -147,32 +147,32 @@ static hd_status set_weight(hd_transformer *m, const hd_lecture_matrix *x, hd_er
     return hd_params_set(&m->params, p, x->kind == HD_LECTURE_WEIGHT ? turned : shown);
 }
 
-hd_status hd_lecture_new(hd_transformer **out, hd_backend *backend, float eps, bool training, hd_err *err)
+hd_status hd_lecture_new(hd_encdec **out, hd_backend *backend, float eps, bool training, hd_err *err)
 {
-    const hd_transformer_opt opt = {.encoder_layers = 1,
-                                    .decoder_layers = 1,
-                                    .heads = 1,
-                                    .width = HD_LECTURE_WIDTH,
-                                    .inner = HD_LECTURE_WIDTH,
-                                    .source_vocab = HD_LECTURE_VOCAB,
-                                    .target_vocab = HD_LECTURE_VOCAB,
-                                    .plain = true,
-                                    .output_bias = true,
-                                    .eps = eps,
-                                    .act = HD_relu,
-                                    .positions = HD_LECTURE_POSITIONS};
-    hd_transformer *m = NULL;
-    hd_status s = hd_transformer_new(&m, backend, &opt, training, err);
+    const hd_encdec_opt opt = {.encoder_layers = 1,
+                               .decoder_layers = 1,
+                               .heads = 1,
+                               .width = HD_LECTURE_WIDTH,
+                               .inner = HD_LECTURE_WIDTH,
+                               .source_vocab = HD_LECTURE_VOCAB,
+                               .target_vocab = HD_LECTURE_VOCAB,
+                               .plain = true,
+                               .output_bias = true,
+                               .eps = eps,
+                               .act = HD_relu,
+                               .positions = HD_LECTURE_POSITIONS};
+    hd_encdec *m = NULL;
+    hd_status s = hd_encdec_new(&m, backend, &opt, training, err);
     for (const hd_lecture_matrix *x = hd_lecture_matrices; !s && x->name; x++)
         if (hd_lecture_learned(x)) s = set_weight(m, x, err);
     if (s)
-        hd_transformer_free(m);
+        hd_encdec_free(m);
     else
         *out = m;
     return s;
 }
 
-hd_status hd_lecture_read(const hd_transformer *m, const hd_lecture_matrix *x, bool gradient, hd_real *to)
+hd_status hd_lecture_read(const hd_encdec *m, const hd_lecture_matrix *x, bool gradient, hd_real *to)
 {
     hd_real all[HD_LECTURE_POSITIONS * HD_LECTURE_WIDTH];
     size_t rows = rows_of(x), cols = hd_lecture_length(x->cols);

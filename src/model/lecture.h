@@ -5,7 +5,7 @@
 #ifndef HD_MODEL_LECTURE_H
 #define HD_MODEL_LECTURE_H
 
-#include "model/transformer.h"
+#include "model/encdec.h"
 
 enum {
     HD_LECTURE_WIDTH = 6,
@@ -132,10 +132,10 @@ static inline bool hd_lecture_is_vector(const hd_lecture_matrix *x)
 }
 
 /* The model with the weights of the slides. The slides' numbers are those of eps 0. */
-hd_status hd_lecture_new(hd_transformer **out, hd_backend *backend, float eps, bool training, hd_err *err);
+hd_status hd_lecture_new(hd_encdec **out, hd_backend *backend, float eps, bool training, hd_err *err);
 
 /* A parameter, its gradient or the positions in the lecture's layout; `to` has room for HD_LECTURE_LARGEST.
  */
-hd_status hd_lecture_read(const hd_transformer *m, const hd_lecture_matrix *x, bool gradient, hd_real *to);
+hd_status hd_lecture_read(const hd_encdec *m, const hd_lecture_matrix *x, bool gradient, hd_real *to);
 
 #endif

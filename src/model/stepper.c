@@ -93,7 +93,9 @@ hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_
     uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), (uintptr_t)s->model);
     shape = hd_shape_mix(hd_shape_mix(shape, (uintptr_t)sent), (uintptr_t)seg->begin);
     hd_tensor *y = NULL;
-    if (!hd_replay(r, shape, &y)) {
+    if (s->sends) {
+        y = forward(r, s, sent, seg);
+    } else if (!hd_replay(r, shape, &y)) {
         hd_capture(r, shape);
         y = forward(r, s, sent, seg);
         hd_captured(r, y);

@@ -25,20 +25,20 @@ typedef struct hd_stepper {
 
 void hd_stepper_release(hd_stepper *s); /* accepts {0} */
 
-typedef struct hd_transformer hd_transformer;
+typedef struct hd_encdec hd_encdec;
 typedef struct hd_gpt hd_gpt;
 
 /* Sources item after item, each of at least one token; they are copied, the model is not. `start` is the
    decoder's first input. The sources are encoded in the first step; all hypotheses of one share its rows. */
-hd_status hd_transformer_stepper(hd_stepper *out, const hd_transformer *m, const int32_t *ids,
-                                 const int32_t *len, size_t items, int32_t start, hd_err *err);
+hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
+                            size_t items, int32_t start, hd_err *err);
 /* The same for prompts to be continued; the first step reads a prompt whole. */
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err);
 
 /* Gives the weights that products read the backend's form for a use. HD_DECODING is worth it before a search
    and must be undone by HD_TRAINING before they change; freeing the model undoes it too. */
-hd_status hd_transformer_prepare(hd_transformer *m, hd_use use, hd_err *err);
+hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err);
 hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 typedef struct hd_stepping {
     const void *model;
     hd_cache *cache;
+    bool sends; /* a step sends more than its tokens: it is not captured */
     bool begun; /* the first step is done: the cache holds what was read of the sentences */
     int32_t *ids, *len, *start, *room; /* of the sentences; one block, from ids */
     size_t items, rows;

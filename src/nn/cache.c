@@ -264,6 +264,21 @@ hd_rows hd_slot_fixed(hd_run *r, hd_slot *s, hd_rows x)
     return stored(r, s, seg);
 }
 
+hd_rows hd_slot_spread(hd_run *r, hd_slot *s)
+{
+    hd_rows none = {0};
+    const hd_cache *c = s->cache;
+    if (!s->filled || r->err.status) return none;
+    size_t n = c->items, at = 0;
+    hd_seg *seg = hd_seg_of(r, c->fixed.len, n, NULL);
+    int32_t *index = seg ? hd_host_take(r, (seg->rows + 1) * sizeof *index) : NULL;
+    if (!index) return none;
+    for (size_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < c->fixed.len[i]; j++) index[at++] = c->fixed.begin[i] + j;
+    hd_tensor *held = hd_slot_state(r, s);
+    return (hd_rows){hd_gather(r, held, hd_ints(r, index, seg->rows), seg->rows, 1), seg};
+}
+
 /* -- STATE -- */
 
 hd_tensor *hd_slot_state(hd_run *r, hd_slot *s)

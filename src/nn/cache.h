@@ -61,6 +61,8 @@ uint64_t hd_cache_shape(const hd_cache *c);
 hd_rows hd_slot_grow(hd_run *r, hd_slot *s, hd_rows x);
 /* FIXED: takes x in the first time; returns what it holds (x.t is not read then). */
 hd_rows hd_slot_fixed(hd_run *r, hd_slot *s, hd_rows x);
+/* FIXED: what it holds, copied out so that every item has rows of its own. Sent: not in a captured step. */
+hd_rows hd_slot_spread(hd_run *r, hd_slot *s);
 /* STATE: what it holds ({NULL} before the first put), and putting the next. */
 hd_tensor *hd_slot_state(hd_run *r, hd_slot *s);
 void hd_slot_put(hd_run *r, hd_slot *s, hd_tensor *x);

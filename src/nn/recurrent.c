@@ -30,6 +30,7 @@ hd_recurrent hd_recurrent_make(hd_params *p, const hd_recurrent_opt *o)
                       .width = o->width,
                       .layers = o->layers,
                       .directions = o->both_ways ? 2 : 1,
+                      .reverse = o->reverse,
                       .dropout = o->dropout};
     if (o->layers < 1 || o->layers > HD_RECURRENT_LAYERS || !o->in || !o->width) {
         if (!p->err.status)
@@ -51,6 +52,15 @@ size_t hd_recurrent_out(const hd_recurrent *m)
 size_t hd_recurrent_state(const hd_recurrent *m)
 {
     return m->width * (m->cell == HD_LSTM ? 2 : 1);
+}
+
+double hd_recurrent_flops(const hd_recurrent *m)
+{
+    double sum = 0;
+    for (int l = 0; l < m->layers; l++)
+        for (int d = 0; d < m->directions; d++)
+            sum += 2 * (double)(hd_count_of(&m->pass[l][d].w_in->t) + hd_count_of(&m->pass[l][d].w->t));
+    return sum;
 }
 
 /* The state a slot holds: as it lies, or a copy for the way back. */
@@ -87,7 +97,7 @@ hd_rows hd_recurrent_of(hd_run *r, const hd_recurrent *m, hd_rows x, hd_tensor *
             int at = l * m->directions + d;
             hd_tensor *from = s && s->filled ? carried(r, s) : start ? start[at] : NULL, *end = NULL;
             if (d) hd_probe_enter(r, "reverse");
-            y[d] = pass_of(r, m, &m->pass[l][d], x, d, from, s || last ? &end : NULL);
+            y[d] = pass_of(r, m, &m->pass[l][d], x, d != m->reverse, from, s || last ? &end : NULL);
             if (d) hd_probe_leave(r);
             if (s) hd_slot_put(r, s, end);
             if (last) last[at] = end;

@@ -15,6 +15,7 @@ typedef struct hd_recurrent_opt {
     size_t in, width;
     int layers;
     bool both_ways; /* a second direction; its h stands beside the first one's: rows of 2H */
+    bool reverse;   /* the one direction is from the last row to the first */
     bool no_bias;
     float dropout;    /* between layers */
     const char *name; /* "rnn" for rnn.weight_ih_l0, ... */
@@ -29,6 +30,7 @@ typedef struct hd_recurrent {
     hd_unary act;
     size_t width;
     int layers, directions;
+    bool reverse;
     float dropout;
     hd_recurrent_pass pass[HD_RECURRENT_LAYERS][2];
 } hd_recurrent;
@@ -40,6 +42,8 @@ hd_recurrent hd_recurrent_make(hd_params *p, const hd_recurrent_opt *o);
  * by side). */
 size_t hd_recurrent_out(const hd_recurrent *m);
 size_t hd_recurrent_state(const hd_recurrent *m);
+
+double hd_recurrent_flops(const hd_recurrent *m); /* of a row, all layers */
 
 /* All rows of x through all layers. start and last are NULL or have layers * directions states, those of a
    layer together: start may hold NULL (zeros), last gets what the layers ended with. slot is NULL or the

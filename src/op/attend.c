@@ -107,7 +107,7 @@ static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
         return hd_fail(r, HD_EARG, "attend: dropout %g is not in [0, 1)", (double)o->dropout) != NULL;
     if (o->score == HD_ADDITIVE && !o->additive)
         return hd_fail(r, HD_EARG, "attend: the additive score needs its weight") != NULL;
-    if (o->centre && !(o->sigma > 0))
+    if (o->centre && !(o->sigma > 0) && !(o->sigma == 0 && o->window > 0))
         return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
     if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
     return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") &&

@@ -68,7 +68,7 @@ hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction ki
 
 /* choose.c: no gradients */
 hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k,
-                  hd_tensor **values);         /* ids [R,k] int32, falling; values may be NULL */
+                  hd_tensor **values); /* ids [R,k] int32, falling; values may be NULL */
 /* What hd_top gave, to the host: [R*k] each. */
 bool hd_top_read(hd_run *r, const hd_tensor *ids, const hd_tensor *values, int32_t *id, hd_real *value);
 hd_tensor *hd_argmax(hd_run *r, hd_tensor *x); /* [R,1] */
@@ -112,8 +112,8 @@ typedef struct hd_attend_opt {
     hd_tensor *table;    /* [buckets, H] */
     bool table_both_ways;
     int table_reach;   /* 0: 128 */
-    hd_tensor *centre; /* [Rq, 1] or [Rq, H] */
-    float sigma;
+    hd_tensor *centre; /* [Rq, 1] or [Rq, H]; a window lies around it */
+    float sigma;       /* 0: a window alone */
     hd_tensor *ragged; /* [sum Tq*Tk, H] */
     hd_tensor *gate;   /* [1, H] */
 } hd_attend_opt;

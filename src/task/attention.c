@@ -170,7 +170,7 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
     }
 }
 
-static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_transformer *m,
+static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_encdec *m,
                                 const hd_attention_ask *q, hd_err *err)
 {
     size_t largest = 0, wanted = 0;
@@ -188,9 +188,9 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_transf
     r->probe = &probe;
     int32_t *input = hd_host_take(r, q->targets * sizeof *input);
     for (size_t i = 0; input && i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
-    hd_rows memory =
-        hd_transformer_encode(r, m, hd_ints(r, q->source, q->sources), hd_seg_of(r, &from, 1, NULL));
-    hd_transformer_decode(r, m, hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL), memory, NULL);
+    hd_encoded memory =
+        hd_encdec_encode(r, m, hd_ints(r, q->source, q->sources), hd_seg_of(r, &from, 1, NULL));
+    hd_encdec_decode(r, m, hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL), memory, NULL);
     r->probe = before;
     hd_mem_free(c.scratch);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
@@ -214,14 +214,13 @@ static hd_status check_ids(const char *what, const int32_t *ids, size_t count, s
     return HD_OK;
 }
 
-hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_transformer *m,
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_encdec *m,
                                const hd_attention_ask *ask, hd_err *err)
 {
-    const hd_transformer_opt *o = &m->opt;
+    const hd_encdec_opt *o = &m->opt;
     size_t encoder = (size_t)o->encoder_layers, decoder = (size_t)o->decoder_layers;
     size_t layers[] = {encoder, decoder, decoder};
-    size_t heads[] = {(size_t)m->encoder->self.heads, (size_t)m->decoder->self.heads,
-                      (size_t)m->decoder->cross.heads};
+    size_t heads[] = {(size_t)o->heads, (size_t)o->heads, (size_t)o->heads};
     hd_attention_maps a = {0};
     hd_status s = check_ids("source", ask->source, ask->sources, o->source_vocab, o->positions, err);
     if (!s) s = check_ids("target", ask->target, ask->targets, o->target_vocab, o->positions, err);
@@ -251,15 +250,12 @@ static hd_attention_kind kind_of(const hd_attention_pick *p)
     return p->kind ? (hd_attention_kind)(p->kind - 1) : HD_ATTENTION_CROSS;
 }
 
-hd_status hd_attention_check(const hd_transformer *m, const hd_attention_pick *pick, hd_err *err)
+hd_status hd_attention_check(const hd_encdec *m, const hd_attention_pick *pick, hd_err *err)
 {
     hd_attention_kind k = kind_of(pick);
     bool encoder = k == HD_ATTENTION_ENCODER;
-    const hd_mha *mha = encoder                     ? &m->encoder->self
-                        : k == HD_ATTENTION_DECODER ? &m->decoder->self
-                                                    : &m->decoder->cross;
     return check_pick(pick, k, (size_t)(encoder ? m->opt.encoder_layers : m->opt.decoder_layers),
-                      (size_t)mha->heads, err);
+                      (size_t)m->opt.heads, err);
 }
 
 static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)

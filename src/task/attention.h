@@ -4,7 +4,7 @@
 #define HD_TASK_ATTENTION_H
 
 #include "base/lines.h"
-#include "model/transformer.h"
+#include "model/encdec.h"
 #include "text/tokeniser.h"
 
 /* name, stack and sublayer as a probe names them, what people call it */
@@ -59,7 +59,7 @@ typedef struct hd_attention_ask {
 /* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
    no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
    sentence may be. */
-hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_transformer *m,
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_encdec *m,
                                const hd_attention_ask *ask, hd_err *err);
 void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
 
@@ -83,7 +83,7 @@ typedef struct hd_attention_pick {
 
 /* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
  */
-hd_status hd_attention_check(const hd_transformer *m, const hd_attention_pick *pick, hd_err *err);
+hd_status hd_attention_check(const hd_encdec *m, const hd_attention_pick *pick, hd_err *err);
 
 /* The one matrix to draw; names are borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {

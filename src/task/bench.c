@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "decode/search.h"
 #include "model/gpt.h"
-#include "model/transformer.h"
+#include "model/encdec.h"
 #include "op/replay.h"
 #include "train/optimiser.h"
 
@@ -42,7 +42,7 @@ typedef struct job {
     const spec *s;
     hd_backend *backend;
     hd_run run;
-    hd_transformer *nmt;
+    hd_encdec *nmt;
     hd_gpt *gpt;
     hd_optimiser optimiser;
     int32_t *len, *ids[3];
@@ -83,28 +83,28 @@ static hd_status make_model(job *j, hd_err *err)
         st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);
     } else {
         float drop = training ? 0.1f : 0;
-        hd_transformer_opt o = {.encoder_layers = s->layers,
-                                .decoder_layers = s->layers,
-                                .heads = s->heads,
-                                .width = s->width,
-                                .inner = s->inner,
-                                .source_vocab = s->vocab,
-                                .target_vocab = s->vocab,
-                                .tied = true,
-                                .eps = 1e-5f,
-                                .act = HD_relu,
-                                .dropout = drop,
-                                .attention_dropout = drop,
-                                .inner_dropout = drop,
-                                .positions = 512};
-        st = hd_transformer_new(&j->nmt, j->backend, &o, training, err);
+        hd_encdec_opt o = {.encoder_layers = s->layers,
+                           .decoder_layers = s->layers,
+                           .heads = s->heads,
+                           .width = s->width,
+                           .inner = s->inner,
+                           .source_vocab = s->vocab,
+                           .target_vocab = s->vocab,
+                           .tied = true,
+                           .eps = 1e-5f,
+                           .act = HD_relu,
+                           .dropout = drop,
+                           .attention_dropout = drop,
+                           .inner_dropout = drop,
+                           .positions = 512};
+        st = hd_encdec_new(&j->nmt, j->backend, &o, training, err);
     }
     hd_params *p = st ? NULL : j->gpt ? &j->gpt->params : &j->nmt->params;
     if (!st) st = hd_params_draw(p, 1, err);
     if (!st && training)
         st = hd_optimiser_init(&j->optimiser, p,
                                &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
-    if (!st && !training) st = hd_transformer_prepare(j->nmt, HD_DECODING, err);
+    if (!st && !training) st = hd_encdec_prepare(j->nmt, HD_DECODING, err);
     return st;
 }
 
@@ -132,9 +132,9 @@ static hd_tensor *forward(job *j)
     if (j->gpt)
         return hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, j->sent.ids[0], seg, NULL), j->sent.ids[1],
                            &loss);
-    hd_rows memory = hd_transformer_encode(r, j->nmt, j->sent.ids[0], seg);
-    return hd_transformer_loss(r, j->nmt, hd_transformer_decode(r, j->nmt, j->sent.ids[1], seg, memory, NULL),
-                               j->sent.ids[2], &loss);
+    hd_encoded memory = hd_encdec_encode(r, j->nmt, j->sent.ids[0], seg);
+    return hd_encdec_loss(r, j->nmt, hd_encdec_decode(r, j->nmt, j->sent.ids[1], seg, memory, NULL),
+                          j->sent.ids[2], &loss);
 }
 
 static void train(job *j)
@@ -161,7 +161,7 @@ static hd_status decode(job *j, hd_err *err)
                        .end = -1,
                        .max_length = j->s->length,
                        .beam = (size_t)j->s->beam};
-    hd_status st = hd_transformer_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);
+    hd_status st = hd_encdec_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);
     if (!st) st = hd_search(&found, &j->run, &s, &o, err);
     hd_found_free(found);
     hd_stepper_release(&s);
@@ -187,7 +187,7 @@ static double flops_of(const job *j)
     const spec *s = j->s;
     if (j->gpt) return 3 * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
     double n = (double)s->items, t = (double)s->length;
-    return (s->work == TRAIN ? 3 : 1) * hd_transformer_flops(&j->nmt->opt, n, t, t);
+    return (s->work == TRAIN ? 3 : 1) * hd_encdec_flops(j->nmt, n, t, t);
 }
 
 /* Where the time of one step goes, once everything is warm. */
@@ -196,7 +196,8 @@ static hd_status tell_kernels(job *j, const hd_bench_opt *opt, hd_err *err)
     hd_work by[HD_KERNELS];
     hd_status st = HD_OK;
     if (!opt->by_kernel || !j->backend->watch) return HD_OK;
-    for (int i = 0; !st && i < 2; i++) { /* kernels that only ever ran in a captured step are loaded in the first */
+    for (int i = 0; !st && i < 2;
+         i++) { /* kernels that only ever ran in a captured step are loaded in the first */
         memset(by, 0, sizeof by);
         j->backend->watch(j->backend, by);
         st = once(j, err);
@@ -239,7 +240,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     if (!st) st = make_tokens(&j, err);
     if (!st) st = measure(&j, opt, err);
     hd_optimiser_release(&j.optimiser);
-    hd_transformer_free(j.nmt);
+    hd_encdec_free(j.nmt);
     hd_gpt_free(j.gpt);
     hd_run_release(&j.run);
     hd_mem_free(j.len);

@@ -76,13 +76,13 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
 }
 
 /* Logits of the decoder for `items` pairs, `length` target ids each, <SOS> first. */
-static hd_rows forward(hd_run *r, const hd_transformer *m, const int32_t *source, const int32_t *target,
+static hd_rows forward(hd_run *r, const hd_encdec *m, const int32_t *source, const int32_t *target,
                        size_t items, int32_t length)
 {
     const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {length, length};
     hd_seg *in = hd_seg_of(r, from, items, NULL), *out = hd_seg_of(r, to, items, NULL);
-    hd_rows memory = hd_transformer_encode(r, m, hd_ints(r, source, N * items), in);
-    return hd_transformer_decode(r, m, hd_ints(r, target, (size_t)length * items), out, memory, NULL);
+    hd_encoded memory = hd_encdec_encode(r, m, hd_ints(r, source, N * items), in);
+    return hd_encdec_decode(r, m, hd_ints(r, target, (size_t)length * items), out, memory, NULL);
 }
 
 static void read_ints(hd_run *r, const hd_tensor *t, int32_t *to)
@@ -91,13 +91,13 @@ static void read_ints(hd_run *r, const hd_tensor *t, int32_t *to)
 }
 
 /* The step of the slides: forward, loss and, if asked for, backward. */
-static void show_step(hd_run *r, const hd_transformer *m, hd_explain *x)
+static void show_step(hd_run *r, const hd_encdec *m, hd_explain *x)
 {
     const hd_lecture_pair *pair = &hd_lecture_pairs[0];
     const int32_t reads[N] = {HD_LECTURE_SOS, pair->target[0], pair->target[1]};
     hd_run_begin(r, x->backward ? HD_TRAIN : HD_INFERENCE);
     hd_rows y = forward(r, m, pair->source, reads, 1, N);
-    hd_tensor *logits = hd_transformer_logits(r, m, y);
+    hd_tensor *logits = hd_encdec_logits(r, m, y);
     hd_probe_offer(r, "probs", hd_softmax(r, logits), y.seg);
     hd_tensor *loss = hd_cross_entropy(r, logits, hd_ints(r, pair->target, N), &(hd_loss_opt){.coef = 1});
     hd_tensor *best = hd_argmax(r, logits);
@@ -112,7 +112,7 @@ static void show_step(hd_run *r, const hd_transformer *m, hd_explain *x)
     if (x->backward) hd_backward(r);
 }
 
-static hd_status read_parameters(const hd_transformer *m, hd_explain *x, hd_err *err)
+static hd_status read_parameters(const hd_encdec *m, hd_explain *x, hd_err *err)
 {
     for (size_t i = 0; i < x->matrices; i++) {
         hd_explain_matrix *one = &x->matrix[i];
@@ -128,7 +128,7 @@ static hd_status read_parameters(const hd_transformer *m, hd_explain *x, hd_err 
 
 static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
 {
-    hd_transformer *m = NULL;
+    hd_encdec *m = NULL;
     collection c = {.into = x};
     const hd_probe probe = {.take = collect, .context = &c};
     hd_status s = hd_lecture_new(&m, r->backend, 0, x->backward, err);
@@ -142,12 +142,12 @@ static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
     for (size_t i = 0; i < x->matrices; i++) wanted += x->matrix[i].of->kind >= HD_LECTURE_STEP;
     if (!s && c.taken != wanted)
         s = hd_err_set(err, HD_EMISSING, "explain: the model offered %zu of %zu matrices", c.taken, wanted);
-    hd_transformer_free(m);
+    hd_encdec_free(m);
     return s;
 }
 
 /* Both pairs in one batch, <EOS> behind the targets; returns the mean loss. */
-static double train_step(hd_run *r, const hd_transformer *m, hd_optimiser *o)
+static double train_step(hd_run *r, const hd_encdec *m, hd_optimiser *o)
 {
     int32_t source[PAIRS * N], reads[PAIRS * LABELS], says[PAIRS * LABELS];
     for (size_t i = 0; i < PAIRS; i++) {
@@ -159,8 +159,7 @@ static double train_step(hd_run *r, const hd_transformer *m, hd_optimiser *o)
     }
     hd_run_begin(r, HD_TRAIN);
     hd_rows y = forward(r, m, source, reads, PAIRS, LABELS);
-    hd_tensor *rows =
-        hd_transformer_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
+    hd_tensor *rows = hd_encdec_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
     double loss = hd_loss_total(r, rows) / (PAIRS * LABELS);
     hd_backward(r);
     hd_optimiser_step(r, o, training_rate, PAIRS * LABELS, NULL, NULL);
@@ -168,7 +167,7 @@ static double train_step(hd_run *r, const hd_transformer *m, hd_optimiser *o)
 }
 
 /* Greedy answers to both questions, token by token through the cache. */
-static void answer(hd_run *r, const hd_transformer *m, hd_cache *cache, int32_t out[PAIRS][HD_EXPLAIN_ANSWER])
+static void answer(hd_run *r, const hd_encdec *m, hd_cache *cache, int32_t out[PAIRS][HD_EXPLAIN_ANSWER])
 {
     const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {1, 1};
     int32_t source[PAIRS * N], next[PAIRS] = {HD_LECTURE_SOS, HD_LECTURE_SOS};
@@ -177,13 +176,12 @@ static void answer(hd_run *r, const hd_transformer *m, hd_cache *cache, int32_t 
     memset(out, -1, sizeof(int32_t[PAIRS][HD_EXPLAIN_ANSWER]));
     for (int t = 0; t < HD_EXPLAIN_ANSWER && !(over[0] && over[1]); t++) {
         hd_run_begin(r, HD_INFERENCE);
-        hd_rows memory = {0};
+        hd_encoded memory = {0};
         if (!t)
-            memory =
-                hd_transformer_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
-        hd_rows y = hd_transformer_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL),
-                                          memory, cache);
-        read_ints(r, hd_argmax(r, hd_transformer_logits(r, m, y)), next);
+            memory = hd_encdec_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
+        hd_rows y =
+            hd_encdec_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL), memory, cache);
+        read_ints(r, hd_argmax(r, hd_encdec_logits(r, m, y)), next);
         if (r->err.status) return;
         for (size_t i = 0; i < PAIRS; i++) {
             if (!over[i]) out[i][t] = next[i];
@@ -192,12 +190,11 @@ static void answer(hd_run *r, const hd_transformer *m, hd_cache *cache, int32_t 
     }
 }
 
-static hd_status one_step(hd_run *r, const hd_transformer *m, hd_optimiser *o, hd_explain_step *step,
-                          hd_err *err)
+static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimiser *o, hd_explain_step *step, hd_err *err)
 {
     hd_cache *cache = NULL;
     step->loss = train_step(r, m, o);
-    hd_status s = r->err.status ? r->err.status : hd_transformer_cache(&cache, m, PAIRS, err);
+    hd_status s = r->err.status ? r->err.status : hd_encdec_cache(&cache, m, PAIRS, err);
     if (!s) answer(r, m, cache, step->answer);
     hd_cache_free(cache);
     for (size_t i = 0; i < PAIRS; i++) {
@@ -209,7 +206,7 @@ static hd_status one_step(hd_run *r, const hd_transformer *m, hd_optimiser *o, h
 
 static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err *err)
 {
-    hd_transformer *m = NULL;
+    hd_encdec *m = NULL;
     hd_optimiser adam = {0};
     const hd_optimiser_opt opt = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
@@ -219,7 +216,7 @@ static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err
     if (!s) s = hd_optimiser_init(&adam, &m->params, &opt, err);
     for (x->steps = 0; !s && x->steps < steps; x->steps++) s = one_step(r, m, &adam, &x->step[x->steps], err);
     hd_optimiser_release(&adam);
-    hd_transformer_free(m);
+    hd_encdec_free(m);
     return s;
 }
 

@@ -121,7 +121,7 @@ static hd_status search_batch(job *j, hd_err *err)
         j->batch[which] = j->batches, j->place[which] = i;
     }
     hd_search_opt o = search_of(j, banned);
-    hd_status s = hd_transformer_stepper(&stepper, j->t->model, j->ids, j->len, items, special.start, err);
+    hd_status s = hd_encdec_stepper(&stepper, j->t->model, j->ids, j->len, items, special.start, err);
     if (!s) s = hd_search(&j->found[j->batches], j->r, &stepper, &o, err);
     hd_stepper_release(&stepper);
     j->batches += !s;

@@ -13,7 +13,8 @@ static const int32_t *tokens(hd_run *r, const int32_t *ids, size_t live, size_t 
     return all ? hd_ints(r, all, rows) : NULL;
 }
 
-uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_batch *b, size_t from, size_t to)
+uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_encdec *m, const hd_batch *b,
+                           size_t from, size_t to)
 {
     size_t source = 0, target = 0, sources = 0, targets = 0, n = to - from;
     for (size_t i = 0; i < to; i++) {
@@ -21,8 +22,10 @@ uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_batch *b
         sources += (size_t)b->source_len[i], targets += (size_t)b->target_len[i];
     }
     hd_bounds in = hd_bounds_of(r, b->source_len + from, n), to_be = hd_bounds_of(r, b->target_len + from, n);
+    hd_seg *said = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be);
+    if (said && hd_encdec_unrolls(m)) said->steps = hd_unroll(r, said);
     *out = (hd_translate_batch){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),
-                                .out = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be),
+                                .out = said,
                                 .source = tokens(r, b->source + source, sources, in.rows),
                                 .input = tokens(r, b->input + target, targets, to_be.rows),
                                 .output = tokens(r, b->output + target, targets, to_be.rows)};
@@ -31,9 +34,9 @@ uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_batch *b
     return hd_shape_mix(shape, 2 * (sources == in.rows) + (targets == to_be.rows));
 }
 
-hd_tensor *hd_translate_loss(hd_run *r, const hd_transformer *m, const hd_translate_batch *b, float smoothing)
+hd_tensor *hd_translate_loss(hd_run *r, const hd_encdec *m, const hd_translate_batch *b, float smoothing)
 {
-    hd_rows memory = hd_transformer_encode(r, m, b->source, b->in);
-    hd_rows x = hd_transformer_decode(r, m, b->input, b->out, memory, NULL);
-    return hd_transformer_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
+    hd_encoded memory = hd_encdec_encode(r, m, b->source, b->in);
+    hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
+    return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
 }

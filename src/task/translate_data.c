@@ -25,7 +25,7 @@ static hd_status learn(hd_tokeniser **out, const hd_translate_set *s, const hd_t
 static hd_status make_tokenisers(hd_translate_set *s, const hd_translate_data *d, const char *folder,
                                  const hd_log *log, hd_err *err)
 {
-    hd_transformer_opt unused;
+    hd_encdec_opt unused;
     size_t longest;
     if (folder) return hd_translator_describe(folder, &unused, s->tokeniser, &longest, err);
     hd_status st = HD_OK;

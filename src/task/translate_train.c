@@ -37,10 +37,10 @@ typedef struct session {
 
 /* -- the loop's side -- */
 
-static double batch_flops(const hd_transformer_opt *o, const hd_batch *b)
+static double batch_flops(const hd_encdec *m, const hd_batch *b)
 {
     double n = (double)b->total;
-    return hd_transformer_flops(o, n, (double)b->source_total / n, (double)b->target_total / n);
+    return hd_encdec_flops(m, n, (double)b->source_total / n, (double)b->target_total / n);
 }
 
 /* No part is empty, but that of an empty batch. */
@@ -60,7 +60,7 @@ static hd_status next(void *context, hd_load *out, hd_err *err)
                      .batch = after.batch,
                      .parts = parts_of(s),
                      .tokens = s->batch->target_total,
-                     .flops = batch_flops(&s->translator.model->opt, s->batch)};
+                     .flops = batch_flops(s->translator.model, s->batch)};
     return HD_OK;
 }
 
@@ -74,7 +74,8 @@ static uint64_t send(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     size_t parts = parts_of(s), items = s->batch->items;
-    return hd_translate_send(r, &s->sent, s->batch, items * part / parts, items * (part + 1) / parts);
+    return hd_translate_send(r, &s->sent, s->translator.model, s->batch, items * part / parts,
+                             items * (part + 1) / parts);
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
@@ -93,7 +94,7 @@ static hd_status valid_loss(hd_run *r, session *s, double *out, hd_err *err)
     hd_status st = hd_batches_seek(s->valid_batches, (hd_position){0}, err);
     while (!st && !(st = hd_batches_next(s->valid_batches, &b, err)) && b) {
         hd_run_begin(r, HD_INFERENCE);
-        hd_translate_send(r, &s->sent, b, 0, b->items);
+        hd_translate_send(r, &s->sent, s->translator.model, b, 0, b->items);
         sum += hd_loss_total(r, hd_translate_loss(r, s->translator.model, &s->sent, 0));
         tokens += (double)b->target_rows;
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
@@ -127,9 +128,9 @@ static hd_status valid_bleu(hd_run *r, session *s, double *out, hd_err *err)
     for (size_t i = 0; i < count; i++) line[i] = hd_sentence(&s->set.valid_text, 0, i);
     hd_translate_opt o = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
                           .too_long = HD_LONG_TRUNCATE};
-    hd_status st = hd_transformer_prepare(s->translator.model, HD_DECODING, err);
+    hd_status st = hd_encdec_prepare(s->translator.model, HD_DECODING, err);
     if (!st) st = hd_translate(&found, r, &s->translator, line, NULL, count, &o, err);
-    hd_status back = hd_transformer_prepare(s->translator.model, HD_TRAINING, err);
+    hd_status back = hd_encdec_prepare(s->translator.model, HD_TRAINING, err);
     if (!st) st = back;
     if (!st) st = score_all(s, &found, count, out, err);
     hd_translations_release(&found);
@@ -188,7 +189,7 @@ static void release(session *s)
     hd_batches_free(s->batches);
     hd_batches_free(s->valid_batches);
     hd_optimiser_release(&s->optimiser);
-    hd_transformer_free(s->translator.model);
+    hd_encdec_free(s->translator.model);
     hd_run_release(&s->run);
     hd_translate_set_release(&s->set);
     hd_backend_free(s->backend);
@@ -247,14 +248,14 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                                    &o->log, err);
     hd_team_free(team);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
-    hd_transformer_opt m = o->model;
+    hd_encdec_opt m = o->model;
     m.source_vocab = st ? 0 : hd_tokeniser_size(s->set.tokeniser[0]);
     m.target_vocab = st ? 0 : hd_tokeniser_size(s->set.tokeniser[1]);
     if (!st && m.tied && s->set.tokeniser[0] != s->set.tokeniser[1])
         st = hd_err_set(err, HD_EARG,
                         "tied embeddings need one vocabulary for both sides: add --untied, or leave "
                         "--separate-vocab out");
-    if (!st) st = hd_transformer_new(&s->translator.model, s->backend, &m, true, err);
+    if (!st) st = hd_encdec_new(&s->translator.model, s->backend, &m, true, err);
     if (!st && !dry) st = hd_params_draw(&s->translator.model->params, o->trainer.seed, err);
     if (!st) st = hd_optimiser_init(&s->optimiser, &s->translator.model->params, &o->optimiser, err);
     memcpy(s->translator.tokeniser, s->set.tokeniser, sizeof s->translator.tokeniser);
@@ -298,8 +299,8 @@ static hd_status plan_of(hd_translate_plan *out, session *s, hd_err *err)
     p.batch_tokens /= (double)p.batches;
     p.batch_pairs = (double)p.pairs / (double)p.batches;
     double n = (double)p.pairs, work = s->opt->trainer.work > 0 ? s->opt->trainer.work : 3;
-    p.flops = work * hd_transformer_flops(&p.model, p.batch_pairs, (double)p.source_tokens / n,
-                                          (double)p.target_tokens / n);
+    p.flops = work * hd_encdec_flops(s->translator.model, p.batch_pairs, (double)p.source_tokens / n,
+                                     (double)p.target_tokens / n);
     memcpy(p.backend, s->backend->detail, sizeof p.backend);
     *out = p;
     return hd_batches_seek(s->batches, (hd_position){0}, err);

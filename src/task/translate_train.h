@@ -31,7 +31,7 @@ extern const char *const hd_choice_names[HD_CHOICES + 1];
 
 /* What a run will be. */
 typedef struct hd_translate_plan {
-    hd_transformer_opt model;
+    hd_encdec_opt model;
     size_t parameters, trainable;
     size_t pairs, valid_pairs;
     size_t batches;                      /* of the first epoch */
@@ -44,7 +44,7 @@ typedef struct hd_translate_plan {
 
 typedef struct hd_translate_train_opt {
     hd_translate_data data;
-    hd_transformer_opt model; /* the vocabularies are filled in */
+    hd_encdec_opt model; /* the vocabularies are filled in */
     hd_optimiser_opt optimiser;
     float smoothing;
     size_t batch_tokens;    /* of an update: the sum of the longer side of each pair */

@@ -16,7 +16,7 @@
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_CONFIG = 1 << 20, MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 
-/* X(key, field of hd_transformer_opt, least): whole numbers of config.json */
+/* X(key, field of hd_encdec_opt, least): whole numbers of config.json */
 #define SIZES(X)                           \
     X("encoder_layers", encoder_layers, 1) \
     X("decoder_layers", decoder_layers, 1) \
@@ -58,7 +58,7 @@ static hd_status save_text(const char *folder, const char *name, const hd_text *
 
 static hd_status save_config(const hd_translator *t, const char *folder, hd_err *err)
 {
-    const hd_transformer_opt *o = &t->model->opt;
+    const hd_encdec_opt *o = &t->model->opt;
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"translate\",\n \"model\": \"transformer\"");
 #define X(key, field, least) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
@@ -173,9 +173,9 @@ static void expect(config *c, const char *key, const char *value)
             hd_err_set(c->err, HD_EFORMAT, "%s: \"%s\" is \"%.40s\", not \"%s\"", c->path, key, v, value);
 }
 
-static void read_model(config *c, hd_transformer_opt *o, size_t *longest)
+static void read_model(config *c, hd_encdec_opt *o, size_t *longest)
 {
-    *o = (hd_transformer_opt){.sinusoid = {.halves = true}}; /* as Marian has them */
+    *o = (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian has them */
     if (size_in(c, "format", 1) != 1 && !c->status)
         c->status = hd_err_set(c->err, HD_EFORMAT,
                                "%s: \"format\" is of a newer heed: this one reads format 1", c->path);
@@ -226,7 +226,7 @@ static hd_status no_model(const char *folder, hd_err *err)
                             folder);
 }
 
-hd_status hd_translator_describe(const char *folder, hd_transformer_opt *opt, hd_tokeniser *tokeniser[2],
+hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokeniser *tokeniser[2],
                                  size_t *longest, hd_err *err)
 {
     char path[HD_PATH];
@@ -266,15 +266,15 @@ static hd_status load_best(hd_translator *t, const char *folder, hd_err *err)
 hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend *backend, hd_weights which,
                              hd_err *err)
 {
-    hd_transformer_opt opt;
+    hd_encdec_opt opt;
     hd_translator *t = hd_mem_zero(sizeof *t);
     if (!t) return hd_err_nomem(err, sizeof *t);
     hd_status s = hd_translator_describe(folder, &opt, t->tokeniser, &t->longest, err);
-    if (!s) s = hd_transformer_new(&t->model, backend, &opt, false, err);
+    if (!s) s = hd_encdec_new(&t->model, backend, &opt, false, err);
     if (!s)
         s = which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, &t->model->params, err)
                                      : load_best(t, folder, err);
-    if (!s) s = hd_transformer_prepare(t->model, HD_DECODING, err);
+    if (!s) s = hd_encdec_prepare(t->model, HD_DECODING, err);
     if (s)
         hd_translator_free(t);
     else
@@ -285,7 +285,7 @@ hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend
 void hd_translator_free(hd_translator *t)
 {
     if (!t) return;
-    hd_transformer_free(t->model);
+    hd_encdec_free(t->model);
     hd_tokeniser_free_pair(t->tokeniser);
     hd_mem_free(t);
 }

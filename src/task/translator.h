@@ -4,11 +4,11 @@
 #ifndef HD_TASK_TRANSLATOR_H
 #define HD_TASK_TRANSLATOR_H
 
-#include "model/transformer.h"
+#include "model/encdec.h"
 #include "text/tokeniser.h"
 
 typedef struct hd_translator {
-    hd_transformer *model;
+    hd_encdec *model;
     hd_tokeniser *tokeniser[2]; /* of the source and the target; one and the same where they share it */
     size_t longest;             /* tokens of the longest sentence it was trained with, end included */
 } hd_translator;
@@ -30,7 +30,7 @@ hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_e
 
 /* Reads back what hd_translator_save wrote, without weights: *opt gets sizes and kinds, the tokenisers are
    opened. The caller frees them. */
-hd_status hd_translator_describe(const char *folder, hd_transformer_opt *opt, hd_tokeniser *tokeniser[2],
+hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokeniser *tokeniser[2],
                                  size_t *longest, hd_err *err);
 
 #endif

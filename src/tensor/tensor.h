@@ -62,7 +62,7 @@ size_t hd_rows_of(const hd_tensor *t); /* product of all dimensions but the last
 size_t hd_cols_of(const hd_tensor *t); /* last dimension; 1 for rank 0 */
 size_t hd_count_of(const hd_tensor *t);
 bool hd_same_shape(const hd_tensor *a, const hd_tensor *b);
-bool hd_is_dense(const hd_tensor *t); /* rows follow each other without gaps */
+bool hd_is_dense(const hd_tensor *t);   /* rows follow each other without gaps */
 size_t hd_bytes_of(const hd_tensor *t); /* of its numbers, gaps not counted */
 
 /* Describes data as [rows, cols] (hd_matrix) or any shape (hd_shaped). */

@@ -28,7 +28,7 @@ static bool tiny_line(void *context, hd_line *line)
 }
 
 /* Random weights, and a liking for the end: otherwise hardly a sentence would come to one. */
-static hd_status tiny_draw(hd_transformer *m, uint64_t seed, hd_err *err)
+static hd_status tiny_draw(hd_encdec *m, uint64_t seed, hd_err *err)
 {
     hd_real bias[64] = {[HD_END_ID] = 1.5f};
     hd_status s = hd_params_draw(&m->params, seed, err);
@@ -61,7 +61,7 @@ static hd_status tiny_write(const char *folder, hd_err *err)
     for (int side = 0; !s && side < 2; side++)
         s = hd_tokeniser_train(&t.tokeniser[side], HD_TOKENISER_words,
                                (hd_feed){tiny_line, &(tiny_feed){side, 0}}, &(hd_tokeniser_opt){0}, err);
-    hd_transformer_opt o = {.encoder_layers = TINY_LAYERS,
+    hd_encdec_opt o = {.encoder_layers = TINY_LAYERS,
                             .decoder_layers = TINY_LAYERS,
                             .heads = TINY_HEADS,
                             .width = 16,
@@ -74,14 +74,14 @@ static hd_status tiny_write(const char *folder, hd_err *err)
     if (!s) {
         o.source_vocab = hd_tokeniser_size(t.tokeniser[0]);
         o.target_vocab = hd_tokeniser_size(t.tokeniser[1]);
-        s = hd_transformer_new(&t.model, backend, &o, false, err);
+        s = hd_encdec_new(&t.model, backend, &o, false, err);
     }
     if (!s) s = tiny_draw(t.model, 2, err);
     if (!s) s = tiny_checkpoint(folder, &t.model->params, err);
     if (!s) s = tiny_draw(t.model, 1, err);
     if (!s) s = hd_translator_save(&t, folder, err);
     if (!s) s = hd_translator_publish(&t, folder, err);
-    hd_transformer_free(t.model);
+    hd_encdec_free(t.model);
     hd_tokeniser_free(t.tokeniser[0]);
     hd_tokeniser_free(t.tokeniser[1]);
     hd_backend_free(backend);

@@ -14,7 +14,7 @@ static const char *const kind_names[] = {"post-norm", "pre-norm", "gpt"};
 typedef struct subject {
     hd_backend *backend;
     hd_run r;
-    hd_transformer *t; /* one of the two */
+    hd_encdec *t; /* one of the two */
     hd_gpt *g;
 } subject;
 
@@ -33,7 +33,7 @@ static void widen(hd_params *p, hd_param *table)
 static void subject_open(subject *s, kind_of_model k, hd_backend *b)
 {
     *s = (subject){.backend = b, .r = run_on(b)};
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.pre_norm = k == PRE_NORM, o.positions = g.positions = POSITIONS;
     if (k == GPT)
@@ -46,7 +46,7 @@ static void subject_open(subject *s, kind_of_model k, hd_backend *b)
 
 static void subject_close(subject *s)
 {
-    hd_transformer_free(s->t);
+    hd_encdec_free(s->t);
     hd_gpt_free(s->g);
     hd_run_release(&s->r);
     hd_backend_free(s->backend);
@@ -108,7 +108,7 @@ static hd_found *search(subject *s, hd_run *r, const quest *q)
                        .temperature = 1,
                        .seed = 8,
                        .length = {HD_LENGTH_GNMT, 0.6}};
-    hd_status e = s->t ? hd_transformer_stepper(&st, s->t, ids, q->len, q->items, START, &err)
+    hd_status e = s->t ? hd_encdec_stepper(&st, s->t, ids, q->len, q->items, START, &err)
                        : hd_gpt_stepper(&st, s->g, ids, q->len, q->items, &err);
     if (e || hd_search(&f, r, &st, &o, &err)) fail_msg("%s: %s", q->name, err.text);
     hd_stepper_release(&st);
@@ -244,7 +244,7 @@ static void models_on_one_run_keep_apart(void **state)
     subject s, other;
     subject_open(&s, POST_NORM, device_new(HD_PRECISION_F32));
     other = s;
-    hd_transformer_opt o = s.t->opt;
+    hd_encdec_opt o = s.t->opt;
     other.t = toy_transformer(s.backend, &o, false);
     if (hd_params_draw(&other.t->params, 2, &err)) fail_msg("%s", err.text);
     toy_stir(&other.t->params);
@@ -259,7 +259,7 @@ static void models_on_one_run_keep_apart(void **state)
         }
         hd_found_free(a), hd_found_free(b);
     }
-    hd_transformer_free(other.t);
+    hd_encdec_free(other.t);
     subject_close(&s);
 }
 

@@ -15,7 +15,7 @@ typedef enum kind_of_model { POST_NORM, PRE_NORM, GPT, KINDS } kind_of_model;
 typedef struct subject {
     hd_backend *backend;
     hd_run r;
-    hd_transformer *t; /* one of the two */
+    hd_encdec *t; /* one of the two */
     hd_gpt *g;
     int32_t source[ITEMS][TOY_LONGEST + 1], len[ITEMS]; /* or prompts, of 1 token and more */
     int32_t end;                                        /* token that ends some sentences and others not */
@@ -23,7 +23,7 @@ typedef struct subject {
 
 static void subject_free(subject *s)
 {
-    hd_transformer_free(s->t);
+    hd_encdec_free(s->t);
     hd_gpt_free(s->g);
     hd_run_release(&s->r);
     hd_backend_free(s->backend);
@@ -40,7 +40,7 @@ static hd_status open_on(hd_stepper *out, const subject *s, const int32_t *which
         memcpy(ids + rows, s->source[which[i]], (size_t)len[i] * sizeof *ids);
         rows += (size_t)len[i];
     }
-    return s->t ? hd_transformer_stepper(out, s->t, ids, len, n, START, err)
+    return s->t ? hd_encdec_stepper(out, s->t, ids, len, n, START, err)
                 : hd_gpt_stepper(out, s->g, ids, len, n, err);
 }
 
@@ -83,7 +83,7 @@ static subject *subject_of(kind_of_model k, int threads, uint64_t seed)
     subject *s = calloc(1, sizeof *s);
     s->backend = backend_of("cpu", threads);
     s->r = run_on(s->backend);
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.pre_norm = k == PRE_NORM;
     if (k == GPT)
@@ -141,9 +141,9 @@ static double distance_to_whole(subject *s, int32_t which, const hd_guess *g)
     const int32_t *sent = hd_ints(r, ids, (size_t)rows);
     hd_tensor *z;
     if (s->t) {
-        hd_rows memory = hd_transformer_encode(r, s->t, hd_ints(r, s->source[which], (size_t)s->len[which]),
+        hd_encoded memory = hd_encdec_encode(r, s->t, hd_ints(r, s->source[which], (size_t)s->len[which]),
                                                hd_seg_of(r, &s->len[which], 1, NULL));
-        z = hd_transformer_logits(r, s->t, hd_transformer_decode(r, s->t, sent, seg, memory, NULL));
+        z = hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, sent, seg, memory, NULL));
     } else {
         z = hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, sent, seg, NULL));
     }
@@ -288,7 +288,7 @@ static void prepared_weights_give_the_same_log_probabilities(void **state)
         hd_found *f = search(s, forward, ITEMS, option_of(s, HD_SEARCH_BEAM));
         size_t used = hd_mem_now().used;
         for (int use = HD_DECODING; use >= HD_TRAINING; use--) {
-            if (s->t ? hd_transformer_prepare(s->t, (hd_use)use, &err)
+            if (s->t ? hd_encdec_prepare(s->t, (hd_use)use, &err)
                      : hd_gpt_prepare(s->g, (hd_use)use, &err))
                 fail_msg("%s", err.text);
             if (use == HD_DECODING)
@@ -305,7 +305,7 @@ static void prepared_weights_give_the_same_log_probabilities(void **state)
             hd_stepper_release(&st);
             free(before);
         }
-        if (s->t) hd_transformer_prepare(s->t, HD_DECODING, &err); /* and freeing the model undoes it */
+        if (s->t) hd_encdec_prepare(s->t, HD_DECODING, &err); /* and freeing the model undoes it */
         hd_found_free(f);
         subject_free(s);
     }
@@ -317,7 +317,7 @@ static void a_trained_model_says_what_it_learned(void **state)
     (void)state;
     toy m;
     hd_err err = {0};
-    hd_transformer_opt t = toy_opt();
+    hd_encdec_opt t = toy_opt();
     const hd_optimiser_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     const toy_batch b = toy_range(0, 24);
@@ -332,7 +332,7 @@ static void a_trained_model_says_what_it_learned(void **state)
                            .end = TOY_END,
                            .max_ratio = 2,
                            .length = {.kind = HD_LENGTH_AVERAGE}};
-        if (hd_transformer_stepper(&st, m.t, b.source, b.source_len, b.items, START, &err) ||
+        if (hd_encdec_stepper(&st, m.t, b.source, b.source_len, b.items, START, &err) ||
             hd_search(&f, &m.run, &st, &o, &err))
             fail_msg("%s", err.text);
         for (size_t i = 0, at = 0; i < b.items; at += (size_t)b.target_len[i++]) {
@@ -375,7 +375,7 @@ static void steppers_refuse_what_they_cannot_read(void **state)
             if (s->g && (cases[c].start < 0 || cases[c].start >= V)) continue;
             snprintf(text, sizeof text, cases[c].text, s->t ? "source" : "prompt");
             hd_status got =
-                s->t ? hd_transformer_stepper(&st, s->t, cases[c].ids, &cases[c].len, 1, cases[c].start, &err)
+                s->t ? hd_encdec_stepper(&st, s->t, cases[c].ids, &cases[c].len, 1, cases[c].start, &err)
                      : hd_gpt_stepper(&st, s->g, cases[c].ids, &cases[c].len, 1, &err);
             assert_int_equal(got, cases[c].status);
             assert_string_equal(err.text, text);
@@ -419,13 +419,13 @@ static hd_status search_once(subject *s, const hd_search_opt *o, hd_err *err)
     hd_status status = hd_run_init(&r, s->backend, err);
     if (!status)
         status =
-            s->t ? hd_transformer_prepare(s->t, HD_DECODING, err) : hd_gpt_prepare(s->g, HD_DECODING, err);
+            s->t ? hd_encdec_prepare(s->t, HD_DECODING, err) : hd_gpt_prepare(s->g, HD_DECODING, err);
     if (!status) status = open_on(&st, s, forward, 3, err);
     if (!status) status = hd_search(&f, &r, &st, o, err);
     hd_found_free(f);
     hd_stepper_release(&st);
     if (s->t)
-        hd_transformer_prepare(s->t, HD_TRAINING, NULL);
+        hd_encdec_prepare(s->t, HD_TRAINING, NULL);
     else
         hd_gpt_prepare(s->g, HD_TRAINING, NULL);
     hd_run_release(&r);

@@ -39,7 +39,7 @@ static hd_status read_config(hd_err *err)
 
 static hd_status read_model(hd_err *err)
 {
-    hd_transformer_opt opt;
+    hd_encdec_opt opt;
     hd_tokeniser *t[2] = {NULL, NULL};
     size_t longest;
     hd_status s = hd_translator_describe(folder, &opt, t, &longest, err);

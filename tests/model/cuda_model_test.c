@@ -53,9 +53,9 @@ static const variant variants[] = {
      .width = 256, .heads = 4, .inner = 512, .vocab = 1000},
 };
 
-static hd_transformer_opt transformer_of(const variant *v)
+static hd_encdec_opt transformer_of(const variant *v)
 {
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     if (v->width) o.width = v->width, o.heads = (int)v->heads, o.inner = v->inner;
     if (v->vocab) o.source_vocab = o.target_vocab = v->vocab;
     o.tied = v->tied, o.pre_norm = v->norm == PRE, o.plain = v->plain, o.output_bias = v->bias;
@@ -83,7 +83,7 @@ typedef struct outcome {
 /* Takes the backend over. The parameters' table, for what lies where in the gradient, stays in *m. */
 static outcome outcome_of(toy *m, hd_backend *b, const variant *v)
 {
-    hd_transformer_opt t = transformer_of(v);
+    hd_encdec_opt t = transformer_of(v);
     hd_gpt_opt g = gpt_of(v);
     static toy_batch batch;
     batch = toy_range(0, ITEMS);
@@ -321,7 +321,7 @@ static double small_step(hd_backend *b)
 {
     static toy_batch batch;
     batch = toy_range(0, 8);
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     toy m = {.backend = b, .run = run_on(b)};
     m.t = toy_transformer(b, &o, true), m.params = &m.t->params;
     hd_err err = {0};
@@ -331,7 +331,7 @@ static double small_step(hd_backend *b)
     double loss = toy_back(&m, &batch, 0, 4);
     assert_string_equal(b->error, "");
     hd_optimiser_release(&m.optimiser);
-    hd_transformer_free(m.t);
+    hd_encdec_free(m.t);
     hd_run_release(&m.run);
     return loss;
 }
@@ -341,9 +341,9 @@ static void a_model_too_large_is_refused_and_a_smaller_one_works(void **state)
     (void)state;
     hd_backend *b = device_new(HD_PRECISION_F32);
     hd_err err = {0};
-    hd_transformer *m = NULL;
+    hd_encdec *m = NULL;
     hd_gpt *g = NULL;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt p = toy_gpt_opt();
     double before = small_step(b);
     size_t used = b->used;
@@ -351,7 +351,7 @@ static void a_model_too_large_is_refused_and_a_smaller_one_works(void **state)
     o.source_vocab = o.target_vocab = (size_t)1 << 24; /* 256 GiB of embeddings */
     p.width = 4096, p.vocab = (size_t)1 << 24;
     if (device_is_cpu()) hd_mem_limit((size_t)1 << 32); /* where memory is promised that is not there */
-    assert_told(b, hd_transformer_new(&m, b, &o, true, &err), &err);
+    assert_told(b, hd_encdec_new(&m, b, &o, true, &err), &err);
     assert_null(m);
     err = (hd_err){0};
     assert_told(b, hd_gpt_new(&g, b, &p, false, &err), &err);
@@ -368,9 +368,9 @@ static void a_full_device_is_told_and_works_once_there_is_room(void **state)
     hd_backend *b = device_new(HD_PRECISION_F32);
     hd_err err = {0};
     double before = small_step(b);
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.source_vocab = o.target_vocab = 400000; /* 49 MiB of numbers */
-    hd_transformer *m = toy_transformer(b, &o, true);
+    hd_encdec *m = toy_transformer(b, &o, true);
     hd_run r = run_on(b);
     hd_optimiser adam = {0};
     fill_up(b);
@@ -392,7 +392,7 @@ static void a_full_device_is_told_and_works_once_there_is_room(void **state)
     if (hd_optimiser_init(&adam, &m->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, &err))
         fail_msg("%s", err.text);
     hd_optimiser_release(&adam);
-    hd_transformer_free(m);
+    hd_encdec_free(m);
     hd_run_release(&r);
     assert_true(small_step(b) == before);
     hd_backend_free(b);

@@ -17,7 +17,7 @@ enum { N = HD_LECTURE_LENGTH, VOCAB = HD_LECTURE_VOCAB };
 typedef struct fixture {
     hd_backend *backend;
     hd_run run;
-    hd_transformer *model;
+    hd_encdec *model;
 } fixture;
 
 static fixture start(void)
@@ -32,7 +32,7 @@ static fixture start(void)
 
 static void stop(fixture *f)
 {
-    hd_transformer_free(f->model);
+    hd_encdec_free(f->model);
     hd_run_release(&f->run);
     hd_backend_free(f->backend);
 }
@@ -46,19 +46,19 @@ static const hd_lecture_matrix *named(const char *name)
 }
 
 /* Rows of the decoder for the worked pair with `reads` as its input. */
-static hd_rows forward(hd_run *r, const hd_transformer *m, const int32_t reads[N])
+static hd_rows forward(hd_run *r, const hd_encdec *m, const int32_t reads[N])
 {
     const int32_t len[] = {N};
-    hd_rows memory =
-        hd_transformer_encode(r, m, hd_ints(r, hd_lecture_pairs[0].source, N), hd_seg_of(r, len, 1, NULL));
-    return hd_transformer_decode(r, m, hd_ints(r, reads, N), hd_seg_of(r, len, 1, NULL), memory, NULL);
+    hd_encoded memory =
+        hd_encdec_encode(r, m, hd_ints(r, hd_lecture_pairs[0].source, N), hd_seg_of(r, len, 1, NULL));
+    return hd_encdec_decode(r, m, hd_ints(r, reads, N), hd_seg_of(r, len, 1, NULL), memory, NULL);
 }
 
 static void logits_of(fixture *f, const int32_t reads[N], hd_real out[N * VOCAB])
 {
     hd_run_begin(&f->run, HD_INFERENCE);
     hd_rows y = forward(&f->run, f->model, reads);
-    if (!hd_read(&f->run, hd_transformer_logits(&f->run, f->model, y), out)) fail_msg("%s", f->run.err.text);
+    if (!hd_read(&f->run, hd_encdec_logits(&f->run, f->model, y), out)) fail_msg("%s", f->run.err.text);
 }
 
 static void vocabulary_follows_the_rule(void **state)
@@ -167,16 +167,16 @@ static void word_by_word_equals_all_at_once(void **state)
     hd_cache *cache = NULL;
     hd_err err = {0};
     logits_of(&f, reads, all);
-    assert_int_equal(hd_transformer_cache(&cache, f.model, 1, &err), HD_OK);
+    assert_int_equal(hd_encdec_cache(&cache, f.model, 1, &err), HD_OK);
     for (int t = 0; t < N; t++) {
         hd_run_begin(r, HD_INFERENCE);
-        hd_rows memory = {0};
+        hd_encoded memory = {0};
         if (!t)
-            memory = hd_transformer_encode(r, f.model, hd_ints(r, hd_lecture_pairs[0].source, N),
+            memory = hd_encdec_encode(r, f.model, hd_ints(r, hd_lecture_pairs[0].source, N),
                                            hd_seg_of(r, whole, 1, NULL));
-        hd_rows y = hd_transformer_decode(r, f.model, hd_ints(r, reads + t, 1), hd_seg_of(r, one, 1, NULL),
+        hd_rows y = hd_encdec_decode(r, f.model, hd_ints(r, reads + t, 1), hd_seg_of(r, one, 1, NULL),
                                           memory, cache);
-        if (!hd_read(r, hd_transformer_logits(r, f.model, y), step)) fail_msg("%s", r->err.text);
+        if (!hd_read(r, hd_encdec_logits(r, f.model, y), step)) fail_msg("%s", r->err.text);
         for (int j = 0; j < VOCAB; j++) assert_true(step[j] == all[t * VOCAB + j]);
     }
     hd_cache_free(cache);
@@ -189,7 +189,7 @@ static double loss_of(fixture *f, bool back)
     hd_run *r = &f->run;
     hd_run_begin(r, back ? HD_TRAIN : HD_INFERENCE);
     hd_rows y = forward(r, f->model, (const int32_t[]){0, 6, 3});
-    hd_tensor *rows = hd_transformer_loss(r, f->model, y, hd_ints(r, hd_lecture_pairs[0].target, N),
+    hd_tensor *rows = hd_encdec_loss(r, f->model, y, hd_ints(r, hd_lecture_pairs[0].target, N),
                                           &(hd_loss_opt){.coef = 1});
     double loss = hd_loss_total(r, rows) / N;
     if (back) hd_backward(r);
@@ -246,7 +246,7 @@ static void eps_of_pytorch_moves_little(void **state)
     hd_real a[N * VOCAB], b[N * VOCAB];
     double moved = 0;
     logits_of(&f, (const int32_t[]){0, 6, 3}, a);
-    hd_transformer_free(f.model);
+    hd_encdec_free(f.model);
     assert_int_equal(hd_lecture_new(&f.model, f.backend, 1e-5f, false, &err), HD_OK);
     logits_of(&f, (const int32_t[]){0, 6, 3}, b);
     for (int i = 0; i < N * VOCAB; i++) moved = fmax(moved, fabs((double)(a[i] - b[i])));

@@ -42,11 +42,11 @@ static hd_status training_step(toy *m, const toy_batch *b, outcome *out, hd_err 
 
 static hd_status new_model(toy *m, bool gpt, hd_err *err)
 {
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.encoder_layers = o.decoder_layers = g.layers = 1;
     o.dropout = g.dropout = 0.1f, o.output_bias = true;
-    hd_status s = gpt ? hd_gpt_new(&m->g, m->backend, &g, true, err) : hd_transformer_new(&m->t, m->backend, &o, true, err);
+    hd_status s = gpt ? hd_gpt_new(&m->g, m->backend, &g, true, err) : hd_encdec_new(&m->t, m->backend, &o, true, err);
     if (!s) m->params = gpt ? &m->g->params : &m->t->params;
     return s;
 }
@@ -54,7 +54,7 @@ static hd_status new_model(toy *m, bool gpt, hd_err *err)
 static void close_all(toy *m)
 {
     hd_optimiser_release(&m->optimiser);
-    hd_transformer_free(m->t);
+    hd_encdec_free(m->t);
     hd_gpt_free(m->g);
     hd_run_release(&m->run);
     hd_backend_free(m->backend);
@@ -170,7 +170,7 @@ static void a_step_that_ran_out_of_memory_can_be_repeated(void **state)
         size_t failures = 0, calls = 0;
         for (size_t n = 0; n <= calls; n++) { /* n = 0: none fails, they are counted */
             toy m;
-            hd_transformer_opt o = toy_opt();
+            hd_encdec_opt o = toy_opt();
             o.recompute = recompute, o.dropout = 0.1f;
             toy_open(&m, 2, &o, NULL, &adam);
             size_t before = hd_mem_now().calls, failed = 0;
@@ -218,7 +218,7 @@ static const plan plans[] = {
 /* Wide enough that the first step needs more than one chunk of 4 MiB. */
 static void open_plan(toy *m, const char *backend, const plan *p)
 {
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.width = 128, o.inner = 512, g.width = 256, g.layers = 4;
     o.pre_norm = p->pre_norm, o.tied = !p->untied, o.recompute = p->recompute, o.dropout = g.dropout = p->dropout;
@@ -289,7 +289,7 @@ static void equal_steps_use_equal_addresses_from_the_second_on(void **state)
                 hd_rows y = toy_rows(&m, &b);
                 hd_loss_opt o = {.coef = 1};
                 const int32_t *target = hd_ints(&m.run, b.target, b.target_rows);
-                hd_tensor *loss = m.t ? hd_transformer_loss(&m.run, m.t, y, target, &o) : hd_gpt_loss(&m.run, m.g, y, target, &o);
+                hd_tensor *loss = m.t ? hd_encdec_loss(&m.run, m.t, y, target, &o) : hd_gpt_loss(&m.run, m.g, y, target, &o);
                 assert_run_ok(&m.run);
                 const void *made[] = {y.t, y.t->data, y.seg, y.t->grad->data, loss->data, target, m.run.last, m.run.block};
                 if (!probed) memcpy(here->at, made, sizeof made), here->count = COUNT_OF(made);

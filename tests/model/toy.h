@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "model/gpt.h"
-#include "model/transformer.h"
+#include "model/encdec.h"
 #include "train/optimiser.h"
 
 enum { TOY_VOCAB = 13, TOY_ITEMS = 32, TOY_LONGEST = 9, TOY_ROWS = TOY_ITEMS * (TOY_LONGEST + 1), TOY_BEGIN = 1, TOY_END = 2 };
@@ -40,9 +40,9 @@ CHECK_UNUSED static toy_batch toy_range(int32_t first, int32_t count)
     return b;
 }
 
-CHECK_UNUSED static hd_transformer_opt toy_opt(void)
+CHECK_UNUSED static hd_encdec_opt toy_opt(void)
 {
-    return (hd_transformer_opt){.encoder_layers = 2, .decoder_layers = 2, .heads = 4, .width = 32, .inner = 64, .source_vocab = TOY_VOCAB, .target_vocab = TOY_VOCAB,
+    return (hd_encdec_opt){.encoder_layers = 2, .decoder_layers = 2, .heads = 4, .width = 32, .inner = 64, .source_vocab = TOY_VOCAB, .target_vocab = TOY_VOCAB,
                                 .tied = true, .eps = 1e-5f, .act = HD_relu, .positions = 64, .sinusoid = {.halves = true}};
 }
 
@@ -51,11 +51,11 @@ CHECK_UNUSED static hd_gpt_opt toy_gpt_opt(void)
     return (hd_gpt_opt){.layers = 2, .heads = 4, .width = 32, .vocab = TOY_VOCAB, .positions = 64, .eps = 1e-5f, .act = HD_gelu_tanh};
 }
 
-CHECK_UNUSED static hd_transformer *toy_transformer(hd_backend *b, const hd_transformer_opt *opt, bool training)
+CHECK_UNUSED static hd_encdec *toy_transformer(hd_backend *b, const hd_encdec_opt *opt, bool training)
 {
     hd_err err = {0};
-    hd_transformer *m = NULL;
-    if (hd_transformer_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err)) fail_msg("%s", err.text);
+    hd_encdec *m = NULL;
+    if (hd_encdec_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err)) fail_msg("%s", err.text);
     return m;
 }
 
@@ -86,13 +86,13 @@ CHECK_UNUSED static void toy_stir(hd_params *p)
 typedef struct toy {
     hd_backend *backend;
     hd_run run;
-    hd_transformer *t; /* one of the two */
+    hd_encdec *t; /* one of the two */
     hd_gpt *g;
     hd_params *params;
     hd_optimiser optimiser;
 } toy;
 
-CHECK_UNUSED static void toy_open_on(toy *m, const char *backend, int threads, const hd_transformer_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o)
+CHECK_UNUSED static void toy_open_on(toy *m, const char *backend, int threads, const hd_encdec_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o)
 {
     hd_err err = {0};
     *m = (toy){.backend = backend_of(backend, threads)};
@@ -102,31 +102,31 @@ CHECK_UNUSED static void toy_open_on(toy *m, const char *backend, int threads, c
     if (o && hd_optimiser_init(&m->optimiser, m->params, o, &err)) fail_msg("%s", err.text);
 }
 
-CHECK_UNUSED static void toy_open(toy *m, int threads, const hd_transformer_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o) { toy_open_on(m, "cpu", threads, t, g, o); }
+CHECK_UNUSED static void toy_open(toy *m, int threads, const hd_encdec_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o) { toy_open_on(m, "cpu", threads, t, g, o); }
 
 CHECK_UNUSED static void toy_close(toy *m)
 {
     hd_optimiser_release(&m->optimiser);
-    hd_transformer_free(m->t);
+    hd_encdec_free(m->t);
     hd_gpt_free(m->g);
     hd_run_release(&m->run);
     hd_backend_free(m->backend);
 }
 
-CHECK_UNUSED static hd_rows toy_encode(toy *m, const toy_batch *b)
+CHECK_UNUSED static hd_encoded toy_encode(toy *m, const toy_batch *b)
 {
     hd_run *r = &m->run;
-    return hd_transformer_encode(r, m->t, hd_ints(r, b->source, b->source_rows), hd_seg_of(r, b->source_len, b->items, b->key));
+    return hd_encdec_encode(r, m->t, hd_ints(r, b->source, b->source_rows), hd_seg_of(r, b->source_len, b->items, b->key));
 }
 
 /* Rows of the decoder before the output layer. */
 CHECK_UNUSED static hd_rows toy_rows(toy *m, const toy_batch *b)
 {
     hd_run *r = &m->run;
-    hd_rows memory = m->t ? toy_encode(m, b) : (hd_rows){0};
+    hd_encoded memory = m->t ? toy_encode(m, b) : (hd_encoded){0};
     hd_seg *seg = hd_seg_of(r, b->target_len, b->items, b->key);
     const int32_t *ids = hd_ints(r, b->input, b->target_rows);
-    return m->t ? hd_transformer_decode(r, m->t, ids, seg, memory, NULL) : hd_gpt_forward(r, m->g, ids, seg, NULL);
+    return m->t ? hd_encdec_decode(r, m->t, ids, seg, memory, NULL) : hd_gpt_forward(r, m->g, ids, seg, NULL);
 }
 
 CHECK_UNUSED static hd_tensor *toy_loss(toy *m, const toy_batch *b, float smoothing)
@@ -134,7 +134,7 @@ CHECK_UNUSED static hd_tensor *toy_loss(toy *m, const toy_batch *b, float smooth
     hd_rows y = toy_rows(m, b);
     const int32_t *target = hd_ints(&m->run, b->target, b->target_rows);
     hd_loss_opt o = {.coef = 1, .smoothing = smoothing};
-    return m->t ? hd_transformer_loss(&m->run, m->t, y, target, &o) : hd_gpt_loss(&m->run, m->g, y, target, &o);
+    return m->t ? hd_encdec_loss(&m->run, m->t, y, target, &o) : hd_gpt_loss(&m->run, m->g, y, target, &o);
 }
 
 /* Logits [target rows, vocabulary] of a step without dropout; the caller frees them. */
@@ -142,7 +142,7 @@ CHECK_UNUSED static hd_real *toy_logits(toy *m, const toy_batch *b)
 {
     hd_run_begin(&m->run, HD_INFERENCE);
     hd_rows y = toy_rows(m, b);
-    return host_copy(&m->run, m->t ? hd_transformer_logits(&m->run, m->t, y) : hd_gpt_logits(&m->run, m->g, y));
+    return host_copy(&m->run, m->t ? hd_encdec_logits(&m->run, m->t, y) : hd_gpt_logits(&m->run, m->g, y));
 }
 
 /* Forward and backward of training step `number`: gradients are added up, the sum of the losses returned. */

@@ -91,7 +91,7 @@ static void the_transformer_goes_back_as_it_went_forward(void **state)
     const toy_batch b = short_batch();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         toy m;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec_opt o = toy_opt();
         o.width = 12, o.inner = 20, o.positions = 16, o.output_bias = true;
         o.pre_norm = cases[c].pre_norm, o.recompute = cases[c].recompute, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned, o.act = cases[c].act;
         o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;

@@ -39,7 +39,7 @@ static void every_variant_learns_to_copy(void **state)
     const toy_batch b = toy_range(0, 16);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         toy m;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec_opt o = toy_opt();
         o.pre_norm = cases[c].pre_norm, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned, o.plain = cases[c].plain;
         o.output_bias = cases[c].output_bias, o.recompute = cases[c].recompute, o.act = cases[c].act, o.dropout = cases[c].dropout;
         toy_open(&m, 2, &o, NULL, &adam);
@@ -75,7 +75,7 @@ static void source_and_target_may_differ_in_length(void **state)
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     const toy_batch b = uneven_batch();
     toy_open(&m, 2, &o, NULL, &adam);
     double loss = learn(&m, &b, 140);
@@ -84,7 +84,7 @@ static void source_and_target_may_differ_in_length(void **state)
     toy_close(&m);
 }
 
-static void open_stirred(toy *m, const hd_transformer_opt *o)
+static void open_stirred(toy *m, const hd_encdec_opt *o)
 {
     toy_open(m, 2, o, NULL, NULL);
     toy_stir(m->params);
@@ -104,7 +104,7 @@ static uint64_t rows_between(size_t from, size_t to) { return (((uint64_t)1 << t
 static hd_real *encoded(toy *m, const toy_batch *b)
 {
     hd_run_begin(&m->run, HD_INFERENCE);
-    return host_copy(&m->run, toy_encode(m, b).t);
+    return host_copy(&m->run, toy_encode(m, b).rows.t);
 }
 
 static void a_target_token_changes_no_earlier_row_and_every_later_one(void **state)
@@ -112,7 +112,7 @@ static void a_target_token_changes_no_earlier_row_and_every_later_one(void **sta
     (void)state;
     for (int pre = 0; pre < 2; pre++) {
         toy m;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec_opt o = toy_opt();
         o.pre_norm = pre;
         open_stirred(&m, &o);
         const toy_batch b = toy_range(0, 4);
@@ -135,7 +135,7 @@ static void a_source_token_changes_every_row_of_its_item_and_no_other(void **sta
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     open_stirred(&m, &o);
     const toy_batch b = toy_range(0, 4);
     assert_true(b.source_rows < 64 && b.target_rows < 64);
@@ -176,7 +176,7 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
     static const int32_t batches[][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {7, 6, 5, 4, 3, 2, 1, 0}, {3, 12, 5, 3, 9, 15, 14, 0}, {1, 1, 1, 1, 1, 1, 1, 1}};
     for (int pre = 0; pre < 2; pre++) {
         toy m;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec_opt o = toy_opt();
         o.pre_norm = pre, o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
         open_stirred(&m, &o);
         for (size_t c = 0; c < COUNT_OF(batches); c++) {
@@ -209,7 +209,7 @@ static trained train_on(int threads, bool pre_norm)
 {
     toy m;
     trained r;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.pre_norm = pre_norm, o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
     toy_open(&m, threads, &o, NULL, &adam);
     for (int t = 0; t < STEPS; t++) {
@@ -244,7 +244,7 @@ static void dropout_draws_anew_in_every_step_and_not_at_all_when_it_is_off(void 
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.dropout = 0.1f;
     toy_open(&m, 1, &o, NULL, &adam);
     const toy_batch b = toy_range(0, 8);
@@ -278,7 +278,7 @@ static void accumulated_micro_batches_are_one_batch(void **state)
     (void)state;
     const int32_t items = 24;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.dropout = o.attention_dropout = o.inner_dropout = 0.1f; /* masks go by the items' keys */
     toy_open(&m, 2, &o, NULL, &adam);
     const toy_batch whole = toy_range(0, items);
@@ -308,7 +308,7 @@ static void recomputing_gives_the_same_bits_as_keeping(void **state)
     for (int c = 0; c < 8; c++) {
         bool pre = c & 1, tied = c & 2;
         toy kept, again;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec_opt o = toy_opt();
         o.pre_norm = pre, o.tied = tied;
         if (c & 4) o.dropout = o.attention_dropout = o.inner_dropout = 0.2f;
         toy_open(&kept, 2, &o, NULL, &adam);
@@ -335,13 +335,13 @@ static void a_gate_scales_one_head(void **state)
 {
     (void)state;
     toy gated, cut;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     open_stirred(&gated, &o), open_stirred(&cut, &o);
     const toy_batch b = toy_range(0, 6);
     hd_real open[4] = {1, 1, 1, 1}, shut[4] = {1, 1, 0, 1};
     hd_tensor gate = hd_matrix(open, 1, 4);
     hd_real *plain = toy_logits(&gated, &b);
-    hd_mha *where[] = {&gated.t->encoder[1].self, &gated.t->decoder[0].self, &gated.t->decoder[1].cross}, *same[] = {&cut.t->encoder[1].self, &cut.t->decoder[0].self, &cut.t->decoder[1].cross};
+    hd_mha *where[] = {&gated.t->encoder.stage[0].stack.block[1].self, &gated.t->stack[0].block[0].self, &gated.t->stack[0].block[1].cross}, *same[] = {&cut.t->encoder.stage[0].stack.block[1].self, &cut.t->stack[0].block[0].self, &cut.t->stack[0].block[1].cross};
     for (size_t c = 0; c < COUNT_OF(where); c++) {
         where[c]->extra.gate = &gate;
         hd_real *all_open = toy_logits(&gated, &b);
@@ -370,10 +370,10 @@ static void a_window_bounds_what_a_row_sees(void **state)
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.encoder_layers = 1;
     open_stirred(&m, &o);
-    m.t->encoder[0].self.extra.window = 2;
+    m.t->encoder.stage[0].stack.block[0].self.extra.window = 2;
     toy_batch b = {.items = 1, .key = {0}, .source_len = {40}, .target_len = {40}, .source_rows = 40, .target_rows = 40};
     for (int i = 0; i < 40; i++) b.source[i] = b.input[i] = 3 + i % 10;
     hd_real *memory = encoded(&m, &b);
@@ -386,7 +386,7 @@ static void a_window_bounds_what_a_row_sees(void **state)
     }
     free(memory);
     /* causal and windowed: two layers of the decoder see 2 * 3 back */
-    for (int l = 0; l < 2; l++) m.t->decoder[l].self.extra.window = 3;
+    for (int l = 0; l < 2; l++) m.t->stack[0].block[l].self.extra.window = 3;
     hd_real *logits = toy_logits(&m, &b);
     for (size_t j = 0; j < 40; j++) {
         toy_batch other = b;
@@ -403,11 +403,11 @@ static void other_options_of_attention_reach_it(void **state)
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     open_stirred(&m, &o);
     const toy_batch b = toy_range(0, 6);
     size_t bytes = b.target_rows * TOY_VOCAB * sizeof(hd_real);
-    hd_mha *a = &m.t->decoder[1].self;
+    hd_mha *a = &m.t->stack[0].block[1].self;
     hd_real zero[8 * 4] = {0}, bias[8 * 4];
     fill_normal(bias, 32, 1, 3);
     hd_tensor table = hd_matrix(zero, 8, 4);
@@ -430,13 +430,13 @@ static void gates_and_tables_are_trained_where_they_want_gradients(void **state)
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     toy_open(&m, 2, &o, NULL, NULL);
     hd_real one[4] = {1, 1, 1, 1}, zero[32] = {0}, gate_grad[4] = {0}, table_grad[32] = {0};
     hd_tensor gate = hd_matrix(one, 1, 4), dgate = hd_matrix(gate_grad, 1, 4), table = hd_matrix(zero, 8, 4), dtable = hd_matrix(table_grad, 8, 4);
     gate.wants_grad = gate.is_param = table.wants_grad = table.is_param = true;
     gate.grad = &dgate, table.grad = &dtable;
-    for (int l = 0; l < 2; l++) m.t->encoder[l].self.extra = (hd_attend_opt){.gate = &gate, .table = &table, .table_both_ways = true};
+    for (int l = 0; l < 2; l++) m.t->encoder.stage[0].stack.block[l].self.extra = (hd_attend_opt){.gate = &gate, .table = &table, .table_both_ways = true};
     const toy_batch b = toy_range(0, 6);
     toy_back(&m, &b, 0, 1);
     double gates = 0, tables = 0;
@@ -451,7 +451,7 @@ static void operations_are_two_for_each_weight_and_token(void **state)
 {
     (void)state;
     toy m;
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     toy_open(&m, 1, &o, NULL, NULL);
     double weights = 0;
     for (size_t i = 0; i < m.params->count; i++) {
@@ -459,8 +459,8 @@ static void operations_are_two_for_each_weight_and_token(void **state)
         if (p->name && !p->alias && p->t.rank == 2) weights += (double)hd_count_of(&p->t);
     }
     double attention = (2 + 2 * 2) * 2 * 2 * 32;
-    assert_true(hd_transformer_flops(&o, 1, 1, 1) == 2 * weights + attention);
-    assert_true(hd_transformer_flops(&o, 7, 1, 1) == 7 * (2 * weights + attention));
+    assert_true(hd_encdec_flops(m.t, 1, 1, 1) == 2 * weights + attention);
+    assert_true(hd_encdec_flops(m.t, 7, 1, 1) == 7 * (2 * weights + attention));
     toy_close(&m);
 }
 

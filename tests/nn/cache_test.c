@@ -16,7 +16,7 @@ typedef struct subject {
     const char *name;
     hd_backend *backend;
     hd_run run, whole; /* of the cached steps and of the forward passes they are compared with */
-    hd_transformer *t; /* one of the two */
+    hd_encdec *t; /* one of the two */
     hd_gpt *g;
     toy_batch sources;
     double worst;
@@ -32,18 +32,18 @@ static subject *subject_of(kind k)
     s->backend = backend_of("cpu", 2);
     s->run = run_on(s->backend), s->whole = run_on(s->backend);
     s->sources = toy_range(40, SOURCES);
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
     if (k == GPT) s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
     else s->t = toy_transformer(s->backend, &o, false), toy_stir(&s->t->params);
-    for (int l = 0; k == WINDOW && l < o.decoder_layers; l++) s->t->decoder[l].self.extra.window = 5;
+    for (int l = 0; k == WINDOW && l < o.decoder_layers; l++) s->t->stack[0].block[l].self.extra.window = 5;
     return s;
 }
 
 static void subject_free(subject *s)
 {
-    hd_transformer_free(s->t);
+    hd_encdec_free(s->t);
     hd_gpt_free(s->g);
     hd_run_release(&s->run), hd_run_release(&s->whole);
     hd_backend_free(s->backend);
@@ -54,12 +54,12 @@ static hd_cache *cache_of(const subject *s, size_t items)
 {
     hd_err err = {0};
     hd_cache *c = NULL;
-    if (s->t ? hd_transformer_cache(&c, s->t, items, &err) : hd_gpt_cache(&c, s->g, items, &err)) fail_msg("%s", err.text);
+    if (s->t ? hd_encdec_cache(&c, s->t, items, &err) : hd_gpt_cache(&c, s->g, items, &err)) fail_msg("%s", err.text);
     return c;
 }
 
 /* Encoder rows for the sources of n sequences. */
-static hd_rows memory_of(hd_run *r, const subject *s, const sequence *q, size_t n)
+static hd_encoded memory_of(hd_run *r, const subject *s, const sequence *q, size_t n)
 {
     int32_t len[MOST], id[TOY_ROWS];
     size_t rows = 0;
@@ -70,11 +70,11 @@ static hd_rows memory_of(hd_run *r, const subject *s, const sequence *q, size_t 
         memcpy(id + rows, s->sources.source + from, (size_t)len[i] * sizeof *id);
         rows += (size_t)len[i];
     }
-    return hd_transformer_encode(r, s->t, hd_ints(r, id, rows), hd_seg_of(r, len, n, NULL));
+    return hd_encdec_encode(r, s->t, hd_ints(r, id, rows), hd_seg_of(r, len, n, NULL));
 }
 
 /* Logits for the last count[i] tokens of each sequence; the caller frees them. memory may be {0}. */
-static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const int32_t *count, size_t n, hd_rows memory, hd_cache *c)
+static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const int32_t *count, size_t n, hd_encoded memory, hd_cache *c)
 {
     int32_t id[MOST * LONG];
     size_t rows = 0;
@@ -82,7 +82,7 @@ static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const 
         for (int j = q[i].len - count[i]; j < q[i].len; j++) id[rows++] = q[i].id[j];
     hd_seg *seg = hd_seg_of(r, count, n, NULL);
     const int32_t *ids = hd_ints(r, id, rows);
-    hd_tensor *z = s->t ? hd_transformer_logits(r, s->t, hd_transformer_decode(r, s->t, ids, seg, memory, c)) : hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, ids, seg, c));
+    hd_tensor *z = s->t ? hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, ids, seg, memory, c)) : hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, ids, seg, c));
     return r->err.status ? NULL : host_copy(r, z);
 }
 
@@ -90,13 +90,13 @@ static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const 
 static void step_and_compare(subject *s, hd_cache *c, const sequence *q, const int32_t *count, size_t n, bool first)
 {
     hd_run_begin(&s->run, HD_INFERENCE);
-    hd_rows memory = s->t && first ? memory_of(&s->run, s, q, n) : (hd_rows){0};
+    hd_encoded memory = s->t && first ? memory_of(&s->run, s, q, n) : (hd_encoded){0};
     hd_real *got = logits_of(&s->run, s, q, count, n, memory, c);
     assert_run_ok(&s->run);
     int32_t all[MOST];
     for (size_t i = 0; i < n; i++) all[i] = q[i].len;
     hd_run_begin(&s->whole, HD_INFERENCE);
-    hd_real *want = logits_of(&s->whole, s, q, all, n, s->t ? memory_of(&s->whole, s, q, n) : (hd_rows){0}, NULL);
+    hd_real *want = logits_of(&s->whole, s, q, all, n, s->t ? memory_of(&s->whole, s, q, n) : (hd_encoded){0}, NULL);
     assert_run_ok(&s->whole);
     const hd_real *w = want, *g = got;
     for (size_t i = 0; i < n; w += q[i].len * V, g += count[i] * V, i++)
@@ -237,8 +237,8 @@ static void a_fixed_slot_is_filled_once_and_then_read(void **state)
     for (int i = 0; i < 2; i++) grow(&q[i], 1, &rng);
     /* another memory, even one of NaN, is not looked at any more */
     hd_run_begin(&s->run, HD_INFERENCE);
-    hd_rows memory = memory_of(&s->run, s, q, 2);
-    memset(memory.t->data, 0xFF, hd_count_of(memory.t) * sizeof(hd_real));
+    hd_encoded memory = memory_of(&s->run, s, q, 2);
+    memset(memory.rows.t->data, 0xFF, hd_count_of(memory.rows.t) * sizeof(hd_real));
     hd_real *got = logits_of(&s->run, s, q, one, 2, memory, c);
     assert_run_ok(&s->run);
     for (int i = 0; i < 2 * V; i++) assert_true(isfinite(got[i]));
@@ -337,7 +337,7 @@ static void a_step_of_other_items_than_the_cache_is_refused(void **state)
             char text[64];
             snprintf(text, sizeof text, "cache: %zu items in the step, 3 in the cache", n);
             hd_run_begin(&s->run, HD_INFERENCE);
-            assert_null(logits_of(&s->run, s, q, one, n, s->t ? memory_of(&s->run, s, q, n) : (hd_rows){0}, c));
+            assert_null(logits_of(&s->run, s, q, one, n, s->t ? memory_of(&s->run, s, q, n) : (hd_encoded){0}, c));
             assert_int_equal(s->run.err.status, HD_ESHAPE);
             assert_string_equal(s->run.err.text, text);
         }
@@ -385,10 +385,10 @@ static hd_status search(const subject *s, hd_err *err)
     hd_rng rng = hd_rng_make(3, 0);
     for (int i = 0; i < 3; i++) grow(&q[i], count[i], &rng);
     hd_status st = hd_run_init(&r, s->backend, err);
-    if (!st) st = s->t ? hd_transformer_cache(&c, s->t, 3, err) : hd_gpt_cache(&c, s->g, 3, err);
+    if (!st) st = s->t ? hd_encdec_cache(&c, s->t, 3, err) : hd_gpt_cache(&c, s->g, 3, err);
     if (!st) {
         hd_run_begin(&r, HD_INFERENCE);
-        free(logits_of(&r, s, q, count, 3, s->t ? memory_of(&r, s, q, 3) : (hd_rows){0}, c));
+        free(logits_of(&r, s, q, count, 3, s->t ? memory_of(&r, s, q, 3) : (hd_encoded){0}, c));
         st = r.err.status;
     }
     if (!st) {
@@ -402,7 +402,7 @@ static hd_status search(const subject *s, hd_err *err)
     const int32_t one[4] = {1, 1, 1, 1};
     if (c) {
         hd_run_begin(&r, HD_INFERENCE);
-        hd_real *z = logits_of(&r, s, p, one, 4, (hd_rows){0}, c);
+        hd_real *z = logits_of(&r, s, p, one, 4, (hd_encoded){0}, c);
         assert_true(!st || !z);
         free(z);
     }

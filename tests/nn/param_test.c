@@ -26,7 +26,7 @@ static int remove_folder(void **state)
 /* One model of either kind. */
 typedef struct model {
     hd_backend *backend;
-    hd_transformer *t;
+    hd_encdec *t;
     hd_gpt *g;
     hd_params *params;
 } model;
@@ -47,7 +47,7 @@ static model model_of(const config *c, uint64_t seed)
 {
     hd_err err = {0};
     model m = {.backend = backend_of("cpu", 1)};
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.tied = c->tied, o.pre_norm = c->pre_norm, o.plain = c->plain, o.output_bias = c->output_bias, o.learned_positions = c->learned;
     if (!c->tied) o.target_vocab = TOY_VOCAB + 4;
     hd_gpt_opt g = toy_gpt_opt();
@@ -60,7 +60,7 @@ static model model_of(const config *c, uint64_t seed)
 
 static void model_free(model *m)
 {
-    hd_transformer_free(m->t);
+    hd_encdec_free(m->t);
     hd_gpt_free(m->g);
     hd_backend_free(m->backend);
 }
@@ -153,7 +153,7 @@ static void expect_norm(expectation *e, size_t width, const char *name)
     expect(e, width, 0, "%s.bias", name);
 }
 
-static void expect_marian_layer(expectation *e, const hd_transformer_opt *o, const char *side, int i, bool cross)
+static void expect_marian_layer(expectation *e, const hd_encdec_opt *o, const char *side, int i, bool cross)
 {
     char name[128];
     const char *const attention[] = {"self_attn", "encoder_attn"}, *const parts[] = {"q_proj", "k_proj", "v_proj", "out_proj"};
@@ -173,7 +173,7 @@ static void a_transformer_file_has_marian_names_and_shapes(void **state)
     (void)state;
     for (int tied = 1; tied >= 0; tied--) {
         model m = model_of(&(config){"", .tied = tied, .output_bias = true}, 1);
-        const hd_transformer_opt *o = &m.t->opt;
+        const hd_encdec_opt *o = &m.t->opt;
         save(&m, path);
         hd_safetensors *s = open_file(path);
         expectation e = {s, 0};
@@ -202,7 +202,7 @@ static void q_k_and_v_are_one_product_in_memory_and_three_tensors_in_the_file(vo
     size_t c = m.t->opt.width;
     save(&m, path);
     hd_safetensors *s = open_file(path);
-    const hd_mha *a = &m.t->decoder[1].cross;
+    const hd_mha *a = &m.t->stack[0].block[1].cross;
     assert_int_equal(hd_rows_of(&a->qkv->t), 3 * c);
     for (size_t i = 0; i < 3; i++) {
         char name[96];
@@ -489,7 +489,7 @@ static void parts_are_drawn_by_their_own_shape(void **state)
     model m = model_of(&configs[0], 1);
     size_t c = m.t->opt.width;
     for (size_t i = 0; i < 3; i++) {
-        moments q = moments_of((const hd_real *)m.t->encoder[0].self.qkv->t.data + i * c * c, c * c);
+        moments q = moments_of((const hd_real *)m.t->encoder.stage[0].stack.block[0].self.qkv->t.data + i * c * c, c * c);
         assert_true(q.most <= sqrt(3 / (double)c) * 1.000001);
         assert_true(q.most >= sqrt(3 / (double)c) * 0.98); /* [3C,C] as a whole would reach sqrt(1.5/C) alone */
     }
@@ -534,16 +534,16 @@ static void sinusoids_are_those_of_marian_and_survive_the_drawing(void **state)
     (void)state;
     static const double row[8] = {.84147096, .09983341, .00999983, .00100000, .54030228, .99500418, .99994999, .99999952};
     hd_backend *b = backend_of("cpu", 1);
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.width = 8, o.heads = 2;
-    hd_transformer *m = toy_transformer(b, &o, true);
+    hd_encdec *m = toy_transformer(b, &o, true);
     const hd_real *table = m->positions->t.data;
     for (size_t i = 0; i < 8; i++) {
         assert_true(table[i] == (i < 4 ? 0 : 1));
         assert_true(fabs((double)table[8 + i] - row[i]) <= 5e-8); /* as many digits as the note gives */
     }
     assert_false(m->positions->t.wants_grad);
-    hd_transformer_free(m);
+    hd_encdec_free(m);
     hd_backend_free(b);
 }
 
@@ -571,15 +571,15 @@ static void parameters_are_counted_as_in_the_literature(void **state)
     size_t d = 512, f = 2048, v = 16000, attention = 4 * linear(d, d), ffn = linear(d, f) + linear(f, d);
     size_t base = v * d + 6 * (attention + ffn + 2 * norm(d)) + 6 * (2 * attention + ffn + 3 * norm(d));
     assert_int_equal(base, 52330496);
-    hd_transformer_opt o = {.encoder_layers = 6, .decoder_layers = 6, .heads = 8, .width = d, .inner = f, .source_vocab = v, .target_vocab = v, .tied = true, .eps = 1e-5f,
+    hd_encdec_opt o = {.encoder_layers = 6, .decoder_layers = 6, .heads = 8, .width = d, .inner = f, .source_vocab = v, .target_vocab = v, .tied = true, .eps = 1e-5f,
                             .act = HD_relu, .positions = 1024};
     static const struct {
         bool untied, pre_norm, plain, output_bias, learned;
     } cases[] = {{0}, {.untied = true}, {.pre_norm = true}, {.output_bias = true}, {.learned = true}, {.plain = true}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        hd_transformer *m = NULL;
+        hd_encdec *m = NULL;
         o.tied = !cases[i].untied, o.pre_norm = cases[i].pre_norm, o.plain = cases[i].plain, o.output_bias = cases[i].output_bias, o.learned_positions = cases[i].learned;
-        if (hd_transformer_new(&m, b, &o, true, &err)) fail_msg("%s", err.text);
+        if (hd_encdec_new(&m, b, &o, true, &err)) fail_msg("%s", err.text);
         size_t count = base;
         if (cases[i].untied) count += 2 * v * d;
         if (cases[i].pre_norm) count += 2 * norm(d);
@@ -590,7 +590,7 @@ static void parameters_are_counted_as_in_the_literature(void **state)
         /* buffers hold them, the sinusoids and up to a cache line of slack each; gradients are for what is trained alone */
         assert_true(m->params.trainable >= count && m->params.trainable < count + m->params.count * 16);
         assert_true(m->params.total == m->params.trainable + (cases[i].learned ? 0 : 1024 * d));
-        hd_transformer_free(m);
+        hd_encdec_free(m);
     }
     hd_backend_free(b);
 }
@@ -602,15 +602,15 @@ static void options_that_make_no_model_are_refused(void **state)
     size_t blocks = hd_mem_now().blocks;
     for (int i = 0; i < 6; i++) {
         hd_err err = {0};
-        hd_transformer *m = NULL;
-        hd_transformer_opt o = toy_opt();
+        hd_encdec *m = NULL;
+        hd_encdec_opt o = toy_opt();
         if (i == 0) o.heads = 5;
         if (i == 1) o.heads = 0;
         if (i == 2) o.decoder_layers = 0;
         if (i == 3) o.target_vocab++;
         if (i == 4) o.width = 0;
         if (i == 5) o.positions = 0;
-        assert_int_equal(hd_transformer_new(&m, b, &o, false, &err), HD_EARG);
+        assert_int_equal(hd_encdec_new(&m, b, &o, false, &err), HD_EARG);
         assert_true(strlen(err.text) > 20);
         assert_null(m);
         hd_gpt *g = NULL;

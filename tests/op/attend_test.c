@@ -75,7 +75,12 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                 for (int j = 0; j < s->tk[i]; j++) {
                     double *w = &all[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h], score = 0;
                     *w = -INFINITY;
-                    if ((s->mask == HD_CAUSAL && j > at) || (s->window && abs(j - at) > s->window)) continue;
+                    double where = !s->centre
+                                       ? at
+                                       : (double)n->centre[row * (size_t)s->centre + (s->centre > 1 ? h : 0)];
+                    double middle = s->centre ? fmin(fmax(where, 0), s->tk[i] - 1) : at;
+                    if ((s->mask == HD_CAUSAL && j > at) || (s->window && fabs(j - middle) > s->window))
+                        continue;
                     const hd_real *q = n->q + row * n->heads * n->d + h * n->d,
                                   *k = n->k + ((size_t)(s->kbegin[i] + j) * n->groups + g) * n->d;
                     for (size_t c = 0; c < n->d; c++)
@@ -88,10 +93,8 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                                                                              s->reach ? s->reach : 128) *
                                                       n->heads +
                                                   h];
-                    if (s->centre) {
-                        double c = (double)n->centre[row * (size_t)s->centre + (s->centre > 1 ? h : 0)];
-                        score -= (j - c) * (j - c) / (2 * (double)s->sigma * (double)s->sigma);
-                    }
+                    if (s->centre && s->sigma > 0)
+                        score -= (j - where) * (j - where) / (2 * (double)s->sigma * (double)s->sigma);
                     if (s->ragged)
                         score += (double)n->ragged[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h];
                     *w = score, max = fmax(max, score);
@@ -204,6 +207,8 @@ static const shape shapes[] = {
     {"table", SELF(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
     {"table both ways", CROSS(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .both_ways = true)},
     {"centre", CROSS(.heads = 2, .d = 8, .centre = 1, .sigma = 1.5f)},
+    {"window around a centre", CROSS(.heads = 2, .d = 8, .centre = 1, .sigma = 1.5f, .window = 2)},
+    {"window around a centre alone", GAPS(.heads = 2, .d = 8, .centre = 2, .window = 1)},
     {"centre for each head", GAPS(.heads = 2, .d = 8, .centre = 2, .sigma = 0.7f)},
     {"ragged", GAPS(.heads = 2, .d = 8, .ragged = true)},
     {"gate", SELF(.heads = 4, .kv_heads = 2, .d = 4, .gate = true)},

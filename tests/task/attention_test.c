@@ -13,13 +13,13 @@ static const int32_t source[SOURCES] = {5, 9, 3, 12, 3, 7, TOY_END},
 typedef struct subject {
     hd_backend *backend;
     hd_run r;
-    hd_transformer *m;
+    hd_encdec *m;
 } subject;
 
 static subject subject_of(bool pre_norm)
 {
     subject s = {.backend = backend_of("cpu", 2)};
-    hd_transformer_opt o = toy_opt();
+    hd_encdec_opt o = toy_opt();
     o.encoder_layers = ENCODER, o.decoder_layers = DECODER, o.pre_norm = pre_norm;
     s.r = run_on(s.backend);
     s.m = toy_transformer(s.backend, &o, false);
@@ -29,7 +29,7 @@ static subject subject_of(bool pre_norm)
 
 static void subject_free(subject *s)
 {
-    hd_transformer_free(s->m);
+    hd_encdec_free(s->m);
     hd_run_release(&s->r);
     hd_backend_free(s->backend);
 }
@@ -140,9 +140,9 @@ static void weights_are_the_softmax_of_queries_and_keys(void **state)
         hd_run *r = &s.r;
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
-        hd_rows memory =
-            hd_transformer_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
-        hd_transformer_decode(r, s.m, hd_ints(r, input, TARGETS), hd_seg_of(r, &to, 1, NULL), memory, NULL);
+        hd_encoded memory =
+            hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+        hd_encdec_decode(r, s.m, hd_ints(r, input, TARGETS), hd_seg_of(r, &to, 1, NULL), memory, NULL);
         r->probe = NULL;
         assert_run_ok(r);
         assert_int_equal(o.layers, ENCODER + 2 * DECODER);
@@ -190,16 +190,16 @@ static void weights_are_those_of_cached_decoding(void **state)
     stepped st = {.a = &a};
     const hd_probe probe = {.take = take_step, .context = &st};
     const int32_t from = SOURCES, one = 1;
-    assert_int_equal(hd_transformer_cache(&cache, s.m, 1, &err), HD_OK);
+    assert_int_equal(hd_encdec_cache(&cache, s.m, 1, &err), HD_OK);
     for (; st.step < TARGETS; st.step++) {
         hd_run *r = &s.r;
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
-        hd_rows memory = {0};
+        hd_encoded memory = {0};
         if (!st.step)
-            memory = hd_transformer_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+            memory = hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
         const int32_t id = st.step ? target[st.step - 1] : TOY_BEGIN;
-        hd_transformer_decode(r, s.m, hd_ints(r, &id, 1), hd_seg_of(r, &one, 1, NULL), memory, cache);
+        hd_encdec_decode(r, s.m, hd_ints(r, &id, 1), hd_seg_of(r, &one, 1, NULL), memory, cache);
         r->probe = NULL;
         assert_run_ok(r);
     }

@@ -45,7 +45,7 @@ CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind k
     t->tokeniser[0] = small_tokeniser(kind, small_source);
     t->tokeniser[1] = shared ? t->tokeniser[0] : small_tokeniser(kind, small_target);
     t->longest = SMALL_LONGEST;
-    hd_transformer_opt o = {.encoder_layers = 1,
+    hd_encdec_opt o = {.encoder_layers = 1,
                             .decoder_layers = 1,
                             .heads = 2,
                             .width = 16,
@@ -58,7 +58,7 @@ CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind k
                             .act = HD_relu,
                             .positions = SMALL_POSITIONS,
                             .sinusoid = {.halves = true}};
-    if (hd_transformer_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
+    if (hd_encdec_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
         fail_msg("%s", err.text);
     return t;
 }

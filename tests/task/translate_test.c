@@ -34,7 +34,7 @@ static void bench_make(bench *b, int threads)
     b->backend = backend_of("cpu", threads);
     b->run = run_on(b->backend);
     b->t = small_make(b->backend, HD_TOKENISER_words, false, false);
-    if (hd_transformer_prepare(b->t->model, HD_DECODING, &err)) fail_msg("%s", err.text);
+    if (hd_encdec_prepare(b->t->model, HD_DECODING, &err)) fail_msg("%s", err.text);
 }
 
 static void bench_free(bench *b)

@@ -56,7 +56,7 @@ static void a_folder_gives_the_same_translator_back(void **state)
         must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
         assert_int_equal(b->tokeniser[0] == b->tokeniser[1], cases[i].shared);
         assert_int_equal(b->longest, a->longest);
-        const hd_transformer_opt *x = &a->model->opt, *y = &b->model->opt;
+        const hd_encdec_opt *x = &a->model->opt, *y = &b->model->opt;
         assert_true(x->width == y->width && x->inner == y->inner && x->heads == y->heads && x->act == y->act);
         assert_true(x->encoder_layers == y->encoder_layers && x->decoder_layers == y->decoder_layers);
         assert_true(x->tied == y->tied && x->pre_norm == y->pre_norm && x->positions == y->positions);

@@ -31,7 +31,7 @@ static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool cap
 {
     hd_err err = {0};
     hd_backend *b = device_new(precision);
-    hd_transformer_opt t = toy_opt();
+    hd_encdec_opt t = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     t.pre_norm = k->pre_norm, t.recompute = k->recompute;
     t.dropout = t.attention_dropout = t.inner_dropout = g.dropout = g.attention_dropout = k->dropout;
@@ -88,8 +88,8 @@ static hd_tensor *loss_of(pupil *p, const sent *s)
     hd_loss_opt o = {.coef = 1, .smoothing = 0.1f};
     if (p->m.g)
         return hd_gpt_loss(r, p->m.g, hd_gpt_forward(r, p->m.g, s->input, s->out, NULL), s->target, &o);
-    hd_rows memory = hd_transformer_encode(r, p->m.t, s->source, s->in);
-    return hd_transformer_loss(r, p->m.t, hd_transformer_decode(r, p->m.t, s->input, s->out, memory, NULL),
+    hd_encoded memory = hd_encdec_encode(r, p->m.t, s->source, s->in);
+    return hd_encdec_loss(r, p->m.t, hd_encdec_decode(r, p->m.t, s->input, s->out, memory, NULL),
                                s->target, &o);
 }
 
@@ -340,7 +340,7 @@ static void a_replay_reads_its_own_batch(void **state)
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         kind dry = kinds[k];
         dry.dropout = 0;
-        hd_transformer_opt t = toy_opt();
+        hd_encdec_opt t = toy_opt();
         hd_gpt_opt g = toy_gpt_opt();
         t.pre_norm = dry.pre_norm;
         toy_open(&cpu, 2, dry.gpt ? NULL : &t, &g, NULL);

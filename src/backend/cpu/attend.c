@@ -48,9 +48,8 @@ void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
                                                                  at->table_reach))[h->head];
         }
     }
-    if (at->centre) {
-        hd_real c = hd_row(at->centre, h->qrow + a)[hd_cols_of(at->centre) > 1 ? h->head : 0],
-                k = -1 / (2 * at->sigma * at->sigma);
+    if (at->centre && at->sigma > 0) {
+        hd_real c = hd_head_centre(h, a), k = -1 / (2 * at->sigma * at->sigma);
         for (size_t j = sees.lo; j < sees.hi; j++) s[j] += ((hd_real)j - c) * ((hd_real)j - c) * k;
     }
     if (at->ragged)

@@ -73,9 +73,9 @@ static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *d
             hd_relative_bucket(distance, (int)hd_rows_of(at->table), at->table_both_ways, at->table_reach);
         hd_row(g->dtable, (size_t)bucket)[h->head] += ds[j];
     }
-    if (g->dcentre) {
+    if (g->dcentre && at->sigma > 0) {
         size_t column = hd_cols_of(at->centre) > 1 ? h->head : 0;
-        hd_real c = hd_row(at->centre, h->qrow + a)[column], sum = 0;
+        hd_real c = hd_head_centre(h, a), sum = 0;
         for (size_t j = sees.lo; j < sees.hi; j++) sum += ds[j] * ((hd_real)j - c);
         hd_row(g->dcentre, h->qrow + a)[column] += sum / (at->sigma * at->sigma);
     }

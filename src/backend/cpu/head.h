@@ -3,6 +3,8 @@
 #ifndef HD_BACKEND_CPU_HEAD_H
 #define HD_BACKEND_CPU_HEAD_H
 
+#include <math.h>
+
 #include "backend/cpu/exponent.h"
 #include "backend/cpu/mask.h"
 #include "backend/cpu/product.h"
@@ -53,14 +55,26 @@ INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a)
     return hd_row(t, h->qrow + a) + h->head * h->dv;
 }
 
+INLINE hd_real hd_head_centre(const hd_head *h, size_t a)
+{
+    return hd_row(h->at->centre, h->qrow + a)[hd_cols_of(h->at->centre) > 1 ? h->head : 0];
+}
+
 /* Keys that query a alone may see. */
 INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
 {
     ptrdiff_t at = (ptrdiff_t)a + h->shift, lo = 0, hi = (ptrdiff_t)h->tk;
     if (h->at->mask == HD_CAUSAL && at + 1 < hi) hi = at + 1;
     if (h->at->window > 0) {
-        if (at - h->at->window > lo) lo = at - h->at->window;
-        if (at + h->at->window + 1 < hi) hi = at + h->at->window + 1;
+        ptrdiff_t from = at - h->at->window, to = at + h->at->window;
+        if (h->at->centre) {
+            hd_real c = hd_head_centre(h, a), end = (hd_real)(h->tk ? h->tk - 1 : 0);
+            c = !(c > 0) ? 0 : c > end ? end : c;
+            from = (ptrdiff_t)ceil((double)c - h->at->window);
+            to = (ptrdiff_t)floor((double)c + h->at->window);
+        }
+        if (from > lo) lo = from;
+        if (to + 1 < hi) hi = to + 1;
     }
     if (hi < lo) hi = lo;
     return (hd_reach){(size_t)lo, (size_t)(hi > 0 ? hi : 0)};
@@ -69,6 +83,7 @@ INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
 INLINE hd_reach hd_head_reach(const hd_head *h, size_t a, size_t n)
 {
     size_t strip = KERNEL(strip)();
+    if (h->at->window > 0 && h->at->centre) return (hd_reach){0, h->tk}; /* in no order */
     hd_reach first = hd_head_sees(h, a), last = hd_head_sees(h, a + n - 1);
     return (hd_reach){first.lo / strip * strip, last.hi > first.hi ? last.hi : first.hi};
 }

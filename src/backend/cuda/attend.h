@@ -65,14 +65,24 @@ typedef struct reach {
     int lo, hi;
 } reach;
 
+DEVICE float centre_of(const attend_of &t, const place &p, int a)
+{
+    return mat_get(t.centre, p.qrow + a, t.centre.cols > 1 ? p.head : 0);
+}
+
 /* Keys [lo, hi) that query a may see. */
 DEVICE reach sees_of(const attend_of &t, const place &p, int a)
 {
     long long at = (long long)a + p.shift, lo = 0, hi = p.tk;
     if (t.causal && at + 1 < hi) hi = at + 1;
     if (t.window > 0) {
-        if (at - t.window > lo) lo = at - t.window;
-        if (at + t.window + 1 < hi) hi = at + t.window + 1;
+        long long from = at - t.window, to = at + t.window;
+        if (t.centre.p) {
+            float c = fminf(fmaxf(centre_of(t, p, a), 0.0f), (float)max(p.tk - 1, 0));
+            from = (long long)ceilf(c - (float)t.window), to = (long long)floorf(c + (float)t.window);
+        }
+        if (from > lo) lo = from;
+        if (to + 1 < hi) hi = to + 1;
     }
     if (hi < lo) hi = lo;
     reach r = {(int)lo, (int)hi};
@@ -149,8 +159,8 @@ DEVICE float biased_score(const attend_of &t, const attend_edges &e, const place
 {
     float s = raw * t.scale;
     if (t.table.p) s += mat_get(t.table, (size_t)bucket_of(t, e, j - a - p.shift), p.head);
-    if (t.centre.p) {
-        float c = (float)j - mat_get(t.centre, p.qrow + a, t.centre.cols > 1 ? p.head : 0);
+    if (t.centre.p && t.sigma > 0) {
+        float c = (float)j - centre_of(t, p, a);
         s += c * c * (-1 / (2 * t.sigma * t.sigma));
     }
     if (t.ragged.p) s += mat_get(t.ragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j, p.head);

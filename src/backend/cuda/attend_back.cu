@@ -48,7 +48,7 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
         if (t.drops && !p.head) g.key[row] = o.key;
     }
     if (!g.dq.p && !g.dcentre.p && !g.dragged.p) return;
-    float centre = g.dcentre.p ? mat_get(t.centre, row, t.centre.cols > 1 ? p.head : 0) : 0, pull = 0;
+    float centre = g.dcentre.p ? centre_of(t, p, a) : 0, pull = 0;
     for (int from = 0; from < t.d; from += 32 * WIDE) {
         float acc[WIDE] = {};
         for (int first = sees.lo; first < sees.hi; first += 32) {
@@ -83,7 +83,7 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
         }
     }
     if (!g.dcentre.p) return;
-    pull = warp_sum(pull) / (t.sigma * t.sigma);
+    pull = t.sigma > 0 ? warp_sum(pull) / (t.sigma * t.sigma) : 0;
     if (lane) return;
     if (t.centre.cols > 1)
         mat_put_or_add(g.dcentre, row, p.head, pull, true);

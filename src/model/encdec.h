@@ -1,0 +1,75 @@
+/* Encoder-decoders: from the Transformer of "Attention Is All You Need" to the recurrent ones before it, and
+   what mixes both. Tensors carry MarianMT's names, recurrent layers PyTorch's. One forward serves training
+   (tape, no cache) and decoding (cache, no tape). */
+#ifndef HD_MODEL_ENCDEC_H
+#define HD_MODEL_ENCDEC_H
+
+#include "model/encoder.h"
+#include "model/recurrent_decoder.h"
+#include "nn/position.h"
+
+typedef struct hd_encdec_opt {
+    hd_stages encoder, decoder; /* a decoder's recurrent stage comes first. Empty: a transformer */
+    int encoder_layers, decoder_layers, heads; /* layers: of stages that do not say */
+    size_t width, inner;                       /* d_model, feed-forward */
+    size_t source_vocab, target_vocab;
+    bool tied; /* one table for source, target and output; the vocabularies are one then */
+    bool pre_norm;
+    bool plain; /* as in the lectures: no bias in attention, no gain and bias in norms, no sqrt(width) on
+                   embeddings */
+    bool output_bias;
+    float eps;
+    hd_unary act;
+    float dropout, attention_dropout,
+        inner_dropout; /* of embeddings and branches; of weights; of the hidden layer */
+    bool learned_positions;
+    size_t positions; /* longest sentence */
+    hd_sinusoid sinusoid;
+    bool recompute; /* keep no activations inside blocks */
+    bool reverse_source;
+    hd_recurrent_decoder_opt recurrent; /* of a recurrent decoder */
+    hd_frozen frozen;
+} hd_encdec_opt;
+
+typedef struct hd_encdec {
+    hd_encdec_opt opt; /* stages resolved */
+    hd_params params;
+    hd_encoder encoder;
+    hd_embedding target;
+    hd_recurrent_decoder cells; /* the decoder's recurrent stage, if it has one */
+    hd_dense fit;               /* the encoder's rows to the width of blocks; w NULL: they fit */
+    hd_stack stack[HD_STAGES];  /* the decoder's blocks */
+    int stacks;
+    hd_param *output, *output_bias, *positions;
+} hd_encdec;
+
+/* Registers and allocates the parameters; values are drawn or loaded by the caller. */
+hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_opt *opt, bool training,
+                        hd_err *err);
+void hd_encdec_free(hd_encdec *m);
+
+/* Whether its decoder has a recurrent stage. */
+static inline bool hd_encdec_recurs(const hd_encdec *m)
+{
+    return hd_stage_recurs(&m->opt.decoder.at[0]);
+}
+
+/* Whether its decoder goes row by row: targets then go through hd_unroll before a step is captured. */
+bool hd_encdec_unrolls(const hd_encdec *m);
+
+/* A cache for decoding `items` sentences. */
+hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err);
+
+hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg);
+/* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */
+hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
+                         hd_encoded memory, hd_cache *cache);
+hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x);
+hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
+                          const hd_loss_opt *opt);
+
+/* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike.
+ */
+double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target);
+
+#endif

@@ -1,0 +1,51 @@
+/* Encoders: token vectors through stages of layers, one row out for each row in. */
+#ifndef HD_MODEL_ENCODER_H
+#define HD_MODEL_ENCODER_H
+
+#include "model/stack.h"
+#include "model/stages.h"
+#include "nn/recurrent.h"
+
+typedef struct hd_encoder_opt {
+    hd_stages stages;
+    hd_stack_opt stack; /* of transformer stages; its width is that of token vectors and of recurrent layers
+                           (in each direction), its dropout stands between recurrent layers, too. Layers,
+                           cross and name are filled in. */
+    bool reverse;       /* recurrent layers of one direction read from the last token to the first */
+    const char *name;   /* "model.encoder" */
+} hd_encoder_opt;
+
+typedef struct hd_encoder_stage {
+    hd_stage is;
+    hd_dense fit; /* to the width that follows; w NULL: it fits */
+    hd_stack stack;
+    hd_recurrent cells;
+} hd_encoder_stage;
+
+typedef struct hd_encoder {
+    hd_embedding embedding;
+    hd_encoder_stage stage[HD_STAGES];
+    int stages;
+    size_t out; /* columns of its rows */
+} hd_encoder;
+
+/* The rows, and the states that the last recurrent stage ended with: `layers * directions` of them, those of
+   a layer together; NULL where no stage recurs. */
+typedef struct hd_encoded {
+    hd_rows rows;
+    hd_tensor **last;
+    const hd_recurrent *cells; /* whose states they are */
+} hd_encoded;
+
+/* The embedding is the caller's: its table may be shared. */
+hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_embedding embedding,
+                          hd_err *err);
+void hd_encoder_release(hd_encoder *e); /* accepts {0} */
+
+hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg);
+
+/* Multiply-adds times two of the matrix products of one forward pass over so many rows, in items of equal
+   length. */
+double hd_encoder_flops(const hd_encoder *e, double items, double length);
+
+#endif

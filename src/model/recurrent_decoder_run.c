@@ -1,0 +1,230 @@
+/* A recurrent decoder at work. Easy to get wrong: what is computed once for all rows (what tokens give the
+   gates) and what for a step; a step of training has rows of items that have ended, which nobody reads. */
+#include "model/recurrent_decoder.h"
+
+typedef struct speech { /* of one call */
+    const hd_recurrent_decoder *d;
+    const hd_unrolled *steps; /* NULL: all rows at once */
+    hd_rows x;                /* token vectors */
+    const int32_t *pos;
+    hd_tensor *gates[HD_RECURRENT_LAYERS]; /* what tokens give them, all rows; NULL: nothing */
+    hd_tensor *state[HD_RECURRENT_LAYERS];
+    hd_tensor *told; /* [N, C]: the context where it is the same at every step */
+    hd_tensor *fed;  /* [N, in]: what was read last */
+    hd_seen seen;
+    hd_rows h[HD_RECURRENT_LAYERS]; /* of the rows at hand */
+} speech;
+
+static hd_tensor *value(hd_param *p)
+{
+    return p ? &p->t : NULL;
+}
+
+/* x + y, where either may be absent. */
+static hd_tensor *plus(hd_run *r, hd_tensor *x, hd_tensor *y)
+{
+    return x && y ? hd_add(r, x, y) : x ? x : y;
+}
+
+static hd_tensor *map(hd_run *r, hd_tensor *x, hd_param *w)
+{
+    return x && w ? hd_linear(r, x, value(w), NULL, HD_IDENTITY) : NULL;
+}
+
+/* -- the beginning -- */
+
+static hd_tensor *last_h(hd_run *r, const hd_encoded *m)
+{
+    size_t n = (size_t)m->cells->directions, first = (size_t)(m->cells->layers - 1) * n;
+    hd_tensor *h[2];
+    for (size_t i = 0; i < n; i++) h[i] = hd_slice_cols(r, m->last[first + i], 0, m->cells->width);
+    return n > 1 ? hd_concat_cols(r, h, n) : h[0];
+}
+
+static hd_tensor *first_state(hd_run *r, const hd_recurrent_decoder *d, int l, const hd_encoded *m,
+                              size_t items)
+{
+    const hd_recurrent_decoder_layer *a = &d->layer[l];
+    switch (d->opt.begin) {
+    case HD_BEGINNING_learned:
+        return hd_linear(r, hd_ones(r, items, 1), value(a->learned), NULL, HD_IDENTITY);
+    case HD_BEGINNING_mean:
+        return hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN);
+    case HD_BEGINNING_map:
+        return hd_dense_of(r, &a->begin, hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN), HD_tanh);
+    case HD_BEGINNING_final:
+        return a->begin.w ? hd_dense_of(r, &a->begin, last_h(r, m), HD_tanh) : m->last[l];
+    case HD_BEGINNING_zeros:
+    case HD_BEGINNINGS:
+        break;
+    }
+    return NULL;
+}
+
+static hd_tensor *summary(hd_run *r, const hd_recurrent_decoder *d, const hd_encoded *m)
+{
+    if (d->opt.context == HD_CONTEXT_everywhere) return last_h(r, m);
+    return d->opt.context == HD_CONTEXT_mean ? hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN) : NULL;
+}
+
+/* Slots: a state a layer, the summary, what was fed back, keys and values. */
+static void begin(hd_run *r, speech *s, const hd_encoded *m, hd_slot *slot)
+{
+    const hd_recurrent_decoder *d = s->d;
+    int layers = d->is.layers;
+    bool held = slot && slot->filled;
+    for (int l = 0; l < layers; l++)
+        s->state[l] = held ? hd_slot_state(r, slot + l) : first_state(r, d, l, m, s->x.seg->items);
+    s->told = held ? hd_slot_state(r, slot + layers) : summary(r, d, m);
+    if (slot && !held) hd_slot_put(r, slot + layers, s->told);
+    s->fed = held ? hd_slot_state(r, slot + layers + 1) : NULL;
+    if (d->opt.context == HD_CONTEXT_attention)
+        s->seen = hd_look_memory(r, &d->look, m->rows, slot ? slot + layers + 2 : NULL);
+}
+
+static void tokens_to_gates(hd_run *r, speech *s)
+{
+    const hd_recurrent_decoder *d = s->d;
+    hd_tensor *x = s->x.t;
+    if (d->opt.relu) x = hd_apply(r, x, HD_relu);
+    if (d->opt.no_feedback) x = hd_scale(r, x, 0);
+    s->x.t = x;
+    s->gates[0] = hd_linear(r, x, value(d->layer[0].w_in), value(d->layer[0].b_in), HD_IDENTITY);
+    for (int l = 1; l < d->is.layers; l++) s->gates[l] = map(r, x, d->layer[l].skip);
+}
+
+/* -- one pass of the cells over the rows at hand: all, or those of a step -- */
+
+static void run_cells(hd_run *r, speech *s, const hd_seg *seg, const int32_t *row, hd_tensor *context)
+{
+    const hd_recurrent_decoder *d = s->d;
+    hd_recur_opt o = {hd_stage_cell(&d->is), HD_tanh, false};
+    for (int l = 0; l < d->is.layers; l++) {
+        const hd_recurrent_decoder_layer *a = &d->layer[l];
+        hd_tensor *z = s->gates[l];
+        if (z && row) z = hd_gather(r, z, row, seg->items, 1);
+        hd_probe_enter(r, "layer%d", l);
+        if (l) {
+            hd_tensor *below = hd_dropout(r, s->h[l - 1].t, d->dropout, seg);
+            z = plus(r, z, hd_linear(r, below, value(a->w_in), value(a->b_in), HD_IDENTITY));
+        }
+        z = plus(r, plus(r, z, map(r, context, a->context)), map(r, s->fed, a->fed));
+        s->h[l] = hd_recur(r, (hd_rows){z, seg}, value(a->w), value(a->b), s->state[l], &o, &s->state[l]);
+        hd_probe_offer(r, "h", s->h[l].t, seg);
+        hd_probe_leave(r);
+    }
+}
+
+/* What the output layer reads of rows: h of the layers, their contexts, their tokens. */
+static hd_tensor *read(hd_run *r, const hd_recurrent_decoder *d, const hd_rows *h, hd_tensor *context,
+                       hd_tensor *token)
+{
+    int top = d->is.layers - 1;
+    if (d->opt.read == HD_READING_state) return h[top].t;
+    hd_tensor *y = hd_dense_of(r, &d->layer[top].read, h[top].t, HD_IDENTITY);
+    for (int l = 0; l < top; l++) y = plus(r, y, map(r, h[l].t, d->layer[l].read.w));
+    y = plus(r, plus(r, y, map(r, context, d->read_context.w)), map(r, token, d->read_token.w));
+    y = d->opt.read == HD_READING_sum ? y : hd_apply(r, y, HD_tanh);
+    return hd_probe_offer(r, "read", y, h[top].seg);
+}
+
+static hd_tensor *zeros(hd_run *r, size_t rows, size_t cols)
+{
+    hd_tensor *x = hd_new(r, rows, cols);
+    hd_clear(r, x);
+    return x;
+}
+
+static hd_tensor *previous_query(hd_run *r, const speech *s, const hd_seg *seg)
+{
+    hd_tensor *state = s->state[s->d->is.layers - 1];
+    return state ? hd_slice_cols(r, state, 0, s->d->width) : zeros(r, seg->items, s->d->width);
+}
+
+/* -- row by row -- */
+
+typedef struct said { /* of all steps */
+    hd_tensor **h[HD_RECURRENT_LAYERS], **context, **read;
+} said;
+
+static bool make_said(hd_run *r, said *a, const speech *s)
+{
+    size_t n = s->steps->steps;
+    for (int l = 0; l < s->d->is.layers; l++)
+        if (!(a->h[l] = hd_host_take(r, n * sizeof *a->h[l]))) return false;
+    a->context = hd_host_take(r, n * sizeof *a->context);
+    a->read = hd_host_take(r, n * sizeof *a->read);
+    return a->context && a->read;
+}
+
+static void one_step(hd_run *r, speech *s, said *a, size_t t)
+{
+    const hd_recurrent_decoder *d = s->d;
+    const hd_unrolled *u = s->steps;
+    const int32_t *row = u->row ? u->row + t * u->items : NULL,
+                  *pos = u->pos ? u->pos + t * u->items : s->pos;
+    bool late = d->opt.query == HD_ASKING_current;
+    hd_tensor *c = NULL;
+    if (!late)
+        c = hd_look_of(r, &d->look, (hd_rows){previous_query(r, s, u->single), u->single}, &s->seen, pos);
+    run_cells(r, s, u->single, row, c);
+    if (late) c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, pos);
+    for (int l = 0; l < d->is.layers; l++) a->h[l][t] = s->h[l].t;
+    a->context[t] = c;
+    if (!d->opt.feed_context) return;
+    hd_tensor *token = s->x.t && row && d->read_token.w ? hd_gather(r, s->x.t, row, u->items, 1) : s->x.t;
+    s->fed = a->read[t] = read(r, d, s->h, c, token);
+}
+
+/* Steps one after the other, back to rows item after item. */
+static hd_tensor *in_order(hd_run *r, const hd_unrolled *u, hd_tensor *const *step, size_t rows)
+{
+    if (!u->row) return step[0];
+    return hd_gather(r, hd_concat_rows(r, step, u->steps), u->place, rows, 1);
+}
+
+static hd_tensor *row_by_row(hd_run *r, speech *s)
+{
+    const hd_recurrent_decoder *d = s->d;
+    const hd_unrolled *u = s->steps;
+    hd_rows h[HD_RECURRENT_LAYERS];
+    said a = {0};
+    size_t rows = s->x.seg->rows;
+    if (!make_said(r, &a, s)) return NULL;
+    for (size_t t = 0; t < u->steps && !r->err.status; t++) one_step(r, s, &a, t);
+    if (r->err.status) return NULL;
+    if (d->opt.feed_context) return in_order(r, u, a.read, rows);
+    for (int l = d->opt.read == HD_READING_sum ? 0 : d->is.layers - 1; l < d->is.layers; l++)
+        h[l] = (hd_rows){in_order(r, u, a.h[l], rows), s->x.seg};
+    return read(r, d, h, d->read_context.w ? in_order(r, u, a.context, rows) : NULL, s->x.t);
+}
+
+/* -- all rows at once -- */
+
+static hd_tensor *at_once(hd_run *r, speech *s)
+{
+    const hd_recurrent_decoder *d = s->d;
+    hd_tensor *c = s->told ? hd_broadcast(r, s->told, s->x.seg) : NULL;
+    run_cells(r, s, s->x.seg, NULL, c);
+    if (d->opt.context == HD_CONTEXT_attention)
+        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->pos);
+    return read(r, d, s->h, c, s->x.t);
+}
+
+hd_rows hd_recurrent_decoder_of(hd_run *r, const hd_recurrent_decoder *d, hd_rows x, const hd_encoded *memory,
+                                const int32_t *pos, hd_slot *slot)
+{
+    hd_rows none = {0};
+    speech s = {.d = d, .x = x, .pos = pos};
+    int layers = d->is.layers;
+    if (!x.t || !x.seg || (slot && !hd_cache_begin(r, slot->cache, x.seg))) return none;
+    if (hd_recurrent_decoder_unrolls(d) && !(s.steps = hd_unroll(r, x.seg))) return none;
+    hd_probe_enter(r, "0");
+    begin(r, &s, memory, slot);
+    tokens_to_gates(r, &s);
+    hd_tensor *y = r->err.status ? NULL : s.steps ? row_by_row(r, &s) : at_once(r, &s);
+    for (int l = 0; slot && l < layers; l++) hd_slot_put(r, slot + l, s.state[l]);
+    if (slot) hd_slot_put(r, slot + layers + 1, s.fed);
+    hd_probe_leave(r);
+    return hd_rows_with(x, hd_dropout(r, y, d->dropout, x.seg));
+}

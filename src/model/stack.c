@@ -1,0 +1,102 @@
+/* Transformer blocks, one on the other. */
+#include "model/stack.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+
+static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
+{
+    return hd_norm_make(p, o->width, o->eps, false, o->plain ? HD_PLAIN : HD_AFFINE, name);
+}
+
+static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name)
+{
+    return hd_mha_make(p, &(hd_mha_opt){.width = o->width,
+                                        .heads = o->heads,
+                                        .no_bias = o->plain,
+                                        .dropout = o->attention_dropout,
+                                        .init = {HD_INIT_XAVIER, 1, 0},
+                                        .name = name,
+                                        .query = "q_proj",
+                                        .key = "k_proj",
+                                        .value = "v_proj",
+                                        .out = "out_proj"});
+}
+
+static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
+{
+    hd_dense_opt dense = {.init = {HD_INIT_XAVIER, 1, 0}};
+    char name[160];
+#define NAMED(last) (snprintf(name, sizeof name, "%s.layers.%d.%s", o->name, layer, last), name)
+    b->has_cross = o->cross;
+    b->self = attention_at(p, o, NAMED("self_attn"));
+    b->norm[0] = norm_at(p, o, NAMED("self_attn_layer_norm"));
+    if (o->cross) b->cross = attention_at(p, o, NAMED("encoder_attn"));
+    if (o->cross) b->norm[1] = norm_at(p, o, NAMED("encoder_attn_layer_norm"));
+    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
+    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED("fc1"));
+    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED("fc2"));
+    b->norm[2] = norm_at(p, o, NAMED("final_layer_norm"));
+#undef NAMED
+}
+
+hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
+{
+    char name[160];
+    *out = (hd_stack){.opt = *opt, .block = hd_mem_array((size_t)opt->layers, sizeof *out->block)};
+    if (!out->block) return hd_err_nomem(err, (size_t)opt->layers * sizeof *out->block);
+    for (int l = 0; l < opt->layers; l++) make_block(p, opt, &out->block[l], l);
+    snprintf(name, sizeof name, "%s.layer_norm", opt->name);
+    if (opt->pre_norm) out->last = norm_at(p, opt, name);
+    out->opt.name = NULL;
+    return HD_OK;
+}
+
+void hd_stack_release(hd_stack *s)
+{
+    hd_mem_free(s->block);
+    *s = (hd_stack){0};
+}
+
+typedef struct layer_call { /* a block as hd_recompute sees it; pre-norm streams always come in with nothing
+                               pending */
+    const hd_block *block;
+    const hd_seg *seg, *memory_seg;
+    hd_mask mask;
+    bool pre;
+    float dropout;
+} layer_call;
+
+static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in)
+{
+    const layer_call *c = context;
+    hd_stream s = {.x = {in[0], c->seg}, .pre = c->pre, .dropout = c->dropout};
+    hd_block_of(r, c->block, &s, (hd_rows){in[1], c->memory_seg}, c->mask, NULL, NULL);
+    return hd_stream_end(r, &s, NULL).t;
+}
+
+static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream *s, hd_rows memory,
+                      hd_slot *slot)
+{
+    hd_mask mask = k->opt.cross ? HD_CAUSAL : HD_FULL;
+    if (!k->opt.recompute || !r->taping) {
+        hd_block_of(r, b, s, memory, mask, slot, slot ? slot + 1 : NULL);
+        return;
+    }
+    layer_call *c = hd_host_take(r, sizeof *c);
+    if (!c) return;
+    *c = (layer_call){b, s->x.seg, memory.seg, mask, s->pre, s->dropout};
+    s->x.t = hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t}, 2);
+}
+
+hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_slot *slot)
+{
+    hd_stream s = {.x = x, .pre = k->opt.pre_norm, .dropout = k->opt.dropout};
+    for (int l = 0; l < k->opt.layers; l++) {
+        hd_probe_enter(r, "%d", l);
+        run_block(r, k, &k->block[l], &s, memory, slot ? slot + HD_STACK_SLOTS * l : NULL);
+        hd_probe_leave(r);
+    }
+    return hd_stream_end(r, &s, &k->last);
+}

@@ -1,0 +1,34 @@
+/* A stack of Transformer blocks, of an encoder or a decoder. Tensors carry MarianMT's names. */
+#ifndef HD_MODEL_STACK_H
+#define HD_MODEL_STACK_H
+
+#include "nn/layer.h"
+
+typedef struct hd_stack_opt {
+    int layers, heads;
+    size_t width, inner; /* d_model, feed-forward */
+    bool pre_norm;
+    bool plain; /* no bias in attention, no gain and bias in norms */
+    bool cross; /* a decoder's: it sees what came before and asks the memory */
+    float eps;
+    hd_unary act;
+    float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */
+    bool recompute;                                  /* keep no activations inside blocks */
+    const char *name;                                /* "model.encoder", borrowed for the making */
+} hd_stack_opt;
+
+typedef struct hd_stack {
+    hd_stack_opt opt;
+    hd_block *block;
+    hd_norm_layer last; /* after pre-norm blocks */
+} hd_stack;
+
+hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err);
+void hd_stack_release(hd_stack *s); /* accepts {0} */
+
+/* slot: NULL, or the first of HD_STACK_SLOTS a layer, GROW and FIXED by turns. Memory is not read once the
+   slots hold it. */
+enum { HD_STACK_SLOTS = 2 };
+hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_slot *slot);
+
+#endif
