@@ -1,37 +1,61 @@
-/* heed explain: one step of an encoder-decoder Transformer small enough to read, matrix by matrix. */
+/* heed explain: what a model did with a sentence, number by number; and one step of an encoder-decoder
+   Transformer small enough to read, matrix by matrix. */
 #include "cli/verb.h"
 
 #include <fnmatch.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/folder.h"
+#include "base/json.h"
+#include "view/exhibit_json.h"
+#include "view/exhibit_text.h"
 #include "view/explain_json.h"
 #include "view/explain_text.h"
+
+enum { MOST_CONFIG = 1 << 20, MOST_STEP = 1000000 };
 
 struct explain {
     bool backward, json;
     int train;  /* steps */
     int digits; /* decimals shown */
     const char *only;
+    const char *step; /* a number or "all" */
+    int head, columns;
 };
 
+#define EXAMPLE .group = "The worked example (without MODEL)"
+#define MODEL   .group = "A trained model (with MODEL and TEXT)"
+
 static const hd_option options[] = {
-    {"backward", 0, NULL, NULL, "add every gradient", HD_FLAG_INTO(struct explain, backward)},
-    {"train", 0, "N", "0",
-     "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
-     "left out unless --backward, --only or --json asks for them",
-     HD_INT_INTO(struct explain, train, 0, 100000)},
     {"only", 0, "PATTERN", NULL,
      "show only matrices whose name matches the glob PATTERN, such as 'dec.self.*'",
      HD_TEXT_INTO(struct explain, only)},
     {"digits", 0, "N", "2", "decimals shown, 1 to 9", HD_INT_INTO(struct explain, digits, 1, 9)},
     {"json", 0, NULL, NULL, "write one JSON object instead of text", HD_FLAG_INTO(struct explain, json)},
+    {"step", 0, "N", "1",
+     "the step of the translation that is shown; 'all': one line a step and nothing more", MODEL,
+     HD_TEXT_INTO(struct explain, step)},
+    {"head", 0, "N", "0", "show this head of every attention layer; 0: the mean of all", MODEL,
+     HD_INT_INTO(struct explain, head, 0, 100000)},
+    {"columns", 0, "N", "0", "numbers of a row that are shown; 0: as many as fit", MODEL,
+     HD_INT_INTO(struct explain, columns, 0, 1000000)},
+    {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
+    {"train", 0, "N", "0",
+     "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
+     "left out unless --backward, --only or --json asks for them",
+     EXAMPLE, HD_INT_INTO(struct explain, train, 0, 100000)},
     {0},
 };
 
 static const hd_example examples[] = {
-    {"heed explain", "every matrix of the forward pass, from the embeddings to the loss"},
+    {"heed explain model \"ein Hund bellt\"", "tokens, encoder, and the first step of the translation"},
+    {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*' its attention alone"},
+    {"heed explain lm \"To be or not\" --json", "what a language model makes of a prompt, for programs"},
+    {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
     {"heed explain --train 200", "watch the loss fall"},
@@ -39,9 +63,16 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_explain_usage = {
-    .about = "Computes one step of a small encoder-decoder Transformer (one layer, one head, six channels) "
-             "and shows every matrix on the way with its name, its shape and the formula that made it.\n"
-             "The weights are fixed, so the numbers are the same on every machine.",
+    .operands = "[MODEL TEXT]",
+    .most = 2,
+    .about =
+        "With the folder of a translator and a sentence: its tokens, what each layer of the encoder made "
+        "of them, the translation that greedy search finds, and everything in one step of the decoder up "
+        "to the distribution of the next token. With a language model and the beginning of a line: the "
+        "same of the token that comes next; of an n-gram model the counts behind it. Every item has its "
+        "name, its shape and the formula that made it.\n"
+        "Without a model: the worked example, one step of a small encoder-decoder Transformer (one layer, "
+        "one head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
     .options = options,
     .size = sizeof(struct explain),
     .examples = examples,
@@ -56,6 +87,133 @@ static bool has_utf8(void)
     freelocale(l);
     return yes;
 }
+
+/* -- a trained model -- */
+
+typedef struct call {
+    const hd_command *command;
+    const struct explain *o;
+    size_t step; /* 0: all */
+    hd_backend *backend;
+    hd_run run;
+    hd_exhibit *made;
+} call;
+
+/* The task in config.json, into `to`; "" where there is none to read: opening the model says why. */
+static void read_task(char to[32], const char *folder)
+{
+    char path[HD_PATH];
+    hd_arena arena;
+    json_t *object = NULL;
+    hd_err unused = {0};
+    *to = 0;
+    if (hd_path(path, folder, "config.json", &unused) || access(path, R_OK)) return;
+    hd_arena_init(&arena, hd_source_host, 0);
+    if (!hd_json_read(&object, &arena, path, MOST_CONFIG, &unused)) {
+        const char *task = json_string_value(json_object_get(object, "task"));
+        snprintf(to, 32, "%s", task ? task : "");
+    }
+    hd_arena_release(&arena);
+}
+
+static hd_status explain_translator(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_translator *t = NULL;
+    hd_status s = hd_translator_open(&t, folder, c->backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_exhibit_translation(&c->made, &c->run, t, text, c->step, err);
+    hd_translator_free(t);
+    return s;
+}
+
+static hd_status explain_language(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_language *l = NULL;
+    hd_status s = hd_language_open(&l, folder, c->backend, err);
+    if (!s) s = hd_exhibit_language(&c->made, &c->run, l, text, err);
+    hd_language_free(l);
+    return s;
+}
+
+static hd_status explain_model(call *c, hd_err *err)
+{
+    const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
+    const hd_line line = {text, strlen(text)};
+    char task[32];
+    hd_status s =
+        hd_backend_new(&c->backend, "cpu", &(hd_backend_opt){.threads = c->command->common.threads}, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (s) return s;
+    read_task(task, folder);
+    if (!strcmp(task, "lm")) return explain_language(c, folder, line, err);
+    if (!*task || !strcmp(task, "translate")) return explain_translator(c, folder, line, err);
+    return hd_err_set(err, HD_EARG,
+                      "%s: a model of the task \"%s\" cannot be explained, only translators (translate) and "
+                      "language models (lm)",
+                      folder, task);
+}
+
+/* Whether the model has what was asked for. */
+static hd_status has_it(const call *c, hd_err *err)
+{
+    const hd_exhibit *x = c->made;
+    const struct explain *o = c->o;
+    bool found = !o->only;
+    for (size_t i = 0; !found && i < x->items; i++) found = !fnmatch(o->only, x->item[i].name, 0);
+    if (!found)
+        return hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'; --json shows all names", o->only);
+    if (!x->source && hd_command_given(c->command, "step"))
+        return hd_err_set(err, HD_EARG, "--step: a language model is shown at one step, the next token");
+    if (o->head && (size_t)o->head > hd_exhibit_heads(x))
+        return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", o->head,
+                          hd_exhibit_heads(x));
+    return HD_OK;
+}
+
+static hd_status show(hd_text *page, const call *c, hd_err *err)
+{
+    const struct explain *o = c->o;
+    const hd_exhibit_look look = {.width = c->command->out.width,
+                                  .colour = c->command->out.colour,
+                                  .utf8 = has_utf8(),
+                                  .digits = o->digits,
+                                  .columns = o->columns,
+                                  .head = o->head,
+                                  .only = o->only};
+    return o->json ? hd_exhibit_json(page, c->made, o->only, err)
+                   : hd_exhibit_text(page, c->made, &look, err);
+}
+
+static hd_status read_step(call *c, hd_err *err)
+{
+    const char *text = c->o->step;
+    char *end = NULL;
+    long n = strtol(text, &end, 10);
+    if (!strcmp(text, "all")) return HD_OK;
+    if (end == text || *end || n < 1 || n > MOST_STEP)
+        return hd_err_set(err, HD_EARG, "--step: '%s' is neither a number from 1 on nor 'all'", text);
+    c->step = (size_t)n;
+    return HD_OK;
+}
+
+static hd_status meaning(call *c, hd_err *err)
+{
+    static const char *const example[] = {"backward", "train"}, *const model[] = {"step", "head", "columns"};
+    const hd_command *m = c->command;
+    if (m->operands.count == 1)
+        return hd_err_set(err, HD_EARG, "TEXT is missing: what '%s' is to be shown with",
+                          m->operands.word[0]);
+    for (size_t i = 0; m->operands.count && i < sizeof example / sizeof *example; i++)
+        if (hd_command_given(m, example[i]))
+            return hd_err_set(err, HD_EARG, "--%s is for the worked example, without MODEL", example[i]);
+    for (size_t i = 0; !m->operands.count && i < sizeof model / sizeof *model; i++)
+        if (hd_command_given(m, model[i]))
+            return hd_err_set(err, HD_EARG, "--%s needs MODEL and TEXT", model[i]);
+    if (c->o->only && !strcmp(c->o->step, "all"))
+        return hd_err_set(err, HD_EARG, "--step all shows no matrices: --only needs one step");
+    return read_step(c, err);
+}
+
+/* -- the worked example -- */
 
 static bool matches_something(const char *pattern)
 {
@@ -82,17 +240,37 @@ static hd_status compute(hd_text *page, const hd_command *c, const struct explai
     return s;
 }
 
+static int finish(const hd_command *c, hd_text *page, hd_status s, const hd_err *err)
+{
+    if (!s) fwrite(page->data, 1, page->size, c->out.file);
+    hd_text_release(page);
+    return s ? hd_command_fail(c, err) : HD_EXIT_OK;
+}
+
+static int verb_model(call *c)
+{
+    hd_err err = {0};
+    hd_text page = {0};
+    hd_status s = explain_model(c, &err);
+    bool misused = !s && (s = has_it(c, &err));
+    if (!s) s = show(&page, c, &err);
+    hd_exhibit_free(c->made);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
+}
+
 int hd_verb_explain(const hd_command *c)
 {
     const struct explain *o = c->options;
+    call m = {.command = c, .o = o};
     hd_err err = {0};
-    if (o->only && !matches_something(o->only)) {
-        hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
-        return hd_verb_misused(c->verb, &err);
-    }
+    hd_status s = meaning(&m, &err);
+    if (!s && c->operands.count) return verb_model(&m);
+    if (!s && o->only && !matches_something(o->only))
+        s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
+    if (s) return hd_verb_misused(c->verb, &err);
     hd_text page = {0};
-    hd_status s = compute(&page, c, o, &err);
-    if (!s) fwrite(page.data, 1, page.size, c->out.file);
-    hd_text_release(&page);
-    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    s = compute(&page, c, o, &err);
+    return finish(c, &page, s, &err);
 }

@@ -4,7 +4,7 @@
 #define HD_CLI_VERB_LIST_H
 
 #define HD_VERB_LIST(X)                                                            \
-    X(explain, "show every matrix of one Transformer step, with names and shapes") \
+    X(explain, "show what a model made of a sentence, every number with its name") \
     X(train, "learn to translate from sentence pairs, or a language model")        \
     X(translate, "translate lines with a model")                                   \
     X(generate, "write text with a language model")                                \

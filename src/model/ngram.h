@@ -67,6 +67,18 @@ hd_status hd_ngram_finish(hd_ngram *m, hd_err *err);
    begins with `start` where the document does; other short contexts are what is known of a longer one. */
 double hd_ngram_logp(const hd_ngram *m, const int32_t *context, size_t n, int32_t token); /* natural */
 void hd_ngram_row(const hd_ngram *m, const int32_t *context, size_t n, double *p); /* p [V], sums to 1 */
+/* How the probability of a token came about: what each length of context adds, the shortest first. Kneser-Ney
+   has one for every length that was seen, p = (seen - discount) / total + passed * p of the one before, which
+   for the first is 1/V; add-k has the one longest context, whose p is (seen + k) / (total + k V). Returns how
+   many; 0: nothing was seen after the context, and p is 1/V. */
+typedef struct hd_ngram_share {
+    int context;                 /* tokens of it */
+    uint32_t seen, total, kinds; /* of the token behind it, of all tokens, and how many different ones */
+    double discount, passed;     /* taken off seen; the share that goes to the shorter context */
+    double p;
+} hd_ngram_share;
+int hd_ngram_shares(const hd_ngram *m, const int32_t *context, size_t n, int32_t token,
+                    hd_ngram_share out[HD_NGRAM_MOST]);
 /* Sum over a document, its end too; logp: NULL, or room for one a token and one for the end. */
 double hd_ngram_score(const hd_ngram *m, const int32_t *ids, size_t n, double *logp);
 

@@ -124,9 +124,16 @@ static int64_t longest_context(const hd_ngram *m, const int32_t *context, size_t
     return node >= 0 && m->level[*length].total[node] ? node : -1;
 }
 
-static double left_of(const hd_ngram *m, int length, uint32_t seen)
+static double discount_of(const hd_ngram *m, int length, uint32_t seen)
 {
-    return seen ? seen - m->discount[length][seen < 3 ? seen - 1 : 2] : 0;
+    return seen ? m->discount[length][seen < 3 ? seen - 1 : 2] : 0;
+}
+
+/* How many different tokens were seen behind a context. */
+static uint32_t kinds_of(const hd_ngram *m, int length, size_t node)
+{
+    const hd_ngram_level *l = &m->level[length];
+    return l->first[node + 1] - l->first[node] - (length ? 0 : m->unseen);
 }
 
 /* The share of a context that goes to the one without its first token. */
@@ -134,43 +141,63 @@ static double passed_on(const hd_ngram *m, int length, size_t node)
 {
     const hd_ngram_level *l = &m->level[length];
     const double *d = m->discount[length + 1];
-    double kinds = (double)(l->first[node + 1] - l->first[node]) - (length ? 0 : m->unseen);
+    double kinds = kinds_of(m, length, node);
     double mass = d[0] * kinds;
     if (l->once)
         mass = d[0] * l->once[node] + d[1] * l->twice[node] + d[2] * (kinds - l->once[node] - l->twice[node]);
     return mass / l->total[node];
 }
 
-static double add_k(const hd_ngram *m, const int32_t *context, size_t n, int32_t token)
+static hd_ngram_share share_of(const hd_ngram *m, int length, size_t node, int32_t token)
+{
+    int64_t child = child_of(m, length, node, token);
+    return (hd_ngram_share){.context = length,
+                            .seen = child < 0 ? 0 : m->level[length + 1].seen[child],
+                            .total = m->level[length].total[node],
+                            .kinds = kinds_of(m, length, node)};
+}
+
+static int add_k(const hd_ngram *m, const int32_t *context, size_t n, int32_t token, hd_ngram_share *out)
 {
     int length;
     int64_t node = longest_context(m, context, n, &length);
     double v = (double)m->opt.vocab, k = m->opt.k;
-    if (node < 0) return 1 / v;
-    int64_t child = child_of(m, length, (size_t)node, token);
-    double seen = child < 0 ? 0 : m->level[length + 1].seen[child];
-    return (seen + k) / (m->level[length].total[node] + k * v);
+    if (node < 0) return 0;
+    *out = share_of(m, length, (size_t)node, token);
+    out->p = (out->seen + k) / (out->total + k * v);
+    return 1;
 }
 
-static double kneser_ney(const hd_ngram *m, const int32_t *context, size_t n, int32_t token)
+static int kneser_ney(const hd_ngram *m, const int32_t *context, size_t n, int32_t token, hd_ngram_share *out)
 {
     size_t node[HD_NGRAM_MOST];
     int found = find_contexts(m, context, n, node);
     double p = 1 / (double)m->opt.vocab;
     for (int i = 0; i < found; i++) {
-        int64_t child = child_of(m, i, node[i], token);
-        double left = child < 0 ? 0 : left_of(m, i + 1, m->level[i + 1].seen[child]);
-        p = left / m->level[i].total[node[i]] + passed_on(m, i, node[i]) * p;
+        hd_ngram_share s = share_of(m, i, node[i], token);
+        s.discount = discount_of(m, i + 1, s.seen);
+        s.passed = passed_on(m, i, node[i]);
+        s.p = p = (s.seen - s.discount) / s.total + s.passed * p;
+        out[i] = s;
     }
-    return p;
+    return found;
+}
+
+int hd_ngram_shares(const hd_ngram *m, const int32_t *context, size_t n, int32_t token,
+                    hd_ngram_share out[HD_NGRAM_MOST])
+{
+    token = known(m, token);
+    if (token < 0) return 0;
+    return m->opt.smoothing == HD_SMOOTHING_ADD_K ? add_k(m, context, n, token, out)
+                                                  : kneser_ney(m, context, n, token, out);
 }
 
 double hd_ngram_logp(const hd_ngram *m, const int32_t *context, size_t n, int32_t token)
 {
-    token = known(m, token);
-    if (token < 0) return -INFINITY;
-    double p = m->opt.smoothing == HD_SMOOTHING_ADD_K ? add_k(m, context, n, token)
-                                                      : kneser_ney(m, context, n, token);
+    hd_ngram_share share[HD_NGRAM_MOST];
+    if (known(m, token) < 0) return -INFINITY;
+    int found = hd_ngram_shares(m, context, n, token, share);
+    double p = found ? share[found - 1].p : 1 / (double)m->opt.vocab;
     return p < 1 ? log(p) : 0; /* the shares of a context may sum to a little over 1 */
 }
 
@@ -201,7 +228,7 @@ static void kneser_ney_row(const hd_ngram *m, const int32_t *context, size_t n, 
         const hd_ngram_level *l = &m->level[i], *below = l + 1;
         double scale = share[i + 1] / l->total[node[i]];
         for (size_t j = l->first[node[i]]; j < l->first[node[i] + 1]; j++)
-            p[below->token[j]] += scale * left_of(m, i + 1, below->seen[j]);
+            p[below->token[j]] += scale * (below->seen[j] - discount_of(m, i + 1, below->seen[j]));
     }
 }
 

@@ -205,6 +205,7 @@ static hd_tensor *at_once(hd_run *r, speech *s)
 {
     const hd_recurrent_decoder *d = s->d;
     hd_tensor *c = s->told ? hd_broadcast(r, s->told, s->x.seg) : NULL;
+    hd_probe_offer(r, "context", c, s->x.seg);
     run_cells(r, s, s->x.seg, NULL, c);
     if (d->opt.context == HD_CONTEXT_attention)
         c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->pos);

@@ -117,12 +117,16 @@ hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
 hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)
 {
     if (!s->pre) return s->x;
-    if (!s->pending) return hd_norm_of(r, n, s->x);
+    if (!s->pending) {
+        hd_rows x = hd_norm_of(r, n, s->x);
+        hd_probe_offer(r, "norm", x.t, x.seg);
+        return x;
+    }
     hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .dropout = s->dropout, .seg = s->x.seg};
     hd_tensor *sum, *y = hd_norm_residual(r, s->x.t, s->pending, value(n->gain), value(n->bias), &o, &sum);
     s->x.t = sum;
     s->pending = NULL;
-    return hd_rows_with(s->x, y);
+    return hd_rows_with(s->x, hd_probe_offer(r, "norm", y, s->x.seg));
 }
 
 void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch)

@@ -135,7 +135,10 @@ hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, 
     const hd_look_opt *o = &l->opt;
     if (!q.t) return NULL;
     hd_probe_enter(r, "cross");
+    hd_probe_offer(r, "query", q.t, q.seg);
     hd_rows asked = hd_rows_with(q, hd_probe_offer(r, "Q", mapped(r, &l->q, q.t), q.seg));
+    hd_probe_offer(r, "K", m->k.t, m->k.seg);
+    hd_probe_offer(r, "V", m->v.t, m->v.seg);
     hd_attend_opt a = {.heads = o->heads,
                        .scale = o->score == HD_SCORING_scaled ? 0 : 1,
                        .dropout = o->dropout,

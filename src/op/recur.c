@@ -105,6 +105,7 @@ hd_rows hd_recur(hd_run *r, hd_rows z, hd_tensor *w, hd_tensor *bias, hd_tensor 
     if (r->err.status) return none;
     HD_CALL(r, recur, .y = y, .last = end, .kept = kept, .z = z.t, .re = re);
     if (r->err.status) return none;
+    hd_probe_offer(r, "before", start, NULL);
     if (r->probe && kept) offer(r, kept, &re);
     y = hd_record_opt(r, y, end, recur_back, re, z.t, w, bias, start, kept);
     if (last) *last = y ? end : NULL;

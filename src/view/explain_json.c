@@ -3,10 +3,7 @@
 #include "view/explain_json.h"
 
 #include <fnmatch.h>
-#include <jansson.h>
 #include <math.h>
-
-#include "base/json.h"
 
 enum { DIGITS = 9 };
 
@@ -15,7 +12,7 @@ static json_t *number(double v)
     return isinf(v) ? json_string(v < 0 ? "-inf" : "inf") : json_real(v);
 }
 
-static json_t *numbers(const hd_real *v, size_t count)
+json_t *hd_explain_numbers(const hd_real *v, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) json_array_append_new(list, number((double)v[i]));
@@ -25,9 +22,10 @@ static json_t *numbers(const hd_real *v, size_t count)
 /* Rows; a flat list for a vector. */
 static json_t *matrix(const hd_explain_matrix *m, const hd_real *v)
 {
-    if (hd_lecture_is_vector(m->of)) return numbers(v, m->rows * m->cols);
+    if (hd_lecture_is_vector(m->of)) return hd_explain_numbers(v, m->rows * m->cols);
     json_t *list = json_array();
-    for (size_t i = 0; i < m->rows; i++) json_array_append_new(list, numbers(v + i * m->cols, m->cols));
+    for (size_t i = 0; i < m->rows; i++)
+        json_array_append_new(list, hd_explain_numbers(v + i * m->cols, m->cols));
     return list;
 }
 
@@ -84,15 +82,8 @@ static int append(const char *bytes, size_t size, void *to)
     return ((hd_text *)to)->missed ? -1 : 0;
 }
 
-hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd_err *err)
+hd_status hd_explain_dump(hd_text *to, json_t *all, hd_err *err)
 {
-    hd_json_begin();
-    json_t *all = json_object();
-    json_object_set_new(all, "tokens", tokens());
-    json_object_set_new(all, "matrices", matrices(x, only, false));
-    json_object_set_new(all, "loss", json_real(x->loss));
-    if (x->backward) json_object_set_new(all, "gradients", matrices(x, only, true));
-    if (x->steps) add_training(all, x);
     hd_status s = HD_OK;
     if (hd_json_missed())
         s = hd_err_nomem(err, hd_json_missed());
@@ -102,4 +93,16 @@ hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd
     json_decref(all);
     hd_text_put(to, "\n");
     return s ? s : hd_text_status(to, err);
+}
+
+hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd_err *err)
+{
+    hd_json_begin();
+    json_t *all = json_object();
+    json_object_set_new(all, "tokens", tokens());
+    json_object_set_new(all, "matrices", matrices(x, only, false));
+    json_object_set_new(all, "loss", json_real(x->loss));
+    if (x->backward) json_object_set_new(all, "gradients", matrices(x, only, true));
+    if (x->steps) add_training(all, x);
+    return hd_explain_dump(to, all, err);
 }

@@ -16,12 +16,9 @@ typedef struct page {
     const hd_explain_look *look;
 } page;
 
-/* "-0.25"; a rounded zero has no sign. */
 static const char *number(const page *g, double v, int digits, char *buf, size_t size)
 {
-    if (isinf(v) && v < 0) return hd_pen_signs(&g->pen, "-inf", buf, size);
-    snprintf(buf, size, "%.*f", digits, v);
-    return *buf == '-' && !buf[strspn(buf, "-0.")] ? buf + 1 : buf;
+    return hd_pen_number(&g->pen, v, digits, buf, size);
 }
 
 static const char *label(hd_lecture_axis a, size_t i, char *buf, size_t size)

@@ -1,6 +1,7 @@
 /* A pen for lines of text. */
 #include "view/pen.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -90,6 +91,13 @@ const char *hd_pen_signs(const hd_pen *p, const char *s, char *buf, size_t size)
     }
     buf[at] = 0;
     return buf;
+}
+
+const char *hd_pen_number(const hd_pen *p, double v, int digits, char *buf, size_t size)
+{
+    if (isinf(v) && v < 0) return hd_pen_signs(p, "-inf", buf, size);
+    snprintf(buf, size, "%.*f", digits, v);
+    return *buf == '-' && !buf[strspn(buf, "-0.")] ? buf + 1 : buf;
 }
 
 void hd_pen_words(hd_pen *p, hd_ink ink, const char *s)

@@ -37,6 +37,9 @@ void hd_pen_end(hd_pen *p);                                        /* of the lin
 /* s as the locale can show it, into buf: a middle dot for " . ", a root for "sqrt(6)", ... Returns buf. */
 const char *hd_pen_signs(const hd_pen *p, const char *s, char *buf, size_t size);
 
+/* "-0.25" into buf; a rounded zero has no sign. Returns where it begins. */
+const char *hd_pen_number(const hd_pen *p, double v, int digits, char *buf, size_t size);
+
 void hd_pen_words(hd_pen *p, hd_ink ink, const char *s); /* with signs; broken where the width ends */
 void hd_pen_paragraph(hd_pen *p, const char *s);         /* plain words and the end of the line */
 void hd_pen_heading(hd_pen *p, const char *part, const char *title); /* "-- part title ------" */

@@ -224,8 +224,8 @@ static void wrong_usage_is_named(void **state)
          "heed explain: --digits: 99999999999999999999 is not between 1 and 9 (try 'heed help explain')"},
         {"explain --train", "heed explain: --train needs a value N (try 'heed help explain')"},
         {"explain --json=yes", "heed explain: --json takes no value (try 'heed help explain')"},
-        {"explain more", "heed explain: unexpected argument 'more' (try 'heed help explain')"},
-        {"explain -- --json", "heed explain: unexpected argument '--json' (try 'heed help explain')"},
+        {"explain model text more", "heed explain: unexpected argument 'more' (try 'heed help explain')"},
+        {"explain a b -- --json", "heed explain: unexpected argument '--json' (try 'heed help explain')"},
         {"explain -qv", "heed explain: --quiet and --verbose exclude each other (try 'heed help explain')"},
     };
     char out[ROOM], expected[256];

@@ -1,0 +1,248 @@
+/* Taking in what a probe is offered. Easy to get wrong: a cache has room to spare, so keys and values have
+   more rows than their segment; scores come with heads innermost and are kept with heads outermost. */
+#include "task/exhibit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "task/exhibit_parts.h"
+
+hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err)
+{
+    hd_exhibit *x = hd_mem_zero(sizeof *x);
+    if (!x) return hd_err_nomem(err, sizeof *x);
+    hd_arena_init(&x->memory, hd_source_host, 1 << 16);
+    *out = x;
+    return HD_OK;
+}
+
+void hd_exhibit_free(hd_exhibit *x)
+{
+    if (!x) return;
+    hd_arena_release(&x->memory);
+    hd_mem_free(x->item);
+    hd_mem_free(x);
+}
+
+void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err)
+{
+    size_t bytes;
+    void *block = hd_size_mul(count, size, &bytes) ? hd_arena_take(&x->memory, bytes) : NULL;
+    if (!block)
+        hd_err_nomem(err, count * size);
+    else
+        memset(block, 0, bytes);
+    return block;
+}
+
+const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name)
+{
+    for (size_t i = 0; i < x->items; i++)
+        if (!strcmp(x->item[i].name, name)) return &x->item[i];
+    return NULL;
+}
+
+size_t hd_exhibit_heads(const hd_exhibit *x)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < x->items; i++) most = x->item[i].heads > most ? x->item[i].heads : most;
+    return most;
+}
+
+static const char *copy(hd_exhibit *x, const char *text, hd_err *err)
+{
+    size_t size = strlen(text) + 1;
+    char *to = hd_exhibit_take(x, size, 1, err);
+    return to ? memcpy(to, text, size) : NULL;
+}
+
+hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
+                            const hd_tokeniser *pieces, hd_err *err)
+{
+    hd_exhibit_token *t = hd_exhibit_take(x, count + 1, sizeof *t, err);
+    if (!t) return HD_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        char number[16];
+        const char *piece = pieces ? hd_tokeniser_piece(pieces, ids[i]) : NULL;
+        if (!piece) snprintf(number, sizeof number, "%d", ids[i]), piece = number;
+        t[i] = (hd_exhibit_token){ids[i], copy(x, piece, err)};
+        if (!t[i].piece) return HD_ENOMEM;
+    }
+    *out = t;
+    return HD_OK;
+}
+
+hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err)
+{
+    if (hd_utf8_good(text.text, text.size) < text.size)
+        return hd_err_set(err, HD_EARG, "the %s is not UTF-8 text", what);
+    if (memchr(text.text, '\n', text.size))
+        return hd_err_set(err, HD_EARG, "the %s has more than one line", what);
+    return HD_OK;
+}
+
+/* -- offers -- */
+
+static const char *last_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+static bool of_encoder(const char *name)
+{
+    return !strncmp(name, "enc.", 4);
+}
+
+/* What stands for the keys of an attention layer. */
+static hd_exhibit_axis keys_of(const char *name)
+{
+    return of_encoder(name) || strstr(name, ".cross.") ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_READ;
+}
+
+static hd_exhibit_axis rows_of(const char *name)
+{
+    const char *last = last_name(name);
+    if (!strcmp(last, "K") || !strcmp(last, "V")) return keys_of(name);
+    return of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
+}
+
+static hd_exhibit_item *add_item(hd_exhibit *x, hd_err *err)
+{
+    if (x->items == x->room) {
+        size_t room = x->room ? 2 * x->room : 64;
+        hd_exhibit_item *more = hd_mem_grow(x->item, room * sizeof *more);
+        if (!more) return hd_err_nomem(err, room * sizeof *more), NULL;
+        x->item = more, x->room = room;
+    }
+    x->item[x->items] = (hd_exhibit_item){0};
+    return &x->item[x->items];
+}
+
+/* Rows of the one item in a segment list that t has, or all of t. */
+static size_t length_of(hd_run *r, const hd_tensor *t, const hd_seg *seg)
+{
+    const int32_t *len = seg && seg->items ? hd_seg_lens(r, seg) : NULL;
+    size_t rows = hd_rows_of(t);
+    return len && (size_t)len[0] < rows ? (size_t)len[0] : rows;
+}
+
+/* [Tq*Tk, H] to [H, Tq, Tk]. */
+static void heads_first(hd_real *to, const hd_real *from, size_t cells, size_t heads)
+{
+    for (size_t i = 0; i < cells; i++)
+        for (size_t h = 0; h < heads; h++) to[h * cells + i] = from[i * heads + h];
+}
+
+static hd_real *numbers_of(hd_exhibiting *e, hd_run *r, const hd_offer *o, hd_exhibit_item *to)
+{
+    to->heads = o->keys ? hd_cols_of(o->t) : 0;
+    to->rows = length_of(r, o->t, o->seg);
+    to->cols = o->keys && to->rows ? hd_rows_of(o->t) / to->rows : hd_cols_of(o->t);
+    to->down = rows_of(o->name), to->across = o->keys                      ? keys_of(o->name)
+                                              : !strcmp(o->name, "logits") ? HD_EXHIBIT_WORDS
+                                                                           : HD_EXHIBIT_CHANNELS;
+    size_t rows = o->keys ? hd_rows_of(o->t) : to->rows, count = rows * hd_cols_of(o->t);
+    hd_tensor part = hd_view_rows(o->t, 0, rows);
+    hd_real *value = hd_exhibit_take(e->into, count, sizeof *value, &r->err),
+            *raw = o->keys ? hd_host_take(r, count * sizeof *raw) : value;
+    if (!value || !raw || !hd_read(r, &part, raw)) return NULL;
+    if (o->keys) heads_first(value, raw, rows, to->heads);
+    return value;
+}
+
+static size_t count_of(const hd_exhibit_item *t)
+{
+    return (t->heads ? t->heads : 1) * t->rows * t->cols;
+}
+
+/* The steps from scores to weights, and from vectors of tokens to the input, are left out where nothing
+   happens in them. */
+static bool same_again(const hd_exhibit *x, const hd_exhibit_item *now)
+{
+    const char *last = last_name(now->name);
+    if (!x->items || (strcmp(last, "scaled") && strcmp(last, "masked") && strcmp(last, "X"))) return false;
+    const hd_exhibit_item *before = &x->item[x->items - 1];
+    size_t count = count_of(now);
+    return count_of(before) == count && !memcmp(before->value, now->value, count * sizeof *now->value);
+}
+
+static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
+{
+    char part[128];
+    hd_exhibit *x = e->into;
+    hd_exhibit_item *to = add_item(x, &r->err);
+    if (!to || !(to->value = numbers_of(e, r, o, to))) return;
+    to->name = copy(x, o->name, &r->err);
+    if (!to->name || same_again(x, to)) return;
+    to->part = copy(x, hd_exhibit_part(&e->of, o->name, part, sizeof part), &r->err);
+    to->formula = hd_exhibit_formula(&e->of, o->name);
+    x->items += to->part != NULL;
+}
+
+/* The source token that the layer at hand looks at most. */
+static void look(hd_exhibit_step *s, hd_run *r, const hd_offer *o)
+{
+    size_t heads = hd_cols_of(o->t), keys = hd_rows_of(o->t);
+    hd_real *w = hd_host_take(r, keys * heads * sizeof *w);
+    if (!w || !hd_read(r, o->t, w)) return;
+    s->looks = true, s->share = -1;
+    for (size_t j = 0; j < keys; j++) {
+        double sum = 0;
+        for (size_t h = 0; h < heads; h++) sum += (double)w[j * heads + h];
+        if (sum / (double)heads > s->share) s->where = j, s->share = sum / (double)heads;
+    }
+}
+
+void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *o)
+{
+    hd_exhibiting *e = context;
+    const char *last = last_name(o->name);
+    bool weights = o->keys && !strcmp(last, "softmax") && strstr(o->name, ".cross.");
+    if (o->gradient || r->err.status || !hd_count_of(o->t)) return;
+    if (e->step && weights) look(e->step, r, o);
+    if (!strcmp(last, "mean") || !strcmp(last, "inverse_sd")) return; /* they can be had from the sum */
+    if (of_encoder(o->name) ? e->encoder : e->decoder) keep(e, r, o);
+}
+
+/* -- the distribution -- */
+
+static void insert(hd_exhibit *x, int32_t id, double p, double logit)
+{
+    size_t at = x->tops;
+    while (at && x->top[at - 1].p < p) at--;
+    if (at == HD_EXHIBIT_TOP) return;
+    if (x->tops < HD_EXHIBIT_TOP) x->tops++;
+    memmove(x->top + at + 1, x->top + at, (x->tops - 1 - at) * sizeof *x->top);
+    x->top[at] = (hd_exhibit_choice){.token = {id, ""}, .p = p, .logit = logit};
+}
+
+void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces)
+{
+    hd_exhibit *x = e->into;
+    size_t vocab = logp ? hd_cols_of(logp) : 0;
+    if (!logp || r->err.status) return;
+    hd_real *p = hd_exhibit_take(x, vocab, sizeof *p, &r->err);
+    hd_exhibit_item *to = add_item(x, &r->err);
+    if (!p || !to || !hd_read(r, logp, p)) return;
+    for (size_t i = 0; i < vocab; i++) p[i] = (hd_real)exp((double)p[i]);
+    const hd_exhibit_item *logits = hd_exhibit_find(x, "logits");
+    *to = (hd_exhibit_item){.name = "probs",
+                            .part = "Output",
+                            .formula = hd_exhibit_formula(&e->of, "probs"),
+                            .down = HD_EXHIBIT_NOW,
+                            .across = HD_EXHIBIT_WORDS,
+                            .rows = 1,
+                            .cols = vocab,
+                            .value = p};
+    for (size_t i = 0; i < vocab; i++)
+        insert(x, (int32_t)i, (double)p[i], logits ? (double)logits->value[i] : (double)NAN);
+    x->items++;
+    for (size_t i = 0; i < x->tops; i++) {
+        hd_exhibit_token *t = NULL;
+        if (hd_exhibit_tokens(x, &t, &x->top[i].token.id, 1, pieces, &r->err)) return;
+        x->top[i].token = *t;
+    }
+}

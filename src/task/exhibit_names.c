@@ -1,0 +1,230 @@
+/* What a probe's names mean: "dec.0.cross.softmax" is the softmax of the cross-attention of the decoder's
+   first layer. Formulas are of rows times matrices, x W, and depend on the model as little as they can. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task/exhibit_parts.h"
+
+/* X(name, formula): where the model does not matter. "the row above" is the last item before it. */
+#define FORMULAS(X)                                                       \
+    X("scores", "Q K^T")                                                  \
+    X("scaled", "scores / sqrt(columns of a head)")                       \
+    X("masked", "scores, -inf where it must not look")                    \
+    X("softmax", "exp(score) / sum of exp(score)")                        \
+    X("attn_out", "softmax V, the heads side by side")                    \
+    X("mha_out", "attn_out W_O + b")                                      \
+    X("out", "act(hidden) W2 + b2")                                       \
+    X("norm", "(sum - mean) / sd * gain + bias, row by row")              \
+    X("r", "sigmoid(x W_r + before U_r + b): how much n hears of before") \
+    X("z", "sigmoid(x W_z + before U_z + b): how much of before stays")   \
+    X("n", "tanh(x W_n + b + r * hidden_n): what may be new")             \
+    X("hidden_n", "before U_n + b")                                       \
+    X("i", "sigmoid(x W_i + before U_i + b): how much of g comes in")     \
+    X("f", "sigmoid(x W_f + before U_f + b): how much of c stays")        \
+    X("g", "tanh(x W_g + before U_g + b): what may be new")               \
+    X("o", "sigmoid(x W_o + before U_o + b): how much of c is told")      \
+    X("c", "f * c before + i * g")                                        \
+    X("query", "the state that asks")                                     \
+    X("logits", "y W + b: y is the row above")                            \
+    X("probs", "exp(logit) / sum of exp(logit)")
+
+static const char *last_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+static bool is(const char *name, const char *last)
+{
+    return !strcmp(last_name(name), last);
+}
+
+static bool inside(const char *name, const char *scope)
+{
+    const char *at = strstr(name, scope);
+    size_t n = strlen(scope);
+    return at && (at == name || at[-1] == '.') && at[n] == '.';
+}
+
+static bool of_encoder(const char *name)
+{
+    return !strncmp(name, "enc.", 4);
+}
+
+/* Whether it is of a decoder's recurrent stage. */
+static bool of_cells(const hd_exhibited *of, const char *name)
+{
+    return of->encdec && hd_encdec_recurs(of->encdec) && !strncmp(name, "dec.0.", 6);
+}
+
+/* The recurrent stage that a name is of; NULL: none. `own` is for language models. */
+static const hd_stage *stage_of(const hd_exhibited *of, const char *name, hd_stage *own)
+{
+    if (of->lm) {
+        hd_lm_kind k = of->lm->opt.kind;
+        own->kind = k == HD_LM_rnn    ? HD_STAGE_rnn
+                    : k == HD_LM_gru  ? HD_STAGE_gru
+                    : k == HD_LM_lstm ? HD_STAGE_lstm
+                                      : HD_STAGE_none;
+        return hd_stage_recurs(own) ? own : NULL;
+    }
+    if (!of_encoder(name)) return of_cells(of, name) ? &of->encdec->opt.decoder.at[0] : NULL;
+    const char *at = strstr(name, "stage");
+    const hd_stages *all = &of->encdec->opt.encoder;
+    int i = at ? atoi(at + 5) : 0;
+    return i < all->count && hd_stage_recurs(&all->at[i]) ? &all->at[i] : NULL;
+}
+
+/* -- formulas -- */
+
+static const char *state_formula(const hd_exhibited *of, const char *name)
+{
+    hd_stage own = {0};
+    const hd_stage *s = stage_of(of, name, &own);
+    if (!s) return "act(X W + b)"; /* the hidden layer of a window */
+    if (s->kind == HD_STAGE_gru)
+        return s->both_ways ? "(1 - z) * n + z * before, both directions side by side"
+                            : "(1 - z) * n + z * before";
+    if (s->kind == HD_STAGE_lstm)
+        return s->both_ways ? "o * tanh(c), both directions side by side" : "o * tanh(c)";
+    return s->both_ways ? "act(x W + before U + b), both directions side by side" : "act(x W + before U + b)";
+}
+
+static const char *const scoring_text[] = {
+#define X(name, text) text,
+    HD_SCORING_LIST(X)
+#undef X
+};
+static const char *const reading_text[] = {
+#define X(name, text) text,
+    HD_READING_LIST(X)
+#undef X
+};
+static const char *const context_text[] = {
+#define X(name, text) text,
+    HD_CONTEXT_LIST(X)
+#undef X
+};
+
+/* Of a recurrent decoder; NULL: as everywhere. */
+static const char *cells_formula(const hd_recurrent_decoder *d, const char *name)
+{
+    const hd_look *l = &d->look;
+    if (is(name, "Q")) return l->q.w ? "query W" : "query";
+    if (is(name, "K")) return l->k.w ? "the encoder's rows, mapped" : "the encoder's rows";
+    if (is(name, "V")) return l->v.w ? "the encoder's rows, mapped" : "the encoder's rows";
+    if (is(name, "scores")) return scoring_text[d->opt.score];
+    if (is(name, "scaled")) return "scores, scaled and less far from where it looks";
+    if (is(name, "read")) return reading_text[d->opt.read];
+    if (is(name, "context"))
+        return d->opt.context == HD_CONTEXT_attention ? "sum of softmax * V" : context_text[d->opt.context];
+    return NULL;
+}
+
+static const char *embedding_formula(const hd_exhibited *of, const char *name)
+{
+    const hd_embedding *e = !of->encdec        ? NULL
+                            : of_encoder(name) ? &of->encdec->encoder.embedding
+                                               : &of->encdec->target;
+    bool window = of->lm && of->lm->opt.kind == HD_LM_ffnn, gpt = of->lm && of->lm->opt.kind == HD_LM_gpt;
+    if (is(name, "emb"))
+        return e && e->scale > 1 ? "sqrt(columns) * row of the token in the table"
+                                 : "row of the token in the table";
+    if (window) return "rows of the last tokens in the table, the nearest first";
+    return gpt || (e && e->position) ? "emb + position" : "emb";
+}
+
+static bool pre_norm(const hd_exhibited *of)
+{
+    return of->lm ? !of->lm->opt.post_norm : of->encdec->opt.pre_norm;
+}
+
+/* Of a block's products; NULL: it is none of them. */
+static const char *block_formula(const hd_exhibited *of, const char *name)
+{
+    bool pre = pre_norm(of), cross = inside(name, "cross");
+    if (is(name, "Q")) return pre ? "norm W_Q + b" : "x W_Q + b";
+    if (is(name, "K"))
+        return cross ? "m W_K + b: m are the encoder's rows" : pre ? "norm W_K + b" : "x W_K + b";
+    if (is(name, "V"))
+        return cross ? "m W_V + b: m are the encoder's rows" : pre ? "norm W_V + b" : "x W_V + b";
+    if (is(name, "hidden")) return pre ? "norm W1 + b1" : "x W1 + b1";
+    if (is(name, "sum")) return pre ? "x + what the sublayers before it gave" : "x + what the sublayer gave";
+    return inside(name, "ffn") && hd_unary_find(last_name(name)) >= 0 ? "act(hidden)" : NULL;
+}
+
+static const char *logits_formula(const hd_exhibited *of)
+{
+    if (of->lm && of->lm->opt.kind == HD_LM_maxent) return "bias + a row of weights for each context";
+    if (of->lm && of->lm->opt.kind == HD_LM_gpt) return "y E^T: y is the row above, E the table of tokens";
+    return NULL;
+}
+
+static const char *special_formula(const hd_exhibited *of, const char *name)
+{
+    hd_stage own = {0};
+    const hd_stage *stage = stage_of(of, name, &own);
+    if (is(name, "h")) return state_formula(of, name);
+    if (is(name, "before"))
+        return stage && stage->kind == HD_STAGE_lstm ? "the state before: h, then c (none: zeros)"
+                                                     : "the state before";
+    if (is(name, "emb") || is(name, "X")) return embedding_formula(of, name);
+    if (is(name, "logits")) return logits_formula(of);
+    if (is(name, "probs") && of->lm && of->lm->opt.kind == HD_LM_ngram) return "what the counts say";
+    return of_cells(of, name) ? cells_formula(&of->encdec->cells, name) : block_formula(of, name);
+}
+
+const char *hd_exhibit_formula(const hd_exhibited *of, const char *name)
+{
+    static const struct {
+        const char *name, *formula;
+    } all[] = {
+#define X(name, formula) {name, formula},
+        FORMULAS(X)
+#undef X
+    };
+    const char *special = special_formula(of, name);
+    for (size_t i = 0; !special && i < sizeof all / sizeof *all; i++)
+        if (is(name, all[i].name)) special = all[i].formula;
+    return special;
+}
+
+/* -- places -- */
+
+/* One scope of a name, for people; "" where it says nothing. */
+static const char *place(const hd_exhibited *of, const char *name, const char *scope, char *buf, size_t size)
+{
+    static const struct {
+        const char *scope, *text;
+    } known[] = {{"enc", "encoder"},           {"dec", "decoder"},      {"self", "self-attention"},
+                 {"cross", "cross-attention"}, {"ffn", "feed-forward"}, {"reverse", "from the end"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(scope, known[i].scope)) return known[i].text;
+    bool digits = isdigit((unsigned char)*scope);
+    if (digits && of_cells(of, name)) return ""; /* its layers are called layer0, layer1, ... */
+    if (!digits && strncmp(scope, "layer", 5) && strncmp(scope, "stage", 5)) return scope;
+    snprintf(buf, size, "%.5s %d", digits ? "layer" : scope, atoi(digits ? scope : scope + 5) + 1);
+    return buf;
+}
+
+const char *hd_exhibit_part(const hd_exhibited *of, const char *name, char *buf, size_t size)
+{
+    size_t used = 0;
+    if (size) *buf = 0;
+    for (const char *at = name, *dot; (dot = strchr(at, '.')); at = dot + 1) {
+        char scope[32], text[32];
+        snprintf(scope, sizeof scope, "%.*s", (int)(dot - at), at);
+        const char *says = place(of, name, scope, text, sizeof text);
+        int n = !*says ? 0 : snprintf(buf + used, size - used, "%s%s", used ? ", " : "", says);
+        if (n < 0 || (size_t)n >= size - used) break;
+        used += (size_t)n;
+    }
+    if (!used) {
+        bool input = is(name, "emb") || is(name, "X");
+        snprintf(buf, size, input ? "input" : is(name, "h") ? "hidden layer" : "output");
+    }
+    if (size) *buf = (char)toupper((unsigned char)*buf);
+    return buf;
+}

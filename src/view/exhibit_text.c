@@ -1,0 +1,406 @@
+/* Text of what a model did. Easy to get wrong: one row over tokens is turned, so that tokens run down and
+   every weight has a bar; a vector that is too long is cut and says how much is missing. */
+#include "view/exhibit_text.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/label.h"
+#include "view/pen.h"
+
+enum { INDENT = 2, BEHIND_LABEL = 2, LABEL = 16, HEAD = 8, BAR = 24, MORE = 14, NUMBER = 64 };
+
+typedef struct page {
+    hd_pen pen;
+    const hd_exhibit_look *look;
+    const hd_exhibit *of;
+} page;
+
+static double columns_of(void *context, const char *text)
+{
+    (void)context;
+    return hd_pen_columns(text);
+}
+
+static const char *label(const page *g, const char *token, int most, char buf[HD_LABEL])
+{
+    return hd_label_of(buf, token, &(hd_label_opt){columns_of, NULL, most, !g->pen.utf8});
+}
+
+static const char *number(const page *g, double v, char buf[NUMBER])
+{
+    return isnan(v) ? "nan" : hd_pen_number(&g->pen, v, g->look->digits, buf, NUMBER);
+}
+
+static void widen(int *width, const char *s)
+{
+    int n = hd_pen_columns(s);
+    if (n > *width) *width = n;
+}
+
+static bool shown(const page *g, const char *name)
+{
+    return !g->look->only || !fnmatch(g->look->only, name, 0);
+}
+
+/* The token of row or column i; NULL: it has none. */
+static const char *token_at(const page *g, hd_exhibit_axis a, size_t i)
+{
+    const hd_exhibit *x = g->of;
+    switch (a) {
+    case HD_EXHIBIT_SOURCE:
+        return i < x->sources ? x->source[i].piece : NULL;
+    case HD_EXHIBIT_READ:
+        return i < x->reads ? x->read[i].piece : NULL;
+    case HD_EXHIBIT_NOW:
+        return x->reads ? x->read[x->reads - 1].piece : NULL;
+    case HD_EXHIBIT_BACK:
+        return i < x->reads ? x->read[x->reads - 1 - i].piece : x->before.piece;
+    case HD_EXHIBIT_CHANNELS:
+    case HD_EXHIBIT_WORDS:
+        break;
+    }
+    return NULL;
+}
+
+/* -- items -- */
+
+/* The head of an item that is shown, 1, 2, ...; 0: the mean, also where it has not so many. */
+static size_t head_of(const page *g, const hd_exhibit_item *t)
+{
+    size_t head = (size_t)g->look->head;
+    return head <= t->heads ? head : 0;
+}
+
+static double value_at(const page *g, const hd_exhibit_item *t, size_t i, size_t j)
+{
+    size_t cells = t->rows * t->cols, at = i * t->cols + j;
+    double sum = 0;
+    if (!t->heads) return (double)t->value[at];
+    if (head_of(g, t)) return (double)t->value[(head_of(g, t) - 1) * cells + at];
+    for (size_t h = 0; h < t->heads; h++) sum += (double)t->value[h * cells + at];
+    return sum / (double)t->heads;
+}
+
+static void put_title(page *g, const hd_exhibit_item *t)
+{
+    hd_pen *p = &g->pen;
+    char shape[128], heads[64] = "", buf[160];
+    if (t->heads > 1 && head_of(g, t))
+        snprintf(heads, sizeof heads, ", head %zu of %zu", head_of(g, t), t->heads);
+    else if (t->heads > 1)
+        snprintf(heads, sizeof heads, ", mean of %zu heads", t->heads);
+    snprintf(shape, sizeof shape, "%zu x %zu%s", t->rows, t->cols, heads);
+    hd_pen_end(p);
+    hd_pen_put(p, HD_INK_BOLD, t->name);
+    hd_pen_put_at(p, p->at + INDENT, HD_INK_PLAIN, hd_pen_signs(p, shape, buf, sizeof buf));
+    if (t->formula) {
+        hd_pen_put_at(p, p->at + INDENT, HD_INK_DIM, "=");
+        hd_pen_words(p, HD_INK_DIM, hd_pen_signs(p, t->formula, buf, sizeof buf));
+    }
+    hd_pen_end(p);
+}
+
+typedef struct grid { /* an item as it is laid out */
+    int label, cell;
+    size_t cols;
+} grid;
+
+static grid grid_of(const page *g, const hd_exhibit_item *t)
+{
+    char buf[NUMBER], name[HD_LABEL];
+    grid d = {.cols = t->cols};
+    size_t most = g->look->columns ? (size_t)g->look->columns : (size_t)g->pen.width;
+    if (d.cols > most) d.cols = most;
+    for (size_t i = 0; i < t->rows; i++) {
+        const char *token = token_at(g, t->down, i);
+        if (token) widen(&d.label, label(g, token, LABEL, name));
+        for (size_t j = 0; j < d.cols; j++) widen(&d.cell, number(g, value_at(g, t, i, j), buf));
+    }
+    for (size_t j = 0; j < d.cols; j++) {
+        const char *token = token_at(g, t->across, j);
+        if (token) widen(&d.cell, label(g, token, HEAD, name));
+    }
+    if (g->look->columns) return d;
+    int room = g->pen.width - INDENT - d.label - BEHIND_LABEL;
+    if (t->cols * (size_t)(d.cell + 1) > (size_t)(room > 0 ? room : 0) + 1) {
+        room -= MORE;
+        d.cols = room > d.cell ? (size_t)(room / (d.cell + 1)) : 1;
+    }
+    return d;
+}
+
+static int column_end(const grid *d, size_t j)
+{
+    int first = INDENT + d->label + (d->label ? BEHIND_LABEL : 0);
+    return first + (int)(j + 1) * (d->cell + 1) - 1;
+}
+
+static void put_heads(page *g, const hd_exhibit_item *t, const grid *d)
+{
+    char name[HD_LABEL];
+    if (!token_at(g, t->across, 0)) return;
+    for (size_t j = 0; j < d->cols; j++) {
+        const char *token = token_at(g, t->across, j);
+        if (token) hd_pen_put_to(&g->pen, column_end(d, j), HD_INK_DIM, label(g, token, HEAD, name));
+    }
+    hd_pen_end(&g->pen);
+}
+
+static void put_rows(page *g, const hd_exhibit_item *t)
+{
+    hd_pen *p = &g->pen;
+    grid d = grid_of(g, t);
+    char buf[NUMBER], name[HD_LABEL];
+    put_heads(g, t, &d);
+    for (size_t i = 0; i < t->rows; i++) {
+        const char *token = token_at(g, t->down, i);
+        if (token) hd_pen_put_at(p, INDENT, HD_INK_DIM, label(g, token, LABEL, name));
+        for (size_t j = 0; j < d.cols; j++)
+            hd_pen_put_to(p, column_end(&d, j), HD_INK_PLAIN, number(g, value_at(g, t, i, j), buf));
+        if (d.cols < t->cols) {
+            snprintf(buf, sizeof buf, "%s %zu more", p->utf8 ? "…" : "...", t->cols - d.cols);
+            hd_pen_put_at(p, p->at + 1, HD_INK_DIM, buf);
+        }
+        hd_pen_end(p);
+    }
+}
+
+static void put_bar(page *g, double share, int column)
+{
+    hd_pen *p = &g->pen;
+    int room = p->width - column;
+    p->next = column;
+    hd_pen_bar(p, share, room > BAR ? BAR : room > 0 ? room : 0);
+}
+
+static void put_token_line(page *g, const char *token, double v, int wide, int cell, bool bar)
+{
+    hd_pen *p = &g->pen;
+    char buf[NUMBER], name[HD_LABEL];
+    int end = INDENT + wide + BEHIND_LABEL + cell;
+    hd_pen_put_at(p, INDENT, HD_INK_DIM, label(g, token, LABEL, name));
+    hd_pen_put_to(p, end, HD_INK_PLAIN, number(g, v, buf));
+    if (bar) put_bar(g, v, end + BEHIND_LABEL);
+    hd_pen_end(p);
+}
+
+/* One row over tokens: they run down. */
+static void put_turned(page *g, const hd_exhibit_item *t)
+{
+    char buf[NUMBER], name[HD_LABEL];
+    int wide = 0, cell = 0;
+    size_t n = strlen(t->name), m = strlen("softmax");
+    bool bar = n >= m && !strcmp(t->name + n - m, "softmax");
+    for (size_t j = 0; j < t->cols; j++) {
+        const char *token = token_at(g, t->across, j);
+        widen(&wide, label(g, token ? token : "", LABEL, name));
+        widen(&cell, number(g, value_at(g, t, 0, j), buf));
+    }
+    for (size_t j = 0; j < t->cols; j++) {
+        const char *token = token_at(g, t->across, j);
+        put_token_line(g, token ? token : "", value_at(g, t, 0, j), wide, cell, bar);
+    }
+}
+
+static void put_distribution(page *g)
+{
+    const hd_exhibit *x = g->of;
+    hd_pen *p = &g->pen;
+    char buf[NUMBER], name[HD_LABEL];
+    int wide = 5, cell = 6, id = 4;
+    if (!x->tops) return;
+    for (size_t i = 0; i < x->tops; i++) {
+        widen(&wide, label(g, x->top[i].token.piece, LABEL, name));
+        widen(&cell, number(g, x->top[i].logit, buf));
+        snprintf(buf, sizeof buf, "%d", x->top[i].token.id);
+        widen(&id, buf);
+    }
+    int at_id = INDENT + wide + BEHIND_LABEL + id, at_logit = at_id + BEHIND_LABEL + cell,
+        at_p = at_logit + BEHIND_LABEL + g->look->digits + 4;
+    bool logits = !isnan(x->top[0].logit);
+    hd_pen_end(p);
+    hd_pen_put_at(p, INDENT, HD_INK_DIM, "token");
+    hd_pen_put_to(p, at_id, HD_INK_DIM, "id");
+    if (logits) hd_pen_put_to(p, at_logit, HD_INK_DIM, "logit");
+    hd_pen_put_to(p, at_p, HD_INK_DIM, "p");
+    hd_pen_end(p);
+    for (size_t i = 0; i < x->tops; i++) {
+        const hd_exhibit_choice *c = &x->top[i];
+        hd_pen_put_at(p, INDENT, i ? HD_INK_PLAIN : HD_INK_BOLD, label(g, c->token.piece, LABEL, name));
+        snprintf(buf, sizeof buf, "%d", c->token.id);
+        hd_pen_put_to(p, at_id, HD_INK_DIM, buf);
+        if (logits) hd_pen_put_to(p, at_logit, HD_INK_PLAIN, number(g, c->logit, buf));
+        hd_pen_put_to(p, at_p, HD_INK_PLAIN, number(g, c->p, buf));
+        put_bar(g, c->p, at_p + BEHIND_LABEL);
+        hd_pen_end(p);
+    }
+}
+
+static void put_items(page *g)
+{
+    const char *part = "";
+    for (size_t i = 0; i < g->of->items; i++) {
+        const hd_exhibit_item *t = &g->of->item[i];
+        if (!shown(g, t->name)) continue;
+        if (strcmp(part, t->part)) hd_pen_heading(&g->pen, "", part = t->part);
+        put_title(g, t);
+        if (t->rows == 1 && (t->across == HD_EXHIBIT_SOURCE || t->across == HD_EXHIBIT_READ))
+            put_turned(g, t);
+        else if (t->across != HD_EXHIBIT_WORDS)
+            put_rows(g, t);
+        else if (i + 1 == g->of->items || !shown(g, t[1].name)) /* once, for logits and probs */
+            put_distribution(g);
+    }
+}
+
+/* -- around them -- */
+
+static void put_tokens(page *g, const hd_exhibit_token *t, size_t count)
+{
+    hd_pen *p = &g->pen;
+    char buf[NUMBER], name[HD_LABEL];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(buf, sizeof buf, "%d", t[i].id);
+        label(g, t[i].piece, LABEL, name);
+        int wide = hd_pen_columns(name) + 1 + hd_pen_columns(buf);
+        if (p->at && p->at + BEHIND_LABEL + wide > p->width) hd_pen_end(p);
+        hd_pen_put_at(p, p->at ? p->at + BEHIND_LABEL : INDENT, HD_INK_PLAIN, name);
+        hd_pen_put_at(p, p->at + 1, HD_INK_DIM, buf);
+    }
+    hd_pen_end(p);
+}
+
+static void put_step(page *g, size_t i, const int at[5])
+{
+    const hd_exhibit_step *s = &g->of->step[i];
+    hd_pen *p = &g->pen;
+    char buf[NUMBER], name[HD_LABEL];
+    snprintf(buf, sizeof buf, "%zu", i + 1);
+    hd_pen_put_to(p, at[0], i + 1 == g->of->shown ? HD_INK_BOLD : HD_INK_DIM, buf);
+    hd_pen_put_at(p, at[1], HD_INK_DIM, label(g, s->reads.piece, LABEL, name));
+    hd_pen_put_at(p, at[2], HD_INK_PLAIN, label(g, s->says.piece, LABEL, name));
+    hd_pen_put_to(p, at[3], HD_INK_PLAIN, number(g, s->p, buf));
+    if (s->looks) {
+        hd_pen_put_at(p, at[4], HD_INK_PLAIN, label(g, g->of->source[s->where].piece, LABEL, name));
+        hd_pen_put_at(p, p->at + 1, HD_INK_DIM, number(g, s->share, buf));
+    }
+    hd_pen_end(p);
+}
+
+static void put_steps(page *g)
+{
+    const hd_exhibit *x = g->of;
+    hd_pen *p = &g->pen;
+    char name[HD_LABEL];
+    int reads = 5, says = 4;
+    bool looks = false;
+    for (size_t i = 0; i < x->steps; i++) {
+        widen(&reads, label(g, x->step[i].reads.piece, LABEL, name));
+        widen(&says, label(g, x->step[i].says.piece, LABEL, name));
+        looks = looks || x->step[i].looks;
+    }
+    int at[5] = {INDENT + 4, INDENT + 6};
+    at[2] = at[1] + reads + BEHIND_LABEL, at[3] = at[2] + says + 4 + g->look->digits;
+    at[4] = at[3] + BEHIND_LABEL;
+    hd_pen_put_to(p, at[0], HD_INK_DIM, "step");
+    hd_pen_put_at(p, at[1], HD_INK_DIM, "reads");
+    hd_pen_put_at(p, at[2], HD_INK_DIM, "says");
+    hd_pen_put_to(p, at[3], HD_INK_DIM, "p");
+    if (looks) hd_pen_put_at(p, at[4], HD_INK_DIM, "looks most at");
+    hd_pen_end(p);
+    for (size_t i = 0; i < x->steps; i++) put_step(g, i, at);
+}
+
+static void put_shares(page *g)
+{
+    const hd_exhibit *x = g->of;
+    hd_pen *p = &g->pen;
+    char line[160], buf[3][NUMBER], name[HD_LABEL];
+    if (!x->shares) return;
+    snprintf(line, sizeof line, "How %s got its probability", label(g, x->top[0].token.piece, LABEL, name));
+    hd_pen_heading(p, "", line);
+    if (x->discounts)
+        hd_pen_paragraph(p, "From the shortest context to the longest: p = (seen - discount) / total + "
+                            "passed * p of the line above. Above the first stands 1 / vocabulary.");
+    else
+        snprintf(line, sizeof line, "p = (seen + k) / (total + k V), with k = %g.", x->k),
+            hd_pen_paragraph(p, line);
+    for (size_t i = 0; i < x->shares; i++) {
+        const hd_ngram_share *s = &x->share[i];
+        hd_pen_put_at(p, INDENT, HD_INK_DIM, "after");
+        for (size_t j = x->reads - (size_t)s->context; j < x->reads; j++)
+            hd_pen_put_at(p, p->at + 1, HD_INK_PLAIN, label(g, x->read[j].piece, LABEL, name));
+        if (!s->context) hd_pen_put_at(p, p->at + 1, HD_INK_PLAIN, "anything");
+        snprintf(line, sizeof line, "seen %u of %u, %u kinds", s->seen, s->total, s->kinds);
+        hd_pen_put_at(p, p->at + BEHIND_LABEL, HD_INK_PLAIN, line);
+        if (x->discounts) {
+            snprintf(line, sizeof line, "discount %s, passed %s", number(g, s->discount, buf[0]),
+                     number(g, s->passed, buf[1]));
+            hd_pen_put_at(p, p->at + BEHIND_LABEL, HD_INK_PLAIN, line);
+        }
+        hd_pen_put_at(p, p->at + BEHIND_LABEL, HD_INK_DIM, "p");
+        hd_pen_put_at(p, p->at + 1, HD_INK_BOLD, number(g, s->p, buf[2]));
+        hd_pen_end(p);
+    }
+}
+
+static void put_features(page *g)
+{
+    const hd_exhibit *x = g->of;
+    hd_pen *p = &g->pen;
+    char line[160], buf[NUMBER], name[HD_LABEL];
+    if (!x->features) return;
+    snprintf(line, sizeof line, "How %s got its logit", label(g, x->top[0].token.piece, LABEL, name));
+    hd_pen_heading(p, "", line);
+    hd_pen_paragraph(
+        p, "The bias and one weight for each context, which its hash finds; contexts can share one.");
+    snprintf(line, sizeof line, "bias %s", number(g, x->bias, buf));
+    hd_pen_put_at(p, INDENT, HD_INK_PLAIN, line);
+    hd_pen_end(p);
+    for (size_t i = 0; i < x->features; i++) {
+        const hd_exhibit_feature *f = &x->feature[i];
+        snprintf(line, sizeof line, "last %zu: bucket %zu, weight %s", f->context, f->bucket,
+                 number(g, f->weight, buf));
+        hd_pen_put_at(p, INDENT, HD_INK_PLAIN, line);
+        hd_pen_end(p);
+    }
+}
+
+static void put_beginning(page *g)
+{
+    const hd_exhibit *x = g->of;
+    hd_pen *p = &g->pen;
+    char line[96];
+    hd_pen_heading(p, "", x->source ? "Source: pieces and ids" : "Prompt: pieces and ids");
+    put_tokens(g, x->source ? x->source : x->read, x->source ? x->sources : x->reads);
+    if (!x->source) return;
+    hd_pen_heading(p, "", "Translation, step by step");
+    if (x->translation) {
+        hd_pen_put_at(p, INDENT, HD_INK_BOLD, x->translation);
+        hd_pen_end(p);
+    }
+    put_steps(g);
+    if (!x->shown) return;
+    snprintf(line, sizeof line, "What follows is the encoder, then step %zu of the decoder.", x->shown);
+    hd_pen_end(p);
+    hd_pen_paragraph(p, line);
+}
+
+hd_status hd_exhibit_text(hd_text *to, const hd_exhibit *x, const hd_exhibit_look *look, hd_err *err)
+{
+    page g = {.pen = {.to = to, .width = look->width, .colour = look->colour, .utf8 = look->utf8},
+              .look = look,
+              .of = x};
+    if (!look->only) {
+        hd_pen_put(&g.pen, HD_INK_BOLD, x->source ? "Encoder-decoder," : "Language model,");
+        hd_pen_put_at(&g.pen, g.pen.at + 1, HD_INK_BOLD, x->model);
+        hd_pen_end(&g.pen);
+        put_beginning(&g);
+    }
+    put_items(&g);
+    if (!look->only) put_shares(&g), put_features(&g);
+    return hd_text_status(to, err);
+}

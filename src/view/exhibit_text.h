@@ -1,0 +1,22 @@
+/* What a model did with a text, as text for people: tokens, steps, then every item with its name, its shape
+   and its formula, rows labelled by tokens. */
+#ifndef HD_VIEW_EXHIBIT_TEXT_H
+#define HD_VIEW_EXHIBIT_TEXT_H
+
+#include "base/text.h"
+#include "task/exhibit.h"
+
+typedef struct hd_exhibit_look {
+    int width;        /* columns to fill */
+    bool colour;      /* escape codes */
+    bool utf8;        /* signs beyond ASCII */
+    int digits;       /* decimals */
+    int columns;      /* numbers of a row that are shown; 0: what fits */
+    int head;         /* of attention, 1, 2, ...; 0: the mean */
+    const char *only; /* glob pattern of names; NULL: all, with tokens and steps before them */
+} hd_exhibit_look;
+
+/* Appends to `to`. Lines have no trailing spaces. */
+hd_status hd_exhibit_text(hd_text *to, const hd_exhibit *x, const hd_exhibit_look *look, hd_err *err);
+
+#endif
