@@ -9,6 +9,7 @@
 #include "cli/verb.h"
 #include "view/ladder.h"
 #include "view/pen.h"
+#include "view/plot.h"
 #include "view/put.h"
 
 struct compare {
@@ -219,7 +220,7 @@ int hd_verb_compare(const hd_command *c)
     if (check(o, &err)) return hd_verb_misused(c->verb, &err);
     row *rows = hd_mem_array(n, sizeof *rows);
     hd_status s = rows ? HD_OK : hd_err_nomem(&err, n * sizeof *rows);
-    if (!s && o->plot) s = hd_ladder_check(o->plot, &err);
+    if (!s && o->plot) s = hd_plot_check(o->plot, &err);
     if (!s) s = run(c, rows, n, &err);
     hd_mem_free(rows);
     return s ? hd_command_fail(c, &err) : HD_EXIT_OK;

@@ -7,6 +7,8 @@
     X(explain, "show what a model made of a sentence, every number with its name") \
     X(train, "learn to translate from sentence pairs, or a language model")        \
     X(translate, "translate lines with a model")                                   \
+    X(rank, "sort given translations or texts by a model's log-probability")       \
+    X(embed, "turn lines into vectors with a model")                               \
     X(generate, "write text with a language model")                                \
     X(perplexity, "measure how well a language model expects a text")              \
     X(compare, "measure several language models on one text: the ladder")          \

@@ -66,7 +66,10 @@ typedef struct hd_lm_type {
     hd_tensor *(*loss)(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *state,
                        const hd_loss_opt *opt);
     hd_status (*state)(hd_cache **out, const hd_lm *m, size_t items,
-                       hd_err *err);                /* NULL: nothing is carried */
+                       hd_err *err); /* NULL: nothing is carried */
+    /* States of its last layer, a row for each token that was read; every item begins anew. NULL: it has no
+     * such state. */
+    hd_rows (*states)(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg);
     bool looks_back;                                /* loss reads batch.before */
     void (*features)(const hd_lm *m, int32_t *out); /* the ids before a token, the nearest first, to what loss
                                                        reads, in place; NULL: the ids themselves */

@@ -41,6 +41,11 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
     return hd_gpt_loss(r, m->model, hd_gpt_forward(r, m->model, b->ids, b->seg, NULL), b->target, opt);
 }
 
+static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
+{
+    return hd_gpt_forward(r, m->model, ids, seg, NULL);
+}
+
 static double flops(const hd_lm *m, size_t windows, size_t length)
 {
     return hd_gpt_flops(&((const hd_gpt *)m->model)->opt, windows, length);
@@ -186,4 +191,5 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
-const hd_lm_type hd_lm_gpt = {.make = make, .free = drop, .loss = loss, .stepper = stepper, .flops = flops};
+const hd_lm_type hd_lm_gpt = {
+    .make = make, .free = drop, .loss = loss, .states = states, .stepper = stepper, .flops = flops};

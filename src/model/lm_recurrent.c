@@ -68,6 +68,11 @@ static hd_rows hidden(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_se
     return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.dropout, h.seg)) : h;
 }
 
+static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
+{
+    return hidden(r, m, ids, seg, NULL);
+}
+
 static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *cache,
                        const hd_loss_opt *opt)
 {
@@ -131,8 +136,9 @@ static double flops(const hd_lm *m, size_t windows, size_t length)
     return 2 * (double)windows * (double)length * d * (m->opt.layers * gates * 2 * d + (double)m->opt.vocab);
 }
 
-#define TYPE                                                                                         \
-    {                                                                                                \
-        .make = make, .free = drop, .loss = loss, .state = state, .stepper = stepper, .flops = flops \
+#define TYPE                                                                                            \
+    {                                                                                                   \
+        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .stepper = stepper, \
+        .flops = flops                                                                                  \
     }
 const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;

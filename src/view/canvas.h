@@ -15,6 +15,11 @@ typedef struct hd_canvas_rect {
     const char *tip; /* shown when pointed at; NULL: nothing */
 } hd_canvas_rect;
 
+typedef struct hd_canvas_line {
+    double x, y, to_x, to_y, wide;
+    hd_colour colour;
+} hd_canvas_line;
+
 typedef enum hd_anchor { HD_ANCHOR_START, HD_ANCHOR_MIDDLE, HD_ANCHOR_END } hd_anchor;
 
 typedef struct hd_canvas_text {
@@ -31,6 +36,7 @@ typedef struct hd_canvas {
                     bool bold); /* may be a guess, not too small */
     void (*rect)(void *context, const hd_canvas_rect *r);
     void (*text)(void *context, const hd_canvas_text *t);
+    void (*line)(void *context, const hd_canvas_line *l); /* round at its ends */
     void *context;
     bool tips; /* whether it shows them; they are not made otherwise */
 } hd_canvas;

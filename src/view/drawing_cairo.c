@@ -117,6 +117,16 @@ static void text(void *context, const hd_canvas_text *t)
     cairo_restore(c);
 }
 
+static void line(void *context, const hd_canvas_line *l)
+{
+    take_colour(context, l->colour);
+    cairo_set_line_width(context, l->wide);
+    cairo_set_line_cap(context, CAIRO_LINE_CAP_ROUND);
+    cairo_move_to(context, l->x, l->y);
+    cairo_line_to(context, l->to_x, l->to_y);
+    cairo_stroke(context);
+}
+
 static hd_status status_of(cairo_status_t s, const char *what, hd_err *err)
 {
     if (!s) return HD_OK;
@@ -135,7 +145,7 @@ static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsi
 /* Draws with c, which may scale. */
 static hd_status draw(cairo_t *c, const hd_drawing *d, const char *what, hd_err *err)
 {
-    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, c, false}, err);
+    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, line, c, false}, err);
     return s ? s : status_of(cairo_status(c), what, err);
 }
 
@@ -144,7 +154,7 @@ static hd_status lay_out(hd_drawing *d, hd_err *err)
 {
     cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
     cairo_t *c = cairo_create(nothing);
-    d->lay_out(d, &(hd_canvas){width, rect, text, c, false});
+    d->lay_out(d, &(hd_canvas){width, rect, text, line, c, false});
     hd_status s = status_of(cairo_status(c), "picture", err);
     cairo_destroy(c);
     cairo_surface_destroy(nothing);

@@ -88,6 +88,20 @@ static void text(void *context, const hd_canvas_text *t)
     finish(to, "text", t->text, t->tip);
 }
 
+static void line(void *context, const hd_canvas_line *l)
+{
+    hd_text *to = context;
+    hd_text_put(to, "<line");
+    number(to, "x1", l->x);
+    number(to, "y1", l->y);
+    number(to, "x2", l->to_x);
+    number(to, "y2", l->to_y);
+    number(to, "stroke-width", l->wide);
+    hd_text_print(to, " stroke=\"#%02x%02x%02x\" stroke-linecap=\"round\"", l->colour.red, l->colour.green,
+                  l->colour.blue);
+    finish(to, "line", NULL, NULL);
+}
+
 static void head(hd_text *to, const hd_drawing *d)
 {
     hd_text_put(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
@@ -105,7 +119,7 @@ static void head(hd_text *to, const hd_drawing *d)
 hd_status hd_drawing_svg(hd_spool *out, hd_drawing *d, hd_err *err)
 {
     hd_text *to = &out->text;
-    const hd_canvas canvas = {width, rect, text, to, true};
+    const hd_canvas canvas = {width, rect, text, line, to, true};
     d->lay_out(d, &canvas);
     head(to, d);
     hd_status s = d->draw(d, &canvas, err);

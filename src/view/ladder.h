@@ -19,9 +19,7 @@ typedef struct hd_ladder {
 
 hd_drawing hd_ladder_drawing(hd_ladder *l); /* l is borrowed */
 
-/* Whether a picture can be written to this file: HD_EARG for an ending that is none of .svg, .png and .pdf,
-   HD_EMISSING where this build cannot write it, HD_EFILE where the folder cannot be written to. */
-hd_status hd_ladder_check(const char *path, hd_err *err);
+/* To a file that hd_plot_check allows. */
 hd_status hd_ladder_save(const char *path, hd_ladder *l, hd_err *err);
 
 #endif

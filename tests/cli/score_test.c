@@ -55,7 +55,7 @@ static int make_files(void **state)
         put("a", "The dog bit the man.\nIt wasn't surprising.\nThe man had just bitten him.\n") &&
         put("b", "The dog bit a man.\r\nIt was not so surprising.\r\nThe man had bitten him first.\r\n") &&
         put("short", "The dog bit the man.\nIt wasn't surprising.\n") && put("empty", "") &&
-        put("bad", "x\n\377\nz\n");
+        put("bad", "x\n\377\nz\n") && put("src", "a b\nc d e\nf g h i j\n");
     return !made || shell(out, "gzip -k ref");
 }
 
@@ -187,6 +187,37 @@ static void systems_are_compared(void **state)
     assert_non_null(strstr(out, "\"ter\": \"nrefs:1|bs:99|seed:7|"));
 }
 
+static void lengths_have_scores_of_their_own(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b --source src --by-length "
+                                "--buckets 1-2,3-9,10- -m ter --plot l.svg"),
+                     0);
+    assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
+                     "words      sentences       a       b\n"
+                     "1-2                1     0.0    18.2\n"
+                     "3-9                2    63.2    42.1\n"
+                     "10-                0       -       -\n"
+                     "all                3    40.0    33.3\n");
+    assert_int_equal(shell(out, "grep -c '<line' l.svg; grep -o '>TER by source length<\\|>n = 2<' l.svg"),
+                     0);
+    assert_string_equal(out, "4\n>TER by source length<\n>TER by source length<\n>n = 2<\n");
+    /* of one bucket what the same lines have as a corpus; without --metric that is BLEU alone */
+    assert_int_equal(
+        shell(out, "for f in ref a; do tail -2 $f >$f.long; done; $HEED score -r ref.long --hyp a.long "
+                   "-m bleu --json; $HEED score -r ref --hyp a --source src --by-length --json --buckets 3-9 "
+                   "2>warning; cat warning"),
+        0);
+    double whole = number_of(out, "bleu");
+    const char *lengths = strstr(out, "{\"buckets\": [{\"from\": 3, \"to\": 9, \"sentences\": 2, ");
+    assert_non_null(lengths);
+    assert_true(fabs(number_of(lengths, "bleu") / whole - 1) < 1e-14);
+    assert_non_null(strstr(lengths, ", \"outside\": 1, \"systems\": [{\"name\": \"a\", \"bleu\": "));
+    assert_null(strstr(lengths, "chrf"));
+    assert_non_null(strstr(lengths, "heed: warning: 1 of 3 sentences are in no bucket\n"));
+}
+
 static void failures_are_named(void **state)
 {
     (void)state;
@@ -215,6 +246,21 @@ static void failures_are_named(void **state)
         {2, "--ref ref --hyp a --hyp b --sentence", "--sentence scores one system (try 'heed help score')"},
         {2, "--ref ref --sentence -b 5",
          "--sentence and --bootstrap exclude each other (try 'heed help score')"},
+        {1, "--ref ref --hyp a --source short --by-length", "a has 3 lines, short has 2"},
+        {2, "--ref ref --hyp a --by-length",
+         "--by-length wants --source: whose lengths? (try 'heed help score')"},
+        {2, "--ref ref --hyp a --source src", "--source wants --by-length (try 'heed help score')"},
+        {2, "--ref ref --hyp a --buckets 1-", "--buckets wants --by-length (try 'heed help score')"},
+        {2, "--ref ref --hyp a --source src --by-length --buckets 5-1",
+         "--buckets: '5-1' are no buckets: '1-9,10-14,15-' would be some (try 'heed help score')"},
+        {2, "--ref ref --hyp a --source src --by-length -m ter,bleu --plot l.svg",
+         "--plot draws one metric: say which with --metric (try 'heed help score')"},
+        {2, "--ref ref --hyp a --source src --by-length -b 5",
+         "--by-length and --bootstrap exclude each other (try 'heed help score')"},
+        {2, "--ref ref --source - --by-length",
+         "standard input can be read only once (try 'heed help score')"},
+        {1, "--ref ref --hyp a --source src --by-length --plot l.gif",
+         "l.gif: a plot is written to a file that ends in .svg, .png or .pdf"},
         {2, "$(printf -- '--ref ref %.0s' $(seq 65))",
          "--ref: given more than 64 times (try 'heed help score')"},
         {2, "--ref ref more", "unexpected argument 'more' (try 'heed help score')"},
@@ -233,8 +279,8 @@ static void tokenised_text_is_warned_about(void **state)
     char out[ROOM];
     shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenised");
     assert_int_equal(shell(out, "$HEED score -m bleu -r tokenised <tokenised 2>&1 >/dev/null"), 0);
-    assert_string_equal(out,
-                        "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
+    assert_string_equal(
+        out, "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
     assert_int_equal(shell(out, "$HEED score -q -r tokenised <tokenised 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
     assert_int_equal(shell(out, "head -99 tokenised >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
@@ -247,6 +293,8 @@ static void nothing_leaks(void **state)
     char out[ROOM];
     assert_int_equal(
         shell(out, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 --hyp a --hyp b -b 10 --json"), 0);
+    assert_int_equal(
+        shell(out, "env -u ASAN_OPTIONS $HEED score -r ref --hyp a --source src --by-length --json"), 0);
     assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref -r bad --hyp a 2>&1"), 1);
 }
 
@@ -256,9 +304,13 @@ int main(void)
     setenv("ASAN_OPTIONS", "detect_leaks=0",
            0); /* seconds a process on aarch64; one run above looks for them */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_system_is_scored),   cmocka_unit_test(options_change_the_score),
-        cmocka_unit_test(json_has_every_digit), cmocka_unit_test(systems_are_compared),
-        cmocka_unit_test(failures_are_named),   cmocka_unit_test(tokenised_text_is_warned_about),
+        cmocka_unit_test(a_system_is_scored),
+        cmocka_unit_test(options_change_the_score),
+        cmocka_unit_test(json_has_every_digit),
+        cmocka_unit_test(systems_are_compared),
+        cmocka_unit_test(lengths_have_scores_of_their_own),
+        cmocka_unit_test(failures_are_named),
+        cmocka_unit_test(tokenised_text_is_warned_about),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);

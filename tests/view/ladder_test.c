@@ -4,6 +4,7 @@
 
 #include "base/lines.h"
 #include "view/ladder.h"
+#include "view/plot.h"
 
 static const hd_rung rungs[] = {{"ngram & <co>", "ngram, char", 2.5},
                                 {"gru", NULL, 2},
@@ -19,7 +20,7 @@ static void save(const char *path, size_t count)
 {
     hd_err err = {0};
     hd_ladder l = ladder_of(count);
-    if (hd_ladder_check(path, &err) || hd_ladder_save(path, &l, &err)) fail_msg("%s", err.text);
+    if (hd_plot_check(path, &err) || hd_ladder_save(path, &l, &err)) fail_msg("%s", err.text);
 }
 
 /* Widths of the bars, which are all 18 high. */
@@ -82,7 +83,7 @@ static void other_formats_are_what_they_claim(void **state)
     hd_err err = {0};
     if (hd_drawing_missing) {
         hd_ladder l = ladder_of(4);
-        assert_int_equal(hd_ladder_check(at("l.png"), &err), HD_EMISSING);
+        assert_int_equal(hd_plot_check(at("l.png"), &err), HD_EMISSING);
         assert_int_equal(hd_ladder_save(at("l.pdf"), &l, &err), HD_EMISSING);
         return;
     }
@@ -101,11 +102,11 @@ static void what_cannot_be_written_is_said_before(void **state)
     static const char *const bad[] = {"l.gif", "l", ".svg", "l.svg/"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         hd_err err = {0};
-        assert_int_equal(hd_ladder_check(at("%s", bad[i]), &err), HD_EARG);
+        assert_int_equal(hd_plot_check(at("%s", bad[i]), &err), HD_EARG);
         assert_non_null(strstr(err.text, ".svg, .png or .pdf"));
     }
     hd_err err = {0};
-    assert_int_equal(hd_ladder_check(at("nowhere/l.svg"), &err), HD_EFILE);
+    assert_int_equal(hd_plot_check(at("nowhere/l.svg"), &err), HD_EFILE);
 }
 
 int main(void)

@@ -1,0 +1,211 @@
+/* heed embed: lines in, vectors out, in order. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "cli/verb.h"
+#include "task/embed.h"
+#include "view/put.h"
+
+enum { CHUNK = 512 }; /* lines read at once */
+
+struct embed {
+    const char *input;
+    int pool;
+    bool normalize, json;
+    const char *device;
+    int precision;
+};
+
+#define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
+
+static const hd_option options[] = {
+    {"input", 'i', "FILE", "-", "lines to turn into vectors, plain or gzip; -: standard input",
+     HD_FILE_INTO(struct embed, input)},
+    {"pool", 'p', "HOW", "mean", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
+     HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
+    {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
+    {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
+     HD_FLAG_INTO(struct embed, json)},
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
+     HD_TEXT_INTO(struct embed, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+     HD_CHOICE_INTO(struct embed, precision, hd_precision_names)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
+    {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
+    {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_embed_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about =
+        "Turns the lines of standard input, or of --input, into vectors with the model in the folder MODEL: "
+        "the rows of a translator's encoder, one for each token and one for the end of the line, or the "
+        "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, pooled to one "
+        "vector for each line. Models of other kinds have no such rows.\n"
+        "One line goes out for each that came in, with --pool none one for each token and an empty one "
+        "behind each line. An empty line has no vector and gives an empty line. So does one that cannot be "
+        "read, with a warning and its number, and the exit status is 1 in the end.",
+    .options = options,
+    .size = sizeof(struct embed),
+    .examples = examples,
+};
+
+typedef struct call {
+    const hd_command *command;
+    const struct embed *o;
+    hd_backend *backend;
+    hd_run run;
+    hd_any_model model;
+    hd_lines *lines;
+    hd_arena memory; /* of the lines of a chunk */
+    hd_line line[CHUNK];
+    size_t count, done; /* lines in this chunk, and before it */
+    size_t bad;
+    bool ended;
+} call;
+
+/* Lines until a chunk is full or whoever writes them pauses. */
+static hd_status read_chunk(call *c, hd_err *err)
+{
+    hd_status s = HD_OK;
+    c->done += c->count;
+    c->count = 0;
+    hd_arena_reset(&c->memory);
+    do {
+        hd_line line;
+        s = hd_lines_next(c->lines, &line, err);
+        c->ended = s || !line.text;
+        char *copy = c->ended ? NULL : hd_arena_take(&c->memory, line.size + 1);
+        if (c->ended) break;
+        if (!copy) return hd_err_nomem(err, line.size + 1);
+        memcpy(copy, line.text, line.size + 1);
+        c->line[c->count++] = (hd_line){copy, line.size};
+    } while (c->count < CHUNK && hd_lines_ready(c->lines));
+    return s;
+}
+
+/* -- writing -- */
+
+static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char *between)
+{
+    for (size_t i = 0; i < width; i++) {
+        if (i) hd_text_put(to, between);
+        hd_put_number(to, (double)v[i], 9);
+    }
+}
+
+static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokeniser *t)
+{
+    hd_text_put(to, ", \"tokens\": [");
+    for (size_t i = 0; i < e->tokens; i++) {
+        if (i) hd_text_put(to, ", ");
+        hd_put_json(to, hd_tokeniser_piece(t, e->ids[i]), false);
+    }
+    hd_text_put(to, "], \"vectors\": [");
+}
+
+static void put_object(hd_text *to, const call *c, hd_line line, const hd_embedded *e, size_t width)
+{
+    bool all = c->o->pool == HD_POOLING_NONE;
+    hd_text_put(to, "{\"text\": ");
+    hd_put_json(to, e->status == HD_EFORMAT ? NULL : line.text, false);
+    if (e->status) hd_text_put(to, ", \"error\": "), hd_put_json(to, e->why, false);
+    if (all)
+        put_tokens(to, e, hd_embed_tokeniser(&c->model));
+    else
+        hd_text_put(to, ", \"vector\": ");
+    for (size_t i = 0; i < e->vectors; i++) {
+        hd_text_put(to, i ? ", [" : "[");
+        put_numbers(to, e->vector + i * width, width, ", ");
+        hd_text_put(to, "]");
+    }
+    if (!all && !e->vectors) hd_text_put(to, "null");
+    hd_text_put(to, all ? "]}\n" : "}\n");
+}
+
+static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t width)
+{
+    for (size_t i = 0; i < e->vectors; i++) {
+        put_numbers(to, e->vector + i * width, width, " ");
+        hd_text_put(to, "\n");
+    }
+    if (!e->vectors || c->o->pool == HD_POOLING_NONE) hd_text_put(to, "\n");
+}
+
+static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
+{
+    hd_status s = HD_OK;
+    hd_text out = {0};
+    for (size_t i = 0; !s && i < c->count; i++) {
+        const hd_embedded *e = &all->of[i];
+        if (e->status) {
+            c->bad++;
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: an empty line stands for it",
+                       hd_lines_name(c->lines), c->done + i + 1, e->why);
+        }
+        out.size = 0;
+        if (c->o->json)
+            put_object(&out, c, c->line[i], e, all->width);
+        else
+            put_lines(&out, c, e, all->width);
+        s = hd_text_status(&out, err);
+        if (!s) fwrite(out.data, 1, out.size, c->command->out.file);
+    }
+    fflush(c->command->out.file); /* whoever pauses waits for it */
+    hd_text_release(&out);
+    return s;
+}
+
+static hd_status embed_chunk(call *c, hd_err *err)
+{
+    hd_embeddings all = {0};
+    const hd_embed_opt opt = {.pool = (hd_pooling)c->o->pool, .normalize = c->o->normalize};
+    hd_status s = hd_embed_lines(&all, &c->run, &c->model, c->line, c->count, &opt, err);
+    if (!s) s = write_chunk(c, &all, err);
+    hd_embeddings_release(&all);
+    return s;
+}
+
+static hd_status run(call *c, hd_err *err)
+{
+    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
+    hd_status s = hd_backend_new(&c->backend, c->o->device, &opt, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
+    if (!s) s = hd_embed_check(&c->model, err);
+    if (!s) s = hd_lines_open(&c->lines, c->o->input, NULL, err);
+    while (!s && !c->ended) {
+        s = read_chunk(c, err);
+        if (!s && c->count) s = embed_chunk(c, err);
+    }
+    return s;
+}
+
+int hd_verb_embed(const hd_command *command)
+{
+    hd_err err = {0};
+    call *c = hd_mem_zero(sizeof *c);
+    if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
+    c->command = command, c->o = command->options;
+    hd_arena_init(&c->memory, hd_source_host, 1 << 16);
+    int status = run(c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    if (!status && c->bad) {
+        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be read", c->bad, c->done + c->count);
+        status = HD_EXIT_FAILURE;
+    }
+    hd_lines_close(c->lines);
+    hd_any_model_release(&c->model);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    hd_arena_release(&c->memory);
+    hd_mem_free(c);
+    return status;
+}

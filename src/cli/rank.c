@@ -1,0 +1,356 @@
+/* heed rank: given translations or texts, sorted by what a model thinks of them. Groups of lines are read,
+   scored many at a time and written in the order they came. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "cli/verb.h"
+#include "task/rank.h"
+#include "view/put.h"
+
+enum { CHUNK = 2048 }; /* lines scored at once, or as many as a group has */
+
+struct rank {
+    const char *input, *source;
+    bool moses, normalize, json;
+    int first, best, batch;
+    const char *device;
+    int precision;
+};
+
+static const char *const firsts[] = {"auto", "0", "1", NULL};
+
+static const hd_option options[] = {
+    {"input", 'i', "FILE", "-", "lines to rank, plain or gzip; -: standard input",
+     HD_FILE_INTO(struct rank, input)},
+    {"source", 0, "FILE", NULL,
+     "lines are ID ||| HYPOTHESIS ||| ..., and these the sources the ids count; a language model needs none",
+     HD_FILE_INTO(struct rank, source)},
+    {"moses", 0, NULL, NULL, "lines are ID ||| HYPOTHESIS ||| ..., as --source says too",
+     HD_FLAG_INTO(struct rank, moses)},
+    {"first", 0, "ID", "auto", "of the first source: 0 or 1; auto: that of the first line",
+     HD_CHOICE_INTO(struct rank, first, firsts)},
+    {"best", 'n', "N", "0", "lines to write of each group; 0: all",
+     HD_INT_INTO(struct rank, best, 0, 1 << 30)},
+    {"normalize", 0, NULL, NULL, "the score is the mean log-probability of a token, not the sum",
+     HD_FLAG_INTO(struct rank, normalize)},
+    {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and tokens",
+     HD_FLAG_INTO(struct rank, json)},
+    {"batch", 0, "N", "0", "hypotheses scored side by side; 0: 256",
+     HD_INT_INTO(struct rank, batch, 0, 1000000)},
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(struct rank, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+     HD_CHOICE_INTO(struct rank, precision, hd_precision_names)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed rank model < pairs.tsv", "lines SOURCE<tab>HYPOTHESIS, the likeliest of each source first"},
+    {"heed translate a --n-best 10 < in.en | heed rank b --source in.en --best 1",
+     "the translations of one model that another likes best"},
+    {"heed rank lm --normalize --best 1 < pairs.tsv", "the most fluent ones, whatever their length"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_rank_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about =
+        "Sorts given hypotheses by their log-probability under the model in the folder MODEL: a translator "
+        "scores each as the translation of its source, a language model as a text of one line.\n"
+        "Lines are 'SOURCE<tab>HYPOTHESIS', with or without more columns; those that follow each other with "
+        "the same source are a group. With --source or --moses they are 'ID ||| HYPOTHESIS', with or without "
+        "more fields, and a group has one id. A language model also takes lines without a tab, which are one "
+        "group.\n"
+        "Every group is written in the order of its scores, the best first, equal ones as they came. The "
+        "score stands behind a line as its last column. A line that cannot be scored comes last in its group "
+        "with the score -inf, a warning tells its number, and the exit status is 1 in the end.",
+    .options = options,
+    .size = sizeof(struct rank),
+    .examples = examples,
+};
+
+typedef struct held {
+    hd_line line, source, text; /* as read; its parts, each ended by a zero byte */
+    size_t number;              /* in the input, from 1 */
+    size_t group;               /* the id, or a number from 1 */
+} held;
+
+typedef struct call {
+    const hd_command *command;
+    const struct rank *o;
+    hd_backend *backend;
+    hd_run run;
+    hd_any_model model;
+    hd_lines *lines, *sources; /* sources NULL: they are in the lines, or nobody reads them */
+    bool moses;
+    hd_arena memory; /* of the lines of a chunk */
+    held *at;
+    size_t count, room;
+    size_t group, first; /* the last group; id of the first source */
+    size_t bad;
+} call;
+
+/* -- reading -- */
+
+static hd_status copy(call *c, hd_line *to, hd_line from, hd_err *err)
+{
+    char *block = hd_arena_take(&c->memory, from.size + 1);
+    if (!block) return hd_err_nomem(err, from.size + 1);
+    memcpy(block, from.text, from.size);
+    block[from.size] = 0;
+    *to = (hd_line){block, from.size};
+    return HD_OK;
+}
+
+/* The field of a line from `from` on, without blanks around it; *next is behind its "|||", or the end. */
+static hd_line field(hd_line line, size_t from, size_t *next)
+{
+    const char *begin = line.text + from, *end = line.text + line.size;
+    const char *bar = line.size - from < 3 ? NULL : memmem(begin, line.size - from, "|||", 3);
+    *next = bar ? (size_t)(bar + 3 - line.text) : line.size;
+    if (bar) end = bar;
+    while (begin < end && *begin == ' ') begin++;
+    while (begin < end && end[-1] == ' ') end--;
+    return (hd_line){begin, (size_t)(end - begin)};
+}
+
+static bool is_id(hd_line id, size_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < id.size; i++) {
+        if (id.text[i] < '0' || id.text[i] > '9' || i >= 15) return false;
+        n = 10 * n + (size_t)(id.text[i] - '0');
+    }
+    *out = n;
+    return id.size > 0;
+}
+
+/* Goes on to the source of an id. */
+static hd_status find_source(call *c, hd_line *to, size_t id, hd_err *err)
+{
+    size_t want = id - c->first + 1;
+    while (hd_lines_count(c->sources) < want) {
+        hd_status s = hd_lines_next(c->sources, to, err);
+        if (s) return s;
+        if (!to->text)
+            return hd_err_set(err, HD_EFORMAT,
+                              "%s:%zu: there is no source %zu: %s has %zu lines, the first being %zu",
+                              hd_lines_name(c->lines), hd_lines_count(c->lines), id,
+                              hd_lines_name(c->sources), hd_lines_count(c->sources), c->first);
+    }
+    return HD_OK;
+}
+
+/* The parts of a line are not copied yet, and the source is not looked for. */
+static hd_status read_moses(call *c, held *h, hd_line line, hd_err *err)
+{
+    const char *name = hd_lines_name(c->lines);
+    size_t at, id;
+    bool begun = h->number > 1;
+    hd_line key = field(line, 0, &at);
+    if (at == line.size || !is_id(key, &id))
+        return hd_err_set(err, HD_EFORMAT, "%s:%zu: 'ID ||| HYPOTHESIS' is expected, the id being a number",
+                          name, h->number);
+    if (begun && id < c->group)
+        return hd_err_set(err, HD_EFORMAT, "%s:%zu: id %zu comes after %zu: they must not fall", name,
+                          h->number, id, c->group);
+    if (!begun) c->first = c->o->first ? (size_t)c->o->first - 1 : id;
+    if (c->sources && (c->first > 1 || id < c->first))
+        return hd_err_set(err, HD_EFORMAT,
+                          "%s:%zu: id %zu: say with --first whether the first source has 0 or 1", name,
+                          h->number, id);
+    h->group = id;
+    h->text = field(line, at, &at);
+    return HD_OK;
+}
+
+static void read_tabs(const call *c, held *h, hd_line line)
+{
+    const char *tab = memchr(line.text, '\t', line.size);
+    size_t end = tab ? (size_t)(tab - line.text) : c->model.language ? 0 : line.size;
+    size_t begin = tab ? end + 1 : end, left = line.size - begin;
+    const char *more = memchr(line.text + begin, '\t', left);
+    const held *last = c->count ? &c->at[c->count - 1] : NULL;
+    bool same = last && last->source.size == end && !memcmp(last->source.text, line.text, end);
+    h->group = c->group + !same;
+    h->source = (hd_line){line.text, end};
+    if (tab || c->model.language) /* otherwise there is no text, and the task says so */
+        h->text = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
+}
+
+static hd_status make_room(call *c, hd_err *err)
+{
+    if (c->count < c->room) return HD_OK;
+    size_t room = c->room ? 2 * c->room : CHUNK;
+    held *at = hd_mem_grow(c->at, room * sizeof *at);
+    if (!at) return hd_err_nomem(err, room * sizeof *at);
+    c->at = at, c->room = room;
+    return HD_OK;
+}
+
+/* -- writing -- */
+
+static void put_text(hd_text *to, const char *key, hd_line l)
+{
+    bool good = l.text && hd_utf8_good(l.text, l.size) == l.size && !memchr(l.text, 0, l.size);
+    hd_text_print(to, ", \"%s\": ", key);
+    hd_put_json(to, good ? l.text : NULL, false);
+}
+
+static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t rank)
+{
+    hd_text_print(to, "{\"group\": %zu, \"rank\": %zu, \"line\": %zu", h->group, rank, h->number);
+    if (h->source.size) put_text(to, "source", h->source);
+    put_text(to, "text", h->text);
+    hd_text_put(to, ", \"score\": ");
+    hd_put_number(to, v->score, 17);
+    hd_text_put(to, ", \"logprob\": ");
+    hd_put_number(to, v->logp, 17);
+    hd_text_print(to, ", \"tokens\": %zu", v->tokens);
+    if (v->status) hd_text_put(to, ", \"error\": "), hd_put_json(to, v->why, false);
+    hd_text_put(to, "}\n");
+}
+
+static void put_line(hd_text *to, const call *c, const held *h, const hd_verdict *v)
+{
+    char score[HD_DECIMAL];
+    hd_text_add(to, h->line.text, h->line.size);
+    hd_text_print(to, "%s%s\n", c->moses ? " ||| " : "\t", hd_decimal(score, "%.6f", v->score));
+}
+
+static void warn(call *c, const hd_verdict *v)
+{
+    if (!v->status) return;
+    c->bad++;
+    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: it comes last", hd_lines_name(c->lines),
+               c->at[v->place].number, v->why);
+}
+
+static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
+{
+    size_t most = c->o->best && (size_t)c->o->best < count ? (size_t)c->o->best : count;
+    for (size_t i = 0; i < count; i++) warn(c, &v[i]);
+    hd_rank_sort(v, count);
+    for (size_t i = 0; i < most; i++)
+        if (c->o->json)
+            put_object(to, &c->at[v[i].place], &v[i], i + 1);
+        else
+            put_line(to, c, &c->at[v[i].place], &v[i]);
+}
+
+static hd_status put_all(call *c, hd_verdict *v, hd_err *err)
+{
+    hd_text out = {0};
+    for (size_t from = 0, to; from < c->count; from = to) {
+        for (to = from + 1; to < c->count && c->at[to].group == c->at[from].group;) to++;
+        put_group(&out, c, v + from, to - from);
+    }
+    hd_status s = hd_text_status(&out, err);
+    if (!s && out.size) fwrite(out.data, 1, out.size, c->command->out.file);
+    hd_text_release(&out);
+    return s;
+}
+
+/* Scores and writes what was read, and forgets it. */
+static hd_status settle(call *c, hd_err *err)
+{
+    size_t n = c->count;
+    hd_verdict *v = hd_mem_array(n, sizeof *v);
+    hd_line *line = hd_mem_array(2 * n, sizeof *line);
+    hd_status s = v && line ? HD_OK : hd_err_nomem(err, n * sizeof *v);
+    const hd_rank_opt opt = {.batch = (size_t)c->o->batch, .normalize = c->o->normalize};
+    for (size_t i = 0; !s && i < n; i++) line[i] = c->at[i].source, line[n + i] = c->at[i].text;
+    if (!s) s = hd_rank_judge(v, &c->run, &c->model, line, line + n, n, &opt, err);
+    if (!s) s = put_all(c, v, err);
+    hd_mem_free(v);
+    hd_mem_free(line);
+    hd_arena_reset(&c->memory);
+    c->count = 0;
+    return s;
+}
+
+/* -- the verb -- */
+
+/* Copies a line whose group is known; neighbours share their source. */
+static hd_status keep(call *c, held *h, hd_line line, bool begins, hd_err *err)
+{
+    hd_status s = make_room(c, err);
+    if (!s && begins && c->sources) s = find_source(c, &h->source, h->group, err);
+    if (!s && !begins)
+        h->source = c->at[c->count - 1].source;
+    else if (!s && h->source.text)
+        s = copy(c, &h->source, h->source, err);
+    if (!s && h->text.text) s = copy(c, &h->text, h->text, err);
+    if (!s) s = copy(c, &h->line, line, err);
+    if (s) return s;
+    c->group = h->group;
+    c->at[c->count++] = *h;
+    return HD_OK;
+}
+
+/* A full chunk is settled where a new group begins. */
+static hd_status take(call *c, hd_line line, hd_err *err)
+{
+    held h = {.number = hd_lines_count(c->lines)};
+    hd_status s = c->moses ? read_moses(c, &h, line, err) : (read_tabs(c, &h, line), HD_OK);
+    bool begins = !c->count || h.group != c->group;
+    if (!s && begins && c->count >= CHUNK) s = settle(c, err);
+    return s ? s : keep(c, &h, line, begins, err);
+}
+
+static hd_status open_all(call *c, hd_err *err)
+{
+    const struct rank *o = c->o;
+    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)o->precision};
+    hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
+    if (!s && c->model.translator && c->moses && !o->source)
+        return hd_err_set(err, HD_EARG, "a translator needs --source: the file with the sources of the ids");
+    if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, NULL, err);
+    return s ? s : hd_lines_open(&c->lines, o->input, NULL, err);
+}
+
+static void close_all(call *c)
+{
+    hd_lines_close(c->lines);
+    hd_lines_close(c->sources);
+    hd_any_model_release(&c->model);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    hd_arena_release(&c->memory);
+    hd_mem_free(c->at);
+}
+
+static hd_status run(call *c, hd_err *err)
+{
+    hd_status s = open_all(c, err);
+    for (hd_line line; !s;) {
+        s = hd_lines_next(c->lines, &line, err);
+        if (s || !line.text) break;
+        s = take(c, line, err);
+    }
+    return s || !c->count ? s : settle(c, err);
+}
+
+int hd_verb_rank(const hd_command *command)
+{
+    hd_err err = {0};
+    call c = {.command = command, .o = command->options};
+    c.moses = c.o->moses || c.o->source;
+    if (c.o->source && !strcmp(c.o->source, "-") && !strcmp(c.o->input, "-")) {
+        hd_err_set(&err, HD_EARG, "standard input can be read only once");
+        return hd_verb_misused(command->verb, &err);
+    }
+    hd_arena_init(&c.memory, hd_source_host, 1 << 16);
+    int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    if (!status && c.bad) {
+        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be scored", c.bad,
+                   hd_lines_count(c.lines));
+        status = HD_EXIT_FAILURE;
+    }
+    close_all(&c);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* Lines to vectors. Easy to get wrong: lines are read by length, and every vector must find its way back. */
+#include "task/embed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/lm.h"
+
+#define X(NAME, name, text, reduction) #name,
+const char *const hd_pooling_names[HD_POOLINGS + 1] = {HD_POOLING_LIST(X) NULL};
+#undef X
+
+#define X(NAME, name, text, reduction) reduction,
+static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
+#undef X
+
+typedef struct sentence {
+    size_t line, begin, size; /* what is read of it: ids of the job */
+} sentence;
+
+typedef struct job {
+    hd_run *r;
+    const hd_any_model *m;
+    const hd_embed_opt *opt;
+    hd_embeddings *out;
+    hd_ids ids;
+    sentence *at; /* those with tokens */
+    size_t count;
+    int32_t *batch, *len; /* of a step: ids, then rows to gather; read and kept of each line */
+} job;
+
+static bool speaks(const hd_any_model *m)
+{
+    return m->language;
+}
+
+hd_status hd_embed_check(const hd_any_model *m, hd_err *err)
+{
+    if (!speaks(m) || m->language->lm->type->states) return HD_OK;
+    return hd_err_set(err, HD_EARG,
+                      "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt and "
+                      "translators have",
+                      hd_lm_names[m->language->lm->opt.kind]);
+}
+
+const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m)
+{
+    return speaks(m) ? m->language->tokeniser : m->translator->tokeniser[0];
+}
+
+static size_t width_of(const hd_any_model *m)
+{
+    return speaks(m) ? m->language->lm->opt.width : m->translator->model->encoder.out;
+}
+
+/* Most tokens that are read at once, the special one included. */
+static size_t longest_of(const hd_any_model *m)
+{
+    if (!speaks(m)) return m->translator->model->opt.positions;
+    const hd_lm *lm = m->language->lm;
+    return lm->type->state ? INT32_MAX : lm->opt.context; /* a state has no positions to run out of */
+}
+
+static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
+{
+    void *block = *s ? NULL : hd_arena_take(&j->out->memory, bytes);
+    if (!block && !*s) *s = hd_err_nomem(err, bytes);
+    return block;
+}
+
+/* -- lines as ids -- */
+
+static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
+{
+    to->status = status, to->why = why;
+    return HD_OK;
+}
+
+/* The ids of a line with the special one that is read before (language models) or behind them. */
+static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
+{
+    const hd_tokeniser *t = hd_embed_tokeniser(j->m);
+    hd_special special = hd_tokeniser_special(t);
+    hd_embedded *to = &j->out->of[number];
+    size_t begin = j->ids.count;
+    bool before = speaks(j->m);
+    if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
+    if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
+    hd_status s = hd_ids_reserve(&j->ids, 1, err);
+    if (!s && before) j->ids.at[j->ids.count++] = special.start;
+    if (!s) s = hd_tokeniser_encode_ids(t, line.text, line.size, &j->ids, err);
+    if (!s && !before) s = hd_ids_reserve(&j->ids, 1, err);
+    if (!s && !before) j->ids.at[j->ids.count++] = special.end;
+    if (s) return s;
+    size_t size = j->ids.count - begin;
+    if (size > 1 && size <= longest_of(j->m)) {
+        j->at[j->count++] = (sentence){number, begin, size};
+        return HD_OK;
+    }
+    j->ids.count = begin;
+    return size > 1 ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
+}
+
+static hd_status make_room(job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    bool before = speaks(j->m);
+    for (size_t i = 0; !s && i < j->count; i++) {
+        const sentence *q = &j->at[i];
+        hd_embedded *to = &j->out->of[q->line];
+        to->tokens = q->size - before;
+        to->vectors = j->opt->pool == HD_POOLING_NONE ? to->tokens : 1;
+        int32_t *ids = keep(j, to->tokens * sizeof *ids, &s, err);
+        to->vector = keep(j, to->vectors * j->out->width * sizeof *to->vector, &s, err);
+        if (!s) memcpy(ids, j->ids.at + q->begin + before, to->tokens * sizeof *ids);
+        to->ids = ids;
+    }
+    return s;
+}
+
+/* Longest first: a recurrent layer walks as far as the longest of a batch, and memory once taken serves the
+   rest. */
+static int by_length(const void *a, const void *b)
+{
+    const sentence *x = a, *y = b;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* -- rows -- */
+
+static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
+{
+    const hd_any_model *m = j->m;
+    if (speaks(m)) return m->language->lm->type->states(j->r, m->language->lm, ids, seg);
+    return hd_encdec_encode(j->r, m->translator->model, ids, seg).rows;
+}
+
+/* The rows that count of `rows` that were read, and where each line has them. */
+static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
+{
+    if (!speaks(j->m) || !x.t) return x;
+    int32_t *index = j->batch, row = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < items; i++, row++)
+        for (int32_t k = 1; k < j->len[i]; k++) index[n++] = ++row;
+    for (size_t i = 0; i < items; i++) j->len[i]--;
+    hd_tensor *kept = hd_gather(j->r, x.t, hd_ints(j->r, index, n), n, 1);
+    return (hd_rows){kept, hd_seg_of(j->r, j->len, items, NULL)};
+}
+
+static void normalize(hd_real *v, size_t width)
+{
+    double sum = 0;
+    for (size_t c = 0; c < width; c++) sum += (double)v[c] * (double)v[c];
+    double by = sum > 0 ? 1 / sqrt(sum) : 0;
+    for (size_t c = 0; c < width; c++) v[c] = (hd_real)((double)v[c] * by);
+}
+
+static void hand_out(job *j, const sentence *q, size_t items, const hd_real *all)
+{
+    size_t width = j->out->width;
+    for (size_t i = 0; i < items; i++) {
+        hd_embedded *to = &j->out->of[q[i].line];
+        memcpy(to->vector, all, to->vectors * width * sizeof *all);
+        all += to->vectors * width;
+        for (size_t k = 0; j->opt->normalize && k < to->vectors; k++)
+            normalize(to->vector + k * width, width);
+    }
+}
+
+static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *err)
+{
+    hd_run *r = j->r;
+    size_t rows = 0;
+    hd_run_begin(r, HD_INFERENCE);
+    for (size_t i = 0; i < items; rows += q[i++].size) {
+        memcpy(j->batch + rows, j->ids.at + q[i].begin, q[i].size * sizeof *j->batch);
+        j->len[i] = (int32_t)q[i].size;
+    }
+    hd_rows x = read_batch(j, hd_ints(r, j->batch, rows), hd_seg_of(r, j->len, items, NULL));
+    x = kept_rows(j, x, items);
+    hd_tensor *y = j->opt->pool == HD_POOLING_NONE ? x.t : hd_reduce(r, x.t, x.seg, reductions[j->opt->pool]);
+    hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
+    if (all && hd_read(r, y, all)) hand_out(j, q, items, all);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+static hd_status embed_all(job *j, hd_err *err)
+{
+    size_t most = j->opt->rows ? j->opt->rows : HD_EMBED_ROWS;
+    if (j->count && j->at[0].size > most) most = j->at[0].size;
+    j->batch = hd_mem_array(most, sizeof *j->batch);
+    j->len = hd_mem_array(j->count + 1, sizeof *j->len);
+    hd_status s = j->batch && j->len ? HD_OK : hd_err_nomem(err, most * sizeof *j->batch);
+    for (size_t from = 0, to; !s && from < j->count; from = to) {
+        size_t rows = 0;
+        for (to = from; to < j->count && rows + j->at[to].size <= most; to++) rows += j->at[to].size;
+        s = embed_batch(j, j->at + from, to - from, err);
+    }
+    return s;
+}
+
+hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
+                         size_t count, const hd_embed_opt *opt, hd_err *err)
+{
+    job j = {.r = r, .m = m, .opt = opt, .out = out};
+    *out = (hd_embeddings){.count = count, .width = width_of(m)};
+    hd_arena_init(&out->memory, hd_source_host, 1 << 16);
+    hd_status s = hd_embed_check(m, err);
+    out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
+    if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
+    if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);
+    for (size_t i = 0; !s && i < count; i++) s = add_line(&j, i, line[i], err);
+    if (!s) s = make_room(&j, err);
+    if (!s) qsort(j.at, j.count, sizeof *j.at, by_length);
+    if (!s) s = embed_all(&j, err);
+    hd_ids_release(&j.ids);
+    hd_mem_free(j.at);
+    hd_mem_free(j.batch);
+    hd_mem_free(j.len);
+    if (s) hd_embeddings_release(out);
+    return s;
+}
+
+void hd_embeddings_release(hd_embeddings *e)
+{
+    if (e->memory.chunks) hd_arena_release(&e->memory);
+    *e = (hd_embeddings){0};
+}

@@ -1,0 +1,63 @@
+/* Lines as vectors: the rows a model makes of them, each pooled to one or as they are. What a line gives
+   depends neither on the others nor on the number of threads.
+
+   Of a translator they are the rows of its encoder, one for each token of the line and one for its end. Of a
+   language model they are the states of its last layer after each token of the line; the start token is read
+   first and has no row of its own. */
+#ifndef HD_TASK_EMBED_H
+#define HD_TASK_EMBED_H
+
+#include "base/arena.h"
+#include "base/lines.h"
+#include "task/any_model.h"
+
+/* X(NAME, name, what becomes of the rows of a line, hd_reduction) */
+#define HD_POOLING_LIST(X)                         \
+    X(MEAN, mean, "their mean", HD_MEAN)           \
+    X(LAST, last, "the last one", HD_LAST)         \
+    X(MAX, max, "the most of each column", HD_MAX) \
+    X(FIRST, first, "the first one", HD_FIRST)     \
+    X(NONE, none, "all of them", HD_SUM)
+
+#define X(NAME, name, text, reduction) HD_POOLING_##NAME,
+typedef enum hd_pooling { HD_POOLING_LIST(X) HD_POOLINGS } hd_pooling;
+#undef X
+
+extern const char *const hd_pooling_names[HD_POOLINGS + 1]; /* ends with NULL */
+
+typedef struct hd_embed_opt {
+    hd_pooling pool;
+    bool normalize; /* every vector to length 1; one of zeros stays */
+    size_t rows;    /* read side by side, about; 0: HD_EMBED_ROWS */
+} hd_embed_opt;
+
+enum { HD_EMBED_ROWS = 4096 };
+
+typedef struct hd_embedded {
+    hd_status status; /* HD_OK, or why there is no vector; `why` is the text, constant */
+    const char *why;
+    const int32_t *ids; /* [tokens] that have a row */
+    size_t tokens;      /* 0: an empty line has no vector */
+    size_t vectors;     /* 1, or as many as tokens */
+    hd_real *vector;    /* [vectors, width] */
+} hd_embedded;
+
+typedef struct hd_embeddings {
+    hd_embedded *of; /* [count], in the order of the lines */
+    size_t count, width;
+    hd_arena memory; /* of everything above */
+} hd_embeddings;
+
+/* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens. */
+hd_status hd_embed_check(const hd_any_model *m, hd_err *err);
+
+/* Lines without a vector (not UTF-8, a NUL, too long) have a status of their own; the call fails only for
+   lack of memory and the like. */
+hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
+                         size_t count, const hd_embed_opt *opt, hd_err *err);
+void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */
+
+/* The tokeniser of the ids. */
+const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m);
+
+#endif

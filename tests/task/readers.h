@@ -1,0 +1,37 @@
+/* Models of every kind that can read a line: translators with attention and with cells, language models. */
+#ifndef READERS_H
+#define READERS_H
+
+#include "task/any_model.h"
+#include "task/small.h"
+#include "task/speaker.h"
+
+typedef struct reader_kind {
+    const char *encoder, *decoder; /* a translator's stages, or NULL */
+    hd_lm_kind kind;
+} reader_kind;
+
+CHECK_UNUSED static const reader_kind reader_kinds[] = {
+    {"transformer", "transformer", 0}, {"bi-gru", "gru", 0},    {"lstm:2", "lstm", 0},
+    {"rnn+transformer", "gru", 0},     {NULL, NULL, HD_LM_rnn}, {NULL, NULL, HD_LM_gru},
+    {NULL, NULL, HD_LM_lstm},          {NULL, NULL, HD_LM_gpt}, {NULL, NULL, HD_LM_ngram},
+    {NULL, NULL, HD_LM_maxent},        {NULL, NULL, HD_LM_ffnn}};
+
+enum { READERS = sizeof reader_kinds / sizeof *reader_kinds, TRANSLATING_READERS = 4 };
+
+CHECK_UNUSED static hd_any_model reader_of(hd_backend *b, size_t which)
+{
+    const reader_kind *k = &reader_kinds[which];
+    hd_err err = {0};
+    if (!k->encoder) return (hd_any_model){.language = speaker(b, k->kind, HD_TOKENISER_words)};
+    hd_translator *t = small_make(b, HD_TOKENISER_words, false, false);
+    hd_encdec_opt o = t->model->opt;
+    hd_encdec_free(t->model);
+    t->model = NULL;
+    if (hd_stages_read(&o.encoder, k->encoder, &err) || hd_stages_read(&o.decoder, k->decoder, &err) ||
+        hd_encdec_new(&t->model, b, &o, false, &err) || hd_params_draw(&t->model->params, 11, &err))
+        fail_msg("%s to %s: %s", k->encoder, k->decoder, err.text);
+    return (hd_any_model){.translator = t};
+}
+
+#endif
