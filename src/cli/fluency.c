@@ -2,20 +2,18 @@
 #include "cli/fluency.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "view/put.h"
 
 static const double ln2 = 0.69314718055994530942;
 
-hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const char *path, hd_err *err)
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *plain,
+                     hd_err *err)
 {
     hd_stream_text text = {0};
     int32_t unk = hd_tokeniser_special(l->tokeniser).unk;
     *out = (hd_measured){0};
-    hd_status s = hd_stream_text_read(&text, path, l->tokeniser, err);
-    if (!s && (!text.count || !text.characters))
-        s = hd_err_set(err, HD_EFORMAT, "%s has no text", strcmp(path, "-") ? path : "standard input");
+    hd_status s = hd_stream_text_of(&text, plain, l->tokeniser, err);
     if (!s) s = hd_language_judge(&out->fluency, r, l, &text, err);
     for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
     hd_stream_text_release(&text);

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_FLUENCY_H
 #define HD_CLI_FLUENCY_H
 
-#include "task/language.h"
+#include "task/language_text.h"
 
 typedef struct hd_measured {
     hd_fluency fluency;
@@ -10,8 +10,8 @@ typedef struct hd_measured {
     double perplexity, bits; /* bits per character */
 } hd_measured;
 
-/* "-" is standard input. HD_EFORMAT where there is nothing in the file. */
-hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const char *path, hd_err *err);
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *text,
+                     hd_err *err);
 
 /* Appends "tokens": ..., "perplexity": ..., "bits_per_character": ... and the rest. */
 void hd_measured_json(hd_text *to, const hd_measured *m);

@@ -65,12 +65,15 @@ const hd_usage hd_verb_generate_usage = {
     .most = 1,
     .about = "Writes the prompt and what the language model in the folder MODEL continues it with, token by "
              "token as they come. The prompt begins a line. The same seed gives the same text.\n"
-             "Of several texts each ends in a line end, and an empty line stands between two; --json tells "
-             "them apart for certain.",
+             "Several prompts and samples are continued side by side, which changes none of them. Of several "
+             "texts each ends in a line end, and an empty line stands between two; --json tells them apart "
+             "for certain.",
     .options = options,
     .size = sizeof(struct generate),
     .examples = examples,
 };
+
+enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* that go side by side, about */
 
 typedef struct call {
     const hd_command *command;
@@ -80,9 +83,10 @@ typedef struct call {
     hd_language *language;
     hd_generate_opt opt;
     char *stop[HD_OPTION_MOST];
-    hd_text prompt; /* as meant */
-    hd_generated *made;
-    size_t written; /* texts */
+    hd_text prompt[MOST_PROMPTS]; /* those that wait, as meant */
+    size_t prompts;
+    hd_generated *made; /* [MOST_PROMPTS * samples] */
+    size_t written;     /* texts */
 } call;
 
 /* Appends a text as it is meant. Another letter behind a backslash stays what it is. */
@@ -122,30 +126,30 @@ static hd_status put(call *c, const char *text, size_t size, hd_err *err)
     return HD_EFILE;
 }
 
-static hd_status put_prompt(call *c, hd_err *err)
+static hd_status put_prompt(call *c, const hd_text *prompt, hd_err *err)
 {
     hd_status s = c->written++ ? put(c, "\n", 1, err) : HD_OK;
-    return s ? s : put(c, c->prompt.data, c->prompt.size, err);
+    return s ? s : put(c, prompt->data, prompt->size, err);
 }
 
-static hd_status put_end(call *c, const hd_generated *g, hd_err *err)
+static hd_status put_end(call *c, const hd_text *prompt, const hd_generated *g, hd_err *err)
 {
-    const hd_text *last = g->text.size ? &g->text : &c->prompt;
+    const hd_text *last = g->text.size ? &g->text : prompt;
     bool ended = last->size && last->data[last->size - 1] == '\n';
     return ended ? HD_OK : put(c, "\n", 1, err);
 }
 
-static hd_status heard(void *context, size_t sample, const char *text, size_t size, hd_err *err)
+static hd_status heard(void *context, size_t which, const char *text, size_t size, hd_err *err)
 {
-    (void)sample;
+    (void)which;
     return put(context, text, size, err);
 }
 
-static hd_status put_json(call *c, size_t sample, const hd_generated *g, hd_err *err)
+static hd_status put_json(call *c, const hd_text *prompt, size_t sample, const hd_generated *g, hd_err *err)
 {
     hd_text out = {0};
     hd_text_put(&out, "{\"prompt\": ");
-    hd_put_json(&out, c->prompt.data ? c->prompt.data : "", false);
+    hd_put_json(&out, prompt->data ? prompt->data : "", false);
     hd_text_print(&out, ", \"sample\": %zu, \"text\": ", sample + 1);
     hd_put_json(&out, g->text.data ? g->text.data : "", false);
     hd_text_print(&out, ", \"tokens\": %zu, \"logp\": ", g->tokens);
@@ -157,36 +161,58 @@ static hd_status put_json(call *c, size_t sample, const hd_generated *g, hd_err 
     return s;
 }
 
+static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
+{
+    const hd_generated *g = &c->made[i];
+    const hd_text *prompt = &c->prompt[i / c->opt.samples];
+    if (c->o->json) return put_json(c, prompt, i % c->opt.samples, g, err);
+    hd_status s = live ? HD_OK : put_prompt(c, prompt, err);
+    if (!s && !live) s = put(c, g->text.data, g->text.size, err);
+    return s ? s : put_end(c, prompt, g, err);
+}
+
 /* -- the verb -- */
 
-static hd_status go_on(call *c, hd_line typed, hd_err *err)
+/* Continues the prompts that wait, side by side. A single text is told while it comes. */
+static hd_status go_on(call *c, hd_err *err)
 {
-    size_t n = c->opt.samples;
+    hd_line lines[MOST_PROMPTS];
+    size_t n = c->prompts * c->opt.samples;
     bool live = n == 1 && !c->o->json;
-    hd_text_release(&c->prompt);
-    unescape(&c->prompt, typed.text, typed.size);
-    hd_status s = hd_text_status(&c->prompt, err);
-    if (!s && (hd_utf8_good(c->prompt.data ? c->prompt.data : "", c->prompt.size) < c->prompt.size ||
-               memchr(typed.text, 0, typed.size)))
-        s = hd_err_set(err, HD_EARG, "prompt %d is not UTF-8 text", c->opt.key + 1);
+    hd_status s = HD_OK;
+    if (!n) return HD_OK;
+    for (size_t i = 0; i < c->prompts; i++)
+        lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
-    if (!s && live) s = put_prompt(c, err);
-    if (!s)
-        s = hd_generate(c->made, &c->run, c->language,
-                        (hd_line){c->prompt.data ? c->prompt.data : "", c->prompt.size}, &c->opt, err);
-    for (size_t i = 0; !s && i < n; i++) {
-        const hd_generated *g = &c->made[i];
-        if (c->o->json) {
-            s = put_json(c, i, g, err);
-            continue;
-        }
-        if (!live) s = put_prompt(c, err);
-        if (!s && !live) s = put(c, g->text.data, g->text.size, err);
-        if (!s) s = put_end(c, g, err);
-    }
+    if (live) s = put_prompt(c, &c->prompt[0], err);
+    if (!s) s = hd_generate(c->made, &c->run, c->language, lines, c->prompts, &c->opt, err);
+    for (size_t i = 0; !s && i < n; i++) s = put_made(c, i, live, err);
     for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
-    c->opt.key++;
+    c->opt.key += (int32_t)c->prompts;
+    c->prompts = 0;
     return s;
+}
+
+/* One more that waits. Those before one that is no text are continued all the same. */
+static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
+{
+    hd_text *p = &c->prompt[c->prompts];
+    hd_text_release(p);
+    unescape(p, typed.text, typed.size);
+    hd_status s = hd_text_status(p, err);
+    if (s) return s;
+    if (hd_utf8_good(p->data ? p->data : "", p->size) < p->size || memchr(typed.text, 0, typed.size)) {
+        int number = c->opt.key + (int)c->prompts + 1;
+        s = go_on(c, err);
+        return s ? s : hd_err_set(err, HD_EARG, "prompt %d is not UTF-8 text", number);
+    }
+    c->prompts++;
+    return HD_OK;
+}
+
+static bool is_full(const call *c)
+{
+    return c->prompts == MOST_PROMPTS || (c->prompts + 1) * c->opt.samples > MOST_TEXTS;
 }
 
 static hd_status open_all(call *c, hd_err *err)
@@ -196,20 +222,30 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
-    c->made = hd_mem_array(c->opt.samples, sizeof *c->made);
-    if (!s && !c->made) s = hd_err_nomem(err, c->opt.samples * sizeof *c->made);
+    size_t most = MOST_PROMPTS * c->opt.samples;
+    c->made = hd_mem_array(most, sizeof *c->made);
+    if (!s && !c->made) s = hd_err_nomem(err, most * sizeof *c->made);
     return s;
 }
 
+/* Whoever types prompts gets an answer before the next one is waited for. */
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
     const char *prompt = c->o->prompt ? c->o->prompt : "";
-    if (s || !c->o->prompts) return s ? s : go_on(c, (hd_line){prompt, strlen(prompt)}, err);
     hd_lines *lines = NULL;
     hd_line line;
+    if (s) return s;
+    if (!c->o->prompts) {
+        s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
+        return s ? s : go_on(c, err);
+    }
     s = hd_lines_open(&lines, c->o->prompts, NULL, err);
-    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) s = go_on(c, line, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
+        s = add_prompt(c, line, err);
+        if (!s && (is_full(c) || !hd_lines_ready(lines))) s = go_on(c, err);
+    }
+    if (!s) s = go_on(c, err);
     hd_lines_close(lines);
     return s;
 }
@@ -240,7 +276,7 @@ int hd_verb_generate(const hd_command *command)
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
-    hd_text_release(&c->prompt);
+    for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_language_free(c->language);
     hd_run_release(&c->run);

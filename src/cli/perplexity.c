@@ -70,8 +70,11 @@ static hd_status tell(const hd_command *c, hd_run *r, const hd_language *l, cons
 {
     const struct perplexity *o = c->options;
     hd_measured m;
+    hd_plain_text text = {0};
     hd_text out = {0};
-    hd_status s = hd_measure(&m, r, l, path ? path : "-", err);
+    hd_status s = hd_plain_text_read(&text, path ? path : "-", err);
+    if (!s) s = hd_measure(&m, r, l, &text, err);
+    hd_plain_text_release(&text);
     if (s) return s;
     if (o->json)
         put_object(&out, &m, path);

@@ -14,9 +14,8 @@
 #include "base/mem.h"
 #include "cli/config.h"
 #include "cli/settings.h"
-#include "cli/train_options.h"
+#include "cli/train.h"
 #include "cli/train_progress.h"
-#include "cli/verb.h"
 
 static const hd_example examples[] = {
     {"heed train --train pairs.en pairs.de --valid-fraction 0.01 --epochs 30 --out model",
@@ -56,6 +55,9 @@ const hd_usage hd_verb_train_usage = {
 /* Not kept in training.yml: they are about one call, not about the run. */
 static const char *const of_this_call[] = {"out",     "resume",       "overwrite", "dry-run",
                                            "minutes", HD_CONFIG_NAME, NULL};
+/* Change nothing in what is learned. */
+static const char *const without_effect[] = {
+    "out", "resume", "overwrite", "dry-run", "minutes", "report-every", HD_CONFIG_NAME, "device", NULL};
 /* May be other when a run is resumed. */
 static const char *const free_to_change[] = {"out",        "resume", "overwrite", "dry-run",  HD_CONFIG_NAME,
                                              "epochs",     "steps",  "minutes",   "patience", "report-every",
@@ -84,6 +86,11 @@ static void catch_signals(void)
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGHUP, &a, NULL);
+}
+
+bool hd_train_stopped(void)
+{
+    return stopped;
 }
 
 static bool is_stopped(void *context)
@@ -116,15 +123,15 @@ static hd_status differ(const hd_option *row, const char *then, const char *now,
         then ? then : "not given", now ? now : "not given");
 }
 
-/* What is given now and may not change must be what it was. */
+/* What is given now (NULL: everything) and may not change must be what it was. */
 static hd_status compare(const hd_train_options *then, const hd_train_options *now, const bool *given,
-                         hd_err *err)
+                         const char *const *may_change, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
         hd_text a = {0}, b = {0};
-        if (!given[i] || hd_settings_named(row->name, free_to_change)) continue;
+        if ((given && !given[i]) || hd_settings_named(row->name, may_change)) continue;
         hd_settings_value(&a, row, then);
         hd_settings_value(&b, row, now);
         s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
@@ -135,31 +142,40 @@ static hd_status compare(const hd_train_options *then, const hd_train_options *n
     return s;
 }
 
-/* The options of the run in --out, with what may change as it is given now. */
-static hd_status resume_options(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err)
+/* The options of the run in a folder. */
+static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
 {
     char path[HD_PATH];
     size_t rows = hd_option_count(hd_train_table);
-    hd_train_options then = {0};
     bool *known = hd_mem_array(rows, sizeof *known);
     if (!known) return hd_err_nomem(err, rows);
-    const hd_option_set sets[2] = {{hd_train_table, &then, known}, {hd_no_options, NULL, NULL}};
+    *then = (hd_train_options){0};
+    const hd_option_set sets[2] = {{hd_train_table, then, known}, {hd_no_options, NULL, NULL}};
     hd_words none = {NULL, 0};
     hd_status s = hd_option_parse(sets, &none, false, err);
-    if (!s) s = hd_path(path, o->out, "training.yml", err);
-    then.config = path;
+    if (!s) s = hd_path(path, folder, "training.yml", err);
+    then->config = path;
     size_t config =
         (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
     known[config] = true;
     if (!s) s = hd_config_read(sets, memory, err);
-    if (!s) s = compare(&then, o, given, err);
-    for (size_t i = 0; !s && i < rows; i++) {
+    then->config = NULL;
+    hd_mem_free(known);
+    return s;
+}
+
+/* Those of the run in --out, with what may change as it is given now. */
+static hd_status resume_options(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err)
+{
+    hd_train_options then;
+    hd_status s = read_options(&then, o->out, memory, err);
+    if (!s) s = compare(&then, o, given, free_to_change, err);
+    for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
         bool keep = hd_settings_named(row->name, of_this_call) ||
                     (given[i] && hd_settings_named(row->name, free_to_change));
         if (!keep) hd_settings_copy(row, o, &then);
     }
-    hd_mem_free(known);
     return s;
 }
 
@@ -404,31 +420,55 @@ static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
     return lm ? hd_train_lm_preset(sets, err) : hd_train_preset(sets, err);
 }
 
-int hd_verb_train(const hd_command *c)
+static hd_status name_files(hd_train_options *o, hd_arena *memory, hd_err *err)
 {
-    hd_train_options o = *(const hd_train_options *)c->options;
-    const hd_option_set sets[2] = {{hd_train_table, &o, (bool *)c->given}, {hd_no_options, NULL, NULL}};
+    hd_status s = full_names(&o->train, memory, err);
+    if (!s) s = full_names(&o->valid, memory, err);
+    return s ? s : full_names(&o->tokeniser_file, memory, err);
+}
+
+hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *err)
+{
+    hd_train_options now = *o, then;
+    const hd_option_set sets[2] = {{hd_train_table, &now, (bool *)given}, {hd_no_options, NULL, NULL}};
+    hd_arena memory;
+    hd_arena_init(&memory, hd_source_host, 0);
+    hd_status s = fill_options(sets, err);
+    if (!s) s = name_files(&now, &memory, err);
+    if (!s) s = read_options(&then, o->out, &memory, err);
+    if (!s) s = compare(&then, &now, NULL, without_effect, err);
+    hd_arena_release(&memory);
+    return s;
+}
+
+int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
+{
+    const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
     hd_err err = {0};
     hd_arena memory;
-    if (!o.dry_run && (!o.out || !*o.out)) {
+    if (!o->dry_run && (!o->out || !*o->out)) {
         hd_err_set(&err, HD_EARG, "--out is missing: where shall the model go?");
         return hd_verb_misused(c->verb, &err);
     }
-    if (o.resume && (o.overwrite || o.dry_run)) {
+    if (o->resume && (o->overwrite || o->dry_run)) {
         hd_err_set(&err, HD_EARG, "--resume goes on with a run: --%s does not fit",
-                   o.overwrite ? "overwrite" : "dry-run");
+                   o->overwrite ? "overwrite" : "dry-run");
         return hd_verb_misused(c->verb, &err);
     }
     hd_arena_init(&memory, hd_source_host, 0);
-    hd_status s = o.resume ? resumable(&o, &err) : fill_options(sets, &err);
-    if (!s) s = full_names(&o.train, &memory, &err);
-    if (!s) s = full_names(&o.valid, &memory, &err);
-    if (!s) s = full_names(&o.tokeniser_file, &memory, &err);
-    if (!s && o.resume) s = resume_options(&o, c->given, &memory, &err);
-    int status = s == HD_EARG            ? hd_verb_misused(c->verb, &err)
-                 : s                     ? hd_command_fail(c, &err)
-                 : o.task == HD_TRAIN_LM ? train_language(c, &o)
-                                         : train(c, &o);
+    hd_status s = o->resume ? resumable(o, &err) : fill_options(sets, &err);
+    if (!s) s = name_files(o, &memory, &err);
+    if (!s && o->resume) s = resume_options(o, given, &memory, &err);
+    int status = s == HD_EARG             ? hd_verb_misused(c->verb, &err)
+                 : s                      ? hd_command_fail(c, &err)
+                 : o->task == HD_TRAIN_LM ? train_language(c, o)
+                                          : train(c, o);
     hd_arena_release(&memory);
     return status;
+}
+
+int hd_verb_train(const hd_command *c)
+{
+    hd_train_options o = *(const hd_train_options *)c->options;
+    return hd_train_run(c, &o, (bool *)c->given);
 }

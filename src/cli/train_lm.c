@@ -46,13 +46,77 @@ hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err)
     return HD_OK;
 }
 
+/* -- what a kind has -- */
+
+enum {
+    NGRAM = 1 << HD_LM_ngram,
+    MAXENT = 1 << HD_LM_maxent,
+    FFNN = 1 << HD_LM_ffnn,
+    CELLS = 1 << HD_LM_rnn | 1 << HD_LM_gru | 1 << HD_LM_lstm,
+    GPT = 1 << HD_LM_gpt,
+    NETWORKS = FFNN | CELLS | GPT,
+    LEARNED = MAXENT | NETWORKS,
+    EVERY = NGRAM | LEARNED
+};
+
+static const struct {
+    const char *name;
+    unsigned kinds;
+} owners[] = {{"unit", EVERY},
+              {"vocab", EVERY},
+              {"subwords", EVERY},
+              {"coverage", EVERY},
+              {"tokeniser-model", EVERY},
+              {"order", NGRAM | MAXENT | FFNN},
+              {"smoothing", NGRAM},
+              {"add-k", NGRAM},
+              {"features", MAXENT},
+              {"layers", CELLS | GPT},
+              {"width", NETWORKS},
+              {"inner", FFNN | GPT},
+              {"heads", GPT},
+              {"norm", GPT},
+              {"activation", FFNN | GPT | 1 << HD_LM_rnn},
+              {"untied", FFNN | CELLS},
+              {"context", LEARNED},
+              {"batch", LEARNED},
+              {"dropout", NETWORKS},
+              {"accumulate", LEARNED},
+              {"lr", LEARNED},
+              {"warmup", LEARNED},
+              {"schedule", LEARNED},
+              {"decay-steps", LEARNED},
+              {"floor", LEARNED},
+              {"optimiser", LEARNED},
+              {"beta1", LEARNED},
+              {"beta2", LEARNED},
+              {"adam-eps", LEARNED},
+              {"momentum", LEARNED},
+              {"weight-decay", LEARNED},
+              {"clip", LEARNED},
+              {"ema", LEARNED},
+              {"label-smoothing", LEARNED},
+              {"seed", LEARNED},
+              {"epochs", LEARNED},
+              {"steps", LEARNED},
+              {"patience", LEARNED},
+              {"valid-every", LEARNED}};
+
+bool hd_train_lm_has(hd_lm_kind kind, const char *option)
+{
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (!strcmp(owners[i].name, option)) return owners[i].kinds >> kind & 1;
+    return false;
+}
+
 /* -- what is not given -- */
 
 typedef struct setting {
     const char *name, *value[HD_LM_KINDS]; /* by kind, in the order of HD_LM_LIST; NULL: as in the table */
 } setting;
 
-/* gpt is nanoGPT's setting for a laptop; the others take about as long. */
+/* gpt is nanoGPT's setting for a laptop; the others are measured on tinyshakespeare's characters
+   (docs/language-models.md), and each takes a minute or two at most. */
 static const setting settings[] = {
     /*                ngram maxent ffnn rnn gru lstm gpt */
     {"layers", {"1", "1", "1", "1", "1", "1", "4"}},
@@ -62,7 +126,8 @@ static const setting settings[] = {
     {"context", {"64", "64", "64", "64", "64", "64", "64"}},
     {"activation", {NULL, NULL, "tanh", "tanh", "tanh", "tanh", "gelu"}},
     {"dropout", {"0", "0", "0", "0", "0", "0", "0"}},
-    {"lr", {"0.001", "0.02", "0.002", "0.002", "0.004", "0.004", "0.002"}},
+    {"batch", {NULL, "12", "24", "12", "12", "12", "12"}},
+    {"lr", {"0.001", "0.02", "0.005", "0.002", "0.004", "0.004", "0.002"}},
     {"warmup", {"100", "100", "100", "100", "100", "100", "100"}},
     {"schedule", {"cosine", "cosine", "cosine", "cosine", "cosine", "cosine", "cosine"}},
     {"floor", {"0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1"}},
@@ -70,7 +135,7 @@ static const setting settings[] = {
     {"beta2", {"0.99", "0.99", "0.99", "0.99", "0.99", "0.99", "0.99"}},
     {"adam-eps", {"1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8"}},
     {"label-smoothing", {"0", "0", "0", "0", "0", "0", "0"}},
-    {"steps", {NULL, "2000", "2000", "2000", "2000", "2000", "2000"}},
+    {"steps", {NULL, "1000", "4000", "2000", "2000", "2000", "2000"}},
     {NULL, {NULL}},
 };
 

@@ -58,6 +58,8 @@ const char *const *hd_train_foreign(hd_train_task task);
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err);
 /* The same for a language model: the value its kind and its unit say. */
 hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
+/* Whether an option means something to language models of a kind. */
+bool hd_train_lm_has(hd_lm_kind kind, const char *option);
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 

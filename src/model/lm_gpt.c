@@ -1,6 +1,8 @@
-/* GPT as a language model. A text can be longer than its positions: when a hypothesis has used them all, the
+/* GPT as a language model. A text can be longer than its positions: when a hypothesis has used them up, the
    later half of what it saw is read again into a new cache, so that a step costs about two on average and
-   every token but a text's first ones has at least half of the context. */
+   every token but a text's first ones has at least half of the context. Easy to get wrong: what a hypothesis
+   forgets, and when, must not depend on those beside it. Since all are read again together, they look
+   whether they must only every quarter of the context, and not each at a time of its own. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -60,6 +62,7 @@ typedef struct turning {
     int32_t *seen;           /* [live, positions]: what is in the cache, its first tokens first */
     int32_t *used;           /* [live]: how many those are */
     size_t live;
+    size_t steps;
 } turning;
 
 static void turning_free(void *context)
@@ -73,16 +76,28 @@ static void turning_free(void *context)
     hd_mem_free(s);
 }
 
-/* Keeps the last `keep` tokens of all hypotheses that have more. */
-static void forget(turning *s, size_t keep)
+/* Steps between two looks; there is one more behind the first step, which reads the prompts. */
+static size_t stride(const hd_lm *m)
 {
-    size_t room = s->model->opt.context;
+    return m->opt.context < 8 ? 1 : m->opt.context / 4;
+}
+
+/* Those that cannot take as many tokens as come before the next look keep the last half of their context.
+   Whether there are any. */
+static bool forget(turning *s)
+{
+    size_t room = s->model->opt.context, keep = room / 2;
+    size_t come = stride(s->model) - s->steps % stride(s->model);
+    bool any = false;
     for (size_t i = 0; i < s->live; i++) {
         int32_t *seen = s->seen + i * room;
-        size_t used = (size_t)s->used[i], most = used < keep ? used : keep;
-        memmove(seen, seen + used - most, most * sizeof *seen);
-        s->used[i] = (int32_t)most;
+        size_t used = (size_t)s->used[i];
+        if (used + come <= room) continue;
+        memmove(seen, seen + used - keep, keep * sizeof *seen);
+        s->used[i] = (int32_t)keep;
+        any = true;
     }
+    return any;
 }
 
 /* A new inner stepper that has read nothing yet: its prompts are what was seen, and then ids[i]. */
@@ -111,13 +126,10 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
 {
     turning *s = context;
     size_t room = s->model->opt.context;
-    bool full = false;
     if (live != s->live) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, %zu are alive", live, s->live);
-    for (size_t i = 0; i < live; i++) full = full || (size_t)s->used[i] >= room;
-    if (full) {
-        forget(s, room / 2);
-        if (begin_again(s, ids, &r->err)) return NULL;
-    }
+    bool look = s->steps == 1 || (s->steps && s->steps % stride(s->model) == 0);
+    if (look && forget(s) && begin_again(s, ids, &r->err)) return NULL;
+    s->steps++;
     hd_tensor *y = s->inner.step(r, s->inner.context, ids, live);
     for (size_t i = 0; y && i < live; i++) s->seen[i * room + (size_t)s->used[i]++] = ids[i];
     return y;

@@ -1,5 +1,5 @@
-/* Generation: a loop over a stepper that draws, writes down and looks for stops. All samples of a prompt have
-   the same length, so that what one becomes does not depend on the others. Easy to get wrong: a token's text
+/* Generation: a loop over a stepper that draws, writes down and looks for stops. All samples of all prompts
+   go side by side, and what one becomes does not depend on the others. Easy to get wrong: a token's text
    depends on the one before it (the blank between words), and a character may be spread over several. */
 #include "task/generate.h"
 
@@ -13,11 +13,11 @@ static const float COLD = 1e-6f; /* as in decode/sample.c: rounding decides belo
 
 typedef struct sample {
     hd_generated *out;
-    hd_ids ids;          /* all of it, the prompt too */
-    size_t known, shown; /* ids whose text is written; bytes told */
-    size_t before;       /* where the ids begin that were written last: what follows is joined to them */
-    bool blank;          /* the prompt ends in a blank that its ids do not have */
-    size_t number;
+    hd_ids ids;            /* all of it, the prompt too */
+    size_t known, shown;   /* ids whose text is written; bytes told */
+    size_t before;         /* where the ids begin that were written last: what follows is joined to them */
+    bool blank;            /* the prompt ends in a blank that its ids do not have */
+    size_t prompt, number; /* which one, and which of its samples */
 } sample;
 
 typedef struct loop {
@@ -25,12 +25,12 @@ typedef struct loop {
     const hd_language *language;
     const hd_generate_opt *opt;
     hd_special special;
-    sample *all, **live; /* [samples] */
-    size_t samples, count;
-    int32_t *parent; /* [samples] rows of the last step that the live ones continue */
-    bool moved;      /* parent is not 0, 1, 2, ... */
+    size_t prompts, samples; /* samples of a prompt */
+    sample *all, **live;     /* [prompts * samples] */
+    size_t total, count;     /* of all, of live */
+    int32_t *parent;         /* [total] rows of the last step that the live ones continue */
+    bool moved;              /* parent is not 0, 1, 2, ... */
     hd_stepper stepper;
-    size_t steps; /* of this stepper */
     hd_text text; /* scratch */
 } loop;
 
@@ -113,7 +113,8 @@ static hd_status tell(const hd_generate_opt *o, sample *s, bool last, hd_err *er
     size_t end = t->size - (last ? 0 : held(o, t)), from = s->shown;
     if (!o->tell || end <= from) return HD_OK;
     s->shown = end;
-    return o->tell(o->context, s->number, t->data + from, end - from, err);
+    return o->tell(o->context, s->prompt * (o->samples ? o->samples : 1) + s->number, t->data + from,
+                   end - from, err);
 }
 
 /* -- prompts -- */
@@ -154,44 +155,33 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
 
 /* -- steps -- */
 
-/* Tokens that the model sees at most. */
-static size_t sight(const hd_lm *m)
-{
-    return m->opt.kind == HD_LM_gpt ? m->opt.context : SIZE_MAX;
-}
-
-/* A stepper that has read what the live ones have so far, or the end of it. Where they already go on, half of
-   what the model sees, so that there is room. */
-static hd_status open_stepper(loop *l, bool again, hd_err *err)
+/* A stepper that begins with the prompts. */
+static hd_status open_stepper(loop *l, hd_err *err)
 {
     const hd_lm *m = l->language->lm;
-    size_t items = again ? l->count : 1, seen = sight(m), len = l->live[0]->ids.count;
-    if (again) seen -= seen / 2;
-    if (len > seen) len = seen;
-    if (len > INT32_MAX || len > SIZE_MAX / sizeof(int32_t) / items)
-        return hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", len);
-    int32_t *ids = hd_mem_array(items * len, sizeof *ids), *lens = hd_mem_array(items, sizeof *lens);
-    hd_status s = ids && lens ? HD_OK : hd_err_nomem(err, items * len * sizeof *ids);
-    for (size_t i = 0; !s && i < items; i++) {
-        const hd_ids *from = &l->live[i]->ids;
-        memcpy(ids + i * len, from->at + from->count - len, len * sizeof *ids);
-        lens[i] = (int32_t)len;
+    size_t rows = 0, at = 0;
+    for (size_t i = 0; i < l->prompts; i++) rows += l->all[i * l->samples].ids.count;
+    if (rows > INT32_MAX) return hd_err_set(err, HD_ELIMIT, "prompts of %zu tokens are too long", rows);
+    int32_t *ids = hd_mem_array(rows, sizeof *ids), *lens = hd_mem_array(l->prompts, sizeof *lens);
+    hd_status s = ids && lens ? HD_OK : hd_err_nomem(err, rows * sizeof *ids);
+    for (size_t i = 0; !s && i < l->prompts; i++) {
+        const hd_ids *from = &l->all[i * l->samples].ids;
+        memcpy(ids + at, from->at, from->count * sizeof *ids);
+        at += from->count;
+        lens[i] = (int32_t)from->count;
     }
-    hd_stepper_release(&l->stepper);
-    l->stepper = (hd_stepper){0};
-    l->steps = 0;
-    if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, items, err);
+    if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, l->prompts, err);
     hd_mem_free(ids);
     hd_mem_free(lens);
     return s;
 }
 
-/* Log-probabilities of what comes next, a row for each live one; before the first token they share one. */
-static hd_tensor *step(loop *l)
+/* Log-probabilities of what comes next, a row for each live one; of the first token one for each prompt. */
+static hd_tensor *step(loop *l, bool first)
 {
     hd_run *r = l->r;
     const hd_stepper *s = &l->stepper;
-    if (!l->steps++) return s->step(r, s->context, s->start, s->items);
+    if (first) return s->step(r, s->context, s->start, s->items);
     int32_t *ids = hd_host_take(r, l->count * sizeof *ids);
     if (!ids) return NULL;
     for (size_t i = 0; i < l->count; i++) ids[i] = l->live[i]->ids.at[l->live[i]->ids.count - 1];
@@ -223,7 +213,7 @@ static void draw(loop *l, hd_tensor *logp, const int32_t *row, int32_t *token, h
     for (size_t i = 0; i < n; i++) {
         item[i] = (int32_t)i;
         item[n + i] = (int32_t)l->live[i]->number;
-        item[2 * n + i] = o->key;
+        item[2 * n + i] = (int32_t)((uint32_t)o->key + (uint32_t)l->live[i]->prompt);
     }
     *seg = (hd_seg){.item = hd_ints(r, item, n),
                     .pos = hd_ints(r, item + n, n),
@@ -246,12 +236,12 @@ static void draw(loop *l, hd_tensor *logp, const int32_t *row, int32_t *token, h
         if (!(value[i] > -INFINITY)) hd_fail(r, HD_ENUMBER, "the model gives no token a probability");
 }
 
-/* The live ones take their tokens; those that stop leave. */
-static hd_status advance(loop *l, const int32_t *token, const hd_real *logp, bool shared, hd_err *err)
+/* The live ones take their tokens; those that stop leave. row: which one of the step each had. */
+static hd_status advance(loop *l, const int32_t *row, const int32_t *token, const hd_real *logp, hd_err *err)
 {
     size_t kept = 0;
     hd_status st = HD_OK;
-    l->moved = shared && l->count > 1;
+    l->moved = false;
     for (size_t i = 0; !st && i < l->count; i++) {
         sample *s = l->live[i];
         size_t from = s->out->text.size;
@@ -260,11 +250,9 @@ static hd_status advance(loop *l, const int32_t *token, const hd_real *logp, boo
         st = write_token(l, s, token[i], err);
         if (!st) look_for_stops(l->opt, s->out, from);
         if (!st) st = tell(l->opt, s, s->out->stopped, err);
-        if (s->out->stopped) {
-            l->moved = true;
-            continue;
-        }
-        l->parent[kept] = shared ? 0 : (int32_t)i;
+        l->moved = l->moved || s->out->stopped || (size_t)row[i] != kept;
+        if (s->out->stopped) continue;
+        l->parent[kept] = row[i];
         l->live[kept++] = s;
     }
     l->count = kept;
@@ -274,62 +262,66 @@ static hd_status advance(loop *l, const int32_t *token, const hd_real *logp, boo
 static hd_status turn(loop *l, size_t t, hd_err *err)
 {
     hd_run *r = l->r;
-    hd_status s = HD_OK;
-    const int32_t *room = l->stepper.room;
-    if (!t || (room && l->steps >= (size_t)(*room > 0 ? *room : 1))) s = open_stepper(l, t > 0, err);
-    if (s) return s;
-    bool shared = l->stepper.items == 1 && !t;
     r->now.seed = l->opt->seed, r->now.number = (uint32_t)(t + 1);
     hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *logp = step(l);
+    hd_tensor *logp = step(l, !t);
     int32_t *row = hd_host_take(r, 2 * l->count * sizeof *row), *token = row ? row + l->count : NULL;
     hd_real *value = hd_host_take(r, l->count * sizeof *value);
-    for (size_t i = 0; row && i < l->count; i++) row[i] = shared ? 0 : (int32_t)i;
+    for (size_t i = 0; row && i < l->count; i++) row[i] = (int32_t)(t ? i : l->live[i]->prompt);
     if (logp && row && value) draw(l, logp, row, token, value);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
-    return advance(l, token, value, shared, err);
+    return advance(l, row, token, value, err);
 }
 
-static hd_status check(const hd_generate_opt *o, hd_err *err)
+static hd_status check(const hd_generate_opt *o, size_t prompts, hd_err *err)
 {
     if (!(o->temperature >= 0) || !(o->top_p >= 0 && o->top_p <= 1))
         return hd_err_set(err, HD_EARG, "temperature %g, top_p %g", (double)o->temperature, (double)o->top_p);
-    if (o->samples > INT32_MAX / 4) return hd_err_set(err, HD_ELIMIT, "%zu samples are too many", o->samples);
+    if (!prompts) return hd_err_set(err, HD_EARG, "there is no prompt");
+    if (o->samples > INT32_MAX / 4 / prompts)
+        return hd_err_set(err, HD_ELIMIT, "%zu samples of %zu prompts are too many", o->samples, prompts);
     for (size_t i = 0; i < o->stops; i++)
         if (!*o->stop[i]) return hd_err_set(err, HD_EARG, "a stop has no characters");
     return HD_OK;
 }
 
-static hd_status lay_out(loop *l, hd_generated *out, hd_line prompt, hd_err *err)
+static hd_status lay_out(loop *l, hd_generated *out, const hd_line *prompt, hd_err *err)
 {
     hd_ids ids = {0};
-    size_t n = l->samples;
+    size_t n = l->total = l->prompts * l->samples;
     l->all = hd_mem_array(n, sizeof *l->all);
     l->live = hd_mem_array(n, sizeof *l->live);
     l->parent = hd_mem_array(n, sizeof *l->parent);
     if (!l->all || !l->live || !l->parent) return hd_err_nomem(err, n * sizeof *l->all);
-    hd_status s = read_prompt(l, prompt, &ids, err);
+    hd_status s = HD_OK;
     for (size_t i = 0; !s && i < n; i++) {
-        l->all[i] = (sample){.out = &out[i], .number = i};
+        size_t which = i / l->samples, number = i % l->samples;
+        l->all[i] = (sample){.out = &out[i], .prompt = which, .number = number};
         l->live[i] = &l->all[i];
-        s = begin(l, &l->all[i], &ids, prompt, err);
+        if (!number) ids.count = 0, s = read_prompt(l, prompt[which], &ids, err);
+        if (!s) s = begin(l, &l->all[i], &ids, prompt[which], err);
     }
     l->count = n;
     hd_ids_release(&ids);
     return s;
 }
 
-hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language, hd_line prompt,
-                      const hd_generate_opt *opt, hd_err *err)
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language, const hd_line *prompt,
+                      size_t prompts, const hd_generate_opt *opt, hd_err *err)
 {
-    loop l = {.r = r, .language = language, .opt = opt, .samples = opt->samples ? opt->samples : 1};
+    loop l = {.r = r,
+              .language = language,
+              .opt = opt,
+              .prompts = prompts,
+              .samples = opt->samples ? opt->samples : 1};
     hd_step before = r->now;
     l.special = hd_tokeniser_special(language->tokeniser);
-    hd_status s = check(opt, err);
+    hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
+    if (!s) s = open_stepper(&l, err);
     for (size_t t = 0; !s && t < opt->tokens && l.count; t++) s = turn(&l, t, err);
     for (size_t i = 0; !s && i < l.count; i++) s = tell(opt, l.live[i], true, err);
-    for (size_t i = 0; l.all && i < l.samples; i++) hd_ids_release(&l.all[i].ids);
+    for (size_t i = 0; l.all && i < l.total; i++) hd_ids_release(&l.all[i].ids);
     hd_stepper_release(&l.stepper);
     hd_text_release(&l.text);
     hd_mem_free(l.all);

@@ -3,7 +3,7 @@
    text goes on behind it; <pad>, <s> and <unk> are never taken.
 
        hd_generated g = {0};
-       hd_generate(&g, run, language, (hd_line){"To be", 5}, &(hd_generate_opt){.tokens = 200,
+       hd_generate(&g, run, language, &(hd_line){"To be", 5}, 1, &(hd_generate_opt){.tokens = 200,
                    .temperature = 0.8f, .seed = 1}, &err);
        puts(g.text.data);
        hd_generated_release(&g);
@@ -19,14 +19,14 @@ typedef struct hd_generate_opt {
     size_t top_k;            /* 0: all */
     float top_p;             /* 0: all */
     uint64_t seed;           /* draw t of sample j of a prompt depends on seed, key, j and t alone */
-    int32_t key;             /* the prompt's number */
-    size_t samples;          /* 0: one */
+    int32_t key;             /* the first prompt's number; those behind it have the next ones */
+    size_t samples;          /* of each prompt; 0: one */
     const char *const *stop; /* a text ends where one of them would stand in it; none is empty */
     size_t stops;
 
-    /* What a sample has got more, as soon as it is known not to begin a stop; NULL: nobody asks. A failure
-       ends the generation. */
-    hd_status (*tell)(void *context, size_t sample, const char *text, size_t size, hd_err *err);
+    /* What a text has got more, as soon as it is known not to begin a stop; NULL: nobody asks. which: of
+       `out`. A failure ends the generation. */
+    hd_status (*tell)(void *context, size_t which, const char *text, size_t size, hd_err *err);
     void *context;
 } hd_generate_opt;
 
@@ -37,10 +37,11 @@ typedef struct hd_generated {
     bool stopped; /* by a stop, not by the number of tokens */
 } hd_generated;
 
-/* out [samples], each {0} or one to be appended to. A prompt begins a line, and has several where it holds
-   "\n". The run's step memory is used. */
-hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *l, hd_line prompt,
-                      const hd_generate_opt *opt, hd_err *err);
+/* Continues all prompts side by side; none changes what becomes of the others. out [prompts * samples],
+   prompt after prompt, each {0} or one to be appended to. A prompt begins a line, and has several where it
+   holds "\n". The run's step memory is used. */
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *l, const hd_line *prompt,
+                      size_t prompts, const hd_generate_opt *opt, hd_err *err);
 void hd_generated_release(hd_generated *g); /* accepts {0} */
 
 #endif

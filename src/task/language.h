@@ -23,20 +23,16 @@ hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser 
 /* Removes the files of a model of any task and of its training from a folder, and nothing else. */
 hd_status hd_language_remove(const char *folder, hd_err *err);
 
-/* A text as one stream: every line and an end token behind it. */
+/* A text as one stream: every line and an end token behind it. hd_stream_text_of (language_text.h) makes
+   one. */
 typedef struct hd_stream_text {
     int32_t *ids;
-    uint32_t *wide; /* [lines] characters of each line, its end too */
     size_t count, lines;
     size_t
         characters; /* Unicode characters, one for the end of each line too: bits per character need them */
     uint64_t hash;
 } hd_stream_text;
 
-hd_status hd_stream_text_read(hd_stream_text *out, const char *path, const hd_tokeniser *t,
-                              hd_err *err); /* "-": stdin */
-/* Moves the last `fraction` of the lines to tail: at least one, and all but one at most. */
-hd_status hd_stream_text_split(hd_stream_text *s, double fraction, hd_stream_text *tail, hd_err *err);
 void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
 
 typedef struct hd_fluency {

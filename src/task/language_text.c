@@ -65,7 +65,7 @@ static hd_line line_at(const hd_plain_text *t, size_t i)
 static bool next(void *context, hd_line *line)
 {
     hd_plain_walk *w = context;
-    if (w->next >= w->to) return false;
+    if (w->next >= w->text->lines) return false;
     *line = line_at(w->text, w->next++);
     return true;
 }
@@ -75,15 +75,75 @@ hd_feed hd_plain_feed(hd_plain_walk *walk)
     return (hd_feed){next, walk};
 }
 
-hd_status hd_kept_lines(size_t *out, size_t lines, double fraction, hd_err *err)
+/* -- parts -- */
+
+static bool begins(char byte)
 {
+    return ((unsigned char)byte & 0xC0) != 0x80;
+}
+
+/* Of a line, its end too. */
+static size_t characters_in(hd_line line)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < line.size; i++) n += begins(line.text[i]);
+    return n;
+}
+
+/* Bytes of the first n characters of a line that has as many. */
+static size_t bytes_of(hd_line line, size_t n)
+{
+    size_t at = 0;
+    while (n--) do
+            at++;
+        while (at < line.size && !begins(line.text[at]));
+    return at;
+}
+
+static hd_status kept_characters(size_t *out, const hd_plain_text *t, double fraction, hd_err *err)
+{
+    size_t all = 0;
     if (!(fraction > 0) || !(fraction < 1))
-        return hd_err_set(err, HD_EARG, "a share of %g of the lines cannot be held back", fraction);
-    if (lines < 2)
+        return hd_err_set(err, HD_EARG, "a share of %g of a text cannot be held back", fraction);
+    for (size_t i = 0; i < t->lines; i++) all += characters_in(line_at(t, i));
+    all -= t->open;
+    if (all < 2)
         return hd_err_set(err, HD_EARG,
-                          "a text of one line cannot be parted: give another one to validate with");
-    size_t tail = (size_t)((double)lines * fraction + 0.5);
-    *out = lines - (tail < 1 ? 1 : tail >= lines ? lines - 1 : tail);
+                          "a text of one character cannot be parted: give another one to validate with");
+    size_t kept = (size_t)((1 - fraction) * (double)all + 0.5);
+    *out = kept < 1 ? 1 : kept >= all ? all - 1 : kept;
+    return HD_OK;
+}
+
+/* What t has from byte `cut` of line `first` on. */
+static hd_status copy_tail(hd_plain_text *out, const hd_plain_text *t, size_t first, size_t cut, hd_err *err)
+{
+    hd_plain_text tail = {.open = t->open};
+    hd_status s = HD_OK;
+    for (size_t i = first; !s && i < t->lines; i++, cut = 0) {
+        hd_line line = line_at(t, i);
+        s = add_line(&tail, (hd_line){line.text + cut, line.size - cut}, err);
+    }
+    if (s)
+        hd_plain_text_release(&tail);
+    else
+        *out = tail;
+    return s;
+}
+
+hd_status hd_plain_text_split(hd_plain_text *t, double fraction, hd_plain_text *tail, hd_err *err)
+{
+    size_t kept = 0, line = 0;
+    hd_status s = kept_characters(&kept, t, fraction, err);
+    if (s) return s;
+    for (size_t n; (n = characters_in(line_at(t, line))) <= kept; line++) kept -= n;
+    size_t cut = bytes_of(line_at(t, line), kept);
+    s = copy_tail(tail, t, line, cut, err);
+    if (s) return s;
+    t->size = (line ? t->end[line - 1] : 0) + cut;
+    t->open = kept > 0;
+    if (kept) t->end[line] = t->size;
+    t->lines = line + t->open;
     return HD_OK;
 }
 
@@ -96,28 +156,21 @@ static uint64_t hash_of(const int32_t *ids, size_t count)
     return h;
 }
 
-static uint32_t characters_in(hd_line line)
+hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokeniser *t,
+                            hd_err *err)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < line.size; i++) n += ((unsigned char)line.text[i] & 0xC0) != 0x80;
-    return n;
-}
-
-hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, size_t from, size_t to,
-                            const hd_tokeniser *t, hd_err *err)
-{
-    hd_stream_text x = {.lines = to - from};
+    hd_stream_text x = {.lines = text->lines};
     hd_ids ids = {0};
     int32_t end = hd_tokeniser_special(t).end;
-    x.wide = hd_mem_array(x.lines + 1, sizeof *x.wide);
-    hd_status s = x.wide ? HD_OK : hd_err_nomem(err, x.lines * sizeof *x.wide);
-    for (size_t i = from; !s && i < to; i++) {
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < text->lines; i++) {
         hd_line line = line_at(text, i);
+        bool open = text->open && i + 1 == text->lines;
         s = hd_tokeniser_encode_ids(t, line.text, line.size, &ids, err);
         if (!s) s = hd_ids_reserve(&ids, 1, err);
         if (s) break;
-        ids.at[ids.count++] = end;
-        x.characters += x.wide[i - from] = characters_in(line) + 1;
+        if (!open) ids.at[ids.count++] = end;
+        x.characters += characters_in(line) - open;
     }
     x.ids = ids.at, x.count = ids.count;
     if (s)
@@ -127,44 +180,8 @@ hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, size
     return s;
 }
 
-hd_status hd_stream_text_read(hd_stream_text *out, const char *path, const hd_tokeniser *t, hd_err *err)
-{
-    hd_plain_text text = {0};
-    hd_status s = hd_plain_text_read(&text, path, err);
-    if (!s) s = hd_stream_text_of(out, &text, 0, text.lines, t, err);
-    hd_plain_text_release(&text);
-    return s;
-}
-
-/* Where each line ends only the ends of lines tell, and each line has just one: its last token. */
-hd_status hd_stream_text_split(hd_stream_text *s, double fraction, hd_stream_text *tail, hd_err *err)
-{
-    size_t kept = 0, cut = 0;
-    hd_stream_text x = {0};
-    hd_status st = hd_kept_lines(&kept, s->lines, fraction, err);
-    if (st) return st;
-    int32_t end = s->ids[s->count - 1];
-    for (size_t line = 0; line < kept; cut++) line += s->ids[cut] == end;
-    x.count = s->count - cut, x.lines = s->lines - kept;
-    x.ids = hd_mem_array(x.count + 1, sizeof *x.ids);
-    x.wide = hd_mem_array(x.lines + 1, sizeof *x.wide);
-    if (!x.ids || !x.wide) {
-        hd_stream_text_release(&x);
-        return hd_err_nomem(err, s->count * sizeof *x.ids);
-    }
-    memcpy(x.ids, s->ids + cut, x.count * sizeof *x.ids);
-    memcpy(x.wide, s->wide + kept, x.lines * sizeof *x.wide);
-    for (size_t i = 0; i < x.lines; i++) x.characters += x.wide[i];
-    x.hash = hash_of(x.ids, x.count);
-    s->count = cut, s->lines = kept, s->characters -= x.characters;
-    s->hash = hash_of(s->ids, s->count);
-    *tail = x;
-    return HD_OK;
-}
-
 void hd_stream_text_release(hd_stream_text *s)
 {
     hd_mem_free(s->ids);
-    hd_mem_free(s->wide);
     *s = (hd_stream_text){0};
 }

@@ -12,7 +12,7 @@
 #include "task/language_carry.h"
 #include "task/language_text.h"
 #include "task/language_window.h"
-#include "task/translator.h"
+#include "train/duration.h"
 #include "train/published.h"
 #include "train/run_log.h"
 
@@ -32,6 +32,7 @@ typedef struct session {
     hd_lm_batch sent;
     hd_carry carry; /* no parts: every window begins anew */
     hd_run_log log;
+    double began, before; /* when this sitting began; seconds of those before it */
 } session;
 
 static double now(void)
@@ -151,7 +152,16 @@ static hd_status restore(void *context, hd_err *err)
     return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
-/* -- the log -- */
+/* -- the log and the time -- */
+
+/* A time that cannot be kept costs a warning, not the run. */
+static void keep_time(const session *s, bool finished)
+{
+    hd_err err = {0};
+    hd_duration d = {s->before + now() - s->began, finished};
+    if (!s->backend->rank && hd_duration_save(s->opt->trainer.folder, &d, &err))
+        hd_log_say(&s->opt->log, HD_WARN, "how long it took is not kept: %s", err.text);
+}
 
 /* Into the log, then on to whoever started the run. */
 static void tell(void *context, const hd_news *n)
@@ -159,6 +169,7 @@ static void tell(void *context, const hd_news *n)
     session *s = context;
     double bits = n->valid.loss * (double)s->valid.count / (double)s->valid.characters / log(2);
     hd_run_log_tell(&s->log, n, "bits_per_character", bits);
+    if (n->kind == HD_NEWS_SAVE) keep_time(s, false);
     if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
 }
 
@@ -186,12 +197,12 @@ static void release(session *s)
 }
 
 /* Of a run that is resumed it is the one in the folder. */
-static hd_status make_tokeniser(session *s, const hd_plain_text *text, size_t lines, hd_err *err)
+static hd_status make_tokeniser(session *s, const hd_plain_text *text, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
     hd_tokeniser **to = &s->language.tokeniser;
     hd_lm_opt unused;
-    hd_plain_walk walk = {text, 0, lines};
+    hd_plain_walk walk = {text, 0};
     hd_tokeniser_opt v = o->vocabulary;
     v.log = &o->log;
     if (o->trainer.resume) return hd_language_describe(o->trainer.folder, &unused, to, err);
@@ -202,18 +213,18 @@ static hd_status make_tokeniser(session *s, const hd_plain_text *text, size_t li
 static hd_status read_texts(session *s, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
-    hd_plain_text text = {0};
-    size_t lines = 0;
+    hd_plain_text text = {0}, held = {0};
     hd_status st = hd_plain_text_read(&text, o->train, err);
-    lines = text.lines;
+    if (!st && o->valid) st = hd_plain_text_read(&held, o->valid, err);
     if (!st && !o->valid && o->valid_fraction > 0)
-        st = hd_kept_lines(&lines, text.lines, o->valid_fraction, err);
-    if (!st) st = make_tokeniser(s, &text, lines, err);
-    if (!st) st = hd_stream_text_of(&s->train, &text, 0, lines, s->language.tokeniser, err);
-    if (!st && lines < text.lines)
-        st = hd_stream_text_of(&s->valid, &text, lines, text.lines, s->language.tokeniser, err);
-    if (!st && o->valid) st = hd_stream_text_read(&s->valid, o->valid, s->language.tokeniser, err);
+        st = hd_plain_text_split(&text, o->valid_fraction, &held, err);
+    if (!st) st = make_tokeniser(s, &text, err);
+    if (!st) st = hd_stream_text_of(&s->train, &text, s->language.tokeniser, err);
+    if (!st && !s->train.count)
+        st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", o->train);
+    if (!st && held.lines) st = hd_stream_text_of(&s->valid, &held, s->language.tokeniser, err);
     hd_plain_text_release(&text);
+    hd_plain_text_release(&held);
     return st;
 }
 
@@ -343,11 +354,11 @@ static hd_status begin_folder(const session *s, hd_err *err)
 static hd_status count(session *s, hd_language_result *out, hd_err *err)
 {
     const hd_lm_type *type = s->language.lm->type;
-    double began = now();
     hd_status st = type->count(s->language.lm, s->train.ids, s->train.count, err);
-    *out = (hd_language_result){.counted = true, .seconds = now() - began};
+    *out = (hd_language_result){.counted = true, .seconds = now() - s->began};
     if (!st && s->valid.count) st = hd_language_judge(&out->valid, &s->run, &s->language, &s->valid, err);
     if (!st && !s->backend->rank) st = publish(s, err);
+    if (!st) keep_time(s, true);
     if (!st) out->size = hd_lm_size(s->language.lm);
     return st;
 }
@@ -355,7 +366,6 @@ static hd_status count(session *s, hd_language_result *out, hd_err *err)
 static hd_status learn(session *s, hd_language_result *out, hd_err *err)
 {
     hd_trainer_opt trainer = s->opt->trainer;
-    double began = now();
     hd_trainee trainee = {.corpus = data_hash(s),
                           .next = next,
                           .seek = seek,
@@ -373,8 +383,9 @@ static hd_status learn(session *s, hd_language_result *out, hd_err *err)
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
     hd_status st =
         hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
-    out->seconds = now() - began;
+    out->seconds = now() - s->began;
     out->size = hd_lm_size(s->language.lm);
+    if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
     return st;
 }
 
@@ -391,6 +402,8 @@ hd_status hd_language_train(hd_language_result *out, const hd_language_train_opt
         hd_language_plan plan = plan_of(&s);
         opt->began(opt->trainer.context, &plan);
     }
+    if (opt->trainer.resume) s.before = hd_duration_load(opt->trainer.folder).seconds;
+    s.began = now();
     if (!st) st = s.language.lm->params ? learn(&s, out, err) : count(&s, out, err);
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);

@@ -21,7 +21,7 @@ typedef struct hd_language_plan {
 
 typedef struct hd_language_train_opt {
     const char *train, *valid; /* texts; valid NULL: none */
-    double valid_fraction;     /* without a file: the last share of the lines; 0: none */
+    double valid_fraction;     /* without a file: the last share of the characters; 0: none */
     hd_tokeniser_kind kind;
     hd_tokeniser_opt vocabulary;
     const char *tokeniser; /* an existing file to use instead; NULL: learned */

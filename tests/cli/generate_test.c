@@ -10,6 +10,7 @@ static int make_models(void **state)
     if (scratch_make(state)) return -1;
     shell_prepare();
     speaker_folder(at("m"), HD_LM_ngram, HD_TOKENISER_characters);
+    speaker_folder(at("g"), HD_LM_gpt, HD_TOKENISER_characters);
     return 0;
 }
 
@@ -84,6 +85,23 @@ static void several_prompts_and_samples_are_told_apart(void **state)
     assert_prints("$HEED generate m --prompts p --samples 2 --tokens 9", 0, expected);
 }
 
+/* More prompts than go side by side, with a model whose context is short: each line as it is without those
+   behind it. */
+static void more_prompts_change_none_before_them(void **state)
+{
+    (void)state;
+    must_run("for i in $(seq 150); do echo \"the cat $i\" | cut -c 1-$((i % 9 + 1)); done > many");
+    must_run(
+        "$HEED generate g --prompts many --samples 2 --tokens 20 --json > all && test $(wc -l < all) = 300");
+    must_run("head -n 70 many | $HEED generate g --prompts - --samples 2 --tokens 20 --json > some && "
+             "head -n 140 all | cmp - some");
+    must_run("head -n 1 many | $HEED generate g --prompts - --samples 1 --tokens 20 --json > one && "
+             "head -n 1 all | cmp - one");
+    must_run("printf 'a\\nb\\n\\377\\n' > bad; ! $HEED generate g --prompts bad --tokens 5 > out 2> why && "
+             "grep -q 'prompt 3 is not UTF-8' why && printf 'a\\nb\\n' | $HEED generate g --prompts - "
+             "--tokens 5 | cmp - out");
+}
+
 static void what_cannot_be_is_said_once(void **state)
 {
     (void)state;
@@ -104,6 +122,7 @@ int main(void)
         cmocka_unit_test(the_prompt_comes_first_and_the_seed_decides),
         cmocka_unit_test(escapes_are_meant_in_prompts_and_stops),
         cmocka_unit_test(several_prompts_and_samples_are_told_apart),
+        cmocka_unit_test(more_prompts_change_none_before_them),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

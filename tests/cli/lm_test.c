@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "task/language.h"
+#include "task/language_text.h"
 
 #define SAME                                                                                              \
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
@@ -27,13 +27,17 @@ static void assert_opens(const char *folder, hd_lm_kind kind)
 {
     hd_err err = {0};
     hd_language *l = NULL;
+    hd_plain_text plain = {0};
     hd_stream_text text = {0};
     hd_fluency f;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
     assert_int_equal(l->lm->opt.kind, kind);
-    if (hd_stream_text_read(&text, at("text.txt"), l->tokeniser, &err)) fail_msg("%s", err.text);
+    if (hd_plain_text_read(&plain, at("text.txt"), &err) ||
+        hd_stream_text_of(&text, &plain, l->tokeniser, &err))
+        fail_msg("%s", err.text);
+    hd_plain_text_release(&plain);
     if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);
     assert_int_equal(f.tokens, text.count);
     assert_true(f.nats > 0 && f.nats / (double)f.tokens < log((double)l->lm->opt.vocab));
@@ -140,11 +144,12 @@ static void what_does_not_fit_is_refused(void **state)
         {"--task lm --train text.txt --steps 0 --out x", 2, "when shall it end?"},
         {"--task lm --train nothing.txt --out x", 1, "nothing.txt: No such file"},
         {"--task lm --train /dev/null --model ngram --out x", 1, "/dev/null: there is no text in it"},
-        {"--task lm --train one.txt --model ngram --valid-fraction 0.1 --out x", 1, "a text of one line"},
+        {"--task lm --train one.txt --model ngram --valid-fraction 0.1 --out x", 1,
+         "a text of one character"},
         {"--task lm --train broken.txt --model ngram --out x", 1, "broken.txt|UTF-8"},
         {"--task lm --train text.txt", 2, "--out is missing"},
     };
-    put_file(at("one.txt"), "only this\n");
+    put_file(at("one.txt"), "\n");
     put_file(at("broken.txt"), "good\n\xff\xfe\n");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char command[512];

@@ -1,5 +1,6 @@
 /* libFuzzer target: any bytes as one of the files that heed reads beside safetensors. The first byte says
    which, the rest is the file. Each reader must refuse it with a text or take it; nothing may leak. */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,10 @@
 #include "cli/config.h"
 #include "cli/train_options.h"
 #include "model/ngram.h"
+#include "task/language.h"
 #include "task/translator.h"
 #include "train/checkpoint.h"
+#include "train/duration.h"
 
 #define MUST(condition) \
     if (!(condition)) __builtin_trap()
@@ -91,22 +94,83 @@ static hd_status read_lines(hd_err *err)
     return s;
 }
 
+/* What is taken must be a model: probabilities that sum to 1, the same one by one. */
+static void ask_ngram(const hd_ngram *m)
+{
+    enum { MOST = 512 };
+    const hd_ngram_opt *o = hd_ngram_options(m);
+    double row[MOST];
+    int32_t context[3] = {o->start, 0, 0};
+    MUST(hd_ngram_logp(m, NULL, 0, 0) <= 0);
+    if (o->vocab > MOST) return;
+    for (size_t n = 0; n <= 3; n++) {
+        double sum = 0;
+        hd_ngram_row(m, context, n, row);
+        for (size_t i = 0; i < o->vocab; i++) {
+            double p = exp(hd_ngram_logp(m, context, n, (int32_t)i));
+            MUST(row[i] >= 0 && fabs(row[i] - p) < 1e-9);
+            sum += row[i];
+        }
+        MUST(fabs(sum - 1) < 1e-6);
+        if (n < 3) context[n] = (int32_t)(o->vocab - 1 - n % o->vocab);
+    }
+}
+
 static hd_status read_ngram(hd_err *err)
 {
     hd_ngram *m = NULL;
     hd_status s = hd_ngram_open(&m, path, err);
-    if (!s) MUST(hd_ngram_logp(m, NULL, 0, 0) <= 0);
+    if (!s) ask_ngram(m);
     hd_ngram_free(m);
     return s;
+}
+
+/* With magic, version and checksum set right: damage would end there, malice does not. */
+static hd_status read_forged_ngram(hd_err *err)
+{
+    static const char front[12] = "heedgram\1"; /* and zeros */
+    uint64_t mark = 0xcbf29ce484222325u;
+    FILE *f = fopen(path, "r+b");
+    MUST(f && fwrite(front, sizeof front, 1, f) == 1 && !fseek(f, 0, SEEK_END));
+    long size = ftell(f);
+    rewind(f);
+    for (long i = 0; i + 8 < size; i++) mark = (mark ^ (uint64_t)getc(f)) * 0x100000001b3u;
+    MUST(!fseek(f, size - 8, SEEK_SET) && fwrite(&mark, 8, 1, f) == 1 && !fclose(f));
+    return read_ngram(err);
+}
+
+static hd_status read_language(hd_err *err)
+{
+    hd_lm_opt opt;
+    hd_tokeniser *t = NULL;
+    hd_status s = hd_language_describe(folder, &opt, &t, err);
+    hd_tokeniser_free(t);
+    return s;
+}
+
+/* It is asked for a time, and has none to tell where it is no such file. */
+static hd_status read_time(hd_err *err)
+{
+    hd_duration d = hd_duration_load(folder);
+    MUST(!(d.seconds < 0));
+    return (void)err, HD_OK;
 }
 
 static const struct {
     const char *name; /* of the file, in the folder */
     hd_status (*read)(hd_err *err);
-} readers[] = {
-    {"training.yml", read_config},      {"config.json", read_model}, {"train/step-1/state.json", read_state},
-    {"train/current", read_state},      {"words.txt", read_words},   {"characters.txt", read_characters},
-    {"tokeniser.model", read_subwords}, {"lines", read_lines},       {HD_NGRAM_FILE, read_ngram}};
+} readers[] = {{"training.yml", read_config},
+               {"config.json", read_model},
+               {"train/step-1/state.json", read_state},
+               {"train/current", read_state},
+               {"words.txt", read_words},
+               {"characters.txt", read_characters},
+               {"tokeniser.model", read_subwords},
+               {"lines", read_lines},
+               {HD_NGRAM_FILE, read_ngram},
+               {HD_NGRAM_FILE, read_forged_ngram},
+               {"config.json", read_language},
+               {"train/time.json", read_time}};
 
 static void write_file(const char *name, const void *data, size_t size)
 {

@@ -249,6 +249,40 @@ static void kneser_ney_is_the_textbooks(void **state)
     corpus_free(&c);
 }
 
+/* Of words that were not counted, ends of sentences included. */
+static void kneser_neys_perplexity_is_the_textbooks(void **state)
+{
+    (void)state;
+    enum { HELD = 12 };
+    corpus c = grammar_corpus(SENTENCES + HELD, 6), train = c;
+    train.documents = SENTENCES, train.count = c.begin[SENTENCES];
+    for (int order = 2; order <= 5; order += 3)
+        for (int three = 0; three < 2; three++) {
+            hd_ngram_opt o =
+                opt_of(&train, order, three ? HD_SMOOTHING_KNESER_NEY_3 : HD_SMOOTHING_KNESER_NEY);
+            hd_ngram *m = model_of(&train, &o);
+            book b = book_of(&train, order, three);
+            double got = 0, want = 0, tokens = 0;
+            for (size_t d = SENTENCES; d < c.documents; d++) {
+                size_t n = c.begin[d + 1] - c.begin[d];
+                int32_t line[64] = {START};
+                memcpy(line + 1, c.ids + c.begin[d], n * sizeof *line);
+                line[n + 1] = END;
+                got += hd_ngram_score(m, line + 1, n, NULL);
+                for (size_t i = 1; i <= n + 1; i++, tokens++) {
+                    size_t back = i < (size_t)order ? i : (size_t)order - 1;
+                    want += log(book_p(&b, line + i - back, back, line[i]));
+                }
+            }
+            print_message("order %d, %d discounts: perplexity %.6f of %.0f words\n", order, three ? 3 : 1,
+                          exp(-got / tokens), tokens);
+            assert_near(exp((want - got) / tokens), 1, 1e-10);
+            book_free(&b);
+            hd_ngram_free(m);
+        }
+    corpus_free(&c);
+}
+
 /* ---- every distribution ---- */
 
 static void assert_rows(const hd_ngram *m, const corpus *c, uint64_t seed, int rows)
@@ -434,6 +468,7 @@ int main(void)
         cmocka_unit_test(maximum_likelihood_is_the_ratio_of_counts),
         cmocka_unit_test(add_k_is_its_formula),
         cmocka_unit_test(kneser_ney_is_the_textbooks),
+        cmocka_unit_test(kneser_neys_perplexity_is_the_textbooks),
         cmocka_unit_test(rows_sum_to_one_and_have_no_zero),
         cmocka_unit_test(a_score_is_the_sum_over_a_document_and_its_end),
         cmocka_unit_test(what_was_never_seen_is_uniform),

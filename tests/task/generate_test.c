@@ -33,7 +33,8 @@ static hd_line line_of(const char *text)
 static void write_on(scene *s, hd_generated *out, const char *prompt, hd_generate_opt o)
 {
     hd_err err = {0};
-    if (hd_generate(out, &s->run, s->language, line_of(prompt), &o, &err)) fail_msg("%s", err.text);
+    const hd_line line = line_of(prompt);
+    if (hd_generate(out, &s->run, s->language, &line, 1, &o, &err)) fail_msg("%s", err.text);
 }
 
 static const char *text_of(const hd_generated *g)
@@ -126,6 +127,47 @@ static void a_sample_does_not_depend_on_the_others(void **state)
     }
 }
 
+/* Prompts of all lengths, some longer than gpt sees, two samples of each, some of which stop early: as if
+   each prompt were alone. */
+static void a_prompt_does_not_depend_on_the_others(void **state)
+{
+    (void)state;
+    static const char *const prompts[] = {"a cat",    "",  "the mat, the log and the cat are here",
+                                          "the\ndog", "a", "where is"};
+    enum { PROMPTS = COUNT_OF(prompts), SAMPLES = 2 };
+    static const char *const stop[] = {"t"};
+    hd_line lines[PROMPTS];
+    for (size_t i = 0; i < PROMPTS; i++) lines[i] = line_of(prompts[i]);
+    for (int kind = 0; kind < HD_LM_KINDS; kind++)
+        for (size_t stops = 0; stops < 2; stops++) {
+            scene s = scene_of((hd_lm_kind)kind, HD_TOKENISER_characters);
+            hd_err err = {0};
+            hd_generated all[PROMPTS * SAMPLES] = {0};
+            hd_generate_opt o = {.tokens = 40,
+                                 .temperature = 1,
+                                 .seed = 3,
+                                 .key = 5,
+                                 .samples = SAMPLES,
+                                 .stop = stop,
+                                 .stops = stops};
+            if (hd_generate(all, &s.run, s.language, lines, PROMPTS, &o, &err)) fail_msg("%s", err.text);
+            for (size_t p = 0; p < PROMPTS; p++, o.key++) {
+                hd_generated alone[SAMPLES] = {0};
+                write_on(&s, alone, prompts[p], o);
+                for (size_t i = 0; i < SAMPLES; i++) {
+                    hd_generated *g = &all[p * SAMPLES + i];
+                    if (strcmp(text_of(g), text_of(&alone[i])) || g->tokens != alone[i].tokens ||
+                        g->logp != alone[i].logp || g->stopped != alone[i].stopped)
+                        fail_msg("%s, '%s': '%s', alone '%s'", hd_lm_names[kind], prompts[p], text_of(g),
+                                 text_of(&alone[i]));
+                    hd_generated_release(g);
+                    hd_generated_release(&alone[i]);
+                }
+            }
+            scene_end(&s);
+        }
+}
+
 typedef struct listener {
     hd_text told;
     size_t calls, longest;
@@ -190,8 +232,9 @@ static void text_is_told_while_it_comes(void **state)
     hd_generated_release(&g);
 
     hd_err err = {0};
+    const hd_line the = line_of("the");
     ear = (listener){.deaf = true};
-    assert_int_equal(hd_generate(&g, &s.run, s.language, line_of("the"), &o, &err), HD_EFILE);
+    assert_int_equal(hd_generate(&g, &s.run, s.language, &the, 1, &o, &err), HD_EFILE);
     assert_string_equal(err.text, "nobody listens");
     assert_int_equal(ear.calls, 1);
     hd_text_release(&ear.told);
@@ -238,6 +281,7 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     const char *nothing = "";
+    const hd_line a = line_of("a");
     const hd_generate_opt cases[] = {{.tokens = 1, .temperature = -1},
                                      {.tokens = 1, .temperature = NAN},
                                      {.tokens = 1, .top_p = 2},
@@ -246,9 +290,11 @@ static void what_cannot_be_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_generated g = {0};
-        assert_int_equal(hd_generate(&g, &s.run, s.language, line_of("a"), &cases[i], &err), HD_EARG);
+        assert_int_equal(hd_generate(&g, &s.run, s.language, &a, 1, &cases[i], &err), HD_EARG);
         hd_generated_release(&g);
     }
+    assert_int_equal(hd_generate(NULL, &s.run, s.language, NULL, 0, &(hd_generate_opt){.tokens = 1}, NULL),
+                     HD_EARG);
     scene_end(&s);
 }
 
@@ -259,11 +305,12 @@ static void every_failed_allocation_is_an_error(void **state)
     hd_generate_opt o = {.tokens = 20, .temperature = 1, .samples = 2};
     size_t calls = 0, start = 0;
     for (size_t n = 0; n <= calls; n++) {
-        hd_generated g[2] = {0};
+        hd_generated g[4] = {0};
         hd_err err = {0};
         size_t before = hd_mem_now().calls;
         hd_mem_fail_at(n);
-        hd_status st = hd_generate(g, &s.run, s.language, line_of("the"), &o, &err);
+        const hd_line prompts[] = {line_of("the"), line_of("a mat")};
+        hd_status st = hd_generate(g, &s.run, s.language, prompts, 2, &o, &err);
         hd_mem_fail_at(0);
         if (!n) {
             assert_int_equal(st, HD_OK);
@@ -271,7 +318,7 @@ static void every_failed_allocation_is_an_error(void **state)
         } else if (st && st != HD_ENOMEM) {
             fail_msg("allocation %zu of %zu: %s", n, calls, err.text);
         }
-        for (int i = 0; i < 2; i++) hd_generated_release(&g[i]);
+        for (int i = 0; i < 4; i++) hd_generated_release(&g[i]);
         if (n < 2)
             start = hd_mem_now().blocks; /* the run keeps some */
         else if (hd_mem_now().blocks > start + 2)
@@ -285,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_are_those_of_search),
         cmocka_unit_test(a_sample_does_not_depend_on_the_others),
+        cmocka_unit_test(a_prompt_does_not_depend_on_the_others),
         cmocka_unit_test(a_stop_ends_a_text_and_is_never_told),
         cmocka_unit_test(text_is_told_while_it_comes),
         cmocka_unit_test(words_are_joined_to_the_prompt),

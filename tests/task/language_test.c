@@ -15,7 +15,7 @@ static hd_tokeniser *tokeniser_of(hd_tokeniser_kind kind)
     hd_tokeniser *t = NULL;
     put_file(at("text"), words);
     if (hd_plain_text_read(&text, at("text"), &err)) fail_msg("%s", err.text);
-    hd_plain_walk walk = {&text, 0, text.lines};
+    hd_plain_walk walk = {&text, 0};
     if (hd_tokeniser_train(&t, kind, hd_plain_feed(&walk), &(hd_tokeniser_opt){0}, &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&text);
@@ -51,44 +51,89 @@ static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
 static hd_stream_text stream_of(const hd_language *l, const char *path)
 {
     hd_err err = {0};
+    hd_plain_text text = {0};
     hd_stream_text s = {0};
-    if (hd_stream_text_read(&s, path, l->tokeniser, &err)) fail_msg("%s", err.text);
+    if (hd_plain_text_read(&text, path, &err) || hd_stream_text_of(&s, &text, l->tokeniser, &err))
+        fail_msg("%s", err.text);
+    hd_plain_text_release(&text);
     return s;
 }
 
 /* ---- texts ---- */
+
+static hd_plain_text plain_of(const char *words_of_it)
+{
+    hd_err err = {0};
+    hd_plain_text text = {0};
+    put_file(at("plain"), words_of_it);
+    if (hd_plain_text_read(&text, at("plain"), &err)) fail_msg("%s", err.text);
+    return text;
+}
 
 static void a_text_is_a_stream(void **state)
 {
     (void)state;
     hd_err err = {0};
     hd_tokeniser *t = tokeniser_of(HD_TOKENISER_words);
-    hd_stream_text s = {0}, tail = {0}, all = {0};
-    if (hd_stream_text_read(&s, at("text"), t, &err)) fail_msg("%s", err.text);
-    if (hd_stream_text_read(&all, at("text"), t, &err)) fail_msg("%s", err.text);
+    hd_plain_text text = plain_of(words);
+    hd_stream_text s = {0};
+    if (hd_stream_text_of(&s, &text, t, &err)) fail_msg("%s", err.text);
     assert_int_equal(s.lines, 5);
     assert_int_equal(s.characters, 9 + 1 + 10 + 8 + 17);
     assert_int_equal(s.count, 4 + 1 + 4 + 3 + 4);
     assert_int_equal(s.ids[3], hd_tokeniser_special(t).end);
     assert_int_equal(s.ids[4], hd_tokeniser_special(t).end);
-    if (hd_stream_text_split(&s, 0.4, &tail, &err)) fail_msg("%s", err.text);
-    assert_int_equal(s.lines, 3);
-    assert_int_equal(tail.lines, 2);
-    assert_int_equal(s.count, 9);
-    assert_int_equal(tail.count, 7);
-    assert_int_equal(tail.characters, 25);
-    assert_int_equal(s.characters, 20);
-    assert_memory_equal(s.ids, all.ids, 9 * sizeof *s.ids);
-    assert_memory_equal(tail.ids, all.ids + 9, 7 * sizeof *s.ids);
-    assert_true(s.hash != all.hash && tail.hash != s.hash);
-    hd_stream_text_release(&tail);
-    if (hd_stream_text_split(&s, 1e-9, &tail, &err)) fail_msg("%s", err.text);
-    assert_int_equal(tail.lines, 1); /* at least one */
-    assert_int_equal(hd_stream_text_split(&s, 1.5, &tail, &err), HD_EARG);
     hd_stream_text_release(&s);
-    hd_stream_text_release(&tail);
-    hd_stream_text_release(&all);
+    hd_plain_text_release(&text);
     hd_tokeniser_free(t);
+}
+
+/* Wherever it is cut: as characters the two parts are the whole, and have the sizes asked for. */
+static void a_text_is_cut_at_a_character(void **state)
+{
+    (void)state;
+    enum { ALL = 45 }; /* characters of words */
+    hd_err err = {0};
+    hd_tokeniser *t = tokeniser_of(HD_TOKENISER_characters);
+    for (int tail_size = 1; tail_size < ALL; tail_size++) {
+        hd_plain_text all = plain_of(words), head = plain_of(words), tail = {0};
+        hd_stream_text whole = {0}, a = {0}, b = {0};
+        if (hd_plain_text_split(&head, (double)tail_size / ALL, &tail, &err)) fail_msg("%s", err.text);
+        if (hd_stream_text_of(&whole, &all, t, &err) || hd_stream_text_of(&a, &head, t, &err) ||
+            hd_stream_text_of(&b, &tail, t, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(whole.count, ALL);
+        assert_int_equal(b.count, tail_size);
+        assert_int_equal(a.count, ALL - tail_size);
+        assert_true(a.characters == a.count && b.characters == b.count);
+        assert_memory_equal(a.ids, whole.ids, a.count * sizeof *a.ids);
+        assert_memory_equal(b.ids, whole.ids + a.count, b.count * sizeof *b.ids);
+        assert_true(a.hash != b.hash && a.hash != whole.hash);
+        hd_stream_text_release(&whole), hd_stream_text_release(&a), hd_stream_text_release(&b);
+        hd_plain_text_release(&all), hd_plain_text_release(&head), hd_plain_text_release(&tail);
+    }
+    hd_tokeniser_free(t);
+}
+
+static void a_part_has_at_least_a_character(void **state)
+{
+    (void)state;
+    static const double shares[] = {1e-9, 0.999999};
+    for (size_t i = 0; i < COUNT_OF(shares); i++) {
+        hd_err err = {0};
+        hd_plain_text head = plain_of("\xc3\xbc\xc3\xbc\n"), tail = {0};
+        if (hd_plain_text_split(&head, shares[i], &tail, &err)) fail_msg("%s", err.text);
+        assert_int_equal(head.size, i ? 2 : 4); /* whole characters */
+        assert_int_equal(tail.size, i ? 2 : 0);
+        assert_true(head.open && !tail.open && head.lines == 1 && tail.lines == 1);
+        hd_plain_text_release(&tail);
+        hd_plain_text_release(&head);
+    }
+    hd_err err = {0};
+    hd_plain_text one = plain_of("\n"), tail = {0};
+    assert_int_equal(hd_plain_text_split(&one, 0.5, &tail, &err), HD_EARG);
+    assert_int_equal(hd_plain_text_split(&one, 1.5, &tail, &err), HD_EARG);
+    hd_plain_text_release(&one);
 }
 
 /* ---- judging ---- */
@@ -266,9 +311,14 @@ static void a_hostile_config_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_a_stream),           cmocka_unit_test(every_token_counts_once),
-        cmocka_unit_test(overlaps_count_nothing_twice), cmocka_unit_test(a_long_text_is_judged_in_parts),
-        cmocka_unit_test(what_is_saved_opens),          cmocka_unit_test(a_hostile_config_is_refused),
+        cmocka_unit_test(a_text_is_a_stream),
+        cmocka_unit_test(a_text_is_cut_at_a_character),
+        cmocka_unit_test(a_part_has_at_least_a_character),
+        cmocka_unit_test(every_token_counts_once),
+        cmocka_unit_test(overlaps_count_nothing_twice),
+        cmocka_unit_test(a_long_text_is_judged_in_parts),
+        cmocka_unit_test(what_is_saved_opens),
+        cmocka_unit_test(a_hostile_config_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
