@@ -118,9 +118,12 @@ static hd_found *search(subject *s, hd_run *r, const quest *q)
 }
 
 /* On a run and a backend of its own, with the subject's model: nothing was captured before. */
-static hd_found *search_afresh(subject *s, const quest *q, hd_precision p)
+static hd_found *search_afresh(subject *s, const quest *q)
 {
-    hd_backend *b = device_new(p);
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    if (hd_backend_again(&b, s->backend, 0, &err)) fail_msg("%s", err.text);
+    if (s->backend->capture && !b->capture) recorder_attach(b);
     hd_run r = run_on(b);
     hd_found *f = search(s, &r, q);
     hd_run_release(&r);
@@ -211,7 +214,7 @@ static void a_search_has_the_same_bits_whatever_was_searched_before(void **state
             subject s;
             hd_found *fresh[QUESTS];
             subject_open(&s, (kind_of_model)k, device_new(*p));
-            for (size_t i = 0; i < QUESTS; i++) fresh[i] = search_afresh(&s, &quests[i], *p);
+            for (size_t i = 0; i < QUESTS; i++) fresh[i] = search_afresh(&s, &quests[i]);
             device_count_replays(s.backend);
             device_replays();
             for (size_t n = 0; n < COUNT_OF(orders); n++) {
@@ -249,8 +252,7 @@ static void models_on_one_run_keep_apart(void **state)
     if (hd_params_draw(&other.t->params, 2, &err)) fail_msg("%s", err.text);
     toy_stir(&other.t->params);
     for (size_t i = 1; i < 4; i++) {
-        hd_found *a = search_afresh(&s, &quests[i], HD_PRECISION_F32),
-                 *b = search_afresh(&other, &quests[i], HD_PRECISION_F32);
+        hd_found *a = search_afresh(&s, &quests[i]), *b = search_afresh(&other, &quests[i]);
         assert_false(same_guess(&a->guess[5], &b->guess[5]));
         for (int n = 0; n < 3; n++) {
             hd_found *x = search(&s, &s.r, &quests[i]), *y = search(&other, &s.r, &quests[i]);
@@ -273,7 +275,7 @@ static void new_weights_are_obeyed(void **state)
     for (uint64_t seed = 1; seed <= 3; seed++) {
         if (hd_params_draw(&s.t->params, seed, &err)) fail_msg("%s", err.text);
         toy_stir(&s.t->params);
-        hd_found *fresh = search_afresh(&s, &quests[1], HD_PRECISION_F32);
+        hd_found *fresh = search_afresh(&s, &quests[1]);
         for (int n = 0; n < 2; n++) {
             hd_found *f = search(&s, &s.r, &quests[1]);
             assert_same_found(f, fresh);

@@ -1,6 +1,6 @@
-/* Attention of single queries over many keys (a step of decoding): a block or a warp takes one head of one item, a few
-   lanes share a key, and every such group walks over its own keys; the groups are merged at the end. Bound by
-   latency: loads of several keys are under way before the first is used. */
+/* Attention of single queries over many keys (a step of decoding): a block or a warp takes one head of one
+   item, a few lanes share a key, and every such group walks over its own keys; the groups are merged at the
+   end. Bound by latency: loads of several keys are under way before the first is used. */
 #include "backend/cuda/attend.h"
 
 enum { AHEAD = 4, MANY = 8, SOLO = 4 };

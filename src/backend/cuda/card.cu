@@ -18,7 +18,9 @@ static int count_cards(char why[WHY])
     cudaDriverGetVersion(&driver);
     cudaGetLastError();
     snprintf(why, WHY, "no CUDA device was found: %s",
-             !driver ? "there is no NVIDIA driver" : e == cudaSuccess ? "there is none" : cudaGetErrorString(e));
+             !driver            ? "there is no NVIDIA driver"
+             : e == cudaSuccess ? "there is none"
+                                : cudaGetErrorString(e));
     return 0;
 }
 
@@ -33,9 +35,9 @@ static bool is_usable(const cudaDeviceProp *card, char why[WHY])
 /* Launchers number the processes of a machine: Open MPI; Slurm; Hydra (MPICH, Intel); others. */
 static int place_on_machine(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-                                        "MPI_LOCALRANKID",            "PMI_LOCAL_RANK",
-                                        "MV2_COMM_WORLD_LOCAL_RANK",  "PALS_LOCAL_RANKID"};
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",    "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+        "MV2_COMM_WORLD_LOCAL_RANK",  "PALS_LOCAL_RANKID"};
     if (hd_ranks() < 2) return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *place = getenv(names[i]);

@@ -45,7 +45,8 @@ static double gib(size_t bytes)
     return (double)bytes / (1 << 30);
 }
 
-/* Sizes in sixteenths of powers of two, so that blocks of nearly the same size can stand in for each other. */
+/* Sizes in sixteenths of powers of two, so that blocks of nearly the same size can stand in for each other.
+ */
 static size_t rounded(size_t bytes)
 {
     size_t grain = 512;
@@ -98,9 +99,10 @@ static void *cuda_alloc(hd_backend *b, size_t bytes)
             size_t left = 0, all = 0;
             cudaGetLastError();
             cudaMemGetInfo(&left, &all);
-            snprintf(b->error, sizeof b->error,
-                     "out of memory on the device: %.3f GiB asked, %.3f of %.1f GiB left, %.3f in use by this run",
-                     gib(bytes), gib(left), gib(all), gib(b->used));
+            snprintf(
+                b->error, sizeof b->error,
+                "out of memory on the device: %.3f GiB asked, %.3f of %.1f GiB left, %.3f in use by this run",
+                gib(bytes), gib(left), gib(all), gib(b->used));
             return NULL;
         }
     }
@@ -116,8 +118,7 @@ static void cuda_release(hd_backend *b, void *block, size_t bytes)
     hd_cuda *c = (hd_cuda *)b;
     if (!block) return;
     b->used -= rounded(bytes);
-    struct hd_cuda_block *idle =
-        bytes <= LARGE ? (struct hd_cuda_block *)hd_mem_zero(sizeof *idle) : NULL;
+    struct hd_cuda_block *idle = bytes <= LARGE ? (struct hd_cuda_block *)hd_mem_zero(sizeof *idle) : NULL;
     if (!idle) {
         cudaFree(block);
         return;
@@ -303,6 +304,10 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     b->watch = hd_cuda_watch;
     hd_cuda_kernels(&b->kernel, false);
     hd_status s = open_device(c, err);
+    /* what the other one has sent, weights as a rule, is to be there for this one's stream, too */
+    if (!s && opt && opt->like &&
+        keep_error(c, "wait", cudaStreamSynchronize(((const hd_cuda *)opt->like)->stream)))
+        s = hd_err_set(err, HD_EDEVICE, "%s", b->error);
     if (s)
         cuda_free(b);
     else

@@ -14,10 +14,10 @@ extern "C" {
 typedef struct hd_cuda {
     hd_backend base;
     cudaStream_t stream;
-    int device, processors;    /* number of the card; its multiprocessors */
-    struct hd_cuda_gemm *gemm; /* gemm.cu's own: cuBLASLt and what it chose */
+    int device, processors;     /* number of the card; its multiprocessors */
+    struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
     struct hd_cuda_block *idle; /* released blocks, to be handed out again */
-    struct hd_cuda_block *old; /* scratch blocks that were too small: graphs may still use them */
+    struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */
     char *scratch;
     size_t scratch_size;
     char *ring; /* pinned host memory that uploads and downloads go through */

@@ -51,20 +51,17 @@ template <class T> __global__ void unary_back_kernel(mat dx, mat dy, mat kept, i
     }
 }
 
-/* The same, and each block's sums of its columns: rows [chunk * each, + each) of 32 steps of columns, warps take
- * rows in turn. */
+/* The lane's part of the rows from `from` on; sum gets what its columns add up to. f: of a constant the
+   compiler makes a loop without branches. */
 template <class T>
-__global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, int f, draw_of d, int each)
+DEVICE void slope_rows(float *sum, const mat &dx, const mat &dy, const mat &kept, int f, const draw_of &d,
+                       int c, int from, int till)
 {
     const int W = step_of<T>::W;
-    __shared__ float room[WALK_WARPS][32 * W];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x * 32 * W, c = first + lane * W;
-    int from = blockIdx.y * each, till = min(dx.rows, from + each);
     bool drawn = d.below && f != HD_relu;
-    float scale = d.below && f == HD_relu ? d.scale : 1.0f, sum[W] = {};
+    float scale = d.below && f == HD_relu ? d.scale : 1.0f;
 #pragma unroll 4
-    for (int r = from + warp; r < till; r += WALK_WARPS) {
-        if (c >= dx.cols) continue;
+    for (int r = from; r < till; r += WALK_WARPS) {
         float v[W], u[W];
         get<T>(v, dy, (size_t)r, c);
         get<T>(u, kept, (size_t)r, c);
@@ -76,6 +73,26 @@ __global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, in
         for (int i = 0; i < W; i++) v[i] *= scale, sum[i] += v[i];
         put<T>(dx, (size_t)r, c, v);
     }
+}
+
+/* The same as unary_back_kernel, and each block's sums of its columns: rows [chunk * each, + each) of 32
+   steps of columns, warps take rows in turn. */
+template <class T>
+__global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, int f, draw_of d, int each)
+{
+    const int W = step_of<T>::W;
+    __shared__ float room[WALK_WARPS][32 * W];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x * 32 * W, c = first + lane * W;
+    int from = blockIdx.y * each + warp, till = c < dx.cols ? min(dx.rows, blockIdx.y * each + each) : 0;
+    float sum[W] = {};
+    if (f == HD_gelu_tanh)
+        slope_rows<T>(sum, dx, dy, kept, HD_gelu_tanh, d, c, from, till);
+    else if (f == HD_gelu)
+        slope_rows<T>(sum, dx, dy, kept, HD_gelu, d, c, from, till);
+    else if (f == HD_relu)
+        slope_rows<T>(sum, dx, dy, kept, HD_relu, d, c, from, till);
+    else
+        slope_rows<T>(sum, dx, dy, kept, f, d, c, from, till);
     for (int i = 0; i < W; i++) room[warp][lane * W + i] = sum[i];
     __syncthreads();
     for (int i = threadIdx.x; i < 32 * W && first + i < dx.cols; i += blockDim.x) {
@@ -85,7 +102,8 @@ __global__ void unary_back_sums_kernel(float *part, mat dx, mat dy, mat kept, in
     }
 }
 
-static hd_status back_with_sums(hd_cuda *c, const hd_unary_back_args *a, const hd_tensor *kept, walk_kind kind)
+static hd_status back_with_sums(hd_cuda *c, const hd_unary_back_args *a, const hd_tensor *kept,
+                                walk_kind kind)
 {
     size_t n = hd_cols_of(a->dx);
     chunking k = chunking_of(c, kind, hd_rows_of(a->dx), n);

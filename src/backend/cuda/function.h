@@ -80,7 +80,7 @@ DEVICE float hd_gelu_inner(float x)
 
 DEVICE float hd_gelu_tanh_slope(float x)
 {
-    float h = hd_half_tanh(hd_gelu_inner(x));
+    float h = __fdividef(1.0f, 1.0f + quick_exp(-2 * hd_gelu_inner(x))); /* a gradient can do with it */
     float c = hd_min(32.0f, hd_max(-32.0f, x)); /* beyond, h (1 - h) is 0, and 0 times infinity is NaN */
     return h + c * 2 * h * (1 - h) * (0.79788456f * (1 + 3 * 0.044715f * c * c));
 }

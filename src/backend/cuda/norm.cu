@@ -187,7 +187,8 @@ template <int N> DEVICE void hand_out(float *part, float (*dgain)[8], float (*db
 }
 
 /* A block walks over rows, so that the sums down the columns stay in registers until its end. */
-template <class T, int N> __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_kernel(back_of k)
+template <class T, int N>
+__global__ void __launch_bounds__(32 * BACK_WARPS, N * sizeof(T) <= 6 ? 4 : 2) norm_back_kernel(back_of k)
 {
     int lane = threadIdx.x % 32, n = k.sum.cols;
     float dgain[N][8] = {}, dbias[N][8] = {};
@@ -301,6 +302,8 @@ template <class T> static void back_launch(hd_cuda *c, const back_of *k, unsigne
         norm_back_kernel<T, 1><<<blocks, threads, 0, c->stream>>>(*k);
     else if (k->sum.cols <= 512)
         norm_back_kernel<T, 2><<<blocks, threads, 0, c->stream>>>(*k);
+    else if (k->sum.cols <= 768)
+        norm_back_kernel<T, 3><<<blocks, threads, 0, c->stream>>>(*k);
     else
         norm_back_kernel<T, 4><<<blocks, threads, 0, c->stream>>>(*k);
 }
@@ -314,7 +317,8 @@ extern "C" hd_status hd_cuda_norm_back(hd_backend *b, const hd_norm_back_args *a
     walk_kind kind = walk_kind_of(all, 5);
     if (n > WIDEST || !by_eights(a->gain)) kind = WALK_ANY;
     size_t per_block = kind == WALK_ANY ? 1 : BACK_WARPS, need = (rows + per_block - 1) / per_block;
-    size_t at_once = kind == WALK_ANY || n <= 512 ? 4 : kind == WALK_BF16 ? 3 : 2; /* by the registers */
+    size_t narrow = kind == WALK_BF16 ? 768 : 512;
+    size_t at_once = kind == WALK_ANY || n <= narrow ? 4 : kind == WALK_BF16 ? 3 : 2; /* by the registers */
     size_t most = (size_t)c->processors * at_once;
     unsigned blocks = (unsigned)(need < most ? need : most);
     back_of k = {mat_of(a->dx),  mat_of(a->dbranch), mat_of(a->dy),   mat_of(a->dsum),

@@ -32,23 +32,23 @@ template <int W, typename T> DEVICE void add_to(T *p, const float v[W])
 }
 
 /* Starts kernel<type of x, type of y, 8 or 1>. */
-#define LAUNCH_WIDE(kernel, W, xt, yt, grid, block, stream, ...)                           \
-    do {                                                                                   \
-        if ((xt)->dtype == HD_BF16 && (yt)->dtype == HD_BF16)                              \
-            kernel<bf16, bf16, W><<<grid, block, 0, stream>>>(__VA_ARGS__);                \
-        else if ((xt)->dtype == HD_BF16)                                                   \
-            kernel<bf16, float, W><<<grid, block, 0, stream>>>(__VA_ARGS__);               \
-        else if ((yt)->dtype == HD_BF16)                                                   \
-            kernel<float, bf16, W><<<grid, block, 0, stream>>>(__VA_ARGS__);               \
-        else                                                                               \
-            kernel<float, float, W><<<grid, block, 0, stream>>>(__VA_ARGS__);              \
+#define LAUNCH_WIDE(kernel, W, xt, yt, grid, block, stream, ...)              \
+    do {                                                                      \
+        if ((xt)->dtype == HD_BF16 && (yt)->dtype == HD_BF16)                 \
+            kernel<bf16, bf16, W><<<grid, block, 0, stream>>>(__VA_ARGS__);   \
+        else if ((xt)->dtype == HD_BF16)                                      \
+            kernel<bf16, float, W><<<grid, block, 0, stream>>>(__VA_ARGS__);  \
+        else if ((yt)->dtype == HD_BF16)                                      \
+            kernel<float, bf16, W><<<grid, block, 0, stream>>>(__VA_ARGS__);  \
+        else                                                                  \
+            kernel<float, float, W><<<grid, block, 0, stream>>>(__VA_ARGS__); \
     } while (0)
-#define LAUNCH(kernel, eights, ...)                        \
-    do {                                                   \
-        if (eights)                                        \
-            LAUNCH_WIDE(kernel, 8, __VA_ARGS__);           \
-        else                                               \
-            LAUNCH_WIDE(kernel, 1, __VA_ARGS__);           \
+#define LAUNCH(kernel, eights, ...)              \
+    do {                                         \
+        if (eights)                              \
+            LAUNCH_WIDE(kernel, 8, __VA_ARGS__); \
+        else                                     \
+            LAUNCH_WIDE(kernel, 1, __VA_ARGS__); \
     } while (0)
 
 /* -- gather, and scatter where no index repeats -- */
@@ -353,7 +353,7 @@ extern "C" hd_status hd_cuda_fold(hd_backend *b, const hd_fold_args *a)
     size_t cols = hd_cols_of(a->x), items = a->from->items;
     if (!items || !a->to->longest || !cols) return HD_OK;
     bool eights = by_eights(a->y) && by_eights(a->x);
-    folding f = {mat_of(a->y),  mat_of(a->x), a->from->begin, a->from->len,
+    folding f = {mat_of(a->y), mat_of(a->x), a->from->begin, a->from->len,
                  a->to->begin, a->to->len,   a->k,           a->back};
     dim3 block = item_block(eights ? cols / 8 : cols);
     dim3 grid = item_grid(items, a->to->longest * (size_t)a->k, block);

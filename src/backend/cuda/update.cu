@@ -29,10 +29,19 @@ static flat flat_of(size_t count, const float *a, const float *b, const float *c
     return f;
 }
 
-DEVICE size_t flat_thread(void) { return (size_t)blockIdx.x * blockDim.x + threadIdx.x; }
-DEVICE size_t flat_threads(void) { return (size_t)gridDim.x * blockDim.x; }
+DEVICE size_t flat_thread(void)
+{
+    return (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+DEVICE size_t flat_threads(void)
+{
+    return (size_t)gridDim.x * blockDim.x;
+}
 /* The number that the i-th of the single ones is. */
-DEVICE size_t flat_single(const flat &f, size_t i) { return i < f.lead ? i : i + 4 * f.fours; }
+DEVICE size_t flat_single(const flat &f, size_t i)
+{
+    return i < f.lead ? i : i + 4 * f.fours;
+}
 
 /* Blocks that keep the whole card busy; each thread goes on in steps of all threads. */
 static unsigned flat_blocks(const hd_cuda *c, const flat *f)
@@ -57,7 +66,10 @@ DEVICE double block_sum_double(double x, double *room) /* 32 of shared memory; r
     return x;
 }
 
-DEVICE float square4(float4 v) { return (v.x * v.x + v.y * v.y) + (v.z * v.z + v.w * v.w); }
+DEVICE float square4(float4 v)
+{
+    return (v.x * v.x + v.y * v.y) + (v.z * v.z + v.w * v.w);
+}
 
 static __global__ __launch_bounds__(SQUARE_THREADS) void square_parts(double *part, const float *x, flat f)
 {

@@ -104,7 +104,8 @@ static inline unsigned walk_blocks(walk_kind kind, const hd_tensor *t)
     return hd_blocks(hd_rows_of(t) * spans, WALK_WARPS);
 }
 
-/* Sums down the columns: blocks of 32 steps of columns and `each` rows, which fill the card a few times over. */
+/* Sums down the columns: blocks of 32 steps of columns and `each` rows, which fill the card a few times over.
+ */
 typedef struct chunking {
     dim3 grid;
     size_t chunks, each;
