@@ -1,4 +1,4 @@
-/* Times full training steps on random tokens: bench_step tiny|base|gpt THREADS STEPS. Prints one line that
+/* Times full training steps on random tokens: bench_step tiny|base|rnn|gpt THREADS STEPS. Prints one line that
    bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the peers'
    scripts. */
 #include <stdio.h>
@@ -47,6 +47,26 @@ static bool setup_nmt(job *j, bool base, hd_err *err)
                             .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
     if (hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
+        return false;
+    j->flops = hd_encdec_flops(j->nmt, (double)j->items, (double)j->length, (double)j->length);
+    return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
+}
+
+/* Bahdanau's: both directions, attention before every word, an output layer that reads state, context and
+   token. */
+static bool setup_rnn(job *j, hd_err *err)
+{
+    hd_encdec_opt o = {.width = 512,
+                       .inner = 1,
+                       .source_vocab = 8000,
+                       .target_vocab = 8000,
+                       .output_bias = true,
+                       .positions = 512,
+                       .dropout = 0.1f,
+                       .recurrent = {.read = HD_READING_deep}};
+    j->items = 64, j->length = 15, j->vocab = o.target_vocab;
+    if (hd_stages_read(&o.encoder, "bi-gru:1", err) || hd_stages_read(&o.decoder, "gru:1", err) ||
+        hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
         return false;
     j->flops = hd_encdec_flops(j->nmt, (double)j->items, (double)j->length, (double)j->length);
     return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
@@ -107,13 +127,15 @@ int main(int argc, char **argv)
     static double t[MOST_STEPS];
     hd_err err = {0};
     hd_backend *backend;
-    if (argc != 4) return stop("usage: bench_step tiny|base|gpt THREADS STEPS"), 2;
+    if (argc != 4) return stop("usage: bench_step tiny|base|rnn|gpt THREADS STEPS"), 2;
     int steps = atoi(argv[3]);
     if (steps < 1 || steps > MOST_STEPS) return stop("between 1 and 1000 steps"), 2;
     if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) ||
         hd_run_init(&j.run, backend, &err))
         return stop(err.text), 1;
-    bool ok = !strcmp(argv[1], "gpt") ? setup_gpt(&j, &err) : setup_nmt(&j, !strcmp(argv[1], "base"), &err);
+    bool ok = !strcmp(argv[1], "gpt")   ? setup_gpt(&j, &err)
+              : !strcmp(argv[1], "rnn") ? setup_rnn(&j, &err)
+                                        : setup_nmt(&j, !strcmp(argv[1], "base"), &err);
     if (!ok || !make_tokens(&j)) return stop(err.text), 1;
     double loss = 0;
     for (int s = -WARM; s < steps; s++) {

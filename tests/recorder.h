@@ -16,6 +16,7 @@
 #define RECORDED_mix                  T(y) T(x) T(z)
 #define RECORDED_mul                  T(y) T(x) T(z)
 #define RECORDED_dropout              T(y) T(x) S(draw.seg)
+#define RECORDED_gumbel               T(y) T(x) S(draw.seg)
 #define RECORDED_gather               T(y) T(x)
 #define RECORDED_scatter              T(y) T(x)
 #define RECORDED_append               T(y) T(x) S(from)

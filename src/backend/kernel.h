@@ -22,6 +22,7 @@
     X(mix)                  \
     X(mul)                  \
     X(dropout)              \
+    X(gumbel)               \
     X(gather)               \
     X(scatter)              \
     X(append)               \
@@ -104,6 +105,12 @@ typedef struct hd_dropout_args {
     hd_draw draw;
     bool add;
 } hd_dropout_args;
+
+/* y = x + G with G = -log(-log u), u uniform in (0, 1) by row and column; the draw's p counts for nothing */
+typedef struct hd_gumbel_args {
+    const hd_tensor *y, *x;
+    hd_draw draw;
+} hd_gumbel_args;
 
 /* y[i] (+)= scale * x[index[i]]; an index < 0 or >= rows of x gives zeros */
 typedef struct hd_gather_args {

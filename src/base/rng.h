@@ -64,4 +64,10 @@ HD_BOTH static inline uint32_t hd_rng_mix(uint64_t key, uint32_t pair)
     return x ^ (uint32_t)(key >> 32);
 }
 
+/* Uniform in (0, 1) for a column of the row, 24 bits: neither end, and exact as a float. */
+HD_BOTH static inline float hd_rng_between(uint64_t key, uint32_t column)
+{
+    return ((float)(hd_rng_mix(key, column) >> 9) + 0.5f) * 0x1p-23f;
+}
+
 #endif

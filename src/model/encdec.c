@@ -122,6 +122,7 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
     hd_encoder_opt e = {.stages = o->encoder,
                         .stack = blocks(o, false),
                         .reverse = o->reverse_source,
+                        .source_dropout = o->source_dropout,
                         .name = "model.encoder"};
     size_t out = 0;
     hd_embedding source = make_embeddings(m);
@@ -212,7 +213,20 @@ void hd_encdec_free(hd_encdec *m)
 
 bool hd_encdec_unrolls(const hd_encdec *m)
 {
-    return hd_encdec_recurs(m) && hd_recurrent_decoder_unrolls(&m->cells);
+    return hd_encdec_recurs(m) && (hd_recurrent_decoder_unrolls(&m->cells) || hd_feeding_own(&m->feeding));
+}
+
+hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err)
+{
+    hd_status s = hd_feeding_check(f, err);
+    if (!s && f->kind != HD_FEEDING_teacher && (m->stacks || !hd_encdec_recurs(m)))
+        s = hd_err_set(err, HD_EARG,
+                       "feeding: a transformer decoder is trained on all steps at once, so it can be fed the "
+                       "truth only");
+    if (!s && f->kind != HD_FEEDING_teacher && m->opt.recurrent.no_feedback)
+        s = hd_err_set(err, HD_EARG, "feeding: a decoder without feedback reads no words at all");
+    if (!s) m->feeding = *f;
+    return s;
 }
 
 /* Slots: those of the cells, then of the blocks. */
@@ -249,7 +263,11 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
     size_t slot = recurs ? hd_recurrent_decoder_slots(&m->cells, NULL) : 0;
     hd_probe_enter(r, "dec");
     hd_rows x = hd_embedding_of(r, &m->target, ids, pos, seg), rows = memory.rows;
-    if (recurs) x = hd_recurrent_decoder_of(r, &m->cells, x, &memory, pos, hd_cache_slot(cache, 0));
+    hd_voice voice = {&m->target, m->output, m->output_bias, m->feeding};
+    bool own = r->training && !cache && hd_feeding_own(&m->feeding);
+    if (recurs)
+        x = hd_recurrent_decoder_of(r, &m->cells, x, &memory, pos, hd_cache_slot(cache, 0),
+                                    own ? &voice : NULL);
     if (m->fit.w && rows.t) rows.t = hd_dense_of(r, &m->fit, rows.t, HD_IDENTITY);
     for (int i = 0; i < m->stacks; i++) {
         if (i + recurs) hd_probe_enter(r, "stage%d", i + recurs);

@@ -27,6 +27,7 @@ typedef struct hd_encdec_opt {
     hd_sinusoid sinusoid;
     bool recompute; /* keep no activations inside blocks */
     bool reverse_source;
+    float source_dropout;               /* of whole source tokens */
     hd_recurrent_decoder_opt recurrent; /* of a recurrent decoder */
     hd_frozen frozen;
 } hd_encdec_opt;
@@ -41,6 +42,7 @@ typedef struct hd_encdec {
     hd_stack stack[HD_STAGES];  /* the decoder's blocks */
     int stacks;
     hd_param *output, *output_bias, *positions;
+    hd_feeding feeding; /* in training: hd_encdec_feed */
 } hd_encdec;
 
 /* Registers and allocates the parameters; values are drawn or loaded by the caller. */
@@ -53,6 +55,11 @@ static inline bool hd_encdec_recurs(const hd_encdec *m)
 {
     return hd_stage_recurs(&m->opt.decoder.at[0]);
 }
+
+/* What its decoder is fed from now on while training (at first the truth): without a cache, where dropout
+   draws, too. A captured step keeps what it was captured with. Refused for decoders with blocks, which take
+   all steps at once. */
+hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err);
 
 /* Whether its decoder goes row by row: targets then go through hd_unroll before a step is captured. */
 bool hd_encdec_unrolls(const hd_encdec *m);

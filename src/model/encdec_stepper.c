@@ -46,17 +46,59 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
     return HD_OK;
 }
 
-static void prepare_stack(hd_status *s, hd_backend *b, const hd_stack *k, hd_use use, hd_err *err)
+/* -- preparing -- */
+
+typedef struct preparing {
+    hd_status status;
+    hd_backend *backend;
+    hd_use use;
+    hd_err *err;
+} preparing;
+
+static void prepare(preparing *p, hd_param *w)
 {
-    for (int l = 0; l < k->opt.layers; l++) hd_prepare_block(s, b, &k->block[l], use, err);
+    hd_prepare(&p->status, p->backend, w, p->use, p->err);
+}
+
+static void prepare_stack(preparing *p, const hd_stack *k)
+{
+    for (int l = 0; l < k->opt.layers; l++)
+        hd_prepare_block(&p->status, p->backend, &k->block[l], p->use, p->err);
+}
+
+static void prepare_encoder(preparing *p, const hd_encoder *e)
+{
+    for (int i = 0; i < e->stages; i++) {
+        const hd_recurrent *c = &e->stage[i].cells;
+        for (int k = 0; k < c->layers * c->directions; k++) {
+            const hd_recurrent_pass *a = &c->pass[k / c->directions][k % c->directions];
+            prepare(p, a->w_in), prepare(p, a->w);
+        }
+        prepare(p, e->stage[i].fit.w);
+        prepare_stack(p, &e->stage[i].stack);
+    }
+}
+
+static void prepare_cells(preparing *p, const hd_recurrent_decoder *d)
+{
+    const hd_look *k = &d->look;
+    for (int l = 0; l < d->is.layers; l++) {
+        const hd_recurrent_decoder_layer *a = &d->layer[l];
+        hd_param *const all[] = {a->w_in, a->w, a->skip, a->context, a->fed, a->begin.w, a->read.w};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) prepare(p, all[i]);
+    }
+    hd_param *const all[] = {k->q.w,         k->k.w, k->v.w, k->hidden.w, k->place.w, d->read_context.w,
+                             d->read_token.w};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) prepare(p, all[i]);
 }
 
 hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
 {
-    hd_backend *b = m->params.backend;
-    hd_status s = HD_OK;
-    for (int i = 0; i < m->encoder.stages; i++) prepare_stack(&s, b, &m->encoder.stage[i].stack, use, err);
-    for (int i = 0; i < m->stacks; i++) prepare_stack(&s, b, &m->stack[i], use, err);
-    hd_prepare(&s, b, m->output, use, err);
-    return s;
+    preparing p = {HD_OK, m->params.backend, use, err};
+    prepare_encoder(&p, &m->encoder);
+    prepare_cells(&p, &m->cells);
+    prepare(&p, m->fit.w);
+    for (int i = 0; i < m->stacks; i++) prepare_stack(&p, &m->stack[i]);
+    prepare(&p, m->output);
+    return p.status;
 }

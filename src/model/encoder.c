@@ -44,7 +44,10 @@ hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *o
                           hd_err *err)
 {
     hd_status s = HD_OK;
-    *out = (hd_encoder){.embedding = embedding, .stages = opt->stages.count, .out = opt->stack.width};
+    *out = (hd_encoder){.embedding = embedding,
+                        .source_dropout = opt->source_dropout,
+                        .stages = opt->stages.count,
+                        .out = opt->stack.width};
     for (int i = 0; !s && i < out->stages; i++) {
         out->stage[i].is = opt->stages.at[i];
         out->out = make_stage(&out->stage[i], p, opt, i, out->out, &s, err);
@@ -71,11 +74,19 @@ static hd_rows run_stage(hd_run *r, const hd_encoder_stage *s, hd_rows x, hd_enc
     return out->last ? hd_recurrent_of(r, &s->cells, x, NULL, out->last, NULL) : (hd_rows){0};
 }
 
+/* Whole vectors are dropped, the others scaled. */
+static hd_tensor *drop_tokens(hd_run *r, hd_rows x, float p)
+{
+    if (!x.t || p <= 0 || !r->training) return x.t;
+    return hd_mul(r, x.t, hd_dropout(r, hd_ones(r, hd_rows_of(x.t), 1), p, x.seg));
+}
+
 hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg)
 {
     hd_encoded y = {0};
     hd_probe_enter(r, "enc");
     y.rows = hd_embedding_of(r, &e->embedding, ids, seg ? seg->pos : NULL, seg);
+    y.rows.t = drop_tokens(r, y.rows, e->source_dropout);
     for (int i = 0; i < e->stages; i++) {
         if (i) hd_probe_enter(r, "stage%d", i);
         y.rows = run_stage(r, &e->stage[i], y.rows, &y);

@@ -8,11 +8,12 @@
 
 typedef struct hd_encoder_opt {
     hd_stages stages;
-    hd_stack_opt stack; /* of transformer stages; its width is that of token vectors and of recurrent layers
-                           (in each direction), its dropout stands between recurrent layers, too. Layers,
-                           cross and name are filled in. */
-    bool reverse;       /* recurrent layers of one direction read from the last token to the first */
-    const char *name;   /* "model.encoder" */
+    hd_stack_opt stack;   /* of transformer stages; its width is that of token vectors and of recurrent layers
+                             (in each direction), its dropout stands between recurrent layers, too. Layers,
+                             cross and name are filled in. */
+    bool reverse;         /* recurrent layers of one direction read from the last token to the first */
+    float source_dropout; /* of whole token vectors */
+    const char *name;     /* "model.encoder" */
 } hd_encoder_opt;
 
 typedef struct hd_encoder_stage {
@@ -24,6 +25,7 @@ typedef struct hd_encoder_stage {
 
 typedef struct hd_encoder {
     hd_embedding embedding;
+    float source_dropout;
     hd_encoder_stage stage[HD_STAGES];
     int stages;
     size_t out; /* columns of its rows */

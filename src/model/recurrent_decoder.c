@@ -67,9 +67,13 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
              "the encoder has no last state to begin with: take --begin map and --context mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
         fail(p, "the mean of the encoder's states has another width: take --begin map");
-    else if (o->feed_context && (o->query != HD_ASKING_current || o->read == HD_READING_state))
-        fail(p, "--feed-context feeds back what is read of state and context: it needs --query current and "
-                "--read tanh");
+    else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_ASKING_current ||
+                                 o->read == HD_READING_state))
+        fail(p, "--feed-context feeds back what is read of state and context: it needs --context attention, "
+                "--query current and --read tanh, deep or sum");
+    else if (o->context == HD_CONTEXT_attention && o->query == HD_ASKING_current &&
+             o->read == HD_READING_state)
+        fail(p, "with --query current nobody reads the context: take --read tanh, deep or sum");
     else if (o->context == HD_CONTEXT_fixed && o->begin == HD_BEGINNING_zeros)
         fail(p, "with a fixed context and zeros to begin with it never learns of the source");
 }

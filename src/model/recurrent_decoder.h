@@ -7,6 +7,7 @@
 #define HD_MODEL_RECURRENT_DECODER_H
 
 #include "model/encoder.h"
+#include "model/feeding.h"
 #include "nn/look.h"
 #include "nn/unroll.h"
 
@@ -112,9 +113,10 @@ enum { HD_RECURRENT_DECODER_SLOTS = HD_RECURRENT_LAYERS + 2 + HD_LOOK_SLOTS };
 size_t hd_recurrent_decoder_slots(const hd_recurrent_decoder *d, hd_slot_kind *kinds);
 
 /* Rows for token vectors x (shifted by the caller). slot: NULL, or its first; the encoder's rows and states
-   are not read once they are held. pos: the places of the rows. */
+   are not read once they are held. pos: the places of the rows. voice: NULL, or with what it is fed its own
+   words; it goes row by row then. */
 hd_rows hd_recurrent_decoder_of(hd_run *r, const hd_recurrent_decoder *d, hd_rows x, const hd_encoded *memory,
-                                const int32_t *pos, hd_slot *slot);
+                                const int32_t *pos, hd_slot *slot, const hd_voice *voice);
 
 double hd_recurrent_decoder_flops(const hd_recurrent_decoder *d, double items, double source, double target);
 

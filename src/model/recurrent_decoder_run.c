@@ -4,13 +4,14 @@
 
 typedef struct speech { /* of one call */
     const hd_recurrent_decoder *d;
-    const hd_unrolled *steps; /* NULL: all rows at once */
-    hd_rows x;                /* token vectors */
-    const int32_t *pos;
+    const hd_unrolled *steps;              /* NULL: all rows at once */
+    const hd_voice *voice;                 /* NULL: it reads what it is given */
+    hd_rows x;                             /* token vectors */
+    hd_tensor *places;                     /* of the rows, where attention asks for them; else NULL */
     hd_tensor *gates[HD_RECURRENT_LAYERS]; /* what tokens give them, all rows; NULL: nothing */
     hd_tensor *state[HD_RECURRENT_LAYERS];
     hd_tensor *told; /* [N, C]: the context where it is the same at every step */
-    hd_tensor *fed;  /* [N, in]: what was read last */
+    hd_tensor *fed;  /* [N, out]: what was read last */
     hd_seen seen;
     hd_rows h[HD_RECURRENT_LAYERS]; /* of the rows at hand */
 } speech;
@@ -82,27 +83,28 @@ static void begin(hd_run *r, speech *s, const hd_encoded *m, hd_slot *slot)
         s->seen = hd_look_memory(r, &d->look, m->rows, slot ? slot + layers + 2 : NULL);
 }
 
-static void tokens_to_gates(hd_run *r, speech *s)
+/* Token vectors as the cells meet them. */
+static hd_tensor *entering(hd_run *r, const hd_recurrent_decoder *d, hd_tensor *x)
 {
-    const hd_recurrent_decoder *d = s->d;
-    hd_tensor *x = s->x.t;
     if (d->opt.relu) x = hd_apply(r, x, HD_relu);
-    if (d->opt.no_feedback) x = hd_scale(r, x, 0);
-    s->x.t = x;
-    s->gates[0] = hd_linear(r, x, value(d->layer[0].w_in), value(d->layer[0].b_in), HD_IDENTITY);
-    for (int l = 1; l < d->is.layers; l++) s->gates[l] = map(r, x, d->layer[l].skip);
+    return d->opt.no_feedback ? hd_scale(r, x, 0) : x;
+}
+
+static void tokens_to_gates(hd_run *r, const hd_recurrent_decoder *d, hd_tensor *x, hd_tensor **gates)
+{
+    gates[0] = hd_linear(r, x, value(d->layer[0].w_in), value(d->layer[0].b_in), HD_IDENTITY);
+    for (int l = 1; l < d->is.layers; l++) gates[l] = map(r, x, d->layer[l].skip);
 }
 
 /* -- one pass of the cells over the rows at hand: all, or those of a step -- */
 
-static void run_cells(hd_run *r, speech *s, const hd_seg *seg, const int32_t *row, hd_tensor *context)
+static void run_cells(hd_run *r, speech *s, const hd_seg *seg, hd_tensor *const *gates, hd_tensor *context)
 {
     const hd_recurrent_decoder *d = s->d;
     hd_recur_opt o = {hd_stage_cell(&d->is), HD_tanh, false};
     for (int l = 0; l < d->is.layers; l++) {
         const hd_recurrent_decoder_layer *a = &d->layer[l];
-        hd_tensor *z = s->gates[l];
-        if (z && row) z = hd_gather(r, z, row, seg->items, 1);
+        hd_tensor *z = gates[l];
         hd_probe_enter(r, "layer%d", l);
         if (l) {
             hd_tensor *below = hd_dropout(r, s->h[l - 1].t, d->dropout, seg);
@@ -157,23 +159,42 @@ static bool make_said(hd_run *r, said *a, const speech *s)
     return a->context && a->read;
 }
 
+/* The rows of x that a step has; row NULL: all. */
+static hd_tensor *of_step(hd_run *r, hd_tensor *x, const int32_t *row, size_t items)
+{
+    return x && row ? hd_gather(r, x, row, items, 1) : x;
+}
+
+/* What enters the gates in step t; returns the tokens where they are read. */
+static hd_tensor *tokens_of_step(hd_run *r, const speech *s, const int32_t *row, size_t t, hd_tensor **gates)
+{
+    const hd_recurrent_decoder *d = s->d;
+    size_t n = s->steps->items;
+    hd_tensor *x = s->voice || d->read_token.w ? of_step(r, s->x.t, row, n) : NULL;
+    if (s->voice) {
+        x = entering(r, d, t ? hd_voice_feed(r, s->voice, s->fed, x, s->steps->single) : x);
+        tokens_to_gates(r, d, x, gates);
+        return x;
+    }
+    for (int l = 0; l < d->is.layers; l++) gates[l] = of_step(r, s->gates[l], row, n);
+    return x;
+}
+
 static void one_step(hd_run *r, speech *s, said *a, size_t t)
 {
     const hd_recurrent_decoder *d = s->d;
     const hd_unrolled *u = s->steps;
-    const int32_t *row = u->row ? u->row + t * u->items : NULL,
-                  *pos = u->pos ? u->pos + t * u->items : s->pos;
-    bool late = d->opt.query == HD_ASKING_current;
-    hd_tensor *c = NULL;
-    if (!late)
-        c = hd_look_of(r, &d->look, (hd_rows){previous_query(r, s, u->single), u->single}, &s->seen, pos);
-    run_cells(r, s, u->single, row, c);
-    if (late) c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, pos);
+    const int32_t *row = u->row ? u->row + t * u->items : NULL;
+    bool attends = d->opt.context == HD_CONTEXT_attention, late = d->opt.query == HD_ASKING_current;
+    hd_tensor *gates[HD_RECURRENT_LAYERS], *token = tokens_of_step(r, s, row, t, gates), *c = s->told,
+                                           *places = of_step(r, s->places, row, u->items);
+    if (attends && !late)
+        c = hd_look_of(r, &d->look, (hd_rows){previous_query(r, s, u->single), u->single}, &s->seen, places);
+    run_cells(r, s, u->single, gates, c);
+    if (attends && late) c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, places);
     for (int l = 0; l < d->is.layers; l++) a->h[l][t] = s->h[l].t;
     a->context[t] = c;
-    if (!d->opt.feed_context) return;
-    hd_tensor *token = s->x.t && row && d->read_token.w ? hd_gather(r, s->x.t, row, u->items, 1) : s->x.t;
-    s->fed = a->read[t] = read(r, d, s->h, c, token);
+    if (d->opt.feed_context || s->voice) s->fed = a->read[t] = read(r, d, s->h, c, token);
 }
 
 /* Steps one after the other, back to rows item after item. */
@@ -183,8 +204,13 @@ static hd_tensor *in_order(hd_run *r, const hd_unrolled *u, hd_tensor *const *st
     return hd_gather(r, hd_concat_rows(r, step, u->steps), u->place, rows, 1);
 }
 
+/* Numbers of draws for all steps together: those of what follows do not depend on how many steps there are,
+   which is up to the longest item of the batch. */
+enum { DRAWS = 1 << 20 };
+
 static hd_tensor *row_by_row(hd_run *r, speech *s)
 {
+    uint32_t draws = r->draws;
     const hd_recurrent_decoder *d = s->d;
     const hd_unrolled *u = s->steps;
     hd_rows h[HD_RECURRENT_LAYERS];
@@ -193,7 +219,8 @@ static hd_tensor *row_by_row(hd_run *r, speech *s)
     if (!make_said(r, &a, s)) return NULL;
     for (size_t t = 0; t < u->steps && !r->err.status; t++) one_step(r, s, &a, t);
     if (r->err.status) return NULL;
-    if (d->opt.feed_context) return in_order(r, u, a.read, rows);
+    r->draws = draws + DRAWS;
+    if (d->opt.feed_context || s->voice) return in_order(r, u, a.read, rows);
     for (int l = d->opt.read == HD_READING_sum ? 0 : d->is.layers - 1; l < d->is.layers; l++)
         h[l] = (hd_rows){in_order(r, u, a.h[l], rows), s->x.seg};
     return read(r, d, h, d->read_context.w ? in_order(r, u, a.context, rows) : NULL, s->x.t);
@@ -204,25 +231,29 @@ static hd_tensor *row_by_row(hd_run *r, speech *s)
 static hd_tensor *at_once(hd_run *r, speech *s)
 {
     const hd_recurrent_decoder *d = s->d;
-    hd_tensor *c = s->told ? hd_broadcast(r, s->told, s->x.seg) : NULL;
-    hd_probe_offer(r, "context", c, s->x.seg);
-    run_cells(r, s, s->x.seg, NULL, c);
+    hd_tensor *c =
+        s->told ? hd_probe_offer(r, "context", hd_broadcast(r, s->told, s->x.seg), s->x.seg) : NULL;
+    run_cells(r, s, s->x.seg, s->gates, c);
     if (d->opt.context == HD_CONTEXT_attention)
-        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->pos);
+        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->places);
     return read(r, d, s->h, c, s->x.t);
 }
 
 hd_rows hd_recurrent_decoder_of(hd_run *r, const hd_recurrent_decoder *d, hd_rows x, const hd_encoded *memory,
-                                const int32_t *pos, hd_slot *slot)
+                                const int32_t *pos, hd_slot *slot, const hd_voice *voice)
 {
     hd_rows none = {0};
-    speech s = {.d = d, .x = x, .pos = pos};
+    speech s = {.d = d, .voice = voice, .x = x};
     int layers = d->is.layers;
     if (!x.t || !x.seg || (slot && !hd_cache_begin(r, slot->cache, x.seg))) return none;
-    if (hd_recurrent_decoder_unrolls(d) && !(s.steps = hd_unroll(r, x.seg))) return none;
+    if ((voice || hd_recurrent_decoder_unrolls(d)) && !(s.steps = hd_unroll(r, x.seg))) return none;
     hd_probe_enter(r, "0");
     begin(r, &s, memory, slot);
-    tokens_to_gates(r, &s);
+    s.places = hd_look_places(r, &d->look, pos, x.seg->rows);
+    if (!voice) {
+        s.x.t = entering(r, d, x.t);
+        tokens_to_gates(r, d, s.x.t, s.gates);
+    }
     hd_tensor *y = r->err.status ? NULL : s.steps ? row_by_row(r, &s) : at_once(r, &s);
     for (int l = 0; slot && l < layers; l++) hd_slot_put(r, slot + l, s.state[l]);
     if (slot) hd_slot_put(r, slot + layers + 1, s.fed);

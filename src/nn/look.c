@@ -118,19 +118,28 @@ static hd_tensor *mlp(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m)
     hd_probe_offer_scores(r, "scores", s, q.seg, m->k.seg);
     s = hd_segment_softmax(r, s, m->k.seg);
     hd_probe_offer_scores(r, "softmax", s, q.seg, m->k.seg);
+    s = hd_dropout(r, s, l->opt.dropout, m->k.seg);
     return hd_reduce(r, hd_mul(r, m->v.t, s), m->k.seg, HD_SUM);
 }
 
-/* Where each query looks, [Rq, 1]; NULL: everywhere. */
-static hd_tensor *centre(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, const int32_t *pos)
+hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_t rows)
 {
-    if (l->places) return hd_gather(r, value(l->places), pos, hd_rows_of(q.t), 1);
-    if (!l->place.w) return NULL;
+    hd_tensor *table = l->places ? hd_host_take(r, sizeof *table) : NULL;
+    if (!table) return NULL;
+    /* not as a parameter, whose rows come in the compute type: in bf16 place 257 would be 256 */
+    *table = l->places->t, table->is_param = false;
+    return hd_gather(r, table, pos, rows, 1);
+}
+
+/* Where each query looks, [Rq, 1]; NULL: everywhere. */
+static hd_tensor *centre(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
+{
+    if (!l->place.w) return places;
     hd_tensor *p = hd_dense_of(r, &l->sure, hd_dense_of(r, &l->place, q.t, HD_tanh), HD_sigmoid);
     return hd_mul(r, p, hd_broadcast(r, m->length, q.seg));
 }
 
-hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, const int32_t *pos)
+hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
 {
     const hd_look_opt *o = &l->opt;
     if (!q.t) return NULL;
@@ -144,7 +153,7 @@ hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, 
                        .dropout = o->dropout,
                        .score = o->score == HD_SCORING_additive ? HD_ADDITIVE : HD_DOT,
                        .additive = value(l->score),
-                       .centre = centre(r, l, q, m, pos)};
+                       .centre = centre(r, l, q, m, places)};
     if (a.centre) a.window = o->window, a.sigma = l->place.w ? (float)o->window / 2 : 0;
     hd_tensor *c = o->score == HD_SCORING_mlp ? mlp(r, l, asked, m) : hd_attend(r, asked, m->k, m->v, &a).t;
     hd_probe_offer(r, "context", c, q.seg);

@@ -65,7 +65,9 @@ typedef struct hd_seen {
 enum { HD_LOOK_SLOTS = 2 }; /* FIXED */
 /* slot: NULL, or the first of HD_LOOK_SLOTS; memory is not read once they hold it. */
 hd_seen hd_look_memory(hd_run *r, const hd_look *l, hd_rows memory, hd_slot *slot);
-/* The contexts of rows of queries [Rq, query]; pos: their places. The mlp score takes one query an item. */
-hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, const int32_t *pos);
+/* The places of rows as hd_look_of takes them, [rows, 1]; NULL unless they matter. */
+hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_t rows);
+/* The contexts of rows of queries [Rq, query]; places: theirs. The mlp score takes one query an item. */
+hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places);
 
 #endif

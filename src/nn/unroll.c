@@ -1,11 +1,6 @@
 /* The layout of steps. */
 #include "nn/unroll.h"
 
-static const int32_t *sent(hd_run *r, const int32_t *host, size_t count)
-{
-    return host ? hd_ints(r, host, count) : NULL;
-}
-
 static const hd_seg *singles(hd_run *r, const hd_seg *seg)
 {
     int32_t *one = hd_host_take(r, (seg->items + 1) * sizeof *one);
@@ -28,17 +23,16 @@ const hd_unrolled *hd_unroll(hd_run *r, const hd_seg *seg)
         return u;
     }
     int32_t *row = hd_host_take(r, (steps * n + 1) * sizeof *row),
-            *pos = hd_host_take(r, (steps * n + 1) * sizeof *pos),
             *place = hd_host_take(r, (rows + 1) * sizeof *place);
-    if (!row || !pos || !place) return NULL;
+    if (!row || !place) return NULL;
     for (size_t i = 0; i < rows; i++) place[i] = -1; /* of no item: zeros */
     for (size_t i = 0; i < n; at += (size_t)len[i++])
         for (size_t t = 0; t < steps; t++) {
             bool live = t < (size_t)len[i];
-            row[t * n + i] = live ? (int32_t)(at + t) : -1, pos[t * n + i] = (int32_t)t;
+            row[t * n + i] = live ? (int32_t)(at + t) : -1;
             if (live) place[at + t] = (int32_t)(t * n + i);
         }
     u->single = singles(r, seg);
-    u->row = sent(r, row, steps * n), u->pos = sent(r, pos, steps * n), u->place = sent(r, place, rows);
+    u->row = hd_ints(r, row, steps * n), u->place = hd_ints(r, place, rows);
     return u->single && !r->err.status ? u : NULL;
 }

@@ -7,10 +7,10 @@
 
 typedef struct hd_unrolled {
     size_t steps, items;
-    const hd_seg *single;     /* one row an item */
-    const int32_t *row, *pos; /* [steps * items]: the row of an item in a step, -1 past its end, and its
-                                 place. NULL: there is one step and the rows are its rows */
-    const int32_t *place;     /* [rows of the segments]: where each one is among [steps * items] */
+    const hd_seg *single; /* one row an item */
+    const int32_t *row;   /* [steps * items]: the row of an item in a step, -1 past its end. NULL: there is
+                             one step and the rows are its rows */
+    const int32_t *place; /* [rows of the segments]: where each one is among [steps * items] */
 } hd_unrolled;
 
 /* What was laid out for these segments before (seg->steps), or now: then it is sent, so call it before

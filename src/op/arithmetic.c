@@ -1,4 +1,4 @@
-/* Sums, products, elementwise functions, dropout. z may be one row (all) or one column (mul). */
+/* Sums, products, elementwise functions, dropout, noise. z may be one row (all) or one column (mul). */
 #include "op/op.h"
 
 static bool fits(hd_run *r, const char *op, const hd_tensor *x, const hd_tensor *z, bool column)
@@ -130,4 +130,17 @@ hd_tensor *hd_dropout(hd_run *r, hd_tensor *x, float p, const hd_seg *seg)
     hd_tensor *y = hd_like(r, x);
     HD_CALL(r, dropout, .y = y, .x = x, .draw = draw);
     return hd_record_opt(r, y, NULL, dropout_back, draw, x);
+}
+
+static void gumbel_back(hd_run *r, const hd_node *n)
+{
+    hd_grad_pass(r, n->in[0], n->y);
+}
+
+hd_tensor *hd_gumbel(hd_run *r, hd_tensor *x, const hd_seg *seg)
+{
+    if (!x || !hd_seg_fits(r, "gumbel", x, seg, true)) return NULL;
+    hd_tensor *y = hd_like(r, x);
+    HD_CALL(r, gumbel, .y = y, .x = x, .draw = hd_draw_next(r, 0, seg));
+    return hd_record(r, y, gumbel_back, x);
 }

@@ -25,6 +25,10 @@ hd_tensor *hd_apply(hd_run *r, hd_tensor *x, hd_unary f);
 /* Inverted dropout while training; x itself otherwise. seg gives item and row of each draw. */
 hd_tensor *hd_dropout(hd_run *r, hd_tensor *x, float p, const hd_seg *seg);
 
+/* x + Gumbel noise, drawn for every element (seg as for dropout): the largest of a row is then a sample of
+   its softmax. Draws in inference, too. */
+hd_tensor *hd_gumbel(hd_run *r, hd_tensor *x, const hd_seg *seg);
+
 /* rows.c: index is int32 in backend memory and must outlive the step */
 hd_tensor *hd_gather(hd_run *r, hd_tensor *x, const int32_t *index, size_t count,
                      float scale); /* y[i] = scale x[index[i]]; zeros where out of range */

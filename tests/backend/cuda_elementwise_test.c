@@ -208,6 +208,25 @@ static void dropout(void **state)
     pair_done(p);
 }
 
+/* A logarithm of a logarithm: where the inner one is near 0 or 1 an error of it grows. */
+static void gumbel(void **state)
+{
+    pair *p = pair_of(state);
+    EACH_SIZE(p, i)
+    for (int how = 0; how < 4; how++) {
+        int32_t third = (int32_t)sizes[i].rows / 3,
+                len[] = {third, 0, (int32_t)sizes[i].rows - 2 * third, third};
+        begin_case(p, "gumbel %zux%zu how %d", sizes[i].rows, sizes[i].cols, how);
+        twin_seg *seg = how & 2 ? seg_from(p, len, 4, (i & 1 ? KEYS : 0) | (i & 2 ? FILL : 0) | GAPS) : NULL;
+        size_t m = seg ? seg->rows : sizes[i].rows, n = sizes[i].cols;
+        twin *x = twin_normal(p, "x", m, n, ACT, 1),
+             *y = how & 1 ? x : twin_result(p, "y", m, n, ACT, false);
+        RUN(p, gumbel, .y = ON(y), .x = ON(x), .draw = DRAW(p, 0, seg));
+        compare(p, y, (close_enough){.tolerance = 4 * tolerance_of(p, y)});
+    }
+    pair_done(p);
+}
+
 static void column_sum(void **state)
 {
     pair *p = pair_of(state);
@@ -242,4 +261,4 @@ static void total(void **state)
 
 PAIR_MAIN(PAIR_TEST(unary), PAIR_TEST(unary_at_the_ends), PAIR_TEST(unary_back),
           PAIR_TEST(unary_back_through_dropout), PAIR_TEST(unary_back_with_sums), PAIR_TEST(mix), PAIR_TEST(mul), PAIR_TEST(dropout),
-          PAIR_TEST(column_sum), PAIR_TEST(total))
+          PAIR_TEST(gumbel), PAIR_TEST(column_sum), PAIR_TEST(total))

@@ -28,7 +28,17 @@ typedef struct outcome {
     double loss, norm;
 } outcome;
 
-typedef hd_status life(bool gpt, outcome *out, hd_err *err);
+typedef enum kind { TRANSFORMER, GPT, RECURRENT } kind;
+
+typedef hd_status life(kind k, outcome *out, hd_err *err);
+
+/* Both directions, attention that asks before every word. */
+static void make_recurrent(hd_encdec_opt *o)
+{
+    hd_err err = {0};
+    if (hd_stages_read(&o->encoder, "bi-gru:1", &err) || hd_stages_read(&o->decoder, "lstm:2+transformer:1", &err)) fail_msg("%s", err.text);
+    o->recurrent = (hd_recurrent_decoder_opt){.locality = HD_LOCALITY_MONOTONE, .read = HD_READING_deep};
+}
 
 static hd_status training_step(toy *m, const toy_batch *b, outcome *out, hd_err *err)
 {
@@ -40,14 +50,15 @@ static hd_status training_step(toy *m, const toy_batch *b, outcome *out, hd_err 
     return s;
 }
 
-static hd_status new_model(toy *m, bool gpt, hd_err *err)
+static hd_status new_model(toy *m, kind k, hd_err *err)
 {
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.encoder_layers = o.decoder_layers = g.layers = 1;
     o.dropout = g.dropout = 0.1f, o.output_bias = true;
-    hd_status s = gpt ? hd_gpt_new(&m->g, m->backend, &g, true, err) : hd_encdec_new(&m->t, m->backend, &o, true, err);
-    if (!s) m->params = gpt ? &m->g->params : &m->t->params;
+    if (k == RECURRENT) make_recurrent(&o);
+    hd_status s = k == GPT ? hd_gpt_new(&m->g, m->backend, &g, true, err) : hd_encdec_new(&m->t, m->backend, &o, true, err);
+    if (!s) m->params = k == GPT ? &m->g->params : &m->t->params;
     return s;
 }
 
@@ -60,12 +71,12 @@ static void close_all(toy *m)
     hd_backend_free(m->backend);
 }
 
-static hd_status train_once(bool gpt, outcome *out, hd_err *err)
+static hd_status train_once(kind k, outcome *out, hd_err *err)
 {
     toy m = {0};
     const toy_batch b = toy_range(0, 6);
     hd_status s = hd_backend_new(&m.backend, "cpu", &(hd_backend_opt){.threads = 2}, err);
-    if (!s) s = new_model(&m, gpt, err);
+    if (!s) s = new_model(&m, k, err);
     if (!s) s = hd_params_draw(m.params, 1, err);
     if (!s) s = hd_optimiser_init(&m.optimiser, m.params, &adam, err);
     if (!s) s = hd_run_init(&m.run, m.backend, err);
@@ -74,12 +85,12 @@ static hd_status train_once(bool gpt, outcome *out, hd_err *err)
     return s;
 }
 
-static hd_status load_once(bool gpt, outcome *out, hd_err *err)
+static hd_status load_once(kind k, outcome *out, hd_err *err)
 {
     toy m = {0};
     hd_safetensors *file = NULL;
     hd_status s = hd_backend_new(&m.backend, "cpu", &(hd_backend_opt){.threads = 1}, err);
-    if (!s) s = new_model(&m, gpt, err);
+    if (!s) s = new_model(&m, k, err);
     if (!s) s = hd_safetensors_open(&file, path, err);
     if (!s) s = hd_params_load(m.params, file, err);
     for (size_t i = 0; !s && i < m.params->trainable; i++) out->loss += (double)m.params->value[i] * (double)(i + 1);
@@ -88,12 +99,12 @@ static hd_status load_once(bool gpt, outcome *out, hd_err *err)
     return s;
 }
 
-static hd_status save_once(bool gpt, outcome *out, hd_err *err)
+static hd_status save_once(kind k, outcome *out, hd_err *err)
 {
     toy m = {0};
     (void)out;
     hd_status s = hd_backend_new(&m.backend, "cpu", &(hd_backend_opt){.threads = 1}, err);
-    if (!s) s = new_model(&m, gpt, err);
+    if (!s) s = new_model(&m, k, err);
     if (!s) s = hd_params_draw(m.params, 1, err);
     if (!s) s = hd_params_save(m.params, path, &(hd_meta){"format", "pt"}, 1, err);
     close_all(&m);
@@ -110,21 +121,21 @@ static size_t files_in_folder(void)
 }
 
 /* Fails each allocation in turn. `absorbed`: how many may fail without anybody noticing, because the step arena asks again for less. */
-static void fail_each(const char *name, life *live, bool gpt, size_t absorbed)
+static void fail_each(const char *name, life *live, kind k, size_t absorbed)
 {
     hd_err err = {0};
     outcome good = {0};
-    if (live(gpt, &good, &err)) fail_msg("%s: %s", name, err.text);
+    if (live(k, &good, &err)) fail_msg("%s: %s", name, err.text);
     size_t start = hd_mem_now().blocks, calls = hd_mem_now().calls, unnoticed = 0, files = files_in_folder();
     outcome again = {0};
-    assert_int_equal(live(gpt, &again, &err), HD_OK);
+    assert_int_equal(live(k, &again, &err), HD_OK);
     assert_memory_equal(&good, &again, sizeof good);
     calls = hd_mem_now().calls - calls;
     for (size_t n = 1; n <= calls + 1; n++) {
         outcome out = {0};
         err = (hd_err){0};
         hd_mem_fail_at(n);
-        hd_status s = live(gpt, &out, &err);
+        hd_status s = live(k, &out, &err);
         hd_mem_fail_at(0);
         if (hd_mem_now().blocks != start) fail_msg("%s: allocation %zu of %zu failed and %zu blocks leaked", name, n, calls, hd_mem_now().blocks - start);
         if (n > calls) assert_int_equal(s, HD_OK);
@@ -138,7 +149,7 @@ static void fail_each(const char *name, life *live, bool gpt, size_t absorbed)
         assert_int_equal(files_in_folder(), files); /* no half-written file stays */
         if (live == save_once && n % 25) continue;  /* to wait for the disk that often would take seconds */
         out = (outcome){0}, err = (hd_err){0};
-        assert_int_equal(live(gpt, &out, &err), HD_OK); /* the next try succeeds */
+        assert_int_equal(live(k, &out, &err), HD_OK); /* the next try succeeds */
         assert_memory_equal(&good, &out, sizeof good);
     }
     print_message("%s: %zu allocations, %zu failed unnoticed\n", name, calls, unnoticed);
@@ -148,17 +159,18 @@ static void fail_each(const char *name, life *live, bool gpt, size_t absorbed)
 static void every_allocation_of_a_training_step_may_fail(void **state)
 {
     (void)state;
-    fail_each("transformer, training", train_once, false, 1);
-    fail_each("gpt, training", train_once, true, 1);
+    fail_each("transformer, training", train_once, TRANSFORMER, 1);
+    fail_each("gpt, training", train_once, GPT, 1);
+    fail_each("recurrent, training", train_once, RECURRENT, 1);
 }
 
 static void every_allocation_of_saving_and_loading_may_fail(void **state)
 {
     (void)state;
-    fail_each("transformer, saving", save_once, false, 0);
-    fail_each("transformer, loading", load_once, false, 0);
-    fail_each("gpt, saving", save_once, true, 0);
-    fail_each("gpt, loading", load_once, true, 0);
+    fail_each("transformer, saving", save_once, TRANSFORMER, 0);
+    fail_each("transformer, loading", load_once, TRANSFORMER, 0);
+    fail_each("gpt, saving", save_once, GPT, 0);
+    fail_each("gpt, loading", load_once, GPT, 0);
 }
 
 /* Step after step with growing batches: arenas, pool and scratch grow. A step that failed is repeated on the same run, its half-made gradients cleared. */
@@ -203,7 +215,7 @@ static void a_step_that_ran_out_of_memory_can_be_repeated(void **state)
 
 typedef struct plan {
     const char *name;
-    bool gpt, pre_norm, untied, recompute;
+    bool gpt, recurrent, pre_norm, untied, recompute;
     float dropout;
 } plan;
 
@@ -213,6 +225,7 @@ static const plan plans[] = {
     {"post-norm, recompute", .recompute = true},
     {"pre-norm, recompute", .pre_norm = true, .recompute = true, .dropout = 0.1f},
     {"gpt", .gpt = true, .dropout = 0.1f},
+    {"recurrent", .recurrent = true, .dropout = 0.1f},
 };
 
 /* Wide enough that the first step needs more than one chunk of 4 MiB. */
@@ -222,6 +235,7 @@ static void open_plan(toy *m, const char *backend, const plan *p)
     hd_gpt_opt g = toy_gpt_opt();
     o.width = 128, o.inner = 512, g.width = 256, g.layers = 4;
     o.pre_norm = p->pre_norm, o.tied = !p->untied, o.recompute = p->recompute, o.dropout = g.dropout = p->dropout;
+    if (p->recurrent) make_recurrent(&o);
     toy_open_on(m, backend, 2, p->gpt ? NULL : &o, p->gpt ? &g : NULL, &adam);
 }
 

@@ -1,4 +1,4 @@
-/* Gradients of sums, products, elementwise functions and dropout, in every shape that z may have. */
+/* Gradients of sums, products, elementwise functions, dropout and noise, in every shape that z may have. */
 #include "op/gradient.h"
 
 #define OP(name, value)                                                            \
@@ -47,6 +47,13 @@ static hd_tensor *dropout(hd_run *r, hd_tensor *const *x, const gradient_case *c
     return hd_mul(r, hd_dropout(r, x[0], 0.3f, seg), hd_dropout(r, x[0], 0.5f, seg));
 }
 
+static hd_tensor *gumbel(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    const int32_t len[] = {3, 0, 4};
+    hd_tensor *y = hd_gumbel(r, x[0], c->n ? hd_seg_of(r, len, 3, NULL) : NULL);
+    return hd_mul(r, y, hd_add(r, y, x[0]));
+}
+
 static const gradient_case cases[] = {
     CASE("add", add, LEAVES_OF(LEAF("x", 4, 5), LEAF("z", 4, 5))),
     CASE("add row", add, LEAVES_OF(LEAF("x", 4, 5), LEAF("z", 1, 5))),
@@ -68,6 +75,8 @@ static const gradient_case cases[] = {
     CASE("dropout", dropout, LEAVES_OF(LEAF("x", 7, 9))),
     CASE("dropout with segments", dropout, LEAVES_OF(LEAF("x", 7, 9)), .n = 1),
     CASE("dropout with keys", dropout, LEAVES_OF(LEAF("x", 7, 9)), .n = 2),
+    CASE("gumbel", gumbel, LEAVES_OF(LEAF("x", 7, 9))),
+    CASE("gumbel with segments", gumbel, LEAVES_OF(LEAF("x", 7, 9)), .n = 1),
     CASE("dropout wider than a run of the mask", dropout, LEAVES_OF(LEAF("x", 2, 133))),
 };
 

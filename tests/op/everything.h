@@ -99,8 +99,8 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
     h = hd_mul(r, hd_sub(r, hd_mul(r, h, step_leaf(s, 1, s->c)), hd_scale(r, h, 0.5f)), column);
     h = hd_norm(r, hd_add(r, h, step_leaf(s, 1, s->c)), step_leaf(s, 1, s->c), NULL,
                 &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
-    hd_tensor *soft[] = {hd_softmax(r, h), hd_log_softmax(r, h), hd_segment_softmax(r, h, s->seg),
-                         hd_segment_log_softmax(r, h, s->seg)};
+    hd_tensor *soft[] = {hd_softmax(r, hd_gumbel(r, h, s->seg)), hd_log_softmax(r, h),
+                         hd_segment_softmax(r, h, s->seg), hd_segment_log_softmax(r, h, s->seg)};
     h = hd_add(r, h, hd_add(r, hd_mul(r, soft[0], soft[1]), hd_mul(r, soft[2], soft[3])));
     hd_tensor *kinds[5];
     for (int i = 0; i < 5; i++) kinds[i] = hd_reduce(r, h, s->seg, (hd_reduction)i);

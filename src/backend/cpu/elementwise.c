@@ -174,6 +174,26 @@ hd_status KERNEL(dropout)(hd_backend *b, const hd_dropout_args *a)
     return HD_OK;
 }
 
+static void gumbel_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const hd_gumbel_args *a = arg;
+    (void)worker;
+    for (size_t r = begin; r < end; r++) {
+        uint64_t key = hd_mask_key(&a->draw, r);
+        hd_real *y = hd_row(a->y, r);
+        const hd_real *x = hd_row(a->x, r);
+        for (size_t c = 0; c < hd_cols_of(a->y); c++)
+            y[c] = x[c] - (hd_real)log(-log((double)hd_rng_between(key, (uint32_t)c)));
+    }
+}
+
+hd_status KERNEL(gumbel)(hd_backend *b, const hd_gumbel_args *a)
+{
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(16 * hd_cols_of(a->y)), gumbel_part,
+                (void *)a);
+    return HD_OK;
+}
+
 enum { CHUNK = 64 }; /* rows of a partial sum */
 
 typedef struct sums {

@@ -66,6 +66,10 @@ static least of(const hd_dropout_args *a)
 {
     return (least){0, sizes(a->x, a->y, a->add ? a->y : NULL)};
 }
+static least of(const hd_gumbel_args *a)
+{
+    return (least){0, sizes(a->x, a->y)};
+}
 static least of(const hd_gather_args *a)
 {
     return (least){0, 2 * sizes(a->y)};

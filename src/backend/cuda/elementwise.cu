@@ -1,4 +1,4 @@
-/* Elementwise kernels: functions, sums, products, dropout, the bf16 shadow. An output may be one of the
+/* Elementwise kernels: functions, sums, products, dropout, noise, the bf16 shadow. An output may be one of the
    inputs: every thread reads what it writes, and before. */
 #include "backend/cuda/function.h"
 #include "backend/cuda/walk.h"
@@ -217,6 +217,32 @@ extern "C" hd_status hd_cuda_dropout(hd_backend *b, const hd_dropout_args *a)
     WALK(kind, dropout_kernel, walk_blocks(kind, a->y), WALK_THREADS, k->stream, mat_of(a->y), mat_of(a->x),
          a->add, draw_make(&a->draw));
     return hd_cuda_done(k, "dropout");
+}
+
+template <class T> __global__ void gumbel_kernel(mat y, mat x, draw_of d)
+{
+    const int W = step_of<T>::W;
+    span s;
+    if (!span_of<T>(&s, y.rows, y.cols)) return;
+    uint64_t key = draw_key(d, s.row);
+    LANE_STEPS(T, c, s)
+    {
+        float v[W];
+        get<T>(v, x, s.row, c);
+        for (int i = 0; i < W; i++) v[i] -= logf(-logf(hd_rng_between(key, (uint32_t)(c + i))));
+        put<T>(y, s.row, c, v);
+    }
+}
+
+extern "C" hd_status hd_cuda_gumbel(hd_backend *b, const hd_gumbel_args *a)
+{
+    hd_cuda *k = (hd_cuda *)b;
+    if (!hd_count_of(a->y)) return HD_OK;
+    const hd_tensor *all[] = {a->y, a->x};
+    walk_kind kind = walk_kind_of(all, 2);
+    WALK(kind, gumbel_kernel, walk_blocks(kind, a->y), WALK_THREADS, k->stream, mat_of(a->y), mat_of(a->x),
+         draw_make(&a->draw));
+    return hd_cuda_done(k, "gumbel");
 }
 
 /* The first `eights` runs of eight go together, what is left one by one. */

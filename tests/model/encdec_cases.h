@@ -1,0 +1,99 @@
+/* Encoder-decoders of every kind, small: what tests of gradients, caches, searches and memory go through. */
+#ifndef ENCDEC_CASES_H
+#define ENCDEC_CASES_H
+
+#include "model/toy.h"
+
+typedef struct encdec_case {
+    const char *name, *encoder, *decoder;
+    hd_recurrent_decoder_opt r;
+    bool untied, reverse_source, pre_norm;
+} encdec_case;
+
+#define MODEL(name_, encoder_, decoder_, ...)                                \
+    {                                                                        \
+        .name = name_, .encoder = encoder_, .decoder = decoder_, __VA_ARGS__ \
+    }
+#define LATE .query = HD_ASKING_current, .read = HD_READING_tanh
+static const encdec_case encdec_cases[] = {
+    MODEL("transformer", "transformer:1", "transformer:1"),
+    /* what the encoder is */
+    MODEL("no encoder", "none", "gru:1", .r = {.begin = HD_BEGINNING_map}),
+    MODEL("rnn", "rnn:1", "rnn:1", .r = {.score = HD_SCORING_dot}),
+    MODEL("gru", "gru:1", "gru:1"),
+    MODEL("lstm", "lstm:1", "lstm:1", .r = {.read = HD_READING_tanh}),
+    MODEL("bi-rnn, rnn", "bi-rnn:1", "rnn:1", .r = {.score = HD_SCORING_bilinear}),
+    MODEL("bi-gru, gru", "bi-gru:1", "gru:1", .r = {.read = HD_READING_deep}),
+    MODEL("bi-lstm:2, lstm:2", "bi-lstm:2", "lstm:2", .r = {.read = HD_READING_deep}),
+    MODEL("gru:3 of one direction, gru:2", "gru:3", "gru:2", .r = {.score = HD_SCORING_scaled}),
+    MODEL("gru, lstm", "gru:1", "lstm:1", .untied = true),
+    MODEL("bi-gru under blocks", "bi-gru:1+transformer:1", "gru:1", .r = {.begin = HD_BEGINNING_map}),
+    MODEL("blocks under gru", "transformer:1+gru:1", "gru:1", .pre_norm = true),
+    MODEL("transformer, gru", "transformer:1", "gru:1", .r = {.begin = HD_BEGINNING_map}),
+    MODEL("gru, gru under blocks", "gru:1", "gru:1+transformer:1", .untied = true),
+    MODEL("bi-gru, lstm under blocks", "bi-gru:1", "lstm:1+transformer:1",
+          .r = {.context = HD_CONTEXT_fixed}),
+    MODEL("bi-gru, transformer", "bi-gru:1", "transformer:1"),
+    MODEL("source in reverse", "lstm:2", "lstm:2", .r = {.context = HD_CONTEXT_fixed},
+          .reverse_source = true),
+    /* what the cells are told */
+    MODEL("fixed", "gru:1", "gru:1", .r = {.context = HD_CONTEXT_fixed}),
+    MODEL("everywhere", "bi-lstm:1", "lstm:2",
+          .r = {.context = HD_CONTEXT_everywhere, .read = HD_READING_tanh}),
+    MODEL("mean", "bi-gru:1", "gru:1", .r = {.context = HD_CONTEXT_mean, .read = HD_READING_deep}),
+    MODEL("mean of no encoder", "none", "rnn:1",
+          .r = {.context = HD_CONTEXT_mean, .begin = HD_BEGINNING_zeros}),
+    /* scores, before the word and after the cell */
+    MODEL("mlp", "gru:1", "gru:1", .r = {.score = HD_SCORING_mlp}),
+    MODEL("late additive", "bi-gru:1", "gru:1", .r = {LATE}),
+    MODEL("late dot", "gru:1", "gru:2", .r = {LATE, .score = HD_SCORING_dot}),
+    MODEL("late scaled, projected", "bi-gru:1", "gru:1",
+          .r = {LATE, .score = HD_SCORING_scaled, .project = true}),
+    MODEL("late bilinear", "bi-lstm:1", "lstm:1", .r = {LATE, .score = HD_SCORING_bilinear}),
+    MODEL("late mlp", "bi-gru:1", "gru:1", .r = {LATE, .score = HD_SCORING_mlp}),
+    MODEL("local-m", "gru:1", "gru:1",
+          .r = {.score = HD_SCORING_dot, .locality = HD_LOCALITY_MONOTONE, .window = 2}),
+    MODEL("late local-m", "gru:1", "gru:1", .r = {LATE, .locality = HD_LOCALITY_MONOTONE, .window = 1}),
+    MODEL("local-p", "bi-gru:1", "gru:1", .r = {.locality = HD_LOCALITY_PREDICTED, .window = 3}),
+    MODEL("late local-p", "gru:1", "lstm:1",
+          .r = {LATE, .score = HD_SCORING_dot, .locality = HD_LOCALITY_PREDICTED, .window = 2}),
+    MODEL("two heads", "bi-gru:1", "gru:1", .r = {.heads = 2, .project = true}),
+    MODEL("late, two heads", "gru:1", "gru:1", .r = {LATE, .heads = 2, .score = HD_SCORING_scaled}),
+    /* beginnings */
+    MODEL("begin: zeros", "gru:1", "lstm:2", .r = {.begin = HD_BEGINNING_zeros}),
+    MODEL("begin: learned", "bi-gru:1", "lstm:2", .r = {.begin = HD_BEGINNING_learned}),
+    MODEL("begin: mean", "gru:1", "lstm:1", .r = {.begin = HD_BEGINNING_mean}),
+    MODEL("begin: map", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_map}),
+    /* readings and what else enters */
+    MODEL("sum and skips", "gru:1", "gru:3", .r = {.read = HD_READING_sum, .skips = true}),
+    MODEL("late sum and skips", "gru:2", "rnn:2",
+          .r = {.query = HD_ASKING_current, .read = HD_READING_sum, .skips = true}),
+    MODEL("sum of fixed", "lstm:2", "lstm:2", .r = {.context = HD_CONTEXT_fixed, .read = HD_READING_sum}),
+    MODEL("fed back", "gru:1", "gru:1", .r = {LATE, .feed_context = true, .score = HD_SCORING_dot}),
+    MODEL("fed back, deep, two layers", "bi-lstm:1", "lstm:2",
+          .r = {.query = HD_ASKING_current, .read = HD_READING_deep, .feed_context = true, .skips = true}),
+    MODEL("relu", "gru:1", "gru:1", .r = {.relu = true, .context = HD_CONTEXT_fixed}, .untied = true),
+    MODEL("no feedback", "gru:1", "gru:1", .r = {.no_feedback = true}, .untied = true),
+};
+
+CHECK_UNUSED static hd_encdec_opt encdec_opt(const encdec_case *c)
+{
+    hd_encdec_opt o = toy_opt();
+    hd_err err = {0};
+    if (hd_stages_read(&o.encoder, c->encoder, &err) || hd_stages_read(&o.decoder, c->decoder, &err))
+        fail_msg("%s: %s", c->name, err.text);
+    o.width = 8, o.inner = 12, o.heads = 2, o.positions = 32;
+    o.recurrent = c->r, o.tied = !c->untied, o.reverse_source = c->reverse_source, o.pre_norm = c->pre_norm;
+    o.output_bias = true, o.act = HD_gelu;
+    return o;
+}
+
+/* Open for as long as the test lasts. Weights are such that everything has a say. */
+CHECK_UNUSED static void encdec_open(toy *m, const hd_encdec_opt *o, int threads)
+{
+    toy_open(m, threads, o, NULL, NULL);
+    toy_stir(m->params);
+    for (size_t i = 0; i < m->params->trainable; i++) m->params->value[i] *= (hd_real)1.5;
+}
+
+#endif
