@@ -16,7 +16,8 @@ hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *
     bool wants = false;
     for (size_t i = 0; i < inputs; i++) wants |= in[i] && in[i]->wants_grad;
     if (!wants) return y;
-    hd_node *n = hd_host_take(r, sizeof *n);
+    size_t room = inputs > HD_NODE_INPUTS ? inputs : HD_NODE_INPUTS;
+    hd_node *n = hd_host_take(r, sizeof *n + room * sizeof *in);
     void *kept = opt_size ? hd_host_take(r, opt_size) : NULL;
     if (!n || (opt_size && !kept)) return NULL;
     if (opt_size) memcpy(kept, opt, opt_size);

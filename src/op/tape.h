@@ -6,18 +6,18 @@
 
 #include "op/run.h"
 
-enum { HD_NODE_INPUTS = 12 };
+enum { HD_NODE_INPUTS = 12 }; /* that every node has room for; NULL where an op recorded fewer */
 
 typedef void hd_back_fn(hd_run *r, const hd_node *n);
 
 struct hd_node {
     hd_node *before;
     hd_back_fn *back;
-    hd_tensor *y, *also;           /* what the op made; `also` is a second result or NULL */
-    hd_tensor *in[HD_NODE_INPUTS]; /* as recorded; the op knows which is which */
-    const void *opt;               /* the op's options, in host step memory */
-    hd_arena_mark end;             /* of the step arena, once the op was done */
-    bool start;                    /* a loss or a probe: goes back though nothing flowed into y */
+    hd_tensor *y, *also; /* what the op made; `also` is a second result or NULL */
+    const void *opt;     /* the op's options, in host step memory */
+    hd_arena_mark end;   /* of the step arena, once the op was done */
+    bool start;          /* a loss or a probe: goes back though nothing flowed into y */
+    hd_tensor *in[];     /* as recorded; the op knows which is which */
 };
 
 /* Records y = op(inputs). Returns y, or NULL after a failure. y wants a gradient when an input does; without

@@ -61,7 +61,6 @@ static hd_tensor *nothing(hd_run *r, const void *context, hd_tensor *const *in)
     X(dropout_segments, HD_ESHAPE, "dropout:|4|6", hd_dropout(r, of(r, 6, 3), 0.5f, seg(r, 1, 3)))           \
     X(gather_add_columns, HD_ESHAPE, "gather_add:|3|4", hd_gather_add(r, of(r, 2, 3), of(r, 2, 4), ints(r))) \
     X(concat_none, HD_EARG, "concat:|0", hd_concat_rows(r, PARTS(of(r, 2, 3)), 0))                           \
-    X(concat_many, HD_EARG, "concat:|13", hd_concat_rows(r, PARTS(of(r, 2, 3)), 13))                         \
     X(concat_rows_columns, HD_ESHAPE, "concat:|2 x 4|2 x 3",                                                 \
       hd_concat_rows(r, PARTS(of(r, 2, 3), of(r, 2, 4)), 2))                                                 \
     X(concat_cols_rows, HD_ESHAPE, "concat:|5 x 3|2 x 3",                                                    \

@@ -50,6 +50,13 @@ static hd_tensor *concat_cols(hd_run *r, hd_tensor *const *x, const gradient_cas
     return hd_concat_cols(r, (hd_tensor *const[]){x[0], x[1], x[0], x[2]}, 4);
 }
 
+static hd_tensor *concat_many(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    hd_tensor *part[40];
+    for (int i = 0; i < c->n; i++) part[i] = x[i % 3];
+    return hd_concat_rows(r, part, (size_t)c->n);
+}
+
 static hd_tensor *concat_one(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     return c->n ? hd_concat_cols(r, x, 1) : hd_concat_rows(r, x, 1);
@@ -106,6 +113,8 @@ static const gradient_case cases[] = {
     CASE("gather_add to a leaf", gather_add_to_leaf, LEAVES_OF(LEAF("y", 7, 5), LEAF("x", 4, 5))),
     CASE("slice of gather_add", slice_of_gather_add, LEAVES_OF(LEAF("y", 7, 5), LEAF("x", 4, 5))),
     CASE("scatter", scatter, LEAVES_OF(LEAF("x", 7, 5))),
+    CASE("concat many rows", concat_many, LEAVES_OF(LEAF("x", 2, 5), LEAF("y", 1, 5), LEAF("z", 3, 5)),
+         .n = 40),
     CASE("concat rows", concat_rows, LEAVES_OF(LEAF("x", 2, 5), LEAF("y", 1, 5), LEAF("z", 3, 5))),
     CASE("concat cols", concat_cols, LEAVES_OF(LEAF("x", 4, 2), LEAF("y", 4, 1), LEAF("z", 4, 5))),
     CASE("concat rows of one part", concat_one, LEAVES_OF(LEAF("x", 2, 5)), .n = 0),
