@@ -219,7 +219,8 @@ typedef struct heed_attention {
     const char *const *col_label; /* [cols] */
 } heed_attention;
 
-/* Takes the weights of one kind. HEED_OK: go on; any other status ends heed_translate, which returns it. Runs
+/* Takes the weights of one kind; kinds that the model does not have are left out, as the self-attention of
+   recurrent ones. HEED_OK: go on; any other status ends heed_translate, which returns it. Runs
    in the thread that called heed_translate and must not use its context. */
 typedef heed_status heed_attention_fn(void *user, const heed_attention *attention);
 

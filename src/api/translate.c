@@ -69,6 +69,7 @@ static hd_status hand_over(const heed_translate_options *o, heed_attention *to, 
     const char *const *output = (const char *const *)maps->output;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
         const hd_attention_part *p = &maps->part[k];
+        if (!p->layers) continue;
         to->kind = (heed_attention_kind)k;
         to->layers = p->layers, to->heads = p->heads, to->rows = p->rows, to->cols = p->cols;
         to->weight = p->weight;

@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "task/language.h"
 #include "task/translator.h"
+#include "task/translator_config.h"
 #include "train/checkpoint.h"
 #include "view/put.h"
 
@@ -93,19 +94,63 @@ static void put_switch(sheet *s, const char *name, bool value)
     hd_text_put(&s->out, s->json ? value ? "true" : "false" : value ? "yes\n" : "no\n");
 }
 
+static void put_stages(sheet *s, const hd_encdec_opt *o)
+{
+    char text[HD_STAGES_TEXT];
+    if (strcmp(hd_translator_model_name(o), "transformer")) {
+        put_text(s, "encoder", hd_stages_text(&o->encoder, text));
+        put_text(s, "decoder", hd_stages_text(&o->decoder, text));
+    } else {
+        put_whole(s, "encoder_layers", (uint64_t)o->encoder.at[0].layers);
+        put_whole(s, "decoder_layers", (uint64_t)o->decoder.at[0].layers);
+    }
+}
+
+/* What only Transformer blocks have. */
+static void put_blocks(sheet *s, const hd_encdec_opt *o)
+{
+    bool any = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
+               hd_stages_have(&o->decoder, HD_STAGE_transformer);
+    if (any) put_whole(s, "heads", (uint64_t)o->heads);
+    put_whole(s, "width", o->width);
+    if (!any) return;
+    put_whole(s, "inner", o->inner);
+    put_text(s, "norm", o->pre_norm ? "pre" : "post");
+    put_text(s, "activation", hd_unary_name(o->act));
+    if (o->encoder.at[0].kind == HD_STAGE_transformer || o->decoder.at[0].kind == HD_STAGE_transformer)
+        put_text(s, "position_kind", o->learned_positions ? "learned" : "sinusoidal");
+}
+
+/* What only a recurrent decoder has. */
+static void put_cells(sheet *s, const hd_encdec *m)
+{
+    const hd_recurrent_decoder_opt *o = &m->cells.opt;
+    put_text(s, "context", hd_context_names[o->context]);
+    if (o->context == HD_CONTEXT_attention) {
+        put_text(s, "score", hd_scoring_names[o->score]);
+        put_text(s, "attention", hd_locality_names[o->locality]);
+        if (o->locality != HD_LOCALITY_GLOBAL) put_whole(s, "window", (uint64_t)o->window);
+        put_whole(s, "attention_heads", (uint64_t)o->heads);
+        put_switch(s, "project", m->cells.look.opt.project);
+        put_text(s, "query", hd_asking_names[o->query]);
+        put_switch(s, "feed_context", o->feed_context);
+    }
+    put_text(s, "begin", hd_beginning_names[o->begin]);
+    put_text(s, "read", hd_reading_names[o->read]);
+    if (o->skips) put_switch(s, "skips", true);
+    if (o->no_feedback) put_switch(s, "no_feedback", true);
+    if (o->relu) put_switch(s, "relu", true);
+    if (m->opt.reverse_source) put_switch(s, "reverse_source", true);
+}
+
 static void put_model(sheet *s, const hd_encdec *m)
 {
     const hd_encdec_opt *o = &m->opt;
     put_text(s, "task", "translate");
-    put_text(s, "model", "transformer");
-    put_whole(s, "encoder_layers", (uint64_t)o->encoder_layers);
-    put_whole(s, "decoder_layers", (uint64_t)o->decoder_layers);
-    put_whole(s, "heads", (uint64_t)o->heads);
-    put_whole(s, "width", o->width);
-    put_whole(s, "inner", o->inner);
-    put_text(s, "norm", o->pre_norm ? "pre" : "post");
-    put_text(s, "activation", hd_unary_name(o->act));
-    put_text(s, "position_kind", o->learned_positions ? "learned" : "sinusoidal");
+    put_text(s, "model", hd_translator_model_name(o));
+    put_stages(s, o);
+    put_blocks(s, o);
+    if (hd_encdec_recurs(m)) put_cells(s, m);
     put_whole(s, "positions", o->positions);
     put_switch(s, "tied", o->tied);
     put_whole(s, "parameters", hd_params_size(&m->params));

@@ -22,6 +22,11 @@ static const hd_example examples[] = {
      "the preset tiny on two files"},
     {"heed train --preset base --train a.en.gz a.de.gz --valid b.en.gz b.de.gz --steps 100000 --out model",
      "the model of the paper"},
+    {"heed train --preset rnnsearch --train a.en a.de --valid b.en b.de --out model",
+     "recurrent networks with attention: sutskever, luong and tutorial are others"},
+    {"heed train --encoder bi-gru --decoder gru --context attention --score additive --train a.en a.de "
+     "--valid-fraction 0.01 --out model",
+     "one of one's own"},
     {"heed train --config model.yml --out model", "options from a file"},
     {"heed train --resume --out model", "go on after a stop, whatever stopped it"},
     {"heed train --preset big --train a.en a.de --epochs 1 --dry-run", "what it would take"},
@@ -37,7 +42,8 @@ static const hd_example examples[] = {
 const hd_usage hd_verb_train_usage = {
     .about =
         "Learns to translate from sentences and their translations. The vocabulary is learned first, then a "
-        "Transformer. The model folder holds config.json, the tokeniser and model.safetensors, the best "
+        "Transformer or, by --preset or --encoder and --decoder, recurrent networks. The model folder holds "
+        "config.json, the tokeniser and model.safetensors, the best "
         "model by "
         "validation; below train/ the last checkpoint and the log (log.jsonl, TensorBoard events). "
         "training.yml "
@@ -183,10 +189,13 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
-    const char *left_out[64] = {NULL};
+    const char *left_out[128] = {NULL};
     const char *const *lists[2] = {of_this_call, hd_train_foreign((hd_train_task)o->task)};
-    for (int list = 0, n = 0; list < 2; list++)
-        for (int i = 0; lists[list][i] && n < 63; i++) left_out[n++] = lists[list][i];
+    int n = 0;
+    for (int list = 0; list < 2; list++)
+        for (int i = 0; lists[list][i] && n < 127; i++) left_out[n++] = lists[list][i];
+    for (int i = 0; o->task == HD_TRAIN_TRANSLATE && hd_train_table[i].name && n < 127; i++)
+        if (hd_train_encdec_idle(o, hd_train_table[i].name)) left_out[n++] = hd_train_table[i].name;
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
     hd_settings_write(&t, hd_train_table, o, left_out);
@@ -245,11 +254,9 @@ static void tell(void *context, const hd_news *n)
 
 static void say_plan(const hd_command *c, const hd_translate_plan *p)
 {
-    char a[32], b[32], d[32];
+    char a[32], b[32], d[32], shape[256];
     const hd_encdec_opt *m = &p->model;
-    hd_log_say(&c->log, HD_INFO,
-               "transformer %d+%d layers, width %zu, inner %zu, %d heads, vocabulary %s%s: %s parameters",
-               m->encoder_layers, m->decoder_layers, m->width, m->inner, m->heads,
+    hd_log_say(&c->log, HD_INFO, "%s, vocabulary %s%s: %s parameters", hd_train_shape(m, shape, sizeof shape),
                hd_grouped(m->source_vocab, a), m->tied ? "" : " (source)", hd_grouped(p->parameters, b));
     if (p->trainable < p->parameters)
         hd_log_say(&c->log, HD_INFO, "%s of them are frozen", hd_grouped(p->parameters - p->trainable, a));

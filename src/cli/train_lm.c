@@ -26,9 +26,24 @@ static const char *const only_translate[] = {"preset",
                                              "valid-sentences",
                                              "best",
                                              "recompute",
+                                             "encoder",
+                                             "decoder",
+                                             "score",
+                                             "attention",
+                                             "window",
+                                             "attention-heads",
+                                             "project",
+                                             "query",
+                                             "begin",
+                                             "read",
+                                             "feed-context",
+                                             "skips",
+                                             "no-feedback",
+                                             "relu",
+                                             "reverse-source",
                                              NULL};
-static const char *const only_lm[] = {"model",    "unit",   "order",   "smoothing", "add-k",
-                                      "features", "layers", "context", "batch",     NULL};
+static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing", "add-k",
+                                      "features", "layers", "batch", NULL};
 
 const char *const *hd_train_foreign(hd_train_task task)
 {
@@ -164,6 +179,18 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
 
 /* -- what they mean -- */
 
+/* --context has a word for a translator, for a language model a number. */
+static hd_status window_of(const hd_train_options *o, size_t *to, hd_err *err)
+{
+    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 1, .max = 1000000};
+    hd_err why = {0};
+    int n = 0;
+    if (hd_option_read(&row, &n, o->context, &why))
+        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
+    *to = (size_t)n;
+    return HD_OK;
+}
+
 static hd_status check(const hd_train_options *o, hd_err *err)
 {
     hd_lm_kind kind = (hd_lm_kind)o->model;
@@ -201,7 +228,6 @@ static hd_lm_opt model_of(const hd_train_options *o)
                        .heads = o->heads,
                        .width = (size_t)o->width,
                        .inner = (size_t)o->inner,
-                       .context = (size_t)o->context,
                        .dropout = (float)o->dropout,
                        .post_norm = o->norm == 1,
                        /* a hidden layer of another width needs an output table of its own */
@@ -235,5 +261,5 @@ hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options 
         .precision = (hd_precision)o->precision,
         .threads = threads,
         .trainer = hd_train_loop(o)};
-    return HD_OK;
+    return window_of(o, &to->model.context, err);
 }

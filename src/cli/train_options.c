@@ -5,9 +5,13 @@
 
 #define OWNER hd_train_options
 
+enum { TUTORIAL = 7, PRESETS = 8 }; /* of --preset */
+
 static const char *const tasks[] = {[HD_TRAIN_TRANSLATE] = "translate", [HD_TRAIN_LM] = "lm", NULL};
 static const char *const units[] = {"word", "char", "subword", NULL};
-static const char *const presets[] = {"tiny", "small", "base", "big", NULL};
+static const char *const presets[] = {"tiny",          "small",     "base",  "big",
+                                      "sutskever",     "rnnsearch", "luong", [TUTORIAL] = "tutorial",
+                                      [PRESETS] = NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
@@ -30,17 +34,30 @@ static const char *const schedules[] = {
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
+#define RECURRENT  .group = "Recurrent encoder-decoders"
 #define LM         .group = "Language models (--task lm)"
 #define LEARNING   .group = "Learning"
 #define LIMITS     .group = "When to end"
 #define REPORTS    .group = "Validation, saves and reports"
 #define MACHINE    .group = "Machine"
 
+/* The choices of an option and what they are, behind what it is about. */
+#define X(name, text)       "; " #name ": " text
+#define STAGES              HD_STAGE_LIST(X)
+#define CONTEXTS            HD_CONTEXT_LIST(X)
+#define SCORINGS            HD_SCORING_LIST(X)
+#define ASKINGS             HD_ASKING_LIST(X)
+#define BEGINNINGS          HD_BEGINNING_LIST(X)
+#define READINGS            HD_READING_LIST(X)
+#define Y(NAME, name, text) "; " name ": " text
+#define LOCALITIES          HD_LOCALITY_LIST(Y)
+
 const hd_option hd_train_table[] = {
     {"task", 0, "TASK", "translate", "what to learn: translate, or lm, a language model",
      HD_CHOICE_INTO(OWNER, task, tasks)},
     {"preset", 'p', "NAME", "tiny",
-     "sizes and recipe: tiny, small, base or big; other options change parts of it",
+     "sizes and recipe: tiny, small, base or big, which are Transformers; sutskever, rnnsearch, luong or "
+     "tutorial (what recurrent --encoder and --decoder have without it); other options change parts of it",
      HD_CHOICE_INTO(OWNER, preset, presets)},
     {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
     {"resume", 0, NULL, NULL,
@@ -103,6 +120,45 @@ const hd_option hd_train_table[] = {
     {"untied", 0, NULL, NULL, "tables of their own for source, target and output", MODEL,
      HD_FLAG_INTO(OWNER, untied)},
 
+    {"encoder", 0, "STAGES", NULL,
+     "what it is stacked from (transformer without it), as in bi-gru:2+transformer: kinds of layers" STAGES
+     "; bi- before it reads both ways, :N behind it has N layers (else --encoder-layers)",
+     RECURRENT, HD_TEXT_INTO(OWNER, encoder)},
+    {"decoder", 0, "STAGES", NULL,
+     "the same: a transformer, or a rnn, gru or lstm and transformers behind it if you like", RECURRENT,
+     HD_TEXT_INTO(OWNER, decoder)},
+    {"context", 0, "WHAT", NULL,
+     "what a recurrent decoder is told of the source (attention without it)" CONTEXTS
+     ". For lm: tokens of a window, 64 without it; gpt never sees more of them",
+     RECURRENT, HD_TEXT_INTO(OWNER, context)},
+    {"score", 0, "NAME", "additive", "of query q and key k" SCORINGS, RECURRENT,
+     HD_CHOICE_INTO(OWNER, score, hd_scoring_names)},
+    {"attention", 0, "WHERE", "global", "which keys are seen" LOCALITIES, RECURRENT,
+     HD_CHOICE_INTO(OWNER, attention, hd_locality_names)},
+    {"window", 0, "N", "10", "local attention: keys on either side of its place", RECURRENT,
+     HD_INT_INTO(OWNER, window, 1, 1000000)},
+    {"attention-heads", 0, "N", "1", "of a recurrent decoder's attention; several mean --project", RECURRENT,
+     HD_INT_INTO(OWNER, attention_heads, 1, 1024)},
+    {"project", 0, NULL, NULL, "keys and values are maps of the encoder's states, not the states themselves",
+     RECURRENT, HD_FLAG_INTO(OWNER, project)},
+    {"query", 0, "WHICH", "previous", "which state of the decoder asks" ASKINGS, RECURRENT,
+     HD_CHOICE_INTO(OWNER, query, hd_asking_names)},
+    {"begin", 0, "HOW", "final",
+     "the state before the first word (map without it where the encoder has no last state)" BEGINNINGS,
+     RECURRENT, HD_CHOICE_INTO(OWNER, begin, hd_beginning_names)},
+    {"read", 0, "WHAT", "state", "what the output layer reads" READINGS, RECURRENT,
+     HD_CHOICE_INTO(OWNER, read, hd_reading_names)},
+    {"feed-context", 0, NULL, NULL, "what the output layer read is fed back with the next token", RECURRENT,
+     HD_FLAG_INTO(OWNER, feed_context)},
+    {"skips", 0, NULL, NULL, "every layer of the decoder reads the token, too", RECURRENT,
+     HD_FLAG_INTO(OWNER, skips)},
+    {"no-feedback", 0, NULL, NULL, "the decoder does not read the token before", RECURRENT,
+     HD_FLAG_INTO(OWNER, no_feedback)},
+    {"relu", 0, NULL, NULL, "relu on the token vectors that a recurrent decoder reads", RECURRENT,
+     HD_FLAG_INTO(OWNER, relu)},
+    {"reverse-source", 0, NULL, NULL, "a recurrent encoder of one direction reads the source backwards",
+     RECURRENT, HD_FLAG_INTO(OWNER, reverse_source)},
+
     {"model", 0, "NAME", "gpt", "ngram, maxent, ffnn, rnn, gru, lstm or gpt", LM,
      HD_CHOICE_INTO(OWNER, model, hd_lm_names)},
     {"unit", 0, "UNIT", "char", "tokens: word, char or subword", LM, HD_CHOICE_INTO(OWNER, unit, units)},
@@ -118,8 +174,6 @@ const hd_option hd_train_table[] = {
      HD_INT_INTO(OWNER, features, 0, 268435456)},
     {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4)", LM,
      HD_INT_INTO(OWNER, layers, 1, 1000)},
-    {"context", 0, "N", "64", "tokens of a window; gpt never sees more of them", LM,
-     HD_INT_INTO(OWNER, context, 1, 1000000)},
     {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24)", LM,
      HD_INT_INTO(OWNER, batch, 1, 1000000)},
 
@@ -161,7 +215,9 @@ const hd_option hd_train_table[] = {
      HD_FLAG_INTO(OWNER, recompute)},
     {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
 
-    {"epochs", 'e', "N", "0", "passes over the data; 0: no such limit (tiny and small: 40 without --steps)",
+    {"epochs", 'e', "N", "0",
+     "passes over the data; 0: no such limit (without --steps 40 for tiny and small, 20 for recurrent "
+     "presets)",
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
     {"steps", 's', "N", "0",
      "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000; without "
@@ -189,28 +245,49 @@ const hd_option hd_train_table[] = {
     {0},
 };
 
+#undef X
+#undef Y
+
 typedef struct setting {
-    const char *name, *value[4]; /* by preset; NULL: as without one */
+    const char *name, *value[PRESETS]; /* by preset; NULL: as without one */
 } setting;
 
-/* tiny is measured (docs/recipes.md); the others follow the literature for their size. */
+/* tiny is measured (docs/recipes.md); the other Transformers follow the literature for their size. The
+   recurrent ones have the shape of their papers, in the size of Multi30k. */
 static const setting settings[] = {
-    {"encoder-layers", {"4", "6", "6", "6"}},
-    {"decoder-layers", {"4", "6", "6", "6"}},
-    {"width", {"128", "256", "512", "1024"}},
+    /* tiny small base big; sutskever rnnsearch luong tutorial */
+    {"encoder", {NULL, NULL, NULL, NULL, "lstm", "bi-gru", "lstm", "gru"}},
+    {"decoder", {NULL, NULL, NULL, NULL, "lstm", "gru", "lstm", "gru"}},
+    {"context", {NULL, NULL, NULL, NULL, "fixed", "attention", "attention", "attention"}},
+    {"score", {NULL, NULL, NULL, NULL, NULL, "additive", "bilinear", "additive"}},
+    {"query", {NULL, NULL, NULL, NULL, NULL, "previous", "current", "previous"}},
+    {"begin", {NULL, NULL, NULL, NULL, "final", "map", "final", "final"}},
+    {"read", {NULL, NULL, NULL, NULL, "state", "deep", "tanh", "state"}},
+    {"feed-context", {NULL, NULL, NULL, NULL, NULL, NULL, "true", NULL}},
+    {"reverse-source", {NULL, NULL, NULL, NULL, "true", NULL, NULL, NULL}},
+    {"untied", {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "true"}},
+    {"encoder-layers", {"4", "6", "6", "6", "4", "1", "2", "1"}},
+    {"decoder-layers", {"4", "6", "6", "6", "4", "1", "2", "1"}},
+    {"width", {"128", "256", "512", "1024", "512", "512", "512", "128"}},
     {"inner", {"256", "1024", "2048", "4096"}},
     {"heads", {"4", "4", "8", "16"}},
-    {"vocab", {"8000", "8000", "16000", "32000"}},
-    {"batch-tokens", {"2500", "4096", "16384", "32768"}},
-    {"dropout", {"0.2", "0.2", "0.1", "0.3"}},
-    {"attention-dropout", {"0", "0", "0.1", "0.1"}},
+    {"vocab", {"8000", "8000", "16000", "32000", "8000", "8000", "8000", "8000"}},
+    {"batch-tokens", {"2500", "4096", "16384", "32768", "2500", "2500", "2500", "1000"}},
+    {"dropout", {"0.2", "0.2", "0.1", "0.3", "0.2", "0.3", "0.3", "0.1"}},
+    {"attention-dropout", {"0", "0", "0.1", "0.1", "0", "0", "0", "0"}},
     {"inner-dropout", {"0", "0", "0.1", "0.1"}},
-    {"lr", {"0.005", "0.002", "0.0007", "0.0005"}},
-    {"warmup", {"1000", "2000", "4000", "4000"}},
-    {"schedule", {"linear", "linear", "inverse_sqrt", "inverse_sqrt"}},
-    {"weight-decay", {"0.2", "0.2", "0.01", "0.01"}},
-    {"ema", {"0", "0", "0.9995", "0.9999"}},
-    {"epochs", {"40", "40", NULL, NULL}},
+    {"label-smoothing", {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "0"}},
+    {"optimiser", {NULL, NULL, NULL, NULL, "adam", "adam", "adam", "adam"}},
+    {"beta2", {NULL, NULL, NULL, NULL, "0.999", "0.999", "0.999", "0.999"}},
+    {"adam-eps", {NULL, NULL, NULL, NULL, "1e-8", "1e-8", "1e-8", "1e-8"}},
+    {"lr", {"0.005", "0.002", "0.0007", "0.0005", "0.001", "0.002", "0.001", "0.005"}},
+    {"warmup", {"1000", "2000", "4000", "4000", "0", "0", "0", "0"}},
+    {"schedule",
+     {"linear", "linear", "inverse_sqrt", "inverse_sqrt", "linear", "linear", "linear", "linear"}},
+    {"weight-decay", {"0.2", "0.2", "0.01", "0.01", "0", "0", "0", "0"}},
+    {"clip", {NULL, NULL, NULL, NULL, "5", "1", "5", "1"}},
+    {"ema", {"0", "0", "0.9995", "0.9999", "0", "0", "0", "0"}},
+    {"epochs", {"40", "40", NULL, NULL, "20", "20", "20", "20"}},
     {"steps", {NULL, NULL, "100000", "300000"}},
     {NULL, {NULL}},
 };
@@ -226,9 +303,24 @@ static bool is_given(const hd_option_set sets[2], const char *name)
     return *hd_option_find(sets, name, strlen(name)).given;
 }
 
+/* A recurrent encoder or decoder that is asked for without a preset. */
+static bool asks_for_cells(const hd_option_set sets[2])
+{
+    const hd_train_options *o = sets[0].into;
+    const char *const name[] = {"encoder", "decoder"}, *const text[] = {o->encoder, o->decoder};
+    for (int i = 0; i < 2; i++) {
+        hd_stages s;
+        if (is_given(sets, name[i]) && !hd_stages_read(&s, text[i], &(hd_err){0}) && hd_stages_recur(&s))
+            return true;
+    }
+    return false;
+}
+
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
 {
-    int preset = ((const hd_train_options *)sets[0].into)->preset;
+    hd_train_options *o = sets[0].into;
+    if (!is_given(sets, "preset") && asks_for_cells(sets)) o->preset = TUTORIAL;
+    int preset = o->preset;
     bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
     for (const setting *s = settings; s->name; s++) {
         hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
@@ -236,7 +328,10 @@ hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
         hd_status st = hd_option_read(at.option, at.field, s->value[preset], err);
         if (st) return st;
     }
-    return HD_OK;
+    hd_stages encoder = {0};
+    bool known = !o->encoder || !hd_stages_read(&encoder, o->encoder, &(hd_err){0});
+    if (known && !hd_stages_recur(&encoder) && !is_given(sets, "begin")) o->begin = HD_BEGINNING_map;
+    return hd_train_encdec_belong(sets, err);
 }
 
 hd_unary hd_train_activation(int choice)
@@ -328,8 +423,6 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     if (o->activation > 3)
         return hd_err_set(err, HD_EARG, "--activation %s is for --task lm --model rnn",
                           activations[o->activation]);
-    if (o->width % o->heads)
-        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     if (o->max_length + 1 > o->positions)
         return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
                           o->positions, o->max_length);
@@ -361,5 +454,5 @@ hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o
                                    .threads = threads,
                                    .trainer = hd_train_loop(o)};
     to->trainer.work = o->recompute ? 4 : 3;
-    return HD_OK;
+    return hd_train_encdec(&to->model, o, err);
 }

@@ -26,8 +26,12 @@ typedef struct hd_train_options {
     /* model */
     int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
     bool untied;
+    const char *encoder, *decoder; /* stages; NULL: a transformer */
+    const char *context;           /* of hd_context_names; for lm the tokens of a window */
+    int score, attention, window, attention_heads, query, begin, read;
+    bool project, feed_context, skips, no_feedback, relu, reverse_source;
     /* language models */
-    int model, unit, order, smoothing, layers, context, batch, features;
+    int model, unit, order, smoothing, layers, batch, features;
     double add_k;
     double dropout, attention_dropout, inner_dropout;
     /* learning */
@@ -56,6 +60,14 @@ const char *const *hd_train_foreign(hd_train_task task);
 
 /* Gives every row that was not given the value its preset says. */
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err);
+/* The stages and options of an encoder-decoder (cli/train_encdec.c); HD_EARG where they are none or cannot
+   go together. */
+hd_status hd_train_encdec(hd_encdec_opt *to, const hd_train_options *o, hd_err *err);
+/* HD_EARG where an option is given that has no effect on such a model. */
+hd_status hd_train_encdec_belong(const hd_option_set sets[2], hd_err *err);
+bool hd_train_encdec_idle(const hd_train_options *o, const char *option);
+/* "transformer 4+4 layers, width 128, inner 256, 4 heads", into buf; returns buf. */
+const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size);
 /* The same for a language model: the value its kind and its unit say. */
 hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
 /* Whether an option means something to language models of a kind. */

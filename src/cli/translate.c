@@ -194,7 +194,8 @@ static hd_status open_all(call *c, hd_err *err)
         s = hd_translator_open(&c->translator, command->operands.word[0], c->backend,
                                (hd_weights)c->o->checkpoint, err);
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
-    if (!s) s = hd_attention_check(c->translator->model, &c->pick, err);
+    bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
+    if (!s && looks) s = hd_attention_check(c->translator->model, &c->pick, err);
     if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
     return s;
 }

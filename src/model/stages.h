@@ -47,4 +47,12 @@ static inline bool hd_stage_recurs(const hd_stage *s)
 }
 hd_cell hd_stage_cell(const hd_stage *s);
 
+/* Whether one of them is recurrent. */
+static inline bool hd_stages_recur(const hd_stages *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (hd_stage_recurs(&s->at[i])) return true;
+    return false;
+}
+
 #endif

@@ -127,36 +127,80 @@ static hd_status set_names(hd_attention_maps *a, const hd_attention_ask *q, hd_e
     return s;
 }
 
+/* -- what a model has -- */
+
+/* The layers of a kind: those of the stages one after the other, each with the heads it has. Where heads
+   differ, a layer of fewer shows them by turns. */
+typedef struct stock {
+    size_t layers, heads;
+    size_t first[HD_STAGES]; /* of a stage, among all layers */
+    size_t count[HD_STAGES]; /* its layers; 0: it has none of the kind */
+} stock;
+
+static void add_stage(stock *s, int stage, int layers, int heads)
+{
+    s->first[stage] = s->layers, s->count[stage] = (size_t)layers;
+    s->layers += (size_t)layers;
+    if (layers && (size_t)heads > s->heads) s->heads = (size_t)heads;
+}
+
+static stock stock_of(const hd_encdec *m, hd_attention_kind k)
+{
+    const hd_stages *side = k == HD_ATTENTION_ENCODER ? &m->opt.encoder : &m->opt.decoder;
+    stock s = {0};
+    for (int i = 0; i < side->count; i++) {
+        const hd_stage *x = &side->at[i];
+        bool looks =
+            k == HD_ATTENTION_CROSS && hd_stage_recurs(x) && m->opt.recurrent.context == HD_CONTEXT_attention;
+        if (looks) add_stage(&s, i, 1, m->cells.look.opt.heads);
+        if (x->kind == HD_STAGE_transformer) add_stage(&s, i, x->layers, m->opt.heads);
+    }
+    return s;
+}
+
 typedef struct collection {
     hd_attention_maps *into;
-    hd_real *scratch; /* [rows * cols, heads] of the largest part */
-    size_t taken;
+    stock stock[HD_ATTENTION_KINDS];
+    hd_real *scratch;  /* [rows * cols, heads] of the largest part */
+    int kind;          /* of the last offer */
+    size_t layer, row; /* the layer of the last offer, and the row behind it */
+    size_t rows;       /* taken of all layers */
 } collection;
 
-/* Whether an offer is a layer's weights, and which. */
-static bool is_weights(const char *name, int k, size_t layers, size_t *layer)
+/* Whether an offer is a layer's weights, and which: "dec.0.cross.softmax", "dec.stage1.0.self.softmax". */
+static bool is_weights(const char *name, int k, const stock *s, size_t *layer)
 {
-    char expected[64];
-    for (*layer = 0; *layer < layers; ++*layer) {
-        snprintf(expected, sizeof expected, "%s.%zu.%s.softmax", kinds[k].stack, *layer, kinds[k].sublayer);
-        if (!strcmp(name, expected)) return true;
-    }
+    char start[16], expected[64];
+    for (int i = 0; i < HD_STAGES; i++)
+        for (size_t l = 0; l < s->count[i]; l++) {
+            snprintf(start, sizeof start, i ? "stage%d." : "", i);
+            snprintf(expected, sizeof expected, "%s.%s%zu.%s.softmax", kinds[k].stack, start, l,
+                     kinds[k].sublayer);
+            *layer = s->first[i] + l;
+            if (!strcmp(name, expected)) return true;
+        }
     return false;
 }
 
-static void keep(collection *c, hd_run *r, const hd_offer *offer, const hd_attention_part *p, size_t layer)
+/* A decoder that goes row by row offers a row at a time. */
+static void keep(collection *c, hd_run *r, const hd_offer *offer, int k, size_t layer)
 {
-    size_t cells = p->rows * p->cols;
-    if (hd_rows_of(offer->t) != cells || hd_cols_of(offer->t) != p->heads) {
+    const hd_attention_part *p = &c->into->part[k];
+    size_t rows = hd_rows_of(offer->t) / p->cols, heads = hd_cols_of(offer->t), cells = p->rows * p->cols;
+    bool goes_on = c->kind == k && c->layer == layer && c->row < p->rows;
+    size_t from = goes_on ? c->row : 0;
+    if (hd_rows_of(offer->t) != rows * p->cols || from + rows > p->rows || heads > p->heads) {
         hd_fail(r, HD_ESHAPE, "attention: %s is %zu x %zu, expected %zu x %zu", offer->name,
-                hd_rows_of(offer->t), hd_cols_of(offer->t), cells, p->heads);
+                hd_rows_of(offer->t), hd_cols_of(offer->t), cells - from * p->cols, p->heads);
         return;
     }
     if (!hd_read(r, offer->t, c->scratch)) return;
-    float *to = p->weight + layer * p->heads * cells;
-    for (size_t h = 0; h < p->heads; h++)
-        for (size_t i = 0; i < cells; i++) to[h * cells + i] = (float)c->scratch[i * p->heads + h];
-    c->taken++;
+    for (size_t h = 0; h < p->heads; h++) {
+        float *to = p->weight + (layer * p->heads + h) * cells + from * p->cols;
+        for (size_t i = 0; i < rows * p->cols; i++) to[i] = (float)c->scratch[i * heads + h % heads];
+    }
+    c->kind = k, c->layer = layer, c->row = from + rows;
+    c->rows += rows;
 }
 
 static void collect(void *context, hd_run *r, const hd_offer *offer)
@@ -164,10 +208,8 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
     collection *c = context;
     size_t layer;
     if (!offer->keys || offer->gradient) return;
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        const hd_attention_part *p = &c->into->part[k];
-        if (is_weights(offer->name, k, p->layers, &layer)) keep(c, r, offer, p, layer);
-    }
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++)
+        if (is_weights(offer->name, k, &c->stock[k], &layer)) keep(c, r, offer, k, layer);
 }
 
 static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_encdec *m,
@@ -178,9 +220,10 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_encdec
         const hd_attention_part *p = &a->part[k];
         size_t numbers = p->rows * p->cols * p->heads;
         largest = numbers > largest ? numbers : largest;
-        wanted += p->layers;
+        wanted += p->layers * p->rows;
     }
-    collection c = {.into = a, .scratch = hd_mem_array(largest, sizeof *c.scratch)};
+    collection c = {.into = a, .kind = -1, .scratch = hd_mem_array(largest, sizeof *c.scratch)};
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.stock[k] = stock_of(m, (hd_attention_kind)k);
     if (!c.scratch) return hd_err_nomem(err, largest * sizeof *c.scratch);
     const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
     const int32_t from = (int32_t)q->sources, to = (int32_t)q->targets;
@@ -194,9 +237,8 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_encdec
     r->probe = before;
     hd_mem_free(c.scratch);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
-    if (c.taken != wanted)
-        return hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu layers", c.taken,
-                          wanted);
+    if (c.rows != wanted)
+        return hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu rows", c.rows, wanted);
     return HD_OK;
 }
 
@@ -218,10 +260,12 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_encde
                                const hd_attention_ask *ask, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
-    size_t encoder = (size_t)o->encoder_layers, decoder = (size_t)o->decoder_layers;
-    size_t layers[] = {encoder, decoder, decoder};
-    size_t heads[] = {(size_t)o->heads, (size_t)o->heads, (size_t)o->heads};
+    size_t layers[HD_ATTENTION_KINDS], heads[HD_ATTENTION_KINDS];
     hd_attention_maps a = {0};
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
+        stock all = stock_of(m, (hd_attention_kind)k);
+        layers[k] = all.layers, heads[k] = all.heads;
+    }
     hd_status s = check_ids("source", ask->source, ask->sources, o->source_vocab, o->positions, err);
     if (!s) s = check_ids("target", ask->target, ask->targets, o->target_vocab, o->positions, err);
     if (!s) s = check_ids("target's start", &ask->start, 1, o->target_vocab, o->positions, err);
@@ -236,6 +280,7 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_encde
 static hd_status check_pick(const hd_attention_pick *p, hd_attention_kind k, size_t layers, size_t heads,
                             hd_err *err)
 {
+    if (!layers) return hd_err_set(err, HD_EARG, "the model has no %s", kinds[k].title);
     if (p->layer < 0 || (size_t)p->layer > layers)
         return hd_err_set(err, HD_EARG, "there is no layer %d in %s: they are 1 to %zu", p->layer,
                           kinds[k].title, layers);
@@ -253,9 +298,16 @@ static hd_attention_kind kind_of(const hd_attention_pick *p)
 hd_status hd_attention_check(const hd_encdec *m, const hd_attention_pick *pick, hd_err *err)
 {
     hd_attention_kind k = kind_of(pick);
-    bool encoder = k == HD_ATTENTION_ENCODER;
-    return check_pick(pick, k, (size_t)(encoder ? m->opt.encoder_layers : m->opt.decoder_layers),
-                      (size_t)m->opt.heads, err);
+    stock s = stock_of(m, k);
+    char side[HD_STAGES_TEXT];
+    if (s.layers) return check_pick(pick, k, s.layers, s.heads, err);
+    if (k == HD_ATTENTION_CROSS)
+        return hd_err_set(err, HD_EARG,
+                          "the model has no attention from its decoder to its encoder: it was trained with "
+                          "--context %s",
+                          hd_context_names[m->opt.recurrent.context]);
+    return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", kinds[k].title, kinds[k].name,
+                      hd_stages_text(k == HD_ATTENTION_ENCODER ? &m->opt.encoder : &m->opt.decoder, side));
 }
 
 static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)

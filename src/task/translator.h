@@ -1,6 +1,6 @@
-/* A translator: a Transformer with the tokenisers of both its sides, and the folder it lies in: config.json,
-   model.safetensors and a tokeniser file for each side (or one for both). Read-only once it is open: any
-   number of runs may share one. */
+/* A translator: an encoder-decoder with the tokenisers of both its sides, and the folder it lies in:
+   config.json, model.safetensors and a tokeniser file for each side (or one for both). Read-only once it is
+   open: any number of runs may share one. */
 #ifndef HD_TASK_TRANSLATOR_H
 #define HD_TASK_TRANSLATOR_H
 

@@ -41,7 +41,7 @@ typedef struct hd_attention_range {
 } hd_attention_range;
 
 hd_attention_range hd_attention_range_of(const hd_attention_part *p, const hd_attention_pick *pick);
-bool hd_attention_listed(const hd_attention_pick *pick, int kind);
+bool hd_attention_listed(const hd_attention_maps *a, const hd_attention_pick *pick, int kind);
 
 /* "source": ..., "output_tokens": [...]: what JSON and HTML say alike. */
 void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html);

@@ -75,7 +75,7 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     hd_attention_json_texts(to, a, true);
     hd_text_put(to, ",\"attention\":{");
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        if (!hd_attention_listed(&w->pick, k)) continue;
+        if (!hd_attention_listed(a, &w->pick, k)) continue;
         hd_text_print(to, "%s\"%s\":", between, hd_attention_name((hd_attention_kind)k)), between = ",";
         put_part(&w->out, &a->part[k], &w->pick, k == HD_ATTENTION_DECODER);
     }

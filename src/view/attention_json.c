@@ -6,9 +6,9 @@
 
 enum { EXACT = 9 }; /* digits that give a float back */
 
-bool hd_attention_listed(const hd_attention_pick *pick, int kind)
+bool hd_attention_listed(const hd_attention_maps *a, const hd_attention_pick *pick, int kind)
 {
-    return !pick->kind || pick->kind == kind + 1;
+    return a->part[kind].layers && (!pick->kind || pick->kind == kind + 1);
 }
 
 hd_attention_range hd_attention_range_of(const hd_attention_part *p, const hd_attention_pick *pick)
@@ -100,7 +100,7 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     hd_attention_json_texts(to, a, false);
     hd_text_put(to, ",\"attention\":{");
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        if (!hd_attention_listed(&w->pick, k)) continue;
+        if (!hd_attention_listed(a, &w->pick, k)) continue;
         hd_text_print(to, "%s\"%s\":", between, hd_attention_name((hd_attention_kind)k)), between = ",";
         put_part(&w->out, &a->part[k], &w->pick);
     }

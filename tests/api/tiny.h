@@ -52,8 +52,8 @@ static hd_status tiny_checkpoint(const char *folder, const hd_params *params, hd
     return s || (f && !fclose(f)) ? s : hd_err_set(err, HD_EFILE, "%s: cannot be written", path);
 }
 
-/* Writes the model into a folder that is there. */
-static hd_status tiny_write(const char *folder, hd_err *err)
+/* Writes a model of these stages into a folder that is there. */
+static hd_status tiny_write_stages(const char *folder, const char *encoder, const char *decoder, hd_err *err)
 {
     hd_backend *backend = NULL;
     hd_translator t = {.longest = TINY_LONGEST};
@@ -62,15 +62,17 @@ static hd_status tiny_write(const char *folder, hd_err *err)
         s = hd_tokeniser_train(&t.tokeniser[side], HD_TOKENISER_words,
                                (hd_feed){tiny_line, &(tiny_feed){side, 0}}, &(hd_tokeniser_opt){0}, err);
     hd_encdec_opt o = {.encoder_layers = TINY_LAYERS,
-                            .decoder_layers = TINY_LAYERS,
-                            .heads = TINY_HEADS,
-                            .width = 16,
-                            .inner = 32,
-                            .output_bias = true,
-                            .eps = 1e-5f,
-                            .act = HD_relu,
-                            .positions = TINY_POSITIONS,
-                            .sinusoid = {.halves = true}};
+                       .decoder_layers = TINY_LAYERS,
+                       .heads = TINY_HEADS,
+                       .width = 16,
+                       .inner = 32,
+                       .output_bias = true,
+                       .eps = 1e-5f,
+                       .act = HD_relu,
+                       .positions = TINY_POSITIONS,
+                       .sinusoid = {.halves = true}};
+    if (!s) s = hd_stages_read(&o.encoder, encoder, err);
+    if (!s) s = hd_stages_read(&o.decoder, decoder, err);
     if (!s) {
         o.source_vocab = hd_tokeniser_size(t.tokeniser[0]);
         o.target_vocab = hd_tokeniser_size(t.tokeniser[1]);
@@ -86,6 +88,11 @@ static hd_status tiny_write(const char *folder, hd_err *err)
     hd_tokeniser_free(t.tokeniser[1]);
     hd_backend_free(backend);
     return s;
+}
+
+static hd_status tiny_write(const char *folder, hd_err *err)
+{
+    return tiny_write_stages(folder, "transformer", "transformer", err);
 }
 
 #endif

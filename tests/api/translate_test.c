@@ -319,6 +319,47 @@ static void the_attention_function_can_end_the_call(void **state)
     inner_free(&inside);
 }
 
+/* -- recurrent models -- */
+
+static heed_status count_cross(void *user, const heed_attention *a)
+{
+    size_t *calls = user;
+    assert_int_equal(a->kind, HEED_ATTENTION_CROSS);
+    assert_true(a->layers == 1 && a->heads == 1);
+    for (size_t i = 0; i < a->rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < a->cols; j++) sum += (double)a->weight[i * a->cols + j];
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+    ++*calls;
+    return HEED_OK;
+}
+
+static void recurrent_models_translate_alike(void **state)
+{
+    const subject *s = *state;
+    hd_err err = {0};
+    heed_error error;
+    heed_model *model = NULL;
+    char folder[80];
+    size_t calls = 0;
+    heed_translate_options o = options_of();
+    snprintf(folder, sizeof folder, "%s/recurrent", s->folder);
+    if (hd_folder_make(folder, NULL, &err) || tiny_write_stages(folder, "gru", "gru", &err))
+        fail_msg("%s", err.text);
+    if (heed_model_open(&model, folder, NULL, &error)) fail_msg("%s", error.text);
+    heed_context *one = context_of(model, 1), *two = context_of(model, 2);
+    o.attention = count_cross, o.attention_user = &calls;
+    heed_results *a = translate(one, lines, LINES, &o), *b = translate(two, lines, LINES, NULL);
+    assert_same(a, b);
+    assert_int_equal(calls, LINES - 1); /* one line is empty */
+    heed_results_free(a);
+    heed_results_free(b);
+    heed_context_free(one);
+    heed_context_free(two);
+    heed_model_free(model);
+}
+
 static heed_status use_again(void *user, const heed_attention *a)
 {
     watch *w = user;
@@ -351,6 +392,7 @@ int main(void)
         cmocka_unit_test(the_checkpoint_is_the_one_asked_for),
         cmocka_unit_test(attention_is_that_of_the_functions_behind_it),
         cmocka_unit_test(the_attention_function_can_end_the_call),
+        cmocka_unit_test(recurrent_models_translate_alike),
         cmocka_unit_test(a_context_in_use_is_refused),
     };
     return finish(cmocka_run_group_tests(tests, open_subject, close_subject));

@@ -86,6 +86,29 @@ static void processes_train_as_one(void **state)
     assert_same_log("few", "few_each");
 }
 
+/* Rows that are made one after the other, as many as the longest sentence of a share has: what is drawn for
+   a sentence must not depend on the others. */
+static void recurrent_models_train_as_one(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"--preset rnnsearch", "--preset luong"};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        char command[1024];
+        for (int ranks = 1; ranks <= 3; ranks++) {
+            snprintf(
+                command, sizeof command,
+                "timeout 100 mpirun -n %d $HEED train -q --device cpu --width 16 --tokeniser words "
+                "--batch-tokens 200 --max-length 40 --positions 64 --dropout 0.2 --attention-dropout 0.1 "
+                "--valid-every 4 --valid-sentences 10 --report-every 1 --threads 1 --valid c/valid.en "
+                "c/valid.de " DATA "%s --steps 12 --overwrite --out r%d",
+                ranks, models[i], ranks);
+            must_run(command);
+        }
+        assert_same_log("r1", "r2");
+        assert_same_log("r1", "r3");
+    }
+}
+
 static void sittings_of_processes_leave_no_trace(void **state)
 {
     (void)state;
@@ -181,8 +204,11 @@ int main(void)
 {
     if (!processes_prepare()) return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_train_as_one),    cmocka_unit_test(sittings_of_processes_leave_no_trace),
-        cmocka_unit_test(one_process_speaks),        cmocka_unit_test(failures_end_all_and_are_said_once),
+        cmocka_unit_test(processes_train_as_one),
+        cmocka_unit_test(recurrent_models_train_as_one),
+        cmocka_unit_test(sittings_of_processes_leave_no_trace),
+        cmocka_unit_test(one_process_speaks),
+        cmocka_unit_test(failures_end_all_and_are_said_once),
         cmocka_unit_test(a_signal_to_one_stops_all),
     };
     return cmocka_run_group_tests(tests, make_corpus, scratch_remove);

@@ -261,7 +261,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--positions 20", 2, "--positions 20 is too few for --max-length 40 and the end"},
         {DATA "--batch-tokens 40", 2,
          "--batch-tokens 40 is less than a sentence of --max-length 40 and its end"},
-        {DATA "--freeze 'model.encodr.*'", 1, "no parameter is called 'model.encodr.*': nothing to freeze"},
+        {DATA "--freeze 'model.encodr.*'", 2, "no parameter is called 'model.encodr.*': nothing to freeze"},
         {DATA "--device tpu", 1, "tpu"},
         {DATA "--tokeniser-model two", 1, "two:1: "},
         {DATA "--steps 0 --minutes 1 --schedule linear", 1, "give --epochs, --steps or --decay-steps"},

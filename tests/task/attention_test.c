@@ -365,6 +365,165 @@ static void what_is_not_there_cannot_be_picked(void **state)
     subject_free(&s);
 }
 
+/* -- recurrent decoders, and stacks of several stages -- */
+
+static subject staged(const char *encoder, const char *decoder, const hd_recurrent_decoder_opt *recurrent)
+{
+    subject s = {.backend = backend_of("cpu", 1)};
+    hd_err err = {0};
+    hd_encdec_opt o = toy_opt();
+    o.recurrent = *recurrent;
+    if (hd_stages_read(&o.encoder, encoder, &err) || hd_stages_read(&o.decoder, decoder, &err))
+        fail_msg("%s", err.text);
+    s.r = run_on(s.backend);
+    s.m = toy_transformer(s.backend, &o, false);
+    toy_stir(&s.m->params);
+    return s;
+}
+
+static const struct shape {
+    const char *encoder, *decoder;
+    hd_recurrent_decoder_opt recurrent;
+    size_t layers[HD_ATTENTION_KINDS], heads[HD_ATTENTION_KINDS];
+} shapes[] = {
+    /* row by row, at once, and what has no attention at all */
+    {"bi-gru:1", "gru:1", {.begin = HD_BEGINNING_map}, {0, 0, 1}, {0, 0, 1}},
+    {"gru:1", "gru:2", {.score = HD_SCORING_mlp}, {0, 0, 1}, {0, 0, 1}},
+    {"lstm:1",
+     "lstm:1",
+     {.query = HD_ASKING_current, .read = HD_READING_tanh, .heads = 2},
+     {0, 0, 1},
+     {0, 0, 2}},
+    {"lstm:2",
+     "lstm:2",
+     {.query = HD_ASKING_current, .read = HD_READING_tanh, .feed_context = true},
+     {0, 0, 1},
+     {0, 0, 1}},
+    {"gru:1", "gru:1", {.context = HD_CONTEXT_fixed}, {0, 0, 0}, {0, 0, 0}},
+    {"gru:1", "gru:1", {.context = HD_CONTEXT_mean}, {0, 0, 0}, {0, 0, 0}},
+    /* stages */
+    {"transformer:2", "gru:1", {.begin = HD_BEGINNING_map}, {2, 0, 1}, {HEADS, 0, 1}},
+    {"bi-gru:1", "transformer:2", {0}, {0, 2, 2}, {0, HEADS, HEADS}},
+    {"transformer:1+transformer:2",
+     "gru:1+transformer:2",
+     {.begin = HD_BEGINNING_map, .heads = 2},
+     {3, 2, 3},
+     {HEADS, HEADS, HEADS}},
+};
+
+static void every_stage_gives_its_layers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+        subject s = staged(shapes[i].encoder, shapes[i].decoder, &shapes[i].recurrent);
+        hd_attention_ask ask = ask_of();
+        hd_attention_maps a = collect(&s, &ask);
+        for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
+            const hd_attention_part *p = &a.part[k];
+            assert_int_equal(p->layers, shapes[i].layers[k]);
+            assert_int_equal(p->heads, shapes[i].heads[k]);
+            for (size_t row = 0; row < p->layers * p->heads * p->rows; row++) {
+                double sum = 0;
+                for (size_t j = 0; j < p->cols; j++) sum += (double)p->weight[row * p->cols + j];
+                assert_true(fabs(sum - 1) < 1e-6);
+            }
+        }
+        hd_attention_release(&a);
+        subject_free(&s);
+    }
+}
+
+/* The softmax of every offer in the order in which they come, by its name. */
+typedef struct heard {
+    char name[16][40];
+    hd_real weight[16][TARGETS * SOURCES * HEADS];
+    size_t size[16], heads[16], count;
+} heard;
+
+static void hear(void *context, hd_run *r, const hd_offer *offer)
+{
+    heard *h = context;
+    size_t length = strlen(offer->name);
+    if (!offer->keys || length < 8 || strcmp(offer->name + length - 8, ".softmax")) return;
+    assert_true(h->count < 16 && hd_count_of(offer->t) <= TARGETS * SOURCES * HEADS);
+    snprintf(h->name[h->count], sizeof h->name[0], "%s", offer->name);
+    h->size[h->count] = hd_rows_of(offer->t), h->heads[h->count] = hd_cols_of(offer->t);
+    assert_true(hd_read(r, offer->t, h->weight[h->count++]));
+}
+
+static void rows_come_in_order_and_stages_one_after_the_other(void **state)
+{
+    (void)state;
+    subject s = staged("bi-gru:1", "gru:1+transformer:2",
+                       &(hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map, .heads = 2});
+    hd_attention_ask ask = ask_of();
+    hd_attention_maps a = collect(&s, &ask);
+    const hd_attention_part *p = &a.part[HD_ATTENTION_CROSS];
+    static heard h;
+    const hd_probe probe = {.take = hear, .context = &h};
+    const int32_t from = SOURCES, to = TARGETS, input[TARGETS] = {TOY_BEGIN, 4, 11, 11, 6};
+    hd_run *r = &s.r;
+    hd_run_begin(r, HD_INFERENCE);
+    r->probe = &probe;
+    hd_encoded memory = hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+    hd_encdec_decode(r, s.m, hd_ints(r, input, TARGETS), hd_seg_of(r, &to, 1, NULL), memory, NULL);
+    r->probe = NULL;
+    assert_run_ok(r);
+    assert_int_equal(h.count, TARGETS + 2 * 2);
+    for (size_t t = 0; t < TARGETS; t++) { /* one row an offer; head 3 of 4 is the first of 2 again */
+        assert_string_equal(h.name[t], "dec.0.cross.softmax");
+        assert_int_equal(h.size[t], SOURCES);
+        for (size_t j = 0; j < SOURCES; j++)
+            for (size_t head = 0; head < HEADS; head++)
+                assert_true(hd_attention_at(p, 0, head)[t * SOURCES + j] ==
+                            (float)h.weight[t][j * 2 + head % 2]);
+    }
+    for (size_t l = 0; l < 2; l++) {
+        size_t o = TARGETS + 2 * l + 1;
+        char name[40];
+        snprintf(name, sizeof name, "dec.stage1.%zu.cross.softmax", l);
+        assert_string_equal(h.name[o], name);
+        for (size_t c = 0; c < TARGETS * SOURCES; c++)
+            assert_true(hd_attention_at(p, 1 + l, 3)[c] == (float)h.weight[o][c * HEADS + 3]);
+    }
+    hd_attention_release(&a);
+    subject_free(&s);
+}
+
+static void what_a_model_has_not_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *encoder, *decoder;
+        hd_context context;
+        int kind;
+        const char *says;
+    } cases[] = {
+        {"bi-gru:1", "gru:1", HD_CONTEXT_attention, HD_ATTENTION_ENCODER,
+         "the model has no encoder self-attention: its encoder is bi-gru:1"},
+        {"bi-gru:1", "gru:2", HD_CONTEXT_attention, HD_ATTENTION_DECODER,
+         "the model has no decoder self-attention: its decoder is gru:2"},
+        {"gru:1", "gru:1", HD_CONTEXT_fixed, HD_ATTENTION_CROSS,
+         "the model has no attention from its decoder to its encoder: it was trained with --context fixed"},
+        {"gru:1", "gru:1", HD_CONTEXT_everywhere, -1, "it was trained with --context everywhere"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        subject s = staged(cases[i].encoder, cases[i].decoder,
+                           &(hd_recurrent_decoder_opt){.context = cases[i].context});
+        hd_attention_ask ask = ask_of();
+        hd_attention_maps a = collect(&s, &ask);
+        hd_attention_pick pick = {.kind = cases[i].kind + 1};
+        hd_attention_map map;
+        hd_err err = {0}, late = {0};
+        assert_int_equal(hd_attention_check(s.m, &pick, &err), HD_EARG);
+        if (!strstr(err.text, cases[i].says)) fail_msg("%s", err.text);
+        assert_int_equal(hd_attention_map_of(&map, &a, &pick, &late), HD_EARG);
+        assert_non_null(strstr(late.text, "the model has no "));
+        hd_attention_release(&a);
+        subject_free(&s);
+    }
+}
+
 static void what_the_model_cannot_read_is_refused(void **state)
 {
     (void)state;
@@ -432,6 +591,9 @@ int main(void)
         cmocka_unit_test(tokens_have_the_names_of_their_pieces),
         cmocka_unit_test(what_is_picked),
         cmocka_unit_test(what_is_not_there_cannot_be_picked),
+        cmocka_unit_test(every_stage_gives_its_layers),
+        cmocka_unit_test(rows_come_in_order_and_stages_one_after_the_other),
+        cmocka_unit_test(what_a_model_has_not_is_said),
         cmocka_unit_test(what_the_model_cannot_read_is_refused),
         cmocka_unit_test(every_failed_allocation_is_reported),
     };

@@ -35,10 +35,10 @@ CHECK_UNUSED static hd_tokeniser *small_tokeniser(hd_tokeniser_kind kind, const 
 static const char *const small_source[] = {"a b c d e f g h . ! ? , ; Ö 。", NULL};
 static const char *const small_target[] = {"A B C D E F G H . ! ? , ; ö", NULL};
 
-/* Only the sizes that parts and search look at may be set: positions. shared: one tokeniser for both sides.
- */
-CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind kind, bool shared,
-                                              bool training)
+/* shared: one tokeniser for both sides. Stages of both sides as --encoder and --decoder spell them. */
+CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokeniser_kind kind, bool shared,
+                                                bool training, const char *encoder, const char *decoder,
+                                                const hd_recurrent_decoder_opt *recurrent)
 {
     hd_err err = {0};
     hd_translator *t = hd_mem_zero(sizeof *t);
@@ -46,21 +46,29 @@ CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind k
     t->tokeniser[1] = shared ? t->tokeniser[0] : small_tokeniser(kind, small_target);
     t->longest = SMALL_LONGEST;
     hd_encdec_opt o = {.encoder_layers = 1,
-                            .decoder_layers = 1,
-                            .heads = 2,
-                            .width = 16,
-                            .inner = 24,
-                            .source_vocab = hd_tokeniser_size(t->tokeniser[0]),
-                            .target_vocab = hd_tokeniser_size(t->tokeniser[1]),
-                            .tied = shared,
-                            .pre_norm = true,
-                            .eps = 1e-5f,
-                            .act = HD_relu,
-                            .positions = SMALL_POSITIONS,
-                            .sinusoid = {.halves = true}};
-    if (hd_encdec_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
+                       .decoder_layers = 1,
+                       .heads = 2,
+                       .width = 16,
+                       .inner = 24,
+                       .source_vocab = hd_tokeniser_size(t->tokeniser[0]),
+                       .target_vocab = hd_tokeniser_size(t->tokeniser[1]),
+                       .tied = shared,
+                       .pre_norm = true,
+                       .eps = 1e-5f,
+                       .act = HD_relu,
+                       .positions = SMALL_POSITIONS,
+                       .sinusoid = {.halves = true}};
+    if (recurrent) o.recurrent = *recurrent;
+    if (hd_stages_read(&o.encoder, encoder, &err) || hd_stages_read(&o.decoder, decoder, &err) ||
+        hd_encdec_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
         fail_msg("%s", err.text);
     return t;
+}
+
+CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind kind, bool shared,
+                                              bool training)
+{
+    return small_staged(b, kind, shared, training, "transformer", "transformer", NULL);
 }
 
 CHECK_UNUSED static hd_line line_of(const char *text)

@@ -46,6 +46,14 @@ static hd_translate_train_opt usual(size_t width, bool valid)
         .trainer = {.folder = path[4], .seed = 1, .schedule = {.peak = 0.001}, .epochs = 1}};
 }
 
+/* Row by row, with attention. */
+static void make_recurrent(hd_translate_train_opt *o)
+{
+    o->model.encoder = (hd_stages){{{HD_STAGE_gru, true, 1}}, 1};
+    o->model.decoder = (hd_stages){{{HD_STAGE_gru, false, 2}}, 1};
+    o->model.recurrent = (hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map, .read = HD_READING_deep};
+}
+
 static void train(const hd_translate_train_opt *o, hd_translate_result *result)
 {
     hd_err err = {0};
@@ -60,14 +68,19 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
     (void)state;
     static const struct {
         size_t width, parts;
-        bool recompute, valid;
-    } cases[] = {{64, 1, false, false}, {64, 4, false, false}, {64, 1, true, false}, {32, 1, false, true}};
+        bool recompute, valid, recurrent;
+    } cases[] = {{64, 1, false, false, false},
+                 {64, 4, false, false, false},
+                 {64, 1, true, false, false},
+                 {32, 1, false, true, false},
+                 {48, 1, false, false, true}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_translate_train_opt o = usual(cases[i].width, cases[i].valid);
         hd_translate_result result;
         hd_translate_plan plan;
         hd_err err = {0};
         o.parts = cases[i].parts, o.model.recompute = cases[i].recompute;
+        if (cases[i].recurrent) make_recurrent(&o);
         if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);
         size_t before = hd_mem_now().used;
         hd_mem_peak_reset();
@@ -80,13 +93,13 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
     }
 }
 
-static void the_plan_counts_what_there_is(void **state)
+static void assert_plan_counts(bool recurrent)
 {
-    (void)state;
     hd_translate_train_opt o = usual(32, true);
     hd_translate_result result;
     hd_translate_plan plan;
     hd_err err = {0};
+    if (recurrent) make_recurrent(&o);
     must_run("rm -rf m");
     if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);
     assert_false(is_there(path[4]));
@@ -97,6 +110,13 @@ static void the_plan_counts_what_there_is(void **state)
     assert_int_equal(result.progress.tokens, plan.target_tokens);
     /* the work of single batches, which are not all like the mean */
     assert_true(fabs(result.progress.flops / (plan.flops * (double)plan.batches) - 1) < 0.1);
+}
+
+static void the_plan_counts_what_there_is(void **state)
+{
+    (void)state;
+    assert_plan_counts(false);
+    assert_plan_counts(true);
 }
 
 typedef struct opening {

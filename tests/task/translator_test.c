@@ -75,6 +75,61 @@ static void a_folder_gives_the_same_translator_back(void **state)
     }
 }
 
+/* Every model that is no plain Transformer says all of what it is. */
+static void every_shape_comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *encoder, *decoder, *model;
+        hd_recurrent_decoder_opt recurrent;
+    } cases[] = {
+        {"transformer:2", "transformer:3", "transformer", {0}},
+        {"bi-gru:2", "gru:1", "encoder-decoder", {.begin = HD_BEGINNING_map, .read = HD_READING_deep}},
+        {"lstm:2",
+         "lstm:2",
+         "encoder-decoder",
+         {.query = HD_ASKING_current,
+          .read = HD_READING_tanh,
+          .score = HD_SCORING_bilinear,
+          .feed_context = true,
+          .locality = HD_LOCALITY_PREDICTED,
+          .window = 3}},
+        {"rnn:1",
+         "rnn:2",
+         "encoder-decoder",
+         {.context = HD_CONTEXT_everywhere, .skips = true, .relu = true}},
+        {"none",
+         "gru:1+transformer:2",
+         "encoder-decoder",
+         {.begin = HD_BEGINNING_learned, .heads = 2, .project = true, .no_feedback = true}},
+        {"transformer:1", "rnn:1", "encoder-decoder", {.begin = HD_BEGINNING_zeros}},
+        {"bi-gru:1+transformer:1", "transformer:1", "encoder-decoder", {0}},
+        {"transformer:1+transformer:1", "transformer:1", "encoder-decoder", {0}},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_err err = {0};
+        char name[16], text[2][HD_STAGES_TEXT], expected[64];
+        snprintf(name, sizeof name, "shape%zu", i);
+        hd_translator *a = small_staged(backend, HD_TOKENISER_words, true, true, cases[i].encoder,
+                                        cases[i].decoder, &cases[i].recurrent),
+                      *b = NULL;
+        const char *folder = saved(name, a);
+        must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
+        assert_string_equal(hd_stages_text(&b->model->opt.encoder, text[0]), cases[i].encoder);
+        assert_string_equal(hd_stages_text(&b->model->opt.decoder, text[1]), cases[i].decoder);
+        if (hd_encdec_recurs(a->model))
+            assert_memory_equal(&a->model->cells.opt, &b->model->cells.opt, sizeof a->model->cells.opt);
+        assert_same_weights(&a->model->params, &b->model->params);
+        char *config = get_file(at("%s/config.json", name), NULL);
+        snprintf(expected, sizeof expected, "\"model\": \"%s\"", cases[i].model);
+        if (!strstr(config, expected)) fail_msg("%s", config);
+        assert_int_equal(!strstr(config, "\"context\""), !strcmp(cases[i].model, "transformer"));
+        free(config);
+        hd_translator_free(a);
+        hd_translator_free(b);
+    }
+}
+
 static const char *refused(const char *folder, hd_weights which)
 {
     static hd_err err;
@@ -130,6 +185,60 @@ static void what_is_no_model_is_refused(void **state)
     hd_translator_free(t);
 }
 
+/* Each case replaces a part of a good config, after which the folder is refused with a text. */
+static void assert_refused(const char *name, const hd_translator *t, const char *const (*cases)[3],
+                           size_t count)
+{
+    const char *folder = saved(name, t);
+    char *good = get_file(at("%s/config.json", name), NULL), *bad = malloc(strlen(good) + 128);
+    for (size_t i = 0; i < count; i++) {
+        const char *place = strstr(good, cases[i][0]);
+        if (!place) fail_msg("%s", cases[i][0]);
+        sprintf(bad, "%.*s%s%s", (int)(place - good), good, cases[i][1], place + strlen(cases[i][0]));
+        put_file(at("%s/config.json", name), bad);
+        const char *text = refused(folder, HD_WEIGHTS_BEST);
+        assert_holds(text, cases[i][2]);
+    }
+    put_file(at("%s/config.json", name), good);
+    free(good);
+    free(bad);
+}
+
+static void a_wrong_shape_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"\"encoder\": \"bi-gru:1\"", "\"encoder\": 1", "config.json: \"encoder\" is not a text"},
+        {"\"encoder\": \"bi-gru:1\",", "", "config.json: \"encoder\" is missing"},
+        {"\"bi-gru:1\"", "\"bi-gru:99999999999\"", "config.json: \"encoder\": \"bi-gru:99999999999\" is no"},
+        {"\"bi-gru:1\"", "\"bi-gru:17\"", "config.json: "},
+        {"\"bi-gru:1\"", "\"\"", "config.json: \"encoder\": "},
+        {"\"bi-gru:1\"", "\"gru+gru+gru+gru+gru\"", "more than 4 stages"},
+        {"\"bi-gru:1\"", "\"gru:1\"", "model.safetensors: tensor 'model."},
+        {"\"decoder\": \"gru:1\"", "\"decoder\": \"bi-gru:1\"", "config.json: "},
+        {"\"decoder\": \"gru:1\"", "\"decoder\": \"none\"", "config.json: "},
+        {"\"context\": \"attention\"", "\"context\": \"all\"", "config.json: there is no context \"all\""},
+        {"\"context\": \"attention\",", "", "config.json: \"context\" is missing"},
+        {"\"score\": \"additive\"", "\"score\": \"dot\"", "config.json: "},
+        {"\"score\": \"additive\"", "\"score\": true", "config.json: \"score\" is not a text"},
+        {"\"attention\": \"global\"", "\"attention\": \"local\"", "there is no attention \"local\""},
+        {"\"query\": \"previous\"", "\"query\": \"next\"", "there is no query \"next\""},
+        {"\"begin\": \"map\"", "\"begin\": \"end\"", "there is no begin \"end\""},
+        {"\"begin\": \"map\"", "\"begin\": \"mean\"", "config.json: "},
+        {"\"read\": \"state\"", "\"read\": \"all\"", "there is no read \"all\""},
+        {"\"window\": 0", "\"window\": -1", "config.json: \"window\" is -1"},
+        {"\"attention_heads\": 0", "\"attention_heads\": 1048577", "\"attention_heads\" is 1048577"},
+        {"\"attention_heads\": 0", "\"attention_heads\": 3", "config.json: "},
+        {"\"feed_context\": false", "\"feed_context\": true", "config.json: "},
+        {"\"reverse_source\": false", "\"reverse_source\": 0", "\"reverse_source\" is not true or false"},
+        {"\"model\": \"encoder-decoder\"", "\"model\": \"transformer\"", "\"encoder_layers\" is missing"},
+    };
+    hd_translator *t = small_staged(backend, HD_TOKENISER_words, true, true, "bi-gru:1", "gru:1",
+                                    &(hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map});
+    assert_refused("shape", t, cases, COUNT_OF(cases));
+    hd_translator_free(t);
+}
+
 static void a_wrong_config_is_refused(void **state)
 {
     (void)state;
@@ -160,15 +269,8 @@ static void a_wrong_config_is_refused(void **state)
         {"}", "", "config.json:"},
     };
     hd_translator *t = small_make(backend, HD_TOKENISER_words, true, true);
-    const char *folder = saved("config", t);
-    char *good = get_file(at("config/config.json"), NULL), *bad = malloc(strlen(good) + 128);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const char *place = strstr(good, cases[i][0]);
-        if (!place) fail_msg("%s", cases[i][0]);
-        sprintf(bad, "%.*s%s%s", (int)(place - good), good, cases[i][1], place + strlen(cases[i][0]));
-        put_file(at("config/config.json"), bad);
-        assert_holds(refused(folder, HD_WEIGHTS_BEST), cases[i][2]);
-    }
+    assert_refused("config", t, cases, COUNT_OF(cases));
+    const char *folder = at("config");
     put_file(at("config/config.json"), "");
     assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json:");
     char *huge = calloc(1, (1 << 20) + 2);
@@ -176,8 +278,6 @@ static void a_wrong_config_is_refused(void **state)
     put_file(at("config/config.json"), huge);
     assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json: too large: more than 1048576 bytes");
     free(huge);
-    free(good);
-    free(bad);
     hd_translator_free(t);
 }
 
@@ -265,6 +365,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_gives_the_same_translator_back),
         cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(every_shape_comes_back),
+        cmocka_unit_test(a_wrong_shape_is_refused),
         cmocka_unit_test(a_wrong_config_is_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
         cmocka_unit_test(what_is_kept_is_put_back_once),
