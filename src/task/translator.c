@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/stepper.h"
+#include "task/model_config.h"
 #include "train/checkpoint.h"
 #include "train/published.h"
 
@@ -93,7 +94,7 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
 
 hd_status hd_translator_remove(const char *folder, hd_err *err)
 {
-    static const char *const fixed[] = {"train", "config.json", "model.safetensors"};
+    static const char *const fixed[] = {"train", "config.json", "model.safetensors", "labels.txt"};
     char path[HD_PATH];
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {
@@ -179,7 +180,9 @@ static void read_model(config *c, hd_encdec_opt *o, size_t *longest)
     if (size_in(c, "format", 1) != 1 && !c->status)
         c->status = hd_err_set(c->err, HD_EFORMAT,
                                "%s: \"format\" is of a newer heed: this one reads format 1", c->path);
-    expect(c, "task", "translate");
+    const char *task = text_in(c, "task");
+    if (!c->status && strcmp(task, "translate"))
+        c->status = hd_task_refuse(c->path, task, "translate", c->err);
     expect(c, "model", "transformer");
 #define X(key, field, least) o->field = (__typeof__(o->field))size_in(c, key, least);
     SIZES(X)
