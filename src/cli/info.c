@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "cli/train_progress.h"
 #include "cli/verb.h"
+#include "task/labeller.h"
 #include "task/language.h"
 #include "task/translator.h"
 #include "task/translator_config.h"
@@ -169,7 +170,8 @@ static void put_vocabulary(sheet *s, hd_tokeniser *const t[2])
     put_switch(s, "shared_tokeniser", t[0] == t[1]);
 }
 
-static void put_training(sheet *s, const char *folder)
+/* measure: the key of what the best was chosen by, where it was not the loss. */
+static void put_training(sheet *s, const char *folder, const char *measure)
 {
     hd_progress p;
     hd_err err = {0};
@@ -186,7 +188,7 @@ static void put_training(sheet *s, const char *folder)
     put_real(s, "training_tflop", p.flops / 1e12, "");
     if (isnan(p.best)) return;
     bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
-    put_real(s, by_loss ? "best_loss" : "best_bleu", fabs(p.best), "");
+    put_real(s, by_loss ? "best_loss" : measure, fabs(p.best), "");
     put_whole(s, "best_step", p.best_step);
 }
 
@@ -308,12 +310,53 @@ static bool put_language_folder(sheet *page, const char *folder, bool tensors, h
     if (!*s && !lm->params) *s = lm->type->load(lm, folder, err);
     if (!*s) {
         put_language(page, lm, tokeniser);
-        put_training(page, folder);
+        put_training(page, folder, "best_bleu");
         if (tensors && lm->params) put_tensors(page, lm->params);
     }
     hd_lm_free(lm);
     hd_backend_free(backend);
     hd_tokeniser_free(tokeniser);
+    return true;
+}
+
+static void put_labeller(sheet *s, const hd_classifier *m, const hd_tokeniser *t)
+{
+    const hd_classifier_opt *o = &m->opt;
+    char stages[HD_STAGES_TEXT];
+    bool tags = hd_labeller_task(o) == HD_TAG;
+    put_text(s, "task", tags ? "tag" : "classify");
+    put_text(s, "encoder", hd_stages_text(&o->encoder, stages));
+    if (!tags) put_text(s, "pool", hd_pool_names[o->pool]);
+    put_whole(s, "width", o->width);
+    if (hd_stages_have(&o->encoder, HD_STAGE_transformer)) {
+        put_whole(s, "heads", (uint64_t)o->heads);
+        put_whole(s, "inner", o->inner);
+        put_text(s, "norm", o->post_norm ? "post" : "pre");
+        put_text(s, "activation", hd_unary_name(o->act));
+    }
+    put_whole(s, "positions", o->positions);
+    put_whole(s, "classes", o->classes);
+    put_whole(s, "parameters", hd_params_size(&m->params));
+    put_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+    put_whole(s, "vocab", hd_tokeniser_size(t));
+}
+
+/* Whether the folder holds a classifier or tagger; then *s says how showing it went. */
+static bool put_labeller_folder(sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+{
+    hd_classifier_opt opt;
+    hd_labeller l;
+    hd_backend *backend = NULL;
+    if (hd_labeller_describe(&l, &opt, folder, &(hd_err){0})) return false;
+    *s = hd_backend_new(&backend, "null", NULL, err);
+    if (!*s) *s = hd_classifier_new(&l.model, backend, &opt, false, err);
+    if (!*s) {
+        put_labeller(page, l.model, l.tokeniser);
+        put_training(page, folder, "best_accuracy");
+        if (tensors) put_tensors(page, &l.model->params);
+    }
+    hd_labeller_release(&l);
+    hd_backend_free(backend);
     return true;
 }
 
@@ -328,6 +371,7 @@ static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_er
     size_t longest = 0;
     hd_status s = HD_OK;
     if (put_language_folder(page, folder, tensors, &s, err)) return s;
+    if (put_labeller_folder(page, folder, tensors, &s, err)) return s;
     s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_encdec_new(&model, backend, &opt, false, err);
@@ -337,7 +381,7 @@ static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_er
         put_vocabulary(page, tokeniser);
         put_whole(page, "longest_trained", longest);
         if (!stat(path, &info)) put_real(page, "megabytes", (double)info.st_size / 1e6, "");
-        put_training(page, folder);
+        put_training(page, folder, "best_bleu");
         if (tensors) put_tensors(page, &model->params);
     }
     hd_encdec_free(model);

@@ -1,4 +1,4 @@
-/* heed train: from sentence pairs or a text to a model folder, in one sitting or in many. */
+/* heed train: from sentence pairs, a text or labelled items to a model folder, in one sitting or in many. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -15,6 +15,7 @@
 #include "cli/config.h"
 #include "cli/settings.h"
 #include "cli/train.h"
+#include "cli/train_labels.h"
 #include "cli/train_progress.h"
 
 static const hd_example examples[] = {
@@ -35,6 +36,9 @@ static const hd_example examples[] = {
     {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
      "model",
      "one that counts"},
+    {"heed train --task classify --model rnn --unit char --train-dir names --out model",
+     "which class a text is of, from a file for each class"},
+    {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
 };
@@ -51,6 +55,11 @@ const hd_usage hd_verb_train_usage = {
         "With --task lm it learns to foresee a text, token after token: --model says how. What is not given "
         "fits the model: gpt has 4 layers of width 128 and learns from 2000 batches of 12 windows of 64 "
         "tokens. An ngram only counts, and is done in one sitting.\n"
+        "With --task classify it learns the label of a text, from a folder with a file for each class or "
+        "from "
+        "a table; with --task tag a label for every token of a sentence. Items that are there more than once "
+        "with the same label count once. A tenth is held back, by which the best model is chosen; it is kept "
+        "in train/held-out.tsv.\n"
         "Ctrl-C or SIGTERM saves and ends; --resume --out FOLDER goes on bit for bit.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
@@ -190,12 +199,12 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
     char path[HD_PATH];
     hd_text t = {0};
     const char *left_out[128] = {NULL};
-    const char *const *lists[2] = {of_this_call, hd_train_foreign((hd_train_task)o->task)};
-    int n = 0;
-    for (int list = 0; list < 2; list++)
-        for (int i = 0; lists[list][i] && n < 127; i++) left_out[n++] = lists[list][i];
-    for (int i = 0; o->task == HD_TRAIN_TRANSLATE && hd_train_table[i].name && n < 127; i++)
-        if (hd_train_encdec_idle(o, hd_train_table[i].name)) left_out[n++] = hd_train_table[i].name;
+    for (size_t i = 0, n = 0; hd_train_table[i].name && n < 127; i++) {
+        const char *name = hd_train_table[i].name;
+        if (hd_settings_named(name, of_this_call) || hd_train_foreign((hd_train_task)o->task, name) ||
+            (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)))
+            left_out[n++] = name;
+    }
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
     hd_settings_write(&t, hd_train_table, o, left_out);
@@ -304,17 +313,26 @@ static void say_end(const hd_command *c, const hd_train_options *o, const hd_pro
                                       [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
                                       [HD_ENDED_STOPPED] = "stopped"};
     char a[32], b[32];
-    bool lm = o->task == HD_TRAIN_LM;
-    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %stokens%s", why[ending], hd_grouped(p->step, a),
-               hd_grouped(p->tokens, b), lm ? "" : "target ",
+    static const char *const what[] = {[HD_TRAIN_TRANSLATE] = "target tokens",
+                                       [HD_TRAIN_LM] = "tokens",
+                                       [HD_TRAIN_CLASSIFY] = "items",
+                                       [HD_TRAIN_TAG] = "tokens"};
+    static const struct {
+        const char *verb, *with;
+    } use[] = {[HD_TRAIN_TRANSLATE] = {"translate", "< FILE"},
+               [HD_TRAIN_LM] = {"generate", "--prompt TEXT"},
+               [HD_TRAIN_CLASSIFY] = {"classify", "< FILE"},
+               [HD_TRAIN_TAG] = {"tag", "< FILE"}};
+    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %s%s", why[ending], hd_grouped(p->step, a),
+               hd_grouped(p->tokens, b), what[o->task],
                ending != HD_ENDED_STOPPED ? ""
                : p->broken                ? "; saved are those before the gradient was not finite"
                                           : "; everything is saved");
     if (ending == HD_ENDED_STOPPED)
         hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", o->out);
     else
-        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s%s", o->out,
-                   lm ? "generate" : "translate", o->out, lm ? " --prompt TEXT" : " < FILE");
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, use[o->task].verb, o->out,
+                   use[o->task].with);
 }
 
 static int train(const hd_command *c, const hd_train_options *o)
@@ -418,19 +436,60 @@ static int train_language(const hd_command *c, const hd_train_options *o)
     return HD_EXIT_OK;
 }
 
+/* -- classifiers and taggers -- */
+
+static void say_labels(void *context, const hd_label_plan *p)
+{
+    hd_train_label_say(((const call *)context)->command, p);
+}
+
+static int train_labels(const hd_command *c, const hd_train_options *o)
+{
+    hd_err err = {0};
+    hd_label_train_opt t;
+    hd_label_result result;
+    call now = {
+        .command = c,
+        .options = o,
+        .progress = {
+            .command = c, .steps = (uint64_t)o->steps, .epochs = (uint64_t)o->epochs, .labels = true}};
+    if (hd_train_label_meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
+    t.log = c->log;
+    if (o->dry_run) return hd_train_label_show(c, &t);
+    if (!o->resume && check_folder(o, &err)) return hd_command_fail(c, &err);
+    catch_signals();
+    t.open = open_folder, t.began = say_labels;
+    t.trainer.stop = is_stopped, t.trainer.tell = tell, t.trainer.context = &now;
+    hd_status s = hd_label_train(&result, &t, &err);
+    hd_train_progress_end(&now.progress);
+    if (s) return hd_command_fail(c, &err);
+    if (result.judged) hd_train_label_say_end(c, &result);
+    say_end(c, o, &result.progress, result.ending);
+    return HD_EXIT_OK;
+}
+
+typedef struct task {
+    hd_status (*preset)(const hd_option_set sets[2], hd_err *err); /* what is not given */
+    int (*train)(const hd_command *c, const hd_train_options *o);
+} task;
+
+static const task tasks[HD_TRAIN_TASKS] = {[HD_TRAIN_TRANSLATE] = {hd_train_preset, train},
+                                           [HD_TRAIN_LM] = {hd_train_lm_preset, train_language},
+                                           [HD_TRAIN_CLASSIFY] = {hd_train_label_preset, train_labels},
+                                           [HD_TRAIN_TAG] = {hd_train_label_preset, train_labels}};
+
 /* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
 {
     hd_status s = hd_train_belong(sets, err);
-    if (s) return s;
-    bool lm = ((const hd_train_options *)sets[0].into)->task == HD_TRAIN_LM;
-    return lm ? hd_train_lm_preset(sets, err) : hd_train_preset(sets, err);
+    return s ? s : tasks[((const hd_train_options *)sets[0].into)->task].preset(sets, err);
 }
 
 static hd_status name_files(hd_train_options *o, hd_arena *memory, hd_err *err)
 {
     hd_status s = full_names(&o->train, memory, err);
     if (!s) s = full_names(&o->valid, memory, err);
+    if (!s) s = full_names(&o->train_dir, memory, err);
     return s ? s : full_names(&o->tokeniser_file, memory, err);
 }
 
@@ -466,10 +525,9 @@ int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
     hd_status s = o->resume ? resumable(o, &err) : fill_options(sets, &err);
     if (!s) s = name_files(o, &memory, &err);
     if (!s && o->resume) s = resume_options(o, given, &memory, &err);
-    int status = s == HD_EARG             ? hd_verb_misused(c->verb, &err)
-                 : s                      ? hd_command_fail(c, &err)
-                 : o->task == HD_TRAIN_LM ? train_language(c, o)
-                                          : train(c, o);
+    int status = s == HD_EARG ? hd_verb_misused(c->verb, &err)
+                 : s          ? hd_command_fail(c, &err)
+                              : tasks[o->task].train(c, o);
     hd_arena_release(&memory);
     return status;
 }

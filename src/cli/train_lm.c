@@ -5,9 +5,6 @@
 #include "cli/settings.h"
 #include "cli/train_options.h"
 
-enum { WORD, CHAR, SUBWORD };  /* --unit */
-enum { ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
-
 static const char *const only_translate[] = {"preset",
                                              "max-length",
                                              "long",
@@ -45,19 +42,35 @@ static const char *const only_translate[] = {"preset",
 static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing", "add-k",
                                       "features", "layers", "batch", NULL};
 
-const char *const *hd_train_foreign(hd_train_task task)
+static const char *const only_labels[] = {"train-dir", "pool", NULL};
+static const char *const labels_too[] = {"model", "unit", "layers", "batch", "max-length", "encoder", NULL};
+static const char *const not_of_tag[] = {"train-dir", "pool", NULL};
+
+bool hd_train_foreign(hd_train_task task, const char *name)
 {
-    return task == HD_TRAIN_LM ? only_translate : only_lm;
+    bool translate = hd_settings_named(name, only_translate), lm = hd_settings_named(name, only_lm),
+         labels = hd_settings_named(name, only_labels);
+    switch (task) {
+    case HD_TRAIN_TRANSLATE:
+        return lm || labels;
+    case HD_TRAIN_LM:
+        return translate || labels;
+    default:
+        return ((translate || lm) && !hd_settings_named(name, labels_too)) || !strcmp(name, "context") ||
+               (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag));
+    }
 }
 
 hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err)
 {
-    hd_train_task task = (hd_train_task)((const hd_train_options *)sets[0].into)->task;
-    for (const char *const *name = hd_train_foreign(task); *name; name++)
-        if (*hd_option_find(sets, *name, strlen(*name)).given)
-            return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", *name,
-                              task == HD_TRAIN_LM ? "translate" : "lm",
-                              task == HD_TRAIN_LM ? "lm" : "translate");
+    hd_train_task task = (hd_train_task)((const hd_train_options *)sets[0].into)->task, owner = 0;
+    for (const hd_option *o = sets[0].table; o->name; o++) {
+        if (!*hd_option_find(sets, o->name, strlen(o->name)).given || !hd_train_foreign(task, o->name))
+            continue;
+        while (hd_train_foreign(owner, o->name)) owner++;
+        return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", o->name,
+                          hd_train_tasks[owner], hd_train_tasks[task]);
+    }
     return HD_OK;
 }
 
@@ -163,6 +176,9 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
     bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
+    if (o->model >= HD_LM_KINDS)
+        return hd_err_set(err, HD_EARG,
+                          "--model transformer is no language model: gpt is the one of its blocks");
     for (const setting *s = settings; s->name; s++) {
         hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
         const char *value = s->value[o->model];
@@ -171,9 +187,11 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
         if (st) return st;
     }
     if (o->model == HD_LM_gpt && !is_given(sets, "inner")) o->inner = 4 * o->width;
-    if (o->unit != SUBWORD && !is_given(sets, "vocab")) o->vocab = ALL_PIECES;
+    if (o->unit != HD_TRAIN_SUBWORD && !is_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
     if (!is_given(sets, "order"))
-        o->order = o->model == HD_LM_ffnn ? (o->unit == CHAR ? 9 : 5) : o->unit == CHAR ? 6 : 3;
+        o->order = o->model == HD_LM_ffnn     ? (o->unit == HD_TRAIN_CHAR ? 9 : 5)
+                   : o->unit == HD_TRAIN_CHAR ? 6
+                                              : 3;
     return HD_OK;
 }
 
@@ -237,20 +255,17 @@ static hd_lm_opt model_of(const hd_train_options *o)
 
 hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
-    static const hd_tokeniser_kind kinds[] = {[WORD] = HD_TOKENISER_words,
-                                              [CHAR] = HD_TOKENISER_characters,
-                                              [SUBWORD] = HD_TOKENISER_sentencepiece};
     hd_status s = check(o, err);
     if (s) return s;
     *to = (hd_language_train_opt){
         .train = o->train.text[0],
         .valid = o->valid.count ? o->valid.text[0] : NULL,
         .valid_fraction = o->valid_fraction,
-        .kind = kinds[o->unit],
-        .vocabulary = {.vocab = o->vocab == ALL_PIECES ? 0 : (size_t)o->vocab,
+        .kind = hd_train_unit(o->unit),
+        .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
                        .unigram = o->subwords == 1,
                        .coverage = o->coverage,
-                       .least = o->unit == WORD ? 2 : 1}, /* <unk> is learned from words seen once */
+                       .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
         .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
         .model = model_of(o),
         .optimiser = hd_train_optimiser(o),

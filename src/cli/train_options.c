@@ -7,7 +7,22 @@
 
 enum { TUTORIAL = 7, PRESETS = 8 }; /* of --preset */
 
-static const char *const tasks[] = {[HD_TRAIN_TRANSLATE] = "translate", [HD_TRAIN_LM] = "lm", NULL};
+const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
+                                      [HD_TRAIN_LM] = "lm",
+                                      [HD_TRAIN_CLASSIFY] = "classify",
+                                      [HD_TRAIN_TAG] = "tag",
+                                      NULL};
+static const char *const models[] = {
+#define X(name, text) #name,
+    HD_LM_LIST(X)
+#undef X
+        "transformer",
+    NULL};
+static const char *const pools[] = {"auto",
+#define X(name, text) #name,
+                                    HD_POOL_LIST(X)
+#undef X
+                                        NULL};
 static const char *const units[] = {"word", "char", "subword", NULL};
 static const char *const presets[] = {"tiny",          "small",     "base",  "big",
                                       "sutskever",     "rnnsearch", "luong", [TUTORIAL] = "tutorial",
@@ -36,6 +51,7 @@ static const char *const schedules[] = {
 #define MODEL      .group = "Model"
 #define RECURRENT  .group = "Recurrent encoder-decoders"
 #define LM         .group = "Language models (--task lm)"
+#define LABELS     .group = "Classification and tagging (--task classify, tag)"
 #define LEARNING   .group = "Learning"
 #define LIMITS     .group = "When to end"
 #define REPORTS    .group = "Validation, saves and reports"
@@ -53,8 +69,10 @@ static const char *const schedules[] = {
 #define LOCALITIES          HD_LOCALITY_LIST(Y)
 
 const hd_option hd_train_table[] = {
-    {"task", 0, "TASK", "translate", "what to learn: translate, or lm, a language model",
-     HD_CHOICE_INTO(OWNER, task, tasks)},
+    {"task", 0, "TASK", "translate",
+     "what to learn: translate; lm, a language model; classify, a label for each text; tag, one for each "
+     "token",
+     HD_CHOICE_INTO(OWNER, task, hd_train_tasks)},
     {"preset", 'p', "NAME", "tiny",
      "sizes and recipe: tiny, small, base or big, which are Transformers; sutskever, rnnsearch, luong or "
      "tutorial (what recurrent --encoder and --decoder have without it); other options change parts of it",
@@ -70,13 +88,15 @@ const hd_option hd_train_table[] = {
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
 
     {"train", 't', "FILE", NULL,
-     "sentences and their translations: two files, or one with a tab between; for lm a text; plain or "
-     "gzip, - for stdin",
+     "sentences and their translations: two files, or one with a tab between; for lm a text; for classify a "
+     "table with the columns label and text, for tag a token, a tab and its label a line; plain or gzip, - "
+     "for stdin",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
     {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
     {"valid-fraction", 0, "X", "0",
-     "without --valid: hold back this share of the pairs; for lm of the characters, at the end", DATA,
-     HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},
+     "without --valid: hold back this share of the pairs; for lm of the characters, at the end; for classify "
+     "and tag a tenth if it is not given",
+     DATA, HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},
     {"max-length", 0, "N", "200", "tokens of a sentence", DATA, HD_INT_INTO(OWNER, max_length, 1, 1000000)},
     {"long", 0, "WHAT", "skip", "longer ones: skip, cut or error", DATA,
      HD_CHOICE_INTO(OWNER, too_long, long_lines)},
@@ -88,7 +108,8 @@ const hd_option hd_train_table[] = {
     {"tokeniser", 0, "KIND", "sentencepiece", "sentencepiece (subwords), words or characters", VOCABULARY,
      HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
     {"vocab", 'v', "N", "8000",
-     "most pieces in a vocabulary; fewer where the text supports fewer; for lm of words or characters all",
+     "most pieces in a vocabulary; fewer where the text supports fewer; words or characters of the other "
+     "tasks: all",
      VOCABULARY, HD_INT_INTO(OWNER, vocab, 5, 1000000)},
     {"subwords", 0, "KIND", "bpe", "how subwords are learned: bpe or unigram", VOCABULARY,
      HD_CHOICE_INTO(OWNER, subwords, subwords)},
@@ -159,9 +180,11 @@ const hd_option hd_train_table[] = {
     {"reverse-source", 0, NULL, NULL, "a recurrent encoder of one direction reads the source backwards",
      RECURRENT, HD_FLAG_INTO(OWNER, reverse_source)},
 
-    {"model", 0, "NAME", "gpt", "ngram, maxent, ffnn, rnn, gru, lstm or gpt", LM,
-     HD_CHOICE_INTO(OWNER, model, hd_lm_names)},
-    {"unit", 0, "UNIT", "char", "tokens: word, char or subword", LM, HD_CHOICE_INTO(OWNER, unit, units)},
+    {"model", 0, "NAME", "gpt",
+     "ngram, maxent, ffnn, rnn, gru, lstm or gpt; for classify and tag rnn, gru, lstm or transformer", LM,
+     HD_CHOICE_INTO(OWNER, model, models)},
+    {"unit", 0, "UNIT", "char", "tokens: word, char or subword; of tag word without it", LM,
+     HD_CHOICE_INTO(OWNER, unit, units)},
     {"order", 0, "N", "6",
      "ngram, maxent, ffnn: tokens in a row they know of, the next one included; without it 6 characters "
      "or 3 words (ffnn: 9 or 5)",
@@ -172,10 +195,18 @@ const hd_option hd_train_table[] = {
     {"features", 0, "N", "0",
      "maxent: rows for the weights of hashed contexts; 0: as many as make 32 million weights", LM,
      HD_INT_INTO(OWNER, features, 0, 268435456)},
-    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4)", LM,
+    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4, transformer: 2)", LM,
      HD_INT_INTO(OWNER, layers, 1, 1000)},
-    {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24)", LM,
+    {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24); for classify and tag items, 32", LM,
      HD_INT_INTO(OWNER, batch, 1, 1000000)},
+
+    {"train-dir", 0, "FOLDER", NULL,
+     "classify: learn from a folder with a file for each class, an item a line", LABELS,
+     HD_FILES_AT_ONCE_INTO(OWNER, train_dir, 1)},
+    {"pool", 0, "HOW", "auto",
+     "classify: what is asked for the class: last, mean, max or first of an item's rows; auto: last of a "
+     "recurrent encoder, else mean",
+     LABELS, HD_CHOICE_INTO(OWNER, pool, pools)},
 
     {"batch-tokens", 0, "N", "2500", "tokens of an update: the longer side of each pair counts", LEARNING,
      HD_INT_INTO(OWNER, batch_tokens, 1, 100000000)},
@@ -217,7 +248,7 @@ const hd_option hd_train_table[] = {
 
     {"epochs", 'e', "N", "0",
      "passes over the data; 0: no such limit (without --steps 40 for tiny and small, 20 for recurrent "
-     "presets)",
+     "presets, classify and tag)",
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
     {"steps", 's', "N", "0",
      "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000; without "
@@ -377,6 +408,14 @@ static hd_translate_data data_of(const hd_train_options *o)
         .vocabulary = {.vocab = (size_t)o->vocab, .unigram = o->subwords == 1, .coverage = o->coverage},
         .separate = o->separate_vocab,
         .tokeniser = {o->tokeniser_file.text[0], o->tokeniser_file.text[1]}};
+}
+
+hd_tokeniser_kind hd_train_unit(int unit)
+{
+    static const hd_tokeniser_kind kinds[] = {[HD_TRAIN_WORD] = HD_TOKENISER_words,
+                                              [HD_TRAIN_CHAR] = HD_TOKENISER_characters,
+                                              [HD_TRAIN_SUBWORD] = HD_TOKENISER_sentencepiece};
+    return kinds[unit];
 }
 
 hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)

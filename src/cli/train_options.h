@@ -1,13 +1,21 @@
-/* The options of `heed train`, what they mean to the training of a translator or of a language model, and the
-   presets. One table has the options of all tasks: what belongs to another task is refused. */
+/* The options of `heed train`, what they mean to the training of a translator, of a language model, of a
+   classifier or of a tagger, and the presets. One table has the options of all tasks: what belongs to another
+   task is refused. */
 #ifndef HD_CLI_TRAIN_OPTIONS_H
 #define HD_CLI_TRAIN_OPTIONS_H
 
 #include "cli/option.h"
+#include "task/label_train.h"
 #include "task/language_train.h"
 #include "task/translate_train.h"
 
-typedef enum hd_train_task { HD_TRAIN_TRANSLATE, HD_TRAIN_LM } hd_train_task;
+typedef enum hd_train_task {
+    HD_TRAIN_TRANSLATE,
+    HD_TRAIN_LM,
+    HD_TRAIN_CLASSIFY,
+    HD_TRAIN_TAG,
+    HD_TRAIN_TASKS
+} hd_train_task;
 
 typedef struct hd_train_options {
     /* the run */
@@ -33,6 +41,9 @@ typedef struct hd_train_options {
     /* language models */
     int model, unit, order, smoothing, layers, batch, features;
     double add_k;
+    /* classifiers and taggers */
+    hd_texts train_dir;
+    int pool;
     double dropout, attention_dropout, inner_dropout;
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;
@@ -52,11 +63,12 @@ typedef struct hd_train_options {
 } hd_train_options;
 
 extern const hd_option hd_train_table[];
+extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */
 
 /* HD_EARG where an option of another task is given. */
 hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err);
-/* Names of the options that the task does not have; ends with NULL. */
-const char *const *hd_train_foreign(hd_train_task task);
+/* Whether the task does not have this option. */
+bool hd_train_foreign(hd_train_task task, const char *name);
 
 /* Gives every row that was not given the value its preset says. */
 hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err);
@@ -72,10 +84,20 @@ const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size);
 hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
 /* Whether an option means something to language models of a kind. */
 bool hd_train_lm_has(hd_lm_kind kind, const char *option);
+/* The same for a classifier or tagger, by its encoder. */
+hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err);
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 
-/* What both tasks take from the options alike. */
+/* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
+enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
+
+/* --unit */
+enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
+hd_tokeniser_kind hd_train_unit(int unit);
+enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
+
+/* What all tasks take from the options alike. */
 hd_optimiser_opt hd_train_optimiser(const hd_train_options *o);
 hd_trainer_opt hd_train_loop(const hd_train_options *o);
 hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that the run can end */
@@ -83,5 +105,6 @@ hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that th
 /* What the options mean. Borrows texts of o. HD_EARG where they do not fit together. */
 hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
 hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
+hd_status hd_train_label_meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
 
 #endif

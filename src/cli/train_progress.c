@@ -52,7 +52,8 @@ static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
     put_place(f, p, n);
     fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
     if (isfinite(n->tokens_second))
-        fprintf(f, "  %s tokens/s", hd_grouped((uint64_t)n->tokens_second, speed));
+        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
+                p->labels ? "labels" : "tokens");
     if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
 }
 
@@ -60,8 +61,12 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char seconds[32];
     put_place(f, p, n);
-    fprintf(f, "  valid loss %.4f  perplexity %.2f", n->valid.loss, exp(n->valid.loss));
-    if (!isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
+    fprintf(f, "  valid loss %.4f", n->valid.loss);
+    if (p->labels)
+        fprintf(f, "  accuracy %.2f %%", n->valid.score);
+    else
+        fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
+    if (!p->labels && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 

@@ -5,13 +5,15 @@
 
 #define HD_VERB_LIST(X)                                                            \
     X(explain, "show what a model made of a sentence, every number with its name") \
-    X(train, "learn to translate from sentence pairs, or a language model")        \
+    X(train, "learn to translate, a language model, or labels")                    \
     X(translate, "translate lines with a model")                                   \
     X(rank, "sort given translations or texts by a model's log-probability")       \
     X(embed, "turn lines into vectors with a model")                               \
     X(generate, "write text with a language model")                                \
     X(perplexity, "measure how well a language model expects a text")              \
     X(compare, "measure several language models on one text: the ladder")          \
+    X(classify, "find the label of every line")                                    \
+    X(tag, "find the label of every token")                                        \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(bench, "time training and search on this machine")                           \

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "task/model_config.h"
 #include "task/translator.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
@@ -165,8 +166,7 @@ static void read_model(config *c, hd_lm_opt *o)
     if (whole_in(c, "format", 1, 1 << 20) != 1 && !c->status)
         REFUSE(c, "%s: \"format\" is of a newer heed: this one reads format 1", c->path);
     const char *task = text_in(c, "task");
-    if (!c->status && strcmp(task, "lm"))
-        REFUSE(c, "%s: its task is \"%.40s\", not \"lm\": this is no language model", c->path, task);
+    if (!c->status && strcmp(task, "lm")) c->status = hd_task_refuse(c->path, task, "lm", c->err);
     o->kind = (hd_lm_kind)name_in(c, "model", hd_lm_names, HD_LM_KINDS);
 #define X(key, field, least, most) o->field = (__typeof__(o->field))whole_in(c, key, least, most);
     SIZES(X)

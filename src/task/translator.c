@@ -46,7 +46,7 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
 
 hd_status hd_translator_remove(const char *folder, hd_err *err)
 {
-    static const char *const fixed[] = {"train", "config.json", "model.safetensors"};
+    static const char *const fixed[] = {"train", "config.json", "model.safetensors", "labels.txt"};
     char path[HD_PATH];
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {

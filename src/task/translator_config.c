@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "task/model_config.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_CONFIG = 1 << 20, MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
@@ -165,14 +166,6 @@ static const char *text_in(config *c, const char *key)
     return v ? json_string_value(v) : "";
 }
 
-static void expect(config *c, const char *key, const char *value)
-{
-    const char *v = text_in(c, key);
-    if (!c->status && strcmp(v, value))
-        c->status =
-            hd_err_set(c->err, HD_EFORMAT, "%s: \"%s\" is \"%.40s\", not \"%s\"", c->path, key, v, value);
-}
-
 static int choice_in(config *c, const char *key, const char *const *names, int count)
 {
     const char *v = text_in(c, key);
@@ -246,7 +239,9 @@ static hd_status read_config(hd_translator_config *to, config *c)
     if (size_in(c, "format", 1) != 1 && !c->status)
         c->status = hd_err_set(c->err, HD_EFORMAT,
                                "%s: \"format\" is of a newer heed: this one reads format 1", c->path);
-    expect(c, "task", "translate");
+    const char *task = text_in(c, "task");
+    if (!c->status && strcmp(task, "translate"))
+        c->status = hd_task_refuse(c->path, task, "translate", c->err);
     read_model(c, &to->model);
     to->longest = size_in(c, "longest", 1);
     to->shared = switch_in(c, "shared_tokeniser");

@@ -283,7 +283,7 @@ static void a_hostile_config_is_refused(void **state)
         fail_msg("%s", err.text);
     char *good = get_file(at("model/config.json"), NULL);
     assert_refused(b, good, "\"format\": 1", "\"format\": 2", "newer heed");
-    assert_refused(b, good, "\"lm\"", "\"translate\"", "no language model");
+    assert_refused(b, good, "\"lm\"", "\"translate\"", "this is a translator, which `heed translate` reads");
     assert_refused(b, good, "\"gpt\"", "\"bert\"", "there is no model \"bert\"");
     assert_refused(b, good, "\"heads\": 2", "\"heads\": 3", "cannot be split over 3 heads");
     assert_refused(b, good, "\"heads\": 2", "\"heads\": 0", "\"heads\" is 0, which no model has");

@@ -1,0 +1,134 @@
+/* What `heed classify` and `heed tag` share. */
+#include "cli/labels.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "view/confusion.h"
+#include "view/plot.h"
+
+enum { CHUNK = 512 }; /* lines */
+
+hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err)
+{
+    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
+    hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
+    if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    return s ? s : hd_labeller_open(&c->labeller, c->command->operands.word[0], task, c->backend, err);
+}
+
+void hd_labels_close(hd_labels_call *c)
+{
+    hd_labeller_free(c->labeller);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+}
+
+const char *hd_labels_input(const hd_command *c)
+{
+    return c->operands.count > 1 ? c->operands.word[1] : "-";
+}
+
+/* At once: whoever pauses waits for it. A failure is said here, and not once more at the end of the program.
+ */
+static hd_status put_out(const hd_command *c, hd_text *out, hd_err *err)
+{
+    FILE *f = c->out.file;
+    hd_status s = hd_text_status(out, err);
+    if (!s && ((out->size && fwrite(out->data, 1, out->size, f) != out->size) || fflush(f))) {
+        s = hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
+        clearerr(f);
+    }
+    hd_text_release(out);
+    return s;
+}
+
+/* -- judging -- */
+
+static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
+{
+    const hd_terminal *t = &c->command->out;
+    hd_text out = {0};
+    hd_pen pen = {.to = &out, .width = t->width, .colour = t->colour, .utf8 = true};
+    const char **label = hd_mem_array(found->classes, sizeof *label);
+    if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
+    for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeller->labels, (int32_t)i);
+    hd_confusion_view v = {.of = found, .label = label, .title = "What is taken for what"};
+    if (c->o->json)
+        hd_confusion_json(&out, &v);
+    else
+        hd_confusion_text(&pen, &v);
+    hd_status s = put_out(c->command, &out, err);
+    if (!s && c->o->plot) s = hd_confusion_save(c->o->plot, &v, err);
+    hd_mem_free(label);
+    return s;
+}
+
+hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *err)
+{
+    hd_examples_opt e = hd_labeller_examples(&c->labeller->model->opt);
+    hd_examples x = {0};
+    hd_judged found = {0};
+    hd_status s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
+    if (!s) s = hd_labeller_judge(&found, &c->run, c->labeller, &x, err);
+    if (!s) s = show(c, &found.confusion, err);
+    hd_confusion_release(&found.confusion);
+    hd_examples_release(&x);
+    return s;
+}
+
+/* -- lines -- */
+
+typedef struct hearing {
+    hd_real *logp; /* [units, classes] */
+    size_t classes;
+} hearing;
+
+static void hear(void *context, size_t label, const hd_real *logp)
+{
+    hearing *h = context;
+    memcpy(h->logp + label * h->classes, logp, h->classes * sizeof *logp);
+}
+
+static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_put *put, hd_err *err)
+{
+    const hd_classifier_opt *m = &c->labeller->model->opt;
+    hd_examples_opt e = hd_labeller_examples(m);
+    hd_examples x = {0};
+    hd_text out = {0};
+    hearing h = {hd_mem_array(items->units * m->classes + 1, sizeof *h.logp), m->classes};
+    hd_status s = h.logp ? HD_OK : hd_err_nomem(err, items->units * m->classes * sizeof *h.logp);
+    if (!s) s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
+    if (!s) s = hd_labeller_ask(&c->run, c->labeller, &x, hear, &h, err);
+    if (!s) put(&out, c, items, h.logp);
+    if (!s) s = put_out(c->command, &out, err);
+    hd_examples_release(&x);
+    hd_mem_free(h.logp);
+    return s;
+}
+
+hd_status hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err)
+{
+    hd_lines *lines = NULL;
+    hd_line line = {0};
+    hd_status s = hd_lines_open(&lines, hd_labels_input(c->command), &(hd_lines_opt){.utf8 = true}, err);
+    for (bool ended = false; !s && !ended;) {
+        hd_labelled items = {0};
+        hd_err later = {0}; /* what was read before a failure is answered first */
+        do {
+            s = hd_lines_next(lines, &line, err);
+            if (!s && line.text && memchr(line.text, 0, line.size))
+                s = hd_err_set(err, HD_EFORMAT, "%s:%zu: a zero byte: is this a text file?",
+                               hd_lines_name(lines), hd_lines_count(lines));
+            ended = s || !line.text;
+            if (!ended) s = take(&items, line, err);
+        } while (!s && !ended && items.count < CHUNK && hd_lines_ready(lines));
+        hd_status now = items.count ? answer(c, &items, put, s ? &later : err) : HD_OK;
+        if (!s) s = now;
+        hd_labelled_release(&items);
+    }
+    hd_lines_close(lines);
+    return s;
+}

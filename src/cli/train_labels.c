@@ -1,0 +1,198 @@
+/* The options of `heed train --task classify` and `--task tag`: what each kind of encoder has without them,
+   what they mean, and what is said of a run. */
+#include "cli/train_labels.h"
+
+#include <string.h>
+
+#include "cli/settings.h"
+#include "cli/train_options.h"
+#include "cli/train_progress.h"
+
+/* -- what is not given -- */
+
+typedef struct setting {
+    const char *name, *recurrent,
+        *blocks; /* of an encoder that ends in cells, and of one that ends in blocks */
+} setting;
+
+/* Measured on names (docs/classification.md). */
+static const setting settings[] = {
+    {"layers", "1", "2"},         {"width", "128", "128"},          {"inner", "256", "256"},
+    {"heads", "4", "4"},          {"activation", "gelu", "gelu"},   {"dropout", "0.3", "0.2"},
+    {"lr", "0.002", "0.001"},     {"warmup", "100", "200"},         {"schedule", "cosine", "cosine"},
+    {"floor", "0.01", "0.01"},    {"weight-decay", "0.05", "0.05"}, {"beta2", "0.99", "0.99"},
+    {"adam-eps", "1e-8", "1e-8"}, {"label-smoothing", "0", "0"},    {"batch", "32", "32"},
+    {"max-length", "512", "512"}, {"epochs", "20", "20"},           {NULL, NULL, NULL},
+};
+
+static bool is_given(const hd_option_set sets[2], const char *name)
+{
+    return *hd_option_find(sets, name, strlen(name)).given;
+}
+
+/* The stages of --encoder, or the one of --model. */
+static hd_status stages_of(hd_stages *out, const hd_train_options *o, hd_err *err)
+{
+    static const hd_stage_kind kinds[] = {[HD_LM_rnn] = HD_STAGE_rnn,
+                                          [HD_LM_gru] = HD_STAGE_gru,
+                                          [HD_LM_lstm] = HD_STAGE_lstm,
+                                          [HD_TRAIN_MODEL_TRANSFORMER] = HD_STAGE_transformer};
+    if (o->encoder) return hd_stages_read(out, o->encoder, err);
+    if (o->model < HD_LM_rnn || o->model == HD_LM_gpt)
+        return hd_err_set(err, HD_EARG,
+                          "--model %s is for --task lm: labels come from rnn, gru, lstm or transformer, or "
+                          "from --encoder",
+                          hd_lm_names[o->model]);
+    *out = (hd_stages){.at = {{.kind = kinds[o->model]}}, .count = 1};
+    return HD_OK;
+}
+
+hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    hd_stages stages;
+    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
+    if (!is_given(sets, "model")) o->model = HD_LM_gru;
+    hd_status s = stages_of(&stages, o, err);
+    bool recurs = !s && hd_stage_recurs(&stages.at[stages.count - 1]);
+    for (const setting *x = settings; !s && x->name; x++) {
+        hd_option_place at = hd_option_find(sets, x->name, strlen(x->name));
+        if (*at.given || (limited && !strcmp(x->name, "epochs"))) continue;
+        s = hd_option_read(at.option, at.field, recurs ? x->recurrent : x->blocks, err);
+    }
+    if (!is_given(sets, "valid-fraction") && !o->valid.count) o->valid_fraction = 0.1;
+    if (o->task == HD_TRAIN_TAG && !is_given(sets, "unit")) o->unit = HD_TRAIN_WORD;
+    if (o->unit != HD_TRAIN_SUBWORD && !is_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
+    return s;
+}
+
+/* -- what they mean -- */
+
+static hd_status check(const hd_train_options *o, hd_err *err)
+{
+    bool folder = o->train_dir.count > 0;
+    if (!o->train.count && !folder)
+        return hd_err_set(err, HD_EARG, "--train%s is missing: what shall be learned from?",
+                          o->task == HD_TRAIN_CLASSIFY ? " or --train-dir" : "");
+    if (o->train.count && folder)
+        return hd_err_set(err, HD_EARG, "--train and --train-dir exclude each other");
+    if (o->train.count > 1 || o->valid.count > 1)
+        return hd_err_set(err, HD_EARG, "labelled items are in one file: --%s has two",
+                          o->train.count > 1 ? "train" : "valid");
+    if (o->tokeniser_file.count > 1)
+        return hd_err_set(err, HD_EARG, "there is one tokeniser: --tokeniser-model has two files");
+    if (o->valid.count && o->valid_fraction > 0)
+        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
+    if (o->max_length < 3) return hd_err_set(err, HD_EARG, "--max-length %d: at least 3", o->max_length);
+    if (o->pool == 1 + HD_POOL_each)
+        return hd_err_set(err, HD_EARG, "--pool each is what --task tag does: a label for every token");
+    return hd_train_check_end(o, err);
+}
+
+static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
+{
+    if (o->task == HD_TRAIN_TAG) return HD_POOL_each;
+    if (o->pool) return (hd_pool_kind)(o->pool - 1);
+    return hd_stage_recurs(&s->at[s->count - 1]) ? HD_POOL_last : HD_POOL_mean;
+}
+
+static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_err *err)
+{
+    hd_stages stages;
+    hd_status s = stages_of(&stages, o, err);
+    if (s) return s;
+    if (hd_stages_have(&stages, HD_STAGE_transformer) && o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    *to = (hd_classifier_opt){.encoder = hd_stages_resolved(&stages, o->layers),
+                              .pool = pool_of(o, &stages),
+                              .positions = (size_t)o->max_length,
+                              .width = (size_t)o->width,
+                              .inner = (size_t)o->inner,
+                              .heads = o->heads,
+                              .post_norm = o->norm == 1,
+                              .act = hd_train_activation(o->activation),
+                              .dropout = (float)o->dropout};
+    for (int i = 0; i < to->encoder.count; i++)
+        if (hd_stage_recurs(&to->encoder.at[i]) && to->encoder.at[i].layers > HD_RECURRENT_LAYERS)
+            return hd_err_set(err, HD_EARG, "%d recurrent layers: at most %d can be stacked",
+                              to->encoder.at[i].layers, HD_RECURRENT_LAYERS);
+    return HD_OK;
+}
+
+hd_status hd_train_label_meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
+{
+    hd_classifier_opt model;
+    hd_status s = check(o, err);
+    if (!s) s = model_of(&model, o, err);
+    if (s) return s;
+    *to = (hd_label_train_opt){
+        .task = o->task == HD_TRAIN_TAG ? HD_TAG : HD_CLASSIFY,
+        .train = o->train.count ? o->train.text[0] : NULL,
+        .folder = o->train_dir.count ? o->train_dir.text[0] : NULL,
+        .valid = o->valid.count ? o->valid.text[0] : NULL,
+        .valid_fraction = o->valid_fraction,
+        .kind = hd_train_unit(o->unit),
+        .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
+                       .unigram = o->subwords == 1,
+                       .coverage = o->coverage,
+                       .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
+        .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
+        .model = model,
+        .optimiser = hd_train_optimiser(o),
+        .smoothing = (float)o->label_smoothing,
+        .batch = (size_t)o->batch,
+        .parts = (size_t)o->accumulate,
+        .device = o->device,
+        .precision = (hd_precision)o->precision,
+        .threads = threads,
+        .trainer = hd_train_loop(o)};
+    return HD_OK;
+}
+
+/* -- what is said of a run -- */
+
+void hd_train_label_say(const hd_command *c, const hd_label_plan *p)
+{
+    const hd_classifier_opt *m = &p->model;
+    bool tags = hd_labeller_task(m) == HD_TAG;
+    char stages[HD_STAGES_TEXT], a[32], b[32], d[32];
+    hd_log_say(&c->log, HD_INFO, "%s, width %zu%s%s, vocabulary %s, %zu labels: %s parameters",
+               hd_stages_text(&m->encoder, stages), m->width, tags ? "" : ", pool ",
+               tags ? "" : hd_pool_names[m->pool], hd_grouped(m->vocab, a), m->classes,
+               hd_grouped(p->parameters, b));
+    if (p->repeated)
+        hd_log_say(&c->log, HD_INFO, "%s items are there before with the same label and are left out",
+                   hd_grouped(p->repeated, a));
+    hd_log_say(&c->log, HD_INFO, "%s %s to learn from, %s held back; %s batches an epoch",
+               hd_grouped(p->items, a), tags ? "sentences" : "items", hd_grouped(p->valid_items, b),
+               hd_grouped(p->batches, d));
+    hd_log_say(&c->log, HD_DEBUG, "%.3f GFLOP an update; on %s", p->flops / 1e9, p->backend);
+}
+
+void hd_train_label_say_end(const hd_command *c, const hd_label_result *r)
+{
+    char a[32];
+    hd_log_say(&c->log, HD_INFO, "held out: accuracy %.2f %%, macro-F1 %.2f %% of %s labels",
+               100 * r->accuracy, 100 * r->macro_f1, hd_grouped(r->judged, a));
+}
+
+int hd_train_label_show(const hd_command *c, const hd_label_train_opt *t)
+{
+    hd_label_plan p;
+    hd_err err = {0};
+    char a[32], b[32], stages[HD_STAGES_TEXT];
+    if (hd_label_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
+    FILE *f = c->out.file;
+    fprintf(f, "encoder            %s\n", hd_stages_text(&p.model.encoder, stages));
+    fprintf(f, "parameters         %s\n", hd_grouped(p.parameters, a));
+    fprintf(f, "vocabulary         %s\n", hd_grouped(p.model.vocab, a));
+    fprintf(f, "labels             %s\n", hd_grouped(p.model.classes, a));
+    fprintf(f, "items              %s", hd_grouped(p.items, a));
+    if (p.valid_items) fprintf(f, ", %s held back", hd_grouped(p.valid_items, b));
+    fprintf(f, "\nbatches an epoch   %s\n", hd_grouped(p.batches, a));
+    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and an update\n",
+            (double)p.memory / 1048576);
+    fprintf(f, "work               %.3f GFLOP an update, %.4f TFLOP an epoch\n", p.flops / 1e9,
+            p.flops * (double)p.batches / 1e12);
+    return HD_EXIT_OK;
+}

@@ -1,0 +1,135 @@
+/* Items with labels in ids. Easy to get wrong: a token that the tokeniser cuts in several pieces, or finds
+   nothing in, still has one label. */
+#include "data/examples.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+void hd_examples_release(hd_examples *x)
+{
+    hd_mem_free(x->id);
+    hd_mem_free(x->begin);
+    hd_mem_free(x->label);
+    hd_mem_free(x->row);
+    hd_mem_free(x->first);
+    *x = (hd_examples){0};
+}
+
+typedef struct maker {
+    hd_examples *x;
+    const hd_labelled *from;
+    const hd_tokeniser *tokeniser;
+    const hd_examples_opt *opt;
+    hd_ids ids;
+    size_t places; /* of begin and first */
+} maker;
+
+/* Examples begin where the last one ended. */
+static hd_status begin_example(maker *m, hd_err *err)
+{
+    hd_examples *x = m->x;
+    if (x->count + 2 > m->places) {
+        size_t places = m->places ? 2 * m->places : m->from->count + 2;
+        size_t *begin = hd_mem_grow(x->begin, places * sizeof *begin);
+        if (begin) x->begin = begin;
+        size_t *first = begin ? hd_mem_grow(x->first, places * sizeof *first) : NULL;
+        if (!first) return hd_err_nomem(err, places * sizeof *first);
+        x->first = first;
+        m->places = places;
+    }
+    x->begin[x->count] = m->ids.count;
+    x->first[x->count] = x->labels;
+    x->count++;
+    return HD_OK;
+}
+
+static hd_status put_id(maker *m, int32_t id, hd_err *err)
+{
+    hd_status s = hd_ids_reserve(&m->ids, 1, err);
+    if (!s) m->ids.at[m->ids.count++] = id;
+    return s;
+}
+
+static void put_label(maker *m, int32_t label, size_t row)
+{
+    hd_examples *x = m->x;
+    x->label[x->labels] = label;
+    x->row[x->labels++] = (int32_t)row;
+}
+
+/* The pieces of a unit, `most` of them at the most; *whole says whether those are all. */
+static hd_status put_pieces(maker *m, size_t unit, size_t most, bool *whole, hd_err *err)
+{
+    hd_line text = hd_labelled_unit(m->from, unit);
+    size_t before = m->ids.count;
+    hd_status s = hd_tokeniser_encode_ids(m->tokeniser, text.text, text.size, &m->ids, err);
+    *whole = m->ids.count - before <= most;
+    if (!*whole) m->ids.count = before + most;
+    return s;
+}
+
+static hd_status put_text(maker *m, size_t item, hd_err *err)
+{
+    hd_special special = hd_tokeniser_special(m->tokeniser);
+    size_t unit = m->from->begin[item];
+    bool whole = true;
+    hd_status s = begin_example(m, err);
+    if (!s) s = put_id(m, special.start, err);
+    if (!s) s = put_pieces(m, unit, m->opt->longest - 2, &whole, err);
+    if (!s) s = put_id(m, special.end, err);
+    if (!s) put_label(m, m->from->label[unit], 0);
+    m->x->cut += !whole;
+    return s;
+}
+
+static hd_status put_sentence(maker *m, size_t item, hd_err *err)
+{
+    bool whole = true, cut = false;
+    if (m->from->begin[item] == m->from->begin[item + 1]) return HD_OK; /* there is nothing to ask */
+    hd_status s = begin_example(m, err);
+    for (size_t u = m->from->begin[item]; !s && u < m->from->begin[item + 1]; u++) {
+        size_t at = m->ids.count, begin = m->x->begin[m->x->count - 1];
+        s = put_pieces(m, u, m->opt->longest, &whole, err);
+        if (!s && m->ids.count == at) s = put_id(m, hd_tokeniser_special(m->tokeniser).unk, err);
+        if (!s && m->ids.count - begin > m->opt->longest) {
+            size_t end = m->ids.count;
+            m->ids.count = at;
+            s = begin_example(m, err);
+            m->ids.count = end;
+            begin = at, cut = true;
+        }
+        if (!s) put_label(m, m->from->label[u], at - begin);
+        cut = cut || !whole;
+    }
+    m->x->cut += cut;
+    return s;
+}
+
+static uint64_t hash_of(const hd_examples *x)
+{
+    uint64_t h = 0xcbf29ce484222325u ^ x->rows;
+    for (size_t i = 0; i < x->rows; i++) h = (h ^ (uint32_t)x->id[i]) * 0x100000001b3u, h ^= h >> 29;
+    for (size_t i = 0; i < x->labels; i++) h = (h ^ (uint32_t)x->label[i]) * 0x100000001b3u, h ^= h >> 29;
+    for (size_t i = 0; i <= x->count; i++) h = (h ^ x->begin[i]) * 0x100000001b3u, h ^= h >> 29;
+    return h;
+}
+
+hd_status hd_examples_make(hd_examples *out, const hd_labelled *from, const hd_tokeniser *t,
+                           const hd_examples_opt *opt, hd_err *err)
+{
+    hd_examples x = {.label = hd_mem_array(from->units + 1, sizeof *x.label),
+                     .row = hd_mem_array(from->units + 1, sizeof *x.row)};
+    maker m = {.x = &x, .from = from, .tokeniser = t, .opt = opt};
+    hd_status s = x.label && x.row ? HD_OK : hd_err_nomem(err, from->units * sizeof *x.label);
+    for (size_t i = 0; !s && i < from->count; i++)
+        s = opt->each ? put_sentence(&m, i, err) : put_text(&m, i, err);
+    if (!s) s = begin_example(&m, err); /* that is where the last one ends */
+    x.id = m.ids.at, x.rows = m.ids.count;
+    if (s) return hd_examples_release(&x), s;
+    x.count--;
+    x.plain = opt->each && x.labels == x.rows;
+    x.hash = hash_of(&x);
+    *out = x;
+    return HD_OK;
+}

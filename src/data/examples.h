@@ -1,0 +1,30 @@
+/* Items with labels in ids, packed: what a classifier or a tagger learns from and is asked about. */
+#ifndef HD_DATA_EXAMPLES_H
+#define HD_DATA_EXAMPLES_H
+
+#include "data/labelled.h"
+
+typedef struct hd_examples {
+    size_t count, rows, labels;
+    int32_t *id;    /* [rows] */
+    size_t *begin;  /* [count + 1] in id */
+    int32_t *label; /* [labels] -1: not known */
+    int32_t *row;   /* [labels] where in its example it stands */
+    size_t *first;  /* [count + 1] in label */
+    bool plain;     /* every row has a label */
+    size_t cut;     /* items that were too long */
+    uint64_t hash;  /* tells changed data from the same */
+} hd_examples;
+
+typedef struct hd_examples_opt {
+    bool each; /* a label for every unit, at the row of its first piece; else one for each item, whose rows
+                  stand between <s> and </s> */
+    size_t longest; /* rows; at least 3. A longer text is cut, a longer sentence becomes several examples */
+} hd_examples_opt;
+
+/* Labels keep the order of the units. */
+hd_status hd_examples_make(hd_examples *out, const hd_labelled *from, const hd_tokeniser *t,
+                           const hd_examples_opt *opt, hd_err *err);
+void hd_examples_release(hd_examples *x); /* accepts {0} */
+
+#endif

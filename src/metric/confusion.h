@@ -1,0 +1,29 @@
+/* Which classes are taken for which, and what that says of a classifier. */
+#ifndef HD_METRIC_CONFUSION_H
+#define HD_METRIC_CONFUSION_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct hd_confusion {
+    size_t classes, count, right;
+    size_t *at; /* [classes, classes]: row by truth, column by guess */
+} hd_confusion;
+
+hd_status hd_confusion_init(hd_confusion *c, size_t classes, hd_err *err);
+void hd_confusion_release(hd_confusion *c); /* accepts {0} */
+void hd_confusion_add(hd_confusion *c, size_t truth, size_t guess);
+
+double hd_confusion_accuracy(const hd_confusion *c); /* share that is right; NaN of nothing */
+
+typedef struct hd_class_score {
+    size_t true_items, guessed, right;
+    double precision, recall, f1; /* 0 where there is nothing to divide by */
+} hd_class_score;
+hd_class_score hd_confusion_class(const hd_confusion *c, size_t class_number);
+
+/* The mean F1 of the classes that are there or are guessed, as scikit-learn's f1_score(average="macro"). */
+double hd_confusion_macro_f1(const hd_confusion *c);
+
+#endif

@@ -1,0 +1,199 @@
+/* The folder of a classifier or tagger. */
+#include "task/labeller.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "task/model_config.h"
+#include "train/published.h"
+
+/* Small enough that the numbers of all weights together cannot overflow. */
+enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
+
+/* X(key, field of hd_classifier_opt, least, most): whole numbers of config.json */
+#define SIZES(X)                              \
+    X("heads", heads, 1, 1024)                \
+    X("width", width, 1, MOST_SIZE)           \
+    X("inner", inner, 1, 4 * MOST_SIZE)       \
+    X("positions", positions, 3, MOST_SIZE)   \
+    X("vocabulary", vocab, 1, 64 * MOST_SIZE) \
+    X("classes", classes, 2, MOST_LABELS)
+
+static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag"};
+
+/* -- writing -- */
+
+static hd_status save_text(const char *folder, const char *name, hd_text *t, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_text_status(t, err);
+    if (!s) s = hd_path(path, folder, name, err);
+    if (!s) s = hd_save_bytes(path, t->data, t->size, err);
+    hd_text_release(t);
+    return s;
+}
+
+static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
+{
+    const hd_classifier_opt *o = &l->model->opt;
+    char stages[HD_STAGES_TEXT], digits[40];
+    hd_text c = {0};
+    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"encoder\": \"%s\",\n \"pool\": \"%s\"",
+                  tasks[hd_labeller_task(o)], hd_stages_text(&o->encoder, stages), hd_pool_names[o->pool]);
+#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
+    SIZES(X)
+#undef X
+    snprintf(digits, sizeof digits, "%.9g", (double)o->dropout);
+    char *comma = strchr(digits, ','); /* the program around us may have set a locale */
+    if (comma) *comma = '.';
+    hd_text_print(&c,
+                  ",\n \"post_norm\": %s,\n \"dropout\": %s,\n \"activation\": \"%s\",\n \"tokeniser\": "
+                  "\"%s\"}\n",
+                  o->post_norm ? "true" : "false", digits, hd_unary_name(o->act),
+                  hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
+    return save_text(folder, "config.json", &c, err);
+}
+
+static hd_status save_labels(const hd_labeller *l, const char *folder, hd_err *err)
+{
+    hd_text t = {0};
+    for (size_t i = 0; i < l->labels.count; i++)
+        hd_text_put(&t, hd_vocab_piece(&l->labels, (int32_t)i)), hd_text_put(&t, "\n");
+    return save_text(folder, "labels.txt", &t, err);
+}
+
+hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
+    if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
+    if (!s) s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
+    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    if (!s) s = save_labels(l, folder, err);
+    return s ? s : save_config(l, folder, err);
+}
+
+hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    static const hd_meta meta[] = {{"format", "pt"}};
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    return s ? s : hd_params_save(&l->model->params, path, meta, 1, err);
+}
+
+/* -- reading -- */
+
+static void read_model(hd_model_config *c, hd_classifier_opt *o)
+{
+    hd_err stages = {0};
+    *o = (hd_classifier_opt){0};
+    const char *task = hd_model_config_text(c, "task");
+    bool tags = !strcmp(task, tasks[HD_TAG]);
+    if (!c->status && !tags && strcmp(task, tasks[HD_CLASSIFY]))
+        c->status = hd_task_refuse(c->path, task, tasks[HD_CLASSIFY], c->err);
+    if (!c->status && hd_stages_read(&o->encoder, hd_model_config_text(c, "encoder"), &stages))
+        hd_model_config_refuse(c, "\"encoder\": %s", stages.text);
+    for (int i = 0; i < o->encoder.count; i++)
+        if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
+            hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
+    o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
+    if (tags != (o->pool == HD_POOL_each))
+        hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);
+#define X(key, field, least, most) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
+    SIZES(X)
+#undef X
+    o->post_norm = hd_model_config_switch(c, "post_norm");
+    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    const char *act = hd_model_config_text(c, "activation");
+    int found = c->status ? 0 : hd_unary_find(act);
+    if (found < 0) hd_model_config_refuse(c, "there is no activation \"%.40s\"", act);
+    o->act = found < 0 ? HD_IDENTITY : (hd_unary)found;
+}
+
+static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_lines *lines = NULL;
+    hd_line line;
+    hd_status s = hd_path(path, folder, "labels.txt", err);
+    if (!s) s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true}, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
+        size_t number = hd_lines_count(lines);
+        bool bad = !line.size || memchr(line.text, 0, line.size) || number > MOST_LABELS;
+        if (!bad) s = hd_vocab_add(out, line.text, line.size, err);
+        if (!s && (bad || out->count < number))
+            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the label is empty, there already or one too many", path,
+                           number);
+    }
+    hd_lines_close(lines);
+    return s;
+}
+
+hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    *out = (hd_labeller){0};
+    hd_model_config_open(&c, folder, err);
+    if (!c.status) read_model(&c, opt);
+    if (!c.status) out->tokeniser = hd_model_config_tokeniser(&c, folder);
+    if (!c.status) c.status = read_labels(&out->labels, folder, err);
+    if (!c.status && opt->vocab != hd_tokeniser_size(out->tokeniser))
+        hd_model_config_refuse(&c, "\"vocabulary\" is %zu, but the tokeniser has %zu pieces", opt->vocab,
+                               hd_tokeniser_size(out->tokeniser));
+    if (!c.status && opt->classes != out->labels.count)
+        hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
+                               out->labels.count);
+    if (c.status) hd_labeller_release(out);
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+static hd_status load_weights(hd_labeller *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s && access(path, F_OK))
+        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
+    if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = hd_params_load(&l->model->params, file, err);
+    hd_safetensors_free(file);
+    return s;
+}
+
+hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task task, hd_backend *backend,
+                           hd_err *err)
+{
+    hd_classifier_opt opt;
+    hd_labeller *l = hd_mem_zero(sizeof *l);
+    if (!l) return hd_err_nomem(err, sizeof *l);
+    hd_status s = hd_labeller_describe(l, &opt, folder, err);
+    l->backend = backend;
+    if (!s && hd_labeller_task(&opt) != task)
+        s = hd_task_refuse(folder, tasks[hd_labeller_task(&opt)], tasks[task], err);
+    if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
+    if (!s) s = load_weights(l, folder, err);
+    if (s)
+        hd_labeller_free(l);
+    else
+        *out = l;
+    return s;
+}
+
+void hd_labeller_release(hd_labeller *l)
+{
+    hd_classifier_free(l->model);
+    hd_tokeniser_free(l->tokeniser);
+    hd_vocab_release(&l->labels);
+    *l = (hd_labeller){0};
+}
+
+void hd_labeller_free(hd_labeller *l)
+{
+    if (!l) return;
+    hd_labeller_release(l);
+    hd_mem_free(l);
+}

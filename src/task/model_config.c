@@ -1,0 +1,121 @@
+/* Reading config.json. Files are hostile: every value is checked before it is used. */
+#include "task/model_config.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_CONFIG = 1 << 20 };
+
+hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err)
+{
+    static const struct {
+        const char *name, *what, *verb;
+    } tasks[] = {
+#define X(name, what, verb) {#name, what, verb},
+        HD_TASK_LIST(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (!strcmp(tasks[i].name, task))
+            return hd_err_set(err, HD_EFORMAT, "%s: \"task\" is \"%s\": this is %s, which `heed %s` reads",
+                              path, task, tasks[i].what, tasks[i].verb);
+    return hd_err_set(err, HD_EFORMAT, "%s: \"task\" is \"%.40s\", not \"%s\"", path, task, wanted);
+}
+
+void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    if (c->status) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->status = hd_err_set(c->err, HD_EFORMAT, "%s: %s", c->path, text);
+}
+
+void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
+{
+    c->object = NULL, c->err = err;
+    hd_arena_init(&c->arena, hd_source_host, 0);
+    c->status = hd_path(c->path, folder, "config.json", err);
+    if (!c->status && access(folder, F_OK))
+        c->status = hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder);
+    if (!c->status && access(c->path, F_OK))
+        c->status =
+            hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): `heed train` makes one", folder);
+    if (!c->status) c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_CONFIG, err);
+    if (hd_model_config_whole(c, "format", 1, 1 << 20) != 1)
+        hd_model_config_refuse(c, "\"format\" is of a newer heed: this one reads format 1");
+}
+
+void hd_model_config_release(hd_model_config *c)
+{
+    hd_arena_release(&c->arena);
+}
+
+static const json_t *member(hd_model_config *c, const char *key, bool fits, const json_t *v, const char *what)
+{
+    if (!v)
+        hd_model_config_refuse(c, "\"%s\" is missing: %s", key, what);
+    else if (!fits)
+        hd_model_config_refuse(c, "\"%s\" is not %s", key, what);
+    return c->status ? NULL : v;
+}
+
+long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most)
+{
+    const json_t *v = json_object_get(c->object, key);
+    v = member(c, key, json_is_integer(v), v, "a whole number");
+    long long n = v ? json_integer_value(v) : least;
+    if (v && (n < least || n > most)) hd_model_config_refuse(c, "\"%s\" is %lld, which no model has", key, n);
+    return c->status ? least : n;
+}
+
+double hd_model_config_real(hd_model_config *c, const char *key, double most)
+{
+    const json_t *v = json_object_get(c->object, key);
+    v = member(c, key, json_is_number(v), v, "a number");
+    double x = v ? json_number_value(v) : 0;
+    if (v && !(x >= 0 && x <= most)) hd_model_config_refuse(c, "\"%s\" is %g, which no model has", key, x);
+    return c->status ? 0 : x;
+}
+
+bool hd_model_config_switch(hd_model_config *c, const char *key)
+{
+    const json_t *v = json_object_get(c->object, key);
+    return json_is_true(member(c, key, json_is_boolean(v), v, "true or false"));
+}
+
+const char *hd_model_config_text(hd_model_config *c, const char *key)
+{
+    const json_t *v = json_object_get(c->object, key);
+    v = member(c, key, json_is_string(v), v, "a text");
+    return v ? json_string_value(v) : "";
+}
+
+int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count)
+{
+    const char *v = hd_model_config_text(c, key);
+    for (int i = 0; !c->status && i < count; i++)
+        if (!strcmp(names[i], v)) return i;
+    hd_model_config_refuse(c, "there is no %s \"%.40s\"", key, v);
+    return 0;
+}
+
+hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
+{
+    return hd_path(to, folder, kind == HD_TOKENISER_sentencepiece ? "tokeniser.model" : "tokeniser.txt", err);
+}
+
+hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
+{
+    char path[HD_PATH];
+    hd_tokeniser *t = NULL;
+    const char *name = hd_model_config_text(c, "tokeniser");
+    int kind = c->status ? 0 : hd_tokeniser_find(name);
+    if (kind < 0) hd_model_config_refuse(c, "there is no tokeniser \"%.40s\"", name);
+    if (!c->status) c->status = hd_tokeniser_path(path, folder, (hd_tokeniser_kind)kind, c->err);
+    if (!c->status) c->status = hd_tokeniser_open(&t, (hd_tokeniser_kind)kind, path, c->err);
+    return t;
+}

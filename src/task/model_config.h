@@ -1,0 +1,47 @@
+/* config.json of a model folder, key by key. The first fault stays, and its owner asks for it once. */
+#ifndef HD_TASK_MODEL_CONFIG_H
+#define HD_TASK_MODEL_CONFIG_H
+
+#include "base/folder.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "text/tokeniser.h"
+
+/* X(name in config.json, what such a model is, the verb that reads it) */
+#define HD_TASK_LIST(X)                       \
+    X(translate, "a translator", "translate") \
+    X(lm, "a language model", "generate")     \
+    X(classify, "a classifier", "classify")   \
+    X(tag, "a tagger", "tag")
+
+/* HD_EFORMAT with a text that says whose model this is: `task` is what config.json says, not `wanted`. */
+hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err);
+
+typedef struct hd_model_config {
+    char path[HD_PATH];
+    hd_arena arena;
+    json_t *object;
+    hd_err *err;
+    hd_status status;
+} hd_model_config;
+
+/* Reads the file and checks its format. To be released, also after a failure. */
+void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err);
+void hd_model_config_release(hd_model_config *c);
+
+void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Each takes a key that must be there; what it gives after a fault is harmless. */
+long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most);
+double hd_model_config_real(hd_model_config *c, const char *key, double most); /* from 0 on */
+bool hd_model_config_switch(hd_model_config *c, const char *key);
+const char *hd_model_config_text(hd_model_config *c, const char *key);
+int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);
+
+/* The tokeniser in the folder, of the kind that the key "tokeniser" says. */
+hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
+/* Where one of that kind lies. */
+hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
+
+#endif

@@ -1,0 +1,222 @@
+/* The matrix of confusions, as text and as a picture. A cell's colour is its share of its row: rare classes
+   are seen as well as frequent ones. */
+#include "view/confusion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/lines.h"
+#include "view/plot.h"
+#include "view/put.h"
+
+static size_t cell_of(const hd_confusion *c, size_t truth, size_t guess)
+{
+    return c->at[truth * c->classes + guess];
+}
+
+/* -- text -- */
+
+enum { NAME_MOST = 20, HEAD_MOST = 5, GAP = 1, SHARE = 8 };
+
+static double columns_of(void *context, const char *text)
+{
+    (void)context;
+    return hd_pen_columns(text);
+}
+
+static const char *name_of(const hd_pen *p, const char *label, int most, char buf[HD_LABEL])
+{
+    return hd_label_of(buf, label, &(hd_label_opt){columns_of, NULL, most, !p->utf8});
+}
+
+static int digits_of(size_t n)
+{
+    int digits = 1;
+    for (; n >= 10; n /= 10) digits++;
+    return digits;
+}
+
+/* Columns of a cell, its gap included. */
+static int cell_wide(const hd_pen *p, const hd_confusion_view *v)
+{
+    int wide = 1;
+    char buf[HD_LABEL];
+    for (size_t i = 0; i < v->of->classes * v->of->classes; i++)
+        wide = digits_of(v->of->at[i]) > wide ? digits_of(v->of->at[i]) : wide;
+    for (size_t i = 0; i < v->of->classes; i++) {
+        int head = hd_pen_columns(name_of(p, v->label[i], HEAD_MOST, buf));
+        wide = head > wide ? head : wide;
+    }
+    return wide + GAP;
+}
+
+static void put_row(hd_pen *p, const hd_confusion_view *v, size_t truth, int left, int wide)
+{
+    char buf[HD_LABEL];
+    hd_class_score s = hd_confusion_class(v->of, truth);
+    hd_pen_put_at(p, 0, HD_INK_PLAIN, name_of(p, v->label[truth], NAME_MOST, buf));
+    for (size_t k = 0; k < v->of->classes; k++) {
+        size_t n = cell_of(v->of, truth, k);
+        snprintf(buf, sizeof buf, n ? "%zu" : ".", n);
+        hd_pen_put_to(p, left + (int)(k + 1) * wide,
+                      !n           ? HD_INK_DIM
+                      : k == truth ? HD_INK_GOOD
+                                   : HD_INK_PLAIN,
+                      buf);
+    }
+    if (s.true_items)
+        snprintf(buf, sizeof buf, "%.1f %%", 100 * s.recall);
+    else
+        snprintf(buf, sizeof buf, "-");
+    hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_PLAIN, buf);
+    hd_pen_end(p);
+}
+
+void hd_confusion_text(hd_pen *p, const hd_confusion_view *v)
+{
+    char buf[HD_LABEL];
+    int left = 0, wide = cell_wide(p, v);
+    for (size_t i = 0; i < v->of->classes; i++) {
+        int name = hd_pen_columns(name_of(p, v->label[i], NAME_MOST, buf));
+        left = name > left ? name : left;
+    }
+    left += GAP;
+    for (size_t k = 0; k < v->of->classes; k++)
+        hd_pen_put_to(p, left + (int)(k + 1) * wide, HD_INK_BOLD, name_of(p, v->label[k], HEAD_MOST, buf));
+    hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_BOLD, "right");
+    hd_pen_end(p);
+    for (size_t i = 0; i < v->of->classes; i++) put_row(p, v, i, left, wide);
+    hd_text_print(p->to, "accuracy %.2f %% (%zu of %zu), macro-F1 %.2f %%\n",
+                  100 * hd_confusion_accuracy(v->of), v->of->right, v->of->count,
+                  100 * hd_confusion_macro_f1(v->of));
+}
+
+/* -- JSON -- */
+
+void hd_confusion_json(hd_text *to, const hd_confusion_view *v)
+{
+    const hd_confusion *c = v->of;
+    hd_text_print(to, "{\"items\": %zu, \"right\": %zu, \"accuracy\": ", c->count, c->right);
+    hd_put_number(to, hd_confusion_accuracy(c), 9);
+    hd_text_put(to, ", \"macro_f1\": ");
+    hd_put_number(to, hd_confusion_macro_f1(c), 9);
+    hd_text_put(to, ", \"labels\": [");
+    for (size_t i = 0; i < c->classes; i++) {
+        hd_class_score s = hd_confusion_class(c, i);
+        hd_text_put(to, i ? ", {\"label\": " : "{\"label\": ");
+        hd_put_json(to, v->label[i], false);
+        hd_text_print(to, ", \"items\": %zu, \"guessed\": %zu, \"precision\": ", s.true_items, s.guessed);
+        hd_put_number(to, s.precision, 9);
+        hd_text_put(to, ", \"recall\": ");
+        hd_put_number(to, s.recall, 9);
+        hd_text_put(to, ", \"f1\": ");
+        hd_put_number(to, s.f1, 9);
+        hd_text_put(to, ", \"taken_for\": [");
+        for (size_t k = 0; k < c->classes; k++) hd_text_print(to, k ? ", %zu" : "%zu", cell_of(c, i, k));
+        hd_text_put(to, "]}");
+    }
+    hd_text_put(to, "]}\n");
+}
+
+/* -- a picture -- */
+
+static const double longest_label = 160;
+static const char caption[] = "rows: what it is; columns: what it is taken for";
+
+static void lay_out(hd_drawing *d, const hd_canvas *c)
+{
+    hd_confusion_view *v = d->context;
+    char buf[HD_LABEL];
+    double names = 0, n = (double)v->of->classes;
+    size_t most = 0;
+    for (size_t i = 0; i < v->of->classes; i++)
+        names = fmax(names, hd_plot_label(c, v->label[i], HD_PLOT_LETTERS, longest_label, buf));
+    for (size_t i = 0; i < v->of->classes * v->of->classes; i++)
+        most = v->of->at[i] > most ? v->of->at[i] : most;
+    snprintf(buf, sizeof buf, "%zu", most);
+    v->cell = fmax(24, ceil(c->width(c->context, buf, HD_PLOT_SMALL, false)) + HD_PLOT_GAP);
+    v->left = HD_PLOT_MARGIN + names + HD_PLOT_GAP;
+    v->top = HD_PLOT_MARGIN + HD_PLOT_LARGE + 2 * HD_PLOT_GAP + names + HD_PLOT_GAP;
+    d->title = v->title;
+    double wide = fmax(v->left + n * v->cell,
+                       HD_PLOT_MARGIN + fmax(c->width(c->context, v->title, HD_PLOT_LARGE, true),
+                                             c->width(c->context, caption, HD_PLOT_SMALL, false)));
+    d->width = ceil(wide + HD_PLOT_MARGIN);
+    d->height = ceil(v->top + n * v->cell + 2 * HD_PLOT_GAP + HD_PLOT_SMALL + HD_PLOT_MARGIN);
+}
+
+/* From white to blue. */
+static hd_colour shade_of(double share)
+{
+    const hd_colour full = hd_plot_colour(0);
+    return (hd_colour){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
+                       (uint8_t)(255 - share * (255 - full.blue))};
+}
+
+static void draw_cell(const hd_confusion_view *v, const hd_canvas *c, size_t truth, size_t guess, size_t row)
+{
+    size_t n = cell_of(v->of, truth, guess);
+    double x = v->left + (double)guess * v->cell, y = v->top + (double)truth * v->cell;
+    char number[32], tip[2 * HD_LABEL + 64];
+    snprintf(tip, sizeof tip, "%.*s as %.*s: %zu of %zu", HD_LABEL - 1, v->label[truth], HD_LABEL - 1,
+             v->label[guess], n, row);
+    tip[hd_utf8_good(tip, strlen(tip))] = 0; /* a long label may have been cut inside a letter */
+    c->rect(c->context, &(hd_canvas_rect){x, y, v->cell - 1, v->cell - 1,
+                                          shade_of(row ? (double)n / (double)row : 0), c->tips ? tip : NULL});
+    if (!n) return;
+    snprintf(number, sizeof number, "%zu", n);
+    hd_plot_write(c, (hd_canvas_text){.x = x + (v->cell - 1) / 2,
+                                      .y = y + v->cell / 2 + HD_PLOT_SMALL * 0.36,
+                                      .size = HD_PLOT_SMALL,
+                                      .anchor = HD_ANCHOR_MIDDLE,
+                                      .colour = hd_plot_ink,
+                                      .text = number});
+}
+
+static void draw_names(const hd_confusion_view *v, const hd_canvas *c, size_t i)
+{
+    char buf[HD_LABEL];
+    double middle = ((double)i + 0.5) * v->cell + HD_PLOT_LETTERS * 0.36;
+    hd_plot_label(c, v->label[i], HD_PLOT_LETTERS, longest_label, buf);
+    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .colour = hd_plot_ink, .text = buf};
+    t.x = v->left - HD_PLOT_GAP, t.y = v->top + middle, t.anchor = HD_ANCHOR_END;
+    hd_plot_write(c, t);
+    t.x = v->left + middle, t.y = v->top - HD_PLOT_GAP, t.anchor = HD_ANCHOR_START, t.turned = 90;
+    hd_plot_write(c, t);
+}
+
+static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
+{
+    const hd_confusion_view *v = d->context;
+    (void)err;
+    c->rect(c->context, &(hd_canvas_rect){0, 0, d->width, d->height, hd_plot_paper, NULL});
+    hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
+                                      .y = HD_PLOT_MARGIN + HD_PLOT_LARGE * 0.8,
+                                      .size = HD_PLOT_LARGE,
+                                      .colour = hd_plot_ink,
+                                      .bold = true,
+                                      .text = v->title});
+    for (size_t i = 0; i < v->of->classes; i++) {
+        size_t row = hd_confusion_class(v->of, i).true_items;
+        draw_names(v, c, i);
+        for (size_t k = 0; k < v->of->classes; k++) draw_cell(v, c, i, k, row);
+    }
+    hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
+                                      .y = d->height - HD_PLOT_MARGIN,
+                                      .size = HD_PLOT_SMALL,
+                                      .colour = hd_plot_faint,
+                                      .text = caption});
+    return HD_OK;
+}
+
+hd_drawing hd_confusion_drawing(hd_confusion_view *v)
+{
+    return (hd_drawing){.lay_out = lay_out, .draw = draw, .context = v};
+}
+
+hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err)
+{
+    hd_drawing d = hd_confusion_drawing(v);
+    return hd_plot_save(path, &d, err);
+}

@@ -1,0 +1,25 @@
+/* Which classes are taken for which: a table of the terminal and a picture. Labels are valid UTF-8. */
+#ifndef HD_VIEW_CONFUSION_H
+#define HD_VIEW_CONFUSION_H
+
+#include "metric/confusion.h"
+#include "view/drawing.h"
+#include "view/pen.h"
+
+typedef struct hd_confusion_view {
+    const hd_confusion *of;
+    const char *const *label; /* [classes] */
+    const char *title;
+    double left, top, cell; /* laid out: where cells begin, and their sides */
+} hd_confusion_view;
+
+/* A row for each true label: how often each label was guessed, and what share was right. */
+void hd_confusion_text(hd_pen *p, const hd_confusion_view *v);
+/* One object: labels, rows, accuracy, macro_f1, and precision, recall and f1 of each label. */
+void hd_confusion_json(hd_text *to, const hd_confusion_view *v);
+
+hd_drawing hd_confusion_drawing(hd_confusion_view *v); /* v is borrowed */
+/* To a file that hd_plot_check allows. */
+hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err);
+
+#endif

@@ -1,0 +1,360 @@
+/* Items with labels: what the files say, what is refused, what repeats, what is held back, and their ids. */
+#include "check.h"
+#include "scratch.h"
+
+#include "data/examples.h"
+
+typedef hd_status read_fn(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err);
+
+static hd_labelled read_with(read_fn *read, hd_vocab *labels, const char *path)
+{
+    hd_err err = {0};
+    hd_labelled x;
+    if (read(&x, labels, path, &err)) fail_msg("%s", err.text);
+    return x;
+}
+
+static void assert_unit(const hd_labelled *x, const hd_vocab *labels, size_t u, const char *text,
+                        const char *label)
+{
+    hd_line got = hd_labelled_unit(x, u);
+    assert_int_equal(got.size, strlen(text));
+    assert_memory_equal(got.text, text, got.size);
+    assert_string_equal(hd_vocab_piece(labels, x->label[u]), label);
+}
+
+static void assert_refused(read_fn *read, hd_vocab *labels, const char *path, const char *says)
+{
+    hd_err err = {0};
+    hd_labelled x;
+    size_t blocks = hd_mem_now().blocks;
+    hd_status s = read(&x, labels, path, &err);
+    if (!s || !strstr(err.text, says)) fail_msg("%s: '%s' does not say '%s'", path, err.text, says);
+    assert_int_equal(s, err.status);
+    assert_int_equal(hd_mem_now().blocks, blocks);
+}
+
+static void make_folder(const char *name)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf %s && mkdir %s", at("%s", name), at("%s", name));
+    assert_int_equal(system(command), 0);
+}
+
+/* -- reading -- */
+
+static void a_file_is_a_class(void **state)
+{
+    (void)state;
+    hd_vocab labels = {0};
+    make_folder("names");
+    put_file(at("names/Zulu.txt"), "Zama\n");
+    put_file(at("names/B.b.txt"), " Bo \r\n\n \t\nBi");
+    put_file(at("names/Amis"), "Al\n");
+    put_file(at("names/.hidden"), "\xff\n");
+    assert_int_equal(mkdir(at("names/folder"), 0777), 0);
+    hd_labelled x = read_with(hd_labelled_folder, &labels, at("names"));
+    assert_int_equal(labels.count, 3);
+    assert_int_equal(x.count, 4);
+    assert_unit(&x, &labels, 0, "Al", "Amis");
+    assert_unit(&x, &labels, 1, "Bo", "B.b");
+    assert_unit(&x, &labels, 2, "Bi", "B.b");
+    assert_unit(&x, &labels, 3, "Zama", "Zulu");
+    assert_string_equal(hd_vocab_piece(&labels, 2), "Zulu");
+    hd_labelled_release(&x);
+    put_file(at("names/Empty.txt"), "\n \n");
+    hd_vocab none = {0};
+    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt: there is no item in it");
+    assert_refused(hd_labelled_folder, &labels, at("names"),
+                   "\"Empty\" is none of the 3 that are known: Amis");
+    put_file(at("names/Empty.txt"), "good\n\xff\xfe\n");
+    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt:2");
+    put_bytes(at("names/Empty.txt"), "a\0b\n", 4);
+    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt:1: a zero byte");
+    assert_refused(hd_labelled_folder, &none, at("nothing"), "nothing: cannot open the folder");
+    make_folder("bare");
+    assert_refused(hd_labelled_folder, &none, at("bare"), "there is no file in it");
+    hd_vocab_release(&labels);
+}
+
+static void a_table_names_its_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {{"", "t.tsv:0: the first line must name the columns"},
+               {"a\tb\n", "t.tsv:1: the first line must name the columns"},
+               {"label\ttext\n", "there is no item in it"},
+               {"label\ttext\ttext2\nx\ty\tz\n", "t.tsv:1: there is a column text2"},
+               {"label\ttext\nx\n", "t.tsv:2: a column is missing"},
+               {"label\ttext\n\ty\n", "t.tsv:2: the label is empty"},
+               {"label\ttext\nx\t \n", "t.tsv:2: the text is empty"},
+               {"label\ttext\nx\ty\nx\t\xff\n", "t.tsv:3"}};
+    hd_vocab labels = {0}, none = {0};
+    put_file(at("t.tsv"),
+             "\xef\xbb\xbfid\ttext\tlabel\n1\tgood day\ten\n\n2\tguten Tag\tde\n3\t\"so\" \tde\n");
+    hd_labelled x = read_with(hd_labelled_table, &labels, at("t.tsv"));
+    assert_int_equal(x.count, 3);
+    assert_unit(&x, &labels, 0, "good day", "en");
+    assert_unit(&x, &labels, 1, "guten Tag", "de");
+    assert_unit(&x, &labels, 2, "\"so\"", "de");
+    assert_string_equal(hd_vocab_piece(&labels, 0), "de"); /* in alphabetical order */
+    hd_labelled_release(&x);
+    put_file(at("t.tsv"), "label\ttext\nen\tx\nfr\ty\n");
+    assert_refused(hd_labelled_table, &labels, at("t.tsv"), "t.tsv:3: the label \"fr\" is none of the 2");
+    assert_int_equal(labels.count, 2);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        put_file(at("t.tsv"), bad[i].text);
+        assert_refused(hd_labelled_table, &none, at("t.tsv"), bad[i].says);
+    }
+    assert_refused(hd_labelled_table, &none, at("nothing.tsv"), "nothing.tsv");
+    hd_vocab_release(&labels);
+}
+
+static void tokens_stand_one_a_line(void **state)
+{
+    (void)state;
+    hd_vocab labels = {0}, none = {0};
+    put_file(at("c"), "\n\nthe\tDET\ndog\tNN\tx\tNOUN\n\n\n  \nNew York\tNOUN");
+    hd_labelled x = read_with(hd_labelled_tokens, &labels, at("c"));
+    assert_int_equal(x.count, 2);
+    assert_int_equal(x.units, 3);
+    assert_int_equal(x.begin[1], 2);
+    assert_unit(&x, &labels, 0, "the", "DET");
+    assert_unit(&x, &labels, 1, "dog", "NOUN");
+    assert_unit(&x, &labels, 2, "New York", "NOUN");
+    hd_labelled_release(&x);
+    put_file(at("c"), "the DET\n");
+    assert_refused(hd_labelled_tokens, &none, at("c"), "c:1: no tab");
+    put_file(at("c"), "the\tDET\n\n\tNOUN\n");
+    assert_refused(hd_labelled_tokens, &none, at("c"), "c:3: the token is empty");
+    put_file(at("c"), "the\t\n");
+    assert_refused(hd_labelled_tokens, &none, at("c"), "c:1: the label is empty");
+    put_file(at("c"), "\n");
+    assert_refused(hd_labelled_tokens, &none, at("c"), "there is no item in it");
+    hd_vocab_release(&labels);
+}
+
+/* -- parts -- */
+
+/* `count` texts, each in `classes` classes, all of it `times`; in falling order with `down`. */
+static hd_labelled numbers(size_t count, int classes, int times, bool down)
+{
+    hd_err err = {0};
+    hd_labelled x = {0};
+    for (int t = 0; t < times; t++)
+        for (size_t i = 0; i < count; i++)
+            for (int c = 0; c < classes; c++) {
+                char text[32];
+                int size = snprintf(text, sizeof text, "item %zu", down ? count - 1 - i : i);
+                hd_labelled_add(&x, (hd_line){text, (size_t)size}, c, &err);
+                hd_labelled_end(&x, &err);
+            }
+    assert_int_equal(err.status, 0);
+    return x;
+}
+
+static bool has(const hd_labelled *x, hd_line text)
+{
+    for (size_t i = 0; i < x->units; i++) {
+        hd_line t = hd_labelled_unit(x, i);
+        if (t.size == text.size && !memcmp(t.text, text.text, t.size)) return true;
+    }
+    return false;
+}
+
+static void what_is_there_twice_counts_once(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    size_t dropped = 0;
+    hd_labelled x = numbers(50, 2, 3, false);
+    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    assert_int_equal(dropped, 200);
+    assert_int_equal(x.count, 100); /* the same text in another class is another item */
+    hd_labelled y = numbers(50, 2, 1, false);
+    assert_memory_equal(x.bytes, y.bytes, y.used);
+    assert_memory_equal(x.label, y.label, y.units * sizeof *y.label);
+    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    assert_int_equal(dropped, 0);
+    hd_labelled_release(&x);
+    hd_labelled_release(&y);
+}
+
+static hd_labelled held_of(hd_labelled *x, double fraction, uint64_t seed)
+{
+    hd_err err = {0};
+    hd_labelled held;
+    if (hd_labelled_split(x, fraction, seed, &held, &err)) fail_msg("%s", err.text);
+    return held;
+}
+
+static void no_text_lies_in_both_parts(void **state)
+{
+    (void)state;
+    hd_labelled x = numbers(200, 2, 2, false), held = held_of(&x, 0.1, 7);
+    assert_int_equal(held.count, 20 * 4); /* all of a text's items move together */
+    assert_int_equal(x.count, 180 * 4);
+    for (size_t i = 0; i < held.units; i++) assert_false(has(&x, hd_labelled_unit(&held, i)));
+    hd_labelled_release(&x);
+    hd_labelled_release(&held);
+}
+
+static void the_seed_alone_decides_what_is_held_back(void **state)
+{
+    (void)state;
+    hd_labelled x = numbers(200, 1, 1, false), a = held_of(&x, 0.1, 7);
+    hd_labelled y = numbers(200, 2, 1, true), b = held_of(&y, 0.1, 7); /* another order, more labels */
+    hd_labelled z = numbers(200, 1, 1, false), c = held_of(&z, 0.1, 8);
+    size_t same = 0;
+    for (size_t i = 0; i < a.units; i++) {
+        assert_true(has(&b, hd_labelled_unit(&a, i)));
+        same += has(&c, hd_labelled_unit(&a, i));
+    }
+    assert_in_range(same, 0, 10);
+    hd_labelled all[] = {x, y, z, a, b, c};
+    for (size_t i = 0; i < COUNT_OF(all); i++) hd_labelled_release(&all[i]);
+}
+
+static void each_part_has_something(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_labelled x = numbers(2, 1, 1, false), held = held_of(&x, 0.01, 1), none;
+    assert_int_equal(held.count, 1);
+    assert_int_equal(x.count, 1);
+    assert_int_equal(hd_labelled_split(&x, 0.1, 1, &none, &err), HD_EARG);
+    assert_non_null(strstr(err.text, "one item alone"));
+    hd_labelled_release(&x);
+    hd_labelled_release(&held);
+}
+
+/* -- ids -- */
+
+static hd_tokeniser *characters_of(const hd_labelled *x)
+{
+    hd_err err = {0};
+    hd_tokeniser *t = NULL;
+    hd_labelled_walk walk = {x, 0};
+    if (hd_tokeniser_train(&t, HD_TOKENISER_characters, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0},
+                           &err))
+        fail_msg("%s", err.text);
+    return t;
+}
+
+static hd_examples examples_of(const hd_labelled *x, const hd_tokeniser *t, bool each, size_t longest)
+{
+    hd_err err = {0};
+    hd_examples e;
+    if (hd_examples_make(&e, x, t, &(hd_examples_opt){each, longest}, &err)) fail_msg("%s", err.text);
+    return e;
+}
+
+static void a_text_stands_between_start_and_end(void **state)
+{
+    (void)state;
+    hd_labelled x = numbers(12, 1, 1, false);
+    hd_tokeniser *t = characters_of(&x);
+    hd_examples e = examples_of(&x, t, false, 8), same = examples_of(&x, t, false, 9);
+    assert_int_equal(e.count, 12);
+    assert_int_equal(e.begin[1], 8); /* <s> i t e m _ 0 </s> */
+    assert_int_equal(e.id[0], HD_START_ID);
+    assert_int_equal(e.id[7], HD_END_ID);
+    assert_int_equal(e.begin[11] + 8, e.begin[12]); /* "item 11" is cut */
+    assert_int_equal(e.id[e.rows - 1], HD_END_ID);
+    assert_int_equal(e.cut, 2);
+    assert_int_equal(same.cut, 0);
+    assert_true(e.hash != same.hash);
+    hd_examples_release(&e);
+    hd_examples_release(&same);
+    hd_tokeniser_free(t);
+    hd_labelled_release(&x);
+}
+
+static void every_token_has_its_row(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_labelled x = {0};
+    static const char *const tokens[] = {"abc", "d", "", "ef"};
+    for (int i = 0; i < 4; i++) hd_labelled_add(&x, (hd_line){tokens[i], strlen(tokens[i])}, i, &err);
+    hd_labelled_end(&x, &err);
+    hd_labelled_end(&x, &err); /* a line without tokens */
+    hd_tokeniser *t = characters_of(&x);
+    hd_examples e = examples_of(&x, t, true, 100), parted = examples_of(&x, t, true, 4);
+    static const int32_t row[] = {0, 3, 4, 5}, in_parts[] = {0, 3, 0, 1};
+    assert_int_equal(e.count, 1);
+    assert_int_equal(e.rows, 7);
+    assert_int_equal(e.id[4], HD_UNK_ID); /* nothing was found in it */
+    assert_memory_equal(e.row, row, sizeof row);
+    assert_false(e.plain);
+    assert_int_equal(parted.count, 2);
+    assert_int_equal(parted.labels, 4);
+    assert_int_equal(parted.first[1], 2);
+    assert_int_equal(parted.begin[1], 4);
+    assert_memory_equal(parted.row, in_parts, sizeof in_parts);
+    assert_int_equal(parted.cut, 1);
+    hd_examples_release(&e);
+    hd_examples_release(&parted);
+    hd_tokeniser_free(t);
+    hd_labelled_release(&x);
+}
+
+/* -- memory -- */
+
+static hd_status everything(hd_err *err)
+{
+    hd_vocab labels = {0};
+    hd_labelled x = {0}, held = {0};
+    hd_examples e = {0};
+    hd_tokeniser *t = NULL;
+    hd_labelled_walk walk = {&x, 0};
+    size_t dropped;
+    hd_status s = hd_labelled_folder(&x, &labels, at("some"), err);
+    if (!s) s = hd_labelled_distinct(&x, &dropped, err);
+    if (!s) s = hd_labelled_split(&x, 0.4, 1, &held, err);
+    if (!s)
+        s = hd_tokeniser_train(&t, HD_TOKENISER_words, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0}, err);
+    if (!s) s = hd_examples_make(&e, &x, t, &(hd_examples_opt){true, 4}, err);
+    hd_examples_release(&e);
+    hd_tokeniser_free(t);
+    hd_labelled_release(&held);
+    hd_labelled_release(&x);
+    hd_vocab_release(&labels);
+    return s;
+}
+
+static void every_failing_allocation_is_reported(void **state)
+{
+    (void)state;
+    size_t blocks = hd_mem_now().blocks, n = 1;
+    make_folder("some");
+    put_file(at("some/b"), "x\nx\ny z\n");
+    put_file(at("some/a"), "u v w\n");
+    for (hd_status s = HD_ENOMEM; s; n++) {
+        hd_err err = {0};
+        hd_mem_fail_at(n);
+        s = everything(&err);
+        hd_mem_fail_at(0);
+        assert_int_equal(s, err.status);
+        assert_int_equal(hd_mem_now().blocks, blocks);
+    }
+    assert_in_range(n, 20, 400);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_a_class),
+        cmocka_unit_test(a_table_names_its_columns),
+        cmocka_unit_test(tokens_stand_one_a_line),
+        cmocka_unit_test(what_is_there_twice_counts_once),
+        cmocka_unit_test(no_text_lies_in_both_parts),
+        cmocka_unit_test(the_seed_alone_decides_what_is_held_back),
+        cmocka_unit_test(each_part_has_something),
+        cmocka_unit_test(a_text_stands_between_start_and_end),
+        cmocka_unit_test(every_token_has_its_row),
+        cmocka_unit_test(every_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

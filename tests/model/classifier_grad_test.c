@@ -1,0 +1,86 @@
+/* The gradient of a classifier's loss against differences, in double: every pooling and kind of encoder, some
+   numbers of every tensor a file holds. Dropout is on: its masks are fixed by the step. */
+#include "model/classifier_toy.h"
+
+/* The five-point rule, as for language models: rounding over 12 H, and H^4/30 of the fifth derivative.
+   Gradients much smaller than the largest are measured against FLOOR of it. Steps are small, for a maximum
+   turns from one row to another: rounding is then 1e-15 times 18 over 12 H, 2e-10. */
+#define H         1e-5
+#define FLOOR     1e-3
+#define TOLERANCE 1e-6
+
+enum { SAMPLES = 12 };
+
+static double loss_at(classifier_toy *t, bool some, bool back)
+{
+    hd_run *r = &t->run;
+    hd_run_begin(r, HD_TRAIN);
+    r->taping = back;
+    hd_class_batch b = ct_batch(t, 0, CT_ITEMS, some);
+    double loss =
+        hd_loss_total(r, hd_classifier_loss(r, t->m, &b, &(hd_loss_opt){.coef = 1, .smoothing = 0.1f}));
+    if (back) hd_backward(r);
+    assert_run_ok(r);
+    return loss;
+}
+
+static double slope(classifier_toy *t, bool some, hd_real *x)
+{
+    hd_real kept = *x;
+    double at[4];
+    for (int k = 0; k < 4; k++) {
+        *x = kept + (hd_real)((k < 2 ? k - 2 : k - 1) * H);
+        at[k] = loss_at(t, some, false);
+    }
+    *x = kept;
+    return (at[0] - at[3] + 8 * (at[2] - at[1])) / (12 * H);
+}
+
+static void check_model(const char *stages, hd_pool_kind pool, bool some)
+{
+    hd_rng rng = hd_rng_make(8, 8);
+    double largest = 0, worst = 0;
+    const char *where = "-";
+    classifier_toy t;
+    hd_classifier_opt o = ct_opt(stages, pool);
+    ct_open(&t, &o, true);
+    hd_params *p = &t.m->params;
+    loss_at(&t, some, true);
+    for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!one->name || one->alias) continue;
+        const hd_real *grad = one->grad.data;
+        size_t n = hd_count_of(&one->t);
+        bool flows = false;
+        for (size_t k = 0; k < n; k++) flows = flows || fabs((double)grad[k]) > 1e-9 * largest;
+        /* a key's bias moves all scores of a query alike; the first row comes from no state before it */
+        if (!flows && !strstr(one->name, "k_proj.bias") &&
+            !(pool == HD_POOL_first && strstr(one->name, "weight_hh")))
+            fail_msg("%s, %s: nothing flows to %s", stages, hd_pool_names[pool], one->name);
+        for (size_t k = 0; k < SAMPLES; k++) {
+            size_t at = hd_rng_below(&rng, (uint32_t)n);
+            double a = (double)grad[at], numeric = slope(&t, some, (hd_real *)one->t.data + at);
+            double error = fabs(a - numeric) / (fabs(a) + fabs(numeric) + FLOOR * largest);
+            if (!(error <= worst)) worst = error, where = one->name;
+        }
+    }
+    if (!(worst < TOLERANCE)) fail_msg("%s, %s: %g at %s", stages, hd_pool_names[pool], worst, where);
+    ct_close(&t);
+}
+
+static void every_pooling_goes_back_as_it_went_forward(void **state)
+{
+    (void)state;
+    static const char *const stages[] = {"rnn", "gru:2", "bi-lstm", "transformer", "bi-gru+transformer",
+                                         "none"};
+    for (size_t i = 0; i < COUNT_OF(stages); i++)
+        for (int pool = 0; pool < HD_POOLS; pool++) check_model(stages[i], (hd_pool_kind)pool, false);
+    check_model("bi-rnn", HD_POOL_each, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_pooling_goes_back_as_it_went_forward)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

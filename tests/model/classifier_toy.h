@@ -1,0 +1,74 @@
+/* Small classifiers and items for their tests. */
+#ifndef CLASSIFIER_TOY_H
+#define CLASSIFIER_TOY_H
+
+#include "check.h"
+#include "model/classifier.h"
+
+enum { CT_VOCAB = 9, CT_CLASSES = 4, CT_ITEMS = 3, CT_ROWS = 10 };
+
+static const int32_t ct_len[CT_ITEMS] = {4, 1, 5}, ct_class[CT_ITEMS] = {2, 0, 3};
+static const int32_t ct_ids[CT_ROWS] = {3, 1, 4, 1, 5, 8, 2, 6, 5, 3};
+static const int32_t ct_tag[CT_ROWS] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1};
+static const int32_t ct_some[3] = {1, 4, 9}, ct_some_tag[3] = {3, 1, 2};
+
+typedef struct classifier_toy {
+    hd_backend *backend;
+    hd_run run;
+    hd_classifier *m;
+} classifier_toy;
+
+CHECK_UNUSED static hd_classifier_opt ct_opt(const char *stages, hd_pool_kind pool)
+{
+    hd_err err = {0};
+    hd_stages s;
+    if (hd_stages_read(&s, stages, &err)) fail_msg("%s", err.text);
+    return (hd_classifier_opt){.encoder = hd_stages_resolved(&s, 1),
+                               .pool = pool,
+                               .vocab = CT_VOCAB,
+                               .classes = CT_CLASSES,
+                               .positions = 8,
+                               .width = 6,
+                               .inner = 10,
+                               .heads = 2,
+                               .act = HD_gelu,
+                               .dropout = 0.1f};
+}
+
+CHECK_UNUSED static void ct_open(classifier_toy *t, const hd_classifier_opt *o, bool training)
+{
+    hd_err err = {0};
+    *t = (classifier_toy){.backend = backend_of("cpu", 1)};
+    t->run = run_on(t->backend);
+    if (hd_classifier_new(&t->m, t->backend, o, training, &err)) fail_msg("%s", err.text);
+    if (hd_params_draw(&t->m->params, 1, &err)) fail_msg("%s", err.text);
+}
+
+CHECK_UNUSED static void ct_close(classifier_toy *t)
+{
+    hd_classifier_free(t->m);
+    hd_run_release(&t->run);
+    hd_backend_free(t->backend);
+}
+
+/* The items from .. to-1, in a step that has begun; some: only a few rows of a tagger have a label. */
+CHECK_UNUSED static hd_class_batch ct_batch(classifier_toy *t, size_t from, size_t to, bool some)
+{
+    hd_run *r = &t->run;
+    size_t begin = 0, rows = 0;
+    bool each = t->m->opt.pool == HD_POOL_each;
+    for (size_t i = 0; i < to; i++)
+        if (i < from)
+            begin += (size_t)ct_len[i];
+        else
+            rows += (size_t)ct_len[i];
+    return (hd_class_batch){.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
+                            .ids = hd_ints(r, ct_ids + begin, rows),
+                            .row = each && some ? hd_ints(r, ct_some, 3) : NULL,
+                            .rows = 3,
+                            .target = some && each ? hd_ints(r, ct_some_tag, 3)
+                                      : each       ? hd_ints(r, ct_tag + begin, rows)
+                                                   : hd_ints(r, ct_class + from, to - from)};
+}
+
+#endif
