@@ -159,6 +159,10 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
     mat y = mat_of(a->y), lse = mat_of(a->lse);
     if (!probed && t.longest_q == 1 && hd_attend_plain(&t) && hd_attend_decode(c, &t, a))
         return hd_cuda_done(c, "attend");
+    if (!probed && hd_attend_single_fits(&t)) {
+        hd_attend_single(c, &t, y, lse);
+        return hd_cuda_done(c, "attend");
+    }
     if (!probed && hd_attend_is_fast(&t, all, 4, a->lse)) {
         if (t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS)
             hd_attend_short(c, &t, y, lse);

@@ -36,6 +36,10 @@ void hd_attend_short(hd_cuda *c, const attend_of *t, const mat &y, const mat &ls
 void hd_attend_long(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
 bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a);
 
+/* One query an item, with any score. */
+bool hd_attend_single_fits(const attend_of *t);
+void hd_attend_single(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
+
 typedef struct attend_grads {
     mat dq, dk, dv, dy, y, lse;
     bool fresh_q, fresh_k, fresh_v;

@@ -202,6 +202,11 @@ static hd_status back_any(hd_cuda *c, const attend_of *t, const attend_edges *e,
     g.fresh_q = a->fresh_q, g.fresh_k = a->fresh_k, g.fresh_v = a->fresh_v;
     size_t shared = (size_t)WARPS * (t->d + t->dv) * sizeof(float);
     if (shared > 48 * 1024) return hd_cuda_fail(c, "attend_back", "heads are too wide");
+    if (hd_attend_single_fits(t) && !a->at->kseg->overlap) {
+        if (!a->dadditive) g.part = NULL;
+        hd_attend_single_back(c, t, &g, mat_of(a->dadditive));
+        return hd_cuda_done(c, "attend_back");
+    }
     size_t queries = (size_t)t->items * t->heads * t->longest_q;
     if (queries) query_back<<<hd_blocks(queries, WARPS), WARPS * 32, shared, c->stream>>>(*t, *e, g);
     bool overlap = a->at->kseg->overlap;

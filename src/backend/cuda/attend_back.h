@@ -23,6 +23,14 @@ back_plan hd_attend_back_plan(const attend_of *t, const hd_attend_back_args *a);
 void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e, const back_of *g,
                            const back_plan *plan, const hd_attend_back_args *a);
 
+/* Adds the shares that units (tiles of heads of items) left in `part`, in a fixed order. */
+void hd_attend_add_shares(hd_cuda *c, const attend_of *t, const float *part, const back_plan *plan,
+                          mat dtable, mat dweight);
+
+/* One query an item, where items share no keys and hd_attend_single_fits; g.part has room for [items * heads,
+   d] where the additive weight is asked for. */
+void hd_attend_single_back(hd_cuda *c, const attend_of *t, const back_of *g, mat dweight);
+
 typedef struct one_query {
     uint64_t key;
     float lse, gate, delta;

@@ -112,17 +112,23 @@ static __global__ void centre_back(const __grid_constant__ attend_of t, const fl
     mat_put_or_add(dcentre, row, 0, sum, true);
 }
 
+void hd_attend_add_shares(hd_cuda *c, const attend_of *t, const float *part, const back_plan *plan,
+                          mat dtable, mat dweight)
+{
+    int across = (plan->buckets + plan->columns + LANES - 1) / LANES;
+    add_shares<<<(unsigned)(t->heads * across), SUMMERS * LANES, 0, c->stream>>>(part, *plan, t->items,
+                                                                                 t->heads, dtable, dweight);
+}
+
 void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e, const back_of *g,
                            const back_plan *plan, const hd_attend_back_args *a)
 {
     if (!t->longest_q) return;
     if (a->dtable || a->dadditive) {
         size_t room = (THREADS * 2 + (size_t)t->d + t->dv) * sizeof(float);
-        int across = (plan->buckets + plan->columns + LANES - 1) / LANES;
         shares<<<(unsigned)((size_t)t->items * t->heads * plan->tiles), THREADS, room, c->stream>>>(
             *t, *e, *g, *plan);
-        add_shares<<<(unsigned)(t->heads * across), SUMMERS * LANES, 0, c->stream>>>(
-            g->part, *plan, t->items, t->heads, mat_of(a->dtable), mat_of(a->dadditive));
+        hd_attend_add_shares(c, t, g->part, plan, mat_of(a->dtable), mat_of(a->dadditive));
     }
     if (a->dgate) gate_back<<<(unsigned)t->heads, THREADS, 0, c->stream>>>(*t, g->delta, mat_of(a->dgate));
     if (a->dcentre && t->centre.cols == 1)
