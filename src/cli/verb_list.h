@@ -10,6 +10,7 @@
     X(generate, "write text with a language model")                                \
     X(perplexity, "measure how well a language model expects a text")              \
     X(compare, "measure several language models on one text: the ladder")          \
+    X(tokenize, "show the tokens of lines, or the text of tokens")                 \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(bench, "time training and search on this machine")                           \
