@@ -1,5 +1,5 @@
-# libFuzzer targets, for clang with HEED_FUZZ=ON. That of safetensors compiles the few sources it needs itself; the one of
-# all other files takes the whole library, instrumented.
+# libFuzzer targets, for clang with HEED_FUZZ=ON. Those of safetensors and of published tokenisers compile the few sources
+# they need themselves; the one of all other files takes the whole library, instrumented.
 if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(WARNING "HEED_FUZZ needs clang, the compiler is ${CMAKE_C_COMPILER_ID}: no fuzz targets")
 elseif(HEED_FUZZ)
@@ -28,4 +28,14 @@ elseif(HEED_FUZZ)
     target_compile_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
     target_link_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(heed_fuzz_files PRIVATE heed_fuzzed PkgConfig::YAML)
+
+    file(GLOB heed_fuzzed_text CONFIGURE_DEPENDS src/base/*.c src/text/*.c src/text/*.cc)
+    add_executable(heed_fuzz_tokeniser tests/fuzz/tokeniser_fuzz.c ${heed_fuzzed_text})
+    set_target_properties(heed_fuzz_tokeniser PROPERTIES OUTPUT_NAME fuzz_tokeniser)
+    target_include_directories(heed_fuzz_tokeniser PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(heed_fuzz_tokeniser PRIVATE HD_VERSION="${PROJECT_VERSION}")
+    target_compile_options(heed_fuzz_tokeniser PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+    target_link_options(heed_fuzz_tokeniser PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(heed_fuzz_tokeniser PRIVATE PkgConfig::JANSSON PkgConfig::UTF8PROC PkgConfig::ZLIB
+        PkgConfig::SENTENCEPIECE Threads::Threads m)
 endif()

@@ -38,8 +38,6 @@ void hd_measured_json(hd_text *to, const hd_measured *m)
 
 const char *hd_unit_of(const hd_language *l)
 {
-    static const char *const unit[HD_TOKENISERS] = {[HD_TOKENISER_words] = "word",
-                                                    [HD_TOKENISER_characters] = "char",
-                                                    [HD_TOKENISER_sentencepiece] = "subword"};
-    return unit[hd_tokeniser_kind_of(l->tokeniser)];
+    hd_tokeniser_kind kind = hd_tokeniser_kind_of(l->tokeniser);
+    return kind == HD_TOKENISER_words ? "word" : kind == HD_TOKENISER_characters ? "char" : "subword";
 }

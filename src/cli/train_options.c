@@ -105,8 +105,10 @@ const hd_option hd_train_table[] = {
     {"empty", 0, "WHAT", "skip", "lines without words: skip or error", DATA,
      HD_CHOICE_INTO(OWNER, empty, empty_lines)},
 
-    {"tokeniser", 0, "KIND", "sentencepiece", "sentencepiece (subwords), words or characters", VOCABULARY,
-     HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
+    {"tokeniser", 0, "KIND", "sentencepiece",
+     "sentencepiece (subwords), words or characters; with --tokeniser-model also bpe, wordpiece, marian or "
+     "t5",
+     VOCABULARY, HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
     {"vocab", 'v', "N", "8000",
      "most pieces in a vocabulary; fewer where the text supports fewer; words or characters of the other "
      "tasks: all",

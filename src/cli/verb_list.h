@@ -14,6 +14,7 @@
     X(compare, "measure several language models on one text: the ladder")          \
     X(classify, "find the label of every line")                                    \
     X(tag, "find the label of every token")                                        \
+    X(tokenize, "show the tokens of lines, or the text of tokens")                 \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(bench, "time training and search on this machine")                           \

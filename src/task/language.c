@@ -37,7 +37,7 @@ enum { MOST_CONFIG = 1 << 20, MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_
 
 static hd_status tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
 {
-    return hd_path(to, folder, kind == HD_TOKENISER_sentencepiece ? "tokeniser.model" : "tokeniser.txt", err);
+    return hd_path(to, folder, hd_tokeniser_file(kind, HD_OF_BOTH), err);
 }
 
 /* -- writing -- */

@@ -105,7 +105,7 @@ int hd_model_config_name(hd_model_config *c, const char *key, const char *const 
 
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
 {
-    return hd_path(to, folder, kind == HD_TOKENISER_sentencepiece ? "tokeniser.model" : "tokeniser.txt", err);
+    return hd_path(to, folder, hd_tokeniser_file(kind, HD_OF_BOTH), err);
 }
 
 hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)

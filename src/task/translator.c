@@ -11,19 +11,12 @@
 #include "train/checkpoint.h"
 #include "train/published.h"
 
-static const char *const file_name[2][2] = {{"source", "target"}, {"tokeniser", "tokeniser"}};
-
-static const char *ending(hd_tokeniser_kind kind)
-{
-    return kind == HD_TOKENISER_sentencepiece ? "model" : "txt";
-}
 
 static hd_status tokeniser_path(char to[HD_PATH], const char *folder, bool shared, int side,
                                 hd_tokeniser_kind kind, hd_err *err)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s.%s", file_name[shared][side], ending(kind));
-    return hd_path(to, folder, name, err);
+    hd_tokeniser_place place = shared ? HD_OF_BOTH : side ? HD_OF_TARGET : HD_OF_SOURCE;
+    return hd_path(to, folder, hd_tokeniser_file(kind, place), err);
 }
 
 /* -- writing -- */

@@ -5,13 +5,13 @@ static size_t cut_character(const char *text, size_t size, size_t *skip)
 {
     int32_t point;
     *skip = 0;
-    return hd_list_character(text, size, &point);
+    return hd_character(text, size, &point);
 }
 
 static const char *check_character(const char *piece, size_t size)
 {
     int32_t point;
-    return hd_list_character(piece, size, &point) == size ? NULL : "is not one character: write one a line";
+    return hd_character(piece, size, &point) == size ? NULL : "is not one character: write one a line";
 }
 
 static hd_status train(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err)
@@ -34,5 +34,14 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return hd_list_decode(t, ids, count, "", "\xef\xbf\xbd", out, err); /* U+FFFD */
 }
 
-const hd_tokeniser_type hd_tokeniser_characters = {train,  open_list, hd_list_save,  hd_list_release,
-                                                   encode, decode,    hd_list_piece, hd_list_id};
+const hd_tokeniser_type hd_tokeniser_characters = {
+    .file = {"source.txt", "target.txt", "tokeniser.txt"},
+    .train = train,
+    .open = open_list,
+    .save = hd_list_save,
+    .release = hd_list_release,
+    .encode = encode,
+    .decode = decode,
+    .piece = hd_list_piece,
+    .id = hd_list_id,
+};

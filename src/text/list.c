@@ -2,17 +2,8 @@
 #include "text/list.h"
 
 #include <string.h>
-#include <utf8proc.h>
 
 #include "base/mem.h"
-
-size_t hd_list_character(const char *text, size_t size, int32_t *point)
-{
-    if (!((uint8_t)*text & 0x80)) return *point = *text, 1;
-    utf8proc_ssize_t used = utf8proc_iterate((const uint8_t *)text, (utf8proc_ssize_t)size, point);
-    if (used <= 0) *point = -1;
-    return used > 0 ? (size_t)used : 1;
-}
 
 static hd_vocab *state_new(hd_tokeniser *t, hd_err *err)
 {
@@ -24,7 +15,7 @@ static hd_vocab *state_new(hd_tokeniser *t, hd_err *err)
 static bool is_piece(const char *text, size_t size)
 {
     int32_t point;
-    hd_list_character(text, size, &point);
+    hd_character(text, size, &point);
     return point > 0; /* neither broken nor a zero byte; a longer piece has none of the two */
 }
 
@@ -86,7 +77,8 @@ hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, h
         if (!part) break;
         int32_t id = hd_vocab_find(t->state, text + i + skip, part);
         /* no cut gives "<s>": a text cannot speak the specials */
-        hd_piece piece = {id < 0 ? HD_UNK_ID : id, (uint32_t)(i + skip), (uint32_t)(i + skip + part)};
+        hd_piece piece = {
+            .id = id < 0 ? HD_UNK_ID : id, .begin = (uint32_t)(i + skip), .end = (uint32_t)(i + skip + part)};
         if (!to.put(to.context, piece)) return hd_err_nomem(err, sizeof piece);
     }
     return HD_OK;

@@ -3,6 +3,7 @@
 #ifndef HD_TEXT_LIST_H
 #define HD_TEXT_LIST_H
 
+#include "text/character.h"
 #include "text/vocab.h"
 
 /* Bytes of the next piece of text[0..size-1], size > 0, behind *skip bytes that belong to none; 0: there is
@@ -22,8 +23,5 @@ hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count
                          const char *unknown, hd_text *out, hd_err *err);
 const char *hd_list_piece(const hd_tokeniser *t, int32_t id);
 int32_t hd_list_id(const hd_tokeniser *t, const char *piece);
-
-/* Bytes of the character at text, size > 0, and its code point; 1 and -1 where it is not UTF-8. */
-size_t hd_list_character(const char *text, size_t size, int32_t *point);
 
 #endif

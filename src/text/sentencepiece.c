@@ -4,25 +4,21 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "text/list.h"
-#include "text/sentencepiece_check.h"
-#include "text/sentencepiece_shim.h"
+#include "text/sentencepiece_file.h"
 
 enum {
     LINE_MOST = 4000,    /* bytes: it skips lines above 4192, and takes no word above 65535 characters */
     TEXT_MOST = 1 << 30, /* bytes: it counts in int */
     VOCAB_MOST = 1 << 24,
-    MODEL_MOST = 1 << 28,
 };
 
 #define COVERAGE 0.9995
 
 struct state {
-    hd_spm *model;
-    hd_text file; /* the model's bytes, as read or learned */
-    int pieces;   /* of the model; behind them the specials it lacks */
+    hd_spm_file file;
+    int pieces; /* of the model; behind them the specials it lacks */
     int lacks[HD_SPECIALS];
     int lacking;
 };
@@ -52,7 +48,7 @@ static bool is_useful(hd_line line)
     bool visible = false;
     for (size_t i = 0; i < line.size;) {
         int32_t point;
-        i += hd_list_character(line.text + i, line.size - i, &point);
+        i += hd_character(line.text + i, line.size - i, &point);
         if (point == 0x2585) return false;
         if (visible || point <= ' ' || point == 0x2581 || point == 0xfffd) continue;
         utf8proc_category_t category = utf8proc_category(point);
@@ -79,20 +75,13 @@ static bool next_part(void *context, const char **text, size_t *size)
     }
 }
 
-static bool take_bytes(void *context, const char *bytes, size_t size)
-{
-    hd_text *text = context;
-    hd_text_add(text, bytes, size);
-    return !text->missed;
-}
-
 /* Gives the specials ids: the model's own, or new ones behind its pieces. */
 static void place_specials(hd_tokeniser *t, struct state *m)
 {
-    hd_spm_special own = hd_spm_specials(m->model);
+    hd_spm_special own = hd_spm_specials(m->file.model);
     const int has[HD_SPECIALS] = {own.pad, own.unk, own.start, own.end};
     int32_t *place[HD_SPECIALS] = {&t->special.pad, &t->special.unk, &t->special.start, &t->special.end};
-    m->pieces = hd_spm_size(m->model);
+    m->pieces = hd_spm_size(m->file.model);
     for (int i = 0; i < HD_SPECIALS; i++) {
         *place[i] = has[i] >= 0 ? has[i] : m->pieces + m->lacking;
         if (has[i] < 0) m->lacks[m->lacking++] = i;
@@ -110,8 +99,7 @@ static struct state *state_new(hd_tokeniser *t, hd_err *err)
 static hd_status load(hd_tokeniser *t, hd_err *err)
 {
     struct state *m = t->state;
-    hd_status s = hd_spm_check((const uint8_t *)m->file.data, m->file.size, err);
-    if (!s) s = hd_spm_open(&m->model, m->file.data, m->file.size, err);
+    hd_status s = hd_spm_file_load(&m->file, err);
     if (!s) place_specials(t, m);
     return s;
 }
@@ -120,7 +108,7 @@ static hd_status learn(struct state *m, struct lines *lines, const hd_spm_plan *
 {
     size_t needed;
     hd_err why = {0};
-    hd_status s = hd_spm_train(plan, next_part, lines, take_bytes, &m->file, &needed, &why);
+    hd_status s = hd_spm_train(plan, next_part, lines, hd_spm_take_text, &m->file.bytes, &needed, &why);
     if (!s) return s;
     if (!lines->taken) return hd_err_set(err, HD_EARG, "there is no text to take a vocabulary from");
     if (needed)
@@ -161,48 +149,37 @@ static hd_status train(hd_tokeniser *t, hd_feed feed, const hd_tokeniser_opt *op
 
 static hd_status open_model(hd_tokeniser *t, const char *path, hd_err *err)
 {
-    hd_map map = {0};
-    hd_err why = {0};
     struct state *m = state_new(t, err);
-    hd_status s = m ? hd_map_open(&map, path, err) : HD_ENOMEM;
-    if (s) return s;
-    if (map.size > MODEL_MOST)
-        s = hd_err_set(&why, HD_ELIMIT, "%zu bytes are too many for a SentencePiece model", map.size);
-    else {
-        hd_text_add(&m->file, (const char *)map.data, map.size);
-        s = hd_text_status(&m->file, &why);
-    }
-    hd_map_close(&map);
-    if (!s) s = load(t, &why);
-    return s ? hd_err_set(err, s, "%s: %s (expected a .model file of spm_train or of heed)", path, why.text)
-             : HD_OK;
+    hd_status s = m ? hd_spm_file_open(&m->file, path, err) : HD_ENOMEM;
+    if (!s) place_specials(t, m);
+    return s;
 }
 
 static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
 {
     const struct state *m = t->state;
-    return hd_save_bytes(path, m->file.data, m->file.size, err);
+    return hd_spm_file_save(&m->file, path, err);
 }
 
 static void release(hd_tokeniser *t)
 {
     struct state *m = t->state;
     if (!m) return;
-    hd_spm_free(m->model);
-    hd_text_release(&m->file);
+    hd_spm_file_release(&m->file);
     hd_mem_free(m);
 }
 
-static bool put_piece(void *context, int id, size_t begin, size_t end)
+static bool put_piece(void *context, const hd_spm_piece_of *p)
 {
     const hd_piece_sink *to = context;
-    return to->put(to->context, (hd_piece){id, (uint32_t)begin, (uint32_t)end});
+    return to->put(to->context,
+                   (hd_piece){.id = p->id, .begin = (uint32_t)p->begin, .end = (uint32_t)p->end});
 }
 
 static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const struct state *m = t->state;
-    return hd_spm_encode(m->model, text, size, put_piece, &to, err);
+    return hd_spm_encode(m->file.model, text, size, put_piece, &to, err);
 }
 
 static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
@@ -215,7 +192,7 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
         if (ids[i] >= m->pieces && (size_t)ids[i] < t->size) continue; /* a special the model lacks */
         known[used++] = ids[i] < 0 || (size_t)ids[i] >= t->size ? t->special.unk : ids[i];
     }
-    hd_status s = hd_spm_decode(m->model, known, used, take_bytes, out, err);
+    hd_status s = hd_spm_decode(m->file.model, known, used, hd_spm_take_text, out, err);
     hd_mem_free(known);
     return s;
 }
@@ -223,7 +200,7 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
 static const char *piece(const hd_tokeniser *t, int32_t id)
 {
     const struct state *m = t->state;
-    return id < m->pieces ? hd_spm_piece(m->model, id) : hd_special_piece[m->lacks[id - m->pieces]];
+    return id < m->pieces ? hd_spm_piece(m->file.model, id) : hd_special_piece[m->lacks[id - m->pieces]];
 }
 
 static int32_t id_of(const hd_tokeniser *t, const char *name)
@@ -231,8 +208,17 @@ static int32_t id_of(const hd_tokeniser *t, const char *name)
     const struct state *m = t->state;
     for (int i = 0; i < m->lacking; i++)
         if (!strcmp(name, hd_special_piece[m->lacks[i]])) return m->pieces + i;
-    return hd_spm_id(m->model, name);
+    return hd_spm_id(m->file.model, name);
 }
 
-const hd_tokeniser_type hd_tokeniser_sentencepiece = {train,  open_model, save,  release,
-                                                      encode, decode,     piece, id_of};
+const hd_tokeniser_type hd_tokeniser_sentencepiece = {
+    .file = {"source.model", "target.model", "tokeniser.model"},
+    .train = train,
+    .open = open_model,
+    .save = save,
+    .release = release,
+    .encode = encode,
+    .decode = decode,
+    .piece = piece,
+    .id = id_of,
+};

@@ -203,8 +203,10 @@ hd_status hd_spm_encode(const hd_spm *m, const char *text, size_t size, hd_spm_p
         const size_t count = pieces.pieces_size();
         for (size_t i = 0; i < count; i++) {
             const auto piece = pieces.pieces(static_cast<int>(i));
-            if (!put(to, static_cast<int>(piece.id()), piece.begin(), piece.end()))
-                return hd_err_nomem(err, 0);
+            const std::string &whole = piece.piece();
+            const hd_spm_piece_of p = {static_cast<int>(piece.id()), piece.begin(), piece.end(), whole.data(),
+                                       whole.size()};
+            if (!put(to, &p)) return hd_err_nomem(err, 0);
         }
         return HD_OK;
     });

@@ -1,5 +1,5 @@
 /* The SentencePiece library as C: no exception leaves, no line is printed, no id is passed on unchecked. For
-   sentencepiece.c only. Texts of errors name no file; the caller does. */
+   the tokenisers that have such a model only. Texts of errors name no file; the caller does. */
 #ifndef HD_TEXT_SENTENCEPIECE_SHIM_H
 #define HD_TEXT_SENTENCEPIECE_SHIM_H
 
@@ -26,8 +26,16 @@ typedef struct hd_spm_plan {
 typedef bool hd_spm_next(void *context, const char **text, size_t *size);
 /* Takes bytes; false: no memory. */
 typedef bool hd_spm_take(void *context, const char *bytes, size_t size);
-/* Takes one piece of a text; false: no memory. */
-typedef bool hd_spm_put(void *context, int id, size_t begin, size_t end);
+/* A piece of a text. */
+typedef struct hd_spm_piece_of {
+    int id;
+    size_t begin, end; /* bytes of the text */
+    const char *piece; /* of what has no piece the normalised text; valid during the call */
+    size_t size;
+} hd_spm_piece_of;
+
+/* Takes one; false: no memory. */
+typedef bool hd_spm_put(void *context, const hd_spm_piece_of *piece);
 
 /* Learns a model and hands its file to `take`. *needed: characters, bytes and specials together where the
    vocabulary is too small for them, else 0. */

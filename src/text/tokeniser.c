@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/character.h"
 
 enum { TEXT_LONGEST = 1 << 30 }; /* bytes: offsets and SentencePiece's own numbers stay below 2^31 */
 
@@ -35,6 +36,16 @@ int hd_tokeniser_find(const char *name)
     return -1;
 }
 
+bool hd_tokeniser_learns(hd_tokeniser_kind kind)
+{
+    return kinds[kind].type->train != NULL;
+}
+
+const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place)
+{
+    return kinds[kind].type->file[place];
+}
+
 static hd_tokeniser *new_of(hd_tokeniser_kind kind, hd_err *err)
 {
     hd_tokeniser *t = hd_mem_zero(sizeof *t);
@@ -43,12 +54,30 @@ static hd_tokeniser *new_of(hd_tokeniser_kind kind, hd_err *err)
     else
         *t = (hd_tokeniser){.kind = kind,
                             .type = kinds[kind].type,
-                            .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID}};
+                            .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, -1}};
     return t;
+}
+
+bool hd_frame_add(hd_text_frame *f, int32_t id, int type)
+{
+    if (f->count == HD_FRAME_MOST) return false;
+    f->at[f->count].id = id;
+    f->at[f->count++].type = (int8_t)type;
+    return true;
+}
+
+static void end_texts(hd_tokeniser *t)
+{
+    for (int pair = 0; pair < 2; pair++)
+        for (int i = 0; i <= pair; i++) {
+            hd_frame_add(&t->frame[pair], HD_FRAME_FIRST - i, i);
+            hd_frame_add(&t->frame[pair], t->special.end, i);
+        }
 }
 
 static hd_status publish(hd_tokeniser **out, hd_tokeniser *t, hd_status s)
 {
+    if (!s && !t->frame[0].count) end_texts(t);
     if (s)
         hd_tokeniser_free(t);
     else
@@ -59,6 +88,9 @@ static hd_status publish(hd_tokeniser **out, hd_tokeniser *t, hd_status s)
 hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed lines,
                              const hd_tokeniser_opt *opt, hd_err *err)
 {
+    if (!hd_tokeniser_learns(kind))
+        return hd_err_set(err, HD_EARG, "%s is not learned here: give the file of one that is",
+                          hd_tokeniser_name(kind));
     hd_tokeniser *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
     return publish(out, t, t->type->train(t, lines, opt, err));
@@ -187,6 +219,65 @@ hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_
                                   hd_err *err)
 {
     return encode(t, text, size, (hd_piece_sink){put_id, out}, err);
+}
+
+/* Pieces of the text as part of a frame. */
+static hd_status frame_text(const hd_tokeniser *t, hd_line text, int which, int8_t type, hd_pieces *out,
+                            hd_err *err)
+{
+    size_t from = out->count;
+    hd_status s = hd_tokeniser_encode(t, text.text, text.size, out, err);
+    for (size_t i = from; i < out->count; i++) out->at[i].text = (int8_t)which, out->at[i].type = type;
+    return s;
+}
+
+hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const hd_line *second,
+                                     hd_pieces *out, hd_err *err)
+{
+    const hd_text_frame *f = &t->frame[second != NULL];
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < f->count; i++) {
+        int32_t id = f->at[i].id;
+        int8_t type = f->at[i].type;
+        if (id == HD_FRAME_FIRST)
+            s = frame_text(t, first, 0, type, out, err);
+        else if (id == HD_FRAME_SECOND)
+            s = second ? frame_text(t, *second, 1, type, out, err) : HD_OK;
+        else if (!put_piece(out, (hd_piece){.id = id, .text = -1, .type = type}))
+            s = hd_err_nomem(err, sizeof(hd_piece));
+    }
+    return s;
+}
+
+/* A place in a text: the first byte of a character, and its number. */
+typedef struct place {
+    size_t byte;
+    uint32_t character;
+} place;
+
+/* Moves on to the character that byte `to` is part of, or behind the last. */
+static void move(place *p, hd_line text, size_t to)
+{
+    int32_t point;
+    while (p->byte < text.size) {
+        size_t wide = hd_character(text.text + p->byte, text.size - p->byte, &point);
+        if (p->byte + wide > to) return;
+        p->byte += wide, p->character++;
+    }
+}
+
+void hd_pieces_count_characters(hd_pieces *p, int which, hd_line text)
+{
+    place at = {0};
+    for (size_t i = 0; i < p->count; i++) {
+        hd_piece *piece = &p->at[i];
+        if (piece->text != which) continue;
+        if (piece->begin < at.byte) at = (place){0};
+        move(&at, text, piece->begin);
+        place last = at;
+        if (piece->end > piece->begin) move(&last, text, piece->end - 1), last.character++;
+        piece->begin = at.character, piece->end = last.character;
+    }
 }
 
 hd_status hd_tokeniser_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out,

@@ -1,7 +1,7 @@
 /* Tokenisers: text to ids and back, with the vocabulary behind them. A tokeniser does not change once it is
-   made; any number of threads may share one. Every vocabulary has <pad> <unk> <s> </s>. In those made here
-   they are ids 0 to 3; a SentencePiece model made elsewhere keeps its ids, and what it lacks of the four gets
-   ids behind its last: ask for `special`. */
+   made; any number of threads may share one. Every vocabulary made here has <pad> <unk> <s> </s>, ids 0 to 3;
+   a SentencePiece model made elsewhere keeps its ids, and what it lacks of the four gets ids behind its last.
+   The tokeniser of a published checkpoint keeps its vocabulary as it is: ask for `special`. */
 #ifndef HD_TEXT_TOKENISER_H
 #define HD_TEXT_TOKENISER_H
 
@@ -28,8 +28,9 @@ int hd_tokeniser_find(const char *name); /* the kind; -1 when there is none of t
 enum { HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, HD_SPECIALS };
 extern const char *const hd_special_piece[HD_SPECIALS];
 
+/* The end is always there, and what begins a text may be the same; -1: the vocabulary has none. */
 typedef struct hd_special {
-    int32_t pad, unk, start, end;
+    int32_t pad, unk, start, end, mask;
 } hd_special;
 
 /* Lines to learn a vocabulary from. next: false at the end; the line is valid until the next call. */
@@ -51,15 +52,24 @@ typedef struct hd_tokeniser_opt {
 
 typedef struct hd_tokeniser hd_tokeniser;
 
+/* Kinds that come with published checkpoints are opened, not learned. */
+bool hd_tokeniser_learns(hd_tokeniser_kind kind);
+
 /* The same lines and options give the same vocabulary. */
 hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed lines,
                              const hd_tokeniser_opt *opt, hd_err *err);
-/* sentencepiece reads any .model file, words and characters one piece a line (vocab.h). A file that is none
-   is refused with a text that names it, the line, and what to do. */
+/* sentencepiece reads any .model file, words and characters one piece a line (vocab.h), the others the file
+   hd_tokeniser_file names, with what belongs to it beside it, or a tokenizer.json. A file that is none is
+   refused with a text that names it, the line, and what to do. */
 hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err);
+/* Files beside it, too, where the kind has more than one: under the names they had, whatever that of path. */
 hd_status hd_tokeniser_save(const hd_tokeniser *t, const char *path, hd_err *err);
 void hd_tokeniser_free(hd_tokeniser *t);         /* accepts NULL */
 void hd_tokeniser_free_pair(hd_tokeniser *t[2]); /* which may be one and the same; sets both to NULL */
+
+/* What its file is called in the folder of a model: of the source, of the target, of both. */
+typedef enum hd_tokeniser_place { HD_OF_SOURCE, HD_OF_TARGET, HD_OF_BOTH, HD_PLACES } hd_tokeniser_place;
+const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place);
 
 hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t);
 hd_special hd_tokeniser_special(const hd_tokeniser *t);
@@ -71,10 +81,13 @@ const char *hd_tokeniser_piece(const hd_tokeniser *t, int32_t id);
 int32_t hd_tokeniser_id(const hd_tokeniser *t, const char *piece); /* -1: not in the vocabulary */
 
 /* A piece of a text: bytes begin .. end-1 of it. What a character became that has no piece may share its
-   bytes: the last of its byte pieces has them, the others are empty. */
+   bytes: the last of its byte pieces has them, the others are empty. Byte-level BPE cuts within characters.
+ */
 typedef struct hd_piece {
     int32_t id;
     uint32_t begin, end;
+    int8_t text; /* 0: of the first, 1: of the second, -1: of none, put around them */
+    int8_t type; /* what models of pairs call the token type */
 } hd_piece;
 
 typedef struct hd_pieces {
@@ -99,6 +112,15 @@ hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t si
 hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err);
 
+/* A text, or a pair (second not NULL), as the model takes it: with [CLS] and [SEP], or </s> behind it. What
+   is put around has begin and end 0. */
+hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const hd_line *second,
+                                     hd_pieces *out, hd_err *err);
+
+/* Offsets of the pieces of one of the two texts, which is given, in characters instead of bytes. Parts of a
+   character have all of it; a byte that is not UTF-8 is one. */
+void hd_pieces_count_characters(hd_pieces *p, int which, hd_line text);
+
 /* Appends the text of the ids, in UTF-8. <pad>, <s> and </s> have none; half a character is U+FFFD; what is
    no id reads as <unk> does. */
 hd_status hd_tokeniser_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out,
@@ -112,7 +134,22 @@ typedef struct hd_piece_sink {
     void *context;
 } hd_piece_sink;
 
+/* What stands around one text or two. */
+enum { HD_FRAME_FIRST = -1, HD_FRAME_SECOND = -2, HD_FRAME_MOST = 16 };
+
+typedef struct hd_text_frame {
+    struct {
+        int32_t id; /* or HD_FRAME_FIRST, HD_FRAME_SECOND */
+        int8_t type;
+    } at[HD_FRAME_MOST];
+    size_t count;
+} hd_text_frame;
+
+bool hd_frame_add(hd_text_frame *f, int32_t id, int type); /* false: it is full */
+
 typedef struct hd_tokeniser_type {
+    const char *file[HD_PLACES];
+    /* NULL: it is not learned */
     hd_status (*train)(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err);
     hd_status (*open)(hd_tokeniser *t, const char *path, hd_err *err);
     hd_status (*save)(const hd_tokeniser *t, const char *path, hd_err *err);
@@ -128,7 +165,9 @@ struct hd_tokeniser {
     const hd_tokeniser_type *type;
     size_t size;
     hd_special special;
-    void *state; /* the type's own */
+    hd_text_frame
+        frame[2]; /* of one text, of a pair; where the type leaves both empty an end follows each text */
+    void *state;  /* the type's own */
 };
 
 #define X(name, summary) extern const hd_tokeniser_type hd_tokeniser_##name;

@@ -22,7 +22,7 @@ static group group_of(int32_t point)
 static group group_at(const char *text, size_t size, size_t *used)
 {
     int32_t point;
-    *used = hd_list_character(text, size, &point);
+    *used = hd_character(text, size, &point);
     return group_of(point);
 }
 
@@ -75,5 +75,14 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return hd_list_decode(t, ids, count, " ", hd_special_piece[HD_UNK_ID], out, err);
 }
 
-const hd_tokeniser_type hd_tokeniser_words = {train,  open_list, hd_list_save,  hd_list_release,
-                                              encode, decode,    hd_list_piece, hd_list_id};
+const hd_tokeniser_type hd_tokeniser_words = {
+    .file = {"source.txt", "target.txt", "tokeniser.txt"},
+    .train = train,
+    .open = open_list,
+    .save = hd_list_save,
+    .release = hd_list_release,
+    .encode = encode,
+    .decode = decode,
+    .piece = hd_list_piece,
+    .id = hd_list_id,
+};

@@ -1,0 +1,266 @@
+/* heed tokenize: the tokens of lines, or the text of tokens. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/verb.h"
+#include "text/tokeniser_find.h"
+#include "view/put.h"
+
+struct tokenize {
+    bool ids, json, decode, pieces, specials, target;
+};
+
+static const hd_option options[] = {
+    {"ids", 0, NULL, NULL, "write ids instead of pieces; with --decode: read ids only",
+     HD_FLAG_INTO(struct tokenize, ids)},
+    {"json", 0, NULL, NULL,
+     "JSON Lines: tokens, ids and offsets in characters, with --specials types, too; with --decode text",
+     HD_FLAG_INTO(struct tokenize, json)},
+    {"decode", 0, NULL, NULL, "read ids or pieces, and write the text of them",
+     HD_FLAG_INTO(struct tokenize, decode)},
+    {"pieces", 0, NULL, NULL, "with --decode: a line of numbers is pieces, too",
+     HD_FLAG_INTO(struct tokenize, pieces)},
+    {"specials", 0, NULL, NULL, "add the special tokens that the model expects around a text",
+     HD_FLAG_INTO(struct tokenize, specials)},
+    {"target", 0, NULL, NULL, "the tokeniser of the target, where there are two",
+     HD_FLAG_INTO(struct tokenize, target)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed tokenize model < text.txt", "pieces of each line, with blanks between them"},
+    {"heed tokenize model --ids < text.txt | heed tokenize model --decode", "there and back"},
+    {"heed tokenize gpt2/tokenizer.json --json < text.txt", "tokens, ids and offsets for programs"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_tokenize_usage = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about =
+        "Writes the tokens of each line of standard input, a line for a line. MODEL is the folder of a "
+        "model, "
+        "a folder with the tokeniser of a published checkpoint (tokenizer.json, vocab.json with merges.txt, "
+        "vocab.txt, source.spm with vocab.json, spiece.model), or one of these files.\n"
+        "In pieces a backslash is written \\\\, a blank or another control byte \\xNN. With --decode a line "
+        "of numbers alone is ids. A line that is not UTF-8, or holds what is no token, is told on standard "
+        "error, leaves an empty line, and in the end the exit status is 1.",
+    .options = options,
+    .size = sizeof(struct tokenize),
+    .examples = examples,
+};
+
+typedef struct call {
+    const hd_command *command;
+    const struct tokenize *o;
+    hd_tokeniser *tokeniser;
+    hd_pieces pieces;
+    hd_ids ids;
+    hd_text out, word;
+    bool failed; /* some line was refused */
+} call;
+
+/* -- writing tokens -- */
+
+static void put_piece(hd_text *to, const char *piece)
+{
+    for (; *piece; piece++) {
+        unsigned char byte = (unsigned char)*piece;
+        if (byte == '\\')
+            hd_text_put(to, "\\\\");
+        else if (byte <= ' ' || byte == 0x7f)
+            hd_text_print(to, "\\x%02x", byte);
+        else
+            hd_text_add(to, piece, 1);
+    }
+}
+
+static void put_tokens(call *c)
+{
+    for (size_t i = 0; i < c->pieces.count; i++) {
+        int32_t id = c->pieces.at[i].id;
+        if (i) hd_text_put(&c->out, " ");
+        if (c->o->ids)
+            hd_text_print(&c->out, "%d", id);
+        else
+            put_piece(&c->out, hd_tokeniser_piece(c->tokeniser, id));
+    }
+}
+
+static void put_object(call *c)
+{
+    const hd_piece *p = c->pieces.at;
+    size_t count = c->pieces.count;
+    hd_text_put(&c->out, "{\"tokens\": [");
+    for (size_t i = 0; i < count; i++) {
+        if (i) hd_text_put(&c->out, ", ");
+        hd_put_json(&c->out, hd_tokeniser_piece(c->tokeniser, p[i].id), false);
+    }
+    hd_text_put(&c->out, "], \"ids\": [");
+    for (size_t i = 0; i < count; i++) hd_text_print(&c->out, i ? ", %d" : "%d", p[i].id);
+    hd_text_put(&c->out, "], \"offsets\": [");
+    for (size_t i = 0; i < count; i++)
+        hd_text_print(&c->out, i ? ", [%u, %u]" : "[%u, %u]", p[i].begin, p[i].end);
+    if (c->o->specials) hd_text_put(&c->out, "], \"types\": [");
+    for (size_t i = 0; c->o->specials && i < count; i++) hd_text_print(&c->out, i ? ", %d" : "%d", p[i].type);
+    hd_text_put(&c->out, "]}");
+}
+
+static hd_status encode(call *c, hd_line line, hd_err *err)
+{
+    size_t good = hd_utf8_good(line.text, line.size);
+    if (good < line.size)
+        return hd_err_set(err, HD_EFORMAT, "not UTF-8: byte 0x%02x at offset %zu",
+                          (unsigned)(unsigned char)line.text[good], good);
+    c->pieces.count = 0;
+    hd_status s = c->o->specials ? hd_tokeniser_encode_framed(c->tokeniser, line, NULL, &c->pieces, err)
+                                 : hd_tokeniser_encode(c->tokeniser, line.text, line.size, &c->pieces, err);
+    if (s) return s;
+    if (!c->o->json) return put_tokens(c), HD_OK;
+    hd_pieces_count_characters(&c->pieces, 0, line);
+    return put_object(c), HD_OK;
+}
+
+/* -- reading tokens -- */
+
+static bool next_word(hd_line *rest, hd_line *word)
+{
+    while (rest->size && *rest->text == ' ') rest->text++, rest->size--;
+    word->text = rest->text, word->size = 0;
+    while (rest->size && *rest->text != ' ') rest->text++, rest->size--, word->size++;
+    return word->size > 0;
+}
+
+static bool is_number(hd_line word)
+{
+    return word.size < 10 && strspn(word.text, "0123456789") >= word.size;
+}
+
+static bool are_numbers(hd_line line)
+{
+    hd_line word;
+    while (next_word(&line, &word))
+        if (!is_number(word)) return false;
+    return true;
+}
+
+static int hex_of(char digit)
+{
+    const char *digits = "0123456789abcdef", *at = digit ? strchr(digits, digit) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* The piece that put_piece wrote as `word`. */
+static const char *piece_of(call *c, hd_line word)
+{
+    c->word.size = 0;
+    hd_text_put(&c->word, "");
+    for (size_t i = 0; i < word.size; i++) {
+        bool escape = word.text[i] == '\\' && i + 1 < word.size;
+        int high = escape && i + 3 < word.size && word.text[i + 1] == 'x' ? hex_of(word.text[i + 2]) : -1;
+        int low = high < 0 ? -1 : hex_of(word.text[i + 3]);
+        char byte = low < 0 ? word.text[i] : (char)(high << 4 | low);
+        hd_text_add(&c->word, &byte, 1);
+        i += low >= 0 ? 3 : escape && word.text[i + 1] == '\\';
+    }
+    return c->word.missed ? "" : c->word.data;
+}
+
+static hd_status add_word(call *c, hd_line word, bool numbers, hd_err *err)
+{
+    int shown = word.size > 60 ? 60 : (int)word.size;
+    if (numbers && !is_number(word))
+        return hd_err_set(err, HD_EFORMAT, "'%.*s' is not an id", shown, word.text);
+    long number = numbers ? strtol(word.text, NULL, 10) : hd_tokeniser_id(c->tokeniser, piece_of(c, word));
+    if (number < 0 || (size_t)number >= hd_tokeniser_size(c->tokeniser))
+        return hd_err_set(err, HD_EFORMAT, "'%.*s' is not %s of the vocabulary of %zu", shown, word.text,
+                          numbers ? "an id" : "a piece", hd_tokeniser_size(c->tokeniser));
+    hd_status s = hd_ids_reserve(&c->ids, 1, err);
+    if (!s) c->ids.at[c->ids.count++] = (int32_t)number;
+    return s;
+}
+
+static hd_status decode(call *c, hd_line line, hd_err *err)
+{
+    bool numbers = c->o->ids || (!c->o->pieces && are_numbers(line));
+    size_t before = c->out.size;
+    hd_text text = {0};
+    hd_line word;
+    hd_status s = HD_OK;
+    c->ids.count = 0;
+    while (!s && next_word(&line, &word)) s = add_word(c, word, numbers, err);
+    if (!s) s = hd_text_status(&c->word, err);
+    if (!s && c->ids.count) s = hd_tokeniser_decode(c->tokeniser, c->ids.at, c->ids.count, &text, err);
+    if (!s && c->o->json && text.size && memchr(text.data, 0, text.size))
+        s = hd_err_set(err, HD_EFORMAT, "the text holds a zero byte: decode without --json");
+    if (!s && c->o->json) {
+        hd_text_put(&c->out, "{\"text\": ");
+        hd_put_json(&c->out, text.data ? text.data : "", false);
+        hd_text_put(&c->out, "}");
+    } else if (!s && text.size) {
+        hd_text_add(&c->out, text.data, text.size);
+    }
+    hd_text_release(&text);
+    if (s) c->out.size = before;
+    return s;
+}
+
+/* -- lines -- */
+
+static hd_status tell(call *c, const hd_lines *lines, hd_line line, hd_err *err)
+{
+    hd_err why = {0};
+    c->out.size = 0;
+    hd_status s = c->o->decode ? decode(c, line, &why) : encode(c, line, &why);
+    if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why.text);
+    if (s) {
+        hd_log_say(&c->command->log, HD_ERROR, "%s:%zu: %s", hd_lines_name(lines), hd_lines_count(lines),
+                   why.text);
+        if (c->o->json)
+            hd_text_put(&c->out, "{\"error\": "), hd_put_json(&c->out, why.text, false),
+                hd_text_put(&c->out, "}");
+        c->failed = true;
+    }
+    hd_text_put(&c->out, "\n");
+    s = hd_text_status(&c->out, err);
+    if (!s) fwrite(c->out.data, 1, c->out.size, c->command->out.file);
+    if (!s && !hd_lines_ready(lines)) fflush(c->command->out.file);
+    return s;
+}
+
+static hd_status run(call *c, hd_err *err)
+{
+    hd_lines *lines = NULL;
+    hd_line line;
+    hd_status s = hd_tokeniser_open_any(&c->tokeniser, c->command->operands.word[0], c->o->target, err);
+    if (!s) s = hd_lines_open(&lines, "-", NULL, err);
+    while (!s && !ferror(c->command->out.file) && !(s = hd_lines_next(lines, &line, err)) && line.text)
+        s = tell(c, lines, line, err);
+    hd_lines_close(lines);
+    return s;
+}
+
+int hd_verb_tokenize(const hd_command *command)
+{
+    hd_err err = {0};
+    call c = {.command = command, .o = command->options};
+    if (!c.o->decode && c.o->pieces) {
+        hd_err_set(&err, HD_EARG, "--pieces is for --decode");
+        return hd_verb_misused(command->verb, &err);
+    }
+    if (c.o->ids && (c.o->pieces || (c.o->json && !c.o->decode))) {
+        hd_err_set(&err, HD_EARG, "--ids and %s cannot be used together",
+                   c.o->pieces ? "--pieces" : "--json");
+        return hd_verb_misused(command->verb, &err);
+    }
+    hd_status s = run(&c, &err);
+    hd_tokeniser_free(c.tokeniser);
+    hd_pieces_release(&c.pieces);
+    hd_ids_release(&c.ids);
+    hd_text_release(&c.out);
+    hd_text_release(&c.word);
+    if (s) return hd_command_fail(command, &err);
+    return c.failed ? HD_EXIT_FAILURE : HD_EXIT_OK;
+}

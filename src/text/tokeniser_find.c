@@ -1,0 +1,113 @@
+/* Telling tokenisers apart, by config.json of a model's folder or else by the names of files, which published
+   checkpoints share. */
+#include "text/tokeniser_find.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text/file_set.h"
+
+enum { MOST_CONFIG = 1 << 20 };
+
+/* A tokenizer.json says what it is. */
+static hd_status open_json(hd_tokeniser **out, const char *path, hd_err *err)
+{
+    hd_arena arena;
+    json_t *root = NULL;
+    hd_arena_init(&arena, hd_source_host, 0);
+    hd_status s = hd_json_read(&root, &arena, path, HD_FILE_SET_BYTES, err);
+    const char *type = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
+    bool words = type && !strcmp(type, "WordPiece"), pairs = type && !strcmp(type, "BPE");
+    if (!s && !words && !pairs)
+        s = hd_err_set(err, HD_EFORMAT,
+                       "%s: model \"%.60s\" of tokenizer.json is not known; a SentencePiece model is read "
+                       "from spiece.model or source.spm",
+                       path, type ? type : "");
+    hd_arena_release(&arena);
+    return s ? s : hd_tokeniser_open(out, words ? HD_TOKENISER_wordpiece : HD_TOKENISER_bpe, path, err);
+}
+
+/* A list of heed's begins with <pad>; of single characters or of words. */
+static hd_status open_list(hd_tokeniser **out, const char *path, hd_err *err)
+{
+    hd_lines *lines = NULL;
+    hd_line line = {0};
+    hd_status s = hd_lines_open(&lines, path, NULL, err);
+    if (!s) s = hd_lines_next(lines, &line, err);
+    bool own = !s && line.text && !strcmp(line.text, hd_special_piece[HD_PAD_ID]);
+    hd_lines_close(lines);
+    if (s) return s;
+    if (!own) return hd_tokeniser_open(out, HD_TOKENISER_wordpiece, path, err);
+    return hd_tokeniser_open(out, HD_TOKENISER_characters, path, &(hd_err){0})
+               ? hd_tokeniser_open(out, HD_TOKENISER_words, path, err)
+               : HD_OK;
+}
+
+static hd_status open_file(hd_tokeniser **out, const char *path, hd_err *err)
+{
+    char vocab[HD_PATH];
+    hd_status s = hd_beside(vocab, path, "vocab.json", err);
+    if (s) return s;
+    if (hd_is_called(path, "tokenizer.json")) return open_json(out, path, err);
+    if (hd_is_called(path, ".json")) return hd_tokeniser_open(out, HD_TOKENISER_bpe, path, err);
+    if (hd_is_called(path, ".txt")) return open_list(out, path, err);
+    if (hd_is_called(path, "spiece.model")) return hd_tokeniser_open(out, HD_TOKENISER_t5, path, err);
+    bool mapped = hd_is_called(path, ".spm") && !access(vocab, F_OK);
+    return hd_tokeniser_open(out, mapped ? HD_TOKENISER_marian : HD_TOKENISER_sentencepiece, path, err);
+}
+
+/* Whether config.json of the folder is heed's; then *s says how opening went. */
+static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_status *s, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_arena arena;
+    json_t *root = NULL;
+    if (hd_path(path, folder, "config.json", NULL)) return false;
+    hd_arena_init(&arena, hd_source_host, 0);
+    *s = hd_json_read(&root, &arena, path, MOST_CONFIG, NULL);
+    const char *one = json_string_value(json_object_get(root, "tokeniser")),
+               *side =
+                   json_string_value(json_object_get(root, target ? "target_tokeniser" : "source_tokeniser")),
+               *name = one ? one : side;
+    bool both = one || json_is_true(json_object_get(root, "shared_tokeniser")), own = !*s && name;
+    int kind = own ? hd_tokeniser_find(name) : -1;
+    hd_tokeniser_place place = both ? HD_OF_BOTH : target ? HD_OF_TARGET : HD_OF_SOURCE;
+    if (kind >= 0) {
+        *s = hd_path(path, folder, hd_tokeniser_file((hd_tokeniser_kind)kind, place), err);
+        if (!*s) *s = hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
+    } else if (own) {
+        *s = hd_err_set(err, HD_EFORMAT, "%s: there is no tokeniser \"%.40s\"", path, name);
+    }
+    hd_arena_release(&arena);
+    return own;
+}
+
+static hd_status open_folder(hd_tokeniser **out, const char *folder, bool target, hd_err *err)
+{
+    static const char *const names[] = {"source.spm", "spiece.model", "tokenizer.json",  "vocab.json",
+                                        "vocab.txt",  "source.model", "tokeniser.model", "tokeniser.txt"};
+    char path[HD_PATH];
+    hd_status s = HD_OK;
+    if (open_model(out, folder, target, &s, err)) return s;
+    s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof names / sizeof *names; i++) {
+        const char *name = target && !strcmp(names[i], "source.spm")     ? "target.spm"
+                           : target && !strcmp(names[i], "source.model") ? "target.model"
+                                                                         : names[i];
+        s = hd_path(path, folder, name, err);
+        if (!s && !access(path, F_OK)) return open_file(out, path, err);
+    }
+    return s ? s
+             : hd_err_set(err, HD_EFILE,
+                          "%s: no tokeniser in the folder: tokenizer.json, vocab.json with merges.txt, "
+                          "vocab.txt, source.spm with vocab.json, or spiece.model is expected",
+                          folder);
+}
+
+hd_status hd_tokeniser_open_any(hd_tokeniser **out, const char *path, bool target, hd_err *err)
+{
+    struct stat info;
+    if (stat(path, &info)) return hd_err_set(err, HD_EFILE, "%s: there is no such file or folder", path);
+    return S_ISDIR(info.st_mode) ? open_folder(out, path, target, err) : open_file(out, path, err);
+}

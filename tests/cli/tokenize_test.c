@@ -1,0 +1,105 @@
+/* heed tokenize as a user meets it: pieces, ids, JSON, and back; and what is said of broken lines. */
+#include "check.h"
+#include "cli/shell.h"
+#include "task/speaker.h"
+
+#define PUBLISHED HEED_SOURCE "/tests/text/published/"
+
+static int make_models(void **state)
+{
+    if (scratch_make(state)) return -1;
+    shell_prepare();
+    setenv("P", PUBLISHED, 1);
+    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENISER_characters);
+    return 0;
+}
+
+static void pieces_ids_and_objects(void **state)
+{
+    (void)state;
+    assert_prints("printf 'the cat\\n\\nhello\\n' | $HEED tokenize $P/bert", 0, "the cat\n\nhello\n");
+    assert_prints("printf 'the cat' | $HEED tokenize $P/gpt2 | tr ' ' '\\n' | head -1", 0, "the\n");
+    assert_prints(
+        "echo 'The [MASK] é' | $HEED tokenize $P/bert/vocab.txt --json --specials", 0,
+        must_run("printf '{\"tokens\": [\"[CLS]\", \"the\", \"[MASK]\", \"e\", \"[SEP]\"], \"ids\": [2, "
+                 "%d, 4, %d, 3], \"offsets\": [[0, 0], [0, 3], [4, 10], [11, 12], [0, 0]], \"types\": "
+                 "[0, 0, 0, 0, 0]}\\n' $(($(grep -nx the $P/bert/vocab.txt | cut -d: -f1) - 1)) "
+                 "$(($(grep -nx e $P/bert/vocab.txt | cut -d: -f1) - 1))"));
+    assert_prints("printf 'a\\n' | $HEED tokenize $P/gpt2 --json", 0,
+                  must_run("printf '{\"tokens\": [\"a\"], \"ids\": [%d], \"offsets\": [[0, 1]]}\\n' $(tr ',' "
+                           "'\\n' <$P/gpt2/vocab.json | grep '\"a\":' | cut -d: -f2)"));
+}
+
+static void a_model_of_heed_has_a_tokeniser_too(void **state)
+{
+    (void)state;
+    assert_prints("echo 'the cat' | $HEED tokenize m", 0, "t h e \\x20 c a t\n");
+    assert_prints("echo 'the cat' | $HEED tokenize m | $HEED tokenize m --decode", 0, "the cat\n");
+    assert_prints("echo 'the' | $HEED tokenize m/tokeniser.txt --ids | $HEED tokenize m --decode --json", 0,
+                  "{\"text\": \"the\"}\n");
+}
+
+static void tokens_come_back_as_text(void **state)
+{
+    (void)state;
+    assert_prints(
+        "printf '%s\\n' 'naïve  中 \\ x' '' | tee in | $HEED tokenize $P/gpt2 | $HEED tokenize $P/gpt2 "
+        "--decode | cmp - in",
+        0, "");
+    assert_prints("$HEED tokenize $P/gpt2 --ids <in | $HEED tokenize $P/gpt2 --decode --ids | cmp - in", 0,
+                  "");
+    /* numbers are ids unless they are said to be pieces */
+    assert_prints("echo 2026 | $HEED tokenize $P/bert | $HEED tokenize $P/bert --decode --pieces", 0,
+                  "2026\n");
+    assert_prints("echo 4 4 | $HEED tokenize $P/bert --decode", 0, "\n");
+}
+
+static void broken_lines_are_told_and_the_rest_goes_on(void **state)
+{
+    (void)state;
+    assert_prints("printf 'the\\na\\377b\\ncat\\n' | $HEED tokenize $P/bert", 1,
+                  "heed: error: standard input:2: not UTF-8: byte 0xff at offset 1\nthe\n\ncat\n");
+    assert_prints("printf 'the\\n\\377\\n' | $HEED tokenize $P/bert --json 2>/dev/null | tail -1", 0,
+                  "{\"error\": \"not UTF-8: byte 0xff at offset 0\"}\n");
+    assert_prints("printf '4 99999\\n4\\n' | $HEED tokenize $P/bert --decode", 1,
+                  "heed: error: standard input:1: '99999' is not an id of the vocabulary of 1500\n\n\n");
+    assert_prints("printf 'the qqqq\\n' | $HEED tokenize $P/bert --decode", 1,
+                  "heed: error: standard input:1: 'qqqq' is not a piece of the vocabulary of 1500\n\n");
+}
+
+static void what_is_no_tokeniser_is_refused(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    static const struct {
+        const char *command;
+        int status;
+        const char *says;
+    } cases[] = {
+        {"$HEED tokenize", 2, "MODEL"},
+        {"$HEED tokenize nothing </dev/null", 1, "nothing: there is no such file or folder"},
+        {"mkdir e; $HEED tokenize e </dev/null", 1, "e: no tokeniser in the folder: tokenizer.json, "},
+        {"$HEED tokenize m --ids --json </dev/null", 2, "--ids and --json cannot be used together"},
+        {"$HEED tokenize m --pieces </dev/null", 2, "--pieces is for --decode"},
+        {"mkdir u; echo '{\"model\": {\"type\": \"Unigram\"}}' >u/tokenizer.json; $HEED tokenize u "
+         "</dev/null",
+         1, "u/tokenizer.json: model \"Unigram\" of tokenizer.json is not known"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        int status = shell(out, cases[i].command);
+        if (status != cases[i].status || !strstr(out, cases[i].says))
+            fail_msg("%s: status %d: %s", cases[i].command, status, out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_ids_and_objects),
+        cmocka_unit_test(a_model_of_heed_has_a_tokeniser_too),
+        cmocka_unit_test(tokens_come_back_as_text),
+        cmocka_unit_test(broken_lines_are_told_and_the_rest_goes_on),
+        cmocka_unit_test(what_is_no_tokeniser_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_models, scratch_remove);
+}

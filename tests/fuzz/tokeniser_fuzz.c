@@ -1,0 +1,115 @@
+/* libFuzzer target: any bytes as a file of a published tokeniser. The first byte says which, the second which
+   allocation fails (0 to 63: none), the rest is the file; of merges.txt the vocabulary before it is a good
+   one. What is taken must encode and decode within its vocabulary; nothing may leak. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/mem.h"
+#include "text/byte_level.h"
+#include "text/tokeniser.h"
+
+#define MUST(condition) \
+    if (!(condition)) __builtin_trap()
+
+static char folder[64], path[HD_PATH];
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    MUST(!hd_path(path, folder, name, NULL));
+    FILE *f = fopen(path, "wb");
+    MUST(f);
+    MUST(fwrite(data, 1, size, f) == size);
+    MUST(!fclose(f));
+}
+
+static const struct {
+    const char *file; /* what the bytes are */
+    const char *opened;
+    hd_tokeniser_kind kind;
+} readers[] = {
+    {"bpe/tokenizer.json", "bpe/tokenizer.json", HD_TOKENISER_bpe},
+    {"bert/tokenizer.json", "bert/tokenizer.json", HD_TOKENISER_wordpiece},
+    {"vocab/vocab.json", "vocab/vocab.json", HD_TOKENISER_bpe},
+    {"merges/merges.txt", "merges/vocab.json", HD_TOKENISER_bpe},
+    {"bert/vocab.txt", "bert/vocab.txt", HD_TOKENISER_wordpiece},
+    {"config/tokenizer_config.json", "config/vocab.json", HD_TOKENISER_bpe},
+};
+
+/* Every byte, the end, and a few pieces to merge. */
+static void write_vocab(const char *name)
+{
+    static const char *const more[] = {"<|endoftext|>", "ab", "abc", "bc", "aa", "aaa", "th", "the"};
+    char text[8192];
+    size_t size = (size_t)snprintf(text, sizeof text, "{");
+    for (int i = 0; i < 256; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "\"\\u%04x\": %d,",
+                                 (unsigned)hd_byte_character((uint8_t)i), i);
+    for (int i = 0; i < (int)(sizeof more / sizeof *more); i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof text - size, "%s\"%s\": %d", i ? "," : "", more[i], 256 + i);
+    size += (size_t)snprintf(text + size, sizeof text - size, "}");
+    write_file(name, text, size);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    static const char *const inner[] = {"bpe", "bert", "vocab", "merges", "config"};
+    (void)count, (void)words;
+    snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
+    MUST(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
+        MUST(!hd_path(path, folder, inner[i], NULL) && !hd_folder_make(path, NULL, NULL));
+    write_vocab("merges/vocab.json");
+    write_vocab("config/vocab.json");
+    write_file("vocab/merges.txt", "a b\n", 4);
+    write_file("config/merges.txt", "a b\nab c\nt h\nth e\n", 18);
+    return 0;
+}
+
+static hd_status use(const hd_tokeniser *t, const uint8_t *data, size_t size, hd_err *err)
+{
+    hd_pieces p = {0};
+    hd_ids ids = {0};
+    hd_text text = {0};
+    hd_line first = {"the abc[MASK] aab<|endoftext|> \xe4\xb8\xad", 33}, second = {(const char *)data, size};
+    hd_status s = hd_tokeniser_encode_framed(t, first, &second, &p, err);
+    for (size_t i = 0; i < p.count; i++) {
+        MUST((size_t)p.at[i].id < hd_tokeniser_size(t));
+        MUST(p.at[i].begin <= p.at[i].end);
+        MUST(p.at[i].end <= (p.at[i].text == 1 ? size : 33));
+        MUST(hd_tokeniser_piece(t, p.at[i].id));
+    }
+    for (int k = 0; k < 2; k++) hd_pieces_count_characters(&p, k, k ? second : first);
+    if (!s) s = hd_ids_reserve(&ids, p.count + 1, err);
+    for (size_t i = 0; !s && i < p.count; i++) ids.at[ids.count++] = p.at[i].id;
+    if (!s) s = hd_tokeniser_decode(t, ids.at, ids.count, &text, err);
+    if (!s) MUST(hd_utf8_good(text.data ? text.data : "", text.size) == text.size);
+    hd_text_release(&text);
+    hd_ids_release(&ids);
+    hd_pieces_release(&p);
+    return s;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    hd_err err = {0};
+    hd_tokeniser *t = NULL;
+    if (size < 2) return 0;
+    size_t which = data[0] % (sizeof readers / sizeof *readers), fail = data[1] < 64 ? 0 : data[1] - 63u;
+    write_file(readers[which].file, data + 2, size - 2);
+    MUST(!hd_path(path, folder, readers[which].opened, NULL));
+    size_t blocks = hd_mem_now().blocks;
+    hd_mem_fail_at(fail);
+    hd_status s = hd_tokeniser_open(&t, readers[which].kind, path, &err);
+    MUST(!t == (s != HD_OK));
+    if (!s) s = use(t, data + 2, size - 2 < 256 ? size - 2 : 256, &err);
+    hd_mem_fail_at(0);
+    MUST(!s || (err.status == s && err.text[0]));
+    MUST(s == HD_OK || s == HD_EFORMAT || (fail && s == HD_ENOMEM));
+    hd_tokeniser_free(t);
+    MUST(hd_mem_now().blocks == blocks);
+    return 0;
+}
