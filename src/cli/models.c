@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "cli/spelling.h"
 #include "cli/train.h"
+#include "cli/train_sitting.h"
+#include "cli/train_tasks.h"
+#include "train/checkpoint.h"
 #include "train/duration.h"
 
 /* -- reading -- */

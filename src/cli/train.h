@@ -13,6 +13,4 @@ int hd_train_run(const hd_command *c, hd_train_options *o, bool *given);
    with the first option that differs. Device and reports may. */
 hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *err);
 
-bool hd_train_stopped(void); /* by a signal, since the program began */
-
 #endif

@@ -1,17 +1,21 @@
-/* The options of encoder-decoders: which of them a model has, and what they mean to it. */
+/* The options of encoder-decoders. */
+#include "cli/train_encdec.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/train_options.h"
 #include "task/translator_config.h"
 
 /* What a model must have for an option to matter. */
-typedef enum need { CELLS, LOOK, WINDOW, BLOCKS, PLACES, BACKWARDS, NEEDS } need;
+typedef enum need { CELLS, LOOK, WINDOW, WORDS, COIN, SAMPLES, BLOCKS, PLACES, BACKWARDS, NEEDS } need;
 
 static const char *const need_text[NEEDS] = {
     [CELLS] = "a recurrent --decoder",
     [LOOK] = "a recurrent --decoder with --context attention",
     [WINDOW] = "a recurrent --decoder with local --attention",
+    [WORDS] = "a recurrent --decoder alone, which reads the token before",
+    [COIN] = "--feeding scheduled or gumbel",
+    [SAMPLES] = "--feeding free, scheduled or gumbel",
     [BLOCKS] = "a transformer as --encoder or --decoder",
     [PLACES] = "a transformer at the beginning of --encoder or --decoder",
     [BACKWARDS] = "an --encoder that begins with a recurrent network of one direction",
@@ -21,13 +25,15 @@ static const struct {
     const char *option;
     need need;
 } needs[] = {
-    {"context", CELLS},    {"begin", CELLS},          {"read", CELLS},
-    {"skips", CELLS},      {"no-feedback", CELLS},    {"relu", CELLS},
-    {"score", LOOK},       {"attention", LOOK},       {"attention-heads", LOOK},
-    {"project", LOOK},     {"query", LOOK},           {"feed-context", LOOK},
-    {"window", WINDOW},    {"heads", BLOCKS},         {"inner", BLOCKS},
-    {"norm", BLOCKS},      {"activation", BLOCKS},    {"inner-dropout", BLOCKS},
-    {"recompute", BLOCKS}, {"position-kind", PLACES}, {"reverse-source", BACKWARDS},
+    {"context", CELLS},       {"begin", CELLS},          {"read", CELLS},
+    {"skips", CELLS},         {"no-feedback", CELLS},    {"relu", CELLS},
+    {"score", LOOK},          {"attention", LOOK},       {"attention-heads", LOOK},
+    {"project", LOOK},        {"query", LOOK},           {"feed-context", LOOK},
+    {"window", WINDOW},       {"heads", BLOCKS},         {"inner", BLOCKS},
+    {"norm", BLOCKS},         {"activation", BLOCKS},    {"inner-dropout", BLOCKS},
+    {"recompute", BLOCKS},    {"position-kind", PLACES}, {"reverse-source", BACKWARDS},
+    {"feeding", WORDS},       {"sampling-rate", COIN},   {"sampling-decay", COIN},
+    {"temperature", SAMPLES},
 };
 
 static hd_status read_side(hd_stages *to, const char *option, const char *text, hd_err *err)
@@ -60,6 +66,7 @@ static bool has(const hd_encdec_opt *m, const hd_train_options *o, need n)
     const hd_stage *first = &m->encoder.at[0];
     bool cells = hd_stages_recur(&m->decoder);
     bool look = cells && m->recurrent.context == HD_CONTEXT_attention;
+    bool words = cells && m->decoder.count == 1 && !o->no_feedback;
     switch (n) {
     case CELLS:
         return cells;
@@ -67,6 +74,12 @@ static bool has(const hd_encdec_opt *m, const hd_train_options *o, need n)
         return look;
     case WINDOW:
         return look && o->attention != HD_LOCALITY_GLOBAL;
+    case WORDS:
+        return words;
+    case COIN:
+        return words && (o->feeding == HD_FEEDING_scheduled || o->feeding == HD_FEEDING_gumbel);
+    case SAMPLES:
+        return words && o->feeding != HD_FEEDING_teacher;
     case BLOCKS:
         return hd_stages_have(&m->encoder, HD_STAGE_transformer) ||
                hd_stages_have(&m->decoder, HD_STAGE_transformer);
@@ -114,7 +127,7 @@ hd_status hd_train_encdec_belong(const hd_option_set sets[2], hd_err *err)
 
 /* Makes the model on a machine that computes nothing: whatever cannot go together is said before any data is
    read. */
-static hd_status attempt(const hd_encdec_opt *m, hd_err *err)
+static hd_status attempt(const hd_encdec_opt *m, const hd_feeding *feeding, hd_err *err)
 {
     hd_backend *nowhere = NULL;
     hd_encdec *model = NULL;
@@ -122,13 +135,15 @@ static hd_status attempt(const hd_encdec_opt *m, hd_err *err)
     o.source_vocab = o.target_vocab = 1;
     hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
     if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
+    if (!s) s = hd_encdec_feed(model, feeding, err);
     hd_encdec_free(model);
     hd_backend_free(nowhere);
     return s;
 }
 
-hd_status hd_train_encdec(hd_encdec_opt *to, const hd_train_options *o, hd_err *err)
+hd_status hd_train_encdec(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
+    *feeding = (hd_feeding){(hd_feeding_kind)o->feeding, (float)o->sampling_rate, (float)o->temperature};
     to->recurrent = (hd_recurrent_decoder_opt){.begin = (hd_beginning)o->begin,
                                                .query = (hd_asking)o->query,
                                                .read = (hd_reading)o->read,
@@ -147,7 +162,7 @@ hd_status hd_train_encdec(hd_encdec_opt *to, const hd_train_options *o, hd_err *
     to->reverse_source = o->reverse_source && has(to, o, BACKWARDS);
     if (has(to, o, BLOCKS) && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    return attempt(to, err);
+    return attempt(to, feeding, err);
 }
 
 const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size)

@@ -1,12 +1,11 @@
-/* The options of `heed train --task classify` and `--task tag`: what each kind of encoder has without them,
-   what they mean, and what is said of a run. */
-#include "cli/train_labels.h"
-
+/* heed train --task classify and --task tag: what each kind of encoder has where options are not given, what
+   they mean, and a run. */
 #include <string.h>
 
-#include "cli/settings.h"
-#include "cli/train_options.h"
-#include "cli/train_progress.h"
+#include "cli/train_loop.h"
+#include "cli/train_sitting.h"
+#include "cli/train_tasks.h"
+#include "task/label_train.h"
 
 /* -- what is not given -- */
 
@@ -24,11 +23,6 @@ static const setting settings[] = {
     {"adam-eps", "1e-8", "1e-8"}, {"label-smoothing", "0", "0"},    {"batch", "32", "32"},
     {"max-length", "512", "512"}, {"epochs", "20", "20"},           {NULL, NULL, NULL},
 };
-
-static bool is_given(const hd_option_set sets[2], const char *name)
-{
-    return *hd_option_find(sets, name, strlen(name)).given;
-}
 
 /* The stages of --encoder, or the one of --model. */
 static hd_status stages_of(hd_stages *out, const hd_train_options *o, hd_err *err)
@@ -51,8 +45,8 @@ hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
     hd_stages stages;
-    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
-    if (!is_given(sets, "model")) o->model = HD_LM_gru;
+    bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
+    if (!hd_train_given(sets, "model")) o->model = HD_LM_gru;
     hd_status s = stages_of(&stages, o, err);
     bool recurs = !s && hd_stage_recurs(&stages.at[stages.count - 1]);
     for (const setting *x = settings; !s && x->name; x++) {
@@ -60,9 +54,9 @@ hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err)
         if (*at.given || (limited && !strcmp(x->name, "epochs"))) continue;
         s = hd_option_read(at.option, at.field, recurs ? x->recurrent : x->blocks, err);
     }
-    if (!is_given(sets, "valid-fraction") && !o->valid.count) o->valid_fraction = 0.1;
-    if (o->task == HD_TRAIN_TAG && !is_given(sets, "unit")) o->unit = HD_TRAIN_WORD;
-    if (o->unit != HD_TRAIN_SUBWORD && !is_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
+    if (!hd_train_given(sets, "valid-fraction") && !o->valid.count) o->valid_fraction = 0.1;
+    if (o->task == HD_TRAIN_TAG && !hd_train_given(sets, "unit")) o->unit = HD_TRAIN_WORD;
+    if (o->unit != HD_TRAIN_SUBWORD && !hd_train_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
     return s;
 }
 
@@ -119,7 +113,8 @@ static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_e
     return HD_OK;
 }
 
-hd_status hd_train_label_meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
+/* Borrows texts of o. */
+static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
     hd_classifier_opt model;
     hd_status s = check(o, err);
@@ -149,10 +144,11 @@ hd_status hd_train_label_meaning(hd_label_train_opt *to, const hd_train_options 
     return HD_OK;
 }
 
-/* -- what is said of a run -- */
+/* -- a run -- */
 
-void hd_train_label_say(const hd_command *c, const hd_label_plan *p)
+static void say_plan(void *context, const hd_label_plan *p)
 {
+    const hd_command *c = hd_train_sitting_command(context);
     const hd_classifier_opt *m = &p->model;
     bool tags = hd_labeller_task(m) == HD_TAG;
     char stages[HD_STAGES_TEXT], a[32], b[32], d[32];
@@ -169,14 +165,14 @@ void hd_train_label_say(const hd_command *c, const hd_label_plan *p)
     hd_log_say(&c->log, HD_DEBUG, "%.3f GFLOP an update; on %s", p->flops / 1e9, p->backend);
 }
 
-void hd_train_label_say_end(const hd_command *c, const hd_label_result *r)
+static void say_held_out(const hd_command *c, const hd_label_result *r)
 {
     char a[32];
     hd_log_say(&c->log, HD_INFO, "held out: accuracy %.2f %%, macro-F1 %.2f %% of %s labels",
                100 * r->accuracy, 100 * r->macro_f1, hd_grouped(r->judged, a));
 }
 
-int hd_train_label_show(const hd_command *c, const hd_label_train_opt *t)
+static int show_plan(const hd_command *c, const hd_label_train_opt *t)
 {
     hd_label_plan p;
     hd_err err = {0};
@@ -194,5 +190,24 @@ int hd_train_label_show(const hd_command *c, const hd_label_train_opt *t)
             (double)p.memory / 1048576);
     fprintf(f, "work               %.3f GFLOP an update, %.4f TFLOP an epoch\n", p.flops / 1e9,
             p.flops * (double)p.batches / 1e12);
+    return HD_EXIT_OK;
+}
+
+int hd_train_labels(const hd_command *c, const hd_train_options *o)
+{
+    hd_err err = {0};
+    hd_label_train_opt t;
+    hd_label_result result;
+    hd_train_sitting now;
+    if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
+    t.log = c->log;
+    if (o->dry_run) return show_plan(c, &t);
+    if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
+    t.open = hd_train_sitting_open, t.began = say_plan;
+    hd_status s = hd_label_train(&result, &t, &err);
+    hd_train_progress_end(&now.progress);
+    if (s) return hd_command_fail(c, &err);
+    if (result.judged) say_held_out(c, &result);
+    hd_train_sitting_say_end(&now, &result.progress, result.ending);
     return HD_EXIT_OK;
 }

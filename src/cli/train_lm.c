@@ -1,78 +1,12 @@
-/* The options of `heed train --task lm`: what each kind of language model has without them, and what they
-   mean. */
+/* heed train --task lm: what each kind of language model has where options are not given, what they mean, and
+   a run. */
+#include <math.h>
 #include <string.h>
 
-#include "cli/settings.h"
-#include "cli/train_options.h"
-
-static const char *const only_translate[] = {"preset",
-                                             "max-length",
-                                             "long",
-                                             "broken",
-                                             "empty",
-                                             "tokeniser",
-                                             "separate-vocab",
-                                             "positions",
-                                             "encoder-layers",
-                                             "decoder-layers",
-                                             "position-kind",
-                                             "batch-tokens",
-                                             "freeze",
-                                             "inner-dropout",
-                                             "attention-dropout",
-                                             "valid-sentences",
-                                             "best",
-                                             "recompute",
-                                             "encoder",
-                                             "decoder",
-                                             "score",
-                                             "attention",
-                                             "window",
-                                             "attention-heads",
-                                             "project",
-                                             "query",
-                                             "begin",
-                                             "read",
-                                             "feed-context",
-                                             "skips",
-                                             "no-feedback",
-                                             "relu",
-                                             "reverse-source",
-                                             NULL};
-static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing", "add-k",
-                                      "features", "layers", "batch", NULL};
-
-static const char *const only_labels[] = {"train-dir", "pool", NULL};
-static const char *const labels_too[] = {"model", "unit", "layers", "batch", "max-length", "encoder", NULL};
-static const char *const not_of_tag[] = {"train-dir", "pool", NULL};
-
-bool hd_train_foreign(hd_train_task task, const char *name)
-{
-    bool translate = hd_settings_named(name, only_translate), lm = hd_settings_named(name, only_lm),
-         labels = hd_settings_named(name, only_labels);
-    switch (task) {
-    case HD_TRAIN_TRANSLATE:
-        return lm || labels;
-    case HD_TRAIN_LM:
-        return translate || labels;
-    default:
-        return ((translate || lm) && !hd_settings_named(name, labels_too)) || !strcmp(name, "context") ||
-               (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag));
-    }
-}
-
-hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err)
-{
-    hd_train_task task = (hd_train_task)((const hd_train_options *)sets[0].into)->task, owner = 0;
-    for (const hd_option *o = sets[0].table; o->name; o++) {
-        if (!*hd_option_find(sets, o->name, strlen(o->name)).given || !hd_train_foreign(task, o->name))
-            continue;
-        while (hd_train_foreign(owner, o->name)) owner++;
-        return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", o->name,
-                          hd_train_tasks[owner], hd_train_tasks[task]);
-    }
-    return HD_OK;
-}
+#include "cli/train_loop.h"
+#include "cli/train_sitting.h"
+#include "cli/train_tasks.h"
+#include "task/language_train.h"
 
 /* -- what a kind has -- */
 
@@ -167,15 +101,10 @@ static const setting settings[] = {
     {NULL, {NULL}},
 };
 
-static bool is_given(const hd_option_set sets[2], const char *name)
-{
-    return *hd_option_find(sets, name, strlen(name)).given;
-}
-
 hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
-    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
+    bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
     if (o->model >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG,
                           "--model transformer is no language model: gpt is the one of its blocks");
@@ -186,9 +115,9 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
         hd_status st = hd_option_read(at.option, at.field, value, err);
         if (st) return st;
     }
-    if (o->model == HD_LM_gpt && !is_given(sets, "inner")) o->inner = 4 * o->width;
-    if (o->unit != HD_TRAIN_SUBWORD && !is_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
-    if (!is_given(sets, "order"))
+    if (o->model == HD_LM_gpt && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
+    if (o->unit != HD_TRAIN_SUBWORD && !hd_train_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
+    if (!hd_train_given(sets, "order"))
         o->order = o->model == HD_LM_ffnn     ? (o->unit == HD_TRAIN_CHAR ? 9 : 5)
                    : o->unit == HD_TRAIN_CHAR ? 6
                                               : 3;
@@ -253,7 +182,8 @@ static hd_lm_opt model_of(const hd_train_options *o)
                        .act = hd_train_activation(o->activation)};
 }
 
-hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
+/* Borrows texts of o. */
+static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
     hd_status s = check(o, err);
     if (s) return s;
@@ -277,4 +207,79 @@ hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options 
         .threads = threads,
         .trainer = hd_train_loop(o)};
     return window_of(o, &to->model.context, err);
+}
+
+/* -- a run -- */
+
+static void say_plan(void *context, const hd_language_plan *p)
+{
+    const hd_command *c = hd_train_sitting_command(context);
+    const hd_lm_opt *m = &p->model;
+    char a[32], b[32], d[32];
+    if (!p->parameters)
+        hd_log_say(&c->log, HD_INFO, "%s of order %d, %s; vocabulary %s", hd_lm_names[m->kind], m->order,
+                   hd_smoothing_names[m->smoothing], hd_grouped(m->vocab, a));
+    else
+        hd_log_say(&c->log, HD_INFO, "%s, vocabulary %s: %s parameters", hd_lm_names[m->kind],
+                   hd_grouped(m->vocab, a), hd_grouped(p->parameters, b));
+    hd_log_say(&c->log, HD_INFO, "%s tokens in %s lines to learn from, %s to validate",
+               hd_grouped(p->tokens, a), hd_grouped(p->lines, b), hd_grouped(p->valid_tokens, d));
+    if (p->parameters)
+        hd_log_say(&c->log, HD_DEBUG, "%s batches an epoch, %.2f GFLOP an update; on %s",
+                   hd_grouped(p->batches, a), p->flops / 1e9, p->backend);
+}
+
+static int show_plan(const hd_command *c, const hd_language_train_opt *t)
+{
+    hd_language_plan p;
+    hd_err err = {0};
+    char a[32], b[32];
+    if (hd_language_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
+    FILE *f = c->out.file;
+    if (p.parameters) fprintf(f, "parameters         %s\n", hd_grouped(p.parameters, a));
+    fprintf(f, "vocabulary         %s\n", hd_grouped(p.model.vocab, a));
+    fprintf(f, "tokens             %s", hd_grouped(p.tokens, a));
+    if (p.valid_tokens) fprintf(f, ", %s to validate", hd_grouped(p.valid_tokens, b));
+    fputc('\n', f);
+    if (!p.parameters) return HD_EXIT_OK;
+    fprintf(f, "batches an epoch   %s\n", hd_grouped(p.batches, a));
+    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and an update\n",
+            (double)p.memory / 1048576);
+    fprintf(f, "work               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
+            p.flops * (double)p.batches / 1e12);
+    return HD_EXIT_OK;
+}
+
+static void say_counted(const hd_command *c, const char *folder, const hd_language_result *r)
+{
+    char a[32];
+    const hd_fluency *v = &r->valid;
+    hd_log_say(&c->log, HD_INFO, "%s different n-grams counted in %.2f s", hd_grouped(r->size, a),
+               r->seconds);
+    if (v->tokens)
+        hd_log_say(&c->log, HD_INFO, "valid loss %.4f  perplexity %.2f  bits per character %.4f",
+                   v->nats / (double)v->tokens, exp(v->nats / (double)v->tokens),
+                   v->nats / (double)v->characters / log(2));
+    hd_log_say(&c->log, HD_INFO, "the model is in %s: heed generate %s --prompt TEXT", folder, folder);
+}
+
+int hd_train_lm(const hd_command *c, const hd_train_options *o)
+{
+    hd_err err = {0};
+    hd_language_train_opt t;
+    hd_language_result result;
+    hd_train_sitting now;
+    if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
+    t.log = c->log;
+    if (o->dry_run) return show_plan(c, &t);
+    if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
+    t.open = hd_train_sitting_open, t.began = say_plan;
+    hd_status s = hd_language_train(&result, &t, &err);
+    hd_train_progress_end(&now.progress);
+    if (s) return hd_command_fail(c, &err);
+    if (result.counted)
+        say_counted(c, o->out, &result);
+    else
+        hd_train_sitting_say_end(&now, &result.progress, result.ending);
+    return HD_EXIT_OK;
 }

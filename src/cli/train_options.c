@@ -1,11 +1,10 @@
 /* The options of `heed train`. */
 #include "cli/train_options.h"
 
-#include <string.h>
+#include "task/label_train.h"
+#include "task/translate_train.h"
 
 #define OWNER hd_train_options
-
-enum { TUTORIAL = 7, PRESETS = 8 }; /* of --preset */
 
 const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
                                       [HD_TRAIN_LM] = "lm",
@@ -24,9 +23,15 @@ static const char *const pools[] = {"auto",
 #undef X
                                         NULL};
 static const char *const units[] = {"word", "char", "subword", NULL};
-static const char *const presets[] = {"tiny",          "small",     "base",  "big",
-                                      "sutskever",     "rnnsearch", "luong", [TUTORIAL] = "tutorial",
-                                      [PRESETS] = NULL};
+static const char *const presets[] = {"tiny",
+                                      "small",
+                                      "base",
+                                      "big",
+                                      "sutskever",
+                                      "rnnsearch",
+                                      "luong",
+                                      [HD_TRAIN_TUTORIAL] = "tutorial",
+                                      [HD_TRAIN_PRESETS] = NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
@@ -65,6 +70,7 @@ static const char *const schedules[] = {
 #define ASKINGS             HD_ASKING_LIST(X)
 #define BEGINNINGS          HD_BEGINNING_LIST(X)
 #define READINGS            HD_READING_LIST(X)
+#define FEEDINGS            HD_FEEDING_LIST(X)
 #define Y(NAME, name, text) "; " name ": " text
 #define LOCALITIES          HD_LOCALITY_LIST(Y)
 
@@ -181,6 +187,17 @@ const hd_option hd_train_table[] = {
      HD_FLAG_INTO(OWNER, relu)},
     {"reverse-source", 0, NULL, NULL, "a recurrent encoder of one direction reads the source backwards",
      RECURRENT, HD_FLAG_INTO(OWNER, reverse_source)},
+    {"feeding", 0, "KIND", "teacher", "what the decoder reads in training as the word before" FEEDINGS,
+     RECURRENT, HD_CHOICE_INTO(OWNER, feeding, hd_feeding_names)},
+    {"sampling-rate", 0, "X", "0.5",
+     "scheduled, gumbel: probability of a word of its own (gumbel: 1 without it)", RECURRENT,
+     HD_FLOAT_INTO(OWNER, sampling_rate, 0, 1)},
+    {"sampling-decay", 0, "N", "0",
+     "scheduled, gumbel: updates in which the truth gives way: the rate rises from 0 in 32 even steps; 0: it "
+     "is the same from the first update on",
+     RECURRENT, HD_LONG_INTO(OWNER, sampling_decay, 0, 1e15)},
+    {"temperature", 0, "X", "1", "free, scheduled, gumbel: of samples; below 1 more like the likeliest word",
+     RECURRENT, HD_FLOAT_INTO(OWNER, temperature, 0, 100)},
 
     {"model", 0, "NAME", "gpt",
      "ngram, maxent, ffnn, rnn, gru, lstm or gpt; for classify and tag rnn, gru, lstm or transformer", LM,
@@ -199,8 +216,8 @@ const hd_option hd_train_table[] = {
      HD_INT_INTO(OWNER, features, 0, 268435456)},
     {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4, transformer: 2)", LM,
      HD_INT_INTO(OWNER, layers, 1, 1000)},
-    {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24); for classify and tag items, 32", LM,
-     HD_INT_INTO(OWNER, batch, 1, 1000000)},
+    {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24); for classify and tag items, 32",
+     LM, HD_INT_INTO(OWNER, batch, 1, 1000000)},
 
     {"train-dir", 0, "FOLDER", NULL,
      "classify: learn from a folder with a file for each class, an item a line", LABELS,
@@ -239,6 +256,8 @@ const hd_option hd_train_table[] = {
      HD_FLOAT_INTO(OWNER, attention_dropout, 0, 0.99)},
     {"inner-dropout", 0, "X", "0", "inside the feed-forward layers", LEARNING,
      HD_FLOAT_INTO(OWNER, inner_dropout, 0, 0.99)},
+    {"source-dropout", 0, "X", "0", "of whole tokens of the source", LEARNING,
+     HD_FLOAT_INTO(OWNER, source_dropout, 0, 0.99)},
     {"label-smoothing", 0, "X", "0.1", "share of the target spread over all pieces", LEARNING,
      HD_FLOAT_INTO(OWNER, label_smoothing, 0, 0.99)},
     {"freeze", 0, "PATTERN", NULL,
@@ -281,135 +300,9 @@ const hd_option hd_train_table[] = {
 #undef X
 #undef Y
 
-typedef struct setting {
-    const char *name, *value[PRESETS]; /* by preset; NULL: as without one */
-} setting;
-
-/* tiny is measured (docs/recipes.md); the other Transformers follow the literature for their size. The
-   recurrent ones have the shape of their papers, in the size of Multi30k. */
-static const setting settings[] = {
-    /* tiny small base big; sutskever rnnsearch luong tutorial */
-    {"encoder", {NULL, NULL, NULL, NULL, "lstm", "bi-gru", "lstm", "gru"}},
-    {"decoder", {NULL, NULL, NULL, NULL, "lstm", "gru", "lstm", "gru"}},
-    {"context", {NULL, NULL, NULL, NULL, "fixed", "attention", "attention", "attention"}},
-    {"score", {NULL, NULL, NULL, NULL, NULL, "additive", "bilinear", "additive"}},
-    {"query", {NULL, NULL, NULL, NULL, NULL, "previous", "current", "previous"}},
-    {"begin", {NULL, NULL, NULL, NULL, "final", "map", "final", "final"}},
-    {"read", {NULL, NULL, NULL, NULL, "state", "deep", "tanh", "state"}},
-    {"feed-context", {NULL, NULL, NULL, NULL, NULL, NULL, "true", NULL}},
-    {"reverse-source", {NULL, NULL, NULL, NULL, "true", NULL, NULL, NULL}},
-    {"untied", {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "true"}},
-    {"encoder-layers", {"4", "6", "6", "6", "4", "1", "2", "1"}},
-    {"decoder-layers", {"4", "6", "6", "6", "4", "1", "2", "1"}},
-    {"width", {"128", "256", "512", "1024", "512", "512", "512", "128"}},
-    {"inner", {"256", "1024", "2048", "4096"}},
-    {"heads", {"4", "4", "8", "16"}},
-    {"vocab", {"8000", "8000", "16000", "32000", "8000", "8000", "8000", "8000"}},
-    {"batch-tokens", {"2500", "4096", "16384", "32768", "2500", "2500", "2500", "1000"}},
-    {"dropout", {"0.2", "0.2", "0.1", "0.3", "0.2", "0.3", "0.3", "0.1"}},
-    {"attention-dropout", {"0", "0", "0.1", "0.1", "0", "0", "0", "0"}},
-    {"inner-dropout", {"0", "0", "0.1", "0.1"}},
-    {"label-smoothing", {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "0"}},
-    {"optimiser", {NULL, NULL, NULL, NULL, "adam", "adam", "adam", "adam"}},
-    {"beta2", {NULL, NULL, NULL, NULL, "0.999", "0.999", "0.999", "0.999"}},
-    {"adam-eps", {NULL, NULL, NULL, NULL, "1e-8", "1e-8", "1e-8", "1e-8"}},
-    {"lr", {"0.005", "0.002", "0.0007", "0.0005", "0.001", "0.002", "0.001", "0.005"}},
-    {"warmup", {"1000", "2000", "4000", "4000", "0", "0", "0", "0"}},
-    {"schedule",
-     {"linear", "linear", "inverse_sqrt", "inverse_sqrt", "linear", "linear", "linear", "linear"}},
-    {"weight-decay", {"0.2", "0.2", "0.01", "0.01", "0", "0", "0", "0"}},
-    {"clip", {NULL, NULL, NULL, NULL, "5", "1", "5", "1"}},
-    {"ema", {"0", "0", "0.9995", "0.9999", "0", "0", "0", "0"}},
-    {"epochs", {"40", "40", NULL, NULL, "20", "20", "20", "20"}},
-    {"steps", {NULL, NULL, "100000", "300000"}},
-    {NULL, {NULL}},
-};
-
-/* A run that is told when to end needs no limit of the preset's. */
-static bool is_limit(const char *name)
-{
-    return !strcmp(name, "epochs") || !strcmp(name, "steps");
-}
-
-static bool is_given(const hd_option_set sets[2], const char *name)
-{
-    return *hd_option_find(sets, name, strlen(name)).given;
-}
-
-/* A recurrent encoder or decoder that is asked for without a preset. */
-static bool asks_for_cells(const hd_option_set sets[2])
-{
-    const hd_train_options *o = sets[0].into;
-    const char *const name[] = {"encoder", "decoder"}, *const text[] = {o->encoder, o->decoder};
-    for (int i = 0; i < 2; i++) {
-        hd_stages s;
-        if (is_given(sets, name[i]) && !hd_stages_read(&s, text[i], &(hd_err){0}) && hd_stages_recur(&s))
-            return true;
-    }
-    return false;
-}
-
-hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err)
-{
-    hd_train_options *o = sets[0].into;
-    if (!is_given(sets, "preset") && asks_for_cells(sets)) o->preset = TUTORIAL;
-    int preset = o->preset;
-    bool limited = is_given(sets, "epochs") || is_given(sets, "steps");
-    for (const setting *s = settings; s->name; s++) {
-        hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
-        if (*at.given || !s->value[preset] || (limited && is_limit(s->name))) continue;
-        hd_status st = hd_option_read(at.option, at.field, s->value[preset], err);
-        if (st) return st;
-    }
-    hd_stages encoder = {0};
-    bool known = !o->encoder || !hd_stages_read(&encoder, o->encoder, &(hd_err){0});
-    if (known && !hd_stages_recur(&encoder) && !is_given(sets, "begin")) o->begin = HD_BEGINNING_map;
-    return hd_train_encdec_belong(sets, err);
-}
-
 hd_unary hd_train_activation(int choice)
 {
     return (hd_unary)hd_unary_find(activations[choice]);
-}
-
-static hd_encdec_opt model_of(const hd_train_options *o)
-{
-    return (hd_encdec_opt){.encoder_layers = o->encoder_layers,
-                           .decoder_layers = o->decoder_layers,
-                           .heads = o->heads,
-                           .width = (size_t)o->width,
-                           .inner = (size_t)o->inner,
-                           .tied = !o->untied,
-                           .pre_norm = o->norm == 0,
-                           .eps = 1e-5f,
-                           .act = hd_train_activation(o->activation),
-                           .dropout = (float)o->dropout,
-                           .attention_dropout = (float)o->attention_dropout,
-                           .inner_dropout = (float)o->inner_dropout,
-                           .learned_positions = o->position_kind == 1,
-                           .positions = (size_t)o->positions,
-                           .sinusoid = {.halves = true},
-                           .recompute = o->recompute,
-                           .frozen = {o->freeze.text, (size_t)o->freeze.count}};
-}
-
-static hd_translate_data data_of(const hd_train_options *o)
-{
-    static const hd_policy when_long[] = {HD_POLICY_SKIP, HD_POLICY_CUT, HD_POLICY_ERROR},
-                           when_broken[] = {HD_POLICY_ERROR, HD_POLICY_SKIP},
-                           when_empty[] = {HD_POLICY_SKIP, HD_POLICY_ERROR};
-    return (hd_translate_data){
-        .train = {o->train.text[0], o->train.text[1]},
-        .valid = {o->valid.text[0], o->valid.text[1]},
-        .valid_fraction = o->valid_fraction,
-        .broken = when_broken[o->broken],
-        .empty = when_empty[o->empty],
-        .too_long = when_long[o->too_long],
-        .longest = (size_t)o->max_length,
-        .kind = (hd_tokeniser_kind)o->tokeniser,
-        .vocabulary = {.vocab = (size_t)o->vocab, .unigram = o->subwords == 1, .coverage = o->coverage},
-        .separate = o->separate_vocab,
-        .tokeniser = {o->tokeniser_file.text[0], o->tokeniser_file.text[1]}};
 }
 
 hd_tokeniser_kind hd_train_unit(int unit)
@@ -418,82 +311,4 @@ hd_tokeniser_kind hd_train_unit(int unit)
                                               [HD_TRAIN_CHAR] = HD_TOKENISER_characters,
                                               [HD_TRAIN_SUBWORD] = HD_TOKENISER_sentencepiece};
     return kinds[unit];
-}
-
-hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
-{
-    return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
-                              .momentum = (float)o->momentum,
-                              .beta1 = (float)o->beta1,
-                              .beta2 = (float)o->beta2,
-                              .eps = (float)o->adam_eps,
-                              .decay = (float)o->weight_decay,
-                              .clip = (float)o->clip,
-                              .average = (float)o->ema};
-}
-
-hd_trainer_opt hd_train_loop(const hd_train_options *o)
-{
-    return (hd_trainer_opt){.folder = o->out,
-                            .resume = o->resume,
-                            .seed = (uint64_t)o->seed,
-                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
-                                         (uint64_t)o->decay_steps, o->floor},
-                            .steps = (uint64_t)o->steps,
-                            .epochs = (uint64_t)o->epochs,
-                            .minutes = o->minutes,
-                            .valid_every = (uint64_t)o->valid_every,
-                            .save_every = (uint64_t)o->save_every,
-                            .report_every = (uint64_t)o->report_every,
-                            .patience = (uint64_t)o->patience};
-}
-
-hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
-{
-    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
-        return hd_err_set(err, HD_EARG,
-                          "--patience needs something to validate with: --valid or --valid-fraction");
-    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
-        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
-    return HD_OK;
-}
-
-static hd_status check(const hd_train_options *o, hd_err *err)
-{
-    if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
-    if (o->activation > 3)
-        return hd_err_set(err, HD_EARG, "--activation %s is for --task lm --model rnn",
-                          activations[o->activation]);
-    if (o->max_length + 1 > o->positions)
-        return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
-                          o->positions, o->max_length);
-    if (o->batch_tokens < o->max_length + 1)
-        return hd_err_set(err, HD_EARG,
-                          "--batch-tokens %d is less than a sentence of --max-length %d and its end",
-                          o->batch_tokens, o->max_length);
-    if (o->separate_vocab && !o->untied)
-        return hd_err_set(err, HD_EARG, "--separate-vocab needs --untied: tables of their own");
-    if (o->valid.count && o->valid_fraction > 0)
-        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
-    return hd_train_check_end(o, err);
-}
-
-hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
-{
-    hd_status s = check(o, err);
-    if (s) return s;
-    *to = (hd_translate_train_opt){.data = data_of(o),
-                                   .model = model_of(o),
-                                   .optimiser = hd_train_optimiser(o),
-                                   .smoothing = (float)o->label_smoothing,
-                                   .batch_tokens = (size_t)o->batch_tokens,
-                                   .parts = (size_t)o->accumulate,
-                                   .choice = (hd_choice)o->best,
-                                   .judged = (size_t)o->valid_sentences,
-                                   .device = o->device,
-                                   .precision = (hd_precision)o->precision,
-                                   .threads = threads,
-                                   .trainer = hd_train_loop(o)};
-    to->trainer.work = o->recompute ? 4 : 3;
-    return hd_train_encdec(&to->model, o, err);
 }

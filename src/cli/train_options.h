@@ -1,13 +1,12 @@
-/* The options of `heed train`, what they mean to the training of a translator, of a language model, of a
-   classifier or of a tagger, and the presets. One table has the options of all tasks: what belongs to another
-   task is refused. */
+/* The options of `heed train`: one table has those of all tasks (cli/train_tasks.h). */
 #ifndef HD_CLI_TRAIN_OPTIONS_H
 #define HD_CLI_TRAIN_OPTIONS_H
 
+#include <string.h>
+
 #include "cli/option.h"
-#include "task/label_train.h"
-#include "task/language_train.h"
-#include "task/translate_train.h"
+#include "model/lm.h"
+#include "text/tokeniser.h"
 
 typedef enum hd_train_task {
     HD_TRAIN_TRANSLATE,
@@ -38,13 +37,16 @@ typedef struct hd_train_options {
     const char *context;           /* of hd_context_names; for lm the tokens of a window */
     int score, attention, window, attention_heads, query, begin, read;
     bool project, feed_context, skips, no_feedback, relu, reverse_source;
+    int feeding;
+    double sampling_rate, temperature;
+    int64_t sampling_decay;
     /* language models */
     int model, unit, order, smoothing, layers, batch, features;
     double add_k;
     /* classifiers and taggers */
     hd_texts train_dir;
     int pool;
-    double dropout, attention_dropout, inner_dropout;
+    double dropout, attention_dropout, inner_dropout, source_dropout;
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;
     int64_t warmup, decay_steps;
@@ -65,27 +67,13 @@ typedef struct hd_train_options {
 extern const hd_option hd_train_table[];
 extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */
 
-/* HD_EARG where an option of another task is given. */
-hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err);
-/* Whether the task does not have this option. */
-bool hd_train_foreign(hd_train_task task, const char *name);
+/* Whether a row of the table was given. */
+static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
+{
+    return *hd_option_find(sets, name, strlen(name)).given;
+}
 
-/* Gives every row that was not given the value its preset says. */
-hd_status hd_train_preset(const hd_option_set sets[2], hd_err *err);
-/* The stages and options of an encoder-decoder (cli/train_encdec.c); HD_EARG where they are none or cannot
-   go together. */
-hd_status hd_train_encdec(hd_encdec_opt *to, const hd_train_options *o, hd_err *err);
-/* HD_EARG where an option is given that has no effect on such a model. */
-hd_status hd_train_encdec_belong(const hd_option_set sets[2], hd_err *err);
-bool hd_train_encdec_idle(const hd_train_options *o, const char *option);
-/* "transformer 4+4 layers, width 128, inner 256, 4 heads", into buf; returns buf. */
-const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size);
-/* The same for a language model: the value its kind and its unit say. */
-hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
-/* Whether an option means something to language models of a kind. */
-bool hd_train_lm_has(hd_lm_kind kind, const char *option);
-/* The same for a classifier or tagger, by its encoder. */
-hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err);
+enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_PRESETS = 8 }; /* of --preset */
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 
@@ -96,15 +84,5 @@ enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
 hd_tokeniser_kind hd_train_unit(int unit);
 enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
-
-/* What all tasks take from the options alike. */
-hd_optimiser_opt hd_train_optimiser(const hd_train_options *o);
-hd_trainer_opt hd_train_loop(const hd_train_options *o);
-hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that the run can end */
-
-/* What the options mean. Borrows texts of o. HD_EARG where they do not fit together. */
-hd_status hd_train_meaning(hd_translate_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
-hd_status hd_train_lm_meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
-hd_status hd_train_label_meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err);
 
 #endif

@@ -38,20 +38,16 @@ static hd_status save_text(const char *folder, const char *name, hd_text *t, hd_
 static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
 {
     const hd_classifier_opt *o = &l->model->opt;
-    char stages[HD_STAGES_TEXT], digits[40];
+    char stages[HD_STAGES_TEXT];
     hd_text c = {0};
     hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"encoder\": \"%s\",\n \"pool\": \"%s\"",
                   tasks[hd_labeller_task(o)], hd_stages_text(&o->encoder, stages), hd_pool_names[o->pool]);
 #define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
     SIZES(X)
 #undef X
-    snprintf(digits, sizeof digits, "%.9g", (double)o->dropout);
-    char *comma = strchr(digits, ','); /* the program around us may have set a locale */
-    if (comma) *comma = '.';
-    hd_text_print(&c,
-                  ",\n \"post_norm\": %s,\n \"dropout\": %s,\n \"activation\": \"%s\",\n \"tokeniser\": "
-                  "\"%s\"}\n",
-                  o->post_norm ? "true" : "false", digits, hd_unary_name(o->act),
+    hd_text_print(&c, ",\n \"post_norm\": %s", o->post_norm ? "true" : "false");
+    hd_model_config_put_real(&c, "dropout", (double)o->dropout);
+    hd_text_print(&c, ",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n", hd_unary_name(o->act),
                   hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     return save_text(folder, "config.json", &c, err);
 }
@@ -87,14 +83,12 @@ hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *
 
 static void read_model(hd_model_config *c, hd_classifier_opt *o)
 {
-    hd_err stages = {0};
     *o = (hd_classifier_opt){0};
     const char *task = hd_model_config_text(c, "task");
     bool tags = !strcmp(task, tasks[HD_TAG]);
     if (!c->status && !tags && strcmp(task, tasks[HD_CLASSIFY]))
         c->status = hd_task_refuse(c->path, task, tasks[HD_CLASSIFY], c->err);
-    if (!c->status && hd_stages_read(&o->encoder, hd_model_config_text(c, "encoder"), &stages))
-        hd_model_config_refuse(c, "\"encoder\": %s", stages.text);
+    o->encoder = hd_model_config_stages(c, "encoder");
     for (int i = 0; i < o->encoder.count; i++)
         if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
             hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
@@ -107,10 +101,7 @@ static void read_model(hd_model_config *c, hd_classifier_opt *o)
 #undef X
     o->post_norm = hd_model_config_switch(c, "post_norm");
     o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    const char *act = hd_model_config_text(c, "activation");
-    int found = c->status ? 0 : hd_unary_find(act);
-    if (found < 0) hd_model_config_refuse(c, "there is no activation \"%.40s\"", act);
-    o->act = found < 0 ? HD_IDENTITY : (hd_unary)found;
+    o->act = hd_model_config_activation(c);
 }
 
 static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)

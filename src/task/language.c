@@ -1,20 +1,16 @@
 /* The folder of a language model. */
 #include "task/language.h"
 
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "task/model_config.h"
 #include "task/translator.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_CONFIG = 1 << 20, MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
+enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
 
 /* X(key, field of hd_lm_opt, least, most): whole numbers of config.json */
 #define SIZES(X)                           \
@@ -35,21 +31,7 @@ enum { MOST_CONFIG = 1 << 20, MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_
     X("add_k", k, 1e9) \
     X("dropout", dropout, 0.999)
 
-static hd_status tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
-{
-    return hd_path(to, folder, hd_tokeniser_file(kind, HD_OF_BOTH), err);
-}
-
 /* -- writing -- */
-
-static void put_real(hd_text *t, const char *key, double x)
-{
-    char digits[40];
-    snprintf(digits, sizeof digits, "%.9g", x);
-    char *comma = strchr(digits, ','); /* the program around us may have set a locale */
-    if (comma) *comma = '.';
-    hd_text_print(t, ",\n \"%s\": %s", key, digits);
-}
 
 static hd_status save_config(const hd_language *l, const char *folder, hd_err *err)
 {
@@ -63,7 +45,7 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
 #define X(key, field) hd_text_print(&c, ",\n \"" key "\": %s", o->field ? "true" : "false");
     SWITCHES(X)
 #undef X
-#define X(key, field, most) put_real(&c, key, (double)o->field);
+#define X(key, field, most) hd_model_config_put_real(&c, key, (double)o->field);
     REALS(X)
 #undef X
     hd_text_print(&c, ",\n \"smoothing\": \"%s\",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n",
@@ -79,7 +61,7 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
 hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_status s = tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
     if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
     return s ? s : save_config(l, folder, err);
 }
@@ -103,131 +85,50 @@ hd_status hd_language_remove(const char *folder, hd_err *err)
 
 /* -- reading -- */
 
-typedef struct config {
-    const char *path;
-    const json_t *object;
-    hd_err *err;
-    hd_status status;
-} config;
-
-#define REFUSE(c, ...) ((c)->status = hd_err_set((c)->err, HD_EFORMAT, __VA_ARGS__))
-
-static const json_t *member(config *c, const char *key, bool fits, const json_t *v, const char *what)
-{
-    if (c->status) return NULL;
-    if (!v) return REFUSE(c, "%s: \"%s\" is missing: %s", c->path, key, what), NULL;
-    if (!fits) return REFUSE(c, "%s: \"%s\" is not %s", c->path, key, what), NULL;
-    return v;
-}
-
-static long long whole_in(config *c, const char *key, long long least, long long most)
-{
-    const json_t *v = json_object_get(c->object, key);
-    v = member(c, key, json_is_integer(v), v, "a whole number");
-    long long n = v ? json_integer_value(v) : least;
-    if (v && (n < least || n > most)) REFUSE(c, "%s: \"%s\" is %lld, which no model has", c->path, key, n);
-    return c->status ? least : n;
-}
-
-static double real_in(config *c, const char *key, double most)
-{
-    const json_t *v = json_object_get(c->object, key);
-    v = member(c, key, json_is_number(v), v, "a number");
-    double x = v ? json_number_value(v) : 0;
-    if (v && !(x >= 0 && x <= most)) REFUSE(c, "%s: \"%s\" is %g, which no model has", c->path, key, x);
-    return c->status ? 0 : x;
-}
-
-static bool switch_in(config *c, const char *key)
-{
-    const json_t *v = json_object_get(c->object, key);
-    return json_is_true(member(c, key, json_is_boolean(v), v, "true or false"));
-}
-
-static const char *text_in(config *c, const char *key)
-{
-    const json_t *v = json_object_get(c->object, key);
-    v = member(c, key, json_is_string(v), v, "a text");
-    return v ? json_string_value(v) : "";
-}
-
-static int name_in(config *c, const char *key, const char *const *names, int count)
-{
-    const char *v = text_in(c, key);
-    for (int i = 0; !c->status && i < count; i++)
-        if (!strcmp(names[i], v)) return i;
-    if (!c->status) REFUSE(c, "%s: there is no %s \"%.40s\"", c->path, key, v);
-    return 0;
-}
-
-static void read_model(config *c, hd_lm_opt *o)
+static void read_model(hd_model_config *c, hd_lm_opt *o)
 {
     *o = (hd_lm_opt){0};
-    if (whole_in(c, "format", 1, 1 << 20) != 1 && !c->status)
-        REFUSE(c, "%s: \"format\" is of a newer heed: this one reads format 1", c->path);
-    const char *task = text_in(c, "task");
-    if (!c->status && strcmp(task, "lm")) c->status = hd_task_refuse(c->path, task, "lm", c->err);
-    o->kind = (hd_lm_kind)name_in(c, "model", hd_lm_names, HD_LM_KINDS);
-#define X(key, field, least, most) o->field = (__typeof__(o->field))whole_in(c, key, least, most);
+    hd_model_config_task(c, "lm");
+    o->kind = (hd_lm_kind)hd_model_config_name(c, "model", hd_lm_names, HD_LM_KINDS);
+#define X(key, field, least, most) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
     SIZES(X)
 #undef X
-#define X(key, field) o->field = switch_in(c, key);
+#define X(key, field) o->field = hd_model_config_switch(c, key);
     SWITCHES(X)
 #undef X
-#define X(key, field, most) o->field = (__typeof__(o->field))real_in(c, key, most);
+#define X(key, field, most) o->field = (__typeof__(o->field))hd_model_config_real(c, key, most);
     REALS(X)
 #undef X
-    o->smoothing = (hd_smoothing)name_in(c, "smoothing", hd_smoothing_names, HD_SMOOTHINGS);
-    const char *act = text_in(c, "activation");
-    int found = c->status ? 0 : hd_unary_find(act);
-    if (found < 0) REFUSE(c, "%s: there is no activation \"%.40s\"", c->path, act);
-    o->act = found < 0 ? HD_IDENTITY : (hd_unary)found;
-    if (!c->status && o->kind == HD_LM_gpt && o->width % (size_t)o->heads)
-        REFUSE(c, "%s: a width of %zu cannot be split over %d heads", c->path, o->width, o->heads);
+    o->smoothing = (hd_smoothing)hd_model_config_name(c, "smoothing", hd_smoothing_names, HD_SMOOTHINGS);
+    o->act = hd_model_config_activation(c);
+    if (o->kind == HD_LM_gpt && o->width % (size_t)o->heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
 }
 
-static void open_tokeniser(config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **tokeniser)
+static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **tokeniser)
 {
-    char path[HD_PATH];
-    const char *name = text_in(c, "tokeniser");
-    int kind = c->status ? 0 : hd_tokeniser_find(name);
-    if (kind < 0) REFUSE(c, "%s: there is no tokeniser \"%.40s\"", c->path, name);
-    if (!c->status) c->status = tokeniser_path(path, folder, (hd_tokeniser_kind)kind, c->err);
-    if (!c->status) c->status = hd_tokeniser_open(tokeniser, (hd_tokeniser_kind)kind, path, c->err);
+    *tokeniser = hd_model_config_tokeniser(c, folder);
     if (c->status) return;
     if (hd_tokeniser_size(*tokeniser) != o->vocab)
-        REFUSE(c, "%s: the vocabulary of %zu pieces is not that of %s, which has %zu", c->path, o->vocab,
-               path, hd_tokeniser_size(*tokeniser));
+        hd_model_config_refuse(c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu",
+                               o->vocab, hd_tokeniser_size(*tokeniser));
     hd_special special = hd_tokeniser_special(*tokeniser);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }
 
-static hd_status no_model(const char *folder, hd_err *err)
-{
-    return access(folder, F_OK)
-               ? hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder)
-               : hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): `heed train` makes one",
-                            folder);
-}
-
 hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_arena arena;
-    json_t *object = NULL;
-    hd_status s = hd_path(path, folder, "config.json", err);
-    if (!s && access(path, F_OK)) return no_model(folder, err);
+    hd_model_config c;
     *tokeniser = NULL;
-    hd_arena_init(&arena, hd_source_host, 0);
-    if (!s) s = hd_json_read(&object, &arena, path, MOST_CONFIG, err);
-    config c = {path, object, err, s};
-    if (!s) read_model(&c, opt);
+    hd_model_config_open(&c, folder, err);
+    if (!c.status) read_model(&c, opt);
     if (!c.status) open_tokeniser(&c, folder, opt, tokeniser);
     if (c.status) {
         hd_tokeniser_free(*tokeniser);
         *tokeniser = NULL;
     }
-    hd_arena_release(&arena);
+    hd_model_config_release(&c);
     return c.status;
 }
 

@@ -1,7 +1,8 @@
-/* Reading config.json. Files are hostile: every value is checked before it is used. */
+/* Reading and writing config.json. Files are hostile: every value is checked before it is used. */
 #include "task/model_config.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,6 +104,37 @@ int hd_model_config_name(hd_model_config *c, const char *key, const char *const 
     return 0;
 }
 
+hd_stages hd_model_config_stages(hd_model_config *c, const char *key)
+{
+    hd_stages s = {0};
+    hd_err why = {0};
+    const char *text = hd_model_config_text(c, key);
+    if (!c->status && hd_stages_read(&s, text, &why)) hd_model_config_refuse(c, "\"%s\": %s", key, why.text);
+    return s;
+}
+
+hd_tokeniser_kind hd_model_config_tokeniser_kind(hd_model_config *c, const char *key)
+{
+    const char *name = hd_model_config_text(c, key);
+    int kind = hd_tokeniser_find(name);
+    if (kind < 0) hd_model_config_refuse(c, "there is no tokeniser \"%.40s\"", name);
+    return kind < 0 ? (hd_tokeniser_kind)0 : (hd_tokeniser_kind)kind;
+}
+
+hd_unary hd_model_config_activation(hd_model_config *c)
+{
+    const char *name = hd_model_config_text(c, "activation");
+    int found = hd_unary_find(name);
+    if (found < 0) hd_model_config_refuse(c, "there is no activation \"%.40s\"", name);
+    return found < 0 ? HD_IDENTITY : (hd_unary)found;
+}
+
+void hd_model_config_task(hd_model_config *c, const char *wanted)
+{
+    const char *task = hd_model_config_text(c, "task");
+    if (!c->status && strcmp(task, wanted)) c->status = hd_task_refuse(c->path, task, wanted, c->err);
+}
+
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
 {
     return hd_path(to, folder, hd_tokeniser_file(kind, HD_OF_BOTH), err);
@@ -112,10 +144,17 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
 {
     char path[HD_PATH];
     hd_tokeniser *t = NULL;
-    const char *name = hd_model_config_text(c, "tokeniser");
-    int kind = c->status ? 0 : hd_tokeniser_find(name);
-    if (kind < 0) hd_model_config_refuse(c, "there is no tokeniser \"%.40s\"", name);
-    if (!c->status) c->status = hd_tokeniser_path(path, folder, (hd_tokeniser_kind)kind, c->err);
-    if (!c->status) c->status = hd_tokeniser_open(&t, (hd_tokeniser_kind)kind, path, c->err);
+    hd_tokeniser_kind kind = hd_model_config_tokeniser_kind(c, "tokeniser");
+    if (!c->status) c->status = hd_tokeniser_path(path, folder, kind, c->err);
+    if (!c->status) c->status = hd_tokeniser_open(&t, kind, path, c->err);
     return t;
+}
+
+void hd_model_config_put_real(hd_text *to, const char *key, double x)
+{
+    char digits[40];
+    snprintf(digits, sizeof digits, "%.9g", x);
+    char *comma = strchr(digits, ',');
+    if (comma) *comma = '.';
+    hd_text_print(to, ",\n \"%s\": %s", key, digits);
 }

@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/stages.h"
 #include "text/tokeniser.h"
 
 /* X(name in config.json, what such a model is, the verb that reads it) */
@@ -38,10 +39,17 @@ double hd_model_config_real(hd_model_config *c, const char *key, double most); /
 bool hd_model_config_switch(hd_model_config *c, const char *key);
 const char *hd_model_config_text(hd_model_config *c, const char *key);
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);
+hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
+hd_tokeniser_kind hd_model_config_tokeniser_kind(hd_model_config *c, const char *key);
+hd_unary hd_model_config_activation(hd_model_config *c);           /* the key "activation" */
+void hd_model_config_task(hd_model_config *c, const char *wanted); /* that the key "task" says this */
 
 /* The tokeniser in the folder, of the kind that the key "tokeniser" says. */
 hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
 /* Where one of that kind lies. */
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
+
+/* Writes ",\n "key": x", whatever the locale of the program around us. */
+void hd_model_config_put_real(hd_text *to, const char *key, double x);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/epoch.h"
 #include "metric/metric.h"
+#include "op/replay.h"
 #include "task/translate_batch.h"
 #include "task/translate_data.h"
 #include "train/published.h"
@@ -20,7 +21,7 @@ const char *const hd_choice_names[HD_CHOICES + 1] = {
 #undef X
 };
 
-enum { MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000 };
+enum { MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000, RATES = 32 };
 
 typedef struct session {
     const hd_translate_train_opt *opt;
@@ -70,12 +71,26 @@ static hd_status seek(void *context, uint64_t epoch, uint64_t batch, hd_err *err
     return hd_batches_seek(s->batches, (hd_position){epoch, batch}, err);
 }
 
+/* What the decoder is fed in this update, whose number alone decides. A rate that rises does so in few steps,
+   since a captured step keeps the one it has: returns in which of them it is. */
+static uint64_t feed(hd_run *r, const session *s)
+{
+    uint64_t before = r->now.number ? r->now.number - 1 : 0, all = s->opt->sampling_decay;
+    uint64_t risen = before < all ? RATES * before / all : RATES;
+    hd_feeding now = s->opt->feeding;
+    hd_err err = {0};
+    now.rate *= (float)risen / RATES;
+    if (hd_encdec_feed(s->translator.model, &now, &err)) hd_fail(r, err.status, "%s", err.text);
+    return risen;
+}
+
 static uint64_t send(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     size_t parts = parts_of(s), items = s->batch->items;
-    return hd_translate_send(r, &s->sent, s->translator.model, s->batch, items * part / parts,
-                             items * (part + 1) / parts);
+    uint64_t rate = feed(r, s);
+    return hd_shape_mix(rate, hd_translate_send(r, &s->sent, s->translator.model, s->batch,
+                                                items * part / parts, items * (part + 1) / parts));
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
@@ -91,7 +106,8 @@ static hd_status valid_loss(hd_run *r, session *s, double *out, hd_err *err)
 {
     const hd_batch *b;
     double sum = 0, tokens = 0;
-    hd_status st = hd_batches_seek(s->valid_batches, (hd_position){0}, err);
+    hd_status st = hd_encdec_feed(s->translator.model, &(hd_feeding){0}, err);
+    if (!st) st = hd_batches_seek(s->valid_batches, (hd_position){0}, err);
     while (!st && !(st = hd_batches_next(s->valid_batches, &b, err)) && b) {
         hd_run_begin(r, HD_INFERENCE);
         hd_translate_send(r, &s->sent, s->translator.model, b, 0, b->items);
@@ -256,6 +272,7 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                         "tied embeddings need one vocabulary for both sides: add --untied, or leave "
                         "--separate-vocab out");
     if (!st) st = hd_encdec_new(&s->translator.model, s->backend, &m, true, err);
+    if (!st) st = hd_encdec_feed(s->translator.model, &o->feeding, err);
     if (!st && !dry) st = hd_params_draw(&s->translator.model->params, o->trainer.seed, err);
     if (!st) st = hd_optimiser_init(&s->optimiser, &s->translator.model->params, &o->optimiser, err);
     memcpy(s->translator.tokeniser, s->set.tokeniser, sizeof s->translator.tokeniser);
@@ -318,6 +335,7 @@ hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_trai
     for (size_t i = 0; !st && i < batches; i++) {
         st = next(&s, &load, err);
         for (size_t part = 0; !st && part < load.parts; part++) {
+            s.run.now.number = UINT32_MAX; /* late in the run, when a rate has risen */
             hd_run_begin(&s.run, HD_TRAIN);
             send(&s.run, &s, part);
             loss(&s.run, &s, part);

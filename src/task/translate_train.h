@@ -44,7 +44,9 @@ typedef struct hd_translate_plan {
 
 typedef struct hd_translate_train_opt {
     hd_translate_data data;
-    hd_encdec_opt model; /* the vocabularies are filled in */
+    hd_encdec_opt model;     /* the vocabularies are filled in */
+    hd_feeding feeding;      /* of the decoder in training; validations are fed the truth */
+    uint64_t sampling_decay; /* updates in which the rate of the feeding rises from 0; 0: none */
     hd_optimiser_opt optimiser;
     float smoothing;
     size_t batch_tokens;    /* of an update: the sum of the longer side of each pair */

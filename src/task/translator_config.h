@@ -17,6 +17,6 @@ const char *hd_translator_model_name(const hd_encdec_opt *o);
 
 hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err);
 /* A failure names the file and the key. */
-hd_status hd_translator_config_load(hd_translator_config *c, const char *folder, hd_err *err);
+hd_status hd_translator_config_load(hd_translator_config *to, const char *folder, hd_err *err);
 
 #endif

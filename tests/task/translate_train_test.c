@@ -69,11 +69,18 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
     static const struct {
         size_t width, parts;
         bool recompute, valid, recurrent;
-    } cases[] = {{64, 1, false, false, false},
-                 {64, 4, false, false, false},
-                 {64, 1, true, false, false},
-                 {32, 1, false, true, false},
-                 {48, 1, false, false, true}};
+        hd_feeding feeding;
+        uint64_t sampling_decay;
+    } cases[] = {{.width = 64, .parts = 1},
+                 {.width = 64, .parts = 4},
+                 {.width = 64, .parts = 1, .recompute = true},
+                 {.width = 32, .parts = 1, .valid = true},
+                 {.width = 48, .parts = 1, .recurrent = true},
+                 {.width = 32,
+                  .parts = 2,
+                  .recurrent = true,
+                  .feeding = {HD_FEEDING_gumbel, 0.5f, 1},
+                  .sampling_decay = 3}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_translate_train_opt o = usual(cases[i].width, cases[i].valid);
         hd_translate_result result;
@@ -81,6 +88,7 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
         hd_err err = {0};
         o.parts = cases[i].parts, o.model.recompute = cases[i].recompute;
         if (cases[i].recurrent) make_recurrent(&o);
+        o.feeding = cases[i].feeding, o.sampling_decay = cases[i].sampling_decay;
         if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);
         size_t before = hd_mem_now().used;
         hd_mem_peak_reset();

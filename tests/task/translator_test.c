@@ -261,6 +261,7 @@ static void a_wrong_config_is_refused(void **state)
         {"\"positions\": 16", "\"positions\": 1", "\"positions\" is 1"},
         {"\"activation\": \"relu\"", "\"activation\": \"rela\"", "there is no activation \"rela\""},
         {"\"eps\":", "\"epsilon\":", "\"eps\" is missing: a number"},
+        {"\"eps\": ", "\"eps\": -", "\"eps\" is -1e-05, which no model has"},
         {"\"tied\": true", "\"tied\": \"yes\"", "\"tied\" is not true or false"},
         {"\"longest\": 8", "\"longest\": 0", "\"longest\" is 0"},
         {"\"source_tokeniser\": \"words\"", "\"source_tokeniser\": \"w\"", "there is no tokeniser \"w\""},

@@ -1,0 +1,40 @@
+/* What the options mean to the loop of every task. */
+#include "cli/train_loop.h"
+
+hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
+{
+    return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
+                              .momentum = (float)o->momentum,
+                              .beta1 = (float)o->beta1,
+                              .beta2 = (float)o->beta2,
+                              .eps = (float)o->adam_eps,
+                              .decay = (float)o->weight_decay,
+                              .clip = (float)o->clip,
+                              .average = (float)o->ema};
+}
+
+hd_trainer_opt hd_train_loop(const hd_train_options *o)
+{
+    return (hd_trainer_opt){.folder = o->out,
+                            .resume = o->resume,
+                            .seed = (uint64_t)o->seed,
+                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                         (uint64_t)o->decay_steps, o->floor},
+                            .steps = (uint64_t)o->steps,
+                            .epochs = (uint64_t)o->epochs,
+                            .minutes = o->minutes,
+                            .valid_every = (uint64_t)o->valid_every,
+                            .save_every = (uint64_t)o->save_every,
+                            .report_every = (uint64_t)o->report_every,
+                            .patience = (uint64_t)o->patience};
+}
+
+hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
+{
+    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
+        return hd_err_set(err, HD_EARG,
+                          "--patience needs something to validate with: --valid or --valid-fraction");
+    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
+        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+    return HD_OK;
+}

@@ -1,0 +1,79 @@
+/* Which options belong to which task. */
+#include "cli/train_tasks.h"
+
+#include <string.h>
+
+#include "cli/settings.h"
+
+static const char *const only_translate[] = {"preset",
+                                             "max-length",
+                                             "long",
+                                             "broken",
+                                             "empty",
+                                             "tokeniser",
+                                             "separate-vocab",
+                                             "positions",
+                                             "encoder-layers",
+                                             "decoder-layers",
+                                             "position-kind",
+                                             "batch-tokens",
+                                             "freeze",
+                                             "inner-dropout",
+                                             "attention-dropout",
+                                             "valid-sentences",
+                                             "best",
+                                             "recompute",
+                                             "encoder",
+                                             "decoder",
+                                             "score",
+                                             "attention",
+                                             "window",
+                                             "attention-heads",
+                                             "project",
+                                             "query",
+                                             "begin",
+                                             "read",
+                                             "feed-context",
+                                             "skips",
+                                             "no-feedback",
+                                             "relu",
+                                             "reverse-source",
+                                             "feeding",
+                                             "sampling-rate",
+                                             "sampling-decay",
+                                             "temperature",
+                                             "source-dropout",
+                                             NULL};
+static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing", "add-k",
+                                      "features", "layers", "batch", NULL};
+
+static const char *const only_labels[] = {"train-dir", "pool", NULL};
+static const char *const labels_too[] = {"model", "unit", "layers", "batch", "max-length", "encoder", NULL};
+static const char *const not_of_tag[] = {"train-dir", "pool", NULL};
+
+bool hd_train_foreign(hd_train_task task, const char *name)
+{
+    bool translate = hd_settings_named(name, only_translate), lm = hd_settings_named(name, only_lm),
+         labels = hd_settings_named(name, only_labels);
+    switch (task) {
+    case HD_TRAIN_TRANSLATE:
+        return lm || labels;
+    case HD_TRAIN_LM:
+        return translate || labels;
+    default:
+        return ((translate || lm) && !hd_settings_named(name, labels_too)) || !strcmp(name, "context") ||
+               (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag));
+    }
+}
+
+hd_status hd_train_belong(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_task task = (hd_train_task)((const hd_train_options *)sets[0].into)->task, owner = 0;
+    for (const hd_option *o = sets[0].table; o->name; o++) {
+        if (!hd_train_given(sets, o->name) || !hd_train_foreign(task, o->name)) continue;
+        while (hd_train_foreign(owner, o->name)) owner++;
+        return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", o->name,
+                          hd_train_tasks[owner], hd_train_tasks[task]);
+    }
+    return HD_OK;
+}
