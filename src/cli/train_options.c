@@ -115,7 +115,7 @@ const hd_option hd_train_table[] = {
      "sentencepiece (subwords), words or characters; with --tokeniser-model also bpe, wordpiece, marian or "
      "t5",
      VOCABULARY, HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
-    {"vocab", 'v', "N", "8000",
+    {"vocab", 0, "N", "8000",
      "most pieces in a vocabulary; fewer where the text supports fewer; words or characters of the other "
      "tasks: all",
      VOCABULARY, HD_INT_INTO(OWNER, vocab, 5, 1000000)},
