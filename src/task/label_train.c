@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/label_data.h"
+#include "task/training.h"
 #include "train/published.h"
 #include "train/run_log.h"
 
@@ -253,20 +254,13 @@ static hd_label_plan plan_of(const session *s)
 hd_status hd_label_plan_make(hd_label_plan *out, const hd_label_train_opt *opt, hd_err *err)
 {
     session s;
-    hd_load load;
     hd_status st = hd_ranks_begin(err);
     if (st) return st;
     st = open_session(&s, opt, true, err);
-    if (!st) st = next(&s, &load, err);
-    if (!st) {
-        *out = plan_of(&s);
-        hd_run_begin(&s.run, HD_TRAIN);
-        send(&s.run, &s, 0);
-        loss(&s.run, &s, 0);
-        hd_backward(&s.run);
-        if (s.run.err.status) st = hd_err_set(err, s.run.err.status, "%s", s.run.err.text);
-        out->memory = s.backend->peak;
-    }
+    if (!st) *out = plan_of(&s);
+    hd_trainee trainee = {.next = next, .send = send, .loss = loss, .context = &s};
+    if (!st) st = hd_training_rehearse(&s.run, &trainee, err);
+    if (!st) out->memory = s.backend->peak;
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);
     hd_ranks_end();
@@ -275,22 +269,9 @@ hd_status hd_label_plan_make(hd_label_plan *out, const hd_label_train_opt *opt, 
 
 /* -- training -- */
 
-/* Validations decide what is published and when a run ends: their items count, too. */
 static uint64_t data_hash(const session *s)
 {
-    return s->train.hash ^ (s->valid.count ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
-}
-
-/* Every process reads the data for itself: it must be the same. */
-static hd_status compare(const session *s, hd_err *err)
-{
-    const uint64_t mine = data_hash(s);
-    uint64_t first = mine;
-    hd_status st = hd_ranks_share(&first, sizeof first, err);
-    if (!st && first != mine)
-        st = hd_err_set(err, HD_EARG,
-                        "the data is not that of process 0: give all the same options and files");
-    return hd_ranks_agree(st, NULL, 0, err);
+    return hd_training_hash(s->train.hash, s->valid.count ? s->valid.hash : 0);
 }
 
 /* What a new run begins with in its folder, by the first process. */
@@ -364,7 +345,7 @@ hd_status hd_label_train(hd_label_result *out, const hd_label_train_opt *opt, hd
     if (st) return st;
     *out = (hd_label_result){.accuracy = NAN, .macro_f1 = NAN};
     st = open_session(&s, opt, false, err);
-    if (!st) st = compare(&s, err);
+    if (!st) st = hd_training_same(data_hash(&s), &s.labeller.model->params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && !s.backend->rank) begin_plan(&s);
     if (!st) st = learn(&s, out, err);

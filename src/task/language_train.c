@@ -12,6 +12,7 @@
 #include "task/language_carry.h"
 #include "task/language_text.h"
 #include "task/language_window.h"
+#include "task/training.h"
 #include "train/duration.h"
 #include "train/published.h"
 #include "train/run_log.h"
@@ -300,21 +301,14 @@ static hd_language_plan plan_of(const session *s)
 hd_status hd_language_plan_make(hd_language_plan *out, const hd_language_train_opt *opt, hd_err *err)
 {
     session s;
-    hd_load load;
     hd_status st = hd_ranks_begin(err);
     if (st) return st;
     st = open_session(&s, opt, true, err);
     bool learns = !st && s.language.lm->params;
     if (!st) *out = plan_of(&s);
-    if (learns) st = next(&s, &load, err);
-    if (!st && learns) {
-        hd_run_begin(&s.run, HD_TRAIN);
-        send(&s.run, &s, 0);
-        loss(&s.run, &s, 0);
-        hd_backward(&s.run);
-        if (s.run.err.status) st = hd_err_set(err, s.run.err.status, "%s", s.run.err.text);
-        out->memory = s.backend->peak;
-    }
+    hd_trainee trainee = {.next = next, .send = send, .loss = loss, .context = &s};
+    if (learns) st = hd_training_rehearse(&s.run, &trainee, err);
+    if (!st && learns) out->memory = s.backend->peak;
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);
     hd_ranks_end();
@@ -323,22 +317,9 @@ hd_status hd_language_plan_make(hd_language_plan *out, const hd_language_train_o
 
 /* -- training -- */
 
-/* Validations decide what is published and when a run ends: their text counts, too. */
 static uint64_t data_hash(const session *s)
 {
-    return s->train.hash ^ (s->valid.count ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
-}
-
-/* Every process reads the text for itself: it must be the same one. */
-static hd_status compare(const session *s, hd_err *err)
-{
-    const uint64_t mine = data_hash(s);
-    uint64_t first = mine;
-    hd_status st = hd_ranks_share(&first, sizeof first, err);
-    if (!st && first != mine)
-        st = hd_err_set(err, HD_EARG,
-                        "the text is not that of process 0: give all the same options and files");
-    return hd_ranks_agree(st, NULL, 0, err);
+    return hd_training_hash(s->train.hash, s->valid.count ? s->valid.hash : 0);
 }
 
 /* What a new run begins with in its folder, by the first process. */
@@ -396,7 +377,7 @@ hd_status hd_language_train(hd_language_result *out, const hd_language_train_opt
     if (st) return st;
     *out = (hd_language_result){0};
     st = open_session(&s, opt, false, err);
-    if (!st) st = compare(&s, err);
+    if (!st) st = hd_training_same(data_hash(&s), s.language.lm->params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && opt->began && !s.backend->rank) {
         hd_language_plan plan = plan_of(&s);

@@ -10,6 +10,7 @@
 #include "data/epoch.h"
 #include "metric/metric.h"
 #include "op/replay.h"
+#include "task/training.h"
 #include "task/translate_batch.h"
 #include "task/translate_data.h"
 #include "train/published.h"
@@ -326,23 +327,13 @@ static hd_status plan_of(hd_translate_plan *out, session *s, hd_err *err)
 hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_train_opt *opt, hd_err *err)
 {
     session s;
-    hd_load load;
     hd_status st = hd_ranks_begin(err);
     if (st) return st;
     st = open_session(&s, opt, true, err);
     if (!st) st = plan_of(out, &s, err);
     size_t batches = st ? 0 : out->batches < DRY_BATCHES ? out->batches : DRY_BATCHES;
-    for (size_t i = 0; !st && i < batches; i++) {
-        st = next(&s, &load, err);
-        for (size_t part = 0; !st && part < load.parts; part++) {
-            s.run.now.number = UINT32_MAX; /* late in the run, when a rate has risen */
-            hd_run_begin(&s.run, HD_TRAIN);
-            send(&s.run, &s, part);
-            loss(&s.run, &s, part);
-            hd_backward(&s.run);
-            if (s.run.err.status) st = hd_err_set(err, s.run.err.status, "%s", s.run.err.text);
-        }
-    }
+    hd_trainee trainee = {.next = next, .send = send, .loss = loss, .context = &s};
+    for (size_t i = 0; !st && i < batches; i++) st = hd_training_rehearse(&s.run, &trainee, err);
     if (!st) out->memory = s.backend->peak;
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);
@@ -350,24 +341,9 @@ hd_status hd_translate_plan_make(hd_translate_plan *out, const hd_translate_trai
     return st;
 }
 
-/* Validations decide what is published and when a run ends: their data counts, too. */
 static uint64_t data_hash(const hd_translate_set *s)
 {
-    return s->train.hash ^ (s->has_valid ? s->valid.hash * 0x9e3779b97f4a7c15u : 0);
-}
-
-/* Every process reads the data and learns the vocabulary for itself: what they cut their batches from, and
-   what they sum the gradients of, must be the same. */
-static hd_status compare(const session *s, hd_err *err)
-{
-    const uint64_t mine[2] = {data_hash(&s->set), s->translator.model->params.trainable};
-    uint64_t first[2] = {mine[0], mine[1]};
-    hd_status st = hd_ranks_share(first, sizeof first, err);
-    if (!st && memcmp(first, mine, sizeof mine))
-        st =
-            hd_err_set(err, HD_EARG,
-                       "the data or the model is not that of process 0: give all the same options and files");
-    return hd_ranks_agree(st, NULL, 0, err);
+    return hd_training_hash(s->train.hash, s->has_valid ? s->valid.hash : 0);
 }
 
 /* What a new run begins with in its folder, by the first process. */
@@ -389,7 +365,7 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
     if (st) return st;
     st = open_session(&s, opt, false, err);
     if (!st) st = plan_of(&plan, &s, err);
-    if (!st) st = compare(&s, err);
+    if (!st) st = hd_training_same(data_hash(&s.set), &s.translator.model->params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && opt->began && !s.backend->rank) opt->began(trainer.context, &plan);
     if (!st) {

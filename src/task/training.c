@@ -1,0 +1,38 @@
+/* What the trainings of all tasks share. */
+#include "task/training.h"
+
+#include <string.h>
+
+#include "backend/ranks.h"
+#include "op/tape.h"
+
+uint64_t hd_training_hash(uint64_t train, uint64_t valid)
+{
+    return train ^ valid * 0x9e3779b97f4a7c15u;
+}
+
+hd_status hd_training_same(uint64_t hash, const hd_params *p, hd_err *err)
+{
+    const uint64_t mine[2] = {hash, p ? p->trainable : 0};
+    uint64_t first[2] = {mine[0], mine[1]};
+    hd_status s = hd_ranks_share(first, sizeof first, err);
+    if (!s && memcmp(first, mine, sizeof mine))
+        s = hd_err_set(err, HD_EARG,
+                       "the data or the model is not that of process 0: give all the same options and files");
+    return hd_ranks_agree(s, NULL, 0, err);
+}
+
+hd_status hd_training_rehearse(hd_run *r, const hd_trainee *t, hd_err *err)
+{
+    hd_load load;
+    hd_status s = t->next(t->context, &load, err);
+    for (size_t part = 0; !s && part < load.parts; part++) {
+        r->now.number = UINT32_MAX; /* late in the run, when whatever rises has risen */
+        hd_run_begin(r, HD_TRAIN);
+        t->send(r, t->context, part);
+        t->loss(r, t->context, part);
+        hd_backward(r);
+        if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
+    }
+    return s;
+}
