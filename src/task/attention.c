@@ -170,10 +170,10 @@ typedef struct collection {
 /* Whether an offer is a layer's weights, and which: "dec.0.cross.softmax", "dec.stage1.0.self.softmax". */
 static bool is_weights(const char *name, int k, const stock *s, size_t *layer)
 {
-    char start[16], expected[64];
+    char start[16] = "", expected[64];
     for (int i = 0; i < HD_STAGES; i++)
         for (size_t l = 0; l < s->count[i]; l++) {
-            snprintf(start, sizeof start, i ? "stage%d." : "", i);
+            if (i) snprintf(start, sizeof start, "stage%d.", i);
             snprintf(expected, sizeof expected, "%s.%s%zu.%s.softmax", kinds[k].stack, start, l,
                      kinds[k].sublayer);
             *layer = s->first[i] + l;
