@@ -73,10 +73,7 @@ hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err
 
 hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    static const hd_meta meta[] = {{"format", "pt"}};
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    return s ? s : hd_params_save(&l->model->params, path, meta, 1, err);
+    return hd_published_save(&l->model->params, folder, err);
 }
 
 /* -- reading -- */
@@ -142,19 +139,6 @@ hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const c
     return c.status;
 }
 
-static hd_status load_weights(hd_labeller *l, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_safetensors *file = NULL;
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    if (!s && access(path, F_OK))
-        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
-    if (!s) s = hd_safetensors_open(&file, path, err);
-    if (!s) s = hd_params_load(&l->model->params, file, err);
-    hd_safetensors_free(file);
-    return s;
-}
-
 hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task task, hd_backend *backend,
                            hd_err *err)
 {
@@ -166,7 +150,7 @@ hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task 
     if (!s && hd_labeller_task(&opt) != task)
         s = hd_task_refuse(folder, tasks[hd_labeller_task(&opt)], tasks[task], err);
     if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
-    if (!s) s = load_weights(l, folder, err);
+    if (!s) s = hd_published_load(&l->model->params, folder, err);
     if (s)
         hd_labeller_free(l);
     else

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "task/model_config.h"
 #include "task/translator.h"
+#include "train/published.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
@@ -68,11 +69,8 @@ hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err
 
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    static const hd_meta meta[] = {{"format", "pt"}};
-    if (!l->lm->params) return l->lm->type->save(l->lm, folder, err);
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    return s ? s : hd_params_save(l->lm->params, path, meta, 1, err);
+    return l->lm->params ? hd_published_save(l->lm->params, folder, err)
+                         : l->lm->type->save(l->lm, folder, err);
 }
 
 hd_status hd_language_remove(const char *folder, hd_err *err)
@@ -132,20 +130,6 @@ hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser 
     return c.status;
 }
 
-static hd_status load_weights(hd_language *l, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_safetensors *file = NULL;
-    if (!l->lm->params) return l->lm->type->load(l->lm, folder, err);
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    if (!s && access(path, F_OK))
-        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
-    if (!s) s = hd_safetensors_open(&file, path, err);
-    if (!s) s = hd_params_load(l->lm->params, file, err);
-    hd_safetensors_free(file);
-    return s;
-}
-
 hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err)
 {
     hd_lm_opt opt;
@@ -154,7 +138,9 @@ hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *ba
     l->backend = backend;
     hd_status s = hd_language_describe(folder, &opt, &l->tokeniser, err);
     if (!s) s = hd_lm_new(&l->lm, &opt, backend, false, err);
-    if (!s) s = load_weights(l, folder, err);
+    if (!s)
+        s = l->lm->params ? hd_published_load(l->lm->params, folder, err)
+                          : l->lm->type->load(l->lm, folder, err);
     if (s)
         hd_language_free(l);
     else

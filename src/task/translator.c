@@ -11,7 +11,6 @@
 #include "train/checkpoint.h"
 #include "train/published.h"
 
-
 static hd_status tokeniser_path(char to[HD_PATH], const char *folder, bool shared, int side,
                                 hd_tokeniser_kind kind, hd_err *err)
 {
@@ -55,10 +54,7 @@ hd_status hd_translator_remove(const char *folder, hd_err *err)
 
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    static const hd_meta meta[] = {{"format", "pt"}};
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    return s ? s : hd_params_save(&t->model->params, path, meta, 1, err);
+    return hd_published_save(&t->model->params, folder, err);
 }
 
 /* -- reading -- */
@@ -82,19 +78,6 @@ hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_toke
     return HD_OK;
 }
 
-static hd_status load_best(hd_translator *t, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_safetensors *file = NULL;
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
-    if (!s && access(path, F_OK))
-        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
-    if (!s) s = hd_safetensors_open(&file, path, err);
-    if (!s) s = hd_params_load(&t->model->params, file, err);
-    hd_safetensors_free(file);
-    return s;
-}
-
 /* Options that do not go together are the config's fault. */
 static hd_status make_model(hd_translator *t, const char *folder, const hd_encdec_opt *opt,
                             hd_backend *backend, hd_err *err)
@@ -116,7 +99,7 @@ hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend
     if (!s) s = make_model(t, folder, &opt, backend, err);
     if (!s)
         s = which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, &t->model->params, err)
-                                     : load_best(t, folder, err);
+                                     : hd_published_load(&t->model->params, folder, err);
     if (!s) s = hd_encdec_prepare(t->model, HD_DECODING, err);
     if (s)
         hd_translator_free(t);

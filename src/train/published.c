@@ -1,4 +1,4 @@
-/* Keeping the weights that are published, by a second name. */
+/* Published weights: written, read, and kept by a second name. */
 #include "train/published.h"
 
 #include <errno.h>
@@ -7,6 +7,27 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+
+hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    static const hd_meta meta[] = {{"format", "pt"}};
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    return s ? s : hd_params_save(p, path, meta, 1, err);
+}
+
+hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s && access(path, F_OK))
+        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
+    if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = hd_params_load(p, file, err);
+    hd_safetensors_free(file);
+    return s;
+}
 
 /* A second name of the same file: publishing gives the first name to another one. What is kept already stays:
    a run that was killed at its end judges and publishes once more when it is resumed. */
