@@ -15,6 +15,8 @@
     X(classify, "find the label of every line")                                    \
     X(tag, "find the label of every token")                                        \
     X(tokenize, "show the tokens of lines, or the text of tokens")                 \
+    X(import, "make a model of a folder that transformers wrote")                  \
+    X(export, "write a model as a folder that transformers reads")                 \
     X(info, "show what a model folder holds")                                      \
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
     X(bench, "time training and search on this machine")                           \

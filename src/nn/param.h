@@ -103,6 +103,8 @@ size_t hd_params_size(const hd_params *p); /* numbers in files, tied ones once *
 /* Files. Every named parameter that is not optional must be there with its shape, under its name or an
  * alias's, with or without the prefix. Names are saved without. */
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err);
+/* The same of weights that are spread over files, one or more. */
+hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, size_t files, hd_err *err);
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
                          hd_err *err);
 

@@ -37,7 +37,16 @@ static const hd_entry *find_any_name(const hd_params *p, const hd_safetensors *s
     return e;
 }
 
-hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
+/* The first of the files that has it; where none has, the first of all, which the message names. */
+static const hd_safetensors *find_file(const hd_params *p, const hd_safetensors *const *file, size_t files,
+                                       const hd_param *one, const hd_entry **e)
+{
+    for (size_t i = 0; i < files; i++)
+        if ((*e = find_any_name(p, file[i], one))) return file[i];
+    return *e = NULL, file[0];
+}
+
+hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, size_t files, hd_err *err)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
@@ -46,7 +55,8 @@ hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
         hd_real *x = hd_mem_array(2 * count, sizeof *x);
         if (!x) return hd_err_nomem(err, 2 * count * sizeof *x);
         hd_tensor to = file_shape(one, x);
-        const hd_entry *e = find_any_name(p, s, one);
+        const hd_entry *e;
+        const hd_safetensors *s = find_file(p, file, files, one, &e);
         hd_status st =
             e || !one->optional ? hd_safetensors_load(s, e ? e->name : one->name, &to, err) : HD_OK;
         if (one->transposed) turn(x + count, x, hd_rows_of(&to), hd_cols_of(&to));
@@ -55,6 +65,11 @@ hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
         if (st) return st;
     }
     return HD_OK;
+}
+
+hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
+{
+    return hd_params_load_all(p, &s, 1, err);
 }
 
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas, hd_err *err)

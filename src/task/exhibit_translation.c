@@ -124,13 +124,14 @@ static hd_status read_sentence(hd_ids *ids, const hd_translator *t, hd_line sent
 static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, const hd_ids *ids, hd_err *err)
 {
     hd_special special = hd_tokeniser_special(t->tokeniser[1]);
-    const int32_t banned[] = {special.pad, special.unk, special.start}, len = (int32_t)ids->count;
+    const int32_t len = (int32_t)ids->count;
+    int32_t banned[3];
     hd_search_opt o = {.kind = HD_SEARCH_GREEDY,
                        .end = special.end,
                        .max_ratio = 2,
                        .max_extra = 10,
                        .banned = banned,
-                       .banned_count = 3};
+                       .banned_count = hd_tokeniser_unwritten(t->tokeniser[1], banned)};
     hd_stepper st = {0};
     hd_status s = hd_encdec_stepper(&st, t->model, ids->at, &len, 1, special.start, err);
     if (!s) s = hd_search(out, r, &st, &o, err);

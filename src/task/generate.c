@@ -119,12 +119,15 @@ static hd_status tell(const hd_generate_opt *o, sample *s, bool last, hd_err *er
 
 /* -- prompts -- */
 
-/* Every line of the prompt behind an end token: that is how lines begin in the text the model knows. */
+/* Every line of the prompt behind an end token: that is how lines begin in the text the model knows. Where
+   ends of lines are text, the whole prompt is one. */
 static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err *err)
 {
     const char *at = prompt.text, *end = at + prompt.size;
     for (bool more = true; more;) {
-        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        const char *stop = at < end && !hd_tokeniser_keeps_lines(l->language->tokeniser)
+                               ? memchr(at, '\n', (size_t)(end - at))
+                               : NULL;
         more = stop;
         if (!stop) stop = end;
         hd_status s = hd_ids_reserve(ids, 1, err);
@@ -194,10 +197,10 @@ static hd_tensor *step(loop *l, bool first)
 
 static hd_tensor *allowed(loop *l, hd_tensor *logp)
 {
-    const int32_t banned[] = {l->special.pad, l->special.unk, l->special.start};
+    int32_t banned[3];
+    size_t count = hd_tokeniser_unwritten(l->language->tokeniser, banned);
     hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
-    for (size_t i = 0; mask && i < sizeof banned / sizeof *banned; i++)
-        if (banned[i] >= 0) mask[banned[i]] = -INFINITY;
+    for (size_t i = 0; mask && i < count; i++) mask[banned[i]] = -INFINITY;
     return mask ? hd_add(l->r, logp, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
 }
 

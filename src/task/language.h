@@ -23,7 +23,8 @@ hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser 
 /* Removes the files of a model of any task and of its training from a folder, and nothing else. */
 hd_status hd_language_remove(const char *folder, hd_err *err);
 
-/* A text as one stream: every line and an end token behind it. hd_stream_text_of (language_text.h) makes
+/* A text as one stream: every line and an end token behind it, or its characters as they are where the
+   tokeniser keeps lines. hd_stream_text_of (language_text.h) makes
    one. */
 typedef struct hd_stream_text {
     int32_t *ids;

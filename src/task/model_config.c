@@ -35,7 +35,7 @@ void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
     c->status = hd_err_set(c->err, HD_EFORMAT, "%s: %s", c->path, text);
 }
 
-void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
+void hd_model_config_read(hd_model_config *c, const char *folder, const char *maker, hd_err *err)
 {
     c->object = NULL, c->err = err;
     hd_arena_init(&c->arena, hd_source_host, 0);
@@ -44,8 +44,13 @@ void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
         c->status = hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder);
     if (!c->status && access(c->path, F_OK))
         c->status =
-            hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): `heed train` makes one", folder);
+            hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): %s makes one", folder, maker);
     if (!c->status) c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_CONFIG, err);
+}
+
+void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
+{
+    hd_model_config_read(c, folder, "`heed train`", err);
     if (hd_model_config_whole(c, "format", 1, 1 << 20) != 1)
         hd_model_config_refuse(c, "\"format\" is of a newer heed: this one reads format 1");
 }
@@ -93,6 +98,12 @@ const char *hd_model_config_text(hd_model_config *c, const char *key)
     const json_t *v = json_object_get(c->object, key);
     v = member(c, key, json_is_string(v), v, "a text");
     return v ? json_string_value(v) : "";
+}
+
+bool hd_model_config_has(const hd_model_config *c, const char *key)
+{
+    const json_t *v = json_object_get(c->object, key);
+    return v && !json_is_null(v);
 }
 
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count)

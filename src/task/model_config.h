@@ -28,10 +28,14 @@ typedef struct hd_model_config {
 
 /* Reads the file and checks its format. To be released, also after a failure. */
 void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err);
+/* The same of any program's config.json; `maker` is what a text says that makes such folders. */
+void hd_model_config_read(hd_model_config *c, const char *folder, const char *maker, hd_err *err);
 void hd_model_config_release(hd_model_config *c);
 
 void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+bool hd_model_config_has(const hd_model_config *c, const char *key); /* and not null */
 
 /* Each takes a key that must be there; what it gives after a fault is harmless. */
 long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most);

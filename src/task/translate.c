@@ -91,12 +91,12 @@ static size_t batch_size(const job *j)
     return items < left ? items : left;
 }
 
-static hd_search_opt search_of(const job *j, const int32_t banned[3])
+static hd_search_opt search_of(const job *j, int32_t banned[3])
 {
     hd_special special = hd_tokeniser_special(j->t->tokeniser[1]);
     hd_search_opt o = j->opt->search;
     o.end = special.end;
-    o.banned = banned, o.banned_count = 3;
+    o.banned = banned, o.banned_count = hd_tokeniser_unwritten(j->t->tokeniser[1], banned);
     if (j->parts.forced.count) o.prefix = j->prefix, o.prefix_len = j->prefix_len;
     o.key = j->key;
     if (j->opt->force) o.kind = HD_SEARCH_GREEDY, o.best = 1, o.max_length = 0, o.max_ratio = 0;
@@ -106,7 +106,7 @@ static hd_search_opt search_of(const job *j, const int32_t banned[3])
 static hd_status search_batch(job *j, hd_err *err)
 {
     hd_special special = hd_tokeniser_special(j->t->tokeniser[1]);
-    const int32_t banned[3] = {special.pad, special.unk, special.start};
+    int32_t banned[3];
     size_t items = batch_size(j), rows = 0, forced = 0;
     hd_stepper stepper = {0};
     for (size_t i = 0; i < items; i++) {

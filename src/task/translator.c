@@ -20,18 +20,27 @@ static hd_status tokeniser_path(char to[HD_PATH], const char *folder, bool share
 
 /* -- writing -- */
 
-hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err)
+hd_status hd_translator_save_tokenisers(const hd_translator *t, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     bool shared = t->tokeniser[0] == t->tokeniser[1];
-    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
-    if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
+    hd_status s = HD_OK;
     for (int side = 0; !s && side < (shared ? 1 : 2); side++) {
         s = tokeniser_path(path, folder, shared, side, hd_tokeniser_kind_of(t->tokeniser[side]), err);
         if (!s) s = hd_tokeniser_save(t->tokeniser[side], path, err);
     }
+    return s;
+}
+
+hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
+    if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
+    if (!s) s = hd_translator_save_tokenisers(t, folder, err);
     if (s) return s;
-    hd_translator_config c = {.model = t->model->opt, .longest = t->longest, .shared = shared};
+    hd_translator_config c = {
+        .model = t->model->opt, .longest = t->longest, .shared = t->tokeniser[0] == t->tokeniser[1]};
     for (int side = 0; side < 2; side++) c.tokeniser[side] = hd_tokeniser_kind_of(t->tokeniser[side]);
     return hd_translator_config_save(&c, folder, err);
 }

@@ -22,6 +22,7 @@ void hd_translator_free(hd_translator *t); /* accepts NULL */
 
 /* Writes config.json and the tokenisers; the weights come later. */
 hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err);
+hd_status hd_translator_save_tokenisers(const hd_translator *t, const char *folder, hd_err *err);
 /* Removes the files of a model and its training from a folder, and nothing else that is in it: corpora
    perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
 hd_status hd_translator_remove(const char *folder, hd_err *err);

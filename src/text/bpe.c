@@ -226,6 +226,7 @@ static int32_t id_of(const hd_tokeniser *t, const char *name)
 
 const hd_tokeniser_type hd_tokeniser_bpe = {
     .file = {"source.vocab.json", "target.vocab.json", HD_BPE_VOCAB},
+    .keeps_lines = true,
     .open = open_files,
     .save = hd_bpe_save,
     .release = release,

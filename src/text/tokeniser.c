@@ -127,6 +127,21 @@ hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t)
     return t->kind;
 }
 
+bool hd_tokeniser_keeps_lines(const hd_tokeniser *t)
+{
+    return t->type->keeps_lines;
+}
+
+size_t hd_tokeniser_unwritten(const hd_tokeniser *t, int32_t out[3])
+{
+    const hd_special *s = &t->special;
+    const int32_t all[] = {s->pad, hd_tokeniser_learns(t->kind) ? s->unk : -1, s->start};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] >= 0 && all[i] != s->end) out[count++] = all[i];
+    return count;
+}
+
 hd_special hd_tokeniser_special(const hd_tokeniser *t)
 {
     return t->special;

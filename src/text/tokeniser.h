@@ -73,6 +73,11 @@ const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place);
 
 hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t);
 hd_special hd_tokeniser_special(const hd_tokeniser *t);
+/* Whether ends of lines are characters of a text like others. Otherwise the end token stands for them. */
+bool hd_tokeniser_keeps_lines(const hd_tokeniser *t);
+/* Ids that a model never writes, and how many: <pad>, <unk> and what begins a text, as far as there are some
+   and none is the end. Published models write <unk> where they want to. */
+size_t hd_tokeniser_unwritten(const hd_tokeniser *t, int32_t out[3]);
 size_t hd_tokeniser_size(const hd_tokeniser *t); /* V: ids are below it */
 
 /* What stands for an id in the vocabulary, "▁the" or "<0x41>"; NULL for a number that is no id. Lives as long
@@ -149,6 +154,7 @@ bool hd_frame_add(hd_text_frame *f, int32_t id, int type); /* false: it is full 
 
 typedef struct hd_tokeniser_type {
     const char *file[HD_PLACES];
+    bool keeps_lines;
     /* NULL: it is not learned */
     hd_status (*train)(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err);
     hd_status (*open)(hd_tokeniser *t, const char *path, hd_err *err);

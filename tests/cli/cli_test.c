@@ -182,7 +182,7 @@ static void bash_completes(void **state)
                  {"heed --ver", "--version\n"},
                  {"heed explain --dig", "--digits\n"},
                  {"heed explain --digits \"\"", "\n"},
-                 {"heed help ex", "explain\n"}};
+                 {"heed help ex", "explain export\n"}};
     char out[ROOM];
     assert_int_equal(shell(out, "$HEED --completion bash | bash -n 2>&1"), 0);
     assert_string_equal(out, "");

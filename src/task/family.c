@@ -1,0 +1,57 @@
+/* What the families of published models share. */
+#include "task/family.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+/* The first name of a function is the one that is written. */
+static const struct {
+    const char *name;
+    hd_unary act;
+} activations[] = {
+    {"relu", HD_relu},  {"gelu", HD_gelu}, {"gelu_new", HD_gelu_tanh},  {"gelu_pytorch_tanh", HD_gelu_tanh},
+    {"swish", HD_silu}, {"silu", HD_silu}, {"gelu_fast", HD_gelu_tanh}, {"tanh", HD_tanh},
+};
+
+long long hd_family_whole(hd_model_config *c, const char *key, long long least, long long most,
+                          long long otherwise)
+{
+    return hd_model_config_has(c, key) ? hd_model_config_whole(c, key, least, most) : otherwise;
+}
+
+bool hd_family_switch(hd_model_config *c, const char *key, bool otherwise)
+{
+    return hd_model_config_has(c, key) ? hd_model_config_switch(c, key) : otherwise;
+}
+
+void hd_family_insist(hd_model_config *c, const char *key, bool value)
+{
+    if (hd_family_switch(c, key, value) != value)
+        hd_model_config_refuse(c, "\"%s\" is %s: heed has no such model", key, value ? "false" : "true");
+}
+
+hd_unary hd_family_activation(hd_model_config *c, const char *otherwise)
+{
+    static const char key[] = "activation_function";
+    const char *name = hd_model_config_has(c, key) ? hd_model_config_text(c, key) : otherwise;
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (!strcmp(activations[i].name, name)) return activations[i].act;
+    hd_model_config_refuse(c, "there is no activation \"%.40s\" here", name);
+    return HD_IDENTITY;
+}
+
+const char *hd_family_activation_name(hd_unary act)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (activations[i].act == act) return activations[i].name;
+    return NULL;
+}
+
+hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_text_status(config, err);
+    if (!s) s = hd_path(path, folder, "config.json", err);
+    return s ? s : hd_save_bytes(path, config->data, config->size, err);
+}

@@ -1,0 +1,133 @@
+/* GPT-2: the language model `gpt`, whose tensors have these names already. */
+#include "base/mem.h"
+#include "task/family.h"
+#include "task/family_weights.h"
+#include "task/language.h"
+#include "text/tokeniser_find.h"
+
+enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
+
+static const float EPS = 1e-5f; /* of model/lm_gpt.c */
+
+/* Masks, which older files hold. */
+static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
+
+/* -- here -- */
+
+static hd_lm_opt read_config(hd_model_config *c)
+{
+    hd_lm_opt o = {.kind = HD_LM_gpt, .order = 1, .tied = true};
+    o.layers = (int)hd_family_whole(c, "n_layer", 1, MOST_LAYERS, 12);
+    o.heads = (int)hd_family_whole(c, "n_head", 1, MOST_HEADS, 12);
+    o.width = (size_t)hd_family_whole(c, "n_embd", 1, MOST_SIZE, 768);
+    o.inner = (size_t)hd_family_whole(c, "n_inner", 1, 4 * MOST_SIZE, 0);
+    o.context = (size_t)hd_family_whole(c, "n_positions", 1, MOST_SIZE, 1024);
+    o.vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, 50257);
+    o.act = hd_family_activation(c, "gelu_new");
+    if (hd_model_config_has(c, "resid_pdrop"))
+        o.dropout = (float)hd_model_config_real(c, "resid_pdrop", 0.999);
+    if (hd_model_config_has(c, "layer_norm_epsilon")) {
+        double eps = hd_model_config_real(c, "layer_norm_epsilon", 1);
+        if ((float)eps < EPS || (float)eps > EPS)
+            hd_model_config_refuse(c, "\"layer_norm_epsilon\" is %g: heed's gpt has 1e-5", eps);
+    }
+    hd_family_insist(c, "tie_word_embeddings", true);
+    hd_family_insist(c, "scale_attn_weights", true);
+    hd_family_insist(c, "scale_attn_by_inverse_layer_idx", false);
+    hd_family_insist(c, "add_cross_attention", false);
+    if (o.width % (size_t)o.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.width, o.heads);
+    return o;
+}
+
+static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **t)
+{
+    if (!c->status) c->status = hd_tokeniser_open_any(t, folder, false, c->err);
+    if (c->status) return;
+    if (hd_tokeniser_size(*t) != o->vocab)
+        hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", o->vocab,
+                               hd_tokeniser_size(*t));
+    hd_special special = hd_tokeniser_special(*t);
+    o->start = special.start, o->end = special.end, o->unk = special.unk;
+}
+
+/* Before memory is taken for it. */
+static hd_status check_size(const hd_lm_opt *opt, const char *folder, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_lm *lm = NULL;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_lm_new(&lm, opt, nowhere, false, err);
+    if (!s) s = hd_family_weights_fit(lm->params, folder, err);
+    hd_lm_free(lm);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    hd_language l = {.backend = p->backend};
+    hd_lm_opt opt = read_config(c);
+    open_tokeniser(c, p->from, &opt, &l.tokeniser);
+    hd_status s = c->status;
+    if (!s) s = check_size(&opt, p->from, err);
+    if (!s) s = hd_lm_new(&l.lm, &opt, p->backend, false, err);
+    if (!s) s = hd_family_weights_load(l.lm->params, p->from, ignored, err);
+    if (!s) s = hd_language_save(&l, p->to, err);
+    if (!s) s = hd_language_publish(&l, p->to, err);
+    hd_lm_free(l.lm);
+    hd_tokeniser_free(l.tokeniser);
+    return s;
+}
+
+/* -- and back -- */
+
+static hd_status check(const hd_lm_opt *o, const char *folder, hd_err *err)
+{
+    if (o->kind != HD_LM_gpt)
+        return hd_err_set(err, HD_EARG, "%s: \"%s\" is no model that transformers knows; \"gpt\" is", folder,
+                          hd_lm_names[o->kind]);
+    if (o->post_norm)
+        return hd_err_set(err, HD_EARG, "%s: GPT-2 normalises before each layer; this model behind", folder);
+    if (o->act != HD_IDENTITY && !hd_family_activation_name(o->act))
+        return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder,
+                          hd_unary_name(o->act));
+    return HD_OK;
+}
+
+static hd_status save_config(const hd_lm_opt *o, const char *folder, hd_err *err)
+{
+    hd_text c = {0};
+    hd_text_put(&c, "{\"model_type\": \"gpt2\",\n \"architectures\": [\"GPT2LMHeadModel\"]");
+    hd_text_print(&c, ",\n \"n_layer\": %d,\n \"n_head\": %d,\n \"n_embd\": %zu", o->layers, o->heads,
+                  o->width);
+    if (o->inner) hd_text_print(&c, ",\n \"n_inner\": %zu", o->inner);
+    hd_text_print(&c, ",\n \"n_positions\": %zu,\n \"n_ctx\": %zu,\n \"vocab_size\": %zu", o->context,
+                  o->context, o->vocab);
+    hd_text_print(&c, ",\n \"activation_function\": \"%s\"",
+                  hd_family_activation_name(o->act == HD_IDENTITY ? HD_gelu_tanh : o->act));
+    static const char *const dropouts[] = {"resid_pdrop", "embd_pdrop", "attn_pdrop"};
+    for (int i = 0; i < 3; i++) hd_model_config_put_real(&c, dropouts[i], (double)o->dropout);
+    hd_text_put(&c, ",\n \"layer_norm_epsilon\": 1e-05");
+    hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->start, o->end);
+    hd_text_put(&c, ",\n \"tie_word_embeddings\": true,\n \"torch_dtype\": \"float32\"}\n");
+    hd_status s = hd_family_save_config(&c, folder, err);
+    hd_text_release(&c);
+    return s;
+}
+
+static hd_status export(const hd_passage *p, hd_err *err)
+{
+    hd_language *l = NULL;
+    char path[HD_PATH];
+    hd_status s = hd_language_open(&l, p->from, p->backend, err);
+    if (!s) s = check(&l->lm->opt, p->from, err);
+    if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(l->tokeniser), err);
+    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    if (!s) s = save_config(&l->lm->opt, p->to, err);
+    if (!s) s = hd_language_publish(l, p->to, err);
+    hd_language_free(l);
+    return s;
+}
+
+const hd_family hd_family_gpt2 = {.task = "lm", .import = import, .export = export};

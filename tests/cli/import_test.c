@@ -1,0 +1,80 @@
+/* heed import and heed export as a user meets them: there and back, and what is said where that cannot be. */
+#include "check.h"
+#include "cli/shell.h"
+#include "cli/translating.h"
+#include "task/speaker.h"
+
+/* A gpt with the tokeniser of a GPT-2. */
+static void gpt_folder(const char *path)
+{
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_language l = {.backend = b};
+    if (hd_tokeniser_open(&l.tokeniser, HD_TOKENISER_bpe, HEED_SOURCE "/tests/text/published/gpt2/vocab.json",
+                          &err))
+        fail_msg("%s", err.text);
+    hd_lm_opt opt = {.kind = HD_LM_gpt,
+                     .vocab = hd_tokeniser_size(l.tokeniser),
+                     .order = 1,
+                     .layers = 1,
+                     .heads = 2,
+                     .width = 16,
+                     .context = 8,
+                     .act = HD_gelu_tanh,
+                     .tied = true};
+    assert_int_equal(mkdir(path, 0777), 0);
+    if (hd_lm_new(&l.lm, &opt, b, false, &err) || hd_params_draw(l.lm->params, 7, &err) ||
+        hd_language_save(&l, path, &err) || hd_language_publish(&l, path, &err))
+        fail_msg("%s", err.text);
+    hd_lm_free(l.lm);
+    hd_tokeniser_free(l.tokeniser);
+    hd_backend_free(b);
+}
+
+static int make_models(void **state)
+{
+    if (scratch_make(state)) return -1;
+    shell_prepare();
+    gpt_folder(at("gpt"));
+    translating_folder(at("t"));
+    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_words);
+    put_file(at("text"), "the cat\n\nsat on the mat\n");
+    return 0;
+}
+
+static void there_and_back(void **state)
+{
+    (void)state;
+    assert_prints("$HEED export -q gpt hf && $HEED import -q hf again", 0, "");
+    assert_prints("diff -r gpt again", 0, "");
+    assert_prints("cmp hf/model.safetensors gpt/model.safetensors && ls hf", 0,
+                  "config.json\nmerges.txt\nmodel.safetensors\nvocab.json\n");
+    assert_prints("for m in gpt again; do $HEED perplexity $m --device cpu < text; done | sed 's/ in .*//' | "
+                  "uniq | wc -l",
+                  0, "1\n");
+    must_run("$HEED generate again -p 'the cat\\nsat' -n 20 --device cpu");
+    must_run("$HEED embed again --device cpu < text");
+}
+
+static void what_cannot_be_is_said(void **state)
+{
+    (void)state;
+    assert_fails("$HEED import", 2, "heed import: ");
+    assert_fails("$HEED import hf", 2, "heed import: ");
+    assert_fails("$HEED export gpt", 2, "heed export: ");
+    assert_fails("$HEED import nowhere out", 1, "nowhere: there is no such folder");
+    assert_fails("$HEED import gpt out", 1, "gpt/config.json|\"model_type\" is missing");
+    assert_fails("$HEED export ngram out", 1, "\"ngram\" is no model that transformers knows");
+    assert_fails("$HEED export gpt t", 1, "t: is already there and not empty");
+    assert_fails("$HEED export gpt no/such/folder", 1, "no/such/folder");
+    assert_false(is_there(at("out")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_cannot_be_is_said),
+    };
+    return cmocka_run_group_tests(tests, make_models, scratch_remove);
+}

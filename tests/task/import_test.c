@@ -1,0 +1,471 @@
+/* Folders of transformers become models that give its logits and write what it writes, and become the same
+   folders again. gpt2.txt and marian.txt come from published/make.py, which draws the same weights. */
+#include "check.h"
+#include "scratch.h"
+
+#include "decode/search.h"
+#include "task/generate.h"
+#include "task/import.h"
+#include "task/language_text.h"
+#include "task/publisher.h"
+#include "task/speaker.h"
+#include "task/translator.h"
+
+#define PUBLISHED HEED_SOURCE "/tests/task/published/"
+
+static hd_status pass(hd_status (*fn)(const char *, const char *, hd_backend *, hd_err *), const char *from,
+                      const char *to, hd_err *err)
+{
+    hd_backend *b = backend_of("cpu", 1);
+    hd_status s = fn(at("%s", from), at("%s", to), b, err);
+    hd_backend_free(b);
+    return s;
+}
+
+static void pass_well(hd_status (*fn)(const char *, const char *, hd_backend *, hd_err *), const char *from,
+                      const char *to)
+{
+    hd_err err = {0};
+    if (pass(fn, from, to, &err)) fail_msg("%s", err.text);
+}
+
+/* -- what transformers gives -- */
+
+typedef struct expected {
+    FILE *file;
+    int count;
+    double value[128];
+} expected;
+
+/* The next line: how many, and those. */
+static const double *next(expected *e)
+{
+    assert_int_equal(fscanf(e->file, "%d", &e->count), 1);
+    assert_in_range(e->count, 1, (int)COUNT_OF(e->value));
+    for (int i = 0; i < e->count; i++) assert_int_equal(fscanf(e->file, "%lf", &e->value[i]), 1);
+    return e->value;
+}
+
+static int32_t next_ids(expected *e, int32_t ids[32])
+{
+    next(e);
+    for (int i = 0; i < e->count; i++) ids[i] = (int32_t)e->value[i];
+    return e->count;
+}
+
+/* Every `stride`-th of a row's logits. Both sides compute in float: 1e-4 is some hundred roundings. */
+static void check_logits(expected *e, const hd_real *logits, size_t rows, size_t vocab, size_t stride)
+{
+    for (size_t row = 0; row < rows; row++) {
+        next(e);
+        for (int i = 0; i < e->count; i++)
+            if (!(fabs(e->value[i] - (double)logits[row * vocab + (size_t)i * stride]) < 1e-4))
+                fail_msg("row %zu, token %zu: %g, not %g", row, (size_t)i * stride,
+                         (double)logits[row * vocab + (size_t)i * stride], e->value[i]);
+    }
+}
+
+static void check_search(expected *e, hd_run *r, hd_stepper *stepper, const hd_search_opt *o)
+{
+    hd_err err = {0};
+    hd_found *found = NULL;
+    int32_t ids[32], count = next_ids(e, ids);
+    if (hd_search(&found, r, stepper, o, &err)) fail_msg("%s", err.text);
+    const hd_guess *g = hd_found_at(found, 0);
+    assert_int_equal(g->length, count);
+    assert_memory_equal(g->ids, ids, (size_t)count * sizeof *ids);
+    hd_found_free(found);
+    hd_stepper_release(stepper);
+}
+
+static void check_gpt2(const char *folder)
+{
+    hd_err err = {0};
+    hd_language *l = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(PUBLISHED "gpt2.txt", "r")};
+    assert_non_null(e.file);
+    if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    int32_t ids[32], count = next_ids(&e, ids);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
+    hd_rows x = l->lm->type->states(&r, l->lm, hd_ints(&r, ids, (size_t)count), seg);
+    hd_real *logits =
+        host_copy(&r, hd_linear(&r, x.t, &hd_params_find(l->lm->params, "wte.weight")->t, NULL, HD_IDENTITY));
+    check_logits(&e, logits, (size_t)count, GPT_VOCAB, 29);
+    hd_stepper stepper;
+    assert_int_equal(l->lm->type->stepper(&stepper, l->lm, ids, &count, 1, &err), HD_OK);
+    check_search(&e, &r, &stepper, &(hd_search_opt){.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 12});
+    free(logits);
+    fclose(e.file);
+    hd_language_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void gpt2_gives_the_logits_of_transformers(void **state)
+{
+    (void)state;
+    put_gpt2("gpt2");
+    pass_well(hd_import, "gpt2", "gpt2.heed");
+    check_gpt2("gpt2.heed");
+}
+
+/* The decoder's rows for a source and a target, then what greedy search and beams find. */
+static void check_marian(expected *e, hd_run *r, const hd_translator *t)
+{
+    hd_err err = {0};
+    int32_t source[32], target[32], from = next_ids(e, source), to = next_ids(e, target), banned[3];
+    hd_run_begin(r, HD_INFERENCE);
+    hd_encoded memory =
+        hd_encdec_encode(r, t->model, hd_ints(r, source, (size_t)from), hd_seg_of(r, &from, 1, NULL));
+    hd_rows x = hd_encdec_decode(r, t->model, hd_ints(r, target, (size_t)to), hd_seg_of(r, &to, 1, NULL),
+                                 memory, NULL);
+    hd_real *logits = host_copy(r, hd_encdec_logits(r, t->model, x));
+    check_logits(e, logits, (size_t)to, MARIAN_VOCAB, 3);
+    free(logits);
+    hd_special special = hd_tokeniser_special(t->tokeniser[1]);
+    hd_search_opt o = {.end = special.end, .max_length = 12, .banned = banned, .beam = 4};
+    o.banned_count = hd_tokeniser_unwritten(t->tokeniser[1], banned);
+    o.length.kind = HD_LENGTH_AVERAGE;
+    for (int i = 0; i < 2; i++) {
+        hd_stepper stepper;
+        assert_int_equal(hd_encdec_stepper(&stepper, t->model, source, &from, 1, special.start, &err), HD_OK);
+        o.kind = i ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
+        check_search(e, r, &stepper, &o);
+    }
+}
+
+static void check_marian_folder(const char *folder)
+{
+    hd_err err = {0};
+    hd_translator *t = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(PUBLISHED "marian.txt", "r")};
+    assert_non_null(e.file);
+    if (hd_translator_open(&t, at("%s", folder), b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    for (int i = 0; i < 3; i++) check_marian(&e, &r, t);
+    fclose(e.file);
+    hd_translator_free(t);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void marian_gives_the_logits_of_transformers(void **state)
+{
+    (void)state;
+    put_marian("marian");
+    pass_well(hd_import, "marian", "marian.heed");
+    check_marian_folder("marian.heed");
+}
+
+static void tables_of_marian_may_be_apart(void **state)
+{
+    (void)state;
+    char config[1024];
+    put_marian_with("apart", true);
+    snprintf(config, sizeof config, "{\"share_encoder_decoder_embeddings\": false, %s", marian_config + 1);
+    put_file(at("apart/config.json"), config);
+    pass_well(hd_import, "apart", "apart.heed");
+    check_marian_folder("apart.heed");
+    pass_well(hd_export, "apart.heed", "apart.out"); /* which holds lm_head.weight, too */
+    pass_well(hd_import, "apart.out", "apart.again");
+    assert_same_file(at("apart.heed/model.safetensors"), at("apart.again/model.safetensors"));
+}
+
+/* -- there and back -- */
+
+static void assert_same_files(const char *a, const char *b, const char *const *names)
+{
+    for (; *names; names++) assert_same_file(at("%s/%s", a, *names), at("%s/%s", b, *names));
+}
+
+static void assert_same_tensors(const char *a, const char *b)
+{
+    hd_err err = {0};
+    hd_safetensors *x = NULL, *y = NULL;
+    if (hd_safetensors_open(&x, a, &err) || hd_safetensors_open(&y, b, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_safetensors_count(x), hd_safetensors_count(y));
+    for (size_t i = 0; i < hd_safetensors_count(x); i++) {
+        const hd_entry *p = hd_safetensors_at(x, i), *q = hd_safetensors_at(y, i);
+        assert_string_equal(p->name, q->name);
+        assert_int_equal(p->bytes, q->bytes);
+        assert_memory_equal(p->data, q->data, p->bytes);
+    }
+    hd_safetensors_free(x);
+    hd_safetensors_free(y);
+}
+
+static void what_is_exported_is_what_was_imported(void **state)
+{
+    (void)state;
+    static const char *const gpt2[] = {"vocab.json", "merges.txt", NULL},
+                             *const marian[] = {"vocab.json", "source.spm", "target.spm", NULL},
+                             *const model[] = {"config.json", "model.safetensors", NULL};
+    const struct {
+        void (*put)(const char *);
+        const char *const *files;
+    } family[] = {{put_gpt2, gpt2}, {put_marian, marian}};
+    for (size_t i = 0; i < COUNT_OF(family); i++) {
+        char name[4][16];
+        for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "round%zu.%d", i, k);
+        family[i].put(name[0]);
+        pass_well(hd_import, name[0], name[1]);
+        pass_well(hd_export, name[1], name[2]);
+        pass_well(hd_import, name[2], name[3]);
+        assert_same_files(name[0], name[2], family[i].files);
+        assert_same_files(name[1], name[3], family[i].files);
+        assert_same_files(name[1], name[3], model);
+        assert_same_tensors(at("%s/model.safetensors", name[0]), at("%s/model.safetensors", name[2]));
+    }
+}
+
+static void weights_may_be_spread_and_have_a_prefix(void **state)
+{
+    (void)state;
+    store s = {.dtype = HD_F32, .prefix = "transformer."};
+    hd_text index = {0};
+    put_gpt2_but_weights("parts");
+    add_gpt2(&s);
+    save(&s, 0, 5, at("parts/a.safetensors"));
+    save(&s, 5, s.count, at("parts/b.safetensors"));
+    hd_text_put(&index, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
+    for (size_t i = 0; i < s.count; i++)
+        hd_text_print(&index, "%s\"%s\": \"%c.safetensors\"", i ? ", " : "", s.named[i].name,
+                      i < 5 ? 'a' : 'b');
+    hd_text_put(&index, "}}");
+    put_file(at("parts/model.safetensors.index.json"), index.data);
+    hd_text_release(&index);
+    store_release(&s);
+    pass_well(hd_import, "parts", "parts.heed");
+    check_gpt2("parts.heed");
+    put_file(at("parts/model.safetensors.index.json"), "{\"weight_map\": {\"wte.weight\": \"../a\"}}");
+    hd_err err = {0};
+    assert_int_equal(pass(hd_import, "parts", "parts.two", &err), HD_EFORMAT);
+    assert_non_null(strstr(err.text, "'../a' is not the name of a file beside it"));
+}
+
+static void numbers_of_16_bits_are_widened(void **state)
+{
+    (void)state;
+    for (hd_dtype dtype = HD_F16; dtype <= HD_BF16; dtype++) {
+        char from[16], to[16];
+        hd_err err = {0};
+        store s = {.dtype = dtype};
+        hd_safetensors *file = NULL;
+        float got[GPT_VOCAB * WIDE], wanted[GPT_VOCAB * WIDE];
+        const size_t shape[2] = {GPT_VOCAB, WIDE};
+        const hd_tensor into = hd_shaped(got, HD_F32, 2, shape);
+        snprintf(from, sizeof from, "half%d", dtype), snprintf(to, sizeof to, "half%d.heed", dtype);
+        put_gpt2_but_weights(from);
+        add_gpt2(&s);
+        save(&s, 0, s.count, at("%s/model.safetensors", from));
+        hd_convert(wanted, HD_F32, s.tensor[0].data, dtype, COUNT_OF(wanted));
+        pass_well(hd_import, from, to);
+        if (hd_safetensors_open(&file, at("%s/model.safetensors", to), &err) ||
+            hd_safetensors_load(file, "wte.weight", &into, &err))
+            fail_msg("%s", err.text);
+        assert_memory_equal(got, wanted, sizeof got);
+        hd_safetensors_free(file);
+        store_release(&s);
+    }
+}
+
+/* -- what is asked of an imported model -- */
+
+static hd_language *imported_gpt2(hd_backend *b)
+{
+    hd_err err = {0};
+    hd_language *l = NULL;
+    if (!is_there(at("gpt2.heed"))) put_gpt2("gpt2"), pass_well(hd_import, "gpt2", "gpt2.heed");
+    if (hd_language_open(&l, at("gpt2.heed"), b, &err)) fail_msg("%s", err.text);
+    return l;
+}
+
+/* Blank lines are one piece or several, as the merges say: only the whole text has the right ones. */
+static void lines_are_text_to_gpt2(void **state)
+{
+    (void)state;
+    static const char text[] = "the cat\n\n\n  sat on\n";
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_language *l = imported_gpt2(b);
+    hd_plain_text plain = {0};
+    hd_stream_text stream = {0};
+    hd_ids ids = {0};
+    put_file(at("text"), text);
+    if (hd_plain_text_read(&plain, at("text"), &err) ||
+        hd_stream_text_of(&stream, &plain, l->tokeniser, &err) ||
+        hd_tokeniser_encode_ids(l->tokeniser, text, strlen(text), &ids, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(stream.count, ids.count);
+    assert_memory_equal(stream.ids, ids.at, ids.count * sizeof *ids.at);
+    assert_int_equal(stream.characters, strlen(text));
+    hd_ids_release(&ids);
+    hd_stream_text_release(&stream);
+    hd_plain_text_release(&plain);
+    hd_language_free(l);
+    hd_backend_free(b);
+}
+
+/* The likeliest token behind <|endoftext|> and the whole prompt, as search finds it. */
+static void gpt2_goes_on_from_the_whole_prompt(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_language *l = imported_gpt2(b);
+    hd_run r = run_on(b);
+    hd_generated g = {0};
+    hd_ids ids = {0};
+    hd_text wanted = {0};
+    hd_stepper stepper;
+    hd_found *found = NULL;
+    int32_t banned[3];
+    const hd_line prompt = {"one\n\ntwo", 8};
+    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 6};
+    assert_int_equal(hd_tokeniser_unwritten(l->tokeniser, banned), 0);
+    assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
+    ids.at[ids.count++] = hd_tokeniser_special(l->tokeniser).end;
+    assert_int_equal(hd_tokeniser_encode_ids(l->tokeniser, prompt.text, prompt.size, &ids, &err), HD_OK);
+    int32_t count = (int32_t)ids.count;
+    if (hd_generate(&g, &r, l, &prompt, 1, &(hd_generate_opt){.tokens = 6}, &err) ||
+        l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, &err) ||
+        hd_search(&found, &r, &stepper, &o, &err) ||
+        hd_tokeniser_decode(l->tokeniser, hd_found_at(found, 0)->ids, 6, &wanted, &err))
+        fail_msg("%s", err.text);
+    assert_in_range(g.text.size, 1, wanted.size); /* half a character at the end is held back */
+    assert_memory_equal(g.text.data, wanted.data, g.text.size);
+    hd_found_free(found);
+    hd_stepper_release(&stepper);
+    hd_text_release(&wanted);
+    hd_ids_release(&ids);
+    hd_generated_release(&g);
+    hd_language_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+/* -- what is refused -- */
+
+/* A folder in which `from` of config.json is `to` instead; what is said holds `why`, and nothing is left. */
+static void check_refused(bool marian, const char *from, const char *to, const char *why)
+{
+    static int number;
+    char name[16], config[2048];
+    hd_err err = {0};
+    const char *all = marian ? marian_config : gpt2_config, *place = strstr(all, from);
+    assert_non_null(place);
+    snprintf(name, sizeof name, "bad%d", number++);
+    (marian ? put_marian : put_gpt2)(name);
+    snprintf(config, sizeof config, "%.*s%s%s", (int)(place - all), all, to, place + strlen(from));
+    put_file(at("%s/config.json", name), config);
+    int before = entries_in(scratch);
+    assert_int_not_equal(pass(hd_import, name, "refused", &err), HD_OK);
+    if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
+    assert_int_equal(entries_in(scratch), before);
+}
+
+static void what_heed_does_not_have_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        bool marian;
+        const char *from, *to, *why;
+    } bad[] = {
+        {false, "\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports gpt2, marian"},
+        {false, "\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
+        {false, "\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
+        {false, "\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},
+        {false, "\"n_layer\": 2", "\"n_layer\": 3", "h.2."},
+        {false, "\"n_layer\": 2", "\"n_layer\": 1", "tensor \"h.1."},
+        {false, "\"n_head\": 4", "\"n_head\": 3", "cannot be split over 3 heads"},
+        {false, "\"n_embd\": 16", "\"n_embd\": 9000000000000000000", "\"n_embd\" is 9000000000000000000"},
+        {false, "\"n_embd\": 16", "\"n_embd\": 32", "wte.weight"},
+        {false, "\"n_embd\": 16", "\"n_embd\": 1048576", "config.json asks for a model of"},
+        {false, "\"n_positions\": 24", "\"n_positions\": 25", "wpe.weight"},
+        {false, "1200", "1201", "\"vocab_size\" is 1201, but the tokeniser has 1200 pieces"},
+        {false, "gelu_new", "swoosh", "there is no activation \"swoosh\""},
+        {false, "1e-05", "0.5", "\"layer_norm_epsilon\" is 0.5"},
+        {false, "\"pad_token_id\": null", "\"tie_word_embeddings\": false",
+         "\"tie_word_embeddings\" is false"},
+        {false, "\"pad_token_id\": null", "\"scale_attn_by_inverse_layer_idx\": true", "is true"},
+        {true, "\"scale_embedding\": true", "\"scale_embedding\": false", "\"scale_embedding\" is not true"},
+        {true, "\"decoder_ffn_dim\": 40", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\" 20"},
+        {true, "\"encoder_layers\": 2", "\"encoder_layers\": 100", "config.json asks for a model of"},
+        {true, "\"vocab_size\": 64", "\"vocab_size\": 65", "that of the tokeniser has 64 pieces"},
+        {true, "\"pad_token_id\": 63", "\"pad_token_id\": 62", "\"pad_token_id\" is not 63"},
+        {true, "\"decoder_layers\": 2", "\"decoder_layers\": 3", "model.decoder.layers.2"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        check_refused(bad[i].marian, bad[i].from, bad[i].to, bad[i].why);
+}
+
+static void pickles_are_not_read(void **state)
+{
+    (void)state;
+    hd_err err = {0}, none = {0}, full = {0}, absent = {0};
+    put_gpt2_but_weights("pickle");
+    assert_int_equal(pass(hd_import, "pickle", "out", &none), HD_EFILE);
+    assert_non_null(strstr(none.text, "no weights"));
+    put_file(at("pickle/pytorch_model.bin"), "PK");
+    assert_int_equal(pass(hd_import, "pickle", "out", &err), HD_EFORMAT);
+    assert_non_null(strstr(err.text, "safe_serialization=True"));
+    assert_int_equal(pass(hd_import, "nowhere", "out", &absent), HD_EFILE);
+    put_gpt2("whole");
+    assert_int_equal(pass(hd_import, "whole", "pickle", &full), HD_EFILE);
+    assert_non_null(strstr(full.text, "not empty"));
+    assert_false(is_there(at("out")));
+}
+
+static void export_refuses_what_transformers_lacks(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENISER_characters);
+    assert_int_equal(pass(hd_export, "lstm", "out", &err), HD_EARG);
+    assert_non_null(strstr(err.text, "\"lstm\" is no model that transformers knows"));
+    assert_false(is_there(at("out")));
+}
+
+/* Some of the many allocations. */
+static void failed_allocations_leave_nothing(void **state)
+{
+    (void)state;
+    put_marian("memory");
+    hd_backend *b = backend_of("cpu", 1);
+    int before = entries_in(scratch);
+    size_t used = hd_mem_now().blocks;
+    for (size_t n = 1, failed = 1; failed; n += 1 + n / 8) {
+        hd_err err = {0};
+        hd_mem_fail_at(n);
+        hd_status s = hd_import(at("memory"), at("memory.heed"), b, &err);
+        hd_mem_fail_at(0);
+        failed = s != HD_OK;
+        if (failed && s != HD_ENOMEM) fail_msg("%s", err.text);
+        assert_int_equal(entries_in(scratch), before + !failed);
+        assert_int_equal(hd_mem_now().blocks, used);
+    }
+    hd_backend_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpt2_gives_the_logits_of_transformers),
+        cmocka_unit_test(marian_gives_the_logits_of_transformers),
+        cmocka_unit_test(tables_of_marian_may_be_apart),
+        cmocka_unit_test(what_is_exported_is_what_was_imported),
+        cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),
+        cmocka_unit_test(numbers_of_16_bits_are_widened),
+        cmocka_unit_test(lines_are_text_to_gpt2),
+        cmocka_unit_test(gpt2_goes_on_from_the_whole_prompt),
+        cmocka_unit_test(what_heed_does_not_have_is_refused),
+        cmocka_unit_test(pickles_are_not_read),
+        cmocka_unit_test(export_refuses_what_transformers_lacks),
+        cmocka_unit_test(failed_allocations_leave_nothing),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

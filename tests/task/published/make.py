@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Makes gpt2.txt and marian.txt, what import_test.c expects: the logits that transformers gives for small models, and what
+it writes by greedy search and by beams.
+
+Never run by the tests. Needs: pip install torch transformers safetensors
+    make.py            write the two files
+    make.py FOLDER     and save the two models below FOLDER, without tokenisers
+Weights are those of import_test.c: hd_rng_between of a key that is the hash of the tensor's name.
+"""
+import json
+import os
+import sys
+
+import numpy
+import torch
+import transformers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MASK = 0xFFFFFFFF
+
+
+def key_of(name):
+    h = 0xCBF29CE484222325
+    for byte in name.encode():
+        h = ((h ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return h
+
+
+def between(key, count):
+    x = (numpy.arange(count, dtype=numpy.uint64) * 0x9E3779B9 + (key & MASK)) & MASK
+    x ^= x >> numpy.uint64(16)
+    x = (x * 0x7FEB352D) & MASK
+    x ^= x >> numpy.uint64(15)
+    x = (x * 0x846CA68B) & MASK
+    x ^= x >> numpy.uint64(16)
+    x ^= numpy.uint64(key >> 32)
+    return ((x >> numpy.uint64(9)).astype(numpy.float32) + numpy.float32(0.5)) * numpy.float32(2.0**-23)
+
+
+def draw(name, shape):
+    u = between(key_of(name), int(numpy.prod(shape))) - numpy.float32(0.5)
+    norm = len(shape) == 1 and name.endswith(".weight")
+    spread = 0.5 if len(shape) == 1 else 1 if name in ("wte.weight", "model.shared.weight") else 2
+    value = (numpy.float32(1) if norm else numpy.float32(0)) + u * numpy.float32(spread)
+    return torch.from_numpy(value.reshape(shape))
+
+
+def fill(model, named):
+    state = model.state_dict()
+    for name in state:
+        if named(name):
+            state[name] = draw(named(name), tuple(state[name].shape))
+    model.load_state_dict(state)
+    model.tie_weights()
+    return model.eval()
+
+
+def put(name, rows):
+    with open(os.path.join(HERE, name), "w") as f:
+        for row in rows:
+            f.write(f"{len(row)} " + " ".join(repr(round(float(x), 6)) if isinstance(x, float) else str(x) for x in row) + "\n")
+
+
+def gpt2():
+    with open(os.path.join(HERE, "../../text/published/gpt2/vocab.json")) as f:
+        vocab = len(json.load(f))
+    config = transformers.GPT2Config(vocab_size=vocab, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=40,
+                                     bos_token_id=0, eos_token_id=0, attn_implementation="eager")
+    model = transformers.GPT2LMHeadModel(config)
+    skip = ("lm_head.weight", ".attn.bias", ".attn.masked_bias")
+    fill(model, lambda n: None if n.endswith(skip) else n.removeprefix("transformer."))
+    ids = [0, 40, 300, 41, 7, 256, 90, 301]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids])).logits[0]
+        written = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), do_sample=False,
+                                 max_new_tokens=12, eos_token_id=None, pad_token_id=0)[0].tolist()[len(ids):]
+    put("gpt2.txt", [ids] + [row[::29].tolist() for row in logits] + [written])
+    return model
+
+
+def marian():
+    config = transformers.MarianConfig(
+        vocab_size=64, decoder_vocab_size=64, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, activation_function="swish", scale_embedding=True,
+        max_position_embeddings=32, pad_token_id=63, eos_token_id=0, bos_token_id=0, decoder_start_token_id=63,
+        forced_eos_token_id=None, attn_implementation="eager")
+    model = transformers.MarianMTModel(config)
+    tied = ("lm_head.weight", "embed_tokens.weight", "embed_positions.weight")
+    fill(model, lambda n: None if n.endswith(tied) else n)
+    target, rows = [63, 8, 30, 12, 44], []
+    rules = {"max_new_tokens": 12, "bad_words_ids": [[63]], "do_sample": False}
+    for source in ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0]):
+        ask = {"input_ids": torch.tensor([source]), "attention_mask": torch.ones(1, len(source), dtype=torch.long)}
+        with torch.no_grad():
+            logits = model(**ask, decoder_input_ids=torch.tensor([target])).logits[0]
+            greedy = model.generate(**ask, num_beams=1, **rules)[0].tolist()[1:]
+            beams = model.generate(**ask, num_beams=4, length_penalty=1.0, early_stopping=False, **rules)[0].tolist()[1:]
+        rows += [source, target] + [row[::3].tolist() for row in logits] + [greedy, beams]
+    put("marian.txt", rows)
+    return model
+
+
+def main():
+    for name, model in (("gpt2", gpt2()), ("marian", marian())):
+        if len(sys.argv) > 1:
+            model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
+
+
+main()
