@@ -37,6 +37,7 @@ static const hd_option options[] = {
 static const hd_example examples[] = {
     {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
     {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
+    {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
     {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
     {NULL, NULL},
 };
@@ -48,7 +49,8 @@ const hd_usage hd_verb_embed_usage = {
     .about =
         "Turns the lines of standard input, or of --input, into vectors with the model in the folder MODEL: "
         "the rows of a translator's encoder, one for each token and one for the end of the line, or the "
-        "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, pooled to one "
+        "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, or the rows of "
+        "a masked language model (bert) for the start of the line, each token and the end, pooled to one "
         "vector for each line. Models of other kinds have no such rows.\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
         "behind each line. An empty line has no vector and gives an empty line. So does one that cannot be "
@@ -107,7 +109,8 @@ static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokeniser *t)
     hd_text_put(to, ", \"tokens\": [");
     for (size_t i = 0; i < e->tokens; i++) {
         if (i) hd_text_put(to, ", ");
-        hd_put_json(to, hd_tokeniser_piece(t, e->ids[i]), false);
+        const char *piece = hd_tokeniser_piece(t, e->ids[i]);
+        hd_put_json(to, piece ? piece : HD_MASK_TEXT, false);
     }
     hd_text_put(to, "], \"vectors\": [");
 }

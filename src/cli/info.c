@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "task/labeller.h"
 #include "task/language.h"
+#include "task/masked.h"
 #include "task/translator.h"
 #include "task/translator_config.h"
 #include "train/checkpoint.h"
@@ -360,6 +361,42 @@ static bool put_labeller_folder(sheet *page, const char *folder, bool tensors, h
     return true;
 }
 
+static void put_masked(sheet *s, const hd_bert *m, const hd_tokeniser *t)
+{
+    const hd_bert_opt *o = &m->opt;
+    put_text(s, "task", "mlm");
+    put_text(s, "model", "bert");
+    put_whole(s, "layers", (uint64_t)o->layers);
+    put_whole(s, "heads", (uint64_t)o->heads);
+    put_whole(s, "width", o->width);
+    put_whole(s, "inner", o->inner);
+    put_text(s, "activation", hd_unary_name(o->act));
+    put_whole(s, "context", o->positions);
+    put_whole(s, "parameters", hd_params_size(&m->params));
+    put_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+    put_whole(s, "vocab", o->vocab);
+}
+
+/* Whether the folder holds a masked language model; then *s says how showing it went. */
+static bool put_masked_folder(sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+{
+    hd_bert_opt opt;
+    hd_masked m = {0};
+    hd_backend *backend = NULL;
+    if (hd_masked_describe(folder, &opt, &m.tokeniser, &(hd_err){0})) return false;
+    *s = hd_backend_new(&backend, "null", NULL, err);
+    if (!*s) *s = hd_bert_new(&m.model, backend, &opt, false, err);
+    if (!*s) {
+        put_masked(page, m.model, m.tokeniser);
+        put_training(page, folder, "best_loss");
+        if (tensors) put_tensors(page, &m.model->params);
+    }
+    hd_bert_free(m.model);
+    hd_backend_free(backend);
+    hd_tokeniser_free(m.tokeniser);
+    return true;
+}
+
 static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     char path[HD_PATH];
@@ -371,6 +408,7 @@ static hd_status put_folder(sheet *page, const char *folder, bool tensors, hd_er
     size_t longest = 0;
     hd_status s = HD_OK;
     if (put_language_folder(page, folder, tensors, &s, err)) return s;
+    if (put_masked_folder(page, folder, tensors, &s, err)) return s;
     if (put_labeller_folder(page, folder, tensors, &s, err)) return s;
     s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);

@@ -22,6 +22,8 @@ static const hd_example examples[] = {
     {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
      "model",
      "one that counts"},
+    {"heed train --task mlm --preset bert-tiny --train text.gz --valid-fraction 0.05 --out model",
+     "a BERT, which fills in blanks"},
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
      "which class a text is of, from a file for each class"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
@@ -41,6 +43,9 @@ const hd_usage hd_verb_train_usage = {
         "With --task lm it learns to foresee a text, token after token: --model says how. What is not given "
         "fits the model: gpt has 4 layers of width 128 and learns from 2000 batches of 12 windows of 64 "
         "tokens. An ngram only counts, and is done in one sitting.\n"
+        "With --task mlm it learns to fill in what is masked in a text, as BERT does: of every window 15 % "
+        "of "
+        "the tokens are asked for, and both sides of them are seen.\n"
         "With --task classify it learns the label of a text, from a folder with a file for each class or "
         "from "
         "a table; with --task tag a label for every token of a sentence. Items that are there more than once "
@@ -62,7 +67,8 @@ static const task tasks[HD_TRAIN_TASKS] = {
     [HD_TRAIN_TRANSLATE] = {hd_train_translate_preset, hd_train_translate},
     [HD_TRAIN_LM] = {hd_train_lm_preset, hd_train_lm},
     [HD_TRAIN_CLASSIFY] = {hd_train_label_preset, hd_train_labels},
-    [HD_TRAIN_TAG] = {hd_train_label_preset, hd_train_labels}};
+    [HD_TRAIN_TAG] = {hd_train_label_preset, hd_train_labels},
+    [HD_TRAIN_MLM] = {hd_train_mlm_preset, hd_train_mlm}};
 
 /* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)

@@ -10,6 +10,7 @@ const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
                                       [HD_TRAIN_LM] = "lm",
                                       [HD_TRAIN_CLASSIFY] = "classify",
                                       [HD_TRAIN_TAG] = "tag",
+                                      [HD_TRAIN_MLM] = "mlm",
                                       NULL};
 static const char *const models[] = {
 #define X(name, text) #name,
@@ -31,6 +32,9 @@ static const char *const presets[] = {"tiny",
                                       "rnnsearch",
                                       "luong",
                                       [HD_TRAIN_TUTORIAL] = "tutorial",
+                                      [HD_TRAIN_BERT_TINY] = "bert-tiny",
+                                      "bert-mini",
+                                      "bert-base",
                                       [HD_TRAIN_PRESETS] = NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
@@ -56,6 +60,7 @@ static const char *const schedules[] = {
 #define MODEL      .group = "Model"
 #define RECURRENT  .group = "Recurrent encoder-decoders"
 #define LM         .group = "Language models (--task lm)"
+#define MLM        .group = "Masked language models (--task mlm)"
 #define LABELS     .group = "Classification and tagging (--task classify, tag)"
 #define LEARNING   .group = "Learning"
 #define LIMITS     .group = "When to end"
@@ -76,12 +81,13 @@ static const char *const schedules[] = {
 
 const hd_option hd_train_table[] = {
     {"task", 0, "TASK", "translate",
-     "what to learn: translate; lm, a language model; classify, a label for each text; tag, one for each "
-     "token",
+     "what to learn: translate; lm, a language model; mlm, a masked one that fills in blanks; classify, a "
+     "label for each text; tag, one for each token",
      HD_CHOICE_INTO(OWNER, task, hd_train_tasks)},
     {"preset", 'p', "NAME", "tiny",
      "sizes and recipe: tiny, small, base or big, which are Transformers; sutskever, rnnsearch, luong or "
-     "tutorial (what recurrent --encoder and --decoder have without it); other options change parts of it",
+     "tutorial (what recurrent --encoder and --decoder have without it); of --task mlm bert-tiny (without "
+     "it), bert-mini or bert-base; other options change parts of it",
      HD_CHOICE_INTO(OWNER, preset, presets)},
     {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
     {"resume", 0, NULL, NULL,
@@ -94,13 +100,15 @@ const hd_option hd_train_table[] = {
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
 
     {"train", 't', "FILE", NULL,
-     "sentences and their translations: two files, or one with a tab between; for lm a text; for classify a "
+     "sentences and their translations: two files, or one with a tab between; for lm and mlm a text; for "
+     "classify a "
      "table with the columns label and text, for tag a token, a tab and its label a line; plain or gzip, - "
      "for stdin",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
     {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
     {"valid-fraction", 0, "X", "0",
-     "without --valid: hold back this share of the pairs; for lm of the characters, at the end; for classify "
+     "without --valid: hold back this share of the pairs; for lm and mlm of the characters, at the end; for "
+     "classify "
      "and tag a tenth if it is not given",
      DATA, HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},
     {"max-length", 0, "N", "200", "tokens of a sentence", DATA, HD_INT_INTO(OWNER, max_length, 1, 1000000)},
@@ -158,7 +166,9 @@ const hd_option hd_train_table[] = {
      HD_TEXT_INTO(OWNER, decoder)},
     {"context", 0, "WHAT", NULL,
      "what a recurrent decoder is told of the source (attention without it)" CONTEXTS
-     ". For lm: tokens of a window, 64 without it; gpt never sees more of them",
+     ". For lm: tokens of a window, 64 without it; gpt never sees more of them. For mlm: most tokens it "
+     "reads "
+     "at once, 128 without it (bert-base: 512)",
      RECURRENT, HD_TEXT_INTO(OWNER, context)},
     {"score", 0, "NAME", "additive", "of query q and key k" SCORINGS, RECURRENT,
      HD_CHOICE_INTO(OWNER, score, hd_scoring_names)},
@@ -202,7 +212,7 @@ const hd_option hd_train_table[] = {
     {"model", 0, "NAME", "gpt",
      "ngram, maxent, ffnn, rnn, gru, lstm or gpt; for classify and tag rnn, gru, lstm or transformer", LM,
      HD_CHOICE_INTO(OWNER, model, models)},
-    {"unit", 0, "UNIT", "char", "tokens: word, char or subword; of tag word without it", LM,
+    {"unit", 0, "UNIT", "char", "tokens: word, char or subword; without it of tag word, of mlm subword", LM,
      HD_CHOICE_INTO(OWNER, unit, units)},
     {"order", 0, "N", "6",
      "ngram, maxent, ffnn: tokens in a row they know of, the next one included; without it 6 characters "
@@ -214,10 +224,13 @@ const hd_option hd_train_table[] = {
     {"features", 0, "N", "0",
      "maxent: rows for the weights of hashed contexts; 0: as many as make 32 million weights", LM,
      HD_INT_INTO(OWNER, features, 0, 268435456)},
-    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt; without it 1 (gpt: 4, transformer: 2)", LM,
+    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt, bert; without it 1 (gpt: 4, transformer: 2)", LM,
      HD_INT_INTO(OWNER, layers, 1, 1000)},
-    {"batch", 0, "N", "12", "windows of an update; without it 12 (ffnn: 24); for classify and tag items, 32",
-     LM, HD_INT_INTO(OWNER, batch, 1, 1000000)},
+    {"batch", 0, "N", "12",
+     "windows of an update; without it 12 (ffnn: 24, mlm: 32); for classify and tag items, 32", LM,
+     HD_INT_INTO(OWNER, batch, 1, 1000000)},
+    {"whole-words", 0, NULL, NULL, "mask all pieces of a word or none", MLM,
+     HD_FLAG_INTO(OWNER, whole_words)},
 
     {"train-dir", 0, "FOLDER", NULL,
      "classify: learn from a folder with a file for each class, an item a line", LABELS,
@@ -272,8 +285,8 @@ const hd_option hd_train_table[] = {
      "presets, classify and tag)",
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
     {"steps", 's', "N", "0",
-     "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000; without "
-     "--epochs)",
+     "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000, bert-tiny and "
+     "bert-mini 10000, bert-base 1000000; without --epochs)",
      LIMITS, HD_LONG_INTO(OWNER, steps, 0, 4e9)},
     {"minutes", 'm', "X", "0", "minutes of this sitting; 0: no such limit", LIMITS,
      HD_FLOAT_INTO(OWNER, minutes, 0, 1e7)},

@@ -13,6 +13,7 @@ typedef enum hd_train_task {
     HD_TRAIN_LM,
     HD_TRAIN_CLASSIFY,
     HD_TRAIN_TAG,
+    HD_TRAIN_MLM,
     HD_TRAIN_TASKS
 } hd_train_task;
 
@@ -43,6 +44,7 @@ typedef struct hd_train_options {
     /* language models */
     int model, unit, order, smoothing, layers, batch, features;
     double add_k;
+    bool whole_words; /* of masked ones */
     /* classifiers and taggers */
     hd_texts train_dir;
     int pool;
@@ -73,7 +75,8 @@ static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
     return *hd_option_find(sets, name, strlen(name)).given;
 }
 
-enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_PRESETS = 8 }; /* of --preset */
+/* --preset: those of translators, then those of masked language models. */
+enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_PRESETS = 11 };
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 

@@ -53,7 +53,9 @@ static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
     fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
     if (isfinite(n->tokens_second))
         fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
-                p->labels ? "labels" : "tokens");
+                p->labels   ? "labels"
+                : p->masked ? "masked tokens"
+                            : "tokens");
     if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
 }
 
@@ -66,7 +68,8 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
         fprintf(f, "  accuracy %.2f %%", n->valid.score);
     else
         fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
-    if (!p->labels && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
+    if (p->masked) fprintf(f, "  accuracy %.2f %%", n->valid.score);
+    if (!p->labels && !p->masked && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 

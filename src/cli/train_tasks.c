@@ -49,17 +49,24 @@ static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing"
 
 static const char *const only_labels[] = {"train-dir", "pool", NULL};
 static const char *const labels_too[] = {"model", "unit", "layers", "batch", "max-length", "encoder", NULL};
+static const char *const only_mlm[] = {"whole-words", NULL};
+static const char *const mlm_too[] = {"preset", "unit", "layers", "batch", NULL};
+static const char *const not_of_mlm[] = {"norm", "untied", NULL};
 static const char *const not_of_tag[] = {"train-dir", "pool", NULL};
 
 bool hd_train_foreign(hd_train_task task, const char *name)
 {
     bool translate = hd_settings_named(name, only_translate), lm = hd_settings_named(name, only_lm),
-         labels = hd_settings_named(name, only_labels);
+         labels = hd_settings_named(name, only_labels), mlm = hd_settings_named(name, only_mlm);
+    if (task != HD_TRAIN_MLM && mlm) return true;
     switch (task) {
     case HD_TRAIN_TRANSLATE:
         return lm || labels;
     case HD_TRAIN_LM:
         return translate || labels;
+    case HD_TRAIN_MLM:
+        return ((translate || lm || labels) && !hd_settings_named(name, mlm_too)) ||
+               hd_settings_named(name, not_of_mlm);
     default:
         return ((translate || lm) && !hd_settings_named(name, labels_too)) || !strcmp(name, "context") ||
                (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag));

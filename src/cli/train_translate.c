@@ -79,6 +79,10 @@ hd_status hd_train_translate_preset(const hd_option_set sets[2], hd_err *err)
     hd_train_options *o = sets[0].into;
     if (!hd_train_given(sets, "preset") && asks_for_cells(sets)) o->preset = HD_TRAIN_TUTORIAL;
     int preset = o->preset;
+    if (preset >= HD_TRAIN_BERT_TINY)
+        return hd_err_set(err, HD_EARG,
+                          "--preset: those of BERT are for --task mlm; translators have tiny, small, base, "
+                          "big, sutskever, rnnsearch, luong and tutorial");
     bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
     for (const setting *s = settings; s->name; s++) {
         hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));

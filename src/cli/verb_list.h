@@ -10,6 +10,7 @@
     X(rank, "sort given translations or texts by a model's log-probability")       \
     X(embed, "turn lines into vectors with a model")                               \
     X(generate, "write text with a language model")                                \
+    X(fill, "fill in the blanks of a text with a masked language model")           \
     X(perplexity, "measure how well a language model expects a text")              \
     X(compare, "measure several language models on one text: the ladder")          \
     X(classify, "find the label of every line")                                    \

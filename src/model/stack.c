@@ -5,6 +5,35 @@
 
 #include "base/mem.h"
 
+const hd_stack_names hd_stack_marian = {
+    .layers = "layers",
+    .self = "self_attn",
+    .cross = "encoder_attn",
+    .query = "q_proj",
+    .key = "k_proj",
+    .value = "v_proj",
+    .out = "out_proj",
+    .norm = {"self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"},
+    .in = "fc1",
+    .back = "fc2"};
+
+const hd_stack_names hd_stack_bert = {
+    .layers = "layer",
+    .self = "attention",
+    .cross = "crossattention",
+    .query = "self.query",
+    .key = "self.key",
+    .value = "self.value",
+    .out = "output.dense",
+    .norm = {"attention.output.LayerNorm", "crossattention.output.LayerNorm", "output.LayerNorm"},
+    .in = "intermediate.dense",
+    .back = "output.dense"};
+
+static const hd_stack_names *names_of(const hd_stack_opt *o)
+{
+    return o->names ? o->names : &hd_stack_marian;
+}
+
 static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
 {
     return hd_norm_make(p, o->width, o->eps, false, o->plain ? HD_PLAIN : HD_AFFINE, name);
@@ -12,32 +41,34 @@ static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *na
 
 static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name)
 {
+    const hd_stack_names *n = names_of(o);
     return hd_mha_make(p, &(hd_mha_opt){.width = o->width,
                                         .heads = o->heads,
                                         .no_bias = o->plain,
                                         .dropout = o->attention_dropout,
                                         .init = {HD_INIT_XAVIER, 1, 0},
                                         .name = name,
-                                        .query = "q_proj",
-                                        .key = "k_proj",
-                                        .value = "v_proj",
-                                        .out = "out_proj"});
+                                        .query = n->query,
+                                        .key = n->key,
+                                        .value = n->value,
+                                        .out = n->out});
 }
 
 static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
     hd_dense_opt dense = {.init = {HD_INIT_XAVIER, 1, 0}};
+    const hd_stack_names *n = names_of(o);
     char name[160];
-#define NAMED(last) (snprintf(name, sizeof name, "%s.layers.%d.%s", o->name, layer, last), name)
+#define NAMED(last) (snprintf(name, sizeof name, "%s.%s.%d.%s", o->name, n->layers, layer, last), name)
     b->has_cross = o->cross;
-    b->self = attention_at(p, o, NAMED("self_attn"));
-    b->norm[0] = norm_at(p, o, NAMED("self_attn_layer_norm"));
-    if (o->cross) b->cross = attention_at(p, o, NAMED("encoder_attn"));
-    if (o->cross) b->norm[1] = norm_at(p, o, NAMED("encoder_attn_layer_norm"));
+    b->self = attention_at(p, o, NAMED(n->self));
+    b->norm[0] = norm_at(p, o, NAMED(n->norm[0]));
+    if (o->cross) b->cross = attention_at(p, o, NAMED(n->cross));
+    if (o->cross) b->norm[1] = norm_at(p, o, NAMED(n->norm[1]));
     b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
-    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED("fc1"));
-    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED("fc2"));
-    b->norm[2] = norm_at(p, o, NAMED("final_layer_norm"));
+    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->in));
+    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
+    b->norm[2] = norm_at(p, o, NAMED(n->norm[2]));
 #undef NAMED
 }
 

@@ -1,8 +1,19 @@
-/* A stack of Transformer blocks, of an encoder or a decoder. Tensors carry MarianMT's names. */
+/* A stack of Transformer blocks, of an encoder or a decoder. Tensors carry the names of a published model. */
 #ifndef HD_MODEL_STACK_H
 #define HD_MODEL_STACK_H
 
 #include "nn/layer.h"
+
+/* What the tensors of a block are called behind the name of the stack and the number of the layer. */
+typedef struct hd_stack_names {
+    const char *layers;                    /* before the number */
+    const char *self, *cross;              /* attention */
+    const char *query, *key, *value, *out; /* of either */
+    const char *norm[3];                   /* of self, cross, feed-forward */
+    const char *in, *back;                 /* of the feed-forward layer */
+} hd_stack_names;
+
+extern const hd_stack_names hd_stack_marian, hd_stack_bert;
 
 typedef struct hd_stack_opt {
     int layers, heads;
@@ -15,6 +26,7 @@ typedef struct hd_stack_opt {
     float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */
     bool recompute;                                  /* keep no activations inside blocks */
     const char *name;                                /* "model.encoder", borrowed for the making */
+    const hd_stack_names *names;                     /* NULL: MarianMT's */
 } hd_stack_opt;
 
 typedef struct hd_stack {

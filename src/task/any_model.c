@@ -8,36 +8,41 @@
 
 enum { MOST_CONFIG = 1 << 20 };
 
-/* Whether config.json says that it is a language model; fails only for lack of memory. */
-static hd_status speaks(bool *out, const char *folder, hd_err *err)
+typedef enum kind { TRANSLATOR, LANGUAGE, MASKED } kind;
+
+/* What config.json says that it is; fails only for lack of memory. */
+static hd_status ask(kind *out, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_arena arena;
     json_t *object = NULL;
     hd_err why = {0};
-    *out = false;
+    *out = TRANSLATOR;
     if (hd_path(path, folder, "config.json", &why)) return HD_OK;
     hd_arena_init(&arena, hd_source_host, 0);
     hd_status s = hd_json_read(&object, &arena, path, MOST_CONFIG, &why);
     const char *task = s ? NULL : json_string_value(json_object_get(object, "task"));
-    *out = task && !strcmp(task, "lm");
+    if (task && !strcmp(task, "lm")) *out = LANGUAGE;
+    if (task && !strcmp(task, "mlm")) *out = MASKED;
     hd_arena_release(&arena);
     return s == HD_ENOMEM ? hd_err_set(err, s, "%s", why.text) : HD_OK;
 }
 
 hd_status hd_any_model_open(hd_any_model *out, const char *folder, hd_backend *backend, hd_err *err)
 {
-    bool language = false;
+    kind is = TRANSLATOR;
     *out = (hd_any_model){0};
-    hd_status s = speaks(&language, folder, err);
+    hd_status s = ask(&is, folder, err);
     if (s) return s;
-    return language ? hd_language_open(&out->language, folder, backend, err)
-                    : hd_translator_open(&out->translator, folder, backend, HD_WEIGHTS_BEST, err);
+    if (is == LANGUAGE) return hd_language_open(&out->language, folder, backend, err);
+    if (is == MASKED) return hd_masked_open(&out->masked, folder, backend, err);
+    return hd_translator_open(&out->translator, folder, backend, HD_WEIGHTS_BEST, err);
 }
 
 void hd_any_model_release(hd_any_model *m)
 {
     hd_translator_free(m->translator);
     hd_language_free(m->language);
+    hd_masked_free(m->masked);
     *m = (hd_any_model){0};
 }

@@ -3,11 +3,13 @@
 #define HD_TASK_ANY_MODEL_H
 
 #include "task/language.h"
+#include "task/masked.h"
 #include "task/translator.h"
 
-typedef struct hd_any_model { /* one of the two */
+typedef struct hd_any_model { /* one of them */
     hd_translator *translator;
     hd_language *language;
+    hd_masked *masked;
 } hd_any_model;
 
 /* Opened for inference, with the best weights. Its memory comes from the backend, which must outlive it. */

@@ -40,24 +40,27 @@ hd_status hd_embed_check(const hd_any_model *m, hd_err *err)
 {
     if (!speaks(m) || m->language->lm->type->states) return HD_OK;
     return hd_err_set(err, HD_EARG,
-                      "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt and "
-                      "translators have",
+                      "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, bert "
+                      "and translators have",
                       hd_lm_names[m->language->lm->opt.kind]);
 }
 
 const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m)
 {
+    if (m->masked) return m->masked->tokeniser;
     return speaks(m) ? m->language->tokeniser : m->translator->tokeniser[0];
 }
 
 static size_t width_of(const hd_any_model *m)
 {
+    if (m->masked) return m->masked->model->opt.width;
     return speaks(m) ? m->language->lm->opt.width : m->translator->model->encoder.out;
 }
 
-/* Most tokens that are read at once, the special one included. */
+/* Most tokens that are read at once, the special ones included. */
 static size_t longest_of(const hd_any_model *m)
 {
+    if (m->masked) return m->masked->model->opt.positions;
     if (!speaks(m)) return m->translator->model->opt.positions;
     const hd_lm *lm = m->language->lm;
     return lm->type->state ? INT32_MAX : lm->opt.context; /* a state has no positions to run out of */
@@ -79,28 +82,35 @@ static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
 }
 
 /* The ids of a line with the special one that is read before (language models) or behind them. */
-static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
+static hd_status encode(job *j, hd_line line, hd_err *err)
 {
     const hd_tokeniser *t = hd_embed_tokeniser(j->m);
     hd_special special = hd_tokeniser_special(t);
-    hd_embedded *to = &j->out->of[number];
-    size_t begin = j->ids.count;
     bool before = speaks(j->m);
-    if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
-    if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
+    if (j->m->masked) return hd_masked_encode(t, line, &j->ids, err);
     hd_status s = hd_ids_reserve(&j->ids, 1, err);
     if (!s && before) j->ids.at[j->ids.count++] = special.start;
     if (!s) s = hd_tokeniser_encode_ids(t, line.text, line.size, &j->ids, err);
     if (!s && !before) s = hd_ids_reserve(&j->ids, 1, err);
     if (!s && !before) j->ids.at[j->ids.count++] = special.end;
+    return s;
+}
+
+static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
+{
+    hd_embedded *to = &j->out->of[number];
+    size_t begin = j->ids.count, around = j->m->masked ? 2 : 1; /* tokens that an empty line has, too */
+    if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
+    if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
+    hd_status s = encode(j, line, err);
     if (s) return s;
     size_t size = j->ids.count - begin;
-    if (size > 1 && size <= longest_of(j->m)) {
+    if (size > around && size <= longest_of(j->m)) {
         j->at[j->count++] = (sentence){number, begin, size};
         return HD_OK;
     }
     j->ids.count = begin;
-    return size > 1 ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
+    return size > around ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
 }
 
 static hd_status make_room(job *j, hd_err *err)
@@ -131,9 +141,17 @@ static int by_length(const void *a, const void *b)
 
 /* -- rows -- */
 
+static hd_rows read_masked(const job *j, const int32_t *ids, const hd_seg *seg)
+{
+    int32_t *type = seg ? hd_host_take(j->r, seg->rows * sizeof *type) : NULL; /* zeros: of a first text */
+    if (!type) return (hd_rows){0};
+    return hd_bert_rows(j->r, j->m->masked->model, ids, hd_ints(j->r, type, seg->rows), seg);
+}
+
 static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
 {
     const hd_any_model *m = j->m;
+    if (m->masked) return read_masked(j, ids, seg);
     if (speaks(m)) return m->language->lm->type->states(j->r, m->language->lm, ids, seg);
     return hd_encdec_encode(j->r, m->translator->model, ids, seg).rows;
 }

@@ -3,7 +3,8 @@
 
    Of a translator they are the rows of its encoder, one for each token of the line and one for its end. Of a
    language model they are the states of its last layer after each token of the line; the start token is read
-   first and has no row of its own. */
+   first and has no row of its own. Of a masked language model they are the rows of its last block, one for
+   the start, each token and the end: the first is that of the start. */
 #ifndef HD_TASK_EMBED_H
 #define HD_TASK_EMBED_H
 

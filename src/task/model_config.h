@@ -12,6 +12,7 @@
 #define HD_TASK_LIST(X)                       \
     X(translate, "a translator", "translate") \
     X(lm, "a language model", "generate")     \
+    X(mlm, "a masked language model", "fill") \
     X(classify, "a classifier", "classify")   \
     X(tag, "a tagger", "tag")
 

@@ -1,0 +1,124 @@
+/* The encoder-only Transformer. Easy to get wrong: the sum of the three embeddings is normalised before its
+   dropout, blocks normalise behind their sums, and the head has a layer of its own before the words. */
+#include "model/bert.h"
+
+#include "base/mem.h"
+
+static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0}, ZERO = {HD_INIT_ZERO, 0, 0};
+
+static void make_embeddings(hd_bert *m)
+{
+    const hd_bert_opt *o = &m->opt;
+    hd_params *p = &m->params;
+    m->embedding = (hd_embedding){.scale = 1};
+    m->embedding.table =
+        hd_param_add(p, o->vocab, o->width, NORMAL, "bert.embeddings.word_embeddings.weight");
+    m->embedding.position =
+        hd_param_add(p, o->positions, o->width, NORMAL, "bert.embeddings.position_embeddings.weight");
+    m->type =
+        hd_param_add(p, HD_BERT_TYPES, o->width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
+    m->norm = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, "bert.embeddings.LayerNorm");
+}
+
+static void make_head(hd_bert *m)
+{
+    const hd_bert_opt *o = &m->opt;
+    hd_params *p = &m->params;
+    m->transform = hd_dense_make(p, o->width, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
+                                 "cls.predictions.transform.dense");
+    m->head = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, "cls.predictions.transform.LayerNorm");
+    m->bias = hd_param_add(p, o->vocab, 0, ZERO, "cls.predictions.bias");
+    hd_param_alias(p, m->embedding.table, "cls.predictions.decoder.weight");
+    hd_param_alias(p, m->bias, "cls.predictions.decoder.bias");
+}
+
+static hd_status make_blocks(hd_bert *m, hd_err *err)
+{
+    const hd_bert_opt *o = &m->opt;
+    return hd_stack_make(&m->stack, &m->params,
+                         &(hd_stack_opt){.layers = o->layers,
+                                         .heads = o->heads,
+                                         .width = o->width,
+                                         .inner = o->inner,
+                                         .eps = o->eps,
+                                         .act = o->act,
+                                         .dropout = o->dropout,
+                                         .attention_dropout = o->dropout,
+                                         .name = "bert.encoder",
+                                         .names = &hd_stack_bert},
+                         err);
+}
+
+hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, bool training, hd_err *err)
+{
+    if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
+        !opt->positions)
+        return hd_err_set(
+            err, HD_EARG,
+            "bert: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
+            opt->layers, opt->heads, opt->width, opt->vocab, opt->positions);
+    if (!(opt->dropout >= 0 && opt->dropout < 1))
+        return hd_err_set(err, HD_EARG, "bert: dropout %g is not in [0, 1)", (double)opt->dropout);
+    hd_bert *m = hd_mem_zero(sizeof *m);
+    if (!m) return hd_err_nomem(err, sizeof *m);
+    m->opt = *opt;
+    if (!m->opt.inner) m->opt.inner = 4 * opt->width;
+    if (!(m->opt.eps > 0)) m->opt.eps = 1e-12f;
+    if (m->opt.act == HD_IDENTITY) m->opt.act = HD_gelu;
+    hd_params_init(&m->params, backend);
+    make_embeddings(m);
+    hd_status s = make_blocks(m, err);
+    if (!s) make_head(m);
+    if (!s) s = hd_params_ready(&m->params, training, err);
+    if (s)
+        hd_bert_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+void hd_bert_free(hd_bert *m)
+{
+    if (!m) return;
+    hd_stack_release(&m->stack);
+    hd_params_release(&m->params);
+    hd_mem_free(m);
+}
+
+hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg)
+{
+    hd_probe_enter(r, "enc");
+    hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
+    x.t = hd_gather_add(r, x.t, &m->type->t, type);
+    x = hd_norm_of(r, &m->norm, x);
+    x.t = hd_dropout(r, x.t, m->opt.dropout, seg);
+    x = hd_stack_of(r, &m->stack, x, (hd_rows){0}, NULL);
+    hd_probe_leave(r);
+    return x;
+}
+
+/* What the output layer reads of the rows asked for. */
+static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
+{
+    hd_rows x = hd_bert_rows(r, m, b->ids, b->type, b->seg);
+    hd_tensor *y = hd_gather(r, x.t, b->place, b->count, 1);
+    y = hd_dense_of(r, &m->transform, y, m->opt.act);
+    return hd_norm_of(r, &m->head, (hd_rows){y, NULL}).t;
+}
+
+hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
+{
+    return hd_linear(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, HD_IDENTITY);
+}
+
+hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt)
+{
+    return hd_linear_cross_entropy(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, b->target, opt);
+}
+
+double hd_bert_flops(const hd_bert *m, double items, double length, double count)
+{
+    double rows = items * length, d = (double)m->opt.width, f = (double)m->opt.inner;
+    return m->opt.layers * rows * (8 * d * d + 4 * d * f + 4 * d * length) +
+           count * (2 * d * d + 2 * d * (double)m->opt.vocab);
+}

@@ -1,0 +1,52 @@
+/* BERT: the Transformer's encoder alone, which fills in what is masked. Every row sees all of its item.
+   Tensors carry BERT's names. */
+#ifndef HD_MODEL_BERT_H
+#define HD_MODEL_BERT_H
+
+#include "model/stack.h"
+
+enum { HD_BERT_TYPES = 2 }; /* of tokens: of a first text and of a second */
+
+typedef struct hd_bert_opt {
+    int layers, heads;
+    size_t width, inner; /* inner 0: 4 * width */
+    size_t vocab, positions;
+    float eps, dropout; /* of embeddings, branches and attention weights; eps 0: 1e-12 */
+    hd_unary act;       /* HD_IDENTITY: gelu */
+} hd_bert_opt;
+
+typedef struct hd_bert {
+    hd_bert_opt opt;
+    hd_params params;
+    hd_embedding embedding; /* words and positions; the norm and the dropout come behind the types */
+    hd_param *type;
+    hd_norm_layer norm;
+    hd_stack stack;
+    hd_dense transform; /* of the head that predicts, before its norm */
+    hd_norm_layer head;
+    hd_param *bias; /* of the output layer, whose weights are the word vectors */
+} hd_bert;
+
+/* Items in backend memory, and the rows of them that are asked for. Numbers that are -1 stand for nothing:
+   what a batch is filled up with. */
+typedef struct hd_bert_batch {
+    const hd_seg *seg;
+    const int32_t *ids, *type; /* [R] */
+    const int32_t *place;      /* [count] rows */
+    const int32_t *target;     /* [count] what belongs there; not read by hd_bert_logits */
+    size_t count;
+} hd_bert_batch;
+
+hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, bool training, hd_err *err);
+void hd_bert_free(hd_bert *m); /* accepts NULL */
+
+/* The rows of the last block. */
+hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg);
+/* [count, V] of the rows asked for. */
+hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b);
+/* Losses of the rows asked for, [count,1]; also a start of backward. */
+hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt);
+/* Of a forward pass over items of a length, of which `asked` rows are asked for. */
+double hd_bert_flops(const hd_bert *m, double items, double length, double asked);
+
+#endif

@@ -1,0 +1,165 @@
+/* The folder of a masked language model, and texts as it reads them. */
+#include "task/masked.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "task/model_config.h"
+#include "train/published.h"
+
+/* Small enough that the numbers of all weights together cannot overflow. */
+enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
+
+/* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
+#define SIZES(X)                          \
+    X("layers", layers, 1, MOST_LAYERS)   \
+    X("heads", heads, 1, 1024)            \
+    X("width", width, 1, MOST_SIZE)       \
+    X("inner", inner, 1, 4 * MOST_SIZE)   \
+    X("context", positions, 3, MOST_SIZE) \
+    X("vocabulary", vocab, 1, 64 * MOST_SIZE)
+
+/* -- tokens -- */
+
+int32_t hd_masked_id(const hd_tokeniser *t)
+{
+    int32_t own = hd_tokeniser_special(t).mask;
+    return own >= 0 ? own : (int32_t)hd_tokeniser_size(t);
+}
+
+size_t hd_masked_vocab(const hd_tokeniser *t)
+{
+    return hd_tokeniser_size(t) + (hd_tokeniser_special(t).mask < 0);
+}
+
+bool hd_masked_is_special(const hd_tokeniser *t, int32_t id)
+{
+    hd_special s = hd_tokeniser_special(t);
+    return id == s.pad || id == s.unk || id == s.start || id == s.end || id == hd_masked_id(t);
+}
+
+static hd_status add(hd_ids *out, int32_t id, hd_err *err)
+{
+    hd_status s = hd_ids_reserve(out, 1, err);
+    if (!s) out->at[out->count++] = id;
+    return s;
+}
+
+/* Bytes before the next "[MASK]", or all of them. */
+static size_t until_mask(hd_line text)
+{
+    const size_t size = sizeof HD_MASK_TEXT - 1;
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (!memcmp(text.text + i, HD_MASK_TEXT, size)) return i;
+    return text.size;
+}
+
+hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+{
+    hd_special special = hd_tokeniser_special(t);
+    hd_status s = add(out, special.start, err);
+    while (!s && text.size) {
+        size_t n = until_mask(text);
+        if (n) s = hd_tokeniser_encode_ids(t, text.text, n, out, err);
+        if (!s && n < text.size) s = add(out, hd_masked_id(t), err), n += sizeof HD_MASK_TEXT - 1;
+        text.text += n, text.size -= n;
+    }
+    return s ? s : add(out, special.end, err);
+}
+
+/* -- writing -- */
+
+static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
+{
+    const hd_bert_opt *o = &m->model->opt;
+    char path[HD_PATH];
+    hd_text c = {0};
+    hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
+#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
+    SIZES(X)
+#undef X
+    hd_model_config_put_real(&c, "dropout", (double)o->dropout);
+    hd_text_print(&c, ",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n", hd_unary_name(o->act),
+                  hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
+    hd_status s = hd_text_status(&c, err);
+    if (!s) s = hd_path(path, folder, "config.json", err);
+    if (!s) s = hd_save_bytes(path, c.data, c.size, err);
+    hd_text_release(&c);
+    return s;
+}
+
+hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(m->tokeniser), err);
+    if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
+    return s ? s : save_config(m, folder, err);
+}
+
+hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
+{
+    return hd_published_save(&m->model->params, folder, err);
+}
+
+/* -- reading -- */
+
+static void read_model(hd_model_config *c, hd_bert_opt *o)
+{
+    static const char *const models[] = {"bert"};
+    *o = (hd_bert_opt){0};
+    hd_model_config_task(c, "mlm");
+    hd_model_config_name(c, "model", models, 1);
+#define X(key, field, least, most) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
+    SIZES(X)
+#undef X
+    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    o->act = hd_model_config_activation(c);
+    if (!c->status && o->width % (size_t)o->heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+}
+
+hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
+{
+    hd_model_config c;
+    *tokeniser = NULL;
+    hd_model_config_open(&c, folder, err);
+    if (!c.status) read_model(&c, opt);
+    if (!c.status) *tokeniser = hd_model_config_tokeniser(&c, folder);
+    if (!c.status && hd_masked_vocab(*tokeniser) != opt->vocab)
+        hd_model_config_refuse(
+            &c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu with " HD_MASK_TEXT,
+            opt->vocab, hd_masked_vocab(*tokeniser));
+    if (c.status) {
+        hd_tokeniser_free(*tokeniser);
+        *tokeniser = NULL;
+    }
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err)
+{
+    hd_bert_opt opt;
+    hd_masked *m = hd_mem_zero(sizeof *m);
+    if (!m) return hd_err_nomem(err, sizeof *m);
+    m->backend = backend;
+    hd_status s = hd_masked_describe(folder, &opt, &m->tokeniser, err);
+    if (!s) s = hd_bert_new(&m->model, backend, &opt, false, err);
+    if (!s) s = hd_published_load(&m->model->params, folder, err);
+    if (s)
+        hd_masked_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+void hd_masked_free(hd_masked *m)
+{
+    if (!m) return;
+    hd_bert_free(m->model);
+    hd_tokeniser_free(m->tokeniser);
+    hd_mem_free(m);
+}
