@@ -27,7 +27,7 @@ foreach(file IN LISTS heed_test_files)
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_>)
     add_test(NAME ${folder}.${noun} COMMAND ${target})
-    set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+    set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT $<IF:$<BOOL:${HEED_SANITIZE}>,1200,300>
         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
     if(noun MATCHES "^cuda_") # a kernel on the device against the cpu's: skipped where there is no device
         set_tests_properties(${folder}.${noun} PROPERTIES LABELS kernel)
