@@ -11,7 +11,6 @@
 #include "op/replay.h"
 #include "task/label_data.h"
 #include "task/training.h"
-#include "train/published.h"
 #include "train/run_log.h"
 
 enum { VALID_MOST = 1000 }; /* updates between two validations, where the options leave it open */
@@ -133,16 +132,6 @@ static hd_status publish(void *context, hd_err *err)
 {
     session *s = context;
     return hd_labeller_publish(&s->labeller, s->opt->trainer.folder, err);
-}
-
-static hd_status keep(void *context, hd_err *err)
-{
-    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
-}
-
-static hd_status restore(void *context, hd_err *err)
-{
-    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
 /* Into the log, then on to whoever started the run. */
@@ -308,8 +297,6 @@ static hd_status learn(session *s, hd_label_result *out, hd_err *err)
                           .loss = loss,
                           .validate = s->valid.count ? validate : NULL,
                           .publish = publish,
-                          .keep = keep,
-                          .restore = restore,
                           .context = s};
     hd_run_log_open(&s->log, &s->opt->trainer, s->backend->rank, &s->opt->log);
     trainer.batches = s->batches;

@@ -14,7 +14,6 @@
 #include "task/language_window.h"
 #include "task/training.h"
 #include "train/duration.h"
-#include "train/published.h"
 #include "train/run_log.h"
 
 enum { VALID_EVERY = 500, TABLE = 1 << 25 };
@@ -141,16 +140,6 @@ static hd_status publish(void *context, hd_err *err)
 {
     session *s = context;
     return hd_language_publish(&s->language, s->opt->trainer.folder, err);
-}
-
-static hd_status keep(void *context, hd_err *err)
-{
-    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
-}
-
-static hd_status restore(void *context, hd_err *err)
-{
-    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
 /* -- the log and the time -- */
@@ -354,8 +343,6 @@ static hd_status learn(session *s, hd_language_result *out, hd_err *err)
                           .loss = loss,
                           .validate = s->valid.count ? validate : NULL,
                           .publish = publish,
-                          .keep = keep,
-                          .restore = restore,
                           .context = s};
     hd_run_log_open(&s->log, &s->opt->trainer, s->backend->rank, &s->opt->log);
     trainer.batches = s->batches;

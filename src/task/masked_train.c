@@ -12,7 +12,6 @@
 #include "task/masked_judge.h"
 #include "task/training.h"
 #include "train/duration.h"
-#include "train/published.h"
 #include "train/run_log.h"
 
 enum { VALID_EVERY = 500 };
@@ -144,16 +143,6 @@ static hd_status publish(void *context, hd_err *err)
     return hd_masked_publish(&s->masked, s->opt->trainer.folder, err);
 }
 
-static hd_status keep(void *context, hd_err *err)
-{
-    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
-}
-
-static hd_status restore(void *context, hd_err *err)
-{
-    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
-}
-
 /* -- the log and the time -- */
 
 /* A time that cannot be kept costs a warning, not the run. */
@@ -169,7 +158,7 @@ static void keep_time(const session *s, bool finished)
 static void tell(void *context, const hd_news *n)
 {
     session *s = context;
-    hd_run_log_tell(&s->log, n, "accuracy", n->valid.score);
+    hd_run_log_tell(&s->log, n, "accuracy", n->valid.score / 100); /* as of labels: a share */
     if (n->kind == HD_NEWS_SAVE) keep_time(s, false);
     if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
 }
@@ -323,8 +312,6 @@ static hd_status learn(session *s, hd_masked_result *out, hd_err *err)
                           .loss = loss,
                           .validate = s->valid.count ? validate : NULL,
                           .publish = publish,
-                          .keep = keep,
-                          .restore = restore,
                           .context = s};
     hd_run_log_open(&s->log, &s->opt->trainer, s->backend->rank, &s->opt->log);
     trainer.batches = s->batches;

@@ -13,7 +13,6 @@
 #include "task/training.h"
 #include "task/translate_batch.h"
 #include "task/translate_data.h"
-#include "train/published.h"
 #include "train/run_log.h"
 
 const char *const hd_choice_names[HD_CHOICES + 1] = {
@@ -170,16 +169,6 @@ static hd_status publish(void *context, hd_err *err)
 {
     session *s = context;
     return hd_translator_publish(&s->translator, s->opt->trainer.folder, err);
-}
-
-static hd_status keep(void *context, hd_err *err)
-{
-    return hd_published_keep(((session *)context)->opt->trainer.folder, err);
-}
-
-static hd_status restore(void *context, hd_err *err)
-{
-    return hd_published_restore(((session *)context)->opt->trainer.folder, err);
 }
 
 /* -- the log -- */
@@ -376,8 +365,6 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
                               .loss = loss,
                               .validate = s.set.has_valid ? validate : NULL,
                               .publish = publish,
-                              .keep = keep,
-                              .restore = restore,
                               .context = &s};
         hd_run_log_open(&s.log, &opt->trainer, s.backend->rank, &opt->log);
         trainer.batches = plan.batches;

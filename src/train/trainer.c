@@ -10,6 +10,7 @@
 #include "backend/ranks.h"
 #include "op/op.h"
 #include "op/replay.h"
+#include "train/published.h"
 
 typedef struct trainer {
     hd_run *r;
@@ -205,6 +206,16 @@ static bool is_better(const trainer *t, const hd_validation *v)
     return v->quality >= t->at.best && v->loss < t->at.best_loss; /* the first BLEU scores are all 0 */
 }
 
+static hd_status keep_published(const trainer *t)
+{
+    return t->t->keep ? t->t->keep(t->t->context, NULL) : hd_published_keep(t->opt->folder, NULL);
+}
+
+static hd_status restore_published(const trainer *t, hd_err *err)
+{
+    return t->t->restore ? t->t->restore(t->t->context, err) : hd_published_restore(t->opt->folder, err);
+}
+
 /* With the averaged weights where there are some. A validation that is not due by the step is told and may be
    published, but the run does not remember it: what it replaces is kept, for the case that the run goes on.
  */
@@ -216,8 +227,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
     hd_status s = t->t->validate(t->r, t->t->context, &n.valid, err);
     n.valid.seconds = now() - began;
     n.best = !s && is_better(t, &n.valid);
-    if (n.best && !due && t->published)
-        n.best = !t->t->keep(t->t->context, NULL); /* no links here: it stays */
+    if (n.best && !due && t->published) n.best = !keep_published(t); /* no links here: it stays */
     if (n.best) s = t->t->publish(t->t->context, err);
     hd_optimiser_swap(t->o);
     if (s) return s;
@@ -328,7 +338,7 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
     hd_status s = begin(&t, err);
     while (!s && !reached(&t, ending, &s, err)) {
         if (t.at.step == t.began_at && opt->resume && trainee->validate && !r->backend->rank)
-            s = trainee->restore(trainee->context, err);
+            s = restore_published(&t, err);
         if (!s) s = update(&t, err);
         if (s) break;
         hd_news n = news_of(&t, HD_NEWS_STEP);

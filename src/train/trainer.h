@@ -37,7 +37,7 @@ typedef struct hd_trainee {
     /* Saves the model as it is now to where it is looked for. */
     hd_status (*publish)(void *context, hd_err *err);
     /* Keeps what is published, of which a later restore makes the published one again; nothing kept: nothing.
-       Only called with a validate. */
+       Only called with a validate. NULL: what is published is model.safetensors in the folder. */
     hd_status (*keep)(void *context, hd_err *err);
     hd_status (*restore)(void *context, hd_err *err);
     void *context;
