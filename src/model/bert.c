@@ -15,8 +15,7 @@ static void make_embeddings(hd_bert *m)
         hd_param_add(p, o->vocab, o->width, NORMAL, "bert.embeddings.word_embeddings.weight");
     m->embedding.position =
         hd_param_add(p, o->positions, o->width, NORMAL, "bert.embeddings.position_embeddings.weight");
-    m->type =
-        hd_param_add(p, HD_BERT_TYPES, o->width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
+    m->type = hd_param_add(p, o->types, o->width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
     m->norm = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, "bert.embeddings.LayerNorm");
 }
 
@@ -30,6 +29,12 @@ static void make_head(hd_bert *m)
     m->bias = hd_param_add(p, o->vocab, 0, ZERO, "cls.predictions.bias");
     hd_param_alias(p, m->embedding.table, "cls.predictions.decoder.weight");
     hd_param_alias(p, m->bias, "cls.predictions.decoder.bias");
+}
+
+static void make_pooler(hd_bert *m)
+{
+    m->pooler = hd_dense_make(&m->params, m->opt.width, m->opt.width,
+                              &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, "bert.pooler.dense");
 }
 
 static hd_status make_blocks(hd_bert *m, hd_err *err)
@@ -49,7 +54,7 @@ static hd_status make_blocks(hd_bert *m, hd_err *err)
                          err);
 }
 
-hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, bool training, hd_err *err)
+hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, hd_err *err)
 {
     if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
         !opt->positions)
@@ -65,10 +70,23 @@ hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt
     if (!m->opt.inner) m->opt.inner = 4 * opt->width;
     if (!(m->opt.eps > 0)) m->opt.eps = 1e-12f;
     if (m->opt.act == HD_IDENTITY) m->opt.act = HD_gelu;
+    if (!m->opt.types) m->opt.types = 2;
     hd_params_init(&m->params, backend);
     make_embeddings(m);
     hd_status s = make_blocks(m, err);
-    if (!s) make_head(m);
+    if (!s && opt->pooler) make_pooler(m);
+    if (!s && !opt->headless) make_head(m);
+    if (s)
+        hd_bert_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, bool training, hd_err *err)
+{
+    hd_bert *m = NULL;
+    hd_status s = hd_bert_make(&m, backend, opt, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
     if (s)
         hd_bert_free(m);
@@ -95,6 +113,11 @@ hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int3
     x = hd_stack_of(r, &m->stack, x, (hd_rows){0}, NULL);
     hd_probe_leave(r);
     return x;
+}
+
+hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x)
+{
+    return hd_dense_of(r, &m->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), HD_tanh);
 }
 
 /* What the output layer reads of the rows asked for. */

@@ -5,14 +5,15 @@
 
 #include "model/stack.h"
 
-enum { HD_BERT_TYPES = 2 }; /* of tokens: of a first text and of a second */
-
 typedef struct hd_bert_opt {
     int layers, heads;
     size_t width, inner; /* inner 0: 4 * width */
     size_t vocab, positions;
     float eps, dropout; /* of embeddings, branches and attention weights; eps 0: 1e-12 */
     hd_unary act;       /* HD_IDENTITY: gelu */
+    size_t types;       /* of tokens; 0: 2, of a first text and of a second */
+    bool headless;      /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
+    bool pooler;        /* with hd_bert_pooled */
 } hd_bert_opt;
 
 typedef struct hd_bert {
@@ -25,6 +26,7 @@ typedef struct hd_bert {
     hd_dense transform; /* of the head that predicts, before its norm */
     hd_norm_layer head;
     hd_param *bias; /* of the output layer, whose weights are the word vectors */
+    hd_dense pooler;
 } hd_bert;
 
 /* Items in backend memory, and the rows of them that are asked for. Numbers that are -1 stand for nothing:
@@ -37,11 +39,16 @@ typedef struct hd_bert_batch {
     size_t count;
 } hd_bert_batch;
 
+/* Registers the parameters: the caller may add more of its own and then calls hd_params_ready. */
+hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, hd_err *err);
+/* Both in one. */
 hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, bool training, hd_err *err);
 void hd_bert_free(hd_bert *m); /* accepts NULL */
 
 /* The rows of the last block. */
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg);
+/* A vector of each item, [N, width]: tanh of a layer on its first row. */
+hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x);
 /* [count, V] of the rows asked for. */
 hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b);
 /* Losses of the rows asked for, [count,1]; also a start of backward. */
