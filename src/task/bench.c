@@ -15,14 +15,14 @@
 
 enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
 
-typedef enum work { TRAIN, TRAIN_GPT, DECODE } work;
+typedef enum work { TRAIN, TRAIN_GPT, DECODE, DECODE_GPT } work;
 
 typedef struct spec {
     const char *name;
     work work;
     int layers, heads;
     size_t width, inner, vocab, items, length;
-    int beam; /* DECODE: 1 is greedy */
+    int beam; /* 1: greedy */
     bool gpu; /* too much for a CPU */
 } spec;
 
@@ -36,6 +36,8 @@ static const spec specs[] = {
     {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true},
     {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false},
     {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true},
+    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false},
+    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true},
 };
 
 typedef struct job {
@@ -45,7 +47,7 @@ typedef struct job {
     hd_encdec *nmt;
     hd_gpt *gpt;
     hd_optimiser optimiser;
-    int32_t *len, *ids[3];
+    int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
         const hd_seg *seg;
         const int32_t *ids[3];
@@ -70,9 +72,9 @@ static int by_size(const void *a, const void *b)
 static hd_status make_model(job *j, hd_err *err)
 {
     const spec *s = j->s;
-    bool training = s->work != DECODE;
+    bool training = s->work < DECODE;
     hd_status st;
-    if (s->work == TRAIN_GPT) {
+    if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
         hd_gpt_opt o = {.layers = s->layers,
                         .heads = s->heads,
                         .width = s->width,
@@ -104,7 +106,8 @@ static hd_status make_model(job *j, hd_err *err)
     if (!st && training)
         st = hd_optimiser_init(&j->optimiser, p,
                                &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
-    if (!st && !training) st = hd_encdec_prepare(j->nmt, HD_DECODING, err);
+    if (!st && s->work == DECODE) st = hd_encdec_prepare(j->nmt, HD_DECODING, err);
+    if (!st && s->work == DECODE_GPT) st = hd_gpt_prepare(j->gpt, HD_DECODING, err);
     return st;
 }
 
@@ -114,8 +117,9 @@ static hd_status make_tokens(job *j, hd_err *err)
     size_t rows = s->items * s->length;
     hd_rng rng = hd_rng_make(1, 0);
     j->len = hd_mem_array(s->items, sizeof *j->len);
-    if (!j->len) return hd_err_nomem(err, s->items * sizeof *j->len);
-    for (size_t i = 0; i < s->items; i++) j->len[i] = (int32_t)s->length;
+    j->one = hd_mem_array(s->items, sizeof *j->one);
+    if (!j->len || !j->one) return hd_err_nomem(err, s->items * sizeof *j->len);
+    for (size_t i = 0; i < s->items; i++) j->len[i] = (int32_t)s->length, j->one[i] = 1;
     for (int k = 0; k < 3; k++) {
         j->ids[k] = hd_mem_array(rows, sizeof *j->ids[k]);
         if (!j->ids[k]) return hd_err_nomem(err, rows * sizeof *j->ids[k]);
@@ -161,7 +165,8 @@ static hd_status decode(job *j, hd_err *err)
                        .end = -1,
                        .max_length = j->s->length,
                        .beam = (size_t)j->s->beam};
-    hd_status st = hd_encdec_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);
+    hd_status st = j->gpt ? hd_gpt_stepper(&s, j->gpt, j->ids[0], j->one, j->s->items, err)
+                          : hd_encdec_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);
     if (!st) st = hd_search(&found, &j->run, &s, &o, err);
     hd_found_free(found);
     hd_stepper_release(&s);
@@ -172,7 +177,7 @@ static hd_status decode(job *j, hd_err *err)
 static hd_status once(job *j, hd_err *err)
 {
     hd_step found;
-    if (j->s->work == DECODE) return decode(j, err);
+    if (j->s->work >= DECODE) return decode(j, err);
     train(j);
     j->backend->download(j->backend, &found, j->run.block, sizeof found);
     if (j->run.err.status) return hd_err_set(err, j->run.err.status, "%s: %s", j->s->name, j->run.err.text);
@@ -185,9 +190,9 @@ static hd_status once(job *j, hd_err *err)
 static double flops_of(const job *j)
 {
     const spec *s = j->s;
-    if (j->gpt) return 3 * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
-    double n = (double)s->items, t = (double)s->length;
-    return (s->work == TRAIN ? 3 : 1) * hd_encdec_flops(j->nmt, n, t, t);
+    double n = (double)s->items, t = (double)s->length, passes = s->work < DECODE ? 3 : 1;
+    if (j->gpt) return passes * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
+    return passes * hd_encdec_flops(j->nmt, n, t, t);
 }
 
 /* Where the time of one step goes, once everything is warm. */
@@ -244,6 +249,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     hd_gpt_free(j.gpt);
     hd_run_release(&j.run);
     hd_mem_free(j.len);
+    hd_mem_free(j.one);
     for (int k = 0; k < 3; k++) hd_mem_free(j.ids[k]);
     return st;
 }

@@ -1,18 +1,14 @@
 /* Attention of long items, backward, without a score matrix: delta = sum of dy * y for every query and head
    first; then a block that owns keys walks over the queries for dk and dv, and one that owns queries walks
-   over the keys for dq. Scores are made twice so that no number has two writers. */
-#include "backend/cuda/attend_tile.h"
+   over the keys for dq, each in tiles of 64 that come as in attend_long.cu. Scores are made twice so that no
+   number has two writers. */
+#include "backend/cuda/attend_group.h"
 
-/* PART: queries or keys of a tile in registers at a time. */
-enum { WARPS = 4, THREADS = 32 * WARPS, ROWS = 64, PART = 32 };
-
-/* Strips of 16 rows that a warp owns: what is read of the other side serves all of them. Of wide heads one:
-   two would not fit in registers. */
-template <int D> constexpr int strips = D <= 64 ? 2 : 1;
-template <int D> constexpr int owned = WARPS * 16 * strips<D>; /* rows of a block */
+/* A block is one group: three of them, which wait for nobody, fill a multiprocessor's registers. */
+enum { ROWS = GROUP_ROWS, THREADS = GROUP, STAGES = 3, WARPS = THREADS / 32 };
 
 typedef struct saved { /* scratch */
-    float *delta;      /* [Rq,H] */
+    float2 *pair;      /* [Rq,H]: the logarithm of the sum, in powers of two, and delta */
     uint64_t *key;     /* [Rq]: of the dropout draws */
 } saved;
 
@@ -36,282 +32,298 @@ static __global__ void deltas(const __grid_constant__ attend_of t, const __grid_
 #pragma unroll
         for (int c = 0; c < 8; c++) sum = fmaf(y[c], dy[c], sum);
         for (int d = each / 2; d; d /= 2) sum += __shfl_xor_sync(FULL_WARP, sum, d);
-        if (i < pieces && i % each == 0) to.delta[row * t.heads + i / each] = sum;
+        if (i < pieces && i % each == 0) {
+            int head = i / each;
+            float lse = ((const float *)g.lse.p)[row * g.lse.stride + head] * LOG2_E;
+            to.pair[row * t.heads + head] = make_float2(lse, sum);
+        }
     }
 }
 
 /* What the keys' kernel copies of a tile of queries beside the rows. */
 typedef struct beside {
-    float lse[ROWS], delta[ROWS];
+    union {
+        float2 pair[ROWS];
+        float4 two[ROWS / 2];
+    };
     uint64_t key[ROWS];
 } beside;
 
-/* s and ds [16 keys, PART queries]: in scores and dy v^T, out weights after dropout and gradients of scores.
-   j is the lane's first key, `whole`: every query sees every key. */
-template <bool DROPS>
-DEVICE void key_slopes(const attend_of &t, const place &p, float s[PART / 8][4], float ds[PART / 8][4], int j,
-                       int a, const beside *b, int at, bool whole)
+/* The tile of queries that a group of keys meets. */
+typedef struct meeting {
+    int a, j;        /* the first query; the lane's first key */
+    const beside *b; /* of the queries */
+} meeting;
+
+/* Scores [64 keys, 64 queries] of pairs that do not see each other. */
+DEVICE void hide_queries(const attend_of &t, const place &p, float s[8][4], const meeting &m)
 {
-    int lane = threadIdx.x % 32;
-    float c = t.scale * LOG2_E;
 #pragma unroll
-    for (int n = 0; n < PART / 8; n++)
+    for (int n = 0; n < 8; n++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            int of = n * 8 + lane % 4 * 2 + i, query = a + of;
+            int query = m.a + n * 8 + threadIdx.x % 4 * 2 + i;
             int last = query >= p.tq ? -1 : t.causal ? min(p.tk - 1, query + p.shift) : p.tk - 1;
-            float lse = b->lse[at + of] * LOG2_E, delta = b->delta[at + of];
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                int key = j + half * 8, x = half * 2 + i;
-                float w = power_of_two(fmaf(s[n][x], c, -lse));
-                if (!whole && key > last) w = 0;
-                if (DROPS) {
-                    float mask = draw_mask(t.draw, b->key[at + of], draw_column(p.head, key));
-                    ds[n][x] = w * fmaf(ds[n][x], mask, -delta);
-                    s[n][x] = w * mask;
-                } else {
-                    ds[n][x] = w * (ds[n][x] - delta);
-                    s[n][x] = w;
-                }
-            }
+            if (m.j > last) s[n][i] = -INFINITY;
+            if (m.j + 8 > last) s[n][2 + i] = -INFINITY;
         }
 }
 
-/* Fragments of columns 16 n .. of sums as the left side of the next product. */
-template <int M> DEVICE void as_left(uint32_t a[M][4], const float s[M][PART / 8][4], int n)
+/* s: in scores, out weights. */
+DEVICE void key_weights(const attend_of &t, float s[8][4], const meeting &m)
 {
+    float c = t.scale * LOG2_E;
 #pragma unroll
-    for (int m = 0; m < M; m++) {
-        const float(*x)[4] = s[m] + 2 * n;
-        a[m][0] = pack2(x[0][0], x[0][1]), a[m][1] = pack2(x[0][2], x[0][3]);
-        a[m][2] = pack2(x[1][0], x[1][1]), a[m][3] = pack2(x[1][2], x[1][3]);
+    for (int n = 0; n < 8; n++) {
+        float4 b = m.b->two[n * 4 + threadIdx.x % 4];
+#pragma unroll
+        for (int x = 0; x < 4; x++) s[n][x] = power_of_two(fmaf(s[n][x], c, -(x % 2 ? b.z : b.x)));
     }
 }
 
+/* ds: in dy v^T, out gradients of the scores. s: weights, out those after dropout. */
+template <bool DROPS>
+DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float ds[8][4], const meeting &m)
+{
+#pragma unroll
+    for (int n = 0; n < 8; n++) {
+        float4 b = m.b->two[n * 4 + threadIdx.x % 4];
+#pragma unroll
+        for (int x = 0; x < 4; x++) {
+            int of = n * 8 + threadIdx.x % 4 * 2 + x % 2;
+            float mask = DROPS ? draw_mask(t.draw, m.b->key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
+            ds[n][x] = s[n][x] * fmaf(ds[n][x], mask, -(x % 2 ? b.w : b.y));
+            s[n][x] *= mask;
+        }
+    }
+}
+
+/* q and dy of 64 queries behind each other, and what goes beside them. */
 template <int D>
 DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved &kept, const place &p,
-                         int head, int a, bf16 *q, bf16 *dy, beside *b)
+                         int head, int a, bf16 *q, beside *b)
 {
     int me = threadIdx.x, real = p.tq - a;
-    size_t row = p.qrow + a, column = (size_t)head * D;
-    tile_copy<D>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, real, ROWS, me, THREADS);
-    tile_copy<D>(dy, (const bf16 *)g.dy.p + row * g.dy.stride + column, g.dy.stride, real, ROWS, me, THREADS);
+    size_t row = p.qrow + a + my_row<D>(), column = (size_t)head * D + my_column<D>();
+    q += my_place<D>(ROWS);
+    slabs_copy<D, ROWS, THREADS>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, real);
+    slabs_copy<D, ROWS, THREADS>(q + ROWS * D, (const bf16 *)g.dy.p + row * g.dy.stride + column, g.dy.stride,
+                                 real);
     if (me >= ROWS) return;
     bool is = me < real;
-    size_t mine = row + (is ? me : 0);
-    copy_few<4>(&b->lse[me], (const float *)g.lse.p + mine * g.lse.stride + head, is);
-    copy_few<4>(&b->delta[me], kept.delta + mine * t.heads + head, is);
+    size_t mine = p.qrow + a + (is ? me : 0);
+    copy_few<8>(&b->pair[me], kept.pair + mine * t.heads + head, is);
     if (t.drops) copy_few<8>(&b->key[me], kept.key + mine, is);
 }
 
 template <int D, bool DROPS>
-static __global__ void __launch_bounds__(THREADS, 2)
+static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
     long_keys(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g, const saved kept)
 {
-    extern __shared__ __align__(128) char attend_room[];
-    __shared__ beside rows[2];
-    constexpr int M = strips<D>, OWN = owned<D>;
-    int kv_heads = t.heads / t.group, me = threadIdx.x, lane = me % 32, mine = me / 32 * 16 * M;
-    int group = (int)(blockIdx.x % kv_heads), begin = (int)(blockIdx.x / kv_heads / t.items) * OWN;
-    place p = place_at(t, (int)(blockIdx.x / kv_heads % t.items), group * t.group);
+    extern __shared__ __align__(1024) char attend_room[];
+    __shared__ beside rows[STAGES];
+    int kv_heads = t.heads / t.group, me = threadIdx.x;
+    int blocks = (t.longest_k + ROWS - 1) / ROWS, which = (int)(blockIdx.x / blocks);
+    int group = which % kv_heads, begin = (int)(blockIdx.x % blocks) * ROWS;
+    place p = place_at(t, which / kv_heads, group * t.group);
     if (begin >= p.tk) return;
-    bf16 *k = (bf16 *)attend_room, *v = k + OWN * D, *q = v + OWN * D, *dy = q + 2 * ROWS * D;
+    bf16 *k = (bf16 *)attend_room, *v = k + ROWS * D, *queries = v + ROWS * D;
     size_t column = (size_t)group * D, row = p.krow + begin;
-    tile_copy<D>(k, (const bf16 *)t.k.p + row * t.k.stride + column, t.k.stride, p.tk - begin, OWN, me,
-                 THREADS);
-    tile_copy<D>(v, (const bf16 *)t.v.p + row * t.v.stride + column, t.v.stride, p.tk - begin, OWN, me,
-                 THREADS);
     int low = t.causal ? max(0, begin - p.shift) / ROWS : 0; /* first tile with a query that sees a key */
     int tiles = max(0, (p.tq + ROWS - 1) / ROWS - low), all = tiles * t.group;
-    if (all) copy_queries<D>(t, g, kept, p, p.head, low * ROWS, q, dy, &rows[0]);
-    copy_commit();
-    float dk[M][D / 8][4] = {}, dv[M][D / 8][4] = {};
-    for (int i = 0; i < all; i++) {
-        int stage = i & 1, other = stage ^ 1, next = i + 1;
-        if (next < all)
-            copy_queries<D>(t, g, kept, p, group * t.group + next / tiles, (low + next % tiles) * ROWS,
-                            q + other * ROWS * D, dy + other * ROWS * D, &rows[other]);
+    auto head_of = [&](int i) { return i < tiles ? 0 : i / tiles; }; /* as a rule without a division */
+    auto copy_tile = [&](int i, int stage) {
+        if (i < all)
+            copy_queries<D>(t, g, kept, p, group * t.group + head_of(i),
+                            (low + i - head_of(i) * tiles) * ROWS, queries + stage * 2 * ROWS * D,
+                            &rows[stage]);
         copy_commit();
+    };
+    slabs_copy<D, ROWS, THREADS>(k + my_place<D>(ROWS),
+                                 (const bf16 *)t.k.p + (row + my_row<D>()) * t.k.stride + column +
+                                     my_column<D>(),
+                                 t.k.stride, p.tk - begin);
+    slabs_copy<D, ROWS, THREADS>(v + my_place<D>(ROWS),
+                                 (const bf16 *)t.v.p + (row + my_row<D>()) * t.v.stride + column +
+                                     my_column<D>(),
+                                 t.v.stride, p.tk - begin);
+    copy_tile(0, 0);
+    copy_tile(1, 1);
+    uint32_t left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
+    int own = me / 32 * 16; /* the warp's first key */
+    float dk[D / 8][4] = {}, dv[D / 8][4] = {};
+    for (int i = 0, stage = 0; i < all; i++, stage = stage == STAGES - 1 ? 0 : stage + 1) {
         copy_wait<1>();
-        __syncthreads();
-        p.head = group * t.group + i / tiles;
-#pragma unroll 1
-        for (int at = 0; at < ROWS; at += PART) {
-            int a = (low + i % tiles) * ROWS + at, end = begin + mine + 16 * M;
-            if (a >= p.tq || (t.causal && begin + mine > a + PART - 1 + p.shift)) continue;
-            bool whole = a + PART <= p.tq && end <= p.tk && (!t.causal || end - 1 <= a + p.shift);
-            const bf16 *qt = q + (stage * ROWS + at) * D, *dyt = dy + (stage * ROWS + at) * D;
-            float s[M][PART / 8][4], ds[M][PART / 8][4];
-            multiply_strips<D, PART / 16, M>(s, k, mine, qt);
-            multiply_strips<D, PART / 16, M>(ds, v, mine, dyt);
-#pragma unroll
-            for (int m = 0; m < M; m++)
-                key_slopes<DROPS>(t, p, s[m], ds[m], begin + mine + 16 * m + lane / 4, a, &rows[stage], at,
-                                  whole);
-#pragma unroll
-            for (int n = 0; n < PART / 16; n++) {
-                uint32_t w[M][4];
-                as_left<M>(w, s, n);
-                multiply_add_strips<D, M>(dv, w, dyt, 16 * n);
-                as_left<M>(w, ds, n);
-                multiply_add_strips<D, M>(dk, w, qt, 16 * n);
-            }
-        }
-        __syncthreads();
+        copies_shown();
+        __syncthreads(); /* also: nobody reads the tile before this one any more */
+        copy_tile(i + 2, stage == 0 ? STAGES - 1 : stage - 1);
+        int a = (low + i - head_of(i) * tiles) * ROWS;
+        p.head = group * t.group + head_of(i);
+        const bf16 *q = queries + stage * 2 * ROWS * D, *dy = q + ROWS * D;
+        meeting m = {a, begin + own + me % 32 / 4, &rows[stage]};
+        bool whole =
+            a + ROWS <= p.tq && begin + ROWS <= p.tk && (!t.causal || begin + ROWS - 1 <= a + p.shift);
+        float s[8][4], ds[8][4];
+        group_scores<D>(s, left_k, ROWS, slabs_at<D, false>(q, 0, ROWS), ROWS);
+        group_scores<D>(ds, left_v, ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
+        group_wait<1>(s);
+        if (!whole) hide_queries(t, p, s, m);
+        key_weights(t, s, m);
+        group_wait<0>(ds);
+        key_slopes<DROPS>(t, p, s, ds, m);
+        uint32_t weights[4][4], slopes[4][4];
+        group_left(weights, s);
+        group_left(slopes, ds);
+        group_add<D>(dv, weights, slabs_at<D, true>(dy, 0, ROWS));
+        group_add<D>(dk, slopes, slabs_at<D, true>(q, 0, ROWS));
+        group_wait<0>(dv);
+        group_wait<0>(dk);
     }
     copy_wait<0>();
-#pragma unroll
-    for (int m = 0; m < M; m++) {
-        int first = mine + 16 * m, real = p.tk - begin - first;
-        if (real <= 0) return;
-        put_rows<D>((bf16 *)g.dv.p + (row + first) * g.dv.stride + column, g.dv.stride, real, dv[m], 1, 1,
-                    !g.fresh_v);
-        put_rows<D>((bf16 *)g.dk.p + (row + first) * g.dk.stride + column, g.dk.stride, real, dk[m], t.scale,
-                    t.scale, !g.fresh_k);
-    }
+    int real = p.tk - begin - own;
+    if (real <= 0) return;
+    row += own;
+    put_rows<D>((bf16 *)g.dv.p + row * g.dv.stride + column, g.dv.stride, real, dv, 1, 1, !g.fresh_v);
+    put_rows<D>((bf16 *)g.dk.p + row * g.dk.stride + column, g.dk.stride, real, dk, t.scale, t.scale,
+                !g.fresh_k);
 }
 
 /* The two rows of queries that a lane holds. */
 typedef struct two_rows {
-    float lse[2], delta[2];
+    float2 pair[2];
     uint64_t key[2];
 } two_rows;
 
-/* ds [16 queries, PART keys] from scores and dy v^T; `from` is the first key, `whole`: every query sees every
-   key. */
-template <bool DROPS>
-DEVICE void query_slopes(const attend_of &t, const place &p, float s[PART / 8][4], float ds[PART / 8][4],
-                         int a, int from, const two_rows &r, bool whole)
+/* s: in scores, out weights. */
+DEVICE void query_weights(const attend_of &t, float s[8][4], const two_rows &r)
 {
-    int lane = threadIdx.x % 32;
     float c = t.scale * LOG2_E;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int query = a + half * 8, last = t.causal ? min(p.tk - 1, query + p.shift) : p.tk - 1;
+    for (int n = 0; n < 8; n++)
 #pragma unroll
-        for (int n = 0; n < PART / 8; n++) {
-            int j = from + n * 8 + lane % 4 * 2;
+        for (int x = 0; x < 4; x++) s[n][x] = power_of_two(fmaf(s[n][x], c, -r.pair[x / 2].x));
+}
+
+/* ds: in dy v^T, out gradients of the scores. */
+template <bool DROPS>
+DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4], float ds[8][4], int from,
+                         const two_rows &r)
+{
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+            int j = from + n * 8 + threadIdx.x % 4 * 2;
             uint32_t kept = DROPS ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-                int x = half * 2 + i;
-                float w = power_of_two(fmaf(s[n][x], c, -r.lse[half])), d = ds[n][x];
-                if (!whole && j + i > last) w = 0;
+                float d = ds[n][half * 2 + i];
                 if (DROPS) d = kept >> i & 1 ? d * t.draw.scale : 0;
-                ds[n][x] = w * (d - r.delta[half]);
+                ds[n][half * 2 + i] = s[n][half * 2 + i] * (d - r.pair[half].y);
             }
         }
-    }
 }
 
-DEVICE two_rows rows_of(const attend_of &t, const attend_grads &g, const saved &kept, const place &p, int a)
+DEVICE two_rows rows_of(const attend_of &t, const saved &kept, const place &p, int a)
 {
-    two_rows r = {{INFINITY, INFINITY}, {0, 0}, {0, 0}};
+    two_rows r = {{{INFINITY, 0}, {INFINITY, 0}}, {0, 0}};
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         size_t at = p.qrow + a + half * 8;
         if (a + half * 8 >= p.tq) continue; /* INFINITY: it has no weights */
-        r.lse[half] = ((const float *)g.lse.p)[at * g.lse.stride + p.head] * LOG2_E;
-        r.delta[half] = kept.delta[at * t.heads + p.head];
+        r.pair[half] = kept.pair[at * t.heads + p.head];
         if (t.drops) r.key[half] = kept.key[at];
     }
     return r;
 }
 
 template <int D, bool DROPS>
-static __global__ void __launch_bounds__(THREADS, 2)
+static __global__ void __launch_bounds__(THREADS, 3)
     long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
                  const saved kept)
 {
-    extern __shared__ __align__(128) char attend_room[];
-    constexpr int M = strips<D>, OWN = owned<D>;
-    int heads = t.heads, tiles = (t.longest_q + OWN - 1) / OWN, me = threadIdx.x, lane = me % 32;
-    int tile = tiles - 1 - (int)(blockIdx.x / (heads * t.items)); /* under a causal mask the last see most */
-    place p = place_at(t, (int)(blockIdx.x / heads % t.items), (int)(blockIdx.x % heads));
-    int begin = tile * OWN, mine = me / 32 * 16 * M, a = begin + mine + lane / 4;
+    extern __shared__ __align__(1024) char attend_room[];
+    int heads = t.heads, tiles = (t.longest_q + ROWS - 1) / ROWS, me = threadIdx.x;
+    int tile = tiles - 1 - (int)(blockIdx.x % tiles), which = (int)(blockIdx.x / tiles); /* long ones first */
+    place p = place_at(t, which / heads, which % heads);
+    int begin = tile * ROWS, own = me / 32 * 16, a = begin + own + me % 32 / 4; /* the lane's first query */
     if (begin >= p.tq) return;
-    bf16 *q = (bf16 *)attend_room, *dy = q + OWN * D, *k = dy + OWN * D, *v = k + 2 * ROWS * D;
-    int end = min(p.tq, begin + OWN), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
-    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
-    const bf16 *from_k = (const bf16 *)t.k.p + p.krow * t.k.stride + kv_column;
-    const bf16 *from_v = (const bf16 *)t.v.p + p.krow * t.v.stride + kv_column;
-    tile_copy<D>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, p.tq - begin, OWN, me,
-                 THREADS);
-    tile_copy<D>(dy, (const bf16 *)g.dy.p + row * g.dy.stride + column, g.dy.stride, p.tq - begin, OWN, me,
-                 THREADS);
-    if (seen) {
-        tile_copy<D>(k, from_k, t.k.stride, p.tk, ROWS, me, THREADS);
-        tile_copy<D>(v, from_v, t.v.stride, p.tk, ROWS, me, THREADS);
-    }
-    copy_commit();
-    two_rows r[M];
-#pragma unroll
-    for (int m = 0; m < M; m++) r[m] = rows_of(t, g, kept, p, a + 16 * m);
-    float dq[M][D / 8][4] = {};
-    for (int from = 0, stage = 0; from < seen; from += ROWS, stage ^= 1) {
-        int next = from + ROWS, other = (stage ^ 1) * ROWS * D;
-        if (next < seen) {
-            tile_copy<D>(k + other, from_k + next * t.k.stride, t.k.stride, p.tk - next, ROWS, me, THREADS);
-            tile_copy<D>(v + other, from_v + next * t.v.stride, t.v.stride, p.tk - next, ROWS, me, THREADS);
+    bf16 *q = (bf16 *)attend_room, *dy = q + ROWS * D, *kv = dy + ROWS * D;
+    int end = min(p.tq, begin + ROWS), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
+    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D + my_column<D>(),
+           row = p.qrow + begin;
+    const bf16 *from_k = (const bf16 *)t.k.p + (p.krow + my_row<D>()) * t.k.stride + kv_column;
+    const bf16 *from_v = (const bf16 *)t.v.p + (p.krow + my_row<D>()) * t.v.stride + kv_column;
+    int place = my_place<D>(ROWS);
+    auto copy_keys = [&](int from, int stage) {
+        bf16 *k = kv + stage * 2 * ROWS * D + place;
+        if (from < seen) {
+            slabs_copy<D, ROWS, THREADS>(k, from_k + from * t.k.stride, t.k.stride, p.tk - from);
+            slabs_copy<D, ROWS, THREADS>(k + ROWS * D, from_v + from * t.v.stride, t.v.stride, p.tk - from);
         }
         copy_commit();
+    };
+    slabs_copy<D, ROWS, THREADS>(q + my_place<D>(ROWS),
+                                 (const bf16 *)t.q.p + (row + my_row<D>()) * t.q.stride + column +
+                                     my_column<D>(),
+                                 t.q.stride, p.tq - begin);
+    slabs_copy<D, ROWS, THREADS>(dy + my_place<D>(ROWS),
+                                 (const bf16 *)g.dy.p + (row + my_row<D>()) * g.dy.stride + column +
+                                     my_column<D>(),
+                                 g.dy.stride, p.tq - begin);
+    copy_keys(0, 0);
+    copy_keys(ROWS, 1);
+    two_rows r = rows_of(t, kept, p, a);
+    uint32_t left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
+    float dq[D / 8][4] = {};
+    for (int from = 0, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
         copy_wait<1>();
-        __syncthreads();
-#pragma unroll 1
-        for (int at = 0; at < ROWS; at += PART) {
-            int first = begin + mine + p.shift, till = from + at + PART;
-            if (begin + mine >= p.tq || from + at >= p.tk || (t.causal && from + at > first + 16 * M - 1))
-                continue;
-            bool whole = till <= p.tk && (!t.causal || till - 1 <= first);
-            const bf16 *kt = k + (stage * ROWS + at) * D, *vt = v + (stage * ROWS + at) * D;
-            float s[M][PART / 8][4], ds[M][PART / 8][4];
-            multiply_strips<D, PART / 16, M>(s, q, mine, kt);
-            multiply_strips<D, PART / 16, M>(ds, dy, mine, vt);
-#pragma unroll
-            for (int m = 0; m < M; m++)
-                query_slopes<DROPS>(t, p, s[m], ds[m], a + 16 * m, from + at, r[m], whole);
-#pragma unroll
-            for (int n = 0; n < PART / 16; n++) {
-                uint32_t w[M][4];
-                as_left<M>(w, ds, n);
-                multiply_add_strips<D, M>(dq, w, kt, 16 * n);
-            }
-        }
-        __syncthreads();
+        copies_shown();
+        __syncthreads(); /* also: nobody reads the tile before this one any more */
+        copy_keys(from + 2 * ROWS, stage == 0 ? STAGES - 1 : stage - 1);
+        const bf16 *k = kv + stage * 2 * ROWS * D, *v = k + ROWS * D;
+        bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= begin + p.shift);
+        float s[8][4], ds[8][4];
+        uint32_t slopes[4][4];
+        group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
+        group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        group_wait<1>(s);
+        if (!whole) group_hide(t, p, s, a, from);
+        query_weights(t, s, r);
+        group_wait<0>(ds);
+        query_slopes<DROPS>(t, p, s, ds, from, r);
+        group_left(slopes, ds);
+        group_add<D>(dq, slopes, slabs_at<D, true>(k, 0, ROWS));
+        group_wait<0>(dq);
     }
     copy_wait<0>();
-#pragma unroll
-    for (int m = 0; m < M; m++) {
-        int first_row = mine + 16 * m, real = p.tq - begin - first_row;
-        if (real <= 0) return;
-        put_rows<D>((bf16 *)g.dq.p + (row + first_row) * g.dq.stride + column, g.dq.stride, real, dq[m],
-                    t.scale, t.scale, !g.fresh_q);
-    }
+    int real = p.tq - begin - own;
+    if (real <= 0) return;
+    put_rows<D>((bf16 *)g.dq.p + (row + own) * g.dq.stride + column, g.dq.stride, real, dq, t.scale, t.scale,
+                !g.fresh_q);
 }
 
 template <int D, bool DROPS>
 static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
 {
-    size_t room = (size_t)(2 * owned<D> + 4 * ROWS) * D * sizeof(bf16);
+    size_t room = (size_t)(2 + STAGES * 2) * ROWS * D * sizeof(bf16);
     unsigned items = (unsigned)t->items, heads = (unsigned)t->heads, kv_heads = heads / (unsigned)t->group;
     cudaFuncSetAttribute(long_keys<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     cudaFuncSetAttribute(long_queries<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     long_keys<D, DROPS>
-        <<<hd_blocks((size_t)t->longest_k, owned<D>) * items * kv_heads, THREADS, room, c->stream>>>(*t, *g,
-                                                                                                     kept);
+        <<<hd_blocks((size_t)t->longest_k, ROWS) * items * kv_heads, THREADS, room, c->stream>>>(*t, *g,
+                                                                                                 kept);
     long_queries<D, DROPS>
-        <<<hd_blocks((size_t)t->longest_q, owned<D>) * items * heads, THREADS, room, c->stream>>>(*t, *g,
-                                                                                                  kept);
+        <<<hd_blocks((size_t)t->longest_q, ROWS) * items * heads, THREADS, room, c->stream>>>(*t, *g, kept);
 }
 
 hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g)
 {
     size_t rows = (size_t)t->q.rows, keys = (rows * sizeof(uint64_t) + 255) / 256 * 256;
-    char *room = (char *)hd_cuda_scratch(c, keys + rows * t->heads * sizeof(float));
+    char *room = (char *)hd_cuda_scratch(c, keys + rows * t->heads * sizeof(float2));
     if (!room) return HD_ENOMEM;
-    saved kept = {(float *)(room + keys), (uint64_t *)room};
-    deltas<<<hd_blocks((size_t)t->items * t->longest_q, WARPS), THREADS, 0, c->stream>>>(*t, *g, kept);
+    saved kept = {(float2 *)(room + keys), (uint64_t *)room};
+    deltas<<<hd_blocks((size_t)t->items * t->longest_q, WARPS), WARPS * 32, 0, c->stream>>>(*t, *g, kept);
     if (t->d == 32)
         t->drops ? launch<32, true>(c, t, g, kept) : launch<32, false>(c, t, g, kept);
     else if (t->d == 64)

@@ -190,45 +190,4 @@ template <int D> DEVICE void multiply_add(float sum[D / 8][4], const uint32_t a[
     }
 }
 
-/* s [16 M, 16 TILES] = a's rows from m on times b's rows, turned; both stored by row. */
-template <int D, int TILES, int M>
-DEVICE void multiply_strips(float s[M][2 * TILES][4], const bf16 *a, int from, const bf16 *b)
-{
-#pragma unroll
-    for (int m = 0; m < M; m++)
-#pragma unroll
-        for (int i = 0; i < 2 * TILES; i++) s[m][i][0] = s[m][i][1] = s[m][i][2] = s[m][i][3] = 0;
-#pragma unroll
-    for (int k = 0; k < D; k += 16) {
-        uint32_t fa[M][4], fb[4];
-#pragma unroll
-        for (int m = 0; m < M; m++) get_a<D>(fa[m], a, from + 16 * m, k);
-#pragma unroll
-        for (int n = 0; n < TILES; n++) {
-            get_b<D>(fb, b, 16 * n, k);
-#pragma unroll
-            for (int m = 0; m < M; m++) {
-                multiply(s[m][2 * n], fa[m], fb[0], fb[1]);
-                multiply(s[m][2 * n + 1], fa[m], fb[2], fb[3]);
-            }
-        }
-    }
-}
-
-/* sum [16 M, D] += a [16 M, 16] times rows k .. k + 15 of b, stored by row. */
-template <int D, int M>
-DEVICE void multiply_add_strips(float sum[M][D / 8][4], const uint32_t a[M][4], const bf16 *b, int k)
-{
-#pragma unroll
-    for (int n = 0; n < D; n += 16) {
-        uint32_t fb[4];
-        get_b_turned<D>(fb, b, n, k);
-#pragma unroll
-        for (int m = 0; m < M; m++) {
-            multiply(sum[m][n / 8], a[m], fb[0], fb[1]);
-            multiply(sum[m][n / 8 + 1], a[m], fb[2], fb[3]);
-        }
-    }
-}
-
 #endif
