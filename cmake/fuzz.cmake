@@ -1,5 +1,5 @@
 # libFuzzer targets, for clang with HEED_FUZZ=ON. Those of safetensors and of published tokenisers compile the few sources
-# they need themselves; the one of all other files takes the whole library, instrumented.
+# they need themselves; the others take the whole library, instrumented.
 if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(WARNING "HEED_FUZZ needs clang, the compiler is ${CMAKE_C_COMPILER_ID}: no fuzz targets")
 elseif(HEED_FUZZ)
@@ -23,11 +23,14 @@ elseif(HEED_FUZZ)
     endforeach()
     set(heed_fuzzed_cli option config spelling train_options)
     list(TRANSFORM heed_fuzzed_cli REPLACE "(.+)" "src/cli/\\1.c")
-    add_executable(heed_fuzz_files tests/fuzz/files_fuzz.c ${heed_fuzzed_cli})
-    set_target_properties(heed_fuzz_files PROPERTIES OUTPUT_NAME fuzz_files)
-    target_compile_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
-    target_link_options(heed_fuzz_files PRIVATE -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(heed_fuzz_files PRIVATE heed_fuzzed PkgConfig::YAML)
+    foreach(noun files published)
+        add_executable(heed_fuzz_${noun} tests/fuzz/${noun}_fuzz.c)
+        set_target_properties(heed_fuzz_${noun} PROPERTIES OUTPUT_NAME fuzz_${noun})
+        target_compile_options(heed_fuzz_${noun} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+        target_link_options(heed_fuzz_${noun} PRIVATE -fsanitize=fuzzer,address,undefined)
+        target_link_libraries(heed_fuzz_${noun} PRIVATE heed_fuzzed PkgConfig::YAML)
+    endforeach()
+    target_sources(heed_fuzz_files PRIVATE ${heed_fuzzed_cli})
 
     file(GLOB heed_fuzzed_text CONFIGURE_DEPENDS src/base/*.c src/text/*.c src/text/*.cc)
     add_executable(heed_fuzz_tokeniser tests/fuzz/tokeniser_fuzz.c ${heed_fuzzed_text})

@@ -1,26 +1,16 @@
 /* libFuzzer target: any bytes as one of the files that heed reads beside safetensors. The first byte says
    which, the rest is the file. Each reader must refuse it with a text or take it; nothing may leak. */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/folder.h"
 #include "base/lines.h"
-#include "base/mem.h"
 #include "cli/config.h"
 #include "cli/train_options.h"
 #include "model/ngram.h"
 #include "task/language.h"
 #include "task/translator.h"
 #include "train/checkpoint.h"
+#include "fuzz.h"
 #include "train/duration.h"
-
-#define MUST(condition) \
-    if (!(condition)) __builtin_trap()
-
-static char folder[64], path[HD_PATH];
 
 static hd_status read_config(hd_err *err)
 {
@@ -172,23 +162,12 @@ static const struct {
                {"config.json", read_language},
                {"train/time.json", read_time}};
 
-static void write_file(const char *name, const void *data, size_t size)
-{
-    MUST(!hd_path(path, folder, name, NULL));
-    FILE *f = fopen(path, "wb");
-    MUST(f);
-    MUST(fwrite(data, 1, size, f) == size);
-    MUST(!fclose(f));
-}
-
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    char inner[HD_PATH];
     (void)count, (void)words;
-    snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
-    MUST(mkdtemp(folder));
-    MUST(!hd_path(inner, folder, "train", NULL) && !hd_folder_make(inner, NULL, NULL));
-    MUST(!hd_path(inner, folder, "train/step-1", NULL) && !hd_folder_make(inner, NULL, NULL));
+    make_folder("");
+    make_folder("train");
+    make_folder("train/step-1");
     return 0;
 }
 

@@ -1,29 +1,8 @@
 /* libFuzzer target: any bytes as a file of a published tokeniser. The first byte says which, the second which
    allocation fails (0 to 63: none), the rest is the file; of merges.txt the vocabulary before it is a good
    one. What is taken must encode and decode within its vocabulary; nothing may leak. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/folder.h"
-#include "base/mem.h"
-#include "text/byte_level.h"
+#include "fuzz.h"
 #include "text/tokeniser.h"
-
-#define MUST(condition) \
-    if (!(condition)) __builtin_trap()
-
-static char folder[64], path[HD_PATH];
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-    MUST(!hd_path(path, folder, name, NULL));
-    FILE *f = fopen(path, "wb");
-    MUST(f);
-    MUST(fwrite(data, 1, size, f) == size);
-    MUST(!fclose(f));
-}
 
 static const struct {
     const char *file; /* what the bytes are */
@@ -38,32 +17,13 @@ static const struct {
     {"config/tokenizer_config.json", "config/vocab.json", HD_TOKENISER_bpe},
 };
 
-/* Every byte, the end, and a few pieces to merge. */
-static void write_vocab(const char *name)
-{
-    static const char *const more[] = {"<|endoftext|>", "ab", "abc", "bc", "aa", "aaa", "th", "the"};
-    char text[8192];
-    size_t size = (size_t)snprintf(text, sizeof text, "{");
-    for (int i = 0; i < 256; i++)
-        size += (size_t)snprintf(text + size, sizeof text - size, "\"\\u%04x\": %d,",
-                                 (unsigned)hd_byte_character((uint8_t)i), i);
-    for (int i = 0; i < (int)(sizeof more / sizeof *more); i++)
-        size +=
-            (size_t)snprintf(text + size, sizeof text - size, "%s\"%s\": %d", i ? "," : "", more[i], 256 + i);
-    size += (size_t)snprintf(text + size, sizeof text - size, "}");
-    write_file(name, text, size);
-}
-
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    static const char *const inner[] = {"bpe", "bert", "vocab", "merges", "config"};
+    static const char *const inner[] = {"", "bpe", "bert", "vocab", "merges", "config"};
     (void)count, (void)words;
-    snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
-    MUST(mkdtemp(folder));
-    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
-        MUST(!hd_path(path, folder, inner[i], NULL) && !hd_folder_make(path, NULL, NULL));
-    write_vocab("merges/vocab.json");
-    write_vocab("config/vocab.json");
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
+    write_bpe("merges/vocab.json");
+    write_bpe("config/vocab.json");
     write_file("vocab/merges.txt", "a b\n", 4);
     write_file("config/merges.txt", "a b\nab c\nt h\nth e\n", 18);
     return 0;

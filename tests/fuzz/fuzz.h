@@ -1,0 +1,53 @@
+/* What the fuzz targets of files share: a folder in memory, and good files to lie beside a broken one. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/mem.h"
+#include "text/byte_level.h"
+
+#define MUST(condition) \
+    if (!(condition)) __builtin_trap()
+
+static char folder[64], path[HD_PATH]; /* path: of what was written last */
+
+static void make_folder(const char *name) /* "": that of all others */
+{
+    if (!*name) snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
+    MUST(*name || mkdtemp(folder));
+    MUST(!*name || (!hd_path(path, folder, name, NULL) && !hd_folder_make(path, NULL, NULL)));
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    MUST(!hd_path(path, folder, name, NULL));
+    FILE *f = fopen(path, "wb");
+    MUST(f);
+    MUST(fwrite(data, 1, size, f) == size);
+    MUST(!fclose(f));
+}
+
+enum { BPE_PIECES = 264 };
+
+/* vocab.json of a byte-level BPE: every byte, the end, and a few pieces to merge. */
+__attribute__((unused)) static void write_bpe(const char *name)
+{
+    static const char *const more[] = {"<|endoftext|>", "ab", "abc", "bc", "aa", "aaa", "th", "the"};
+    char text[8192];
+    size_t size = (size_t)snprintf(text, sizeof text, "{");
+    for (int i = 0; i < 256; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "\"\\u%04x\": %d,",
+                                 (unsigned)hd_byte_character((uint8_t)i), i);
+    for (int i = 0; i < (int)(sizeof more / sizeof *more); i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof text - size, "%s\"%s\": %d", i ? "," : "", more[i], 256 + i);
+    size += (size_t)snprintf(text + size, sizeof text - size, "}");
+    write_file(name, text, size);
+}
+
+#endif

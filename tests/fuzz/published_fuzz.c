@@ -1,0 +1,96 @@
+/* libFuzzer target: any bytes as config.json or as the index of the weights in a folder that transformers
+   wrote. The first byte says which, the second which allocation fails (0 to 63: none), the rest is the file;
+   all that lies beside it is good. What is refused leaves nothing behind. */
+#include <stdio.h>
+
+#include "fuzz.h"
+#include "task/import.h"
+#include "task/language.h"
+#include "task/masked.h"
+#include "train/published.h"
+
+static char to[HD_PATH];
+static hd_backend *backend;
+
+static const char *const readers[] = {"gpt2/config.json", "bert/config.json", "marian/config.json",
+                                      "t5/config.json", "index/model.safetensors.index.json"};
+
+static const char good_gpt2[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 4, "
+                                "\"n_positions\": 4, \"vocab_size\": 264}";
+
+static void publish(const char *where, const hd_params *p)
+{
+    MUST(!hd_path(path, folder, where, NULL) && !hd_published_save(p, path, NULL));
+}
+
+static void write_gpt2(void)
+{
+    hd_lm_opt opt = {.kind = HD_LM_gpt,
+                     .layers = 1,
+                     .heads = 1,
+                     .width = 4,
+                     .context = 4,
+                     .vocab = BPE_PIECES,
+                     .order = 1,
+                     .tied = true,
+                     .start = 256,
+                     .end = 256};
+    hd_lm *lm = NULL;
+    char from[HD_PATH];
+    MUST(!hd_lm_new(&lm, &opt, backend, false, NULL) && !hd_params_draw(lm->params, 1, NULL));
+    publish("gpt2", lm->params);
+    publish("index", lm->params);
+    hd_lm_free(lm);
+    write_bpe("gpt2/vocab.json");
+    write_bpe("index/vocab.json");
+    write_file("gpt2/merges.txt", "a b\nab c\n", 9);
+    write_file("index/merges.txt", "a b\nab c\n", 9);
+    write_file("index/config.json", good_gpt2, sizeof good_gpt2 - 1);
+    MUST(!hd_path(from, folder, "index/model.safetensors", NULL));
+    MUST(!hd_path(path, folder, "index/a.safetensors", NULL) && !rename(from, path));
+}
+
+static void write_bert(void)
+{
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##c\nthe\n";
+    hd_bert_opt opt = {.layers = 1, .heads = 1, .width = 4, .positions = 4, .vocab = 9};
+    hd_bert *bert = NULL;
+    MUST(!hd_bert_new(&bert, backend, &opt, false, NULL) && !hd_params_draw(&bert->params, 1, NULL));
+    publish("bert", &bert->params);
+    hd_bert_free(bert);
+    write_file("bert/vocab.txt", words, sizeof words - 1);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    static const char *const inner[] = {"", "gpt2", "bert", "marian", "t5", "index"};
+    (void)count, (void)words;
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
+    MUST(!hd_path(to, folder, "made", NULL));
+    MUST(!hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = 1}, NULL));
+    write_gpt2();
+    write_bert();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    hd_err err = {0};
+    char from[HD_PATH];
+    bool empty = false;
+    if (size < 2) return 0;
+    size_t which = data[0] % (sizeof readers / sizeof *readers), fail = data[1] < 64 ? 0 : data[1] - 63u;
+    write_file(readers[which], data + 2, size - 2);
+    memcpy(from, path, sizeof from);
+    *strrchr(from, '/') = 0;
+    size_t blocks = hd_mem_now().blocks;
+    hd_mem_fail_at(fail);
+    hd_status s = hd_import(from, to, backend, &err);
+    hd_mem_fail_at(0);
+    MUST(!s || (err.status == s && err.text[0]));
+    MUST(hd_mem_now().blocks == blocks);
+    MUST(s == HD_OK || !hd_folder_empty(to, &empty, NULL));
+    MUST(s == HD_OK || empty);
+    MUST(!hd_folder_remove(to, NULL));
+    return 0;
+}
