@@ -3,8 +3,9 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "cli/verb.h"
+#include "cli/embed_words.h"
 #include "task/embed.h"
+#include "view/plot.h"
 #include "view/put.h"
 
 enum { CHUNK = 512 }; /* lines read at once */
@@ -15,6 +16,8 @@ struct embed {
     bool normalize, json;
     const char *device;
     int precision;
+    int layer;
+    hd_embed_words words;
 };
 
 #define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
@@ -27,6 +30,18 @@ static const hd_option options[] = {
     {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
      HD_FLAG_INTO(struct embed, json)},
+    {"layer", 'l', "N", "-1", "whose rows: those behind layer N; -1: the last; 0: the token vectors alone",
+     HD_INT_INTO(struct embed, layer, -1, 1 << 20)},
+    {"similar", 0, "WORD", NULL, "instead: the cosines of this word's vectors in the lines that have it",
+     HD_TEXT_INTO(struct embed, words.similar)},
+    {"plot", 0, "FILE", NULL, "--similar as a picture, too: .svg, .png or .pdf",
+     HD_FILE_INTO(struct embed, words.plot)},
+    {"nearest", 0, "WORD", NULL, "instead: the tokens whose vectors are nearest to the word's, without lines",
+     HD_TEXT_INTO(struct embed, words.nearest)},
+    {"analogy", 0, "SUM", NULL, "the same of a sum of words, as in 'king - man + woman'",
+     HD_TEXT_INTO(struct embed, words.analogy)},
+    {"top", 'k', "N", "10", "how many tokens --nearest and --analogy show",
+     HD_INT_INTO(struct embed, words.top, 1, 1 << 20)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct embed, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
@@ -39,6 +54,9 @@ static const hd_example examples[] = {
     {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
     {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
     {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
+    {"heed embed bert --similar apple < in.txt", "is an apple in one sentence like that in another?"},
+    {"heed embed bert --layer 0 --analogy 'king - man + woman'",
+     "sums of words in the table of token vectors"},
     {NULL, NULL},
 };
 
@@ -54,7 +72,16 @@ const hd_usage hd_verb_embed_usage = {
         "vector for each line. Models of other kinds have no such rows.\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
         "behind each line. An empty line has no vector and gives an empty line. So does one that cannot be "
-        "read, with a warning and its number, and the exit status is 1 in the end.",
+        "read, with a warning and its number, and the exit status is 1 in the end.\n"
+        "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalises "
+        "before its layers; 0 is the table of token vectors, without positions and norms.\n"
+        "--similar finds a word in the lines, as a whole and with its letters folded as the tokeniser folds "
+        "them, and writes the cosine of every two of its vectors. A word of several pieces has the mean of "
+        "their rows; each place where it stands has its own. Lines without it are warned of; where none has "
+        "it the exit status is 1.\n"
+        "--nearest and --analogy ask the table of token vectors and read no lines. It knows pieces, not "
+        "words: a word of several pieces has the mean of their vectors, and every answer is one piece. Those "
+        "of the words asked with are not among the answers. With --json any of the three writes one object.",
     .options = options,
     .size = sizeof(struct embed),
     .examples = examples,
@@ -71,6 +98,7 @@ typedef struct call {
     hd_line line[CHUNK];
     size_t count, done; /* lines in this chunk, and before it */
     size_t bad;
+    hd_similar similar; /* of all chunks, with --similar */
     bool ended;
 } call;
 
@@ -167,29 +195,74 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
     return s;
 }
 
+static hd_embed_opt opt_of(const struct embed *o)
+{
+    return (hd_embed_opt){.pool = (hd_pooling)o->pool,
+                          .normalize = o->normalize,
+                          .layer = o->layer > 0 ? o->layer : 0,
+                          .table = !o->layer || o->words.nearest || o->words.analogy};
+}
+
+static hd_status find_word(call *c, hd_err *err)
+{
+    const char *why[CHUNK];
+    const hd_embed_opt opt = opt_of(c->o);
+    hd_status s = hd_similar_add(&c->similar, &c->run, &c->model, c->line, c->count, c->done, &opt, why, err);
+    for (size_t i = 0; !s && i < c->count; i++)
+        if (why[i])
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: left out", hd_lines_name(c->lines),
+                       c->done + i + 1, why[i]);
+    return s;
+}
+
 static hd_status embed_chunk(call *c, hd_err *err)
 {
     hd_embeddings all = {0};
-    const hd_embed_opt opt = {.pool = (hd_pooling)c->o->pool, .normalize = c->o->normalize};
+    const hd_embed_opt opt = opt_of(c->o);
+    if (c->o->words.similar) return find_word(c, err);
     hd_status s = hd_embed_lines(&all, &c->run, &c->model, c->line, c->count, &opt, err);
     if (!s) s = write_chunk(c, &all, err);
     hd_embeddings_release(&all);
     return s;
 }
 
-static hd_status run(call *c, hd_err *err)
+static hd_status read_lines(call *c, hd_err *err)
 {
-    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
-    hd_status s = hd_backend_new(&c->backend, c->o->device, &opt, err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
-    if (!s) s = hd_embed_check(&c->model, err);
-    if (!s) s = hd_lines_open(&c->lines, c->o->input, NULL, err);
+    hd_status s = hd_lines_open(&c->lines, c->o->input, NULL, err);
     while (!s && !c->ended) {
         s = read_chunk(c, err);
         if (!s && c->count) s = embed_chunk(c, err);
     }
+    if (s || !c->o->words.similar) return s;
+    int layer = c->o->layer < 0 ? hd_embed_layers(&c->model) : c->o->layer;
+    return hd_embed_similar(c->command, &c->o->words, &c->similar, layer, c->o->json, err);
+}
+
+static hd_status open_model(call *c, hd_err *err)
+{
+    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
+    hd_status s = c->o->words.plot ? hd_plot_check(c->o->words.plot, err) : HD_OK;
+    if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
     return s;
+}
+
+/* The exit status. */
+static int run(call *c, hd_err *err)
+{
+    const struct embed *o = c->o;
+    if (hd_embed_words_check(c->command, &o->words, o->layer, err))
+        return hd_verb_misused(c->command->verb, err);
+    const hd_embed_opt asked = opt_of(o);
+    hd_status s = open_model(c, err);
+    if (!s && (s = hd_embed_check(&c->model, &asked, err)) == HD_ELIMIT)
+        return hd_verb_misused(c->command->verb, err); /* a layer that it does not have */
+    if (!s)
+        s = o->words.nearest || o->words.analogy
+                ? hd_embed_neighbours(c->command, &o->words, &c->model, o->json, err)
+                : read_lines(c, err);
+    return s ? hd_command_fail(c->command, err) : HD_EXIT_OK;
 }
 
 int hd_verb_embed(const hd_command *command)
@@ -199,11 +272,13 @@ int hd_verb_embed(const hd_command *command)
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = command, c->o = command->options;
     hd_arena_init(&c->memory, hd_source_host, 1 << 16);
-    int status = run(c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
+    int status = run(c, &err);
     if (!status && c->bad) {
         hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be read", c->bad, c->done + c->count);
         status = HD_EXIT_FAILURE;
     }
+    hd_similar_release(&c->similar);
     hd_lines_close(c->lines);
     hd_any_model_release(&c->model);
     hd_run_release(&c->run);

@@ -105,12 +105,18 @@ void hd_bert_free(hd_bert *m)
 
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg)
 {
+    return hd_bert_behind(r, m, m->opt.layers, ids, type, seg);
+}
+
+hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const int32_t *type,
+                       const hd_seg *seg)
+{
     hd_probe_enter(r, "enc");
     hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
     x.t = hd_gather_add(r, x.t, &m->type->t, type);
     x = hd_norm_of(r, &m->norm, x);
     x.t = hd_dropout(r, x.t, m->opt.dropout, seg);
-    x = hd_stack_of(r, &m->stack, x, (hd_rows){0}, NULL);
+    x = hd_stack_behind(r, &m->stack, layers, x);
     hd_probe_leave(r);
     return x;
 }

@@ -47,6 +47,9 @@ void hd_bert_free(hd_bert *m); /* accepts NULL */
 
 /* The rows of the last block. */
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg);
+/* Those of block number `layers`, 1 to all; the later ones are not run. */
+hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const int32_t *type,
+                       const hd_seg *seg);
 /* A vector of each item, [N, width]: tanh of a layer on its first row. */
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x);
 /* [count, V] of the rows asked for. */

@@ -61,17 +61,24 @@ void hd_encoder_release(hd_encoder *e)
     *e = (hd_encoder){0};
 }
 
-static hd_rows run_stage(hd_run *r, const hd_encoder_stage *s, hd_rows x, hd_encoded *out)
+static int layers_of(const hd_encoder_stage *s)
 {
-    if (s->is.kind == HD_STAGE_none) return x;
+    return s->is.kind == HD_STAGE_none ? 0 : hd_stage_recurs(&s->is) ? s->cells.layers : s->stack.opt.layers;
+}
+
+/* Its first layers. */
+static hd_rows run_stage(hd_run *r, const hd_encoder_stage *s, int layers, hd_rows x, hd_encoded *out)
+{
     if (!hd_stage_recurs(&s->is)) {
         if (s->fit.w) x.t = hd_dense_of(r, &s->fit, x.t, HD_IDENTITY);
-        return hd_stack_of(r, &s->stack, x, (hd_rows){0}, NULL);
+        return hd_stack_behind(r, &s->stack, layers, x);
     }
-    size_t states = (size_t)(s->cells.layers * s->cells.directions);
+    hd_recurrent first = s->cells;
+    first.layers = layers;
+    size_t states = (size_t)(layers * first.directions);
     out->cells = &s->cells;
     out->last = hd_host_take(r, states * sizeof(hd_tensor *));
-    return out->last ? hd_recurrent_of(r, &s->cells, x, NULL, out->last, NULL) : (hd_rows){0};
+    return out->last ? hd_recurrent_of(r, &first, x, NULL, out->last, NULL) : (hd_rows){0};
 }
 
 /* Whole vectors are dropped, the others scaled. */
@@ -81,19 +88,50 @@ static hd_tensor *drop_tokens(hd_run *r, hd_rows x, float p)
     return hd_mul(r, x.t, hd_dropout(r, hd_ones(r, hd_rows_of(x.t), 1), p, x.seg));
 }
 
-hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg)
+static hd_encoded run_stages(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
+                             const hd_seg *seg)
 {
     hd_encoded y = {0};
     hd_probe_enter(r, "enc");
     y.rows = hd_embedding_of(r, &e->embedding, ids, seg ? seg->pos : NULL, seg);
     y.rows.t = drop_tokens(r, y.rows, e->source_dropout);
-    for (int i = 0; i < e->stages; i++) {
+    for (int i = 0, left = layers; i < e->stages; i++) {
+        int here = left < layers_of(&e->stage[i]) ? left : layers_of(&e->stage[i]);
+        left -= here;
+        if (!here) continue;
         if (i) hd_probe_enter(r, "stage%d", i);
-        y.rows = run_stage(r, &e->stage[i], y.rows, &y);
+        y.rows = run_stage(r, &e->stage[i], here, y.rows, &y);
         if (i) hd_probe_leave(r);
     }
     hd_probe_leave(r);
     return y;
+}
+
+hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg)
+{
+    return run_stages(r, e, hd_encoder_layers(e), ids, seg);
+}
+
+hd_rows hd_encoder_behind(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids, const hd_seg *seg)
+{
+    return run_stages(r, e, layers, ids, seg).rows;
+}
+
+int hd_encoder_layers(const hd_encoder *e)
+{
+    int sum = 0;
+    for (int i = 0; i < e->stages; i++) sum += layers_of(&e->stage[i]);
+    return sum;
+}
+
+size_t hd_encoder_width(const hd_encoder *e, int layers)
+{
+    for (int i = 0; i < e->stages; layers -= layers_of(&e->stage[i++])) {
+        const hd_encoder_stage *s = &e->stage[i];
+        if (layers > layers_of(s)) continue;
+        return hd_stage_recurs(&s->is) ? hd_recurrent_out(&s->cells) : s->stack.opt.width;
+    }
+    return e->out;
 }
 
 double hd_encoder_flops(const hd_encoder *e, double items, double length)

@@ -93,16 +93,27 @@ hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *er
     return s;
 }
 
-hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache)
+static hd_rows run_blocks(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg,
+                          hd_cache *cache)
 {
     hd_stream s = {.pre = !m->opt.post_norm, .dropout = m->opt.dropout};
     s.x = hd_embedding_of(r, &m->embedding, ids, hd_cache_positions(r, cache, seg), seg);
-    for (int l = 0; l < m->opt.layers; l++) {
+    for (int l = 0; l < layers; l++) {
         hd_probe_enter(r, "%d", l);
         hd_block_of(r, &m->block[l], &s, (hd_rows){0}, HD_CAUSAL, hd_cache_slot(cache, (size_t)l), NULL);
         hd_probe_leave(r);
     }
-    return hd_stream_end(r, &s, &m->last);
+    return hd_stream_end(r, &s, layers == m->opt.layers ? &m->last : NULL);
+}
+
+hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache)
+{
+    return run_blocks(r, m, m->opt.layers, ids, seg, cache);
+}
+
+hd_rows hd_gpt_behind(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg)
+{
+    return run_blocks(r, m, layers, ids, seg, NULL);
 }
 
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)

@@ -76,6 +76,9 @@ typedef struct hd_lm_type {
     hd_status (*stepper)(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err); /* prompts begin with `start` where a text begins */
     double (*flops)(const hd_lm *m, size_t windows, size_t length); /* of a forward pass */
+    /* States of layer number `layers`, 1 to all: the later ones are not run. NULL where `states` is. */
+    hd_rows (*behind)(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg);
+    hd_param *(*table)(const hd_lm *m); /* token vectors; NULL: it has none */
     /* Counted models: */
     hd_status (*count)(hd_lm *m, const int32_t *ids, size_t n,
                        hd_err *err);                               /* the whole text, then finished */

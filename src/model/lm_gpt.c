@@ -53,6 +53,16 @@ static double flops(const hd_lm *m, size_t windows, size_t length)
     return hd_gpt_flops(&((const hd_gpt *)m->model)->opt, windows, length);
 }
 
+static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
+{
+    return hd_gpt_behind(r, m->model, layers, ids, seg);
+}
+
+static hd_param *table(const hd_lm *m)
+{
+    return ((const hd_gpt *)m->model)->embedding.table;
+}
+
 /* -- a token a step, for as long as one likes -- */
 
 typedef struct turning {
@@ -203,5 +213,11 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
-const hd_lm_type hd_lm_gpt = {
-    .make = make, .free = drop, .loss = loss, .states = states, .stepper = stepper, .flops = flops};
+const hd_lm_type hd_lm_gpt = {.make = make,
+                              .free = drop,
+                              .loss = loss,
+                              .states = states,
+                              .behind = behind,
+                              .table = table,
+                              .stepper = stepper,
+                              .flops = flops};

@@ -58,13 +58,18 @@ static hd_status state(hd_cache **out, const hd_lm *m, size_t items, hd_err *err
     return hd_cache_new(out, kinds, (size_t)m->opt.layers, items, err);
 }
 
+static hd_rows embedded(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
+{
+    const recurrent *x = m->model;
+    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.dropout};
+    return hd_embedding_of(r, &e, ids, NULL, seg);
+}
+
 /* Rows before the output layer. */
 static hd_rows hidden(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache)
 {
     const recurrent *x = m->model;
-    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.dropout};
-    hd_rows h = hd_embedding_of(r, &e, ids, NULL, seg);
-    h = hd_recurrent_of(r, &x->layers, h, NULL, NULL, hd_cache_slot(cache, 0));
+    hd_rows h = hd_recurrent_of(r, &x->layers, embedded(r, m, ids, seg), NULL, NULL, hd_cache_slot(cache, 0));
     return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.dropout, h.seg)) : h;
 }
 
@@ -136,9 +141,21 @@ static double flops(const hd_lm *m, size_t windows, size_t length)
     return 2 * (double)windows * (double)length * d * (m->opt.layers * gates * 2 * d + (double)m->opt.vocab);
 }
 
-#define TYPE                                                                                            \
-    {                                                                                                   \
-        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .stepper = stepper, \
-        .flops = flops                                                                                  \
+static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
+{
+    hd_recurrent first = ((const recurrent *)m->model)->layers;
+    first.layers = layers;
+    return hd_recurrent_of(r, &first, embedded(r, m, ids, seg), NULL, NULL, NULL);
+}
+
+static hd_param *table(const hd_lm *m)
+{
+    return ((const recurrent *)m->model)->words.table;
+}
+
+#define TYPE                                                                                          \
+    {                                                                                                 \
+        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .behind = behind, \
+        .table = table, .stepper = stepper, .flops = flops                                            \
     }
 const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;

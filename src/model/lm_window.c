@@ -54,6 +54,11 @@ static hd_tensor *hidden(hd_run *r, const hd_lm *m, const int32_t *before, const
     return hd_dropout(r, h, m->opt.dropout, seg);
 }
 
+static hd_param *table(const hd_lm *m)
+{
+    return ((const window *)m->model)->words.table;
+}
+
 static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *state,
                        const hd_loss_opt *opt)
 {
@@ -86,5 +91,10 @@ static double flops(const hd_lm *m, size_t windows, size_t length)
     return 2 * (double)windows * (double)length * inner * (in + (double)m->opt.vocab);
 }
 
-const hd_lm_type hd_lm_ffnn = {
-    .make = make, .free = drop, .loss = loss, .looks_back = true, .stepper = stepper, .flops = flops};
+const hd_lm_type hd_lm_ffnn = {.make = make,
+                               .free = drop,
+                               .loss = loss,
+                               .looks_back = true,
+                               .table = table,
+                               .stepper = stepper,
+                               .flops = flops};

@@ -121,13 +121,23 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
     s->x.t = hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t}, 2);
 }
 
-hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_slot *slot)
+static hd_rows run_blocks(hd_run *r, const hd_stack *k, int layers, hd_rows x, hd_rows memory, hd_slot *slot)
 {
     hd_stream s = {.x = x, .pre = k->opt.pre_norm, .dropout = k->opt.dropout};
-    for (int l = 0; l < k->opt.layers; l++) {
+    for (int l = 0; l < layers; l++) {
         hd_probe_enter(r, "%d", l);
         run_block(r, k, &k->block[l], &s, memory, slot ? slot + HD_STACK_SLOTS * l : NULL);
         hd_probe_leave(r);
     }
-    return hd_stream_end(r, &s, &k->last);
+    return hd_stream_end(r, &s, layers == k->opt.layers ? &k->last : NULL);
+}
+
+hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_slot *slot)
+{
+    return run_blocks(r, k, k->opt.layers, x, memory, slot);
+}
+
+hd_rows hd_stack_behind(hd_run *r, const hd_stack *k, int layers, hd_rows x)
+{
+    return run_blocks(r, k, layers, x, (hd_rows){0}, NULL);
 }

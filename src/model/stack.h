@@ -42,5 +42,8 @@ void hd_stack_release(hd_stack *s); /* accepts {0} */
    slots hold it. */
 enum { HD_STACK_SLOTS = 2 };
 hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_slot *slot);
+/* What an encoder's first blocks give, 1 to all of them; the norm after pre-norm blocks comes behind all
+   alone. The others are not run. */
+hd_rows hd_stack_behind(hd_run *r, const hd_stack *s, int layers, hd_rows x);
 
 #endif

@@ -36,13 +36,42 @@ static bool speaks(const hd_any_model *m)
     return m->language;
 }
 
-hd_status hd_embed_check(const hd_any_model *m, hd_err *err)
+int hd_embed_layers(const hd_any_model *m)
 {
-    if (!speaks(m) || m->language->lm->type->states) return HD_OK;
-    return hd_err_set(err, HD_EARG,
-                      "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, bert "
-                      "and translators have",
-                      hd_lm_names[m->language->lm->opt.kind]);
+    if (m->masked) return m->masked->model->opt.layers;
+    if (!speaks(m)) return hd_encoder_layers(&m->translator->model->encoder);
+    return m->language->lm->type->states ? m->language->lm->opt.layers : 0;
+}
+
+hd_param *hd_embed_table(const hd_any_model *m)
+{
+    if (m->masked) return m->masked->model->embedding.table;
+    if (!speaks(m)) return m->translator->model->encoder.embedding.table;
+    const hd_lm *lm = m->language->lm;
+    return lm->type->table ? lm->type->table(lm) : NULL;
+}
+
+hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
+{
+    const char *kind = speaks(m) ? hd_lm_names[m->language->lm->opt.kind] : NULL;
+    bool last = !opt->table && (!opt->layer || opt->layer == hd_embed_layers(m));
+    if (opt->table && !hd_embed_table(m))
+        return hd_err_set(err, HD_EARG, "a model of the kind %s has no table of token vectors", kind);
+    if (!opt->table && kind && !m->language->lm->type->states)
+        return hd_err_set(err, HD_EARG,
+                          "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, "
+                          "bert and translators have",
+                          kind);
+    if (!opt->table && (opt->layer < 0 || opt->layer > hd_embed_layers(m)))
+        return hd_err_set(err, HD_ELIMIT,
+                          "there is no layer %d: the model has %d, and 0 is its token vectors", opt->layer,
+                          hd_embed_layers(m));
+    if (opt->pool == HD_POOLING_POOLER && !(m->masked && m->masked->model->opt.pooler && last))
+        return hd_err_set(err, HD_ELIMIT,
+                          "there is no pooler %s: only a BERT that was published with one has it, behind its "
+                          "last layer",
+                          last ? "in this model" : "behind this layer");
+    return HD_OK;
 }
 
 const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m)
@@ -51,10 +80,13 @@ const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m)
     return speaks(m) ? m->language->tokeniser : m->translator->tokeniser[0];
 }
 
-static size_t width_of(const hd_any_model *m)
+static size_t width_of(const hd_any_model *m, const hd_embed_opt *opt)
 {
+    if (opt->table) return hd_cols_of(&hd_embed_table(m)->t);
     if (m->masked) return m->masked->model->opt.width;
-    return speaks(m) ? m->language->lm->opt.width : m->translator->model->encoder.out;
+    if (speaks(m)) return m->language->lm->opt.width;
+    const hd_encoder *e = &m->translator->model->encoder;
+    return opt->layer ? hd_encoder_width(e, opt->layer) : e->out;
 }
 
 /* Most tokens that are read at once, the special ones included. */
@@ -63,7 +95,8 @@ static size_t longest_of(const hd_any_model *m)
     if (m->masked) return m->masked->model->opt.positions;
     if (!speaks(m)) return m->translator->model->opt.positions;
     const hd_lm *lm = m->language->lm;
-    return lm->type->state ? INT32_MAX : lm->opt.context; /* a state has no positions to run out of */
+    bool endless = lm->type->state || lm->type->looks_back; /* they have no positions to run out of */
+    return endless ? INT32_MAX : lm->opt.context;
 }
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
@@ -141,19 +174,22 @@ static int by_length(const void *a, const void *b)
 
 /* -- rows -- */
 
-static hd_rows read_masked(const job *j, const int32_t *ids, const hd_seg *seg)
+static hd_rows read_masked(const job *j, int layers, const int32_t *ids, const hd_seg *seg)
 {
-    int32_t *type = seg ? hd_host_take(j->r, seg->rows * sizeof *type) : NULL; /* zeros: of a first text */
+    int32_t *type = hd_host_take(j->r, seg->rows * sizeof *type); /* zeros: of a first text */
     if (!type) return (hd_rows){0};
-    return hd_bert_rows(j->r, j->m->masked->model, ids, hd_ints(j->r, type, seg->rows), seg);
+    return hd_bert_behind(j->r, j->m->masked->model, layers, ids, hd_ints(j->r, type, seg->rows), seg);
 }
 
 static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
 {
     const hd_any_model *m = j->m;
-    if (m->masked) return read_masked(j, ids, seg);
-    if (speaks(m)) return m->language->lm->type->states(j->r, m->language->lm, ids, seg);
-    return hd_encdec_encode(j->r, m->translator->model, ids, seg).rows;
+    int layers = j->opt->layer ? j->opt->layer : hd_embed_layers(m);
+    if (!seg) return (hd_rows){0};
+    if (j->opt->table) return (hd_rows){hd_embed(j->r, &hd_embed_table(m)->t, ids, seg->rows, 1), seg};
+    if (m->masked) return read_masked(j, layers, ids, seg);
+    if (speaks(m)) return m->language->lm->type->behind(j->r, m->language->lm, layers, ids, seg);
+    return hd_encoder_behind(j->r, &m->translator->model->encoder, layers, ids, seg);
 }
 
 /* The rows that count of `rows` that were read, and where each line has them. */
@@ -167,6 +203,15 @@ static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
     for (size_t i = 0; i < items; i++) j->len[i]--;
     hd_tensor *kept = hd_gather(j->r, x.t, hd_ints(j->r, index, n), n, 1);
     return (hd_rows){kept, hd_seg_of(j->r, j->len, items, NULL)};
+}
+
+/* What becomes of the rows of a batch. */
+static hd_tensor *pooled(const job *j, hd_rows x)
+{
+    hd_pooling pool = j->opt->pool;
+    if (pool == HD_POOLING_NONE) return x.t;
+    return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->m->masked->model, x)
+                                     : hd_reduce(j->r, x.t, x.seg, reductions[pool]);
 }
 
 static void normalize(hd_real *v, size_t width)
@@ -199,8 +244,7 @@ static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *er
         j->len[i] = (int32_t)q[i].size;
     }
     hd_rows x = read_batch(j, hd_ints(r, j->batch, rows), hd_seg_of(r, j->len, items, NULL));
-    x = kept_rows(j, x, items);
-    hd_tensor *y = j->opt->pool == HD_POOLING_NONE ? x.t : hd_reduce(r, x.t, x.seg, reductions[j->opt->pool]);
+    hd_tensor *y = pooled(j, kept_rows(j, x, items));
     hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
     if (all && hd_read(r, y, all)) hand_out(j, q, items, all);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
@@ -225,9 +269,10 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, c
                          size_t count, const hd_embed_opt *opt, hd_err *err)
 {
     job j = {.r = r, .m = m, .opt = opt, .out = out};
-    *out = (hd_embeddings){.count = count, .width = width_of(m)};
+    *out = (hd_embeddings){.count = count};
     hd_arena_init(&out->memory, hd_source_host, 1 << 16);
-    hd_status s = hd_embed_check(m, err);
+    hd_status s = hd_embed_check(m, opt, err);
+    if (!s) out->width = width_of(m, opt);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);

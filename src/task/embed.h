@@ -4,7 +4,8 @@
    Of a translator they are the rows of its encoder, one for each token of the line and one for its end. Of a
    language model they are the states of its last layer after each token of the line; the start token is read
    first and has no row of its own. Of a masked language model they are the rows of its last block, one for
-   the start, each token and the end: the first is that of the start. */
+   the start, each token and the end: the first is that of the start. Those of an earlier layer are what it
+   hands to the next; of the table of token vectors each token has the one it has everywhere. */
 #ifndef HD_TASK_EMBED_H
 #define HD_TASK_EMBED_H
 
@@ -13,12 +14,14 @@
 #include "task/any_model.h"
 
 /* X(NAME, name, what becomes of the rows of a line, hd_reduction) */
-#define HD_POOLING_LIST(X)                         \
-    X(MEAN, mean, "their mean", HD_MEAN)           \
-    X(LAST, last, "the last one", HD_LAST)         \
-    X(MAX, max, "the most of each column", HD_MAX) \
-    X(FIRST, first, "the first one", HD_FIRST)     \
-    X(NONE, none, "all of them", HD_SUM)
+#define HD_POOLING_LIST(X)                                            \
+    X(MEAN, mean, "their mean", HD_MEAN)                              \
+    X(LAST, last, "the last one", HD_LAST)                            \
+    X(MAX, max, "the most of each column", HD_MAX)                    \
+    X(FIRST, first, "the first one", HD_FIRST)                        \
+    X(CLS, cls, "the same, by the name that BERT gives it", HD_FIRST) \
+    X(NONE, none, "all of them", HD_SUM)                              \
+    X(POOLER, pooler, "the first one through BERT's pooler", HD_FIRST)
 
 #define X(NAME, name, text, reduction) HD_POOLING_##NAME,
 typedef enum hd_pooling { HD_POOLING_LIST(X) HD_POOLINGS } hd_pooling;
@@ -30,6 +33,8 @@ typedef struct hd_embed_opt {
     hd_pooling pool;
     bool normalize; /* every vector to length 1; one of zeros stays */
     size_t rows;    /* read side by side, about; 0: HD_EMBED_ROWS */
+    int layer;      /* whose rows they are, 1 to hd_embed_layers; 0: the last one's */
+    bool table;     /* the token vectors instead, as they stand in their table */
 } hd_embed_opt;
 
 enum { HD_EMBED_ROWS = 4096 };
@@ -49,8 +54,11 @@ typedef struct hd_embeddings {
     hd_arena memory; /* of everything above */
 } hd_embeddings;
 
-/* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens. */
-hd_status hd_embed_check(const hd_any_model *m, hd_err *err);
+/* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens.
+   HD_ELIMIT where it has some, but not this layer or no pooler. */
+hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err);
+int hd_embed_layers(const hd_any_model *m);
+hd_param *hd_embed_table(const hd_any_model *m); /* of token vectors, [V, width]; NULL: it has none */
 
 /* Lines without a vector (not UTF-8, a NUL, too long) have a status of their own; the call fails only for
    lack of memory and the like. */

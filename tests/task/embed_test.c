@@ -135,10 +135,10 @@ static double pooled(const hd_real *x, size_t rows, size_t width, size_t column,
         sum += (double)x[i * width + column];
         most = fmax(most, (double)x[i * width + column]);
     }
-    return pool == HD_POOLING_MEAN    ? sum / (double)rows
-           : pool == HD_POOLING_MAX   ? most
-           : pool == HD_POOLING_FIRST ? (double)x[column]
-                                      : (double)x[(rows - 1) * width + column];
+    return pool == HD_POOLING_MEAN   ? sum / (double)rows
+           : pool == HD_POOLING_MAX  ? most
+           : pool == HD_POOLING_LAST ? (double)x[(rows - 1) * width + column]
+                                     : (double)x[column];
 }
 
 static void pooling_is_of_the_rows_of_a_line(void **state)
@@ -169,7 +169,7 @@ static void normalised_vectors_have_length_1(void **state)
 {
     (void)state;
     subject s = subject_of(0);
-    for (int pool = 0; pool < HD_POOLINGS; pool++) {
+    for (int pool = 0; pool < HD_POOLING_POOLER; pool++) {
         hd_embeddings plain = embed(&s, 0, LINES, (hd_embed_opt){.pool = (hd_pooling)pool});
         hd_embeddings e = embed(&s, 0, LINES, (hd_embed_opt){.pool = (hd_pooling)pool, .normalize = true});
         for (size_t i = 0; i < LINES; i++)
