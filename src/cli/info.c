@@ -99,7 +99,7 @@ static void put_switch(sheet *s, const char *name, bool value)
 static void put_stages(sheet *s, const hd_encdec_opt *o)
 {
     char text[HD_STAGES_TEXT];
-    if (strcmp(hd_translator_model_name(o), "transformer")) {
+    if (!strcmp(hd_translator_model_name(o), "encoder-decoder")) {
         put_text(s, "encoder", hd_stages_text(&o->encoder, text));
         put_text(s, "decoder", hd_stages_text(&o->decoder, text));
     } else {
@@ -114,13 +114,22 @@ static void put_blocks(sheet *s, const hd_encdec_opt *o)
     bool any = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
                hd_stages_have(&o->decoder, HD_STAGE_transformer);
     if (any) put_whole(s, "heads", (uint64_t)o->heads);
+    if (any && o->head_width) put_whole(s, "head_width", o->head_width);
     put_whole(s, "width", o->width);
     if (!any) return;
     put_whole(s, "inner", o->inner);
+    if (o->gated) put_switch(s, "gated", true);
     put_text(s, "norm", o->pre_norm ? "pre" : "post");
     put_text(s, "activation", hd_unary_name(o->act));
     if (o->encoder.at[0].kind == HD_STAGE_transformer || o->decoder.at[0].kind == HD_STAGE_transformer)
-        put_text(s, "position_kind", o->learned_positions ? "learned" : "sinusoidal");
+        put_text(s, "position_kind",
+                 o->relative.buckets    ? "relative"
+                 : o->learned_positions ? "learned"
+                                        : "sinusoidal");
+    if (o->relative.buckets) {
+        put_whole(s, "buckets", o->relative.buckets);
+        put_whole(s, "reach", (uint64_t)o->relative.reach);
+    }
 }
 
 /* What only a recurrent decoder has. */
@@ -155,6 +164,7 @@ static void put_model(sheet *s, const hd_encdec *m)
     if (hd_encdec_recurs(m)) put_cells(s, m);
     put_whole(s, "positions", o->positions);
     put_switch(s, "tied", o->tied);
+    if (o->own_output) put_switch(s, "own_output", true);
     put_whole(s, "parameters", hd_params_size(&m->params));
     put_real(s, "gflop_per_translation", hd_encdec_flops(m, 1, 25, 25) / 1e9, " (25 tokens to 25)");
 }

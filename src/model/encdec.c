@@ -7,6 +7,20 @@
 
 #include "base/mem.h"
 
+const hd_encdec_names hd_encdec_marian = {"model.", &hd_stack_marian, &hd_stack_marian},
+                      hd_encdec_t5 = {"", &hd_stack_t5_encoder, &hd_stack_t5_decoder};
+
+hd_encdec_opt hd_encdec_opt_t5(void)
+{
+    return (hd_encdec_opt){.tied = true,
+                           .unscaled = true,
+                           .pre_norm = true,
+                           .unbiased = true,
+                           .rms = true,
+                           .unscaled_scores = true,
+                           .names = &hd_encdec_t5};
+}
+
 /* Whether a side begins with blocks, which need positions and scaled embeddings. */
 static bool attends_first(const hd_stages *s)
 {
@@ -15,10 +29,12 @@ static bool attends_first(const hd_stages *s)
 
 /* -- making -- */
 
+enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
+
 static hd_embedding embedding(const hd_encdec *m, const hd_stages *side)
 {
     const hd_encdec_opt *o = &m->opt;
-    bool scaled = attends_first(side) && !o->plain;
+    bool scaled = attends_first(side) && !o->plain && !o->unscaled;
     return (hd_embedding){.scale = scaled ? (float)sqrt((double)o->width) : 1,
                           .dropout = o->dropout,
                           .position = attends_first(side) ? m->positions : NULL};
@@ -28,23 +44,24 @@ static hd_embedding make_embeddings(hd_encdec *m)
 {
     const hd_encdec_opt *o = &m->opt;
     hd_params *p = &m->params;
-    hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)o->width)), 0};
+    hd_init init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->width)), 0};
+    const char *in = o->names->prefix;
     hd_param *shared =
-        o->tied ? hd_param_add(p, o->source_vocab, o->width, init, "model.shared.weight") : NULL;
-    if (!attends_first(&o->encoder) && !attends_first(&o->decoder))
+        o->tied ? hd_param_add(p, o->source_vocab, o->width, init, "%sshared.weight", in) : NULL;
+    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->relative.buckets)
         m->positions = NULL;
     else if (o->learned_positions)
-        m->positions = hd_param_add(p, o->positions, o->width, init, "model.embed_positions.weight");
+        m->positions = hd_param_add(p, o->positions, o->width, init, "%sembed_positions.weight", in);
     else
         m->positions = hd_param_hidden(p, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
     hd_embedding source = embedding(m, &o->encoder);
     m->target = embedding(m, &o->decoder);
     source.table =
         shared ? shared
-               : hd_param_add(p, o->source_vocab, o->width, init, "model.encoder.embed_tokens.weight");
+               : hd_param_add(p, o->source_vocab, o->width, init, "%sencoder.embed_tokens.weight", in);
     m->target.table =
         shared ? shared
-               : hd_param_add(p, o->target_vocab, o->width, init, "model.decoder.embed_tokens.weight");
+               : hd_param_add(p, o->target_vocab, o->width, init, "%sdecoder.embed_tokens.weight", in);
     return source;
 }
 
@@ -53,13 +70,14 @@ static void make_output(hd_encdec *m, size_t in)
 {
     const hd_encdec_opt *o = &m->opt;
     hd_params *p = &m->params;
-    static const char *const other_names[] = {"lm_head.weight", "model.encoder.embed_tokens.weight",
-                                              "model.decoder.embed_tokens.weight"};
-    m->output = o->tied
+    static const char *const sides[] = {"encoder", "decoder"};
+    bool shares = o->tied && !o->own_output;
+    m->output = shares
                     ? m->target.table
                     : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "lm_head.weight");
-    for (size_t i = 0; o->tied && i < sizeof other_names / sizeof *other_names; i++)
-        hd_param_alias(p, m->output, "%s", other_names[i]);
+    if (shares) hd_param_alias(p, m->output, "lm_head.weight");
+    for (int i = 0; o->tied && i < 2; i++)
+        hd_param_alias(p, m->target.table, "%s%s.embed_tokens.weight", o->names->prefix, sides[i]);
     if (o->output_bias)
         m->output_bias =
             hd_param_add(p, 1, o->target_vocab, (hd_init){HD_INIT_ZERO, 0, 0}, "final_logits_bias");
@@ -71,15 +89,22 @@ static hd_stack_opt blocks(const hd_encdec_opt *o, bool cross)
     return (hd_stack_opt){.heads = o->heads,
                           .width = o->width,
                           .inner = o->inner,
+                          .head_width = o->head_width,
                           .pre_norm = o->pre_norm,
                           .plain = o->plain,
+                          .unbiased = o->unbiased,
+                          .rms = o->rms,
+                          .unscaled_scores = o->unscaled_scores,
+                          .gated = o->gated,
+                          .relative = o->relative,
                           .cross = cross,
                           .eps = o->eps,
                           .act = o->act,
                           .dropout = o->dropout,
                           .attention_dropout = o->attention_dropout,
                           .inner_dropout = o->inner_dropout,
-                          .recompute = o->recompute};
+                          .recompute = o->recompute,
+                          .names = cross ? o->names->decoder : o->names->encoder};
 }
 
 /* Returns the columns of the decoder's rows in *out. */
@@ -89,6 +114,8 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
     hd_params *p = &m->params;
     bool recurs = hd_encdec_recurs(m);
     hd_status s = HD_OK;
+    char side[64], name[96];
+    snprintf(side, sizeof side, "%sdecoder", o->names->prefix);
     *out = o->width;
     if (recurs) {
         m->cells =
@@ -100,16 +127,16 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
                                                                     .dropout = o->dropout,
                                                                     .attention_dropout = o->attention_dropout,
                                                                     .encoder = &m->encoder,
-                                                                    .name = "model.decoder"});
+                                                                    .name = side});
         *out = m->cells.out;
     }
+    snprintf(name, sizeof name, "%s.fit", side);
     if (o->decoder.count > recurs && m->encoder.out != o->width)
-        m->fit = hd_dense_make(p, m->encoder.out, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
-                               "model.decoder.fit");
+        m->fit =
+            hd_dense_make(p, m->encoder.out, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
     for (int i = recurs; !s && i < o->decoder.count; i++) {
         hd_stack_opt k = blocks(o, true);
-        char name[64];
-        snprintf(name, sizeof name, i ? "model.decoder.%d" : "model.decoder", i);
+        snprintf(name, sizeof name, i ? "%s.%d" : "%s", side, i);
         k.layers = o->decoder.at[i].layers, k.name = name;
         s = hd_stack_make(&m->stack[m->stacks++], p, &k, err);
     }
@@ -119,11 +146,13 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
 static hd_status make_all(hd_encdec *m, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
+    char side[64];
+    snprintf(side, sizeof side, "%sencoder", o->names->prefix);
     hd_encoder_opt e = {.stages = o->encoder,
                         .stack = blocks(o, false),
                         .reverse = o->reverse_source,
                         .source_dropout = o->source_dropout,
-                        .name = "model.encoder"};
+                        .name = side};
     size_t out = 0;
     hd_embedding source = make_embeddings(m);
     hd_status s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
@@ -161,12 +190,29 @@ static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
     return HD_OK;
 }
 
+/* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
+static hd_status check_attention(const hd_encdec_opt *o, hd_err *err)
+{
+    const hd_relative *r = &o->relative;
+    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
+        return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
+                          MOST_ATTENTION);
+    if (r->buckets && (r->buckets < 4 || r->buckets > MOST_BUCKETS || r->reach <= (int)(r->buckets / 2)))
+        return hd_err_set(err, HD_EARG,
+                          "relative positions have 4 to %d buckets and reach farther than half of them: not "
+                          "%zu, which reach %d",
+                          MOST_BUCKETS, r->buckets, r->reach);
+    return HD_OK;
+}
+
 static hd_status check(const hd_encdec_opt *o, hd_err *err)
 {
     bool attends = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
                    hd_stages_have(&o->decoder, HD_STAGE_transformer);
-    if (attends && (o->heads < 1 || o->width % (size_t)o->heads))
-        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    hd_status s = attends ? check_attention(o, err) : HD_OK;
+    if (s) return s;
     if (!o->width || !o->inner || !o->source_vocab || !o->target_vocab || !o->positions)
         return hd_err_set(
             err, HD_EARG,
@@ -184,6 +230,7 @@ hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_op
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
     m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
+    if (!m->opt.names) m->opt.names = &hd_encdec_marian;
     m->opt.encoder = hd_stages_resolved(&opt->encoder, opt->encoder_layers);
     m->opt.decoder = hd_stages_resolved(&opt->decoder, opt->decoder_layers);
     hd_params_init(&m->params, backend);
@@ -279,17 +326,25 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
     return x;
 }
 
+/* What the output layer reads. */
+static hd_tensor *output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
+{
+    return m->opt.scaled_output ? hd_scale(r, x.t, (float)(1 / sqrt((double)hd_cols_of(&m->output->t))))
+                                : x.t;
+}
+
 hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x)
 {
-    hd_tensor *z = hd_linear(r, x.t, &m->output->t, m->output_bias ? &m->output_bias->t : NULL, HD_IDENTITY);
+    hd_tensor *z = hd_linear(r, output_rows(r, m, x), &m->output->t,
+                             m->output_bias ? &m->output_bias->t : NULL, HD_IDENTITY);
     return hd_probe_offer(r, "logits", z, x.seg);
 }
 
 hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
                           const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, x.t, &m->output->t, m->output_bias ? &m->output_bias->t : NULL, target,
-                                   opt);
+    return hd_linear_cross_entropy(r, output_rows(r, m, x), &m->output->t,
+                                   m->output_bias ? &m->output_bias->t : NULL, target, opt);
 }
 
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target)
@@ -299,8 +354,9 @@ double hd_encdec_flops(const hd_encdec *m, double sentences, double source, doub
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
     for (int i = 0; i < m->stacks; i++) {
         const hd_stack_opt *o = &m->stack[i].opt;
-        double d = (double)o->width, f = (double)o->inner;
-        sum += o->layers * b * (t * (12 * d * d + 4 * d * f) + s * 4 * d * d + 4 * d * (t * t + t * s));
+        double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
+               a = (double)hd_stack_attention_width(o);
+        sum += o->layers * b * (t * (12 * d * a + 4 * d * f) + s * 4 * d * a + 4 * a * (t * t + t * s));
     }
     return sum;
 }

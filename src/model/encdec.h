@@ -1,6 +1,6 @@
-/* Encoder-decoders: from the Transformer of "Attention Is All You Need" to the recurrent ones before it, and
-   what mixes both. Tensors carry MarianMT's names, recurrent layers PyTorch's. One forward serves training
-   (tape, no cache) and decoding (cache, no tape). */
+/* Encoder-decoders: from the Transformer of "Attention Is All You Need" and T5 to the recurrent ones before
+   it, and what mixes both. Tensors carry MarianMT's names or T5's, recurrent layers PyTorch's. One forward
+   serves training (tape, no cache) and decoding (cache, no tape). */
 #ifndef HD_MODEL_ENCDEC_H
 #define HD_MODEL_ENCDEC_H
 
@@ -8,13 +8,26 @@
 #include "model/recurrent_decoder.h"
 #include "nn/position.h"
 
+/* What tensors are called. */
+typedef struct hd_encdec_names {
+    const char *prefix;                      /* of all but the output layer */
+    const hd_stack_names *encoder, *decoder; /* blocks */
+} hd_encdec_names;
+
+extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5;
+
 typedef struct hd_encdec_opt {
     hd_stages encoder, decoder; /* a decoder's recurrent stage comes first. Empty: a transformer */
     int encoder_layers, decoder_layers, heads; /* layers: of stages that do not say */
     size_t width, inner;                       /* d_model, feed-forward */
+    size_t head_width;                         /* 0: width / heads */
     size_t source_vocab, target_vocab;
-    bool tied; /* one table for source, target and output; the vocabularies are one then */
-    bool pre_norm;
+    bool tied;          /* one table for source, target and output; the vocabularies are one then */
+    bool own_output;    /* tied: but the output layer has a table of its own */
+    bool scaled_output; /* rows are divided by sqrt(width) before the output layer */
+    bool unscaled;      /* no sqrt(width) on embeddings */
+    bool pre_norm, unbiased, rms, unscaled_scores, gated; /* as of hd_stack_opt */
+    hd_relative relative;                                 /* of all blocks, in place of positions */
     bool plain; /* as in the lectures: no bias in attention, no gain and bias in norms, no sqrt(width) on
                    embeddings */
     bool output_bias;
@@ -29,8 +42,12 @@ typedef struct hd_encdec_opt {
     bool reverse_source;
     float source_dropout;               /* of whole source tokens */
     hd_recurrent_decoder_opt recurrent; /* of a recurrent decoder */
+    const hd_encdec_names *names;       /* NULL: MarianMT's */
     hd_frozen frozen;
 } hd_encdec_opt;
+
+/* What all T5 have in common; sizes, gate and output are left to say. */
+hd_encdec_opt hd_encdec_opt_t5(void);
 
 typedef struct hd_encdec {
     hd_encdec_opt opt; /* stages resolved */

@@ -1,6 +1,7 @@
 /* Transformer blocks, one on the other. */
 #include "model/stack.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -15,7 +16,8 @@ const hd_stack_names hd_stack_marian = {
     .out = "out_proj",
     .norm = {"self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"},
     .in = "fc1",
-    .back = "fc2"};
+    .back = "fc2",
+    .last = "layer_norm"};
 
 const hd_stack_names hd_stack_bert = {
     .layers = "layer",
@@ -27,7 +29,26 @@ const hd_stack_names hd_stack_bert = {
     .out = "output.dense",
     .norm = {"attention.output.LayerNorm", "crossattention.output.LayerNorm", "output.LayerNorm"},
     .in = "intermediate.dense",
-    .back = "output.dense"};
+    .back = "output.dense",
+    .last = "layer_norm"};
+
+/* The sublayers of a T5 are numbered. */
+#define T5_NAMES(feed_forward)                                                                  \
+    {                                                                                           \
+        .layers = "block", .self = "layer.0.SelfAttention", .cross = "layer.1.EncDecAttention", \
+        .query = "q", .key = "k", .value = "v", .out = "o",                                     \
+        .norm = {"layer.0.layer_norm", "layer.1.layer_norm", feed_forward ".layer_norm"},       \
+        .in = feed_forward ".DenseReluDense.wi", .back = feed_forward ".DenseReluDense.wo",     \
+        .gated = {feed_forward ".DenseReluDense.wi_0", feed_forward ".DenseReluDense.wi_1"},    \
+        .last = "final_layer_norm"                                                              \
+    }
+
+const hd_stack_names hd_stack_t5_encoder = T5_NAMES("layer.1"), hd_stack_t5_decoder = T5_NAMES("layer.2");
+
+size_t hd_stack_attention_width(const hd_stack_opt *o)
+{
+    return o->head_width ? (size_t)o->heads * o->head_width : o->width;
+}
 
 static const hd_stack_names *names_of(const hd_stack_opt *o)
 {
@@ -36,27 +57,47 @@ static const hd_stack_names *names_of(const hd_stack_opt *o)
 
 static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
 {
-    return hd_norm_make(p, o->width, o->eps, false, o->plain ? HD_PLAIN : HD_AFFINE, name);
+    return hd_norm_make(p, o->width, o->eps, o->rms,
+                        o->plain ? HD_PLAIN
+                        : o->rms ? HD_GAIN_ONLY
+                                 : HD_AFFINE,
+                        name);
 }
 
 static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name)
 {
     const hd_stack_names *n = names_of(o);
-    return hd_mha_make(p, &(hd_mha_opt){.width = o->width,
-                                        .heads = o->heads,
-                                        .no_bias = o->plain,
-                                        .dropout = o->attention_dropout,
-                                        .init = {HD_INIT_XAVIER, 1, 0},
-                                        .name = name,
-                                        .query = n->query,
-                                        .key = n->key,
-                                        .value = n->value,
-                                        .out = n->out});
+    hd_mha m = hd_mha_make(p, &(hd_mha_opt){.width = o->width,
+                                            .head_width = o->head_width,
+                                            .heads = o->heads,
+                                            .no_bias = o->plain || o->unbiased,
+                                            .dropout = o->attention_dropout,
+                                            .init = {HD_INIT_XAVIER, 1, 0},
+                                            .name = name,
+                                            .query = n->query,
+                                            .key = n->key,
+                                            .value = n->value,
+                                            .out = n->out});
+    if (o->unscaled_scores) m.extra.scale = 1;
+    return m;
+}
+
+/* Block 0 owns the numbers, the others use them. */
+static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
+{
+    const hd_stack_names *n = names_of(o);
+    hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)o->width)), 0};
+    hd_param *table = hd_param_add(p, o->relative.buckets, (size_t)o->heads, init,
+                                   "%s.%s.0.%s.relative_attention_bias.weight", o->name, n->layers, n->self);
+    for (int l = 0; table && l < o->layers; l++) {
+        hd_attend_opt *a = &b[l].self.extra;
+        a->table = &table->t, a->table_both_ways = !o->cross, a->table_reach = o->relative.reach;
+    }
 }
 
 static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
-    hd_dense_opt dense = {.init = {HD_INIT_XAVIER, 1, 0}};
+    hd_dense_opt dense = {.init = {HD_INIT_XAVIER, 1, 0}, .no_bias = o->unbiased};
     const hd_stack_names *n = names_of(o);
     char name[160];
 #define NAMED(last) (snprintf(name, sizeof name, "%s.%s.%d.%s", o->name, n->layers, layer, last), name)
@@ -66,7 +107,8 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     if (o->cross) b->cross = attention_at(p, o, NAMED(n->cross));
     if (o->cross) b->norm[1] = norm_at(p, o, NAMED(n->norm[1]));
     b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
-    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->in));
+    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
+    if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
     b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
     b->norm[2] = norm_at(p, o, NAMED(n->norm[2]));
 #undef NAMED
@@ -75,10 +117,13 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
 {
     char name[160];
+    if (opt->gated && !names_of(opt)->gated[0])
+        return hd_err_set(err, HD_EARG, "blocks of these names have no gate");
     *out = (hd_stack){.opt = *opt, .block = hd_mem_array((size_t)opt->layers, sizeof *out->block)};
     if (!out->block) return hd_err_nomem(err, (size_t)opt->layers * sizeof *out->block);
     for (int l = 0; l < opt->layers; l++) make_block(p, opt, &out->block[l], l);
-    snprintf(name, sizeof name, "%s.layer_norm", opt->name);
+    if (opt->relative.buckets) make_relative(p, opt, out->block);
+    snprintf(name, sizeof name, "%s.%s", opt->name, names_of(opt)->last);
     if (opt->pre_norm) out->last = norm_at(p, opt, name);
     out->opt.name = NULL;
     return HD_OK;

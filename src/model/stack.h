@@ -11,16 +11,31 @@ typedef struct hd_stack_names {
     const char *query, *key, *value, *out; /* of either */
     const char *norm[3];                   /* of self, cross, feed-forward */
     const char *in, *back;                 /* of the feed-forward layer */
+    const char *gated[2];                  /* of a gated one in place of `in`; NULL: there is none */
+    const char *last;                      /* the norm behind all layers */
 } hd_stack_names;
 
-extern const hd_stack_names hd_stack_marian, hd_stack_bert;
+extern const hd_stack_names hd_stack_marian, hd_stack_bert, hd_stack_t5_encoder, hd_stack_t5_decoder;
+
+/* Numbers that are added to scores by how far the key is from the query: one for each head and bucket of
+   distances. All layers of a stack share them. */
+typedef struct hd_relative {
+    size_t buckets; /* 0: none */
+    int reach;      /* the distance from which all share the last bucket */
+} hd_relative;
 
 typedef struct hd_stack_opt {
     int layers, heads;
     size_t width, inner; /* d_model, feed-forward */
+    size_t head_width;   /* 0: width / heads */
     bool pre_norm;
-    bool plain; /* no bias in attention, no gain and bias in norms */
-    bool cross; /* a decoder's: it sees what came before and asks the memory */
+    bool plain;           /* no bias in attention, no gain and bias in norms */
+    bool unbiased;        /* no bias anywhere */
+    bool rms;             /* norms by the root of the mean square, with a gain alone */
+    bool unscaled_scores; /* not divided by sqrt(columns of a head) */
+    bool gated;           /* the feed-forward layer has a gate */
+    hd_relative relative; /* of self-attention */
+    bool cross;           /* a decoder's: it sees what came before and asks the memory */
     float eps;
     hd_unary act;
     float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */
@@ -34,6 +49,9 @@ typedef struct hd_stack {
     hd_block *block;
     hd_norm_layer last; /* after pre-norm blocks */
 } hd_stack;
+
+/* Columns of all heads together. */
+size_t hd_stack_attention_width(const hd_stack_opt *o);
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err);
 void hd_stack_release(hd_stack *s); /* accepts {0} */

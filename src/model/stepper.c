@@ -158,5 +158,6 @@ void hd_prepare_block(hd_status *s, hd_backend *b, const hd_block *block, hd_use
     prepare_attention(s, b, &block->self, false, use, err);
     if (block->has_cross) prepare_attention(s, b, &block->cross, true, use, err);
     hd_prepare(s, b, block->ffn.in.w, use, err);
+    hd_prepare(s, b, block->ffn.gate.w, use, err);
     hd_prepare(s, b, block->ffn.out.w, use, err);
 }

@@ -101,16 +101,28 @@ hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask
     return hd_rows_with(x, hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), x.seg));
 }
 
-hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
+/* The hidden layer before its dropout. */
+static hd_tensor *hidden_of(hd_run *r, const hd_ffn *f, hd_rows x)
 {
     hd_tensor *h;
     if (r->probe) {
         h = hd_probe_offer(r, "hidden", hd_dense_of(r, &f->in, x.t, HD_IDENTITY), x.seg);
         h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
-        h = hd_dropout(r, h, f->dropout, x.seg);
     } else {
-        h = hd_linear_dropout(r, x.t, value(f->in.w), value(f->in.b), f->act, f->dropout, x.seg);
+        h = hd_dense_of(r, &f->in, x.t, f->act);
     }
+    if (!f->gate.w) return h;
+    hd_tensor *gate = hd_probe_offer(r, "gate", hd_dense_of(r, &f->gate, x.t, HD_IDENTITY), x.seg);
+    return hd_probe_offer(r, "gated", hd_mul(r, h, gate), x.seg);
+}
+
+hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
+{
+    hd_tensor *h;
+    if (r->probe || f->gate.w)
+        h = hd_dropout(r, hidden_of(r, f, x), f->dropout, x.seg);
+    else
+        h = hd_linear_dropout(r, x.t, value(f->in.w), value(f->in.b), f->act, f->dropout, x.seg);
     return hd_rows_with(x, hd_probe_offer(r, "out", hd_dense_of(r, &f->out, h, HD_IDENTITY), x.seg));
 }
 

@@ -69,8 +69,9 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
  * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
 
+/* act(in x), times (gate x) where there is a gate, and `out` of it. */
 typedef struct hd_ffn {
-    hd_dense in, out;
+    hd_dense in, gate, out; /* gate.w NULL: none */
     hd_unary act;
     float dropout; /* on the hidden layer */
 } hd_ffn;

@@ -141,9 +141,37 @@ static bool pre_norm(const hd_exhibited *of)
     return of->lm ? !of->lm->opt.post_norm : of->encdec->opt.pre_norm;
 }
 
+/* Of blocks without biases; NULL: as of the others. */
+static const char *unbiased_formula(const hd_encdec_opt *o, const char *name)
+{
+    bool pre = o->pre_norm, cross = inside(name, "cross");
+    if (is(name, "Q")) return pre ? "norm W_Q" : "x W_Q";
+    if (is(name, "K")) return cross ? "m W_K: m are the encoder's rows" : pre ? "norm W_K" : "x W_K";
+    if (is(name, "V")) return cross ? "m W_V: m are the encoder's rows" : pre ? "norm W_V" : "x W_V";
+    if (is(name, "mha_out")) return "attn_out W_O";
+    if (is(name, "hidden")) return pre ? "norm W1" : "x W1";
+    if (is(name, "gate")) return pre ? "norm W3" : "x W3";
+    if (is(name, "out")) return o->gated ? "gated W2" : "act(hidden) W2";
+    return NULL;
+}
+
+/* Of what blocks have in other kinds, too; NULL: as of most. */
+static const char *kind_formula(const hd_encdec_opt *o, const char *name)
+{
+    const char *special = o->unbiased ? unbiased_formula(o, name) : NULL;
+    if (special) return special;
+    if (is(name, "gated")) return "act(hidden) * gate";
+    if (is(name, "norm") && o->rms) return "sum / root of the mean square * gain, row by row";
+    if (is(name, "scaled") && o->relative.buckets && !inside(name, "cross"))
+        return "scores + a number for the distance of key and query";
+    return NULL;
+}
+
 /* Of a block's products; NULL: it is none of them. */
 static const char *block_formula(const hd_exhibited *of, const char *name)
 {
+    const char *special = of->encdec ? kind_formula(&of->encdec->opt, name) : NULL;
+    if (special) return special;
     bool pre = pre_norm(of), cross = inside(name, "cross");
     if (is(name, "Q")) return pre ? "norm W_Q + b" : "x W_Q + b";
     if (is(name, "K"))
@@ -159,6 +187,8 @@ static const char *logits_formula(const hd_exhibited *of)
 {
     if (of->lm && of->lm->opt.kind == HD_LM_maxent) return "bias + a row of weights for each context";
     if (of->lm && of->lm->opt.kind == HD_LM_gpt) return "y E^T: y is the row above, E the table of tokens";
+    if (of->encdec && of->encdec->opt.scaled_output) return "y W / sqrt(columns of y): y is the row above";
+    if (of->encdec && !of->encdec->output_bias) return "y W: y is the row above";
     return NULL;
 }
 

@@ -39,19 +39,12 @@ static hd_encdec_opt read_config(hd_model_config *c)
     o.target_vocab =
         (size_t)hd_family_whole(c, "decoder_vocab_size", 1, 64 * MOST_SIZE, (long long)o.source_vocab);
     o.act = hd_family_activation(c, "gelu");
-    if (!hd_family_switch(c, "scale_embedding", false))
-        hd_model_config_refuse(c, "\"scale_embedding\" is not true: heed's translators scale theirs");
+    o.unscaled = !hd_family_switch(c, "scale_embedding", false);
     o.tied = hd_family_switch(c, "share_encoder_decoder_embeddings", true);
     if (o.tied) hd_family_insist(c, "tie_word_embeddings", true);
     if (o.width % (size_t)o.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.width, o.heads);
     return o;
-}
-
-static void check_id(hd_model_config *c, const char *key, int32_t id)
-{
-    if (hd_family_whole(c, key, INT32_MIN, INT32_MAX, id) != id)
-        hd_model_config_refuse(c, "\"%s\" is not %d, as the tokeniser has it", key, id);
 }
 
 static void open_tokenisers(hd_model_config *c, const char *folder, const hd_encdec_opt *o,
@@ -69,9 +62,9 @@ static void open_tokenisers(hd_model_config *c, const char *folder, const hd_enc
     }
     if (c->status) return;
     hd_special special = hd_tokeniser_special(t[1]);
-    check_id(c, "pad_token_id", special.pad);
-    check_id(c, "eos_token_id", special.end);
-    check_id(c, "decoder_start_token_id", special.start);
+    hd_family_insist_id(c, "pad_token_id", special.pad);
+    hd_family_insist_id(c, "eos_token_id", special.end);
+    hd_family_insist_id(c, "decoder_start_token_id", special.start);
 }
 
 /* Before memory is taken for it; positions are not in the files. */
@@ -156,7 +149,8 @@ static hd_status save_config(const hd_translator *t, const char *folder, hd_err 
     hd_text_print(&c, ",\n \"activation_function\": \"%s\"", hd_family_activation_name(o->act));
     hd_text_print(&c, ",\n \"max_position_embeddings\": %zu,\n \"max_length\": %zu", o->positions,
                   o->positions);
-    hd_text_put(&c, ",\n \"scale_embedding\": true,\n \"static_position_embeddings\": true");
+    hd_text_print(&c, ",\n \"scale_embedding\": %s,\n \"static_position_embeddings\": true",
+                  o->unscaled ? "false" : "true");
     hd_text_print(&c, ",\n \"share_encoder_decoder_embeddings\": %s,\n \"tie_word_embeddings\": %s",
                   o->tied ? "true" : "false", o->tied ? "true" : "false");
     hd_text_put(&c, ",\n \"is_encoder_decoder\": true");
@@ -182,4 +176,9 @@ static hd_status export(const hd_passage *p, hd_err *err)
     return s;
 }
 
-const hd_family hd_family_marian = {.task = "translate", .import = import, .export = export};
+static bool has(hd_model_config *c)
+{
+    return hd_family_says(c, "task", "translate") && !hd_family_says(c, "model", "t5");
+}
+
+const hd_family hd_family_marian = {.has = has, .import = import, .export = export};

@@ -101,7 +101,7 @@ static hd_status check_names(const hd_params *p, const weights *w, const char *f
     return HD_OK;
 }
 
-/* -- both calls -- */
+/* -- the calls -- */
 
 typedef struct opened {
     weights *w;
@@ -128,6 +128,16 @@ hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *c
     hd_status s = begin(&o, folder, err);
     if (!s) s = check_names(p, o.w, folder, ignored, err);
     if (!s) s = hd_params_load_all(p, (const hd_safetensors *const *)o.w->file, o.w->count, err);
+    end(&o);
+    return s;
+}
+
+hd_status hd_family_weights_have(const char *folder, const char *name, bool *out, hd_err *err)
+{
+    opened o;
+    hd_status s = begin(&o, folder, err);
+    *out = false;
+    for (size_t f = 0; !s && f < o.w->count; f++) *out |= hd_safetensors_find(o.w->file[f], name) != NULL;
     end(&o);
     return s;
 }

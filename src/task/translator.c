@@ -68,6 +68,17 @@ hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_e
 
 /* -- reading -- */
 
+static hd_status set_vocab(size_t *vocab, const hd_tokeniser *t, const char *folder, hd_err *err)
+{
+    size_t pieces = hd_tokeniser_size(t);
+    if (*vocab && *vocab < pieces)
+        return hd_err_set(err, HD_EFORMAT,
+                          "%s/config.json: \"vocab\" is %zu, but the tokeniser has %zu pieces", folder,
+                          *vocab, pieces);
+    if (!*vocab) *vocab = pieces;
+    return HD_OK;
+}
+
 hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokeniser *tokeniser[2],
                                  size_t *longest, hd_err *err)
 {
@@ -79,11 +90,11 @@ hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_toke
         s = tokeniser_path(path, folder, c.shared, side, c.tokeniser[side], err);
         if (!s) s = hd_tokeniser_open(&tokeniser[side], c.tokeniser[side], path, err);
     }
+    if (!s && c.shared) tokeniser[1] = tokeniser[0];
+    if (!s) s = set_vocab(&c.model.source_vocab, tokeniser[0], folder, err);
+    if (!s) s = set_vocab(&c.model.target_vocab, tokeniser[1], folder, err);
     if (s) return hd_tokeniser_free_pair(tokeniser), s;
-    if (c.shared) tokeniser[1] = tokeniser[0];
     *opt = c.model, *longest = c.longest;
-    opt->source_vocab = hd_tokeniser_size(tokeniser[0]);
-    opt->target_vocab = hd_tokeniser_size(tokeniser[1]);
     return HD_OK;
 }
 

@@ -49,7 +49,18 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X("relu", recurrent.relu)                 \
     X("reverse_source", reverse_source)
 
-static const char transformer[] = "transformer", encdec[] = "encoder-decoder";
+/* Of a T5; all else is as hd_encdec_opt_t5 says. The tokeniser may have fewer pieces than there are ids. */
+#define T5_SIZES(X)                   \
+    X("head_width", head_width, 1)    \
+    X("buckets", relative.buckets, 4) \
+    X("reach", relative.reach, 1)     \
+    X("vocab", source_vocab, 1)
+#define T5_SWITCHES(X)          \
+    X("gated", gated)           \
+    X("own_output", own_output) \
+    X("scaled_output", scaled_output)
+
+static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5";
 
 static bool plain(const hd_stages *s)
 {
@@ -58,6 +69,7 @@ static bool plain(const hd_stages *s)
 
 const char *hd_translator_model_name(const hd_encdec_opt *o)
 {
+    if (o->names == &hd_encdec_t5) return t5;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
 }
 
@@ -74,13 +86,19 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
     char text[HD_STAGES_TEXT];
     const char *name = hd_translator_model_name(o);
     PUT_TEXT("model", name)
-    if (name == transformer) {
-        LAYERS(PUT_SIZE)
-    } else {
+    if (name == encdec) {
         STAGES(PUT_STAGES)
+    } else {
+        LAYERS(PUT_SIZE)
     }
     SIZES(PUT_SIZE)
-    SWITCHES(PUT_SWITCH)
+    if (name == t5) {
+        T5_SIZES(PUT_SIZE)
+        T5_SWITCHES(PUT_SWITCH)
+    } else {
+        SWITCHES(PUT_SWITCH)
+    }
+    if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
     if (name == encdec) {
         CHOICES(PUT_CHOICE)
         MORE_SIZES(PUT_SIZE)
@@ -124,11 +142,12 @@ hd_status hd_translator_config_save(const hd_translator_config *c, const char *f
 static void read_model(hd_model_config *c, hd_encdec_opt *o)
 {
     const char *model = hd_model_config_text(c, "model");
-    bool more = !strcmp(model, encdec);
-    *o = (hd_encdec_opt){
-        .encoder_layers = 1, .decoder_layers = 1, .sinusoid = {.halves = true}}; /* as Marian */
-    if (!more && strcmp(model, transformer))
-        hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\" or \"%s\"", model, transformer, encdec);
+    bool more = !strcmp(model, encdec), is_t5 = !strcmp(model, t5);
+    *o = is_t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
+    o->encoder_layers = o->decoder_layers = 1;
+    if (!more && !is_t5 && strcmp(model, transformer))
+        hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
+                               encdec, t5);
     if (more) {
         STAGES(GET_STAGES)
         CHOICES(GET_CHOICE)
@@ -138,7 +157,14 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
         LAYERS(GET_SIZE)
     }
     SIZES(GET_SIZE)
-    SWITCHES(GET_SWITCH)
+    if (is_t5) {
+        T5_SIZES(GET_SIZE)
+        T5_SWITCHES(GET_SWITCH)
+        o->target_vocab = o->source_vocab;
+    } else {
+        SWITCHES(GET_SWITCH)
+        if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
+    }
     o->eps = (float)hd_model_config_real(c, "eps", 1);
     o->act = hd_model_config_activation(c);
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)

@@ -6,13 +6,13 @@
 #include "text/tokeniser.h"
 
 typedef struct hd_translator_config {
-    hd_encdec_opt model; /* but for the vocabularies, and what only training needs */
+    hd_encdec_opt model; /* but for what only training needs; vocabularies of 0 are those of the tokenisers */
     size_t longest;
     hd_tokeniser_kind tokeniser[2];
     bool shared; /* one tokeniser for both sides */
 } hd_translator_config;
 
-/* What "model" says: "transformer", or "encoder-decoder" where there is more to say. */
+/* What "model" says: "transformer", "t5", or "encoder-decoder" where there is more to say. */
 const char *hd_translator_model_name(const hd_encdec_opt *o);
 
 hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err);

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "cli/shell.h"
 #include "cli/translating.h"
-#include "task/speaker.h"
+#include "task/publisher.h"
 
 /* A gpt with the tokeniser of a GPT-2. */
 static void gpt_folder(const char *path)
@@ -56,6 +56,26 @@ static void there_and_back(void **state)
     must_run("$HEED embed again --device cpu < text");
 }
 
+/* What is to be done is said in the text. */
+static void a_t5_is_a_translator_as_others(void **state)
+{
+    (void)state;
+    put_t5("published");
+    assert_prints("$HEED import -q published t5 && $HEED export -q t5 t5.out && $HEED import -q t5.out t5.in",
+                  0, "");
+    assert_prints("diff -r t5 t5.in && ls t5.out", 0, "config.json\nmodel.safetensors\nspiece.model\n");
+    put_file(at("said"), "translate it: the mail\n");
+    put_file(at("pairs"), "it: the mail\tit is\nit: the mail\tthe mask\n");
+    must_run("$HEED translate t5 --device cpu < said > greedy");
+    must_run("$HEED translate t5 --device cpu --beam 4 --json -a maps.html < said | grep hypotheses");
+    must_run("$HEED rank t5 --device cpu < pairs && $HEED embed t5 --device cpu < said");
+    must_run("$HEED explain t5 'translate it: the mail' | grep 'for the distance'");
+    assert_prints("$HEED info t5 | grep -E 'model|position_kind|tied'", 0,
+                  "model                 t5\nposition_kind         relative\ntied                  yes\n");
+    assert_prints("$HEED tokenize t5 --ids < said", 0, "3 6 15 150 5 142 28 6 14 3 45 23 32 3 39\n");
+    assert_fails("$HEED train --resume --out t5", 1, "t5: there is no checkpoint to resume from");
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -74,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(a_t5_is_a_translator_as_others),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

@@ -7,7 +7,7 @@
 typedef struct encdec_case {
     const char *name, *encoder, *decoder;
     hd_recurrent_decoder_opt r;
-    bool untied, reverse_source, pre_norm;
+    bool untied, reverse_source, pre_norm, t5; /* untied T5: gated, and the output apart */
 } encdec_case;
 
 #define MODEL(name_, encoder_, decoder_, ...)                                \
@@ -74,15 +74,30 @@ static const encdec_case encdec_cases[] = {
           .r = {.query = HD_ASKING_current, .read = HD_READING_deep, .feed_context = true, .skips = true}),
     MODEL("relu", "gru:1", "gru:1", .r = {.relu = true, .context = HD_CONTEXT_fixed}, .untied = true),
     MODEL("no feedback", "gru:1", "gru:1", .r = {.no_feedback = true}, .untied = true),
+    /* blocks with other options */
+    MODEL("t5", "transformer:2", "transformer:2", .t5 = true),
+    MODEL("t5, gated", "transformer:1", "transformer:2", .t5 = true, .untied = true),
 };
+
+/* Heads are not parts of the width; some words are farther apart than the table reaches. */
+CHECK_UNUSED static hd_encdec_opt encdec_opt_t5(const encdec_case *c)
+{
+    hd_encdec_opt o = hd_encdec_opt_t5();
+    o.source_vocab = o.target_vocab = TOY_VOCAB;
+    o.eps = 1e-6f, o.head_width = 3, o.relative = (hd_relative){.buckets = 8, .reach = 6};
+    o.gated = o.own_output = o.recompute = c->untied, o.scaled_output = !c->untied;
+    o.act = c->untied ? HD_gelu_tanh : HD_gelu; /* relu has a corner, which differences do not like */
+    return o;
+}
 
 CHECK_UNUSED static hd_encdec_opt encdec_opt(const encdec_case *c)
 {
-    hd_encdec_opt o = toy_opt();
+    hd_encdec_opt o = c->t5 ? encdec_opt_t5(c) : toy_opt();
     hd_err err = {0};
     if (hd_stages_read(&o.encoder, c->encoder, &err) || hd_stages_read(&o.decoder, c->decoder, &err))
         fail_msg("%s: %s", c->name, err.text);
     o.width = 8, o.inner = 12, o.heads = 2, o.positions = 32;
+    if (c->t5) return o;
     o.recurrent = c->r, o.tied = !c->untied, o.reverse_source = c->reverse_source, o.pre_norm = c->pre_norm;
     o.output_bias = true, o.act = HD_gelu;
     return o;

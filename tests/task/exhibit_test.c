@@ -184,6 +184,59 @@ static void shown_numbers_satisfy_their_formulas(void **state)
     hd_backend_free(b);
 }
 
+static hd_encdec *gated_t5(hd_backend *b)
+{
+    hd_err err = {0};
+    hd_encdec *m = NULL;
+    hd_encdec_opt o = hd_encdec_opt_t5();
+    o.encoder_layers = o.decoder_layers = 1, o.heads = 2, o.width = 8, o.head_width = 3, o.inner = 12;
+    o.source_vocab = o.target_vocab = TOY_VOCAB, o.positions = 16, o.eps = 1e-6f, o.act = HD_gelu_tanh;
+    o.relative = (hd_relative){.buckets = 8, .reach = 6}, o.gated = true, o.scaled_output = true;
+    if (hd_encdec_new(&m, b, &o, false, &err) || hd_params_draw(&m->params, 3, &err))
+        fail_msg("%s", err.text);
+    return m;
+}
+
+/* Gains are 1 as they begin; what is added to scores depends on the distance alone, and on it. */
+static void a_t5_is_shown_with_formulas_of_its_own(void **state)
+{
+    (void)state;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_encdec *m = gated_t5(b);
+    hd_exhibit *x = shown_of(&r, m, 2);
+    checked done = check_formulas(x);
+    assert_int_equal(done.softmax, 3);
+    assert_int_equal(done.context, 3);
+    for (size_t k = 0; k < x->items; k++) {
+        if (!x->item[k].formula) fail_msg("%s has no formula", x->item[k].name);
+        if (strstr(x->item[k].formula, "+ b")) fail_msg("%s has no bias", x->item[k].name);
+    }
+    json_t *root = shown_json(x), *all = json_object_get(root, "matrices");
+    const json_t *sum = find(all, "enc.0.self.", "sum"), *norm = find(all, "enc.0.self.", "norm"),
+                 *act = find(all, "enc.0.ffn.", "gelu_tanh"), *gate = find(all, "enc.0.ffn.", "gate"),
+                 *gated = find(all, "enc.0.ffn.", "gated"),
+                 *scores = json_array_get(find(all, "enc.0.self.", "scores"), 1),
+                 *scaled = json_array_get(find(all, "enc.0.self.", "scaled"), 1);
+    for (size_t i = 0; i < json_array_size(sum); i++) {
+        double square = 0;
+        for (size_t j = 0; j < 8; j++) square += at2(sum, i, j) * at2(sum, i, j) / 8;
+        for (size_t j = 0; j < 8; j++) assert_near("norm", at2(norm, i, j), at2(sum, i, j) / sqrt(square));
+        for (size_t j = 0; j < 12; j++)
+            assert_near("gated", at2(gated, i, j), at2(act, i, j) * at2(gate, i, j));
+    }
+    for (size_t i = 1; i < json_array_size(scores); i++)
+        for (size_t j = 1; j < json_array_size(scores); j++)
+            assert_near("scaled", at2(scaled, i, j) - at2(scores, i, j),
+                        at2(scaled, i - 1, j - 1) - at2(scores, i - 1, j - 1));
+    assert_true(fabs(at2(scaled, 1, 0) - at2(scores, 1, 0) - at2(scaled, 0, 0) + at2(scores, 0, 0)) > 1e-3);
+    json_decref(root);
+    hd_exhibit_free(x);
+    hd_encdec_free(m);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 /* -- steps -- */
 
 static void steps_are_those_of_a_plain_forward_pass(void **state)
@@ -515,6 +568,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shown_numbers_satisfy_their_formulas),
+        cmocka_unit_test(a_t5_is_shown_with_formulas_of_its_own),
         cmocka_unit_test(steps_are_those_of_a_plain_forward_pass),
         cmocka_unit_test(the_lectures_numbers),
         cmocka_unit_test(where_a_step_looks),

@@ -1,5 +1,5 @@
 /* Folders of transformers become models that give its logits and write what it writes, and become the same
-   folders again. gpt2.txt and marian.txt come from published/make.py, which draws the same weights. */
+   folders again. What is expected comes from published/make.py, which draws the same weights. */
 #include "check.h"
 #include "scratch.h"
 
@@ -113,7 +113,7 @@ static void gpt2_gives_the_logits_of_transformers(void **state)
 }
 
 /* The decoder's rows for a source and a target, then what greedy search and beams find. */
-static void check_marian(expected *e, hd_run *r, const hd_translator *t)
+static void check_translation(expected *e, hd_run *r, const hd_translator *t, size_t stride)
 {
     hd_err err = {0};
     int32_t source[32], target[32], from = next_ids(e, source), to = next_ids(e, target), banned[3];
@@ -123,7 +123,7 @@ static void check_marian(expected *e, hd_run *r, const hd_translator *t)
     hd_rows x = hd_encdec_decode(r, t->model, hd_ints(r, target, (size_t)to), hd_seg_of(r, &to, 1, NULL),
                                  memory, NULL);
     hd_real *logits = host_copy(r, hd_encdec_logits(r, t->model, x));
-    check_logits(e, logits, (size_t)to, MARIAN_VOCAB, 3);
+    check_logits(e, logits, (size_t)to, t->model->opt.target_vocab, stride);
     free(logits);
     hd_special special = hd_tokeniser_special(t->tokeniser[1]);
     hd_search_opt o = {.end = special.end, .max_length = 12, .banned = banned, .beam = 4};
@@ -137,20 +137,27 @@ static void check_marian(expected *e, hd_run *r, const hd_translator *t)
     }
 }
 
-static void check_marian_folder(const char *folder)
+static void check_translator(const char *folder, const char *file, size_t stride)
 {
     hd_err err = {0};
     hd_translator *t = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    expected e = {.file = fopen(PUBLISHED "marian.txt", "r")};
+    char path[256];
+    snprintf(path, sizeof path, PUBLISHED "%s", file);
+    expected e = {.file = fopen(path, "r")};
     assert_non_null(e.file);
     if (hd_translator_open(&t, at("%s", folder), b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
-    for (int i = 0; i < 3; i++) check_marian(&e, &r, t);
+    for (int i = 0; i < 3; i++) check_translation(&e, &r, t, stride);
     fclose(e.file);
     hd_translator_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
+}
+
+static void check_marian_folder(const char *folder)
+{
+    check_translator(folder, "marian.txt", 3);
 }
 
 static void marian_gives_the_logits_of_transformers(void **state)
@@ -173,6 +180,49 @@ static void tables_of_marian_may_be_apart(void **state)
     pass_well(hd_export, "apart.heed", "apart.out"); /* which holds lm_head.weight, too */
     pass_well(hd_import, "apart.out", "apart.again");
     assert_same_file(at("apart.heed/model.safetensors"), at("apart.again/model.safetensors"));
+}
+
+static void vectors_of_marian_may_be_as_they_are(void **state)
+{
+    (void)state;
+    char config[1024];
+    const char *place = strstr(marian_config, "\"scale_embedding\": true, ");
+    put_marian("as-is");
+    snprintf(config, sizeof config, "%.*s%s", (int)(place - marian_config), marian_config, place + 25);
+    put_file(at("as-is/config.json"), config); /* true is not the default */
+    pass_well(hd_import, "as-is", "as-is.heed");
+    check_translator("as-is.heed", "marian-unscaled.txt", 3);
+    pass_well(hd_export, "as-is.heed", "as-is.out");
+    pass_well(hd_import, "as-is.out", "as-is.again");
+    check_translator("as-is.again", "marian-unscaled.txt", 3);
+}
+
+static void t5_gives_the_logits_of_transformers(void **state)
+{
+    (void)state;
+    put_t5("t5");
+    pass_well(hd_import, "t5", "t5.heed");
+    check_translator("t5.heed", "t5.txt", 29);
+    put_t5_gated("t5-gated");
+    pass_well(hd_import, "t5-gated", "t5-gated.heed");
+    check_translator("t5-gated.heed", "t5-gated.txt", 29);
+}
+
+/* The keys of one version of transformers or another, and a table that old files have. */
+static void an_output_layer_of_its_own_is_found_in_the_file(void **state)
+{
+    (void)state;
+    store s = {.dtype = HD_F32};
+    put_t5_gated("newer");
+    put_file(at("newer/config.json"),
+             T5_CONFIG("\"feed_forward_proj\": \"gated-gelu\", \"tie_word_embeddings\": true, "
+                       "\"scale_decoder_outputs\": false"));
+    add_t5(&s, true);
+    add(&s, T5_BUCKETS, T5_HEADS, "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
+    save(&s, 0, s.count, at("newer/model.safetensors"));
+    store_release(&s);
+    pass_well(hd_import, "newer", "newer.heed");
+    check_translator("newer.heed", "t5-gated.txt", 29);
 }
 
 /* -- there and back -- */
@@ -203,11 +253,12 @@ static void what_is_exported_is_what_was_imported(void **state)
     (void)state;
     static const char *const gpt2[] = {"vocab.json", "merges.txt", NULL},
                              *const marian[] = {"vocab.json", "source.spm", "target.spm", NULL},
+                             *const t5[] = {"spiece.model", NULL},
                              *const model[] = {"config.json", "model.safetensors", NULL};
     const struct {
         void (*put)(const char *);
         const char *const *files;
-    } family[] = {{put_gpt2, gpt2}, {put_marian, marian}};
+    } family[] = {{put_gpt2, gpt2}, {put_marian, marian}, {put_t5, t5}, {put_t5_gated, t5}};
     for (size_t i = 0; i < COUNT_OF(family); i++) {
         char name[4][16];
         for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "round%zu.%d", i, k);
@@ -351,15 +402,16 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
 /* -- what is refused -- */
 
 /* A folder in which `from` of config.json is `to` instead; what is said holds `why`, and nothing is left. */
-static void check_refused(bool marian, const char *from, const char *to, const char *why)
+static void check_refused(void (*put)(const char *), const char *all, const char *from, const char *to,
+                          const char *why)
 {
     static int number;
     char name[16], config[2048];
     hd_err err = {0};
-    const char *all = marian ? marian_config : gpt2_config, *place = strstr(all, from);
+    const char *place = strstr(all, from);
     assert_non_null(place);
     snprintf(name, sizeof name, "bad%d", number++);
-    (marian ? put_marian : put_gpt2)(name);
+    put(name);
     snprintf(config, sizeof config, "%.*s%s%s", (int)(place - all), all, to, place + strlen(from));
     put_file(at("%s/config.json", name), config);
     int before = entries_in(scratch);
@@ -375,7 +427,7 @@ static void what_heed_does_not_have_is_refused(void **state)
         bool marian;
         const char *from, *to, *why;
     } bad[] = {
-        {false, "\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports gpt2, marian"},
+        {false, "\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports gpt2, marian, t5"},
         {false, "\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
         {false, "\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
         {false, "\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},
@@ -392,7 +444,6 @@ static void what_heed_does_not_have_is_refused(void **state)
         {false, "\"pad_token_id\": null", "\"tie_word_embeddings\": false",
          "\"tie_word_embeddings\" is false"},
         {false, "\"pad_token_id\": null", "\"scale_attn_by_inverse_layer_idx\": true", "is true"},
-        {true, "\"scale_embedding\": true", "\"scale_embedding\": false", "\"scale_embedding\" is not true"},
         {true, "\"decoder_ffn_dim\": 40", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\" 20"},
         {true, "\"encoder_layers\": 2", "\"encoder_layers\": 100", "config.json asks for a model of"},
         {true, "\"vocab_size\": 64", "\"vocab_size\": 65", "that of the tokeniser has 64 pieces"},
@@ -400,7 +451,80 @@ static void what_heed_does_not_have_is_refused(void **state)
         {true, "\"decoder_layers\": 2", "\"decoder_layers\": 3", "model.decoder.layers.2"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        check_refused(bad[i].marian, bad[i].from, bad[i].to, bad[i].why);
+        check_refused(bad[i].marian ? put_marian : put_gpt2, bad[i].marian ? marian_config : gpt2_config,
+                      bad[i].from, bad[i].to, bad[i].why);
+}
+
+static void what_no_t5_has_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *why;
+    } bad[] = {
+        {"num_buckets\": 8", "num_buckets\": 0", "\"relative_attention_num_buckets\" is 0"},
+        {"num_buckets\": 8", "num_buckets\": 3", "config.json: relative positions have 4 to 1024 buckets"},
+        {"num_buckets\": 8", "num_buckets\": 1025", "config.json: relative positions have 4 to 1024 buckets"},
+        {"num_buckets\": 8", "num_buckets\": 24", "and reach farther than half of them"},
+        {"num_buckets\": 8", "num_buckets\": 10", "relative_attention_bias.weight"},
+        {"max_distance\": 12", "max_distance\": 4", "4 to 1024 buckets"},
+        {"max_distance\": 12", "max_distance\": -1", "\"relative_attention_max_distance\" is -1"},
+        {"num_heads\": 4", "num_heads\": 0", "\"num_heads\" is 0"},
+        {"num_heads\": 4", "num_heads\": 3", "SelfAttention.q.weight"},
+        {"d_kv\": 6", "d_kv\": 0", "\"d_kv\" is 0"},
+        {"d_kv\": 6", "d_kv\": 1048576", "4 heads of 1048576 columns"},
+        {"d_kv\": 6", "d_kv\": 100000", "config.json asks for a model of"},
+        {"d_kv\": 6", "d_kv\": 7", "SelfAttention.q.weight"},
+        {"d_ff\": 40", "d_ff\": 41", "DenseReluDense.w"},
+        {"\"relu\"", "\"swoosh\"", "there is no activation \"swoosh\""},
+        {"\"relu\"", "\"gated-\"", "there is no activation \"\""},
+        {"\"relu\"", "7", "\"feed_forward_proj\""},
+        {"\"relu\"", "\"gated-silu\"", "wi.weight"},
+        {"\"relu\"", "\"relu\", \"tie_word_embeddings\": false", "lm_head.weight"},
+        {"vocab_size\": 1108", "vocab_size\": 1099", "\"vocab_size\" is 1099, but the tokeniser has 1100"},
+        {"vocab_size\": 1108", "vocab_size\": 1109", "shared.weight"},
+        {"\"num_layers\": 2", "\"num_layers\": 3", "encoder.block.2"},
+        {"\"num_decoder_layers\": 3, ", "", "decoder.block.2"},
+        {"is_encoder_decoder\": true", "is_encoder_decoder\": false", "\"is_encoder_decoder\" is false"},
+        {"eos_token_id\": 1", "eos_token_id\": 2", "\"eos_token_id\" is not 1"},
+        {"start_token_id\": 0", "start_token_id\": 1", "\"decoder_start_token_id\" is not 0"},
+        {"1e-06", "-1", "\"layer_norm_epsilon\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        check_refused(put_t5, t5_config, bad[i].from, bad[i].to, bad[i].why);
+}
+
+/* What heed wrote of one may be spoiled, too. */
+static void a_spoiled_t5_is_not_opened(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *why;
+    } bad[] = {
+        {"\"vocab\": 1108", "\"vocab\": 1000", "\"vocab\" is 1000, but the tokeniser has 1100 pieces"},
+        {"\"buckets\": 8", "\"buckets\": 2", "\"buckets\" is 2"},
+        {"\"reach\": 12", "\"reach\": 4", "reach farther than half"},
+        {"\"head_width\": 6", "\"head_width\": 0", "\"head_width\" is 0"},
+        {"\"head_width\": 6", "\"head_width\": 1048576", "4 heads of 1048576 columns"},
+        {"\"gated\": false", "\"gated\": true", "wi_0.weight"},
+        {"\"model\": \"t5\"", "\"model\": \"t6\"", "\"model\" is \"t6\""},
+    };
+    put_t5("sound");
+    pass_well(hd_import, "sound", "spoiled");
+    char *all = get_file(at("spoiled/config.json"), NULL), config[2048];
+    hd_backend *b = backend_of("cpu", 1);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        hd_err err = {0};
+        hd_translator *t = NULL;
+        const char *place = strstr(all, bad[i].from);
+        if (!place) fail_msg("no '%s' in %s", bad[i].from, all);
+        snprintf(config, sizeof config, "%.*s%s%s", (int)(place - all), all, bad[i].to,
+                 place + strlen(bad[i].from));
+        put_file(at("spoiled/config.json"), config);
+        assert_int_equal(hd_translator_open(&t, at("spoiled"), b, HD_WEIGHTS_BEST, &err), HD_EFORMAT);
+        if (!strstr(err.text, bad[i].why)) fail_msg("'%s' does not say '%s'", err.text, bad[i].why);
+    }
+    free(all);
+    hd_backend_free(b);
 }
 
 static void pickles_are_not_read(void **state)
@@ -431,17 +555,16 @@ static void export_refuses_what_transformers_lacks(void **state)
 }
 
 /* Some of the many allocations. */
-static void failed_allocations_leave_nothing(void **state)
+static void check_memory(void (*put)(const char *), const char *from, const char *to)
 {
-    (void)state;
-    put_marian("memory");
+    put(from);
     hd_backend *b = backend_of("cpu", 1);
     int before = entries_in(scratch);
     size_t used = hd_mem_now().blocks;
     for (size_t n = 1, failed = 1; failed; n += 1 + n / 8) {
         hd_err err = {0};
         hd_mem_fail_at(n);
-        hd_status s = hd_import(at("memory"), at("memory.heed"), b, &err);
+        hd_status s = hd_import(at("%s", from), at("%s", to), b, &err);
         hd_mem_fail_at(0);
         failed = s != HD_OK;
         if (failed && s != HD_ENOMEM) fail_msg("%s", err.text);
@@ -451,18 +574,30 @@ static void failed_allocations_leave_nothing(void **state)
     hd_backend_free(b);
 }
 
+static void failed_allocations_leave_nothing(void **state)
+{
+    (void)state;
+    check_memory(put_marian, "memory", "memory.heed");
+    check_memory(put_t5, "memory.t5", "memory.t5.heed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpt2_gives_the_logits_of_transformers),
         cmocka_unit_test(marian_gives_the_logits_of_transformers),
         cmocka_unit_test(tables_of_marian_may_be_apart),
+        cmocka_unit_test(vectors_of_marian_may_be_as_they_are),
+        cmocka_unit_test(t5_gives_the_logits_of_transformers),
+        cmocka_unit_test(an_output_layer_of_its_own_is_found_in_the_file),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),
         cmocka_unit_test(numbers_of_16_bits_are_widened),
         cmocka_unit_test(lines_are_text_to_gpt2),
         cmocka_unit_test(gpt2_goes_on_from_the_whole_prompt),
         cmocka_unit_test(what_heed_does_not_have_is_refused),
+        cmocka_unit_test(what_no_t5_has_is_refused),
+        cmocka_unit_test(a_spoiled_t5_is_not_opened),
         cmocka_unit_test(pickles_are_not_read),
         cmocka_unit_test(export_refuses_what_transformers_lacks),
         cmocka_unit_test(failed_allocations_leave_nothing),

@@ -1,15 +1,16 @@
-/* Folders as transformers saves them: a small GPT-2 and a small MarianMT, whose weights are drawn as
+/* Folders as transformers saves them: a small GPT-2, MarianMT and T5, whose weights are drawn as
    published/make.py draws them. Include after check.h and scratch.h. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
 
 #include "task/speaker.h"
+#include "text/unigram_model.h"
 
 #define TOKENISER HEED_SOURCE "/tests/text/published/gpt2/"
 
 /* -- weights -- */
 
-enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64 };
+enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64, T5_VOCAB = 1108 };
 
 typedef struct store {
     hd_named named[MOST];
@@ -43,7 +44,11 @@ __attribute__((format(printf, 4, 5))) static void add(store *s, size_t rows, siz
     void *to = malloc(count * sizeof *x);
     const char *drawn = s->drawn ? s->drawn : name;
     bool table = !strcmp(drawn, "wte.weight") || !strcmp(drawn, "model.shared.weight");
-    draw(x, count, drawn, !cols ? 0.5f : table ? 1 : 2, !cols && strstr(name, ".weight"));
+    draw(x, count, drawn,
+         !cols || strstr(drawn, ".q.weight") ? 0.5f
+         : table                             ? 1
+                                             : 2,
+         !cols && strstr(name, ".weight"));
     hd_convert(to, s->dtype, x, HD_F32, count);
     free(x);
     snprintf(whole, sizeof whole, "%s%s", s->prefix ? s->prefix : "", name);
@@ -124,6 +129,47 @@ static void add_marian(store *s, bool apart)
     }
 }
 
+enum { T5_HEADS = 4, T5_INNER = 24, T5_BUCKETS = 8 };
+
+static void add_t5_attention(store *s, const char *name)
+{
+    static const char *const part[] = {"q", "k", "v"};
+    for (int i = 0; i < 3; i++) add(s, T5_INNER, WIDE, "%s.%s.weight", name, part[i]);
+    add(s, WIDE, T5_INNER, "%s.o.weight", name);
+}
+
+static void add_t5_block(store *s, const char *block, bool decoder, bool gated)
+{
+    char name[96];
+    int last = decoder ? 2 : 1;
+    for (int i = 0; i <= last; i++) add(s, WIDE, 0, "%s.layer.%d.layer_norm.weight", block, i);
+    snprintf(name, sizeof name, "%s.layer.0.SelfAttention", block), add_t5_attention(s, name);
+    snprintf(name, sizeof name, "%s.layer.1.EncDecAttention", block);
+    if (decoder) add_t5_attention(s, name);
+    snprintf(name, sizeof name, "%s.layer.%d.DenseReluDense", block, last);
+    add(s, DEEP, WIDE, gated ? "%s.wi_0.weight" : "%s.wi.weight", name);
+    if (gated) add(s, DEEP, WIDE, "%s.wi_1.weight", name);
+    add(s, WIDE, DEEP, "%s.wo.weight", name);
+}
+
+/* gated: and its output has a table of its own, as in version 1.1. */
+static void add_t5(store *s, bool gated)
+{
+    static const char *const side[] = {"encoder", "decoder"};
+    char block[64];
+    add(s, T5_VOCAB, WIDE, "shared.weight");
+    if (gated) add(s, T5_VOCAB, WIDE, "lm_head.weight");
+    for (int i = 0; i < 2; i++) {
+        add(s, T5_BUCKETS, T5_HEADS, "%s.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+            side[i]);
+        add(s, WIDE, 0, "%s.final_layer_norm.weight", side[i]);
+        for (int l = 0; l < LAYERS + i; l++) {
+            snprintf(block, sizeof block, "%s.block.%d", side[i], l);
+            add_t5_block(s, block, i, gated);
+        }
+    }
+}
+
 /* -- folders -- */
 
 static const char gpt2_config[] =
@@ -137,6 +183,18 @@ static const char marian_config[] =
     "\"decoder_ffn_dim\": 40, \"activation_function\": \"swish\", \"scale_embedding\": true, "
     "\"max_position_embeddings\": 32, \"vocab_size\": 64, \"pad_token_id\": 63, \"eos_token_id\": 0, "
     "\"decoder_start_token_id\": 63}";
+
+/* As published ones say it; versions of transformers from 5 on save other keys. */
+#define T5_CONFIG(more)                                                                              \
+    "{\"model_type\": \"t5\", \"d_model\": 16, \"d_kv\": 6, \"d_ff\": 40, \"num_layers\": 2, "       \
+    "\"num_decoder_layers\": 3, \"num_heads\": 4, \"relative_attention_num_buckets\": 8, "           \
+    "\"relative_attention_max_distance\": 12, \"layer_norm_epsilon\": 1e-06, \"vocab_size\": 1108, " \
+    "\"n_positions\": 64, \"is_encoder_decoder\": true, \"pad_token_id\": 0, \"eos_token_id\": 1, "  \
+    "\"decoder_start_token_id\": 0, " more "}"
+
+static const char t5_config[] = T5_CONFIG("\"feed_forward_proj\": \"relu\""),
+                  t5_gated_config[] =
+                      T5_CONFIG("\"feed_forward_proj\": \"gated-gelu\", \"tie_word_embeddings\": false");
 
 static void copy(const char *from, const char *to)
 {
@@ -154,7 +212,7 @@ static void put_gpt2_but_weights(const char *folder)
     copy(TOKENISER "merges.txt", at("%s/merges.txt", folder));
 }
 
-static void put_gpt2(const char *folder)
+CHECK_UNUSED static void put_gpt2(const char *folder)
 {
     store s = {.dtype = HD_F32};
     put_gpt2_but_weights(folder);
@@ -198,7 +256,30 @@ static void put_marian_with(const char *folder, bool apart)
     store_release(&s);
 }
 
-static void put_marian(const char *folder)
+static void put_t5_with(const char *folder, bool gated)
+{
+    hd_text model = unigram_model();
+    store s = {.dtype = HD_F32};
+    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
+    put_file(at("%s/config.json", folder), gated ? t5_gated_config : t5_config);
+    put_bytes(at("%s/spiece.model", folder), model.data, model.size);
+    hd_text_release(&model);
+    add_t5(&s, gated);
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void put_t5(const char *folder)
+{
+    put_t5_with(folder, false);
+}
+
+CHECK_UNUSED static void put_t5_gated(const char *folder)
+{
+    put_t5_with(folder, true);
+}
+
+CHECK_UNUSED static void put_marian(const char *folder)
 {
     put_marian_with(folder, false);
 }

@@ -5,6 +5,7 @@
 #include "data/fixture.h"
 #include "text/lines.h"
 #include "text/tokeniser_find.h"
+#include "text/unigram_model.h"
 
 #define PUBLISHED HEED_SOURCE "/tests/text/published/"
 
@@ -25,61 +26,11 @@ static hd_tokeniser *opened(const char *path)
     return t;
 }
 
-/* -- a SentencePiece model of the pieces in unigram.tsv, normalised by nothing -- */
-
-static void put_varint(hd_text *to, uint64_t n)
-{
-    for (; n > 127; n >>= 7) hd_text_add(to, &(char){(char)(n | 128)}, 1);
-    hd_text_add(to, &(char){(char)n}, 1);
-}
-
-static void put_field(hd_text *to, uint64_t number, const hd_text *bytes)
-{
-    put_varint(to, number << 3 | 2);
-    put_varint(to, bytes->size);
-    hd_text_add(to, bytes->data, bytes->size);
-}
-
-static void put_string(hd_text *to, uint64_t number, char *string)
-{
-    put_field(to, number, &(hd_text){.data = string, .size = strlen(string)});
-}
-
-static void put_piece(hd_text *to, char *row)
-{
-    hd_text piece = {0};
-    char *score = strchr(row, '\t'), *kind = strchr(score + 1, '\t') + 1;
-    *score = 0;
-    float value = strtof(score + 1, NULL);
-    put_string(&piece, 1, row);
-    put_varint(&piece, 2 << 3 | 5);
-    hd_text_add(&piece, (const char *)&value, sizeof value);
-    put_varint(&piece, 3 << 3);
-    put_varint(&piece, *kind == 'u' ? 2 : *kind == 'c' ? 3 : 1);
-    put_field(to, 1, &piece);
-    hd_text_release(&piece);
-}
-
-/* Pads 0, ends with 1, knows 2 for unknown, and has no start: as T5's. */
 static void write_model(const char *name)
 {
-    hd_text model = {0}, trainer = {0}, normal = {0};
-    hd_lines *rows = NULL;
-    hd_line row;
-    hd_err err = {0};
-    ASSERT_OK(hd_lines_open(&rows, PUBLISHED "unigram.tsv", NULL, &err), err);
-    while (!hd_lines_next(rows, &row, &err) && row.text) put_piece(&model, (char *)row.text);
-    hd_lines_close(rows);
-    const uint64_t id[][2] = {{3, 1}, {40, 2}, {41, UINT64_MAX}, {42, 1}, {43, 0}};
-    for (size_t i = 0; i < COUNT_OF(id); i++)
-        put_varint(&trainer, id[i][0] << 3), put_varint(&trainer, id[i][1]);
-    put_field(&model, 2, &trainer);
-    put_string(&normal, 1, (char[]){"identity"});
-    put_field(&model, 3, &normal);
+    hd_text model = unigram_model();
     put_file(name, model.data, model.size);
     hd_text_release(&model);
-    hd_text_release(&trainer);
-    hd_text_release(&normal);
 }
 
 static void copy_in(const char *from, const char *name)

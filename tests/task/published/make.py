@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Makes gpt2.txt and marian.txt, what import_test.c expects: the logits that transformers gives for small models, and what
+"""Makes the .txt files beside it, what import_test.c expects: the logits that transformers gives for small models, and what
 it writes by greedy search and by beams.
 
 Never run by the tests. Needs: pip install torch transformers safetensors
-    make.py            write the two files
-    make.py FOLDER     and save the two models below FOLDER, without tokenisers
+    make.py            write the files
+    make.py FOLDER     and save the models below FOLDER, without tokenisers
+    make.py --t5 WANTED.txt FOLDER...
+                       check folders that `heed export` wrote of T5s: the logits are those in the file
 Weights are those of import_test.c: hd_rng_between of a key that is the hash of the tensor's name.
 """
 import json
@@ -40,7 +42,7 @@ def between(key, count):
 def draw(name, shape):
     u = between(key_of(name), int(numpy.prod(shape))) - numpy.float32(0.5)
     norm = len(shape) == 1 and name.endswith(".weight")
-    spread = 0.5 if len(shape) == 1 else 1 if name in ("wte.weight", "model.shared.weight") else 2
+    spread = 0.5 if len(shape) == 1 or name.endswith(".q.weight") else 1 if name in ("wte.weight", "model.shared.weight") else 2
     value = (numpy.float32(1) if norm else numpy.float32(0)) + u * numpy.float32(spread)
     return torch.from_numpy(value.reshape(shape))
 
@@ -78,10 +80,13 @@ def gpt2():
     return model
 
 
-def marian():
+MARIAN_SOURCES = ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0])
+
+
+def marian(name="marian.txt", scaled=True, sources=MARIAN_SOURCES):
     config = transformers.MarianConfig(
         vocab_size=64, decoder_vocab_size=64, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, activation_function="swish", scale_embedding=True,
+        decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, activation_function="swish", scale_embedding=scaled,
         max_position_embeddings=32, pad_token_id=63, eos_token_id=0, bos_token_id=0, decoder_start_token_id=63,
         forced_eos_token_id=None, attn_implementation="eager")
     model = transformers.MarianMTModel(config)
@@ -89,19 +94,65 @@ def marian():
     fill(model, lambda n: None if n.endswith(tied) else n)
     target, rows = [63, 8, 30, 12, 44], []
     rules = {"max_new_tokens": 12, "bad_words_ids": [[63]], "do_sample": False}
-    for source in ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0]):
+    for source in sources:
         ask = {"input_ids": torch.tensor([source]), "attention_mask": torch.ones(1, len(source), dtype=torch.long)}
         with torch.no_grad():
             logits = model(**ask, decoder_input_ids=torch.tensor([target])).logits[0]
             greedy = model.generate(**ask, num_beams=1, **rules)[0].tolist()[1:]
             beams = model.generate(**ask, num_beams=4, length_penalty=1.0, early_stopping=False, **rules)[0].tolist()[1:]
         rows += [source, target] + [row[::3].tolist() for row in logits] + [greedy, beams]
-    put("marian.txt", rows)
+    put(name, rows)
     return model
 
 
+T5_SOURCES = ([40, 300, 41, 7, 256, 90, 301, 12, 700, 33, 950, 5, 61, 62, 63, 64, 1], [950, 305, 746, 613, 330, 463, 403, 323, 1],
+              [402, 306, 519, 514, 20, 336, 629, 1])
+
+
+def t5_rows(model):
+    target, rows = [0, 8, 30, 612, 44, 9, 1101, 77, 78, 79, 80, 81, 82, 83, 84], []
+    rules = {"max_new_tokens": 12, "bad_words_ids": [[0]], "do_sample": False}
+    for source in T5_SOURCES:
+        ask = {"input_ids": torch.tensor([source]), "attention_mask": torch.ones(1, len(source), dtype=torch.long),
+               "use_cache": False}  # which has as many layers as the encoder
+        with torch.no_grad():
+            logits = model(**ask, decoder_input_ids=torch.tensor([target])).logits[0]
+            greedy = model.generate(**ask, num_beams=1, **rules)[0].tolist()[1:]
+            beams = model.generate(**ask, num_beams=4, length_penalty=1.0, early_stopping=False, **rules)[0].tolist()[1:]
+        rows += [source, target] + [row[::29].tolist() for row in logits] + [greedy, beams]
+    return rows
+
+
+def t5(name, **more):
+    """vocab_size: 1000 pieces, 100 sentinels, and 8 ids that no token has, as the published ones have some."""
+    config = transformers.T5Config(vocab_size=1108, d_model=16, d_kv=6, d_ff=40, num_layers=2, num_decoder_layers=3, num_heads=4,
+                                   relative_attention_num_buckets=8, relative_attention_max_distance=12, decoder_start_token_id=0,
+                                   attn_implementation="eager", **more)
+    model = transformers.T5ForConditionalGeneration(config)
+    tied = ("lm_head.weight", "embed_tokens.weight")
+    fill(model, lambda n: None if n.endswith(tied) else n)
+    if not config.scale_decoder_outputs:
+        model.lm_head.weight = torch.nn.Parameter(draw("lm_head.weight", (1108, 16)))
+    put(name + ".txt", t5_rows(model))
+    return model
+
+
+def check_t5(wanted, folders):
+    with open(wanted) as f:
+        wanted = [[float(x) for x in line.split()[1:]] for line in f]
+    for folder in folders:
+        rows = t5_rows(transformers.T5ForConditionalGeneration.from_pretrained(folder, attn_implementation="eager").eval())
+        worst = max(abs(a - b) for x, y in zip(wanted, rows, strict=True) for a, b in zip(x, y, strict=True))
+        print(f"{folder}: off by {worst:.1e} at most")
+        assert worst < 2e-6
+
+
 def main():
-    for name, model in (("gpt2", gpt2()), ("marian", marian())):
+    if sys.argv[1:2] == ["--t5"]:
+        return check_t5(sys.argv[2], sys.argv[3:])
+    unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
+    for name, model in (("gpt2", gpt2()), ("marian", marian()), ("marian-unscaled", unscaled),
+                        ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
 
