@@ -42,10 +42,8 @@ static void a_model_of_heed_has_a_tokeniser_too(void **state)
 static void tokens_come_back_as_text(void **state)
 {
     (void)state;
-    assert_prints(
-        "printf '%s\\n' 'naïve  中 \\ x' '' | tee in | $HEED tokenize $P/gpt2 | $HEED tokenize $P/gpt2 "
-        "--decode | cmp - in",
-        0, "");
+    assert_prints("printf '%s\\n' 'naïve  中 \\ x' '' >in", 0, "");
+    assert_prints("$HEED tokenize $P/gpt2 <in | $HEED tokenize $P/gpt2 --decode | cmp - in", 0, "");
     assert_prints("$HEED tokenize $P/gpt2 --ids <in | $HEED tokenize $P/gpt2 --decode --ids | cmp - in", 0,
                   "");
     /* numbers are ids unless they are said to be pieces */
