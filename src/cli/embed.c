@@ -12,10 +12,13 @@ enum { CHUNK = 512 }; /* lines read at once */
 struct embed {
     const char *input;
     int pool;
+    int too_long; /* 1: cut */
     bool normalize, json;
     const char *device;
     int precision;
 };
+
+static const char *const long_lines[] = {"error", "cut", NULL};
 
 #define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
 
@@ -25,6 +28,8 @@ static const hd_option options[] = {
     {"pool", 'p', "HOW", "mean", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
     {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
+    {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
+     HD_CHOICE_INTO(struct embed, too_long, long_lines)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
      HD_FLAG_INTO(struct embed, json)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
@@ -38,6 +43,7 @@ static const hd_example examples[] = {
     {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
     {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
     {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
+    {"heed embed minilm --pool mean --normalize --long cut < in.txt", "as sentence-transformers does"},
     {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
     {NULL, NULL},
 };
@@ -170,7 +176,8 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
 static hd_status embed_chunk(call *c, hd_err *err)
 {
     hd_embeddings all = {0};
-    const hd_embed_opt opt = {.pool = (hd_pooling)c->o->pool, .normalize = c->o->normalize};
+    const hd_embed_opt opt = {
+        .pool = (hd_pooling)c->o->pool, .normalize = c->o->normalize, .cut = c->o->too_long};
     hd_status s = hd_embed_lines(&all, &c->run, &c->model, c->line, c->count, &opt, err);
     if (!s) s = write_chunk(c, &all, err);
     hd_embeddings_release(&all);

@@ -31,10 +31,20 @@ void hd_family_insist(hd_model_config *c, const char *key, bool value)
         hd_model_config_refuse(c, "\"%s\" is %s: heed has no such model", key, value ? "false" : "true");
 }
 
+bool hd_family_says(hd_model_config *c, const char *key, const char *text)
+{
+    return hd_model_config_has(c, key) && !strcmp(hd_model_config_text(c, key), text);
+}
+
 hd_unary hd_family_activation(hd_model_config *c, const char *otherwise)
 {
     static const char key[] = "activation_function";
-    const char *name = hd_model_config_has(c, key) ? hd_model_config_text(c, key) : otherwise;
+    return hd_family_activation_called(c, hd_model_config_has(c, key) ? hd_model_config_text(c, key)
+                                                                      : otherwise);
+}
+
+hd_unary hd_family_activation_called(hd_model_config *c, const char *name)
+{
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (!strcmp(activations[i].name, name)) return activations[i].act;
     hd_model_config_refuse(c, "there is no activation \"%.40s\" here", name);

@@ -9,6 +9,7 @@
 
 /* X("model_type", what it is here) */
 #define HD_FAMILY_LIST(X)                                    \
+    X(bert, "a masked language model: fill, embed")          \
     X(gpt2, "a language model: generate, perplexity, embed") \
     X(marian, "a translator: translate, rank, explain")
 
@@ -19,7 +20,8 @@ typedef struct hd_passage {
 } hd_passage;
 
 typedef struct hd_family {
-    const char *task; /* of its models here, as config.json says it; no two share one */
+    /* Whether a model folder's config.json is of this family. */
+    bool (*has)(hd_model_config *c);
     /* Makes a model of a published folder; *c is its config.json, which the faults in it are told to. */
     hd_status (*import)(const hd_passage *p, hd_model_config *c, hd_err *err);
     /* The other way. */
@@ -37,8 +39,12 @@ long long hd_family_whole(hd_model_config *c, const char *key, long long least, 
                           long long otherwise);
 bool hd_family_switch(hd_model_config *c, const char *key, bool otherwise);
 hd_unary hd_family_activation(hd_model_config *c, const char *otherwise);
+hd_unary hd_family_activation_called(hd_model_config *c, const char *name); /* as transformers calls it */
 /* Refuses a switch that is not as models are here. */
 void hd_family_insist(hd_model_config *c, const char *key, bool value);
+
+/* Whether the key is there and says this. */
+bool hd_family_says(hd_model_config *c, const char *key, const char *text);
 
 /* What transformers calls it; NULL: it has none such. */
 const char *hd_family_activation_name(hd_unary act);

@@ -130,4 +130,9 @@ static hd_status export(const hd_passage *p, hd_err *err)
     return s;
 }
 
-const hd_family hd_family_gpt2 = {.task = "lm", .import = import, .export = export};
+static bool has(hd_model_config *c)
+{
+    return hd_family_says(c, "task", "lm");
+}
+
+const hd_family hd_family_gpt2 = {.has = has, .import = import, .export = export};

@@ -182,4 +182,9 @@ static hd_status export(const hd_passage *p, hd_err *err)
     return s;
 }
 
-const hd_family hd_family_marian = {.task = "translate", .import = import, .export = export};
+static bool has(hd_model_config *c)
+{
+    return hd_family_says(c, "task", "translate");
+}
+
+const hd_family hd_family_marian = {.has = has, .import = import, .export = export};

@@ -132,6 +132,19 @@ hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *c
     return s;
 }
 
+hd_status hd_family_weights_have(bool *out, const char *folder, const char *ending, hd_err *err)
+{
+    opened o;
+    const char *const endings[] = {ending, NULL};
+    hd_status s = begin(&o, folder, err);
+    *out = false;
+    for (size_t f = 0; !s && f < o.w->count; f++)
+        for (size_t i = 0; i < hd_safetensors_count(o.w->file[f]); i++)
+            if (has_ending(hd_safetensors_at(o.w->file[f], i)->name, endings)) *out = true;
+    end(&o);
+    return s;
+}
+
 hd_status hd_family_weights_fit(const hd_params *p, const char *folder, hd_err *err)
 {
     opened o;

@@ -68,14 +68,14 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     return s;
 }
 
-/* The family that models of the folder's task belong to. */
+/* The family that the model of a folder belongs to. */
 static hd_status family_to(const hd_family **out, const char *folder, hd_err *err)
 {
     hd_model_config c;
     hd_model_config_open(&c, folder, err);
     const char *task = hd_model_config_text(&c, "task");
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strcmp(families[i].family->task, task)) *out = families[i].family;
+        if (families[i].family->has(&c)) *out = families[i].family;
     if (!*out) hd_model_config_refuse(&c, "\"task\" is \"%.40s\": transformers has no such model", task);
     hd_model_config_release(&c);
     return c.status;
