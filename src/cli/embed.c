@@ -13,12 +13,15 @@ enum { CHUNK = 512 }; /* lines read at once */
 struct embed {
     const char *input;
     int pool;
+    int too_long; /* 1: cut */
     bool normalize, json;
     const char *device;
     int precision;
     int layer;
     hd_embed_words words;
 };
+
+static const char *const long_lines[] = {"error", "cut", NULL};
 
 #define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
 
@@ -28,6 +31,8 @@ static const hd_option options[] = {
     {"pool", 'p', "HOW", "mean", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
     {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
+    {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
+     HD_CHOICE_INTO(struct embed, too_long, long_lines)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
      HD_FLAG_INTO(struct embed, json)},
     {"layer", 'l', "N", "-1", "whose rows: those behind layer N; -1: the last; 0: the token vectors alone",
@@ -53,6 +58,7 @@ static const hd_example examples[] = {
     {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
     {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
     {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
+    {"heed embed minilm --pool mean --normalize --long cut < in.txt", "as sentence-transformers does"},
     {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
     {"heed embed bert --similar apple < in.txt", "is an apple in one sentence like that in another?"},
     {"heed embed bert --layer 0 --analogy 'king - man + woman'",
@@ -199,6 +205,7 @@ static hd_embed_opt opt_of(const struct embed *o)
 {
     return (hd_embed_opt){.pool = (hd_pooling)o->pool,
                           .normalize = o->normalize,
+                          .cut = o->too_long,
                           .layer = o->layer > 0 ? o->layer : 0,
                           .table = !o->layer || o->words.nearest || o->words.analogy};
 }

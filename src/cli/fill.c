@@ -38,7 +38,8 @@ const hd_usage hd_verb_fill_usage = {
     .about =
         "Says what most likely stands at each " HD_MASK_TEXT
         " of a TEXT, or of each line of standard input, by the masked language model in the folder MODEL "
-        "(heed train --task mlm). A line for each answer: the number of the mask, the probability and the "
+        "(heed train --task mlm, or an imported BERT). A line for each answer: the number of the mask, the "
+        "probability and the "
         "piece as the vocabulary has it; in JSON its text, too. Each mask is answered by itself, with one "
         "piece: what is more than one piece long needs more than one mask.",
     .options = options,
@@ -129,6 +130,7 @@ int hd_verb_fill(const hd_command *command)
     hd_status s = hd_backend_new(&backend, o->device, &opt, &err);
     if (!s) s = hd_run_init(&run, backend, &err);
     if (!s) s = hd_masked_open(&model, words->word[0], backend, &err);
+    if (!s) s = hd_masked_fill_check(model, &err);
     const call c = {command, o, &run, model};
     if (!s && words->count == 1) s = answer_lines(&c, &err);
     for (int i = 1; !s && i < words->count; i++)

@@ -6,6 +6,8 @@ static const hd_option options[] = {{0}};
 
 static const hd_example examples[] = {
     {"heed import gpt2 gpt2.heed", "the folder of a GPT-2 becomes a language model"},
+    {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize < text",
+     "that of a BERT makes vectors"},
     {"heed import opus-mt-en-de en-de && heed translate en-de < text.en", "that of a MarianMT a translator"},
     {"echo 'translate English to German: It is cold.' | heed translate t5",
      "what an imported T5 is to do stands in the text"},
@@ -18,9 +20,10 @@ const hd_usage hd_verb_import_usage = {
     .most = 2,
     .about =
         "Makes the model folder MODEL of HF_FOLDER, a checkpoint as Hugging Face's transformers saves it: "
-        "config.json with \"model_type\" gpt2, marian or t5, model.safetensors (or its parts with "
+        "config.json with \"model_type\" bert, gpt2, marian or t5, model.safetensors (or its parts with "
         "model.safetensors.index.json; f32, f16 or bf16), and the tokeniser: vocab.json with merges.txt or "
-        "tokenizer.json of a gpt2; source.spm, target.spm and vocab.json of a marian; spiece.model of a t5.\n"
+        "tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, target.spm and "
+        "vocab.json of a marian; spiece.model of a t5.\n"
         "MODEL must not be there, or be empty. What config.json asks for and heed does not have, a tensor "
         "that is missing and one too many are told by name, and nothing is written. pytorch_model.bin is "
         "not read.",

@@ -382,6 +382,8 @@ static void put_masked(sheet *s, const hd_bert *m, const hd_tokeniser *t)
     put_whole(s, "inner", o->inner);
     put_text(s, "activation", hd_unary_name(o->act));
     put_whole(s, "context", o->positions);
+    put_switch(s, "predicts_words", !o->headless);
+    put_switch(s, "pooler", o->pooler);
     put_whole(s, "parameters", hd_params_size(&m->params));
     put_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
     put_whole(s, "vocab", o->vocab);

@@ -92,6 +92,7 @@ static size_t width_of(const hd_any_model *m, const hd_embed_opt *opt)
 /* Most tokens that are read at once, the special ones included. */
 static size_t longest_of(const hd_any_model *m)
 {
+    if (m->masked && m->masked->longest) return m->masked->longest;
     if (m->masked) return m->masked->model->opt.positions;
     if (!speaks(m)) return m->translator->model->opt.positions;
     const hd_lm *lm = m->language->lm;
@@ -129,6 +130,14 @@ static hd_status encode(job *j, hd_line line, hd_err *err)
     return s;
 }
 
+/* The size of a line of which too much was read: the last token stays where it is the end. */
+static size_t cut(job *j, size_t begin, size_t size, size_t most)
+{
+    if (!speaks(j->m)) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
+    j->ids.count = begin + most;
+    return most;
+}
+
 static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 {
     hd_embedded *to = &j->out->of[number];
@@ -137,8 +146,9 @@ static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
     if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
     hd_status s = encode(j, line, err);
     if (s) return s;
-    size_t size = j->ids.count - begin;
-    if (size > around && size <= longest_of(j->m)) {
+    size_t size = j->ids.count - begin, most = longest_of(j->m);
+    if (j->opt->cut && size > most && most > around) size = cut(j, begin, size, most);
+    if (size > around && size <= most) {
         j->at[j->count++] = (sentence){number, begin, size};
         return HD_OK;
     }

@@ -32,6 +32,7 @@ extern const char *const hd_pooling_names[HD_POOLINGS + 1]; /* ends with NULL */
 typedef struct hd_embed_opt {
     hd_pooling pool;
     bool normalize; /* every vector to length 1; one of zeros stays */
+    bool cut;       /* what is too long, but for its end token; otherwise it has no vector */
     size_t rows;    /* read side by side, about; 0: HD_EMBED_ROWS */
     int layer;      /* whose rows they are, 1 to hd_embed_layers; 0: the last one's */
     bool table;     /* the token vectors instead, as they stand in their table */
@@ -60,8 +61,8 @@ hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err 
 int hd_embed_layers(const hd_any_model *m);
 hd_param *hd_embed_table(const hd_any_model *m); /* of token vectors, [V, width]; NULL: it has none */
 
-/* Lines without a vector (not UTF-8, a NUL, too long) have a status of their own; the call fails only for
-   lack of memory and the like. */
+/* Lines without a vector (not UTF-8, a NUL, too long and not cut) have a status of their own; the call fails
+   only for lack of memory and the like. */
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err);
 void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */

@@ -9,6 +9,7 @@
 
 /* X("model_type", what it is here) */
 #define HD_FAMILY_LIST(X)                                    \
+    X(bert, "a masked language model: fill, embed")          \
     X(gpt2, "a language model: generate, perplexity, embed") \
     X(marian, "a translator: translate, rank, explain")      \
     X(t5, "a translator: translate, rank, explain")
@@ -44,6 +45,9 @@ hd_unary hd_family_activation_called(hd_model_config *c, const char *name); /* a
 void hd_family_insist(hd_model_config *c, const char *key, bool value);
 /* ... an id that is not the tokeniser's. */
 void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id);
+
+/* Whether the key is there and says this. */
+bool hd_family_says(hd_model_config *c, const char *key, const char *text);
 
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);

@@ -68,8 +68,8 @@ static void open_tokeniser(hd_model_config *c, const char *folder, const hd_encd
 static hd_status find_output(hd_encdec_opt *o, const char *folder, hd_err *err)
 {
     bool table = false, output = false;
-    hd_status s = hd_family_weights_have(folder, SHARED, &table, err);
-    if (!s) s = hd_family_weights_have(folder, OUTPUT, &output, err);
+    hd_status s = hd_family_weights_have(&table, folder, SHARED, err);
+    if (!s) s = hd_family_weights_have(&output, folder, OUTPUT, err);
     o->own_output |= table && output;
     return s;
 }

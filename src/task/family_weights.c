@@ -132,12 +132,15 @@ hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *c
     return s;
 }
 
-hd_status hd_family_weights_have(const char *folder, const char *name, bool *out, hd_err *err)
+hd_status hd_family_weights_have(bool *out, const char *folder, const char *ending, hd_err *err)
 {
     opened o;
+    const char *const endings[] = {ending, NULL};
     hd_status s = begin(&o, folder, err);
     *out = false;
-    for (size_t f = 0; !s && f < o.w->count; f++) *out |= hd_safetensors_find(o.w->file[f], name) != NULL;
+    for (size_t f = 0; !s && f < o.w->count; f++)
+        for (size_t i = 0; i < hd_safetensors_count(o.w->file[f]); i++)
+            if (has_ending(hd_safetensors_at(o.w->file[f], i)->name, endings)) *out = true;
     end(&o);
     return s;
 }

@@ -8,8 +8,8 @@
 /* Fills all parameters. A tensor that none of them is gets refused by its name, but for those whose names end
    in one of `ignored` (ends with NULL): tables that are computed here. Numbers of 16 bits are widened. */
 hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *const *ignored, hd_err *err);
-/* Whether the files hold a tensor of this name. */
-hd_status hd_family_weights_have(const char *folder, const char *name, bool *out, hd_err *err);
+/* Whether a tensor has a name that ends so. */
+hd_status hd_family_weights_have(bool *out, const char *folder, const char *ending, hd_err *err);
 /* Whether the files may hold the parameters, which need no memory (of the null backend): a config.json can
    ask for any size. Differences that are not so large are told by the tensor's name when weights are loaded.
  */

@@ -71,18 +71,26 @@ hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_
 
 /* -- writing -- */
 
+void hd_masked_put_model(hd_text *to, const hd_bert_opt *o)
+{
+#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+    SIZES(X)
+#undef X
+    hd_model_config_put_real(to, "dropout", (double)o->dropout);
+    hd_model_config_put_real(to, "eps", (double)o->eps);
+    hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
+                  o->headless ? "true" : "false", o->pooler ? "true" : "false");
+    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+}
+
 static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
 {
-    const hd_bert_opt *o = &m->model->opt;
     char path[HD_PATH];
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
-#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_model_config_put_real(&c, "dropout", (double)o->dropout);
-    hd_text_print(&c, ",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n", hd_unary_name(o->act),
-                  hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
+    hd_masked_put_model(&c, &m->model->opt);
+    if (m->longest) hd_text_print(&c, ",\n \"longest\": %zu", m->longest);
+    hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, c.data, c.size, err);
@@ -105,11 +113,19 @@ hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
 
 /* -- reading -- */
 
-static void read_model(hd_model_config *c, hd_bert_opt *o)
+/* What folders may lack: that of models trained here. */
+static void read_parts(hd_model_config *c, hd_bert_opt *o)
+{
+    if (hd_model_config_has(c, "eps")) o->eps = (float)hd_model_config_real(c, "eps", 1);
+    if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
+    if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
+    if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
+}
+
+void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o)
 {
     static const char *const models[] = {"bert"};
     *o = (hd_bert_opt){0};
-    hd_model_config_task(c, "mlm");
     hd_model_config_name(c, "model", models, 1);
 #define X(key, field, least, most) \
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
@@ -117,16 +133,22 @@ static void read_model(hd_model_config *c, hd_bert_opt *o)
 #undef X
     o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
     o->act = hd_model_config_activation(c);
+    read_parts(c, o);
     if (!c->status && o->width % (size_t)o->heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
 }
 
-hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
+static hd_status describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, size_t *longest,
+                          hd_err *err)
 {
+    static const char limit[] = "longest";
     hd_model_config c;
-    *tokeniser = NULL;
+    *tokeniser = NULL, *longest = 0;
     hd_model_config_open(&c, folder, err);
-    if (!c.status) read_model(&c, opt);
+    hd_model_config_task(&c, "mlm");
+    if (!c.status) hd_masked_read_model(&c, opt);
+    if (!c.status && hd_model_config_has(&c, limit))
+        *longest = (size_t)hd_model_config_whole(&c, limit, 3, (long long)opt->positions);
     if (!c.status) *tokeniser = hd_model_config_tokeniser(&c, folder);
     if (!c.status && hd_masked_vocab(*tokeniser) != opt->vocab)
         hd_model_config_refuse(
@@ -140,13 +162,19 @@ hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser 
     return c.status;
 }
 
+hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
+{
+    size_t longest;
+    return describe(folder, opt, tokeniser, &longest, err);
+}
+
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err)
 {
     hd_bert_opt opt;
     hd_masked *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->backend = backend;
-    hd_status s = hd_masked_describe(folder, &opt, &m->tokeniser, err);
+    hd_status s = describe(folder, &opt, &m->tokeniser, &m->longest, err);
     if (!s) s = hd_bert_new(&m->model, backend, &opt, false, err);
     if (!s) s = hd_published_load(&m->model->params, folder, err);
     if (s)

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "model/bert.h"
+#include "task/model_config.h"
 #include "text/tokeniser.h"
 
 #define HD_MASK_TEXT "[MASK]"
@@ -15,6 +16,7 @@ typedef struct hd_masked {
     hd_bert *model;
     hd_tokeniser *tokeniser;
     hd_backend *backend; /* borrowed */
+    size_t longest; /* tokens of a text that becomes a vector, where that is less than positions; else 0 */
 } hd_masked;
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err);
@@ -23,6 +25,10 @@ hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);  
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err); /* weights */
 /* Reads back what hd_masked_save wrote, without weights. The caller frees the tokeniser. */
 hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+
+/* The keys of a BERT in config.json, also where it is a part of another model. */
+void hd_masked_put_model(hd_text *to, const hd_bert_opt *o);
+void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o);
 
 int32_t hd_masked_id(const hd_tokeniser *t);   /* of [MASK] */
 size_t hd_masked_vocab(const hd_tokeniser *t); /* V of the model: the tokeniser's, and [MASK] */
@@ -42,6 +48,8 @@ typedef struct hd_filled {
     hd_filling *choice; /* [masks, top], the likeliest first; no specials among them */
 } hd_filled;
 
+/* HD_EARG where the model has no head that predicts words. */
+hd_status hd_masked_fill_check(const hd_masked *m, hd_err *err);
 /* What most likely stands at each [MASK]; masks do not know of each other's answers. HD_EARG where there is
    none, HD_EFORMAT where the text is not UTF-8, HD_ELIMIT where it is longer than the model can take. */
 hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line text, size_t top,

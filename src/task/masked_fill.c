@@ -7,6 +7,13 @@
 
 enum { SPECIALS = 5 }; /* as many may be among the likeliest, and are passed over */
 
+hd_status hd_masked_fill_check(const hd_masked *m, hd_err *err)
+{
+    if (!m->model->opt.headless) return HD_OK;
+    return hd_err_set(err, HD_EARG,
+                      "the model has no head that predicts words: `heed embed` makes vectors with it");
+}
+
 static hd_status check(hd_line text, hd_err *err)
 {
     if (hd_utf8_good(text.text, text.size) < text.size || memchr(text.text, 0, text.size))
@@ -62,7 +69,8 @@ hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line 
     hd_ids ids = {0};
     int32_t *place = NULL;
     *out = (hd_filled){.top = top < pieces ? top : pieces};
-    hd_status s = check(text, err);
+    hd_status s = hd_masked_fill_check(m, err);
+    if (!s) s = check(text, err);
     if (!s) s = hd_masked_encode(m->tokeniser, text, &ids, err);
     if (!s && !(place = hd_mem_array(ids.count, sizeof *place)))
         s = hd_err_nomem(err, ids.count * sizeof *place);

@@ -1,8 +1,9 @@
-/* The files of byte-level BPE: vocab.json with merges.txt and perhaps tokenizer_config.json, or
-   tokenizer.json. They are hostile: every id is checked before it is used. */
+/* The files of byte-level BPE: vocab.json with merges.txt and perhaps tokenizer_config.json and
+   added_tokens.json, or tokenizer.json. They are hostile: every id is checked before it is used. */
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/added_file.h"
 #include "text/bpe.h"
 #include "text/byte_level.h"
 
@@ -156,6 +157,7 @@ static hd_status read_parts(hd_tokeniser *t, const hd_tokenizer_json *vocab, hd_
     hd_bpe *b = t->state;
     hd_err *err = vocab->err;
     char merges[HD_PATH], config[HD_PATH];
+    hd_added_file more = {.root = NULL};
     hd_line text, settings;
     json_t *root = NULL;
     hd_status s = hd_beside(merges, vocab->path, MERGES, err);
@@ -168,10 +170,13 @@ static hd_status read_parts(hd_tokeniser *t, const hd_tokenizer_json *vocab, hd_
     const json_t *added = json_object_get(root, "added_tokens_decoder");
     s = hd_json_switch(&j, root, "add_prefix_space", false, &b->prefix);
     if (!s) s = hd_json_vocab(&(hd_tokenizer_json){vocab->path, NULL, err}, vocab->root, added, &b->vocab);
+    if (!s && !added) s = hd_added_file_read(&more, &b->files, vocab->path, arena, err);
+    if (!s) s = hd_added_file_join(&more, &b->vocab, err);
     if (!s) s = hd_find_specials(&t->special, &b->vocab, false, vocab->path, err);
     if (!s)
         s = added ? hd_json_added(&j, added, &b->vocab, &b->added)
                   : hd_add_specials(&b->added, &t->special, &b->vocab, err);
+    if (!s) s = hd_added_file_put(&more, &b->vocab, &b->added, err);
     if (!s) s = read_merges(b, text, merges, err);
     for (int pair = 0; !s && pair < 2; pair++)
         for (int i = 0; i <= pair; i++) hd_frame_add(&t->frame[pair], HD_FRAME_FIRST - i, i);
@@ -209,7 +214,7 @@ hd_status hd_bpe_read(hd_tokeniser *t, const char *path, hd_err *err)
 
 hd_status hd_bpe_save(const hd_tokeniser *t, const char *path, hd_err *err)
 {
-    static const char *const all[] = {VOCAB, MERGES, WHOLE, CONFIG, NULL};
+    static const char *const all[] = {VOCAB, MERGES, WHOLE, CONFIG, HD_ADDED_FILE, NULL};
     const hd_bpe *b = t->state;
     return hd_file_set_save(&b->files, path, all, err);
 }

@@ -8,7 +8,7 @@
 #include "base/lines.h"
 #include "base/text.h"
 
-enum { HD_FILE_SET_MOST = 3, HD_FILE_SET_BYTES = 1 << 26 };
+enum { HD_FILE_SET_MOST = 4, HD_FILE_SET_BYTES = 1 << 26 };
 
 typedef struct hd_file_set {
     struct {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/added_file.h"
 #include "text/bert_text.h"
 #include "text/character.h"
 #include "text/tokenizer_json.h"
@@ -82,26 +83,6 @@ static hd_status read_rules(wordpiece *w, const hd_tokenizer_json *j, const json
     return s ? s : hd_json_switch(j, from, "strip_accents", r->lower, &r->unaccent);
 }
 
-static hd_status read_vocab(hd_tokeniser *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
-{
-    wordpiece *w = t->state;
-    char config[HD_PATH];
-    hd_line settings;
-    json_t *root = NULL;
-    hd_status s = read_lines(w, text, path, err);
-    if (!s) s = hd_beside(config, path, CONFIG, err);
-    if (!s) s = hd_file_set_read_beside(&w->files, path, CONFIG, &settings, err);
-    if (!s && settings.text) s = hd_file_json(&root, arena, settings, config, err);
-    const hd_tokenizer_json j = {config, root, err};
-    if (!s) s = read_rules(w, &j, root, "clean_text", "tokenize_chinese_chars", "do_lower_case");
-    strcpy(w->prefix, "##");
-    w->prefix_size = 2, w->longest_word = LONGEST_WORD;
-    if (!s) s = finish(t, path, err);
-    if (!s) s = hd_add_specials(&w->added, &t->special, &w->vocab, err);
-    if (!s) frame_texts(t);
-    return s;
-}
-
 /* Where added tokens are looked for in normalised text, they are normalised, too. */
 static hd_status normalise_added(wordpiece *w, hd_err *err)
 {
@@ -125,6 +106,31 @@ static hd_status normalise_added(wordpiece *w, hd_err *err)
         if (token->normal) token->text = w->normal.data + at, at += token->size;
     }
     hd_added_sort(&w->added);
+    return s;
+}
+
+static hd_status read_vocab(hd_tokeniser *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
+{
+    wordpiece *w = t->state;
+    char config[HD_PATH];
+    hd_added_file more = {.root = NULL};
+    hd_line settings;
+    json_t *root = NULL;
+    hd_status s = read_lines(w, text, path, err);
+    if (!s) s = hd_beside(config, path, CONFIG, err);
+    if (!s) s = hd_file_set_read_beside(&w->files, path, CONFIG, &settings, err);
+    if (!s && settings.text) s = hd_file_json(&root, arena, settings, config, err);
+    const hd_tokenizer_json j = {config, root, err};
+    if (!s) s = read_rules(w, &j, root, "clean_text", "tokenize_chinese_chars", "do_lower_case");
+    strcpy(w->prefix, "##");
+    w->prefix_size = 2, w->longest_word = LONGEST_WORD;
+    if (!s) s = hd_added_file_read(&more, &w->files, path, arena, err);
+    if (!s) s = hd_added_file_join(&more, &w->vocab, err);
+    if (!s) s = finish(t, path, err);
+    if (!s) s = hd_add_specials(&w->added, &t->special, &w->vocab, err);
+    if (!s) s = hd_added_file_put(&more, &w->vocab, &w->added, err);
+    if (!s) s = normalise_added(w, err);
+    if (!s) frame_texts(t);
     return s;
 }
 
@@ -195,7 +201,7 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
 
 static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
 {
-    static const char *const all[] = {VOCAB, WHOLE, CONFIG, NULL};
+    static const char *const all[] = {VOCAB, WHOLE, CONFIG, HD_ADDED_FILE, NULL};
     const wordpiece *w = t->state;
     return hd_file_set_save(&w->files, path, all, err);
 }

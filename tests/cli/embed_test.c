@@ -116,6 +116,7 @@ static void bad_lines_leave_empty_ones(void **state)
     assert_int_equal(shell(out, "echo 'the cat sat' | $HEED embed gpt -q --json"), 1); /* 8 positions */
     assert_non_null(strstr(out, "\"text\": \"the cat sat\", \"error\": \"longer than the model can take\", "
                                 "\"vector\": null}"));
+    assert_int_equal(shell(out, "echo 'the cat sat' | $HEED embed gpt -q --long cut"), 0);
     assert_prints("$HEED embed t < /dev/null", 0, "");
 }
 

@@ -2,7 +2,9 @@
 #include "check.h"
 #include "cli/shell.h"
 #include "cli/translating.h"
+#include "task/masked.h"
 #include "task/publisher.h"
+#include "task/speaker.h"
 
 /* A gpt with the tokeniser of a GPT-2. */
 static void gpt_folder(const char *path)
@@ -31,11 +33,35 @@ static void gpt_folder(const char *path)
     hd_backend_free(b);
 }
 
+/* A bert without a head, with the tokeniser of a BERT. */
+static void bert_folder(const char *path)
+{
+    hd_err err = {0};
+    hd_masked m = {.backend = backend_of("cpu", 1)};
+    if (hd_tokeniser_open(&m.tokeniser, HD_TOKENISER_wordpiece,
+                          HEED_SOURCE "/tests/text/published/bert/vocab.txt", &err))
+        fail_msg("%s", err.text);
+    hd_bert_opt opt = {.layers = 1,
+                       .heads = 2,
+                       .width = 16,
+                       .positions = 8,
+                       .vocab = hd_masked_vocab(m.tokeniser),
+                       .headless = true};
+    assert_int_equal(mkdir(path, 0777), 0);
+    if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 7, &err) ||
+        hd_masked_save(&m, path, &err) || hd_masked_publish(&m, path, &err))
+        fail_msg("%s", err.text);
+    hd_bert_free(m.model);
+    hd_tokeniser_free(m.tokeniser);
+    hd_backend_free(m.backend);
+}
+
 static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
     gpt_folder(at("gpt"));
+    bert_folder(at("bert"));
     translating_folder(at("t"));
     speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_words);
     put_file(at("text"), "the cat\n\nsat on the mat\n");
@@ -76,6 +102,21 @@ static void a_t5_is_a_translator_as_others(void **state)
     assert_fails("$HEED train --resume --out t5", 1, "t5: there is no checkpoint to resume from");
 }
 
+static void a_bert_without_a_head_makes_vectors_alone(void **state)
+{
+    (void)state;
+    assert_prints("$HEED export -q bert bare && $HEED import -q bare bert2 && diff -r bert bert2 && ls bare",
+                  0, "config.json\nmodel.safetensors\nvocab.txt\n");
+    assert_prints("grep -c '\"bert\\.' bare/model.safetensors; grep -o '\\[.*\\]' bare/config.json", 0,
+                  "0\n[\"BertModel\"]\n");
+    assert_prints("$HEED embed bert2 --device cpu < text | awk '{ print NF }'", 0, "16\n0\n16\n");
+    assert_prints("yes the | head -50 | xargs | $HEED embed bert2 --long cut --device cpu | wc -w", 0,
+                  "16\n");
+    assert_prints("$HEED info bert2 | grep predicts", 0, "predicts_words        no\n");
+    assert_fails("$HEED fill bert2 'the [MASK]'", 1, "heed fill: the model has no head that predicts words");
+    assert_fails("$HEED fill bert2 < text", 1, "heed fill: the model has no head that predicts words");
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -95,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(a_t5_is_a_translator_as_others),
+        cmocka_unit_test(a_bert_without_a_head_makes_vectors_alone),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

@@ -251,6 +251,31 @@ static void a_bad_line_costs_nobody_else(void **state)
     }
 }
 
+/* It is then what the shorter one is that fits: the end token of a translator's line stays. */
+static void a_long_line_can_be_cut(void **state)
+{
+    (void)state;
+    static const char *const fitting[] = {"a a a a a a a a a a a a a a a", "a a a a a a a"};
+    for (size_t which = 0; which < READING; which += 7) {
+        subject s = subject_of(which);
+        hd_err err = {0};
+        hd_embeddings e;
+        const hd_line line[] = {line_of("a"), line_of("a a a a a a a a a a a a a a a a a a a a a"),
+                                line_of(fitting[which / 7])};
+        if (hd_embed_lines(&e, &s.run, &s.model, line, COUNT_OF(line),
+                           &(hd_embed_opt){.pool = HD_POOLING_NONE, .cut = true}, &err))
+            fail_msg("%s", err.text);
+        const hd_embedded *cut = &e.of[1], *whole = &e.of[2];
+        assert_int_equal(cut->status, HD_OK);
+        assert_int_equal(cut->tokens, which ? 7 : 16);
+        assert_int_equal(whole->tokens, cut->tokens);
+        assert_memory_equal(cut->ids, whole->ids, cut->tokens * sizeof *cut->ids);
+        assert_memory_equal(cut->vector, whole->vector, cut->vectors * e.width * sizeof *cut->vector);
+        hd_embeddings_release(&e);
+        subject_free(&s);
+    }
+}
+
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
@@ -285,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_line_gives_the_same_whatever_surrounds_it),
         cmocka_unit_test(models_without_states_are_refused),
         cmocka_unit_test(a_bad_line_costs_nobody_else),
+        cmocka_unit_test(a_long_line_can_be_cut),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

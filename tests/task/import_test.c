@@ -7,6 +7,7 @@
 #include "task/generate.h"
 #include "task/import.h"
 #include "task/language_text.h"
+#include "task/masked.h"
 #include "task/publisher.h"
 #include "task/speaker.h"
 #include "task/translator.h"
@@ -225,6 +226,65 @@ static void an_output_layer_of_its_own_is_found_in_the_file(void **state)
     check_translator("newer.heed", "t5-gated.txt", 29);
 }
 
+/* The rows of a pair of texts, then what its head says, then what its pooler does, as far as it has them. */
+static void check_bert(const char *folder, bool headless, bool pooler)
+{
+    hd_err err = {0};
+    hd_masked *m = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
+    assert_non_null(e.file);
+    if (hd_masked_open(&m, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    assert_int_equal(m->model->opt.headless, headless);
+    assert_int_equal(m->model->opt.pooler, pooler);
+    int32_t id[32], type[32], place[32], count = next_ids(&e, id);
+    assert_int_equal(next_ids(&e, type), count);
+    for (int32_t i = 0; i < count; i++) place[i] = i;
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_bert_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+                                 .ids = hd_ints(&r, id, (size_t)count),
+                                 .type = hd_ints(&r, type, (size_t)count),
+                                 .place = hd_ints(&r, place, (size_t)count),
+                                 .count = (size_t)count};
+    hd_rows x = hd_bert_rows(&r, m->model, batch.ids, batch.type, batch.seg);
+    hd_real *rows = host_copy(&r, x.t),
+            *pooled = pooler ? host_copy(&r, hd_bert_pooled(&r, m->model, x)) : NULL,
+            *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, m->model, &batch));
+    check_logits(&e, rows, (size_t)count, WIDE, 1);
+    if (pooler)
+        check_logits(&e, pooled, 1, WIDE, 1);
+    else
+        next(&e);
+    if (!headless) check_logits(&e, logits, (size_t)count, BERT_VOCAB, 37);
+    free(rows), free(pooled), free(logits);
+    fclose(e.file);
+    hd_masked_free(m);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void bert_gives_the_rows_and_logits_of_transformers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        int parts;
+    } cases[] = {
+        {"bert", "bert.heed", BERT_PREFIX | BERT_HEAD | BERT_POOLER | BERT_FOLLOWS},
+        {"plain", "plain.heed", BERT_PREFIX | BERT_HEAD},
+        {"bare", "bare.heed", BERT_POOLER},
+        {"rows", "rows.heed", 0},
+        {"old", "old.heed", BERT_PREFIX | BERT_HEAD | BERT_POOLER | BERT_OLD_NAMES},
+        {"older", "older.heed", BERT_OLD_NAMES},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        put_bert_with(cases[i].from, cases[i].parts);
+        pass_well(hd_import, cases[i].from, cases[i].to);
+        check_bert(cases[i].to, !(cases[i].parts & BERT_HEAD), cases[i].parts & BERT_POOLER);
+    }
+}
+
 /* -- there and back -- */
 
 static void assert_same_files(const char *a, const char *b, const char *const *names)
@@ -253,12 +313,13 @@ static void what_is_exported_is_what_was_imported(void **state)
     (void)state;
     static const char *const gpt2[] = {"vocab.json", "merges.txt", NULL},
                              *const marian[] = {"vocab.json", "source.spm", "target.spm", NULL},
-                             *const t5[] = {"spiece.model", NULL},
+                             *const t5[] = {"spiece.model", NULL}, *const bert[] = {"vocab.txt", NULL},
                              *const model[] = {"config.json", "model.safetensors", NULL};
     const struct {
         void (*put)(const char *);
         const char *const *files;
-    } family[] = {{put_gpt2, gpt2}, {put_marian, marian}, {put_t5, t5}, {put_t5_gated, t5}};
+    } family[] = {{put_gpt2, gpt2},   {put_marian, marian}, {put_t5, t5},
+                  {put_t5_gated, t5}, {put_bert, bert},     {put_bare_bert, bert}};
     for (size_t i = 0; i < COUNT_OF(family); i++) {
         char name[4][16];
         for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "round%zu.%d", i, k);
@@ -401,17 +462,21 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
 
 /* -- what is refused -- */
 
+typedef struct publisher {
+    void (*put)(const char *folder);
+    const char *config;
+} publisher;
+
 /* A folder in which `from` of config.json is `to` instead; what is said holds `why`, and nothing is left. */
-static void check_refused(void (*put)(const char *), const char *all, const char *from, const char *to,
-                          const char *why)
+static void check_refused(publisher of, const char *from, const char *to, const char *why)
 {
     static int number;
     char name[16], config[2048];
     hd_err err = {0};
-    const char *place = strstr(all, from);
+    const char *all = of.config, *place = strstr(all, from);
     assert_non_null(place);
     snprintf(name, sizeof name, "bad%d", number++);
-    put(name);
+    of.put(name);
     snprintf(config, sizeof config, "%.*s%s%s", (int)(place - all), all, to, place + strlen(from));
     put_file(at("%s/config.json", name), config);
     int before = entries_in(scratch);
@@ -427,7 +492,7 @@ static void what_heed_does_not_have_is_refused(void **state)
         bool marian;
         const char *from, *to, *why;
     } bad[] = {
-        {false, "\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports gpt2, marian, t5"},
+        {false, "\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports bert, gpt2, marian, t5"},
         {false, "\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
         {false, "\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
         {false, "\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},
@@ -451,7 +516,8 @@ static void what_heed_does_not_have_is_refused(void **state)
         {true, "\"decoder_layers\": 2", "\"decoder_layers\": 3", "model.decoder.layers.2"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        check_refused(bad[i].marian ? put_marian : put_gpt2, bad[i].marian ? marian_config : gpt2_config,
+        check_refused(bad[i].marian ? (publisher){put_marian, marian_config}
+                                    : (publisher){put_gpt2, gpt2_config},
                       bad[i].from, bad[i].to, bad[i].why);
 }
 
@@ -490,7 +556,7 @@ static void what_no_t5_has_is_refused(void **state)
         {"1e-06", "-1", "\"layer_norm_epsilon\""},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        check_refused(put_t5, t5_config, bad[i].from, bad[i].to, bad[i].why);
+        check_refused((publisher){put_t5, t5_config}, bad[i].from, bad[i].to, bad[i].why);
 }
 
 /* What heed wrote of one may be spoiled, too. */
@@ -525,6 +591,109 @@ static void a_spoiled_t5_is_not_opened(void **state)
     }
     free(all);
     hd_backend_free(b);
+}
+
+static void of_bert_too(void **state)
+{
+    (void)state;
+    static const char pad[] = "\"pad_token_id\": 0", eps[] = "\"layer_norm_eps\": 0.001";
+    static const struct {
+        const char *from, *to, *why;
+    } bad[] = {
+        {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0", "\"num_hidden_layers\" is 0"},
+        {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "bert.encoder.layer.2."},
+        {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1", "tensor \"bert.encoder.layer.1."},
+        {"\"num_attention_heads\": 4", "\"num_attention_heads\": 3", "cannot be split over 3 heads"},
+        {"\"hidden_size\": 16", "\"hidden_size\": 9000000000000000000",
+         "\"hidden_size\" is 9000000000000000000"},
+        {"\"hidden_size\": 16", "\"hidden_size\": 32", "bert.embeddings.word_embeddings.weight"},
+        {"\"hidden_size\": 16", "\"hidden_size\": 1048576", "config.json asks for a model of"},
+        {"\"intermediate_size\": 40", "\"intermediate_size\": 41", "intermediate.dense"},
+        {"\"max_position_embeddings\": 24", "\"max_position_embeddings\": 25", "position_embeddings"},
+        {"\"type_vocab_size\": 3", "\"type_vocab_size\": 2", "token_type_embeddings"},
+        {"\"type_vocab_size\": 3", "\"type_vocab_size\": 0", "\"type_vocab_size\" is 0"},
+        {"1500", "1501", "\"vocab_size\" is 1501, but the tokeniser has 1500 pieces"},
+        {"gelu_new", "swoosh", "there is no activation \"swoosh\""},
+        {eps, "\"layer_norm_eps\": 0", "\"layer_norm_eps\" is 0"},
+        {eps, "\"layer_norm_eps\": \"x\"", "\"layer_norm_eps\" is not a number"},
+        {"\"hidden_dropout_prob\": 0.25", "\"hidden_dropout_prob\": 1.5", "\"hidden_dropout_prob\" is 1.5"},
+        {pad, "\"position_embedding_type\": \"relative_key\"",
+         "\"position_embedding_type\" is \"relative_key\""},
+        {pad, "\"is_decoder\": true", "\"is_decoder\" is true"},
+        {pad, "\"add_cross_attention\": true", "\"add_cross_attention\" is true"},
+        {pad, "\"tie_word_embeddings\": false", "\"tie_word_embeddings\" is false"},
+        {pad, "\"architectures\": [\"BertForQuestionAnswering\"]", "\"BertForQuestionAnswering\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        check_refused((publisher){put_bert, bert_config}, bad[i].from, bad[i].to, bad[i].why);
+    check_refused((publisher){put_bare_bert, bert_config}, pad, "\"architectures\": [\"BertForMaskedLM\"]",
+                  "cls.predictions.transform.dense.weight");
+}
+
+/* How much of a line is read for its vector. */
+static void the_limit_of_a_sentence_model_is_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t longest; /* 0: that of the model */
+        const char *why;
+    } cases[] = {
+        {"{\"max_seq_length\": 12, \"do_lower_case\": false}\n", 12, NULL},
+        {"{\"max_seq_length\": 24}", 0, NULL},
+        {"{\"max_seq_length\": 1000}", 0, NULL},
+        {"{\"max_seq_length\": null}", 0, NULL},
+        {"{}", 0, NULL},
+        {"{\"max_seq_length\": 2}", 0, "\"max_seq_length\" is not a whole number from 3 on"},
+        {"{\"max_seq_length\": \"12\"}", 0, "\"max_seq_length\" is not a whole number from 3 on"},
+        {"{", 0, "sentence_bert_config.json"},
+    };
+    put_bare_bert("limit");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char to[16], back[16];
+        hd_err err = {0};
+        hd_masked *m = NULL;
+        hd_backend *b = backend_of("cpu", 1);
+        snprintf(to, sizeof to, "limit%zu", i), snprintf(back, sizeof back, "limit%zu.out", i);
+        put_file(at("limit/sentence_bert_config.json"), cases[i].text);
+        hd_status s = pass(hd_import, "limit", to, &err);
+        if (cases[i].why) {
+            assert_int_equal(s, HD_EFORMAT);
+            if (!strstr(err.text, cases[i].why)) fail_msg("'%s' does not say '%s'", err.text, cases[i].why);
+        } else {
+            if (s || hd_masked_open(&m, at("%s", to), b, &err)) fail_msg("%s", err.text);
+            assert_int_equal(m->longest, cases[i].longest);
+            pass_well(hd_export, to, back);
+            assert_int_equal(is_there(at("%s/sentence_bert_config.json", back)), cases[i].longest > 0);
+        }
+        hd_masked_free(m);
+        hd_backend_free(b);
+    }
+}
+
+/* One as `heed train` makes it, whose tokeniser is no BERT's. */
+static void what_was_trained_here_comes_back(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    speaker_lines lines = {speaker_text};
+    hd_masked m = {.backend = backend_of("cpu", 1)};
+    if (hd_tokeniser_train(&m.tokeniser, HD_TOKENISER_sentencepiece, (hd_feed){speaker_next, &lines},
+                           &(hd_tokeniser_opt){.vocab = 310}, &err))
+        fail_msg("%s", err.text);
+    const hd_bert_opt opt = {
+        .layers = 1, .heads = 2, .width = 8, .positions = 16, .vocab = hd_masked_vocab(m.tokeniser)};
+    assert_int_equal(mkdir(at("own"), 0777), 0);
+    if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 3, &err) ||
+        hd_masked_save(&m, at("own"), &err) || hd_masked_publish(&m, at("own"), &err))
+        fail_msg("%s", err.text);
+    pass_well(hd_export, "own", "own.out");
+    pass_well(hd_import, "own.out", "own.again");
+    static const char *const files[] = {"config.json", "model.safetensors", "tokeniser.model", NULL};
+    assert_same_files("own", "own.again", files);
+    hd_bert_free(m.model);
+    hd_tokeniser_free(m.tokeniser);
+    hd_backend_free(m.backend);
 }
 
 static void pickles_are_not_read(void **state)
@@ -579,6 +748,7 @@ static void failed_allocations_leave_nothing(void **state)
     (void)state;
     check_memory(put_marian, "memory", "memory.heed");
     check_memory(put_t5, "memory.t5", "memory.t5.heed");
+    check_memory(put_bert, "memory.bert", "memory.bert.heed");
 }
 
 int main(void)
@@ -590,6 +760,7 @@ int main(void)
         cmocka_unit_test(vectors_of_marian_may_be_as_they_are),
         cmocka_unit_test(t5_gives_the_logits_of_transformers),
         cmocka_unit_test(an_output_layer_of_its_own_is_found_in_the_file),
+        cmocka_unit_test(bert_gives_the_rows_and_logits_of_transformers),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),
         cmocka_unit_test(numbers_of_16_bits_are_widened),
@@ -598,6 +769,9 @@ int main(void)
         cmocka_unit_test(what_heed_does_not_have_is_refused),
         cmocka_unit_test(what_no_t5_has_is_refused),
         cmocka_unit_test(a_spoiled_t5_is_not_opened),
+        cmocka_unit_test(of_bert_too),
+        cmocka_unit_test(the_limit_of_a_sentence_model_is_kept),
+        cmocka_unit_test(what_was_trained_here_comes_back),
         cmocka_unit_test(pickles_are_not_read),
         cmocka_unit_test(export_refuses_what_transformers_lacks),
         cmocka_unit_test(failed_allocations_leave_nothing),

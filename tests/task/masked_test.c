@@ -292,6 +292,11 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
                  {"\"layers\": 2", "\"layers\": 1000000", "\"layers\" is 1000000"},
                  {"\"context\": 16", "\"context\": 2", "\"context\" is 2"},
                  {"\"vocabulary\": ", "\"vocabulary\": 1", "is not that of the tokeniser"},
+                 {"\"eps\": ", "\"eps\": 2, \"was\": ", "\"eps\" is 2"},
+                 {"\"types\": 2", "\"types\": 3", "bert.embeddings.token_type_embeddings.weight"},
+                 {"\"headless\": false", "\"headless\": 0", "\"headless\" is not true or false"},
+                 {"\"pooler\": false", "\"pooler\": true", "bert.pooler.dense.weight"},
+                 {"\"pooler\": false", "\"longest\": 17", "\"longest\" is 17"},
                  {"\"inner\": 64", "\"inner\": 65", "bert.encoder.layer.0.intermediate.dense.weight"}};
     char *config = get_file(at("m/config.json"), NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -309,6 +314,65 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
         if (!strstr(err.text, cases[i].says)) fail_msg("%s: '%s'", cases[i].to, err.text);
     }
     free(config);
+}
+
+/* The model of the folder "m" with another text in the place of what config.json says from "eps" on. */
+static hd_masked *opened_with(const char *keys)
+{
+    char *config = get_file(at("m/config.json"), NULL), changed[2048];
+    const char *from = strstr(config, "\"eps\""), *to = strstr(config, "\"activation\"");
+    assert_true(from && to);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(from - config), config, keys, to);
+    put_file(at("m/config.json"), changed);
+    hd_err err = {0};
+    hd_masked *m = NULL;
+    hd_status s = hd_masked_open(&m, at("m"), backend, &err);
+    put_file(at("m/config.json"), config);
+    free(config);
+    if (s) fail_msg("%s", err.text);
+    return m;
+}
+
+static void what_older_folders_do_not_say_is_as_it_was(void **state)
+{
+    (void)state;
+    hd_masked *now = opened(at("m")), *older = opened_with("");
+    assert_memory_equal(&now->model->opt, &older->model->opt, sizeof now->model->opt);
+    assert_int_equal(older->longest, 0);
+    hd_masked_free(older);
+    hd_masked_free(now);
+}
+
+static void without_a_head_nothing_is_filled_in(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_filled f;
+    hd_masked *m = opened_with("\"headless\": true, ");
+    assert_int_equal(hd_masked_fill(&f, &run, m, line_from("the [MASK]"), 3, &err), HD_EARG);
+    assert_non_null(strstr(err.text, "has no head that predicts words"));
+    hd_masked_free(m);
+}
+
+static void a_text_is_cut_where_the_folder_says(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        hd_err err = {0};
+        hd_embeddings e;
+        hd_any_model m = {.masked = opened_with(own ? "\"longest\": 5, " : "")};
+        hd_line line[] = {
+            line_from("the dog sat on the log the cat sat on the mat the dog sat on the log"),
+            line_from(own ? "the dog sat" : "the dog sat on the log the cat sat on the mat the dog")};
+        const hd_embed_opt opt = {.pool = HD_POOLING_NONE, .cut = true};
+        if (hd_embed_lines(&e, &run, &m, line, 2, &opt, &err)) fail_msg("%s", err.text);
+        assert_int_equal(e.of[0].tokens, own ? 5 : 16);
+        assert_int_equal(e.of[1].tokens, e.of[0].tokens);
+        assert_memory_equal(e.of[0].ids, e.of[1].ids, e.of[0].tokens * sizeof *e.of[0].ids);
+        assert_memory_equal(e.of[0].vector, e.of[1].vector, e.of[0].vectors * e.width * sizeof(hd_real));
+        hd_embeddings_release(&e);
+        hd_any_model_release(&m);
+    }
 }
 
 static void no_allocation_that_fails_leaks(void **state)
@@ -422,6 +486,9 @@ int main(void)
         cmocka_unit_test(what_cannot_be_filled_in_is_said),
         cmocka_unit_test(a_text_is_judged_alike_every_time),
         cmocka_unit_test(a_folder_that_does_not_fit_is_refused),
+        cmocka_unit_test(what_older_folders_do_not_say_is_as_it_was),
+        cmocka_unit_test(without_a_head_nothing_is_filled_in),
+        cmocka_unit_test(a_text_is_cut_where_the_folder_says),
         cmocka_unit_test(no_allocation_that_fails_leaks),
         cmocka_unit_test(a_word_has_the_vector_of_its_sense),
         cmocka_unit_test(lines_have_rows_for_start_tokens_and_end),

@@ -1,4 +1,4 @@
-/* Folders as transformers saves them: a small GPT-2, MarianMT and T5, whose weights are drawn as
+/* Folders as transformers saves them: a small GPT-2, MarianMT, BERT and T5, whose weights are drawn as
    published/make.py draws them. Include after check.h and scratch.h. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
@@ -10,7 +10,8 @@
 
 /* -- weights -- */
 
-enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64, T5_VOCAB = 1108 };
+enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64 };
+enum { BERT_VOCAB = 1500, T5_VOCAB = 1108 };
 
 typedef struct store {
     hd_named named[MOST];
@@ -48,7 +49,7 @@ __attribute__((format(printf, 4, 5))) static void add(store *s, size_t rows, siz
          !cols || strstr(drawn, ".q.weight") ? 0.5f
          : table                             ? 1
                                              : 2,
-         !cols && strstr(name, ".weight"));
+         !cols && strstr(drawn, ".weight"));
     hd_convert(to, s->dtype, x, HD_F32, count);
     free(x);
     snprintf(whole, sizeof whole, "%s%s", s->prefix ? s->prefix : "", name);
@@ -170,6 +171,70 @@ static void add_t5(store *s, bool gated)
     }
 }
 
+/* What a BERT may have, and how its tensors may be called. */
+enum {
+    BERT_HEAD = 1,      /* what predicts words */
+    BERT_POOLER = 2,    /* of the first row */
+    BERT_FOLLOWS = 4,   /* whether a text follows another, and a table that is computed */
+    BERT_PREFIX = 8,    /* "bert." */
+    BERT_OLD_NAMES = 16 /* gamma and beta */
+};
+
+static void add_bert_norm(store *s, int parts, const char *name)
+{
+    static const char *const now[] = {"weight", "bias"}, *const old[] = {"gamma", "beta"};
+    for (int i = 0; i < 2; i++) {
+        char drawn[96];
+        snprintf(drawn, sizeof drawn, "%s.%s", name, now[i]);
+        s->drawn = drawn;
+        add(s, WIDE, 0, "%s.%s", name, (parts & BERT_OLD_NAMES ? old : now)[i]);
+    }
+    s->drawn = NULL;
+}
+
+static void add_dense(store *s, size_t out, size_t in, const char *layer, const char *name)
+{
+    add(s, out, in, "%s.%s.weight", layer, name);
+    add(s, out, 0, "%s.%s.bias", layer, name);
+}
+
+static void add_bert_layer(store *s, int parts, const char *layer)
+{
+    static const char *const part[] = {"query", "key", "value"};
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "attention.self.%s", part[i]);
+        add_dense(s, WIDE, WIDE, layer, name);
+    }
+    add_dense(s, WIDE, WIDE, layer, "attention.output.dense");
+    add_dense(s, DEEP, WIDE, layer, "intermediate.dense");
+    add_dense(s, WIDE, DEEP, layer, "output.dense");
+    snprintf(name, sizeof name, "%s.attention.output.LayerNorm", layer);
+    add_bert_norm(s, parts, name);
+    snprintf(name, sizeof name, "%s.output.LayerNorm", layer);
+    add_bert_norm(s, parts, name);
+}
+
+static void add_bert(store *s, int parts)
+{
+    char layer[32];
+    s->prefix = parts & BERT_PREFIX ? "bert." : NULL;
+    add(s, BERT_VOCAB, WIDE, "embeddings.word_embeddings.weight");
+    add(s, 24, WIDE, "embeddings.position_embeddings.weight");
+    add(s, 3, WIDE, "embeddings.token_type_embeddings.weight");
+    add_bert_norm(s, parts, "embeddings.LayerNorm");
+    for (int l = 0; l < LAYERS; l++)
+        snprintf(layer, sizeof layer, "encoder.layer.%d", l), add_bert_layer(s, parts, layer);
+    if (parts & BERT_POOLER) add_dense(s, WIDE, WIDE, "pooler", "dense");
+    if (parts & BERT_FOLLOWS) add(s, 1, 24, "embeddings.position_ids");
+    s->prefix = NULL;
+    if (parts & BERT_FOLLOWS) add_dense(s, 2, WIDE, "cls", "seq_relationship");
+    if (!(parts & BERT_HEAD)) return;
+    add_dense(s, WIDE, WIDE, "cls.predictions.transform", "dense");
+    add_bert_norm(s, parts, "cls.predictions.transform.LayerNorm");
+    add(s, BERT_VOCAB, 0, "cls.predictions.bias");
+}
+
 /* -- folders -- */
 
 static const char gpt2_config[] =
@@ -195,6 +260,12 @@ static const char marian_config[] =
 static const char t5_config[] = T5_CONFIG("\"feed_forward_proj\": \"relu\""),
                   t5_gated_config[] =
                       T5_CONFIG("\"feed_forward_proj\": \"gated-gelu\", \"tie_word_embeddings\": false");
+
+static const char bert_config[] =
+    "{\"model_type\": \"bert\", \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+    "\"hidden_size\": 16, \"intermediate_size\": 40, \"max_position_embeddings\": 24, "
+    "\"vocab_size\": 1500, \"type_vocab_size\": 3, \"hidden_act\": \"gelu_new\", "
+    "\"layer_norm_eps\": 0.001, \"hidden_dropout_prob\": 0.25, \"pad_token_id\": 0}";
 
 static void copy(const char *from, const char *to)
 {
@@ -282,6 +353,27 @@ CHECK_UNUSED static void put_t5_gated(const char *folder)
 CHECK_UNUSED static void put_marian(const char *folder)
 {
     put_marian_with(folder, false);
+}
+
+static void put_bert_with(const char *folder, int parts)
+{
+    store s = {.dtype = HD_F32};
+    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
+    put_file(at("%s/config.json", folder), bert_config);
+    copy(HEED_SOURCE "/tests/text/published/bert/vocab.txt", at("%s/vocab.txt", folder));
+    add_bert(&s, parts);
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void put_bert(const char *folder)
+{
+    put_bert_with(folder, BERT_PREFIX | BERT_HEAD | BERT_POOLER);
+}
+
+CHECK_UNUSED static void put_bare_bert(const char *folder)
+{
+    put_bert_with(folder, BERT_POOLER);
 }
 
 #endif

@@ -194,6 +194,54 @@ static void settings_beside_a_list_are_read(void **state)
     remove(in_folder("tokenizer_config.json"));
 }
 
+/* added_tokens.json of older folders: tokens behind those of the vocabulary, found in normalised text. */
+static void added_tokens_beside_a_list_are_read(void **state)
+{
+    (void)state;
+    static const char text[] = "the Newtok, xnewtoky [Ent][UNK] the";
+    static const int32_t wanted[] = {3, 4, 0, 0, 4, 0, 5, 0, 3}; /* the comma, x and y are unknown */
+    hd_tokeniser *t = NULL, *again = NULL;
+    hd_err err = {0};
+    hd_ids ids = {0}, back = {0};
+    put_text("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nthe\n");
+    put_text("added_tokens.json", "{\"[ENT]\": 5, \"NewTok\": 4, \"[UNK]\": 0}");
+    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_wordpiece, in_folder("vocab.txt"), &err), err);
+    assert_int_equal(hd_tokeniser_size(t), 6);
+    assert_int_equal(hd_tokeniser_id(t, "NewTok"), 4);
+    ASSERT_OK(hd_tokeniser_encode_ids(t, text, strlen(text), &ids, &err), err);
+    assert_int_equal(ids.count, COUNT_OF(wanted));
+    assert_memory_equal(ids.at, wanted, sizeof wanted);
+    remove(in_folder("added_tokens.json"));
+    ASSERT_OK(hd_tokeniser_save(t, in_folder("vocab.txt"), &err), err); /* with the file */
+    ASSERT_OK(hd_tokeniser_open(&again, HD_TOKENISER_wordpiece, in_folder("vocab.txt"), &err), err);
+    ASSERT_OK(hd_tokeniser_encode_ids(again, text, strlen(text), &back, &err), err);
+    assert_int_equal(back.count, ids.count);
+    assert_memory_equal(back.at, ids.at, sizeof wanted);
+    hd_ids_release(&ids);
+    hd_ids_release(&back);
+    hd_tokeniser_free(t);
+    hd_tokeniser_free(again);
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"[]", "added_tokens.json: not an object"},
+        {"{\"a\": \"4\"}", "added_tokens.json: the id of 'a' is not one of its own"},
+        {"{\"a\": 3}", "added_tokens.json: the id of 'a' is not one of its own"},
+        {"{\"a\": 5}", "added_tokens.json: the id of 'a' is not one of its own"},
+        {"{\"a\": -9000000000000000000}", "added_tokens.json: the id of 'a' is not one of its own"},
+        {"{\"a\": 4, \"b\": 4}", "added_tokens.json: the id of 'b' is not one of its own"},
+        {"{\"the\": 4}", "added_tokens.json: the id of 'the' is not one of its own"},
+        {"{\"\": 4}", "added_tokens.json: the id of '' is not one of its own"},
+        {"{\"the\": 3, \"a\": 5}", "added_tokens.json: no token has the id 4"},
+        {"{\"a\": 4", "added_tokens.json:1: "},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        put_text("added_tokens.json", bad[i].text);
+        refused(HD_TOKENISER_wordpiece, "vocab.txt", HD_EFORMAT, bad[i].message);
+    }
+    remove(in_folder("added_tokens.json"));
+}
+
 static void bert_normalises_in_four_steps(void **state)
 {
     (void)state;
@@ -248,6 +296,7 @@ int main(void)
         cmocka_unit_test(deep_and_huge_files_are_refused),
         cmocka_unit_test(lists_of_wordpiece_name_their_line),
         cmocka_unit_test(settings_beside_a_list_are_read),
+        cmocka_unit_test(added_tokens_beside_a_list_are_read),
         cmocka_unit_test(bert_normalises_in_four_steps),
         cmocka_unit_test(broken_bytes_are_replaced),
     };

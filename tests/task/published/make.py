@@ -63,6 +63,21 @@ def put(name, rows):
             f.write(f"{len(row)} " + " ".join(repr(round(float(x), 6)) if isinstance(x, float) else str(x) for x in row) + "\n")
 
 
+def bert():
+    config = transformers.BertConfig(
+        vocab_size=1500, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=24,
+        type_vocab_size=3, hidden_act="gelu_new", layer_norm_eps=1e-3, attn_implementation="eager")
+    model = transformers.BertForPreTraining(config)
+    tied = ("position_ids", "token_type_ids", "predictions.decoder.weight", "predictions.decoder.bias")
+    fill(model, lambda n: None if n.endswith(tied) else n.removeprefix("bert."))
+    ids, types = [2, 40, 300, 4, 41, 3, 7, 256, 900, 3], [0, 0, 0, 0, 0, 0, 1, 1, 2, 2]
+    ask = {"input_ids": torch.tensor([ids]), "token_type_ids": torch.tensor([types])}
+    with torch.no_grad():
+        rows, logits, pooled = model.bert(**ask)[0][0], model(**ask).prediction_logits[0], model.bert(**ask)[1][0]
+    put("bert.txt", [ids, types] + [row.tolist() for row in rows] + [pooled.tolist()] + [row[::37].tolist() for row in logits])
+    return model
+
+
 def gpt2():
     with open(os.path.join(HERE, "../../text/published/gpt2/vocab.json")) as f:
         vocab = len(json.load(f))
@@ -151,7 +166,7 @@ def main():
     if sys.argv[1:2] == ["--t5"]:
         return check_t5(sys.argv[2], sys.argv[3:])
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
-    for name, model in (("gpt2", gpt2()), ("marian", marian()), ("marian-unscaled", unscaled),
+    for name, model in (("bert", bert()), ("gpt2", gpt2()), ("marian", marian()), ("marian-unscaled", unscaled),
                         ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)

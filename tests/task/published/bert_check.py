@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Shows that what heed exports as a BERT is in transformers what it is in heed, and the other way round.
+
+Never run by the tests. Needs: pip install torch transformers sentencepiece
+    bert_check.py HEED
+A BERT that HEED trains for a few updates must load as BertForMaskedLM with all tensors in their places, and give the probabilities of
+`heed fill`. Models of random weights that transformers saves, bare and with heads, must give `heed fill` and `heed embed` its own.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import sentencepiece
+import torch
+import transformers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEXTS = ["the cat [MASK] on the mat", "[MASK]", "a dog, a [MASK] and one more [MASK]!"]
+
+
+def run(*words, text=None):
+    return subprocess.run(words, input=text, text=True, capture_output=True, check=True).stdout
+
+
+def filled(heed, model, text):
+    """Of each mask, probabilities by piece."""
+    got = json.loads(run(heed, "fill", model, "--json", "--top", "1000", text))
+    return [{one["token"]: one["probability"] for one in mask} for mask in got["masks"]]
+
+
+def tokens(heed, model, text):
+    got = json.loads(run(heed, "embed", model, "--pool", "none", "--json", text=text + "\n"))
+    return got["tokens"], numpy.array(got["vectors"])
+
+
+def loaded(kind, folder):
+    model, info = kind.from_pretrained(folder, output_loading_info=True, attn_implementation="eager")
+    wrong = {k: v for k, v in info.items() if v}
+    if wrong:
+        print(f"  {kind.__name__}:", wrong)
+    return model.eval()
+
+
+def compare(heed, model, network, pieces):
+    """The program's answers with those of the network; pieces: of each id."""
+    ids = {piece: i for i, piece in enumerate(pieces)}
+    most, count = 0, 0
+    for text in TEXTS:
+        words, rows = tokens(heed, model, text)
+        read = torch.tensor([[ids[w] for w in words]])
+        with torch.no_grad():
+            out = network(input_ids=read, output_hidden_states=True)
+        most = max(most, abs(out.hidden_states[-1][0].numpy() - rows).max())
+        if "logits" not in out:
+            continue
+        p = torch.softmax(out.logits[0], -1)[[w == "[MASK]" for w in words]]
+        for wanted, got in zip(p, filled(heed, model, text)):
+            most = max([most] + [abs(wanted[ids[piece]].item() - x) for piece, x in got.items()])
+            count += len(got)
+    print(f"  rows and {count} probabilities: most {most:.2e} apart")
+    assert most < 1e-4
+
+
+def of_heed(heed, folder):
+    print("trained by heed")
+    text, model, out = (os.path.join(folder, name) for name in ("text", "model", "hf"))
+    with open(text, "w") as f:
+        f.write("the cat sat on the mat\na dog ate the cat, and one more dog!\n" * 200)
+    run(heed, "train", "--task", "mlm", "--train", text, "--out", model, "--vocab", "280", "--steps", "30", "--batch", "8",
+        "--context", "32", "--width", "32", "--heads", "2", "--device", "cpu")
+    run(heed, "export", model, out)
+    pieces = sentencepiece.SentencePieceProcessor(os.path.join(out, "tokeniser.model"))
+    compare(heed, model, loaded(transformers.BertForMaskedLM, out), [pieces.id_to_piece(i) for i in range(len(pieces))] + ["[MASK]"])
+
+
+def of_transformers(heed, folder, kind):
+    print(kind.__name__)
+    saved, model, out = (os.path.join(folder, name + kind.__name__) for name in ("saved", "model", "out"))
+    vocab = os.path.join(HERE, "../../text/published/bert/vocab.txt")
+    torch.manual_seed(1)
+    network = kind(transformers.BertConfig(
+        vocab_size=1500, hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80, max_position_embeddings=40,
+        initializer_range=0.3, attn_implementation="eager")).eval()
+    network.save_pretrained(saved)
+    shutil.copy(vocab, saved)
+    run(heed, "import", saved, model)
+    run(heed, "export", model, out)
+    with open(vocab) as f:
+        pieces = f.read().split("\n")[:-1]
+    for one in (network, loaded(kind, out)):
+        compare(heed, model, one, pieces)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        of_heed(sys.argv[1], folder)
+        for kind in (transformers.BertModel, transformers.BertForMaskedLM):
+            of_transformers(sys.argv[1], folder, kind)
+
+
+main()
