@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes gpt2.txt and marian.txt, what import_test.c expects: the logits that transformers gives for small models, and what
+"""Makes gpt2.txt, gpt2-apart.txt and marian.txt, what import_test.c expects: the logits that transformers gives for small models, and what
 it writes by greedy search and by beams.
 
 Never run by the tests. Needs: pip install torch transformers safetensors
-    make.py            write the two files
-    make.py FOLDER     and save the two models below FOLDER, without tokenisers
+    make.py            write the files
+    make.py FOLDER     and save the models below FOLDER, without tokenisers
 Weights are those of import_test.c: hd_rng_between of a key that is the hash of the tensor's name.
 """
 import json
@@ -61,20 +61,24 @@ def put(name, rows):
             f.write(f"{len(row)} " + " ".join(repr(round(float(x), 6)) if isinstance(x, float) else str(x) for x in row) + "\n")
 
 
-def gpt2():
+def gpt2(name, **more):
     with open(os.path.join(HERE, "../../text/published/gpt2/vocab.json")) as f:
         vocab = len(json.load(f))
     config = transformers.GPT2Config(vocab_size=vocab, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=40,
-                                     bos_token_id=0, eos_token_id=0, attn_implementation="eager")
+                                     bos_token_id=0, eos_token_id=0, attn_implementation="eager", **more)
     model = transformers.GPT2LMHeadModel(config)
-    skip = ("lm_head.weight", ".attn.bias", ".attn.masked_bias")
+    skip = (("lm_head.weight",) if config.tie_word_embeddings else ()) + (".attn.bias", ".attn.masked_bias")
     fill(model, lambda n: None if n.endswith(skip) else n.removeprefix("transformer."))
     ids = [0, 40, 300, 41, 7, 256, 90, 301]
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0]
         written = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), do_sample=False,
                                  max_new_tokens=12, eos_token_id=None, pad_token_id=0)[0].tolist()[len(ids):]
-    put("gpt2.txt", [ids] + [row[::29].tolist() for row in logits] + [written])
+        prompt = [0, 52,277,652]  # "The cat"
+        again = model.generate(torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+                               do_sample=False, max_new_tokens=17, eos_token_id=None, pad_token_id=0,
+                               repetition_penalty=1.15)[0].tolist()[len(prompt):]
+    put(name + ".txt", [ids] + [row[::29].tolist() for row in logits] + [written, prompt, again])
     return model
 
 
@@ -101,7 +105,8 @@ def marian():
 
 
 def main():
-    for name, model in (("gpt2", gpt2()), ("marian", marian())):
+    apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
+    for name, model in (("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("marian", marian())):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
 
