@@ -4,17 +4,17 @@
 
 #include "base/mem.h"
 #include "cli/verb.h"
-#include "task/generate.h"
+#include "task/vote.h"
 #include "view/put.h"
 
 struct generate {
     const char *prompt, *prompts;
     int tokens, samples;
-    double temperature, top_p;
+    double temperature, top_p, repetition;
     int top_k, seed;
     bool greedy;
     hd_texts stop;
-    bool json;
+    bool vote, no_prompt, json;
     const char *device;
     int precision;
 };
@@ -32,8 +32,15 @@ static const hd_option options[] = {
     {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
     {"samples", 0, "N", "1", "texts for each prompt", HD_INT_INTO(struct generate, samples, 1, 100000)},
+    {"vote", 0, NULL, NULL,
+     "of each prompt only the text that most of its samples agree on, blanks around it left out, and the "
+     "share of them, a line each with a tab between; of equals the likelier one",
+     HD_FLAG_INTO(struct generate, vote)},
+    {"no-prompt", 0, NULL, NULL, "write the text without the prompt before it",
+     HD_FLAG_INTO(struct generate, no_prompt)},
     {"json", 0, NULL, NULL,
-     "JSON Lines: prompt, sample, text, tokens, their log-probability, and whether a stop ended it",
+     "JSON Lines: prompt, sample, text, tokens, their log-probability, and whether a stop ended it; with "
+     "--vote prompt, answer, share, and all answers with how many gave them",
      HD_FLAG_INTO(struct generate, json)},
     {"temperature", 't', "X", "1", "below 1 more, above 1 less like the likeliest; 0: --greedy", SAMPLING,
      HD_FLOAT_INTO(struct generate, temperature, 0, 100)},
@@ -41,6 +48,10 @@ static const hd_option options[] = {
      HD_INT_INTO(struct generate, top_k, 0, 1000000)},
     {"top-p", 0, "X", "0", "draw among the likeliest that have this probability together; 0: all", SAMPLING,
      HD_FLOAT_INTO(struct generate, top_p, 0, 1)},
+    {"repetition-penalty", 0, "X", "1",
+     "divide the logits of tokens that are in the prompt or the text already, or multiply them where "
+     "they are below 0; 1: off",
+     SAMPLING, HD_FLOAT_INTO(struct generate, repetition, 0.01, 100)},
     {"greedy", 0, NULL, NULL, "always take the likeliest token", SAMPLING,
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(struct generate, seed, 0, 2147483647)},
@@ -56,6 +67,8 @@ static const hd_example examples[] = {
     {"heed generate model --prompt 'ROMEO:\\n' --stop '\\n\\n'", "up to the next empty line"},
     {"heed generate model --prompts beginnings.txt --samples 3 --json",
      "three texts for each line of a file"},
+    {"heed generate model --prompts questions.txt --tokens 64 --stop '\\n' --samples 16 --vote",
+     "the answer that most of 16 give to each line"},
     {NULL, NULL},
 };
 
@@ -86,6 +99,7 @@ typedef struct call {
     hd_text prompt[MOST_PROMPTS]; /* those that wait, as meant */
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
+    hd_answer *answer;  /* [samples] */
     size_t written;     /* texts */
 } call;
 
@@ -129,12 +143,12 @@ static hd_status put(call *c, const char *text, size_t size, hd_err *err)
 static hd_status put_prompt(call *c, const hd_text *prompt, hd_err *err)
 {
     hd_status s = c->written++ ? put(c, "\n", 1, err) : HD_OK;
-    return s ? s : put(c, prompt->data, prompt->size, err);
+    return s || c->o->no_prompt ? s : put(c, prompt->data, prompt->size, err);
 }
 
 static hd_status put_end(call *c, const hd_text *prompt, const hd_generated *g, hd_err *err)
 {
-    const hd_text *last = g->text.size ? &g->text : prompt;
+    const hd_text *last = g->text.size || c->o->no_prompt ? &g->text : prompt;
     bool ended = last->size && last->data[last->size - 1] == '\n';
     return ended ? HD_OK : put(c, "\n", 1, err);
 }
@@ -171,6 +185,64 @@ static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
     return s ? s : put_end(c, prompt, g, err);
 }
 
+/* As escapes are read, so that an answer is a line. */
+static void put_escaped(hd_text *to, hd_line text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        const char c = text.text[i];
+        const char *as = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\\' ? "\\\\" : NULL;
+        hd_text_add(to, as ? as : &c, as ? 2 : 1);
+    }
+}
+
+/* hd_put_json wants an end behind the text. */
+static void put_quoted(hd_text *to, hd_line text)
+{
+    hd_text copy = {0};
+    hd_text_add(&copy, text.text, text.size);
+    hd_put_json(to, copy.data ? copy.data : "", false);
+    if (copy.missed) to->missed = copy.missed;
+    hd_text_release(&copy);
+}
+
+static void put_answers(hd_text *to, const hd_text *prompt, const hd_answer *a, size_t count, double share)
+{
+    hd_text_put(to, "{\"prompt\": ");
+    hd_put_json(to, prompt->data ? prompt->data : "", false);
+    hd_text_put(to, ", \"answer\": ");
+    put_quoted(to, a->text);
+    hd_text_put(to, ", \"share\": ");
+    hd_put_number(to, share, 9);
+    for (size_t i = 0; i < count; i++) {
+        hd_text_put(to, i ? ", {\"text\": " : ", \"answers\": [{\"text\": ");
+        put_quoted(to, a[i].text);
+        hd_text_print(to, ", \"count\": %zu, \"logp\": ", a[i].count);
+        hd_put_number(to, a[i].logp, 9);
+        hd_text_put(to, "}");
+    }
+    hd_text_put(to, "]}\n");
+}
+
+/* What the samples of a prompt agree on. */
+static hd_status put_vote(call *c, size_t which, hd_err *err)
+{
+    hd_text out = {0};
+    size_t count = hd_vote(c->answer, c->made + which * c->opt.samples, c->opt.samples);
+    double share = (double)c->answer->count / (double)c->opt.samples;
+    if (c->o->json) {
+        put_answers(&out, &c->prompt[which], c->answer, count, share);
+    } else {
+        put_escaped(&out, c->answer->text);
+        hd_text_put(&out, "\t");
+        hd_put_number(&out, share, 4);
+        hd_text_put(&out, "\n");
+    }
+    hd_status s = hd_text_status(&out, err);
+    if (!s) s = put(c, out.data, out.size, err);
+    hd_text_release(&out);
+    return s;
+}
+
 /* -- the verb -- */
 
 /* Continues the prompts that wait, side by side. A single text is told while it comes. */
@@ -178,7 +250,7 @@ static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS];
     size_t n = c->prompts * c->opt.samples;
-    bool live = n == 1 && !c->o->json;
+    bool live = n == 1 && !c->o->json && !c->o->vote;
     hd_status s = HD_OK;
     if (!n) return HD_OK;
     for (size_t i = 0; i < c->prompts; i++)
@@ -186,7 +258,8 @@ static hd_status go_on(call *c, hd_err *err)
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
     if (live) s = put_prompt(c, &c->prompt[0], err);
     if (!s) s = hd_generate(c->made, &c->run, c->language, lines, c->prompts, &c->opt, err);
-    for (size_t i = 0; !s && i < n; i++) s = put_made(c, i, live, err);
+    for (size_t i = 0; !s && !c->o->vote && i < n; i++) s = put_made(c, i, live, err);
+    for (size_t i = 0; !s && c->o->vote && i < c->prompts; i++) s = put_vote(c, i, err);
     for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
     c->opt.key += (int32_t)c->prompts;
     c->prompts = 0;
@@ -224,7 +297,8 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
     size_t most = MOST_PROMPTS * c->opt.samples;
     c->made = hd_mem_array(most, sizeof *c->made);
-    if (!s && !c->made) s = hd_err_nomem(err, most * sizeof *c->made);
+    c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
+    if (!s && (!c->made || !c->answer)) s = hd_err_nomem(err, most * sizeof *c->made);
     return s;
 }
 
@@ -255,12 +329,15 @@ static hd_status meaning(call *c, hd_err *err)
     const struct generate *o = c->o;
     if (o->prompt && o->prompts)
         return hd_err_set(err, HD_EARG, "--prompt and --prompts cannot be used together");
+    if (o->vote && o->no_prompt)
+        return hd_err_set(err, HD_EARG, "--vote writes no prompt: --no-prompt is not needed");
     if (o->greedy && hd_command_given(c->command, "temperature"))
         return hd_err_set(err, HD_EARG, "--greedy and --temperature cannot be used together");
     c->opt = (hd_generate_opt){.tokens = (size_t)o->tokens,
                                .temperature = o->greedy ? 0 : (float)o->temperature,
                                .top_k = (size_t)o->top_k,
                                .top_p = (float)o->top_p,
+                               .repetition = (float)o->repetition,
                                .seed = (uint64_t)o->seed,
                                .samples = (size_t)o->samples};
     return read_stops(c, err);
@@ -278,6 +355,7 @@ int hd_verb_generate(const hd_command *command)
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
+    hd_mem_free(c->answer);
     hd_language_free(c->language);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);

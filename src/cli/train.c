@@ -22,6 +22,10 @@ static const hd_example examples[] = {
     {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
      "model",
      "one that counts"},
+    {"heed train --task lm --preset gpt2 --tokeniser-model vocab.json merges.txt --train text.gz --out model",
+     "a GPT-2 of one's own"},
+    {"heed train --task lm --from gpt2 --train text.txt --valid-fraction 0.1 --out tuned",
+     "a model that is there goes on learning, from another text"},
     {"heed train --task mlm --preset bert-tiny --train text.gz --valid-fraction 0.05 --out model",
      "a BERT, which fills in blanks"},
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
@@ -43,6 +47,9 @@ const hd_usage hd_verb_train_usage = {
         "With --task lm it learns to foresee a text, token after token: --model says how. What is not given "
         "fits the model: gpt has 4 layers of width 128 and learns from 2000 batches of 12 windows of 64 "
         "tokens. An ngram only counts, and is done in one sitting.\n"
+        "With --from it begins with a model that is there, trained here or imported, and learns from other "
+        "data in "
+        "a folder of its own.\n"
         "With --task mlm it learns to fill in what is masked in a text, as BERT does: of every window 15 % "
         "of "
         "the tokens are asked for, and both sides of them are seen.\n"

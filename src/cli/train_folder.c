@@ -14,6 +14,7 @@
 #include "cli/config.h"
 #include "cli/settings.h"
 #include "cli/train_encdec.h"
+#include "cli/train_from.h"
 #include "cli/train_tasks.h"
 #include "task/language.h"
 #include "train/checkpoint.h"
@@ -54,7 +55,9 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
     for (size_t i = 0, n = 0; hd_train_table[i].name && n < 127; i++) {
         const char *name = hd_train_table[i].name;
         if (hd_settings_named(name, of_this_call) || hd_train_foreign((hd_train_task)o->task, name) ||
-            (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)))
+            (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)) ||
+            (o->task == HD_TRAIN_LM && o->preset < HD_TRAIN_GPT2 && !strcmp(name, "preset")) ||
+            (o->from && hd_train_from_brings(name)))
             left_out[n++] = name;
     }
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
@@ -100,9 +103,22 @@ static hd_status full_names(hd_texts *files, hd_arena *memory, hd_err *err)
     return HD_OK;
 }
 
+/* The model to begin with would be removed. */
+static hd_status check_from(const hd_train_options *o, hd_err *err)
+{
+    char out[PATH_MAX];
+    if (!o->out || !realpath(o->out, out) || strcmp(out, o->from)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--from and --out are the same folder, %s: --resume goes on with a run",
+                      out);
+}
+
 hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *err)
 {
-    hd_status s = full_names(&o->train, memory, err);
+    hd_texts from = {{o->from}, 1};
+    hd_status s = o->from ? full_names(&from, memory, err) : HD_OK;
+    o->from = from.text[0];
+    if (!s && o->from) s = check_from(o, err);
+    if (!s) s = full_names(&o->train, memory, err);
     if (!s) s = full_names(&o->valid, memory, err);
     if (!s) s = full_names(&o->train_dir, memory, err);
     return s ? s : full_names(&o->tokeniser_file, memory, err);

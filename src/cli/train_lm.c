@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/train_from.h"
 #include "cli/train_loop.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
@@ -39,7 +40,7 @@ static const struct {
               {"heads", GPT},
               {"norm", GPT},
               {"activation", FFNN | GPT | 1 << HD_LM_rnn},
-              {"untied", FFNN | CELLS},
+              {"untied", FFNN | CELLS | GPT},
               {"context", LEARNED},
               {"batch", LEARNED},
               {"dropout", NETWORKS},
@@ -73,51 +74,154 @@ bool hd_train_lm_has(hd_lm_kind kind, const char *option)
 
 /* -- what is not given -- */
 
+enum { GPT2S = HD_TRAIN_PRESETS - HD_TRAIN_GPT2, TOKENS = 491520, CALM_TOKENS = 8192 };
+
 typedef struct setting {
-    const char *name, *value[HD_LM_KINDS]; /* by kind, in the order of HD_LM_LIST; NULL: as in the table */
+    const char *name;
+    const char *value[HD_LM_KINDS]; /* by kind, in the order of HD_LM_LIST; NULL: as in the table */
+    const char *preset[GPT2S];      /* gpt2, gpt2-medium, gpt2-large, gpt2-xl; NULL: as gpt has it */
 } setting;
 
 /* gpt is nanoGPT's setting for a laptop; the others are measured on tinyshakespeare's characters
-   (docs/language-models.md), and each takes a minute or two at most. */
+   (docs/language-models.md), and each takes a minute or two at most. The presets have the sizes of the
+   published models, nanoGPT's recipe for the smallest, and the rates of GPT-3's paper for the others. */
 static const setting settings[] = {
     /*                ngram maxent ffnn rnn gru lstm gpt */
-    {"layers", {"1", "1", "1", "1", "1", "1", "4"}},
-    {"width", {"1", "1", "64", "256", "256", "256", "128"}},
-    {"inner", {"1", "1", "256", "256", "256", "256", NULL}},
-    {"heads", {"1", "1", "1", "1", "1", "1", "4"}},
-    {"context", {"64", "64", "64", "64", "64", "64", "64"}},
-    {"activation", {NULL, NULL, "tanh", "tanh", "tanh", "tanh", "gelu"}},
-    {"dropout", {"0", "0", "0", "0", "0", "0", "0"}},
-    {"batch", {NULL, "12", "24", "12", "12", "12", "12"}},
-    {"lr", {"0.001", "0.02", "0.005", "0.002", "0.004", "0.004", "0.002"}},
-    {"warmup", {"100", "100", "100", "100", "100", "100", "100"}},
-    {"schedule", {"cosine", "cosine", "cosine", "cosine", "cosine", "cosine", "cosine"}},
-    {"floor", {"0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1"}},
-    {"weight-decay", {"0", "0", "0.01", "0.01", "0.01", "0.01", "0.1"}},
-    {"beta2", {"0.99", "0.99", "0.99", "0.99", "0.99", "0.99", "0.99"}},
-    {"adam-eps", {"1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8"}},
-    {"label-smoothing", {"0", "0", "0", "0", "0", "0", "0"}},
-    {"steps", {NULL, "1000", "4000", "2000", "2000", "2000", "2000"}},
-    {NULL, {NULL}},
+    {"layers", {"1", "1", "1", "1", "1", "1", "4"}, {"12", "24", "36", "48"}},
+    {"width", {"1", "1", "64", "256", "256", "256", "128"}, {"768", "1024", "1280", "1600"}},
+    {"inner", {"1", "1", "256", "256", "256", "256", NULL}, {NULL}},
+    {"heads", {"1", "1", "1", "1", "1", "1", "4"}, {"12", "16", "20", "25"}},
+    {"context", {"64", "64", "64", "64", "64", "64", "64"}, {"1024", "1024", "1024", "1024"}},
+    {"activation",
+     {NULL, NULL, "tanh", "tanh", "tanh", "tanh", "gelu"},
+     {"gelu_tanh", "gelu_tanh", "gelu_tanh", "gelu_tanh"}},
+    {"unit", {NULL}, {"subword", "subword", "subword", "subword"}},
+    {"vocab", {NULL}, {"50257", "50257", "50257", "50257"}},
+    {"dropout", {"0", "0", "0", "0", "0", "0", "0"}, {NULL}},
+    {"batch", {NULL, "12", "24", "12", "12", "12", "12"}, {NULL}},
+    {"accumulate", {NULL}, {"40", "60", "120", "240"}},
+    {"lr",
+     {"0.001", "0.02", "0.005", "0.002", "0.004", "0.004", "0.002"},
+     {"0.0006", "0.0003", "0.00025", "0.0002"}},
+    {"warmup", {"100", "100", "100", "100", "100", "100", "100"}, {"2000", "2000", "2000", "2000"}},
+    {"schedule", {"cosine", "cosine", "cosine", "cosine", "cosine", "cosine", "cosine"}, {NULL}},
+    {"floor", {"0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1"}, {NULL}},
+    {"weight-decay", {"0", "0", "0.01", "0.01", "0.01", "0.01", "0.1"}, {NULL}},
+    {"beta2", {"0.99", "0.99", "0.99", "0.99", "0.99", "0.99", "0.99"}, {"0.95", "0.95", "0.95", "0.95"}},
+    {"adam-eps", {"1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8", "1e-8"}, {NULL}},
+    {"label-smoothing", {"0", "0", "0", "0", "0", "0", "0"}, {NULL}},
+    {"steps",
+     {NULL, "1000", "4000", "2000", "2000", "2000", "2000"},
+     {"600000", "600000", "600000", "600000"}},
+    {NULL, {NULL}, {NULL}},
 };
+
+/* --context has a word for a translator, for a language model a number. */
+static hd_status window_of(const hd_train_options *o, size_t *to, hd_err *err)
+{
+    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 1, .max = 1000000};
+    hd_err why = {0};
+    int n = 0;
+    if (o->context && hd_option_read(&row, &n, o->context, &why))
+        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
+    *to = (size_t)n;
+    return HD_OK;
+}
+
+/* -- a model to begin with -- */
+
+static hd_status take_sizes(const hd_option_set sets[2], const hd_lm_opt *m, hd_err *err)
+{
+    size_t inner = m->inner ? m->inner : m->kind == HD_LM_gpt ? 4 * m->width : m->width;
+    const struct {
+        const char *name;
+        size_t value;
+    } numbers[] = {{"order", (size_t)m->order}, {"features", m->buckets}, {"layers", (size_t)m->layers},
+                   {"width", m->width},         {"inner", inner},         {"heads", (size_t)m->heads}};
+    hd_status s = hd_train_from_take(sets, "model", hd_lm_names[m->kind], err);
+    for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
+        if (hd_train_lm_has(m->kind, numbers[i].name))
+            s = hd_train_from_number(sets, numbers[i].name, numbers[i].value, err);
+    if (!s && m->kind == HD_LM_gpt) s = hd_train_from_take(sets, "norm", m->post_norm ? "post" : "pre", err);
+    if (!s && hd_train_lm_has(m->kind, "untied")) s = hd_train_from_switch(sets, "untied", !m->tied, err);
+    if (!s && hd_train_lm_has(m->kind, "activation")) s = hd_train_from_activation(sets, m->act, err);
+    return s;
+}
+
+/* Windows may be shorter than what a gpt can see, not longer. */
+static hd_status take_model(const hd_option_set sets[2], size_t *context, hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    hd_tokeniser *tokeniser = NULL;
+    hd_lm_opt m;
+    size_t window = 0;
+    hd_status s = hd_train_from_check(sets, err);
+    if (!s) s = hd_language_describe(o->from, &m, &tokeniser, err);
+    hd_tokeniser_free(tokeniser);
+    if (!s && m.kind == HD_LM_ngram)
+        s = hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot go on learning", o->from);
+    if (!s) s = take_sizes(sets, &m, err);
+    if (!s) s = window_of(o, &window, err);
+    if (!s && m.kind == HD_LM_gpt && window > m.context)
+        s = hd_err_set(err, HD_EARG, "--context is %zu, but the model of --from %s sees %zu tokens", window,
+                       o->from, m.context);
+    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.dropout;
+    *context = window ? window : m.context;
+    return s;
+}
+
+/* -- and what is not given -- */
+
+static hd_status fill(const hd_option_set sets[2], bool preset, hd_err *err)
+{
+    const hd_train_options *o = sets[0].into;
+    bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
+    hd_status s = HD_OK;
+    for (const setting *row = settings; !s && row->name; row++) {
+        const char *own = preset ? row->preset[o->preset - HD_TRAIN_GPT2] : NULL;
+        const char *value = own ? own : row->value[o->model];
+        if (value && !(limited && !strcmp(row->name, "steps")))
+            s = hd_train_from_fill(sets, row->name, value, own != NULL, err);
+    }
+    return s;
+}
+
+/* Windows of an update: a preset's are told by their tokens, and those of long ones are fewer. */
+static void fill_batch(const hd_option_set sets[2], bool preset, size_t length)
+{
+    hd_train_options *o = sets[0].into;
+    size_t most = preset ? TOKENS / length : CALM_TOKENS / length;
+    if (hd_train_given(sets, "batch") || !(preset || o->from) || o->model != HD_LM_gpt) return;
+    if (preset || most < (size_t)o->batch) o->batch = most ? (int)most : 1;
+}
 
 hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
-    bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
+    bool preset = hd_train_given(sets, "preset");
+    size_t window = 0;
+    if (preset && o->preset < HD_TRAIN_GPT2)
+        return hd_err_set(err, HD_EARG,
+                          "--preset: those of --task lm are gpt2, gpt2-medium, gpt2-large and gpt2-xl");
+    hd_status s = o->from ? take_model(sets, &window, err) : HD_OK;
+    if (s) return s;
     if (o->model >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG,
                           "--model transformer is no language model: gpt is the one of its blocks");
-    for (const setting *s = settings; s->name; s++) {
-        hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
-        const char *value = s->value[o->model];
-        if (*at.given || !value || (limited && !strcmp(s->name, "steps"))) continue;
-        hd_status st = hd_option_read(at.option, at.field, value, err);
-        if (st) return st;
-    }
-    if (o->model == HD_LM_gpt && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
+    if (preset && o->model != HD_LM_gpt)
+        return hd_err_set(err, HD_EARG, "--model %s has no --preset: gpt has", hd_lm_names[o->model]);
+    s = fill(sets, preset, err);
+    if (!s && !o->from) s = window_of(o, &window, err);
+    if (s) return s;
+    fill_batch(sets, preset, window);
+    if (o->from && !preset)
+        hd_train_from_calm(sets, o->model == HD_LM_gpt ? hd_train_from_rate((size_t)o->width) : o->lr / 10);
+    if (o->model == HD_LM_gpt && !o->from && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
+    if (o->tokeniser_file.count && !hd_train_given(sets, "unit") &&
+        !strstr(o->tokeniser_file.text[0], ".txt"))
+        o->unit = HD_TRAIN_SUBWORD;
     if (o->unit != HD_TRAIN_SUBWORD && !hd_train_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
-    if (!hd_train_given(sets, "order"))
+    if (!hd_train_given(sets, "order") && !o->from)
         o->order = o->model == HD_LM_ffnn     ? (o->unit == HD_TRAIN_CHAR ? 9 : 5)
                    : o->unit == HD_TRAIN_CHAR ? 6
                                               : 3;
@@ -126,18 +230,6 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
 
 /* -- what they mean -- */
 
-/* --context has a word for a translator, for a language model a number. */
-static hd_status window_of(const hd_train_options *o, size_t *to, hd_err *err)
-{
-    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 1, .max = 1000000};
-    hd_err why = {0};
-    int n = 0;
-    if (hd_option_read(&row, &n, o->context, &why))
-        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
-    *to = (size_t)n;
-    return HD_OK;
-}
-
 static hd_status check(const hd_train_options *o, hd_err *err)
 {
     hd_lm_kind kind = (hd_lm_kind)o->model;
@@ -145,9 +237,6 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     if (o->train.count > 1 || o->valid.count > 1)
         return hd_err_set(err, HD_EARG, "a language model learns from one text: --%s has two files",
                           o->train.count > 1 ? "train" : "valid");
-    if (o->tokeniser_file.count > 1)
-        return hd_err_set(err, HD_EARG,
-                          "a language model has one tokeniser: --tokeniser-model has two files");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
     if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)
@@ -176,6 +265,8 @@ static hd_lm_opt model_of(const hd_train_options *o)
                        .width = (size_t)o->width,
                        .inner = (size_t)o->inner,
                        .dropout = (float)o->dropout,
+                       .embedding_dropout = (float)o->dropout,
+                       .attention_dropout = (float)o->dropout,
                        .post_norm = o->norm == 1,
                        /* a hidden layer of another width needs an output table of its own */
                        .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
@@ -188,6 +279,7 @@ static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, i
     hd_status s = check(o, err);
     if (s) return s;
     *to = (hd_language_train_opt){
+        .from = o->from,
         .train = o->train.text[0],
         .valid = o->valid.count ? o->valid.text[0] : NULL,
         .valid_fraction = o->valid_fraction,
@@ -196,7 +288,6 @@ static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, i
                        .unigram = o->subwords == 1,
                        .coverage = o->coverage,
                        .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
-        .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
         .model = model_of(o),
         .optimiser = hd_train_optimiser(o),
         .smoothing = (float)o->label_smoothing,
@@ -206,7 +297,8 @@ static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, i
         .precision = (hd_precision)o->precision,
         .threads = threads,
         .trainer = hd_train_loop(o)};
-    return window_of(o, &to->model.context, err);
+    s = hd_train_tokeniser(&to->tokeniser, o, err);
+    return s ? s : window_of(o, &to->model.context, err);
 }
 
 /* -- a run -- */

@@ -1,6 +1,8 @@
 /* What the options mean to the loop of every task. */
 #include "cli/train_loop.h"
 
+#include <string.h>
+
 hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
 {
     return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
@@ -27,6 +29,31 @@ hd_trainer_opt hd_train_loop(const hd_train_options *o)
                             .save_every = (uint64_t)o->save_every,
                             .report_every = (uint64_t)o->report_every,
                             .patience = (uint64_t)o->patience};
+}
+
+/* A file's name without its folder, and the length of what stands before it. */
+static const char *name_in(const char *path, size_t *folder)
+{
+    const char *slash = strrchr(path, '/');
+    *folder = slash ? (size_t)(slash - path) : 0;
+    return slash ? slash + 1 : path;
+}
+
+hd_status hd_train_tokeniser(const char **to, const hd_train_options *o, hd_err *err)
+{
+    const char *const *file = o->tokeniser_file.text;
+    *to = o->tokeniser_file.count ? file[0] : NULL;
+    if (o->tokeniser_file.count < 2) return HD_OK;
+    size_t folder[2];
+    const char *name[2] = {name_in(file[0], &folder[0]), name_in(file[1], &folder[1])};
+    if (strcmp(name[0], "vocab.json") || strcmp(name[1], "merges.txt"))
+        return hd_err_set(err, HD_EARG,
+                          "--tokeniser-model has two files: there is one tokeniser (its two files can be "
+                          "vocab.json and merges.txt)");
+    if (folder[0] != folder[1] || memcmp(file[0], file[1], folder[0]))
+        return hd_err_set(err, HD_EARG, "--tokeniser-model: %s and %s must lie in one folder", file[0],
+                          file[1]);
+    return HD_OK;
 }
 
 hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)

@@ -1,6 +1,7 @@
 /* heed train --task mlm: the sizes of BERT, what the options mean, and a run. */
 #include <string.h>
 
+#include "cli/train_from.h"
 #include "cli/train_loop.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
@@ -8,7 +9,7 @@
 
 /* -- what is not given -- */
 
-enum { PRESETS = HD_TRAIN_PRESETS - HD_TRAIN_BERT_TINY };
+enum { PRESETS = HD_TRAIN_GPT2 - HD_TRAIN_BERT_TINY };
 
 typedef struct setting {
     const char *name, *value[PRESETS]; /* bert-tiny, bert-mini, bert-base */
@@ -37,21 +38,57 @@ static const setting settings[] = {
     {NULL, {NULL}},
 };
 
+/* --context is a text, for it means another thing to translators. */
+static hd_status context_of(const hd_train_options *o, size_t *to, hd_err *err)
+{
+    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 3, .max = 1000000};
+    hd_err why = {0};
+    int n = 0;
+    if (o->context && hd_option_read(&row, &n, o->context, &why))
+        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
+    *to = (size_t)n;
+    return HD_OK;
+}
+
+/* Windows may be shorter than what the model can read, not longer. */
+static hd_status take_model(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    hd_tokeniser *tokeniser = NULL;
+    hd_bert_opt m;
+    size_t context = 0;
+    hd_status s = hd_train_from_check(sets, err);
+    if (!s) s = hd_masked_describe(o->from, &m, &tokeniser, err);
+    hd_tokeniser_free(tokeniser);
+    if (!s) s = hd_train_from_number(sets, "layers", (size_t)m.layers, err);
+    if (!s) s = hd_train_from_number(sets, "width", m.width, err);
+    if (!s) s = hd_train_from_number(sets, "inner", m.inner, err);
+    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.heads, err);
+    if (!s) s = hd_train_from_activation(sets, m.act, err);
+    if (!s) s = context_of(o, &context, err);
+    if (!s && context > m.positions)
+        s = hd_err_set(err, HD_EARG, "--context is %zu, but the model of --from %s reads %zu tokens", context,
+                       o->from, m.positions);
+    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.dropout;
+    return s;
+}
+
 hd_status hd_train_mlm_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
+    bool preset = hd_train_given(sets, "preset");
     bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
-    if (!hd_train_given(sets, "preset")) o->preset = HD_TRAIN_BERT_TINY;
-    if (o->preset < HD_TRAIN_BERT_TINY)
+    if (!preset) o->preset = HD_TRAIN_BERT_TINY;
+    if (o->preset < HD_TRAIN_BERT_TINY || o->preset >= HD_TRAIN_GPT2)
         return hd_err_set(err, HD_EARG,
                           "--preset: those of --task mlm are bert-tiny, bert-mini and bert-base");
-    for (const setting *s = settings; s->name; s++) {
-        hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
-        if (*at.given || (limited && !strcmp(s->name, "steps"))) continue;
-        hd_status st = hd_option_read(at.option, at.field, s->value[o->preset - HD_TRAIN_BERT_TINY], err);
-        if (st) return st;
-    }
-    if (hd_train_given(sets, "width") && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
+    hd_status s = o->from ? take_model(sets, err) : HD_OK;
+    for (const setting *row = settings; !s && row->name; row++)
+        if (!(limited && !strcmp(row->name, "steps")))
+            s = hd_train_from_fill(sets, row->name, row->value[o->preset - HD_TRAIN_BERT_TINY], preset, err);
+    if (s) return s;
+    if (o->from && !preset) hd_train_from_calm(sets, hd_train_from_rate((size_t)o->width));
+    if (!o->from && hd_train_given(sets, "width") && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
     if (o->unit != HD_TRAIN_SUBWORD && !hd_train_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
     return HD_OK;
 }
@@ -64,26 +101,11 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     if (o->train.count > 1 || o->valid.count > 1)
         return hd_err_set(err, HD_EARG, "a masked language model learns from one text: --%s has two files",
                           o->train.count > 1 ? "train" : "valid");
-    if (o->tokeniser_file.count > 1)
-        return hd_err_set(err, HD_EARG,
-                          "a masked language model has one tokeniser: --tokeniser-model has two files");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
     if (o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     return hd_train_check_end(o, err);
-}
-
-/* --context is a text, for it means another thing to translators. */
-static hd_status context_of(const hd_train_options *o, size_t *to, hd_err *err)
-{
-    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 3, .max = 1000000};
-    hd_err why = {0};
-    int n = 0;
-    if (hd_option_read(&row, &n, o->context, &why))
-        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
-    *to = (size_t)n;
-    return HD_OK;
 }
 
 /* Borrows texts of o. */
@@ -92,14 +114,14 @@ static hd_status meaning(hd_masked_train_opt *to, const hd_train_options *o, int
     hd_status s = check(o, err);
     if (s) return s;
     *to =
-        (hd_masked_train_opt){.train = o->train.text[0],
+        (hd_masked_train_opt){.from = o->from,
+                              .train = o->train.text[0],
                               .valid = o->valid.count ? o->valid.text[0] : NULL,
                               .valid_fraction = o->valid_fraction,
                               .kind = hd_train_unit(o->unit),
                               .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
                                              .unigram = o->subwords == 1,
                                              .coverage = o->coverage},
-                              .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
                               .model = {.layers = o->layers,
                                         .heads = o->heads,
                                         .width = (size_t)o->width,
@@ -115,7 +137,8 @@ static hd_status meaning(hd_masked_train_opt *to, const hd_train_options *o, int
                               .precision = (hd_precision)o->precision,
                               .threads = threads,
                               .trainer = hd_train_loop(o)};
-    return context_of(o, &to->model.positions, err);
+    s = hd_train_tokeniser(&to->tokeniser, o, err);
+    return s ? s : context_of(o, &to->model.positions, err);
 }
 
 /* -- a run -- */

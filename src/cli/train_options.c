@@ -35,6 +35,10 @@ static const char *const presets[] = {"tiny",
                                       [HD_TRAIN_BERT_TINY] = "bert-tiny",
                                       "bert-mini",
                                       "bert-base",
+                                      [HD_TRAIN_GPT2] = "gpt2",
+                                      "gpt2-medium",
+                                      "gpt2-large",
+                                      "gpt2-xl",
                                       [HD_TRAIN_PRESETS] = NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
@@ -87,9 +91,15 @@ const hd_option hd_train_table[] = {
     {"preset", 'p', "NAME", "tiny",
      "sizes and recipe: tiny, small, base or big, which are Transformers; sutskever, rnnsearch, luong or "
      "tutorial (what recurrent --encoder and --decoder have without it); of --task mlm bert-tiny (without "
-     "it), bert-mini or bert-base; other options change parts of it",
+     "it), bert-mini or bert-base; of --task lm gpt2, gpt2-medium, gpt2-large or gpt2-xl; other options "
+     "change parts of it",
      HD_CHOICE_INTO(OWNER, preset, presets)},
     {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
+    {"from", 0, "FOLDER", NULL,
+     "translate, lm, mlm: begin with the model in this folder, trained here or imported: its tokeniser, "
+     "sizes and weights; without --preset for 3 epochs, with a small --lr (5e-5 at a width of 768, more "
+     "where it is narrower)",
+     HD_FILE_INTO(OWNER, from)},
     {"resume", 0, NULL, NULL,
      "go on with the run in --out, from its last checkpoint, bit for bit; limits, threads, "
      "device and reports may change",
@@ -134,7 +144,9 @@ const hd_option hd_train_table[] = {
      HD_FLOAT_INTO(OWNER, coverage, 0.9, 1)},
     {"separate-vocab", 0, NULL, NULL, "a vocabulary for each side (with --untied)", VOCABULARY,
      HD_FLAG_INTO(OWNER, separate_vocab)},
-    {"tokeniser-model", 0, "FILE", NULL, "use existing tokeniser files: one for both sides, or two",
+    {"tokeniser-model", 0, "FILE", NULL,
+     "use existing tokeniser files: one for both sides, or two; for lm and mlm also vocab.json and "
+     "merges.txt, tokenizer.json, or a folder with them",
      VOCABULARY, HD_FILES_AT_ONCE_INTO(OWNER, tokeniser_file, 2)},
 
     {"encoder-layers", 0, "N", "4", "layers of the encoder", MODEL,
@@ -227,8 +239,9 @@ const hd_option hd_train_table[] = {
     {"layers", 0, "N", "4", "rnn, gru, lstm, gpt, bert; without it 1 (gpt: 4, transformer: 2)", LM,
      HD_INT_INTO(OWNER, layers, 1, 1000)},
     {"batch", 0, "N", "12",
-     "windows of an update; without it 12 (ffnn: 24, mlm: 32); for classify and tag items, 32", LM,
-     HD_INT_INTO(OWNER, batch, 1, 1000000)},
+     "windows of an update; without it 12 (ffnn: 24, mlm: 32; presets gpt2: as many as have 491520 tokens); "
+     "for classify and tag items, 32",
+     LM, HD_INT_INTO(OWNER, batch, 1, 1000000)},
     {"whole-words", 0, NULL, NULL, "mask all pieces of a word or none", MLM,
      HD_FLAG_INTO(OWNER, whole_words)},
 
@@ -286,7 +299,7 @@ const hd_option hd_train_table[] = {
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
     {"steps", 's', "N", "0",
      "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000, bert-tiny and "
-     "bert-mini 10000, bert-base 1000000; without --epochs)",
+     "bert-mini 10000, bert-base 1000000, gpt2 600000; without --epochs)",
      LIMITS, HD_LONG_INTO(OWNER, steps, 0, 4e9)},
     {"minutes", 'm', "X", "0", "minutes of this sitting; 0: no such limit", LIMITS,
      HD_FLOAT_INTO(OWNER, minutes, 0, 1e7)},

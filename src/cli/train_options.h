@@ -20,7 +20,7 @@ typedef enum hd_train_task {
 typedef struct hd_train_options {
     /* the run */
     int task, preset;
-    const char *out, *config;
+    const char *out, *from, *config;
     bool resume, overwrite, dry_run;
     /* data */
     hd_texts train, valid;
@@ -75,8 +75,8 @@ static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
     return *hd_option_find(sets, name, strlen(name)).given;
 }
 
-/* --preset: those of translators, then those of masked language models. */
-enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_PRESETS = 11 };
+/* --preset: those of translators, then those of masked language models, then those of language models. */
+enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_GPT2 = 11, HD_TRAIN_PRESETS = 15 };
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 

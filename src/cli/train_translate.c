@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "backend/ranks.h"
+#include "cli/settings.h"
 #include "cli/train_encdec.h"
+#include "cli/train_from.h"
 #include "cli/train_loop.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
@@ -74,6 +76,52 @@ static bool asks_for_cells(const hd_option_set sets[2])
     return false;
 }
 
+/* Shapes that are not given by sizes alone, and sizes; all come with the model of --from. */
+static const char *const of_shape[] = {
+    "encoder",         "decoder",     "context", "score",          "attention", "window",
+    "attention-heads", "project",     "query",   "begin",          "read",      "feed-context",
+    "skips",           "no-feedback", "relu",    "reverse-source", NULL};
+static const char *const of_model[] = {"encoder-layers", "decoder-layers", "width", "inner",
+                                       "heads",          "untied",         "vocab", NULL};
+
+static hd_status take_model(const hd_option_set sets[2], hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    hd_tokeniser *tokeniser[2] = {NULL, NULL};
+    hd_encdec_opt m;
+    size_t longest;
+    hd_status s = hd_train_from_check(sets, err);
+    for (const char *const *name = of_shape; !s && *name; name++)
+        if (hd_train_given(sets, *name))
+            s = hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the model has its shape", *name,
+                           o->from);
+    if (!s) s = hd_translator_describe(o->from, &m, tokeniser, &longest, err);
+    hd_tokeniser_free_pair(tokeniser);
+    if (!s) s = hd_train_from_number(sets, "encoder-layers", (size_t)m.encoder_layers, err);
+    if (!s) s = hd_train_from_number(sets, "decoder-layers", (size_t)m.decoder_layers, err);
+    if (!s) s = hd_train_from_number(sets, "width", m.width, err);
+    if (!s) s = hd_train_from_number(sets, "inner", m.inner, err);
+    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.heads, err);
+    if (!s) s = hd_train_from_number(sets, "positions", m.positions, err);
+    if (!s)
+        s = hd_train_from_take(sets, "position-kind", m.learned_positions ? "learned" : "sinusoidal", err);
+    if (!s) s = hd_train_from_take(sets, "norm", m.pre_norm ? "pre" : "post", err);
+    if (!s) s = hd_train_from_switch(sets, "untied", !m.tied, err);
+    if (!s) s = hd_train_from_activation(sets, m.act, err);
+    if (!s && !hd_train_given(sets, "max-length") && o->max_length >= o->positions)
+        o->max_length = o->positions - 1;
+    return s;
+}
+
+/* What a model that has learned already needs less of. */
+static void calm(const hd_option_set sets[2])
+{
+    hd_train_options *o = sets[0].into;
+    hd_train_from_calm(sets, hd_train_from_rate((size_t)o->width));
+    if (!hd_train_given(sets, "dropout")) o->dropout = 0.1;
+    if (!hd_train_given(sets, "weight-decay")) o->weight_decay = 0.01;
+}
+
 hd_status hd_train_translate_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
@@ -81,15 +129,21 @@ hd_status hd_train_translate_preset(const hd_option_set sets[2], hd_err *err)
     int preset = o->preset;
     if (preset >= HD_TRAIN_BERT_TINY)
         return hd_err_set(err, HD_EARG,
-                          "--preset: those of BERT are for --task mlm; translators have tiny, small, base, "
+                          "--preset: those of BERT are for --task mlm, those of GPT-2 for lm; translators "
+                          "have tiny, small, base, "
                           "big, sutskever, rnnsearch, luong and tutorial");
     bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
+    hd_status taken = o->from ? take_model(sets, err) : HD_OK;
+    if (taken) return taken;
     for (const setting *s = settings; s->name; s++) {
         hd_option_place at = hd_option_find(sets, s->name, strlen(s->name));
         if (*at.given || !s->value[preset] || (limited && is_limit(s->name))) continue;
+        if (o->from && (hd_settings_named(s->name, of_shape) || hd_settings_named(s->name, of_model)))
+            continue;
         hd_status st = hd_option_read(at.option, at.field, s->value[preset], err);
         if (st) return st;
     }
+    if (o->from && !hd_train_given(sets, "preset")) calm(sets);
     hd_stages encoder = {0};
     bool known = !o->encoder || !hd_stages_read(&encoder, o->encoder, &(hd_err){0});
     if (known && !hd_stages_recur(&encoder) && !hd_train_given(sets, "begin")) o->begin = HD_BEGINNING_map;
@@ -165,7 +219,8 @@ static hd_status meaning(hd_translate_train_opt *to, const hd_train_options *o, 
 {
     hd_status s = check(o, err);
     if (s) return s;
-    *to = (hd_translate_train_opt){.data = data_of(o),
+    *to = (hd_translate_train_opt){.from = o->from,
+                                   .data = data_of(o),
                                    .model = model_of(o),
                                    .optimiser = hd_train_optimiser(o),
                                    .sampling_decay = (uint64_t)o->sampling_decay,

@@ -59,10 +59,12 @@ hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, b
     m->params.prefix = "transformer.";
     m->block = hd_mem_array((size_t)opt->layers, sizeof *m->block);
     hd_status s = m->block ? HD_OK : hd_err_nomem(err, sizeof *m->block);
-    m->embedding = (hd_embedding){.scale = 1, .dropout = opt->dropout};
+    m->embedding = (hd_embedding){.scale = 1, .dropout = opt->embedding_dropout};
     m->embedding.table = hd_param_add(&m->params, opt->vocab, opt->width, NORMAL, "wte.weight");
     m->embedding.position = hd_param_add(&m->params, opt->positions, opt->width, NORMAL, "wpe.weight");
-    hd_param_alias(&m->params, m->embedding.table, "lm_head.weight");
+    m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->width, NORMAL, "lm_head.weight")
+                          : m->embedding.table;
+    if (!opt->untied) hd_param_alias(&m->params, m->embedding.table, "lm_head.weight");
     for (int l = 0; !s && l < opt->layers; l++) make_block(m, &m->block[l], l);
     if (!opt->post_norm) m->last = hd_norm_make(&m->params, opt->width, opt->eps, false, HD_AFFINE, "ln_f");
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
@@ -118,12 +120,12 @@ hd_rows hd_gpt_behind(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids
 
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)
 {
-    return hd_probe_offer(r, "logits", hd_linear(r, x.t, &m->embedding.table->t, NULL, HD_IDENTITY), x.seg);
+    return hd_probe_offer(r, "logits", hd_linear(r, x.t, &m->head->t, NULL, HD_IDENTITY), x.seg);
 }
 
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, x.t, &m->embedding.table->t, NULL, target, opt);
+    return hd_linear_cross_entropy(r, x.t, &m->head->t, NULL, target, opt);
 }
 
 double hd_gpt_flops(const hd_gpt_opt *o, size_t sequences, size_t length)

@@ -8,9 +8,9 @@ typedef struct hd_gpt_opt {
     int layers, heads;
     size_t width, inner; /* inner 0: 4 * width */
     size_t vocab, positions;
-    float eps, dropout, attention_dropout;
+    float eps, dropout, embedding_dropout, attention_dropout; /* dropout: of branches */
     hd_unary act;
-    bool post_norm;
+    bool post_norm, untied; /* untied: the output layer has a table of its own */
     hd_frozen frozen;
 } hd_gpt_opt;
 
@@ -20,6 +20,7 @@ typedef struct hd_gpt {
     hd_embedding embedding;
     hd_block *block;
     hd_norm_layer last;
+    hd_param *head; /* the output layer's table */
 } hd_gpt;
 
 hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err);

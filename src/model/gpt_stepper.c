@@ -17,7 +17,8 @@ static hd_rows read_prompts(hd_run *r, hd_stepping *s, const int32_t *ids, size_
 
 static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
 {
-    return hd_log_softmax(r, hd_gpt_logits(r, s->model, hd_gpt_forward(r, s->model, ids, seg, s->cache)));
+    hd_rows x = hd_gpt_forward(r, s->model, ids, seg, s->cache);
+    return hd_stepping_end(r, s, hd_gpt_logits(r, s->model, x));
 }
 
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
@@ -26,7 +27,7 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     const hd_gpt *m = s->model;
     if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
     if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
-    hd_tensor *y = hd_log_softmax(r, hd_gpt_logits(r, m, read_prompts(r, s, ids, live)));
+    hd_tensor *y = hd_stepping_end(r, s, hd_gpt_logits(r, m, read_prompts(r, s, ids, live)));
     s->begun = y;
     return y;
 }
@@ -47,6 +48,7 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
             (int32_t)(o->positions + 1) - len[i]; /* the first step takes the prompt's last position */
     }
     *out = hd_stepping_stepper(s, o->vocab, step);
+    out->raw = &s->raw;
     return HD_OK;
 }
 
@@ -55,6 +57,6 @@ hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
     hd_backend *b = m->params.backend;
     hd_status s = HD_OK;
     for (int l = 0; l < m->opt.layers; l++) hd_prepare_block(&s, b, &m->block[l], use, err);
-    hd_prepare(&s, b, m->embedding.table, use, err);
+    hd_prepare(&s, b, m->head, use, err);
     return s;
 }

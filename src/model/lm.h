@@ -38,6 +38,8 @@ typedef struct hd_lm_opt {
     size_t width, inner; /* inner 0: 4 width (gpt), width (ffnn) */
     size_t context;      /* gpt: positions; rnn, gru, lstm: rows of a window in training */
     float dropout;
+    float embedding_dropout, attention_dropout; /* gpt: dropout is that of branches */
+    float eps;                                  /* gpt: of its norms; 0: 1e-5 */
     bool post_norm, tied;
     hd_unary act; /* of gpt, ffnn; of rnn: tanh or sigmoid. HD_IDENTITY: gelu_tanh, tanh, tanh */
 } hd_lm_opt;

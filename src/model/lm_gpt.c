@@ -17,17 +17,20 @@ static void drop(hd_lm *m)
 static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
+    if (!(o->eps > 0)) m->opt.eps = 1e-5f;
     hd_gpt_opt g = {.layers = o->layers,
                     .heads = o->heads,
                     .width = o->width,
                     .inner = o->inner,
                     .vocab = o->vocab,
                     .positions = o->context,
-                    .eps = 1e-5f,
+                    .eps = o->eps,
                     .dropout = o->dropout,
-                    .attention_dropout = o->dropout,
+                    .embedding_dropout = o->embedding_dropout,
+                    .attention_dropout = o->attention_dropout,
                     .act = o->act == HD_IDENTITY ? HD_gelu_tanh : o->act,
-                    .post_norm = o->post_norm};
+                    .post_norm = o->post_norm,
+                    .untied = !o->tied};
     hd_gpt *gpt = NULL;
     hd_status s = hd_gpt_new(&gpt, b, &g, training, err);
     if (s) return s;
@@ -73,6 +76,7 @@ typedef struct turning {
     int32_t *used;           /* [live]: how many those are */
     size_t live;
     size_t steps;
+    bool raw;
 } turning;
 
 static void turning_free(void *context)
@@ -140,6 +144,7 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     bool look = s->steps == 1 || (s->steps && s->steps % stride(s->model) == 0);
     if (look && forget(s) && begin_again(s, ids, &r->err)) return NULL;
     s->steps++;
+    *s->inner.raw = s->raw;
     hd_tensor *y = s->inner.step(r, s->inner.context, ids, live);
     for (size_t i = 0; y && i < live; i++) s->seen[i * room + (size_t)s->used[i]++] = ids[i];
     return y;
@@ -207,6 +212,7 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
                         .start = s->start,
                         .source = s->source,
                         .step = step,
+                        .raw = &s->raw,
                         .pick = pick,
                         .free = turning_free,
                         .context = s};

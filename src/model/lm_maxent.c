@@ -69,16 +69,16 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
     return hd_cross_entropy(r, logits(r, m, b->before, b->seg), b->target, opt);
 }
 
-static hd_tensor *logp(hd_run *r, const void *model, const int32_t *window, size_t live)
+static hd_tensor *scores(hd_run *r, const void *model, const int32_t *window, size_t live)
 {
     const hd_lm *m = model;
-    return hd_log_softmax(r, logits(r, m, hd_lm_before(r, m, window, live), hd_single_rows(r, live)));
+    return logits(r, m, hd_lm_before(r, m, window, live), hd_single_rows(r, live));
 }
 
 static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, logp, ids, len, items, err);
+    return hd_lm_looking_stepper(out, m, scores, ids, len, items, err);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)

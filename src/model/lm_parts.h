@@ -24,8 +24,8 @@ hd_lm_words hd_lm_words_make(hd_params *p, const hd_lm_opt *o, size_t in, size_t
 
 /* hd_lm_batch.before of windows [live, order - 1], in backend memory. */
 const int32_t *hd_lm_before(hd_run *r, const hd_lm *m, const int32_t *window, size_t live);
-/* The stepper of a model that looks back; logp's model is m. */
-hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logp, const int32_t *ids,
+/* The stepper of a model that looks back; m is that of its logits. */
+hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logits, const int32_t *ids,
                                 const int32_t *len, size_t items, hd_err *err);
 
 #endif

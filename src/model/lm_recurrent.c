@@ -86,18 +86,18 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
                                    b->target, opt);
 }
 
-static hd_tensor *log_probabilities(hd_run *r, const hd_lm *m, hd_rows h)
+static hd_tensor *logits(hd_run *r, const hd_lm *m, hd_rows h)
 {
     const recurrent *x = m->model;
     hd_tensor *y = hd_dense_of(r, &x->words.out, h.t, HD_IDENTITY);
-    return hd_log_softmax(r, hd_probe_offer(r, "logits", y, h.seg));
+    return hd_probe_offer(r, "logits", y, h.seg);
 }
 
 /* -- a token a step -- */
 
 static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
 {
-    return log_probabilities(r, s->model, hidden(r, s->model, ids, seg, s->cache));
+    return hd_stepping_end(r, s, logits(r, s->model, hidden(r, s->model, ids, seg, s->cache)));
 }
 
 /* Only the last rows of the prompts meet the output layer. The search gives each prompt's last token, as it
@@ -116,7 +116,7 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
 {
     hd_stepping *s = context;
     if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
-    hd_tensor *y = log_probabilities(r, s->model, read_prompts(r, s, ids, live));
+    hd_tensor *y = hd_stepping_end(r, s, logits(r, s->model, read_prompts(r, s, ids, live)));
     s->begun = y;
     return y;
 }
@@ -131,6 +131,7 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     if (st) return hd_stepping_free(s), st;
     for (size_t i = 0, end = 0; i < items; i++) s->start[i] = ids[(end += (size_t)len[i]) - 1];
     *out = hd_stepping_stepper(s, m->opt.vocab, step);
+    out->raw = &s->raw;
     out->room = NULL; /* a state has no positions to run out of */
     return HD_OK;
 }

@@ -12,9 +12,9 @@ const int32_t *hd_lm_before(hd_run *r, const hd_lm *m, const int32_t *window, si
     return all ? hd_ints(r, all, live * keep) : NULL;
 }
 
-hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logp, const int32_t *ids,
+hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logits, const int32_t *ids,
                                 const int32_t *len, size_t items, hd_err *err)
 {
-    hd_look_back how = {m, logp, m->opt.vocab, (size_t)m->opt.order - 1, m->opt.start};
+    hd_look_back how = {m, logits, true, m->opt.vocab, (size_t)m->opt.order - 1, m->opt.start};
     return hd_look_back_stepper(out, &how, ids, len, items, err);
 }

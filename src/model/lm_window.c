@@ -68,20 +68,20 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
                                    opt);
 }
 
-static hd_tensor *logp(hd_run *r, const void *model, const int32_t *tokens, size_t live)
+static hd_tensor *logits(hd_run *r, const void *model, const int32_t *tokens, size_t live)
 {
     const hd_lm *m = model;
     const window *x = m->model;
     const hd_seg *seg = hd_single_rows(r, live);
     hd_tensor *h = hidden(r, m, hd_lm_before(r, m, tokens, live), seg);
     hd_tensor *y = hd_dense_of(r, &x->words.out, h, HD_IDENTITY);
-    return hd_log_softmax(r, hd_probe_offer(r, "logits", y, seg));
+    return hd_probe_offer(r, "logits", y, seg);
 }
 
 static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, logp, ids, len, items, err);
+    return hd_lm_looking_stepper(out, m, logits, ids, len, items, err);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)

@@ -11,6 +11,7 @@ typedef struct looking {
     hd_stepping *prompts; /* checked copies, and what the search asks of them */
     int32_t *window;      /* [live, keep] */
     size_t live;
+    bool raw;
 } looking;
 
 static void looking_free(void *context)
@@ -39,7 +40,8 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     if (!next) return NULL;
     memcpy(next, s->window, bytes);
     for (size_t i = 0; i < live; i++) slide(next + i * keep, keep, ids[i]);
-    hd_tensor *y = s->how.logp(r, s->how.model, next, live);
+    hd_tensor *y = s->how.scores(r, s->how.model, next, live);
+    if (s->how.logits && !s->raw) y = hd_log_softmax(r, y);
     if (y) memcpy(s->window, next, bytes);
     return y;
 }
@@ -92,6 +94,7 @@ hd_status hd_look_back_stepper(hd_stepper *out, const hd_look_back *how, const i
                         .start = s->prompts->start,
                         .source = s->prompts->len,
                         .step = step,
+                        .raw = how->logits ? &s->raw : NULL,
                         .pick = pick,
                         .free = looking_free,
                         .context = s};

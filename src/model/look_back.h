@@ -5,12 +5,14 @@
 
 #include "model/stepper.h"
 
-/* Log-probabilities [live, vocab] of what follows each window [live, keep], the oldest token first. */
+/* Log-probabilities or logits [live, vocab] of what follows each window [live, keep], the oldest token first.
+ */
 typedef hd_tensor *hd_look_back_fn(hd_run *r, const void *model, const int32_t *window, size_t live);
 
 typedef struct hd_look_back {
     const void *model; /* borrowed */
-    hd_look_back_fn *logp;
+    hd_look_back_fn *scores;
+    bool logits;        /* scores are such */
     size_t vocab, keep; /* keep may be 0 */
     int32_t before;     /* what stands in a window where a prompt has nothing */
 } hd_look_back;

@@ -31,6 +31,6 @@ static hd_tensor *logp(hd_run *r, const void *model, const int32_t *window, size
 hd_status hd_ngram_stepper(hd_stepper *out, const hd_ngram *m, const int32_t *ids, const int32_t *len,
                            size_t items, hd_err *err)
 {
-    hd_look_back how = {m, logp, m->opt.vocab, (size_t)m->opt.order - 1, NOTHING};
+    hd_look_back how = {m, logp, false, m->opt.vocab, (size_t)m->opt.order - 1, NOTHING};
     return hd_look_back_stepper(out, &how, ids, len, items, err);
 }

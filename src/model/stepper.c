@@ -90,7 +90,7 @@ hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_
     const hd_seg *seg = hd_single_rows(r, n);
     if (!sent || !hd_cache_begin(r, s->cache, seg)) return NULL;
     /* a pick or a growth before may have put what was sent elsewhere */
-    uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), (uintptr_t)s->model);
+    uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), (uintptr_t)s->model + s->raw);
     shape = hd_shape_mix(hd_shape_mix(shape, (uintptr_t)sent), (uintptr_t)seg->begin);
     hd_tensor *y = NULL;
     if (s->sends) {
@@ -118,6 +118,11 @@ hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
                         .pick = hd_stepping_pick,
                         .free = hd_stepping_free,
                         .context = s};
+}
+
+hd_tensor *hd_stepping_end(hd_run *r, const hd_stepping *s, hd_tensor *logits)
+{
+    return s->raw ? logits : hd_log_softmax(r, logits);
 }
 
 const hd_seg *hd_single_rows(hd_run *r, size_t n)

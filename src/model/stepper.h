@@ -17,6 +17,9 @@ typedef struct hd_stepper {
        token after it, dense [live, vocab] in step memory. NULL on failure. The caller has called
        hd_run_begin. */
     hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live);
+    /* NULL, or what makes steps return logits as they come instead, once it is set before the first of them.
+     */
+    bool *raw;
     /* Hypothesis i becomes what parent[i] was, for n of them. Not before the first step. */
     hd_status (*pick)(hd_run *r, void *context, const int32_t *parent, size_t n);
     void (*free)(void *context);

@@ -10,6 +10,7 @@ typedef struct hd_stepping {
     const void *model;
     hd_cache *cache;
     bool sends; /* a step sends more than its tokens: it is not captured */
+    bool raw;   /* steps return logits */
     bool begun; /* the first step is done: the cache holds what was read of the sentences */
     int32_t *ids, *len, *start, *room; /* of the sentences; one block, from ids */
     size_t items, rows;
@@ -29,6 +30,9 @@ hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, siz
 /* The stepper that owns s. */
 hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
                                hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live));
+
+/* What a step returns of the logits. */
+hd_tensor *hd_stepping_end(hd_run *r, const hd_stepping *s, hd_tensor *logits);
 
 const hd_seg *hd_single_rows(hd_run *r, size_t n); /* segments of one row each */
 

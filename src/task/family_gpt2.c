@@ -7,16 +7,19 @@
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
-static const float EPS = 1e-5f; /* of model/lm_gpt.c */
-
 /* Masks, which older files hold. */
 static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
 
 /* -- here -- */
 
+static float real_of(hd_model_config *c, const char *key, double most, float otherwise)
+{
+    return hd_model_config_has(c, key) ? (float)hd_model_config_real(c, key, most) : otherwise;
+}
+
 static hd_lm_opt read_config(hd_model_config *c)
 {
-    hd_lm_opt o = {.kind = HD_LM_gpt, .order = 1, .tied = true};
+    hd_lm_opt o = {.kind = HD_LM_gpt, .order = 1};
     o.layers = (int)hd_family_whole(c, "n_layer", 1, MOST_LAYERS, 12);
     o.heads = (int)hd_family_whole(c, "n_head", 1, MOST_HEADS, 12);
     o.width = (size_t)hd_family_whole(c, "n_embd", 1, MOST_SIZE, 768);
@@ -24,14 +27,11 @@ static hd_lm_opt read_config(hd_model_config *c)
     o.context = (size_t)hd_family_whole(c, "n_positions", 1, MOST_SIZE, 1024);
     o.vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, 50257);
     o.act = hd_family_activation(c, "gelu_new");
-    if (hd_model_config_has(c, "resid_pdrop"))
-        o.dropout = (float)hd_model_config_real(c, "resid_pdrop", 0.999);
-    if (hd_model_config_has(c, "layer_norm_epsilon")) {
-        double eps = hd_model_config_real(c, "layer_norm_epsilon", 1);
-        if ((float)eps < EPS || (float)eps > EPS)
-            hd_model_config_refuse(c, "\"layer_norm_epsilon\" is %g: heed's gpt has 1e-5", eps);
-    }
-    hd_family_insist(c, "tie_word_embeddings", true);
+    o.dropout = real_of(c, "resid_pdrop", 0.999, 0.1f);
+    o.embedding_dropout = real_of(c, "embd_pdrop", 0.999, 0.1f);
+    o.attention_dropout = real_of(c, "attn_pdrop", 0.999, 0.1f);
+    o.eps = real_of(c, "layer_norm_epsilon", 1, 1e-5f);
+    o.tied = hd_family_switch(c, "tie_word_embeddings", true);
     hd_family_insist(c, "scale_attn_weights", true);
     hd_family_insist(c, "scale_attn_by_inverse_layer_idx", false);
     hd_family_insist(c, "add_cross_attention", false);
@@ -106,11 +106,13 @@ static hd_status save_config(const hd_lm_opt *o, const char *folder, hd_err *err
                   o->context, o->vocab);
     hd_text_print(&c, ",\n \"activation_function\": \"%s\"",
                   hd_family_activation_name(o->act == HD_IDENTITY ? HD_gelu_tanh : o->act));
-    static const char *const dropouts[] = {"resid_pdrop", "embd_pdrop", "attn_pdrop"};
-    for (int i = 0; i < 3; i++) hd_model_config_put_real(&c, dropouts[i], (double)o->dropout);
-    hd_text_put(&c, ",\n \"layer_norm_epsilon\": 1e-05");
+    hd_model_config_put_real(&c, "resid_pdrop", (double)o->dropout);
+    hd_model_config_put_real(&c, "embd_pdrop", (double)o->embedding_dropout);
+    hd_model_config_put_real(&c, "attn_pdrop", (double)o->attention_dropout);
+    hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->eps);
     hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->start, o->end);
-    hd_text_put(&c, ",\n \"tie_word_embeddings\": true,\n \"torch_dtype\": \"float32\"}\n");
+    hd_text_print(&c, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"}\n",
+                  o->tied ? "true" : "false");
     hd_status s = hd_family_save_config(&c, folder, err);
     hd_text_release(&c);
     return s;

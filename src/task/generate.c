@@ -31,6 +31,7 @@ typedef struct loop {
     int32_t *parent;         /* [total] rows of the last step that the live ones continue */
     bool moved;              /* parent is not 0, 1, 2, ... */
     hd_stepper stepper;
+    bool penal;   /* tokens that come again are penalised */
     hd_text text; /* scratch */
 } loop;
 
@@ -179,7 +180,8 @@ static hd_status open_stepper(loop *l, hd_err *err)
     return s;
 }
 
-/* Log-probabilities of what comes next, a row for each live one; of the first token one for each prompt. */
+/* Scores of what comes next, a row for each live one; of the first token one for each prompt.
+   Log-probabilities as a rule; logits where penalties are of them and the model has some. */
 static hd_tensor *step(loop *l, bool first)
 {
     hd_run *r = l->r;
@@ -195,17 +197,44 @@ static hd_tensor *step(loop *l, bool first)
     return s->step(r, s->context, ids, l->count);
 }
 
-static hd_tensor *allowed(loop *l, hd_tensor *logp)
+/* Rows of the live ones in which what they have written, or the prompt has, counts less. What stands before
+   the prompt is no part of it. The signs decide, so the numbers are read first. */
+static hd_tensor *penalised(loop *l, hd_tensor *x)
+{
+    hd_run *r = l->r;
+    size_t v = l->stepper.vocab, n = l->count, most = 0, count = 0;
+    for (size_t i = 0; i < n; i++) most += l->live[i]->ids.count;
+    hd_real *factor = hd_host_take(r, n * v * sizeof *factor);
+    int32_t *row = hd_host_take(r, 2 * most * sizeof *row);
+    hd_real *value = hd_host_take(r, most * sizeof *value);
+    if (!factor || !row || !value) return NULL;
+    int32_t *token = row + most;
+    for (size_t i = 0; i < n * v; i++) factor[i] = 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 1; j < l->live[i]->ids.count; j++) {
+            int32_t id = l->live[i]->ids.at[j];
+            if (!(factor[i * v + (size_t)id] > 0)) continue;
+            factor[i * v + (size_t)id] = 0; /* known */
+            row[count] = (int32_t)i, token[count++] = id;
+        }
+    if (!hd_peek(r, x, row, token, count, value)) return NULL;
+    for (size_t i = 0; i < count; i++)
+        factor[(size_t)row[i] * v + (size_t)token[i]] =
+            value[i] < 0 ? (hd_real)l->opt->repetition : 1 / (hd_real)l->opt->repetition;
+    return hd_mul(r, hd_from(r, n, v, factor), x); /* in the type of the factors, which is the finer one */
+}
+
+static hd_tensor *allowed(loop *l, hd_tensor *x)
 {
     int32_t banned[3];
     size_t count = hd_tokeniser_unwritten(l->language->tokeniser, banned);
     hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
     for (size_t i = 0; mask && i < count; i++) mask[banned[i]] = -INFINITY;
-    return mask ? hd_add(l->r, logp, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
+    return mask ? hd_add(l->r, x, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
 }
 
-/* A token for each live one, drawn as hd_search draws. row: of logp. */
-static void draw(loop *l, hd_tensor *logp, const int32_t *row, int32_t *token, hd_real *value)
+/* A token for each live one, drawn as hd_search draws. row: of scores. */
+static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token, hd_real *value)
 {
     hd_run *r = l->r;
     const hd_generate_opt *o = l->opt;
@@ -230,7 +259,9 @@ static void draw(loop *l, hd_tensor *logp, const int32_t *row, int32_t *token, h
                          .seg = seg};
     if (ask.temperature < COLD) ask.temperature = 1, ask.top_k = 1;
     r->draws = 0; /* whatever the model drew before */
-    hd_tensor *x = hd_gather(r, allowed(l, logp), hd_ints(r, row, n), n, 1);
+    hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores;
+    hd_tensor *x = hd_gather(r, scores, hd_ints(r, row, n), n, 1);
+    x = allowed(l, l->penal ? penalised(l, x) : x);
     hd_tensor *ids = hd_sample(r, x, &ask, NULL);
     if (!ids || r->err.status) return;
     r->backend->download(r->backend, token, ids->data, n * sizeof *token);
@@ -267,11 +298,11 @@ static hd_status turn(loop *l, size_t t, hd_err *err)
     hd_run *r = l->r;
     r->now.seed = l->opt->seed, r->now.number = (uint32_t)(t + 1);
     hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *logp = step(l, !t);
+    hd_tensor *scores = step(l, !t);
     int32_t *row = hd_host_take(r, 2 * l->count * sizeof *row), *token = row ? row + l->count : NULL;
     hd_real *value = hd_host_take(r, l->count * sizeof *value);
     for (size_t i = 0; row && i < l->count; i++) row[i] = (int32_t)(t ? i : l->live[i]->prompt);
-    if (logp && row && value) draw(l, logp, row, token, value);
+    if (scores && row && value) draw(l, scores, row, token, value);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
     return advance(l, row, token, value, err);
 }
@@ -280,6 +311,8 @@ static hd_status check(const hd_generate_opt *o, size_t prompts, hd_err *err)
 {
     if (!(o->temperature >= 0) || !(o->top_p >= 0 && o->top_p <= 1))
         return hd_err_set(err, HD_EARG, "temperature %g, top_p %g", (double)o->temperature, (double)o->top_p);
+    if (!(o->repetition >= 0) || isinf(o->repetition))
+        return hd_err_set(err, HD_EARG, "a penalty of %g for repetition", (double)o->repetition);
     if (!prompts) return hd_err_set(err, HD_EARG, "there is no prompt");
     if (o->samples > INT32_MAX / 4 / prompts)
         return hd_err_set(err, HD_ELIMIT, "%zu samples of %zu prompts are too many", o->samples, prompts);
@@ -322,6 +355,8 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
     hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
     if (!s) s = open_stepper(&l, err);
+    l.penal = opt->repetition > 0 && (opt->repetition < 1 || opt->repetition > 1);
+    if (!s && l.penal && l.stepper.raw) *l.stepper.raw = true;
     for (size_t t = 0; !s && t < opt->tokens && l.count; t++) s = turn(&l, t, err);
     for (size_t i = 0; !s && i < l.count; i++) s = tell(opt, l.live[i], true, err);
     for (size_t i = 0; l.all && i < l.total; i++) hd_ids_release(&l.all[i].ids);

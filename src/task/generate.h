@@ -18,6 +18,8 @@ typedef struct hd_generate_opt {
     float temperature;       /* 1: the model's own probabilities; 0: always the likeliest token */
     size_t top_k;            /* 0: all */
     float top_p;             /* 0: all */
+    float repetition;        /* penalty of tokens that are in the prompt or the text already: their logits are
+                                divided by it, those below 0 multiplied; 0 or 1: none */
     uint64_t seed;           /* draw t of sample j of a prompt depends on seed, key, j and t alone */
     int32_t key;             /* the first prompt's number; those behind it have the next ones */
     size_t samples;          /* of each prompt; 0: one */
@@ -33,7 +35,7 @@ typedef struct hd_generate_opt {
 typedef struct hd_generated {
     hd_text text; /* behind the prompt, in UTF-8, without the stop; data is NULL where there is none */
     size_t tokens;
-    double logp;  /* of the tokens, by the model as it is: temperature and bans do not change it */
+    double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
     bool stopped; /* by a stop, not by the number of tokens */
 } hd_generated;
 

@@ -31,6 +31,11 @@ enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
 #define REALS(X)       \
     X("add_k", k, 1e9) \
     X("dropout", dropout, 0.999)
+/* X(key, field, most, what it is where the file lacks it): came later */
+#define LATE_REALS(X)                                            \
+    X("embedding_dropout", embedding_dropout, 0.999, o->dropout) \
+    X("attention_dropout", attention_dropout, 0.999, o->dropout) \
+    X("eps", eps, 1, 1e-5f)
 
 /* -- writing -- */
 
@@ -48,6 +53,11 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
 #undef X
 #define X(key, field, most) hd_model_config_put_real(&c, key, (double)o->field);
     REALS(X)
+#undef X
+#define X(key, field, most, otherwise) hd_model_config_put_real(&c, key, (double)o->field);
+    if (o->kind == HD_LM_gpt) {
+        LATE_REALS(X)
+    }
 #undef X
     hd_text_print(&c, ",\n \"smoothing\": \"%s\",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n",
                   hd_smoothing_names[o->smoothing], hd_unary_name(o->act),
@@ -97,6 +107,10 @@ static void read_model(hd_model_config *c, hd_lm_opt *o)
 #undef X
 #define X(key, field, most) o->field = (__typeof__(o->field))hd_model_config_real(c, key, most);
     REALS(X)
+#undef X
+#define X(key, field, most, otherwise) \
+    o->field = hd_model_config_has(c, key) ? (float)hd_model_config_real(c, key, most) : otherwise;
+    LATE_REALS(X)
 #undef X
     o->smoothing = (hd_smoothing)hd_model_config_name(c, "smoothing", hd_smoothing_names, HD_SMOOTHINGS);
     o->act = hd_model_config_activation(c);

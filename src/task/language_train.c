@@ -24,6 +24,7 @@ typedef struct session {
     hd_run run;
     hd_stream_text train, valid; /* valid.count 0: there is none */
     hd_language language;
+    hd_lm_opt found; /* in the folder of the run, or in that of the model it begins with */
     hd_optimiser optimiser;
     size_t length, batches; /* tokens of a window; batches of an epoch */
     hd_window *window;      /* [batch] of the update */
@@ -186,18 +187,17 @@ static void release(session *s)
     hd_backend_free(s->backend);
 }
 
-/* Of a run that is resumed it is the one in the folder. */
+/* Of a run that is resumed it is the one in its folder, of one that begins with a model that model's. */
 static hd_status make_tokeniser(session *s, const hd_plain_text *text, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
     hd_tokeniser **to = &s->language.tokeniser;
-    hd_lm_opt unused;
     hd_plain_walk walk = {text, 0};
     hd_tokeniser_opt v = o->vocabulary;
     v.log = &o->log;
-    if (o->trainer.resume) return hd_language_describe(o->trainer.folder, &unused, to, err);
-    if (o->tokeniser) return hd_tokeniser_open(to, o->kind, o->tokeniser, err);
-    return hd_tokeniser_train(to, o->kind, hd_plain_feed(&walk), &v, err);
+    const char *folder = o->trainer.resume ? o->trainer.folder : o->from;
+    if (folder) return hd_language_describe(folder, &s->found, to, err);
+    return hd_training_tokeniser(to, o->kind, o->tokeniser, hd_plain_feed(&walk), &v, err);
 }
 
 static hd_status read_texts(session *s, hd_err *err)
@@ -238,10 +238,22 @@ static size_t buckets_of(size_t vocab)
     return n;
 }
 
+/* A model that the run begins with, as it goes on. Only gpt has places for as many tokens as its context. */
+static hd_lm_opt going_on(const session *s)
+{
+    const hd_lm_opt *now = &s->opt->model;
+    hd_lm_opt m = s->found;
+    if (now->dropout < m.dropout || now->dropout > m.dropout)
+        m.dropout = m.embedding_dropout = m.attention_dropout = now->dropout;
+    if (now->context && m.kind != HD_LM_gpt) m.context = now->context;
+    return m;
+}
+
 static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
-    hd_lm_opt m = o->model;
+    hd_lm_opt m = o->from ? going_on(s) : o->model;
+    size_t window = o->model.context && o->model.context < m.context ? o->model.context : m.context;
     hd_special special = hd_tokeniser_special(s->language.tokeniser);
     m.vocab = hd_tokeniser_size(s->language.tokeniser);
     m.start = special.start, m.end = special.end, m.unk = special.unk;
@@ -249,14 +261,14 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     s->language.backend = s->backend;
     hd_status st = hd_lm_new(&s->language.lm, &m, s->backend, true, err);
     if (st || !s->language.lm->params) return st;
-    s->length = m.context < s->train.count ? m.context : s->train.count;
+    s->length = window < s->train.count ? window : s->train.count;
     s->batches = s->train.count / (o->batch * s->length);
     if (!s->batches) s->batches = 1;
     s->window = hd_mem_array(o->batch, sizeof *s->window);
     s->key = hd_mem_array(o->batch, sizeof *s->key);
     if (!s->window || !s->key) return hd_err_nomem(err, o->batch * sizeof *s->window);
     for (size_t i = 0; i < o->batch; i++) s->key[i] = (int32_t)i;
-    if (!dry) st = hd_params_draw(s->language.lm->params, o->trainer.seed, err);
+    if (!dry) st = hd_training_weights(s->language.lm->params, o->from, &o->trainer, err);
     if (!st) st = hd_optimiser_init(&s->optimiser, s->language.lm->params, &o->optimiser, err);
     return st || !s->language.lm->type->state || s->backend->ranks > 1 ? st : open_carry(s, err);
 }

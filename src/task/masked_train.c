@@ -23,6 +23,8 @@ typedef struct session {
     hd_run run;
     hd_stream_text train, valid; /* valid.count 0: there is none */
     hd_masked masked;
+    hd_bert_opt found; /* in the folder of the run, or in that of the model it begins with */
+    size_t room;       /* tokens of a window, the start among them */
     hd_masking how;
     hd_optimiser optimiser;
     size_t batches;      /* of an epoch */
@@ -73,7 +75,7 @@ static size_t end_of_line(const session *s, size_t from, size_t room, int32_t en
 static void draw_windows(session *s)
 {
     hd_rng rng = hd_rng_make(s->opt->trainer.seed, 0x6d6c6d00000000u + s->at);
-    size_t room = s->masked.model->opt.positions - 1;
+    size_t room = s->room - 1;
     int32_t end = hd_tokeniser_special(s->masked.tokeniser).end;
     hd_masked_rows_clear(&s->rows);
     for (size_t i = 0; i < s->opt->batch; i++) {
@@ -184,18 +186,17 @@ static void release(session *s)
     hd_backend_free(s->backend);
 }
 
-/* Of a run that is resumed it is the one in the folder. */
+/* Of a run that is resumed it is the one in its folder, of one that begins with a model that model's. */
 static hd_status make_tokeniser(session *s, const hd_plain_text *text, hd_err *err)
 {
     const hd_masked_train_opt *o = s->opt;
     hd_tokeniser **to = &s->masked.tokeniser;
-    hd_bert_opt unused;
     hd_plain_walk walk = {text, 0};
     hd_tokeniser_opt v = o->vocabulary;
     v.log = &o->log;
-    if (o->trainer.resume) return hd_masked_describe(o->trainer.folder, &unused, to, err);
-    if (o->tokeniser) return hd_tokeniser_open(to, o->kind, o->tokeniser, err);
-    return hd_tokeniser_train(to, o->kind, hd_plain_feed(&walk), &v, err);
+    const char *folder = o->trainer.resume ? o->trainer.folder : o->from;
+    if (folder) return hd_masked_describe(folder, &s->found, to, err);
+    return hd_training_tokeniser(to, o->kind, o->tokeniser, hd_plain_feed(&walk), &v, err);
 }
 
 static bool has_words(const hd_stream_text *text, const hd_tokeniser *t)
@@ -228,15 +229,17 @@ static hd_status read_texts(session *s, hd_err *err)
 static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_masked_train_opt *o = s->opt;
-    hd_bert_opt m = o->model;
+    hd_bert_opt m = o->from ? s->found : o->model;
+    m.dropout = o->model.dropout;
     m.vocab = hd_masked_vocab(s->masked.tokeniser);
     s->masked.backend = s->backend;
     s->how = (hd_masking){s->masked.tokeniser, o->whole_words};
-    s->batches = s->train.count / (o->batch * (m.positions - 1));
+    s->room = o->model.positions && o->model.positions < m.positions ? o->model.positions : m.positions;
+    s->batches = s->train.count / (o->batch * (s->room - 1));
     if (!s->batches) s->batches = 1;
     hd_status st = hd_bert_new(&s->masked.model, s->backend, &m, true, err);
-    if (!st) st = hd_masked_rows_init(&s->rows, o->batch, m.positions, err);
-    if (!st && !dry) st = hd_params_draw(&s->masked.model->params, o->trainer.seed, err);
+    if (!st) st = hd_masked_rows_init(&s->rows, o->batch, s->room, err);
+    if (!st && !dry) st = hd_training_weights(&s->masked.model->params, o->from, &o->trainer, err);
     return st ? st : hd_optimiser_init(&s->optimiser, &s->masked.model->params, &o->optimiser, err);
 }
 

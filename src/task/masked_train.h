@@ -18,6 +18,9 @@ typedef struct hd_masked_plan {
 } hd_masked_plan;
 
 typedef struct hd_masked_train_opt {
+    /* A folder of such a model to begin with: its tokeniser, sizes and weights. Of `model` the dropout and
+       the positions (0: the model's) count then. Not read when a run is resumed. NULL: none. */
+    const char *from;
     const char *train, *valid; /* texts; valid NULL: none */
     double valid_fraction;     /* without a file: the last share of the characters; 0: none */
     hd_tokeniser_kind kind;

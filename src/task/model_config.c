@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -164,7 +165,9 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
 void hd_model_config_put_real(hd_text *to, const char *key, double x)
 {
     char digits[40];
-    snprintf(digits, sizeof digits, "%.9g", x);
+    int n = 1;
+    do snprintf(digits, sizeof digits, "%.*g", n, x);
+    while (n++ < 9 && strtof(digits, NULL) != (float)x);
     char *comma = strchr(digits, ',');
     if (comma) *comma = '.';
     hd_text_print(to, ",\n \"%s\": %s", key, digits);

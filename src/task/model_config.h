@@ -54,7 +54,8 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
 /* Where one of that kind lies. */
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
 
-/* Writes ",\n "key": x", whatever the locale of the program around us. */
+/* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around
+ * us. */
 void hd_model_config_put_real(hd_text *to, const char *key, double x);
 
 #endif

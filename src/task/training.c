@@ -5,6 +5,8 @@
 
 #include "backend/ranks.h"
 #include "op/tape.h"
+#include "text/tokeniser_find.h"
+#include "train/published.h"
 
 uint64_t hd_training_hash(uint64_t train, uint64_t valid)
 {
@@ -20,6 +22,17 @@ hd_status hd_training_same(uint64_t hash, const hd_params *p, hd_err *err)
         s = hd_err_set(err, HD_EARG,
                        "the data or the model is not that of process 0: give all the same options and files");
     return hd_ranks_agree(s, NULL, 0, err);
+}
+
+hd_status hd_training_tokeniser(hd_tokeniser **out, hd_tokeniser_kind kind, const char *file, hd_feed lines,
+                                const hd_tokeniser_opt *opt, hd_err *err)
+{
+    return file ? hd_tokeniser_open_as(out, kind, file, err) : hd_tokeniser_train(out, kind, lines, opt, err);
+}
+
+hd_status hd_training_weights(hd_params *p, const char *from, const hd_trainer_opt *o, hd_err *err)
+{
+    return from && !o->resume ? hd_published_load(p, from, err) : hd_params_draw(p, o->seed, err);
 }
 
 hd_status hd_training_rehearse(hd_run *r, const hd_trainee *t, hd_err *err)

@@ -25,9 +25,8 @@ static hd_status learn(hd_tokeniser **out, const hd_translate_set *s, const hd_t
 static hd_status make_tokenisers(hd_translate_set *s, const hd_translate_data *d, const char *folder,
                                  const hd_log *log, hd_err *err)
 {
-    hd_encdec_opt unused;
     size_t longest;
-    if (folder) return hd_translator_describe(folder, &unused, s->tokeniser, &longest, err);
+    if (folder) return hd_translator_describe(folder, &s->model, s->tokeniser, &longest, err);
     hd_status st = HD_OK;
     for (int side = 0; !st && side < 2; side++) {
         bool own = d->tokeniser[0] ? d->tokeniser[1] != NULL : d->separate;

@@ -6,6 +6,7 @@
 
 typedef struct hd_translate_set {
     hd_tokeniser *tokeniser[2];
+    hd_encdec_opt model;                 /* of the folder that they come from, if they do */
     hd_sentences train_text, valid_text; /* the training text is released once it is packed */
     hd_corpus train, valid;
     bool has_valid;

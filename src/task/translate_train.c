@@ -237,6 +237,19 @@ static hd_precision planned(const hd_translate_train_opt *o)
     return name && !strcmp(name, "cuda") ? HD_PRECISION_BF16 : HD_PRECISION_F32;
 }
 
+/* What the run trains: the model that it begins with, as far as training says nothing of it. */
+static hd_encdec_opt model_of(const session *s)
+{
+    const hd_encdec_opt *now = &s->opt->model;
+    hd_encdec_opt m = s->opt->from ? s->set.model : *now;
+    m.dropout = now->dropout, m.attention_dropout = now->attention_dropout;
+    m.inner_dropout = now->inner_dropout, m.source_dropout = now->source_dropout;
+    m.recompute = now->recompute, m.frozen = now->frozen;
+    m.source_vocab = hd_tokeniser_size(s->set.tokeniser[0]);
+    m.target_vocab = hd_tokeniser_size(s->set.tokeniser[1]);
+    return m;
+}
+
 static hd_status open_session(session *s, const hd_translate_train_opt *o, bool dry, hd_err *err)
 {
     hd_team *team = NULL;
@@ -250,20 +263,18 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
     hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device, &machine, err);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
-        st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : NULL, team,
+        st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : o->from, team,
                                    &o->log, err);
     hd_team_free(team);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
-    hd_encdec_opt m = o->model;
-    m.source_vocab = st ? 0 : hd_tokeniser_size(s->set.tokeniser[0]);
-    m.target_vocab = st ? 0 : hd_tokeniser_size(s->set.tokeniser[1]);
-    if (!st && m.tied && s->set.tokeniser[0] != s->set.tokeniser[1])
+    hd_encdec_opt m = st ? o->model : model_of(s);
+    if (!st && !o->from && m.tied && s->set.tokeniser[0] != s->set.tokeniser[1])
         st = hd_err_set(err, HD_EARG,
                         "tied embeddings need one vocabulary for both sides: add --untied, or leave "
                         "--separate-vocab out");
     if (!st) st = hd_encdec_new(&s->translator.model, s->backend, &m, true, err);
     if (!st) st = hd_encdec_feed(s->translator.model, &o->feeding, err);
-    if (!st && !dry) st = hd_params_draw(&s->translator.model->params, o->trainer.seed, err);
+    if (!st && !dry) st = hd_training_weights(&s->translator.model->params, o->from, &o->trainer, err);
     if (!st) st = hd_optimiser_init(&s->optimiser, &s->translator.model->params, &o->optimiser, err);
     memcpy(s->translator.tokeniser, s->set.tokeniser, sizeof s->translator.tokeniser);
     s->translator.longest = s->set.longest;

@@ -43,6 +43,10 @@ typedef struct hd_translate_plan {
 } hd_translate_plan;
 
 typedef struct hd_translate_train_opt {
+    /* A folder of a translator to begin with: its tokenisers, sizes and weights. Of `model` what only
+       training needs counts then, and the positions must be those. Not read when a run is resumed. NULL:
+       none. */
+    const char *from;
     hd_translate_data data;
     hd_encdec_opt model;     /* the vocabularies are filled in */
     hd_feeding feeding;      /* of the decoder in training; validations are fed the truth */

@@ -111,3 +111,9 @@ hd_status hd_tokeniser_open_any(hd_tokeniser **out, const char *path, bool targe
     if (stat(path, &info)) return hd_err_set(err, HD_EFILE, "%s: there is no such file or folder", path);
     return S_ISDIR(info.st_mode) ? open_folder(out, path, target, err) : open_file(out, path, err);
 }
+
+hd_status hd_tokeniser_open_as(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err)
+{
+    bool list = hd_is_called(path, ".txt") && (kind == HD_TOKENISER_words || kind == HD_TOKENISER_characters);
+    return list ? hd_tokeniser_open(out, kind, path, err) : hd_tokeniser_open_any(out, path, false, err);
+}

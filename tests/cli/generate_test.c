@@ -102,6 +102,106 @@ static void more_prompts_change_none_before_them(void **state)
              "--tokens 5 | cmp - out");
 }
 
+/* A stop may be typed as \n or be the line end itself. */
+static void a_line_end_stops_however_it_is_typed(void **state)
+{
+    (void)state;
+    must_run("printf 'the cat\\nthe d\\n' > two");
+    must_run("$HEED generate m --prompts two --tokens 64 --stop \"\\n\" --samples 4 > a && "
+             "$HEED generate m --prompts two --tokens 64 --stop '\n' --samples 4 | cmp - a && "
+             "test $(grep -c '^the ' a) = 8 && test $(wc -l < a) = 15"); /* 8 texts, 7 empty lines */
+}
+
+/* Two tasks in one text, told apart by the word before the colon; the same words are answered by both. */
+static void one_model_does_what_the_prefix_asks(void **state)
+{
+    (void)state;
+    must_run("for i in $(seq 20); do for w in abc bca dab cad bdc adb; do "
+             "echo \"copy: $w -> $w\"; echo \"reverse: $w -> $(echo $w | rev)\"; done; done | "
+             "awk '{print (NR * 7919) % 241, $0}' | sort -n | cut -d' ' -f2- > tasks");
+    must_run("$HEED train -q --task lm --model gpt --device cpu --layers 2 --width 32 --heads 2 --context 24 "
+             "--batch 16 --lr 0.01 --warmup 20 --steps 700 --train tasks --out both");
+    must_run("for w in abc dab bdc; do echo \"copy: $w ->\"; echo \"reverse: $w ->\"; done > ask");
+    assert_prints("$HEED generate both --device cpu --prompts ask --tokens 64 --stop '\\n' --samples 5 "
+                  "--temperature 0.7 --vote | cut -f1 | tr '\\n' ' '",
+                  0, "abc cba dab bad bdc cdb ");
+    assert_prints("$HEED generate both --device cpu --prompts ask --tokens 64 --stop '\\n' --greedy "
+                  "--no-prompt | tr -d ' ' | tr -s '\\n' ' '",
+                  0, "abc cba dab bad bdc cdb ");
+}
+
+static void a_prompt_can_be_left_out(void **state)
+{
+    (void)state;
+    must_run("printf 'the cat\nthe d\n' > two; for n in 1 2; do "
+             "$HEED generate m --prompts two --samples $n --tokens 9 --stop '\n' > with && "
+             "$HEED generate m --prompts two --samples $n --tokens 9 --stop '\n' --no-prompt > without && "
+             "sed 's/^the cat//; s/^the d//' with | cmp - without || exit 1; done");
+    must_run("test \"$($HEED generate m --prompt 'the cat' --tokens 9 --greedy)\" = "
+             "\"the cat$($HEED generate m --prompt 'the cat' --tokens 9 --greedy --no-prompt)\"");
+}
+
+static void repetition_can_be_discouraged(void **state)
+{
+    (void)state;
+    must_run(
+        "$HEED generate g --prompt 'the' --greedy --tokens 12 > plain && "
+        "$HEED generate g --prompt 'the' --greedy --tokens 12 --repetition-penalty 1 | cmp - plain && "
+        "! $HEED generate g --prompt 'the' --greedy --tokens 12 --repetition-penalty 50 | cmp -s - plain");
+    assert_fails("$HEED generate g --repetition-penalty 0", 2, "--repetition-penalty");
+}
+
+/* What --vote says is what the texts of --json say. */
+static void samples_vote(void **state)
+{
+    (void)state;
+    put_file(at("q"), "the \nthe dog sat on the\n");
+    static const char ask[] =
+        "$HEED generate m --prompts q --samples 9 --tokens 4 --stop ' ' --temperature 0.7 ";
+    char command[256];
+    snprintf(command, sizeof command, "%s--json", ask);
+    char *all = strdup(must_run(command)), *line = all;
+    snprintf(command, sizeof command, "%s--vote --json", ask);
+    char *votes = strdup(must_run(command)), *vote = votes;
+    char expected[512] = "";
+    for (int i = 0; i < 2; i++) {
+        json_t *v = parsed(vote), *answers = json_object_get(v, "answers"), *a;
+        size_t k, sum = 0;
+        int mine = 0;
+        for (int j = 0; j < 9; j++, line = strchr(line, '\n') + 1) {
+            json_t *o = parsed(line);
+            const char *text = json_string_value(json_object_get(o, "text"));
+            text += strspn(text, " \n");
+            size_t n = strlen(text);
+            while (n && (text[n - 1] == ' ' || text[n - 1] == '\n')) n--;
+            const char *answer = json_string_value(json_object_get(v, "answer"));
+            mine += n == strlen(answer) && !memcmp(text, answer, n);
+            json_decref(o);
+        }
+        double last = INFINITY;
+        json_array_foreach(answers, k, a)
+        {
+            double count = json_number_value(json_object_get(a, "count"));
+            assert_true(count <= last);
+            last = count, sum += (size_t)count;
+        }
+        assert_int_equal(sum, 9);
+        assert_true(json_array_size(answers) > 1);
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(answers, 0), "count")), mine);
+        assert_true(fabs(json_number_value(json_object_get(v, "share")) - mine / 9.0) < 1e-6);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s\t%.4g\n",
+                 json_string_value(json_object_get(v, "answer")), mine / 9.0);
+        json_decref(v);
+        vote = strchr(vote, '\n') + 1;
+    }
+    assert_int_equal(*vote, 0);
+    snprintf(command, sizeof command, "%s--vote", ask);
+    assert_prints(command, 0, expected);
+    free(all);
+    free(votes);
+    assert_fails("$HEED generate m --vote --no-prompt", 2, "--vote|--no-prompt");
+}
+
 static void what_cannot_be_is_said_once(void **state)
 {
     (void)state;
@@ -123,6 +223,11 @@ int main(void)
         cmocka_unit_test(escapes_are_meant_in_prompts_and_stops),
         cmocka_unit_test(several_prompts_and_samples_are_told_apart),
         cmocka_unit_test(more_prompts_change_none_before_them),
+        cmocka_unit_test(a_line_end_stops_however_it_is_typed),
+        cmocka_unit_test(one_model_does_what_the_prefix_asks),
+        cmocka_unit_test(a_prompt_can_be_left_out),
+        cmocka_unit_test(repetition_can_be_discouraged),
+        cmocka_unit_test(samples_vote),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

@@ -132,7 +132,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--task lm --train text.txt text.txt --out x", 2, "one text: --train has two files"},
         {"--task lm --train text.txt --model bert --out x", 2, "bert|gpt"},
         {"--task lm --train text.txt --unit letter --out x", 2, "letter|subword"},
-        {"--task lm --train text.txt --preset base --out x", 2, "--preset is an option of --task translate"},
+        {"--task lm --train text.txt --preset base --out x", 2, "--preset: those of --task lm are gpt2"},
         {"--task lm --train text.txt --encoder-layers 2 --out x", 2, "--encoder-layers is an option of"},
         {"--train text.txt --order 3 --out x", 2, "--order is an option of --task lm, not of translate"},
         {"--task lm --train text.txt --width 30 --heads 4 --out x", 2, "--width 30 cannot be split"},

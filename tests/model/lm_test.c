@@ -42,7 +42,8 @@ static void losses_are_what_stepping_says(void **state)
         for (int tied = 0; tied < 2; tied++) {
             lm_toy t;
             hd_lm_opt o = lm_opt(kind);
-            o.tied = o.post_norm = tied, o.dropout = 0.3f;
+            o.tied = o.post_norm = tied;
+            o.dropout = o.embedding_dropout = o.attention_dropout = 0.3f;
             lm_open(&t, &o, 2, false);
             hd_stepper s = stepper_of(&t, (int32_t[]){LM_START}, (int32_t[]){1}, 1);
             lm_windows all = {.items = 1, .len = {LM_TEXT}};

@@ -298,11 +298,108 @@ static void what_cannot_be_is_refused(void **state)
     scene_end(&s);
 }
 
+/* Every token has the same logits wherever it stands: -9, but those of three letters. */
+static void give_logits(scene *s, hd_real a, hd_real b, hd_real c)
+{
+    hd_params *p = s->language->lm->params;
+    const hd_tokeniser *t = s->language->tokeniser;
+    hd_real *bias = malloc(hd_tokeniser_size(t) * sizeof *bias);
+    for (size_t i = 0; i < hd_tokeniser_size(t); i++) bias[i] = -9;
+    bias[hd_tokeniser_id(t, "a")] = a, bias[hd_tokeniser_id(t, "d")] = b, bias[hd_tokeniser_id(t, "c")] = c;
+    assert_int_equal(hd_params_set(p, hd_params_find(p, "features.bias"), bias), HD_OK);
+    free(bias);
+}
+
+/* Positive logits are divided, negative ones multiplied; it counts once however often a token was there. With
+   log-probabilities in the place of logits the first text would be "daaa". */
+static void repetition_costs_what_transformers_takes(void **state)
+{
+    (void)state;
+    static const struct {
+        hd_real logit[3];
+        float penalty;
+        const char *text;
+    } cases[] = {
+        {{2, 1.5f, 1.05f}, 2, "dcaa"},   /* a 1; d 1.5: d 0.75; c 1.05: c 0.525; a 1 */
+        {{-1, -1.5f, -1.8f}, 2, "dcaa"}, /* a -2; d -1.5: d -3; c -1.8: c -3.6; a -2 */
+        {{2, 1.5f, 1.05f}, 1.2f, "aaaa"}, {{2, 1.5f, -1.05f}, 0.5f, "aaaa"},
+        {{2, 1.5f, 1.05f}, 1, "aaaa"},    {{2, 1.5f, 1.05f}, 0, "aaaa"},
+    };
+    scene s = scene_of(HD_LM_maxent, HD_TOKENISER_characters);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_generated g = {0};
+        const hd_real *z = cases[i].logit;
+        give_logits(&s, z[0], z[1], z[2]);
+        write_on(&s, &g, "a", (hd_generate_opt){.tokens = 4, .repetition = cases[i].penalty});
+        assert_string_equal(text_of(&g), cases[i].text);
+        double sum = 0, all = log(exp((double)z[0]) + exp((double)z[1]) + exp((double)z[2]) +
+                                  ((double)hd_tokeniser_size(s.language->tokeniser) - 3) * exp(-9.0));
+        for (const char *c = text_of(&g); *c; c++) sum += (double)z[*c == 'a' ? 0 : *c == 'd' ? 1 : 2] - all;
+        assert_true(fabs(g.logp - sum) < 1e-4); /* of the model as it is */
+        hd_generated_release(&g);
+    }
+    scene_end(&s);
+}
+
+/* The same tokens as by the whole logits of a model, read anew after every token and treated by hand. Side by
+   side with another prompt, since rows are chosen then. */
+static void repetition_is_of_the_logits_of_every_model(void **state)
+{
+    (void)state;
+    enum { TOKENS = 5 };
+    for (int kind = HD_LM_maxent; kind < HD_LM_KINDS; kind++) {
+        scene s = scene_of((hd_lm_kind)kind, HD_TOKENISER_characters);
+        const hd_tokeniser *t = s.language->tokeniser;
+        const hd_lm *m = s.language->lm;
+        size_t v = hd_tokeniser_size(t);
+        hd_special special = hd_tokeniser_special(t);
+        hd_ids ids = {0};
+        hd_err err = {0};
+        char expected[64] = "";
+        assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
+        ids.at[ids.count++] = special.end;
+        assert_int_equal(hd_tokeniser_encode_ids(t, "a", 1, &ids, &err), HD_OK);
+        for (int i = 0; i < TOKENS; i++) {
+            hd_stepper stepper;
+            int32_t len = (int32_t)ids.count, best = -1;
+            assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, &err), HD_OK);
+            assert_non_null(stepper.raw);
+            *stepper.raw = true;
+            hd_run_begin(&s.run, HD_INFERENCE);
+            hd_real *z = host_copy(&s.run, stepper.step(&s.run, stepper.context, stepper.start, 1));
+            for (size_t k = 0; k < v; k++) {
+                for (size_t j = 1; j < ids.count; j++)
+                    if (ids.at[j] == (int32_t)k) {
+                        z[k] = z[k] < 0 ? z[k] * 1.7f : z[k] / 1.7f;
+                        break;
+                    }
+                bool banned =
+                    (int32_t)k == special.pad || (int32_t)k == special.unk || (int32_t)k == special.start;
+                if (!banned && (best < 0 || z[k] > z[best])) best = (int32_t)k;
+            }
+            free(z);
+            hd_stepper_release(&stepper);
+            assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
+            ids.at[ids.count++] = best;
+            strcat(expected, best == special.end ? "\n" : hd_tokeniser_piece(t, best));
+        }
+        hd_generated g[2] = {0};
+        const hd_line prompts[] = {line_of("the"), line_of("a")};
+        hd_generate_opt o = {.tokens = TOKENS, .repetition = 1.7f};
+        assert_int_equal(hd_generate(g, &s.run, s.language, prompts, 2, &o, &err), HD_OK);
+        if (strcmp(text_of(&g[1]), expected))
+            fail_msg("%s: '%s', not '%s'", hd_lm_names[kind], text_of(&g[1]), expected);
+        for (int i = 0; i < 2; i++) hd_generated_release(&g[i]);
+        hd_ids_release(&ids);
+        scene_end(&s);
+    }
+}
+
 static void every_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     scene s = scene_of(HD_LM_gpt, HD_TOKENISER_characters);
-    hd_generate_opt o = {.tokens = 20, .temperature = 1, .samples = 2};
+    hd_generate_opt o = {.tokens = 20, .temperature = 1, .samples = 2, .repetition = 1.2f};
     size_t calls = 0, start = 0;
     for (size_t n = 0; n <= calls; n++) {
         hd_generated g[4] = {0};
@@ -338,6 +435,8 @@ int main(void)
         cmocka_unit_test(words_are_joined_to_the_prompt),
         cmocka_unit_test(a_prompt_may_be_longer_than_what_a_model_sees),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(repetition_costs_what_transformers_takes),
+        cmocka_unit_test(repetition_is_of_the_logits_of_every_model),
         cmocka_unit_test(every_failed_allocation_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,13 +283,20 @@ static void put_gpt2_but_weights(const char *folder)
     copy(TOKENISER "merges.txt", at("%s/merges.txt", folder));
 }
 
-CHECK_UNUSED static void put_gpt2(const char *folder)
+/* untied: the output layer has a table of its own. */
+static void put_gpt2_with(const char *folder, bool untied)
 {
     store s = {.dtype = HD_F32};
     put_gpt2_but_weights(folder);
     add_gpt2(&s);
+    if (untied) add(&s, GPT_VOCAB, WIDE, "lm_head.weight");
     save(&s, 0, s.count, at("%s/model.safetensors", folder));
     store_release(&s);
+}
+
+CHECK_UNUSED static void put_gpt2(const char *folder)
+{
+    put_gpt2_with(folder, false);
 }
 
 /* </s> 0, <unk> 1, pieces of a small text, and <pad> behind all. */

@@ -78,20 +78,24 @@ def bert():
     return model
 
 
-def gpt2():
+def gpt2(name, **more):
     with open(os.path.join(HERE, "../../text/published/gpt2/vocab.json")) as f:
         vocab = len(json.load(f))
     config = transformers.GPT2Config(vocab_size=vocab, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=40,
-                                     bos_token_id=0, eos_token_id=0, attn_implementation="eager")
+                                     bos_token_id=0, eos_token_id=0, attn_implementation="eager", **more)
     model = transformers.GPT2LMHeadModel(config)
-    skip = ("lm_head.weight", ".attn.bias", ".attn.masked_bias")
+    skip = (("lm_head.weight",) if config.tie_word_embeddings else ()) + (".attn.bias", ".attn.masked_bias")
     fill(model, lambda n: None if n.endswith(skip) else n.removeprefix("transformer."))
     ids = [0, 40, 300, 41, 7, 256, 90, 301]
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0]
         written = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), do_sample=False,
                                  max_new_tokens=12, eos_token_id=None, pad_token_id=0)[0].tolist()[len(ids):]
-    put("gpt2.txt", [ids] + [row[::29].tolist() for row in logits] + [written])
+        prompt = [0, 52,277,652]  # "The cat"
+        again = model.generate(torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+                               do_sample=False, max_new_tokens=17, eos_token_id=None, pad_token_id=0,
+                               repetition_penalty=1.15)[0].tolist()[len(prompt):]
+    put(name + ".txt", [ids] + [row[::29].tolist() for row in logits] + [written, prompt, again])
     return model
 
 
@@ -165,8 +169,9 @@ def check_t5(wanted, folders):
 def main():
     if sys.argv[1:2] == ["--t5"]:
         return check_t5(sys.argv[2], sys.argv[3:])
+    apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
-    for name, model in (("bert", bert()), ("gpt2", gpt2()), ("marian", marian()), ("marian-unscaled", unscaled),
+    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("marian", marian()), ("marian-unscaled", unscaled),
                         ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
