@@ -2,6 +2,9 @@
    that computes is in the kernel files beside this one, compiled once per set. */
 #include "backend/cpu/cpu.h"
 
+#ifdef HD_HAVE_avx2
+#include <cpuid.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +20,15 @@ HD_ISA_TABLE(avx2)
 #endif
 HD_ISA_TABLE(base)
 
+#ifdef HD_HAVE_avx2
+/* clang 14 does not know this name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
+
 static const hd_cpu_isa *best_isa(void)
 {
 #ifdef HD_HAVE_avx512
@@ -26,7 +38,7 @@ static const hd_cpu_isa *best_isa(void)
         return &hd_cpu_isa_avx512;
 #endif
 #ifdef HD_HAVE_avx2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         return &hd_cpu_isa_avx2;
 #endif
     return &hd_cpu_isa_base;
