@@ -190,13 +190,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
 {
     const hd_confusion_view *v = d->context;
     (void)err;
-    c->rect(c->context, &(hd_canvas_rect){0, 0, d->width, d->height, hd_plot_paper, NULL});
-    hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
-                                      .y = HD_PLOT_MARGIN + HD_PLOT_LARGE * 0.8,
-                                      .size = HD_PLOT_LARGE,
-                                      .colour = hd_plot_ink,
-                                      .bold = true,
-                                      .text = v->title});
+    hd_plot_begin(d, c, v->title);
     for (size_t i = 0; i < v->of->classes; i++) {
         size_t row = hd_confusion_class(v->of, i).true_items;
         draw_names(v, c, i);

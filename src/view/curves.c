@@ -150,13 +150,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
 {
     const hd_curves *v = d->context;
     (void)err;
-    c->rect(c->context, &(hd_canvas_rect){0, 0, d->width, d->height, hd_plot_paper, NULL});
-    hd_plot_write(c, (hd_canvas_text){.x = margin,
-                                      .y = margin + large * 0.8,
-                                      .size = large,
-                                      .colour = hd_plot_ink,
-                                      .bold = true,
-                                      .text = v->title});
+    hd_plot_begin(d, c, v->title);
     draw_names(v, c);
     draw_axes(v, c);
     for (size_t i = 0; i < v->curves; i++) draw_curve(v, c, i);

@@ -39,6 +39,17 @@ void hd_plot_write(const hd_canvas *c, hd_canvas_text t)
     c->text(c->context, &t);
 }
 
+void hd_plot_begin(const hd_drawing *d, const hd_canvas *c, const char *title)
+{
+    c->rect(c->context, &(hd_canvas_rect){0, 0, d->width, d->height, hd_plot_paper, NULL});
+    hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
+                                      .y = HD_PLOT_MARGIN + HD_PLOT_LARGE * 0.8,
+                                      .size = HD_PLOT_LARGE,
+                                      .colour = hd_plot_ink,
+                                      .bold = true,
+                                      .text = title});
+}
+
 double hd_plot_step(double range)
 {
     double step = pow(10, floor(log10(range / 8)));

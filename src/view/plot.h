@@ -16,6 +16,8 @@ hd_status hd_plot_save(const char *path, hd_drawing *d, hd_err *err);
 /* A name in letters of that size, cut to `most`, into buf; returns its width. */
 double hd_plot_label(const hd_canvas *c, const char *text, double size, double most, char buf[HD_LABEL]);
 void hd_plot_write(const hd_canvas *c, hd_canvas_text t);
+/* Paper, and the title at the top. */
+void hd_plot_begin(const hd_drawing *d, const hd_canvas *c, const char *title);
 
 /* A round number: the distance of at most eight lines over a range. */
 double hd_plot_step(double range);

@@ -14,34 +14,20 @@ enum { GROUP = 128, GROUP_ROWS = 64 };
 
 template <int D> constexpr int slab = D < 64 ? D : 64;
 
-/* The piece of eight columns that a thread copies of every so many rows: where it begins, and in how many
-   elements of shared memory that is behind the matrix. */
-template <int D> DEVICE int my_row(void)
-{
-    return threadIdx.x / (D / 8);
-}
-template <int D> DEVICE int my_column(void)
-{
-    return threadIdx.x % (D / 8) * 8;
-}
-template <int D> DEVICE int my_place(int rows)
-{
-    constexpr int S = slab<D>;
-    int row = my_row<D>(), column = my_column<D>();
-    return column / S * rows * S + tile_at<S>(row, column % S / 8);
-}
-
-/* Starts the copy of ROWS rows: `from` is what the thread copies of the first ones, `to` where that goes;
-   zeros from row `real` on. */
+/* Starts the copy of ROWS rows of D columns by so many threads; zeros from row `real` on. */
 template <int D, int ROWS, int THREADS>
-DEVICE void slabs_copy(bf16 *to, const bf16 *from, size_t stride, int real)
+DEVICE void slabs_copy(bf16 *to, const mat &from, size_t row, size_t column, int real)
 {
-    constexpr int EACH = THREADS / (D / 8); /* a multiple of eight: columns are swapped alike */
-    int row = my_row<D>();
+    constexpr int S = slab<D>, EACH = THREADS / (D / 8); /* a multiple of eight: columns are swapped alike */
+    int mine = threadIdx.x / (D / 8), piece = threadIdx.x % (D / 8);
+    const bf16 *p = (const bf16 *)from.p + (row + mine) * from.stride + column + piece * 8;
+    to += piece * 8 / S * ROWS * S + tile_at<S>(mine, piece % (S / 8));
 #pragma unroll
     for (int r = 0; r < ROWS; r += EACH)
-        if (r + EACH <= ROWS || row + r < ROWS)
-            copy16(to + r * slab<D>, from + (row + r < real ? r : -row) * (ptrdiff_t)stride, row + r < real);
+        if (r + EACH <= ROWS || mine + r < ROWS) {
+            bool is = mine + r < real;
+            copy16(to + r * S, p + (is ? r : -mine) * (ptrdiff_t)from.stride, is);
+        }
 }
 
 /* What was copied can be read by products; before the barrier. */

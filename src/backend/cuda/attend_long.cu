@@ -68,22 +68,16 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
     if (begin >= p.tq) return;
     bf16 *q = (bf16 *)attend_room, *kv = q + QUERIES * D;
     int end = min(p.tq, begin + QUERIES), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
-    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D + my_column<D>();
-    int place = my_place<D>(KEYS);
-    const bf16 *from_k = (const bf16 *)t.k.p + (p.krow + my_row<D>()) * t.k.stride + kv_column;
-    const bf16 *from_v = (const bf16 *)t.v.p + (p.krow + my_row<D>()) * t.v.stride + kv_column;
+    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D;
     auto copy_keys = [&](int from, int stage) {
-        bf16 *k = kv + stage * 2 * KEYS * D + place;
+        bf16 *k = kv + stage * 2 * KEYS * D;
         if (from < seen) {
-            slabs_copy<D, KEYS, THREADS>(k, from_k + from * t.k.stride, t.k.stride, p.tk - from);
-            slabs_copy<D, KEYS, THREADS>(k + KEYS * D, from_v + from * t.v.stride, t.v.stride, p.tk - from);
+            slabs_copy<D, KEYS, THREADS>(k, t.k, p.krow + from, kv_column, p.tk - from);
+            slabs_copy<D, KEYS, THREADS>(k + KEYS * D, t.v, p.krow + from, kv_column, p.tk - from);
         }
         copy_commit();
     };
-    slabs_copy<D, QUERIES, THREADS>(q + my_place<D>(QUERIES),
-                                    (const bf16 *)t.q.p + (p.qrow + begin + my_row<D>()) * t.q.stride +
-                                        column + my_column<D>(),
-                                    t.q.stride, p.tq - begin);
+    slabs_copy<D, QUERIES, THREADS>(q, t.q, p.qrow + begin, column, p.tq - begin);
     copy_keys(0, 0);
     copy_keys(KEYS, 1);
     running r = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};

@@ -104,14 +104,12 @@ DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved 
                          int head, int a, bf16 *q, beside *b)
 {
     int me = threadIdx.x, real = p.tq - a;
-    size_t row = p.qrow + a + my_row<D>(), column = (size_t)head * D + my_column<D>();
-    q += my_place<D>(ROWS);
-    slabs_copy<D, ROWS, THREADS>(q, (const bf16 *)t.q.p + row * t.q.stride + column, t.q.stride, real);
-    slabs_copy<D, ROWS, THREADS>(q + ROWS * D, (const bf16 *)g.dy.p + row * g.dy.stride + column, g.dy.stride,
-                                 real);
+    size_t row = p.qrow + a, column = (size_t)head * D;
+    slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, real);
+    slabs_copy<D, ROWS, THREADS>(q + ROWS * D, g.dy, row, column, real);
     if (me >= ROWS) return;
     bool is = me < real;
-    size_t mine = p.qrow + a + (is ? me : 0);
+    size_t mine = row + (is ? me : 0);
     copy_few<8>(&b->pair[me], kept.pair + mine * t.heads + head, is);
     if (t.drops) copy_few<8>(&b->key[me], kept.key + mine, is);
 }
@@ -139,14 +137,8 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
                             &rows[stage]);
         copy_commit();
     };
-    slabs_copy<D, ROWS, THREADS>(k + my_place<D>(ROWS),
-                                 (const bf16 *)t.k.p + (row + my_row<D>()) * t.k.stride + column +
-                                     my_column<D>(),
-                                 t.k.stride, p.tk - begin);
-    slabs_copy<D, ROWS, THREADS>(v + my_place<D>(ROWS),
-                                 (const bf16 *)t.v.p + (row + my_row<D>()) * t.v.stride + column +
-                                     my_column<D>(),
-                                 t.v.stride, p.tk - begin);
+    slabs_copy<D, ROWS, THREADS>(k, t.k, row, column, p.tk - begin);
+    slabs_copy<D, ROWS, THREADS>(v, t.v, row, column, p.tk - begin);
     copy_tile(0, 0);
     copy_tile(1, 1);
     uint32_t left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
@@ -250,27 +242,17 @@ static __global__ void __launch_bounds__(THREADS, 3)
     if (begin >= p.tq) return;
     bf16 *q = (bf16 *)attend_room, *dy = q + ROWS * D, *kv = dy + ROWS * D;
     int end = min(p.tq, begin + ROWS), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
-    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D + my_column<D>(),
-           row = p.qrow + begin;
-    const bf16 *from_k = (const bf16 *)t.k.p + (p.krow + my_row<D>()) * t.k.stride + kv_column;
-    const bf16 *from_v = (const bf16 *)t.v.p + (p.krow + my_row<D>()) * t.v.stride + kv_column;
-    int place = my_place<D>(ROWS);
+    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
     auto copy_keys = [&](int from, int stage) {
-        bf16 *k = kv + stage * 2 * ROWS * D + place;
+        bf16 *k = kv + stage * 2 * ROWS * D;
         if (from < seen) {
-            slabs_copy<D, ROWS, THREADS>(k, from_k + from * t.k.stride, t.k.stride, p.tk - from);
-            slabs_copy<D, ROWS, THREADS>(k + ROWS * D, from_v + from * t.v.stride, t.v.stride, p.tk - from);
+            slabs_copy<D, ROWS, THREADS>(k, t.k, p.krow + from, kv_column, p.tk - from);
+            slabs_copy<D, ROWS, THREADS>(k + ROWS * D, t.v, p.krow + from, kv_column, p.tk - from);
         }
         copy_commit();
     };
-    slabs_copy<D, ROWS, THREADS>(q + my_place<D>(ROWS),
-                                 (const bf16 *)t.q.p + (row + my_row<D>()) * t.q.stride + column +
-                                     my_column<D>(),
-                                 t.q.stride, p.tq - begin);
-    slabs_copy<D, ROWS, THREADS>(dy + my_place<D>(ROWS),
-                                 (const bf16 *)g.dy.p + (row + my_row<D>()) * g.dy.stride + column +
-                                     my_column<D>(),
-                                 g.dy.stride, p.tq - begin);
+    slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, p.tq - begin);
+    slabs_copy<D, ROWS, THREADS>(dy, g.dy, row, column, p.tq - begin);
     copy_keys(0, 0);
     copy_keys(ROWS, 1);
     two_rows r = rows_of(t, kept, p, a);
