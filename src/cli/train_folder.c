@@ -105,6 +105,9 @@ hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *er
     hd_status s = full_names(&o->train, memory, err);
     if (!s) s = full_names(&o->valid, memory, err);
     if (!s) s = full_names(&o->train_dir, memory, err);
+    hd_texts from = {.text = {o->from}, .count = o->from != NULL};
+    if (!s) s = full_names(&from, memory, err);
+    if (!s) o->from = from.text[0];
     return s ? s : full_names(&o->tokeniser_file, memory, err);
 }
 

@@ -14,13 +14,14 @@ typedef enum hd_train_task {
     HD_TRAIN_CLASSIFY,
     HD_TRAIN_TAG,
     HD_TRAIN_MLM,
+    HD_TRAIN_REGRESS,
     HD_TRAIN_TASKS
 } hd_train_task;
 
 typedef struct hd_train_options {
     /* the run */
     int task, preset;
-    const char *out, *config;
+    const char *out, *config, *from;
     bool resume, overwrite, dry_run;
     /* data */
     hd_texts train, valid;
@@ -48,6 +49,8 @@ typedef struct hd_train_options {
     /* classifiers and taggers */
     hd_texts train_dir;
     int pool;
+    bool scratch;
+    double lm_loss;
     double dropout, attention_dropout, inner_dropout, source_dropout;
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;

@@ -14,7 +14,7 @@ static void drop(hd_lm *m)
     hd_gpt_free(m->model);
 }
 
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     hd_gpt_opt g = {.layers = o->layers,
@@ -29,7 +29,7 @@ static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
                     .act = o->act == HD_IDENTITY ? HD_gelu_tanh : o->act,
                     .post_norm = o->post_norm};
     hd_gpt *gpt = NULL;
-    hd_status s = hd_gpt_new(&gpt, b, &g, training, err);
+    hd_status s = hd_gpt_make(&gpt, b, &g, err);
     if (s) return s;
     m->model = gpt;
     m->params = &gpt->params;
@@ -46,6 +46,11 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
 static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
 {
     return hd_gpt_forward(r, m->model, ids, seg, NULL);
+}
+
+static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
+{
+    return hd_gpt_loss(r, m->model, x, target, opt);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)
@@ -203,5 +208,10 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
-const hd_lm_type hd_lm_gpt = {
-    .make = make, .free = drop, .loss = loss, .states = states, .stepper = stepper, .flops = flops};
+const hd_lm_type hd_lm_gpt = {.make = make,
+                              .free = drop,
+                              .loss = loss,
+                              .states = states,
+                              .loss_of = loss_of,
+                              .stepper = stepper,
+                              .flops = flops};

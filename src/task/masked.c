@@ -71,18 +71,22 @@ hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_
 
 /* -- writing -- */
 
+void hd_masked_put_model(hd_text *to, const hd_bert_opt *o)
+{
+#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+    SIZES(X)
+#undef X
+    hd_model_config_put_real(to, "dropout", (double)o->dropout);
+    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+}
+
 static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
 {
-    const hd_bert_opt *o = &m->model->opt;
     char path[HD_PATH];
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
-#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_model_config_put_real(&c, "dropout", (double)o->dropout);
-    hd_text_print(&c, ",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n", hd_unary_name(o->act),
-                  hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
+    hd_masked_put_model(&c, &m->model->opt);
+    hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, c.data, c.size, err);
@@ -105,11 +109,10 @@ hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
 
 /* -- reading -- */
 
-static void read_model(hd_model_config *c, hd_bert_opt *o)
+void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o)
 {
     static const char *const models[] = {"bert"};
     *o = (hd_bert_opt){0};
-    hd_model_config_task(c, "mlm");
     hd_model_config_name(c, "model", models, 1);
 #define X(key, field, least, most) \
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
@@ -126,7 +129,8 @@ hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser 
     hd_model_config c;
     *tokeniser = NULL;
     hd_model_config_open(&c, folder, err);
-    if (!c.status) read_model(&c, opt);
+    hd_model_config_task(&c, "mlm");
+    if (!c.status) hd_masked_read_model(&c, opt);
     if (!c.status) *tokeniser = hd_model_config_tokeniser(&c, folder);
     if (!c.status && hd_masked_vocab(*tokeniser) != opt->vocab)
         hd_model_config_refuse(

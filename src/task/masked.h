@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "model/bert.h"
+#include "task/model_config.h"
 #include "text/tokeniser.h"
 
 #define HD_MASK_TEXT "[MASK]"
@@ -23,6 +24,10 @@ hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);  
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err); /* weights */
 /* Reads back what hd_masked_save wrote, without weights. The caller frees the tokeniser. */
 hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+
+/* The keys of a BERT in config.json, also where it is a part of another model. */
+void hd_masked_put_model(hd_text *to, const hd_bert_opt *o);
+void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o);
 
 int32_t hd_masked_id(const hd_tokeniser *t);   /* of [MASK] */
 size_t hd_masked_vocab(const hd_tokeniser *t); /* V of the model: the tokeniser's, and [MASK] */
