@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/labels.h"
 #include "view/put.h"
@@ -17,9 +18,8 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL, "a JSON object for each line, or for --confusion one",
      HD_FLAG_INTO(struct classify, common.json)},
     {"confusion", 0, NULL, NULL,
-     "the input has labels, in a table with the columns label and text: show what is taken for what, "
-     "accuracy "
-     "and macro-F1",
+     "the input has labels, in a table as of heed train: show what is taken for what, accuracy, F1 and "
+     "Matthews' correlation; of numbers Pearson's and Spearman's",
      HD_FLAG_INTO(struct classify, common.confusion)},
     {"dir", 0, "FOLDER", NULL, "with --confusion: the input is a folder with a file for each class",
      HD_FILE_INTO(struct classify, dir)},
@@ -48,7 +48,8 @@ const hd_usage hd_verb_classify_usage = {
     .about =
         "Writes, for every line of standard input or of FILE, the label that the classifier in the folder "
         "MODEL gives it, a tab and the probability of that label. With --top K, the K likeliest labels and "
-        "their probabilities stand behind each other, tabs between.\n"
+        "their probabilities stand behind each other, tabs between. A model that has learned numbers "
+        "(--task regress) writes the number; one that has learned pairs of texts reads two, a tab between.\n"
         "With --confusion the input has labels already, and what is written is how well the model finds "
         "them: a table with a row for each label and in it how often it was taken for which.",
     .options = options,
@@ -56,9 +57,12 @@ const hd_usage hd_verb_classify_usage = {
     .examples = examples,
 };
 
-static hd_status take(hd_labelled *items, hd_line line, hd_err *err)
+static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
 {
-    hd_status s = hd_labelled_add(items, line, -1, err);
+    const char *tab = c->labeller->pairs ? memchr(line.text, '\t', line.size) : NULL;
+    size_t size = tab ? (size_t)(tab - line.text) : line.size;
+    hd_status s = hd_labelled_add(items, (hd_line){line.text, size}, -1, err);
+    if (!s && tab) s = hd_labelled_add(items, (hd_line){tab + 1, line.size - size - 1}, -1, err);
     return s ? s : hd_labelled_end(items, err);
 }
 
@@ -73,20 +77,34 @@ static size_t next_best(const hd_real *logp, size_t classes, size_t rank, size_t
     return best;
 }
 
-static void put_one(hd_text *to, const hd_labels_call *c, hd_line line, const hd_real *logp)
+static void put_quoted(hd_text *to, const char *key, hd_line line)
+{
+    hd_text text = {0};
+    hd_text_add(&text, line.text, line.size);
+    hd_text_put(to, key);
+    hd_put_json(to, text.data ? text.data : "", false);
+    if (text.missed) to->missed = text.missed;
+    hd_text_release(&text);
+}
+
+static void put_number(hd_text *to, const hd_labels_call *c, double number)
+{
+    char text[HD_DECIMAL];
+    if (!c->o->json) {
+        hd_text_print(to, "%s\n", hd_decimal(text, "%.6g", number));
+        return;
+    }
+    hd_text_put(to, ", \"number\": ");
+    hd_put_number(to, number, 9);
+    hd_text_put(to, "}\n");
+}
+
+static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *logp)
 {
     const struct classify *o = c->command->options;
     size_t classes = c->labeller->model->opt.classes, last = 0;
     char number[HD_DECIMAL];
-    if (c->o->json) {
-        hd_text text = {0};
-        hd_text_add(&text, line.text, line.size);
-        hd_text_put(to, "{\"text\": ");
-        hd_put_json(to, text.data ? text.data : "", false);
-        hd_text_put(to, ", \"labels\": [");
-        if (text.missed) to->missed = text.missed;
-        hd_text_release(&text);
-    }
+    if (c->o->json) hd_text_put(to, ", \"labels\": [");
     for (size_t i = 0; i < (size_t)o->top && i < classes; i++) {
         last = next_best(logp, classes, i, last);
         if (last == classes) break; /* numbers that are none have no order */
@@ -107,15 +125,27 @@ static void put_one(hd_text *to, const hd_labels_call *c, hd_line line, const hd
 
 static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, const hd_real *logp)
 {
-    size_t classes = c->labeller->model->opt.classes;
-    for (size_t i = 0; i < items->count; i++) put_one(to, c, hd_labelled_unit(items, i), logp + i * classes);
+    const hd_classifier_opt *m = &c->labeller->model->opt;
+    for (size_t i = 0; i < items->count; i++) {
+        size_t unit = items->begin[i], end = items->begin[i + 1];
+        if (c->o->json) put_quoted(to, "{\"text\": ", hd_labelled_unit(items, unit));
+        if (c->o->json && unit + 1 < end) put_quoted(to, ", \"text2\": ", hd_labelled_unit(items, unit + 1));
+        if (m->numbers)
+            put_number(to, c, (double)logp[i]);
+        else
+            put_labels(to, c, logp + i * m->classes);
+    }
 }
 
 static hd_status judge(hd_labels_call *c, hd_err *err)
 {
     const struct classify *o = c->command->options;
     hd_labelled items = {0};
-    hd_vocab *labels = &c->labeller->labels;
+    bool numbers = c->labeller->model->opt.numbers;
+    hd_vocab *labels = numbers ? NULL : &c->labeller->labels;
+    if (numbers && (o->dir || c->o->plot))
+        return hd_err_set(err, HD_EARG, "the model gives numbers: --%s is for labels",
+                          o->dir ? "dir" : "plot");
     hd_status s = o->dir ? hd_labelled_folder(&items, labels, o->dir, err)
                          : hd_labelled_table(&items, labels, hd_labels_input(c->command), err);
     if (!s) s = hd_labels_judge(c, &items, err);

@@ -1,11 +1,12 @@
 /* heed compare: several language models on one text, as a table and a plot; first it trains them, where they
-   are asked for by kind. */
+   are asked for by kind. Classifiers are compared on a table (cli/compare_labels.h). */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/compare_labels.h"
 #include "cli/fluency.h"
 #include "cli/models.h"
 #include "cli/train_progress.h"
@@ -36,7 +37,7 @@
     X(seed, "seed", "N", "of everything drawn at random")
 
 struct compare {
-    const char *text, *plot;
+    const char *text, *test, *plot;
     bool json;
     const char *device;
     int precision;
@@ -58,6 +59,10 @@ static const char *const tasks[] = {"lm", NULL};
 static const hd_option options[] = {
     {"text", 't', "FILE", NULL, "what the models are to expect, plain or gzip, - for stdin",
      HD_FILE_INTO(struct compare, text)},
+    {"test", 0, "FILE", NULL,
+     "a table with labels, as of heed train: the models are classifiers, and are compared by how well they "
+     "find them",
+     HD_FILE_INTO(struct compare, test)},
     {"plot", 0, "FILE", NULL, "bars of the bits per character, as .svg, .png or .pdf",
      HD_FILE_INTO(struct compare, plot)},
     {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct compare, json)},
@@ -93,6 +98,8 @@ static const hd_example examples[] = {
     {"heed compare --models 'ngram(order=3 smoothing=add-k),ngram(order=6),ffnn(order=4),gpt' --steps 1000 "
      "--train text.txt --out ladder",
      "settings of one model, and of all that have them"},
+    {"heed compare fine-tuned scratch --test dev.tsv",
+     "two classifiers: accuracy, F1, Matthews' correlation"},
     {NULL, NULL},
 };
 
@@ -110,7 +117,10 @@ const hd_usage hd_verb_compare_usage = {
         "the part of the text that was held back. A model that is there already is taken as it is, an "
         "unfinished one resumed: the same command goes on after a stop.\n"
         "Perplexities compare models with the same tokens. Bits per character compare all, except that "
-        "a model of words is spared the spelling of those it does not know, which a warning counts.",
+        "a model of words is spared the spelling of those it does not know, which a warning counts.\n"
+        "With --test the folders hold classifiers, which are measured on a table with labels: accuracy, "
+        "macro-F1, with two labels the F1 of the second, and Matthews' correlation; of models that give "
+        "numbers Pearson's and Spearman's correlation.",
     .options = options,
     .size = sizeof(struct compare),
     .examples = examples,
@@ -361,12 +371,18 @@ static hd_status check(const hd_command *c, hd_err *err)
 #undef X
         if (!c->operands.count)
             return hd_err_set(err, HD_EARG, "which models? Give their folders, or --models to train them");
+        if (o->test && (o->text || o->plot))
+            return hd_err_set(err, HD_EARG, "--test is for classifiers: --%s does not fit",
+                              o->text ? "text" : "plot");
+        if (o->test) return HD_OK;
         if (!o->text) return hd_err_set(err, HD_EARG, "--text is missing: the text to measure the models on");
         return HD_OK;
     }
     if (c->operands.count)
         return hd_err_set(err, HD_EARG, "--models trains models: the folder %s does not fit",
                           c->operands.word[0]);
+    if (o->test)
+        return hd_err_set(err, HD_EARG, "--models trains language models: --test is for classifiers");
     if (o->text)
         return hd_err_set(err, HD_EARG, "--models measures on a part of --train: --text does not fit");
     if (!o->train) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
@@ -384,6 +400,10 @@ int hd_verb_compare(const hd_command *c)
     hd_plain_text text = {0};
     hd_status s = check(c, &err);
     if (!s && o->models) s = read_models(&models, c, &err);
+    if (!s && o->test) {
+        s = hd_compare_labels(c, o->test, o->device, o->precision, o->json, &err);
+        if (!s) return HD_EXIT_OK;
+    }
     int status = s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
     /* what can go wrong is best known before hours of training */
     if (!s && o->plot) s = hd_plot_check(o->plot, &err);

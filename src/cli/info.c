@@ -333,21 +333,24 @@ static bool put_language_folder(sheet *page, const char *folder, bool tensors, h
 static void put_labeller(sheet *s, const hd_classifier *m, const hd_tokeniser *t)
 {
     const hd_classifier_opt *o = &m->opt;
+    const hd_body_opt *b = &o->body;
     char stages[HD_STAGES_TEXT];
     bool tags = hd_labeller_task(o) == HD_TAG;
-    put_text(s, "task", tags ? "tag" : "classify");
-    put_text(s, "encoder", hd_stages_text(&o->encoder, stages));
+    put_text(s, "task", tags ? "tag" : o->numbers ? "regress" : "classify");
+    put_text(s, "encoder", hd_body_text(b, stages));
     if (!tags) put_text(s, "pool", hd_pool_names[o->pool]);
-    put_whole(s, "width", o->width);
-    if (hd_stages_have(&o->encoder, HD_STAGE_transformer)) {
-        put_whole(s, "heads", (uint64_t)o->heads);
-        put_whole(s, "inner", o->inner);
-        put_text(s, "norm", o->post_norm ? "post" : "pre");
-        put_text(s, "activation", hd_unary_name(o->act));
+    put_whole(s, "width", hd_body_width(b));
+    if (b->kind == HD_BODY_bert) put_whole(s, "heads", (uint64_t)b->bert.heads);
+    if (b->kind == HD_BODY_lm && b->lm.kind == HD_LM_gpt) put_whole(s, "heads", (uint64_t)b->lm.heads);
+    if (b->kind == HD_BODY_stages && hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
+        put_whole(s, "heads", (uint64_t)b->heads);
+        put_whole(s, "inner", b->inner);
+        put_text(s, "norm", b->post_norm ? "post" : "pre");
+        put_text(s, "activation", hd_unary_name(b->act));
     }
-    put_whole(s, "positions", o->positions);
-    put_whole(s, "classes", o->classes);
-    put_whole(s, "parameters", hd_params_size(&m->params));
+    put_whole(s, "positions", b->positions);
+    if (!o->numbers) put_whole(s, "classes", o->classes);
+    put_whole(s, "parameters", hd_params_size(m->params));
     put_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
     put_whole(s, "vocab", hd_tokeniser_size(t));
 }
@@ -364,7 +367,7 @@ static bool put_labeller_folder(sheet *page, const char *folder, bool tensors, h
     if (!*s) {
         put_labeller(page, l.model, l.tokeniser);
         put_training(page, folder, "best_accuracy");
-        if (tensors) put_tensors(page, &l.model->params);
+        if (tensors) put_tensors(page, l.model->params);
     }
     hd_labeller_release(&l);
     hd_backend_free(backend);

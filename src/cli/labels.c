@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "view/confusion.h"
 #include "view/plot.h"
+#include "view/put.h"
 
 enum { CHUNK = 512 }; /* lines */
 
@@ -66,6 +67,25 @@ static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
     return s;
 }
 
+static hd_status show_numbers(hd_labels_call *c, const hd_judged *j, const hd_examples *x, hd_err *err)
+{
+    hd_text out = {0};
+    double mean = j->loss / (double)x->labels;
+    if (c->o->json) {
+        hd_text_print(&out, "{\"items\": %zu, \"pearson\": ", x->labels);
+        hd_put_number(&out, j->pearson, 9);
+        hd_text_put(&out, ", \"spearman\": ");
+        hd_put_number(&out, j->spearman, 9);
+        hd_text_put(&out, ", \"squared_error\": ");
+        hd_put_number(&out, mean, 9);
+        hd_text_put(&out, "}\n");
+    } else {
+        hd_text_print(&out, "Pearson %.4f, Spearman %.4f, mean squared error %.6g of %zu items\n", j->pearson,
+                      j->spearman, mean, x->labels);
+    }
+    return put_out(c->command, &out, err);
+}
+
 hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *err)
 {
     hd_examples_opt e = hd_labeller_examples(&c->labeller->model->opt);
@@ -73,7 +93,7 @@ hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *e
     hd_judged found = {0};
     hd_status s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
     if (!s) s = hd_labeller_judge(&found, &c->run, c->labeller, &x, err);
-    if (!s) s = show(c, &found.confusion, err);
+    if (!s) s = found.confusion.classes ? show(c, &found.confusion, err) : show_numbers(c, &found, &x, err);
     hd_confusion_release(&found.confusion);
     hd_examples_release(&x);
     return s;
@@ -123,7 +143,7 @@ hd_status hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_pu
                 s = hd_err_set(err, HD_EFORMAT, "%s:%zu: a zero byte: is this a text file?",
                                hd_lines_name(lines), hd_lines_count(lines));
             ended = s || !line.text;
-            if (!ended) s = take(&items, line, err);
+            if (!ended) s = take(c, &items, line, err);
         } while (!s && !ended && items.count < CHUNK && hd_lines_ready(lines));
         hd_status now = items.count ? answer(c, &items, put, s ? &later : err) : HD_OK;
         if (!s) s = now;

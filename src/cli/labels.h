@@ -1,5 +1,5 @@
 /* What `heed classify` and `heed tag` share: the model, the judging of labelled input, and lines that are
-   answered as they come. */
+   answered as they come. Numbers are answered as labels are. */
 #ifndef HD_CLI_LABELS_H
 #define HD_CLI_LABELS_H
 
@@ -32,11 +32,11 @@ static inline bool hd_labels_judges(const hd_labels_options *o)
     return o->confusion || o->plot;
 }
 
-/* Judges labelled items and shows what is taken for what. */
+/* Judges labelled items and shows what is taken for what, or how numbers go together. */
 hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *err);
 
 /* Reads one line into items, as one or more units with the label -1, and ends their item. */
-typedef hd_status hd_labels_take(hd_labelled *items, hd_line line, hd_err *err);
+typedef hd_status hd_labels_take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err);
 /* Writes what is found of the items, in their order: logp [units, classes]. */
 typedef void hd_labels_put(hd_text *to, const hd_labels_call *c, const hd_labelled *items,
                            const hd_real *logp);

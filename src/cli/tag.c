@@ -42,8 +42,9 @@ const hd_usage hd_verb_tag_usage = {
     .examples = examples,
 };
 
-static hd_status take(hd_labelled *items, hd_line line, hd_err *err)
+static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
 {
+    (void)c;
     hd_status s = HD_OK;
     for (const char *at = line.text, *end = at + line.size; !s && at < end;) {
         size_t size = strcspn(at, " \t\r");

@@ -30,6 +30,8 @@ static const hd_example examples[] = {
      "a BERT, which fills in blanks"},
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
      "which class a text is of, from a file for each class"},
+    {"heed train --task classify --from bert --train train.tsv --valid dev.tsv --out model",
+     "fine-tune a BERT on labelled texts, or pairs of them"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
@@ -57,7 +59,9 @@ const hd_usage hd_verb_train_usage = {
         "from "
         "a table; with --task tag a label for every token of a sentence. Items that are there more than once "
         "with the same label count once. A tenth is held back, by which the best model is chosen; it is kept "
-        "in train/held-out.tsv.\n"
+        "in train/held-out.tsv. --task regress learns a number in the same way.\n"
+        "With --from MODEL classify and regress fine-tune a BERT or a language model that has learned from "
+        "plain text: tokeniser and sizes are those of MODEL, its weights are where learning begins.\n"
         "Ctrl-C or SIGTERM saves and ends; --resume --out FOLDER goes on bit for bit.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
@@ -75,7 +79,8 @@ static const task tasks[HD_TRAIN_TASKS] = {
     [HD_TRAIN_LM] = {hd_train_lm_preset, hd_train_lm},
     [HD_TRAIN_CLASSIFY] = {hd_train_label_preset, hd_train_labels},
     [HD_TRAIN_TAG] = {hd_train_label_preset, hd_train_labels},
-    [HD_TRAIN_MLM] = {hd_train_mlm_preset, hd_train_mlm}};
+    [HD_TRAIN_MLM] = {hd_train_mlm_preset, hd_train_mlm},
+    [HD_TRAIN_REGRESS] = {hd_train_label_preset, hd_train_labels}};
 
 /* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)

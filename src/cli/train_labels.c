@@ -1,10 +1,11 @@
-/* heed train --task classify and --task tag: what each kind of encoder has where options are not given, what
-   they mean, and a run. */
+/* heed train --task classify, regress and tag: what each kind of encoder has where options are not given,
+   what they mean, and a run. */
 #include <string.h>
 
 #include "cli/train_loop.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
+#include "cli/train_tuning.h"
 #include "task/label_train.h"
 
 /* -- what is not given -- */
@@ -45,6 +46,10 @@ hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
     hd_stages stages;
+    if (o->from) return hd_train_tuning_preset(sets, err);
+    if (o->scratch || o->lm_loss > 0)
+        return hd_err_set(err, HD_EARG, "--%s is for --from, which is not given",
+                          o->scratch ? "scratch" : "lm-loss");
     bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
     if (!hd_train_given(sets, "model")) o->model = HD_LM_gru;
     hd_status s = stages_of(&stages, o, err);
@@ -93,23 +98,32 @@ static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
 static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_err *err)
 {
     hd_stages stages;
+    hd_frozen frozen = {o->freeze.text, (size_t)o->freeze.count};
+    if (o->from) { /* the rest is the body of that model */
+        *to = (hd_classifier_opt){.body = {.positions = (size_t)o->max_length, .dropout = (float)o->dropout},
+                                  .pool = (hd_pool_kind)(o->pool - 1),
+                                  .frozen = frozen};
+        return HD_OK;
+    }
     hd_status s = stages_of(&stages, o, err);
     if (s) return s;
     if (hd_stages_have(&stages, HD_STAGE_transformer) && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    *to = (hd_classifier_opt){.encoder = hd_stages_resolved(&stages, o->layers),
+    *to = (hd_classifier_opt){.body = {.encoder = hd_stages_resolved(&stages, o->layers),
+                                       .positions = (size_t)o->max_length,
+                                       .width = (size_t)o->width,
+                                       .inner = (size_t)o->inner,
+                                       .heads = o->heads,
+                                       .post_norm = o->norm == 1,
+                                       .act = hd_train_activation(o->activation),
+                                       .dropout = (float)o->dropout},
                               .pool = pool_of(o, &stages),
-                              .positions = (size_t)o->max_length,
-                              .width = (size_t)o->width,
-                              .inner = (size_t)o->inner,
-                              .heads = o->heads,
-                              .post_norm = o->norm == 1,
-                              .act = hd_train_activation(o->activation),
-                              .dropout = (float)o->dropout};
-    for (int i = 0; i < to->encoder.count; i++)
-        if (hd_stage_recurs(&to->encoder.at[i]) && to->encoder.at[i].layers > HD_RECURRENT_LAYERS)
+                              .frozen = frozen};
+    const hd_stages *all = &to->body.encoder;
+    for (int i = 0; i < all->count; i++)
+        if (hd_stage_recurs(&all->at[i]) && all->at[i].layers > HD_RECURRENT_LAYERS)
             return hd_err_set(err, HD_EARG, "%d recurrent layers: at most %d can be stacked",
-                              to->encoder.at[i].layers, HD_RECURRENT_LAYERS);
+                              all->at[i].layers, HD_RECURRENT_LAYERS);
     return HD_OK;
 }
 
@@ -121,11 +135,16 @@ static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int 
     if (!s) s = model_of(&model, o, err);
     if (s) return s;
     *to = (hd_label_train_opt){
-        .task = o->task == HD_TRAIN_TAG ? HD_TAG : HD_CLASSIFY,
+        .task = o->task == HD_TRAIN_TAG       ? HD_TAG
+                : o->task == HD_TRAIN_REGRESS ? HD_REGRESS
+                                              : HD_CLASSIFY,
         .train = o->train.count ? o->train.text[0] : NULL,
         .folder = o->train_dir.count ? o->train_dir.text[0] : NULL,
         .valid = o->valid.count ? o->valid.text[0] : NULL,
         .valid_fraction = o->valid_fraction,
+        .from = o->from,
+        .scratch = o->scratch,
+        .lm_loss = (float)o->lm_loss,
         .kind = hd_train_unit(o->unit),
         .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
                        .unigram = o->subwords == 1,
@@ -151,10 +170,11 @@ static void say_plan(void *context, const hd_label_plan *p)
     const hd_command *c = hd_train_sitting_command(context);
     const hd_classifier_opt *m = &p->model;
     bool tags = hd_labeller_task(m) == HD_TAG;
-    char stages[HD_STAGES_TEXT], a[32], b[32], d[32];
-    hd_log_say(&c->log, HD_INFO, "%s, width %zu%s%s, vocabulary %s, %zu labels: %s parameters",
-               hd_stages_text(&m->encoder, stages), m->width, tags ? "" : ", pool ",
-               tags ? "" : hd_pool_names[m->pool], hd_grouped(m->vocab, a), m->classes,
+    char stages[HD_STAGES_TEXT], labels[40] = "numbers", a[32], b[32], d[32];
+    if (!m->numbers) snprintf(labels, sizeof labels, "%zu labels", m->classes);
+    hd_log_say(&c->log, HD_INFO, "%s, width %zu%s%s, vocabulary %s, %s: %s parameters",
+               hd_body_text(&m->body, stages), hd_body_width(&m->body), tags ? "" : ", pool ",
+               tags ? "" : hd_pool_names[m->pool], hd_grouped(hd_body_vocab(&m->body), a), labels,
                hd_grouped(p->parameters, b));
     if (p->repeated)
         hd_log_say(&c->log, HD_INFO, "%s items are there before with the same label and are left out",
@@ -168,8 +188,12 @@ static void say_plan(void *context, const hd_label_plan *p)
 static void say_held_out(const hd_command *c, const hd_label_result *r)
 {
     char a[32];
-    hd_log_say(&c->log, HD_INFO, "held out: accuracy %.2f %%, macro-F1 %.2f %% of %s labels",
-               100 * r->accuracy, 100 * r->macro_f1, hd_grouped(r->judged, a));
+    hd_text t = {0};
+    for (const hd_figure *m = r->figure; m < r->figure + HD_FIGURES && m->name; m++)
+        hd_text_print(&t, m->share ? "%s%s %.2f %%" : "%s%s %.4f", t.size ? ", " : "", m->title,
+                      m->share ? 100 * m->value : m->value);
+    hd_log_say(&c->log, HD_INFO, "held out: %s of %s labels", t.data ? t.data : "", hd_grouped(r->judged, a));
+    hd_text_release(&t);
 }
 
 static int show_plan(const hd_command *c, const hd_label_train_opt *t)
@@ -179,10 +203,10 @@ static int show_plan(const hd_command *c, const hd_label_train_opt *t)
     char a[32], b[32], stages[HD_STAGES_TEXT];
     if (hd_label_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
     FILE *f = c->out.file;
-    fprintf(f, "encoder            %s\n", hd_stages_text(&p.model.encoder, stages));
+    fprintf(f, "encoder            %s\n", hd_body_text(&p.model.body, stages));
     fprintf(f, "parameters         %s\n", hd_grouped(p.parameters, a));
-    fprintf(f, "vocabulary         %s\n", hd_grouped(p.model.vocab, a));
-    fprintf(f, "labels             %s\n", hd_grouped(p.model.classes, a));
+    fprintf(f, "vocabulary         %s\n", hd_grouped(hd_body_vocab(&p.model.body), a));
+    if (!p.model.numbers) fprintf(f, "labels             %s\n", hd_grouped(p.model.classes, a));
     fprintf(f, "items              %s", hd_grouped(p.items, a));
     if (p.valid_items) fprintf(f, ", %s held back", hd_grouped(p.valid_items, b));
     fprintf(f, "\nbatches an epoch   %s\n", hd_grouped(p.batches, a));

@@ -11,6 +11,7 @@ const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
                                       [HD_TRAIN_CLASSIFY] = "classify",
                                       [HD_TRAIN_TAG] = "tag",
                                       [HD_TRAIN_MLM] = "mlm",
+                                      [HD_TRAIN_REGRESS] = "regress",
                                       NULL};
 static const char *const models[] = {
 #define X(name, text) #name,
@@ -65,7 +66,7 @@ static const char *const schedules[] = {
 #define RECURRENT  .group = "Recurrent encoder-decoders"
 #define LM         .group = "Language models (--task lm)"
 #define MLM        .group = "Masked language models (--task mlm)"
-#define LABELS     .group = "Classification and tagging (--task classify, tag)"
+#define LABELS     .group = "Classification and tagging (--task classify, regress, tag)"
 #define LEARNING   .group = "Learning"
 #define LIMITS     .group = "When to end"
 #define REPORTS    .group = "Validation, saves and reports"
@@ -86,7 +87,7 @@ static const char *const schedules[] = {
 const hd_option hd_train_table[] = {
     {"task", 0, "TASK", "translate",
      "what to learn: translate; lm, a language model; mlm, a masked one that fills in blanks; classify, a "
-     "label for each text; tag, one for each token",
+     "label for each text; regress, a number for each text; tag, a label for each token",
      HD_CHOICE_INTO(OWNER, task, hd_train_tasks)},
     {"preset", 'p', "NAME", "tiny",
      "sizes and recipe: tiny, small, base or big, which are Transformers; sutskever, rnnsearch, luong or "
@@ -96,9 +97,11 @@ const hd_option hd_train_table[] = {
      HD_CHOICE_INTO(OWNER, preset, presets)},
     {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
     {"from", 0, "FOLDER", NULL,
-     "translate, lm, mlm: begin with the model in this folder, trained here or imported: its tokeniser, "
-     "sizes and weights; without --preset for 3 epochs, with a small --lr (5e-5 at a width of 768, more "
-     "where it is narrower)",
+     "begin with the model in this folder, trained here or imported: its tokeniser, sizes and weights. "
+     "translate, lm, mlm: without --preset for 3 epochs, with a small --lr (5e-5 at a width of 768, more "
+     "where "
+     "it is narrower). classify, regress: fine-tune a model of task mlm, lm, classify or regress; its last "
+     "layer is new",
      HD_FILE_INTO(OWNER, from)},
     {"resume", 0, NULL, NULL,
      "go on with the run in --out, from its last checkpoint, bit for bit; limits, threads, "
@@ -112,8 +115,8 @@ const hd_option hd_train_table[] = {
     {"train", 't', "FILE", NULL,
      "sentences and their translations: two files, or one with a tab between; for lm and mlm a text; for "
      "classify a "
-     "table with the columns label and text, for tag a token, a tab and its label a line; plain or gzip, - "
-     "for stdin",
+     "table with the columns label, text and, of pairs of texts, text2, for regress the same with numbers "
+     "as labels, for tag a token, a tab and its label a line; plain or gzip, - for stdin",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
     {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
     {"valid-fraction", 0, "X", "0",
@@ -250,8 +253,16 @@ const hd_option hd_train_table[] = {
      HD_FILES_AT_ONCE_INTO(OWNER, train_dir, 1)},
     {"pool", 0, "HOW", "auto",
      "classify: what is asked for the class: last, mean, max or first of an item's rows; auto: last of a "
-     "recurrent encoder, else mean",
+     "recurrent encoder or a language model, first of a BERT, else mean",
      LABELS, HD_CHOICE_INTO(OWNER, pool, pools)},
+    {"scratch", 0, NULL, NULL,
+     "with --from: take the sizes and the tokeniser of that model, but draw the weights: what it would be "
+     "without what that has learned",
+     LABELS, HD_FLAG_INTO(OWNER, scratch)},
+    {"lm-loss", 0, "X", "0",
+     "with --from a language model: it goes on foretelling the words of the texts, and the loss of that "
+     "counts X times; 0: not at all",
+     LABELS, HD_FLOAT_INTO(OWNER, lm_loss, 0, 1000)},
 
     {"batch-tokens", 0, "N", "2500", "tokens of an update: the longer side of each pair counts", LEARNING,
      HD_INT_INTO(OWNER, batch_tokens, 1, 100000000)},
@@ -287,15 +298,16 @@ const hd_option hd_train_table[] = {
     {"label-smoothing", 0, "X", "0.1", "share of the target spread over all pieces", LEARNING,
      HD_FLOAT_INTO(OWNER, label_smoothing, 0, 0.99)},
     {"freeze", 0, "PATTERN", NULL,
-     "leave parameters of such names as they are drawn, as in 'model.encoder.*'", LEARNING,
-     .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, freeze)},
+     "leave parameters of such names as they are drawn or taken from --from, as in 'model.encoder.*' or "
+     "'bert.embeddings.*'",
+     LEARNING, .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, freeze)},
     {"recompute", 0, NULL, NULL, "compute activations a second time instead of keeping them", LEARNING,
      HD_FLAG_INTO(OWNER, recompute)},
     {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
 
     {"epochs", 'e', "N", "0",
      "passes over the data; 0: no such limit (without --steps 40 for tiny and small, 20 for recurrent "
-     "presets, classify and tag)",
+     "presets, classify, regress and tag, 10 with --from)",
      LIMITS, HD_LONG_INTO(OWNER, epochs, 0, 1e9)},
     {"steps", 's', "N", "0",
      "updates; 0: no such limit (base: 100000, big: 300000, lm: 2000, maxent 1000, ffnn 4000, bert-tiny and "

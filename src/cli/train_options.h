@@ -14,6 +14,7 @@ typedef enum hd_train_task {
     HD_TRAIN_CLASSIFY,
     HD_TRAIN_TAG,
     HD_TRAIN_MLM,
+    HD_TRAIN_REGRESS,
     HD_TRAIN_TASKS
 } hd_train_task;
 
@@ -48,6 +49,8 @@ typedef struct hd_train_options {
     /* classifiers and taggers */
     hd_texts train_dir;
     int pool;
+    bool scratch;
+    double lm_loss;
     double dropout, attention_dropout, inner_dropout, source_dropout;
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;

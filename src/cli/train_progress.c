@@ -64,12 +64,16 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
     char seconds[32];
     put_place(f, p, n);
     fprintf(f, "  valid loss %.4f", n->valid.loss);
-    if (p->labels)
+    if (p->numbers)
+        fprintf(f, "  Pearson %.4f", n->valid.score / 100);
+    else if (p->labels)
         fprintf(f, "  accuracy %.2f %%", n->valid.score);
     else
         fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
     if (p->masked) fprintf(f, "  accuracy %.2f %%", n->valid.score);
     if (!p->labels && !p->masked && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
+    for (const hd_figure *m = n->valid.also; m < n->valid.also + HD_FIGURES && m->name; m++)
+        fprintf(f, m->share ? "  %s %.2f %%" : "  %s %.4f", m->title, m->share ? 100 * m->value : m->value);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 

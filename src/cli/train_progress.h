@@ -9,6 +9,7 @@ typedef struct hd_train_progress {
     const hd_command *command;
     uint64_t steps, epochs; /* limits; 0: none */
     bool labels;            /* a validation's score is the accuracy of labels, not BLEU */
+    bool numbers;           /* of numbers: it is their correlation */
     bool masked;            /* it is the accuracy of masked tokens */
     double drawn;           /* when the line was last drawn */
     bool open;              /* the line is on the screen */

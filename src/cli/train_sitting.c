@@ -45,7 +45,9 @@ hd_status hd_train_sitting_begin(hd_train_sitting *s, const hd_command *c, const
                             .progress = {.command = c,
                                          .steps = (uint64_t)o->steps,
                                          .epochs = (uint64_t)o->epochs,
-                                         .labels = o->task == HD_TRAIN_CLASSIFY || o->task == HD_TRAIN_TAG,
+                                         .labels = o->task == HD_TRAIN_CLASSIFY || o->task == HD_TRAIN_TAG ||
+                                                   o->task == HD_TRAIN_REGRESS,
+                                         .numbers = o->task == HD_TRAIN_REGRESS,
                                          .masked = o->task == HD_TRAIN_MLM}};
     hd_status st = o->resume ? HD_OK : hd_train_folder_check(o, err);
     if (st) return st;
@@ -74,18 +76,15 @@ void hd_train_sitting_say_end(const hd_train_sitting *s, const hd_progress *p, h
                                       [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
                                       [HD_ENDED_STOPPED] = "stopped"};
     char a[32], b[32];
-    static const char *const what[] = {[HD_TRAIN_TRANSLATE] = "target tokens",
-                                       [HD_TRAIN_LM] = "tokens",
-                                       [HD_TRAIN_CLASSIFY] = "items",
-                                       [HD_TRAIN_TAG] = "tokens",
-                                       [HD_TRAIN_MLM] = "masked tokens"};
+    static const char *const what[] = {[HD_TRAIN_TRANSLATE] = "target tokens", [HD_TRAIN_LM] = "tokens",
+                                       [HD_TRAIN_CLASSIFY] = "items",          [HD_TRAIN_TAG] = "tokens",
+                                       [HD_TRAIN_MLM] = "masked tokens",       [HD_TRAIN_REGRESS] = "items"};
     static const struct {
         const char *verb, *with;
-    } use[] = {[HD_TRAIN_TRANSLATE] = {"translate", "< FILE"},
-               [HD_TRAIN_LM] = {"generate", "--prompt TEXT"},
-               [HD_TRAIN_CLASSIFY] = {"classify", "< FILE"},
-               [HD_TRAIN_TAG] = {"tag", "< FILE"},
-               [HD_TRAIN_MLM] = {"fill", "'TEXT WITH A [MASK]'"}};
+    } use[] = {
+        [HD_TRAIN_TRANSLATE] = {"translate", "< FILE"},    [HD_TRAIN_LM] = {"generate", "--prompt TEXT"},
+        [HD_TRAIN_CLASSIFY] = {"classify", "< FILE"},      [HD_TRAIN_TAG] = {"tag", "< FILE"},
+        [HD_TRAIN_MLM] = {"fill", "'TEXT WITH A [MASK]'"}, [HD_TRAIN_REGRESS] = {"classify", "< FILE"}};
     hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %s%s", why[ending], hd_grouped(p->step, a),
                hd_grouped(p->tokens, b), what[o->task],
                ending != HD_ENDED_STOPPED ? ""

@@ -48,13 +48,13 @@ static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing"
                                       "features", "layers", "batch", NULL};
 
 static const char *const lm_too[] = {"preset", NULL};
-static const char *const only_labels[] = {"train-dir", "pool", NULL};
-static const char *const labels_too[] = {"model", "unit", "layers", "batch", "max-length", "encoder", NULL};
+static const char *const only_labels[] = {"train-dir", "pool", "scratch", "lm-loss", NULL};
+static const char *const labels_too[] = {"model",      "unit",    "layers", "batch",
+                                         "max-length", "encoder", "freeze", NULL};
 static const char *const only_mlm[] = {"whole-words", NULL};
 static const char *const mlm_too[] = {"preset", "unit", "layers", "batch", NULL};
 static const char *const not_of_mlm[] = {"norm", "untied", NULL};
-static const char *const not_of_labels[] = {"context", "from", NULL};
-static const char *const not_of_tag[] = {"train-dir", "pool", NULL};
+static const char *const not_of_tag[] = {"train-dir", "pool", "from", "scratch", "lm-loss", NULL};
 
 bool hd_train_foreign(hd_train_task task, const char *name)
 {
@@ -70,9 +70,9 @@ bool hd_train_foreign(hd_train_task task, const char *name)
         return ((translate || lm || labels) && !hd_settings_named(name, mlm_too)) ||
                hd_settings_named(name, not_of_mlm);
     default:
-        return ((translate || lm) && !hd_settings_named(name, labels_too)) ||
-               hd_settings_named(name, not_of_labels) ||
-               (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag));
+        return ((translate || lm) && !hd_settings_named(name, labels_too)) || !strcmp(name, "context") ||
+               (task == HD_TRAIN_TAG && hd_settings_named(name, not_of_tag)) ||
+               (task == HD_TRAIN_REGRESS && !strcmp(name, "train-dir"));
     }
 }
 

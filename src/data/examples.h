@@ -8,7 +8,9 @@ typedef struct hd_examples {
     size_t count, rows, labels;
     int32_t *id;    /* [rows] */
     size_t *begin;  /* [count + 1] in id */
+    size_t *second; /* [count] rows before its second text; where it has none, all of them */
     int32_t *label; /* [labels] -1: not known */
+    double *value;  /* [labels] the label as a number */
     int32_t *row;   /* [labels] where in its example it stands */
     size_t *first;  /* [count + 1] in label */
     bool plain;     /* every row has a label */
@@ -18,8 +20,9 @@ typedef struct hd_examples {
 
 typedef struct hd_examples_opt {
     bool each; /* a label for every unit, at the row of its first piece; else one for each item, whose rows
-                  stand between <s> and </s> */
-    size_t longest; /* rows; at least 3. A longer text is cut, a longer sentence becomes several examples */
+                  stand between <s> and </s>; behind that a second text and </s> once more */
+    size_t longest; /* rows; at least 3. A longer text is cut, of two the longer one first, a longer sentence
+                       becomes several examples */
 } hd_examples_opt;
 
 /* Labels keep the order of the units. */

@@ -2,7 +2,10 @@
    order they are met in, so that the same data in other files makes the same model. */
 #include "data/labelled.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <locale.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,6 +17,7 @@ void hd_labelled_release(hd_labelled *x)
     hd_mem_free(x->begin);
     hd_mem_free(x->end);
     hd_mem_free(x->label);
+    hd_mem_free(x->value);
     hd_mem_free(x->bytes);
     *x = (hd_labelled){0};
 }
@@ -45,6 +49,9 @@ hd_status hd_labelled_add(hd_labelled *x, hd_line unit, int32_t label, hd_err *e
         int32_t *labels = more(x->label, places, sizeof *labels, err);
         if (!labels) return HD_ENOMEM;
         x->label = labels;
+        double *values = more(x->value, places, sizeof *values, err);
+        if (!values) return HD_ENOMEM;
+        x->value = values;
         x->unit_places = places;
     }
     if (unit.size > x->room - x->used) {
@@ -56,6 +63,7 @@ hd_status hd_labelled_add(hd_labelled *x, hd_line unit, int32_t label, hd_err *e
     }
     if (unit.size) memcpy(x->bytes + x->used, unit.text, unit.size);
     x->end[x->units] = x->used += unit.size;
+    x->value[x->units] = NAN;
     x->label[x->units++] = label;
     return HD_OK;
 }
@@ -78,15 +86,15 @@ hd_status hd_labelled_end(hd_labelled *x, hd_err *err)
 
 typedef struct reader {
     hd_labelled *into;
-    hd_vocab *labels;
-    bool fixed; /* no label may be added */
+    hd_vocab *labels; /* NULL: they are numbers */
+    bool fixed;       /* no label may be added */
     hd_lines *lines;
 } reader;
 
 static reader reader_of(hd_labelled *into, hd_vocab *labels)
 {
     *into = (hd_labelled){0};
-    return (reader){.into = into, .labels = labels, .fixed = labels->count > 0};
+    return (reader){.into = into, .labels = labels, .fixed = !labels || labels->count > 0};
 }
 
 static hd_status refuse(const reader *r, const char *what, hd_err *err)
@@ -114,6 +122,25 @@ static hd_status number_of(reader *r, hd_line label, int32_t *number, hd_err *er
         err, HD_EFORMAT, "%s:%zu: the label \"%.*s\" is none of the %zu that are known: %s, ...",
         hd_lines_name(r->lines), hd_lines_count(r->lines), (int)(label.size < 60 ? label.size : 60),
         label.text, r->labels->count, hd_vocab_piece(r->labels, 0));
+}
+
+/* Whatever the locale of the program around us: digits, a point, an exponent. */
+static hd_status value_of(reader *r, hd_line label, double *value, hd_err *err)
+{
+    char text[64] = "", *end = text;
+    const char *point = localeconv()->decimal_point;
+    bool plain = label.size > 0;
+    for (size_t i = 0; plain && i < label.size; i++) plain = memchr("+-.0123456789eE", label.text[i], 15);
+    if (plain && label.size + strlen(point) < sizeof text) {
+        const char *dot = memchr(label.text, '.', label.size);
+        size_t whole = dot ? (size_t)(dot - label.text) : label.size;
+        snprintf(text, sizeof text, "%.*s%s%.*s", (int)whole, label.text, dot ? point : "",
+                 dot ? (int)(label.size - whole - 1) : 0, dot ? dot + 1 : "");
+        *value = strtod(text, &end);
+    }
+    if (end > text && !*end && isfinite(*value)) return HD_OK;
+    return hd_err_set(err, HD_EFORMAT, "%s:%zu: the label \"%.*s\" is no number", hd_lines_name(r->lines),
+                      hd_lines_count(r->lines), (int)(label.size < 60 ? label.size : 60), label.text);
 }
 
 /* Lines of a file that are UTF-8 and have no zero byte; text NULL at the end. */
@@ -278,11 +305,27 @@ static hd_status read_header(reader *r, size_t at[COLUMNS], hd_err *err)
     for (size_t i = 0; line.text && (c = column(line, i)).text; i++)
         for (int k = 0; k < COLUMNS; k++)
             if (c.size == strlen(name[k]) && !memcmp(c.text, name[k], c.size)) at[k] = i;
-    if (at[PARTNER] < SIZE_MAX)
-        return refuse(r, "there is a column text2: items of two texts cannot be classified", err);
     if (at[LABEL] == SIZE_MAX || at[TEXT] == SIZE_MAX)
         return refuse(r, "the first line must name the columns, label and text, with a tab between", err);
     return HD_OK;
+}
+
+static hd_status add_row(reader *r, hd_line line, const size_t at[COLUMNS], hd_err *err)
+{
+    hd_line name = column(line, at[LABEL]), text[2] = {column(line, at[TEXT])};
+    size_t texts = 1;
+    int32_t label = -1;
+    double value = NAN;
+    if (at[PARTNER] < SIZE_MAX) text[texts++] = column(line, at[PARTNER]);
+    if (!name.text || !text[0].text || !text[texts - 1].text)
+        return refuse(r, "a column is missing that the first line names", err);
+    if (!text[0].size || !text[texts - 1].size) return refuse(r, "the text is empty", err);
+    hd_status s = r->labels ? number_of(r, name, &label, err) : value_of(r, name, &value, err);
+    for (size_t i = 0; !s && i < texts; i++) {
+        s = hd_labelled_add(r->into, text[i], label, err);
+        if (!s) r->into->value[r->into->units - 1] = value;
+    }
+    return s ? s : hd_labelled_end(r->into, err);
 }
 
 hd_status hd_labelled_table(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err)
@@ -293,16 +336,7 @@ hd_status hd_labelled_table(hd_labelled *out, hd_vocab *labels, const char *path
     hd_status s = open_file(&r, path, err);
     if (!s) s = read_header(&r, at, err);
     while (!s && !(s = next(&r, &line, err)) && line.text) {
-        int32_t label = 0;
-        if (!trimmed(line).size) continue;
-        hd_line name = column(line, at[LABEL]), text = column(line, at[TEXT]);
-        if (!name.text || !text.text)
-            s = refuse(&r, "a column is missing that the first line names", err);
-        else if (!text.size)
-            s = refuse(&r, "the text is empty", err);
-        if (!s) s = number_of(&r, name, &label, err);
-        if (!s) s = hd_labelled_add(out, text, label, err);
-        if (!s) s = hd_labelled_end(out, err);
+        if (trimmed(line).size) s = add_row(&r, line, at, err);
     }
     return finish(&r, s, path, err);
 }

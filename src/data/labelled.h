@@ -1,5 +1,6 @@
 /* Items with labels, as read: texts of a class each, or sentences whose tokens have a label each. A text is
-   an item of one unit, a sentence one of as many units as it has tokens. */
+   an item of one unit, a pair of texts one of two with the same label, a sentence one of as many units as it
+   has tokens. */
 #ifndef HD_DATA_LABELLED_H
 #define HD_DATA_LABELLED_H
 
@@ -10,6 +11,7 @@ typedef struct hd_labelled {
     size_t *begin;  /* [count + 1] in units */
     size_t *end;    /* [units] in bytes */
     int32_t *label; /* [units] number of the label; -1: none */
+    double *value;  /* [units] the label as a number; NaN: it is read as a name */
     char *bytes;
     size_t used, room, places, unit_places;
 } hd_labelled;
@@ -21,8 +23,8 @@ typedef struct hd_labelled {
 /* A file for every class in a folder, named like it but for the ending; a text a line. Names that begin with
    a dot do not count. */
 hd_status hd_labelled_folder(hd_labelled *out, hd_vocab *labels, const char *folder, hd_err *err);
-/* Columns parted by tabs, which the first line names: `label` and `text`; others do not count. "-": standard
- * input, also below. */
+/* Columns parted by tabs, which the first line names: `label`, `text` and, of pairs, `text2`; others do not
+ * count. labels NULL: they are numbers. "-": standard input, also below. */
 hd_status hd_labelled_table(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err);
 /* A token, a tab and its label on each line, an empty line between sentences. Columns between them do not
  * count. */
@@ -37,6 +39,12 @@ static inline hd_line hd_labelled_unit(const hd_labelled *x, size_t unit)
 {
     size_t begin = unit ? x->end[unit - 1] : 0;
     return (hd_line){x->bytes + begin, x->end[unit] - begin};
+}
+
+/* Whether they are pairs of texts. */
+static inline bool hd_labelled_pairs(const hd_labelled *x)
+{
+    return x->count && x->begin[1] == 2;
 }
 
 /* Leaves out what is there before with the same labels; *dropped says how many. */

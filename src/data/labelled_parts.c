@@ -15,7 +15,7 @@ static void key_of(hd_text *to, const hd_labelled *x, size_t item, bool labels)
         hd_text_put(to, "\n");
     }
     for (size_t u = x->begin[item]; labels && u < x->begin[item + 1]; u++)
-        hd_text_print(to, "%d ", (int)x->label[u]);
+        hd_text_print(to, x->label[u] < 0 ? "%d %.17g " : "%d ", (int)x->label[u], x->value[u]);
 }
 
 /* Appends the items that are marked so. */
@@ -25,7 +25,8 @@ static hd_status copy(hd_labelled *to, const hd_labelled *x, const bool *mark, b
     for (size_t i = 0; !s && i < x->count; i++) {
         if (mark[i] != value) continue;
         for (size_t u = x->begin[i]; !s && u < x->begin[i + 1]; u++)
-            s = hd_labelled_add(to, hd_labelled_unit(x, u), x->label[u], err);
+            if (!(s = hd_labelled_add(to, hd_labelled_unit(x, u), x->label[u], err)))
+                to->value[to->units - 1] = x->value[u];
         if (!s) s = hd_labelled_end(to, err);
     }
     return s;

@@ -61,3 +61,17 @@ double hd_confusion_macro_f1(const hd_confusion *c)
     }
     return n ? sum / (double)n : NAN;
 }
+
+/* Of all pairs of items: how far sharing a true class and sharing a guessed one go together. */
+double hd_confusion_matthews(const hd_confusion *c)
+{
+    double n = (double)c->count, both = 0, truths = 0, guesses = 0;
+    if (!c->count) return NAN;
+    for (size_t k = 0; k < c->classes; k++) {
+        hd_class_score s = hd_confusion_class(c, k);
+        double t = (double)s.true_items, g = (double)s.guessed;
+        both += t * g, truths += t * t, guesses += g * g;
+    }
+    double spread = sqrt(n * n - truths) * sqrt(n * n - guesses);
+    return spread > 0 ? ((double)c->right * n - both) / spread : 0;
+}

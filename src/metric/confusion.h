@@ -26,4 +26,8 @@ hd_class_score hd_confusion_class(const hd_confusion *c, size_t class_number);
 /* The mean F1 of the classes that are there or are guessed, as scikit-learn's f1_score(average="macro"). */
 double hd_confusion_macro_f1(const hd_confusion *c);
 
+/* Matthews' correlation of truth and guess, of two classes or more; 0 where either is always the same, as
+   scikit-learn's matthews_corrcoef. NaN of nothing. */
+double hd_confusion_matthews(const hd_confusion *c);
+
 #endif

@@ -1,16 +1,17 @@
-/* Classifiers: an encoder, one vector of each item from its rows, and a linear layer with a row for every
-   class. With HD_POOL_each every row keeps its own vector and gets its own class: a tagger. */
+/* Classifiers: a body, one vector of each item from its rows, and a linear layer with a row for every class,
+   or with one row where a number is asked for. With HD_POOL_each every row keeps its own vector and gets its
+   own class: a tagger. */
 #ifndef HD_MODEL_CLASSIFIER_H
 #define HD_MODEL_CLASSIFIER_H
 
-#include "model/encoder.h"
+#include "model/body.h"
 
 /* X(name, what an item's vector is) */
 #define HD_POOL_LIST(X)                                                                                  \
     X(last, "the states a recurrent encoder ends with, of both directions; of another one the last row") \
     X(mean, "the mean of its rows")                                                                      \
     X(max, "the largest value of each column")                                                           \
-    X(first, "its first row")                                                                            \
+    X(first, "its first row; of a BERT what its pooler makes of it")                                     \
     X(each, "a vector for every row: a tagger")
 
 #define X(name, text) HD_POOL_##name,
@@ -20,21 +21,17 @@ typedef enum hd_pool_kind { HD_POOL_LIST(X) HD_POOLS } hd_pool_kind;
 extern const char *const hd_pool_names[HD_POOLS + 1]; /* ends with NULL */
 
 typedef struct hd_classifier_opt {
-    hd_stages encoder; /* with its layers */
+    hd_body_opt body; /* whether a BERT has a pooler and a head is seen to */
     hd_pool_kind pool;
-    size_t vocab, classes, positions; /* positions: rows of an item, where blocks come first */
-    size_t width, inner;
-    int heads;
-    bool post_norm;
-    hd_unary act; /* of the feed-forward layers */
-    float dropout;
+    size_t classes;
+    bool numbers;     /* a number is asked for, not a class: classes is 1, the loss the squared error */
+    hd_frozen frozen; /* borrowed for the making */
 } hd_classifier_opt;
 
 typedef struct hd_classifier {
     hd_classifier_opt opt;
-    hd_params params;
-    hd_encoder encoder;
-    hd_param *positions; /* NULL: none */
+    hd_body body;
+    hd_params *params; /* the body's, with the layer */
     hd_dense out;
 } hd_classifier;
 
@@ -46,15 +43,23 @@ void hd_classifier_free(hd_classifier *m); /* accepts NULL */
 typedef struct hd_class_batch {
     const hd_seg *seg;
     const int32_t *ids;
-    const int32_t *row; /* HD_POOL_each: the rows that get a class, `rows` of them; NULL: all */
+    const int32_t *type; /* of the tokens: 0 of a first text, 1 of a second; only a BERT reads it */
+    const int32_t *row;  /* HD_POOL_each: the rows that get a class, `rows` of them; NULL: all */
     size_t rows;
+    const hd_seg *items;   /* a row for each item, for draws; only of a BERT or a language model */
     const int32_t *target; /* a class for each item, or for each such row; -1: none */
+    hd_tensor *value;      /* numbers: [N,1] what is true of each item */
+    hd_tensor *weight;     /* numbers: [N,1] 0: none is */
+    /* A language model may learn its own task beside: the token after each row (-1: none) and the weight of
+       that, [R,1], in the sum of all losses. NULL: it does not. */
+    const int32_t *next;
+    hd_tensor *share;
 } hd_class_batch;
 
-/* Losses, [N,1]: one for each target. */
+/* Losses, [N,1]: one for each target. What b->next asks for is learned, too, but is not among them. */
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,
                               const hd_loss_opt *opt);
-/* Log-probabilities of the classes, [N, classes]; reads no target. */
+/* Log-probabilities of the classes, [N, classes], or the numbers, [N,1]; reads no target. */
 hd_tensor *hd_classifier_logp(hd_run *r, const hd_classifier *m, const hd_class_batch *b);
 
 double hd_classifier_flops(const hd_classifier *m, double items, double length); /* of a forward pass */

@@ -42,7 +42,7 @@ static void make_block(hd_gpt *m, hd_block *b, int layer)
     b->ffn.out = hd_dense_make(&m->params, o->inner, o->width, &dense, name);
 }
 
-hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err)
+hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err)
 {
     if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
         !opt->positions)
@@ -68,6 +68,17 @@ hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, b
     for (int l = 0; !s && l < opt->layers; l++) make_block(m, &m->block[l], l);
     if (!opt->post_norm) m->last = hd_norm_make(&m->params, opt->width, opt->eps, false, HD_AFFINE, "ln_f");
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
+    if (s)
+        hd_gpt_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err)
+{
+    hd_gpt *m = NULL;
+    hd_status s = hd_gpt_make(&m, backend, opt, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
     if (s)
         hd_gpt_free(m);

@@ -23,6 +23,9 @@ typedef struct hd_gpt {
     hd_param *head; /* the output layer's table */
 } hd_gpt;
 
+/* Registers the parameters: the caller may add more of its own and then calls hd_params_ready. */
+hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err);
+/* Both in one. */
 hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err);
 void hd_gpt_free(hd_gpt *m);
 hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *err);

@@ -12,7 +12,7 @@ const char *const hd_lm_names[HD_LM_KINDS + 1] = {HD_LM_LIST(X) NULL};
 static const hd_lm_type *const types[HD_LM_KINDS] = {HD_LM_LIST(X)};
 #undef X
 
-hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool training, hd_err *err)
+hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *err)
 {
     if ((unsigned)opt->kind >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG, "there is no language model %d", (int)opt->kind);
@@ -24,7 +24,19 @@ hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool train
     hd_lm *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     *m = (hd_lm){.opt = *opt, .type = types[opt->kind]};
-    hd_status s = m->type->make(m, b, training, err);
+    hd_status s = m->type->make(m, b, err);
+    if (s)
+        hd_lm_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool training, hd_err *err)
+{
+    hd_lm *m = NULL;
+    hd_status s = hd_lm_make(&m, opt, b, err);
+    if (!s && m->params) s = hd_params_ready(m->params, training, err);
     if (s)
         hd_lm_free(m);
     else

@@ -60,8 +60,7 @@ typedef struct hd_lm_batch {
 } hd_lm_batch;
 
 typedef struct hd_lm_type {
-    hd_status (*make)(hd_lm *m, hd_backend *b, bool training,
-                      hd_err *err); /* opt is set; values come later */
+    hd_status (*make)(hd_lm *m, hd_backend *b, hd_err *err); /* opt is set; registers parameters */
     void (*free)(hd_lm *m);
     /* Losses of the rows, [R,1]; also a start of backward. state: what is carried from window to window of as
      * many texts, made by `state`, or NULL: every window begins anew. Not for counted models. */
@@ -72,6 +71,9 @@ typedef struct hd_lm_type {
     /* States of its last layer, a row for each token that was read; every item begins anew. NULL: it has no
      * such state. */
     hd_rows (*states)(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg);
+    /* Losses of such rows, [R,1], as `loss` has them. */
+    hd_tensor *(*loss_of)(hd_run *r, const hd_lm *m, hd_rows states, const int32_t *target,
+                          const hd_loss_opt *opt);
     bool looks_back;                                /* loss reads batch.before */
     void (*features)(const hd_lm *m, int32_t *out); /* the ids before a token, the nearest first, to what loss
                                                        reads, in place; NULL: the ids themselves */
@@ -89,6 +91,10 @@ typedef struct hd_lm_type {
     hd_status (*load)(hd_lm *m, const char *folder, hd_err *err);
 } hd_lm_type;
 
+/* Registers the parameters, if it has some: the caller may add more of its own and then calls
+   hd_params_ready. */
+hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *err);
+/* Both in one. */
 hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool training, hd_err *err);
 void hd_lm_free(hd_lm *m);         /* accepts NULL */
 size_t hd_lm_size(const hd_lm *m); /* parameters, or n-grams */

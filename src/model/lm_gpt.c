@@ -14,7 +14,7 @@ static void drop(hd_lm *m)
     hd_gpt_free(m->model);
 }
 
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     if (!(o->eps > 0)) m->opt.eps = 1e-5f;
@@ -32,7 +32,7 @@ static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
                     .post_norm = o->post_norm,
                     .untied = !o->tied};
     hd_gpt *gpt = NULL;
-    hd_status s = hd_gpt_new(&gpt, b, &g, training, err);
+    hd_status s = hd_gpt_make(&gpt, b, &g, err);
     if (s) return s;
     m->model = gpt;
     m->params = &gpt->params;
@@ -49,6 +49,11 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
 static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
 {
     return hd_gpt_forward(r, m->model, ids, seg, NULL);
+}
+
+static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
+{
+    return hd_gpt_loss(r, m->model, x, target, opt);
 }
 
 static double flops(const hd_lm *m, size_t windows, size_t length)
@@ -225,5 +230,6 @@ const hd_lm_type hd_lm_gpt = {.make = make,
                               .states = states,
                               .behind = behind,
                               .table = table,
+                              .loss_of = loss_of,
                               .stepper = stepper,
                               .flops = flops};

@@ -17,7 +17,7 @@ static void drop(hd_lm *m)
     hd_mem_free(x);
 }
 
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     const hd_init zero = {HD_INIT_ZERO, 0, 0};
@@ -31,7 +31,7 @@ static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
     x->table = hd_param_add(&x->params, o->buckets, o->vocab, zero, "features.weight");
     x->bias = hd_param_add(&x->params, o->vocab, 0, zero, "features.bias");
     m->params = &x->params;
-    return hd_params_ready(&x->params, training, err);
+    return HD_OK;
 }
 
 /* The finaliser of splitmix64: every bit of h and the token reaches every bit of the result. */

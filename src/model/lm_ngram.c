@@ -19,9 +19,9 @@ static hd_ngram_opt opt_of(const hd_lm *m)
 }
 
 /* There is no model until a text was counted or a file read. */
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
-    (void)b, (void)training;
+    (void)b;
     hd_ngram_opt o = opt_of(m);
     return hd_ngram_check(&o, err);
 }

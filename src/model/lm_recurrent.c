@@ -23,7 +23,7 @@ static hd_cell cell_of(hd_lm_kind kind)
     return kind == HD_LM_gru ? HD_GRU : kind == HD_LM_lstm ? HD_LSTM : HD_RNN;
 }
 
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     hd_recurrent_opt r = {.cell = cell_of(o->kind),
@@ -48,7 +48,7 @@ static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
     x->words = hd_lm_words_make(&x->params, o, o->width, o->width);
     x->layers = hd_recurrent_make(&x->params, &r);
     m->params = &x->params;
-    return hd_params_ready(&x->params, training, err);
+    return HD_OK;
 }
 
 static hd_status state(hd_cache **out, const hd_lm *m, size_t items, hd_err *err)
@@ -78,12 +78,16 @@ static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_se
     return hidden(r, m, ids, seg, NULL);
 }
 
+static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows h, const int32_t *target, const hd_loss_opt *opt)
+{
+    const hd_dense *out = &((const recurrent *)m->model)->words.out;
+    return hd_linear_cross_entropy(r, h.t, &out->w->t, &out->b->t, target, opt);
+}
+
 static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *cache,
                        const hd_loss_opt *opt)
 {
-    const hd_dense *out = &((const recurrent *)m->model)->words.out;
-    return hd_linear_cross_entropy(r, hidden(r, m, b->ids, b->seg, cache).t, &out->w->t, &out->b->t,
-                                   b->target, opt);
+    return loss_of(r, m, hidden(r, m, b->ids, b->seg, cache), b->target, opt);
 }
 
 static hd_tensor *logits(hd_run *r, const hd_lm *m, hd_rows h)
@@ -154,9 +158,9 @@ static hd_param *table(const hd_lm *m)
     return ((const recurrent *)m->model)->words.table;
 }
 
-#define TYPE                                                                                          \
-    {                                                                                                 \
-        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .behind = behind, \
-        .table = table, .stepper = stepper, .flops = flops                                            \
+#define TYPE                                                                                            \
+    {                                                                                                   \
+        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .loss_of = loss_of, \
+        .behind = behind, .table = table, .stepper = stepper, .flops = flops                            \
     }
 const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;

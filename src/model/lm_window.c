@@ -19,7 +19,7 @@ static void drop(hd_lm *m)
     hd_mem_free(x);
 }
 
-static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     hd_status s = hd_lm_check_order(o, err);
@@ -34,7 +34,7 @@ static hd_status make(hd_lm *m, hd_backend *b, bool training, hd_err *err)
                               &(hd_dense_opt){.init = {HD_INIT_TORCH, 1, 0}}, "hidden");
     x->words = hd_lm_words_make(&x->params, o, o->width, x->inner);
     m->params = &x->params;
-    return hd_params_ready(&x->params, training, err);
+    return HD_OK;
 }
 
 /* Rows before the output layer. */

@@ -34,6 +34,7 @@ typedef struct hd_param {
     struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
     bool optional;                     /* a file may lack it: zeros */
+    bool fresh;                        /* a file is not asked for it: it stays as it is */
     int group;                         /* learning-rate group */
     size_t at;                         /* in the flat buffers */
 } hd_param;

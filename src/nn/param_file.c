@@ -50,7 +50,7 @@ hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, si
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!one->name || one->alias) continue;
+        if (!one->name || one->alias || one->fresh) continue;
         size_t count = hd_count_of(&one->t);
         hd_real *x = hd_mem_array(2 * count, sizeof *x);
         if (!x) return hd_err_nomem(err, 2 * count * sizeof *x);

@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/label_data.h"
+#include "task/origin.h"
 #include "task/training.h"
+#include "train/duration.h"
 #include "train/run_log.h"
 
 enum { VALID_MOST = 1000 }; /* updates between two validations, where the options leave it open */
@@ -22,6 +24,8 @@ typedef struct session {
     hd_label_set set;
     hd_examples train, valid; /* valid.count 0: there is none */
     hd_labeller labeller;
+    hd_classifier_opt model; /* vocabulary and classes are filled in */
+    hd_origin origin;
     hd_optimiser optimiser;
     uint32_t *order; /* [train.count] examples of the epoch */
     uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
@@ -30,6 +34,7 @@ typedef struct session {
     size_t from, to; /* of the update in order */
     hd_class_batch sent;
     hd_run_log log;
+    double began, before; /* seconds: when this sitting did, and what others took */
 } session;
 
 static double now(void)
@@ -104,7 +109,8 @@ static uint64_t send(hd_run *r, void *context, size_t part)
     session *s = context;
     size_t first = share(s, (size_t)s->backend->rank), mine = share(s, (size_t)s->backend->rank + 1) - first;
     size_t parts = parts_of(s), from = first + mine * part / parts, to = first + mine * (part + 1) / parts;
-    return hd_labeller_send(r, &s->sent, &s->train, s->order + from, to - from, s->opt->task == HD_TAG);
+    return hd_labeller_send(r, &s->sent, &s->train, s->order + from, to - from, &s->labeller.model->opt,
+                            s->opt->lm_loss);
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
@@ -121,10 +127,16 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
     hd_judged j;
     hd_status st = hd_labeller_judge(&j, r, &s->labeller, &s->valid, err);
     if (st) return st;
-    double nats = j.nats / (double)s->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
+    double mean = j.loss / (double)s->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
+    hd_figure all[HD_FIGURES];
+    hd_judged_figures(&j, all);
+    *out = (hd_validation){.loss = mean,
+                           .score = 100 * all[0].value,
+                           .quality = isnan(mean)                  ? -INFINITY
+                                      : s->opt->task == HD_REGRESS ? -mean
+                                                                   : accuracy};
+    memcpy(out->also, all + 1, sizeof all - sizeof *all); /* the first is the score */
     hd_confusion_release(&j.confusion);
-    *out =
-        (hd_validation){.loss = nats, .score = 100 * accuracy, .quality = isnan(nats) ? -INFINITY : accuracy};
     return HD_OK;
 }
 
@@ -134,11 +146,21 @@ static hd_status publish(void *context, hd_err *err)
     return hd_labeller_publish(&s->labeller, s->opt->trainer.folder, err);
 }
 
+/* A time that cannot be kept costs a warning, not the run. */
+static void keep_time(const session *s, bool finished)
+{
+    hd_err err = {0};
+    hd_duration d = {s->before + now() - s->began, finished};
+    if (!s->backend->rank && hd_duration_save(s->opt->trainer.folder, &d, &err))
+        hd_log_say(&s->opt->log, HD_WARN, "how long it took is not kept: %s", err.text);
+}
+
 /* Into the log, then on to whoever started the run. */
 static void tell(void *context, const hd_news *n)
 {
     session *s = context;
-    hd_run_log_tell(&s->log, n, "accuracy", n->valid.score / 100);
+    if (n->kind == HD_NEWS_SAVE) keep_time(s, false);
+    hd_run_log_tell(&s->log, n, s->opt->task == HD_REGRESS ? "pearson" : "accuracy", n->valid.score / 100);
     if (s->opt->trainer.tell) s->opt->trainer.tell(s->opt->trainer.context, n);
 }
 
@@ -155,6 +177,7 @@ static void release(session *s)
     hd_run_log_close(&s->log);
     hd_optimiser_release(&s->optimiser);
     hd_labeller_release(&s->labeller);
+    hd_origin_release(&s->origin);
     hd_run_release(&s->run);
     hd_label_set_release(&s->set);
     hd_examples_release(&s->train);
@@ -163,7 +186,35 @@ static void release(session *s)
     hd_backend_free(s->backend);
 }
 
-/* Of a run that is resumed the tokeniser is the one in the folder. */
+/* Of a run that is resumed the tokeniser and the body are those in the folder: what it began with may be
+ * gone.
+ */
+static hd_status resume_folder(session *s, hd_err *err)
+{
+    hd_labeller old;
+    hd_classifier_opt then;
+    hd_status st = hd_labeller_describe(&old, &then, s->opt->trainer.folder, err);
+    if (st) return st;
+    s->labeller.tokeniser = old.tokeniser, old.tokeniser = NULL;
+    s->model.body = then.body;
+    hd_labeller_release(&old);
+    return HD_OK;
+}
+
+/* A body of another model keeps its sizes; the options say how long items may be, and what is dropped. */
+static hd_status take_origin(session *s, hd_err *err)
+{
+    hd_body_opt *body = &s->model.body;
+    const hd_body_opt asked = *body;
+    hd_status st = hd_origin_open(&s->origin, s->opt->from, err);
+    if (st) return st;
+    *body = s->origin.body;
+    body->positions = asked.positions;
+    hd_body_drop(body, asked.dropout);
+    s->labeller.tokeniser = s->origin.tokeniser, s->origin.tokeniser = NULL;
+    return HD_OK;
+}
+
 static hd_status make_tokeniser(session *s, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
@@ -171,14 +222,8 @@ static hd_status make_tokeniser(session *s, hd_err *err)
     hd_labelled_walk walk = {&s->set.train, 0};
     hd_tokeniser_opt v = o->vocabulary;
     v.log = &o->log;
-    if (o->trainer.resume) {
-        hd_labeller old;
-        hd_classifier_opt unused;
-        hd_status st = hd_labeller_describe(&old, &unused, o->trainer.folder, err);
-        if (!st) *to = old.tokeniser, old.tokeniser = NULL;
-        if (!st) hd_labeller_release(&old);
-        return st;
-    }
+    if (o->trainer.resume) return resume_folder(s, err);
+    if (o->from) return take_origin(s, err);
     if (o->tokeniser) return hd_tokeniser_open(to, o->kind, o->tokeniser, err);
     return hd_tokeniser_train(to, o->kind, hd_labelled_feed(&walk), &v, err);
 }
@@ -187,8 +232,10 @@ static hd_status read_data(session *s, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
     hd_examples_opt e = hd_labeller_examples(&o->model);
+    s->model = o->model;
     hd_status st = hd_label_set_read(&s->set, &s->labeller.labels, o, err);
     if (!st) st = make_tokeniser(s, err);
+    s->labeller.pairs = o->task != HD_TAG && hd_labelled_pairs(&s->set.train);
     if (!st) st = hd_examples_make(&s->train, &s->set.train, s->labeller.tokeniser, &e, err);
     if (!st && s->set.valid.count)
         st = hd_examples_make(&s->valid, &s->set.valid, s->labeller.tokeniser, &e, err);
@@ -197,20 +244,39 @@ static hd_status read_data(session *s, hd_err *err)
     return st;
 }
 
+/* Numbers are guessed to be the mean at first: what is left to learn is how they differ from it. */
+static hd_status begin_with_mean(session *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->train.labels; i++) sum += s->train.value[i];
+    hd_real mean = (hd_real)(sum / (double)s->train.labels);
+    return hd_params_set(s->labeller.model->params, s->labeller.model->out.b, &mean);
+}
+
+static hd_status begin_weights(session *s, hd_err *err)
+{
+    hd_classifier *m = s->labeller.model;
+    const hd_label_train_opt *o = s->opt;
+    hd_status st = hd_params_draw(m->params, o->trainer.seed, err);
+    if (!st && m->opt.numbers) st = begin_with_mean(s);
+    if (st || !o->from || o->scratch || o->trainer.resume) return st;
+    return hd_origin_take(&s->origin, o->from, m, &s->labeller.labels, err);
+}
+
 static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
-    hd_classifier_opt m = o->model;
-    m.vocab = hd_tokeniser_size(s->labeller.tokeniser);
-    m.classes = s->labeller.labels.count;
+    s->model.numbers = o->task == HD_REGRESS;
+    s->model.classes = s->model.numbers ? 1 : s->labeller.labels.count;
+    if (s->model.body.kind == HD_BODY_stages) s->model.body.vocab = hd_tokeniser_size(s->labeller.tokeniser);
     s->labeller.backend = s->backend;
-    hd_status st = hd_classifier_new(&s->labeller.model, s->backend, &m, true, err);
+    hd_status st = hd_classifier_new(&s->labeller.model, s->backend, &s->model, true, err);
     if (st) return st;
     s->batches = (s->train.count + o->batch - 1) / o->batch;
     s->order = hd_mem_array(s->train.count, sizeof *s->order);
     if (!s->order) return hd_err_nomem(err, s->train.count * sizeof *s->order);
-    if (!dry) st = hd_params_draw(&s->labeller.model->params, o->trainer.seed, err);
-    return st ? st : hd_optimiser_init(&s->optimiser, &s->labeller.model->params, &o->optimiser, err);
+    if (!dry) st = begin_weights(s, err);
+    return st ? st : hd_optimiser_init(&s->optimiser, s->labeller.model->params, &o->optimiser, err);
 }
 
 static hd_status open_session(session *s, const hd_label_train_opt *o, bool dry, hd_err *err)
@@ -228,7 +294,7 @@ static hd_label_plan plan_of(const session *s)
     double work = s->opt->trainer.work > 0 ? s->opt->trainer.work : 3, items = (double)s->train.count;
     double all = hd_classifier_flops(s->labeller.model, items, (double)s->train.rows / items);
     hd_label_plan p = {.model = s->labeller.model->opt,
-                       .parameters = hd_params_size(&s->labeller.model->params),
+                       .parameters = hd_params_size(s->labeller.model->params),
                        .items = s->set.train.count,
                        .labels = s->train.labels,
                        .valid_items = s->set.valid.count,
@@ -283,7 +349,7 @@ static void begin_plan(const session *s)
     if (s->train.cut + s->valid.cut)
         hd_log_say(&s->opt->log, HD_WARN,
                    "%zu items are longer than %zu tokens: a text is cut there, a sentence parted",
-                   s->train.cut + s->valid.cut, s->opt->model.positions);
+                   s->train.cut + s->valid.cut, s->opt->model.body.positions);
     if (s->opt->began) s->opt->began(s->opt->trainer.context, &plan);
 }
 
@@ -303,7 +369,12 @@ static hd_status learn(session *s, hd_label_result *out, hd_err *err)
     trainer.tell = tell, trainer.stop = stop, trainer.context = s;
     if (!trainer.valid_every) trainer.valid_every = s->batches < VALID_MOST ? s->batches : VALID_MOST;
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
-    return hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+    if (trainer.resume) s->before = hd_duration_load(trainer.folder).seconds;
+    s->began = now();
+    hd_status st =
+        hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+    if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
+    return st;
 }
 
 /* What the published model makes of the part that is held back. */
@@ -318,6 +389,7 @@ static hd_status judge(session *s, hd_label_result *out, hd_err *err)
         out->judged = s->valid.labels;
         out->accuracy = hd_confusion_accuracy(&j.confusion);
         out->macro_f1 = hd_confusion_macro_f1(&j.confusion);
+        hd_judged_figures(&j, out->figure);
     }
     hd_confusion_release(&j.confusion);
     hd_labeller_free(l);
@@ -332,7 +404,7 @@ hd_status hd_label_train(hd_label_result *out, const hd_label_train_opt *opt, hd
     if (st) return st;
     *out = (hd_label_result){.accuracy = NAN, .macro_f1 = NAN};
     st = open_session(&s, opt, false, err);
-    if (!st) st = hd_training_same(data_hash(&s), &s.labeller.model->params, err);
+    if (!st) st = hd_training_same(data_hash(&s), s.labeller.model->params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && !s.backend->rank) begin_plan(&s);
     if (!st) st = learn(&s, out, err);

@@ -6,22 +6,20 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "task/model_config.h"
+#include "task/language.h"
+#include "task/masked.h"
 #include "train/published.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
 
-/* X(key, field of hd_classifier_opt, least, most): whole numbers of config.json */
-#define SIZES(X)                              \
-    X("heads", heads, 1, 1024)                \
-    X("width", width, 1, MOST_SIZE)           \
-    X("inner", inner, 1, 4 * MOST_SIZE)       \
-    X("positions", positions, 3, MOST_SIZE)   \
-    X("vocabulary", vocab, 1, 64 * MOST_SIZE) \
-    X("classes", classes, 2, MOST_LABELS)
+/* X(key, field of hd_body_opt, least, most): whole numbers of config.json that an encoder of stages has */
+#define SIZES(X)                    \
+    X("heads", heads, 1, 1024)      \
+    X("width", width, 1, MOST_SIZE) \
+    X("inner", inner, 1, 4 * MOST_SIZE)
 
-static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag"};
+static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
 /* -- writing -- */
 
@@ -35,20 +33,37 @@ static hd_status save_text(const char *folder, const char *name, hd_text *t, hd_
     return s;
 }
 
+/* The body: "encoder" has stages, "model" the name of another. */
+static void put_body(hd_text *to, const hd_body_opt *o)
+{
+    char stages[HD_STAGES_TEXT];
+    if (o->kind == HD_BODY_bert) {
+        hd_text_put(to, ",\n \"model\": \"bert\"");
+        hd_masked_put_model(to, &o->bert);
+    } else if (o->kind == HD_BODY_lm) {
+        hd_language_put_model(to, &o->lm);
+    } else {
+        hd_text_print(to, ",\n \"encoder\": \"%s\"", hd_stages_text(&o->encoder, stages));
+#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+        SIZES(X)
+#undef X
+        hd_text_print(to, ",\n \"vocabulary\": %zu,\n \"post_norm\": %s", o->vocab,
+                      o->post_norm ? "true" : "false");
+        hd_model_config_put_real(to, "dropout", (double)o->dropout);
+        hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+    }
+    hd_text_print(to, ",\n \"positions\": %zu", o->positions);
+}
+
 static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
 {
     const hd_classifier_opt *o = &l->model->opt;
-    char stages[HD_STAGES_TEXT];
     hd_text c = {0};
-    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"encoder\": \"%s\",\n \"pool\": \"%s\"",
-                  tasks[hd_labeller_task(o)], hd_stages_text(&o->encoder, stages), hd_pool_names[o->pool]);
-#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_text_print(&c, ",\n \"post_norm\": %s", o->post_norm ? "true" : "false");
-    hd_model_config_put_real(&c, "dropout", (double)o->dropout);
-    hd_text_print(&c, ",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n", hd_unary_name(o->act),
-                  hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
+    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"pool\": \"%s\"", tasks[hd_labeller_task(o)],
+                  hd_pool_names[o->pool]);
+    put_body(&c, &o->body);
+    hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokeniser\": \"%s\"}\n", o->classes,
+                  l->pairs ? "true" : "false", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     return save_text(folder, "config.json", &c, err);
 }
 
@@ -67,38 +82,60 @@ hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err
     if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
     if (!s) s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
     if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
-    if (!s) s = save_labels(l, folder, err);
+    if (!s && !l->model->opt.numbers) s = save_labels(l, folder, err);
     return s ? s : save_config(l, folder, err);
 }
 
 hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err)
 {
-    return hd_published_save(&l->model->params, folder, err);
+    return hd_published_save(l->model->params, folder, err);
 }
 
 /* -- reading -- */
+
+static void read_stages(hd_model_config *c, hd_body_opt *o)
+{
+    o->encoder = hd_model_config_stages(c, "encoder");
+    for (int i = 0; i < o->encoder.count; i++)
+        if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
+            hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
+#define X(key, field, least, most) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
+    SIZES(X)
+#undef X
+    o->vocab = (size_t)hd_model_config_whole(c, "vocabulary", 1, 64 * MOST_SIZE);
+    o->post_norm = hd_model_config_switch(c, "post_norm");
+    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    o->act = hd_model_config_activation(c);
+}
+
+static void read_body(hd_model_config *c, hd_body_opt *o)
+{
+    const char *model = hd_model_config_has(c, "model") ? hd_model_config_text(c, "model") : NULL;
+    o->kind = !model ? HD_BODY_stages : !strcmp(model, "bert") ? HD_BODY_bert : HD_BODY_lm;
+    if (o->kind == HD_BODY_bert)
+        hd_masked_read_model(c, &o->bert);
+    else if (o->kind == HD_BODY_lm)
+        hd_language_read_model(c, &o->lm);
+    else
+        read_stages(c, o);
+    o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_SIZE);
+}
 
 static void read_model(hd_model_config *c, hd_classifier_opt *o)
 {
     *o = (hd_classifier_opt){0};
     const char *task = hd_model_config_text(c, "task");
     bool tags = !strcmp(task, tasks[HD_TAG]);
-    if (!c->status && !tags && strcmp(task, tasks[HD_CLASSIFY]))
+    o->numbers = !strcmp(task, tasks[HD_REGRESS]);
+    if (!c->status && !tags && !o->numbers && strcmp(task, tasks[HD_CLASSIFY]))
         c->status = hd_task_refuse(c->path, task, tasks[HD_CLASSIFY], c->err);
-    o->encoder = hd_model_config_stages(c, "encoder");
-    for (int i = 0; i < o->encoder.count; i++)
-        if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
-            hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
+    read_body(c, &o->body);
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
     if (tags != (o->pool == HD_POOL_each))
         hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);
-#define X(key, field, least, most) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    SIZES(X)
-#undef X
-    o->post_norm = hd_model_config_switch(c, "post_norm");
-    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->act = hd_model_config_activation(c);
+    o->classes =
+        (size_t)hd_model_config_whole(c, "classes", o->numbers ? 1 : 2, o->numbers ? 1 : MOST_LABELS);
 }
 
 static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
@@ -120,18 +157,26 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     return s;
 }
 
+/* The vocabulary of a BERT has [MASK], too. */
+static void check_vocabulary(hd_model_config *c, const hd_body_opt *o, const hd_tokeniser *t)
+{
+    size_t has = o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokeniser_size(t);
+    if (hd_body_vocab(o) != has)
+        hd_model_config_refuse(c, "\"vocabulary\" is %zu, but the tokeniser has %zu pieces", hd_body_vocab(o),
+                               has);
+}
+
 hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
 {
     hd_model_config c;
     *out = (hd_labeller){0};
     hd_model_config_open(&c, folder, err);
     if (!c.status) read_model(&c, opt);
+    if (!c.status) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
     if (!c.status) out->tokeniser = hd_model_config_tokeniser(&c, folder);
-    if (!c.status) c.status = read_labels(&out->labels, folder, err);
-    if (!c.status && opt->vocab != hd_tokeniser_size(out->tokeniser))
-        hd_model_config_refuse(&c, "\"vocabulary\" is %zu, but the tokeniser has %zu pieces", opt->vocab,
-                               hd_tokeniser_size(out->tokeniser));
-    if (!c.status && opt->classes != out->labels.count)
+    if (!c.status && !opt->numbers) c.status = read_labels(&out->labels, folder, err);
+    if (!c.status) check_vocabulary(&c, &opt->body, out->tokeniser);
+    if (!c.status && !opt->numbers && opt->classes != out->labels.count)
         hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
                                out->labels.count);
     if (c.status) hd_labeller_release(out);
@@ -147,10 +192,10 @@ hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task 
     if (!l) return hd_err_nomem(err, sizeof *l);
     hd_status s = hd_labeller_describe(l, &opt, folder, err);
     l->backend = backend;
-    if (!s && hd_labeller_task(&opt) != task)
+    if (!s && (hd_labeller_task(&opt) == HD_TAG) != (task == HD_TAG))
         s = hd_task_refuse(folder, tasks[hd_labeller_task(&opt)], tasks[task], err);
     if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
-    if (!s) s = hd_published_load(&l->model->params, folder, err);
+    if (!s) s = hd_published_load(l->model->params, folder, err);
     if (s)
         hd_labeller_free(l);
     else

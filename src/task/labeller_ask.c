@@ -1,14 +1,80 @@
 /* Examples on their way through a classifier or tagger. Everything is sent before the first kernel is called,
    always in the same order: the rest can then be captured. */
 #include "base/mem.h"
+#include "metric/correlation.h"
 #include "op/replay.h"
 #include "task/labeller.h"
 
 enum { ROWS = 2048 }; /* of a step, about */
 
-uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
-                          size_t count, bool each)
+/* What a batch has of its own: by rows, filled up with -1, and by items. */
+typedef struct packing {
+    hd_run *r;
+    const hd_examples *x;
+    const uint32_t *which;
+    size_t count, rows, items;
+    const int32_t *key;
+} packing;
+
+/* Whether a row is of a first text or of a second. */
+static const int32_t *send_types(const packing *p)
 {
+    int32_t *type = hd_host_take(p->r, (p->rows + 1) * sizeof *type);
+    size_t row = 0;
+    if (!type) return NULL;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t e = p->which[i], n = p->x->begin[e + 1] - p->x->begin[e];
+        for (size_t j = 0; j < n; j++) type[row++] = j >= p->x->second[e];
+    }
+    while (row < p->rows) type[row++] = -1;
+    return hd_ints(p->r, type, p->rows);
+}
+
+/* Numbers that are true of the items; of those that fill up none is. */
+static void send_values(const packing *p, hd_class_batch *out)
+{
+    hd_real *value = hd_host_take(p->r, (2 * p->items + 1) * sizeof *value), *weight = value + p->items;
+    if (!value) return;
+    for (size_t i = 0; i < p->count; i++) {
+        double v = p->x->value[p->x->first[p->which[i]]];
+        if (v == v) value[i] = (hd_real)v, weight[i] = 1;
+    }
+    out->value = hd_from(p->r, p->items, 1, value);
+    out->weight = hd_from(p->r, p->items, 1, weight);
+}
+
+/* The token after each row, but the last of an item; all of an item together weigh `weight`. */
+static void send_next(const packing *p, float weight, hd_class_batch *out)
+{
+    int32_t *next = hd_host_take(p->r, (p->rows + 1) * sizeof *next);
+    hd_real *share = hd_host_take(p->r, (p->rows + 1) * sizeof *share);
+    size_t row = 0;
+    if (!next || !share) return;
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t *begin = p->x->begin + p->which[i];
+        for (size_t j = begin[0]; j < begin[1]; j++, row++) {
+            next[row] = j + 1 < begin[1] ? p->x->id[j + 1] : -1;
+            share[row] = next[row] < 0 ? 0 : (hd_real)weight / (hd_real)(begin[1] - begin[0] - 1);
+        }
+    }
+    while (row < p->rows) next[row++] = -1;
+    out->next = hd_ints(p->r, next, p->rows);
+    out->share = hd_from(p->r, p->rows, 1, share);
+}
+
+/* A row for each item. */
+static const hd_seg *send_items(const packing *p)
+{
+    int32_t *one = hd_host_take(p->r, (p->count + 1) * sizeof *one);
+    for (size_t i = 0; one && i < p->count; i++) one[i] = 1;
+    hd_bounds bounds = {.items = p->items, .rows = p->items, .longest = 1};
+    return one ? hd_seg_within(p->r, one, p->count, p->key, bounds) : NULL;
+}
+
+uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
+                          size_t count, const hd_classifier_opt *o, float lm_loss)
+{
+    bool each = o->pool == HD_POOL_each;
     *out = (hd_class_batch){0};
     int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
     if (!len) return 0;
@@ -38,6 +104,11 @@ uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, 
                             .target = hd_ints(r, target, labels),
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
+    packing p = {r, x, which, count, rows, bounds.items, key};
+    if (o->body.kind == HD_BODY_bert) out->type = send_types(&p);
+    if (o->body.kind != HD_BODY_stages) out->items = send_items(&p);
+    if (o->numbers) send_values(&p, out);
+    if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
     return hd_shape_mix(hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest), live == rows);
 }
 
@@ -50,7 +121,7 @@ static hd_status ask_some(hd_run *r, const hd_labeller *l, const hd_examples *x,
     hd_run_begin(r, HD_INFERENCE);
     uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
     for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
-    if (which) hd_labeller_send(r, &batch, x, which, to - from, l->model->opt.pool == HD_POOL_each);
+    if (which) hd_labeller_send(r, &batch, x, which, to - from, &l->model->opt, 0);
     hd_tensor *y = which ? hd_classifier_logp(r, l->model, &batch) : NULL;
     hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
     if (y && logp) hd_read(r, y, logp);
@@ -74,25 +145,63 @@ typedef struct judging {
     hd_judged *out;
     const hd_examples *x;
     size_t classes;
+    double *guess; /* [labels] of numbers */
 } judging;
 
-static void judge_one(void *context, size_t label, const hd_real *logp)
+static void judge_class(void *context, size_t label, const hd_real *logp)
 {
     judging *j = context;
     size_t best = 0, truth = (size_t)j->x->label[label];
     for (size_t k = 1; k < j->classes; k++)
         if (logp[k] > logp[best]) best = k;
-    j->out->nats -= (double)logp[truth];
+    j->out->loss -= (double)logp[truth];
     hd_confusion_add(&j->out->confusion, truth, best);
+}
+
+static void judge_number(void *context, size_t label, const hd_real *number)
+{
+    judging *j = context;
+    double error = (double)*number - j->x->value[label];
+    j->guess[label] = (double)*number;
+    j->out->loss += error * error;
+}
+
+static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeller *l, hd_err *err)
+{
+    size_t n = j->x->labels;
+    j->guess = hd_mem_array(n + 1, sizeof *j->guess);
+    hd_status s = j->guess ? HD_OK : hd_err_nomem(err, n * sizeof *j->guess);
+    if (!s) s = hd_labeller_ask(r, l, j->x, judge_number, j, err);
+    if (!s) s = hd_spearman(&j->out->spearman, j->guess, j->x->value, n, err);
+    if (!s) j->out->pearson = hd_pearson(j->guess, j->x->value, n);
+    hd_mem_free(j->guess);
+    return s;
 }
 
 hd_status hd_labeller_judge(hd_judged *out, hd_run *r, const hd_labeller *l, const hd_examples *x,
                             hd_err *err)
 {
-    judging j = {out, x, l->model->opt.classes};
+    judging j = {out, x, l->model->opt.classes, NULL};
     *out = (hd_judged){0};
+    if (l->model->opt.numbers) return judge_numbers(&j, r, l, err);
     hd_status s = hd_confusion_init(&out->confusion, j.classes, err);
-    if (!s) s = hd_labeller_ask(r, l, x, judge_one, &j, err);
+    if (!s) s = hd_labeller_ask(r, l, x, judge_class, &j, err);
     if (s) hd_confusion_release(&out->confusion);
     return s;
+}
+
+void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES])
+{
+    const hd_confusion *c = &j->confusion;
+    size_t n = 0;
+    for (size_t i = 0; i < HD_FIGURES; i++) out[i] = (hd_figure){0};
+    if (!c->classes) {
+        out[n++] = (hd_figure){"pearson", "Pearson", j->pearson, false};
+        out[n++] = (hd_figure){"spearman", "Spearman", j->spearman, false};
+        return;
+    }
+    out[n++] = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), true};
+    out[n++] = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), true};
+    if (c->classes == 2) out[n++] = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, true};
+    out[n++] = (hd_figure){"matthews", "Matthews", hd_confusion_matthews(c), false};
 }

@@ -39,29 +39,34 @@ enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
 
 /* -- writing -- */
 
-static hd_status save_config(const hd_language *l, const char *folder, hd_err *err)
+void hd_language_put_model(hd_text *to, const hd_lm_opt *o)
 {
-    const hd_lm_opt *o = &l->lm->opt;
-    char path[HD_PATH];
-    hd_text c = {0};
-    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"lm\",\n \"model\": \"%s\"", hd_lm_names[o->kind]);
-#define X(key, field, least, most) hd_text_print(&c, ",\n \"" key "\": %zu", (size_t)o->field);
+    hd_text_print(to, ",\n \"model\": \"%s\"", hd_lm_names[o->kind]);
+#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
     SIZES(X)
 #undef X
-#define X(key, field) hd_text_print(&c, ",\n \"" key "\": %s", o->field ? "true" : "false");
+#define X(key, field) hd_text_print(to, ",\n \"" key "\": %s", o->field ? "true" : "false");
     SWITCHES(X)
 #undef X
-#define X(key, field, most) hd_model_config_put_real(&c, key, (double)o->field);
+#define X(key, field, most) hd_model_config_put_real(to, key, (double)o->field);
     REALS(X)
 #undef X
-#define X(key, field, most, otherwise) hd_model_config_put_real(&c, key, (double)o->field);
+#define X(key, field, most, otherwise) hd_model_config_put_real(to, key, (double)o->field);
     if (o->kind == HD_LM_gpt) {
         LATE_REALS(X)
     }
 #undef X
-    hd_text_print(&c, ",\n \"smoothing\": \"%s\",\n \"activation\": \"%s\",\n \"tokeniser\": \"%s\"}\n",
-                  hd_smoothing_names[o->smoothing], hd_unary_name(o->act),
-                  hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
+    hd_text_print(to, ",\n \"smoothing\": \"%s\",\n \"activation\": \"%s\"", hd_smoothing_names[o->smoothing],
+                  hd_unary_name(o->act));
+}
+
+static hd_status save_config(const hd_language *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text c = {0};
+    hd_text_put(&c, "{\"format\": 1,\n \"task\": \"lm\"");
+    hd_language_put_model(&c, &l->lm->opt);
+    hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, c.data, c.size, err);
@@ -93,10 +98,9 @@ hd_status hd_language_remove(const char *folder, hd_err *err)
 
 /* -- reading -- */
 
-static void read_model(hd_model_config *c, hd_lm_opt *o)
+void hd_language_read_model(hd_model_config *c, hd_lm_opt *o)
 {
     *o = (hd_lm_opt){0};
-    hd_model_config_task(c, "lm");
     o->kind = (hd_lm_kind)hd_model_config_name(c, "model", hd_lm_names, HD_LM_KINDS);
 #define X(key, field, least, most) \
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
@@ -134,7 +138,8 @@ hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser 
     hd_model_config c;
     *tokeniser = NULL;
     hd_model_config_open(&c, folder, err);
-    if (!c.status) read_model(&c, opt);
+    hd_model_config_task(&c, "lm");
+    if (!c.status) hd_language_read_model(&c, opt);
     if (!c.status) open_tokeniser(&c, folder, opt, tokeniser);
     if (c.status) {
         hd_tokeniser_free(*tokeniser);

@@ -5,6 +5,7 @@
 
 #include "decode/search.h"
 #include "model/lm.h"
+#include "task/model_config.h"
 #include "text/tokeniser.h"
 
 typedef struct hd_language {
@@ -20,6 +21,9 @@ hd_status hd_language_save(const hd_language *l, const char *folder,
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
 /* Reads back what hd_language_save wrote, without weights. The caller frees the tokeniser. */
 hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+/* The keys of a language model in config.json, also where it is a part of another model. */
+void hd_language_put_model(hd_text *to, const hd_lm_opt *o);
+void hd_language_read_model(hd_model_config *c, hd_lm_opt *o);
 /* Removes the files of a model of any task and of its training from a folder, and nothing else. */
 hd_status hd_language_remove(const char *folder, hd_err *err);
 

@@ -9,11 +9,12 @@
 #include "text/tokeniser.h"
 
 /* X(name in config.json, what such a model is, the verb that reads it) */
-#define HD_TASK_LIST(X)                       \
-    X(translate, "a translator", "translate") \
-    X(lm, "a language model", "generate")     \
-    X(mlm, "a masked language model", "fill") \
-    X(classify, "a classifier", "classify")   \
+#define HD_TASK_LIST(X)                                  \
+    X(translate, "a translator", "translate")            \
+    X(lm, "a language model", "generate")                \
+    X(mlm, "a masked language model", "fill")            \
+    X(classify, "a classifier", "classify")              \
+    X(regress, "a model that gives numbers", "classify") \
     X(tag, "a tagger", "tag")
 
 /* HD_EFORMAT with a text that says whose model this is: `task` is what config.json says, not `wanted`. */

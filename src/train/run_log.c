@@ -39,14 +39,14 @@ static void add_training(hd_journal *j, const hd_news *n, hd_err *err)
 
 static void add_valid(hd_journal *j, const hd_news *n, const char *measure, double value, hd_err *err)
 {
-    hd_journal_add(
-        j,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "valid",
-                          HD_FIELDS(HD_FIELD("loss", n->valid.loss),
-                                    HD_FIELD("perplexity", exp(n->valid.loss)), HD_FIELD(measure, value),
-                                    HD_FIELD("best", (int)n->best), HD_FIELD("seconds", n->valid.seconds))},
-        err);
+    hd_field field[5 + HD_FIGURES] = {HD_FIELD("loss", n->valid.loss),
+                                      HD_FIELD("perplexity", exp(n->valid.loss)), HD_FIELD(measure, value),
+                                      HD_FIELD("best", (int)n->best), HD_FIELD("seconds", n->valid.seconds)};
+    size_t count = 5;
+    for (size_t i = 0; i < HD_FIGURES && n->valid.also[i].name; i++)
+        field[count++] = HD_FIELD(n->valid.also[i].name, n->valid.also[i].value);
+    hd_report_line line = {.step = n->at->step, .kind = "valid", .fields = field, .count = count};
+    hd_journal_add(j, &line, err);
 }
 
 void hd_run_log_tell(hd_run_log *l, const hd_news *n, const char *measure, double value)

@@ -5,6 +5,7 @@
 #ifndef HD_TRAIN_TRAINER_H
 #define HD_TRAIN_TRAINER_H
 
+#include "metric/figure.h"
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 
@@ -17,9 +18,10 @@ typedef struct hd_load {
 } hd_load;
 
 typedef struct hd_validation {
-    double loss;    /* per token, without smoothing */
-    double score;   /* of translations, or NaN */
-    double quality; /* what the best is chosen by: more is better */
+    double loss;                /* per token, without smoothing */
+    double score;               /* of translations, or NaN */
+    double quality;             /* what the best is chosen by: more is better */
+    hd_figure also[HD_FIGURES]; /* what else is said of it in reports */
     double seconds;
 } hd_validation;
 

@@ -87,9 +87,12 @@ void hd_confusion_text(hd_pen *p, const hd_confusion_view *v)
     hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_BOLD, "right");
     hd_pen_end(p);
     for (size_t i = 0; i < v->of->classes; i++) put_row(p, v, i, left, wide);
-    hd_text_print(p->to, "accuracy %.2f %% (%zu of %zu), macro-F1 %.2f %%\n",
+    hd_text_print(p->to, "accuracy %.2f %% (%zu of %zu), macro-F1 %.2f %%",
                   100 * hd_confusion_accuracy(v->of), v->of->right, v->of->count,
                   100 * hd_confusion_macro_f1(v->of));
+    if (v->of->classes == 2)
+        hd_text_print(p->to, ", F1 of %s %.2f %%", v->label[1], 100 * hd_confusion_class(v->of, 1).f1);
+    hd_text_print(p->to, ", Matthews %.4f\n", hd_confusion_matthews(v->of));
 }
 
 /* -- JSON -- */
@@ -101,6 +104,12 @@ void hd_confusion_json(hd_text *to, const hd_confusion_view *v)
     hd_put_number(to, hd_confusion_accuracy(c), 9);
     hd_text_put(to, ", \"macro_f1\": ");
     hd_put_number(to, hd_confusion_macro_f1(c), 9);
+    if (c->classes == 2) {
+        hd_text_put(to, ", \"f1\": ");
+        hd_put_number(to, hd_confusion_class(c, 1).f1, 9);
+    }
+    hd_text_put(to, ", \"matthews\": ");
+    hd_put_number(to, hd_confusion_matthews(c), 9);
     hd_text_put(to, ", \"labels\": [");
     for (size_t i = 0; i < c->classes; i++) {
         hd_class_score s = hd_confusion_class(c, i);

@@ -15,7 +15,8 @@ typedef struct hd_confusion_view {
 
 /* A row for each true label: how often each label was guessed, and what share was right. */
 void hd_confusion_text(hd_pen *p, const hd_confusion_view *v);
-/* One object: labels, rows, accuracy, macro_f1, and precision, recall and f1 of each label. */
+/* One object: labels, rows, accuracy, macro_f1, of two labels the f1 of the second, matthews, and precision,
+   recall and f1 of each label. */
 void hd_confusion_json(hd_text *to, const hd_confusion_view *v);
 
 hd_drawing hd_confusion_drawing(hd_confusion_view *v); /* v is borrowed */

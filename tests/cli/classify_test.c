@@ -204,11 +204,13 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir one --out x", 1, "one: all of it has the label \"A\": there is nothing to tell apart"},
         {"--train-dir empty --out x", 1, "B.txt: there is no item in it"},
         {"--train-dir broken --out x", 1, "B.txt:2: not UTF-8"},
-        {"--train pair.tsv --out x", 1, "pair.tsv:1: there is a column text2"},
+        {"--train names.tsv --valid pair.tsv --out x", 1, "pair.tsv: a column text2, but|names.tsv has none"},
+        {"--train names.tsv --scratch --out x", 2, "--scratch is for --from"},
+        {"--train names.tsv --lm-loss 1 --out x", 2, "--lm-loss is for --from"},
         {"--train names.tsv --valid other.tsv --out x", 1, "other.tsv:2: the label \"C\" is none of the 2"},
     };
     must_run("for d in one empty broken; do mkdir $d; cp names/A.txt $d; done; : > empty/B.txt; "
-             "printf 'x\\n\\377\\n' > broken/B.txt; printf 'label\\ttext\\ttext2\\na\\tb\\tc\\n' > pair.tsv; "
+             "printf 'x\\n\\377\\n' > broken/B.txt; printf 'label\\ttext\\ttext2\\nA\\tb\\tc\\n' > pair.tsv; "
              "printf 'label\\ttext\\nC\\tx\\n' > other.tsv");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char command[512];

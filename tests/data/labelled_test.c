@@ -85,7 +85,9 @@ static void a_table_names_its_columns(void **state)
     } bad[] = {{"", "t.tsv:0: the first line must name the columns"},
                {"a\tb\n", "t.tsv:1: the first line must name the columns"},
                {"label\ttext\n", "there is no item in it"},
-               {"label\ttext\ttext2\nx\ty\tz\n", "t.tsv:1: there is a column text2"},
+               {"label\ttext\ttext2\nx\ty\n", "t.tsv:2: a column is missing"},
+               {"label\ttext\ttext2\nx\ty\t \n", "t.tsv:2: the text is empty"},
+               {"label\ttext2\nx\ty\n", "t.tsv:1: the first line must name the columns"},
                {"label\ttext\nx\n", "t.tsv:2: a column is missing"},
                {"label\ttext\n\ty\n", "t.tsv:2: the label is empty"},
                {"label\ttext\nx\t \n", "t.tsv:2: the text is empty"},
@@ -109,6 +111,64 @@ static void a_table_names_its_columns(void **state)
     }
     assert_refused(hd_labelled_table, &none, at("nothing.tsv"), "nothing.tsv");
     hd_vocab_release(&labels);
+}
+
+static void a_table_may_have_pairs(void **state)
+{
+    (void)state;
+    hd_vocab labels = {0};
+    hd_err err = {0};
+    put_file(at("t.tsv"), "text2\tlabel\ttext\nno\tx\tyes\nno\tx\tyes\nyes\tx\tno\n");
+    hd_labelled x = read_with(hd_labelled_table, &labels, at("t.tsv")), out = {0};
+    size_t dropped = 0;
+    assert_int_equal(x.count, 3);
+    assert_int_equal(x.units, 6);
+    assert_true(hd_labelled_pairs(&x));
+    assert_unit(&x, &labels, 0, "yes", "x");
+    assert_unit(&x, &labels, 1, "no", "x");
+    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    assert_int_equal(dropped, 1); /* a pair the other way round is another one */
+    if (hd_labelled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
+    assert_int_equal(x.count + out.count, 2);
+    assert_true(hd_labelled_pairs(&x) && hd_labelled_pairs(&out));
+    hd_labelled_release(&out);
+    hd_labelled_release(&x);
+    hd_vocab_release(&labels);
+}
+
+static hd_status read_numbers(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err)
+{
+    (void)labels;
+    return hd_labelled_table(out, NULL, path, err);
+}
+
+static void labels_may_be_numbers(void **state)
+{
+    (void)state;
+    static const double is[] = {1.5, -2, 0, 30, 1.5};
+    static const char *const bad[] = {
+        "",    "x",   "1,5",  "1.5.2", "1e999",
+        "nan", "inf", "0x10", "1 2",   "1111111111111111111111111111111111111111111111111111111111111111111"};
+    hd_err err = {0};
+    put_file(at("t.tsv"), "label\ttext\n 1.5 \ta\n-2\tb\n0\tc\n+3e1\td\n1.50\ta\n");
+    hd_labelled x = read_with(read_numbers, NULL, at("t.tsv")), out = {0};
+    for (size_t i = 0; i < COUNT_OF(is); i++) assert_true(fabs(x.value[i] - is[i]) < 1e-15 && x.label[i] < 0);
+    size_t dropped = 0;
+    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    assert_int_equal(dropped, 1);
+    assert_true(fabs(x.value[3] - 30) < 1e-15);
+    if (hd_labelled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
+    double sum = 0;
+    for (size_t i = 0; i < 2; i++) sum += x.value[i] + out.value[i];
+    assert_true(fabs(sum - 29.5) < 1e-15);
+    hd_labelled_release(&out);
+    hd_labelled_release(&x);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        char text[128];
+        snprintf(text, sizeof text, "label\ttext\n1\ta\n%s\tb\n", bad[i]);
+        put_file(at("t.tsv"), text);
+        assert_refused(read_numbers, NULL, at("t.tsv"), "t.tsv:3: the label \"");
+    }
 }
 
 static void tokens_stand_one_a_line(void **state)
@@ -271,6 +331,36 @@ static void a_text_stands_between_start_and_end(void **state)
     hd_labelled_release(&x);
 }
 
+static void two_texts_stand_behind_each_other(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_labelled x = {0};
+    static const char *const texts[] = {"abcdef", "gh", "a", "b"};
+    for (int i = 0; i < 4; i++) {
+        hd_labelled_add(&x, (hd_line){texts[i], strlen(texts[i])}, i / 2, &err);
+        if (i % 2) hd_labelled_end(&x, &err);
+    }
+    hd_tokeniser *t = characters_of(&x);
+    hd_examples whole = examples_of(&x, t, false, 100), cut = examples_of(&x, t, false, 8);
+    static const char *const piece[] = {"<s>",  "a",   "b", "c",    "</s>", "g",   "h",
+                                        "</s>", "<s>", "a", "</s>", "b",    "</s>"};
+    assert_int_equal(whole.rows, 11 + 5);
+    assert_int_equal(whole.cut, 0);
+    assert_int_equal(whole.second[0], 8);
+    assert_int_equal(cut.rows, COUNT_OF(piece)); /* the longer one is cut */
+    for (size_t i = 0; i < cut.rows; i++) assert_string_equal(hd_tokeniser_piece(t, cut.id[i]), piece[i]);
+    assert_int_equal(cut.cut, 1);
+    assert_int_equal(cut.second[0], 5);
+    assert_int_equal(cut.second[1], 3);
+    assert_int_equal(cut.labels, 2);
+    assert_true(cut.label[0] == 0 && cut.label[1] == 1);
+    hd_examples_release(&whole);
+    hd_examples_release(&cut);
+    hd_tokeniser_free(t);
+    hd_labelled_release(&x);
+}
+
 static void every_token_has_its_row(void **state)
 {
     (void)state;
@@ -347,12 +437,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_a_class),
         cmocka_unit_test(a_table_names_its_columns),
+        cmocka_unit_test(a_table_may_have_pairs),
+        cmocka_unit_test(labels_may_be_numbers),
         cmocka_unit_test(tokens_stand_one_a_line),
         cmocka_unit_test(what_is_there_twice_counts_once),
         cmocka_unit_test(no_text_lies_in_both_parts),
         cmocka_unit_test(the_seed_alone_decides_what_is_held_back),
         cmocka_unit_test(each_part_has_something),
         cmocka_unit_test(a_text_stands_between_start_and_end),
+        cmocka_unit_test(two_texts_stand_behind_each_other),
         cmocka_unit_test(every_token_has_its_row),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };

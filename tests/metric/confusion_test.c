@@ -24,13 +24,41 @@ static void shares_of_a_small_matrix(void **state)
     assert_true(d.f1 <= 0 && d.precision <= 0);
     /* class 3 is neither there nor guessed: it does not count */
     assert_true(fabs(hd_confusion_macro_f1(&c) - (2.0 / 3 + 0.4 + 0) / 3) < 1e-15);
+    /* truths 3 2 1 0, guesses 3 3 0 0, 3 of 6 right: (3 * 6 - 15) / sqrt((36 - 14) (36 - 18)) */
+    assert_true(fabs(hd_confusion_matthews(&c) - 3 / sqrt(22.0 * 18)) < 1e-15);
     hd_confusion_release(&c);
     assert_int_equal(hd_confusion_init(&c, SIZE_MAX / 2, &err), HD_ENOMEM);
     hd_confusion_release(&c);
 }
 
+/* Of two classes it is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn)). */
+static void matthews_of_two_classes(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at[4]; /* true 0: guessed 0, 1; true 1: guessed 0, 1 */
+        double is;
+    } cases[] = {{{90, 4, 1, 5}, (90.0 * 5 - 4) / sqrt(9.0 * 6 * 94 * 91)},
+                 {{7, 0, 0, 3}, 1},
+                 {{0, 7, 3, 0}, -1},
+                 {{0, 5, 0, 5}, 0},
+                 {{0, 0, 4, 4}, 0}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_err err = {0};
+        hd_confusion c;
+        if (hd_confusion_init(&c, 2, &err)) fail_msg("%s", err.text);
+        assert_true(isnan(hd_confusion_matthews(&c)));
+        for (size_t k = 0; k < 4; k++)
+            for (size_t n = 0; n < cases[i].at[k]; n++) hd_confusion_add(&c, k / 2, k % 2);
+        if (!(fabs(hd_confusion_matthews(&c) - cases[i].is) < 1e-15))
+            fail_msg("case %zu: %g", i, hd_confusion_matthews(&c));
+        hd_confusion_release(&c);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_of_a_small_matrix)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_of_a_small_matrix),
+                                       cmocka_unit_test(matthews_of_two_classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The gradient of a classifier's loss against differences, in double: every pooling and kind of encoder, some
+/* The gradient of a classifier's loss against differences, in double: every pooling and kind of body, some
    numbers of every tensor a file holds. Dropout is on: its masks are fixed by the step. */
 #include "model/classifier_toy.h"
 
@@ -11,6 +11,20 @@
 
 enum { SAMPLES = 12 };
 
+/* What is learned beside, with the same draws: rows come first in either. */
+static double words_at(classifier_toy *t)
+{
+    hd_run *r = &t->run;
+    hd_run_begin(r, HD_TRAIN);
+    r->taping = false;
+    hd_class_batch b = ct_batch(t, 0, CT_ITEMS, false);
+    hd_rows x = hd_body_rows(r, &t->m->body, b.ids, b.type, b.seg);
+    double loss = hd_loss_total(
+        r, t->m->body.lm->type->loss_of(r, t->m->body.lm, x, b.next, &(hd_loss_opt){.weight = b.share}));
+    assert_run_ok(r);
+    return loss;
+}
+
 static double loss_at(classifier_toy *t, bool some, bool back)
 {
     hd_run *r = &t->run;
@@ -21,7 +35,7 @@ static double loss_at(classifier_toy *t, bool some, bool back)
         hd_loss_total(r, hd_classifier_loss(r, t->m, &b, &(hd_loss_opt){.coef = 1, .smoothing = 0.1f}));
     if (back) hd_backward(r);
     assert_run_ok(r);
-    return loss;
+    return t->words ? loss + words_at(t) : loss;
 }
 
 static double slope(classifier_toy *t, bool some, hd_real *x)
@@ -36,15 +50,16 @@ static double slope(classifier_toy *t, bool some, hd_real *x)
     return (at[0] - at[3] + 8 * (at[2] - at[1])) / (12 * H);
 }
 
-static void check_model(const char *stages, hd_pool_kind pool, bool some)
+static void check(const char *what, const hd_classifier_opt *o, bool some, bool words)
 {
+    hd_pool_kind pool = o->pool;
     hd_rng rng = hd_rng_make(8, 8);
     double largest = 0, worst = 0;
     const char *where = "-";
     classifier_toy t;
-    hd_classifier_opt o = ct_opt(stages, pool);
-    ct_open(&t, &o, true);
-    hd_params *p = &t.m->params;
+    ct_open(&t, o, true);
+    t.words = words;
+    hd_params *p = t.m->params;
     loss_at(&t, some, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
     for (size_t i = 0; i < p->count; i++) {
@@ -54,10 +69,12 @@ static void check_model(const char *stages, hd_pool_kind pool, bool some)
         size_t n = hd_count_of(&one->t);
         bool flows = false;
         for (size_t k = 0; k < n; k++) flows = flows || fabs((double)grad[k]) > 1e-9 * largest;
-        /* a key's bias moves all scores of a query alike; the first row comes from no state before it */
-        if (!flows && !strstr(one->name, "k_proj.bias") &&
+        /* a key's bias moves all scores of a query alike; the first row comes from no state before it; words
+           are asked for or not */
+        if (!flows && !strstr(one->name, "k_proj.bias") && !strstr(one->name, "key.bias") &&
+            (words || strncmp(one->name, "decoder.", 8)) &&
             !(pool == HD_POOL_first && strstr(one->name, "weight_hh")))
-            fail_msg("%s, %s: nothing flows to %s", stages, hd_pool_names[pool], one->name);
+            fail_msg("%s, %s: nothing flows to %s", what, hd_pool_names[pool], one->name);
         for (size_t k = 0; k < SAMPLES; k++) {
             size_t at = hd_rng_below(&rng, (uint32_t)n);
             double a = (double)grad[at], numeric = slope(&t, some, (hd_real *)one->t.data + at);
@@ -65,8 +82,37 @@ static void check_model(const char *stages, hd_pool_kind pool, bool some)
             if (!(error <= worst)) worst = error, where = one->name;
         }
     }
-    if (!(worst < TOLERANCE)) fail_msg("%s, %s: %g at %s", stages, hd_pool_names[pool], worst, where);
+    if (!(worst < TOLERANCE)) fail_msg("%s, %s: %g at %s", what, hd_pool_names[pool], worst, where);
     ct_close(&t);
+}
+
+static void check_model(const char *stages, hd_pool_kind pool, bool some)
+{
+    hd_classifier_opt o = ct_opt(stages, pool);
+    check(stages, &o, some, false);
+}
+
+static void every_body_goes_back_as_it_went_forward(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"bert", "gpt", "lstm", "gru", "rnn"};
+    for (size_t i = 0; i < COUNT_OF(models); i++)
+        for (int pool = 0; pool < HD_POOL_each; pool++) {
+            hd_classifier_opt o = ct_opt_from(models[i], (hd_pool_kind)pool);
+            check(models[i], &o, false, false);
+            o.numbers = true, o.classes = 1;
+            check(models[i], &o, false, false);
+        }
+}
+
+static void words_that_are_learned_beside_add_their_gradient(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"gpt", "lstm", "gru", "rnn"};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        hd_classifier_opt o = ct_opt_from(models[i], HD_POOL_last);
+        check(models[i], &o, false, true);
+    }
 }
 
 static void every_pooling_goes_back_as_it_went_forward(void **state)
@@ -81,6 +127,8 @@ static void every_pooling_goes_back_as_it_went_forward(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_pooling_goes_back_as_it_went_forward)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_pooling_goes_back_as_it_went_forward),
+                                       cmocka_unit_test(every_body_goes_back_as_it_went_forward),
+                                       cmocka_unit_test(words_that_are_learned_beside_add_their_gradient)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,13 +53,13 @@ static void rnn_is_the_lecture_s_character_network(void **state)
     classifier_toy t;
     hd_classifier_opt o = ct_opt("rnn", HD_POOL_last);
     ct_open(&t, &o, false);
-    value(&t.m->params, "model.encoder.embed_tokens.weight", table);
-    value(&t.m->params, "model.encoder.rnn.weight_ih_l0", w_in);
-    value(&t.m->params, "model.encoder.rnn.weight_hh_l0", w);
-    value(&t.m->params, "model.encoder.rnn.bias_ih_l0", b_in);
-    value(&t.m->params, "model.encoder.rnn.bias_hh_l0", b);
-    value(&t.m->params, "classifier.weight", out);
-    value(&t.m->params, "classifier.bias", out_b);
+    value(t.m->params, "model.encoder.embed_tokens.weight", table);
+    value(t.m->params, "model.encoder.rnn.weight_ih_l0", w_in);
+    value(t.m->params, "model.encoder.rnn.weight_hh_l0", w);
+    value(t.m->params, "model.encoder.rnn.bias_ih_l0", b_in);
+    value(t.m->params, "model.encoder.rnn.bias_hh_l0", b);
+    value(t.m->params, "classifier.weight", out);
+    value(t.m->params, "classifier.bias", out_b);
     hd_real *got = logp_of(&t, 0, CT_ITEMS);
     for (size_t i = 0, row = 0; i < CT_ITEMS; i++) {
         double h[W] = {0}, y[CT_CLASSES], sum = 0;
@@ -95,12 +95,12 @@ static void last_reads_where_each_direction_ended(void **state)
         classifier_toy t;
         hd_classifier_opt o = ct_opt(stages[k], HD_POOL_last);
         ct_open(&t, &o, false);
-        value(&t.m->params, "classifier.weight", out);
-        value(&t.m->params, "classifier.bias", out_b);
+        value(t.m->params, "classifier.weight", out);
+        value(t.m->params, "classifier.bias", out_b);
         hd_real *got = logp_of(&t, 0, CT_ITEMS), *h[2] = {NULL, NULL};
         hd_run_begin(&t.run, HD_INFERENCE);
         hd_class_batch b = ct_batch(&t, 0, CT_ITEMS, false);
-        hd_encoded e = hd_encoder_of(&t.run, &t.m->encoder, b.ids, b.seg);
+        hd_encoded e = hd_encoder_of(&t.run, &t.m->body.encoder, b.ids, b.seg);
         int ways = e.cells->directions;
         size_t wide = hd_recurrent_state(e.cells);
         for (int d = 0; d < ways; d++) h[d] = host_copy(&t.run, e.last[(e.cells->layers - 1) * ways + d]);
@@ -167,9 +167,9 @@ static void impossible_options_are_refused(void **state)
         static const char *const says[] = {"at least 2 classes", "split over 4 heads", "needs an encoder",
                                            "at least 1 layer", "recurrent layers"};
         if (k == 0) o.classes = 1;
-        if (k == 1) o.heads = 4;
-        if (k == 2) o.encoder.count = 0;
-        if (k == 3) o.encoder.at[0].layers = 0;
+        if (k == 1) o.body.heads = 4;
+        if (k == 2) o.body.encoder.count = 0;
+        if (k == 3) o.body.encoder.at[0].layers = 0;
         assert_int_equal(hd_classifier_new(&m, b, &o, false, &err), HD_EARG);
         if (!strstr(err.text, says[k])) fail_msg("'%s' does not say '%s'", err.text, says[k]);
     }

@@ -10,12 +10,16 @@ enum { CT_VOCAB = 9, CT_CLASSES = 4, CT_ITEMS = 3, CT_ROWS = 10 };
 static const int32_t ct_len[CT_ITEMS] = {4, 1, 5}, ct_class[CT_ITEMS] = {2, 0, 3};
 static const int32_t ct_ids[CT_ROWS] = {3, 1, 4, 1, 5, 8, 2, 6, 5, 3};
 static const int32_t ct_tag[CT_ROWS] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1};
+static const int32_t ct_type[CT_ROWS] = {0, 0, 1, 1, 0, 0, 0, 0, 1, 1};
+static const int32_t ct_next[CT_ROWS] = {1, 4, 1, -1, -1, 2, 6, 5, 3, -1};
+static const hd_real ct_value[CT_ITEMS] = {0.5f, -1, 2};
 static const int32_t ct_some[3] = {1, 4, 9}, ct_some_tag[3] = {3, 1, 2};
 
 typedef struct classifier_toy {
     hd_backend *backend;
     hd_run run;
     hd_classifier *m;
+    bool words; /* a language model goes on foretelling words */
 } classifier_toy;
 
 CHECK_UNUSED static hd_classifier_opt ct_opt(const char *stages, hd_pool_kind pool)
@@ -23,16 +27,37 @@ CHECK_UNUSED static hd_classifier_opt ct_opt(const char *stages, hd_pool_kind po
     hd_err err = {0};
     hd_stages s;
     if (hd_stages_read(&s, stages, &err)) fail_msg("%s", err.text);
-    return (hd_classifier_opt){.encoder = hd_stages_resolved(&s, 1),
+    return (hd_classifier_opt){.body = {.encoder = hd_stages_resolved(&s, 1),
+                                        .vocab = CT_VOCAB,
+                                        .positions = 8,
+                                        .width = 6,
+                                        .inner = 10,
+                                        .heads = 2,
+                                        .act = HD_gelu,
+                                        .dropout = 0.1f},
                                .pool = pool,
-                               .vocab = CT_VOCAB,
-                               .classes = CT_CLASSES,
-                               .positions = 8,
-                               .width = 6,
-                               .inner = 10,
-                               .heads = 2,
-                               .act = HD_gelu,
-                               .dropout = 0.1f};
+                               .classes = CT_CLASSES};
+}
+
+/* One whose body is a "bert", or a language model. */
+CHECK_UNUSED static hd_classifier_opt ct_opt_from(const char *model, hd_pool_kind pool)
+{
+    hd_classifier_opt o = {.body = {.positions = 8}, .pool = pool, .classes = CT_CLASSES};
+    hd_lm_kind kind = 0;
+    while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
+    o.body.kind = kind == HD_LM_KINDS ? HD_BODY_bert : HD_BODY_lm;
+    o.body.bert = (hd_bert_opt){
+        .layers = 2, .heads = 2, .width = 6, .inner = 10, .vocab = CT_VOCAB, .positions = 8, .dropout = 0.1f};
+    o.body.lm = (hd_lm_opt){.kind = kind,
+                            .tied = true,
+                            .layers = 1,
+                            .heads = 2,
+                            .width = 6,
+                            .inner = 10,
+                            .vocab = CT_VOCAB,
+                            .context = 8,
+                            .dropout = 0.1f};
+    return o;
 }
 
 CHECK_UNUSED static void ct_open(classifier_toy *t, const hd_classifier_opt *o, bool training)
@@ -41,7 +66,7 @@ CHECK_UNUSED static void ct_open(classifier_toy *t, const hd_classifier_opt *o, 
     *t = (classifier_toy){.backend = backend_of("cpu", 1)};
     t->run = run_on(t->backend);
     if (hd_classifier_new(&t->m, t->backend, o, training, &err)) fail_msg("%s", err.text);
-    if (hd_params_draw(&t->m->params, 1, &err)) fail_msg("%s", err.text);
+    if (hd_params_draw(t->m->params, 1, &err)) fail_msg("%s", err.text);
 }
 
 CHECK_UNUSED static void ct_close(classifier_toy *t)
@@ -62,10 +87,18 @@ CHECK_UNUSED static hd_class_batch ct_batch(classifier_toy *t, size_t from, size
             begin += (size_t)ct_len[i];
         else
             rows += (size_t)ct_len[i];
+    static const int32_t one[CT_ITEMS] = {1, 1, 1};
+    static const hd_real share[CT_ROWS] = {0.1f, 0.2f, 0.1f, 0, 0, 0.3f, 0.1f, 0.1f, 0.1f, 0};
+    size_t items = to - from;
     return (hd_class_batch){.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
                             .ids = hd_ints(r, ct_ids + begin, rows),
                             .row = each && some ? hd_ints(r, ct_some, 3) : NULL,
                             .rows = 3,
+                            .type = hd_ints(r, ct_type + begin, rows),
+                            .items = hd_seg_of(r, one, items, NULL),
+                            .value = hd_from(r, items, 1, ct_value + from),
+                            .next = t->words ? hd_ints(r, ct_next + begin, rows) : NULL,
+                            .share = t->words ? hd_from(r, rows, 1, share + begin) : NULL,
                             .target = some && each ? hd_ints(r, ct_some_tag, 3)
                                       : each       ? hd_ints(r, ct_tag + begin, rows)
                                                    : hd_ints(r, ct_class + from, to - from)};

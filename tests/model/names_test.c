@@ -45,17 +45,17 @@ static void net_open(net *n)
     *n = (net){.backend = backend_of("cpu", 1)};
     n->run = run_on(n->backend);
     if (hd_stages_read(&s, "rnn", &err)) fail_msg("%s", err.text);
-    const hd_classifier_opt o = {.encoder = hd_stages_resolved(&s, 1),
+    const hd_classifier_opt o = {.body = {.encoder = hd_stages_resolved(&s, 1),
+                                          .vocab = LETTERS,
+                                          .positions = LONGEST,
+                                          .width = 16,
+                                          .inner = 1,
+                                          .heads = 1},
                                  .pool = HD_POOL_last,
-                                 .vocab = LETTERS,
-                                 .classes = LANGUAGES,
-                                 .positions = LONGEST,
-                                 .width = 16,
-                                 .inner = 1,
-                                 .heads = 1};
+                                 .classes = LANGUAGES};
     const hd_optimiser_opt sgd = {.kind = HD_OPT_SGD, .clip = 3};
-    if (hd_classifier_new(&n->m, n->backend, &o, true, &err) || hd_params_draw(&n->m->params, 1, &err) ||
-        hd_optimiser_init(&n->optimiser, &n->m->params, &sgd, &err))
+    if (hd_classifier_new(&n->m, n->backend, &o, true, &err) || hd_params_draw(n->m->params, 1, &err) ||
+        hd_optimiser_init(&n->optimiser, n->m->params, &sgd, &err))
         fail_msg("%s", err.text);
 }
 
@@ -99,7 +99,7 @@ static void a_batch_is_its_names_one_by_one(void **state)
     double one_by_one = 0;
     draw_names(names, BATCH, 1);
     net_open(&n);
-    hd_params *p = &n.m->params;
+    hd_params *p = n.m->params;
     size_t bytes = p->trainable * sizeof *p->grad;
     for (size_t i = 0; i < BATCH; i++) one_by_one += back(&n, &names[i], 1);
     hd_real *sum = malloc(bytes);

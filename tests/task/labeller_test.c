@@ -1,11 +1,14 @@
 /* The folder of a classifier or tagger, hostile ones too; what is asked of it does not depend on what is
-   asked beside it; and a label that hangs on both neighbours is learned by an encoder that sees both. */
+   asked beside it; what it begins with is taken over; and a label that hangs on both neighbours is learned by
+   an encoder that sees both. */
 #include "check.h"
 #include "scratch.h"
 
 #include "base/folder.h"
 #include "task/label_train.h"
 #include "task/language.h"
+#include "task/masked.h"
+#include "train/published.h"
 
 static hd_backend *backend;
 static hd_run run;
@@ -20,13 +23,13 @@ static hd_label_train_opt small_opt(hd_label_task task, const char *stages, cons
         .train = task == HD_TAG ? at("tags") : at("table.tsv"),
         .valid_fraction = 0.2,
         .kind = HD_TOKENISER_words,
-        .model = {.encoder = hd_stages_resolved(&s, 1),
-                  .pool = task == HD_TAG ? HD_POOL_each : HD_POOL_mean,
-                  .positions = 32,
-                  .width = 16,
-                  .inner = 32,
-                  .heads = 2,
-                  .act = HD_gelu},
+        .model = {.body = {.encoder = hd_stages_resolved(&s, 1),
+                           .positions = 32,
+                           .width = 16,
+                           .inner = 32,
+                           .heads = 2,
+                           .act = HD_gelu},
+                  .pool = task == HD_TAG ? HD_POOL_each : HD_POOL_mean},
         .optimiser = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f},
         .batch = 8,
         .parts = 1,
@@ -182,6 +185,275 @@ static void a_new_run_leaves_nothing_of_another(void **state)
     assert_int_equal(entries_in(at("gone")), 0);
 }
 
+/* -- what it begins with -- */
+
+static hd_tokeniser *tokeniser_of_table(void)
+{
+    hd_err err = {0};
+    hd_vocab labels = {0};
+    hd_labelled x = {0};
+    hd_tokeniser *t = NULL;
+    hd_labelled_walk walk = {&x, 0};
+    if (hd_labelled_table(&x, &labels, at("table.tsv"), &err) ||
+        hd_tokeniser_train(&t, HD_TOKENISER_words, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0}, &err))
+        fail_msg("%s", err.text);
+    hd_labelled_release(&x);
+    hd_vocab_release(&labels);
+    return t;
+}
+
+/* The folder of a model whose weights are drawn. */
+static void put_origin(const char *model, const char *folder)
+{
+    hd_err err = {0};
+    hd_tokeniser *t = tokeniser_of_table();
+    hd_lm_kind kind = 0;
+    while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
+    hd_bert_opt b = {.layers = 2,
+                     .heads = 2,
+                     .width = 16,
+                     .inner = 24,
+                     .vocab = hd_masked_vocab(t),
+                     .positions = 20,
+                     .dropout = 0.1f};
+    hd_lm_opt o = {.kind = kind,
+                   .tied = true,
+                   .layers = 2,
+                   .heads = 2,
+                   .width = 16,
+                   .inner = 24,
+                   .order = 3,
+                   .context = 20,
+                   .vocab = hd_tokeniser_size(t),
+                   .dropout = 0.1f};
+    hd_masked m = {.tokeniser = t};
+    hd_language l = {.tokeniser = t};
+    hd_status s = hd_folder_make(folder, NULL, &err);
+    if (!s && kind == HD_LM_KINDS) {
+        s = hd_bert_new(&m.model, backend, &b, false, &err);
+        if (!s) s = hd_params_draw(&m.model->params, 9, &err);
+        if (!s) s = hd_masked_save(&m, folder, &err);
+        if (!s) s = hd_masked_publish(&m, folder, &err);
+    } else if (!s) {
+        s = hd_lm_new(&l.lm, &o, backend, false, &err);
+        if (!s) s = hd_params_draw(l.lm->params, 9, &err);
+        if (!s) s = hd_language_save(&l, folder, &err);
+        if (!s) s = hd_language_publish(&l, folder, &err);
+    }
+    if (s) fail_msg("%s", err.text);
+    hd_bert_free(m.model);
+    hd_lm_free(l.lm);
+    hd_tokeniser_free(t);
+}
+
+static hd_label_train_opt tuned(const char *from, hd_pool_kind pool, const char *out)
+{
+    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", out);
+    o.from = from;
+    o.model = (hd_classifier_opt){.body = {.positions = 20, .dropout = 0.1f}, .pool = pool};
+    o.trainer.steps = 3;
+    return o;
+}
+
+static hd_labeller *opened(const char *folder)
+{
+    hd_err err = {0};
+    hd_labeller *l = NULL;
+    if (hd_labeller_open(&l, folder, HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    return l;
+}
+
+/* Tensors of both files that begin so, and how many of them are the same. */
+static size_t same_tensors(const char *a, const char *b, const char *begins, size_t *all)
+{
+    hd_err err = {0};
+    hd_safetensors *file[2] = {NULL, NULL};
+    hd_labeller *l = opened(at("%s", b));
+    size_t same = 0;
+    if (hd_safetensors_open(&file[0], at("%s/model.safetensors", a), &err) ||
+        hd_safetensors_open(&file[1], at("%s/model.safetensors", b), &err))
+        fail_msg("%s", err.text);
+    *all = 0;
+    for (size_t i = 0; i < l->model->params->count; i++) {
+        const hd_param *p = l->model->params->list[i];
+        if (!p->name || p->alias || strncmp(p->name, begins, strlen(begins)) ||
+            !hd_safetensors_find(file[0], p->name))
+            continue;
+        size_t n = hd_count_of(&p->t);
+        hd_real *x = malloc(2 * n * sizeof *x);
+        for (int k = 0; k < 2; k++) {
+            hd_tensor to = hd_shaped(x + (size_t)k * n, HD_REAL, p->t.rank, p->t.shape);
+            if (p->transposed) to.shape[0] = p->t.shape[1], to.shape[1] = p->t.shape[0];
+            if (p->transposed) to = hd_shaped(x + (size_t)k * n, HD_REAL, 2, to.shape);
+            if (hd_safetensors_load(file[k], p->name, &to, &err)) fail_msg("%s", err.text);
+        }
+        same += !memcmp(x, x + n, n * sizeof *x);
+        ++*all;
+        free(x);
+    }
+    hd_safetensors_free(file[0]);
+    hd_safetensors_free(file[1]);
+    hd_labeller_free(l);
+    return same;
+}
+
+static void every_body_is_taken_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *begins;
+        hd_pool_kind pool;
+        size_t tensors;
+    } cases[] = {{"bert", "bert.", HD_POOL_first, 5 + 2 * 16},
+                 {"bert", "bert.", HD_POOL_mean, 5 + 2 * 16},
+                 {"gpt", "", HD_POOL_last, 2 + 2 * 12 + 2},
+                 {"lstm", "", HD_POOL_last, 3 + 2 * 4},
+                 {"rnn", "", HD_POOL_max, 3 + 2 * 4}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t all, same;
+        char from[32], out[32];
+        snprintf(from, sizeof from, "from-%zu", i), snprintf(out, sizeof out, "tuned-%zu", i);
+        put_origin(cases[i].model, at("%s", from));
+        hd_label_train_opt o = tuned(at("%s", from), cases[i].pool, at("%s", out));
+        o.trainer.schedule.peak = 0; /* what it begins with is what it ends with */
+        train(&o);
+        same = same_tensors(from, out, cases[i].begins, &all);
+        if (all != cases[i].tensors || same != all)
+            fail_msg("%s: %zu of %zu tensors are the same, not all %zu", cases[i].model, same, all,
+                     cases[i].tensors);
+        o.scratch = true;
+        train(&o);
+        same = same_tensors(from, out, cases[i].begins, &all);
+        if (same >= all) fail_msg("%s: scratch takes all %zu tensors", cases[i].model, all);
+    }
+}
+
+static void what_is_frozen_stays(void **state)
+{
+    (void)state;
+    static const char *const pattern[] = {"bert.embeddings.*", "bert.encoder.layer.0.*"};
+    size_t all;
+    put_origin("bert", at("ice"));
+    hd_label_train_opt o = tuned(at("ice"), HD_POOL_first, at("frozen"));
+    o.model.frozen = (hd_frozen){pattern, COUNT_OF(pattern)};
+    train(&o);
+    assert_int_equal(same_tensors("ice", "frozen", "bert.embeddings.", &all), 5);
+    assert_int_equal(all, 5);
+    assert_int_equal(same_tensors("ice", "frozen", "bert.encoder.layer.0.", &all), 16);
+    assert_true(same_tensors("ice", "frozen", "bert.encoder.layer.1.", &all) < 2);
+}
+
+typedef struct heard {
+    hd_real logp[200];
+} heard;
+
+static void keep(void *context, size_t label, const hd_real *logp)
+{
+    memcpy(((heard *)context)->logp + 2 * label, logp, 2 * sizeof *logp);
+}
+
+/* One text after the other, and all of them at once. */
+static void answers_do_not_hang_on_what_is_asked_beside(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"bert", "gpt", "lstm"};
+    static const char *const texts[] = {"fine thing number 3", "foul", "fine fine fine thing",
+                                        "number thing"};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        hd_err err = {0};
+        heard one = {0}, all = {0};
+        put_origin(models[i], at("beside"));
+        hd_label_train_opt o = tuned(at("beside"), i ? HD_POOL_last : HD_POOL_first, at("asked-beside"));
+        train(&o);
+        hd_labeller *l = opened(at("asked-beside"));
+        hd_examples_opt e = hd_labeller_examples(&l->model->opt);
+        for (size_t k = 0; k <= COUNT_OF(texts); k++) {
+            hd_labelled x = {0};
+            hd_examples ids = {0};
+            heard now = {0};
+            size_t from = k < COUNT_OF(texts) ? k : 0, to = k < COUNT_OF(texts) ? k + 1 : k;
+            for (size_t j = from; j < to; j++) {
+                hd_labelled_add(&x, (hd_line){texts[j], strlen(texts[j])}, -1, &err);
+                hd_labelled_end(&x, &err);
+            }
+            if (hd_examples_make(&ids, &x, l->tokeniser, &e, &err) ||
+                hd_labeller_ask(&run, l, &ids, keep, &now, &err))
+                fail_msg("%s", err.text);
+            memcpy(to - from > 1 ? all.logp : one.logp + 2 * from, now.logp,
+                   2 * (to - from) * sizeof *now.logp);
+            hd_examples_release(&ids);
+            hd_labelled_release(&x);
+        }
+        for (size_t k = 0; k < 2 * COUNT_OF(texts); k++) /* sums of float32 in another order */
+            if (!(fabs((double)(one.logp[k] - all.logp[k])) < 1e-5)) fail_msg("%s: %zu", models[i], k);
+        hd_labeller_free(l);
+    }
+}
+
+/* Ids 5 6 and 7, and 8 alone: <s> 5 6 </s> 7 </s>, <s> 8 </s>. */
+static void a_batch_has_types_numbers_and_words_to_come(void **state)
+{
+    (void)state;
+    int32_t id[] = {HD_START_ID, 5, 6, HD_END_ID, 7, HD_END_ID, HD_START_ID, 8, HD_END_ID};
+    int32_t label[] = {-1, -1}, row[] = {0, 0};
+    size_t begin[] = {0, 6, 9}, first[] = {0, 1, 2}, second[] = {4, 3};
+    double value[] = {2.5, -1};
+    const hd_examples x = {.count = 2,
+                           .rows = 9,
+                           .labels = 2,
+                           .id = id,
+                           .begin = begin,
+                           .second = second,
+                           .label = label,
+                           .value = value,
+                           .row = row,
+                           .first = first};
+    static const uint32_t which[] = {1, 0};
+    static const int32_t type[] = {0, 0, 0, 0, 0, 0, 0, 1, 1};
+    static const int32_t next[] = {8, HD_END_ID, -1, 5, 6, HD_END_ID, 7, HD_END_ID, -1};
+    static const double share[] = {0.25, 0.25, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0};
+    hd_classifier_opt o = {.body = {.kind = HD_BODY_bert}, .numbers = true, .classes = 1};
+    hd_class_batch b;
+    hd_run_begin(&run, HD_TRAIN);
+    hd_labeller_send(&run, &b, &x, which, 2, &o, 0.5f);
+    assert_run_ok(&run);
+    assert_memory_equal(b.type, type, sizeof type);
+    assert_memory_equal(b.next, next, sizeof next);
+    for (size_t i = 0; i < 9; i++)
+        assert_true(fabs((double)((const hd_real *)b.share->data)[i] - share[i]) < 1e-7);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(fabs((double)((const hd_real *)b.value->data)[i] - value[1 - i]) < 1e-7);
+        assert_true(fabs((double)((const hd_real *)b.weight->data)[i] - 1) < 1e-7);
+        assert_int_equal(b.items->key[i], which[i]); /* draws of a text are its own, wherever it stands */
+    }
+    hd_run_begin(&run, HD_INFERENCE);
+    hd_labeller_send(&run, &b, &x, which, 2, &o, 0.5f);
+    assert_null(b.next);
+}
+
+static void hostile_bodies_are_refused(void **state)
+{
+    (void)state;
+    put_origin("bert", at("h-bert"));
+    put_origin("gpt", at("h-gpt"));
+    hd_label_train_opt o = tuned(at("h-bert"), HD_POOL_first, at("hb"));
+    train(&o);
+    assert_refused("hb", "\"bert\"", "\"bart\"", "there is no model \"bart\"");
+    assert_refused("hb", "\"bert\"", "7", "\"model\" is not a text");
+    assert_refused("hb", "\"positions\": 20", "\"positions\": 21", "the bert has 20 positions");
+    assert_refused("hb", "\"positions\": 20", "\"positions\": 0", "which no model has");
+    assert_refused("hb", "\"heads\": 2", "\"heads\": 3", "split over 3 heads");
+    assert_refused("hb", "\"layers\": 2", "\"layers\": 3", "layer.2");
+    assert_refused("hb", "\"pairs\": false", "\"pairs\": 1", "\"pairs\" is not true or false");
+    assert_refused("hb", "\"classify\"", "\"regress\"", "\"classes\" is 2");
+    assert_refused("hb", "\"model\": \"bert\"", "\"model\": \"gpt\"", "is missing");
+    o = tuned(at("h-gpt"), HD_POOL_last, at("hg"));
+    train(&o);
+    assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no states");
+    assert_refused("hg", "\"positions\": 20", "\"positions\": 21", "the gpt has 20 positions");
+    assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "but the tokeniser has");
+}
+
 /* -- memory -- */
 
 static hd_status ask_all(hd_err *err)
@@ -226,25 +498,34 @@ static void every_failing_allocation_is_reported(void **state)
     assert_in_range(n, 30, 2000);
 }
 
-static void a_run_that_lacks_memory_says_so_and_leaves_none(void **state)
+static void lack_memory(const hd_label_train_opt *o)
 {
-    (void)state;
     size_t blocks = hd_mem_now().blocks;
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", at("poor"));
     hd_err made = {0};
-    o.trainer.steps = 2;
-    hd_folder_make(at("poor"), NULL, &made);
+    hd_folder_make(o->trainer.folder, NULL, &made);
     size_t n = 1;
     for (hd_status s = HD_ENOMEM; s; n += n < 60 ? 1 : 13) { /* every one would take a while */
         hd_err err = {0};
         hd_label_result r;
         hd_mem_fail_at(n);
-        s = hd_label_train(&r, &o, &err);
+        s = hd_label_train(&r, o, &err);
         hd_mem_fail_at(0);
         if (s && !err.status) fail_msg("%zu: nothing is said", n);
         assert_int_equal(hd_mem_now().blocks, blocks);
     }
     assert_in_range(n, 60, 20000);
+}
+
+static void a_run_that_lacks_memory_says_so_and_leaves_none(void **state)
+{
+    (void)state;
+    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", at("poor"));
+    o.trainer.steps = 2;
+    lack_memory(&o);
+    put_origin("bert", at("rich"));
+    o = tuned(at("rich"), HD_POOL_first, at("poor-tuned"));
+    o.trainer.steps = 2;
+    lack_memory(&o);
 }
 
 int main(void)
@@ -254,6 +535,11 @@ int main(void)
         cmocka_unit_test(every_encoder_learns_a_class),
         cmocka_unit_test(hostile_folders_are_refused),
         cmocka_unit_test(a_new_run_leaves_nothing_of_another),
+        cmocka_unit_test(every_body_is_taken_over),
+        cmocka_unit_test(what_is_frozen_stays),
+        cmocka_unit_test(answers_do_not_hang_on_what_is_asked_beside),
+        cmocka_unit_test(a_batch_has_types_numbers_and_words_to_come),
+        cmocka_unit_test(hostile_bodies_are_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
         cmocka_unit_test(a_run_that_lacks_memory_says_so_and_leaves_none),
     };

@@ -45,7 +45,7 @@ static void the_table_has_every_number(void **state)
                                   "Deutsch     12     3     .   80.0 %\n"
                                   "a & <b>      1     4     .   80.0 %\n"
                                   "größer       .     .     .        -\n"
-                                  "accuracy 80.00 % (16 of 20), macro-F1 76.19 %\n");
+                                  "accuracy 80.00 % (16 of 20), macro-F1 76.19 %, Matthews 0.5447\n");
     hd_text_release(&out);
 }
 

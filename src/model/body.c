@@ -1,0 +1,180 @@
+/* Bodies of classifiers. */
+#include "model/body.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "nn/position.h"
+
+size_t hd_body_vocab(const hd_body_opt *o)
+{
+    return o->kind == HD_BODY_bert ? o->bert.vocab : o->kind == HD_BODY_lm ? o->lm.vocab : o->vocab;
+}
+
+size_t hd_body_width(const hd_body_opt *o)
+{
+    return o->kind == HD_BODY_bert ? o->bert.width : o->kind == HD_BODY_lm ? o->lm.width : o->width;
+}
+
+float hd_body_dropout(const hd_body_opt *o)
+{
+    return o->kind == HD_BODY_bert ? o->bert.dropout : o->kind == HD_BODY_lm ? o->lm.dropout : o->dropout;
+}
+
+void hd_body_drop(hd_body_opt *o, float dropout)
+{
+    *(o->kind == HD_BODY_bert ? &o->bert.dropout
+      : o->kind == HD_BODY_lm ? &o->lm.dropout
+                              : &o->dropout) = dropout;
+}
+
+const char *hd_body_model(const hd_body_opt *o)
+{
+    return o->kind == HD_BODY_lm ? hd_lm_names[o->lm.kind] : o->kind == HD_BODY_bert ? "bert" : "encoder";
+}
+
+const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT])
+{
+    if (o->kind == HD_BODY_stages) return hd_stages_text(&o->encoder, buf);
+    snprintf(buf, HD_STAGES_TEXT, "%s:%d", hd_body_model(o),
+             o->kind == HD_BODY_bert ? o->bert.layers : o->lm.layers);
+    return buf;
+}
+
+/* -- making -- */
+
+static hd_status check_stages(const hd_body_opt *o, hd_err *err)
+{
+    if (!o->width || !o->inner || !o->vocab || !o->positions || !o->encoder.count)
+        return hd_err_set(err, HD_EARG,
+                          "a classifier needs an encoder, width, inner width, vocabulary and positions");
+    if (hd_stages_have(&o->encoder, HD_STAGE_transformer) && (o->heads < 1 || o->width % (size_t)o->heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    for (int i = 0; i < o->encoder.count; i++)
+        if (o->encoder.at[i].kind != HD_STAGE_none && o->encoder.at[i].layers < 1)
+            return hd_err_set(err, HD_EARG, "a classifier's encoder needs at least 1 layer in each stage");
+    return HD_OK;
+}
+
+/* Blocks need positions, and vectors as long as those. */
+static hd_embedding make_embedding(hd_body *b)
+{
+    const hd_body_opt *o = &b->opt;
+    bool blocks = o->encoder.at[0].kind == HD_STAGE_transformer;
+    float scale = blocks ? (float)sqrt((double)o->width) : 1;
+    hd_init init = {HD_INIT_NORMAL, 1 / scale, 0};
+    if (blocks)
+        b->positions = hd_param_hidden(b->params, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
+    return (hd_embedding){
+        .table = hd_param_add(b->params, o->vocab, o->width, init, "model.encoder.embed_tokens.weight"),
+        .position = b->positions,
+        .scale = scale,
+        .dropout = o->dropout};
+}
+
+static hd_status make_stages(hd_body *b, hd_backend *backend, hd_err *err)
+{
+    const hd_body_opt *o = &b->opt;
+    hd_encoder_opt e = {.stages = o->encoder,
+                        .stack = {.heads = o->heads,
+                                  .width = o->width,
+                                  .inner = o->inner,
+                                  .pre_norm = !o->post_norm,
+                                  .eps = 1e-5f,
+                                  .act = o->act,
+                                  .dropout = o->dropout},
+                        .name = "model.encoder"};
+    hd_status s = check_stages(o, err);
+    if (s) return s;
+    b->params = &b->own;
+    hd_params_init(b->params, backend);
+    s = hd_encoder_make(&b->encoder, b->params, &e, make_embedding(b), err);
+    b->out = b->encoder.out;
+    return s;
+}
+
+static hd_status check_positions(const hd_body_opt *o, size_t own, hd_err *err)
+{
+    if (o->positions && o->positions <= own) return HD_OK;
+    return hd_err_set(err, HD_EARG, "items of %zu tokens: the %s has %zu positions", o->positions,
+                      hd_body_model(o), own);
+}
+
+static hd_status make_bert(hd_body *b, hd_backend *backend, hd_err *err)
+{
+    hd_status s = check_positions(&b->opt, b->opt.bert.positions, err);
+    if (!s) s = hd_bert_make(&b->bert, backend, &b->opt.bert, err);
+    if (s) return s;
+    b->opt.bert = b->bert->opt;
+    b->params = &b->bert->params;
+    b->out = b->opt.bert.width;
+    return HD_OK;
+}
+
+static hd_status make_lm(hd_body *b, hd_backend *backend, hd_err *err)
+{
+    hd_status s = HD_OK;
+    if (b->opt.lm.kind == HD_LM_gpt) s = check_positions(&b->opt, b->opt.lm.context, err);
+    if (!s) s = hd_lm_make(&b->lm, &b->opt.lm, backend, err);
+    if (s) return s;
+    if (!b->lm->type->states)
+        return hd_err_set(err, HD_EARG,
+                          "a language model of the kind %s has no states: rnn, gru, lstm and gpt have",
+                          hd_lm_names[b->opt.lm.kind]);
+    b->params = b->lm->params;
+    b->out = b->opt.lm.width;
+    return HD_OK;
+}
+
+hd_status hd_body_make(hd_body *b, hd_backend *backend, const hd_body_opt *opt, hd_err *err)
+{
+    *b = (hd_body){.opt = *opt};
+    if (opt->kind == HD_BODY_bert) return make_bert(b, backend, err);
+    return opt->kind == HD_BODY_lm ? make_lm(b, backend, err) : make_stages(b, backend, err);
+}
+
+static hd_status fill_positions(hd_body *b, hd_err *err)
+{
+    size_t rows = b->opt.positions, cols = b->opt.width;
+    if (!b->positions) return HD_OK;
+    hd_real *table = hd_mem_array(rows * cols, sizeof *table);
+    if (!table) return hd_err_nomem(err, rows * cols * sizeof *table);
+    hd_sinusoid_fill(table, rows, cols, &(hd_sinusoid){.halves = true});
+    hd_status s = hd_params_set(b->params, b->positions, table);
+    hd_mem_free(table);
+    return s;
+}
+
+hd_status hd_body_ready(hd_body *b, bool training, hd_err *err)
+{
+    hd_status s = hd_params_ready(b->params, training, err);
+    return s ? s : fill_positions(b, err);
+}
+
+void hd_body_release(hd_body *b)
+{
+    hd_encoder_release(&b->encoder);
+    hd_params_release(&b->own);
+    hd_bert_free(b->bert);
+    hd_lm_free(b->lm);
+    *b = (hd_body){0};
+}
+
+/* -- running -- */
+
+hd_rows hd_body_rows(hd_run *r, const hd_body *b, const int32_t *ids, const int32_t *type, const hd_seg *seg)
+{
+    if (b->bert) return hd_bert_rows(r, b->bert, ids, type, seg);
+    if (b->lm) return b->lm->type->states(r, b->lm, ids, seg);
+    return hd_encoder_of(r, &b->encoder, ids, seg).rows;
+}
+
+double hd_body_flops(const hd_body *b, double items, double length)
+{
+    if (b->bert) return hd_bert_flops(b->bert, items, length, 0);
+    if (!b->lm) return hd_encoder_flops(&b->encoder, items, length);
+    size_t n = (size_t)items, rows = (size_t)length; /* the words are not asked for */
+    return b->lm->type->flops(b->lm, n, rows) -
+           2 * (double)n * (double)rows * (double)b->out * (double)b->opt.lm.vocab;
+}
