@@ -5,6 +5,7 @@
 
 #include "backend/kernel.h"
 #include "base/arena.h"
+#include "base/team.h"
 
 /* backends in order of preference: "auto" is the first that finds its device */
 #ifdef HD_WITH_CUDA
@@ -47,6 +48,7 @@ struct hd_backend {
     char error[192];   /* what a failed kernel, transfer or allocation has to say beyond its status; "" once
                           told */
     hd_kernels kernel;
+    hd_team *team; /* threads that may read and write its memory, which is the host's; NULL: it is not */
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */
     void *(*alloc)(hd_backend *b, size_t bytes);

@@ -1,6 +1,8 @@
 /* Files: read-only mapping, and saves that are whole or absent. Easy to get wrong: a save is not safe before
    the file is synced (else the rename may reach the disk first) and the folder after it (else the rename
-   itself may be lost). */
+   itself may be lost). A mapping has the size the file had when it was opened: should another program cut the
+   file while it is read, the kernel ends this one (SIGBUS). Files that are saved here are renamed into place
+   and never cut. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -50,6 +52,15 @@ hd_status hd_map_open(hd_map *out, const char *path, hd_err *err)
     hd_status s = map_file(out, file, path, err);
     close(file); /* only read from: nothing can be lost here; the mapping stays */
     return s;
+}
+
+void hd_map_forget(const hd_map *m, const void *from, size_t bytes)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    if (!m->size || !bytes || page < 1) return;
+    /* the pages at both ends are read again should a neighbour ask for them */
+    uintptr_t begin = (uintptr_t)from / (uintptr_t)page * (uintptr_t)page;
+    madvise((void *)begin, (uintptr_t)from + bytes - begin, MADV_DONTNEED);
 }
 
 void hd_map_close(hd_map *m)

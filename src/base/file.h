@@ -15,6 +15,8 @@ typedef struct hd_map {
 hd_status hd_map_open(hd_map *out, const char *path,
                       hd_err *err); /* regular files only; the message names the path and why */
 void hd_map_close(hd_map *m);       /* accepts a zeroed one */
+/* These bytes were read and will hardly be again: they no longer count as this process's memory. */
+void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
 
 /* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
    hd_save_commit, which syncs the file, renames it and syncs the folder. */

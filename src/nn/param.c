@@ -256,7 +256,7 @@ hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
 {
     size_t count = hd_count_of(&one->t);
-    p->backend->upload(p->backend, one->t.data, host, count * sizeof *host);
+    if (host != one->t.data) p->backend->upload(p->backend, one->t.data, host, count * sizeof *host);
     return renew(p, (size_t)((hd_real *)one->t.data - p->value), count);
 }
 

@@ -96,7 +96,8 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err);
 /* Values were changed other than by the calls here and the update kernel. */
 hd_status hd_params_renew(hd_params *p, hd_err *err);
-hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host); /* dense rows, in memory order */
+/* host: dense rows, in memory order; one->t.data itself where that was written. */
+hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host);
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from,
                         hd_real *host);    /* from: &one->t or &one->grad */
 size_t hd_params_size(const hd_params *p); /* numbers in files, tied ones once */

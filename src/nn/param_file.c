@@ -6,10 +6,66 @@
 #include "base/mem.h"
 #include "nn/param.h"
 
-static void turn(hd_real *to, const hd_real *from, size_t rows, size_t cols)
+/* -- numbers from one place to another, converted and turned on the way -- */
+
+enum {
+    SQUARE = 64,     /* numbers on a side of what is turned at once */
+    SLICE = 1 << 22, /* numbers of a file that are in memory at once */
+};
+
+typedef struct moving {
+    hd_real *to;
+    const uint8_t *from; /* perhaps unaligned */
+    hd_dtype type;       /* of from */
+    size_t rows, cols;   /* of from, when it is turned */
+} moving;
+
+static const uint8_t *number_at(const moving *m, size_t i)
 {
+    return m->from + i * hd_dtype_bytes(m->type);
+}
+
+static void move_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const moving *m = arg;
+    (void)worker;
+    hd_convert(m->to + begin, HD_REAL, number_at(m, begin), m->type, end - begin);
+}
+
+static void turn_square(const moving *m, size_t row, size_t col)
+{
+    hd_real square[SQUARE * SQUARE];
+    size_t rows = m->rows - row < SQUARE ? m->rows - row : SQUARE,
+           cols = m->cols - col < SQUARE ? m->cols - col : SQUARE;
     for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) to[j * rows + i] = from[i * cols + j];
+        hd_convert(square + i * SQUARE, HD_REAL, number_at(m, (row + i) * m->cols + col), m->type, cols);
+    for (size_t j = 0; j < cols; j++) {
+        hd_real *to = m->to + (col + j) * m->rows + row;
+        for (size_t i = 0; i < rows; i++) to[i] = square[i * SQUARE + j];
+    }
+}
+
+/* to[cols][rows] = the transpose of from[rows][cols]: the columns of squares from begin to end. */
+static void turn_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const moving *m = arg;
+    (void)worker;
+    for (size_t c = begin; c < end; c++)
+        for (size_t row = 0; row < m->rows; row += SQUARE) turn_square(m, row, c * SQUARE);
+}
+
+/* team NULL: alone. */
+static void share(hd_team *team, size_t count, size_t grain, hd_team_fn *fn, moving *m)
+{
+    if (team)
+        hd_team_run(team, count, grain, fn, m);
+    else
+        fn(m, 0, count, 0);
+}
+
+static void turn(hd_team *team, moving m)
+{
+    share(team, (m.cols + SQUARE - 1) / SQUARE, 1, turn_part, &m);
 }
 
 /* The shape in the file: turned round for transposed ones. */
@@ -46,25 +102,62 @@ static const hd_safetensors *find_file(const hd_params *p, const hd_safetensors 
     return *e = NULL, file[0];
 }
 
+/* What was read of the file is let go at once: model and file are never in memory both. */
+static void read_numbers(hd_real *to, hd_team *team, const hd_param *one, const hd_safetensors *s,
+                         const hd_entry *e)
+{
+    size_t width = hd_dtype_bytes(e->dtype);
+    moving m = {to, e->data, e->dtype, one->t.shape[1], one->t.shape[0]};
+    if (one->transposed) {
+        turn(team, m);
+        hd_safetensors_forget(s, e->data, e->bytes);
+        return;
+    }
+    for (size_t at = 0; at < e->count; at += SLICE) {
+        size_t count = e->count - at < SLICE ? e->count - at : SLICE;
+        m.to = to + at, m.from = e->data + at * width;
+        share(team, count, SLICE / 64, move_part, &m);
+        hd_safetensors_forget(s, m.from, count * width);
+    }
+}
+
+/* Straight into the parameter where its memory is the host's. */
+static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
+                          hd_err *err)
+{
+    size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
+    hd_team *team = p->backend->team;
+    hd_real *to = team ? one->t.data : hd_mem_new(bytes);
+    if (!to) return hd_err_nomem(err, bytes);
+    read_numbers(to, team, one, s, e);
+    hd_status st = hd_params_set(p, one, to);
+    if (!team) hd_mem_free(to);
+    return st;
+}
+
+static hd_status clear_one(hd_params *p, hd_param *one)
+{
+    p->backend->clear(p->backend, one->t.data, hd_count_of(&one->t) * sizeof(hd_real));
+    return hd_params_set(p, one, one->t.data);
+}
+
 hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, size_t files, hd_err *err)
 {
-    for (size_t i = 0; i < p->count; i++) {
+    hd_status st = HD_OK;
+    for (size_t i = 0; !st && i < p->count; i++) {
         hd_param *one = p->list[i];
         if (!one->name || one->alias || one->fresh) continue;
-        size_t count = hd_count_of(&one->t);
-        hd_real *x = hd_mem_array(2 * count, sizeof *x);
-        if (!x) return hd_err_nomem(err, 2 * count * sizeof *x);
-        hd_tensor to = file_shape(one, x);
+        hd_tensor shape = file_shape(one, NULL);
         const hd_entry *e;
         const hd_safetensors *s = find_file(p, file, files, one, &e);
-        hd_status st =
-            e || !one->optional ? hd_safetensors_load(s, e ? e->name : one->name, &to, err) : HD_OK;
-        if (one->transposed) turn(x + count, x, hd_rows_of(&to), hd_cols_of(&to));
-        if (!st) st = hd_params_set(p, one, one->transposed ? x + count : x);
-        hd_mem_free(x);
-        if (st) return st;
+        if (!e && one->optional) {
+            st = clear_one(p, one);
+            continue;
+        }
+        st = hd_safetensors_match(&e, s, e ? e->name : one->name, &shape, err);
+        if (!st) st = load_one(p, one, s, e, err);
     }
-    return HD_OK;
+    return st;
 }
 
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
@@ -72,30 +165,43 @@ hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err)
     return hd_params_load_all(p, &s, 1, err);
 }
 
+typedef struct saving {
+    const hd_params *params;
+    const hd_param **one; /* by entry */
+} saving;
+
+/* What lies on a device or has to be turned. */
+static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
+{
+    const saving *f = context;
+    const hd_param *one = f->one[i];
+    hd_team *team = f->params->backend->team;
+    if (!one->transposed) return hd_params_get(f->params, one, &one->t, to);
+    size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
+    hd_real *values = team ? one->t.data : hd_mem_new(bytes);
+    if (!values) return hd_err_nomem(err, bytes);
+    hd_status st = team ? HD_OK : hd_params_get(f->params, one, &one->t, values);
+    if (!st) turn(team, (moving){to, (const uint8_t *)values, HD_REAL, one->t.shape[0], one->t.shape[1]});
+    if (!team) hd_mem_free(values);
+    return st;
+}
+
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas, hd_err *err)
 {
-    size_t n = 0, numbers = 0, at = 0;
-    for (size_t i = 0; i < p->count; i++)
-        if (p->list[i]->name && !p->list[i]->alias) numbers += hd_count_of(&p->list[i]->t);
+    size_t n = 0;
     hd_named *entry = hd_mem_array(p->count + 1, sizeof *entry);
     hd_tensor *shape = hd_mem_array(p->count + 1, sizeof *shape);
-    hd_real *x = hd_mem_array(2 * numbers + 1, sizeof *x);
-    hd_status st = entry && shape && x ? HD_OK : hd_err_nomem(err, 2 * numbers * sizeof *x);
+    saving from = {p, hd_mem_array(p->count + 1, sizeof *from.one)};
+    hd_status st = entry && shape && from.one ? HD_OK : hd_err_nomem(err, p->count * sizeof *shape);
     for (size_t i = 0; !st && i < p->count; i++) {
         const hd_param *one = p->list[i];
         if (!one->name || one->alias) continue;
-        size_t count = hd_count_of(&one->t);
-        hd_real *values = x + at;
-        hd_params_get(p, one, &one->t, values);
-        if (one->transposed)
-            turn(x + numbers + at, values, hd_rows_of(&one->t), hd_cols_of(&one->t)),
-                values = x + numbers + at;
-        shape[n] = file_shape(one, values);
+        shape[n] = file_shape(one, p->backend->team && !one->transposed ? one->t.data : NULL);
         entry[n] = (hd_named){one->name, &shape[n]};
-        at += count, n++;
+        from.one[n++] = one;
     }
-    if (!st) st = hd_safetensors_save(path, entry, n, meta, metas, err);
-    hd_mem_free(x);
+    if (!st) st = hd_safetensors_save_fetched(path, entry, n, meta, metas, fetch, &from, err);
+    hd_mem_free(from.one);
     hd_mem_free(shape);
     hd_mem_free(entry);
     return st;

@@ -31,8 +31,13 @@ const hd_entry *hd_safetensors_find(const hd_safetensors *s, const char *name); 
 const char *hd_safetensors_meta(const hd_safetensors *s,
                                 const char *key); /* __metadata__; NULL when absent */
 
-/* Fills `to` (dense, any float or integer dtype) from entry `name`. The message names file, tensor and both
- * shapes when they differ. */
+/* Entry `name`, which must be of a type that can be converted and have the shape of `to`. The message names
+ * file, tensor and both shapes when they differ. */
+hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, const char *name,
+                               const hd_tensor *to, hd_err *err);
+/* These bytes of an entry were read and are not needed again (hd_map_forget). */
+void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes);
+/* Fills `to` (dense, any float or integer dtype) from entry `name`. */
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err);
 
 typedef struct hd_named {
@@ -47,5 +52,12 @@ typedef struct hd_meta {
 /* Writes all entries to `path` atomically: wider dtypes first, then by name; header padded to 8 bytes. */
 hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
                               size_t metas, hd_err *err);
+
+/* Writes the numbers of entry i, dense. */
+typedef hd_status hd_fetch_fn(void *context, size_t i, void *to, hd_err *err);
+/* The same, where tensors without data are asked for when it is their turn: only one has to be in memory. */
+hd_status hd_safetensors_save_fetched(const char *path, const hd_named *entries, size_t count,
+                                      const hd_meta *meta, size_t metas, hd_fetch_fn *fetch, void *context,
+                                      hd_err *err);
 
 #endif

@@ -356,7 +356,8 @@ const char *hd_safetensors_meta(const hd_safetensors *s, const char *key)
     return json_string_value(json_object_get(json_object_get(s->root, METADATA), key));
 }
 
-hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err)
+hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, const char *name,
+                               const hd_tensor *to, hd_err *err)
 {
     char have[128], want[128];
     const hd_entry *e = hd_safetensors_find(s, name);
@@ -364,15 +365,29 @@ hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const h
     if (!e->known)
         return hd_err_set(err, HD_EMISSING, "%s: tensor '%" SHOWN "': type %s cannot be converted", s->file,
                           name, e->type);
-    if (!hd_is_dense(to))
-        return hd_err_set(err, HD_EARG, "%s: tensor '%" SHOWN "': the target's rows are strided", s->file,
-                          name);
     hd_tensor from =
         hd_shaped(NULL, e->dtype, e->rank, e->shape); /* its first dimensions, should there be too many */
     if (e->rank != to->rank || !hd_same_shape(&from, to))
         return hd_err_set(err, HD_ESHAPE, "%s: tensor '%" SHOWN "' has shape %s%s, %s is wanted", s->file,
                           name, hd_shape_text(&from, have, sizeof have), e->rank > HD_RANK ? "..." : "",
                           hd_shape_text(to, want, sizeof want));
+    *out = e;
+    return HD_OK;
+}
+
+void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes)
+{
+    hd_map_forget(&s->map, from, bytes);
+}
+
+hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err)
+{
+    const hd_entry *e;
+    hd_status status = hd_safetensors_match(&e, s, name, to, err);
+    if (status) return status;
+    if (!hd_is_dense(to))
+        return hd_err_set(err, HD_EARG, "%s: tensor '%" SHOWN "': the target's rows are strided", s->file,
+                          name);
     hd_convert(to->data, to->dtype, e->data, e->dtype, e->count);
     return HD_OK;
 }

@@ -14,9 +14,15 @@ enum { HEADER_MOST = 100000000, LENGTH = 8 };
 #define METADATA "__metadata__"
 #define SHOWN    ".120s" /* of a name in messages: room must be left for the reason */
 
+typedef struct source {
+    hd_fetch_fn *fetch; /* of tensors without data; NULL: all have theirs */
+    void *context;
+} source;
+
 typedef struct item {
     const char *name;
     const hd_tensor *tensor;
+    size_t number;       /* among the caller's */
     size_t width, bytes; /* of one number, of all */
 } item;
 
@@ -49,6 +55,7 @@ static hd_status measure_all(item *to, const hd_named *from, size_t count, const
     for (size_t i = 0; i < count; i++) {
         hd_status status = measure(&to[i], &from[i], path, err);
         if (status) return status;
+        to[i].number = i;
         if (__builtin_add_overflow(sum, to[i].bytes, &sum))
             return hd_err_set(err, HD_EARG, "%s: the tensors to be saved are too large together", path);
     }
@@ -135,9 +142,20 @@ static hd_status write_header(hd_save *save, const char *text, hd_err *err)
     return status ? status : hd_save_write(save, spaces, (size_t)(length - used), err);
 }
 
-static hd_status write_numbers(hd_save *save, const item *it, hd_err *err)
+static hd_status write_fetched(hd_save *save, const item *it, const source *from, hd_err *err)
+{
+    void *data = hd_mem_new(it->bytes);
+    if (!data) return hd_err_nomem(err, it->bytes);
+    hd_status status = from->fetch(from->context, it->number, data, err);
+    if (!status) status = hd_save_write(save, data, it->bytes, err);
+    hd_mem_free(data);
+    return status;
+}
+
+static hd_status write_numbers(hd_save *save, const item *it, const source *from, hd_err *err)
 {
     const hd_tensor *t = it->tensor;
+    if (it->bytes && !t->data && from->fetch) return write_fetched(save, it, from, err);
     if (!it->bytes || hd_is_dense(t)) return hd_save_write(save, t->data, it->bytes, err);
     size_t rows = hd_rows_of(t), row = hd_cols_of(t) * it->width;
     hd_status status = HD_OK;
@@ -147,27 +165,35 @@ static hd_status write_numbers(hd_save *save, const item *it, hd_err *err)
 }
 
 static hd_status write_file(const char *path, const char *header, const item *items, size_t count,
-                            hd_err *err)
+                            const source *from, hd_err *err)
 {
     hd_save *save = NULL;
     hd_status status = hd_save_open(&save, path, err);
     if (!status) status = write_header(save, header, err);
-    for (size_t i = 0; i < count && !status; i++) status = write_numbers(save, &items[i], err);
+    for (size_t i = 0; i < count && !status; i++) status = write_numbers(save, &items[i], from, err);
     if (!status) return hd_save_commit(save, err);
     hd_save_abandon(save);
+    return status;
+}
+
+hd_status hd_safetensors_save_fetched(const char *path, const hd_named *entries, size_t count,
+                                      const hd_meta *meta, size_t metas, hd_fetch_fn *fetch, void *context,
+                                      hd_err *err)
+{
+    char *header = NULL;
+    source from = {fetch, context};
+    item *items = hd_mem_array(count, sizeof *items);
+    hd_status status = items ? HD_OK : hd_err_nomem(err, count * sizeof *items);
+    if (!status) status = measure_all(items, entries, count, path, err);
+    if (!status) status = make_header(&header, items, count, meta, metas, path, err);
+    if (!status) status = write_file(path, header, items, count, &from, err);
+    hd_mem_free(header);
+    hd_mem_free(items);
     return status;
 }
 
 hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
                               size_t metas, hd_err *err)
 {
-    char *header = NULL;
-    item *items = hd_mem_array(count, sizeof *items);
-    hd_status status = items ? HD_OK : hd_err_nomem(err, count * sizeof *items);
-    if (!status) status = measure_all(items, entries, count, path, err);
-    if (!status) status = make_header(&header, items, count, meta, metas, path, err);
-    if (!status) status = write_file(path, header, items, count, err);
-    hd_mem_free(header);
-    hd_mem_free(items);
-    return status;
+    return hd_safetensors_save_fetched(path, entries, count, meta, metas, NULL, NULL, err);
 }

@@ -244,18 +244,21 @@ static void a_prepared_weight_changes_no_bit(void **state)
     size_t blocks = hd_mem_now().blocks;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         size_t n = sizes[i][0], k = sizes[i][1];
-        framed x = random_frame(9, k, false, 1), w = random_frame(n, k, false, 2),
+        framed x = random_frame(70, k, false, 1), w = random_frame(n, k, false, 2),
                bias = random_frame(1, n, false, 3);
-        for (size_t m = 1; m <= 9; m += 4) {
+        /* numbers of rows that meet the weight as it lies, packed bit by bit, and packed at once */
+        const size_t rows[] = {1, 4, 5, 9, 70};
+        for (size_t r = 0; r < COUNT_OF(rows); r++) {
+            size_t m = rows[r];
             hd_real *plain = rows_of_product(b, &x, false, &w.t, true, &bias.t, 0, m, n);
             assert_int_equal(b->prepare(b, &w.t, HD_DECODING), HD_OK);
             assert_non_null(w.t.prepared);
             hd_real *packed = rows_of_product(b, &x, false, &w.t, true, &bias.t, 0, m, n);
             assert_memory_equal(plain, packed, m * n * sizeof *plain);
+            assert_int_equal(b->prepare(b, &w.t, HD_TRAINING), HD_OK); /* plain again */
+            assert_null(w.t.prepared);
             free(plain), free(packed);
         }
-        assert_int_equal(b->prepare(b, &w.t, HD_TRAINING), HD_OK); /* plain again */
-        assert_null(w.t.prepared);
         b->unprepare(b, &w.t);
         free(x.whole), free(w.whole), free(bias.whole);
     }

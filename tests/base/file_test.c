@@ -70,6 +70,38 @@ static void put(const char *path, const void *data, size_t bytes)
     assert_int_equal(fclose(f), 0);
 }
 
+/* Bytes of this process that are in memory now. */
+static long resident(void)
+{
+    long all = 0, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &here) != 2) here = -1;
+    if (f) fclose(f);
+    return here * sysconf(_SC_PAGESIZE);
+}
+
+static void what_is_forgotten_leaves_memory_and_can_be_read_again(void **state)
+{
+    (void)state;
+    enum { BYTES = 16 << 20, FROM = 5000, SOME = BYTES - 3 * FROM };
+    if (resident() < 0) skip();
+    hd_map m = {0}, none = {0};
+    hd_err err = {0};
+    unsigned char *x = malloc(BYTES);
+    for (size_t i = 0; i < BYTES; i++) x[i] = (unsigned char)(i * 7 + i / 1000);
+    put(in_folder("large"), x, BYTES);
+    assert_int_equal(hd_map_open(&m, in_folder("large"), &err), HD_OK);
+    assert_memory_equal(m.data, x, BYTES);
+    long read = resident();
+    hd_map_forget(&m, m.data + FROM, SOME);
+    assert_true(resident() < read - BYTES / 2);
+    assert_memory_equal(m.data, x, BYTES);
+    hd_map_forget(&m, m.data, 0);
+    hd_map_forget(&none, x, SOME); /* bytes that are not of a file stay */
+    hd_map_close(&m);
+    free(x);
+}
+
 static void assert_holds(const char *path, const void *data, size_t bytes)
 {
     hd_map m = {0};
@@ -275,6 +307,7 @@ static void lack_of_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_is_forgotten_leaves_memory_and_can_be_read_again, clean_folder),
         cmocka_unit_test_teardown(a_file_is_mapped_whole, clean_folder),
         cmocka_unit_test_teardown(an_empty_file_has_data_and_no_size, clean_folder),
         cmocka_unit_test_teardown(what_is_no_file_is_refused_with_its_reason, clean_folder),

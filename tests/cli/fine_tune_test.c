@@ -232,7 +232,8 @@ static void what_does_not_fit_is_refused(void **state)
         {"--from bert --tokeniser-model bert/tokeniser.txt --out x", 2, "--tokeniser-model does not go with"},
         {"--from bert --model gru --out x", 2, "--model does not go with --from: it is bert there"},
         {"--from bert --encoder gru --out x", 2, "--encoder does not go with"},
-        {"--from bert --max-length 100 --out x", 2, "--max-length is 100, but in the model of --from bert it is 16"},
+        {"--from bert --max-length 100 --out x", 2,
+         "--max-length is 100, but in the model of --from bert it is 16"},
         {"--from bert --freeze 'bart.*' --out x", 1, "no parameter is called 'bart.*'"},
         {"--from ngram --out x", 2, "has no states that could be classified"},
         {"--from tags --out x", 2, "\"task\" is \"tag\""},
@@ -248,7 +249,7 @@ static void what_does_not_fit_is_refused(void **state)
     }
     assert_prints("ls -d x", 2, "ls: cannot access 'x': No such file or directory\n");
     assert_fails(TRAIN "--task tag --train t --from bert --out x", 2,
-                 "--from is an option of --task classify");
+                 "--from is an option of --task translate, not of tag");
     must_run("rm -rf f; " TUNE "--from bert --freeze 'bert.*' --steps 3 --out f");
 }
 

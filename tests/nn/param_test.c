@@ -388,6 +388,121 @@ static void tensors_that_the_model_does_not_know_are_ignored(void **state)
     model_free(&a), model_free(&b);
 }
 
+/* Whole numbers that every float type holds, each at its place: in memory [rows, cols], in a file perhaps turned. */
+static double mark(size_t row, size_t col)
+{
+    return (double)((row * 31 + col * 7) % 255) - 127;
+}
+
+typedef struct held {
+    const char *name;
+    size_t rows, cols;
+    bool transposed;
+    size_t first; /* row of the whole that is its first */
+} held;
+
+/* Sides that no square divides, a part that is turned, a vector, and more numbers than are mapped at once. */
+static const held holds[] = {
+    {"turned", 130, 67, true, 0},      {"thin", 1, 300, true, 0},   {"upper", 65, 70, true, 0},
+    {"lower", 66, 70, false, 65},      {"vector", 0, 77, false, 0}, {"table", 2050, 2049, false, 0},
+};
+
+static void put_large(hd_dtype type)
+{
+    hd_err err = {0};
+    hd_named entry[COUNT_OF(holds)];
+    hd_tensor shape[COUNT_OF(holds)];
+    for (size_t i = 0; i < COUNT_OF(holds); i++) {
+        const held *h = &holds[i];
+        size_t rows = h->rows ? h->rows : 1, count = rows * h->cols;
+        double *x = malloc(count * sizeof *x);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < h->cols; c++) x[h->transposed ? c * rows + r : r * h->cols + c] = mark(r, c);
+        void *data = malloc(count * sizeof *x);
+        hd_convert(data, type, x, HD_F64, count);
+        free(x);
+        shape[i] = h->rows ? hd_shaped(data, type, 2, h->transposed ? (const size_t[]){h->cols, h->rows} : (const size_t[]){h->rows, h->cols})
+                           : hd_shaped(data, type, 1, &h->cols);
+        entry[i] = (hd_named){h->name, &shape[i]};
+    }
+    if (hd_safetensors_save(path, entry, COUNT_OF(holds), NULL, 0, &err)) fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(holds); i++) free(shape[i].data);
+}
+
+static void make_large(hd_params *p, hd_backend *b)
+{
+    hd_err err = {0};
+    hd_param *one = NULL;
+    hd_params_init(p, b);
+    hd_param *whole = hd_param_hidden(p, 65 + 66, 70, (hd_init){0});
+    for (size_t i = 0; i < COUNT_OF(holds); i++) {
+        const held *h = &holds[i];
+        if (h->cols == 70) one = hd_param_part(p, whole, h->first, h->rows, (hd_init){0}, "%s", h->name);
+        else if (h->rows) one = hd_param_add(p, h->rows, h->cols, (hd_init){0}, "%s", h->name);
+        else one = hd_param_add(p, h->cols, 0, (hd_init){0}, "%s", h->name);
+        one->transposed = h->transposed;
+    }
+    if (hd_params_ready(p, false, &err)) fail_msg("%s", err.text);
+}
+
+/* team: whether the backend says that its memory is the host's, as a device does not. */
+static void loads_and_saves_large(hd_dtype type, int threads, bool team)
+{
+    hd_err err = {0};
+    hd_params p;
+    hd_backend *b = backend_of("cpu", threads);
+    if (!team) b->team = NULL;
+    make_large(&p, b);
+    hd_safetensors *s = open_file(path);
+    if (hd_params_load(&p, s, &err)) fail_msg("%s", err.text);
+    hd_safetensors_free(s);
+    for (size_t i = 0; i < COUNT_OF(holds); i++) {
+        const held *h = &holds[i];
+        const hd_real *x = hd_params_find(&p, h->name)->t.data;
+        for (size_t r = 0; r < (h->rows ? h->rows : 1); r++)
+            for (size_t c = 0; c < h->cols; c++)
+                if ((double)x[r * h->cols + c] != mark(r, c))
+                    fail_msg("%s of %s, %d threads: %g at %zu, %zu", h->name, hd_dtype_name(type), threads, (double)x[r * h->cols + c], r, c);
+    }
+    if (hd_params_save(&p, other, NULL, 0, &err)) fail_msg("%s", err.text);
+    if (type == HD_REAL) assert_same_bytes(path, other);
+    hd_params_release(&p);
+    hd_backend_free(b);
+}
+
+static void large_tensors_of_every_float_type_find_their_places(void **state)
+{
+    (void)state;
+    static const hd_dtype types[] = {HD_F32, HD_BF16, HD_F16, HD_F64};
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        put_large(types[t]);
+        for (int threads = 1; threads <= 3; threads++) loads_and_saves_large(types[t], threads, true);
+        loads_and_saves_large(types[t], 1, false);
+    }
+}
+
+/* Of the weights there is one copy, the model's: the file's pages go as they are read, and what is turned is turned a tensor at a time. */
+static void loading_and_saving_take_the_memory_of_one_tensor_more(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_params p;
+    hd_backend *b = backend_of("cpu", 1);
+    put_large(HD_F32);
+    make_large(&p, b);
+    hd_safetensors *s = open_file(path);
+    hd_mem_peak_reset();
+    size_t before = hd_mem_now().used;
+    if (hd_params_load(&p, s, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_mem_now().peak, before);
+    if (hd_params_save(&p, other, NULL, 0, &err)) fail_msg("%s", err.text);
+    size_t turned = 130 * 67 * sizeof(hd_real), bookkeeping = 128 * 1024; /* the header, and the buffer of a file */
+    assert_in_range(hd_mem_now().peak - before, turned, turned + bookkeeping);
+    hd_safetensors_free(s);
+    hd_params_release(&p);
+    hd_backend_free(b);
+}
+
 static void a_file_that_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
@@ -642,6 +757,8 @@ int main(void)
         cmocka_unit_test(an_output_bias_that_the_file_lacks_is_zero),
         cmocka_unit_test(a_file_that_lacks_a_tensor_or_has_another_shape_is_refused_by_name),
         cmocka_unit_test(tensors_that_the_model_does_not_know_are_ignored),
+        cmocka_unit_test(large_tensors_of_every_float_type_find_their_places),
+        cmocka_unit_test(loading_and_saving_take_the_memory_of_one_tensor_more),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(two_parameters_of_one_name_are_refused),
         cmocka_unit_test(initial_values_have_the_bounds_and_variances_they_should),

@@ -217,7 +217,7 @@ static void put_origin(const char *model, const char *folder)
                      .positions = 20,
                      .dropout = 0.1f};
     hd_lm_opt o = {.kind = kind,
-                   .tied = true,
+                   .tied = kind == HD_LM_gpt,
                    .layers = 2,
                    .heads = 2,
                    .width = 16,

@@ -172,6 +172,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
         hd_mem_free(cpu);
         return s;
     }
+    cpu->base.team = cpu->team;
     snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s", hd_team_size(cpu->team),
              cpu->set->name);
     *out = &cpu->base;

@@ -1,5 +1,6 @@
 /* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
-   rows, or of columns when there are few rows. No element is ever summed by two workers. */
+   rows, or of columns when there are few rows. Few rows are not worth packing all of b for: they read weights
+   as they lie. No element is ever summed by two workers. */
 #include "backend/cpu/product.h"
 
 typedef struct job {
@@ -63,7 +64,9 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
     size_t strip = KERNEL(strip)(), strips = (j.p.n + strip - 1) / strip,
            threads = (size_t)hd_team_size(cpu->team);
     if (!hd_cpu_scratch(cpu, KERNEL(panel_size)() * sizeof(hd_real))) return HD_ENOMEM;
-    if (g->b->prepared && g->b_transposed) {
+    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j.p.m, g->b->prepared)) {
+        j.p.b = j.b, j.p.b_stride = j.b_stride;
+    } else if (g->b->prepared && g->b_transposed) {
         j.p.b = g->b->prepared;
     } else {
         j.p.b = (hd_real *)hd_cpu_shared(cpu, KERNEL(packed_size)(j.p.n, j.p.k) * sizeof(hd_real));
@@ -74,7 +77,8 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
      * them can share. */
     j.unit = KERNEL(tile_rows)();
     size_t tiles = (j.p.m + j.unit - 1) / j.unit;
-    j.by_rows = tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
+    j.by_rows =
+        !j.p.b_stride && tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
     size_t units = j.by_rows ? tiles : strips,
            work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);

@@ -3,7 +3,7 @@
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
    neighbours. */
 #include "backend/cpu/product.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/quad.h"
 
 #if defined(__aarch64__) && !defined(HD_REAL_DOUBLE)
 #include "backend/cpu/tile_neon.h"
@@ -25,6 +25,8 @@ enum {
     B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
     FEW_TILES = 5,
     A_BLOCK = FEW_TILES * K_BLOCK * TILE_ROWS, /* numbers of a in panels */
+    TURNED_ROWS = 4,                           /* more are worth packing b for */
+    QUADS = STRIP < 16 ? STRIP / 4 : 4,        /* of columns that few rows meet at once */
 };
 
 size_t KERNEL(strip)(void)
@@ -44,37 +46,29 @@ size_t KERNEL(packed_size)(size_t n, size_t k)
 
 size_t KERNEL(panel_size)(void)
 {
-    return A_BLOCK;
+    return A_BLOCK + STRIP * K_BLOCK;
 }
 
-typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
-
-/* to[4 rows, `across` apart] = the transpose of from[4 rows, `stride` apart], four by four */
-INLINE void turn_square(hd_real *to, size_t across, const hd_real *from, size_t stride)
+bool KERNEL(as_it_lies)(size_t m, bool packed)
 {
-    quad r0 = *(const quad *)from, r1 = *(const quad *)(from + stride),
-         r2 = *(const quad *)(from + 2 * stride), r3 = *(const quad *)(from + 3 * stride);
-    quad p0 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), p1 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
-    quad p2 = __builtin_shufflevector(r2, r3, 0, 4, 2, 6), p3 = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
-    *(quad *)to = __builtin_shufflevector(p0, p2, 0, 1, 4, 5);
-    *(quad *)(to + across) = __builtin_shufflevector(p1, p3, 0, 1, 4, 5);
-    *(quad *)(to + 2 * across) = __builtin_shufflevector(p0, p2, 2, 3, 6, 7);
-    *(quad *)(to + 3 * across) = __builtin_shufflevector(p1, p3, 2, 3, 6, 7);
+    return m <= (packed ? TURNED_ROWS : FEW_TILES * TILE_ROWS);
 }
 
 /* to[k][across] = the transpose of from[count rows][k]; columns from count to `across` become zeros. */
 INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
 {
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4) {
-        const hd_real *f = from + j * stride;
-        size_t i = 0;
-        for (; i + 4 <= k; i += 4) turn_square(to + i * across + j, across, f + i, stride);
-        for (; i < k; i++)
-            for (size_t l = 0; l < 4; l++) to[i * across + j + l] = f[l * stride + i];
-    }
-    for (; j < across; j++)
-        for (size_t i = 0; i < k; i++) to[i * across + j] = j < count ? from[j * stride + i] : 0;
+    size_t fours = count / 4 * 4, i = 0;
+    for (; i + 4 <= k; i += 4)
+        for (size_t j = 0; j < fours; j += 4) {
+            quad t[4];
+            turn_square(t, from + j * stride + i, stride);
+            UNROLL
+            for (size_t l = 0; l < 4; l++) *(quad *)(to + (i + l) * across + j) = t[l];
+        }
+    for (; i < k; i++)
+        for (size_t j = 0; j < fours; j++) to[i * across + j] = from[j * stride + i];
+    for (size_t j = fours; j < across; j++)
+        for (i = 0; i < k; i++) to[i * across + j] = j < count ? from[j * stride + i] : 0;
 }
 
 /* to[k][across] = from[k][count]; columns from count to `across` become zeros. */
@@ -244,10 +238,14 @@ static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i,
 
 /* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
 static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb,
-                       size_t kn, edge *beside)
+                       size_t kn, hd_real *piece, edge *beside)
 {
-    const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
     size_t width = p->n - j < STRIP ? p->n - j : STRIP;
+    const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
+    if (p->b_stride) {
+        transpose(piece, STRIP, p->b + j * p->b_stride + kb, p->b_stride, width, kn);
+        b = piece;
+    }
     int vectors = (int)((width + VL - 1) / VL);
     for (size_t at = 0; at < count; at += TILE_ROWS) {
         int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
@@ -269,12 +267,83 @@ static size_t group_of(size_t rows, size_t depth)
     return rows <= most ? most : 2 * K_BLOCK / depth * TILE_ROWS;
 }
 
+/* -- few rows of a: b is read as it lies, [N,K], and each number of it once -- */
+
+/* `rows` by QUADS * 4 columns. A square of b is turned in registers, so that each sum still goes over k in
+   rising order. */
+INLINE void tile_turned(const place *p, int rows, const hd_real *a, size_t row, const hd_real *b,
+                        size_t stride, size_t k)
+{
+    quad s[TURNED_ROWS][QUADS];
+    size_t l = 0;
+    UNROLL
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int q = 0; q < QUADS; q++) s[i][q] = *(const quad *)(p->start + (size_t)i * p->start_stride + 4 * q);
+    for (; l + 4 <= k; l += 4) UNROLL
+    for (int q = 0; q < QUADS; q++) {
+        quad y[4];
+        turn_square(y, b + (size_t)(4 * q) * stride + l, stride);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            quad x = *(const quad *)(a + (size_t)i * row + l);
+            s[i][q] = quad_fma(y[0], __builtin_shufflevector(x, x, 0, 0, 0, 0), s[i][q]);
+            s[i][q] = quad_fma(y[1], __builtin_shufflevector(x, x, 1, 1, 1, 1), s[i][q]);
+            s[i][q] = quad_fma(y[2], __builtin_shufflevector(x, x, 2, 2, 2, 2), s[i][q]);
+            s[i][q] = quad_fma(y[3], __builtin_shufflevector(x, x, 3, 3, 3, 3), s[i][q]);
+        }
+    }
+    for (; l < k; l++) UNROLL
+    for (int q = 0; q < QUADS; q++) {
+        const hd_real *f = b + (size_t)(4 * q) * stride + l;
+        quad y = {f[0], f[stride], f[2 * stride], f[3 * stride]};
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            quad x = a[(size_t)i * row + l] - (quad){0};
+            s[i][q] = quad_fma(y, x, s[i][q]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int q = 0; q < QUADS; q++) *(quad *)(p->c + (size_t)i * p->c_stride + 4 * q) = s[i][q];
+}
+
+#define TURNED_CASE(n)                                             \
+    case n:                                                        \
+        tile_turned(&to, n, a, p->a_stride, b, p->b_stride, p->k); \
+        break;
+
+static void product_turned(const hd_product *p, size_t row, size_t rows, size_t from, size_t till,
+                           hd_real *piece)
+{
+    const hd_real *a = p->a + row * p->a_stride;
+    edge beside = {0};
+    size_t j = from;
+    for (; j + 4 * QUADS <= till; j += 4 * QUADS) {
+        const hd_real *b = p->b + j * p->b_stride;
+        place to = place_at(p, row, j, 0);
+        switch (rows) {
+            TURNED_CASE(1)
+            TURNED_CASE(2)
+            TURNED_CASE(3)
+            TURNED_CASE(4)
+        }
+    }
+    for (; j < till; j += STRIP) /* less than a strip is left */
+        for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK)
+            strip_down(p, NULL, row, rows, j, kb, p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK, piece, &beside);
+    if (p->act != HD_IDENTITY) finish(p, row, rows, from, till);
+}
+
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      hd_real *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
     size_t group = group_of(row_end - row, depth);
+    if (p->b_stride && row_end - row <= TURNED_ROWS) {
+        product_turned(p, row, row_end - row, from, till, panel + A_BLOCK);
+        return;
+    }
     /* one group passes over b but once: no part of b has to stay in L2 for the next */
     size_t n_block = row_end - row <= group ? till : (B_BLOCK / depth / STRIP + 1) * STRIP;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
@@ -287,7 +356,7 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
                 const hd_real *panels =
                     pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
                 for (size_t j = nb; j < nb_end; j += STRIP)
-                    strip_down(p, panels, i, count, j, kb, kn, &beside);
+                    strip_down(p, panels, i, count, j, kb, kn, panel + A_BLOCK, &beside);
                 if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, count, nb, nb_end);
             }
         }

@@ -15,7 +15,8 @@ typedef struct hd_product {
     size_t a_stride;
     bool a_transposed;
     const hd_real *b;
-    size_t b_depth; /* k it was packed with; more than k when only a part of each strip is used */
+    size_t b_depth;  /* k it was packed with; more than k when only a part of each strip is used */
+    size_t b_stride; /* not 0: b is not packed but stored [N,K] with rows this far apart, for few rows of a */
     size_t m, n, k;
     bool add;
     const hd_real *bias; /* [n], or NULL */
@@ -28,6 +29,9 @@ size_t KERNEL(strip)(void);                     /* columns of a strip */
 size_t KERNEL(tile_rows)(void);                 /* rows that go through together */
 size_t KERNEL(packed_size)(size_t n, size_t k); /* numbers in packed b */
 size_t KERNEL(panel_size)(void);                /* numbers of scratch for one thread's product */
+
+/* Whether m rows of a should meet a b [N,K] as it lies, where it is there packed as well or is not. */
+bool KERNEL(as_it_lies)(size_t m, bool packed);
 
 /* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored
  * [N,K]. */
