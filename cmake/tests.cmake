@@ -3,6 +3,10 @@
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 heed_library(heed_double HD_REAL_DOUBLE)
 file(GLOB heed_test_files CONFIGURE_DEPENDS tests/*/*_test.c)
+set(heed_patience 300) # seconds; sanitised ones take longer
+if(HEED_SANITIZE)
+    set(heed_patience 1200)
+endif()
 foreach(file IN LISTS heed_test_files)
     cmake_path(GET file PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
@@ -27,7 +31,7 @@ foreach(file IN LISTS heed_test_files)
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_>)
     add_test(NAME ${folder}.${noun} COMMAND ${target})
-    set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT $<IF:$<BOOL:${HEED_SANITIZE}>,1200,300>
+    set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience}
         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
     if(noun MATCHES "^cuda_") # a kernel on the device against the cpu's: skipped where there is no device
         set_tests_properties(${folder}.${noun} PROPERTIES LABELS kernel)
