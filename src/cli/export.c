@@ -16,7 +16,8 @@ const hd_usage hd_verb_export_usage = {
     .about =
         "Writes the model of the folder MODEL as Hugging Face's transformers has it: config.json, "
         "model.safetensors with the weights to the bit, and the tokeniser's files. A language model gpt "
-        "becomes a GPT-2; a masked language model a BERT; a translator becomes a MarianMT if it is a "
+        "becomes a GPT-2; a masked language model a BERT, and so does a classifier made of one; a translator "
+        "becomes a MarianMT if it is a "
         "Transformer with sinusoids that normalises behind its layers (--norm post); what was a T5 becomes "
         "one again.\n"
         "What was imported gets its tokeniser files back as they were. Those of other tokenisers are "

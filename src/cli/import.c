@@ -8,6 +8,7 @@ static const hd_example examples[] = {
     {"heed import gpt2 gpt2.heed", "the folder of a GPT-2 becomes a language model"},
     {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize < text",
      "that of a BERT makes vectors"},
+    {"heed import sentiment model && heed classify model < text", "a BERT that classifies a classifier"},
     {"heed import opus-mt-en-de en-de && heed translate en-de < text.en", "that of a MarianMT a translator"},
     {"echo 'translate English to German: It is cold.' | heed translate t5",
      "what an imported T5 is to do stands in the text"},

@@ -1,11 +1,12 @@
 /* BERT: the masked language model of `heed fill`, whose tensors have these names already. One without the
-   head that predicts words serves for vectors alone. Easy to get wrong: what a model has, its tensors say and
-   not its config.json, and old ones have other names. */
+   head that predicts words serves for vectors alone; one that gives labels is a classifier. Easy to get
+   wrong: what a model has, its tensors say and not its config.json, and old ones have other names. */
+#include "task/family_bert.h"
+
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "task/family.h"
 #include "task/family_weights.h"
 #include "task/masked.h"
 #include "text/tokeniser_find.h"
@@ -22,7 +23,7 @@ static const char *const ignored[] = {".position_ids", ".token_type_ids", "cls.s
 
 /* -- here -- */
 
-static hd_bert_opt read_config(hd_model_config *c)
+hd_bert_opt hd_family_bert_config(hd_model_config *c)
 {
     static const char act[] = "hidden_act", eps[] = "layer_norm_eps", positions[] = "position_embedding_type";
     hd_bert_opt o = {0};
@@ -59,14 +60,15 @@ static bool predicts(hd_model_config *c)
     const char *name = json_is_string(first) ? json_string_value(first) : known[0];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i], name)) return i > 0;
-    hd_model_config_refuse(c,
-                           "\"architectures\" has \"%.60s\": of BERT heed imports BertModel, BertForMaskedLM "
-                           "and BertForPreTraining",
-                           name);
+    hd_model_config_refuse(
+        c,
+        "\"architectures\" has \"%.60s\": of BERT heed imports BertModel, BertForMaskedLM, "
+        "BertForPreTraining and " HD_BERT_LABELS,
+        name);
     return false;
 }
 
-static void open_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
+void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
 {
     if (!c->status) c->status = hd_tokeniser_open_any(t, folder, false, c->err);
     if (!c->status && hd_masked_vocab(*t) != o->vocab)
@@ -133,28 +135,26 @@ static void add_names_of(hd_params *p, hd_param *one)
     }
 }
 
-static hd_status load(hd_bert **out, const hd_passage *p, const hd_bert_opt *opt, hd_err *err)
+hd_status hd_family_bert_load(hd_params *p, const char *folder, hd_err *err)
 {
-    hd_status s = hd_bert_make(out, p->backend, opt, err);
-    if (s) return s;
-    hd_params *params = &(*out)->params;
-    for (size_t i = 0, count = params->count; i < count; i++)
-        if (params->list[i]->name && !params->list[i]->alias) add_names_of(params, params->list[i]);
-    s = hd_params_ready(params, false, err);
-    return s ? s : hd_family_weights_load(params, p->from, ignored, err);
+    for (size_t i = 0, count = p->count; i < count; i++)
+        if (p->list[i]->name && !p->list[i]->alias) add_names_of(p, p->list[i]);
+    if (p->err.status) return hd_err_set(err, p->err.status, "%s", p->err.text);
+    return hd_family_weights_load(p, folder, ignored, err);
 }
 
-static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_masked m = {.backend = p->backend};
-    hd_bert_opt opt = read_config(c);
+    hd_bert_opt opt = hd_family_bert_config(c);
     bool promised = predicts(c);
-    open_tokeniser(c, p->from, &opt, &m.tokeniser);
+    hd_family_bert_tokeniser(c, p->from, &opt, &m.tokeniser);
     hd_status s = c->status;
     if (!s) s = read_limit(&m.longest, p->from, opt.positions, err);
     if (!s) s = find_parts(&opt, p->from, promised, err);
     if (!s) s = check_size(&opt, p->from, err);
-    if (!s) s = load(&m.model, p, &opt, err);
+    if (!s) s = hd_bert_new(&m.model, p->backend, &opt, false, err);
+    if (!s) s = hd_family_bert_load(&m.model->params, p->from, err);
     if (!s) s = hd_masked_save(&m, p->to, err);
     if (!s) s = hd_masked_publish(&m, p->to, err);
     hd_bert_free(m.model);
@@ -162,27 +162,47 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
     return s;
 }
 
+/* Whether what was saved gives labels. */
+static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
+    bool labels = name && !strcmp(name, HD_BERT_LABELS);
+    return labels ? hd_family_bert_import_labels(p, c, err) : import_words(p, c, err);
+}
+
 /* -- and back -- */
+
+void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt *o, const hd_tokeniser *t)
+{
+    static const char *const dropouts[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
+    int32_t pad = hd_tokeniser_special(t).pad;
+    hd_text_print(to, "{\"model_type\": \"bert\",\n \"architectures\": [\"%s\"]", architecture);
+    hd_text_print(to, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->layers, o->heads);
+    hd_text_print(to, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->width, o->inner);
+    hd_text_print(to, ",\n \"max_position_embeddings\": %zu,\n \"type_vocab_size\": %zu", o->positions,
+                  o->types);
+    hd_text_print(to, ",\n \"vocab_size\": %zu,\n \"hidden_act\": \"%s\"", o->vocab,
+                  hd_family_activation_name(o->act));
+    for (int i = 0; i < 2; i++) hd_model_config_put_real(to, dropouts[i], (double)o->dropout);
+    hd_model_config_put_real(to, "layer_norm_eps", (double)o->eps);
+    if (pad >= 0) hd_text_print(to, ",\n \"pad_token_id\": %d", pad);
+    hd_text_put(to, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
+    hd_text_put(to, ",\n \"torch_dtype\": \"float32\"");
+}
+
+hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err)
+{
+    if (hd_family_activation_name(o->act)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder,
+                      hd_unary_name(o->act));
+}
 
 static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
 {
     const hd_bert_opt *o = &m->model->opt;
-    int32_t pad = hd_tokeniser_special(m->tokeniser).pad;
     hd_text c = {0};
-    hd_text_print(&c, "{\"model_type\": \"bert\",\n \"architectures\": [\"%s\"]",
-                  o->headless ? "BertModel" : "BertForMaskedLM");
-    hd_text_print(&c, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->layers, o->heads);
-    hd_text_print(&c, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->width, o->inner);
-    hd_text_print(&c, ",\n \"max_position_embeddings\": %zu,\n \"type_vocab_size\": %zu", o->positions,
-                  o->types);
-    hd_text_print(&c, ",\n \"vocab_size\": %zu,\n \"hidden_act\": \"%s\"", o->vocab,
-                  hd_family_activation_name(o->act));
-    static const char *const dropouts[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
-    for (int i = 0; i < 2; i++) hd_model_config_put_real(&c, dropouts[i], (double)o->dropout);
-    hd_model_config_put_real(&c, "layer_norm_eps", (double)o->eps);
-    if (pad >= 0) hd_text_print(&c, ",\n \"pad_token_id\": %d", pad);
-    hd_text_put(&c, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
-    hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
+    hd_family_bert_put(&c, o->headless ? "BertModel" : "BertForMaskedLM", o, m->tokeniser);
+    hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
     hd_text_release(&c);
     return s;
@@ -211,14 +231,12 @@ static void drop_prefix(hd_params *p)
     }
 }
 
-static hd_status export(const hd_passage *p, hd_err *err)
+static hd_status export_words(const hd_passage *p, hd_err *err)
 {
     hd_masked *m = NULL;
     char path[HD_PATH];
     hd_status s = hd_masked_open(&m, p->from, p->backend, err);
-    if (!s && !hd_family_activation_name(m->model->opt.act))
-        s = hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", p->from,
-                       hd_unary_name(m->model->opt.act));
+    if (!s) s = hd_family_bert_check(&m->model->opt, p->from, err);
     if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(m->tokeniser), err);
     if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
     if (!s) s = save_config(m, p->to, err);
@@ -229,9 +247,27 @@ static hd_status export(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static bool has(hd_model_config *c)
+static bool predicts_words(hd_model_config *c)
 {
     return hd_family_says(c, "task", "mlm");
+}
+
+static hd_status export(const hd_passage *p, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_open(&c, p->from, err);
+    bool words = !c.status && predicts_words(&c);
+    hd_status s = c.status;
+    hd_model_config_release(&c);
+    if (s) return s;
+    return words ? export_words(p, err) : hd_family_bert_export_labels(p, err);
+}
+
+static bool has(hd_model_config *c)
+{
+    return predicts_words(c) ||
+           (hd_family_says(c, "model", "bert") &&
+            (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress")));
 }
 
 const hd_family hd_family_bert = {.has = has, .import = import, .export = export};

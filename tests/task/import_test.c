@@ -7,6 +7,7 @@
 #include "model/gpt.h"
 #include "task/generate.h"
 #include "task/import.h"
+#include "task/labeller.h"
 #include "task/language_text.h"
 #include "task/masked.h"
 #include "task/publisher.h"
@@ -338,6 +339,65 @@ static void bert_gives_the_rows_and_logits_of_transformers(void **state)
     }
 }
 
+/* What a head says of a pair, behind what bert.txt has of rows, pooled and words: log-probabilities of three
+   labels, then a number. */
+static void check_labels(const char *folder, bool number)
+{
+    hd_err err = {0};
+    hd_labeller *l = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
+    assert_non_null(e.file);
+    if (hd_labeller_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    int32_t id[32], type[32], one = 1, count = next_ids(&e, id);
+    assert_int_equal(next_ids(&e, type), count);
+    for (int32_t i = 0; i < 2 * count + 1 + number; i++) next(&e);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+                                  .items = hd_seg_of(&r, &one, 1, NULL),
+                                  .ids = hd_ints(&r, id, (size_t)count),
+                                  .type = hd_ints(&r, type, (size_t)count)};
+    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, l->model, &batch));
+    check_logits(&e, logp, 1, l->model->opt.classes, 1);
+    assert_int_equal(e.count, number ? 1 : 3);
+    assert_int_equal(l->model->opt.numbers, number);
+    free(logp);
+    fclose(e.file);
+    hd_labeller_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void labels_of_bert_are_those_of_transformers(void **state)
+{
+    (void)state;
+    char config[1024];
+    put_bert_labels("labels");
+    pass_well(hd_import, "labels", "labels.heed");
+    check_labels("labels.heed", false);
+    size_t size;
+    char *names = get_file(at("labels.heed/labels.txt"), &size);
+    assert_string_equal(names, "bad\nso so\ngood \"one\"\n");
+    free(names);
+    for (int old = 0; old < 2; old++) { /* one label is a number, whether it has a name or not */
+        const char *from = old ? "number" : "named", *to = old ? "number.heed" : "named.heed";
+        put_bert_with(from, (old ? BERT_OLD_NAMES : BERT_PREFIX) | BERT_POOLER | BERT_NUMBER);
+        snprintf(config, sizeof config, "{\"architectures\": [\"BertForSequenceClassification\"], %s, %s",
+                 old ? "\"num_labels\": 1"
+                     : "\"id2label\": {\"0\": \"score\"}, \"problem_type\": \"regression\"",
+                 bert_config + 1);
+        put_file(at("%s/config.json", from), config);
+        pass_well(hd_import, from, to);
+        check_labels(to, true);
+    }
+    pass_well(hd_export, "named.heed", "named.out");
+    pass_well(hd_import, "named.out", "named.again");
+    static const char *const model[] = {"config.json", "model.safetensors", "vocab.txt", NULL};
+    for (const char *const *name = model; *name; name++)
+        assert_same_file(at("named.heed/%s", *name), at("named.again/%s", *name));
+}
+
 /* -- there and back -- */
 
 static void assert_same_files(const char *a, const char *b, const char *const *names)
@@ -371,8 +431,8 @@ static void what_is_exported_is_what_was_imported(void **state)
     const struct {
         void (*put)(const char *);
         const char *const *files;
-    } family[] = {{put_gpt2, gpt2},   {put_marian, marian}, {put_t5, t5},
-                  {put_t5_gated, t5}, {put_bert, bert},     {put_bare_bert, bert}};
+    } family[] = {{put_gpt2, gpt2}, {put_marian, marian},  {put_t5, t5},           {put_t5_gated, t5},
+                  {put_bert, bert}, {put_bare_bert, bert}, {put_bert_labels, bert}};
     for (size_t i = 0; i < COUNT_OF(family); i++) {
         char name[4][16];
         for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "round%zu.%d", i, k);
@@ -682,6 +742,30 @@ static void of_bert_too(void **state)
                   "cls.predictions.transform.dense.weight");
 }
 
+static void labels_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    static const char three[] = "\"0\": \"bad\", \"2\": \"good \\\"one\\\"\", \"1\": \"so so\"",
+                      pad[] = "\"pad_token_id\": 0";
+    static const struct {
+        const char *from, *to, *why;
+    } bad[] = {
+        {three, "\"0\": \"a\", \"1\": \"b\"", "classifier.weight"},
+        {three, "\"0\": \"a\", \"1\": \"b\", \"3\": \"c\"", "no label of the number \"2\""},
+        {three, "\"0\": \"a\", \"1\": 7, \"2\": \"c\"", "no label of the number \"1\""},
+        {three, "\"0\": \"a\", \"1\": \"a\", \"2\": \"c\"", "the label \"a\" twice"},
+        {three, "\"0\": \"a\", \"1\": \"\", \"2\": \"c\"", "the label of \"1\" is empty"},
+        {three, "\"0\": \"a\", \"1\": \"b\\nc\", \"2\": \"c\"", "not a line of text"},
+        {pad, "\"problem_type\": \"multi_label_classification\"",
+         "\"problem_type\" is \"multi_label_classification\""},
+        {pad, "\"problem_type\": \"regression\"", "\"problem_type\" is \"regression\""},
+    };
+    char config[1024];
+    snprintf(config, sizeof config, "%s%s", labels_config, bert_config + 1);
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        check_refused((publisher){put_bert_labels, config}, bad[i].from, bad[i].to, bad[i].why);
+}
+
 /* How much of a line is read for its vector. */
 static void the_limit_of_a_sentence_model_is_kept(void **state)
 {
@@ -814,6 +898,7 @@ int main(void)
         cmocka_unit_test(t5_gives_the_logits_of_transformers),
         cmocka_unit_test(an_output_layer_of_its_own_is_found_in_the_file),
         cmocka_unit_test(bert_gives_the_rows_and_logits_of_transformers),
+        cmocka_unit_test(labels_of_bert_are_those_of_transformers),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),
         cmocka_unit_test(numbers_of_16_bits_are_widened),
@@ -823,6 +908,7 @@ int main(void)
         cmocka_unit_test(what_no_t5_has_is_refused),
         cmocka_unit_test(a_spoiled_t5_is_not_opened),
         cmocka_unit_test(of_bert_too),
+        cmocka_unit_test(labels_that_are_none_are_refused),
         cmocka_unit_test(the_limit_of_a_sentence_model_is_kept),
         cmocka_unit_test(what_was_trained_here_comes_back),
         cmocka_unit_test(pickles_are_not_read),

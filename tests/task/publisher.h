@@ -173,11 +173,13 @@ static void add_t5(store *s, bool gated)
 
 /* What a BERT may have, and how its tensors may be called. */
 enum {
-    BERT_HEAD = 1,      /* what predicts words */
-    BERT_POOLER = 2,    /* of the first row */
-    BERT_FOLLOWS = 4,   /* whether a text follows another, and a table that is computed */
-    BERT_PREFIX = 8,    /* "bert." */
-    BERT_OLD_NAMES = 16 /* gamma and beta */
+    BERT_HEAD = 1,       /* what predicts words */
+    BERT_POOLER = 2,     /* of the first row */
+    BERT_FOLLOWS = 4,    /* whether a text follows another, and a table that is computed */
+    BERT_PREFIX = 8,     /* "bert." */
+    BERT_OLD_NAMES = 16, /* gamma and beta */
+    BERT_LABELS = 32,    /* three */
+    BERT_NUMBER = 64     /* one */
 };
 
 static void add_bert_norm(store *s, int parts, const char *name)
@@ -229,6 +231,9 @@ static void add_bert(store *s, int parts)
     if (parts & BERT_FOLLOWS) add(s, 1, 24, "embeddings.position_ids");
     s->prefix = NULL;
     if (parts & BERT_FOLLOWS) add_dense(s, 2, WIDE, "cls", "seq_relationship");
+    size_t labels = parts & BERT_LABELS ? 3 : parts & BERT_NUMBER ? 1 : 0;
+    if (labels) add(s, labels, WIDE, "classifier.weight");
+    if (labels) add(s, labels, 0, "classifier.bias");
     if (!(parts & BERT_HEAD)) return;
     add_dense(s, WIDE, WIDE, "cls.predictions.transform", "dense");
     add_bert_norm(s, parts, "cls.predictions.transform.LayerNorm");
@@ -266,6 +271,10 @@ static const char bert_config[] =
     "\"hidden_size\": 16, \"intermediate_size\": 40, \"max_position_embeddings\": 24, "
     "\"vocab_size\": 1500, \"type_vocab_size\": 3, \"hidden_act\": \"gelu_new\", "
     "\"layer_norm_eps\": 0.001, \"hidden_dropout_prob\": 0.25, \"pad_token_id\": 0}";
+
+static const char labels_config[] =
+    "{\"architectures\": [\"BertForSequenceClassification\"], \"id2label\": {\"0\": \"bad\", \"2\": "
+    "\"good \\\"one\\\"\", \"1\": \"so so\"}, ";
 
 static void copy(const char *from, const char *to)
 {
@@ -376,6 +385,14 @@ static void put_bert_with(const char *folder, int parts)
 CHECK_UNUSED static void put_bert(const char *folder)
 {
     put_bert_with(folder, BERT_PREFIX | BERT_HEAD | BERT_POOLER);
+}
+
+CHECK_UNUSED static void put_bert_labels(const char *folder)
+{
+    char config[1024];
+    put_bert_with(folder, BERT_PREFIX | BERT_POOLER | BERT_LABELS);
+    snprintf(config, sizeof config, "%s%s", labels_config, bert_config + 1);
+    put_file(at("%s/config.json", folder), config);
 }
 
 CHECK_UNUSED static void put_bare_bert(const char *folder)

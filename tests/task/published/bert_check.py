@@ -4,7 +4,8 @@
 Never run by the tests. Needs: pip install torch transformers sentencepiece
     bert_check.py HEED
 A BERT that HEED trains for a few updates must load as BertForMaskedLM with all tensors in their places, and give the probabilities of
-`heed fill`. Models of random weights that transformers saves, bare and with heads, must give `heed fill` and `heed embed` its own.
+`heed fill`. Models of random weights that transformers saves, bare and with heads, must give `heed fill`, `heed embed` and `heed classify`
+its own; a classifier that HEED makes of one of them must load as BertForSequenceClassification, and give the probabilities of `heed classify`.
 """
 import json
 import os
@@ -95,11 +96,57 @@ def of_transformers(heed, folder, kind):
         compare(heed, model, one, pieces)
 
 
+def probabilities(heed, model, text):
+    got = json.loads(run(heed, "classify", model, "--json", "--top", "100", text=text + "\n"))
+    return {one["label"]: one["probability"] for one in got["labels"]}
+
+
+def compare_labels(heed, model, out):
+    """Texts and pairs, with the tokeniser of transformers, too."""
+    tokeniser, network = transformers.AutoTokenizer.from_pretrained(out), loaded(transformers.BertForSequenceClassification, out)
+    most = 0
+    for text in ("the cat", "a dog, the cat", "the cat\ta dog", "one more!\tthe [MASK] and the"):
+        with torch.no_grad():
+            p = torch.softmax(network(**tokeniser(*text.split("\t"), return_tensors="pt")).logits[0], -1)
+        got = probabilities(heed, model, text)
+        most = max([most] + [abs(p[network.config.label2id[label]].item() - x) for label, x in got.items()])
+        assert len(got) == len(p)
+    print(f"  labels: most {most:.2e} apart")
+    assert most < 1e-4
+
+
+def labels_of_transformers(heed, folder):
+    print("BertForSequenceClassification")
+    saved, model, out = (os.path.join(folder, name + "labels") for name in ("saved", "model", "out"))
+    torch.manual_seed(1)
+    transformers.BertForSequenceClassification(transformers.BertConfig(
+        vocab_size=1500, hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80, max_position_embeddings=40,
+        initializer_range=0.3, id2label={0: "bad", 1: "so so", 2: "good"}, label2id={"bad": 0, "so so": 1, "good": 2})).save_pretrained(saved)
+    shutil.copy(os.path.join(HERE, "../../text/published/bert/vocab.txt"), saved)
+    run(heed, "import", saved, model)
+    run(heed, "export", model, out)
+    compare_labels(heed, model, saved)
+    compare_labels(heed, model, out)
+
+
+def labels_of_heed(heed, folder):
+    print("fine-tuned by heed")
+    table, model, out = (os.path.join(folder, name) for name in ("table.tsv", "tuned", "tuned.hf"))
+    with open(table, "w") as f:
+        f.write("label\ttext\ttext2\n" + "cats\tthe cat sat\ton the mat\ndogs\ta dog ate\tone more\n" * 40)
+    run(heed, "train", "--task", "classify", "--from", os.path.join(folder, "modelBertModel"), "--train", table, "--out", model,
+        "--epochs", "2", "--device", "cpu")
+    run(heed, "export", model, out)
+    compare_labels(heed, model, out)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         of_heed(sys.argv[1], folder)
         for kind in (transformers.BertModel, transformers.BertForMaskedLM):
             of_transformers(sys.argv[1], folder, kind)
+        labels_of_transformers(sys.argv[1], folder)
+        labels_of_heed(sys.argv[1], folder)
 
 
 main()

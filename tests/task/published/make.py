@@ -74,7 +74,13 @@ def bert():
     ask = {"input_ids": torch.tensor([ids]), "token_type_ids": torch.tensor([types])}
     with torch.no_grad():
         rows, logits, pooled = model.bert(**ask)[0][0], model(**ask).prediction_logits[0], model.bert(**ask)[1][0]
-    put("bert.txt", [ids, types] + [row.tolist() for row in rows] + [pooled.tolist()] + [row[::37].tolist() for row in logits])
+    labels = []
+    for count in (3, 1):
+        config.num_labels = count
+        with torch.no_grad():
+            said = fill(transformers.BertForSequenceClassification(config), lambda n: n.removeprefix("bert."))(**ask).logits[0]
+        labels.append(torch.log_softmax(said, -1).tolist() if count > 1 else said.tolist())
+    put("bert.txt", [ids, types] + [row.tolist() for row in rows] + [pooled.tolist()] + [row[::37].tolist() for row in logits] + labels)
     return model
 
 
