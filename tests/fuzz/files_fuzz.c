@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hd_err err = {0};
     if (!size) return 0;
-    size_t which = data[0] % (sizeof readers / sizeof *readers);
+    size_t which = reader_of(data[0], sizeof readers / sizeof *readers);
     write_file("train/current", "step-1\n", 7);
     write_file(readers[which].name, data + 1, size - 1);
     size_t blocks = hd_mem_now().blocks;

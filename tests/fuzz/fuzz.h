@@ -32,6 +32,13 @@ static void write_file(const char *name, const void *data, size_t size)
     MUST(!fclose(f));
 }
 
+/* Which of so many readers gets the bytes: the first of them says so, or always the one in HEED_FUZZ. */
+static size_t reader_of(uint8_t first, size_t readers)
+{
+    const char *only = getenv("HEED_FUZZ");
+    return (only ? strtoul(only, NULL, 10) : first) % readers;
+}
+
 enum { BPE_PIECES = 264 };
 
 /* vocab.json of a byte-level BPE: every byte, the end, and a few pieces to merge. */

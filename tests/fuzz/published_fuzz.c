@@ -79,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char from[HD_PATH];
     bool empty = false;
     if (size < 2) return 0;
-    size_t which = data[0] % (sizeof readers / sizeof *readers), fail = data[1] < 64 ? 0 : data[1] - 63u;
+    size_t which = reader_of(data[0], sizeof readers / sizeof *readers),
+           fail = data[1] < 64 ? 0 : data[1] - 63u;
     write_file(readers[which], data + 2, size - 2);
     memcpy(from, path, sizeof from);
     *strrchr(from, '/') = 0;

@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hd_err err = {0};
     hd_tokeniser *t = NULL;
     if (size < 2) return 0;
-    size_t which = data[0] % (sizeof readers / sizeof *readers), fail = data[1] < 64 ? 0 : data[1] - 63u;
+    size_t which = reader_of(data[0], sizeof readers / sizeof *readers),
+           fail = data[1] < 64 ? 0 : data[1] - 63u;
     write_file(readers[which].file, data + 2, size - 2);
     MUST(!hd_path(path, folder, readers[which].opened, NULL));
     size_t blocks = hd_mem_now().blocks;
