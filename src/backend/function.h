@@ -7,7 +7,7 @@
 /* name, kept, f(x), f'(x or y) */
 #define HD_UNARY_LIST(X)                                                                        \
     X(relu, y, hd_max(hd_set(0), x), hd_positive(y))                                            \
-    X(gelu, x, x *hd_phi(x), hd_phi(x) + x * hd_phi_slope(x))                                   \
+    X(gelu, x, x *hd_phi(x), hd_gelu_slope(x))                                                  \
     X(gelu_tanh, x, x *hd_half_tanh(hd_gelu_inner(x)), hd_gelu_tanh_slope(x))                   \
     X(silu, x, x *hd_sigmoid(x), hd_sigmoid(x) * (hd_set(1) + x * (hd_set(1) - hd_sigmoid(x)))) \
     X(sigmoid, y, hd_sigmoid(x), y *(hd_set(1) - y))                                            \

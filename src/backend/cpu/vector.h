@@ -252,9 +252,9 @@ INLINE vec hd_phi(vec x)
 {
     return hd_max(hd_set(0), hd_set(0.5) * (hd_set(1) + hd_erf(x * hd_set(0.70710678118654752))));
 }
-INLINE vec hd_phi_slope(vec x)
+INLINE vec hd_gelu_slope(vec x)
 {
-    return hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268);
+    return hd_phi(x) + x * (hd_exp(hd_set(-0.5) * x * x) * hd_set(0.39894228040143268));
 }
 INLINE vec hd_half_tanh(vec u)
 {
