@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/embed_words.h"
 #include "task/embed.h"
+#include "task/reader.h"
 #include "view/plot.h"
 #include "view/put.h"
 
@@ -74,8 +75,9 @@ const hd_usage hd_verb_embed_usage = {
         "Turns the lines of standard input, or of --input, into vectors with the model in the folder MODEL: "
         "the rows of a translator's encoder, one for each token and one for the end of the line, or the "
         "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, or the rows of "
-        "a masked language model (bert) for the start of the line, each token and the end, pooled to one "
-        "vector for each line. Models of other kinds have no such rows.\n"
+        "a masked language model (bert) for the start of the line, each token and the end, or those of the "
+        "body of a classifier, for the same, or of a tagger, for each token alone; pooled to one vector for "
+        "each line. Models of other kinds have no such rows.\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
         "behind each line. An empty line has no vector and gives an empty line. So does one that cannot be "
         "read, with a warning and its number, and the exit status is 1 in the end.\n"
@@ -156,7 +158,7 @@ static void put_object(hd_text *to, const call *c, hd_line line, const hd_embedd
     hd_put_json(to, e->status == HD_EFORMAT ? NULL : line.text, false);
     if (e->status) hd_text_put(to, ", \"error\": "), hd_put_json(to, e->why, false);
     if (all)
-        put_tokens(to, e, hd_embed_tokeniser(&c->model));
+        put_tokens(to, e, hd_reader_of(&c->model).tokeniser);
     else
         hd_text_put(to, ", \"vector\": ");
     for (size_t i = 0; i < e->vectors; i++) {
@@ -241,7 +243,8 @@ static hd_status read_lines(call *c, hd_err *err)
         if (!s && c->count) s = embed_chunk(c, err);
     }
     if (s || !c->o->words.similar) return s;
-    int layer = c->o->layer < 0 ? hd_embed_layers(&c->model) : c->o->layer;
+    const hd_reader by = hd_reader_of(&c->model);
+    int layer = c->o->layer < 0 ? hd_reader_layers(&by) : c->o->layer;
     return hd_embed_similar(c->command, &c->o->words, &c->similar, layer, c->o->json, err);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "task/embed.h"
+#include "task/reader.h"
 #include "view/plot.h"
 #include "view/put.h"
 #include "view/similarity.h"
@@ -76,7 +77,7 @@ static hd_status put_out(const hd_command *c, hd_text *out, hd_status s, hd_err 
 hd_status hd_embed_neighbours(const hd_command *c, const hd_embed_words *w, const hd_any_model *m, bool json,
                               hd_err *err)
 {
-    const hd_tokeniser *t = hd_embed_tokeniser(m);
+    const hd_tokeniser *t = hd_reader_of(m).tokeniser;
     hd_neighbours n = {0};
     hd_terms terms;
     hd_text out = {0};

@@ -307,12 +307,10 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
-    if (!s && c->model.masked)
+    if (!s && (c->model.masked || c->model.labeller))
         return hd_err_set(
-            err, HD_EARG,
-            "%s: a masked language model gives whole texts no probability: take a translator or "
-            "a language model",
-            c->command->operands.word[0]);
+            err, HD_EARG, "%s: a %s gives whole texts no probability: take a translator or a language model",
+            c->command->operands.word[0], c->model.masked ? "masked language model" : "classifier or tagger");
     if (!s && c->model.translator && c->moses && !o->source)
         return hd_err_set(err, HD_EARG, "a translator needs --source: the file with the sources of the ids");
     if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, NULL, err);

@@ -7,6 +7,7 @@
 #include "cli/train_tasks.h"
 #include "cli/train_tuning.h"
 #include "task/label_train.h"
+#include "task/origin.h"
 
 /* -- what is not given -- */
 
@@ -78,8 +79,6 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     if (o->train.count > 1 || o->valid.count > 1)
         return hd_err_set(err, HD_EARG, "labelled items are in one file: --%s has two",
                           o->train.count > 1 ? "train" : "valid");
-    if (o->tokeniser_file.count > 1)
-        return hd_err_set(err, HD_EARG, "there is one tokeniser: --tokeniser-model has two files");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
     if (o->max_length < 3) return hd_err_set(err, HD_EARG, "--max-length %d: at least 3", o->max_length);
@@ -127,12 +126,35 @@ static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_e
     return HD_OK;
 }
 
+/* Makes the model on a machine that computes nothing: a pattern that freezes nothing is said before any data
+   is read. */
+static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, hd_err *err)
+{
+    hd_origin origin = {0};
+    hd_backend *nowhere = NULL;
+    hd_classifier *model = NULL;
+    hd_classifier_opt c = *m;
+    hd_status s = o->from ? hd_origin_open(&origin, o->from, err) : HD_OK;
+    if (o->from) c.body = origin.body, c.body.positions = m->body.positions;
+    if (!o->from) c.body.vocab = 1;
+    c.classes = 2;
+    if (!s) s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_classifier_new(&model, nowhere, &c, true, err);
+    hd_classifier_free(model);
+    hd_backend_free(nowhere);
+    hd_origin_release(&origin);
+    return s;
+}
+
 /* Borrows texts of o. */
 static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
     hd_classifier_opt model;
+    const char *tokeniser = NULL;
     hd_status s = check(o, err);
+    if (!s) s = hd_train_tokeniser(&tokeniser, o, err);
     if (!s) s = model_of(&model, o, err);
+    if (!s && o->freeze.count && !o->resume) s = attempt(&model, o, err);
     if (s) return s;
     *to = (hd_label_train_opt){
         .task = o->task == HD_TRAIN_TAG       ? HD_TAG
@@ -150,7 +172,7 @@ static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int 
                        .unigram = o->subwords == 1,
                        .coverage = o->coverage,
                        .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
-        .tokeniser = o->tokeniser_file.count ? o->tokeniser_file.text[0] : NULL,
+        .tokeniser = tokeniser,
         .model = model,
         .optimiser = hd_train_optimiser(o),
         .smoothing = (float)o->label_smoothing,

@@ -8,7 +8,7 @@
 
 enum { MOST_CONFIG = 1 << 20 };
 
-typedef enum kind { TRANSLATOR, LANGUAGE, MASKED } kind;
+typedef enum kind { TRANSLATOR, LANGUAGE, MASKED, CLASSIFIER, TAGGER } kind;
 
 /* What config.json says that it is; fails only for lack of memory. */
 static hd_status ask(kind *out, const char *folder, hd_err *err)
@@ -24,6 +24,8 @@ static hd_status ask(kind *out, const char *folder, hd_err *err)
     const char *task = s ? NULL : json_string_value(json_object_get(object, "task"));
     if (task && !strcmp(task, "lm")) *out = LANGUAGE;
     if (task && !strcmp(task, "mlm")) *out = MASKED;
+    if (task && (!strcmp(task, "classify") || !strcmp(task, "regress"))) *out = CLASSIFIER;
+    if (task && !strcmp(task, "tag")) *out = TAGGER;
     hd_arena_release(&arena);
     return s == HD_ENOMEM ? hd_err_set(err, s, "%s", why.text) : HD_OK;
 }
@@ -36,6 +38,8 @@ hd_status hd_any_model_open(hd_any_model *out, const char *folder, hd_backend *b
     if (s) return s;
     if (is == LANGUAGE) return hd_language_open(&out->language, folder, backend, err);
     if (is == MASKED) return hd_masked_open(&out->masked, folder, backend, err);
+    if (is == CLASSIFIER) return hd_labeller_open(&out->labeller, folder, HD_CLASSIFY, backend, err);
+    if (is == TAGGER) return hd_labeller_open(&out->labeller, folder, HD_TAG, backend, err);
     return hd_translator_open(&out->translator, folder, backend, HD_WEIGHTS_BEST, err);
 }
 
@@ -44,5 +48,6 @@ void hd_any_model_release(hd_any_model *m)
     hd_translator_free(m->translator);
     hd_language_free(m->language);
     hd_masked_free(m->masked);
+    hd_labeller_free(m->labeller);
     *m = (hd_any_model){0};
 }

@@ -2,6 +2,7 @@
 #ifndef HD_TASK_ANY_MODEL_H
 #define HD_TASK_ANY_MODEL_H
 
+#include "task/labeller.h"
 #include "task/language.h"
 #include "task/masked.h"
 #include "task/translator.h"
@@ -10,6 +11,7 @@ typedef struct hd_any_model { /* one of them */
     hd_translator *translator;
     hd_language *language;
     hd_masked *masked;
+    hd_labeller *labeller;
 } hd_any_model;
 
 /* Opened for inference, with the best weights. Its memory comes from the backend, which must outlive it. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/lm.h"
+#include "task/reader.h"
 
 #define X(NAME, name, text, reduction) #name,
 const char *const hd_pooling_names[HD_POOLINGS + 1] = {HD_POOLING_LIST(X) NULL};
@@ -22,7 +22,7 @@ typedef struct sentence {
 
 typedef struct job {
     hd_run *r;
-    const hd_any_model *m;
+    hd_reader by;
     const hd_embed_opt *opt;
     hd_embeddings *out;
     hd_ids ids;
@@ -31,42 +31,23 @@ typedef struct job {
     int32_t *batch, *len; /* of a step: ids, then rows to gather; read and kept of each line */
 } job;
 
-static bool speaks(const hd_any_model *m)
+static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
 {
-    return m->language;
-}
-
-int hd_embed_layers(const hd_any_model *m)
-{
-    if (m->masked) return m->masked->model->opt.layers;
-    if (!speaks(m)) return hd_encoder_layers(&m->translator->model->encoder);
-    return m->language->lm->type->states ? m->language->lm->opt.layers : 0;
-}
-
-hd_param *hd_embed_table(const hd_any_model *m)
-{
-    if (m->masked) return m->masked->model->embedding.table;
-    if (!speaks(m)) return m->translator->model->encoder.embedding.table;
-    const hd_lm *lm = m->language->lm;
-    return lm->type->table ? lm->type->table(lm) : NULL;
-}
-
-hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
-{
-    const char *kind = speaks(m) ? hd_lm_names[m->language->lm->opt.kind] : NULL;
-    bool last = !opt->table && (!opt->layer || opt->layer == hd_embed_layers(m));
-    if (opt->table && !hd_embed_table(m))
+    const char *kind = a->lm ? hd_lm_names[a->lm->opt.kind] : NULL;
+    int layers = hd_reader_layers(a);
+    bool last = !opt->table && (!opt->layer || opt->layer == layers);
+    if (opt->table && !hd_reader_table(a))
         return hd_err_set(err, HD_EARG, "a model of the kind %s has no table of token vectors", kind);
-    if (!opt->table && kind && !m->language->lm->type->states)
+    if (!opt->table && kind && !a->lm->type->states)
         return hd_err_set(err, HD_EARG,
                           "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, "
                           "bert and translators have",
                           kind);
-    if (!opt->table && (opt->layer < 0 || opt->layer > hd_embed_layers(m)))
+    if (!opt->table && (opt->layer < 0 || opt->layer > layers))
         return hd_err_set(err, HD_ELIMIT,
                           "there is no layer %d: the model has %d, and 0 is its token vectors", opt->layer,
-                          hd_embed_layers(m));
-    if (opt->pool == HD_POOLING_POOLER && !(m->masked && m->masked->model->opt.pooler && last))
+                          layers);
+    if (opt->pool == HD_POOLING_POOLER && !(a->bert && a->bert->opt.pooler && last))
         return hd_err_set(err, HD_ELIMIT,
                           "there is no pooler %s: only a BERT that was published with one has it, behind its "
                           "last layer",
@@ -74,30 +55,10 @@ hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err 
     return HD_OK;
 }
 
-const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m)
+hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
 {
-    if (m->masked) return m->masked->tokeniser;
-    return speaks(m) ? m->language->tokeniser : m->translator->tokeniser[0];
-}
-
-static size_t width_of(const hd_any_model *m, const hd_embed_opt *opt)
-{
-    if (opt->table) return hd_cols_of(&hd_embed_table(m)->t);
-    if (m->masked) return m->masked->model->opt.width;
-    if (speaks(m)) return m->language->lm->opt.width;
-    const hd_encoder *e = &m->translator->model->encoder;
-    return opt->layer ? hd_encoder_width(e, opt->layer) : e->out;
-}
-
-/* Most tokens that are read at once, the special ones included. */
-static size_t longest_of(const hd_any_model *m)
-{
-    if (m->masked && m->masked->longest) return m->masked->longest;
-    if (m->masked) return m->masked->model->opt.positions;
-    if (!speaks(m)) return m->translator->model->opt.positions;
-    const hd_lm *lm = m->language->lm;
-    bool endless = lm->type->state || lm->type->looks_back; /* they have no positions to run out of */
-    return endless ? INT32_MAX : lm->opt.context;
+    const hd_reader a = hd_reader_of(m);
+    return check(&a, opt, err);
 }
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
@@ -115,25 +76,10 @@ static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
     return HD_OK;
 }
 
-/* The ids of a line with the special one that is read before (language models) or behind them. */
-static hd_status encode(job *j, hd_line line, hd_err *err)
-{
-    const hd_tokeniser *t = hd_embed_tokeniser(j->m);
-    hd_special special = hd_tokeniser_special(t);
-    bool before = speaks(j->m);
-    if (j->m->masked) return hd_masked_encode(t, line, &j->ids, err);
-    hd_status s = hd_ids_reserve(&j->ids, 1, err);
-    if (!s && before) j->ids.at[j->ids.count++] = special.start;
-    if (!s) s = hd_tokeniser_encode_ids(t, line.text, line.size, &j->ids, err);
-    if (!s && !before) s = hd_ids_reserve(&j->ids, 1, err);
-    if (!s && !before) j->ids.at[j->ids.count++] = special.end;
-    return s;
-}
-
 /* The size of a line of which too much was read: the last token stays where it is the end. */
 static size_t cut(job *j, size_t begin, size_t size, size_t most)
 {
-    if (!speaks(j->m)) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
+    if (j->by.end) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
     j->ids.count = begin + most;
     return most;
 }
@@ -141,12 +87,12 @@ static size_t cut(job *j, size_t begin, size_t size, size_t most)
 static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 {
     hd_embedded *to = &j->out->of[number];
-    size_t begin = j->ids.count, around = j->m->masked ? 2 : 1; /* tokens that an empty line has, too */
+    size_t begin = j->ids.count, around = hd_reader_around(&j->by);
     if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
     if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
-    hd_status s = encode(j, line, err);
+    hd_status s = hd_reader_encode(&j->by, line, &j->ids, err);
     if (s) return s;
-    size_t size = j->ids.count - begin, most = longest_of(j->m);
+    size_t size = j->ids.count - begin, most = j->by.longest;
     if (j->opt->cut && size > most && most > around) size = cut(j, begin, size, most);
     if (size > around && size <= most) {
         j->at[j->count++] = (sentence){number, begin, size};
@@ -159,7 +105,7 @@ static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 static hd_status make_room(job *j, hd_err *err)
 {
     hd_status s = HD_OK;
-    bool before = speaks(j->m);
+    bool before = j->by.drops_start;
     for (size_t i = 0; !s && i < j->count; i++) {
         const sentence *q = &j->at[i];
         hd_embedded *to = &j->out->of[q->line];
@@ -184,28 +130,18 @@ static int by_length(const void *a, const void *b)
 
 /* -- rows -- */
 
-static hd_rows read_masked(const job *j, int layers, const int32_t *ids, const hd_seg *seg)
-{
-    int32_t *type = hd_host_take(j->r, seg->rows * sizeof *type); /* zeros: of a first text */
-    if (!type) return (hd_rows){0};
-    return hd_bert_behind(j->r, j->m->masked->model, layers, ids, hd_ints(j->r, type, seg->rows), seg);
-}
-
 static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
 {
-    const hd_any_model *m = j->m;
-    int layers = j->opt->layer ? j->opt->layer : hd_embed_layers(m);
-    if (!seg) return (hd_rows){0};
-    if (j->opt->table) return (hd_rows){hd_embed(j->r, &hd_embed_table(m)->t, ids, seg->rows, 1), seg};
-    if (m->masked) return read_masked(j, layers, ids, seg);
-    if (speaks(m)) return m->language->lm->type->behind(j->r, m->language->lm, layers, ids, seg);
-    return hd_encoder_behind(j->r, &m->translator->model->encoder, layers, ids, seg);
+    const hd_reader *a = &j->by;
+    int layers = j->opt->layer ? j->opt->layer : hd_reader_layers(a);
+    if (!seg || !j->opt->table) return hd_reader_behind(j->r, a, layers, ids, seg);
+    return (hd_rows){hd_embed(j->r, &hd_reader_table(a)->t, ids, seg->rows, 1), seg};
 }
 
 /* The rows that count of `rows` that were read, and where each line has them. */
 static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
 {
-    if (!speaks(j->m) || !x.t) return x;
+    if (!j->by.drops_start || !x.t) return x;
     int32_t *index = j->batch, row = 0;
     size_t n = 0;
     for (size_t i = 0; i < items; i++, row++)
@@ -220,7 +156,7 @@ static hd_tensor *pooled(const job *j, hd_rows x)
 {
     hd_pooling pool = j->opt->pool;
     if (pool == HD_POOLING_NONE) return x.t;
-    return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->m->masked->model, x)
+    return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->by.bert, x)
                                      : hd_reduce(j->r, x.t, x.seg, reductions[pool]);
 }
 
@@ -278,11 +214,12 @@ static hd_status embed_all(job *j, hd_err *err)
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .m = m, .opt = opt, .out = out};
+    job j = {.r = r, .by = hd_reader_of(m), .opt = opt, .out = out};
     *out = (hd_embeddings){.count = count};
     hd_arena_init(&out->memory, hd_source_host, 1 << 16);
-    hd_status s = hd_embed_check(m, opt, err);
-    if (!s) out->width = width_of(m, opt);
+    hd_status s = check(&j.by, opt, err);
+    if (!s)
+        out->width = opt->table ? hd_cols_of(&hd_reader_table(&j.by)->t) : hd_reader_width(&j.by, opt->layer);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);

@@ -4,7 +4,8 @@
    Of a translator they are the rows of its encoder, one for each token of the line and one for its end. Of a
    language model they are the states of its last layer after each token of the line; the start token is read
    first and has no row of its own. Of a masked language model they are the rows of its last block, one for
-   the start, each token and the end: the first is that of the start. Those of an earlier layer are what it
+   the start, each token and the end: the first is that of the start. Of a classifier they are the rows of its
+   body for the same, whatever that is; of a tagger for each token. Those of an earlier layer are what it
    hands to the next; of the table of token vectors each token has the one it has everywhere. */
 #ifndef HD_TASK_EMBED_H
 #define HD_TASK_EMBED_H
@@ -58,16 +59,11 @@ typedef struct hd_embeddings {
 /* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens.
    HD_ELIMIT where it has some, but not this layer or no pooler. */
 hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err);
-int hd_embed_layers(const hd_any_model *m);
-hd_param *hd_embed_table(const hd_any_model *m); /* of token vectors, [V, width]; NULL: it has none */
 
 /* Lines without a vector (not UTF-8, a NUL, too long and not cut) have a status of their own; the call fails
    only for lack of memory and the like. */
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err);
 void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */
-
-/* The tokeniser of the ids. */
-const hd_tokeniser *hd_embed_tokeniser(const hd_any_model *m);
 
 #endif

@@ -218,14 +218,13 @@ static hd_status take_origin(session *s, hd_err *err)
 static hd_status make_tokeniser(session *s, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
-    hd_tokeniser **to = &s->labeller.tokeniser;
     hd_labelled_walk walk = {&s->set.train, 0};
     hd_tokeniser_opt v = o->vocabulary;
     v.log = &o->log;
     if (o->trainer.resume) return resume_folder(s, err);
     if (o->from) return take_origin(s, err);
-    if (o->tokeniser) return hd_tokeniser_open(to, o->kind, o->tokeniser, err);
-    return hd_tokeniser_train(to, o->kind, hd_labelled_feed(&walk), &v, err);
+    return hd_training_tokeniser(&s->labeller.tokeniser, o->kind, o->tokeniser, hd_labelled_feed(&walk), &v,
+                                 err);
 }
 
 static hd_status read_data(session *s, hd_err *err)

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "task/embed.h"
+#include "task/reader.h"
 
 static const char blanks[] = " \t\r\n";
 
@@ -38,21 +39,22 @@ hd_status hd_terms_read(hd_terms *out, const char *text, hd_err *err)
 /* -- words as vectors -- */
 
 typedef struct search {
-    const hd_tokeniser *tokeniser;
+    hd_reader by;
     hd_real *table; /* [rows, width] */
     size_t rows, width;
     double *sum; /* [width] */
     hd_ids used; /* pieces of the words */
 } search;
 
-/* The pieces a word has inside a text: where those keep the blank before it, with a blank. */
+/* The pieces a word has inside a text: where those keep the blank before it, with a blank; a tagger
+   learned words alone. */
 static hd_status add_pieces(search *s, hd_line word, hd_err *err)
 {
     hd_text inside = {0};
-    if (hd_tokeniser_kind_of(s->tokeniser) == HD_TOKENISER_bpe) hd_text_put(&inside, " ");
+    if (hd_tokeniser_kind_of(s->by.tokeniser) == HD_TOKENISER_bpe && !s->by.words) hd_text_put(&inside, " ");
     hd_text_add(&inside, word.text, word.size);
     hd_status st = hd_text_status(&inside, err);
-    if (!st) st = hd_tokeniser_encode_ids(s->tokeniser, inside.data, inside.size, &s->used, err);
+    if (!st) st = hd_tokeniser_encode_ids(s->by.tokeniser, inside.data, inside.size, &s->used, err);
     hd_text_release(&inside);
     return st;
 }
@@ -69,7 +71,7 @@ static hd_status add_word(search *s, hd_term term, hd_err *err)
     if (!pieces) return hd_err_set(err, HD_EARG, "'%.*s' has no pieces", shown, term.word.text);
     for (size_t i = from; i < s->used.count; i++) {
         int32_t id = s->used.at[i];
-        if (id == hd_tokeniser_special(s->tokeniser).unk || id < 0 || (size_t)id >= s->rows)
+        if (id == hd_tokeniser_special(s->by.tokeniser).unk || id < 0 || (size_t)id >= s->rows)
             return hd_err_set(err, HD_EARG, "the vocabulary has no pieces for '%.*s'", shown, term.word.text);
         const hd_real *v = s->table + (size_t)id * s->width;
         double by = (term.minus ? -1 : 1) / (double)pieces;
@@ -89,7 +91,7 @@ static int by_cosine(const void *a, const void *b)
 
 static bool answers(const search *s, int32_t id)
 {
-    if (!hd_tokeniser_piece(s->tokeniser, id) || hd_masked_is_special(s->tokeniser, id)) return false;
+    if (!hd_tokeniser_piece(s->by.tokeniser, id) || hd_masked_is_special(s->by.tokeniser, id)) return false;
     for (size_t i = 0; i < s->used.count; i++)
         if (s->used.at[i] == id) return false;
     return true;
@@ -115,25 +117,19 @@ static hd_status rank(hd_neighbours *out, const search *s, size_t top, hd_err *e
     return HD_OK;
 }
 
-static const hd_params *params_of(const hd_any_model *m)
-{
-    if (m->masked) return &m->masked->model->params;
-    return m->language ? m->language->lm->params : &m->translator->model->params;
-}
-
 hd_status hd_neighbours_find(hd_neighbours *out, const hd_any_model *m, const hd_terms *of, size_t top,
                              hd_err *err)
 {
-    search s = {.tokeniser = hd_embed_tokeniser(m)};
+    search s = {.by = hd_reader_of(m)};
     *out = (hd_neighbours){0};
     hd_status st = hd_embed_check(m, &(hd_embed_opt){.table = true}, err);
     if (st) return st;
-    const hd_param *table = hd_embed_table(m);
+    const hd_param *table = hd_reader_table(&s.by);
     s.rows = hd_rows_of(&table->t), s.width = hd_cols_of(&table->t);
     s.table = hd_mem_array(s.rows * s.width, sizeof *s.table);
     s.sum = hd_mem_array(s.width, sizeof *s.sum);
     if (!s.table || !s.sum) st = hd_err_nomem(err, s.rows * s.width * sizeof *s.table);
-    if (!st && (st = hd_params_get(params_of(m), table, &table->t, s.table)))
+    if (!st && (st = hd_params_get(s.by.params, table, &table->t, s.table)))
         hd_err_set(err, st, "the token vectors cannot be read: %s", hd_status_text(st));
     for (size_t i = 0; !st && i < of->count; i++) st = add_word(&s, of->at[i], err);
     if (!st) st = rank(out, &s, top, err);

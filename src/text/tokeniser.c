@@ -198,14 +198,18 @@ hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err)
     return HD_OK;
 }
 
-static bool put_piece(void *context, hd_piece piece)
+bool hd_pieces_add(hd_pieces *p, hd_piece piece)
 {
-    hd_pieces *p = context;
     void *at = p->at;
     if (!reserve(&at, &p->room, p->count, 1, sizeof *p->at)) return false;
     p->at = at;
     p->at[p->count++] = piece;
     return true;
+}
+
+static bool put_piece(void *context, hd_piece piece)
+{
+    return hd_pieces_add(context, piece);
 }
 
 static bool put_id(void *context, hd_piece piece)
@@ -258,7 +262,7 @@ hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const
             s = frame_text(t, first, 0, type, out, err);
         else if (id == HD_FRAME_SECOND)
             s = second ? frame_text(t, *second, 1, type, out, err) : HD_OK;
-        else if (!put_piece(out, (hd_piece){.id = id, .text = -1, .type = type}))
+        else if (!hd_pieces_add(out, (hd_piece){.id = id, .text = -1, .type = type}))
             s = hd_err_nomem(err, sizeof(hd_piece));
     }
     return s;

@@ -107,6 +107,7 @@ typedef struct hd_ids {
 
 /* {0} is an empty list. */
 void hd_pieces_release(hd_pieces *p);
+bool hd_pieces_add(hd_pieces *p, hd_piece piece); /* false: no memory */
 void hd_ids_release(hd_ids *ids);
 hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err); /* room for so many behind count */
 

@@ -64,6 +64,19 @@ static void every_unit_encoder_and_pooling_trains(void **state)
     assert_prints("gzip -k names.tsv; " TRAIN "--train - " SMALL "--steps 3 --out m5 < names.tsv.gz", 0, "");
 }
 
+static void tokenisers_that_are_there_are_taken(void **state)
+{
+    (void)state;
+    must_run("t=" HEED_SOURCE "/tests/text/published; " TRAIN "--train names.tsv " SMALL
+             "--steps 3 --tokeniser-model $t/gpt2/vocab.json $t/gpt2/merges.txt --out bpe && " TRAIN
+             "--train names.tsv " SMALL "--steps 3 --tokeniser-model $t/bert --out wordpiece && "
+             "cmp bpe/vocab.json $t/gpt2/vocab.json && cmp wordpiece/vocab.txt $t/bert/vocab.txt && "
+             "for m in bpe wordpiece; do echo lila | $HEED classify $m && echo lila | $HEED embed $m; done");
+    must_run(TRAIN "--train names.tsv --unit char " SMALL
+                   "--steps 3 --tokeniser-model model/tokeniser.txt --out same && cmp "
+                   "same/tokeniser.txt model/tokeniser.txt");
+}
+
 static void lines_get_labels(void **state)
 {
     (void)state;
@@ -128,6 +141,22 @@ static void other_verbs_say_who_reads_it(void **state)
     }
     must_run("$HEED train -q --task lm --model ngram --train names/A.txt --out lm");
     assert_fails("$HEED classify lm < /dev/null", 1, "this is a language model, which `heed generate` reads");
+}
+
+static void vectors_of_a_classifier_can_be_had(void **state)
+{
+    (void)state;
+    assert_prints("printf 'lila\\n\\nlimo\\n' | $HEED embed model | awk '{ print NF }'", 0, "16\n0\n16\n");
+    assert_prints("echo lila | $HEED embed model --pool none --json | grep -o '\"tokens\": [^]]*]'", 0,
+                  "\"tokens\": [\"<s>\", \"l\", \"i\", \"l\", \"a\", \"</s>\"]\n");
+    assert_prints("printf 'lila\\nlila\\n' | $HEED embed model --similar lila | grep -c '1.00  1.00'", 0,
+                  "2\n");
+    must_run("$HEED embed model --nearest a --top 3");
+    assert_fails("echo lila | $HEED embed model --layer 2", 2, "there is no layer 2: the model has 1");
+    assert_fails("echo lila | $HEED embed model --pool pooler", 2, "there is no pooler in this model");
+    assert_fails("echo lila | $HEED rank model", 1,
+                 "a classifier or tagger gives whole texts no probability");
+    assert_fails("$HEED explain model lila", 1, "a model of the task \"classify\" cannot be explained");
 }
 
 static void sittings(const char *options)
@@ -205,6 +234,8 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir empty --out x", 1, "B.txt: there is no item in it"},
         {"--train-dir broken --out x", 1, "B.txt:2: not UTF-8"},
         {"--train names.tsv --valid pair.tsv --out x", 1, "pair.tsv: a column text2, but|names.tsv has none"},
+        {"--train names.tsv --freeze 'model.encodr.*' --out x", 2, "no parameter is called 'model.encodr.*'"},
+        {"--train names.tsv --tokeniser-model a b --out x", 2, "--tokeniser-model has two files"},
         {"--train names.tsv --scratch --out x", 2, "--scratch is for --from"},
         {"--train names.tsv --lm-loss 1 --out x", 2, "--lm-loss is for --from"},
         {"--train names.tsv --valid other.tsv --out x", 1, "other.tsv:2: the label \"C\" is none of the 2"},
@@ -261,10 +292,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_of_classes_is_learned),
         cmocka_unit_test(every_unit_encoder_and_pooling_trains),
+        cmocka_unit_test(tokenisers_that_are_there_are_taken),
         cmocka_unit_test(lines_get_labels),
         cmocka_unit_test(labelled_input_is_judged),
         cmocka_unit_test(bad_lines_are_named),
         cmocka_unit_test(other_verbs_say_who_reads_it),
+        cmocka_unit_test(vectors_of_a_classifier_can_be_had),
         cmocka_unit_test(a_resumed_run_equals_a_whole_one),
         cmocka_unit_test(a_killed_run_equals_a_whole_one),
         cmocka_unit_test(training_yml_begins_the_same_run),

@@ -1,6 +1,7 @@
 /* Vectors of every layer: those of the model itself, composed by hand or seen by a probe, and nothing of the
    layers behind is run. */
 #include "task/embed.h"
+#include "task/reader.h"
 
 #include "model/gpt.h"
 #include "task/readers.h"
@@ -158,13 +159,14 @@ static void every_layer_is_that_of_the_model(void **state)
     for (subject_kind kind = BERT; kind <= STAGES; kind++) {
         subject s = subject_of(kind);
         bool before = s.model.language;
-        assert_int_equal(hd_embed_layers(&s.model), LAYERS);
+        const hd_reader by = hd_reader_of(&s.model);
+        assert_int_equal(hd_reader_layers(&by), LAYERS);
         for (int layer = 1; layer <= LAYERS; layer++) {
             hd_embeddings e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_NONE, .layer = layer});
             size_t width = kind == STAGES && layer < LAYERS ? 2 * WIDTH : WIDTH;
             assert_int_equal(e.width, width);
             for (size_t i = 0; i < LINES; i++) {
-                int32_t ids[64] = {hd_tokeniser_special(hd_embed_tokeniser(&s.model)).start},
+                int32_t ids[64] = {hd_tokeniser_special(by.tokeniser).start},
                         len = (int32_t)e.of[i].tokens + before;
                 memcpy(ids + before, e.of[i].ids, e.of[i].tokens * sizeof *ids);
                 hd_run_begin(&s.run, HD_INFERENCE);
@@ -269,7 +271,8 @@ static void layer_0_is_the_table(void **state)
             hd_language_free(s.model.language);
             s.model.language = speaker(s.backend, HD_LM_ffnn, HD_TOKENISER_words);
         }
-        hd_param *table = hd_embed_table(&s.model);
+        const hd_reader by = hd_reader_of(&s.model);
+        hd_param *table = hd_reader_table(&by);
         hd_embeddings e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_NONE, .table = true});
         hd_run_begin(&s.run, HD_INFERENCE);
         hd_real *all = host_copy(&s.run, &table->t);

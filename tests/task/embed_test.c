@@ -1,5 +1,6 @@
 /* Vectors of lines: the rows of the model itself, pooled, whatever is read beside them. */
 #include "task/embed.h"
+#include "task/reader.h"
 
 #include "task/readers.h"
 
@@ -51,7 +52,7 @@ static hd_embeddings embed(subject *s, size_t from, size_t count, hd_embed_opt o
 static hd_real *rows_of(subject *s, hd_line line, size_t *rows)
 {
     hd_err err = {0};
-    const hd_tokeniser *t = hd_embed_tokeniser(&s->model);
+    const hd_tokeniser *t = hd_reader_of(&s->model).tokeniser;
     hd_ids ids = {0};
     const hd_language *l = s->model.language;
     hd_run *r = &s->run;

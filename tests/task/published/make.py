@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the .txt files beside it, what import_test.c expects: the logits that transformers gives for small models, and what
-it writes by greedy search and by beams.
+"""Makes the .txt files beside it, what ../import_*_test.c expect: the logits that transformers gives for small models, and
+what it writes by greedy search and by beams.
 
 Never run by the tests. Needs: pip install torch transformers safetensors
     make.py            write the files
     make.py FOLDER     and save the models below FOLDER, without tokenisers
     make.py --t5 WANTED.txt FOLDER...
                        check folders that `heed export` wrote of T5s: the logits are those in the file
-Weights are those of import_test.c: hd_rng_between of a key that is the hash of the tensor's name.
+Weights are those of ../publisher.h: hd_rng_between of a key that is the hash of the tensor's name.
 """
 import json
 import os

@@ -1,0 +1,303 @@
+/* Folders of GPT-2 become models that give the logits of transformers and write what it writes, and become
+   the same folders again. What holds of every family is here, too. */
+#include "check.h"
+#include "scratch.h"
+
+#include "model/gpt.h"
+#include "task/generate.h"
+#include "task/imported.h"
+#include "task/language_text.h"
+
+/* A prompt behind the token that begins a text, and what follows it by greedy search with a penalty of 1.15.
+ */
+static void check_repetition(expected *e, hd_run *r, const hd_language *l)
+{
+    hd_err err = {0};
+    hd_generated g = {0};
+    hd_text prompt = {0}, text = {0};
+    int32_t ids[32], count = next_ids(e, ids);
+    assert_int_equal(hd_tokeniser_decode(l->tokeniser, ids, (size_t)count, &prompt, &err), HD_OK);
+    count = next_ids(e, ids);
+    assert_int_equal(hd_tokeniser_decode(l->tokeniser, ids, (size_t)count, &text, &err), HD_OK);
+    hd_generate_opt o = {.tokens = (size_t)count, .repetition = 1.15f};
+    if (hd_generate(&g, r, l, &(hd_line){prompt.data, prompt.size}, 1, &o, &err)) fail_msg("%s", err.text);
+    assert_memory_equal(g.text.data, text.data, g.text.size);
+    for (const char *c = text.data + g.text.size; *c;
+         c += 3) /* half a character at the end waits for the rest */
+        assert_memory_equal(c, "\xEF\xBF\xBD", 3);
+    hd_generated_release(&g);
+    hd_text_release(&prompt);
+    hd_text_release(&text);
+}
+
+static void check_gpt2(const char *folder, const char *file)
+{
+    hd_err err = {0};
+    hd_language *l = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(file, "r")};
+    assert_non_null(e.file);
+    if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    int32_t ids[32], count = next_ids(&e, ids);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
+    hd_rows x = l->lm->type->states(&r, l->lm, hd_ints(&r, ids, (size_t)count), seg);
+    hd_real *logits = host_copy(&r, hd_gpt_logits(&r, l->lm->model, x));
+    check_logits(&e, logits, (size_t)count, GPT_VOCAB, 29);
+    hd_stepper stepper;
+    assert_int_equal(l->lm->type->stepper(&stepper, l->lm, ids, &count, 1, &err), HD_OK);
+    check_search(&e, &r, &stepper, &(hd_search_opt){.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 12});
+    check_repetition(&e, &r, l);
+    free(logits);
+    fclose(e.file);
+    hd_language_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void gpt2_gives_the_logits_of_transformers(void **state)
+{
+    (void)state;
+    put_gpt2("gpt2");
+    pass_well(hd_import, "gpt2", "gpt2.heed");
+    check_gpt2("gpt2.heed", PUBLISHED "gpt2.txt");
+}
+
+static void change_file(const char *path, const char *from, const char *to)
+{
+    char *bytes = get_file(path, &(size_t){0}), *found = strstr(bytes, from), text[2048];
+    assert_non_null(found);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(found - bytes), bytes, to, found + strlen(from));
+    put_file(path, text);
+    free(bytes);
+}
+
+static void gpt2_may_have_another_epsilon_and_table(void **state)
+{
+    (void)state;
+    put_gpt2_with("untied", true);
+    change_file(at("untied/config.json"), "1e-05", "0.01");
+    change_file(at("untied/config.json"), "\"pad_token_id\": null",
+                "\"tie_word_embeddings\": false, \"resid_pdrop\": 0.2, \"attn_pdrop\": 0.3");
+    pass_well(hd_import, "untied", "untied.heed");
+    check_gpt2("untied.heed", PUBLISHED "gpt2-apart.txt");
+    pass_well(hd_export, "untied.heed", "untied.out");
+    pass_well(hd_import, "untied.out", "untied.again");
+    check_gpt2("untied.again", PUBLISHED "gpt2-apart.txt");
+    char *config = get_file(at("untied.out/config.json"), &(size_t){0});
+    static const char *const kept[] = {"\"resid_pdrop\": 0.2,", "\"embd_pdrop\": 0.1,",
+                                       "\"attn_pdrop\": 0.3,", "\"layer_norm_epsilon\": 0.01,",
+                                       "\"tie_word_embeddings\": false"};
+    for (size_t i = 0; i < COUNT_OF(kept); i++)
+        if (!strstr(config, kept[i])) fail_msg("no %s in %s", kept[i], config);
+    free(config);
+}
+
+/* -- there and back -- */
+
+static void what_is_exported_is_what_was_imported(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"vocab.json", "merges.txt", NULL};
+    check_round(put_gpt2, files);
+}
+
+static void weights_may_be_spread_and_have_a_prefix(void **state)
+{
+    (void)state;
+    store s = {.dtype = HD_F32, .prefix = "transformer."};
+    hd_text index = {0};
+    put_gpt2_but_weights("parts");
+    add_gpt2(&s);
+    save(&s, 0, 5, at("parts/a.safetensors"));
+    save(&s, 5, s.count, at("parts/b.safetensors"));
+    hd_text_put(&index, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
+    for (size_t i = 0; i < s.count; i++)
+        hd_text_print(&index, "%s\"%s\": \"%c.safetensors\"", i ? ", " : "", s.named[i].name,
+                      i < 5 ? 'a' : 'b');
+    hd_text_put(&index, "}}");
+    put_file(at("parts/model.safetensors.index.json"), index.data);
+    hd_text_release(&index);
+    store_release(&s);
+    pass_well(hd_import, "parts", "parts.heed");
+    check_gpt2("parts.heed", PUBLISHED "gpt2.txt");
+    put_file(at("parts/model.safetensors.index.json"), "{\"weight_map\": {\"wte.weight\": \"../a\"}}");
+    hd_err err = {0};
+    assert_int_equal(pass(hd_import, "parts", "parts.two", &err), HD_EFORMAT);
+    assert_non_null(strstr(err.text, "'../a' is not the name of a file beside it"));
+}
+
+static void numbers_of_16_bits_are_widened(void **state)
+{
+    (void)state;
+    for (hd_dtype dtype = HD_F16; dtype <= HD_BF16; dtype++) {
+        char from[16], to[16];
+        hd_err err = {0};
+        store s = {.dtype = dtype};
+        hd_safetensors *file = NULL;
+        float got[GPT_VOCAB * WIDE], wanted[GPT_VOCAB * WIDE];
+        const size_t shape[2] = {GPT_VOCAB, WIDE};
+        const hd_tensor into = hd_shaped(got, HD_F32, 2, shape);
+        snprintf(from, sizeof from, "half%d", dtype), snprintf(to, sizeof to, "half%d.heed", dtype);
+        put_gpt2_but_weights(from);
+        add_gpt2(&s);
+        save(&s, 0, s.count, at("%s/model.safetensors", from));
+        hd_convert(wanted, HD_F32, s.tensor[0].data, dtype, COUNT_OF(wanted));
+        pass_well(hd_import, from, to);
+        if (hd_safetensors_open(&file, at("%s/model.safetensors", to), &err) ||
+            hd_safetensors_load(file, "wte.weight", &into, &err))
+            fail_msg("%s", err.text);
+        assert_memory_equal(got, wanted, sizeof got);
+        hd_safetensors_free(file);
+        store_release(&s);
+    }
+}
+
+/* -- what is asked of an imported model -- */
+
+static hd_language *imported_gpt2(hd_backend *b)
+{
+    hd_err err = {0};
+    hd_language *l = NULL;
+    if (!is_there(at("gpt2.heed"))) put_gpt2("gpt2"), pass_well(hd_import, "gpt2", "gpt2.heed");
+    if (hd_language_open(&l, at("gpt2.heed"), b, &err)) fail_msg("%s", err.text);
+    return l;
+}
+
+/* Blank lines are one piece or several, as the merges say: only the whole text has the right ones. */
+static void lines_are_text_to_gpt2(void **state)
+{
+    (void)state;
+    static const char text[] = "the cat\n\n\n  sat on\n";
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_language *l = imported_gpt2(b);
+    hd_plain_text plain = {0};
+    hd_stream_text stream = {0};
+    hd_ids ids = {0};
+    put_file(at("text"), text);
+    if (hd_plain_text_read(&plain, at("text"), &err) ||
+        hd_stream_text_of(&stream, &plain, l->tokeniser, &err) ||
+        hd_tokeniser_encode_ids(l->tokeniser, text, strlen(text), &ids, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(stream.count, ids.count);
+    assert_memory_equal(stream.ids, ids.at, ids.count * sizeof *ids.at);
+    assert_int_equal(stream.characters, strlen(text));
+    hd_ids_release(&ids);
+    hd_stream_text_release(&stream);
+    hd_plain_text_release(&plain);
+    hd_language_free(l);
+    hd_backend_free(b);
+}
+
+/* The likeliest token behind <|endoftext|> and the whole prompt, as search finds it. */
+static void gpt2_goes_on_from_the_whole_prompt(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_language *l = imported_gpt2(b);
+    hd_run r = run_on(b);
+    hd_generated g = {0};
+    hd_ids ids = {0};
+    hd_text wanted = {0};
+    hd_stepper stepper;
+    hd_found *found = NULL;
+    int32_t banned[3];
+    const hd_line prompt = {"one\n\ntwo", 8};
+    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 6};
+    assert_int_equal(hd_tokeniser_unwritten(l->tokeniser, banned), 0);
+    assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
+    ids.at[ids.count++] = hd_tokeniser_special(l->tokeniser).end;
+    assert_int_equal(hd_tokeniser_encode_ids(l->tokeniser, prompt.text, prompt.size, &ids, &err), HD_OK);
+    int32_t count = (int32_t)ids.count;
+    if (hd_generate(&g, &r, l, &prompt, 1, &(hd_generate_opt){.tokens = 6}, &err) ||
+        l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, &err) ||
+        hd_search(&found, &r, &stepper, &o, &err) ||
+        hd_tokeniser_decode(l->tokeniser, hd_found_at(found, 0)->ids, 6, &wanted, &err))
+        fail_msg("%s", err.text);
+    assert_in_range(g.text.size, 1, wanted.size); /* half a character at the end is held back */
+    assert_memory_equal(g.text.data, wanted.data, g.text.size);
+    hd_found_free(found);
+    hd_stepper_release(&stepper);
+    hd_text_release(&wanted);
+    hd_ids_release(&ids);
+    hd_generated_release(&g);
+    hd_language_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+/* -- what is refused -- */
+
+static void what_heed_does_not_have_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *why;
+    } bad[] = {
+        {"\"gpt2\"", "\"llama\"", "\"model_type\" is \"llama\"; heed imports bert, gpt2, marian, t5"},
+        {"\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
+        {"\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
+        {"\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},
+        {"\"n_layer\": 2", "\"n_layer\": 3", "h.2."},
+        {"\"n_layer\": 2", "\"n_layer\": 1", "tensor \"h.1."},
+        {"\"n_head\": 4", "\"n_head\": 3", "cannot be split over 3 heads"},
+        {"\"n_embd\": 16", "\"n_embd\": 9000000000000000000", "\"n_embd\" is 9000000000000000000"},
+        {"\"n_embd\": 16", "\"n_embd\": 32", "wte.weight"},
+        {"\"n_embd\": 16", "\"n_embd\": 1048576", "config.json asks for a model of"},
+        {"\"n_positions\": 24", "\"n_positions\": 25", "wpe.weight"},
+        {"1200", "1201", "\"vocab_size\" is 1201, but the tokeniser has 1200 pieces"},
+        {"gelu_new", "swoosh", "there is no activation \"swoosh\""},
+        {"1e-05", "2", "\"layer_norm_epsilon\" is 2"},
+        {"\"pad_token_id\": null", "\"tie_word_embeddings\": false", "lm_head.weight"},
+        {"\"pad_token_id\": null", "\"scale_attn_by_inverse_layer_idx\": true", "is true"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        check_refused((publisher){put_gpt2, gpt2_config}, bad[i].from, bad[i].to, bad[i].why);
+}
+
+static void pickles_are_not_read(void **state)
+{
+    (void)state;
+    hd_err err = {0}, none = {0}, full = {0}, absent = {0};
+    put_gpt2_but_weights("pickle");
+    assert_int_equal(pass(hd_import, "pickle", "out", &none), HD_EFILE);
+    assert_non_null(strstr(none.text, "no weights"));
+    put_file(at("pickle/pytorch_model.bin"), "PK");
+    assert_int_equal(pass(hd_import, "pickle", "out", &err), HD_EFORMAT);
+    assert_non_null(strstr(err.text, "safe_serialization=True"));
+    assert_int_equal(pass(hd_import, "nowhere", "out", &absent), HD_EFILE);
+    put_gpt2("whole");
+    assert_int_equal(pass(hd_import, "whole", "pickle", &full), HD_EFILE);
+    assert_non_null(strstr(full.text, "not empty"));
+    assert_false(is_there(at("out")));
+}
+
+static void export_refuses_what_transformers_lacks(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENISER_characters);
+    assert_int_equal(pass(hd_export, "lstm", "out", &err), HD_EARG);
+    assert_non_null(strstr(err.text, "\"lstm\" is no model that transformers knows"));
+    assert_false(is_there(at("out")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpt2_gives_the_logits_of_transformers),
+        cmocka_unit_test(gpt2_may_have_another_epsilon_and_table),
+        cmocka_unit_test(what_is_exported_is_what_was_imported),
+        cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),
+        cmocka_unit_test(numbers_of_16_bits_are_widened),
+        cmocka_unit_test(lines_are_text_to_gpt2),
+        cmocka_unit_test(gpt2_goes_on_from_the_whole_prompt),
+        cmocka_unit_test(what_heed_does_not_have_is_refused),
+        cmocka_unit_test(pickles_are_not_read),
+        cmocka_unit_test(export_refuses_what_transformers_lacks),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
