@@ -245,6 +245,7 @@ static hd_encdec_opt model_of(const session *s)
     m.dropout = now->dropout, m.attention_dropout = now->attention_dropout;
     m.inner_dropout = now->inner_dropout, m.source_dropout = now->source_dropout;
     m.recompute = now->recompute, m.frozen = now->frozen;
+    if (s->opt->from) return m; /* a T5 has more ids than its tokeniser has pieces */
     m.source_vocab = hd_tokeniser_size(s->set.tokeniser[0]);
     m.target_vocab = hd_tokeniser_size(s->set.tokeniser[1]);
     return m;

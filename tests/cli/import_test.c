@@ -100,6 +100,8 @@ static void a_t5_is_a_translator_as_others(void **state)
                   "model                 t5\nposition_kind         relative\ntied                  yes\n");
     assert_prints("$HEED tokenize t5 --ids < said", 0, "3 6 15 150 5 142 28 6 14 3 45 23 32 3 39\n");
     assert_fails("$HEED train --resume --out t5", 1, "t5: there is no checkpoint to resume from");
+    must_run("$HEED train -q --task translate --from t5 --train pairs --steps 2 --out tuned --device cpu");
+    must_run("$HEED translate tuned --device cpu < said");
 }
 
 static void a_bert_without_a_head_makes_vectors_alone(void **state)
