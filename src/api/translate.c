@@ -100,7 +100,7 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
                                 .source_pieces = t->tokeniser[0],
                                 .target_pieces = t->tokeniser[1]};
         if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->run, t->model, &ask, err);
+        s = hd_attention_collect(&maps, &c->run, &(hd_attender){.encdec = t->model}, &ask, err);
         heed_attention to = {.line = line, .part = part, .translation = found};
         if (!s) s = hand_over(o, &to, &maps, err);
         hd_attention_release(&maps);

@@ -25,6 +25,9 @@ static const hd_option options[] = {
      HD_FILE_INTO(struct classify, dir)},
     {"plot", 0, "FILE", NULL, "--confusion as a picture: .svg, .png or .pdf",
      HD_FILE_INTO(struct classify, common.plot)},
+    HD_ATTENDING_FILE(struct classify, common.attending),
+    HD_ATTENDING_LAYER(struct classify, common.attending),
+    HD_ATTENDING_HEAD(struct classify, common.attending),
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct classify, common.device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
@@ -36,6 +39,7 @@ static const hd_example examples[] = {
     {"echo Nakamura | heed classify model", "its label and the probability of that"},
     {"heed classify model names.txt --top 3", "the three likeliest labels of each line"},
     {"heed classify model --confusion model/train/held-out.tsv", "how good it is on what was held back"},
+    {"heed classify tuned texts.txt --attention out.html", "what each token of a text looked at"},
     {"heed classify model --confusion --dir names --plot confusion.svg",
      "the same of a folder, with a picture"},
     {NULL, NULL},
@@ -51,7 +55,9 @@ const hd_usage hd_verb_classify_usage = {
         "their probabilities stand behind each other, tabs between. A model that has learned numbers "
         "(--task regress) writes the number; one that has learned pairs of texts reads two, a tab between.\n"
         "With --confusion the input has labels already, and what is written is how well the model finds "
-        "them: a table with a row for each label and in it how often it was taken for which.",
+        "them: a table with a row for each label and in it how often it was taken for which.\n"
+        "--attention shows how the tokens of each line attend to each other in a classifier that was "
+        "fine-tuned from a bert or a gpt.",
     .options = options,
     .size = sizeof(struct classify),
     .examples = examples,
@@ -59,11 +65,7 @@ const hd_usage hd_verb_classify_usage = {
 
 static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
 {
-    const char *tab = c->labeller->pairs ? memchr(line.text, '\t', line.size) : NULL;
-    size_t size = tab ? (size_t)(tab - line.text) : line.size;
-    hd_status s = hd_labelled_add(items, (hd_line){line.text, size}, -1, err);
-    if (!s && tab) s = hd_labelled_add(items, (hd_line){tab + 1, line.size - size - 1}, -1, err);
-    return s ? s : hd_labelled_end(items, err);
+    return hd_labeller_take(items, c->labeller, line, err);
 }
 
 /* The likeliest label that is not taken yet, and marks it taken. */
@@ -161,6 +163,8 @@ static hd_status check(const hd_command *c, hd_err *err)
         return hd_err_set(err, HD_EARG, "--dir is labelled input, which --confusion or --plot is for");
     if (o->dir && c->operands.count > 1)
         return hd_err_set(err, HD_EARG, "--dir and %s exclude each other", c->operands.word[1]);
+    if (judges && o->common.attending.file)
+        return hd_err_set(err, HD_EARG, "--attention and --confusion exclude each other");
     if (judges && hd_command_given(c, "top"))
         return hd_err_set(err, HD_EARG, "--top and --confusion exclude each other");
     return HD_OK;

@@ -1,8 +1,10 @@
 /* heed embed: lines in, vectors out, in order. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "cli/attending.h"
 #include "cli/embed_words.h"
 #include "task/embed.h"
 #include "task/reader.h"
@@ -20,6 +22,7 @@ struct embed {
     int precision;
     int layer;
     hd_embed_words words;
+    hd_attending_options attending;
 };
 
 static const char *const long_lines[] = {"error", "cut", NULL};
@@ -48,6 +51,8 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct embed, words.analogy)},
     {"top", 'k', "N", "10", "how many tokens --nearest and --analogy show",
      HD_INT_INTO(struct embed, words.top, 1, 1 << 20)},
+    HD_ATTENDING_FILE(struct embed, attending),
+    HD_ATTENDING_HEAD(struct embed, attending),
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct embed, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
@@ -64,6 +69,8 @@ static const hd_example examples[] = {
     {"heed embed bert --similar apple < in.txt", "is an apple in one sentence like that in another?"},
     {"heed embed bert --layer 0 --analogy 'king - man + woman'",
      "sums of words in the table of token vectors"},
+    {"heed embed minilm --attention out.html < in.txt",
+     "also what each token of a line looked at, to be looked at in a browser"},
     {NULL, NULL},
 };
 
@@ -89,7 +96,9 @@ const hd_usage hd_verb_embed_usage = {
         "it the exit status is 1.\n"
         "--nearest and --analogy ask the table of token vectors and read no lines. It knows pieces, not "
         "words: a word of several pieces has the mean of their vectors, and every answer is one piece. Those "
-        "of the words asked with are not among the answers. With --json any of the three writes one object.",
+        "of the words asked with are not among the answers. With --json any of the three writes one object.\n"
+        "--attention shows how each token of a line attends to all of them in a masked language model, also "
+        "in one without a head; a picture is of --layer.",
     .options = options,
     .size = sizeof(struct embed),
     .examples = examples,
@@ -108,6 +117,7 @@ typedef struct call {
     size_t bad;
     hd_similar similar; /* of all chunks, with --similar */
     bool ended;
+    hd_attending attending;
 } call;
 
 /* Lines until a chunk is full or whoever writes them pauses. */
@@ -179,6 +189,12 @@ static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t w
     if (!e->vectors || c->o->pool == HD_POOLING_NONE) hd_text_put(to, "\n");
 }
 
+static hd_status attend(call *c, hd_line line, const hd_embedded *e, hd_err *err)
+{
+    hd_attended one = {.ids = e->ids, .count = e->tokens, .text = line, .score = (double)NAN};
+    return e->tokens ? hd_attending_add(&c->attending, &c->run, &one, err) : HD_OK;
+}
+
 static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
 {
     hd_status s = HD_OK;
@@ -197,6 +213,7 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
             put_lines(&out, c, e, all->width);
         s = hd_text_status(&out, err);
         if (!s) fwrite(out.data, 1, out.size, c->command->out.file);
+        if (!s) s = attend(c, c->line[i], e, err);
     }
     fflush(c->command->out.file); /* whoever pauses waits for it */
     hd_text_release(&out);
@@ -258,20 +275,40 @@ static hd_status open_model(call *c, hd_err *err)
     return s;
 }
 
+/* Those who write have their own verbs for it. */
+static hd_status open_attending(call *c, hd_err *err)
+{
+    hd_attending *a = &c->attending;
+    if (!hd_attending_wanted(a)) return HD_OK;
+    if (!c->model.masked)
+        return hd_err_set(
+            err, HD_EARG,
+            "--attention of `heed embed` is for masked language models: `heed translate`, `heed "
+            "generate` and `heed classify` have it for others");
+    a->model.bert = c->model.masked->model, a->pieces = c->model.masked->tokeniser;
+    return hd_attending_open(a, err);
+}
+
 /* The exit status. */
 static int run(call *c, hd_err *err)
 {
     const struct embed *o = c->o;
     if (hd_embed_words_check(c->command, &o->words, o->layer, err))
         return hd_verb_misused(c->command->verb, err);
+    if (o->attending.file && (o->words.similar || o->words.nearest || o->words.analogy)) {
+        hd_err_set(err, HD_EARG, "--attention is of lines that become vectors");
+        return hd_verb_misused(c->command->verb, err);
+    }
     const hd_embed_opt asked = opt_of(o);
     hd_status s = open_model(c, err);
     if (!s && (s = hd_embed_check(&c->model, &asked, err)) == HD_ELIMIT)
         return hd_verb_misused(c->command->verb, err); /* a layer that it does not have */
+    if (!s) s = open_attending(c, err);
     if (!s)
         s = o->words.nearest || o->words.analogy
                 ? hd_embed_neighbours(c->command, &o->words, &c->model, o->json, err)
                 : read_lines(c, err);
+    s = hd_attending_close(&c->attending, s, err);
     return s ? hd_command_fail(c->command, err) : HD_EXIT_OK;
 }
 
@@ -281,6 +318,8 @@ int hd_verb_embed(const hd_command *command)
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = command, c->o = command->options;
+    c->attending = (hd_attending){.command = command, .o = c->o->attending};
+    c->attending.o.layer = c->o->layer > 0 ? c->o->layer : 0;
     hd_arena_init(&c->memory, hd_source_host, 1 << 16);
     if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
     int status = run(c, &err);

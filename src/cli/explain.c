@@ -55,6 +55,7 @@ static const hd_example examples[] = {
     {"heed explain model \"ein Hund bellt\"", "tokens, encoder, and the first step of the translation"},
     {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*' its attention alone"},
     {"heed explain lm \"To be or not\" --json", "what a language model makes of a prompt, for programs"},
+    {"heed explain bert \"the [MASK] sat\" --head 2", "all layers of a BERT, up to the words for each mask"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
@@ -69,8 +70,11 @@ const hd_usage hd_verb_explain_usage = {
         "With the folder of a translator and a sentence: its tokens, what each layer of the encoder made "
         "of them, the translation that greedy search finds, and everything in one step of the decoder up "
         "to the distribution of the next token. With a language model and the beginning of a line: the "
-        "same of the token that comes next; of an n-gram model the counts behind it. Every item has its "
-        "name, its shape and the formula that made it.\n"
+        "same of the token that comes next; of an n-gram model the counts behind it. With a masked language "
+        "model and a text: every layer, and what most likely stands at each " HD_MASK_TEXT ". With a "
+        "classifier fine-tuned from a bert or a gpt: every layer, the vector of the text and its labels; of "
+        "a model of pairs the two texts have a tab between them. Every item has its name, its shape and the "
+        "formula that made it.\n"
         "Without a model: the worked example, one step of a small encoder-decoder Transformer (one layer, "
         "one head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
     .options = options,
@@ -134,6 +138,24 @@ static hd_status explain_language(call *c, const char *folder, hd_line text, hd_
     return s;
 }
 
+static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_masked *m = NULL;
+    hd_status s = hd_masked_open(&m, folder, c->backend, err);
+    if (!s) s = hd_exhibit_masked(&c->made, &c->run, m, text, err);
+    hd_masked_free(m);
+    return s;
+}
+
+static hd_status explain_labeller(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_labeller *l = NULL;
+    hd_status s = hd_labeller_open(&l, folder, HD_CLASSIFY, c->backend, err);
+    if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
+    hd_labeller_free(l);
+    return s;
+}
+
 static hd_status explain_model(call *c, hd_err *err)
 {
     const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
@@ -145,10 +167,12 @@ static hd_status explain_model(call *c, hd_err *err)
     if (s) return s;
     read_task(task, folder);
     if (!strcmp(task, "lm")) return explain_language(c, folder, line, err);
+    if (!strcmp(task, "mlm")) return explain_masked(c, folder, line, err);
+    if (!strcmp(task, "classify") || !strcmp(task, "regress")) return explain_labeller(c, folder, line, err);
     if (!*task || !strcmp(task, "translate")) return explain_translator(c, folder, line, err);
     return hd_err_set(err, HD_EARG,
-                      "%s: a model of the task \"%s\" cannot be explained, only translators (translate) and "
-                      "language models (lm)",
+                      "%s: a model of the task \"%s\" cannot be explained, only translators (translate), "
+                      "language models (lm, mlm) and classifiers (classify, regress)",
                       folder, task);
 }
 
@@ -161,8 +185,11 @@ static hd_status has_it(const call *c, hd_err *err)
     for (size_t i = 0; !found && i < x->items; i++) found = !fnmatch(o->only, x->item[i].name, 0);
     if (!found)
         return hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'; --json shows all names", o->only);
-    if (!x->source && hd_command_given(c->command, "step"))
+    if (x->kind == HD_EXHIBIT_LANGUAGE && hd_command_given(c->command, "step"))
         return hd_err_set(err, HD_EARG, "--step: a language model is shown at one step, the next token");
+    if (x->kind != HD_EXHIBIT_TRANSLATOR && hd_command_given(c->command, "step"))
+        return hd_err_set(err, HD_EARG,
+                          "--step: the model reads a text at once, only translations have steps");
     if (o->head && (size_t)o->head > hd_exhibit_heads(x))
         return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", o->head,
                           hd_exhibit_heads(x));

@@ -1,7 +1,8 @@
 /* heed fill: what stands in the blanks of a text. */
+#include <math.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "cli/attending.h"
 #include "task/masked.h"
 #include "view/put.h"
 
@@ -10,12 +11,17 @@ struct fill {
     bool json;
     const char *device;
     int precision;
+    hd_attending_options attending;
 };
 
 static const hd_option options[] = {
     {"top", 'k', "N", "5", "how many answers to show for each " HD_MASK_TEXT,
      HD_INT_INTO(struct fill, top, 1, 1000)},
     {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct fill, json)},
+    HD_ATTENDING_FILE(struct fill, attending),
+    HD_ATTENDING_VIEW(struct fill, attending),
+    HD_ATTENDING_LAYER(struct fill, attending),
+    HD_ATTENDING_HEAD(struct fill, attending),
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(struct fill, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
      HD_CHOICE_INTO(struct fill, precision, hd_precision_names)},
@@ -25,6 +31,8 @@ static const hd_option options[] = {
 static const hd_example examples[] = {
     {"heed fill model 'the cat [MASK] on the mat'", "the likeliest words in the middle"},
     {"heed fill model --top 1 'the [MASK] sat on the [MASK]'", "the best of each"},
+    {"heed fill model 'the cat [MASK] on the mat' --attention out.html",
+     "what each token looked at, to be looked at in a browser"},
     {"heed fill model --json < in.txt", "for programs, a text a line"},
     {NULL, NULL},
 };
@@ -41,7 +49,8 @@ const hd_usage hd_verb_fill_usage = {
         "(heed train --task mlm, or an imported BERT). A line for each answer: the number of the mask, the "
         "probability and the "
         "piece as the vocabulary has it; in JSON its text, too. Each mask is answered by itself, with one "
-        "piece: what is more than one piece long needs more than one mask.",
+        "piece: what is more than one piece long needs more than one mask.\n"
+        "--attention and --view show how each token of a text attends to all of them.",
     .options = options,
     .size = sizeof(struct fill),
     .examples = examples,
@@ -52,6 +61,7 @@ typedef struct call {
     const struct fill *o;
     hd_run *run;
     const hd_masked *model;
+    hd_attending *attending;
 } call;
 
 static void put_lines(hd_text *to, const call *c, const hd_filled *f)
@@ -87,6 +97,18 @@ static hd_status put_object(hd_text *to, const call *c, const char *text, const 
     return s;
 }
 
+/* The text is read once more, as a whole and with a probe. */
+static hd_status attend(const call *c, hd_line text, hd_err *err)
+{
+    hd_ids ids = {0};
+    if (!hd_attending_wanted(c->attending)) return HD_OK;
+    hd_status s = hd_masked_encode(c->model->tokeniser, text, &ids, err);
+    hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
+    if (!s) s = hd_attending_add(c->attending, c->run, &one, err);
+    hd_ids_release(&ids);
+    return s;
+}
+
 /* text ends with a zero byte behind its size. */
 static hd_status answer(const call *c, hd_line text, hd_err *err)
 {
@@ -102,7 +124,7 @@ static hd_status answer(const call *c, hd_line text, hd_err *err)
     if (!s) fwrite(out.data, 1, out.size, c->command->out.file), fflush(c->command->out.file);
     hd_text_release(&out);
     hd_filled_release(&f);
-    return s;
+    return s ? s : attend(c, text, err);
 }
 
 static hd_status answer_lines(const call *c, hd_err *err)
@@ -131,10 +153,16 @@ int hd_verb_fill(const hd_command *command)
     if (!s) s = hd_run_init(&run, backend, &err);
     if (!s) s = hd_masked_open(&model, words->word[0], backend, &err);
     if (!s) s = hd_masked_fill_check(model, &err);
-    const call c = {command, o, &run, model};
+    hd_attending attending = {.command = command, .o = o->attending};
+    if (!s) {
+        attending.model.bert = model->model, attending.pieces = model->tokeniser;
+        s = hd_attending_open(&attending, &err);
+    }
+    const call c = {command, o, &run, model, &attending};
     if (!s && words->count == 1) s = answer_lines(&c, &err);
     for (int i = 1; !s && i < words->count; i++)
         s = answer(&c, (hd_line){words->word[i], strlen(words->word[i])}, &err);
+    s = hd_attending_close(&attending, s, &err);
     hd_masked_free(model);
     hd_run_release(&run);
     hd_backend_free(backend);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/verb.h"
+#include "cli/attending.h"
 #include "task/vote.h"
 #include "view/put.h"
 
@@ -17,6 +17,7 @@ struct generate {
     bool vote, no_prompt, json;
     const char *device;
     int precision;
+    hd_attending_options attending;
 };
 
 #define SAMPLING .group = "Sampling"
@@ -55,6 +56,10 @@ static const hd_option options[] = {
     {"greedy", 0, NULL, NULL, "always take the likeliest token", SAMPLING,
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(struct generate, seed, 0, 2147483647)},
+    HD_ATTENDING_FILE(struct generate, attending),
+    HD_ATTENDING_VIEW(struct generate, attending),
+    HD_ATTENDING_LAYER(struct generate, attending),
+    HD_ATTENDING_HEAD(struct generate, attending),
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct generate, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
@@ -69,6 +74,8 @@ static const hd_example examples[] = {
      "three texts for each line of a file"},
     {"heed generate model --prompts questions.txt --tokens 64 --stop '\\n' --samples 16 --vote",
      "the answer that most of 16 give to each line"},
+    {"heed generate gpt --prompt \"To be\" --tokens 20 --attention out.html",
+     "what each token looked at, to be looked at in a browser"},
     {NULL, NULL},
 };
 
@@ -80,7 +87,9 @@ const hd_usage hd_verb_generate_usage = {
              "token as they come. The prompt begins a line. The same seed gives the same text.\n"
              "Several prompts and samples are continued side by side, which changes none of them. Of several "
              "texts each ends in a line end, and an empty line stands between two; --json tells them apart "
-             "for certain.",
+             "for certain.\n"
+             "--attention and --view show how each token of a gpt attends to those before it, in the prompt "
+             "and in what was written: both together must fit in the model's context.",
     .options = options,
     .size = sizeof(struct generate),
     .examples = examples,
@@ -100,7 +109,8 @@ typedef struct call {
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
     hd_answer *answer;  /* [samples] */
-    size_t written;     /* texts */
+    hd_attending attending;
+    size_t written; /* texts */
 } call;
 
 /* Appends a text as it is meant. Another letter behind a backslash stays what it is. */
@@ -245,6 +255,18 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
 
 /* -- the verb -- */
 
+static hd_status attend(call *c, size_t i, hd_err *err)
+{
+    const hd_generated *g = &c->made[i];
+    const hd_text *prompt = &c->prompt[i / c->opt.samples];
+    hd_attended one = {.ids = g->ids.at,
+                       .count = g->ids.count,
+                       .text = {prompt->data ? prompt->data : "", prompt->size},
+                       .written = {g->text.data ? g->text.data : "", g->text.size},
+                       .score = g->logp};
+    return hd_attending_add(&c->attending, &c->run, &one, err);
+}
+
 /* Continues the prompts that wait, side by side. A single text is told while it comes. */
 static hd_status go_on(call *c, hd_err *err)
 {
@@ -258,7 +280,10 @@ static hd_status go_on(call *c, hd_err *err)
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
     if (live) s = put_prompt(c, &c->prompt[0], err);
     if (!s) s = hd_generate(c->made, &c->run, c->language, lines, c->prompts, &c->opt, err);
-    for (size_t i = 0; !s && !c->o->vote && i < n; i++) s = put_made(c, i, live, err);
+    for (size_t i = 0; !s && !c->o->vote && i < n; i++) {
+        s = put_made(c, i, live, err);
+        if (!s) s = attend(c, i, err);
+    }
     for (size_t i = 0; !s && c->o->vote && i < c->prompts; i++) s = put_vote(c, i, err);
     for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
     c->opt.key += (int32_t)c->prompts;
@@ -295,6 +320,10 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
+    if (!s) {
+        c->attending.model.lm = c->language->lm, c->attending.pieces = c->language->tokeniser;
+        s = hd_attending_open(&c->attending, err);
+    }
     size_t most = MOST_PROMPTS * c->opt.samples;
     c->made = hd_mem_array(most, sizeof *c->made);
     c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
@@ -331,6 +360,9 @@ static hd_status meaning(call *c, hd_err *err)
         return hd_err_set(err, HD_EARG, "--prompt and --prompts cannot be used together");
     if (o->vote && o->no_prompt)
         return hd_err_set(err, HD_EARG, "--vote writes no prompt: --no-prompt is not needed");
+    if (o->vote && (o->attending.file || o->attending.view))
+        return hd_err_set(err, HD_EARG, "--vote and --%s cannot be used together",
+                          o->attending.file ? "attention" : "view");
     if (o->greedy && hd_command_given(c->command, "temperature"))
         return hd_err_set(err, HD_EARG, "--greedy and --temperature cannot be used together");
     c->opt = (hd_generate_opt){.tokens = (size_t)o->tokens,
@@ -349,9 +381,10 @@ int hd_verb_generate(const hd_command *command)
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = command, c->o = command->options;
+    c->attending = (hd_attending){.command = command, .o = c->o->attending};
     hd_status s = meaning(c, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
-    if (!s && run(c, &err)) status = hd_command_fail(command, &err);
+    if (!s && hd_attending_close(&c->attending, run(c, &err), &err)) status = hd_command_fail(command, &err);
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);

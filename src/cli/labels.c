@@ -2,6 +2,7 @@
 #include "cli/labels.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,13 +12,30 @@
 
 enum { CHUNK = 512 }; /* lines */
 
+/* What its body attends to; a body of stages is not asked. */
+static hd_status open_attending(hd_labels_call *c, hd_err *err)
+{
+    hd_attending *a = &c->attending;
+    const hd_body *b = &c->labeller->model->body;
+    char body[HD_STAGES_TEXT];
+    *a = (hd_attending){.command = c->command, .o = c->o->attending, .pieces = c->labeller->tokeniser};
+    a->model = (hd_attender){.bert = b->bert, .lm = b->lm};
+    if (b->bert || b->lm) return hd_attending_open(a, err);
+    return !hd_attending_wanted(a)
+               ? HD_OK
+               : hd_err_set(err, HD_EARG,
+                            "--attention is for a classifier on a bert or a gpt, this one is on %s",
+                            hd_body_text(&b->opt, body));
+}
+
 hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err)
 {
     hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
     hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
     if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
-    return s ? s : hd_labeller_open(&c->labeller, c->command->operands.word[0], task, c->backend, err);
+    if (!s) s = hd_labeller_open(&c->labeller, c->command->operands.word[0], task, c->backend, err);
+    return s ? s : open_attending(c, err);
 }
 
 void hd_labels_close(hd_labels_call *c)
@@ -112,6 +130,23 @@ static void hear(void *context, size_t label, const hd_real *logp)
     memcpy(h->logp + label * h->classes, logp, h->classes * sizeof *logp);
 }
 
+/* Of one text for each item; two are named by their tokens. */
+static hd_status attend(hd_labels_call *c, const hd_labelled *items, const hd_examples *x, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && hd_attending_wanted(&c->attending) && i < x->count; i++) {
+        size_t begin = x->begin[i], rows = x->begin[i + 1] - begin;
+        bool pair = x->second[i] < rows;
+        hd_attended one = {.ids = x->id + begin,
+                           .count = rows,
+                           .second = pair ? x->second[i] : 0,
+                           .text = pair ? (hd_line){0} : hd_labelled_unit(items, items->begin[i]),
+                           .score = (double)NAN};
+        s = hd_attending_add(&c->attending, &c->run, &one, err);
+    }
+    return s;
+}
+
 static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_put *put, hd_err *err)
 {
     const hd_classifier_opt *m = &c->labeller->model->opt;
@@ -124,6 +159,7 @@ static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_p
     if (!s) s = hd_labeller_ask(&c->run, c->labeller, &x, hear, &h, err);
     if (!s) put(&out, c, items, h.logp);
     if (!s) s = put_out(c->command, &out, err);
+    if (!s) s = attend(c, items, &x, err);
     hd_examples_release(&x);
     hd_mem_free(h.logp);
     return s;
@@ -150,5 +186,5 @@ hd_status hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_pu
         hd_labelled_release(&items);
     }
     hd_lines_close(lines);
-    return s;
+    return hd_attending_close(&c->attending, s, err);
 }

@@ -3,7 +3,7 @@
 #ifndef HD_CLI_LABELS_H
 #define HD_CLI_LABELS_H
 
-#include "cli/verb.h"
+#include "cli/attending.h"
 #include "task/labeller.h"
 
 /* The options of both. */
@@ -11,6 +11,7 @@ typedef struct hd_labels_options {
     bool json, confusion;
     const char *plot, *device;
     int precision;
+    hd_attending_options attending; /* of classify alone */
 } hd_labels_options;
 
 typedef struct hd_labels_call {
@@ -19,6 +20,7 @@ typedef struct hd_labels_call {
     hd_backend *backend;
     hd_run run;
     hd_labeller *labeller;
+    hd_attending attending;
 } hd_labels_call;
 
 hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err); /* the model of operand 0 */

@@ -49,6 +49,7 @@ typedef struct call {
     hd_translator *translator;
     hd_attention_file *attention;
     hd_attention_pick pick;
+    hd_attender attender;
     hd_lines *lines;
     hd_arena memory; /* of the lines of a chunk */
     hd_line line[CHUNK], prefix[CHUNK];
@@ -124,7 +125,7 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
                                 .translation = {h->text, strlen(h->text)},
                                 .score = h->score};
         if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->run, c->translator->model, &ask, err);
+        s = hd_attention_collect(&maps, &c->run, &c->attender, &ask, err);
         if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
         if (!s && c->o->view) s = show(c, &maps, out, err);
         hd_attention_release(&maps);
@@ -193,9 +194,10 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s)
         s = hd_translator_open(&c->translator, command->operands.word[0], c->backend,
                                (hd_weights)c->o->checkpoint, err);
+    if (!s) c->attender = (hd_attender){.encdec = c->translator->model};
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
     bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
-    if (!s && looks) s = hd_attention_check(c->translator->model, &c->pick, err);
+    if (!s && looks) s = hd_attention_check(&c->attender, &c->pick, err);
     if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
     return s;
 }

@@ -115,6 +115,7 @@ hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *i
     hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
     x.t = hd_gather_add(r, x.t, &m->type->t, type);
     x = hd_norm_of(r, &m->norm, x);
+    hd_probe_offer(r, "norm", x.t, x.seg);
     x.t = hd_dropout(r, x.t, m->opt.dropout, seg);
     x = hd_stack_behind(r, &m->stack, layers, x);
     hd_probe_leave(r);
@@ -123,21 +124,26 @@ hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *i
 
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x)
 {
-    return hd_dense_of(r, &m->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), HD_tanh);
+    hd_tensor *y = hd_dense_of(r, &m->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), HD_tanh);
+    return hd_probe_offer(r, "pooled", y, NULL);
 }
 
 /* What the output layer reads of the rows asked for. */
 static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 {
     hd_rows x = hd_bert_rows(r, m, b->ids, b->type, b->seg);
-    hd_tensor *y = hd_gather(r, x.t, b->place, b->count, 1);
-    y = hd_dense_of(r, &m->transform, y, m->opt.act);
-    return hd_norm_of(r, &m->head, (hd_rows){y, NULL}).t;
+    hd_probe_enter(r, "head");
+    hd_tensor *y = hd_probe_offer(r, "asked", hd_gather(r, x.t, b->place, b->count, 1), NULL);
+    y = hd_dense_of(r, &m->transform, y, m->opt.act); /* what its norm offers as a sum */
+    y = hd_probe_offer(r, "norm", hd_norm_of(r, &m->head, (hd_rows){y, NULL}).t, NULL);
+    hd_probe_leave(r);
+    return y;
 }
 
 hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 {
-    return hd_linear(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, HD_IDENTITY);
+    hd_tensor *y = hd_linear(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, HD_IDENTITY);
+    return hd_probe_offer(r, "logits", y, NULL);
 }
 
 hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt)

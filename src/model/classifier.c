@@ -90,6 +90,7 @@ static hd_tensor *vectors(hd_run *r, const hd_classifier *m, const hd_class_batc
     if (stages) x.t = hd_dropout(r, x.t, dropout, x.seg);
     if (m->opt.pool == HD_POOL_each) return b->row ? hd_gather(r, x.t, b->row, b->rows, 1) : x.t;
     hd_tensor *y = pooled(r, m, x);
+    if (!(m->opt.pool == HD_POOL_first && body->bert)) hd_probe_offer(r, "pooled", y, NULL);
     bool thin = body->bert || (body->lm && body->opt.lm.kind == HD_LM_gpt);
     return thin ? hd_dropout(r, y, dropout, b->items) : y;
 }

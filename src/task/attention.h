@@ -1,10 +1,14 @@
-/* What was attended to: the weights of every layer and head when a model reads a source and a given target.
-   They are those of one plain forward pass, collected by a probe, whatever search found the target. */
+/* What was attended to: the weights of every layer and head when a model reads a source and a given target,
+   or one text. They are those of one plain forward pass, collected by a probe, whatever search found the
+   target.
+ */
 #ifndef HD_TASK_ATTENTION_H
 #define HD_TASK_ATTENTION_H
 
 #include "base/lines.h"
+#include "model/bert.h"
 #include "model/encdec.h"
+#include "model/lm.h"
 #include "text/tokeniser.h"
 
 /* name, stack and sublayer as a probe names them, what people call it */
@@ -32,7 +36,8 @@ typedef struct hd_attention_part {
     float *weight;                    /* [layers, heads, rows, cols]; 0 where the mask forbids */
 } hd_attention_part;
 
-/* All of it is owned. Names are valid UTF-8 and never NULL once collected. */
+/* All of it is owned. Names are valid UTF-8 and not NULL once collected, but for the last output of a
+   language model, which is none. A BERT has no targets, a language model no sources. */
 typedef struct hd_attention_maps {
     size_t sources, targets;
     char **source;  /* [sources]: tokens the encoder reads */
@@ -44,12 +49,21 @@ typedef struct hd_attention_maps {
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
+/* Whose attention it is: one of them. */
+typedef struct hd_attender {
+    const hd_encdec *encdec;
+    const hd_bert *bert; /* has an encoder's self-attention */
+    const hd_lm *lm;     /* a gpt: has a decoder's */
+} hd_attender;
+
 /* What is to be read; all borrowed. */
 typedef struct hd_attention_ask {
-    const int32_t *source; /* ids, with the end token the model was trained with */
+    const int32_t *source; /* ids, with the end token the model was trained with; of a BERT the text */
     size_t sources;
+    size_t second;         /* of a BERT: tokens before its second text; 0: it has none */
     int32_t start;         /* the decoder's first input */
-    const int32_t *target; /* ids as a search found them, the end token included where there is one */
+    const int32_t *target; /* ids as a search found them, the end token included where there is one; of a
+                              language model the text, what stands before it too: it has no other start */
     size_t targets;
     const hd_tokeniser *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
     hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
@@ -59,7 +73,7 @@ typedef struct hd_attention_ask {
 /* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
    no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
    sentence may be. */
-hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_encdec *m,
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_attender *m,
                                const hd_attention_ask *ask, hd_err *err);
 void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
 
@@ -75,7 +89,8 @@ static inline const float *hd_attention_at(const hd_attention_part *p, size_t la
 }
 
 /* A choice. All three count from 1 as people do; 0 is none. Where one matrix is drawn, none means
-   cross-attention, the last layer, the mean of the heads; where all are listed, it means all. */
+   cross-attention (of a model of one side its own), the last layer, the mean of the heads; where all are
+   listed, it means all. */
 typedef struct hd_attention_pick {
     int kind; /* 1 + hd_attention_kind */
     int layer, head;
@@ -83,11 +98,15 @@ typedef struct hd_attention_pick {
 
 /* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
  */
-hd_status hd_attention_check(const hd_encdec *m, const hd_attention_pick *pick, hd_err *err);
+hd_status hd_attention_check(const hd_attender *m, const hd_attention_pick *pick, hd_err *err);
+/* The same of so many layers and heads. */
+hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
+                                  size_t heads, hd_err *err);
 
 /* The one matrix to draw; names are borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {
     hd_attention_kind kind;
+    bool alone;           /* of a model that reads one text */
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
     size_t rows, cols;

@@ -51,7 +51,7 @@ size_t hd_exhibit_heads(const hd_exhibit *x)
     return most;
 }
 
-static const char *copy(hd_exhibit *x, const char *text, hd_err *err)
+const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err)
 {
     size_t size = strlen(text) + 1;
     char *to = hd_exhibit_take(x, size, 1, err);
@@ -67,7 +67,7 @@ hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t
         char number[16];
         const char *piece = pieces ? hd_tokeniser_piece(pieces, ids[i]) : NULL;
         if (!piece) snprintf(number, sizeof number, "%d", ids[i]), piece = number;
-        t[i] = (hd_exhibit_token){ids[i], copy(x, piece, err)};
+        t[i] = (hd_exhibit_token){ids[i], hd_exhibit_copy(x, piece, err)};
         if (!t[i].piece) return HD_ENOMEM;
     }
     *out = t;
@@ -102,9 +102,18 @@ static hd_exhibit_axis keys_of(const char *name)
     return of_encoder(name) || strstr(name, ".cross.") ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_READ;
 }
 
-static hd_exhibit_axis rows_of(const char *name)
+/* Rows of a text that is read at once; what is asked for comes behind the layers. */
+static hd_exhibit_axis rows_of_whole(const hd_exhibit *x, const char *name)
+{
+    bool output = !strcmp(name, "pooled") || !strcmp(name, "logits");
+    if (x->place && (output || !strncmp(name, "head.", 5))) return HD_EXHIBIT_ASKED;
+    return output ? HD_EXHIBIT_CHANNELS : HD_EXHIBIT_READ;
+}
+
+static hd_exhibit_axis rows_of(const hd_exhibiting *e, const char *name)
 {
     const char *last = last_name(name);
+    if (e->whole) return rows_of_whole(e->into, name);
     if (!strcmp(last, "K") || !strcmp(last, "V")) return keys_of(name);
     return of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
 }
@@ -141,9 +150,11 @@ static hd_real *numbers_of(hd_exhibiting *e, hd_run *r, const hd_offer *o, hd_ex
     to->heads = o->keys ? hd_cols_of(o->t) : 0;
     to->rows = length_of(r, o->t, o->seg);
     to->cols = o->keys && to->rows ? hd_rows_of(o->t) / to->rows : hd_cols_of(o->t);
-    to->down = rows_of(o->name), to->across = o->keys                      ? keys_of(o->name)
-                                              : !strcmp(o->name, "logits") ? HD_EXHIBIT_WORDS
-                                                                           : HD_EXHIBIT_CHANNELS;
+    bool words = !strcmp(o->name, "logits") && !(e->of.classifier && e->of.classifier->opt.numbers);
+    to->down = rows_of(e, o->name);
+    to->across = o->keys ? (e->whole ? HD_EXHIBIT_READ : keys_of(o->name))
+                 : words ? HD_EXHIBIT_WORDS
+                         : HD_EXHIBIT_CHANNELS;
     size_t rows = o->keys ? hd_rows_of(o->t) : to->rows, count = rows * hd_cols_of(o->t);
     hd_tensor part = hd_view_rows(o->t, 0, rows);
     hd_real *value = hd_exhibit_take(e->into, count, sizeof *value, &r->err),
@@ -175,9 +186,9 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
     hd_exhibit *x = e->into;
     hd_exhibit_item *to = add_item(x, &r->err);
     if (!to || !(to->value = numbers_of(e, r, o, to))) return;
-    to->name = copy(x, o->name, &r->err);
+    to->name = hd_exhibit_copy(x, o->name, &r->err);
     if (!to->name || same_again(x, to)) return;
-    to->part = copy(x, hd_exhibit_part(&e->of, o->name, part, sizeof part), &r->err);
+    to->part = hd_exhibit_copy(x, hd_exhibit_part(&e->of, o->name, part, sizeof part), &r->err);
     to->formula = hd_exhibit_formula(&e->of, o->name);
     x->items += to->part != NULL;
 }
@@ -209,38 +220,52 @@ void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *o)
 
 /* -- the distribution -- */
 
-static void insert(hd_exhibit *x, int32_t id, double p, double logit)
+/* Into the top of an answer, which has `count` so far; returns how many it has then. */
+static size_t insert(hd_exhibit_choice *top, size_t count, int32_t id, double p, double logit)
 {
-    size_t at = x->tops;
-    while (at && x->top[at - 1].p < p) at--;
-    if (at == HD_EXHIBIT_TOP) return;
-    if (x->tops < HD_EXHIBIT_TOP) x->tops++;
-    memmove(x->top + at + 1, x->top + at, (x->tops - 1 - at) * sizeof *x->top);
-    x->top[at] = (hd_exhibit_choice){.token = {id, ""}, .p = p, .logit = logit};
+    size_t at = count;
+    while (at && top[at - 1].p < p) at--;
+    if (at == HD_EXHIBIT_TOP) return count;
+    if (count < HD_EXHIBIT_TOP) count++;
+    memmove(top + at + 1, top + at, (count - 1 - at) * sizeof *top);
+    top[at] = (hd_exhibit_choice){.token = {id, ""}, .p = p, .logit = logit};
+    return count;
+}
+
+/* The likeliest of every answer. */
+static void find_top(hd_exhibit *x, const hd_real *p, size_t vocab)
+{
+    const hd_exhibit_item *logits = hd_exhibit_find(x, "logits");
+    for (size_t i = 0; i < x->answers; i++) {
+        size_t count = 0;
+        for (size_t j = i * vocab; j < (i + 1) * vocab; j++)
+            count = insert(x->top + i * x->tops, count, (int32_t)(j - i * vocab), (double)p[j],
+                           logits ? (double)logits->value[j] : (double)NAN);
+    }
 }
 
 void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces)
 {
     hd_exhibit *x = e->into;
-    size_t vocab = logp ? hd_cols_of(logp) : 0;
+    size_t vocab = logp ? hd_cols_of(logp) : 0, rows = logp ? hd_rows_of(logp) : 0;
     if (!logp || r->err.status) return;
-    hd_real *p = hd_exhibit_take(x, vocab, sizeof *p, &r->err);
+    x->answers = rows, x->tops = vocab < HD_EXHIBIT_TOP ? vocab : HD_EXHIBIT_TOP;
+    hd_real *p = hd_exhibit_take(x, rows * vocab, sizeof *p, &r->err);
+    x->top = hd_exhibit_take(x, rows * x->tops, sizeof *x->top, &r->err);
     hd_exhibit_item *to = add_item(x, &r->err);
-    if (!p || !to || !hd_read(r, logp, p)) return;
-    for (size_t i = 0; i < vocab; i++) p[i] = (hd_real)exp((double)p[i]);
-    const hd_exhibit_item *logits = hd_exhibit_find(x, "logits");
+    if (!p || !x->top || !to || !hd_read(r, logp, p)) return;
+    for (size_t i = 0; i < rows * vocab; i++) p[i] = (hd_real)exp((double)p[i]);
     *to = (hd_exhibit_item){.name = "probs",
                             .part = "Output",
                             .formula = hd_exhibit_formula(&e->of, "probs"),
-                            .down = HD_EXHIBIT_NOW,
+                            .down = !e->whole ? HD_EXHIBIT_NOW : rows_of_whole(x, "logits"),
                             .across = HD_EXHIBIT_WORDS,
-                            .rows = 1,
+                            .rows = rows,
                             .cols = vocab,
                             .value = p};
-    for (size_t i = 0; i < vocab; i++)
-        insert(x, (int32_t)i, (double)p[i], logits ? (double)logits->value[i] : (double)NAN);
+    find_top(x, p, vocab);
     x->items++;
-    for (size_t i = 0; i < x->tops; i++) {
+    for (size_t i = 0; i < rows * x->tops; i++) {
         hd_exhibit_token *t = NULL;
         if (hd_exhibit_tokens(x, &t, &x->top[i].token.id, 1, pieces, &r->err)) return;
         x->top[i].token = *t;

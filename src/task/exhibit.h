@@ -1,14 +1,24 @@
 /* What a trained model did with a text: its tokens, everything its layers made in one step of decoding, and
    the distribution of the next token. The numbers are the engine's own: the steps before are taken again
-   through the cache, then a probe collects what the model offers. */
+   through the cache, then a probe collects what the model offers. Models that read a text as a whole have no
+   steps: a masked language model has a distribution for each mask, a classifier one of its labels. */
 #ifndef HD_TASK_EXHIBIT_H
 #define HD_TASK_EXHIBIT_H
 
 #include "base/arena.h"
+#include "task/labeller.h"
 #include "task/language.h"
+#include "task/masked.h"
 #include "task/translator.h"
 
-enum { HD_EXHIBIT_TOP = 5 }; /* tokens of the distribution */
+enum { HD_EXHIBIT_TOP = 5 }; /* tokens of a distribution */
+
+typedef enum hd_exhibit_kind {
+    HD_EXHIBIT_TRANSLATOR,
+    HD_EXHIBIT_LANGUAGE,
+    HD_EXHIBIT_MASKED,
+    HD_EXHIBIT_LABELLER
+} hd_exhibit_kind;
 
 typedef struct hd_exhibit_token {
     int32_t id;
@@ -19,10 +29,11 @@ typedef struct hd_exhibit_token {
 typedef enum hd_exhibit_axis {
     HD_EXHIBIT_CHANNELS,
     HD_EXHIBIT_SOURCE, /* tokens of the source */
-    HD_EXHIBIT_READ,   /* tokens read so far, the last of them in this step */
+    HD_EXHIBIT_READ,   /* tokens read so far, the last of them in this step; or the whole text */
     HD_EXHIBIT_NOW,    /* that last one */
     HD_EXHIBIT_BACK,   /* tokens before the next one, the nearest first */
-    HD_EXHIBIT_WORDS   /* the vocabulary */
+    HD_EXHIBIT_WORDS,  /* the vocabulary, or labels */
+    HD_EXHIBIT_ASKED   /* the tokens that are asked for: masks */
 } hd_exhibit_axis;
 
 typedef struct hd_exhibit_item {
@@ -53,21 +64,23 @@ typedef struct hd_exhibit_feature { /* of a maximum entropy model: a context of 
 } hd_exhibit_feature;
 
 typedef struct hd_exhibit {
-    hd_arena memory;          /* of all that follows */
+    hd_arena memory; /* of all that follows */
+    hd_exhibit_kind kind;
     const char *model;        /* "gpt"; "bi-gru:1 to gru:1" */
-    hd_exhibit_token *source; /* of a translator; NULL of a language model */
+    hd_exhibit_token *source; /* of a translator; NULL of the others */
     size_t sources;
     hd_exhibit_token
         *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
     size_t reads;
     hd_exhibit_token before; /* of a language model: what stands where a window begins before the text */
-    const char *translation; /* NULL of a language model */
+    const char *translation; /* NULL of the others */
     hd_exhibit_step *step;   /* of a translator: all */
     size_t steps, shown;     /* shown: the one with items, 1, 2, ...; 0: none */
     hd_exhibit_item *item;
     size_t items, room;
-    hd_exhibit_choice top[HD_EXHIBIT_TOP]; /* the likeliest first */
-    size_t tops;
+    hd_exhibit_choice *top; /* [answers, tops], the likeliest first */
+    size_t answers, tops;   /* answers: 1, or as many as there are masks */
+    const size_t *place;    /* [answers] of a masked language model: where the masks stand in `read` */
     hd_ngram_share share[HD_NGRAM_MOST]; /* of an n-gram model: how top[0] got its probability */
     size_t shares;
     bool discounts; /* Kneser-Ney: shares have discounts and pass something on */
@@ -94,6 +107,12 @@ hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translato
                                  size_t step, hd_err *err);
 /* The token after a prompt, which is the beginning of a line and may be empty. */
 hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l, hd_line prompt, hd_err *err);
+/* A text as a whole, and what stands at each [MASK] of it. Without one, and of a model that does not predict
+   words, up to the rows of the last block and its pooler, if it has one. */
+hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_line text, hd_err *err);
+/* A text as a whole and its labels, or its number. HD_EARG where a tagger or a model whose body has no
+   blocks of its own is asked: those of a BERT and of a gpt are shown. */
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err);
 void hd_exhibit_free(hd_exhibit *x); /* accepts NULL */
 
 const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name); /* NULL when there is none */

@@ -104,7 +104,7 @@ hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l,
     hd_exhibit *x = NULL;
     hd_status s = read_prompt(&ids, l, prompt, err);
     if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
+    if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
     if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokeniser, err);
     hd_exhibit_token *start = NULL;
     if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokeniser, err);

@@ -70,6 +70,7 @@ static const hd_stage *stage_of(const hd_exhibited *of, const char *name, hd_sta
                                       : HD_STAGE_none;
         return hd_stage_recurs(own) ? own : NULL;
     }
+    if (!of->encdec) return NULL;
     if (!of_encoder(name)) return of_cells(of, name) ? &of->encdec->opt.decoder.at[0] : NULL;
     const char *at = strstr(name, "stage");
     const hd_stages *all = &of->encdec->opt.encoder;
@@ -133,12 +134,12 @@ static const char *embedding_formula(const hd_exhibited *of, const char *name)
         return e && e->scale > 1 ? "sqrt(columns) * row of the token in the table"
                                  : "row of the token in the table";
     if (window) return "rows of the last tokens in the table, the nearest first";
-    return gpt || (e && e->position) ? "emb + position" : "emb";
+    return gpt || of->bert || (e && e->position) ? "emb + position" : "emb";
 }
 
 static bool pre_norm(const hd_exhibited *of)
 {
-    return of->lm ? !of->lm->opt.post_norm : of->encdec->opt.pre_norm;
+    return of->lm ? !of->lm->opt.post_norm : of->encdec && of->encdec->opt.pre_norm;
 }
 
 /* Of blocks without biases; NULL: as of the others. */
@@ -185,11 +186,28 @@ static const char *block_formula(const hd_exhibited *of, const char *name)
 
 static const char *logits_formula(const hd_exhibited *of)
 {
+    if (of->classifier) return NULL;
+    if (of->bert) return "y E^T + b: y is the row above, E the table of tokens";
     if (of->lm && of->lm->opt.kind == HD_LM_maxent) return "bias + a row of weights for each context";
     if (of->lm && of->lm->opt.kind == HD_LM_gpt) return "y E^T: y is the row above, E the table of tokens";
     if (of->encdec && of->encdec->opt.scaled_output) return "y W / sqrt(columns of y): y is the row above";
     if (of->encdec && !of->encdec->output_bias) return "y W: y is the row above";
     return NULL;
+}
+
+/* Of what a BERT has besides its blocks, and of what a classifier makes of rows; NULL: it is none of that. */
+static const char *around_formula(const hd_exhibited *of, const char *name)
+{
+    static const char *const pooled[HD_POOLS] = {[HD_POOL_last] = "the last row",
+                                                 [HD_POOL_mean] = "the mean of the rows",
+                                                 [HD_POOL_max] = "the largest of each column",
+                                                 [HD_POOL_first] = "the first row"};
+    bool first = !of->classifier || of->classifier->opt.pool == HD_POOL_first;
+    if (!strcmp(name, "pooled"))
+        return of->bert && first ? "tanh(first row W + b)" : pooled[of->classifier->opt.pool];
+    if (!strcmp(name, "enc.sum")) return "X + the vector of the token's type";
+    if (!strcmp(name, "head.asked")) return "the last block's rows of the masks";
+    return strcmp(name, "head.sum") ? NULL : "act(asked W + b)";
 }
 
 static const char *special_formula(const hd_exhibited *of, const char *name)
@@ -203,6 +221,8 @@ static const char *special_formula(const hd_exhibited *of, const char *name)
     if (is(name, "emb") || is(name, "X")) return embedding_formula(of, name);
     if (is(name, "logits")) return logits_formula(of);
     if (is(name, "probs") && of->lm && of->lm->opt.kind == HD_LM_ngram) return "what the counts say";
+    const char *around = of->bert || of->classifier ? around_formula(of, name) : NULL;
+    if (around) return around;
     return of_cells(of, name) ? cells_formula(&of->encdec->cells, name) : block_formula(of, name);
 }
 

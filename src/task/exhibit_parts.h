@@ -4,10 +4,12 @@
 
 #include "task/exhibit.h"
 
-/* The model that offers: one of the two. */
+/* The model that offers: one of the first three, perhaps as the body of a classifier. */
 typedef struct hd_exhibited {
     const hd_encdec *encdec;
     const hd_lm *lm;
+    const hd_bert *bert;
+    const hd_classifier *classifier;
 } hd_exhibited;
 
 /* Where a name is, for people, into buf; returns buf. */
@@ -17,6 +19,7 @@ const char *hd_exhibit_formula(const hd_exhibited *of, const char *name);
 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err);
 void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err); /* zeroed; NULL: no memory */
+const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
                             const hd_tokeniser *pieces, hd_err *err);
 
@@ -27,12 +30,14 @@ typedef struct hd_exhibiting { /* the context of the probe */
     hd_exhibit *into;
     hd_exhibited of;
     bool encoder, decoder; /* what is kept: offers under "enc.", all others */
+    bool whole;            /* the text is read at once: rows are those of all its tokens */
     hd_exhibit_step *step; /* NULL, or where to write what it looks at */
 } hd_exhibiting;
 
 void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *offer); /* hd_probe.take */
 
-/* The distribution, from log-probabilities [1, V] of the step at hand: the item "probs", and the top. */
+/* The distributions, from log-probabilities [N, V] of the step at hand: the item "probs", and the top of each
+   row. pieces NULL: ids as numbers. */
 void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces);
 
 #endif

@@ -359,7 +359,10 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
     if (!s && l.penal && l.stepper.raw) *l.stepper.raw = true;
     for (size_t t = 0; !s && t < opt->tokens && l.count; t++) s = turn(&l, t, err);
     for (size_t i = 0; !s && i < l.count; i++) s = tell(opt, l.live[i], true, err);
-    for (size_t i = 0; l.all && i < l.total; i++) hd_ids_release(&l.all[i].ids);
+    for (size_t i = 0; l.all && i < l.total; i++) {
+        hd_ids_release(s ? &l.all[i].ids : &out[i].ids);
+        if (!s) out[i].ids = l.all[i].ids;
+    }
     hd_stepper_release(&l.stepper);
     hd_text_release(&l.text);
     hd_mem_free(l.all);
@@ -372,5 +375,6 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
 void hd_generated_release(hd_generated *g)
 {
     hd_text_release(&g->text);
+    hd_ids_release(&g->ids);
     *g = (hd_generated){0};
 }

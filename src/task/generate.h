@@ -37,6 +37,7 @@ typedef struct hd_generated {
     size_t tokens;
     double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
     bool stopped; /* by a stop, not by the number of tokens */
+    hd_ids ids;   /* all that was read and written: what stands before the prompt, it, and the tokens */
 } hd_generated;
 
 /* Continues all prompts side by side; none changes what becomes of the others. out [prompts * samples],

@@ -1,11 +1,22 @@
 /* Examples on their way through a classifier or tagger. Everything is sent before the first kernel is called,
    always in the same order: the rest can then be captured. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "metric/correlation.h"
 #include "op/replay.h"
 #include "task/labeller.h"
 
 enum { ROWS = 2048 }; /* of a step, about */
+
+hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
+    size_t size = tab ? (size_t)(tab - text.text) : text.size;
+    hd_status s = hd_labelled_add(items, (hd_line){text.text, size}, -1, err);
+    if (!s && tab) s = hd_labelled_add(items, (hd_line){tab + 1, text.size - size - 1}, -1, err);
+    return s ? s : hd_labelled_end(items, err);
+}
 
 /* What a batch has of its own: by rows, filled up with -1, and by items. */
 typedef struct packing {

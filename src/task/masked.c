@@ -29,6 +29,12 @@ int32_t hd_masked_id(const hd_tokeniser *t)
     return own >= 0 ? own : (int32_t)hd_tokeniser_size(t);
 }
 
+const char *hd_masked_piece(const hd_tokeniser *t, int32_t id)
+{
+    const char *piece = hd_tokeniser_piece(t, id);
+    return piece || id != hd_masked_id(t) ? piece : HD_MASK_TEXT;
+}
+
 size_t hd_masked_vocab(const hd_tokeniser *t)
 {
     return hd_tokeniser_size(t) + (hd_tokeniser_special(t).mask < 0);

@@ -30,7 +30,8 @@ hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser 
 void hd_masked_put_model(hd_text *to, const hd_bert_opt *o);
 void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o);
 
-int32_t hd_masked_id(const hd_tokeniser *t);   /* of [MASK] */
+int32_t hd_masked_id(const hd_tokeniser *t);                    /* of [MASK] */
+const char *hd_masked_piece(const hd_tokeniser *t, int32_t id); /* that of [MASK] too; NULL: it has none */
 size_t hd_masked_vocab(const hd_tokeniser *t); /* V of the model: the tokeniser's, and [MASK] */
 /* Whether it is no piece of a text: what begins, ends or fills one, [MASK] and <unk>. */
 bool hd_masked_is_special(const hd_tokeniser *t, int32_t id);

@@ -96,6 +96,7 @@ static double reach(const hd_canvas *c, const hd_attention_map *m, double cell)
 
 static const char *axis_of(const hd_attention_map *m, bool rows)
 {
+    if (m->alone) return "text";
     if (m->kind == HD_ATTENTION_ENCODER) return "source";
     return m->kind == HD_ATTENTION_DECODER || rows ? "translation" : "source";
 }

@@ -83,16 +83,29 @@ static void add_items(json_t *all, const hd_exhibit *x, const char *only)
     json_object_set_new(all, "formulas", formulas);
 }
 
-static json_t *distribution(const hd_exhibit *x)
+static json_t *distribution(const hd_exhibit *x, size_t answer)
 {
     json_t *list = json_array();
+    const char *key = x->kind == HD_EXHIBIT_LABELLER ? "label" : "token";
     for (size_t i = 0; i < x->tops; i++) {
-        const hd_exhibit_choice *c = &x->top[i];
+        const hd_exhibit_choice *c = &x->top[answer * x->tops + i];
         json_t *one = json_object();
-        json_object_set_new(one, "token", json_string(c->token.piece));
+        json_object_set_new(one, key, json_string(c->token.piece));
         json_object_set_new(one, "id", json_integer(c->token.id));
         json_object_set_new(one, "p", json_real(c->p));
         if (!isnan(c->logit)) json_object_set_new(one, "logit", json_real(c->logit));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *masks(const hd_exhibit *x)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < x->answers; i++) {
+        json_t *one = json_object();
+        json_object_set_new(one, "place", json_integer((json_int_t)x->place[i]));
+        json_object_set_new(one, "distribution", distribution(x, i));
         json_array_append_new(list, one);
     }
     return list;
@@ -141,7 +154,10 @@ hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd
     if (x->steps) json_object_set_new(all, "steps", steps(x));
     if (x->shown) json_object_set_new(all, "step", json_integer((json_int_t)x->shown));
     add_items(all, x, only);
-    json_object_set_new(all, "distribution", distribution(x));
+    if (x->kind == HD_EXHIBIT_MASKED)
+        json_object_set_new(all, "masks", masks(x));
+    else
+        json_object_set_new(all, "distribution", distribution(x, 0));
     if (x->shares) json_object_set_new(all, "shares", shares(x));
     if (x->features) json_object_set_new(all, "features", features(x));
     if (x->features) json_object_set_new(all, "bias", json_real(x->bias));

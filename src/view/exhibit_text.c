@@ -58,6 +58,8 @@ static const char *token_at(const page *g, hd_exhibit_axis a, size_t i)
         return x->reads ? x->read[x->reads - 1].piece : NULL;
     case HD_EXHIBIT_BACK:
         return i < x->reads ? x->read[x->reads - 1 - i].piece : x->before.piece;
+    case HD_EXHIBIT_ASKED:
+        return i < x->answers ? x->read[x->place[i]].piece : NULL;
     case HD_EXHIBIT_CHANNELS:
     case HD_EXHIBIT_WORDS:
         break;
@@ -205,30 +207,42 @@ static void put_turned(page *g, const hd_exhibit_item *t)
     }
 }
 
-static void put_distribution(page *g)
+/* Above the answer for a mask: which token it is. */
+static void put_asked(page *g, size_t answer)
+{
+    const hd_exhibit *x = g->of;
+    char line[NUMBER];
+    if (!x->place) return;
+    snprintf(line, sizeof line, "%zu. %s, token %zu", answer + 1, x->read[x->place[answer]].piece,
+             x->place[answer] + 1);
+    hd_pen_end(&g->pen);
+    hd_pen_put_at(&g->pen, INDENT, HD_INK_BOLD, line);
+    hd_pen_end(&g->pen);
+}
+
+static void put_answer(page *g, const hd_exhibit_choice *top)
 {
     const hd_exhibit *x = g->of;
     hd_pen *p = &g->pen;
     char buf[NUMBER], name[HD_LABEL];
     int wide = 5, cell = 6, id = 4;
-    if (!x->tops) return;
     for (size_t i = 0; i < x->tops; i++) {
-        widen(&wide, label(g, x->top[i].token.piece, LABEL, name));
-        widen(&cell, number(g, x->top[i].logit, buf));
-        snprintf(buf, sizeof buf, "%d", x->top[i].token.id);
+        widen(&wide, label(g, top[i].token.piece, LABEL, name));
+        widen(&cell, number(g, top[i].logit, buf));
+        snprintf(buf, sizeof buf, "%d", top[i].token.id);
         widen(&id, buf);
     }
     int at_id = INDENT + wide + BEHIND_LABEL + id, at_logit = at_id + BEHIND_LABEL + cell,
         at_p = at_logit + BEHIND_LABEL + g->look->digits + 4;
-    bool logits = !isnan(x->top[0].logit);
-    hd_pen_end(p);
-    hd_pen_put_at(p, INDENT, HD_INK_DIM, "token");
+    bool logits = !isnan(top[0].logit);
+    if (!x->place) hd_pen_end(p);
+    hd_pen_put_at(p, INDENT, HD_INK_DIM, x->kind == HD_EXHIBIT_LABELLER ? "label" : "token");
     hd_pen_put_to(p, at_id, HD_INK_DIM, "id");
     if (logits) hd_pen_put_to(p, at_logit, HD_INK_DIM, "logit");
     hd_pen_put_to(p, at_p, HD_INK_DIM, "p");
     hd_pen_end(p);
     for (size_t i = 0; i < x->tops; i++) {
-        const hd_exhibit_choice *c = &x->top[i];
+        const hd_exhibit_choice *c = &top[i];
         hd_pen_put_at(p, INDENT, i ? HD_INK_PLAIN : HD_INK_BOLD, label(g, c->token.piece, LABEL, name));
         snprintf(buf, sizeof buf, "%d", c->token.id);
         hd_pen_put_to(p, at_id, HD_INK_DIM, buf);
@@ -236,6 +250,14 @@ static void put_distribution(page *g)
         hd_pen_put_to(p, at_p, HD_INK_PLAIN, number(g, c->p, buf));
         put_bar(g, c->p, at_p + BEHIND_LABEL);
         hd_pen_end(p);
+    }
+}
+
+static void put_distribution(page *g)
+{
+    for (size_t i = 0; g->of->tops && i < g->of->answers; i++) {
+        put_asked(g, i);
+        put_answer(g, g->of->top + i * g->of->tops);
     }
 }
 
@@ -369,12 +391,17 @@ static void put_features(page *g)
     }
 }
 
+static const char *const names[] = {"Encoder-decoder,", "Language model,", "Masked language model,",
+                                    "Classifier,"},
+                         *const beginnings[] = {"Source: pieces and ids", "Prompt: pieces and ids",
+                                                "Text: pieces and ids", "Text: pieces and ids"};
+
 static void put_beginning(page *g)
 {
     const hd_exhibit *x = g->of;
     hd_pen *p = &g->pen;
     char line[96];
-    hd_pen_heading(p, "", x->source ? "Source: pieces and ids" : "Prompt: pieces and ids");
+    hd_pen_heading(p, "", beginnings[x->kind]);
     put_tokens(g, x->source ? x->source : x->read, x->source ? x->sources : x->reads);
     if (!x->source) return;
     hd_pen_heading(p, "", "Translation, step by step");
@@ -395,7 +422,7 @@ hd_status hd_exhibit_text(hd_text *to, const hd_exhibit *x, const hd_exhibit_loo
               .look = look,
               .of = x};
     if (!look->only) {
-        hd_pen_put(&g.pen, HD_INK_BOLD, x->source ? "Encoder-decoder," : "Language model,");
+        hd_pen_put(&g.pen, HD_INK_BOLD, names[x->kind]);
         hd_pen_put_at(&g.pen, g.pen.at + 1, HD_INK_BOLD, x->model);
         hd_pen_end(&g.pen);
         put_beginning(&g);

@@ -156,7 +156,7 @@ static void vectors_of_a_classifier_can_be_had(void **state)
     assert_fails("echo lila | $HEED embed model --pool pooler", 2, "there is no pooler in this model");
     assert_fails("echo lila | $HEED rank model", 1,
                  "a classifier or tagger gives whole texts no probability");
-    assert_fails("$HEED explain model lila", 1, "a model of the task \"classify\" cannot be explained");
+    assert_fails("$HEED explain model lila", 1, "a classifier on gru:1 cannot be explained");
 }
 
 static void sittings(const char *options)

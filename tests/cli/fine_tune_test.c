@@ -200,6 +200,22 @@ static void pairs_are_read(void **state)
                  "the label \"b\" is none of the 2");
 }
 
+static void what_a_classifier_looks_at_is_shown(void **state)
+{
+    (void)state;
+    must_run("rm -rf a b s; " TUNE "--from bert --steps 2 --out a && " TUNE
+             "--from gpt --steps 2 --out b && " TUNE "--model gru --unit word --steps 2 --out s");
+    must_run(
+        "for m in a b; do printf 'a1 b2\nb3\n' | $HEED classify $m --attention $m.json && $HEED explain $m "
+        "'a1 b2' | grep '^pooled  1 × 32' || exit 1; done");
+    must_run("grep -q '\"source_tokens\":\\[\"<s>\",\"a1\",\"b2\",\"</s>\"\\]' a.json && grep -q "
+             "'\"decoder\":\\[\\[\\[\\[1,0,0,0\\]' b.json");
+    assert_fails("echo a1 | $HEED classify s --attention s.json", 1,
+                 "on a bert or a gpt, this one is on gru:1");
+    assert_fails("$HEED explain s a1", 1, "a classifier on gru:1 cannot be explained");
+    assert_fails("$HEED classify a --confusion --attention s.json dev.tsv", 2, "--attention and --confusion");
+}
+
 static void classifiers_are_compared(void **state)
 {
     (void)state;
@@ -264,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_classifier_goes_on_as_another),
         cmocka_unit_test(numbers_are_learned),
         cmocka_unit_test(pairs_are_read),
+        cmocka_unit_test(what_a_classifier_looks_at_is_shown),
         cmocka_unit_test(classifiers_are_compared),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };

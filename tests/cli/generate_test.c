@@ -202,6 +202,46 @@ static void samples_vote(void **state)
     assert_fails("$HEED generate m --vote --no-prompt", 2, "--vote|--no-prompt");
 }
 
+static void what_was_attended_to_is_shown(void **state)
+{
+    (void)state;
+    json_error_t e;
+    must_run("$HEED generate g --prompt 'the' --tokens 3 --samples 2 --attention a.json");
+    json_t *root = json_load_file(at("a.json"), JSON_REJECT_DUPLICATES, &e);
+    assert_int_equal(json_array_size(json_object_get(root, "sentences")), 2);
+    json_t *o = json_array_get(json_object_get(root, "sentences"), 1),
+           *names = json_object_get(o, "input_tokens"), *says = json_object_get(o, "output_tokens"),
+           *head = json_array_get(
+               json_array_get(json_object_get(json_object_get(o, "attention"), "decoder"), 0), 1);
+    assert_string_equal(json_string_value(json_object_get(o, "source")), "the");
+    assert_int_equal(json_array_size(names), 7); /* what stands before a line, "the", three more */
+    assert_string_equal(json_string_value(json_array_get(names, 0)), "</s>");
+    assert_string_equal(json_string_value(json_array_get(names, 3)), "e");
+    assert_string_equal(json_string_value(json_array_get(says, 2)), "e");
+    assert_true(json_is_null(json_array_get(says, 6)));
+    assert_int_equal(json_array_size(head), 7);
+    for (size_t i = 0; i < 7; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < 7; j++) {
+            double w = json_number_value(json_array_get(json_array_get(head, i), j));
+            if (j > i) assert_true(w == 0);
+            sum += w;
+        }
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+    json_decref(root);
+    must_run(
+        "for e in html svg png pdf; do $HEED generate g -p a -n 2 --attention b.$e > /dev/null && test -s "
+        "b.$e || exit 1; done; grep -q '\"masked\":true' b.html");
+    must_run(
+        "$HEED generate g -p a -n 2 --view --head 2 | grep 'Decoder self-attention, layer 1 of 1, head 2'");
+    assert_prints("$HEED generate g -p the -n 20 --attention c.html 2>&1 > /dev/null; ls c.html", 2,
+                  "heed generate: attention: the text has 24 tokens, the model takes 8\n"
+                  "ls: cannot access 'c.html': No such file or directory\n");
+    assert_fails("$HEED generate m --attention c.html", 1, "kind ngram has no attention: gpt has");
+    assert_fails("$HEED generate g --vote --view", 2, "--vote and --view");
+}
+
 static void what_cannot_be_is_said_once(void **state)
 {
     (void)state;
@@ -228,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_prompt_can_be_left_out),
         cmocka_unit_test(repetition_can_be_discouraged),
         cmocka_unit_test(samples_vote),
+        cmocka_unit_test(what_was_attended_to_is_shown),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

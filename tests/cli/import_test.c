@@ -80,6 +80,8 @@ static void there_and_back(void **state)
                   0, "1\n");
     must_run("$HEED generate again -p 'the cat\\nsat' -n 20 --device cpu");
     must_run("$HEED embed again --device cpu < text");
+    must_run("$HEED generate again -p 'the cat' -n 3 --device cpu --attention maps.html && grep -q "
+             "'\"attention\":{\"decoder\"' maps.html");
 }
 
 /* What is to be done is said in the text. */
@@ -114,6 +116,8 @@ static void a_bert_without_a_head_makes_vectors_alone(void **state)
     assert_prints("$HEED embed bert2 --device cpu < text | awk '{ print NF }'", 0, "16\n0\n16\n");
     assert_prints("yes the | head -50 | xargs | $HEED embed bert2 --long cut --device cpu | wc -w", 0,
                   "16\n");
+    must_run("$HEED embed bert2 --device cpu --attention maps.svg < text && grep -q '>text<' maps-1.svg");
+    must_run("$HEED explain bert2 'the [MASK]' | grep '^enc.sum .*the vector of the token.s type'");
     assert_prints("$HEED info bert2 | grep predicts", 0, "predicts_words        no\n");
     assert_fails("$HEED fill bert2 'the [MASK]'", 1, "heed fill: the model has no head that predicts words");
     assert_fails("$HEED fill bert2 < text", 1, "heed fill: the model has no head that predicts words");

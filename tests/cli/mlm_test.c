@@ -67,6 +67,65 @@ static void json_names_what_it_holds(void **state)
     json_decref(o);
 }
 
+/* A file of attention; the sentence of this number. */
+static json_t *attention_in(const char *name, size_t sentence, json_t **root)
+{
+    json_error_t e;
+    *root = json_load_file(at("%s", name), JSON_REJECT_DUPLICATES, &e);
+    if (!*root) fail_msg("%s: %s", name, e.text);
+    json_t *all = json_object_get(*root, "sentences");
+    assert_true(json_array_size(all) > sentence);
+    return json_array_get(all, sentence);
+}
+
+static void what_was_attended_to_is_shown(void **state)
+{
+    (void)state;
+    json_t *root, *o;
+    must_run("$HEED fill m --attention a.json 'the cat [MASK] on the mat' 'the [MASK]'");
+    o = attention_in("a.json", 0, &root);
+    assert_string_equal(json_string_value(json_object_get(o, "source")), "the cat [MASK] on the mat");
+    assert_true(json_is_null(json_object_get(o, "translation")) && json_is_null(json_object_get(o, "score")));
+    json_t *names = json_object_get(o, "source_tokens"), *parts = json_object_get(o, "attention");
+    assert_int_equal(json_array_size(names), 8);
+    assert_string_equal(json_string_value(json_array_get(names, 3)), "[MASK]");
+    assert_int_equal(json_object_size(parts), 1);
+    json_t *layers = json_object_get(parts, "encoder");
+    assert_int_equal(json_array_size(layers), 2);
+    for (size_t l = 0; l < 2; l++)
+        for (size_t h = 0; h < 2; h++)
+            for (size_t i = 0; i < 8; i++) {
+                json_t *row = json_array_get(json_array_get(json_array_get(layers, l), h), i);
+                double sum = 0;
+                for (size_t j = 0; j < 8; j++) sum += json_number_value(json_array_get(row, j));
+                assert_true(fabs(sum - 1) < 1e-6);
+            }
+    json_decref(root);
+    must_run(
+        "for e in html svg png pdf; do $HEED fill m --attention b.$e 'the [MASK]' > /dev/null && test -s "
+        "b.$e || exit 1; done; grep -q '\"encoder\":{\"rows\":4' b.html");
+    must_run("printf 'the cat\n\na dog [MASK]\n' | $HEED embed m --attention c.svg --layer 1 --head 2 && "
+             "grep -q 'layer 1 of 2, head 2 of 2' c-1.svg && test -s c-2.svg && test ! -e c-3.svg");
+    must_run(
+        "$HEED fill m --view --layer 1 'the [MASK]' | grep 'Encoder self-attention, layer 1 of 2, mean'");
+}
+
+static void a_text_is_explained(void **state)
+{
+    (void)state;
+    json_error_t e;
+    must_run("$HEED explain m 'the cat [MASK] on the mat' --json > shown.json");
+    json_t *o = json_load_file(at("shown.json"), JSON_REJECT_DUPLICATES, &e);
+    json_t *mask = json_array_get(json_object_get(o, "masks"), 0),
+           *best = json_array_get(json_object_get(mask, "distribution"), 0);
+    assert_int_equal(json_integer_value(json_object_get(mask, "place")), 3);
+    assert_string_equal(json_string_value(json_object_get(best, "token")), "sat");
+    assert_int_equal(json_object_size(json_object_get(o, "matrices")),
+                     json_object_size(json_object_get(o, "formulas")));
+    json_decref(o);
+    must_run("$HEED explain m 'the cat' --only 'enc.1.self.softmax' --head 2 | grep '4 × 4, head 2 of 2'");
+}
+
 static void the_folder_says_what_it_is(void **state)
 {
     (void)state;
@@ -170,6 +229,13 @@ static void what_does_not_fit_is_refused(void **state)
         {"fill m 'the cat'", 1, "there is no [MASK] in the text"},
         {"fill m 'a a a a a a a a a a a a a a a [MASK]'", 1, "the text has 18 tokens: the model takes 16"},
         {"fill m < text", 1, "1: there is no [MASK]"},
+        {"fill m --attention x.html 'a a a a a a a a a a a a a a a [MASK]'", 1,
+         "18 tokens: the model takes 16"},
+        {"fill m --attention x.txt '[MASK]'", 1, "x.txt|.json, .html, .svg, .png or .pdf"},
+        {"fill m --attention x.html --layer 3 '[MASK]'", 1, "no layer 3|1 to 2"},
+        {"embed m --attention x.html --nearest the", 2, "--attention is of lines"},
+        {"explain m 'a a a a a a a a a a a a a a a'", 1, "the text has 17 tokens: the model takes 16"},
+        {"explain m 'a' --step 2", 2, "--step: the model reads a text at once"},
         {"fill", 2, "MODEL"},
         {"fill m --top 0 '[MASK]'", 2, "--top"},
         {"fill nowhere '[MASK]'", 1, "nowhere: there is no such folder"},
@@ -186,6 +252,7 @@ static void what_does_not_fit_is_refused(void **state)
         snprintf(command, sizeof command, "$HEED %s", cases[i].command);
         assert_fails(command, cases[i].status, cases[i].says);
     }
+    assert_prints("ls x.html", 2, "ls: cannot access 'x.html': No such file or directory\n");
     assert_prints("ls -d x", 2, "ls: cannot access 'x': No such file or directory\n");
 }
 
@@ -194,6 +261,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blanks_are_filled_in),
         cmocka_unit_test(json_names_what_it_holds),
+        cmocka_unit_test(what_was_attended_to_is_shown),
+        cmocka_unit_test(a_text_is_explained),
         cmocka_unit_test(the_folder_says_what_it_is),
         cmocka_unit_test(validation_says_loss_perplexity_and_accuracy),
         cmocka_unit_test(every_unit_trains),

@@ -114,7 +114,8 @@ static void words_look_at_what_they_translate(void **state)
                                 .targets = target.count,
                                 .source_pieces = t->tokeniser[0],
                                 .target_pieces = t->tokeniser[1]};
-        if (hd_attention_collect(&a, &r, t->model, &ask, &err)) fail_msg("%s", err.text);
+        if (hd_attention_collect(&a, &r, &(hd_attender){.encdec = t->model}, &ask, &err))
+            fail_msg("%s", err.text);
         judge(&all, &a);
         hd_attention_release(&a);
     }

@@ -25,6 +25,9 @@ static hd_exhibit_item items[] = {
     {"probs", "Output", "softmax", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, probs},
 };
 
+static hd_exhibit_choice top[] = {{{6, "dog"}, 0.5, 0.5}, {{4, " "}, 0.25, -1.25}},
+                         counted[] = {{{6, "dog"}, 0.5, (double)NAN}};
+
 static hd_exhibit exhibit(void)
 {
     return (hd_exhibit){.model = "gru:1 to gru:1",
@@ -38,7 +41,8 @@ static hd_exhibit exhibit(void)
                         .shown = 2,
                         .item = items,
                         .items = COUNT_OF(items),
-                        .top = {{{6, "dog"}, 0.5, 0.5}, {{4, " "}, 0.25, -1.25}},
+                        .top = top,
+                        .answers = 1,
                         .tops = 2};
 }
 
@@ -161,10 +165,12 @@ static void counts_and_features_have_their_lines(void **state)
 {
     (void)state;
     hd_exhibit_feature feature = {1, 77, 0.5};
-    hd_exhibit x = {.model = "ngram",
+    hd_exhibit x = {.kind = HD_EXHIBIT_LANGUAGE,
+                    .model = "ngram",
                     .read = read,
                     .reads = 2,
-                    .top = {{{6, "dog"}, 0.5, (double)NAN}},
+                    .top = counted,
+                    .answers = 1,
                     .tops = 1,
                     .share = {{0, 2, 10, 4, 0.5, 0.2, 0.2}, {1, 1, 2, 2, 0.5, 0.5, 0.35}},
                     .shares = 2,

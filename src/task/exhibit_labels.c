@@ -1,0 +1,82 @@
+/* A text as a classifier reads it, which is at once: every row of its body, the vector they become, and its
+   labels. */
+#include <stdio.h>
+
+#include "task/exhibit_parts.h"
+
+static hd_status check(const hd_labeller *l, hd_err *err)
+{
+    const hd_classifier_opt *o = &l->model->opt;
+    char body[HD_STAGES_TEXT];
+    bool shown = o->body.kind == HD_BODY_bert || (o->body.kind == HD_BODY_lm && o->body.lm.kind == HD_LM_gpt);
+    if (o->pool == HD_POOL_each)
+        return hd_err_set(err, HD_EARG, "a tagger cannot be explained, only a classifier");
+    if (shown) return HD_OK;
+    return hd_err_set(err, HD_EARG, "a classifier on %s cannot be explained, only one on a bert or a gpt",
+                      hd_body_text(&o->body, body));
+}
+
+static hd_status read_text(hd_examples *x, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    const hd_examples_opt opt = hd_labeller_examples(&l->model->opt);
+    hd_labelled items = {0};
+    hd_status s = hd_exhibit_check(text, "text", err);
+    if (!s) s = hd_labeller_take(&items, l, text, err);
+    if (!s) s = hd_examples_make(x, &items, l->tokeniser, &opt, err);
+    if (!s && x->cut)
+        s = hd_err_set(err, HD_ELIMIT, "the text has more than the %zu tokens that the model takes",
+                       opt.longest);
+    hd_labelled_release(&items);
+    return s;
+}
+
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeller *l, const hd_examples *from, hd_err *err)
+{
+    const hd_classifier *m = l->model;
+    hd_exhibiting e = {.into = x,
+                       .of = {.bert = m->body.bert, .lm = m->body.lm, .classifier = m},
+                       .encoder = true,
+                       .decoder = true,
+                       .whole = true};
+    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e}, *before = r->probe;
+    const uint32_t first = 0;
+    hd_class_batch batch;
+    hd_run_begin(r, HD_INFERENCE);
+    hd_labeller_send(r, &batch, from, &first, 1, &m->opt, 0);
+    r->probe = &probe;
+    hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
+    r->probe = before;
+    if (!m->opt.numbers) hd_exhibit_distribution(&e, r, logp, NULL);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+static hd_status set_labels(hd_exhibit *x, const hd_labeller *l, hd_err *err)
+{
+    for (size_t i = 0; i < x->tops; i++) {
+        hd_exhibit_token *t = &x->top[i].token;
+        t->piece = hd_exhibit_copy(x, hd_vocab_piece(&l->labels, t->id), err);
+        if (!t->piece) return HD_ENOMEM;
+    }
+    return HD_OK;
+}
+
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    hd_examples from = {0};
+    hd_exhibit *x = NULL;
+    hd_status s = check(l, err);
+    if (!s) s = read_text(&from, l, text, err);
+    if (!s) s = hd_exhibit_new(&x, err);
+    if (!s) {
+        x->kind = HD_EXHIBIT_LABELLER, x->model = hd_body_model(&l->model->opt.body), x->reads = from.rows;
+        s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokeniser, err);
+    }
+    if (!s) s = run(x, r, l, &from, err);
+    if (!s) s = set_labels(x, l, err);
+    hd_examples_release(&from);
+    if (s)
+        hd_exhibit_free(x);
+    else
+        *out = x;
+    return s;
+}
