@@ -57,7 +57,8 @@ static const hd_option options[] = {
     {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(struct generate, seed, 0, 2147483647)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct generate, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
      HD_CHOICE_INTO(struct generate, precision, hd_precision_names)},
     {0},
 };
