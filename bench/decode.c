@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "decode/search.h"
-#include "model/encdec.h"
+#include "model/prepare.h"
 
 enum { LENGTH = 25, MOST_BATCH = 1024, ROUNDS = 5 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# The peers of bench_published: published_pytorch.py gpt2|bert BATCH THREADS. The same sizes with random weights, f32:
+# The peers of bench_published: published_pytorch.py gpt2|bert BATCH THREADS [f32|bf16]. The same sizes with random weights:
 # transformers' GPT2LMHeadModel.generate and BertModel where transformers is installed, and the same models in plain
 # PyTorch. Prints one line for each that bench/run reads: median seconds, tokens/s, processor seconds for a batch, peak
 # MiB so far, name.
@@ -7,6 +7,7 @@ import math, resource, statistics, sys, time
 import torch, torch.nn as nn, torch.nn.functional as F
 
 what, batch, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+TYPE = torch.bfloat16 if sys.argv[4:] == ["bf16"] else torch.float32
 LENGTH, TOKENS, ROUNDS, LAYERS, HEADS, WIDTH = 32, 64, 3, 12, 12, 768
 torch.set_num_threads(threads)
 torch.manual_seed(1)
@@ -50,10 +51,10 @@ class GPT(nn.Module):
 
 
 def plain_gpt2(ids):
-    model = GPT(50257).eval()
+    model = GPT(50257).eval().to(TYPE)
 
     def go_on():
-        cache = [[torch.empty(batch, HEADS, LENGTH + TOKENS, WIDTH // HEADS) for _ in range(2)] for _ in range(LAYERS)]
+        cache = [[torch.empty(batch, HEADS, LENGTH + TOKENS, WIDTH // HEADS, dtype=TYPE) for _ in range(2)] for _ in range(LAYERS)]
         last = model(ids, cache, 0)
         for at in range(LENGTH, LENGTH + TOKENS - 1):
             last = model(last, cache, at)
@@ -62,20 +63,20 @@ def plain_gpt2(ids):
 
 
 def transformers_gpt2(ids):
-    model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).eval()
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config()).eval().to(TYPE)
     return lambda: model.generate(ids, attention_mask=torch.ones_like(ids), min_new_tokens=TOKENS,
                                   max_new_tokens=TOKENS, do_sample=False, pad_token_id=50256)
 
 
 def plain_bert(ids):
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, activation="gelu", batch_first=True)
-    stack, words = nn.TransformerEncoder(layer, LAYERS).eval(), nn.Embedding(30522, WIDTH)
-    positions, norm = nn.Embedding(512, WIDTH), nn.LayerNorm(WIDTH)
+    stack, words = nn.TransformerEncoder(layer, LAYERS).eval().to(TYPE), nn.Embedding(30522, WIDTH).to(TYPE)
+    positions, norm = nn.Embedding(512, WIDTH).to(TYPE), nn.LayerNorm(WIDTH).to(TYPE)
     return lambda: stack(norm(words(ids) + positions.weight[:LENGTH])).mean(1)
 
 
 def transformers_bert(ids):
-    model = transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False).eval()
+    model = transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False).eval().to(TYPE)
     mask = torch.ones_like(ids)
     return lambda: model(ids, attention_mask=mask).last_hidden_state.mean(1)
 

@@ -17,6 +17,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(heed_isa_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512 -DHD_VECTOR_BYTES=64)
 else()
     set(heed_isas base)
+    include(CheckCSourceCompiles)
+    set(CMAKE_REQUIRED_FLAGS -march=armv8.2-a+bf16)
+    check_c_source_compiles("
+        #include <arm_neon.h>
+        #include <sys/auxv.h>
+        float32x4_t f(float32x4_t s, bfloat16x8_t a, bfloat16x8_t b) { return vbfmmlaq_f32(s, a, b); }
+        int main(void) { return (int)(getauxval(AT_HWCAP2) & HWCAP2_BF16) * 0; }" HEED_COMPILES_BF16)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(HEED_COMPILES_BF16)
+        list(APPEND heed_isas bf16)
+        set(heed_isa_bf16 -march=armv8.2-a+bf16 -DHD_VECTOR_BYTES=16)
+    endif()
 endif()
 set(heed_isa_base -DHD_VECTOR_BYTES=16)
 foreach(isa IN LISTS heed_isas)

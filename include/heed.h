@@ -93,11 +93,11 @@ typedef enum heed_checkpoint {
     HEED_CHECKPOINT_LAST = 1  /* those training came to last */
 } heed_checkpoint;
 
-/* What numbers between the layers are kept in. */
+/* What numbers between the layers are kept in; on the CPU, where those are f32, what weights are. */
 typedef enum heed_precision {
     HEED_PRECISION_AUTO = 0, /* what the device is fastest with: bf16 on a CUDA card, f32 on the CPU */
     HEED_PRECISION_F32 = 1,
-    HEED_PRECISION_BF16 = 2 /* not on the CPU */
+    HEED_PRECISION_BF16 = 2
 } heed_precision;
 
 typedef struct heed_model_options {

@@ -336,7 +336,7 @@ class Model:
 
     checkpoint: "best" of validation or "last" of training. threads: to compute with, for each Python thread
     that translates; 0: one for each core. device: "cpu", "cuda", or "auto", a CUDA card where there is one.
-    precision: "f32", "bf16" (not on the CPU), or "auto", what the device is fastest with. Raises heed.Error.
+    precision: "f32", "bf16" (on the CPU: of weights), or "auto": bf16 on a card, f32 on the CPU. Raises heed.Error.
     """
 
     def __init__(self, folder, checkpoint="best", threads=0, device="cpu", precision="auto"):

@@ -55,8 +55,10 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
 
 hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err)
 {
-    hd_precision same = b->compute == HD_BF16 ? HD_PRECISION_BF16 : HD_PRECISION_F32;
-    return hd_backend_new(out, b->name, &(hd_backend_opt){threads, same, b}, err);
+    bool small = b->compute == HD_BF16 || b->weights == HD_BF16;
+    hd_precision same = small ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+    return hd_backend_new(out, b->name, &(hd_backend_opt){.threads = threads, .precision = same, .like = b},
+                          err);
 }
 
 void hd_backend_list(hd_device_fn *tell, void *context)

@@ -16,7 +16,13 @@
 
 typedef struct hd_backend hd_backend;
 
-typedef enum hd_use { HD_TRAINING, HD_DECODING } hd_use; /* of a weight: plain, or packed once for few rows */
+/* Of a weight; HD_ASKING and HD_DECODING round it where `weights` of the backend are bf16. */
+typedef enum hd_use {
+    HD_TRAINING, /* plain: it may change */
+    HD_ASKING,   /* in products; plain where nothing is to be rounded */
+    HD_DECODING, /* in products with few rows, again and again: packed once */
+    HD_RECURRING /* in recur alone: packed once, never rounded */
+} hd_use;
 
 typedef struct hd_kernels {
 #define X(name) hd_status (*name)(hd_backend *, const hd_##name##_args *);
@@ -44,6 +50,7 @@ struct hd_backend {
     bool dry;          /* kernels do nothing and memory is not real: sizes only */
     size_t used, peak; /* bytes allocated now and at most; not counted by the cpu */
     hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
+    hd_dtype weights;  /* HD_BF16: `prepare` rounds weights for products, though activations are HD_REAL */
     size_t logits;     /* bytes of logits that are worth holding at a time */
     char error[192];   /* what a failed kernel, transfer or allocation has to say beyond its status; "" once
                           told */
@@ -90,7 +97,9 @@ extern const char *const hd_precision_names[]; /* in that order; ends with NULL 
 
 typedef struct hd_backend_opt {
     int threads;            /* cpu: < 1 means all cores */
-    hd_precision precision; /* of activations; AUTO: what the device is fastest with */
+    hd_precision precision; /* of activations, on the cpu of weights in products; AUTO: what the device is
+                               fastest with, on the cpu f32 */
+    bool training;          /* weights will change: the cpu has no bf16 for that */
     const hd_backend *like; /* computes on the card that this one does; NULL: on its own */
 } hd_backend_opt;
 

@@ -14,7 +14,7 @@ struct bench {
 static const hd_option options[] = {
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct bench, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16 (not on the CPU)",
      HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
     {"only", 0, "TEXT", NULL, "rows whose name contains TEXT, also those that are much for a CPU",
      HD_TEXT_INTO(struct bench, only)},
@@ -89,7 +89,8 @@ int hd_verb_bench(const hd_command *c)
     hd_err err = {0};
     hd_backend *b = NULL;
     sink s = {.out = c->out.file};
-    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {
+        .threads = c->common.threads, .precision = (hd_precision)o->precision, .training = true};
     hd_status st = hd_backend_new(&b, o->device, &opt, &err);
     if (!st && b->dry) st = hd_err_set(&err, HD_EARG, "the device '%s' computes nothing", o->device);
     hd_bench_opt ask = {.only = o->only,

@@ -68,7 +68,8 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct compare, json)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct compare, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
      HD_CHOICE_INTO(struct compare, precision, hd_precision_names)},
 
     {"task", 0, "TASK", "lm", "what they learn: lm", TRAINING, HD_CHOICE_INTO(struct compare, task, tasks)},

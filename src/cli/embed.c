@@ -55,7 +55,8 @@ static const hd_option options[] = {
     HD_ATTENDING_HEAD(struct embed, attending),
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct embed, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
      HD_CHOICE_INTO(struct embed, precision, hd_precision_names)},
     {0},
 };

@@ -16,7 +16,8 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct perplexity, json)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct perplexity, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
      HD_CHOICE_INTO(struct perplexity, precision, hd_precision_names)},
     {0},
 };

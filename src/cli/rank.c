@@ -39,7 +39,8 @@ static const hd_option options[] = {
     {"batch", 0, "N", "0", "hypotheses scored side by side; 0: 256",
      HD_INT_INTO(struct rank, batch, 0, 1000000)},
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(struct rank, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
      HD_CHOICE_INTO(struct rank, precision, hd_precision_names)},
     {0},
 };

@@ -330,7 +330,7 @@ const hd_option hd_train_table[] = {
 
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", MACHINE,
      HD_TEXT_INTO(OWNER, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16", MACHINE,
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16 (not on the CPU)", MACHINE,
      HD_CHOICE_INTO(OWNER, precision, hd_precision_names)},
     {0},
 };

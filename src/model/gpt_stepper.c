@@ -51,12 +51,3 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
     out->raw = &s->raw;
     return HD_OK;
 }
-
-hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
-{
-    hd_backend *b = m->params.backend;
-    hd_status s = HD_OK;
-    for (int l = 0; l < m->opt.layers; l++) hd_prepare_block(&s, b, &m->block[l], use, err);
-    hd_prepare(&s, b, m->head, use, err);
-    return s;
-}

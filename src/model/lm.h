@@ -59,6 +59,8 @@ typedef struct hd_lm_batch {
     const int32_t *before; /* [(order - 1) * R], place after place: out[0] of all rows, then out[1] of all */
 } hd_lm_batch;
 
+struct hd_preparing; /* model/prepare.h */
+
 typedef struct hd_lm_type {
     hd_status (*make)(hd_lm *m, hd_backend *b, hd_err *err); /* opt is set; registers parameters */
     void (*free)(hd_lm *m);
@@ -79,6 +81,7 @@ typedef struct hd_lm_type {
                                                        reads, in place; NULL: the ids themselves */
     hd_status (*stepper)(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err); /* prompts begin with `start` where a text begins */
+    void (*prepare)(struct hd_preparing *p, const hd_lm *m);        /* the weights of products; NULL: none */
     double (*flops)(const hd_lm *m, size_t windows, size_t length); /* of a forward pass */
     /* States of layer number `layers`, 1 to all: the later ones are not run. NULL where `states` is. */
     hd_rows (*behind)(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg);

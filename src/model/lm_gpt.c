@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "model/gpt.h"
 #include "model/lm.h"
+#include "model/prepare.h"
 
 static void drop(hd_lm *m)
 {
@@ -224,6 +225,11 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
+static void prepare(hd_preparing *p, const hd_lm *m)
+{
+    hd_prepare_gpt(p, m->model);
+}
+
 const hd_lm_type hd_lm_gpt = {.make = make,
                               .free = drop,
                               .loss = loss,
@@ -232,4 +238,5 @@ const hd_lm_type hd_lm_gpt = {.make = make,
                               .table = table,
                               .loss_of = loss_of,
                               .stepper = stepper,
+                              .prepare = prepare,
                               .flops = flops};

@@ -2,6 +2,7 @@
    is carried in one STATE slot a layer; nothing flows back into it. */
 #include "base/mem.h"
 #include "model/lm_parts.h"
+#include "model/prepare.h"
 #include "model/stepper_parts.h"
 #include "nn/recurrent.h"
 
@@ -158,9 +159,16 @@ static hd_param *table(const hd_lm *m)
     return ((const recurrent *)m->model)->words.table;
 }
 
+static void prepare(hd_preparing *p, const hd_lm *m)
+{
+    const recurrent *x = m->model;
+    hd_prepare_recurrent(p, &x->layers);
+    hd_prepare(p, x->words.out.w);
+}
+
 #define TYPE                                                                                            \
     {                                                                                                   \
         .make = make, .free = drop, .loss = loss, .state = state, .states = states, .loss_of = loss_of, \
-        .behind = behind, .table = table, .stepper = stepper, .flops = flops                            \
+        .behind = behind, .table = table, .stepper = stepper, .prepare = prepare, .flops = flops        \
     }
 const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;

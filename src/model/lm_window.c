@@ -2,6 +2,7 @@
    nearest first; one hidden layer; the output layer. */
 #include "base/mem.h"
 #include "model/lm_parts.h"
+#include "model/prepare.h"
 #include "model/stepper_parts.h"
 
 typedef struct window {
@@ -91,10 +92,18 @@ static double flops(const hd_lm *m, size_t windows, size_t length)
     return 2 * (double)windows * (double)length * inner * (in + (double)m->opt.vocab);
 }
 
+static void prepare(hd_preparing *p, const hd_lm *m)
+{
+    const window *x = m->model;
+    hd_prepare(p, x->hidden.w);
+    hd_prepare(p, x->words.out.w);
+}
+
 const hd_lm_type hd_lm_ffnn = {.make = make,
                                .free = drop,
                                .loss = loss,
                                .looks_back = true,
                                .table = table,
                                .stepper = stepper,
+                               .prepare = prepare,
                                .flops = flops};

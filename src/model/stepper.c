@@ -141,28 +141,3 @@ bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions)
                    false;
     return true;
 }
-
-void hd_prepare(hd_status *s, hd_backend *b, hd_param *w, hd_use use, hd_err *err)
-{
-    if (*s || !w) return;
-    *s = b->prepare(b, &w->t, use);
-    if (*s) hd_err_set(err, *s, "preparing %s: %s", w->name ? w->name : "a weight", hd_status_text(*s));
-}
-
-static void prepare_attention(hd_status *s, hd_backend *b, const hd_mha *m, bool cross, hd_use use,
-                              hd_err *err)
-{
-    if (!cross) hd_prepare(s, b, m->qkv, use, err);
-    if (cross) hd_prepare(s, b, m->q, use, err);
-    if (cross) hd_prepare(s, b, m->kv, use, err);
-    hd_prepare(s, b, m->out.w, use, err);
-}
-
-void hd_prepare_block(hd_status *s, hd_backend *b, const hd_block *block, hd_use use, hd_err *err)
-{
-    prepare_attention(s, b, &block->self, false, use, err);
-    if (block->has_cross) prepare_attention(s, b, &block->cross, true, use, err);
-    hd_prepare(s, b, block->ffn.in.w, use, err);
-    hd_prepare(s, b, block->ffn.gate.w, use, err);
-    hd_prepare(s, b, block->ffn.out.w, use, err);
-}

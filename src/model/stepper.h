@@ -39,9 +39,4 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err);
 
-/* Gives the weights that products read the backend's form for a use. HD_DECODING is worth it before a search
-   and must be undone by HD_TRAINING before they change; freeing the model undoes it too. */
-hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err);
-hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err);
-
 #endif

@@ -45,8 +45,4 @@ hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_
 /* Whether every hypothesis has one of the model's positions left; a failure otherwise. */
 bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions);
 
-/* Prepares one weight, or all of a block, unless *s holds a failure already. A weight may be absent. */
-void hd_prepare(hd_status *s, hd_backend *b, hd_param *w, hd_use use, hd_err *err);
-void hd_prepare_block(hd_status *s, hd_backend *b, const hd_block *block, hd_use use, hd_err *err);
-
 #endif

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "decode/search.h"
 #include "model/gpt.h"
-#include "model/encdec.h"
+#include "model/prepare.h"
 #include "op/replay.h"
 #include "train/optimiser.h"
 

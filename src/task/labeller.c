@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/prepare.h"
 #include "task/language.h"
 #include "task/masked.h"
 #include "train/published.h"
@@ -196,6 +197,7 @@ hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task 
         s = hd_task_refuse(folder, tasks[hd_labeller_task(&opt)], tasks[task], err);
     if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
     if (!s) s = hd_published_load(l->model->params, folder, err);
+    if (!s) s = hd_classifier_prepare(l->model, HD_ASKING, err);
     if (s)
         hd_labeller_free(l);
     else

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "model/prepare.h"
 #include "task/model_config.h"
 #include "task/translator.h"
 #include "train/published.h"
@@ -160,6 +161,7 @@ hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *ba
     if (!s)
         s = l->lm->params ? hd_published_load(l->lm->params, folder, err)
                           : l->lm->type->load(l->lm, folder, err);
+    if (!s) s = hd_lm_prepare(l->lm, HD_ASKING, err);
     if (s)
         hd_language_free(l);
     else

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/prepare.h"
 #include "task/model_config.h"
 #include "train/published.h"
 
@@ -183,6 +184,7 @@ hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backen
     hd_status s = describe(folder, &opt, &m->tokeniser, &m->longest, err);
     if (!s) s = hd_bert_new(&m->model, backend, &opt, false, err);
     if (!s) s = hd_published_load(&m->model->params, folder, err);
+    if (!s) s = hd_bert_prepare(m->model, HD_ASKING, err);
     if (s)
         hd_masked_free(m);
     else

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/epoch.h"
 #include "metric/metric.h"
+#include "model/prepare.h"
 #include "op/replay.h"
 #include "task/training.h"
 #include "task/translate_batch.h"
@@ -260,7 +261,8 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_backend_opt machine = {.threads = o->threads, .precision = dry ? planned(o) : o->precision};
+    hd_backend_opt machine = {
+        .threads = o->threads, .precision = dry ? planned(o) : o->precision, .training = true};
     hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device, &machine, err);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)

@@ -6,7 +6,7 @@
 
 #include "base/folder.h"
 #include "base/mem.h"
-#include "model/stepper.h"
+#include "model/prepare.h"
 #include "task/translator_config.h"
 #include "train/checkpoint.h"
 #include "train/published.h"

@@ -100,15 +100,18 @@ class Test(unittest.TestCase):
         with self.assertRaises(KeyError):
             found[2].attention()
 
+    def test_bf16_is_that_of_the_program(self):
+        self.assert_same(heed.Model(self.folder, precision="bf16").translate(LINES),
+                         self.program(LINES, "--precision=bf16"))
+
     def test_errors(self):
         with self.assertRaises(heed.Error) as e:
             heed.Model(os.path.join(self.folder, "nothing"))
         self.assertEqual(e.exception.name, "EFILE")
         self.assertIn("no such folder", str(e.exception))
-        for options in ({"precision": "bf16"}, {"precision": "f8"}):
-            with self.assertRaises(heed.Error) as e:
-                heed.Model(self.folder, **options)
-            self.assertEqual(e.exception.name, "EARG")
+        with self.assertRaises(heed.Error) as e:
+            heed.Model(self.folder, precision="f8")
+        self.assertEqual(e.exception.name, "EARG")
         for options in ({"beam": -1}, {"n_best": 9}, {"search": "guess"}, {"alpha": float("nan")},
                         {"force": True}):
             with self.assertRaises(heed.Error) as e:

@@ -1,6 +1,7 @@
 /* The matrix product against sums in double, in all four forms, and the promise that a row's bits depend on
    nothing but the row: not on how many rows stand beside it, not on the threads, not on packing the weight
-   before. */
+   before. The same of weights that are rounded to bf16, of the best instruction set and of the plain one. */
+#include "backend/cpu/cpu.h"
 #include "check.h"
 
 enum { MARGIN = 3 }; /* numbers around a view that must stay as they are */
@@ -282,6 +283,136 @@ static void a_prepared_weight_still_serves_untransposed(void **state)
     hd_backend_free(b);
 }
 
+/* -- weights of bf16 -- */
+
+extern const hd_cpu_isa hd_cpu_isa_base;
+
+static hd_backend *rounding_backend(int threads, bool plain)
+{
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_BF16};
+    if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
+    hd_cpu *cpu = (hd_cpu *)b;
+    if (plain) cpu->set = &hd_cpu_isa_base, cpu->set->fill(&b->kernel);
+    return b;
+}
+
+static double rounded(hd_real x)
+{
+    uint16_t small;
+    hd_real y;
+    hd_convert(&small, HD_BF16, &x, HD_REAL, 1);
+    hd_convert(&y, HD_REAL, &small, HD_BF16, 1);
+    return (double)y;
+}
+
+/* Against sums in double of the rounded numbers closely, and of the plain ones within their rounding. */
+static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add, bool act)
+{
+    bool both = strstr(((hd_cpu *)b)->set->name, "bf16"); /* a is rounded, too */
+    framed x = random_frame(m, k, false, 1), w = random_frame(n, k, false, 2),
+           bias = random_frame(1, n, false, 3), y = random_frame(m, n, false, 4),
+           old = random_frame(m, n, false, 4), before = frame(m, n);
+    assert_int_equal(b->prepare(b, &w.t, HD_ASKING), HD_OK);
+    assert_non_null(w.t.prepared);
+    hd_gemm_args g = {.y = &y.t, .a = &x.t, .b = &w.t, .b_transposed = true, .add = add};
+    if (!add) g.bias = &bias.t;
+    if (act) g.act = HD_relu, g.before = &before.t;
+    assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double start = (double)(add ? *at(&old, i, j) : *at(&bias, 0, j)), z = start, exact = start,
+                   magnitude = fabs(start) + 1, is = (double)*at(act ? &before : &y, i, j);
+            for (size_t p = 0; p < k; p++) {
+                hd_real u = *at(&x, i, p), v = *at(&w, j, p);
+                z += (both ? rounded(u) : (double)u) * rounded(v);
+                exact += (double)u * (double)v, magnitude += fabs((double)u * (double)v);
+            }
+            double chain = (double)(k + 4) * 0x1p-23 * magnitude;
+            if (!(fabs(is - z) <= chain) || !(fabs(is - exact) <= chain + 0x1.02p-8 * magnitude))
+                fail_msg("%s %zux%zux%zu add %d: %.9g, expected %.9g, plain %.9g", ((hd_cpu *)b)->set->name,
+                         m, n, k, add, is, z, exact);
+            if (act) assert_true((double)*at(&y, i, j) == (is > 0 ? is : 0));
+        }
+    assert_frame_untouched(&y), assert_frame_untouched(&before);
+    b->unprepare(b, &w.t);
+    free(x.whole), free(w.whole), free(bias.whole), free(y.whole), free(old.whole), free(before.whole);
+}
+
+static void rounded_weights_err_by_their_rounding(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        hd_backend *b = rounding_backend(1 + 2 * (i & 1), i >> 1);
+        for (size_t s = 1; s <= 34; s++) {
+            check_rounded(b, s, 13, 9, s & 1, s & 2);
+            check_rounded(b, 9, s, 7, s & 2, s & 1);
+            check_rounded(b, 5, 25, s, s & 1, s & 2);
+            check_rounded(b, 1 + s % 4, 1 + s % 30, s, s & 2, s & 1);
+        }
+        check_rounded(b, 3, 17, 0, false, true);
+        check_rounded(b, 2, 9, 4101, false, false); /* deeper than a block of few rows, and of many */
+        check_rounded(b, 21, 14, 1539, true, true);
+        check_rounded(b, 70, 400, 33, false, true); /* more rows than a group, more columns than a block */
+        check_rounded(b, 6, 9, 12000, false, false);
+        hd_backend_free(b);
+    }
+}
+
+static void rows_of_rounded_weights_keep_their_bits(bool plain, size_t n, size_t k, size_t step)
+{
+    enum { ROWS = 120 };
+    framed x = random_frame(ROWS, k, false, 7), w = random_frame(n, k, false, 8),
+           bias = random_frame(1, n, false, 9);
+    hd_backend *one = rounding_backend(1, plain);
+    assert_int_equal(one->prepare(one, &w.t, HD_ASKING), HD_OK);
+    hd_real *all = rows_of_product(one, &x, false, &w.t, true, &bias.t, 0, ROWS, n);
+    for (int threads = 1; threads <= 3; threads++) {
+        hd_backend *b = rounding_backend(threads, plain);
+        for (size_t m = 1; m <= ROWS; m += step)
+            for (int end = 0; end < 2; end++) {
+                size_t from = end ? ROWS - m : 0;
+                hd_real *some = rows_of_product(b, &x, false, &w.t, true, &bias.t, from, m, n);
+                if (memcmp(some, all + from * n, m * n * sizeof *some))
+                    fail_msg("%s, %d threads, %zu rows from %zu of k %zu: other bits",
+                             ((hd_cpu *)b)->set->name, threads, m, from, k);
+                free(some);
+            }
+        hd_backend_free(b);
+    }
+    one->unprepare(one, &w.t);
+    hd_backend_free(one);
+    free(x.whole), free(w.whole), free(bias.whole), free(all);
+}
+
+static void a_row_has_the_same_bits_beside_others_with_rounded_weights(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        rows_of_rounded_weights_keep_their_bits(plain, 29, 21, 1);
+        rows_of_rounded_weights_keep_their_bits(plain, 61, 1541, 13);
+        rows_of_rounded_weights_keep_their_bits(plain, 9, 4103, 17);
+    }
+}
+
+/* What cannot read the rounded form reads the plain one: the way back, and a weight that recurs. */
+static void rounding_leaves_the_plain_weight_to_others(void **state)
+{
+    (void)state;
+    hd_backend *b = rounding_backend(1, false), *f32 = backend_of("cpu", 1);
+    framed z = random_frame(5, 30, false, 1), w = random_frame(30, 17, false, 2);
+    hd_real *plain = rows_of_product(f32, &z, false, &w.t, false, NULL, 0, 5, 17);
+    assert_int_equal(b->prepare(b, &w.t, HD_ASKING), HD_OK);
+    hd_real *back = rows_of_product(b, &z, false, &w.t, false, NULL, 0, 5, 17);
+    assert_memory_equal(plain, back, 5 * 17 * sizeof *plain);
+    b->unprepare(b, &w.t);
+    assert_int_equal(f32->prepare(f32, &w.t, HD_ASKING), HD_OK); /* costs nothing where nothing is rounded */
+    assert_null(w.t.prepared);
+    free(plain), free(back), free(z.whole), free(w.whole);
+    hd_backend_free(b), hd_backend_free(f32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +421,9 @@ int main(void)
         cmocka_unit_test(a_row_has_the_same_bits_among_1_to_300),
         cmocka_unit_test(a_prepared_weight_changes_no_bit),
         cmocka_unit_test(a_prepared_weight_still_serves_untransposed),
+        cmocka_unit_test(rounded_weights_err_by_their_rounding),
+        cmocka_unit_test(a_row_has_the_same_bits_beside_others_with_rounded_weights),
+        cmocka_unit_test(rounding_leaves_the_plain_weight_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,9 +256,22 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED generate m --tokens 10 > /dev/full", 1, "cannot write");
 }
 
+static void weights_can_be_of_bf16(void **state)
+{
+    (void)state;
+    must_run("printf 'the\\na cat\\nthe dog\\n' > three && "
+             "$HEED generate g --device cpu --precision bf16 --prompts three --greedy --tokens 20 > all && "
+             "test $(wc -c < all) -gt 60 && "
+             "$HEED generate g --device cpu --precision bf16 --prompts three --greedy --tokens 20 "
+             "--threads 1 | cmp - all && "
+             "$HEED generate g --device cpu --precision bf16 --prompt 'the' --greedy --tokens 20 > one && "
+             "head -c $(wc -c < one) all | cmp - one");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_can_be_of_bf16),
         cmocka_unit_test(the_prompt_comes_first_and_the_seed_decides),
         cmocka_unit_test(escapes_are_meant_in_prompts_and_stops),
         cmocka_unit_test(several_prompts_and_samples_are_told_apart),

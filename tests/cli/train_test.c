@@ -265,7 +265,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--device tpu", 1, "tpu"},
         {DATA "--tokeniser-model two", 1, "two:1: "},
         {DATA "--steps 0 --minutes 1 --schedule linear", 1, "give --epochs, --steps or --decay-steps"},
-        {DATA "--precision bf16", 1, "the cpu computes in f32: bf16 needs a CUDA device"},
+        {DATA "--precision bf16", 1, "the cpu trains in f32: bf16 needs a CUDA device"},
         {DATA "word", 2, "unexpected argument 'word'"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -2,6 +2,7 @@
    step by step. */
 #include "decode/babble.h"
 #include "decode/score.h"
+#include "model/prepare.h"
 #include "model/stepper_parts.h"
 #include "model/toy.h"
 

@@ -25,10 +25,10 @@ CHECK_UNUSED static hd_bert_opt bt_opt(void)
 }
 
 /* Gains of 1, biases of 0 and vectors of length 0.02 hide mistakes: all parameters are drawn here. */
-CHECK_UNUSED static void bt_open(bert_toy *t, const hd_bert_opt *o, int threads)
+CHECK_UNUSED static void bt_open_on(bert_toy *t, const hd_bert_opt *o, hd_backend *backend)
 {
     hd_err err = {0};
-    *t = (bert_toy){.backend = backend_of("cpu", threads)};
+    *t = (bert_toy){.backend = backend};
     t->run = run_on(t->backend);
     if (hd_bert_new(&t->m, t->backend, o, true, &err)) fail_msg("%s", err.text);
     hd_params *p = &t->m->params;
@@ -42,6 +42,11 @@ CHECK_UNUSED static void bt_open(bert_toy *t, const hd_bert_opt *o, int threads)
         hd_params_set(p, one, x);
         free(x);
     }
+}
+
+CHECK_UNUSED static void bt_open(bert_toy *t, const hd_bert_opt *o, int threads)
+{
+    bt_open_on(t, o, backend_of("cpu", threads));
 }
 
 CHECK_UNUSED static void bt_close(bert_toy *t)

@@ -3,7 +3,7 @@
    word. */
 #include "task/small.h"
 
-#include "model/stepper.h"
+#include "model/prepare.h"
 
 static const char *const texts[] = {
     "a b c",

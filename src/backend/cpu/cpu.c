@@ -7,6 +7,9 @@
 #endif
 #include <stdio.h>
 #include <string.h>
+#ifdef HD_HAVE_bf16
+#include <sys/auxv.h>
+#endif
 
 #include "backend/ranks.h"
 #include "base/mem.h"
@@ -17,6 +20,9 @@ HD_ISA_TABLE(avx512)
 #endif
 #ifdef HD_HAVE_avx2
 HD_ISA_TABLE(avx2)
+#endif
+#ifdef HD_HAVE_bf16
+HD_ISA_TABLE(bf16)
 #endif
 HD_ISA_TABLE(base)
 
@@ -40,6 +46,9 @@ static const hd_cpu_isa *best_isa(void)
 #ifdef HD_HAVE_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         return &hd_cpu_isa_avx2;
+#endif
+#ifdef HD_HAVE_bf16
+    if (getauxval(AT_HWCAP2) & HWCAP2_BF16) return &hd_cpu_isa_bf16;
 #endif
     return &hd_cpu_isa_base;
 }
@@ -94,14 +103,19 @@ static void cpu_unprepare(hd_backend *b, hd_tensor *w)
 static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 {
     const hd_cpu_isa *set = ((hd_cpu *)b)->set;
+    size_t out = hd_rows_of(w), in = hd_cols_of(w);
     cpu_unprepare(b, w);
     if (use == HD_TRAINING) return HD_OK;
-    size_t out = hd_rows_of(w), in = hd_cols_of(w);
-    hd_real *packed = hd_mem_array(set->packed_size(out, in), sizeof *packed);
-    if (!packed) return HD_ENOMEM;
-    set->pack(packed, w->data, w->stride, out, in);
-    w->prepared = packed;
-    return HD_OK;
+    if (b->weights == HD_BF16 && use != HD_RECURRING) {
+        w->prepared = hd_mem_array(set->bf16_size(out, in), sizeof(uint16_t));
+        if (w->prepared) set->bf16_pack(w->prepared, w->data, w->stride, out, in);
+    } else if (use != HD_ASKING) {
+        w->prepared = hd_mem_array(set->packed_size(out, in), sizeof(hd_real));
+        if (w->prepared) set->pack(w->prepared, w->data, w->stride, out, in);
+    } else {
+        return HD_OK;
+    }
+    return w->prepared ? HD_OK : HD_ENOMEM;
 }
 
 static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
@@ -146,12 +160,14 @@ static void cpu_free(hd_backend *b)
 
 hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
-    if (opt && opt->precision == HD_PRECISION_BF16)
-        return hd_err_set(err, HD_EARG, "the cpu computes in f32: bf16 needs a CUDA device");
+    bool small = opt && opt->precision == HD_PRECISION_BF16;
+    if (small && opt->training)
+        return hd_err_set(err, HD_EARG, "the cpu trains in f32: bf16 needs a CUDA device");
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
     if (!cpu) return hd_err_nomem(err, sizeof *cpu);
     cpu->base = (hd_backend){.name = "cpu",
                              .compute = HD_REAL,
+                             .weights = small ? HD_BF16 : HD_REAL,
                              .logits = LOGITS,
                              .alloc = cpu_alloc,
                              .release = cpu_release,
@@ -173,8 +189,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
         return s;
     }
     cpu->base.team = cpu->team;
-    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s", hd_team_size(cpu->team),
-             cpu->set->name);
+    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s%s", hd_team_size(cpu->team),
+             cpu->set->name, small ? ", weights of bf16" : "");
     *out = &cpu->base;
     return HD_OK;
 }

@@ -24,7 +24,9 @@ typedef struct hd_cpu_isa {
     void (*fill)(hd_kernels *table);
     size_t (*packed_size)(size_t out, size_t in); /* numbers in a packed weight */
     void (*pack)(hd_real *to, const hd_real *w, size_t ld, size_t out,
-                 size_t in); /* w [out,in] for products x w^T */
+                 size_t in);                    /* w [out,in] for products x w^T */
+    size_t (*bf16_size)(size_t out, size_t in); /* the same for one that is rounded to bf16 */
+    void (*bf16_pack)(uint16_t *to, const hd_real *w, size_t ld, size_t out, size_t in);
 } hd_cpu_isa;
 
 /* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes` shared

@@ -8,30 +8,32 @@ typedef struct job {
     const hd_real *b; /* to be packed from here */
     size_t b_stride;
     bool b_transposed, by_rows;
-    size_t unit; /* rows or strips that stay together */
+    size_t strip; /* columns of one */
+    size_t unit;  /* rows or strips that stay together */
     hd_cpu *cpu;
 } job;
 
 static void pack_part(void *arg, size_t begin, size_t end, int worker)
 {
     job *j = arg;
-    size_t strip = KERNEL(strip)();
     (void)worker;
     KERNEL(pack)
-    ((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * strip, end * strip);
+    ((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * j->strip, end * j->strip);
 }
 
 static void multiply_part(void *arg, size_t begin, size_t end, int worker)
 {
     job *j = arg;
-    size_t strip = KERNEL(strip)(), strips = (j->p.n + strip - 1) / strip;
-    hd_real *panel = (hd_real *)(j->cpu->scratch + (size_t)worker * j->cpu->scratch_each);
+    char *panel = j->cpu->scratch + (size_t)worker * j->cpu->scratch_each;
+    size_t row = 0, row_end = j->p.m;
     if (j->by_rows) {
-        size_t till = end * j->unit < j->p.m ? end * j->unit : j->p.m;
-        KERNEL(product)(&j->p, begin * j->unit, till, 0, strips, panel);
-    } else {
-        KERNEL(product)(&j->p, 0, j->p.m, begin, end, panel);
+        row = begin * j->unit, row_end = end * j->unit < j->p.m ? end * j->unit : j->p.m;
+        begin = 0, end = (j->p.n + j->strip - 1) / j->strip;
     }
+    if (j->p.b_small)
+        KERNEL(bf16_product)(&j->p, row, row_end, begin, end, panel);
+    else
+        KERNEL(product)(&j->p, row, row_end, begin, end, (hd_real *)panel);
 }
 
 /* How much of all workers' time is lost when `units` equal pieces go to them in whole pieces. */
@@ -39,6 +41,25 @@ static double idle_share(size_t units, size_t workers)
 {
     size_t most = (units + workers - 1) / workers;
     return (double)(most * workers - units) / (double)(most * workers);
+}
+
+/* Where the product reads b from: as it lies, from what was prepared, or from what is packed here. */
+static bool find_b(job *j, const hd_gemm_args *g)
+{
+    size_t strips = (j->p.n + j->strip - 1) / j->strip;
+    const void *prepared = g->b_transposed && j->cpu->base.weights != HD_BF16 ? g->b->prepared : NULL;
+    if (j->p.b_small) return true;
+    j->b = g->b->data, j->b_stride = g->b->stride, j->b_transposed = g->b_transposed;
+    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m, prepared)) {
+        j->p.b = j->b, j->p.b_stride = j->b_stride;
+    } else if (prepared) {
+        j->p.b = prepared;
+    } else {
+        j->p.b = (hd_real *)hd_cpu_shared(j->cpu, KERNEL(packed_size)(j->p.n, j->p.k) * sizeof(hd_real));
+        if (!j->p.b) return false;
+        hd_team_run(j->cpu->team, strips, 1 + 4 * HD_GRAIN / (j->strip * (j->p.k + 1)), pack_part, j);
+    }
+    return true;
 }
 
 hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
@@ -59,20 +80,12 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
     j.p.b_depth = j.p.k;
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
-    j.b = g->b->data, j.b_stride = g->b->stride, j.b_transposed = g->b_transposed;
-
-    size_t strip = KERNEL(strip)(), strips = (j.p.n + strip - 1) / strip,
-           threads = (size_t)hd_team_size(cpu->team);
-    if (!hd_cpu_scratch(cpu, KERNEL(panel_size)() * sizeof(hd_real))) return HD_ENOMEM;
-    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j.p.m, g->b->prepared)) {
-        j.p.b = j.b, j.p.b_stride = j.b_stride;
-    } else if (g->b->prepared && g->b_transposed) {
-        j.p.b = g->b->prepared;
-    } else {
-        j.p.b = (hd_real *)hd_cpu_shared(cpu, KERNEL(packed_size)(j.p.n, j.p.k) * sizeof(hd_real));
-        if (!j.p.b) return HD_ENOMEM;
-        hd_team_run(cpu->team, strips, 1 + 4 * HD_GRAIN / (strip * (j.p.k + 1)), pack_part, &j);
-    }
+    if (g->b->prepared && g->b_transposed && !g->a_transposed && cpu->base.weights == HD_BF16)
+        j.p.b_small = g->b->prepared;
+    j.strip = j.p.b_small ? KERNEL(bf16_strip)() : KERNEL(strip)();
+    size_t strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team),
+           panel = j.p.b_small ? KERNEL(bf16_panel)(j.p.k) : KERNEL(panel_size)() * sizeof(hd_real);
+    if (!hd_cpu_scratch(cpu, panel) || !find_b(&j, g)) return HD_ENOMEM;
     /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of
      * them can share. */
     j.unit = KERNEL(tile_rows)();
@@ -80,7 +93,7 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
     j.by_rows =
         !j.p.b_stride && tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
     size_t units = j.by_rows ? tiles : strips,
-           work = (j.by_rows ? j.unit * j.p.n : strip * j.p.m) * (j.p.k + 1);
+           work = (j.by_rows ? j.unit * j.p.n : j.strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});

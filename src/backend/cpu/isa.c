@@ -20,10 +20,13 @@ static void pack_weight(hd_real *to, const hd_real *w, size_t ld, size_t out, si
 
 #define HD_TEXT2(x) #x
 #define HD_TEXT(x)  HD_TEXT2(x)
-#if defined(__aarch64__)
+#if defined(HD_BFMMLA)
+#define ISA_NAME "neon with bf16"
+#elif defined(__aarch64__)
 #define ISA_NAME "neon"
 #else
 #define ISA_NAME HD_TEXT(HD_ISA)
 #endif
 
-const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {ISA_NAME, fill, KERNEL(packed_size), pack_weight};
+const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {
+    ISA_NAME, fill, KERNEL(packed_size), pack_weight, KERNEL(bf16_size), KERNEL(bf16_pack)};

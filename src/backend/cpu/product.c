@@ -4,23 +4,14 @@
    neighbours. */
 #include "backend/cpu/product.h"
 #include "backend/cpu/quad.h"
+#include "backend/cpu/tile.h"
 
 #if defined(__aarch64__) && !defined(HD_REAL_DOUBLE)
 #include "backend/cpu/tile_neon.h"
 #define HD_TILE_NEON 1
 #endif
 
-#if HD_VECTOR_BYTES == 64
-enum { TILE_ROWS = 12, STRIP_VECTORS = 2 };
-#elif HD_VECTOR_BYTES == 32
-enum { TILE_ROWS = 6, STRIP_VECTORS = 2 };
-#elif defined(__aarch64__)
-enum { TILE_ROWS = 8, STRIP_VECTORS = 3 };
-#else
-enum { TILE_ROWS = 4, STRIP_VECTORS = 2 };
-#endif
 enum {
-    STRIP = STRIP_VECTORS * VL,
     K_BLOCK = 512,
     B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
     FEW_TILES = 5,
@@ -200,9 +191,9 @@ static void edge_out(const edge *e, const place *p, int rows, size_t width)
             if (j < width) p->c[(size_t)i * p->c_stride + j] = e->c[(size_t)i * STRIP + j];
 }
 
-/* Activation of finished rows [row, row+rows), columns [j0, j1). */
-static void finish(const hd_product *p, size_t row, size_t rows, size_t j0, size_t j1)
+void KERNEL(finish)(const hd_product *p, size_t row, size_t rows, size_t j0, size_t j1)
 {
+    if (p->act == HD_IDENTITY) return;
     for (size_t i = row; i < row + rows; i++) {
         hd_real *c = p->c + i * p->c_stride + j0;
         if (p->before) memcpy(p->before + i * p->before_stride + j0, c, (j1 - j0) * sizeof *c);
@@ -331,7 +322,7 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; j < till; j += STRIP) /* less than a strip is left */
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK)
             strip_down(p, NULL, row, rows, j, kb, p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK, piece, &beside);
-    if (p->act != HD_IDENTITY) finish(p, row, rows, from, till);
+    KERNEL(finish)(p, row, rows, from, till);
 }
 
 void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
@@ -357,7 +348,7 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
                     pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
                 for (size_t j = nb; j < nb_end; j += STRIP)
                     strip_down(p, panels, i, count, j, kb, kn, panel + A_BLOCK, &beside);
-                if (kb + kn >= p->k && p->act != HD_IDENTITY) finish(p, i, count, nb, nb_end);
+                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, nb_end);
             }
         }
     }

@@ -1,0 +1,128 @@
+/* Which weights of a model meet rows in products. Those of cells are read by recur, token vectors only where
+   they are the output layer, too. */
+#include "model/prepare.h"
+
+static void prepare_as(hd_preparing *p, hd_param *w, hd_use use)
+{
+    if (p->status || !w) return;
+    p->status = p->backend->prepare(p->backend, &w->t, use);
+    if (p->status)
+        hd_err_set(p->err, p->status, "preparing %s: %s", w->name ? w->name : "a weight",
+                   hd_status_text(p->status));
+}
+
+void hd_prepare(hd_preparing *p, hd_param *w)
+{
+    prepare_as(p, w, p->use);
+}
+
+static void prepare_cell(hd_preparing *p, hd_param *w)
+{
+    prepare_as(p, w, p->use == HD_DECODING ? HD_RECURRING : HD_TRAINING);
+}
+
+static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)
+{
+    if (!cross) hd_prepare(p, m->qkv);
+    if (cross) hd_prepare(p, m->q);
+    if (cross) hd_prepare(p, m->kv);
+    hd_prepare(p, m->out.w);
+}
+
+static void prepare_block(hd_preparing *p, const hd_block *block)
+{
+    prepare_attention(p, &block->self, false);
+    if (block->has_cross) prepare_attention(p, &block->cross, true);
+    hd_prepare(p, block->ffn.in.w);
+    hd_prepare(p, block->ffn.gate.w);
+    hd_prepare(p, block->ffn.out.w);
+}
+
+static void prepare_stack(hd_preparing *p, const hd_stack *k)
+{
+    for (int l = 0; l < k->opt.layers; l++) prepare_block(p, &k->block[l]);
+}
+
+void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c)
+{
+    for (int k = 0; k < c->layers * c->directions; k++) {
+        const hd_recurrent_pass *a = &c->pass[k / c->directions][k % c->directions];
+        hd_prepare(p, a->w_in), prepare_cell(p, a->w);
+    }
+}
+
+static void prepare_encoder(hd_preparing *p, const hd_encoder *e)
+{
+    for (int i = 0; i < e->stages; i++) {
+        hd_prepare_recurrent(p, &e->stage[i].cells);
+        hd_prepare(p, e->stage[i].fit.w);
+        prepare_stack(p, &e->stage[i].stack);
+    }
+}
+
+static void prepare_cells(hd_preparing *p, const hd_recurrent_decoder *d)
+{
+    const hd_look *k = &d->look;
+    for (int l = 0; l < d->is.layers; l++) {
+        const hd_recurrent_decoder_layer *a = &d->layer[l];
+        hd_param *const all[] = {a->w_in, a->skip, a->context, a->fed, a->begin.w, a->read.w};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
+        prepare_cell(p, a->w);
+    }
+    hd_param *const all[] = {k->q.w,         k->k.w, k->v.w, k->hidden.w, k->place.w, d->read_context.w,
+                             d->read_token.w};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
+}
+
+hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
+{
+    hd_preparing p = {HD_OK, m->params.backend, use, err};
+    prepare_encoder(&p, &m->encoder);
+    prepare_cells(&p, &m->cells);
+    hd_prepare(&p, m->fit.w);
+    for (int i = 0; i < m->stacks; i++) prepare_stack(&p, &m->stack[i]);
+    hd_prepare(&p, m->output);
+    return p.status;
+}
+
+void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
+{
+    for (int l = 0; l < m->opt.layers; l++) prepare_block(p, &m->block[l]);
+    hd_prepare(p, m->head);
+}
+
+hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
+{
+    hd_preparing p = {HD_OK, m->params.backend, use, err};
+    hd_prepare_gpt(&p, m);
+    return p.status;
+}
+
+hd_status hd_bert_prepare(hd_bert *m, hd_use use, hd_err *err)
+{
+    hd_preparing p = {HD_OK, m->params.backend, use, err};
+    prepare_stack(&p, &m->stack);
+    hd_prepare(&p, m->pooler.w);
+    hd_prepare(&p, m->transform.w);
+    if (!m->opt.headless) hd_prepare(&p, m->embedding.table);
+    return p.status;
+}
+
+hd_status hd_lm_prepare(hd_lm *m, hd_use use, hd_err *err)
+{
+    if (!m->type->prepare) return HD_OK;
+    hd_preparing p = {HD_OK, m->params->backend, use, err};
+    m->type->prepare(&p, m);
+    return p.status;
+}
+
+hd_status hd_classifier_prepare(hd_classifier *m, hd_use use, hd_err *err)
+{
+    hd_preparing p = {HD_OK, m->params->backend, use, err};
+    hd_body *b = &m->body;
+    if (b->bert) p.status = hd_bert_prepare(b->bert, use, err);
+    if (b->lm) p.status = hd_lm_prepare(b->lm, use, err);
+    if (!b->bert && !b->lm) prepare_encoder(&p, &b->encoder);
+    hd_prepare(&p, m->out.w);
+    return p.status;
+}

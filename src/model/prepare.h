@@ -1,0 +1,31 @@
+/* Models made ready for a use: the weights that products read get the backend's form for it. HD_ASKING is for
+   whoever only asks a model, HD_DECODING is worth it before a search; both must be undone by HD_TRAINING
+   before weights change. Freeing a model undoes them, too. */
+#ifndef HD_MODEL_PREPARE_H
+#define HD_MODEL_PREPARE_H
+
+#include "model/bert.h"
+#include "model/classifier.h"
+#include "model/encdec.h"
+#include "model/gpt.h"
+#include "model/lm.h"
+
+/* What is under way; after a failure nothing more is done. Weights may be absent. */
+typedef struct hd_preparing {
+    hd_status status;
+    hd_backend *backend;
+    hd_use use;
+    hd_err *err;
+} hd_preparing;
+
+void hd_prepare(hd_preparing *p, hd_param *w);
+void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m);
+void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c);
+
+hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err);
+hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err);
+hd_status hd_bert_prepare(hd_bert *m, hd_use use, hd_err *err);
+hd_status hd_lm_prepare(hd_lm *m, hd_use use, hd_err *err);
+hd_status hd_classifier_prepare(hd_classifier *m, hd_use use, hd_err *err);
+
+#endif

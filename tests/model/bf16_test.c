@@ -1,0 +1,156 @@
+/* Models asked on the CPU with weights of bf16: close to f32, the same bits whatever the threads and the
+   batch, and nothing of it left behind. */
+#include "check.h"
+#include "model/bert_toy.h"
+#include "model/prepare.h"
+#include "model/toy.h"
+
+static hd_backend *backend_with(hd_precision precision, int threads)
+{
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    if (hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = threads, .precision = precision}, &err))
+        fail_msg("%s", err.text);
+    return b;
+}
+
+typedef enum asked { GPT, TRANSFORMER, RECURRENT, MODELS } asked;
+static const char *const names[MODELS] = {"gpt", "transformer", "recurrent"};
+
+static void open_with(toy *m, asked what, hd_precision precision, int threads)
+{
+    hd_err err = {0};
+    hd_gpt_opt g = toy_gpt_opt();
+    hd_encdec_opt t = toy_opt();
+    if (what == RECURRENT)
+        t = (hd_encdec_opt){.encoder = {.at = {{.kind = HD_STAGE_lstm, .layers = 1}}, .count = 1},
+                            .decoder = {.at = {{.kind = HD_STAGE_lstm, .layers = 1}}, .count = 1},
+                            .heads = 4,
+                            .width = 32,
+                            .inner = 64,
+                            .source_vocab = TOY_VOCAB,
+                            .target_vocab = TOY_VOCAB,
+                            .positions = 64};
+    *m = (toy){.backend = backend_with(precision, threads)};
+    m->run = run_on(m->backend);
+    if (what == GPT)
+        m->g = toy_gpt(m->backend, &g, false), m->params = &m->g->params;
+    else
+        m->t = toy_transformer(m->backend, &t, false), m->params = &m->t->params;
+    toy_stir(m->params);
+    if (m->g ? hd_gpt_prepare(m->g, HD_ASKING, &err) : hd_encdec_prepare(m->t, HD_DECODING, &err))
+        fail_msg("%s", err.text);
+}
+
+/* The distance of y from x as a part of the length of x. */
+static double apart(const hd_real *x, const hd_real *y, size_t count)
+{
+    double length = 0, error = 0;
+    for (size_t i = 0; i < count; i++) {
+        length += (double)x[i] * (double)x[i];
+        error += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    }
+    return sqrt(error / length);
+}
+
+/* A number of bf16 has 8 bits: each product of a sum errs by 0.4 % at most, by chance in both directions. */
+static void assert_close(const char *name, const hd_real *x, const hd_real *y, size_t count)
+{
+    double error = apart(x, y, count);
+    print_message("%s: logits in bf16 are %.2g of their length from those in f32\n", name, error);
+    assert_true(error > 1e-5); /* the weights were rounded */
+    assert_true(error < 0.02);
+}
+
+static void logits_are_close_to_those_in_f32(void **state)
+{
+    (void)state;
+    const toy_batch b = toy_range(0, 12);
+    size_t blocks = hd_mem_now().blocks;
+    for (int what = 0; what < MODELS; what++) {
+        toy f32, bf16;
+        open_with(&f32, (asked)what, HD_PRECISION_F32, 2);
+        open_with(&bf16, (asked)what, HD_PRECISION_BF16, 2);
+        hd_real *x = toy_logits(&f32, &b), *y = toy_logits(&bf16, &b);
+        assert_close(names[what], x, y, b.target_rows * TOY_VOCAB);
+        free(x), free(y);
+        toy_close(&f32), toy_close(&bf16);
+    }
+    assert_int_equal(hd_mem_now().blocks, blocks);
+}
+
+static void an_item_has_the_same_bits_alone_and_on_any_threads(void **state)
+{
+    (void)state;
+    const toy_batch b = toy_range(0, 12);
+    for (int what = 0; what < MODELS; what++) {
+        toy all;
+        open_with(&all, (asked)what, HD_PRECISION_BF16, 1);
+        hd_real *together = toy_logits(&all, &b);
+        for (int threads = 1; threads <= 3; threads++) {
+            toy m;
+            open_with(&m, (asked)what, HD_PRECISION_BF16, threads);
+            for (size_t i = 0, row = 0; i < b.items; row += (size_t)b.target_len[i], i++) {
+                const toy_batch one = toy_range((int32_t)i, 1);
+                hd_real *alone = toy_logits(&m, &one);
+                assert_memory_equal(alone, together + row * TOY_VOCAB,
+                                    one.target_rows * TOY_VOCAB * sizeof *alone);
+                free(alone);
+            }
+            toy_close(&m);
+        }
+        free(together);
+        toy_close(&all);
+    }
+}
+
+static hd_real *bert_logits(bert_toy *t, hd_precision precision)
+{
+    hd_err err = {0};
+    hd_bert_opt o = bt_opt();
+    bt_open_on(t, &o, backend_with(precision, 2));
+    if (hd_bert_prepare(t->m, HD_ASKING, &err)) fail_msg("%s", err.text);
+    hd_run_begin(&t->run, HD_INFERENCE);
+    hd_bert_batch b = bt_batch(&t->run, bt_ids);
+    return host_copy(&t->run, hd_bert_logits(&t->run, t->m, &b));
+}
+
+static void a_bert_fills_in_nearly_the_same(void **state)
+{
+    (void)state;
+    bert_toy f32, bf16;
+    hd_real *x = bert_logits(&f32, HD_PRECISION_F32), *y = bert_logits(&bf16, HD_PRECISION_BF16);
+    assert_close("bert", x, y, BT_ASKED * BT_VOCAB);
+    free(x), free(y);
+    bt_close(&f32), bt_close(&bf16);
+}
+
+static void another_instance_has_the_same_weights_and_none_trains(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *again = NULL, *b = backend_with(HD_PRECISION_BF16, 1);
+    assert_int_equal(hd_backend_again(&again, b, 1, &err), HD_OK);
+    assert_int_equal(again->weights, HD_BF16);
+    assert_int_equal(again->compute, HD_REAL);
+    hd_backend_free(again), hd_backend_free(b);
+    b = backend_with(HD_PRECISION_AUTO, 1);
+    assert_int_equal(b->weights, HD_REAL);
+    hd_backend_free(b);
+    hd_backend_opt opt = {.threads = 1, .precision = HD_PRECISION_BF16, .training = true};
+    b = NULL;
+    assert_int_equal(hd_backend_new(&b, "cpu", &opt, &err), HD_EARG);
+    assert_string_equal(err.text, "the cpu trains in f32: bf16 needs a CUDA device");
+    assert_null(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logits_are_close_to_those_in_f32),
+        cmocka_unit_test(an_item_has_the_same_bits_alone_and_on_any_threads),
+        cmocka_unit_test(a_bert_fills_in_nearly_the_same),
+        cmocka_unit_test(another_instance_has_the_same_weights_and_none_trains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
