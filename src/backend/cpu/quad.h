@@ -6,21 +6,16 @@
 
 typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
 
+/* a b + c, rounded as hd_fma does. No function: one that returns four doubles warns without AVX. */
 #if defined(HD_REAL_DOUBLE)
-#define QUAD_FMA(a, b, c) (a) * (b) + (c)
+#define quad_fma(a, b, c) (a) * (b) + (c)
 #elif defined(__aarch64__)
-#define QUAD_FMA(a, b, c) (quad) vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b)
+#define quad_fma(a, b, c) (quad) vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b)
 #elif defined(__FMA__)
-#define QUAD_FMA(a, b, c) (quad) _mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c)
+#define quad_fma(a, b, c) (quad) _mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c)
 #else
-#define QUAD_FMA(a, b, c) (a) * (b) + (c)
+#define quad_fma(a, b, c) (a) * (b) + (c)
 #endif
-
-/* a b + c, rounded as hd_fma does. */
-INLINE quad quad_fma(quad a, quad b, quad c)
-{
-    return QUAD_FMA(a, b, c);
-}
 
 /* to = the transpose of from[4 rows, `stride` apart], four by four */
 INLINE void turn_square(quad to[4], const hd_real *from, size_t stride)
