@@ -35,7 +35,7 @@ static void shares_of_a_small_matrix(void **state)
 static void matthews_of_two_classes(void **state)
 {
     (void)state;
-    static const struct {
+    const struct {
         size_t at[4]; /* true 0: guessed 0, 1; true 1: guessed 0, 1 */
         double is;
     } cases[] = {{{90, 4, 1, 5}, (90.0 * 5 - 4) / sqrt(9.0 * 6 * 94 * 91)},

@@ -45,7 +45,7 @@ static hd_label_train_opt small_opt(hd_label_task task, const char *stages, cons
 static hd_label_result train(const hd_label_train_opt *o)
 {
     hd_err err = {0};
-    hd_label_result r;
+    hd_label_result r = {0};
     if (hd_folder_make(o->trainer.folder, NULL, &err) || hd_label_train(&r, o, &err))
         fail_msg("%s", err.text);
     return r;
