@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "decode/search.h"
 #include "model/gpt.h"
@@ -53,13 +53,6 @@ typedef struct job {
         const int32_t *ids[3];
     } sent;
 } job;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int by_size(const void *a, const void *b)
 {
@@ -215,16 +208,16 @@ static hd_status tell_kernels(job *j, const hd_bench_opt *opt, hd_err *err)
 
 static hd_status measure(job *j, const hd_bench_opt *opt, hd_err *err)
 {
-    double t[MOST_ROUNDS], began = now();
+    double t[MOST_ROUNDS], began = hd_seconds();
     hd_status st = HD_OK;
     for (int i = 0; !st && i < WARM; i++) st = once(j, err);
-    double each = (now() - began) / WARM;
+    double each = (hd_seconds() - began) / WARM;
     int rounds = opt->rounds ? opt->rounds : each > 1 ? 3 : each > 0.1 ? 10 : 20;
     if (rounds > MOST_ROUNDS) rounds = MOST_ROUNDS;
     for (int i = 0; !st && i < rounds; i++) {
-        double start = now();
+        double start = hd_seconds();
         st = once(j, err);
-        t[i] = now() - start;
+        t[i] = hd_seconds() - start;
     }
     if (st) return st;
     qsort(t, (size_t)rounds, sizeof *t, by_size);
@@ -282,11 +275,11 @@ static hd_status find_ceiling(hd_backend *b, double *out, hd_err *err)
     hd_gemm_args g = {.y = &t[2], .a = &t[0], .b = &t[1], .b_transposed = true};
     double began = 0;
     for (int i = -3; !st && i < rounds; i++) {
-        if (!i) b->download(b, &first, t[2].data, 1), began = now();
+        if (!i) b->download(b, &first, t[2].data, 1), began = hd_seconds();
         st = b->kernel.gemm(b, &g);
     }
     if (!st) b->download(b, &first, t[2].data, 1);
-    *out = 2.0 * (double)n * (double)n * (double)n * rounds / (now() - began);
+    *out = 2.0 * (double)n * (double)n * (double)n * rounds / (hd_seconds() - began);
     for (int i = 0; i < 3; i++)
         if (t[i].data) b->release(b, t[i].data, n * n * sizeof(hd_real));
     return st;

@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/ranks.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/label_data.h"
@@ -37,13 +37,6 @@ typedef struct session {
     double began, before; /* seconds: when this sitting did, and what others took */
 } session;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* -- the loop's side -- */
 
 /* Where the share of a process in the update begins, in order. */
@@ -55,8 +48,7 @@ static size_t share(const session *s, size_t rank)
 static size_t parts_of(const session *s)
 {
     size_t mine = share(s, (size_t)s->backend->rank + 1) - share(s, (size_t)s->backend->rank);
-    size_t parts = s->opt->parts < mine ? s->opt->parts : mine;
-    return parts ? parts : 1;
+    return hd_training_parts(s->opt->parts, mine);
 }
 
 static void form_epoch(session *s, uint64_t epoch)
@@ -150,7 +142,7 @@ static hd_status publish(void *context, hd_err *err)
 static void keep_time(const session *s, bool finished)
 {
     hd_err err = {0};
-    hd_duration d = {s->before + now() - s->began, finished};
+    hd_duration d = {s->before + hd_seconds() - s->began, finished};
     if (!s->backend->rank && hd_duration_save(s->opt->trainer.folder, &d, &err))
         hd_log_say(&s->opt->log, HD_WARN, "how long it took is not kept: %s", err.text);
 }
@@ -369,7 +361,7 @@ static hd_status learn(session *s, hd_label_result *out, hd_err *err)
     if (!trainer.valid_every) trainer.valid_every = s->batches < VALID_MOST ? s->batches : VALID_MOST;
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
     if (trainer.resume) s->before = hd_duration_load(trainer.folder).seconds;
-    s->began = now();
+    s->began = hd_seconds();
     hd_status st =
         hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
     if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
@@ -398,7 +390,7 @@ static hd_status judge(session *s, hd_label_result *out, hd_err *err)
 hd_status hd_label_train(hd_label_result *out, const hd_label_train_opt *opt, hd_err *err)
 {
     session s;
-    double began = now();
+    double began = hd_seconds();
     hd_status st = hd_ranks_begin(err);
     if (st) return st;
     *out = (hd_label_result){.accuracy = NAN, .macro_f1 = NAN};
@@ -408,7 +400,7 @@ hd_status hd_label_train(hd_label_result *out, const hd_label_train_opt *opt, hd
     if (!st && !s.backend->rank) begin_plan(&s);
     if (!st) st = learn(&s, out, err);
     if (!st) st = judge(&s, out, err);
-    out->seconds = now() - began;
+    out->seconds = hd_seconds() - began;
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);
     hd_ranks_end();

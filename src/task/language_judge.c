@@ -1,8 +1,8 @@
 /* How well a language model foresees a text. Easy to get wrong: every token counts once, whatever the windows
    are, and what a window begins with that counts already only gives context. */
 #include <math.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/language_window.h"
@@ -48,13 +48,6 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int3
 }
 
 /* -- judging -- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd_stream_text *text,
                                const hd_window *w, size_t items, hd_cache *state, hd_err *err)
@@ -121,7 +114,7 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const h
                        bool overlap, hd_err *err)
 {
     const hd_lm *m = l->lm;
-    double nats = 0, began = now();
+    double nats = 0, began = hd_seconds();
     hd_status s = HD_OK;
     if (!text->count) return hd_err_set(err, HD_EARG, "there is no text to judge");
     if (!m->params)
@@ -131,8 +124,10 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const h
     else
         s = judge_anew(&nats, r, m, text, overlap && !m->type->looks_back ? m->opt.context / 2 : 0, err);
     if (!s)
-        *out = (hd_fluency){
-            .tokens = text->count, .characters = text->characters, .nats = nats, .seconds = now() - began};
+        *out = (hd_fluency){.tokens = text->count,
+                            .characters = text->characters,
+                            .nats = nats,
+                            .seconds = hd_seconds() - began};
     return s;
 }
 

@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/ranks.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/language_carry.h"
@@ -36,13 +36,6 @@ typedef struct session {
     double began, before; /* when this sitting began; seconds of those before it */
 } session;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* -- the loop's side -- */
 
 /* Windows of this process: from .. to-1 of the update's. */
@@ -54,8 +47,7 @@ static size_t share(const session *s, size_t rank)
 static size_t parts_of(const session *s)
 {
     size_t mine = share(s, (size_t)s->backend->rank + 1) - share(s, (size_t)s->backend->rank);
-    size_t parts = s->opt->parts < mine ? s->opt->parts : mine;
-    return parts ? parts : 1;
+    return hd_training_parts(s->opt->parts, mine);
 }
 
 static void draw_windows(session *s)
@@ -149,7 +141,7 @@ static hd_status publish(void *context, hd_err *err)
 static void keep_time(const session *s, bool finished)
 {
     hd_err err = {0};
-    hd_duration d = {s->before + now() - s->began, finished};
+    hd_duration d = {s->before + hd_seconds() - s->began, finished};
     if (!s->backend->rank && hd_duration_save(s->opt->trainer.folder, &d, &err))
         hd_log_say(&s->opt->log, HD_WARN, "how long it took is not kept: %s", err.text);
 }
@@ -337,7 +329,7 @@ static hd_status count(session *s, hd_language_result *out, hd_err *err)
 {
     const hd_lm_type *type = s->language.lm->type;
     hd_status st = type->count(s->language.lm, s->train.ids, s->train.count, err);
-    *out = (hd_language_result){.counted = true, .seconds = now() - s->began};
+    *out = (hd_language_result){.counted = true, .seconds = hd_seconds() - s->began};
     if (!st && s->valid.count) st = hd_language_judge(&out->valid, &s->run, &s->language, &s->valid, err);
     if (!st && !s->backend->rank) st = publish(s, err);
     if (!st) keep_time(s, true);
@@ -363,7 +355,7 @@ static hd_status learn(session *s, hd_language_result *out, hd_err *err)
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
     hd_status st =
         hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
-    out->seconds = now() - s->began;
+    out->seconds = hd_seconds() - s->began;
     out->size = hd_lm_size(s->language.lm);
     if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
     return st;
@@ -383,7 +375,7 @@ hd_status hd_language_train(hd_language_result *out, const hd_language_train_opt
         opt->began(opt->trainer.context, &plan);
     }
     if (opt->trainer.resume) s.before = hd_duration_load(opt->trainer.folder).seconds;
-    s.began = now();
+    s.began = hd_seconds();
     if (!st) st = s.language.lm->params ? learn(&s, out, err) : count(&s, out, err);
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);

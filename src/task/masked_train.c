@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/ranks.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "task/language_text.h"
 #include "task/masked_judge.h"
@@ -35,13 +35,6 @@ typedef struct session {
     double began, before; /* when this sitting began; seconds of those before it */
 } session;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* -- the loop's side -- */
 
 /* Windows before those of a process. */
@@ -53,8 +46,7 @@ static size_t share(const session *s, size_t rank)
 static size_t parts_of(const session *s)
 {
     size_t mine = share(s, (size_t)s->backend->rank + 1) - share(s, (size_t)s->backend->rank);
-    size_t parts = s->opt->parts < mine ? s->opt->parts : mine;
-    return parts ? parts : 1;
+    return hd_training_parts(s->opt->parts, mine);
 }
 
 /* Where the line of a token begins, or the token itself where that is too far away. */
@@ -151,7 +143,7 @@ static hd_status publish(void *context, hd_err *err)
 static void keep_time(const session *s, bool finished)
 {
     hd_err err = {0};
-    hd_duration d = {s->before + now() - s->began, finished};
+    hd_duration d = {s->before + hd_seconds() - s->began, finished};
     if (!s->backend->rank && hd_duration_save(s->opt->trainer.folder, &d, &err))
         hd_log_say(&s->opt->log, HD_WARN, "how long it took is not kept: %s", err.text);
 }
@@ -341,7 +333,7 @@ hd_status hd_masked_train(hd_masked_result *out, const hd_masked_train_opt *opt,
         opt->began(opt->trainer.context, &plan);
     }
     if (opt->trainer.resume) s.before = hd_duration_load(opt->trainer.folder).seconds;
-    s.began = now();
+    s.began = hd_seconds();
     if (!st) st = learn(&s, out, err);
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);

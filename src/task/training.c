@@ -35,6 +35,12 @@ hd_status hd_training_weights(hd_params *p, const char *from, const hd_trainer_o
     return from && !o->resume ? hd_published_load(p, from, err) : hd_params_draw(p, o->seed, err);
 }
 
+size_t hd_training_parts(size_t wanted, size_t items)
+{
+    size_t parts = wanted < items ? wanted : items;
+    return parts ? parts : 1;
+}
+
 hd_status hd_training_rehearse(hd_run *r, const hd_trainee *t, hd_err *err)
 {
     hd_load load;

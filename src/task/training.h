@@ -22,6 +22,9 @@ hd_status hd_training_tokeniser(hd_tokeniser **out, hd_tokeniser_kind kind, cons
    resumed has those of its checkpoint in their place, and needs no other folder. */
 hd_status hd_training_weights(hd_params *p, const char *from, const hd_trainer_opt *o, hd_err *err);
 
+/* In how many parts a batch of so many items is computed: as asked for, but none is empty. */
+size_t hd_training_parts(size_t wanted, size_t items);
+
 /* One batch forward and backward on the null backend, for the memory it takes. */
 hd_status hd_training_rehearse(hd_run *r, const hd_trainee *t, hd_err *err);
 

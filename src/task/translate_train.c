@@ -48,8 +48,7 @@ static double batch_flops(const hd_encdec *m, const hd_batch *b)
 /* No part is empty, but that of an empty batch. */
 static size_t parts_of(const session *s)
 {
-    size_t parts = s->opt->parts < s->batch->items ? s->opt->parts : s->batch->items;
-    return parts ? parts : 1;
+    return hd_training_parts(s->opt->parts, s->batch->items);
 }
 
 static hd_status next(void *context, hd_load *out, hd_err *err)

@@ -5,8 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "backend/ranks.h"
 #include "op/op.h"
 #include "op/replay.h"
@@ -26,20 +26,13 @@ typedef struct trainer {
     double rate, norm;
 } trainer;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* -- news -- */
 
 /* Seconds to the first limit of steps, epochs or minutes that will be reached; NaN without one. */
 static double seconds_left(const trainer *t)
 {
     const hd_trainer_opt *o = t->opt;
-    double spent = now() - t->start, done = (double)(t->at.step - t->began_at), left = INFINITY;
+    double spent = hd_seconds() - t->start, done = (double)(t->at.step - t->began_at), left = INFINITY;
     if (done < 1) return NAN;
     double pace = spent / done;
     if (o->steps) left = fmin(left, pace * ((double)o->steps - (double)t->at.step));
@@ -52,7 +45,7 @@ static double seconds_left(const trainer *t)
 
 static hd_news news_of(const trainer *t, hd_news_kind kind)
 {
-    double spent = now() - t->since - t->used;
+    double spent = hd_seconds() - t->since - t->used;
     return (hd_news){.kind = kind,
                      .at = &t->at,
                      .loss = t->tokens > 0 ? t->loss / t->tokens : NAN,
@@ -60,7 +53,7 @@ static hd_news news_of(const trainer *t, hd_news_kind kind)
                      .norm = t->norm,
                      .tokens_second = spent > 0 ? t->tokens / spent : NAN,
                      .flops_second = spent > 0 ? t->flops / spent : NAN,
-                     .seconds = now() - t->start,
+                     .seconds = hd_seconds() - t->start,
                      .left = seconds_left(t)};
 }
 
@@ -74,7 +67,7 @@ static void report(trainer *t)
     hd_news n = news_of(t, HD_NEWS_REPORT);
     tell(t, &n);
     t->loss = t->tokens = t->flops = t->used = 0;
-    t->since = now();
+    t->since = hd_seconds();
 }
 
 /* -- one update -- */
@@ -157,7 +150,7 @@ static hd_status skip(trainer *t, hd_err *err)
     hd_news n = news_of(t, HD_NEWS_SKIP);
     t->at.skipped++, t->at.broken++;
     t->loss = t->tokens = t->flops = t->used = 0; /* they may be no numbers any more */
-    t->since = now();
+    t->since = hd_seconds();
     tell(t, &n);
     return t->at.broken < HD_BROKEN_MOST ? HD_OK : not_finite(t, err);
 }
@@ -222,10 +215,10 @@ static hd_status restore_published(const trainer *t, hd_err *err)
 static hd_status judge(trainer *t, bool due, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_VALID);
-    double began = now();
+    double began = hd_seconds();
     hd_optimiser_swap(t->o);
     hd_status s = t->t->validate(t->r, t->t->context, &n.valid, err);
-    n.valid.seconds = now() - began;
+    n.valid.seconds = hd_seconds() - began;
     n.best = !s && is_better(t, &n.valid);
     if (n.best && !due && t->published) n.best = !keep_published(t); /* no links here: it stays */
     if (n.best) s = t->t->publish(t->t->context, err);
@@ -238,7 +231,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
     }
     if (due && !n.best) t->at.worse++;
     tell(t, &n);
-    t->used += now() - began;
+    t->used += hd_seconds() - began;
     return HD_OK;
 }
 
@@ -260,7 +253,7 @@ static hd_status publish_newest(trainer *t, hd_err *err)
    of good ones. */
 static hd_status keep(trainer *t, hd_err *err)
 {
-    double began = now();
+    double began = hd_seconds();
     if (t->saved == t->at.step || t->at.broken) return HD_OK;
     hd_status s = HD_OK;
     if (!t->published) s = publish_newest(t, err);
@@ -269,7 +262,7 @@ static hd_status keep(trainer *t, hd_err *err)
     t->saved = t->at.step;
     hd_news n = news_of(t, HD_NEWS_SAVE);
     tell(t, &n);
-    t->used += now() - began;
+    t->used += hd_seconds() - began;
     return HD_OK;
 }
 
@@ -287,7 +280,7 @@ static bool reached(const trainer *t, hd_ending *ending, hd_status *s, hd_err *e
     if (o->steps && t->at.step >= o->steps) return *ending = HD_ENDED_STEPS, true;
     if (o->epochs && t->at.epoch >= o->epochs) return *ending = HD_ENDED_EPOCHS, true;
     if (o->patience && t->at.worse >= o->patience) return *ending = HD_ENDED_PATIENCE, true;
-    double over = o->minutes > 0 && now() - t->start >= o->minutes * 60;
+    double over = o->minutes > 0 && hd_seconds() - t->start >= o->minutes * 60;
     double said[2] = {over, !(over > 0) && o->stop && o->stop(o->context)};
     *s = hd_ranks_agree(HD_OK, said, 2, err);
     if (*s) return true;
@@ -322,7 +315,7 @@ static hd_status begin(trainer *t, hd_err *err)
             err, HD_EARG,
             "a rate that falls to its end needs to know it: give --epochs, --steps or --decay-steps");
     t->began_at = t->at.step;
-    t->start = t->since = now();
+    t->start = t->since = hd_seconds();
     return s;
 }
 
