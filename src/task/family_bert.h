@@ -1,5 +1,5 @@
-/* What folders of BERT share, whatever head they have: one that predicts words, or none (family_bert.c), or
-   one that gives labels (family_bert_labels.c). */
+/* What folders of BERT share (family_bert_parts.c), whatever head they have: one that predicts words, or none
+   (family_bert.c), or one that gives labels (family_bert_labels.c). */
 #ifndef HD_TASK_FAMILY_BERT_H
 #define HD_TASK_FAMILY_BERT_H
 
@@ -7,6 +7,7 @@
 #include "task/family.h"
 
 #define HD_BERT_LABELS "BertForSequenceClassification" /* in "architectures" */
+#define HD_BERT_PREFIX "bert."                         /* that a file of the bare model lacks */
 
 /* Sizes and kinds that config.json says; which parts there are, it does not. */
 hd_bert_opt hd_family_bert_config(hd_model_config *c);
