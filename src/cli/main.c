@@ -1,5 +1,5 @@
 /* The program: finds the verb, fills its options, runs it, and sees to it that what was printed has arrived.
-   Exit status: 0 success, 1 failure, 2 wrong usage. */
+   Exit status: 0 success, 1 failure, 2 wrong usage, 128 + n stopped by signal n. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -99,7 +99,9 @@ static void show_examples(FILE *to, const hd_example *e)
 static void show_rest(FILE *to, const hd_verb *of)
 {
     section(to, "Exit status");
-    fputs("0 for success, 1 for a failure, 2 for wrong usage.\n", to);
+    fputs(
+        "0 for success, 1 for a failure, 2 for wrong usage, 128 + N for a training that signal N stopped.\n",
+        to);
     section(to, "Environment");
     fputs(".TP\n.B NO_COLOR\nIf set and not empty, nothing is coloured.\n", to);
     section(to, "See also");

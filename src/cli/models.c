@@ -203,9 +203,11 @@ int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool ove
     for (size_t i = 0; status == HD_EXIT_OK && i < m->count; i++) {
         hd_asked_model *a = &m->at[i];
         status = hd_path(a->folder, out, a->name, &err) ? hd_command_fail(c, &err) : train(c, a, overwrite);
-        if (status != HD_EXIT_OK || !hd_train_stopped()) continue;
-        hd_err_set(&err, HD_EARG, "stopped; the same command goes on");
-        status = hd_command_fail(c, &err);
+        bool failed = status != HD_EXIT_OK && status != hd_train_stop_status();
+        if (failed || !hd_train_stopped()) continue;
+        hd_err_set(&err, HD_EARG, "stopped; everything is saved, and the same command continues");
+        hd_command_fail(c, &err);
+        status = hd_train_stop_status();
     }
     return status;
 }

@@ -62,7 +62,8 @@ const hd_usage hd_verb_train_usage = {
         "in train/held-out.tsv. --task regress learns a number in the same way.\n"
         "With --from MODEL classify and regress fine-tune a BERT or a language model that has learned from "
         "plain text: tokeniser and sizes are those of MODEL, its weights are where learning begins.\n"
-        "Ctrl-C or SIGTERM saves and ends; --resume --out FOLDER goes on bit for bit.",
+        "Ctrl-C or SIGTERM saves and ends, with exit status 130 or 143; --resume --out FOLDER goes on bit "
+        "for bit.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
     .examples = examples,

@@ -6,7 +6,8 @@
 #include "cli/verb.h"
 
 /* Trains as o says, into o->out; what is not given is filled in. given: one for each row of hd_train_table.
-   Threads and log are the command's. The exit status; HD_EXIT_OK too where a signal stopped it. */
+   Threads and log are the command's. The exit status; hd_train_stop_status() where a
+   signal stopped it and everything is saved. */
 int hd_train_run(const hd_command *c, hd_train_options *o, bool *given);
 
 /* Whether the run in the folder o->out is the one that hd_train_run would begin with o and `given`: HD_EARG

@@ -254,6 +254,5 @@ int hd_train_labels(const hd_command *c, const hd_train_options *o)
     hd_train_progress_end(&now.progress);
     if (s) return hd_command_fail(c, &err);
     if (result.judged) say_held_out(c, &result);
-    hd_train_sitting_say_end(&now, &result.progress, result.ending);
-    return HD_EXIT_OK;
+    return hd_train_sitting_end(&now, &result.progress, result.ending);
 }

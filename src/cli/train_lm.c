@@ -369,9 +369,7 @@ int hd_train_lm(const hd_command *c, const hd_train_options *o)
     hd_status s = hd_language_train(&result, &t, &err);
     hd_train_progress_end(&now.progress);
     if (s) return hd_command_fail(c, &err);
-    if (result.counted)
-        say_counted(c, o->out, &result);
-    else
-        hd_train_sitting_say_end(&now, &result.progress, result.ending);
+    if (!result.counted) return hd_train_sitting_end(&now, &result.progress, result.ending);
+    say_counted(c, o->out, &result);
     return HD_EXIT_OK;
 }

@@ -27,6 +27,12 @@ bool hd_train_stopped(void)
     return stopped;
 }
 
+/* Of several processes only some may have got the signal; the others end as if by the usual one. */
+int hd_train_stop_status(void)
+{
+    return HD_EXIT_SIGNAL + (stopped ? stopped : SIGTERM);
+}
+
 static bool is_stopped(void *context)
 {
     (void)context;
@@ -66,7 +72,7 @@ const hd_command *hd_train_sitting_command(const void *context)
     return ((const hd_train_sitting *)context)->progress.command;
 }
 
-void hd_train_sitting_say_end(const hd_train_sitting *s, const hd_progress *p, hd_ending ending)
+int hd_train_sitting_end(const hd_train_sitting *s, const hd_progress *p, hd_ending ending)
 {
     const hd_command *c = s->progress.command;
     const hd_train_options *o = s->options;
@@ -95,4 +101,5 @@ void hd_train_sitting_say_end(const hd_train_sitting *s, const hd_progress *p, h
     else
         hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, use[o->task].verb, o->out,
                    use[o->task].with);
+    return ending == HD_ENDED_STOPPED ? hd_train_stop_status() : HD_EXIT_OK;
 }

@@ -19,8 +19,9 @@ hd_status hd_train_sitting_begin(hd_train_sitting *s, const hd_command *c, const
 hd_status hd_train_sitting_open(void *context, hd_err *err);
 /* The command of a sitting that comes back as the context of the loop. */
 const hd_command *hd_train_sitting_command(const void *context);
-bool hd_train_stopped(void); /* by a signal, since the program began */
-/* Why it ended, and what can be done now. */
-void hd_train_sitting_say_end(const hd_train_sitting *s, const hd_progress *p, hd_ending ending);
+bool hd_train_stopped(void);    /* by a signal, since the program began */
+int hd_train_stop_status(void); /* the exit status of a run that a signal stopped: 130 after Ctrl-C */
+/* Says why it ended, and what can be done now; returns the exit status. */
+int hd_train_sitting_end(const hd_train_sitting *s, const hd_progress *p, hd_ending ending);
 
 #endif

@@ -293,6 +293,5 @@ int hd_train_translate(const hd_command *c, const hd_train_options *o)
     hd_status s = hd_translate_train(&result, &t, &err);
     hd_train_progress_end(&now.progress);
     if (s) return hd_command_fail(c, &err);
-    hd_train_sitting_say_end(&now, &result.progress, result.ending);
-    return HD_EXIT_OK;
+    return hd_train_sitting_end(&now, &result.progress, result.ending);
 }

@@ -6,7 +6,8 @@
 #include "cli/terminal.h"
 #include "cli/verb_list.h"
 
-enum { HD_EXIT_OK = 0, HD_EXIT_FAILURE = 1, HD_EXIT_USAGE = 2 };
+/* A run that a signal stopped ends with HD_EXIT_SIGNAL and the number of the signal, as shells count it. */
+enum { HD_EXIT_OK = 0, HD_EXIT_FAILURE = 1, HD_EXIT_USAGE = 2, HD_EXIT_SIGNAL = 128 };
 
 typedef struct hd_example {
     const char *command, *help;

@@ -85,8 +85,8 @@ static void training_yml_begins_the_same_run(void **state)
     assert_prints(SAME "same first second; cmp first/training.yml second/training.yml", 0, "");
 }
 
-/* Exit 0 after a save; the second signal does not wait: the update that it meets, and the save, take longer
-   than what is between the two. */
+/* Exit 130 after a save, which is said; the second signal does not wait: the update that it meets, and the
+   save, take longer than what is between the two. */
 static void the_first_interrupt_saves_and_the_second_ends(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void the_first_interrupt_saves_and_the_second_ends(void **state)
     shell(out, LARGE "once --width 256 --inner 1024 & p=$!; sleep 1; kill -INT $p; wait $p; echo $?; "
                      "ls -d once/train/step-*/state.json | wc -l");
     if (!strstr(out, "stopped: ") || !strstr(out, "; everything is saved\n") ||
-        !strstr(out, "go on with: heed train --resume --out once\n0\n1\n"))
+        !strstr(out, "go on with: heed train --resume --out once\n130\n1\n"))
         fail_msg("%s", out);
     assert_prints(LARGE "twice --width 512 --inner 4096 -q & p=$!; sleep 1; kill -INT $p; sleep 0.02; "
                         "kill -INT $p; wait $p; echo $?",
