@@ -28,6 +28,31 @@ void hd_arena_init(hd_arena *a, hd_source source, size_t chunk_min)
     *a = (hd_arena){.source = source, .chunk_min = chunk_min};
 }
 
+struct hd_arena_end {
+    void (*end)(void *what);
+    void *what;
+    struct hd_arena_end *next;
+};
+
+bool hd_arena_at_end(hd_arena *a, void (*end)(void *what), void *what)
+{
+    struct hd_arena_end *e = hd_mem_new(sizeof *e); /* not from the arena, which may be a device's memory */
+    if (!e) return false;
+    *e = (struct hd_arena_end){.end = end, .what = what, .next = a->ends};
+    a->ends = e;
+    return true;
+}
+
+static void call_ends(hd_arena *a)
+{
+    while (a->ends) {
+        struct hd_arena_end *e = a->ends;
+        a->ends = e->next;
+        e->end(e->what);
+        hd_mem_free(e);
+    }
+}
+
 static void put_chunks(hd_arena *a)
 {
     for (int i = 0; i < a->chunks; i++) a->source.put(a->source.context, a->chunk[i].base, a->chunk[i].size);
@@ -38,6 +63,7 @@ static void put_chunks(hd_arena *a)
 
 void hd_arena_release(hd_arena *a)
 {
+    call_ends(a);
     put_chunks(a);
     a->peak = 0;
 }
@@ -90,6 +116,7 @@ void hd_arena_rewind(hd_arena *a, hd_arena_mark m)
 
 void hd_arena_reset(hd_arena *a)
 {
+    call_ends(a);
     hd_arena_rewind(a, (hd_arena_mark){0});
     if (a->chunks < 2) return;
     /* given back first, or both would be held at once; not more than the peak: chunks hold up to twice that

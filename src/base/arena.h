@@ -4,6 +4,7 @@
 #ifndef HD_BASE_ARENA_H
 #define HD_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Where bytes come from: hd_mem for the host, a backend's memory otherwise. get returns NULL on failure. */
@@ -32,6 +33,7 @@ typedef struct hd_arena {
     size_t used; /* bytes used in the current chunk */
     size_t peak; /* largest sum of bytes handed out at once */
     size_t puts; /* chunks given back so far: while it stays, so do addresses */
+    struct hd_arena_end *ends;
 } hd_arena;
 
 typedef struct hd_arena_mark {
@@ -44,6 +46,9 @@ void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena
 void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
 hd_arena_mark hd_arena_here(const hd_arena *a);
 void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* everything taken since m is gone */
+/* Calls end(what) when everything is given up: at the next reset or release, not by a rewind. False: no
+   memory, and nothing was noted. For what belongs to the arena's content but was allocated elsewhere. */
+bool hd_arena_at_end(hd_arena *a, void (*end)(void *what), void *what);
 /* Rewinds to empty and joins the chunks; where that fails, the next requests get new ones. */
 void hd_arena_reset(hd_arena *a);
 

@@ -1,64 +1,62 @@
-/* JSON through Jansson with all memory from hd_mem. Easy to get wrong: its parser must never see an
- * allocation fail (hd_json_load). */
+/* JSON through Jansson. Easy to get wrong: its parser must never see an allocation fail (hd_json_load). */
 #include "base/json.h"
 
-#include <pthread.h>
-#include <setjmp.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
-/* Jansson's hooks have no context: what they need is kept per thread. */
-static _Thread_local struct {
-    size_t missed;   /* bytes of the last block Jansson did not get; 0: it got all */
-    hd_arena *arena; /* set while a text is parsed */
-    jmp_buf escape;
-} json;
-
-static void *json_get(size_t bytes)
-{
-    void *block = json.arena ? hd_arena_take(json.arena, bytes) : hd_mem_new(bytes);
-    if (block) return block;
-    json.missed = bytes;
-    if (json.arena) longjmp(json.escape, 1);
-    return NULL;
-}
-
-static void json_put(void *block)
-{
-    if (!json.arena) hd_mem_free(block);
-}
-
-static void json_hook(void)
-{
-    json_set_alloc_funcs(json_get, json_put);
-}
+static _Thread_local size_t missed;
 
 void hd_json_begin(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, json_hook);
-    json.missed = 0;
+    missed = 0;
 }
 
 size_t hd_json_missed(void)
 {
-    return json.missed;
+    return missed;
+}
+
+/* More than Jansson (2.14) allocates for a text: a value of any kind and its place in a list follow a comma
+   or open one, a list begins with eight places, an object with eight buckets. */
+static size_t most_bytes(const char *text, size_t length)
+{
+    enum { VALUE = 192, LIST = 256, OBJECT = 512, ROOT = 4096 };
+    size_t sum = ROOT + 4 * length;
+    for (size_t i = 0; i < length; i++)
+        sum += text[i] == ',' ? VALUE : text[i] == '[' ? LIST : text[i] == '{' ? OBJECT : 0;
+    return sum;
+}
+
+static void forget(void *root)
+{
+    json_decref(root);
 }
 
 /* Out of memory, the lexer of Jansson (2.14, and its issue 362 is still open) drops bytes of a token and then
-   runs past its end. So a parse takes from an arena, which makes it safe to leave by longjmp: nothing is held
-   but the arena's memory. The result lives in the arena and must not be given to json_decref. */
+   runs past its end. So memory for the whole tree is asked for first, and given back for the tree to take. */
 json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_error_t *e)
 {
     hd_json_begin();
-    json_t *volatile root = NULL;
-    if (!setjmp(json.escape)) {
-        json.arena = arena;
-        root = json_loadb(text, length, JSON_REJECT_DUPLICATES, e);
+    size_t bytes = most_bytes(text, length);
+    void *room = hd_mem_new(bytes);
+    if (!room) {
+        missed = bytes;
+        return NULL;
     }
-    json.arena = NULL;
-    return root;
+    hd_mem_free(room);
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, e);
+    if (!root) {
+        if (json_error_code(e) == json_error_out_of_memory) missed = bytes;
+        return NULL;
+    }
+    if (hd_arena_at_end(arena, forget, root)) return root;
+    json_decref(root);
+    missed = bytes;
+    return NULL;
 }
 
 hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err)
@@ -73,5 +71,52 @@ hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t m
         s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
                              : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
     hd_map_close(&map);
+    return s;
+}
+
+void hd_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) && !missed) missed = 1;
+}
+
+void hd_json_append(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) && !missed) missed = 1;
+}
+
+json_t *hd_json_string(const char *text)
+{
+    size_t size = strlen(text);
+    if (hd_utf8_good(text, size) == size) return json_string(text);
+    hd_text good = {0};
+    while (size) {
+        size_t fine = hd_utf8_good(text, size);
+        hd_text_add(&good, text, fine);
+        if (fine < size) hd_text_put(&good, "\xef\xbf\xbd");
+        fine += fine < size;
+        text += fine, size -= fine;
+    }
+    json_t *string = good.missed ? NULL : json_string(good.data);
+    hd_text_release(&good);
+    return string;
+}
+
+json_t *hd_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int append(const char *bytes, size_t size, void *to)
+{
+    hd_text_add(to, bytes, size);
+    return ((hd_text *)to)->missed ? -1 : 0;
+}
+
+hd_status hd_json_write(hd_text *to, json_t *root, size_t flags, hd_err *err)
+{
+    hd_status s = HD_OK;
+    if (!root || missed || json_dump_callback(root, append, to, flags))
+        s = hd_err_nomem(err, missed ? missed : to->missed);
+    json_decref(root);
     return s;
 }

@@ -2,7 +2,6 @@
    what reads the one reads the other. */
 #include "metric/report.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -93,15 +92,14 @@ void hd_score_report_text(hd_text *to, const hd_score_report *r, int digits)
         several_systems(to, r, digits);
 }
 
-/* ---- JSON: Jansson's setters take NULL and fail, so that a missing block is noticed once, at the end ----
- */
+/* ---- JSON ---- */
 
 static json_t *interval(const hd_interval *i)
 {
     json_t *all = json_object();
-    json_object_set_new(all, "mean", json_real(i->mean));
-    json_object_set_new(all, "low", json_real(i->low));
-    json_object_set_new(all, "high", json_real(i->high));
+    hd_json_set(all, "mean", hd_json_real(i->mean));
+    hd_json_set(all, "low", hd_json_real(i->low));
+    hd_json_set(all, "high", hd_json_real(i->high));
     return all;
 }
 
@@ -112,10 +110,10 @@ static json_t *resampled(const hd_score_report *r, size_t system)
         const hd_score_report_cell *c = cell_at(r, system, m);
         json_t *one = interval(&c->interval);
         if (system) {
-            json_object_set_new(one, "difference", interval(&c->first.difference));
-            json_object_set_new(one, "p", json_real(c->first.p));
+            hd_json_set(one, "difference", interval(&c->first.difference));
+            hd_json_set(one, "p", hd_json_real(c->first.p));
         }
-        json_object_set_new(all, hd_metric_key(c->metric), one);
+        hd_json_set(all, hd_metric_key(c->metric), one);
     }
     return all;
 }
@@ -127,7 +125,7 @@ static json_t *signatures(const hd_score_report *r, hd_text *to)
         hd_text text = {0};
         const hd_metric *metric = cell_at(r, 0, m)->metric;
         hd_metric_sign(metric, r->trials, &text);
-        json_object_set_new(all, hd_metric_key(metric), text.missed ? NULL : json_string(text.data));
+        hd_json_set(all, hd_metric_key(metric), text.missed ? NULL : hd_json_string(text.data));
         pass_on(to, &text);
         hd_text_release(&text);
     }
@@ -137,16 +135,9 @@ static json_t *signatures(const hd_score_report *r, hd_text *to)
 static void add_system(json_t *to, const hd_score_report *r, size_t system)
 {
     for (size_t m = 0; m < r->metrics; m++)
-        json_object_set_new(to, hd_metric_key(cell_at(r, system, m)->metric),
-                            json_real(cell_at(r, system, m)->score));
-    if (r->trials.samples) json_object_set_new(to, "bootstrap", resampled(r, system));
-}
-
-/* A file's name may be any bytes, a text in JSON may not. */
-static json_t *name_of(const char *name)
-{
-    json_t *text = json_string(name);
-    return text || hd_json_missed() ? text : json_string("(not UTF-8)");
+        hd_json_set(to, hd_metric_key(cell_at(r, system, m)->metric),
+                    hd_json_real(cell_at(r, system, m)->score));
+    if (r->trials.samples) hd_json_set(to, "bootstrap", resampled(r, system));
 }
 
 static json_t *report(const hd_score_report *r, hd_text *to)
@@ -154,33 +145,24 @@ static json_t *report(const hd_score_report *r, hd_text *to)
     json_t *all = json_object(), *list = r->systems > 1 ? json_array() : NULL;
     for (size_t i = 0; list && i < r->systems; i++) {
         json_t *one = json_object();
-        json_object_set_new(one, "name", name_of(r->name[i]));
+        hd_json_set(one, "name", hd_json_string(r->name[i]));
         add_system(one, r, i);
-        json_array_append_new(list, one);
+        hd_json_append(list, one);
     }
     if (r->systems == 1)
         add_system(all, r, 0);
     else
-        json_object_set_new(all, "systems", list);
-    json_object_set_new(all, "signature", signatures(r, to));
+        hd_json_set(all, "systems", list);
+    hd_json_set(all, "signature", signatures(r, to));
     return all;
-}
-
-static int write_text(const char *bytes, size_t size, void *to)
-{
-    hd_text_add(to, bytes, size);
-    return 0;
 }
 
 hd_status hd_score_report_json(hd_text *to, const hd_score_report *r, hd_err *err)
 {
     hd_json_begin();
-    json_t *all = report(r, to);
-    bool written = all && !json_dump_callback(all, write_text, to, JSON_REAL_PRECISION(DIGITS));
-    json_decref(all);
-    if (hd_json_missed() || !written) return hd_err_nomem(err, hd_json_missed());
+    hd_status s = hd_json_write(to, report(r, to), JSON_REAL_PRECISION(DIGITS), err);
     hd_text_put(to, "\n");
-    return hd_text_status(to, err);
+    return s ? s : hd_text_status(to, err);
 }
 
 /* ---- segments ---- */

@@ -2,11 +2,11 @@
    aligned to its own dtype; a file written otherwise would be valid and slower to read. */
 #include "tensor/safetensors.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };
@@ -63,19 +63,22 @@ static hd_status measure_all(item *to, const hd_named *from, size_t count, const
     return HD_OK;
 }
 
-/* Puts value, which it takes over, under a new key. Jansson refuses what is not UTF-8. */
+/* Puts value, which it takes over, under a new key. */
 static hd_status put_new(json_t *object, const char *key, json_t *value, const char *path, hd_err *err)
 {
     if (json_object_get(object, key)) {
         json_decref(value);
         return hd_err_set(err, HD_EARG, "%s: cannot save two values under the name '%" SHOWN "'", path, key);
     }
-    int refused = json_object_set_new(object, key, value);
-    if (hd_json_missed()) return hd_err_nomem(err, hd_json_missed());
-    if (refused)
-        return hd_err_set(err, HD_EARG, "%s: cannot save '%" SHOWN "': name or value is not UTF-8", path,
-                          key);
-    return HD_OK;
+    hd_json_set(object, key, value);
+    return hd_json_missed() ? hd_err_nomem(err, hd_json_missed()) : HD_OK;
+}
+
+static hd_status check_utf8(const char *key, const char *text, const char *path, hd_err *err)
+{
+    size_t size = strlen(text);
+    if (hd_utf8_good(text, size) == size) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%s: cannot save '%" SHOWN "': name or value is not UTF-8", path, key);
 }
 
 /* A lack of memory on the way leaves parts out; put_new, which gets the result, tells. */
@@ -83,12 +86,12 @@ static json_t *describe(const item *it, size_t begin)
 {
     json_t *entry = json_object(), *shape = json_array(), *offsets = json_array();
     for (int d = 0; d < it->tensor->rank; d++)
-        json_array_append_new(shape, json_integer((json_int_t)it->tensor->shape[d]));
-    json_array_append_new(offsets, json_integer((json_int_t)begin));
-    json_array_append_new(offsets, json_integer((json_int_t)(begin + it->bytes)));
-    json_object_set_new(entry, "dtype", json_string(hd_dtype_name(it->tensor->dtype)));
-    json_object_set_new(entry, "shape", shape);
-    json_object_set_new(entry, "data_offsets", offsets);
+        hd_json_append(shape, json_integer((json_int_t)it->tensor->shape[d]));
+    hd_json_append(offsets, json_integer((json_int_t)begin));
+    hd_json_append(offsets, json_integer((json_int_t)(begin + it->bytes)));
+    hd_json_set(entry, "dtype", json_string(hd_dtype_name(it->tensor->dtype)));
+    hd_json_set(entry, "shape", shape);
+    hd_json_set(entry, "data_offsets", offsets);
     return entry;
 }
 
@@ -97,48 +100,45 @@ static hd_status fill_header(json_t *head, const item *items, size_t count, cons
 {
     json_t *notes = metas ? json_object() : NULL; /* head owns it at once */
     hd_status status = metas ? put_new(head, METADATA, notes, path, err) : HD_OK;
-    for (size_t i = 0; i < metas && !status; i++)
-        status = put_new(notes, meta[i].key, json_string(meta[i].value), path, err);
+    for (size_t i = 0; i < metas && !status; i++) {
+        status = check_utf8(meta[i].key, meta[i].key, path, err);
+        if (!status) status = check_utf8(meta[i].key, meta[i].value, path, err);
+        if (!status) status = put_new(notes, meta[i].key, json_string(meta[i].value), path, err);
+    }
     size_t begin = 0;
     for (size_t i = 0; i < count && !status; i++) {
         if (strcmp(items[i].name, METADATA) == 0)
             return hd_err_set(err, HD_EARG, "%s: a tensor cannot be named " METADATA, path);
-        status = put_new(head, items[i].name, describe(&items[i], begin), path, err);
+        status = check_utf8(items[i].name, items[i].name, path, err);
+        if (!status) status = put_new(head, items[i].name, describe(&items[i], begin), path, err);
         begin += items[i].bytes;
     }
     return status;
 }
 
-/* The header's text, to be freed. */
-static hd_status make_header(char **out, const item *items, size_t count, const hd_meta *meta, size_t metas,
+static hd_status make_header(hd_text *out, const item *items, size_t count, const hd_meta *meta, size_t metas,
                              const char *path, hd_err *err)
 {
     hd_json_begin();
     json_t *head = json_object();
-    char *text = NULL;
     hd_status status =
-        head ? fill_header(head, items, count, meta, metas, path, err) : hd_err_nomem(err, hd_json_missed());
-    if (!status) {
-        text = json_dumps(head, JSON_COMPACT);
-        if (!text || hd_json_missed()) status = hd_err_nomem(err, hd_json_missed());
-    }
-    json_decref(head);
-    if (!status && strlen(text) > HEADER_MOST)
-        status = hd_err_set(err, HD_ELIMIT, "%s: header of %zu bytes is above the limit of %d", path,
-                            strlen(text), HEADER_MOST);
+        head ? fill_header(head, items, count, meta, metas, path, err) : hd_err_nomem(err, sizeof *head);
     if (status)
-        hd_mem_free(text);
+        json_decref(head);
     else
-        *out = text;
+        status = hd_json_write(out, head, JSON_COMPACT, err);
+    if (!status && out->size > HEADER_MOST)
+        status = hd_err_set(err, HD_ELIMIT, "%s: header of %zu bytes is above the limit of %d", path,
+                            out->size, HEADER_MOST);
     return status;
 }
 
-static hd_status write_header(hd_save *save, const char *text, hd_err *err)
+static hd_status write_header(hd_save *save, const hd_text *text, hd_err *err)
 {
     static const char spaces[8] = "        ";
-    uint64_t used = strlen(text), length = (used + 7) / 8 * 8; /* LENGTH + length is a multiple of 8 */
+    uint64_t used = text->size, length = (used + 7) / 8 * 8; /* LENGTH + length is a multiple of 8 */
     hd_status status = hd_save_write(save, &length, LENGTH, err);
-    if (!status) status = hd_save_write(save, text, (size_t)used, err);
+    if (!status) status = hd_save_write(save, text->data, (size_t)used, err);
     return status ? status : hd_save_write(save, spaces, (size_t)(length - used), err);
 }
 
@@ -164,7 +164,7 @@ static hd_status write_numbers(hd_save *save, const item *it, const source *from
     return status;
 }
 
-static hd_status write_file(const char *path, const char *header, const item *items, size_t count,
+static hd_status write_file(const char *path, const hd_text *header, const item *items, size_t count,
                             const source *from, hd_err *err)
 {
     hd_save *save = NULL;
@@ -180,14 +180,14 @@ hd_status hd_safetensors_save_fetched(const char *path, const hd_named *entries,
                                       const hd_meta *meta, size_t metas, hd_fetch_fn *fetch, void *context,
                                       hd_err *err)
 {
-    char *header = NULL;
+    hd_text header = {0};
     source from = {fetch, context};
     item *items = hd_mem_array(count, sizeof *items);
     hd_status status = items ? HD_OK : hd_err_nomem(err, count * sizeof *items);
     if (!status) status = measure_all(items, entries, count, path, err);
     if (!status) status = make_header(&header, items, count, meta, metas, path, err);
-    if (!status) status = write_file(path, header, items, count, &from, err);
-    hd_mem_free(header);
+    if (!status) status = write_file(path, &header, items, count, &from, err);
+    hd_text_release(&header);
     hd_mem_free(items);
     return status;
 }

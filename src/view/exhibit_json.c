@@ -10,14 +10,14 @@
 static json_t *pieces(const hd_exhibit_token *t, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(list, json_string(t[i].piece));
+    for (size_t i = 0; i < count; i++) hd_json_append(list, hd_json_string(t[i].piece));
     return list;
 }
 
 static json_t *ids(const hd_exhibit_token *t, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(list, json_integer(t[i].id));
+    for (size_t i = 0; i < count; i++) hd_json_append(list, json_integer(t[i].id));
     return list;
 }
 
@@ -25,11 +25,11 @@ static json_t *tokens(const hd_exhibit *x)
 {
     json_t *all = json_object();
     if (x->source) {
-        json_object_set_new(all, "source", pieces(x->source, x->sources));
-        json_object_set_new(all, "source_ids", ids(x->source, x->sources));
+        hd_json_set(all, "source", pieces(x->source, x->sources));
+        hd_json_set(all, "source_ids", ids(x->source, x->sources));
     }
-    json_object_set_new(all, "read", pieces(x->read, x->reads));
-    json_object_set_new(all, "read_ids", ids(x->read, x->reads));
+    hd_json_set(all, "read", pieces(x->read, x->reads));
+    hd_json_set(all, "read_ids", ids(x->read, x->reads));
     return all;
 }
 
@@ -39,15 +39,15 @@ static json_t *steps(const hd_exhibit *x)
     for (size_t i = 0; i < x->steps; i++) {
         const hd_exhibit_step *s = &x->step[i];
         json_t *one = json_object();
-        json_object_set_new(one, "reads", json_string(s->reads.piece));
-        json_object_set_new(one, "says", json_string(s->says.piece));
-        json_object_set_new(one, "id", json_integer(s->says.id));
-        json_object_set_new(one, "p", json_real(s->p));
+        hd_json_set(one, "reads", hd_json_string(s->reads.piece));
+        hd_json_set(one, "says", hd_json_string(s->says.piece));
+        hd_json_set(one, "id", json_integer(s->says.id));
+        hd_json_set(one, "p", hd_json_real(s->p));
         if (s->looks) {
-            json_object_set_new(one, "looks_at", json_integer((json_int_t)s->where));
-            json_object_set_new(one, "weight", json_real(s->share));
+            hd_json_set(one, "looks_at", json_integer((json_int_t)s->where));
+            hd_json_set(one, "weight", hd_json_real(s->share));
         }
-        json_array_append_new(list, one);
+        hd_json_append(list, one);
     }
     return list;
 }
@@ -55,8 +55,7 @@ static json_t *steps(const hd_exhibit *x)
 static json_t *rows(const hd_exhibit_item *t, const hd_real *v)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < t->rows; i++)
-        json_array_append_new(list, hd_explain_numbers(v + i * t->cols, t->cols));
+    for (size_t i = 0; i < t->rows; i++) hd_json_append(list, hd_explain_numbers(v + i * t->cols, t->cols));
     return list;
 }
 
@@ -65,8 +64,7 @@ static json_t *numbers(const hd_exhibit_item *t)
 {
     if (!t->heads) return rows(t, t->value);
     json_t *list = json_array();
-    for (size_t h = 0; h < t->heads; h++)
-        json_array_append_new(list, rows(t, t->value + h * t->rows * t->cols));
+    for (size_t h = 0; h < t->heads; h++) hd_json_append(list, rows(t, t->value + h * t->rows * t->cols));
     return list;
 }
 
@@ -76,11 +74,11 @@ static void add_items(json_t *all, const hd_exhibit *x, const char *only)
     for (size_t i = 0; i < x->items; i++) {
         const hd_exhibit_item *t = &x->item[i];
         if (only && fnmatch(only, t->name, 0)) continue;
-        json_object_set_new(matrices, t->name, numbers(t));
-        if (t->formula) json_object_set_new(formulas, t->name, json_string(t->formula));
+        hd_json_set(matrices, t->name, numbers(t));
+        if (t->formula) hd_json_set(formulas, t->name, hd_json_string(t->formula));
     }
-    json_object_set_new(all, "matrices", matrices);
-    json_object_set_new(all, "formulas", formulas);
+    hd_json_set(all, "matrices", matrices);
+    hd_json_set(all, "formulas", formulas);
 }
 
 static json_t *distribution(const hd_exhibit *x, size_t answer)
@@ -90,11 +88,11 @@ static json_t *distribution(const hd_exhibit *x, size_t answer)
     for (size_t i = 0; i < x->tops; i++) {
         const hd_exhibit_choice *c = &x->top[answer * x->tops + i];
         json_t *one = json_object();
-        json_object_set_new(one, key, json_string(c->token.piece));
-        json_object_set_new(one, "id", json_integer(c->token.id));
-        json_object_set_new(one, "p", json_real(c->p));
-        if (!isnan(c->logit)) json_object_set_new(one, "logit", json_real(c->logit));
-        json_array_append_new(list, one);
+        hd_json_set(one, key, hd_json_string(c->token.piece));
+        hd_json_set(one, "id", json_integer(c->token.id));
+        hd_json_set(one, "p", hd_json_real(c->p));
+        if (!isnan(c->logit)) hd_json_set(one, "logit", hd_json_real(c->logit));
+        hd_json_append(list, one);
     }
     return list;
 }
@@ -104,9 +102,9 @@ static json_t *masks(const hd_exhibit *x)
     json_t *list = json_array();
     for (size_t i = 0; i < x->answers; i++) {
         json_t *one = json_object();
-        json_object_set_new(one, "place", json_integer((json_int_t)x->place[i]));
-        json_object_set_new(one, "distribution", distribution(x, i));
-        json_array_append_new(list, one);
+        hd_json_set(one, "place", json_integer((json_int_t)x->place[i]));
+        hd_json_set(one, "distribution", distribution(x, i));
+        hd_json_append(list, one);
     }
     return list;
 }
@@ -117,15 +115,14 @@ static json_t *shares(const hd_exhibit *x)
     for (size_t i = 0; i < x->shares; i++) {
         const hd_ngram_share *s = &x->share[i];
         json_t *one = json_object();
-        json_object_set_new(one, "context",
-                            pieces(x->read + x->reads - (size_t)s->context, (size_t)s->context));
-        json_object_set_new(one, "seen", json_integer(s->seen));
-        json_object_set_new(one, "total", json_integer(s->total));
-        json_object_set_new(one, "kinds", json_integer(s->kinds));
-        if (x->discounts) json_object_set_new(one, "discount", json_real(s->discount));
-        if (x->discounts) json_object_set_new(one, "passed", json_real(s->passed));
-        json_object_set_new(one, "p", json_real(s->p));
-        json_array_append_new(list, one);
+        hd_json_set(one, "context", pieces(x->read + x->reads - (size_t)s->context, (size_t)s->context));
+        hd_json_set(one, "seen", json_integer(s->seen));
+        hd_json_set(one, "total", json_integer(s->total));
+        hd_json_set(one, "kinds", json_integer(s->kinds));
+        if (x->discounts) hd_json_set(one, "discount", hd_json_real(s->discount));
+        if (x->discounts) hd_json_set(one, "passed", hd_json_real(s->passed));
+        hd_json_set(one, "p", hd_json_real(s->p));
+        hd_json_append(list, one);
     }
     return list;
 }
@@ -136,10 +133,10 @@ static json_t *features(const hd_exhibit *x)
     for (size_t i = 0; i < x->features; i++) {
         const hd_exhibit_feature *f = &x->feature[i];
         json_t *one = json_object();
-        json_object_set_new(one, "context", json_integer((json_int_t)f->context));
-        json_object_set_new(one, "bucket", json_integer((json_int_t)f->bucket));
-        json_object_set_new(one, "weight", json_real(f->weight));
-        json_array_append_new(list, one);
+        hd_json_set(one, "context", json_integer((json_int_t)f->context));
+        hd_json_set(one, "bucket", json_integer((json_int_t)f->bucket));
+        hd_json_set(one, "weight", hd_json_real(f->weight));
+        hd_json_append(list, one);
     }
     return list;
 }
@@ -148,18 +145,18 @@ hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd
 {
     hd_json_begin();
     json_t *all = json_object();
-    json_object_set_new(all, "model", json_string(x->model));
-    json_object_set_new(all, "tokens", tokens(x));
-    if (x->translation) json_object_set_new(all, "translation", json_string(x->translation));
-    if (x->steps) json_object_set_new(all, "steps", steps(x));
-    if (x->shown) json_object_set_new(all, "step", json_integer((json_int_t)x->shown));
+    hd_json_set(all, "model", hd_json_string(x->model));
+    hd_json_set(all, "tokens", tokens(x));
+    if (x->translation) hd_json_set(all, "translation", hd_json_string(x->translation));
+    if (x->steps) hd_json_set(all, "steps", steps(x));
+    if (x->shown) hd_json_set(all, "step", json_integer((json_int_t)x->shown));
     add_items(all, x, only);
     if (x->kind == HD_EXHIBIT_MASKED)
-        json_object_set_new(all, "masks", masks(x));
+        hd_json_set(all, "masks", masks(x));
     else
-        json_object_set_new(all, "distribution", distribution(x, 0));
-    if (x->shares) json_object_set_new(all, "shares", shares(x));
-    if (x->features) json_object_set_new(all, "features", features(x));
-    if (x->features) json_object_set_new(all, "bias", json_real(x->bias));
+        hd_json_set(all, "distribution", distribution(x, 0));
+    if (x->shares) hd_json_set(all, "shares", shares(x));
+    if (x->features) hd_json_set(all, "features", features(x));
+    if (x->features) hd_json_set(all, "bias", hd_json_real(x->bias));
     return hd_explain_dump(to, all, err);
 }

@@ -9,13 +9,13 @@ enum { DIGITS = 9 };
 
 static json_t *number(double v)
 {
-    return isinf(v) ? json_string(v < 0 ? "-inf" : "inf") : json_real(v);
+    return isinf(v) ? hd_json_string(v < 0 ? "-inf" : "inf") : hd_json_real(v);
 }
 
 json_t *hd_explain_numbers(const hd_real *v, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(list, number((double)v[i]));
+    for (size_t i = 0; i < count; i++) hd_json_append(list, number((double)v[i]));
     return list;
 }
 
@@ -24,8 +24,7 @@ static json_t *matrix(const hd_explain_matrix *m, const hd_real *v)
 {
     if (hd_lecture_is_vector(m->of)) return hd_explain_numbers(v, m->rows * m->cols);
     json_t *list = json_array();
-    for (size_t i = 0; i < m->rows; i++)
-        json_array_append_new(list, hd_explain_numbers(v + i * m->cols, m->cols));
+    for (size_t i = 0; i < m->rows; i++) hd_json_append(list, hd_explain_numbers(v + i * m->cols, m->cols));
     return list;
 }
 
@@ -35,7 +34,7 @@ static json_t *matrices(const hd_explain *x, const char *only, bool gradients)
     for (size_t i = 0; i < x->matrices; i++) {
         const hd_explain_matrix *m = &x->matrix[i];
         if ((only && fnmatch(only, m->of->name, 0)) || (gradients && !m->gradient)) continue;
-        json_object_set_new(all, m->of->name, matrix(m, gradients ? m->gradient : m->value));
+        hd_json_set(all, m->of->name, matrix(m, gradients ? m->gradient : m->value));
     }
     return all;
 }
@@ -44,7 +43,7 @@ static json_t *words(const int32_t *ids, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_string(hd_lecture_words[ids ? (size_t)ids[i] : i]));
+        hd_json_append(list, hd_json_string(hd_lecture_words[ids ? (size_t)ids[i] : i]));
     return list;
 }
 
@@ -53,10 +52,10 @@ static json_t *tokens(void)
     const hd_lecture_pair *pair = &hd_lecture_pairs[0];
     const int32_t reads[HD_LECTURE_LENGTH] = {HD_LECTURE_SOS, pair->target[0], pair->target[1]};
     json_t *all = json_object();
-    json_object_set_new(all, "source", words(pair->source, HD_LECTURE_LENGTH));
-    json_object_set_new(all, "target_in", words(reads, HD_LECTURE_LENGTH));
-    json_object_set_new(all, "target_out", words(pair->target, HD_LECTURE_LENGTH));
-    json_object_set_new(all, "vocabulary", words(NULL, HD_LECTURE_VOCAB));
+    hd_json_set(all, "source", words(pair->source, HD_LECTURE_LENGTH));
+    hd_json_set(all, "target_in", words(reads, HD_LECTURE_LENGTH));
+    hd_json_set(all, "target_out", words(pair->target, HD_LECTURE_LENGTH));
+    hd_json_set(all, "vocabulary", words(NULL, HD_LECTURE_VOCAB));
     return all;
 }
 
@@ -66,31 +65,18 @@ static void add_training(json_t *all, const hd_explain *x)
     json_t *losses = json_array(), *answers = json_array();
     for (size_t i = 0; i < x->steps; i++) {
         json_t *both = json_array();
-        json_array_append_new(losses, json_real(x->step[i].loss));
+        hd_json_append(losses, hd_json_real(x->step[i].loss));
         for (int k = 0; k < HD_LECTURE_PAIRS; k++)
-            json_array_append_new(both,
-                                  json_string(hd_explain_words(x->step[i].answer[k], text, sizeof text)));
-        json_array_append_new(answers, both);
+            hd_json_append(both, hd_json_string(hd_explain_words(x->step[i].answer[k], text, sizeof text)));
+        hd_json_append(answers, both);
     }
-    json_object_set_new(all, "losses", losses);
-    json_object_set_new(all, "answers", answers);
-}
-
-static int append(const char *bytes, size_t size, void *to)
-{
-    hd_text_add(to, bytes, size);
-    return ((hd_text *)to)->missed ? -1 : 0;
+    hd_json_set(all, "losses", losses);
+    hd_json_set(all, "answers", answers);
 }
 
 hd_status hd_explain_dump(hd_text *to, json_t *all, hd_err *err)
 {
-    hd_status s = HD_OK;
-    if (hd_json_missed())
-        s = hd_err_nomem(err, hd_json_missed());
-    else if (json_dump_callback(all, append, to, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) ||
-             hd_json_missed())
-        s = to->missed ? hd_text_status(to, err) : hd_err_nomem(err, hd_json_missed());
-    json_decref(all);
+    hd_status s = hd_json_write(to, all, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS), err);
     hd_text_put(to, "\n");
     return s ? s : hd_text_status(to, err);
 }
@@ -99,10 +85,10 @@ hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd
 {
     hd_json_begin();
     json_t *all = json_object();
-    json_object_set_new(all, "tokens", tokens());
-    json_object_set_new(all, "matrices", matrices(x, only, false));
-    json_object_set_new(all, "loss", json_real(x->loss));
-    if (x->backward) json_object_set_new(all, "gradients", matrices(x, only, true));
+    hd_json_set(all, "tokens", tokens());
+    hd_json_set(all, "matrices", matrices(x, only, false));
+    hd_json_set(all, "loss", hd_json_real(x->loss));
+    if (x->backward) hd_json_set(all, "gradients", matrices(x, only, true));
     if (x->steps) add_training(all, x);
     return hd_explain_dump(to, all, err);
 }

@@ -360,7 +360,6 @@ static hd_status use_journal(hd_err *err)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    hd_json_begin();
     size_t before = hd_mem_now().blocks, failures = 0;
     for (;; failures++) {
         hd_err err = {0};
