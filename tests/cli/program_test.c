@@ -171,7 +171,8 @@ static void help_is_shown_whatever_the_file_says(void **state)
     assert_non_null(strstr(out, "\\fB\\-\\-train\\fR \\fIFILE\\fR [\\fIFILE\\fR]\n"));
 }
 
-/* What bash offers for the last of these words, in a folder where only one.en and two.de are. */
+/* What bash offers for the last of these words, in a folder where only one.en and two.de are. In order: a
+   folder has none of its own. */
 static void assert_completes(const char *words, const char *expected)
 {
     char out[ROOM], command[512];
@@ -182,7 +183,8 @@ static void assert_completes(const char *words, const char *expected)
     assert_int_equal(fclose(script), 0);
     snprintf(command, sizeof command,
              "d=$(mktemp -d) && cd $d && touch one.en two.de && bash -c '. %s; compopt() { :; }; "
-             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _heed; echo ${COMPREPLY[@]}'; rm -r $d",
+             "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _heed; echo $(printf \"%%s\\n\" "
+             "\"${COMPREPLY[@]}\" | sort)'; rm -r $d",
              path, words);
     FILE *from = popen(command, "r");
     assert_non_null(from);
