@@ -86,8 +86,10 @@ static const task tasks[HD_TRAIN_TASKS] = {
 /* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
 {
+    hd_train_options *o = sets[0].into;
     hd_status s = hd_train_belong(sets, err);
-    return s ? s : tasks[((const hd_train_options *)sets[0].into)->task].preset(sets, err);
+    if (!hd_train_given(sets, "warmup") && !hd_train_given(sets, "fit-warmup")) o->fit_warmup = true;
+    return s ? s : tasks[o->task].preset(sets, err);
 }
 
 hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *err)

@@ -47,6 +47,7 @@ static const struct {
               {"accumulate", LEARNED},
               {"lr", LEARNED},
               {"warmup", LEARNED},
+              {"fit-warmup", LEARNED},
               {"schedule", LEARNED},
               {"decay-steps", LEARNED},
               {"floor", LEARNED},

@@ -22,6 +22,7 @@ hd_trainer_opt hd_train_loop(const hd_train_options *o)
                             .seed = (uint64_t)o->seed,
                             .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
                                          (uint64_t)o->decay_steps, o->floor},
+                            .fit_warmup = o->fit_warmup,
                             .steps = (uint64_t)o->steps,
                             .epochs = (uint64_t)o->epochs,
                             .minutes = o->minutes,

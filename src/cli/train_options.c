@@ -60,6 +60,9 @@ static const char *const schedules[] = {
 #undef X
         NULL};
 
+/* The largest decay of an average: of 1 nothing new would count, and a float has no number between. */
+#define BELOW_1 0.9999999
+
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
@@ -270,23 +273,28 @@ const hd_option hd_train_table[] = {
      HD_INT_INTO(OWNER, accumulate, 1, 100000)},
     {"lr", 0, "X", "0.005", "largest learning rate", LEARNING, HD_FLOAT_INTO(OWNER, lr, 0, 1000)},
     {"warmup", 0, "N", "1000", "updates until it is reached", LEARNING, HD_LONG_INTO(OWNER, warmup, 0, 1e15)},
+    {"fit-warmup", 0, NULL, NULL,
+     "cosine, linear: shorten the warm-up to a quarter of the run where it is longer; so it is done where "
+     "neither "
+     "this nor --warmup is given",
+     LEARNING, HD_FLAG_INTO(OWNER, fit_warmup)},
     {"schedule", 0, "NAME", "linear", "of the rate then: constant, inverse_sqrt, cosine or linear", LEARNING,
      HD_CHOICE_INTO(OWNER, schedule, schedules)},
     {"decay-steps", 0, "N", "0", "cosine, linear: updates until the rate has fallen; 0: as the limits say",
      LEARNING, HD_LONG_INTO(OWNER, decay_steps, 0, 1e15)},
-    {"floor", 0, "X", "0", "cosine, linear: share of the rate at the end", LEARNING,
+    {"floor", 0, "X", "0", "cosine, linear: share of the rate that is left after the last update", LEARNING,
      HD_FLOAT_INTO(OWNER, floor, 0, 1)},
     {"optimiser", 0, "NAME", "adamw", "sgd, adam or adamw", LEARNING,
      HD_CHOICE_INTO(OWNER, optimiser, optimisers)},
-    {"beta1", 0, "X", "0.9", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta1, 0, 1)},
-    {"beta2", 0, "X", "0.98", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, beta2, 0, 1)},
-    {"adam-eps", 0, "X", "1e-9", "of adam", LEARNING, HD_FLOAT_INTO(OWNER, adam_eps, 0, 1)},
-    {"momentum", 0, "X", "0", "of sgd", LEARNING, HD_FLOAT_INTO(OWNER, momentum, 0, 1)},
+    {"beta1", 0, "X", "0.9", "of adam, below 1", LEARNING, HD_FLOAT_INTO(OWNER, beta1, 0, BELOW_1)},
+    {"beta2", 0, "X", "0.98", "of adam, below 1", LEARNING, HD_FLOAT_INTO(OWNER, beta2, 0, BELOW_1)},
+    {"adam-eps", 0, "X", "1e-9", "of adam, above 0", LEARNING, HD_FLOAT_INTO(OWNER, adam_eps, 1e-30, 1)},
+    {"momentum", 0, "X", "0", "of sgd, below 1", LEARNING, HD_FLOAT_INTO(OWNER, momentum, 0, BELOW_1)},
     {"weight-decay", 0, "X", "0.2", "pull of weights towards 0", LEARNING,
      HD_FLOAT_INTO(OWNER, weight_decay, 0, 10)},
     {"clip", 0, "X", "1", "largest norm of a gradient; 0: any", LEARNING, HD_FLOAT_INTO(OWNER, clip, 0, 1e9)},
     {"ema", 0, "X", "0", "use a moving average of the weights with this decay; 0: none", LEARNING,
-     HD_FLOAT_INTO(OWNER, ema, 0, 0.9999999)},
+     HD_FLOAT_INTO(OWNER, ema, 0, BELOW_1)},
     {"dropout", 0, "X", "0.2", "of embeddings and branches", LEARNING,
      HD_FLOAT_INTO(OWNER, dropout, 0, 0.99)},
     {"attention-dropout", 0, "X", "0", "of attention weights", LEARNING,

@@ -55,6 +55,7 @@ typedef struct hd_train_options {
     /* learning */
     int batch_tokens, accumulate, seed, schedule, optimiser;
     int64_t warmup, decay_steps;
+    bool fit_warmup;
     double lr, floor, beta1, beta2, adam_eps, weight_decay, momentum, clip, ema, label_smoothing;
     hd_texts freeze;
     bool recompute;

@@ -77,6 +77,34 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 
+static void say_warmup(const hd_train_progress *p, const hd_news *n)
+{
+    const hd_log *log = &p->command->log;
+    char a[32], b[32], d[32];
+    if (n->warmup < p->warmup && !n->at->step)
+        hd_log_say(log, HD_INFO,
+                   "warm-up of %s updates instead of %s, as the run has %s; --no-fit-warmup keeps it",
+                   hd_grouped(n->warmup, a), hd_grouped(p->warmup, b), hd_grouped(n->at->decay_steps, d));
+    if (n->planned && n->planned < n->warmup)
+        hd_log_say(log, HD_WARN,
+                   "the warm-up of %s updates is longer than the run of %s: the learning rate only reaches "
+                   "%.0f %% of --lr. Give a smaller --warmup or more --steps",
+                   hd_grouped(n->warmup, a), hd_grouped(n->planned, b),
+                   100 * (double)n->planned / (double)n->warmup);
+}
+
+/* More updates than the schedule was made for. */
+static void say_rate_is_0(hd_train_progress *p, const hd_news *n)
+{
+    p->warned = true;
+    hd_train_progress_end(p);
+    hd_log_say(&p->command->log, HD_WARN,
+               "the learning rate has fallen to 0 after the %" PRIu64
+               " updates the run was planned for: more of them change nothing. Begin a new run with a larger "
+               "--decay-steps",
+               n->at->decay_steps);
+}
+
 void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
 {
     const hd_command *c = p->command;
@@ -90,16 +118,11 @@ void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
                    n->at->step, n->at->skipped);
         return;
     }
-    if (n->kind == HD_NEWS_REPORT && n->rate <= 0 && !p->warned) {
-        p->warned = true;
-        hd_train_progress_end(p);
-        hd_log_say(
-            &c->log, HD_WARN,
-            "the learning rate has fallen to 0 after the %" PRIu64
-            " updates the run was planned for: more of them change nothing. Begin a new run with a larger "
-            "--decay-steps",
-            n->at->decay_steps);
+    if (n->kind == HD_NEWS_BEGIN) {
+        say_warmup(p, n);
+        return;
     }
+    if (n->kind == HD_NEWS_STEP && n->rate <= 0 && p->peak > 0 && !p->warned) say_rate_is_0(p, n);
     if (c->common.quiet) return;
     if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
     if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;

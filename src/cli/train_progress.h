@@ -8,6 +8,8 @@
 typedef struct hd_train_progress {
     const hd_command *command;
     uint64_t steps, epochs; /* limits; 0: none */
+    uint64_t warmup;        /* updates, as asked for */
+    double peak;            /* learning rate */
     bool labels;            /* a validation's score is the accuracy of labels, not BLEU */
     bool numbers;           /* of numbers: it is their correlation */
     bool masked;            /* it is the accuracy of masked tokens */

@@ -51,6 +51,8 @@ hd_status hd_train_sitting_begin(hd_train_sitting *s, const hd_command *c, const
                             .progress = {.command = c,
                                          .steps = (uint64_t)o->steps,
                                          .epochs = (uint64_t)o->epochs,
+                                         .warmup = (uint64_t)o->warmup,
+                                         .peak = o->lr,
                                          .labels = o->task == HD_TRAIN_CLASSIFY || o->task == HD_TRAIN_TAG ||
                                                    o->task == HD_TRAIN_REGRESS,
                                          .numbers = o->task == HD_TRAIN_REGRESS,

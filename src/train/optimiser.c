@@ -19,8 +19,10 @@ hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimis
     *o = (hd_optimiser){.opt = *opt, .params = params};
     if (!params->grad) return hd_err_set(err, HD_EARG, "the model was not made for training");
     bool adam = opt->kind != HD_OPT_SGD;
-    if (adam && opt->beta1 <= 0 && opt->beta2 <= 0) o->opt.beta1 = 0.9f, o->opt.beta2 = 0.98f;
-    if (adam && opt->eps <= 0) o->opt.eps = 1e-9f;
+    if (adam && opt->eps <= 0) {
+        o->opt.eps = 1e-9f;
+        if (opt->beta1 <= 0 && opt->beta2 <= 0) o->opt.beta1 = 0.9f, o->opt.beta2 = 0.98f;
+    }
     hd_status s = HD_OK;
     hd_backend *b = params->backend;
     size_t bytes = params->trainable * sizeof(hd_real);

@@ -12,7 +12,7 @@ typedef struct hd_optimiser_opt {
     hd_optimiser_kind kind;
     float momentum; /* SGD; 0: none */
     bool nesterov;
-    float beta1, beta2, eps; /* Adam; 0, 0, 0: 0.9, 0.98, 1e-9 as in the paper */
+    float beta1, beta2, eps; /* Adam; eps 0: 1e-9, and with betas of 0 0.9 and 0.98, as in the paper */
     float decay; /* weight decay: added to the gradient, or decoupled for AdamW; only parameters that decay */
     float clip;  /* largest global norm of the gradient; 0: none */
     float average; /* decay of the moving average of the weights; 0: none */

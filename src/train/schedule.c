@@ -6,7 +6,8 @@
 double hd_schedule_rate(const hd_schedule *s, uint64_t step)
 {
     if (step < s->warmup) return s->peak * (double)step / (double)s->warmup;
-    double span = s->steps > s->warmup ? (double)(s->steps - s->warmup) : 1;
+    /* the end of the line is one behind the last step: an update at rate 0 would be a wasted one */
+    double span = s->steps > s->warmup ? (double)(s->steps - s->warmup) + 1 : 1;
     double share = fmin((double)(step - s->warmup) / span, 1);
     switch (s->kind) {
     case HD_SCHEDULE_inverse_sqrt:

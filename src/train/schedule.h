@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 /* name, help */
-#define HD_SCHEDULE_LIST(X)                                                             \
-    X(constant, "the peak rate, after the warm-up")                                     \
-    X(inverse_sqrt, "falls with 1/sqrt(step) after the warm-up, as in the paper")       \
-    X(cosine, "half a cosine from the peak to `floor` times the peak at the last step") \
-    X(linear, "a straight line from the peak to `floor` times the peak at the last step")
+#define HD_SCHEDULE_LIST(X)                                                                \
+    X(constant, "the peak rate, after the warm-up")                                        \
+    X(inverse_sqrt, "falls with 1/sqrt(step) after the warm-up, as in the paper")          \
+    X(cosine, "half a cosine from the peak to `floor` times the peak after the last step") \
+    X(linear, "a straight line from the peak to `floor` times the peak after the last step")
 
 typedef enum hd_schedule_kind {
 #define X(name, help) HD_SCHEDULE_##name,
@@ -23,7 +23,7 @@ typedef struct hd_schedule {
     double peak;     /* largest rate */
     uint64_t warmup; /* steps of straight rise from 0 */
     uint64_t steps;  /* cosine, linear: the last step */
-    double floor;    /* cosine, linear: share of the peak at the end */
+    double floor;    /* cosine, linear: share of the peak that is left after the last step */
 } hd_schedule;
 
 /* Rate of step 1, 2, ... The paper's d^-0.5 min(t^-0.5, t warmup^-1.5) is inverse_sqrt with peak (d

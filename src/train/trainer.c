@@ -20,6 +20,7 @@ typedef struct trainer {
     hd_progress at;
     uint64_t saved;                           /* step of the last checkpoint; UINT64_MAX: none */
     uint64_t began_at;                        /* step at which this call began */
+    uint64_t warmup;                          /* updates */
     bool published;                           /* what is published was chosen by a validation */
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
@@ -164,10 +165,9 @@ static hd_status update(trainer *t, hd_err *err)
     t->at.step++;
     t->at.epoch = load.epoch, t->at.batch = load.batch;
     t->at.tokens += load.tokens;
-    t->rate =
-        hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->opt->schedule.warmup,
-                                        t->at.decay_steps, t->opt->schedule.floor},
-                         t->at.step);
+    t->rate = hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->warmup,
+                                              t->at.decay_steps, t->opt->schedule.floor},
+                               t->at.step);
     t->r->now.rate = (float)t->rate, t->r->now.weight = (double)load.tokens;
     s = compute(t, &load, &skipped, err);
     if (s) return s;
@@ -289,9 +289,24 @@ static bool reached(const trainer *t, hd_ending *ending, hd_status *s, hd_err *e
     return false;
 }
 
+/* Updates until the first limit of steps or epochs; 0 without one. */
+static uint64_t planned(const hd_trainer_opt *o)
+{
+    uint64_t by_epochs = o->epochs * o->batches;
+    return o->steps && (!by_epochs || o->steps < by_epochs) ? o->steps : by_epochs;
+}
+
+/* It follows from the options and the length of the schedule, which a resumed run keeps. */
+static uint64_t warmup_of(const trainer *t, bool falls)
+{
+    uint64_t asked = t->opt->schedule.warmup, most = t->at.decay_steps / 4;
+    return falls && t->opt->fit_warmup && asked > most ? most : asked;
+}
+
 static hd_status begin(trainer *t, hd_err *err)
 {
     const hd_trainer_opt *o = t->opt;
+    bool falls = o->schedule.kind == HD_SCHEDULE_cosine || o->schedule.kind == HD_SCHEDULE_linear;
     hd_status s = t->r->backend->rank ? HD_OK : hd_checkpoint_sweep(o->folder, err);
     s = hd_ranks_agree(s, NULL, 0, err);
     if (!s && o->resume) {
@@ -303,18 +318,17 @@ static hd_status begin(trainer *t, hd_err *err)
         if (!s) s = t->t->seek(t->t->context, t->at.epoch, t->at.batch, err);
         if (!s) t->saved = t->at.step, t->published = !isnan(t->at.best);
     } else if (!s) {
-        t->at = (hd_progress){
-            .best = NAN, .best_loss = NAN, .corpus = t->t->corpus, .decay_steps = o->schedule.steps};
-        uint64_t by_epochs = o->epochs * o->batches;
-        if (!t->at.decay_steps)
-            t->at.decay_steps = o->steps && (!by_epochs || o->steps < by_epochs) ? o->steps : by_epochs;
+        t->at = (hd_progress){.best = NAN,
+                              .best_loss = NAN,
+                              .corpus = t->t->corpus,
+                              .decay_steps = o->schedule.steps ? o->schedule.steps : planned(o)};
     }
-    bool falls = o->schedule.kind == HD_SCHEDULE_cosine || o->schedule.kind == HD_SCHEDULE_linear;
     if (!s && falls && !t->at.decay_steps)
         s = hd_err_set(
             err, HD_EARG,
             "a rate that falls to its end needs to know it: give --epochs, --steps or --decay-steps");
     t->began_at = t->at.step;
+    t->warmup = warmup_of(t, falls);
     t->start = t->since = hd_seconds();
     return s;
 }
@@ -329,6 +343,11 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
     hd_status s = begin(&t, err);
+    if (!s) {
+        hd_news n = news_of(&t, HD_NEWS_BEGIN);
+        n.planned = planned(opt), n.warmup = t.warmup;
+        tell(&t, &n);
+    }
     while (!s && !reached(&t, ending, &s, err)) {
         if (t.at.step == t.began_at && opt->resume && trainee->validate && !r->backend->rank)
             s = restore_published(&t, err);

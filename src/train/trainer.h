@@ -46,6 +46,7 @@ typedef struct hd_trainee {
 } hd_trainee;
 
 typedef enum hd_news_kind {
+    HD_NEWS_BEGIN,  /* before the first update of a sitting */
     HD_NEWS_STEP,   /* after every update: for a progress line */
     HD_NEWS_REPORT, /* every report_every updates, with means since the last one */
     HD_NEWS_VALID,
@@ -61,6 +62,8 @@ typedef struct hd_news {
     double tokens_second; /* target tokens */
     double flops_second;  /* of forward and backward */
     double seconds, left; /* since this call began, and about how many are to come; NaN: not known */
+    uint64_t planned;     /* BEGIN: updates until the limits of the sitting are reached; 0: not known */
+    uint64_t warmup;      /* BEGIN: updates of the warm-up, after it was fitted */
     hd_validation valid;  /* VALID */
     bool best;            /* VALID: the best so far */
 } hd_news;
@@ -78,6 +81,7 @@ typedef struct hd_trainer_opt {
     bool resume;
     uint64_t seed;
     hd_schedule schedule;   /* .steps 0: as long as the limits of the first start say */
+    bool fit_warmup;        /* cosine, linear: the warm-up is at most a quarter of the schedule */
     size_t batches;         /* of an epoch, about */
     uint64_t steps, epochs; /* limits; 0: none. The first one reached ends the run */
     double minutes;

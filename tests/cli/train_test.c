@@ -103,6 +103,32 @@ static void the_first_interrupt_saves_and_the_second_ends(void **state)
                   0, "130\n");
 }
 
+/* The run of the recipe ends without a false alarm; one that goes on behind its schedule, or ends within its
+   warm-up, hears of it. */
+static void the_rate_is_warned_of_where_it_teaches_nothing(void **state)
+{
+    (void)state;
+#define RATE "$HEED train $TINY " DATA "--report-every 1 --warmup 0 --schedule linear "
+    const char *out = must_run(RATE "--steps 4 --out falls");
+    if (strstr(out, "warn") || strstr(out, "rate 0 ") || !strstr(out, "rate 0.002 ")) fail_msg("%s", out);
+    out = must_run("$HEED train --resume --steps 5 --out falls");
+    if (!strstr(out, "the learning rate has fallen to 0 after the 4 updates")) fail_msg("%s", out);
+    out = must_run(RATE "--steps 2 --lr 0 --out still");
+    if (strstr(out, "fallen")) fail_msg("%s", out);
+    /* TINY says --warmup 5 and inverse_sqrt */
+    out = must_run("$HEED train $TINY " DATA "--steps 2 --out short");
+    if (!strstr(out,
+                "the warm-up of 5 updates is longer than the run of 2: the learning rate only reaches 40 % "
+                "of --lr. Give a smaller --warmup or more --steps"))
+        fail_msg("%s", out);
+    out = must_run(
+        "$HEED train --device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --inner 32 --heads 2 "
+        "--tokeniser words " DATA "--steps 8 --report-every 1 --out fitted");
+    if (!strstr(out, "warm-up of 2 updates instead of 1,000, as the run has 8; --no-fit-warmup keeps it") ||
+        !strstr(out, "step 2/8  epoch 2  loss ") || !strstr(out, "rate 0.005 "))
+        fail_msg("%s", out);
+}
+
 /* ---- what may change ---- */
 
 static void what_may_change_and_what_may_not(void **state)
@@ -249,6 +275,11 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--width x", 2, "--width: 'x' is not a whole number"},
         {DATA "--width 15", 2, "--width 15 cannot be split over --heads 2"},
         {DATA "--dropout 1", 2, "--dropout: 1 is not between 0 and 0.99"},
+        {DATA "--beta1 1", 2, "--beta1: 1 is not between 0 and 0.9999999"},
+        {DATA "--beta2 1", 2, "--beta2: 1 is not between 0 and 0.9999999"},
+        {DATA "--momentum 1", 2, "--momentum: 1 is not between 0 and 0.9999999"},
+        {DATA "--adam-eps 0", 2, "--adam-eps: 0 is not between 1e-30 and 1"},
+        {DATA "--lr -1", 2, "--lr: -1 is not between 0 and 1000"},
         {DATA "--config a.yml", 2, "a.yml:1: width: '16.5' is not a whole number"},
         {DATA "--config b.yml", 2, "b.yml:1: unknown option 'widht', did you mean 'width'?"},
         {DATA "--config c.yml", 2, "c.yml:|: not YAML"},
@@ -283,10 +314,9 @@ static void numbers_that_run_away_end_the_run(void **state)
 {
     (void)state;
     char out[SHELL_ROOM];
-    must_run(TRAIN VALID
-             "--steps 3 --optimiser sgd --lr 1000 --warmup 1000000000 --clip 0 --save-every 1 --out wild");
+    must_run(TRAIN VALID "--steps 3 --optimiser sgd --lr 1e-6 --warmup 0 --clip 0 --save-every 1 --out wild");
     /* the first three were small steps; from a file of options that says otherwise, the next are not */
-    must_run("cp -r wild/train/step-3 good; sed -i 's/^warmup: .*/warmup: 0/' wild/training.yml");
+    must_run("cp -r wild/train/step-3 good; sed -i 's/^lr: .*/lr: 1000/' wild/training.yml");
     int status = shell(out, "$HEED train --resume --steps 100 --save-every 4 --out wild");
     assert_int_equal(status, 1);
     assert_non_null(strstr(out, "the gradient is not finite, this update is left out (1 so far)"));
@@ -451,6 +481,7 @@ int main(void)
         cmocka_unit_test(kills_leave_no_trace),
         cmocka_unit_test(training_yml_begins_the_same_run),
         cmocka_unit_test(the_first_interrupt_saves_and_the_second_ends),
+        cmocka_unit_test(the_rate_is_warned_of_where_it_teaches_nothing),
         cmocka_unit_test(what_may_change_and_what_may_not),
         cmocka_unit_test(folders_are_not_overwritten_unasked),
         cmocka_unit_test(changed_data_is_noticed),

@@ -512,6 +512,25 @@ static void a_model_that_is_not_for_training_is_refused(void **state)
     bench_close(&b);
 }
 
+/* The paper's numbers stand where none are given, and only there. */
+static void betas_of_0_are_obeyed_where_eps_is_given(void **state)
+{
+    (void)state;
+    static const struct {
+        hd_optimiser_opt opt;
+        float beta1, beta2, eps;
+    } cases[] = {{{.kind = HD_OPT_ADAM}, 0.9f, 0.98f, 1e-9f},
+                 {{.kind = HD_OPT_ADAM, .eps = 1e-8f}, 0, 0, 1e-8f},
+                 {{.kind = HD_OPT_ADAMW, .beta2 = 0.5f}, 0, 0.5f, 1e-9f}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        bench b;
+        bench_make(&b, &cases[i].opt);
+        const hd_optimiser_opt *o = &b.optimiser.opt;
+        assert_true(o->beta1 == cases[i].beta1 && o->beta2 == cases[i].beta2 && o->eps == cases[i].eps);
+        bench_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +548,7 @@ int main(void)
         cmocka_unit_test(frozen_parameters_have_no_gradient_and_never_change),
         cmocka_unit_test(freezing_one_name_freezes_its_whole_storage),
         cmocka_unit_test(updates_have_the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(betas_of_0_are_obeyed_where_eps_is_given),
         cmocka_unit_test(a_model_that_is_not_for_training_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

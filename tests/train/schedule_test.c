@@ -1,4 +1,5 @@
-/* Learning rates by step. Easy to get wrong: the first step is 1, the warm-up ends on the peak, and nothing moves after the last step. */
+/* Learning rates by step. Easy to get wrong: the first step is 1, the warm-up ends on the peak, and nothing
+ * moves after the last step. */
 #include "check.h"
 #include "train/schedule.h"
 
@@ -9,14 +10,16 @@ static void assert_rate(const hd_schedule *s, uint64_t step, double expected)
 {
     double rate = hd_schedule_rate(s, step);
     if (!(fabs(rate - expected) <= TOLERANCE * fabs(expected)))
-        fail_msg("schedule %d, step %llu: %.17g, expected %.17g", (int)s->kind, (unsigned long long)step, rate, expected);
+        fail_msg("schedule %d, step %llu: %.17g, expected %.17g", (int)s->kind, (unsigned long long)step,
+                 rate, expected);
 }
 
 static void every_schedule_rises_in_a_straight_line_to_the_peak(void **state)
 {
     (void)state;
     for (int kind = 0; kind < HD_SCHEDULES; kind++) {
-        hd_schedule s = {.kind = (hd_schedule_kind)kind, .peak = 0.25, .warmup = 8, .steps = 40, .floor = 0.1};
+        hd_schedule s = {
+            .kind = (hd_schedule_kind)kind, .peak = 0.25, .warmup = 8, .steps = 40, .floor = 0.1};
         for (uint64_t t = 0; t <= 8; t++) assert_rate(&s, t, 0.25 * (double)t / 8);
         assert_true(hd_schedule_rate(&s, 0) == 0);
         assert_true(hd_schedule_rate(&s, 8) == 0.25); /* exactly: no jump between the two branches */
@@ -63,7 +66,7 @@ static void inverse_sqrt_is_the_formula_of_the_paper(void **state)
 static void cosine_is_half_a_wave_from_the_peak_to_the_floor(void **state)
 {
     (void)state;
-    hd_schedule s = {.kind = HD_SCHEDULE_cosine, .peak = 2, .warmup = 100, .steps = 500, .floor = 0.25};
+    hd_schedule s = {.kind = HD_SCHEDULE_cosine, .peak = 2, .warmup = 100, .steps = 499, .floor = 0.25};
     assert_rate(&s, 100, 2);
     assert_rate(&s, 200, 2 * (0.25 + 0.75 * (1 + sqrt(0.5)) / 2)); /* a quarter of the way: cos 45 degrees */
     assert_rate(&s, 300, 2 * 0.625);
@@ -76,14 +79,29 @@ static void cosine_is_half_a_wave_from_the_peak_to_the_floor(void **state)
 static void linear_is_a_line_from_the_peak_to_the_floor(void **state)
 {
     (void)state;
-    hd_schedule s = {.kind = HD_SCHEDULE_linear, .peak = 2, .warmup = 100, .steps = 500, .floor = 0.25};
+    hd_schedule s = {.kind = HD_SCHEDULE_linear, .peak = 2, .warmup = 100, .steps = 499, .floor = 0.25};
     static const struct {
         uint64_t step;
         double rate;
-    } cases[] = {{100, 2}, {101, 2 - 1.5 / 400}, {200, 1.625}, {300, 1.25}, {499, 0.5 + 1.5 / 400}, {500, 0.5}, {501, 0.5}, {UINT64_MAX, 0.5}};
+    } cases[] = {{100, 2},   {101, 2 - 1.5 / 400}, {200, 1.625},     {300, 1.25}, {499, 0.5 + 1.5 / 400},
+                 {500, 0.5}, {501, 0.5},           {UINT64_MAX, 0.5}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) assert_rate(&s, cases[i].step, cases[i].rate);
     s.floor = 0;
     assert_true(hd_schedule_rate(&s, 500) == 0);
+}
+
+/* As transformers and PyTorch count: the rate is 0 once all updates are done, not at the last one. */
+static void the_last_update_of_a_schedule_still_learns(void **state)
+{
+    (void)state;
+    hd_schedule s = {.kind = HD_SCHEDULE_linear, .peak = 3, .steps = 2};
+    assert_rate(&s, 1, 2);
+    assert_rate(&s, 2, 1);
+    assert_true(hd_schedule_rate(&s, 3) == 0);
+    s.kind = HD_SCHEDULE_cosine;
+    assert_rate(&s, 2, 3 * 0.25); /* (1 + cos 120 degrees) / 2 */
+    s.warmup = s.steps = 4;       /* the whole run is the warm-up */
+    assert_rate(&s, 4, 3);
 }
 
 static void a_last_step_inside_the_warmup_falls_to_the_floor_after_it(void **state)
@@ -107,6 +125,7 @@ int main(void)
         cmocka_unit_test(inverse_sqrt_is_the_formula_of_the_paper),
         cmocka_unit_test(cosine_is_half_a_wave_from_the_peak_to_the_floor),
         cmocka_unit_test(linear_is_a_line_from_the_peak_to_the_floor),
+        cmocka_unit_test(the_last_update_of_a_schedule_still_learns),
         cmocka_unit_test(a_last_step_inside_the_warmup_falls_to_the_floor_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -536,6 +536,48 @@ static void the_schedule_is_as_long_as_it_was(void **state)
     toy_free(&t);
 }
 
+static double told_rate[32]; /* of step 1, 2, ... */
+
+static void note_rate(void *context, const hd_news *n)
+{
+    (void)context;
+    if (n->kind == HD_NEWS_STEP && n->at->step < COUNT_OF(told_rate)) told_rate[n->at->step] = n->rate;
+}
+
+/* A run of 8 updates with a warm-up of 10, which its recipe asked for or its user did; in two sittings. */
+static void a_warmup_that_nobody_asked_for_fits_the_run(void **state)
+{
+    (void)state;
+    static const struct {
+        hd_schedule_kind kind;
+        bool fit;
+        double third, last; /* shares of the peak */
+    } cases[] = {{HD_SCHEDULE_linear, true, 6 / 7., 1 / 7.},
+                 {HD_SCHEDULE_linear, false, 0.3, 0.8},
+                 {HD_SCHEDULE_inverse_sqrt, true, 0.3, 0.8}}; /* it knows no end: a sitting of a long run */
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        toy t;
+        hd_err err = {0};
+        hd_progress p;
+        hd_ending ending;
+        char name[16];
+        snprintf(name, sizeof name, "warm-%zu", i);
+        toy_make(&t, name, 0);
+        for (int sitting = 0; sitting < 2; sitting++) {
+            hd_trainer_opt o = usual(&t, sitting ? 9 : 8); /* the length is that of the first sitting */
+            o.schedule = (hd_schedule){cases[i].kind, 0.1, 10, 0, 0};
+            o.fit_warmup = cases[i].fit;
+            o.tell = note_rate;
+            t.stop_at = sitting ? 0 : 2;
+            assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_OK);
+        }
+        assert_int_equal(p.step, 9);
+        assert_true(fabs(told_rate[3] - 0.1 * cases[i].third) < 1e-15); /* a unit or two of 1e-17 */
+        assert_true(fabs(told_rate[8] - 0.1 * cases[i].last) < 1e-15);
+        toy_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +596,7 @@ int main(void)
         cmocka_unit_test(other_data_is_refused_and_nothing_is_changed),
         cmocka_unit_test(a_rate_that_falls_needs_an_end),
         cmocka_unit_test(the_schedule_is_as_long_as_it_was),
+        cmocka_unit_test(a_warmup_that_nobody_asked_for_fits_the_run),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
