@@ -150,6 +150,14 @@ int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count)
     return p;
 }
 
+int32_t *hd_ids_within(hd_run *r, const int32_t *ids, size_t live, size_t rows)
+{
+    if (live == rows) return hd_ints(r, ids, live);
+    int32_t *all = hd_host_take(r, rows * sizeof *all);
+    for (size_t i = 0; all && i < rows; i++) all[i] = i < live ? ids[i] : -1;
+    return all ? hd_ints(r, all, rows) : NULL;
+}
+
 bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host)
 {
     if (!t || r->err.status) return false;

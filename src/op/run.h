@@ -59,6 +59,8 @@ hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols,
                    const hd_real *host); /* a copy in backend memory; wants no gradient */
 int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count); /* a copy in backend memory */
+/* The ids of `live` rows in backend memory, filled up to `rows` with -1, which is none. */
+int32_t *hd_ids_within(hd_run *r, const int32_t *ids, size_t live, size_t rows);
 bool hd_read(hd_run *r, const hd_tensor *t,
              hd_real *host);   /* rows follow each other in host; false after a failure */
 void hd_send_block(hd_run *r); /* r->now to the step block */

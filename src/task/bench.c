@@ -140,8 +140,9 @@ static void train(job *j)
     size_t rows = j->s->items * j->s->length;
     r->now.number++, r->now.rate = 1e-4f, r->now.weight = (double)rows;
     hd_run_begin(r, HD_TRAIN);
-    j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, hd_bounds_of(r, j->len, j->s->items));
-    for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ints(r, j->ids[k], rows);
+    hd_bounds bounds = hd_bounds_of(r, j->len, j->s->items);
+    j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, bounds);
+    for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ids_within(r, j->ids[k], rows, bounds.rows);
     if (hd_replay(r, 1, NULL)) return;
     hd_capture(r, 1);
     hd_loss_put(r, forward(j));

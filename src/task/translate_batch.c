@@ -4,15 +4,6 @@
 
 #include "op/replay.h"
 
-/* The tokens of `live` rows in backend memory, filled up to `rows` with what is none. */
-static const int32_t *tokens(hd_run *r, const int32_t *ids, size_t live, size_t rows)
-{
-    if (live == rows) return hd_ints(r, ids, live);
-    int32_t *all = hd_host_take(r, rows * sizeof *all);
-    for (size_t i = 0; all && i < rows; i++) all[i] = i < live ? ids[i] : -1;
-    return all ? hd_ints(r, all, rows) : NULL;
-}
-
 uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_encdec *m, const hd_batch *b,
                            size_t from, size_t to)
 {
@@ -26,9 +17,9 @@ uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_encdec *
     if (said && hd_encdec_unrolls(m)) said->steps = hd_unroll(r, said);
     *out = (hd_translate_batch){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),
                                 .out = said,
-                                .source = tokens(r, b->source + source, sources, in.rows),
-                                .input = tokens(r, b->input + target, targets, to_be.rows),
-                                .output = tokens(r, b->output + target, targets, to_be.rows)};
+                                .source = hd_ids_within(r, b->source + source, sources, in.rows),
+                                .input = hd_ids_within(r, b->input + target, targets, to_be.rows),
+                                .output = hd_ids_within(r, b->output + target, targets, to_be.rows)};
     uint64_t shape = hd_shape_mix(hd_shape_mix(in.items, in.rows), in.longest);
     shape = hd_shape_mix(hd_shape_mix(shape, to_be.rows), to_be.longest);
     return hd_shape_mix(shape, 2 * (sources == in.rows) + (targets == to_be.rows));
