@@ -22,8 +22,11 @@ using sentencepiece::SentencePieceProcessor;
 using sentencepiece::SentencePieceTrainer;
 using sentencepiece::util::Status;
 
+// Asking the library for a piece may allocate, and so fail, each time: what never changes is asked for once.
 struct hd_spm {
     SentencePieceProcessor processor;
+    std::vector<const char *> piece; // borrowed from the processor
+    hd_spm_special special;
 };
 
 namespace
@@ -104,6 +107,15 @@ size_t needed_by(const char *text)
     return at && std::sscanf(at, "required_chars. %zu vs %zu", &vocab, &needed) == 2 ? needed : 0;
 }
 
+void keep_pieces(hd_spm *m)
+{
+    const SentencePieceProcessor &p = m->processor;
+    const int count = p.GetPieceSize();
+    m->piece.reserve(static_cast<size_t>(count));
+    for (int id = 0; id < count; id++) m->piece.push_back(p.IdToPiece(id).c_str());
+    m->special = {p.pad_id(), p.unk_id(), p.bos_id(), p.eos_id()};
+}
+
 } // namespace
 
 extern "C" {
@@ -147,7 +159,9 @@ hd_status hd_spm_open(hd_spm **out, const void *bytes, size_t size, hd_err *err)
         be_quiet();
         m = new (place) hd_spm;
         const Status status = m->processor.LoadFromSerializedProto({static_cast<const char *>(bytes), size});
-        return status.ok() ? HD_OK : fail(err, HD_EFORMAT, status);
+        if (!status.ok()) return fail(err, HD_EFORMAT, status);
+        keep_pieces(m);
+        return HD_OK;
     });
     if (!s)
         *out = m;
@@ -167,18 +181,17 @@ void hd_spm_free(hd_spm *m)
 
 int hd_spm_size(const hd_spm *m)
 {
-    return m->processor.GetPieceSize();
+    return static_cast<int>(m->piece.size());
 }
 
 hd_spm_special hd_spm_specials(const hd_spm *m)
 {
-    const SentencePieceProcessor &p = m->processor;
-    return {p.pad_id(), p.unk_id(), p.bos_id(), p.eos_id()};
+    return m->special;
 }
 
 const char *hd_spm_piece(const hd_spm *m, int id)
 {
-    return id < 0 || id >= hd_spm_size(m) ? nullptr : m->processor.IdToPiece(id).c_str();
+    return id < 0 || id >= hd_spm_size(m) ? nullptr : m->piece[static_cast<size_t>(id)];
 }
 
 int hd_spm_id(const hd_spm *m, const char *piece)

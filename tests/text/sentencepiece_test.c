@@ -104,6 +104,31 @@ static void specials_have_their_ids(void **state)
     assert_null(hd_tokeniser_piece(shared_model, (int32_t)vocab()));
 }
 
+/* Before any other test asks for a piece: the library may allocate at the first call only. */
+static void pieces_are_known_without_memory(void **state)
+{
+    (void)state;
+    cpp_fail_at(1);
+    const char *piece = hd_tokeniser_piece(shared_model, HD_END_ID);
+    size_t size = hd_tokeniser_size(shared_model);
+    cpp_fail_at(0);
+    assert_string_equal(piece, hd_special_piece[HD_END_ID]);
+    assert_int_equal(size, vocab());
+}
+
+static void a_failing_allocation_of_the_library_is_told(void **state)
+{
+    (void)state;
+    hd_tokeniser *t = NULL;
+    hd_err err = {0};
+    cpp_fail_at(1);
+    hd_status s = hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("shared.spm"), &err);
+    assert_true(cpp_fail_at(0) > 0);
+    assert_int_equal(s, HD_ENOMEM);
+    assert_non_null(strstr(err.text, "out of memory"));
+    assert_null(t);
+}
+
 static void learning_twice_gives_the_same_file(void **state)
 {
     (void)state;
@@ -551,7 +576,9 @@ static void nothing_is_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_known_without_memory),
         cmocka_unit_test(specials_have_their_ids),
+        cmocka_unit_test(a_failing_allocation_of_the_library_is_told),
         cmocka_unit_test(learning_twice_gives_the_same_file),
         cmocka_unit_test(ids_and_text_are_the_librarys),
         cmocka_unit_test(text_comes_back_and_offsets_cover_it),

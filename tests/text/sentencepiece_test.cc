@@ -1,7 +1,9 @@
 // SentencePiece without heed in between.
 #include "text/sentencepiece_test.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -49,4 +51,36 @@ size_t direct_decode(const direct *d, const int *ids, size_t count, char *text, 
 int direct_size(const direct *d)
 {
     return d->processor.GetPieceSize();
+}
+
+static size_t left_before_failing, failed;
+
+size_t cpp_fail_at(size_t n)
+{
+    const size_t so_far = failed;
+    left_before_failing = n, failed = 0;
+    return so_far;
+}
+
+// In place of the library's own, in this program.
+// Not inlined: compilers take malloc and delete for a mismatch.
+__attribute__((noinline)) void *operator new(size_t size)
+{
+    if (left_before_failing == 1)
+        failed++;
+    else {
+        left_before_failing -= left_before_failing > 0;
+        if (void *block = std::malloc(size ? size : 1)) return block;
+    }
+    throw std::bad_alloc();
+}
+
+__attribute__((noinline)) void operator delete(void *block) noexcept
+{
+    std::free(block);
+}
+
+__attribute__((noinline)) void operator delete(void *block, size_t) noexcept
+{
+    std::free(block);
 }

@@ -20,6 +20,9 @@ size_t direct_encode(const direct *d, const char *text, size_t size, int *ids, s
 size_t direct_decode(const direct *d, const int *ids, size_t count, char *text, size_t most);
 int direct_size(const direct *d);
 
+/* The n-th allocation of C++ from now on fails, and all behind it; 0: none does. Those that failed. */
+size_t cpp_fail_at(size_t n);
+
 #ifdef __cplusplus
 }
 #endif
