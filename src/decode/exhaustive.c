@@ -11,7 +11,7 @@ static void look(hd_loop *l, hd_tensor *logp)
     l->logp = hd_host_take(r, l->live.count * l->wide * sizeof *l->logp);
     if (!l->logp || !hd_read(r, logp, l->logp)) return;
     for (size_t i = 0; i < l->live.count * l->wide; i++)
-        if (isnan(l->logp[i])) hd_fail(r, HD_ENUMBER, "search: the model's output is not a number");
+        if (isnan(l->logp[i])) hd_fail_number(r);
 }
 
 static void advance(hd_loop *l, hd_sentence *q)

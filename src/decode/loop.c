@@ -83,7 +83,8 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)
     l->ids = hd_host_take(r, count * sizeof *l->ids);
     l->logp = hd_host_take(r, count * sizeof *l->logp);
     if (!l->logp || !hd_top_read(r, ids, values, l->ids, l->logp)) return;
-    for (size_t i = 0; i < l->live.count;
-         i++) /* NaN ranks behind all numbers, so one in front is a row of nothing else */
-        if (isnan(l->logp[i * l->wide])) hd_fail(r, HD_ENUMBER, "search: the model's output is not a number");
+    /* NaN ranks behind all numbers, -inf before it: some token has a probability unless logits were no
+     * numbers */
+    for (size_t i = 0; i < l->live.count; i++)
+        if (!(l->logp[i * l->wide] > -INFINITY)) hd_fail_number(r);
 }

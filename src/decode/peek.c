@@ -17,6 +17,6 @@ bool hd_peek(hd_run *r, hd_tensor *x, const int32_t *row, const int32_t *column,
     hd_tensor flat = hd_shaped(x->data, x->dtype, 2, (const size_t[]){all, 1});
     if (!hd_read(r, hd_gather(r, &flat, hd_ints(r, index, count), count, 1), out)) return false;
     for (size_t i = 0; i < count; i++)
-        if (isnan(out[i])) return hd_fail(r, HD_ENUMBER, "search: the model's output is not a number"), false;
+        if (isnan(out[i])) return hd_fail_number(r), false;
     return true;
 }

@@ -1,5 +1,6 @@
 /* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the
  * way. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 enum {
     SQUARE = 64,     /* numbers on a side of what is turned at once */
     SLICE = 1 << 22, /* numbers of a file that are in memory at once */
+    CHECKED = 4096,  /* numbers that are converted, then checked while they are in the cache */
 };
 
 typedef struct moving {
@@ -18,6 +20,7 @@ typedef struct moving {
     const uint8_t *from; /* perhaps unaligned */
     hd_dtype type;       /* of from */
     size_t rows, cols;   /* of from, when it is turned */
+    atomic_bool *broken; /* set where a number is not finite */
 } moving;
 
 static const uint8_t *number_at(const moving *m, size_t i)
@@ -29,7 +32,11 @@ static void move_part(void *arg, size_t begin, size_t end, int worker)
 {
     const moving *m = arg;
     (void)worker;
-    hd_convert(m->to + begin, HD_REAL, number_at(m, begin), m->type, end - begin);
+    for (size_t at = begin, count; at < end; at += count) {
+        count = end - at < CHECKED ? end - at : CHECKED;
+        hd_convert(m->to + at, HD_REAL, number_at(m, at), m->type, count);
+        if (!hd_all_finite(m->to + at, count)) atomic_store(m->broken, true);
+    }
 }
 
 static void turn_square(const moving *m, size_t row, size_t col)
@@ -37,8 +44,10 @@ static void turn_square(const moving *m, size_t row, size_t col)
     hd_real square[SQUARE * SQUARE];
     size_t rows = m->rows - row < SQUARE ? m->rows - row : SQUARE,
            cols = m->cols - col < SQUARE ? m->cols - col : SQUARE;
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows; i++) {
         hd_convert(square + i * SQUARE, HD_REAL, number_at(m, (row + i) * m->cols + col), m->type, cols);
+        if (!hd_all_finite(square + i * SQUARE, cols)) atomic_store(m->broken, true);
+    }
     for (size_t j = 0; j < cols; j++) {
         hd_real *to = m->to + (col + j) * m->rows + row;
         for (size_t i = 0; i < rows; i++) to[i] = square[i * SQUARE + j];
@@ -102,16 +111,18 @@ static const hd_safetensors *find_file(const hd_params *p, const hd_safetensors 
     return *e = NULL, file[0];
 }
 
-/* What was read of the file is let go at once: model and file are never in memory both. */
-static void read_numbers(hd_real *to, hd_team *team, const hd_param *one, const hd_safetensors *s,
+/* What was read of the file is let go at once: model and file are never in memory both. False: some number is
+   not finite. */
+static bool read_numbers(hd_real *to, hd_team *team, const hd_param *one, const hd_safetensors *s,
                          const hd_entry *e)
 {
     size_t width = hd_dtype_bytes(e->dtype);
-    moving m = {to, e->data, e->dtype, one->t.shape[1], one->t.shape[0]};
+    atomic_bool broken = false;
+    moving m = {to, e->data, e->dtype, one->t.shape[1], one->t.shape[0], &broken};
     if (one->transposed) {
         turn(team, m);
         hd_safetensors_forget(s, e->data, e->bytes);
-        return;
+        return !broken;
     }
     for (size_t at = 0; at < e->count; at += SLICE) {
         size_t count = e->count - at < SLICE ? e->count - at : SLICE;
@@ -119,6 +130,7 @@ static void read_numbers(hd_real *to, hd_team *team, const hd_param *one, const 
         share(team, count, SLICE / 64, move_part, &m);
         hd_safetensors_forget(s, m.from, count * width);
     }
+    return !broken;
 }
 
 /* Straight into the parameter where its memory is the host's. */
@@ -129,8 +141,13 @@ static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, 
     hd_team *team = p->backend->team;
     hd_real *to = team ? one->t.data : hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
-    read_numbers(to, team, one, s, e);
-    hd_status st = hd_params_set(p, one, to);
+    hd_status st = HD_OK;
+    if (!read_numbers(to, team, one, s, e))
+        st = hd_err_set(err, HD_ENUMBER,
+                        "%s: tensor '%.120s' holds NaN or infinite numbers: the training that wrote it "
+                        "diverged, or the file is damaged",
+                        hd_safetensors_file(s), e->name);
+    if (!st) st = hd_params_set(p, one, to);
     if (!team) hd_mem_free(to);
     return st;
 }
@@ -181,7 +198,9 @@ static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
     hd_real *values = team ? one->t.data : hd_mem_new(bytes);
     if (!values) return hd_err_nomem(err, bytes);
     hd_status st = team ? HD_OK : hd_params_get(f->params, one, &one->t, values);
-    if (!st) turn(team, (moving){to, (const uint8_t *)values, HD_REAL, one->t.shape[0], one->t.shape[1]});
+    atomic_bool broken = false; /* whether to save such weights is for others to decide */
+    moving m = {to, (const uint8_t *)values, HD_REAL, one->t.shape[0], one->t.shape[1], &broken};
+    if (!st) turn(team, m);
     if (!team) hd_mem_free(values);
     return st;
 }

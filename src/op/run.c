@@ -173,6 +173,20 @@ bool hd_read(hd_run *r, const hd_tensor *t, hd_real *host)
     return true;
 }
 
+void *hd_fail_number(hd_run *r)
+{
+    return hd_fail(
+        r, HD_ENUMBER,
+        "the model's output is not a number: weights in its model.safetensors are too large, from a "
+        "training that diverged or a damaged file");
+}
+
+bool hd_read_output(hd_run *r, const hd_tensor *t, hd_real *host)
+{
+    if (!hd_read(r, t, host)) return false;
+    return hd_all_finite(host, hd_count_of(t)) || hd_fail_number(r);
+}
+
 static size_t up_to(size_t n, size_t grain)
 {
     return (n + grain - 1) / grain * grain;

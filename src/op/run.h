@@ -62,8 +62,11 @@ int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count); /* a copy in bac
 /* The ids of `live` rows in backend memory, filled up to `rows` with -1, which is none. */
 int32_t *hd_ids_within(hd_run *r, const int32_t *ids, size_t live, size_t rows);
 bool hd_read(hd_run *r, const hd_tensor *t,
-             hd_real *host);   /* rows follow each other in host; false after a failure */
-void hd_send_block(hd_run *r); /* r->now to the step block */
+             hd_real *host); /* rows follow each other in host; false after a failure */
+/* The same of what a model gives: fails where a number is NaN or infinite. */
+bool hd_read_output(hd_run *r, const hd_tensor *t, hd_real *host);
+void *hd_fail_number(hd_run *r); /* hd_fail for output that is not a number */
+void hd_send_block(hd_run *r);   /* r->now to the step block */
 
 /* Segments of the given lengths, one after the other; with item and pos. `key`: NULL, or the items' numbers
  * for random draws. */

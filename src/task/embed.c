@@ -192,7 +192,7 @@ static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *er
     hd_rows x = read_batch(j, hd_ints(r, j->batch, rows), hd_seg_of(r, j->len, items, NULL));
     hd_tensor *y = pooled(j, kept_rows(j, x, items));
     hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
-    if (all && hd_read(r, y, all)) hand_out(j, q, items, all);
+    if (all && hd_read_output(r, y, all)) hand_out(j, q, items, all);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
 

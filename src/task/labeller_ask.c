@@ -135,7 +135,7 @@ static hd_status ask_some(hd_run *r, const hd_labeller *l, const hd_examples *x,
     if (which) hd_labeller_send(r, &batch, x, which, to - from, &l->model->opt, 0);
     hd_tensor *y = which ? hd_classifier_logp(r, l->model, &batch) : NULL;
     hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
-    if (y && logp) hd_read(r, y, logp);
+    if (y && logp) hd_read_output(r, y, logp);
     if (r->err.status) return hd_err_set(err, r->err.status, "labels: %s", r->err.text);
     for (size_t i = 0; i < labels; i++) hear(context, x->first[from] + i, logp + i * classes);
     return HD_OK;

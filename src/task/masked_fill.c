@@ -58,7 +58,8 @@ static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids
                            .count = out->masks};
         hd_tensor *value = NULL,
                   *best = hd_top(r, hd_log_softmax(r, hd_bert_logits(r, m->model, &b)), (int)k, &value);
-        if (hd_top_read(r, best, value, id, logp)) keep_best(out, m, id, logp, k);
+        if (hd_top_read(r, best, value, id, logp) && !hd_all_finite(logp, out->masks * k)) hd_fail_number(r);
+        if (!r->err.status) keep_best(out, m, id, logp, k);
     }
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }

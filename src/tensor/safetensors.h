@@ -25,19 +25,21 @@ hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t s
                                hd_err *err);
 void hd_safetensors_free(hd_safetensors *s);
 
+const char *hd_safetensors_file(const hd_safetensors *s); /* its name, for messages */
 size_t hd_safetensors_count(const hd_safetensors *s);
 const hd_entry *hd_safetensors_at(const hd_safetensors *s, size_t i);           /* sorted by name */
 const hd_entry *hd_safetensors_find(const hd_safetensors *s, const char *name); /* NULL when absent */
 const char *hd_safetensors_meta(const hd_safetensors *s,
                                 const char *key); /* __metadata__; NULL when absent */
 
-/* Entry `name`, which must be of a type that can be converted and have the shape of `to`. The message names
- * file, tensor and both shapes when they differ. */
+/* Entry `name`, which must have the shape of `to` and a type that can be converted to its: a float to a
+   float, an integer to an integer. The message names file, tensor and both shapes or types when they differ.
+ */
 hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, const char *name,
                                const hd_tensor *to, hd_err *err);
 /* These bytes of an entry were read and are not needed again (hd_map_forget). */
 void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes);
-/* Fills `to` (dense, any float or integer dtype) from entry `name`. */
+/* Fills `to` (dense) from entry `name`, with the same demands. */
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err);
 
 typedef struct hd_named {

@@ -335,6 +335,11 @@ void hd_safetensors_free(hd_safetensors *s)
     hd_mem_free(s);
 }
 
+const char *hd_safetensors_file(const hd_safetensors *s)
+{
+    return s->file;
+}
+
 size_t hd_safetensors_count(const hd_safetensors *s)
 {
     return s->count;
@@ -371,6 +376,11 @@ hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, co
         return hd_err_set(err, HD_ESHAPE, "%s: tensor '%" SHOWN "' has shape %s%s, %s is wanted", s->file,
                           name, hd_shape_text(&from, have, sizeof have), e->rank > HD_RANK ? "..." : "",
                           hd_shape_text(to, want, sizeof want));
+    if (hd_dtype_is_float(e->dtype) != hd_dtype_is_float(to->dtype))
+        return hd_err_set(err, HD_EFORMAT, "%s: tensor '%" SHOWN "' is of type %s, %s", s->file, name,
+                          e->type,
+                          hd_dtype_is_float(to->dtype) ? "and weights are F32, BF16, F16 or F64"
+                                                       : "and integers are wanted");
     *out = e;
     return HD_OK;
 }

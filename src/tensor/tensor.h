@@ -57,6 +57,7 @@ struct hd_tensor {
 const char *hd_dtype_name(hd_dtype t);
 size_t hd_dtype_bytes(hd_dtype t);
 bool hd_dtype_find(hd_dtype *out, const char *name);
+bool hd_dtype_is_float(hd_dtype t);
 
 size_t hd_rows_of(const hd_tensor *t); /* product of all dimensions but the last; 1 for rank 0 and 1 */
 size_t hd_cols_of(const hd_tensor *t); /* last dimension; 1 for rank 0 */
@@ -76,6 +77,8 @@ hd_tensor hd_view_rows(const hd_tensor *t, size_t from, size_t count);
 /* Converts count numbers between storage dtypes; src may be unaligned. To a smaller float: round to nearest
    even; float to integer: toward zero, saturating; NaN becomes 0. */
 void hd_convert(void *dst, hd_dtype to, const void *src, hd_dtype from, size_t count);
+
+bool hd_all_finite(const hd_real *x, size_t count); /* neither NaN nor infinite */
 
 /* "[3,4]" into buf, for messages; returns buf. */
 const char *hd_shape_text(const hd_tensor *t, char *buf, size_t size);

@@ -305,7 +305,7 @@ static void a_model_that_gives_no_numbers_is_an_error(void **state)
             if (forced) o.prefix = prefix, o.prefix_len = len;
             hd_stepper st = babble_open(&b, 1);
             assert_int_equal(hd_search(&f, &s->r, &st, &o, &err), HD_ENUMBER);
-            assert_string_equal(err.text, "search: the model's output is not a number");
+            assert_non_null(strstr(err.text, "the model's output is not a number"));
             hd_stepper_release(&st);
         }
 }

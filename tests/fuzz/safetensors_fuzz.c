@@ -18,7 +18,8 @@ static void load(const hd_safetensors *s, const hd_entry *e)
     if (!e->known || e->rank > HD_RANK || e->count > 4096) return;
     float *numbers = hd_mem_array(e->count, sizeof *numbers);
     MUST(numbers);
-    hd_tensor to = hd_shaped(numbers, HD_F32, e->rank, e->shape);
+    hd_dtype type = hd_dtype_is_float(e->dtype) ? HD_F32 : HD_I32;
+    hd_tensor to = hd_shaped(numbers, type, e->rank, e->shape);
     MUST(hd_safetensors_load(s, e->name, &to, NULL) == HD_OK);
     hd_mem_free(numbers);
 }

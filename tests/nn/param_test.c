@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "model/toy.h"
+#include "spoil.h"
 
 static char folder[64], path[96], other[96];
 
@@ -503,6 +504,48 @@ static void loading_and_saving_take_the_memory_of_one_tensor_more(void **state)
     hd_backend_free(b);
 }
 
+/* What the message must name: the tensor and the file. */
+static void assert_refuses_broken(const char *name, hd_dtype type, int threads, bool team)
+{
+    hd_err err = {0};
+    hd_params p;
+    hd_backend *b = backend_of("cpu", threads);
+    if (!team) b->team = NULL;
+    make_large(&p, b);
+    hd_safetensors *s = open_file(path);
+    char tensor[64];
+    snprintf(tensor, sizeof tensor, "model.safetensors: tensor '%s' holds NaN", name);
+    if (hd_params_load(&p, s, &err) != HD_ENUMBER || !strstr(err.text, tensor)) fail_msg("%s of %s: '%s'", name, hd_dtype_name(type), err.text);
+    hd_safetensors_free(s);
+    hd_params_release(&p);
+    hd_backend_free(b);
+}
+
+static void weights_that_are_no_numbers_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const hd_dtype types[] = {HD_F32, HD_BF16, HD_F16, HD_F64};
+    static const struct {
+        const char *name;
+        size_t index;
+        double value;
+    } cases[] = {
+        {"turned", 0, NAN}, {"turned", 130 * 67 - 1, INFINITY}, {"thin", 299, -INFINITY}, {"lower", 65 * 70, NAN}, {"vector", 76, INFINITY}, {"table", 2050 * 2049 - 1, NAN},
+    };
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        put_large(types[t]);
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            spoil(path, cases[i].name, cases[i].index, 1, cases[i].value);
+            assert_refuses_broken(cases[i].name, types[t], 2, true);
+            if (types[t] == HD_F32) assert_refuses_broken(cases[i].name, types[t], 1, false);
+            spoil(path, cases[i].name, cases[i].index, 1, 0);
+        }
+    }
+    put_large(HD_F64);
+    spoil(path, "vector", 3, 1, 1e300); /* a number there, but none that a float holds */
+    assert_refuses_broken("vector", HD_F64, 1, true);
+}
+
 static void a_file_that_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
@@ -759,6 +802,7 @@ int main(void)
         cmocka_unit_test(tensors_that_the_model_does_not_know_are_ignored),
         cmocka_unit_test(large_tensors_of_every_float_type_find_their_places),
         cmocka_unit_test(loading_and_saving_take_the_memory_of_one_tensor_more),
+        cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_name),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
         cmocka_unit_test(two_parameters_of_one_name_are_refused),
         cmocka_unit_test(initial_values_have_the_bounds_and_variances_they_should),
