@@ -13,9 +13,13 @@ plain = $(cc) -DHEED_TESTS=$(or $(shell sed -n 's/^HEED_TESTS:BOOL=//p' build/CM
 # Another compiler than last time: CMake would drop all other settings by itself, so the folder starts afresh with them.
 fresh = $(if $(cc),$(shell grep -qsx 'CMAKE_C_COMPILER:.*=$(shell command -v '$(CC)')' $(1)/CMakeCache.txt || echo --fresh))
 
+# A compiler that is not there must not cost the folder its settings; one that heed refuses is forgotten again.
+check-tools = $(if $(shell command -v cmake),,$(error cmake was not found: `make deps` installs it))
+check-compiler = $(if $(cc),$(if $(shell command -v '$(CC)'),,$(error CC=$(CC): there is no such compiler)))
+
 # $(call configure,FOLDER,FLAGS), $(call compile,FOLDER,TARGETS), $(call check,FOLDER). Warnings and errors still come
 # through; the inner make must not take over the flags of this one.
-configure = @cmake -S . -B $(1) $(fresh) $(set) $(2) >/dev/null
+configure = $(check-tools)$(check-compiler)@cmake -S . -B $(1) $(fresh) $(set) $(2) >/dev/null || { $(if $(fresh),rm -f $(1)/CMakeCache.txt;) exit 1; }
 compile = @MAKEFLAGS=--no-print-directory cmake --build $(1) -j$(JOBS) $(if $(2),--target $(2))
 check = @cd $(1) && ctest --output-on-failure -j$(JOBS)
 
@@ -65,9 +69,10 @@ install: ## install under PREFIX (default /usr/local), below DESTDIR if set
 	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')
 	$(call compile,build,heed_program heed heed_pages)
 	@DESTDIR='$(DESTDIR)' cmake --install build
+	@cd build && cmake -DPREFIX='$(PREFIX)' -P ../cmake/installed.cmake
 
-uninstall: ## remove what was installed last
-	@cd build && DESTDIR='$(DESTDIR)' cmake -P ../cmake/uninstall.cmake
+uninstall: ## remove what was installed under PREFIX, below DESTDIR if set
+	@mkdir -p build && cd build && DESTDIR='$(DESTDIR)' cmake -DPREFIX='$(PREFIX)' -P ../cmake/uninstall.cmake
 
 deps: ## install what build and tests need
 	@scripts/deps build test

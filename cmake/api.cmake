@@ -21,7 +21,6 @@ add_test(NAME api.installed COMMAND ${PROJECT_SOURCE_DIR}/tests/api/installed_te
 set_tests_properties(api.installed PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 
 # Without sanitizers, which must be in a program from its start, and Python is not built with them.
-find_program(HEED_PYTHON python3)
 if(HEED_PYTHON AND NOT HEED_SANITIZE)
     add_test(NAME api.python COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/api/python_test.py $<TARGET_FILE:heed>
         $<TARGET_FILE:heed_program> $<TARGET_FILE:tiny_model>)
@@ -29,3 +28,5 @@ else()
     add_test(NAME api.python COMMAND sh -c "echo 'skipped: no python3, or sanitizers'; exit 77")
 endif()
 set_tests_properties(api.python PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
+add_test(NAME api.build COMMAND ${PROJECT_SOURCE_DIR}/tests/api/build_test.sh ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})

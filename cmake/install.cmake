@@ -1,11 +1,29 @@
 # Install: the shared library, heed.h, heed.pc, the program, and the pages the program writes about itself.
+# Outside the folders every system searches, programs built with heed.pc know where the library lies.
+file(RELATIVE_PATH heed_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" heed_pc_prefix "${heed_pc_prefix}")
+set(heed_pc_rpath "")
+if(NOT CMAKE_INSTALL_FULL_LIBDIR MATCHES "^(/usr)?/lib")
+    set(heed_pc_rpath " -Wl,-rpath,\${libdir}")
+endif()
 configure_file(cmake/heed.pc.in heed.pc @ONLY)
 install(TARGETS heed heed_program)
 install(FILES include/heed.h TYPE INCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
-    WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
+# The Python module goes to the folder below the prefix that python3 searches, if it searches one there.
+find_program(HEED_PYTHON python3)
+if(HEED_PYTHON)
+    execute_process(COMMAND ${HEED_PYTHON} -c "import sys; p = sys.argv[1] + '/'; f = [d for d in sys.path if d.startswith(p) and d.endswith('-packages')]; print(f[0][len(p):] if f else 'lib/python%d.%d/site-packages' % sys.version_info[:2])"
+        ${CMAKE_INSTALL_PREFIX} OUTPUT_VARIABLE heed_python_folder OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE heed_python_failed)
+    if(NOT heed_python_failed)
+        install(FILES python/heed.py DESTINATION ${heed_python_folder})
+    endif()
+endif()
+# The loader's list of libraries, where root installs for this machine; nobody else may write it.
+install(CODE "if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
+    execute_process(COMMAND ldconfig RESULT_VARIABLE ignored OUTPUT_QUIET ERROR_QUIET)
+endif()")
 
 # heed_page(FILE arguments...): FILE is what the program prints with these arguments.
 set(heed_pages "")

@@ -5,6 +5,15 @@ set(HEED_SANITIZE "" CACHE STRING "sanitizers, e.g. address,undefined")
 set(HEED_DEPS "" CACHE PATH "a folder of unpacked libraries to look in first")
 set(HEED_SHARED "${PROJECT_SOURCE_DIR}/../shared" CACHE PATH "test material; tests that need it say skipped where it is absent")
 
+# Kernels are written with the vector extensions of these two.
+set(heed_compiler_GNU 11)
+set(heed_compiler_Clang 13)
+set(heed_compiler_AppleClang 14)
+if(NOT DEFINED heed_compiler_${CMAKE_C_COMPILER_ID} OR CMAKE_C_COMPILER_VERSION VERSION_LESS heed_compiler_${CMAKE_C_COMPILER_ID})
+    message(FATAL_ERROR "heed is built with GCC ${heed_compiler_GNU} or Clang ${heed_compiler_Clang} and later; ${CMAKE_C_COMPILER} is "
+        "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}. Name another one with CC=")
+endif()
+
 # C++ only for the cover over SentencePiece. Its compiler is the C compiler's sibling: their sanitizers must be the same.
 if(NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX})
     string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" heed_cxx "${CMAKE_C_COMPILER}")
@@ -47,13 +56,33 @@ if(HEED_DEPS)
         set(ENV{PKG_CONFIG_PATH} "${pc_dir}:$ENV{PKG_CONFIG_PATH}")
     endforeach()
 endif()
-find_package(PkgConfig REQUIRED)
+find_package(PkgConfig)
 find_package(Threads REQUIRED)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
-pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1) # the program alone
+set(heed_missing "")
+# heed_require(NAME MODULE PACKAGE): the target PkgConfig::NAME, or MODULE is among what is missing.
+function(heed_require name module package)
+    if(PkgConfig_FOUND)
+        pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})
+    endif()
+    if(NOT TARGET PkgConfig::${name})
+        set(heed_missing "${heed_missing}\n  ${module} (on Debian: ${package})" PARENT_SCOPE)
+    endif()
+endfunction()
+if(NOT PkgConfig_FOUND)
+    set(heed_missing "\n  pkg-config (on Debian: pkg-config)")
+endif()
+heed_require(JANSSON jansson libjansson-dev)
+heed_require(UTF8PROC libutf8proc libutf8proc-dev)
+heed_require(ZLIB zlib zlib1g-dev)
+heed_require(SENTENCEPIECE sentencepiece libsentencepiece-dev)
+heed_require(YAML yaml-0.1 libyaml-dev) # the program alone
+if(HEED_TESTS)
+    heed_require(CMOCKA cmocka libcmocka-dev)
+endif()
+if(heed_missing)
+    message(FATAL_ERROR "Libraries that heed needs were not found:${heed_missing}\n`make deps` installs them on Debian and its kin; "
+        "HEED_DEPS=folder names a folder of unpacked ones.")
+endif()
 
 # Optional libraries: AUTO takes what is there. heed_optional holds their targets.
 set(HEED_CAIRO AUTO CACHE STRING "PNG and PDF pictures through Cairo: AUTO, ON or OFF")

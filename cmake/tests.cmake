@@ -1,6 +1,5 @@
 # Tests mirror src/: tests/FOLDER/NOUN_test.c is one cmocka program and one CTest test named FOLDER.NOUN. A name that ends in
 # _grad_test.c is linked with the engine compiled in double, so that finite differences are exact to about 1e-8.
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 heed_library(heed_double HD_REAL_DOUBLE)
 file(GLOB heed_test_files CONFIGURE_DEPENDS tests/*/*_test.c)
 set(heed_patience 300) # seconds; sanitised ones take longer

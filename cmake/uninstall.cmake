@@ -1,9 +1,13 @@
-# Removes what the last install wrote, below DESTDIR where that is set. Run in the build folder.
-if(NOT EXISTS install_manifest.txt)
-    message(FATAL_ERROR "nothing was installed from here: there is no install_manifest.txt")
+# Removes what `make install` wrote below PREFIX, below DESTDIR where that is set: cmake -DPREFIX=... -P uninstall.cmake, in the
+# build folder. `make install` keeps a list for each prefix in installed/.
+string(MAKE_C_IDENTIFIER "${PREFIX}" name)
+set(list "installed/${name}.txt")
+if(NOT EXISTS "${list}")
+    message(FATAL_ERROR "nothing was installed to ${PREFIX} from this folder; PREFIX= names another place")
 endif()
-file(STRINGS install_manifest.txt files)
+file(STRINGS "${list}" files)
 foreach(file IN LISTS files)
     message(STATUS "removing $ENV{DESTDIR}${file}")
     file(REMOVE "$ENV{DESTDIR}${file}")
 endforeach()
+file(REMOVE "${list}")

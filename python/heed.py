@@ -1,8 +1,8 @@
-"""heed in Python: one file over the shared library, nothing to compile or install.
+"""heed in Python: one file over the shared library, nothing to compile. `make install` puts it where python3 looks.
 
     import heed
 
-    model = heed.Model("model-folder")
+    model = heed.Model("model-folder")            # or: with heed.Model("model-folder") as model:
     for t in model.translate(["I ate an apple .", "You ate it , too ."], beam=8):
         print(t.text)
 
@@ -15,15 +15,18 @@
     numpy.asarray(cross.weights)                  # no copy, where numpy is wanted
 
 A model may be used by any number of threads; each gets a context of its own when it first translates. The
-library computes outside Python's lock.
+library computes outside Python's lock. close(), or the end of a with block, gives a model's memory back at once;
+otherwise it goes when Python forgets the model.
 
 The library is looked for in the environment variable HEED_LIBRARY (its path), beside this file, in the build
-folder of the checkout this file is in, and where the system looks for libraries.
+folder of the checkout this file is in, in the folder this file was installed below, and where the system looks for
+libraries.
 """
 
 import ctypes
 import os
 import threading
+import weakref
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_size_t
 from ctypes import c_uint64, c_void_p
 
@@ -161,6 +164,7 @@ def _places():
     here = os.path.dirname(os.path.abspath(__file__))
     files = [os.path.join(here, n) for n in ("libheed.so.0", "libheed.so")]
     files.append(os.path.join(here, os.pardir, "build", "libheed.so"))
+    files.append(os.path.join(here, os.pardir, os.pardir, "libheed.so.0"))  # lib/python3.N/site-packages
     return [f for f in files if os.path.exists(f)] + ["libheed.so.0", "libheed.so"]
 
 
@@ -304,16 +308,19 @@ class Translation:
 
 
 class _Handle:
-    """Frees what the library made when Python forgets it."""
+    """Frees what the library made when Python forgets it, or before."""
 
     def __init__(self, make, free):
         self.value = c_void_p()
         self._free = free
         make(byref(self.value))
 
-    def __del__(self):
-        if self.value:
-            self._free(self.value)
+    def close(self):
+        value, self.value = self.value, c_void_p()
+        if value:
+            self._free(value)
+
+    __del__ = close
 
 
 def _choice(value, names, what):
@@ -348,12 +355,31 @@ class Model:
         path = os.fsencode(folder)
         self._threads = threads
         self._own = threading.local()
+        self._lock = threading.Lock()
+        self._contexts = weakref.WeakSet()  # a thread that ends takes its own away
+        self._closed = False
         self._model = _Handle(
             lambda out: _call(_library.heed_model_open, out, path, byref(options)),
             _library.heed_model_free,
         )
 
+    def close(self):
+        """Gives back all memory of the model. No thread may be translating; later calls raise heed.Error."""
+        with self._lock:
+            self._closed = True
+            for context in list(self._contexts):
+                context.close()
+            self._model.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
     def _context(self):
+        if self._closed:
+            raise Error(STATUS.index("EARG"), "the model is closed")
         if not hasattr(self._own, "context"):
             options = _ContextOptions()
             _library.heed_context_options_init(byref(options), ctypes.sizeof(options))
@@ -362,6 +388,8 @@ class Model:
                 lambda out: _call(_library.heed_context_new, out, self._model.value, byref(options)),
                 _library.heed_context_free,
             )
+            with self._lock:
+                self._contexts.add(self._own.context)
         return self._own.context.value
 
     def translate(self, lines, *, prefix=None, attention=False, search="beam", length_penalty="average",

@@ -33,6 +33,20 @@ class Test(unittest.TestCase):
         del cls.model
         cls.scratch.cleanup()
 
+    def test_a_closed_model_is_gone(self):
+        with heed.Model(self.folder, threads=1) as model:
+            other = []
+            thread = threading.Thread(target=lambda: other.append(model.translate(LINES[:1])[0].text))
+            thread.start()
+            thread.join()
+            self.assertEqual(model.translate(LINES[:1])[0].text, other[0])
+            contexts = list(model._contexts)
+            self.assertTrue(contexts and all(c.value for c in contexts))
+        self.assertFalse(any(c.value for c in contexts) or model._model.value)
+        with self.assertRaisesRegex(heed.Error, "closed"):
+            model.translate(LINES[:1])
+        model.close()  # again does no harm
+
     def program(self, lines, *options):
         text = "".join(line + "\n" for line in lines)
         done = subprocess.run([program, "translate", self.folder, "--device=cpu", "--json", *options],
