@@ -49,6 +49,9 @@ json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_erro
     }
     hd_mem_free(room);
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, e);
+    /* tokenizer_config.json says "no limit" with a whole number of 31 digits: then all are reals */
+    if (!root && json_error_code(e) == json_error_numeric_overflow)
+        root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, e);
     if (!root) {
         if (json_error_code(e) == json_error_out_of_memory) missed = bytes;
         return NULL;

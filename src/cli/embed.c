@@ -32,7 +32,7 @@ static const char *const long_lines[] = {"error", "cut", NULL};
 static const hd_option options[] = {
     {"input", 'i', "FILE", "-", "lines to turn into vectors, plain or gzip; -: standard input",
      HD_FILE_INTO(struct embed, input)},
-    {"pool", 'p', "HOW", "mean", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
+    {"pool", 'p', "HOW", "auto", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
     {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
     {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
@@ -65,7 +65,7 @@ static const hd_example examples[] = {
     {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
     {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
     {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
-    {"heed embed minilm --pool mean --normalize --long cut < in.txt", "as sentence-transformers does"},
+    {"heed embed minilm --long cut < in.txt", "as sentence-transformers does with the same model"},
     {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
     {"heed embed bert --similar apple < in.txt", "is an apple in one sentence like that in another?"},
     {"heed embed bert --layer 0 --analogy 'king - man + woman'",

@@ -8,10 +8,6 @@
 #include "base/mem.h"
 #include "task/reader.h"
 
-#define X(NAME, name, text, reduction) #name,
-const char *const hd_pooling_names[HD_POOLINGS + 1] = {HD_POOLING_LIST(X) NULL};
-#undef X
-
 #define X(NAME, name, text, reduction) reduction,
 static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
 #undef X
@@ -23,13 +19,24 @@ typedef struct sentence {
 typedef struct job {
     hd_run *r;
     hd_reader by;
-    const hd_embed_opt *opt;
+    hd_embed_opt opt; /* settled */
     hd_embeddings *out;
     hd_ids ids;
     sentence *at; /* those with tokens */
     size_t count;
     int32_t *batch, *len; /* of a step: ids, then rows to gather; read and kept of each line */
 } job;
+
+/* What the model's folder says where nobody else does. */
+static hd_embed_opt settle(const hd_any_model *m, const hd_embed_opt *asked)
+{
+    hd_embed_opt o = *asked;
+    if (o.pool != HD_POOLING_AUTO) return o;
+    bool sentences = m->masked && m->masked->pool != HD_POOLING_AUTO;
+    o.pool = sentences ? m->masked->pool : HD_POOLING_MEAN;
+    o.normalize |= sentences && m->masked->normalize;
+    return o;
+}
 
 static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
 {
@@ -58,7 +65,8 @@ static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
 hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
 {
     const hd_reader a = hd_reader_of(m);
-    return check(&a, opt, err);
+    const hd_embed_opt settled = settle(m, opt);
+    return check(&a, &settled, err);
 }
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
@@ -93,7 +101,7 @@ static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
     hd_status s = hd_reader_encode(&j->by, line, &j->ids, err);
     if (s) return s;
     size_t size = j->ids.count - begin, most = j->by.longest;
-    if (j->opt->cut && size > most && most > around) size = cut(j, begin, size, most);
+    if (j->opt.cut && size > most && most > around) size = cut(j, begin, size, most);
     if (size > around && size <= most) {
         j->at[j->count++] = (sentence){number, begin, size};
         return HD_OK;
@@ -110,7 +118,7 @@ static hd_status make_room(job *j, hd_err *err)
         const sentence *q = &j->at[i];
         hd_embedded *to = &j->out->of[q->line];
         to->tokens = q->size - before;
-        to->vectors = j->opt->pool == HD_POOLING_NONE ? to->tokens : 1;
+        to->vectors = j->opt.pool == HD_POOLING_NONE ? to->tokens : 1;
         int32_t *ids = keep(j, to->tokens * sizeof *ids, &s, err);
         to->vector = keep(j, to->vectors * j->out->width * sizeof *to->vector, &s, err);
         if (!s) memcpy(ids, j->ids.at + q->begin + before, to->tokens * sizeof *ids);
@@ -133,8 +141,8 @@ static int by_length(const void *a, const void *b)
 static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
 {
     const hd_reader *a = &j->by;
-    int layers = j->opt->layer ? j->opt->layer : hd_reader_layers(a);
-    if (!seg || !j->opt->table) return hd_reader_behind(j->r, a, layers, ids, seg);
+    int layers = j->opt.layer ? j->opt.layer : hd_reader_layers(a);
+    if (!seg || !j->opt.table) return hd_reader_behind(j->r, a, layers, ids, seg);
     return (hd_rows){hd_embed(j->r, &hd_reader_table(a)->t, ids, seg->rows, 1), seg};
 }
 
@@ -154,18 +162,22 @@ static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
 /* What becomes of the rows of a batch. */
 static hd_tensor *pooled(const job *j, hd_rows x)
 {
-    hd_pooling pool = j->opt->pool;
+    hd_pooling pool = j->opt.pool;
     if (pool == HD_POOLING_NONE) return x.t;
     return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->by.bert, x)
                                      : hd_reduce(j->r, x.t, x.seg, reductions[pool]);
+}
+
+static void scale(hd_real *v, size_t width, double by)
+{
+    for (size_t c = 0; c < width; c++) v[c] = (hd_real)((double)v[c] * by);
 }
 
 static void normalize(hd_real *v, size_t width)
 {
     double sum = 0;
     for (size_t c = 0; c < width; c++) sum += (double)v[c] * (double)v[c];
-    double by = sum > 0 ? 1 / sqrt(sum) : 0;
-    for (size_t c = 0; c < width; c++) v[c] = (hd_real)((double)v[c] * by);
+    scale(v, width, sum > 0 ? 1 / sqrt(sum) : 0);
 }
 
 static void hand_out(job *j, const sentence *q, size_t items, const hd_real *all)
@@ -175,8 +187,8 @@ static void hand_out(job *j, const sentence *q, size_t items, const hd_real *all
         hd_embedded *to = &j->out->of[q[i].line];
         memcpy(to->vector, all, to->vectors * width * sizeof *all);
         all += to->vectors * width;
-        for (size_t k = 0; j->opt->normalize && k < to->vectors; k++)
-            normalize(to->vector + k * width, width);
+        if (j->opt.pool == HD_POOLING_SQRT) scale(to->vector, width, sqrt((double)to->tokens));
+        for (size_t k = 0; j->opt.normalize && k < to->vectors; k++) normalize(to->vector + k * width, width);
     }
 }
 
@@ -198,7 +210,7 @@ static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *er
 
 static hd_status embed_all(job *j, hd_err *err)
 {
-    size_t most = j->opt->rows ? j->opt->rows : HD_EMBED_ROWS;
+    size_t most = j->opt.rows ? j->opt.rows : HD_EMBED_ROWS;
     if (j->count && j->at[0].size > most) most = j->at[0].size;
     j->batch = hd_mem_array(most, sizeof *j->batch);
     j->len = hd_mem_array(j->count + 1, sizeof *j->len);
@@ -214,10 +226,10 @@ static hd_status embed_all(job *j, hd_err *err)
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .by = hd_reader_of(m), .opt = opt, .out = out};
+    job j = {.r = r, .by = hd_reader_of(m), .opt = settle(m, opt), .out = out};
     *out = (hd_embeddings){.count = count};
     hd_arena_init(&out->memory, hd_source_host, 1 << 16);
-    hd_status s = check(&j.by, opt, err);
+    hd_status s = check(&j.by, &j.opt, err);
     if (!s)
         out->width = opt->table ? hd_cols_of(&hd_reader_table(&j.by)->t) : hd_reader_width(&j.by, opt->layer);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);

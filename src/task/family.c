@@ -2,8 +2,14 @@
 #include "task/family.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
+
+enum { MOST_CARRIED = 1 << 24 };
+
+static const char *const carried[] = {"generation_config.json", "tokenizer_config.json",
+                                      "special_tokens_map.json", "config_sentence_transformers.json"};
 
 /* The first name of a function is the one that is written. */
 static const struct {
@@ -62,6 +68,28 @@ const char *hd_family_activation_name(hd_unary act)
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (activations[i].act == act) return activations[i].name;
     return NULL;
+}
+
+static hd_status carry(const hd_passage *p, const char *name, hd_err *err)
+{
+    char from[HD_PATH], to[HD_PATH];
+    hd_map map = {0};
+    hd_status s = hd_path(from, p->from, name, err);
+    if (!s) s = hd_path(to, p->to, name, err);
+    if (s || access(from, F_OK) || !access(to, F_OK)) return s;
+    s = hd_map_open(&map, from, err);
+    if (!s && map.size > MOST_CARRIED)
+        s = hd_err_set(err, HD_ELIMIT, "%s: %zu bytes are too many for such a file", from, map.size);
+    if (!s) s = hd_save_bytes(to, map.data, map.size, err);
+    hd_map_close(&map);
+    return s;
+}
+
+hd_status hd_family_carry(const hd_passage *p, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++) s = carry(p, carried[i], err);
+    return s;
 }
 
 hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err)

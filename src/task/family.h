@@ -21,6 +21,7 @@ typedef struct hd_passage {
 } hd_passage;
 
 typedef struct hd_family {
+    bool sentences; /* it reads what sentence-transformers adds to a folder */
     /* Whether a model folder's config.json is of this family. */
     bool (*has)(hd_model_config *c);
     /* Makes a model of a published folder; *c is its config.json, which the faults in it are told to. */
@@ -49,11 +50,12 @@ void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id);
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);
 
-/* Whether the key is there and says this. */
-bool hd_family_says(hd_model_config *c, const char *key, const char *text);
-
 /* What transformers calls it; NULL: it has none such. */
 const char *hd_family_activation_name(hd_unary act);
+
+/* Copies files that say nothing about the model here but belong to it: how to generate with it, how to show
+   its tokens. What the new folder has already stays. */
+hd_status hd_family_carry(const hd_passage *p, hd_err *err);
 
 hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err);
 

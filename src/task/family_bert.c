@@ -4,15 +4,10 @@
 #include "task/family_bert.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
+#include "task/family_sentence.h"
 #include "task/family_weights.h"
 #include "task/masked.h"
-
-enum { MOST_CONFIG = 1 << 20 };
-
-static const char LIMIT[] = "sentence_bert_config.json", LIMIT_KEY[] = "max_seq_length";
 
 /* -- here -- */
 
@@ -30,26 +25,6 @@ static bool predicts(hd_model_config *c)
         "BertForPreTraining and " HD_BERT_LABELS,
         name);
     return false;
-}
-
-/* Where sentence-transformers cuts a text; 0: where positions end. */
-static hd_status read_limit(size_t *out, const char *folder, size_t positions, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_arena arena;
-    json_t *root = NULL;
-    *out = 0;
-    hd_status s = hd_path(path, folder, LIMIT, err);
-    if (s || access(path, F_OK)) return s;
-    hd_arena_init(&arena, hd_source_host, 0);
-    s = hd_json_read(&root, &arena, path, MOST_CONFIG, err);
-    const json_t *limit = json_object_get(root, LIMIT_KEY);
-    json_int_t most = json_integer_value(limit);
-    if (!s && limit && !json_is_null(limit) && (!json_is_integer(limit) || most < 3))
-        s = hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is not a whole number from 3 on", path, LIMIT_KEY);
-    if (!s && most && (size_t)most < positions) *out = (size_t)most;
-    hd_arena_release(&arena);
-    return s;
 }
 
 static hd_status find_parts(hd_bert_opt *o, const char *folder, bool promised, hd_err *err)
@@ -81,7 +56,7 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
     bool promised = predicts(c);
     hd_family_bert_tokeniser(c, p->from, &opt, &m.tokeniser);
     hd_status s = c->status;
-    if (!s) s = read_limit(&m.longest, p->from, opt.positions, err);
+    if (!s) s = hd_family_sentence_read(&m, &opt, p->from, err);
     if (!s) s = find_parts(&opt, p->from, promised, err);
     if (!s) s = check_size(&opt, p->from, err);
     if (!s) s = hd_bert_new(&m.model, p->backend, &opt, false, err);
@@ -114,19 +89,6 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
     return s;
 }
 
-static hd_status save_limit(const hd_masked *m, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_text c = {0};
-    if (!m->longest) return HD_OK;
-    hd_text_print(&c, "{\"%s\": %zu, \"do_lower_case\": false}\n", LIMIT_KEY, m->longest);
-    hd_status s = hd_text_status(&c, err);
-    if (!s) s = hd_path(path, folder, LIMIT, err);
-    if (!s) s = hd_save_bytes(path, c.data, c.size, err);
-    hd_text_release(&c);
-    return s;
-}
-
 /* As a bare model is saved. */
 static void drop_prefix(hd_params *p)
 {
@@ -146,7 +108,7 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(m->tokeniser), err);
     if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
     if (!s) s = save_config(m, p->to, err);
-    if (!s) s = save_limit(m, p->to, err);
+    if (!s) s = hd_family_sentence_save(m, p->to, err);
     if (!s && m->model->opt.headless) drop_prefix(&m->model->params);
     if (!s) s = hd_masked_publish(m, p->to, err);
     hd_masked_free(m);
@@ -176,4 +138,4 @@ static bool has(hd_model_config *c)
             (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress")));
 }
 
-const hd_family hd_family_bert = {.has = has, .import = import, .export = export};
+const hd_family hd_family_bert = {.sentences = true, .has = has, .import = import, .export = export};

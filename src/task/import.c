@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "task/family.h"
+#include "task/family_sentence.h"
 
 static const struct {
     const char *name;
@@ -62,8 +63,14 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     hd_model_config_read(&c, from, "save_pretrained() of transformers", err);
     const hd_family *family = c.status ? NULL : family_of(&c);
     hd_status s = c.status;
+    if (!s && !family->sentences) s = hd_family_sentence_refuse(from, err);
     if (!s) s = begin(made, to, err);
-    if (!s) s = finish(made, to, family->import(&(hd_passage){from, made, backend}, &c, err), err);
+    if (!s) {
+        const hd_passage p = {from, made, backend};
+        s = family->import(&p, &c, err);
+        if (!s) s = hd_family_carry(&p, err);
+        s = finish(made, to, s, err);
+    }
     hd_model_config_release(&c);
     return s;
 }
@@ -87,5 +94,9 @@ hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_er
     const hd_family *family = NULL;
     hd_status s = family_to(&family, from, err);
     if (!s) s = begin(made, to, err);
-    return s ? s : finish(made, to, family->export(&(hd_passage){from, made, backend}, err), err);
+    if (s) return s;
+    const hd_passage p = {from, made, backend};
+    s = family->export(&p, err);
+    if (!s) s = hd_family_carry(&p, err);
+    return finish(made, to, s, err);
 }

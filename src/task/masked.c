@@ -97,6 +97,9 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
     hd_masked_put_model(&c, &m->model->opt);
     if (m->longest) hd_text_print(&c, ",\n \"longest\": %zu", m->longest);
+    if (m->pool != HD_POOLING_AUTO)
+        hd_text_print(&c, ",\n \"pool\": \"%s\",\n \"normalize\": %s", hd_pooling_names[m->pool],
+                      m->normalize ? "true" : "false");
     hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
@@ -145,25 +148,36 @@ void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
 }
 
-static hd_status describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, size_t *longest,
-                          hd_err *err)
+/* How texts become vectors: keys that only sentence models have. */
+static void read_sentence(hd_model_config *c, hd_masked *m, size_t positions)
 {
-    static const char limit[] = "longest";
+    static const char limit[] = "longest", pool[] = "pool";
+    if (hd_model_config_has(c, limit))
+        m->longest = (size_t)hd_model_config_whole(c, limit, 3, (long long)positions);
+    if (!hd_model_config_has(c, pool)) return;
+    m->pool = (hd_pooling)hd_model_config_name(c, pool, hd_pooling_names, HD_POOLINGS);
+    m->normalize = hd_model_config_switch(c, "normalize");
+    if (m->pool == HD_POOLING_NONE || m->pool == HD_POOLING_POOLER)
+        hd_model_config_refuse(c, "\"%s\" is \"%s\", which no sentence model has", pool,
+                               hd_pooling_names[m->pool]);
+}
+
+/* Fills all but the model. */
+static hd_status describe(const char *folder, hd_bert_opt *opt, hd_masked *m, hd_err *err)
+{
     hd_model_config c;
-    *tokeniser = NULL, *longest = 0;
     hd_model_config_open(&c, folder, err);
     hd_model_config_task(&c, "mlm");
     if (!c.status) hd_masked_read_model(&c, opt);
-    if (!c.status && hd_model_config_has(&c, limit))
-        *longest = (size_t)hd_model_config_whole(&c, limit, 3, (long long)opt->positions);
-    if (!c.status) *tokeniser = hd_model_config_tokeniser(&c, folder);
-    if (!c.status && hd_masked_vocab(*tokeniser) != opt->vocab)
+    if (!c.status) read_sentence(&c, m, opt->positions);
+    if (!c.status) m->tokeniser = hd_model_config_tokeniser(&c, folder);
+    if (!c.status && hd_masked_vocab(m->tokeniser) != opt->vocab)
         hd_model_config_refuse(
             &c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu with " HD_MASK_TEXT,
-            opt->vocab, hd_masked_vocab(*tokeniser));
+            opt->vocab, hd_masked_vocab(m->tokeniser));
     if (c.status) {
-        hd_tokeniser_free(*tokeniser);
-        *tokeniser = NULL;
+        hd_tokeniser_free(m->tokeniser);
+        m->tokeniser = NULL;
     }
     hd_model_config_release(&c);
     return c.status;
@@ -171,8 +185,10 @@ static hd_status describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **t
 
 hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
 {
-    size_t longest;
-    return describe(folder, opt, tokeniser, &longest, err);
+    hd_masked m = {0};
+    hd_status s = describe(folder, opt, &m, err);
+    *tokeniser = m.tokeniser;
+    return s;
 }
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err)
@@ -181,7 +197,7 @@ hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backen
     hd_masked *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->backend = backend;
-    hd_status s = describe(folder, &opt, &m->tokeniser, &m->longest, err);
+    hd_status s = describe(folder, &opt, m, err);
     if (!s) s = hd_bert_new(&m->model, backend, &opt, false, err);
     if (!s) s = hd_published_load(&m->model->params, folder, err);
     if (!s) s = hd_bert_prepare(m->model, HD_ASKING, err);

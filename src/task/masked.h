@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "model/bert.h"
 #include "task/model_config.h"
+#include "task/pooling.h"
 #include "text/tokeniser.h"
 
 #define HD_MASK_TEXT "[MASK]"
@@ -16,7 +17,9 @@ typedef struct hd_masked {
     hd_bert *model;
     hd_tokeniser *tokeniser;
     hd_backend *backend; /* borrowed */
-    size_t longest; /* tokens of a text that becomes a vector, where that is less than positions; else 0 */
+    size_t longest;  /* tokens of a text that becomes a vector, where that is less than positions; else 0 */
+    hd_pooling pool; /* of a sentence model: how its rows become the vector; else AUTO */
+    bool normalize;  /* ... and whether that is made 1 long */
 } hd_masked;
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err);

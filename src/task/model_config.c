@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_CONFIG = 1 << 20 };
+enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 
 hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err)
 {
@@ -47,6 +47,15 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
         c->status =
             hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): %s makes one", folder, maker);
     if (!c->status) c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_CONFIG, err);
+}
+
+void hd_model_config_read_file(hd_model_config *c, const char *folder, const char *name, hd_err *err)
+{
+    c->object = NULL, c->err = err;
+    hd_arena_init(&c->arena, hd_source_host, 0);
+    c->status = hd_path(c->path, folder, name, err);
+    if (!c->status && !access(c->path, F_OK))
+        c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_FILE, err);
 }
 
 void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)

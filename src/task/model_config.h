@@ -32,6 +32,8 @@ typedef struct hd_model_config {
 void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err);
 /* The same of any program's config.json; `maker` is what a text says that makes such folders. */
 void hd_model_config_read(hd_model_config *c, const char *folder, const char *maker, hd_err *err);
+/* ... of another file in a folder; where it is not there the object is NULL, which has no keys. */
+void hd_model_config_read_file(hd_model_config *c, const char *folder, const char *name, hd_err *err);
 void hd_model_config_release(hd_model_config *c);
 
 void hd_model_config_refuse(hd_model_config *c, const char *format, ...)

@@ -136,10 +136,11 @@ static double pooled(const hd_real *x, size_t rows, size_t width, size_t column,
         sum += (double)x[i * width + column];
         most = fmax(most, (double)x[i * width + column]);
     }
-    return pool == HD_POOLING_MEAN   ? sum / (double)rows
-           : pool == HD_POOLING_MAX  ? most
-           : pool == HD_POOLING_LAST ? (double)x[(rows - 1) * width + column]
-                                     : (double)x[column];
+    return pool == HD_POOLING_MEAN || pool == HD_POOLING_AUTO ? sum / (double)rows
+           : pool == HD_POOLING_SQRT                          ? sum / sqrt((double)rows)
+           : pool == HD_POOLING_MAX                           ? most
+           : pool == HD_POOLING_LAST                          ? (double)x[(rows - 1) * width + column]
+                                                              : (double)x[column];
 }
 
 static void pooling_is_of_the_rows_of_a_line(void **state)

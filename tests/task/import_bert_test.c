@@ -136,47 +136,6 @@ static void what_is_exported_is_what_was_imported(void **state)
     check_round(put_bert_labels, files);
 }
 
-/* How much of a line is read for its vector. */
-static void the_limit_of_a_sentence_model_is_kept(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        size_t longest; /* 0: that of the model */
-        const char *why;
-    } cases[] = {
-        {"{\"max_seq_length\": 12, \"do_lower_case\": false}\n", 12, NULL},
-        {"{\"max_seq_length\": 24}", 0, NULL},
-        {"{\"max_seq_length\": 1000}", 0, NULL},
-        {"{\"max_seq_length\": null}", 0, NULL},
-        {"{}", 0, NULL},
-        {"{\"max_seq_length\": 2}", 0, "\"max_seq_length\" is not a whole number from 3 on"},
-        {"{\"max_seq_length\": \"12\"}", 0, "\"max_seq_length\" is not a whole number from 3 on"},
-        {"{", 0, "sentence_bert_config.json"},
-    };
-    put_bare_bert("limit");
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char to[16], back[16];
-        hd_err err = {0};
-        hd_masked *m = NULL;
-        hd_backend *b = backend_of("cpu", 1);
-        snprintf(to, sizeof to, "limit%zu", i), snprintf(back, sizeof back, "limit%zu.out", i);
-        put_file(at("limit/sentence_bert_config.json"), cases[i].text);
-        hd_status s = pass(hd_import, "limit", to, &err);
-        if (cases[i].why) {
-            assert_int_equal(s, HD_EFORMAT);
-            if (!strstr(err.text, cases[i].why)) fail_msg("'%s' does not say '%s'", err.text, cases[i].why);
-        } else {
-            if (s || hd_masked_open(&m, at("%s", to), b, &err)) fail_msg("%s", err.text);
-            assert_int_equal(m->longest, cases[i].longest);
-            pass_well(hd_export, to, back);
-            assert_int_equal(is_there(at("%s/sentence_bert_config.json", back)), cases[i].longest > 0);
-        }
-        hd_masked_free(m);
-        hd_backend_free(b);
-    }
-}
-
 /* One as `heed train` makes it, whose tokeniser is no BERT's. */
 static void what_was_trained_here_comes_back(void **state)
 {
@@ -279,7 +238,6 @@ int main(void)
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(of_bert_too),
         cmocka_unit_test(labels_that_are_none_are_refused),
-        cmocka_unit_test(the_limit_of_a_sentence_model_is_kept),
         cmocka_unit_test(what_was_trained_here_comes_back),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };

@@ -144,7 +144,7 @@ static void assert_same_tensors(const char *a, const char *b)
 }
 
 /* There and back, twice: the same files, the same tensors. files: those of the tokeniser. */
-static void check_round(void (*put)(const char *), const char *const *files)
+CHECK_UNUSED static void check_round(void (*put)(const char *), const char *const *files)
 {
     static const char *const model[] = {"config.json", "model.safetensors", NULL};
     static int number;
@@ -169,7 +169,7 @@ typedef struct publisher {
 } publisher;
 
 /* A folder in which `from` of config.json is `to` instead; what is said holds `why`, and nothing is left. */
-static void check_refused(publisher of, const char *from, const char *to, const char *why)
+CHECK_UNUSED static void check_refused(publisher of, const char *from, const char *to, const char *why)
 {
     static int number;
     char name[16], config[2048];
