@@ -44,6 +44,9 @@ typedef struct hd_work {
     double seconds, flops, bytes; /* bytes that have to be read and written at least; 0: not known */
 } hd_work;
 
+/* Bytes of logits that a card holds at a time. */
+#define HD_CARD_LOGITS ((size_t)2 << 30)
+
 struct hd_backend {
     const char *name;
     char detail[64];   /* "cpu, 2 threads, neon" */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/train_loop.h"
+#include "cli/train_memory.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
 #include "cli/train_tuning.h"
@@ -218,7 +219,7 @@ static void say_held_out(const hd_command *c, const hd_label_result *r)
     hd_text_release(&t);
 }
 
-static int show_plan(const hd_command *c, const hd_label_train_opt *t)
+static int show_plan(const hd_command *c, const hd_train_options *o, const hd_label_train_opt *t)
 {
     hd_label_plan p;
     hd_err err = {0};
@@ -232,8 +233,7 @@ static int show_plan(const hd_command *c, const hd_label_train_opt *t)
     fprintf(f, "items              %s", hd_grouped(p.items, a));
     if (p.valid_items) fprintf(f, ", %s held back", hd_grouped(p.valid_items, b));
     fprintf(f, "\nbatches an epoch   %s\n", hd_grouped(p.batches, a));
-    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and an update\n",
-            (double)p.memory / 1048576);
+    hd_train_memory_show(c, o, p.memory);
     fprintf(f, "work               %.3f GFLOP an update, %.4f TFLOP an epoch\n", p.flops / 1e9,
             p.flops * (double)p.batches / 1e12);
     return HD_EXIT_OK;
@@ -247,7 +247,7 @@ int hd_train_labels(const hd_command *c, const hd_train_options *o)
     hd_train_sitting now;
     if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
     t.log = c->log;
-    if (o->dry_run) return show_plan(c, &t);
+    if (o->dry_run) return show_plan(c, o, &t);
     if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
     t.open = hd_train_sitting_open, t.began = say_plan;
     hd_status s = hd_label_train(&result, &t, &err);

@@ -5,6 +5,7 @@
 
 #include "cli/train_from.h"
 #include "cli/train_loop.h"
+#include "cli/train_memory.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
 #include "task/language_train.h"
@@ -322,7 +323,7 @@ static void say_plan(void *context, const hd_language_plan *p)
                    hd_grouped(p->batches, a), p->flops / 1e9, p->backend);
 }
 
-static int show_plan(const hd_command *c, const hd_language_train_opt *t)
+static int show_plan(const hd_command *c, const hd_train_options *o, const hd_language_train_opt *t)
 {
     hd_language_plan p;
     hd_err err = {0};
@@ -336,8 +337,7 @@ static int show_plan(const hd_command *c, const hd_language_train_opt *t)
     fputc('\n', f);
     if (!p.parameters) return HD_EXIT_OK;
     fprintf(f, "batches an epoch   %s\n", hd_grouped(p.batches, a));
-    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and an update\n",
-            (double)p.memory / 1048576);
+    hd_train_memory_show(c, o, p.memory);
     fprintf(f, "work               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
             p.flops * (double)p.batches / 1e12);
     return HD_EXIT_OK;
@@ -364,7 +364,7 @@ int hd_train_lm(const hd_command *c, const hd_train_options *o)
     hd_train_sitting now;
     if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
     t.log = c->log;
-    if (o->dry_run) return show_plan(c, &t);
+    if (o->dry_run) return show_plan(c, o, &t);
     if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
     t.open = hd_train_sitting_open, t.began = say_plan;
     hd_status s = hd_language_train(&result, &t, &err);

@@ -111,7 +111,8 @@ const hd_option hd_train_table[] = {
      "device and reports may change",
      HD_FLAG_INTO(OWNER, resume)},
     {"overwrite", 0, NULL, NULL, "remove the run in --out and begin anew", HD_FLAG_INTO(OWNER, overwrite)},
-    {"dry-run", 'n', NULL, NULL, "print parameters, memory and batches, and train nothing",
+    {"dry-run", 'n', NULL, NULL,
+     "print parameters, batches and the memory it needs beside that of the device, and train nothing",
      HD_FLAG_INTO(OWNER, dry_run)},
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
 

@@ -6,6 +6,7 @@
 #include "cli/train_encdec.h"
 #include "cli/train_from.h"
 #include "cli/train_loop.h"
+#include "cli/train_memory.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
 #include "task/translate_train.h"
@@ -255,7 +256,7 @@ static void say_plan(void *context, const hd_translate_plan *p)
                hd_grouped(p->target_tokens, a), p->batch_pairs, p->flops / 1e9, p->backend);
 }
 
-static int show_plan(const hd_command *c, const hd_translate_train_opt *t)
+static int show_plan(const hd_command *c, const hd_train_options *o, const hd_translate_train_opt *t)
 {
     hd_translate_plan p;
     hd_err err = {0};
@@ -271,10 +272,9 @@ static int show_plan(const hd_command *c, const hd_translate_train_opt *t)
     fprintf(f, "\ntokens an epoch    %s source", hd_grouped(p.source_tokens, a));
     fprintf(f, ", %s target", hd_grouped(p.target_tokens, b));
     fprintf(f, "\nbatches an epoch   %s", hd_grouped(p.batches, a));
-    fprintf(f, ", of %.1f pairs and %.0f tokens on average", p.batch_pairs, p.batch_tokens);
-    fprintf(f, "\nmemory             %.1f MiB for weights, gradients, moments and the largest update",
-            (double)p.memory / 1048576);
-    fprintf(f, "\nwork               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
+    fprintf(f, ", of %.1f pairs and %.0f tokens on average\n", p.batch_pairs, p.batch_tokens);
+    hd_train_memory_show(c, o, p.memory);
+    fprintf(f, "work               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
             p.flops * (double)p.batches / 1e12);
     return HD_EXIT_OK;
 }
@@ -287,7 +287,7 @@ int hd_train_translate(const hd_command *c, const hd_train_options *o)
     hd_train_sitting now;
     if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
     t.log = c->log;
-    if (o->dry_run) return show_plan(c, &t);
+    if (o->dry_run) return show_plan(c, o, &t);
     if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
     t.open = hd_train_sitting_open, t.began = say_plan;
     hd_status s = hd_translate_train(&result, &t, &err);

@@ -8,6 +8,26 @@
 #include "text/tokeniser_find.h"
 #include "train/published.h"
 
+static void take_first(void *context, const hd_device *d)
+{
+    const char **name = context;
+    if (!*name && !d->why[0]) *name = d->backend;
+}
+
+hd_status hd_training_backend(hd_backend **out, const char *device, hd_precision precision, int threads,
+                              bool dry, hd_err *err)
+{
+    hd_backend_opt machine = {.threads = threads, .precision = precision, .training = true};
+    const char *name = strcmp(device, "auto") ? device : NULL;
+    if (!dry) return hd_backend_new(out, device, &machine, err);
+    if (!name) hd_backend_list(take_first, &name);
+    bool card = name && !strcmp(name, "cuda");
+    if (!precision) machine.precision = card ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+    hd_status s = hd_backend_new(out, "null", &machine, err);
+    if (!s && card) (*out)->logits = HD_CARD_LOGITS;
+    return s;
+}
+
 uint64_t hd_training_hash(uint64_t train, uint64_t valid)
 {
     return train ^ valid * 0x9e3779b97f4a7c15u;

@@ -222,21 +222,6 @@ static hd_status open_batches(session *s, hd_err *err)
     return hd_batches_new(&s->valid_batches, &s->set.valid, &b, err);
 }
 
-static void take_first(void *context, const hd_device *d)
-{
-    const char **name = context;
-    if (!*name && !d->why[0]) *name = d->backend;
-}
-
-/* The precision that a run would have, for a dry run to count with. */
-static hd_precision planned(const hd_translate_train_opt *o)
-{
-    const char *name = strcmp(o->device, "auto") ? o->device : NULL;
-    if (o->precision) return o->precision;
-    if (!name) hd_backend_list(take_first, &name);
-    return name && !strcmp(name, "cuda") ? HD_PRECISION_BF16 : HD_PRECISION_F32;
-}
-
 /* What the run trains: the model that it begins with, as far as training says nothing of it. */
 static hd_encdec_opt model_of(const session *s)
 {
@@ -260,9 +245,7 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_backend_opt machine = {
-        .threads = o->threads, .precision = dry ? planned(o) : o->precision, .training = true};
-    hd_status st = hd_backend_new(&s->backend, dry ? "null" : o->device, &machine, err);
+    hd_status st = hd_training_backend(&s->backend, o->device, o->precision, o->threads, dry, err);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : o->from, team,

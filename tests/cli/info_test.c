@@ -75,7 +75,9 @@ static void devices_are_listed(void **state)
         bool cpu = !strcmp(device, "cpu");
         cpus += cpu, cudas += !cpu;
         if (!cpu) assert_string_equal(device, "cuda");
-        if (cpu) assert_true(usable && number(d, "threads") > 0 && *text(d, "instruction_set"));
+        if (cpu)
+            assert_true(usable && number(d, "threads") > 0 && *text(d, "instruction_set") &&
+                        number(d, "memory_free") > 0 && number(d, "memory_free") <= number(d, "memory"));
         if (!usable) assert_true(*text(d, "why"));
         if (usable && !cpu)
             assert_true(*text(d, "name") && *text(d, "compute_capability") && *text(d, "driver") &&
@@ -93,7 +95,7 @@ static void devices_are_listed(void **state)
     const char *out = must_run("CUDA_VISIBLE_DEVICES= $HEED info --devices");
     const char *why =
         HEED_CUDA ? "not usable: no CUDA device was found: " : "not usable: this build is without CUDA\n";
-    if (!strstr(out, " threads\n") || !strstr(out, why) || !strstr(out, "auto                  cpu\n"))
+    if (!strstr(out, " threads, ") || !strstr(out, why) || !strstr(out, "auto                  cpu\n"))
         fail_msg("%s", out);
     o = object_of("$HEED info m --devices --json"); /* both on one sheet */
     assert_int_equal(number(o, "width"), 16);

@@ -457,6 +457,51 @@ static void a_dry_run_writes_nothing(void **state)
         0, "");
 }
 
+static double mebibytes(const char *command)
+{
+    const char *out = must_run(command), *at = strstr(out, "memory             ");
+    return at ? strtod(at + strlen("memory"), NULL) : NAN;
+}
+
+/* A card computes in bf16, and is planned for so, whether there is one here or not: of the smallest possible
+   model little more than activations is half as large. */
+static void a_dry_run_counts_as_its_device_does(void **state)
+{
+    (void)state;
+    must_run("cat c/train.en c/train.de >text; awk '{ print (NR % 2 ? \"a\" : \"b\") \"\\t\" $0 }' "
+             "c/train.en >rows; "
+             "{ printf 'label\\ttext\\n'; cat rows; } >labels.tsv");
+    static const char *const tasks[] = {
+        "$TINY --steps 1 " DATA, "--task lm --unit word --batch 64 --steps 1 --train text",
+        "--task mlm --unit word --layers 1 --width 16 --heads 2 --inner 32 --batch 64 --steps 1 --train text",
+        "--task classify --model transformer --train labels.tsv --batch 256 --steps 1"};
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) {
+        char command[1024];
+        double f32, bf16;
+        snprintf(command, sizeof command, "$HEED train %s --dry-run --device cpu", tasks[i]);
+        f32 = mebibytes(command);
+        snprintf(command, sizeof command, "$HEED train %s --dry-run --device cuda", tasks[i]);
+        bf16 = mebibytes(command);
+        if (!(bf16 > 0 && bf16 < f32)) fail_msg("%s: %g MiB, on the cpu %g", tasks[i], bf16, f32);
+    }
+}
+
+static void a_dry_run_says_what_does_not_fit(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED train $TINY " DATA "--steps 1 --dry-run --device cpu");
+    double left, all;
+    const char *at = strstr(out, "\ndevice             cpu, ");
+    if (!at || sscanf(at, "\ndevice cpu, %lf of %lf GiB free\n", &left, &all) != 2) fail_msg("%s", out);
+    assert_true(left > 0 && left <= all && !strstr(out, "needs"));
+    /* eight times 2^20 numbers of 4 bytes and more: no machine has so many */
+    out = must_run("$HEED train $TINY " DATA
+                   "--steps 1 --dry-run --device cpu --width 65536 --inner 1048576 --encoder-layers 100");
+    if (!strstr(out, " GiB, and the cpu has ") ||
+        !strstr(out, " GiB free: give a smaller --batch-tokens, --accumulate N or --recompute\n"))
+        fail_msg("%s", out);
+}
+
 /* The log goes on where the checkpoint was, without gaps and without lines twice. */
 static void the_log_is_whole_after_stops(void **state)
 {
@@ -493,6 +538,8 @@ int main(void)
         cmocka_unit_test(what_is_frozen_stays_as_drawn),
         cmocka_unit_test(a_corpus_is_the_same_in_every_form),
         cmocka_unit_test(a_dry_run_writes_nothing),
+        cmocka_unit_test(a_dry_run_counts_as_its_device_does),
+        cmocka_unit_test(a_dry_run_says_what_does_not_fit),
         cmocka_unit_test(the_log_is_whole_after_stops),
     };
     return cmocka_run_group_tests(tests, make_corpus, scratch_remove);

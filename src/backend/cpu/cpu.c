@@ -12,6 +12,7 @@
 #endif
 
 #include "backend/ranks.h"
+#include "base/machine.h"
 #include "base/mem.h"
 
 #define HD_ISA_TABLE(isa) extern const hd_cpu_isa hd_cpu_isa_##isa;
@@ -198,6 +199,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
 void hd_backend_list_cpu(hd_device_fn *tell, void *context)
 {
     hd_device d = {.backend = "cpu", .units = hd_team_cores()};
+    hd_machine_memory(&d.memory, &d.left);
     snprintf(d.name, sizeof d.name, "%s", best_isa()->name);
     tell(context, &d);
 }

@@ -294,7 +294,7 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     c->device = device;
     b->name = "cuda";
     b->compute = opt && opt->precision == HD_PRECISION_F32 ? HD_F32 : HD_BF16;
-    b->logits = (size_t)2 << 30;
+    b->logits = HD_CARD_LOGITS;
     b->alloc = cuda_alloc, b->release = cuda_release;
     b->upload = cuda_upload, b->download = cuda_download, b->copy = cuda_copy, b->clear = cuda_clear;
     b->prepare = cuda_prepare, b->unprepare = cuda_unprepare;
