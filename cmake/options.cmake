@@ -6,7 +6,7 @@ set(HEED_DEPS "" CACHE PATH "a folder of unpacked libraries to look in first")
 set(HEED_SHARED "${PROJECT_SOURCE_DIR}/../shared" CACHE PATH "test material; tests that need it say skipped where it is absent")
 
 # Kernels are written with the vector extensions of these two.
-set(heed_compiler_GNU 11)
+set(heed_compiler_GNU 12)
 set(heed_compiler_Clang 13)
 set(heed_compiler_AppleClang 14)
 if(NOT DEFINED heed_compiler_${CMAKE_C_COMPILER_ID} OR CMAKE_C_COMPILER_VERSION VERSION_LESS heed_compiler_${CMAKE_C_COMPILER_ID})
@@ -85,18 +85,26 @@ if(heed_missing)
 endif()
 
 # Optional libraries: AUTO takes what is there. heed_optional holds their targets.
-set(HEED_CAIRO AUTO CACHE STRING "PNG and PDF pictures through Cairo: AUTO, ON or OFF")
 set(heed_optional "")
-set(heed_without_cairo "") # of files NAME_cairo.c and NAME_no_cairo.c, those that are left out
-if(HEED_CAIRO STREQUAL "AUTO")
-    pkg_check_modules(CAIRO QUIET IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-png)
-elseif(HEED_CAIRO)
-    pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-png)
-endif()
-if(HEED_CAIRO AND CAIRO_FOUND)
-    list(APPEND heed_optional PkgConfig::CAIRO)
-    set(heed_without_cairo "no_")
-endif()
+# heed_offer(NAME what-for modules...): HEED_NAME is the switch; heed_without_name tells which of the files NOUN_name.c and
+# NOUN_no_name.c are left out.
+macro(heed_offer name for)
+    string(TOLOWER ${name} heed_lower)
+    set(HEED_${name} AUTO CACHE STRING "${for}: AUTO, ON or OFF")
+    set(heed_without_${heed_lower} "")
+    if(HEED_${name} STREQUAL "AUTO")
+        pkg_check_modules(${name} QUIET IMPORTED_TARGET ${ARGN})
+    elseif(HEED_${name})
+        pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${ARGN})
+    endif()
+    if(HEED_${name} AND ${name}_FOUND)
+        list(APPEND heed_optional PkgConfig::${name})
+        set(heed_without_${heed_lower} "no_")
+    endif()
+endmacro()
+heed_offer(CAIRO "PNG and PDF pictures through Cairo" cairo>=1.16 cairo-pdf cairo-png)
+heed_offer(XZ "xz input through liblzma" liblzma)
+heed_offer(ZSTD "zstd input through libzstd" libzstd)
 
 # CUDA: kernels for compute capability 9.0 alone, so that the build stays short. The sanitizers do without: their runtimes and
 # the driver's do not share a process.

@@ -28,7 +28,7 @@ foreach(file IN LISTS heed_test_files)
     endif()
     target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>"
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
-        HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_>)
+        HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_> HEED_XZ=$<STREQUAL:${heed_without_xz},no_> HEED_ZSTD=$<STREQUAL:${heed_without_zstd},no_>)
     add_test(NAME ${folder}.${noun} COMMAND ${target})
     set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience}
         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")

@@ -1,6 +1,6 @@
-/* Lines of a text file. Bytes go from the file to `raw`, from there (inflated where the file is gzip) to
-   `text`, and a line is a window of `text`. Easy to get wrong: a gzip file may be several one after the
-   other, and one that is cut short must not pass for a whole one. */
+/* Lines of a text file. Bytes go from the file to `raw`, from there (unpacked where the file is compressed)
+   to `text`, and a line is a window of `text`. Easy to get wrong: compressed data that is cut short must not
+   pass for all of it. */
 #include "base/lines.h"
 
 #include <errno.h>
@@ -11,23 +11,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utf8proc.h>
-#include <zlib.h>
 
 #include "base/mem.h"
+#include "base/packed.h"
 
-enum { RAW = 1 << 16, FIRST_ROOM = 1 << 16, GZIP_WINDOW = 15 + 16 };
+enum { RAW = 1 << 16, FIRST_ROOM = 1 << 16 };
 
 struct hd_lines {
     char *name;
     int file; /* -1: not open */
     hd_lines_opt opt;
-    size_t count;     /* lines given */
-    hd_status failed; /* HD_OK, or what every later call returns */
-    bool plain;       /* raw bytes are the text */
-    bool inflating;   /* z is in the middle of a gzip member */
-    bool z_ready;     /* z holds memory */
-    bool raw_ended;   /* the file has no more bytes */
-    z_stream z;       /* its next_in and avail_in are the unread part of raw, for plain files too */
+    size_t count;               /* lines given */
+    hd_status failed;           /* HD_OK, or what every later call returns */
+    const hd_packed_type *type; /* NULL: raw bytes are the text */
+    void *packed;               /* its state */
+    bool raw_ended;             /* the file has no more bytes */
+    const uint8_t *next;        /* the unread part of raw */
+    size_t left;
     char *text;
     size_t room, end;   /* bytes allocated, bytes filled; one is always left free behind the end */
     size_t start, seen; /* of the next line; up to where no newline was found */
@@ -39,103 +39,51 @@ static hd_status file_error(hd_err *err, const char *name, const char *what)
     return hd_err_set(err, HD_EFILE, "%s: %s: %s", name, what, strerror(errno));
 }
 
-static void *z_get(void *context, unsigned count, unsigned size)
-{
-    (void)context;
-    return hd_mem_array(count, size);
-}
-
-static void z_put(void *context, void *block)
-{
-    (void)context;
-    hd_mem_free(block);
-}
-
 /* Reads more into raw, behind what is left there. */
 static hd_status read_raw(hd_lines *l, hd_err *err)
 {
-    memmove(l->raw, l->z.next_in, l->z.avail_in);
-    l->z.next_in = l->raw;
+    memmove(l->raw, l->next, l->left);
+    l->next = l->raw;
     ssize_t got;
-    do got = read(l->file, l->raw + l->z.avail_in, RAW - l->z.avail_in);
+    do got = read(l->file, l->raw + l->left, RAW - l->left);
     while (got < 0 && errno == EINTR);
     if (got < 0) return file_error(err, l->name, "cannot read");
-    l->z.avail_in += (unsigned)got;
+    l->left += (size_t)got;
     l->raw_ended = !got;
     return HD_OK;
 }
 
-/* A pipe may bring the first bytes one by one. */
-static hd_status read_two(hd_lines *l, hd_err *err)
+/* Unpacks into the free part of text; *got is 0 only at the end of the file. */
+static hd_status unpack_some(hd_lines *l, size_t *got, hd_err *err)
 {
+    size_t space = l->room - l->end - 1;
+    hd_packed_flow f = {.out = (uint8_t *)l->text + l->end, .out_left = space};
+    bool ended = false;
     hd_status s = HD_OK;
-    while (!s && !l->raw_ended && l->z.avail_in < 2) s = read_raw(l, err);
-    return s;
-}
-
-static bool at_gzip(const hd_lines *l)
-{
-    return l->z.avail_in >= 2 && l->z.next_in[0] == 0x1f && l->z.next_in[1] == 0x8b;
-}
-
-/* Between two members of a gzip file, or behind the last, where zeros may fill up a block of a tape. */
-static hd_status next_member(hd_lines *l, bool *more, hd_err *err)
-{
-    hd_status s = read_two(l, err);
-    *more = !s && at_gzip(l);
-    if (*more) {
-        if (inflateReset(&l->z) != Z_OK) return hd_err_set(err, HD_EFORMAT, "%s: cannot inflate", l->name);
-        l->inflating = true;
-    }
-    while (!s && !*more && l->z.avail_in) {
-        if (*l->z.next_in)
-            return hd_err_set(err, HD_EFORMAT, "%s: what follows the gzip data is none", l->name);
-        l->z.next_in++;
-        if (!--l->z.avail_in && !l->raw_ended) s = read_raw(l, err);
-    }
-    return s;
-}
-
-/* Inflates into the free part of text; *got is 0 only at the end of the file. */
-static hd_status inflate_some(hd_lines *l, size_t *got, hd_err *err)
-{
-    bool more = true;
-    hd_status s = HD_OK;
-    size_t free_bytes = l->room - l->end - 1;
-    unsigned space = free_bytes < RAW ? (unsigned)free_bytes : RAW; /* zlib counts in unsigned */
-    l->z.next_out = (uint8_t *)l->text + l->end;
-    l->z.avail_out = space;
-    while (!s && l->z.avail_out == space) {
-        if (!l->inflating) {
-            s = next_member(l, &more, err);
-            if (s || !more) break;
-        }
-        if (!l->z.avail_in && !l->raw_ended) s = read_raw(l, err);
+    while (!s && f.out_left == space && !ended) {
+        if (!l->left && !l->raw_ended) s = read_raw(l, err);
         if (s) break;
-        int z = inflate(&l->z, Z_NO_FLUSH);
-        if (z == Z_STREAM_END)
-            l->inflating = false;
-        else if (z == Z_MEM_ERROR)
-            s = hd_err_nomem(err, 0);
-        else if (z == Z_BUF_ERROR && l->raw_ended && !l->z.avail_in)
-            s = hd_err_set(err, HD_EFORMAT, "%s: the gzip data is cut short", l->name);
-        else if (z != Z_OK && z != Z_BUF_ERROR)
-            s = hd_err_set(err, HD_EFORMAT, "%s: damaged gzip data%s%s", l->name, l->z.msg ? ": " : "",
-                           l->z.msg ? l->z.msg : "");
+        f.in = l->next, f.in_left = l->left, f.in_last = l->raw_ended;
+        s = l->type->step(l->packed, &f, &ended, err);
+        bool stuck = f.out_left == space && f.in_left == l->left && !ended;
+        l->next = f.in, l->left = f.in_left;
+        if (s || !stuck) continue;
+        s = l->raw_ended ? hd_err_set(err, HD_EFORMAT, "%s: the %s data is cut short", l->name, l->type->name)
+                         : read_raw(l, err);
     }
-    *got = space - l->z.avail_out;
+    *got = space - f.out_left;
     return s;
 }
 
 static hd_status copy_some(hd_lines *l, size_t *got, hd_err *err)
 {
-    hd_status s = l->z.avail_in || l->raw_ended ? HD_OK : read_raw(l, err);
+    hd_status s = l->left || l->raw_ended ? HD_OK : read_raw(l, err);
     if (s) return s;
     size_t space = l->room - l->end - 1;
-    *got = l->z.avail_in < space ? l->z.avail_in : space;
-    memcpy(l->text + l->end, l->z.next_in, *got);
-    l->z.next_in += *got;
-    l->z.avail_in -= (unsigned)*got;
+    *got = l->left < space ? l->left : space;
+    memcpy(l->text + l->end, l->next, *got);
+    l->next += *got;
+    l->left -= *got;
     return HD_OK;
 }
 
@@ -171,7 +119,7 @@ static hd_status find_line(hd_lines *l, size_t *size, hd_err *err)
         if (*size && *size - 1 > l->opt.longest) return too_long(l, err); /* one more may be a '\r' */
         hd_status s = make_room(l, err);
         size_t got = 0;
-        if (!s) s = l->plain ? copy_some(l, &got, err) : inflate_some(l, &got, err);
+        if (!s) s = l->type ? unpack_some(l, &got, err) : copy_some(l, &got, err);
         if (s || !got) return s;
         l->end += got;
     }
@@ -240,13 +188,16 @@ static hd_status open_file(hd_lines *l, const char *path, hd_err *err)
     if (l->file < 0) return file_error(err, l->name, "cannot open");
     if (!fstat(l->file, &info) && S_ISDIR(info.st_mode))
         return hd_err_set(err, HD_EFILE, "%s: is a folder, not a file", l->name);
-    l->z.next_in = l->raw;
-    hd_status s = read_two(l, err);
-    l->plain = !at_gzip(l);
-    if (s || l->plain) return s;
-    if (inflateInit2(&l->z, GZIP_WINDOW) != Z_OK) return hd_err_nomem(err, 0);
-    l->z_ready = l->inflating = true;
-    return HD_OK;
+    l->next = l->raw;
+    hd_status s = HD_OK;
+    bool newline =
+        false; /* a pipe may bring the first bytes one by one; a line that is shorter need not wait */
+    while (!s && !l->raw_ended && l->left < HD_PACKED_MAGIC && !newline) {
+        s = read_raw(l, err);
+        newline = memchr(l->raw, '\n', l->left);
+    }
+    if (!s) s = hd_packed_find(&l->type, l->next, l->left, l->name, err);
+    return s || !l->type ? s : l->type->open(&l->packed, l->name, err);
 }
 
 hd_status hd_lines_open(hd_lines **out, const char *path, const hd_lines_opt *opt, hd_err *err)
@@ -254,8 +205,6 @@ hd_status hd_lines_open(hd_lines **out, const char *path, const hd_lines_opt *op
     hd_lines *l = hd_mem_zero(sizeof *l);
     if (!l) return hd_err_nomem(err, sizeof *l);
     l->file = -1;
-    l->z.zalloc = z_get;
-    l->z.zfree = z_put;
     if (opt) l->opt = *opt;
     if (!l->opt.longest) l->opt.longest = HD_LINE_LONGEST;
     l->room = FIRST_ROOM;
@@ -272,7 +221,7 @@ hd_status hd_lines_open(hd_lines **out, const char *path, const hd_lines_opt *op
 void hd_lines_close(hd_lines *l)
 {
     if (!l) return;
-    if (l->z_ready) inflateEnd(&l->z);
+    if (l->packed) l->type->close(l->packed);
     if (l->file >= 0) close(l->file);
     hd_mem_free(l->text);
     hd_mem_free(l->name);
@@ -283,7 +232,7 @@ bool hd_lines_ready(const hd_lines *l)
 {
     if (l->failed || l->raw_ended) return true;
     if (memchr(l->text + l->start, '\n', l->end - l->start)) return true;
-    if (l->z.avail_in && (!l->plain || memchr(l->z.next_in, '\n', l->z.avail_in))) return true;
+    if (l->left && (l->type || memchr(l->next, '\n', l->left))) return true;
     struct pollfd file = {.fd = l->file, .events = POLLIN};
     return poll(&file, 1, 0) != 0;
 }

@@ -1,4 +1,5 @@
-/* Lines of a text file: plain, gzip or standard input. What a file is, its first bytes say, not its name. */
+/* Lines of a text file, plain or compressed (base/packed.h), or of standard input. What a file is, its first
+   bytes say, not its name. */
 #ifndef HD_BASE_LINES_H
 #define HD_BASE_LINES_H
 

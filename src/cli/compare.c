@@ -57,7 +57,8 @@ static const char *const tasks[] = {"lm", NULL};
     .group = "Settings of all of them (as of heed train, whose values stand for what is not given)"
 
 static const hd_option options[] = {
-    {"text", 't', "FILE", NULL, "what the models are to expect, plain or gzip, - for stdin",
+    {"text", 't', "FILE", NULL,
+     "what the models are to expect, plain or compressed (gzip, xz, zstd), - for stdin",
      HD_FILE_INTO(struct compare, text)},
     {"test", 0, "FILE", NULL,
      "a table with labels, as of heed train: the models are classifiers, and are compared by how well they "
@@ -77,7 +78,8 @@ static const hd_option options[] = {
      "ngram, maxent, ffnn, rnn, gru, lstm or gpt, with commas between; settings of one alone stand behind "
      "it: 'ngram(order=3 smoothing=add-k),gpt'",
      TRAINING, HD_TEXT_INTO(struct compare, models)},
-    {"train", 0, "FILE", NULL, "the text to learn from and to be measured on, plain or gzip", TRAINING,
+    {"train", 0, "FILE", NULL,
+     "the text to learn from and to be measured on, plain or compressed (gzip, xz, zstd)", TRAINING,
      HD_FILE_INTO(struct compare, train)},
     {"valid-fraction", 0, "X", "0.1", "share of its characters, at its end, that they are measured on",
      TRAINING, HD_FLOAT_INTO(struct compare, valid_fraction, 1e-6, 0.5)},

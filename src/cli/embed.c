@@ -30,7 +30,8 @@ static const char *const long_lines[] = {"error", "cut", NULL};
 #define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
 
 static const hd_option options[] = {
-    {"input", 'i', "FILE", "-", "lines to turn into vectors, plain or gzip; -: standard input",
+    {"input", 'i', "FILE", "-",
+     "lines to turn into vectors, plain or compressed (gzip, xz, zstd); -: standard input",
      HD_FILE_INTO(struct embed, input)},
     {"pool", 'p', "HOW", "auto", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},

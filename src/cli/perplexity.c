@@ -37,7 +37,8 @@ const hd_usage hd_verb_perplexity_usage = {
     .most = 1 + MOST_TEXTS,
     .about =
         "Measures how well the language model in the folder MODEL expects standard input, or each of the "
-        "files TEXT (plain or gzip; '-': standard input), every token after all that stands before it. "
+        "files TEXT (plain, gzip, xz or zstd; '-': standard input), every token after all that stands before "
+        "it. "
         "Perplexity is that of a token, the end of a line being one; it compares models with the same "
         "tokens. Bits per character compare all.\n"
         "A word the model does not know counts as the one token <unk>, which spares the model its spelling: "

@@ -21,7 +21,7 @@ struct rank {
 static const char *const firsts[] = {"auto", "0", "1", NULL};
 
 static const hd_option options[] = {
-    {"input", 'i', "FILE", "-", "lines to rank, plain or gzip; -: standard input",
+    {"input", 'i', "FILE", "-", "lines to rank, plain or compressed (gzip, xz, zstd); -: standard input",
      HD_FILE_INTO(struct rank, input)},
     {"source", 0, "FILE", NULL,
      "lines are ID ||| HYPOTHESIS ||| ..., and these the sources the ids count; a language model needs none",

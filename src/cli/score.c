@@ -76,7 +76,8 @@ static const hd_example examples[] = {
 const hd_usage hd_verb_score_usage = {
     .about = "Scores translations against one or several references with BLEU, chrF2, chrF2++ and TER. The "
              "numbers and the signatures are those of sacreBLEU 2.6.0.\n"
-             "Files are UTF-8, one segment a line, plain or gzip; '-' is standard input. Text must not be "
+             "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
+             "input. Text must not be "
              "tokenised.",
     .options = options,
     .size = sizeof(struct score),

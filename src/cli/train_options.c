@@ -120,7 +120,8 @@ const hd_option hd_train_table[] = {
      "sentences and their translations: two files, or one with a tab between; for lm and mlm a text; for "
      "classify a "
      "table with the columns label, text and, of pairs of texts, text2, for regress the same with numbers "
-     "as labels, for tag a token, a tab and its label a line; plain or gzip, - for stdin",
+     "as labels, for tag a token, a tab and its label a line; plain or compressed (gzip, xz, zstd), - for "
+     "stdin",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
     {"valid", 0, "FILE", NULL, "the same, to validate with", DATA, HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
     {"valid-fraction", 0, "X", "0",

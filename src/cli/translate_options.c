@@ -43,8 +43,8 @@ const hd_option hd_translate_table[] = {
      HD_FLOAT_INTO(OWNER, top_p, 0, 1)},
     {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
 
-    {"input", 'i', "FILE", "-", "lines to translate, plain or gzip; -: standard input", INPUT,
-     HD_FILE_INTO(OWNER, input)},
+    {"input", 'i', "FILE", "-", "lines to translate, plain or compressed (gzip, xz, zstd); -: standard input",
+     INPUT, HD_FILE_INTO(OWNER, input)},
     {"long", 0, "WHAT", "split", "lines too long for the model: split at sentence marks, truncate or skip",
      INPUT, HD_CHOICE_INTO(OWNER, too_long, hd_long_names)},
     {"max-source", 0, "N", "0", "tokens of a line that is not too long; 0: as many as the model takes", INPUT,

@@ -234,7 +234,14 @@ static int by_text(const void *a, const void *b)
 static hd_line label_of(const char *name)
 {
     size_t size = strlen(name);
-    if (size > 3 && !strcmp(name + size - 3, ".gz")) size -= 3;
+    static const char *const packed[] = {".gz", ".xz", ".zst"};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t end = strlen(packed[i]);
+        if (size > end && !strcmp(name + size - end, packed[i])) {
+            size -= end;
+            break;
+        }
+    }
     for (size_t i = size; i-- > 1;)
         if (name[i] == '.') return (hd_line){name, i};
     return (hd_line){name, size};

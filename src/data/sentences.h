@@ -22,7 +22,7 @@ typedef struct hd_sentences {
 } hd_sentences;
 
 typedef struct hd_read_opt {
-    const char *source; /* a file, plain or gzip; "-": standard input */
+    const char *source; /* a file, plain or compressed (gzip, xz, zstd); "-": standard input */
     const char *target; /* another, parallel to it; NULL: none */
     bool tabs;          /* source has both sides: the first two columns, parted by a tab */
     hd_policy broken;   /* lines that are not UTF-8 or hold a zero byte: ERROR (default) or SKIP */

@@ -29,7 +29,7 @@ if command -v tcc >/dev/null; then
     cc=tcc
     rm -rf "$scratch/build"
     if configure; then exit 1; fi
-    says 'GCC 11' 'TinyCC'
+    says 'GCC 12' 'TinyCC'
 fi
 
 # Uninstalling removes what was installed to that prefix, and says so where nothing was.
