@@ -58,13 +58,13 @@ extern "C" {
 
 typedef enum heed_status {
     HEED_OK = 0,
-    HEED_ENOMEM = 1,  /* out of memory */
-    HEED_EARG = 2,    /* invalid argument */
-    HEED_ESHAPE = 3,  /* shapes do not fit */
-    HEED_EFILE = 4,   /* file cannot be read or written */
-    HEED_EFORMAT = 5, /* malformed file */
-    HEED_ELIMIT = 6,  /* limit exceeded */
-    HEED_ENUMBER = 7, /* not a finite number */
+    HEED_ENOMEM = 1,   /* out of memory */
+    HEED_EARG = 2,     /* invalid argument */
+    HEED_ESHAPE = 3,   /* shapes do not fit */
+    HEED_EFILE = 4,    /* file cannot be read or written */
+    HEED_EFORMAT = 5,  /* malformed file */
+    HEED_ELIMIT = 6,   /* limit exceeded */
+    HEED_ENUMBER = 7,  /* not a finite number */
     HEED_EMISSING = 8, /* not available in this build or on this device */
     HEED_EDEVICE = 9   /* the device failed */
 } heed_status;
@@ -163,8 +163,9 @@ HEED_API void heed_context_free(heed_context *context);
 
 /* One translation of a line. Tokens are pieces of the vocabulary ("▁apple", "</s>"). */
 typedef struct heed_hypothesis {
-    const char *text;                   /* UTF-8, ends with a zero byte */
-    double score;                       /* log_probability after the length penalty */
+    const char *text; /* UTF-8, ends with a zero byte */
+    double score; /* log_probability after the length penalty; of a line in several parts the mean of theirs,
+                     with HEED_LENGTH_NONE the sum */
     double log_probability;             /* natural; the sum over the tokens */
     bool finished;                      /* came to its end; false: the length limit cut it */
     size_t length;                      /* tokens, the end token included where it has one */
@@ -247,7 +248,14 @@ typedef enum heed_stop {
     HEED_STOP_BEST = 3    /* the best in the beam has finished */
 } heed_stop;
 
-/* What becomes of a line that is longer than the model can take. */
+/* What becomes of a line of several sentences. */
+typedef enum heed_sentences {
+    HEED_SENTENCES_AUTO = 0,  /* split; keep for a T5, whose text begins with the words that say what to do */
+    HEED_SENTENCES_SPLIT = 1, /* each sentence is translated by itself */
+    HEED_SENTENCES_KEEP = 2   /* they are translated together, up to the longest the model was trained with */
+} heed_sentences;
+
+/* What becomes of a sentence, or of a line kept whole, that is longer than the model can take. */
 typedef enum heed_long {
     HEED_LONG_SPLIT = 0,    /* it is translated in parts, cut at marks or else at spaces */
     HEED_LONG_TRUNCATE = 1, /* its beginning is translated */
@@ -286,6 +294,9 @@ typedef struct heed_translate_options {
 
     heed_attention_fn *attention; /* NULL: not wanted; costs a forward pass for each line */
     void *attention_user;         /* handed to attention */
+
+    heed_sentences sentences; /* lines with a prefix are never split; an empty line within one parts
+                                 paragraphs, and is kept */
 } heed_translate_options;
 
 /* Fills in the defaults, which are those of `heed translate`: where no number is given above, 0, NULL or the

@@ -39,6 +39,7 @@ SEARCHES = ("beam", "sample", "exhaustive")
 LENGTH_PENALTIES = ("none", "average", "gnmt")
 STOPS = ("proven", "full", "limit", "best")
 LONGS = ("split", "truncate", "skip")
+SENTENCES = ("auto", "split", "keep")
 KINDS = ("encoder", "decoder", "cross")
 
 
@@ -151,6 +152,7 @@ class _TranslateOptions(ctypes.Structure):
         ("force", c_bool),
         ("attention", _AttentionFn),
         ("attention_user", c_void_p),
+        ("sentences", c_int),
     ]
 
 
@@ -245,7 +247,7 @@ class Attention:
     """Every attention weight of one kind ("encoder", "decoder" or "cross") in one part of a line.
 
     weights is a memoryview of floats: weights[layer, head, row, column]. row_labels and column_labels are
-    tokens. part counts from 0: a line that was too long was translated in parts.
+    tokens. part counts from 0: a line of several sentences was translated in parts.
     """
 
     def __init__(self, a):
@@ -393,13 +395,14 @@ class Model:
         return self._own.context.value
 
     def translate(self, lines, *, prefix=None, attention=False, search="beam", length_penalty="average",
-                  stop="proven", too_long="split", **options):
+                  stop="proven", too_long="split", sentences="auto", **options):
         """Translates a list of texts, best many at once; returns a list of Translation, as long.
 
         Search: search ("beam", "sample", "exhaustive"), beam=5, n_best=1, length_penalty ("average", "none",
         "gnmt"), alpha=0.6, stop ("proven", "full", "limit", "best"), max_length, max_ratio=2, min_length.
         Sampling: temperature=1, top_k, top_p, seed=1, first_line=0.
-        Input: too_long ("split", "truncate", "skip"), max_source, batch; prefix, a list of beginnings (or
+        Input: sentences ("auto", "split", "keep": whether each sentence of a line is translated by itself),
+        too_long ("split", "truncate", "skip"), max_source, batch; prefix, a list of beginnings (or
         None) to go on from, or with force=True of whole translations to score.
         attention=True collects the attention of each first hypothesis. heed.h says more about each.
 
@@ -411,6 +414,7 @@ class Model:
         o.length_penalty = _choice(length_penalty, LENGTH_PENALTIES, "length_penalty")
         o.stop = _choice(stop, STOPS, "stop")
         o.too_long = _choice(too_long, LONGS, "too_long")
+        o.sentences = _choice(sentences, SENTENCES, "sentences")
         for name, value in options.items():
             if name not in self._numbers:
                 raise TypeError(f"translate has no option {name!r}")

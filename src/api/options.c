@@ -13,6 +13,11 @@ HD_LENGTH_LIST(X)
     _Static_assert((int)HEED_LONG_##NAME == (int)HD_LONG_##NAME, "heed_long and hd_long differ");
 HD_LONG_LIST(X)
 #undef X
+#define X(NAME, name, text)                                                \
+    _Static_assert((int)HEED_SENTENCES_##NAME == (int)HD_SENTENCES_##NAME, \
+                   "heed_sentences and hd_sentences_mode differ");
+HD_SENTENCES_LIST(X)
+#undef X
 
 enum { MOST_BEAM = 1000, MOST = 1000000, EXTRA = 10 };
 
@@ -39,6 +44,7 @@ static hd_status check_numbers(const heed_translate_options *o, hd_err *err)
                 {"length_penalty", (unsigned)o->length_penalty, 0, HD_LENGTHS - 1},
                 {"stop", (unsigned)o->stop, 0, HD_STOPS - 1},
                 {"too_long", (unsigned)o->too_long, 0, HD_LONGS - 1},
+                {"sentences", (unsigned)o->sentences, 0, HD_SENTENCES_MODES - 1},
                 {"beam", o->beam, 1, MOST_BEAM},
                 {"n_best", o->n_best, 1, MOST_BEAM},
                 {"max_length", o->max_length, 0, MOST},
@@ -105,6 +111,7 @@ hd_status hd_api_meaning(hd_translate_opt *to, heed_translate_options *o, const 
                                         .top_k = o->top_k,
                                         .top_p = (float)o->top_p,
                                         .seed = o->seed},
+                             .sentences = (hd_sentences_mode)o->sentences,
                              .too_long = (hd_long)o->too_long,
                              .longest = o->max_source,
                              .batch = o->batch,

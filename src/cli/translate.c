@@ -106,8 +106,37 @@ static hd_status show(call *c, const hd_attention_maps *maps, hd_text *out, hd_e
     return s;
 }
 
-/* Every part of the line by itself: that is how the model saw it. */
-static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text *out, hd_err *err)
+static hd_line text_of(const char *text, hd_span s)
+{
+    return (hd_line){text + s.begin, s.end - s.begin};
+}
+
+/* Names the words, those that stand side by side together. */
+static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped)
+{
+    enum { MOST = 8 }; /* named at most */
+    hd_text words = {0};
+    size_t named = 0, last = 0;
+    if (!skipped->count) return;
+    for (; named < skipped->count && named < MOST; named++) {
+        hd_span w = skipped->at[named].word;
+        bool next = named && last + 1 == w.begin;
+        hd_text_put(&words, next ? " " : named ? "', '" : "'");
+        hd_text_add(&words, c->line[i].text + w.begin, w.end - w.begin);
+        last = w.end;
+    }
+    hd_text_put(&words, "'");
+    if (named < skipped->count) hd_text_print(&words, " and %zu more", skipped->count - named);
+    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: hardly any attention for %s: the translation may lack %s",
+               hd_lines_name(c->lines), c->done + i + 1, words.data ? words.data : "some words",
+               skipped->count > 1 ? "them" : "it");
+    hd_text_release(&words);
+}
+
+/* Every part of the line by itself: that is how the model saw it. What --view shows is drawn, and words that
+   --warn-skipped is to name are listed. */
+static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text *drawn,
+                        hd_skipped_list *skipped, hd_err *err)
 {
     hd_status s = HD_OK;
     const hd_hypothesis *h = &found->hypothesis[0];
@@ -121,13 +150,15 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
                                 .targets = h->end[part] - target,
                                 .source_pieces = c->translator->tokeniser[0],
                                 .target_pieces = c->translator->tokeniser[1],
-                                .sentence = c->line[i],
-                                .translation = {h->text, strlen(h->text)},
-                                .score = h->score};
+                                .sentence = text_of(c->line[i].text, found->part[part]),
+                                .translation = text_of(h->text, h->part[part]),
+                                .score = h->scores[part]};
         if (!ask.targets) continue;
         s = hd_attention_collect(&maps, &c->run, &c->attender, &ask, err);
         if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
-        if (!s && c->o->view) s = show(c, &maps, out, err);
+        if (!s && c->o->view) s = show(c, &maps, drawn, err);
+        if (!s && c->o->warn_skipped)
+            s = hd_coverage_skipped(skipped, &maps, found->piece + source, c->line[i], err);
         hd_attention_release(&maps);
     }
     return s;
@@ -145,6 +176,21 @@ static hd_status put(FILE *f, const char *data, size_t size, hd_err *err)
     return HD_EFILE;
 }
 
+static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text *out, hd_err *err)
+{
+    bool looks = c->attention || c->o->view || c->o->warn_skipped;
+    hd_skipped_list skipped = {0};
+    hd_text drawn = {0};
+    hd_status s = looks ? attend(c, i, t, &drawn, &skipped, err) : HD_OK;
+    if (!s) warn_skipped(c, i, &skipped);
+    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &skipped, c->done + i + 1);
+    if (!s) s = hd_text_status(&drawn, err);
+    if (!s) hd_text_add(out, drawn.data, drawn.size);
+    hd_text_release(&drawn);
+    hd_skipped_release(&skipped);
+    return s;
+}
+
 static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
 {
     hd_text out = {0};
@@ -160,8 +206,7 @@ static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
         if (t->cut)
             hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
                        hd_lines_name(c->lines), number);
-        hd_translate_write(&out, c->o, c->translator, c->line[i], t, number);
-        if (c->attention || c->o->view) s = attend(c, i, t, &out, err);
+        s = write_line(c, i, t, &out, err);
     }
     if (!s) s = hd_text_status(&out, err);
     hd_status written = put(c->command->out.file, out.data, out.size, err);
@@ -198,6 +243,8 @@ static hd_status open_all(call *c, hd_err *err)
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
     bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
     if (!s && looks) s = hd_attention_check(&c->attender, &c->pick, err);
+    const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
+    if (!s && c->o->warn_skipped) s = hd_attention_check(&c->attender, &cross, err);
     if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
     return s;
 }

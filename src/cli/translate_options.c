@@ -45,8 +45,13 @@ const hd_option hd_translate_table[] = {
 
     {"input", 'i', "FILE", "-", "lines to translate, plain or compressed (gzip, xz, zstd); -: standard input",
      INPUT, HD_FILE_INTO(OWNER, input)},
-    {"long", 0, "WHAT", "split", "lines too long for the model: split at sentence marks, truncate or skip",
-     INPUT, HD_CHOICE_INTO(OWNER, too_long, hd_long_names)},
+    {"sentences", 0, "WHAT", "auto",
+     "a line of several: split translates each by itself, keep as many together as the model was trained "
+     "with; auto: split, but keep for a T5, which is told in its text what to do",
+     INPUT, HD_CHOICE_INTO(OWNER, sentences, hd_sentences_names)},
+    {"long", 0, "WHAT", "split",
+     "sentences (lines, if kept) too long for the model: split at commas or spaces, truncate or skip", INPUT,
+     HD_CHOICE_INTO(OWNER, too_long, hd_long_names)},
     {"max-source", 0, "N", "0", "tokens of a line that is not too long; 0: as many as the model takes", INPUT,
      HD_INT_INTO(OWNER, max_source, 0, 1000000)},
     {"prefix", 0, NULL, NULL, "lines are SOURCE<tab>BEGINNING: the translation goes on from that beginning",
@@ -64,6 +69,9 @@ const hd_option hd_translate_table[] = {
      "what was attended to, as .json, .html, .svg, .png or .pdf; .svg and .png of several "
      "lines are numbered",
      ATTENTION, HD_FILE_INTO(OWNER, attention)},
+    {"warn-skipped", 0, NULL, NULL,
+     "warn of source words that got less than a tenth of one step's attention: they may be missing",
+     ATTENTION, HD_FLAG_INTO(OWNER, warn_skipped)},
     {"view", 0, NULL, NULL, "draw the alignment below each translation", ATTENTION,
      HD_FLAG_INTO(OWNER, view)},
     {"kind", 0, "KIND", "auto",
@@ -118,6 +126,7 @@ hd_status hd_translate_meaning(hd_translate_opt *to, const hd_translate_options 
                                         .top_k = (size_t)o->top_k,
                                         .top_p = (float)o->top_p,
                                         .seed = (uint64_t)o->seed},
+                             .sentences = (hd_sentences_mode)o->sentences,
                              .too_long = (hd_long)o->too_long,
                              .longest = (size_t)o->max_source,
                              .batch = (size_t)o->batch,

@@ -4,8 +4,7 @@
 
 #include "base/text.h"
 #include "cli/option.h"
-#include "task/attention.h"
-#include "task/translate.h"
+#include "task/coverage.h"
 
 typedef struct hd_translate_options {
     /* search */
@@ -18,12 +17,12 @@ typedef struct hd_translate_options {
     int top_k, seed;
     /* input */
     const char *input;
-    int too_long, max_source, batch;
+    int sentences, too_long, max_source, batch;
     bool prefix, force;
     /* output */
     bool json, scores;
     const char *attention;
-    bool view;
+    bool view, warn_skipped;
     int kind, layer, head;
     /* machine */
     int checkpoint;
@@ -38,6 +37,6 @@ hd_status hd_translate_meaning(hd_translate_opt *to, const hd_translate_options 
 
 /* Appends what a line gave, as lines of text or of JSON; number counts from 1. */
 void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,
-                        const hd_translation *found, size_t number);
+                        const hd_translation *found, const hd_skipped_list *skipped, size_t number);
 
 #endif

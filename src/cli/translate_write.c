@@ -14,7 +14,31 @@ static void put_tokens(hd_text *to, const hd_tokeniser *t, const int32_t *ids, s
     hd_text_put(to, "]");
 }
 
-static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothesis *h)
+/* Bytes of a text as JSON. */
+static void put_span(hd_text *to, const char *text, hd_span s)
+{
+    hd_text part = {0};
+    hd_text_add(&part, text + s.begin, s.end - s.begin);
+    hd_put_json(to, part.data ? part.data : "", false);
+    if (part.missed && !to->missed) to->missed = part.missed;
+    hd_text_release(&part);
+}
+
+/* Each part of a line that has several: its text, how many of the tokens are its own, its score. */
+static void put_parts(hd_text *to, const hd_hypothesis *h, size_t parts)
+{
+    hd_text_put(to, ", \"parts\": [");
+    for (size_t i = 0; i < parts; i++) {
+        hd_text_put(to, i ? ", {\"text\": " : "{\"text\": ");
+        put_span(to, h->text, h->part[i]);
+        hd_text_print(to, ", \"tokens\": %zu, \"score\": ", h->end[i] - (i ? h->end[i - 1] : 0));
+        hd_put_number(to, h->scores[i], 17);
+        hd_text_put(to, "}");
+    }
+    hd_text_put(to, "]");
+}
+
+static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothesis *h, size_t parts)
 {
     hd_text_put(to, "{\"text\": ");
     hd_put_json(to, h->text, false);
@@ -29,11 +53,36 @@ static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothe
         if (i) hd_text_put(to, ", ");
         hd_put_number(to, (double)h->logp[i], 9);
     }
-    hd_text_print(to, "], \"finished\": %s}", h->finished ? "true" : "false");
+    hd_text_print(to, "], \"finished\": %s", h->finished ? "true" : "false");
+    if (parts > 1) put_parts(to, h, parts);
+    hd_text_put(to, "}");
+}
+
+static void put_sources(hd_text *to, hd_line line, const hd_translation *found)
+{
+    hd_text_print(to, ", \"parts\": %zu, \"part_sources\": [", found->parts);
+    for (size_t i = 0; i < found->parts; i++) {
+        if (i) hd_text_put(to, ", ");
+        put_span(to, line.text, found->part[i]);
+    }
+    hd_text_put(to, "]");
+}
+
+static void put_skipped(hd_text *to, hd_line line, const hd_skipped_list *skipped)
+{
+    hd_text_put(to, ", \"skipped\": [");
+    for (size_t i = 0; i < skipped->count; i++) {
+        hd_text_put(to, i ? ", {\"word\": " : "{\"word\": ");
+        put_span(to, line.text, skipped->at[i].word);
+        hd_text_put(to, ", \"coverage\": ");
+        hd_put_number(to, skipped->at[i].coverage, 6);
+        hd_text_put(to, "}");
+    }
+    hd_text_put(to, "]");
 }
 
 static void put_object(hd_text *to, const hd_translator *t, hd_line line, const hd_translation *found,
-                       size_t number)
+                       const hd_skipped_list *skipped, size_t number)
 {
     hd_text_print(to, "{\"line\": %zu, \"source\": ", number);
     hd_put_json(to, found->status == HD_EFORMAT ? NULL : line.text, false);
@@ -43,11 +92,12 @@ static void put_object(hd_text *to, const hd_translator *t, hd_line line, const 
         hd_text_put(to, ", \"error\": ");
         hd_put_json(to, found->why, false);
     }
-    if (found->parts > 1) hd_text_print(to, ", \"parts\": %zu", found->parts);
+    if (found->parts > 1) put_sources(to, line, found);
+    if (skipped) put_skipped(to, line, skipped);
     hd_text_put(to, ", \"hypotheses\": [");
     for (size_t i = 0; i < found->count; i++) {
         if (i) hd_text_put(to, ", ");
-        put_hypothesis(to, t, &found->hypothesis[i]);
+        put_hypothesis(to, t, &found->hypothesis[i], found->parts);
     }
     hd_text_put(to, "]}\n");
 }
@@ -59,10 +109,10 @@ static void put_line(hd_text *to, const char *text)
 }
 
 void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,
-                        const hd_translation *found, size_t number)
+                        const hd_translation *found, const hd_skipped_list *skipped, size_t number)
 {
     if (o->json) {
-        put_object(to, t, line, found, number);
+        put_object(to, t, line, found, o->warn_skipped ? skipped : NULL, number);
         return;
     }
     if (!found->count) hd_text_put(to, "\n");

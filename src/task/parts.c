@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/splitter.h"
 
 void hd_parts_release(hd_parts *p)
 {
     hd_mem_free(p->at);
     hd_ids_release(&p->ids);
+    hd_pieces_release(&p->pieces);
     hd_ids_release(&p->forced);
     *p = (hd_parts){0};
 }
@@ -29,17 +31,12 @@ static hd_status add_part(hd_parts *p, hd_part part, hd_err *err)
 
 /* -- where to cut -- */
 
-/* How good a place it is to cut behind byte i: 3 after the end of a sentence, 2 after another mark, 1 at a
-   space, 0 elsewhere. Marks count before a space or the end, so that "3.14" stays whole; those of Chinese and
-   Japanese always count. */
+/* How good a place it is to cut behind byte i: 2 after a mark, 1 at a space, 0 elsewhere. Marks count before
+   a space or the end. */
 static int cut_quality(hd_line l, size_t i)
 {
-    static const char *const full[] = {"\xe3\x80\x82", "\xef\xbc\x81", "\xef\xbc\x9f"}; /* 。！？ */
     bool space_next = i + 1 >= l.size || l.text[i + 1] == ' ';
-    for (size_t k = 0; i >= 2 && k < sizeof full / sizeof *full; k++)
-        if (!memcmp(l.text + i - 2, full[k], 3)) return 3;
-    if (space_next && strchr(".!?", l.text[i])) return 3;
-    if (space_next && strchr(";:,)", l.text[i])) return 2;
+    if (space_next && strchr(".!?;:,)", l.text[i])) return 2;
     return l.text[i] == ' ' ? 1 : 0;
 }
 
@@ -48,16 +45,31 @@ static bool is_boundary(hd_line l, size_t i) /* between two characters */
     return i >= l.size || ((unsigned char)l.text[i] & 0xc0) != 0x80;
 }
 
-/* Bytes of the first part of l when it may have at most `most`, which end with a character: up to the last of
-   the best places, where the end of a sentence counts even if it is early, lesser ones only in the second
-   half. */
+/* Bytes of l up to the last end of a sentence among the first `most`; 0: there is none. */
+static size_t last_sentence(hd_line l, size_t most)
+{
+    enum { AHEAD = 64 }; /* what follows a mark says whether it ends a sentence */
+    hd_line seen = {l.text, l.size - most > AHEAD ? most + AHEAD : l.size}, sentence;
+    hd_splitter s = hd_splitter_of(seen);
+    size_t last = 0;
+    while (hd_splitter_next(&s, &sentence)) {
+        size_t end = (size_t)(sentence.text - l.text) + sentence.size;
+        if (end > most || end >= seen.size) break;
+        last = end;
+    }
+    return last;
+}
+
+/* Bytes of the first part of l when it may have at most `most`, fewer than all, which end with a character:
+   up to the last end of a sentence, even if it is early, or else up to the last of the best places in the
+   second half. */
 static size_t cut_at(hd_line l, size_t most)
 {
-    size_t best = 0;
+    size_t best = last_sentence(l, most);
     int quality = 0;
-    for (size_t i = 0; i < most; i++) {
+    if (best) return best;
+    for (size_t i = most / 2; i < most; i++) {
         int q = cut_quality(l, i);
-        if (q < 3 && i < most / 2) continue;
         if (q && q >= quality) quality = q, best = i + 1;
     }
     return best ? best : most;
@@ -65,18 +77,36 @@ static size_t cut_at(hd_line l, size_t most)
 
 /* -- parts -- */
 
-static hd_status add_ids(hd_parts *p, const hd_translator *t, size_t number, const hd_piece *piece,
-                         size_t count, hd_err *err)
+/* A line and what its parts are made with. */
+typedef struct intake {
+    hd_parts *p;
+    const hd_translator *t;
+    const hd_translate_opt *opt;
+    hd_translation *to;
+    hd_line line;
+    size_t number, most; /* tokens the model takes */
+} intake;
+
+/* Adds a part of the line: its bytes and pieces, whose places count from `text`. */
+static hd_status add_ids(const intake *in, hd_line text, const hd_piece *piece, size_t count, hd_err *err)
 {
+    hd_parts *p = in->p;
     const hd_part *last = p->count ? &p->at[p->count - 1] : NULL;
-    hd_part part = {.line = number,
-                    .index = last && last->line == number ? last->index + 1 : 0,
+    const size_t from = (size_t)(text.text - in->line.text);
+    hd_part part = {.line = in->number,
+                    .index = last && last->line == in->number ? last->index + 1 : 0,
                     .begin = p->ids.count,
-                    .size = count + 1};
+                    .size = count + 1,
+                    .bytes = {from, from + text.size}};
     hd_status s = hd_ids_reserve(&p->ids, count + 1, err);
     if (s) return s;
-    for (size_t i = 0; i < count; i++) p->ids.at[p->ids.count++] = piece[i].id;
-    p->ids.at[p->ids.count++] = hd_tokeniser_special(t->tokeniser[0]).end;
+    for (size_t i = 0; i <= count; i++) {
+        uint32_t end = (uint32_t)part.bytes.end;
+        hd_piece x = {.id = hd_tokeniser_special(in->t->tokeniser[0]).end, .begin = end, .end = end};
+        if (i < count) x = piece[i], x.begin += (uint32_t)from, x.end += (uint32_t)from;
+        if (!hd_pieces_add(&p->pieces, x)) return hd_err_nomem(err, sizeof x);
+        p->ids.at[p->ids.count++] = x.id;
+    }
     return add_part(p, part, err);
 }
 
@@ -107,18 +137,19 @@ static hd_status next_part(const hd_translator *t, hd_line l, size_t most, hd_pi
     }
 }
 
-/* Splits a line, at the ends of sentences where it can. */
-static hd_status split(hd_parts *p, const hd_translator *t, size_t number, hd_line line, size_t most,
-                       hd_err *err)
+/* Splits a text of the line, at the ends of sentences where it can. */
+static hd_status split(const intake *in, hd_line text, size_t most, hd_err *err)
 {
     hd_pieces piece = {0};
     hd_status s = HD_OK;
-    while (!s && line.size) {
+    while (!s && text.size) {
         size_t take = 0;
-        while (line.size && *line.text == ' ') line.text++, line.size--;
-        s = next_part(t, line, most, &piece, &take, err);
-        if (!s && piece.count) s = add_ids(p, t, number, piece.at, piece.count, err);
-        line.text += take, line.size -= take;
+        while (text.size && *text.text == ' ') text.text++, text.size--;
+        s = next_part(in->t, text, most, &piece, &take, err);
+        size_t bytes = take;
+        while (bytes && text.text[bytes - 1] == ' ') bytes--;
+        if (!s && piece.count) s = add_ids(in, (hd_line){text.text, bytes}, piece.at, piece.count, err);
+        text.text += take, text.size -= take;
     }
     hd_pieces_release(&piece);
     return s;
@@ -142,6 +173,13 @@ static size_t limit_of(const hd_part *part, const hd_translator *t, const hd_tra
     return relative < (double)limit ? (size_t)relative : limit;
 }
 
+/* Takes back all parts from number `count` on. */
+static void drop(hd_parts *p, size_t count)
+{
+    if (p->count > count) p->ids.count = p->pieces.count = p->at[count].begin;
+    p->count = count;
+}
+
 static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix, const hd_translate_opt *opt,
                             hd_translation *to, hd_err *err)
 {
@@ -152,8 +190,8 @@ static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix,
     if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokeniser_special(t->tokeniser[1]).end;
     part->prefixes = p->forced.count - part->prefix;
     if (!s && part->prefixes > limit_of(part, t, opt)) {
-        p->forced.count = part->prefix, p->ids.count = part->begin;
-        p->count--;
+        p->forced.count = part->prefix;
+        drop(p, p->count - 1);
         return refuse(to, HD_ELIMIT,
                       opt->force ? "the given translation is longer than the model can take"
                                  : "the given beginning is longer than a translation may become");
@@ -179,25 +217,54 @@ static bool is_text(hd_line line, const hd_line *prefix, bool force, hd_translat
     return !why;
 }
 
+/* A sentence, or the whole line; given: it has a prefix. */
+static hd_status add_text(const intake *in, hd_line text, bool given, hd_err *err)
+{
+    const hd_translate_opt *opt = in->opt;
+    const size_t most = in->most, trained = in->t->longest;
+    hd_pieces piece = {0};
+    hd_status s = hd_tokeniser_encode(in->t->tokeniser[0], text.text, text.size, &piece, err);
+    bool too_long = piece.count > most, wordy = piece.count + 1 > trained && !given;
+    if (!s && too_long && (opt->too_long == HD_LONG_SKIP || (given && opt->too_long == HD_LONG_SPLIT)))
+        s = refuse(in->to, HD_ELIMIT, "longer than the model can take");
+    else if (!s && opt->too_long == HD_LONG_SPLIT && (too_long || wordy))
+        s = split(in, text, trained > 1 && trained - 1 < most ? trained - 1 : most, err);
+    else if (!s && piece.count)
+        s = add_ids(in, text, piece.at, too_long ? most : piece.count, err);
+    in->to->cut = in->to->cut || (too_long && opt->too_long == HD_LONG_TRUNCATE);
+    hd_pieces_release(&piece);
+    return s;
+}
+
+static hd_status add_sentences(const intake *in, hd_err *err)
+{
+    hd_splitter splitter = hd_splitter_of(in->line);
+    hd_status s = HD_OK;
+    hd_line sentence;
+    while (!s && !in->to->status && hd_splitter_next(&splitter, &sentence))
+        s = add_text(in, sentence, false, err);
+    return s;
+}
+
+/* Whether a line is split where its sentences end. */
+static bool splits(const hd_translator *t, const hd_translate_opt *opt)
+{
+    bool instructed = t->model->opt.names == &hd_encdec_t5;
+    return opt->sentences == HD_SENTENCES_SPLIT || (opt->sentences == HD_SENTENCES_AUTO && !instructed);
+}
+
 hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_line line,
                        const hd_line *prefix, const hd_translate_opt *opt, hd_translation *to, hd_err *err)
 {
-    size_t most = t->model->opt.positions - 1, before = p->count;
-    hd_pieces piece = {0};
-    if (opt->longest && opt->longest < most) most = opt->longest;
+    const size_t before = p->count;
+    intake in = {p, t, opt, to, line, number, t->model->opt.positions - 1};
+    if (opt->longest && opt->longest < in.most) in.most = opt->longest;
     if (!is_text(line, prefix, opt->force, to)) return HD_OK;
     if (prefix && !prefix->text) prefix = NULL;
-    hd_status s = hd_tokeniser_encode(t->tokeniser[0], line.text, line.size, &piece, err);
-    bool too_long = piece.count > most, wordy = piece.count + 1 > t->longest && !prefix;
-    if (!s && too_long && (opt->too_long == HD_LONG_SKIP || (prefix && opt->too_long == HD_LONG_SPLIT)))
-        s = refuse(to, HD_ELIMIT, "longer than the model can take");
-    else if (!s && opt->too_long == HD_LONG_SPLIT && (too_long || wordy))
-        s = split(p, t, number, line, t->longest > 1 && t->longest - 1 < most ? t->longest - 1 : most, err);
-    else if (!s && piece.count)
-        s = add_ids(p, t, number, piece.at, too_long ? most : piece.count, err);
-    to->cut = too_long && opt->too_long == HD_LONG_TRUNCATE;
+    hd_status s =
+        !prefix && splits(t, opt) ? add_sentences(&in, err) : add_text(&in, line, prefix != NULL, err);
+    if (to->status) drop(p, before), to->cut = false;
     if (!s && prefix && p->count > before) s = add_prefix(p, t, *prefix, opt, to, err);
     to->parts = p->count - before;
-    hd_pieces_release(&piece);
     return s;
 }

@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "task/combination.h"
 #include "task/parts.h"
+
+const char *const hd_sentences_names[HD_SENTENCES_MODES + 1] = {
+#define X(NAME, name, text) #name,
+    HD_SENTENCES_LIST(X)
+#undef X
+};
 
 const char *const hd_long_names[HD_LONGS + 1] = {
 #define X(NAME, name, text) #name,
@@ -18,6 +25,7 @@ typedef struct job {
     const hd_translator *t;
     const hd_translate_opt *opt;
     hd_translations *out;
+    const hd_line *line;
     hd_parts parts;
     size_t *order;         /* parts by length */
     hd_found **found;      /* [batches] */
@@ -132,37 +140,69 @@ static hd_status search_batch(job *j, hd_err *err)
 
 /* -- results -- */
 
-static const hd_guess *guess_of(const job *j, size_t part, size_t n)
+static hd_choices choices_of(const job *j, size_t part)
 {
     const hd_found *f = j->found[j->batch[part]];
-    size_t count = hd_found_count(f, j->place[part]);
-    return count ? hd_found_at(f, j->place[part]) + (n < count ? n : count - 1) : NULL;
+    return (hd_choices){hd_found_at(f, j->place[part]), hd_found_count(f, j->place[part])};
 }
 
-/* Hypothesis n of a line: the n-th guesses of its parts, one after the other. */
-static hd_status assemble(job *j, hd_hypothesis *to, size_t first, size_t parts, size_t n, hd_err *err)
+/* Whether a text ends in a mark of a script that writes no space behind it, as in 来了。 */
+static bool ends_wide(const hd_text *text)
+{
+    static const char *const marks[] = {"。", "！", "？", "｡", "．", "」", "』", "）"};
+    const size_t wide = 3;
+    if (text->size <= wide || text->data[text->size - wide - 1] == ' ') return false;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!memcmp(text->data + text->size - wide, marks[i], wide)) return true;
+    return false;
+}
+
+/* What stands between a part and the one before it. */
+static void put_joint(const job *j, hd_text *text, size_t part)
+{
+    const hd_part *p = &j->parts.at[part];
+    const char *line = j->line[p->line].text;
+    size_t from = p[-1].bytes.end, to = p->bytes.begin, plain = from;
+    if (!text->size || ends_wide(text)) return;
+    while (plain < to && strchr(" \t\r\n", line[plain])) plain++;
+    if (plain > from && plain == to)
+        hd_text_add(text, line + from, to - from);
+    else
+        hd_text_put(text, " ");
+}
+
+/* Hypothesis of a line: guess pick[i] of each of its parts, one after the other. */
+static hd_status assemble(job *j, hd_hypothesis *to, size_t first, size_t parts, const size_t *pick,
+                          hd_err *err)
 {
     hd_status s = HD_OK;
     size_t length = 0;
     hd_text text = {0};
-    for (size_t i = 0; i < parts; i++)
-        length += guess_of(j, first + i, n) ? guess_of(j, first + i, n)->length : 0;
+    for (size_t i = 0; i < parts; i++) {
+        hd_choices c = choices_of(j, first + i);
+        length += c.count ? c.at[pick[i]].length : 0;
+    }
     int32_t *ids = keep(j, (length + 1) * sizeof *ids, &s, err);
     hd_real *logp = keep(j, (length + 1) * sizeof *logp, &s, err);
     size_t *end = keep(j, parts * sizeof *end, &s, err);
-    *to = (hd_hypothesis){.ids = ids, .logp = logp, .end = end, .finished = true};
+    hd_span *span = keep(j, parts * sizeof *span, &s, err);
+    double *scores = keep(j, parts * sizeof *scores, &s, err);
+    *to = (hd_hypothesis){
+        .ids = ids, .logp = logp, .end = end, .part = span, .scores = scores, .finished = true};
     for (size_t i = 0; !s && i < parts; i++) {
-        const hd_guess *g = guess_of(j, first + i, n);
-        end[i] = to->length;
-        if (!g) continue;
-        memcpy(ids + to->length, g->ids, g->length * sizeof *ids);
-        memcpy(logp + to->length, g->logp, g->length * sizeof *logp);
+        hd_choices c = choices_of(j, first + i);
+        const hd_guess none = {.finished = true}, *g = c.count ? &c.at[pick[i]] : &none;
+        if (g->length) memcpy(ids + to->length, g->ids, g->length * sizeof *ids);
+        if (g->length) memcpy(logp + to->length, g->logp, g->length * sizeof *logp);
         end[i] = to->length += g->length;
-        to->sum += g->sum, to->score += g->score;
+        to->sum += g->sum, to->score += scores[i] = g->score;
         to->finished = to->finished && g->finished;
-        if (text.size) hd_text_put(&text, " ");
+        if (i) put_joint(j, &text, first + i);
+        span[i].begin = text.size;
         s = hd_tokeniser_decode(j->t->tokeniser[1], g->ids, g->length, &text, err);
+        span[i].end = text.size;
     }
+    if (j->opt->search.length.kind != HD_LENGTH_NONE) to->score /= (double)parts;
     if (!s) s = hd_text_status(&text, err);
     char *copy = keep(j, text.size + 1, &s, err);
     if (copy && text.size) memcpy(copy, text.data, text.size);
@@ -171,27 +211,63 @@ static hd_status assemble(job *j, hd_hypothesis *to, size_t first, size_t parts,
     return s;
 }
 
+/* Samples go together as they were drawn; of other searches the best combinations are taken. */
+static hd_status combine(job *j, size_t *pick, size_t *count, const hd_choices *part, size_t parts,
+                         size_t most, hd_err *err)
+{
+    const hd_search_opt *o = &j->opt->search;
+    bool finished_first = o->kind != HD_SEARCH_BEAM || o->stop != HD_STOP_BEST;
+    if (o->kind != HD_SEARCH_SAMPLE) return hd_combine(pick, count, part, parts, most, finished_first, err);
+    for (size_t n = 0; n < most; n++)
+        for (size_t i = 0; i < parts; i++)
+            pick[n * parts + i] = n < part[i].count ? n : part[i].count - (part[i].count > 0);
+    *count = most;
+    return HD_OK;
+}
+
+static hd_status gather_hypotheses(job *j, hd_translation *to, size_t first, size_t parts, hd_err *err)
+{
+    hd_status s = HD_OK;
+    size_t cells = 0, count = 0, most = 0;
+    hd_choices *part = hd_mem_array(parts, sizeof *part);
+    for (size_t i = 0; part && i < parts; i++) {
+        part[i] = choices_of(j, first + i);
+        most = part[i].count > most ? part[i].count : most;
+    }
+    if (parts > 1 && j->opt->search.best > most) most = j->opt->search.best;
+    size_t *pick = part && hd_size_mul(parts, most + 1, &cells) ? hd_mem_array(cells, sizeof *pick) : NULL;
+    if (!pick) s = hd_err_nomem(err, parts * sizeof *part);
+    if (!s && most) s = combine(j, pick, &count, part, parts, most, err);
+    to->hypothesis = keep(j, (count + 1) * sizeof *to->hypothesis, &s, err);
+    for (size_t n = 0; !s && n < count; n++) {
+        s = assemble(j, &to->hypothesis[n], first, parts, pick + n * parts, err);
+        to->count += !s;
+    }
+    hd_mem_free(pick);
+    hd_mem_free(part);
+    return s;
+}
+
 static hd_status gather(job *j, size_t first, size_t parts, hd_err *err)
 {
     hd_status s = HD_OK;
-    hd_translation *to = &j->out->of[j->parts.at[first].line];
-    size_t count = 0, ids = 0;
-    for (size_t i = 0; i < parts; i++) {
-        size_t n = hd_found_count(j->found[j->batch[first + i]], j->place[first + i]);
-        count = n > count ? n : count;
-        ids += j->parts.at[first + i].size;
-    }
+    const hd_part *at = &j->parts.at[first];
+    hd_translation *to = &j->out->of[at->line];
+    size_t ids = 0;
+    for (size_t i = 0; i < parts; i++) ids += at[i].size;
     int32_t *source = keep(j, ids * sizeof *source, &s, err);
-    if (source) memcpy(source, j->parts.ids.at + j->parts.at[first].begin, ids * sizeof *source);
+    hd_piece *piece = keep(j, ids * sizeof *piece, &s, err);
     size_t *end = keep(j, parts * sizeof *end, &s, err);
-    for (size_t i = 0; !s && i < parts; i++) end[i] = (i ? end[i - 1] : 0) + j->parts.at[first + i].size;
-    to->source = source, to->source_end = end;
-    to->hypothesis = keep(j, (count + 1) * sizeof *to->hypothesis, &s, err);
-    for (size_t n = 0; !s && n < count; n++) {
-        s = assemble(j, &to->hypothesis[n], first, parts, n, err);
-        to->count += !s;
+    hd_span *span = keep(j, parts * sizeof *span, &s, err);
+    if (s) return s;
+    memcpy(source, j->parts.ids.at + at->begin, ids * sizeof *source);
+    memcpy(piece, j->parts.pieces.at + at->begin, ids * sizeof *piece);
+    for (size_t i = 0; i < parts; i++) {
+        end[i] = (i ? end[i - 1] : 0) + at[i].size;
+        span[i] = at[i].bytes;
     }
-    return s;
+    to->source = source, to->source_end = end, to->part = span, to->piece = piece;
+    return gather_hypotheses(j, to, first, parts, err);
 }
 
 static hd_status gather_all(job *j, hd_err *err)
@@ -209,7 +285,7 @@ static hd_status gather_all(job *j, hd_err *err)
 hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, const hd_line *line,
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .t = t, .opt = opt, .out = out};
+    job j = {.r = r, .t = t, .opt = opt, .out = out, .line = line};
     hd_status s = HD_OK;
     *out = (hd_translations){.count = count};
     hd_arena_init(&out->memory, hd_source_host, 1 << 16);

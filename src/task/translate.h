@@ -12,11 +12,23 @@
 #include "decode/search.h"
 #include "task/translator.h"
 
-/* X(NAME, name, what becomes of a line that is longer than the model can take) */
-#define HD_LONG_LIST(X)                                                                  \
-    X(SPLIT, split, "translate it sentence by sentence, cut at marks or else at spaces") \
-    X(TRUNCATE, truncate, "translate its beginning")                                     \
+/* X(NAME, name, what becomes of a sentence, or a line kept whole, that is longer than the model can take) */
+#define HD_LONG_LIST(X)                                                      \
+    X(SPLIT, split, "translate it in parts, cut at marks or else at spaces") \
+    X(TRUNCATE, truncate, "translate its beginning")                         \
     X(SKIP, skip, "give an empty line")
+
+/* X(NAME, name, what becomes of a line of several sentences) */
+#define HD_SENTENCES_LIST(X)                                                                    \
+    X(AUTO, auto, "split; keep for a T5, whose text begins with the words that say what to do") \
+    X(SPLIT, split, "each sentence is translated by itself")                                    \
+    X(KEEP, keep, "they are translated together, as far as training went")
+
+#define X(NAME, name, text) HD_SENTENCES_##NAME,
+typedef enum hd_sentences_mode { HD_SENTENCES_LIST(X) HD_SENTENCES_MODES } hd_sentences_mode;
+#undef X
+
+extern const char *const hd_sentences_names[HD_SENTENCES_MODES + 1]; /* ends with NULL */
 
 #define X(NAME, name, text) HD_LONG_##NAME,
 typedef enum hd_long { HD_LONG_LIST(X) HD_LONGS } hd_long;
@@ -25,7 +37,8 @@ typedef enum hd_long { HD_LONG_LIST(X) HD_LONGS } hd_long;
 extern const char *const hd_long_names[HD_LONGS + 1]; /* ends with NULL */
 
 typedef struct hd_translate_opt {
-    hd_search_opt search; /* end, banned, prefix and key are filled in by hd_translate */
+    hd_search_opt search;        /* end, banned, prefix and key are filled in by hd_translate */
+    hd_sentences_mode sentences; /* lines with a prefix are never split */
     hd_long too_long;
     size_t longest; /* source tokens without the end; 0: as many as the model has positions */
     size_t batch;   /* hypotheses searched side by side; 0: HD_TRANSLATE_BATCH */
@@ -37,13 +50,23 @@ typedef struct hd_translate_opt {
 
 enum { HD_TRANSLATE_BATCH = 256 };
 
+typedef struct hd_span {
+    size_t begin, end; /* bytes of a text */
+} hd_span;
+
+/* A line of several parts has those of its parts one behind the other: the best combinations of what was
+   found for each, samples in the order they were drawn. Between them stands the white space of the source,
+   one space where it has none, nothing behind the mark of a script that writes none. */
 typedef struct hd_hypothesis {
     const char *text;
     const int32_t *ids; /* end token included, where it has one */
     const hd_real *logp;
     size_t length;
-    const size_t *end; /* [parts] of each part in ids */
-    double sum, score; /* of all parts of a line that was split */
+    const size_t *end;    /* [parts] of each part in ids */
+    const hd_span *part;  /* [parts] of text */
+    const double *scores; /* [parts] */
+    double sum;           /* of all tokens */
+    double score;         /* the mean of its parts'; without a length penalty their sum */
     bool finished;
 } hd_hypothesis;
 
@@ -54,6 +77,8 @@ typedef struct hd_translation {
     size_t parts;             /* the line was translated in so many */
     const int32_t *source;    /* ids with the end, part after part */
     const size_t *source_end; /* [parts] of each part */
+    const hd_span *part;      /* [parts] of the line */
+    const hd_piece *piece;    /* [sources]: where in the line each token is; an end token has no bytes */
     hd_hypothesis *hypothesis;
     size_t count;
 } hd_translation;

@@ -143,6 +143,7 @@ static hd_status valid_bleu(hd_run *r, session *s, double *out, hd_err *err)
     if (!line) return hd_err_nomem(err, count * sizeof *line);
     for (size_t i = 0; i < count; i++) line[i] = hd_sentence(&s->set.valid_text, 0, i);
     hd_translate_opt o = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
+                          .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
                           .too_long = HD_LONG_TRUNCATE};
     hd_status st = hd_encdec_prepare(s->translator.model, HD_DECODING, err);
     if (!st) st = hd_translate(&found, r, &s->translator, line, NULL, count, &o, err);

@@ -49,6 +49,19 @@ bool hd_is_accent(int32_t point)
     return point >= 0x80 && utf8proc_category(point) == UTF8PROC_CATEGORY_MN;
 }
 
+bool hd_is_upper(int32_t point)
+{
+    if (point < 0x80) return point >= 'A' && point <= 'Z';
+    utf8proc_category_t category = utf8proc_category(point);
+    return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LT;
+}
+
+bool hd_is_lower(int32_t point)
+{
+    if (point < 0x80) return point >= 'a' && point <= 'z';
+    return utf8proc_category(point) == UTF8PROC_CATEGORY_LL;
+}
+
 bool hd_is_control(int32_t point)
 {
     if (point < 0x80) return (point >= 0 && point < ' ') || point == 0x7f;

@@ -70,19 +70,19 @@ static void a_search_option_that_makes_no_sense_is_refused(void **state)
 {
     const subject *s = *state;
     static const char *const prefix[] = {"du", "bist"};
-    enum { CASES = 18 };
+    enum { CASES = 19 };
     heed_translate_options o[CASES];
     static const char *const says[CASES] = {"search", "length_penalty", "stop",       "too_long", "beam",
                                             "beam",   "n_best",         "n_best",     "alpha",    "max_ratio",
                                             "top_p",  "temperature",    "max_length", "force",    "force",
-                                            "batch",  "max_source",     "exhaustive"};
+                                            "batch",  "max_source",     "exhaustive", "sentences"};
     for (size_t i = 0; i < CASES; i++) o[i] = options_of();
     o[0].search = (heed_search)3, o[1].length_penalty = (heed_length_penalty)-1, o[2].stop = (heed_stop)4;
     o[3].too_long = (heed_long)3, o[4].beam = 0, o[5].beam = 1001, o[6].n_best = 0, o[7].n_best = 6;
     o[8].alpha = NAN, o[9].max_ratio = 0, o[10].top_p = 1.5, o[11].temperature = -1,
     o[12].max_length = SIZE_MAX;
     o[13].force = true, o[14].force = true, o[14].prefix = prefix, o[14].n_best = 2, o[15].batch = SIZE_MAX;
-    o[16].max_source = SIZE_MAX, o[17].search = HEED_SEARCH_EXHAUSTIVE;
+    o[16].max_source = SIZE_MAX, o[17].search = HEED_SEARCH_EXHAUSTIVE, o[18].sentences = (heed_sentences)3;
     for (size_t i = 0; i < CASES; i++) {
         heed_error error;
         heed_results *r = NULL;

@@ -80,7 +80,7 @@ class Test(unittest.TestCase):
             self.program(LINES, "--sample", "--n-best=3", "--temperature=0.5", "--top-k=5", "--top-p=0.9",
                          "--seed=7"))
         self.assert_same(
-            self.model.translate(LINES, max_length=4, min_length=2, too_long="truncate", max_source=3,
+            self.model.translate(LINES, max_length=4, min_length=2, too_long="truncate", sentences="keep", max_source=3,
                                  batch=2),
             self.program(LINES, "--max-length=4", "--min-length=2", "--long=truncate", "--max-source=3",
                          "--batch=2"))

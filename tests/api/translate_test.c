@@ -93,7 +93,7 @@ static void results_are_those_of_the_functions_behind_it(void **state)
                                 .max_ratio = 2,
                                 .max_extra = 10,
                                 .length = {HD_LENGTH_AVERAGE, 0.6}};
-    enum { CASES = 11 };
+    enum { CASES = 12 };
     heed_translate_options o[CASES];
     hd_translate_opt in[CASES];
     for (size_t i = 0; i < CASES; i++) o[i] = options_of(), in[i] = (hd_translate_opt){.search = beam};
@@ -120,6 +120,7 @@ static void results_are_those_of_the_functions_behind_it(void **state)
     o[9].min_length = in[9].search.min_length = 12, o[9].max_length = in[9].search.max_length = 15;
     o[9].max_ratio = 0.1, in[9].search.max_ratio = 0; /* max_length alone counts */
     o[10].stop = HEED_STOP_LIMIT, in[10].search.stop = HD_STOP_LIMIT, o[10].n_best = in[10].search.best = 5;
+    o[11].sentences = HEED_SENTENCES_KEEP, in[11].sentences = HD_SENTENCES_KEEP;
     inner inside = inner_of(s);
     for (size_t i = 0; i < CASES; i++) {
         hd_translations found = inner_translate(&inside, o[i].prefix, &in[i]);
@@ -130,6 +131,31 @@ static void results_are_those_of_the_functions_behind_it(void **state)
         hd_translations_release(&found);
     }
     inner_free(&inside);
+}
+
+/* Sentences of a line, and paragraphs within a text, by themselves unless they are to be kept together. */
+static void sentences_of_a_line_are_parts(void **state)
+{
+    const subject *s = *state;
+    static const char *const line[] = {"you ate it . you ate it .", "you ate it\n\nyou ate it"};
+    heed_translate_options o = options_of();
+    heed_results *split = translate(s->context, line, 2, NULL);
+    o.sentences = HEED_SENTENCES_KEEP;
+    heed_results *kept = translate(s->context, line, 2, &o);
+    for (size_t i = 0; i < 2; i++) {
+        const heed_translation *t = split->translation[i];
+        assert_int_equal(t->parts, 2);
+        assert_int_equal(kept->translation[i]->parts, 1);
+        const heed_hypothesis *h = t->hypothesis[0];
+        assert_int_equal(h->part_end[1], h->length);
+        assert_int_equal(h->part_end[0], h->length / 2); /* the same sentence twice */
+        assert_memory_equal(h->id, h->id + h->length / 2, h->length / 2 * sizeof *h->id);
+        size_t half = (strlen(h->text) - (i ? 2 : 1)) / 2;
+        assert_memory_equal(h->text, h->text + strlen(h->text) - half, half);
+        assert_memory_equal(h->text + half, i ? "\n\n" : " ", i ? 2 : 1);
+    }
+    heed_results_free(split);
+    heed_results_free(kept);
 }
 
 static void no_options_are_the_defaults(void **state)
@@ -387,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_the_functions_behind_it),
+        cmocka_unit_test(sentences_of_a_line_are_parts),
         cmocka_unit_test(no_options_are_the_defaults),
         cmocka_unit_test(sizes_count_where_they_are_given),
         cmocka_unit_test(bad_lines_have_a_status_and_the_others_a_translation),

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
@@ -70,8 +71,8 @@ static void bad_lines_cost_nobody_else(void **state)
     assert_prints(
         "$HEED translate -d cpu m --json <mixed 2>/dev/null | sed -n 's/^{\"line\": 30,.*\"parts\": "
         "\\([0-9]*\\),.*/\\1/p' | "
-        "{ read n; [ $n -gt 50 ] && [ $n -le 300 ] && echo all; }",
-        0, "all\n"); /* 300 sentences, some to a part */
+        "{ read n; [ $n = 300 ] && echo all; }",
+        0, "all\n"); /* 300 sentences */
     assert_prints("$HEED translate -d cpu m --json <mixed 2>/dev/null | wc -l", 0, "36\n");
 }
 
@@ -81,11 +82,12 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
     char out[SHELL_ROOM];
     must_run("{ head -1 c/test.en; i=0; while [ $i -lt 30 ]; do printf 'I saw the dog . '; i=$((i + 1)); "
              "done; echo; tail -1 c/test.en; } >long");
-    assert_int_equal(shell(out, "$HEED translate -d cpu m --long split <long >split.de"), 0);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --long split <long >split.de"), 0);
     assert_string_equal(out, "");
-    assert_int_equal(shell(out, "$HEED translate -d cpu m --long truncate <long >cut.de"), 0);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --long truncate <long >cut.de"),
+                     0);
     assert_string_equal(out, "heed: warning: standard input:2: too long: only its beginning is translated\n");
-    assert_int_equal(shell(out, "$HEED translate -d cpu m --long skip <long >skip.de"), 1);
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --long skip <long >skip.de"), 1);
     assert_string_equal(
         out, "heed: warning: standard input:2: longer than the model can take: an empty line stands for it\n"
              "heed: error: 1 of 3 lines could not be translated\n");
@@ -97,6 +99,150 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
              "-w) -gt 0 ]");
     assert_fails("echo 'a b c' | $HEED translate -d cpu m --max-source 2 --long skip -q >/dev/null", 1,
                  "1 of 1 lines");
+}
+
+/* A line of twelve sentences gives twelve, each what it gives alone; white space between them stays, an empty
+   line is one. */
+static void every_sentence_of_a_line_is_translated(void **state)
+{
+    (void)state;
+    must_run(
+        "head -12 c/test.en | tr '\\n' ' ' | sed 's/ $//' >twelve; echo >>twelve; head -12 clean.de | tr "
+        "'\\n' ' ' | sed 's/ $//' >twelve.de; echo >>twelve.de");
+    assert_prints("$HEED translate -d cpu m <twelve | cmp - twelve.de; "
+                  "$HEED translate -d cpu m --sentences split <twelve | cmp - twelve.de; "
+                  "$HEED translate -d cpu m --sentences split --long skip <twelve | cmp - twelve.de",
+                  0, "");
+    assert_prints("$HEED translate -d cpu m --sentences keep <twelve | cmp -s - twelve.de || echo other", 0,
+                  "other\n");
+    assert_prints("{ sed -n 1p c/test.en | tr '\\n' ' '; printf '\\t '; sed -n 2p c/test.en; echo; sed -n 3p "
+                  "c/test.en; } | $HEED translate -d cpu m >gaps; "
+                  "{ sed -n 1p clean.de | tr '\\n' ' '; printf '\\t '; sed -n 2p clean.de; echo; sed -n 3p "
+                  "clean.de; } | cmp - gaps",
+                  0, "");
+    assert_fails("$HEED translate -d cpu m --sentences both", 2, "both");
+}
+
+static json_t *json_line(FILE *f);
+static double number_of(const json_t *o, const char *key);
+static const char *text_of(const json_t *o, const char *key);
+
+/* The parts of a line in JSON: texts that lie in order within those of the line, and scores that make its
+ * own.
+ */
+static void json_tells_the_parts_of_a_line(void **state)
+{
+    (void)state;
+    must_run(
+        "head -3 c/test.en | tr '\\n' ' ' >three; echo >>three; $HEED translate -d cpu m --json --n-best 4 "
+        "<three >three.json");
+    FILE *f = fopen(at("three.json"), "r");
+    assert_non_null(f);
+    json_t *o = json_line(f), *h;
+    const json_t *sources = json_object_get(o, "part_sources");
+    const char *source = text_of(o, "source");
+    size_t i;
+    assert_true(number_of(o, "parts") == 3);
+    assert_int_equal(json_array_size(sources), 3);
+    for (i = 0; i < 3; i++)
+        assert_non_null(source = strstr(source, json_string_value(json_array_get(sources, i))));
+    assert_int_equal(json_array_size(json_object_get(o, "hypotheses")), 4);
+    double before = 0;
+    json_array_foreach(json_object_get(o, "hypotheses"), i, h)
+    {
+        const json_t *parts = json_object_get(h, "parts");
+        const char *text = text_of(h, "text");
+        double score = 0, tokens = 0;
+        assert_int_equal(json_array_size(parts), 3);
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *p = json_array_get(parts, k);
+            assert_non_null(text = strstr(text, text_of(p, "text")));
+            score += number_of(p, "score") / 3, tokens += number_of(p, "tokens");
+        }
+        assert_true(fabs(score - number_of(h, "score")) < 1e-12);
+        assert_true(tokens == (double)json_array_size(json_object_get(h, "tokens")));
+        assert_true(!i || number_of(h, "score") <= before);
+        before = number_of(h, "score");
+    }
+    json_decref(o);
+    fclose(f);
+}
+
+/* Finds the words of a part that got less than a tenth in a list, from `named` on; returns how many of the
+   list are found then. */
+static size_t count_skipped(const json_t *part, const json_t *list, size_t named)
+{
+    const json_t *cross = json_object_get(json_object_get(part, "attention"), "cross"),
+                 *tokens = json_object_get(part, "source_tokens");
+    size_t layers = json_array_size(cross), heads = json_array_size(json_array_get(cross, 0));
+    for (size_t j = 0; j < json_array_size(tokens); j++) {
+        const char *token = json_string_value(json_array_get(tokens, j));
+        double sum = 0;
+        for (size_t l = 0; l < layers; l++)
+            for (size_t h = 0; h < heads; h++) {
+                const json_t *m = json_array_get(json_array_get(cross, l), h);
+                for (size_t i = 0; i < json_array_size(m); i++)
+                    sum += json_number_value(json_array_get(json_array_get(m, i), j));
+            }
+        sum /= (double)(layers * heads);
+        if (sum >= 0.1 || (!isalpha((unsigned char)*token) && strcmp(token, "<unk>"))) continue;
+        assert_true(fabs(number_of(json_array_get(list, named++), "coverage") - sum) <
+                    1e-5); /* six digits, sums of floats */
+    }
+    return named;
+}
+
+/* Words that a translation of all sentences at once leaves out are named with their line; in JSON with their
+   coverage, recomputed here from the attention. */
+static void skipped_words_are_warned_of(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    must_run("{ head -4 c/test.en | tr '\\n' ' '; echo; sed -n 5p c/test.en; } >four");
+    must_run(
+        "$HEED translate -d cpu m --sentences keep --warn-skipped --json --max-length 3 --attention w.json "
+        "<four 2>warned >skip.json; grep -q '^heed: warning: standard input:1: hardly any attention for ' "
+        "warned");
+    assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --max-length 3 <four >/dev/null"),
+                     0);
+    assert_string_equal(out, ""); /* unless asked for */
+    FILE *f = fopen(at("skip.json"), "r");
+    json_t *o = json_line(f), *maps = json_load_file(at("w.json"), 0, NULL);
+    const json_t *parts = json_object_get(maps, "sentences"), *list = json_object_get(o, "skipped");
+    size_t named = 0;
+    assert_true(json_array_size(list) > 0);
+    for (size_t i = 0; i + 1 < json_array_size(parts); i++) /* the last is the second line */
+        named = count_skipped(json_array_get(parts, i), list, named);
+    assert_int_equal(named, json_array_size(list));
+    json_decref(o);
+    json_decref(maps);
+    fclose(f);
+    must_run(
+        "for c in fixed attention; do $HEED train -q --task translate --tokeniser words --width 16 "
+        "--train c/train.en c/train.de --encoder gru --decoder gru --context $c --steps 1 --out $c; done");
+    assert_fails("$HEED translate -d cpu fixed --warn-skipped <four", 1,
+                 "the model has no attention from its decoder to its encoder");
+    must_run("$HEED translate -d cpu attention --sentences keep --warn-skipped --max-length 1 --json <four "
+             "2>warned | "
+             "grep -q '\"skipped\": \\[{' && grep -q 'input:1: hardly' warned");
+}
+
+/* BLEU in training is of whole lines, also where they hold two sentences: the pairs are what is learned. */
+static void bleu_in_training_is_of_whole_lines(void **state)
+{
+    (void)state;
+    must_run(
+        "mkdir two; for f in train.en train.de valid.en valid.de; do paste -d' ' - - <c/$f >two/$f; done; "
+        "$HEED train -q $TINY --train two/train.en two/train.de --valid two/valid.en two/valid.de --width "
+        "32 --inner 64 --dropout 0 --attention-dropout 0 --accumulate 1 --lr 0.02 --valid-every 150 "
+        "--save-every 150 --steps 150 --out two/m");
+    must_run(
+        "for s in keep split; do $HEED translate -d cpu two/m --beam 1 --sentences $s <two/valid.en "
+        ">two/$s; $HEED score -m bleu --digits 4 --ref two/valid.de --hyp two/$s | sed 's/.* = \\([0-9.]*\\) "
+        ".*(BP.*/\\1/' >two/$s.bleu; done; sed -n 's/.*\"bleu\":\\([0-9.]*\\),.*/\\1/p' "
+        "two/m/train/log.jsonl | tail -1 | xargs printf '%.4f\\n' >two/trained");
+    assert_prints("cmp two/trained two/keep.bleu; cmp -s two/keep.bleu two/split.bleu || echo other", 0,
+                  "other\n");
 }
 
 /* ---- the same bits ---- */
@@ -371,6 +517,10 @@ int main(void)
         cmocka_unit_test(as_many_lines_come_out_as_go_in),
         cmocka_unit_test(bad_lines_cost_nobody_else),
         cmocka_unit_test(too_long_lines_are_split_cut_or_skipped),
+        cmocka_unit_test(every_sentence_of_a_line_is_translated),
+        cmocka_unit_test(json_tells_the_parts_of_a_line),
+        cmocka_unit_test(skipped_words_are_warned_of),
+        cmocka_unit_test(bleu_in_training_is_of_whole_lines),
         cmocka_unit_test(neighbours_batches_and_threads_change_nothing),
         cmocka_unit_test(samples_follow_the_seed),
         cmocka_unit_test(json_lines_say_everything),

@@ -60,11 +60,89 @@ static void lines_are_cut_where_it_hurts_least(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_translation to;
-        const char *parts = parts_of(words, line_of(cases[i].line), NULL,
-                                     &(hd_translate_opt){.longest = cases[i].longest}, &to);
+        const char *parts =
+            parts_of(words, line_of(cases[i].line), NULL,
+                     &(hd_translate_opt){.sentences = HD_SENTENCES_KEEP, .longest = cases[i].longest}, &to);
         if (strcmp(parts, cases[i].parts)) fail_msg("'%s' gives '%s'", cases[i].line, parts);
         assert_true(!to.status && !to.cut);
     }
+}
+
+/* By default and with `split` every sentence is a part, however short; one longer than what was trained with
+   is cut as before. */
+static void every_sentence_is_a_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *parts;
+        size_t longest;
+    } cases[] = {
+        {"a b c", "a b c", 0},
+        {"", "", 0},
+        {"a . b . c .", "a .|b .|c .", 0},
+        {"a b . c ! d ? e", "a b .|c !|d ?|e", 0},
+        {"a . b . c . d . e . f . g . h . a . b . c . d .", "a .|b .|c .|d .|e .|f .|g .|h .|a .|b .|c .|d .",
+         0},
+        {"a . b c d e f g h , a b c . d", "a .|b c d e f g h|, a b c .|d", 0},
+        {"a b . c d .", "a|b|.|c|d|.", 1},
+        {"a\n\nb", "a|b", 0}, /* paragraphs */
+        {"a\nb", "a b", 0},
+    };
+    static const hd_sentences_mode modes[] = {HD_SENTENCES_AUTO, HD_SENTENCES_SPLIT};
+    for (size_t i = 0; i < COUNT_OF(cases) * COUNT_OF(modes); i++) {
+        const size_t k = i / COUNT_OF(modes);
+        hd_translation to;
+        hd_translate_opt o = {.sentences = modes[i % COUNT_OF(modes)], .longest = cases[k].longest};
+        const char *parts = parts_of(words, line_of(cases[k].line), NULL, &o, &to);
+        if (strcmp(parts, cases[k].parts)) fail_msg("'%s' gives '%s'", cases[k].line, parts);
+        assert_true(!to.status && !to.cut);
+    }
+}
+
+/* A T5 is told in its text what to do, which a second part would lack. */
+static void a_t5_keeps_its_lines_unless_told_otherwise(void **state)
+{
+    (void)state;
+    const hd_encdec_names *own = words->model->opt.names;
+    hd_translation to;
+    words->model->opt.names = &hd_encdec_t5;
+    parts_of(words, line_of("a b . c ."), NULL, &(hd_translate_opt){0}, &to);
+    assert_int_equal(to.parts, 1);
+    parts_of(words, line_of("a b . c ."), NULL, &(hd_translate_opt){.sentences = HD_SENTENCES_SPLIT}, &to);
+    assert_int_equal(to.parts, 2);
+    words->model->opt.names = own;
+}
+
+/* Where each part and each token is in its line. */
+static void parts_and_pieces_know_their_bytes(void **state)
+{
+    (void)state;
+    static const char line[] = " a b .  c xyz d e f g h , a .";
+    static const char *const parts[] = {"a b .", "c xyz d e f g h", ", a ."};
+    hd_err err = {0};
+    hd_parts p = {0};
+    hd_translation to = {0};
+    if (hd_parts_add(&p, words, 0, line_of(line), NULL, &(hd_translate_opt){0}, &to, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(p.count, COUNT_OF(parts));
+    assert_int_equal(p.pieces.count, p.ids.count);
+    for (size_t i = 0; i < p.count; i++) {
+        hd_span s = p.at[i].bytes;
+        if (s.end - s.begin != strlen(parts[i]) || memcmp(line + s.begin, parts[i], s.end - s.begin))
+            fail_msg("part %zu is '%.*s'", i, (int)(s.end - s.begin), line + s.begin);
+        for (size_t k = p.at[i].begin; k < p.at[i].begin + p.at[i].size; k++) {
+            const hd_piece *x = &p.pieces.at[k];
+            bool end = k + 1 == p.at[i].begin + p.at[i].size;
+            char word[8];
+            snprintf(word, sizeof word, "%.*s", (int)(x->end - x->begin), line + x->begin);
+            assert_int_equal(x->id, p.ids.at[k]);
+            assert_true(x->begin >= s.begin && x->end <= s.end);
+            assert_string_equal(word, end                  ? ""
+                                      : x->id == HD_UNK_ID ? "xyz"
+                                                           : hd_tokeniser_piece(words->tokeniser[0], x->id));
+        }
+    }
+    hd_parts_release(&p);
 }
 
 /* Characters of several bytes, and marks that need no space behind them. */
@@ -72,12 +150,12 @@ static void a_cut_is_never_inside_a_character(void **state)
 {
     (void)state;
     hd_translation to;
-    hd_translate_opt o = {0};
+    hd_translate_opt o = {.sentences = HD_SENTENCES_KEEP};
     assert_string_equal(parts_of(characters, line_of("ÖÖÖÖÖÖÖÖÖÖ"), NULL, &o, &to), "ÖÖÖÖÖÖÖ|ÖÖÖ");
     assert_string_equal(parts_of(characters, line_of("abc。defgh"), NULL, &o, &to), "abc。|defgh");
     assert_string_equal(parts_of(characters, line_of("ab.cdefgh"), NULL, &o, &to),
                         "ab.cdef|gh"); /* as in 3.14 */
-    assert_string_equal(parts_of(characters, line_of("a. bcdefgh"), NULL, &o, &to), "a.|bcdefgh");
+    assert_string_equal(parts_of(characters, line_of("ab. cdefgh"), NULL, &o, &to), "ab.|cdefgh");
     o.longest = 1;
     assert_string_equal(parts_of(characters, line_of("Ö。Ö"), NULL, &o, &to), "Ö|。|Ö");
 }
@@ -96,6 +174,13 @@ static void too_long_a_line_is_split_truncated_or_skipped(void **state)
     parts_of(words, line_of(line), NULL, &(hd_translate_opt){.too_long = HD_LONG_SKIP}, &to);
     assert_true(!to.parts && to.status == HD_ELIMIT);
     assert_string_equal(to.why, "longer than the model can take");
+    static const char short_and_long[] = "a . b c d e f g h a b c d e f g h a b . c .";
+    parts_of(words, line_of(short_and_long), NULL, &(hd_translate_opt){.too_long = HD_LONG_SKIP}, &to);
+    assert_true(!to.parts && to.status == HD_ELIMIT); /* one sentence of it is too long */
+    cut = parts_of(words, line_of(short_and_long), NULL, &(hd_translate_opt){.too_long = HD_LONG_TRUNCATE},
+                   &to);
+    assert_string_equal(cut, "a .|b c d e f g h a b c d e f g h|c .");
+    assert_true(to.parts == 3 && !to.status && to.cut);
     line = "a b c d e f g h a b c d e f g"; /* 15 are not too long, only more than it was trained with */
     parts_of(words, line_of(line), NULL, &(hd_translate_opt){.too_long = HD_LONG_SKIP}, &to);
     assert_true(to.parts == 1 && !to.status && !to.cut);
@@ -239,6 +324,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_cut_where_it_hurts_least),
+        cmocka_unit_test(every_sentence_is_a_part),
+        cmocka_unit_test(a_t5_keeps_its_lines_unless_told_otherwise),
+        cmocka_unit_test(parts_and_pieces_know_their_bytes),
         cmocka_unit_test(a_cut_is_never_inside_a_character),
         cmocka_unit_test(too_long_a_line_is_split_truncated_or_skipped),
         cmocka_unit_test(what_is_no_text_is_refused),

@@ -145,30 +145,90 @@ static void a_bad_line_costs_nobody_else(void **state)
     bench_free(&b);
 }
 
-static void a_split_line_is_its_parts_one_after_the_other(void **state)
+static bool says(const hd_hypothesis *h, const hd_hypothesis *x, const hd_hypothesis *y)
+{
+    return h->length == x->length + y->length && !memcmp(h->ids, x->ids, x->length * sizeof *x->ids) &&
+           !memcmp(h->ids + x->length, y->ids, y->length * sizeof *y->ids);
+}
+
+/* Of the nine combinations of three guesses for each part the best are found: recomputed here by trying all.
+ */
+static void a_split_line_is_the_best_combinations_of_its_parts(void **state)
 {
     (void)state;
-    static const char *const line[] = {"a b . c d e ! f g h"}, *const parts[] = {"a b . c d e !", "f g h"};
+    static const char *const line[] = {"a b .  c d e ! "}, *const parts[] = {"a b .", "c d e !"};
+    static const hd_length_kind kinds[] = {HD_LENGTH_AVERAGE, HD_LENGTH_NONE};
     bench b;
-    hd_translations whole, apart;
-    hd_translate_opt o = beam(3, 3);
     bench_make(&b, 1);
-    translate(&b, &whole, line, 1, &o);
-    translate(&b, &apart, parts, 2, &o);
-    assert_int_equal(whole.of[0].parts, 2);
-    for (size_t n = 0; n < 3; n++) {
-        const hd_hypothesis *h = &whole.of[0].hypothesis[n], *x = &apart.of[0].hypothesis[n],
-                            *y = &apart.of[1].hypothesis[n];
-        char text[256];
-        snprintf(text, sizeof text, "%s %s", x->text, y->text);
-        assert_string_equal(h->text, text);
-        assert_true(h->end[0] == x->length && h->end[1] == h->length && h->length == x->length + y->length);
-        assert_memory_equal(h->ids, x->ids, x->length * sizeof *x->ids);
-        assert_memory_equal(h->ids + x->length, y->ids, y->length * sizeof *y->ids);
-        assert_true(h->sum == x->sum + y->sum && h->finished == (x->finished && y->finished));
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        hd_translations whole, apart;
+        hd_translate_opt o = beam(3, 3);
+        o.search.length.kind = kinds[k];
+        translate(&b, &whole, line, 1, &o);
+        translate(&b, &apart, parts, 2, &o);
+        assert_int_equal(whole.of[0].parts, 2);
+        assert_int_equal(whole.of[0].count, 3);
+        bool used[3][3] = {0};
+        for (size_t n = 0; n < 3; n++) {
+            const hd_hypothesis *h = &whole.of[0].hypothesis[n], *x = NULL, *y = NULL;
+            double best = -INFINITY;
+            for (size_t i = 0; i < 3; i++)
+                for (size_t j = 0; j < 3; j++) { /* an end that was reached counts more than any score */
+                    const hd_hypothesis *p = &apart.of[0].hypothesis[i], *q = &apart.of[1].hypothesis[j];
+                    double score = p->score + q->score - 1e6 * (!p->finished + !q->finished);
+                    if (!used[i][j] && score > best) best = score, x = p, y = q;
+                }
+            used[x - apart.of[0].hypothesis][y - apart.of[1].hypothesis] = true;
+            char text[256];
+            snprintf(text, sizeof text, "%s  %s", x->text, y->text); /* with the space that was there */
+            assert_string_equal(h->text, text);
+            assert_true(says(h, x, y) && h->end[0] == x->length && h->end[1] == h->length);
+            assert_true(h->part[0].begin == 0 && h->part[0].end == strlen(x->text));
+            assert_true(h->part[1].begin == h->part[0].end + 2 && h->part[1].end == strlen(text));
+            assert_true(h->scores[0] == x->score && h->scores[1] == y->score);
+            double share = kinds[k] == HD_LENGTH_NONE ? 1 : 0.5; /* the mean of the parts, or their sum */
+            assert_true(h->score == share * (x->score + y->score));
+            assert_true(h->sum == x->sum + y->sum && h->finished == (x->finished && y->finished));
+        }
+        hd_translations_release(&whole);
+        hd_translations_release(&apart);
     }
-    hd_translations_release(&whole);
-    hd_translations_release(&apart);
+    bench_free(&b);
+}
+
+static void samples_of_parts_go_together_as_they_were_drawn(void **state)
+{
+    (void)state;
+    static const char *const line[] = {"a b . c d e !"};
+    hd_translations two, one;
+    hd_translate_opt o = sampled(7, 2), p = sampled(7, 1);
+    bench b;
+    bench_make(&b, 1);
+    translate(&b, &two, line, 1, &o);
+    translate(&b, &one, line, 1, &p);
+    assert_int_equal(two.of[0].count, 2);
+    assert_string_equal(two.of[0].hypothesis[0].text, one.of[0].hypothesis[0].text);
+    hd_translations_release(&two);
+    hd_translations_release(&one);
+    bench_free(&b);
+}
+
+static void kept_lines_are_translated_whole(void **state)
+{
+    (void)state;
+    static const char *const line[] = {"a b . c d ."};
+    hd_translations kept, split;
+    hd_translate_opt o = greedy();
+    bench b;
+    bench_make(&b, 1);
+    translate(&b, &split, line, 1, &o);
+    o.sentences = HD_SENTENCES_KEEP;
+    translate(&b, &kept, line, 1, &o);
+    assert_int_equal(split.of[0].parts, 2);
+    assert_int_equal(kept.of[0].parts, 1);
+    assert_int_equal(kept.of[0].source_end[0], 7);
+    hd_translations_release(&kept);
+    hd_translations_release(&split);
     bench_free(&b);
 }
 
@@ -342,7 +402,7 @@ static void progress_is_told_after_each_batch(void **state)
     o.batch = 4, o.tell = note, o.context = &seen;
     bench_make(&b, 1);
     translate(&b, &all, texts, LINES, &o);
-    assert_true(seen.of == 8 + 6 + 2 && seen.done == seen.of && seen.calls == 4); /* lines 8 and 3 in parts */
+    assert_true(seen.of == 8 + 6 + 3 && seen.done == seen.of && seen.calls == 5); /* lines 8 and 3 in parts */
     hd_translations_release(&all);
     bench_free(&b);
 }
@@ -381,7 +441,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_gives_the_same_whatever_surrounds_it),
         cmocka_unit_test(a_bad_line_costs_nobody_else),
-        cmocka_unit_test(a_split_line_is_its_parts_one_after_the_other),
+        cmocka_unit_test(a_split_line_is_the_best_combinations_of_its_parts),
+        cmocka_unit_test(samples_of_parts_go_together_as_they_were_drawn),
+        cmocka_unit_test(kept_lines_are_translated_whole),
         cmocka_unit_test(beam_of_one_equals_greedy),
         cmocka_unit_test(n_best_are_sorted_and_distinct),
         cmocka_unit_test(the_prefix_begins_the_translation),
