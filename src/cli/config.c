@@ -139,9 +139,9 @@ static hd_status read_key(struct reader *r, hd_option_place *at)
         if (*c == '_') *c = '-';
     *at = strlen(name) == length ? hd_option_find(r->sets, name, length) : (hd_option_place){0};
     if (!at->option) {
-        const char *nearest = hd_option_nearest(r->sets, name);
-        return nearest ? wrong(r, HD_EARG, line, "unknown option '%s', did you mean '%s'?", name, nearest)
-                       : wrong(r, HD_EARG, line, "unknown option '%s'", name);
+        char suggestion[HD_OPTION_SUGGESTION];
+        return wrong(r, HD_EARG, line, "unknown option '%s'%s", name,
+                     hd_option_suggestion(r->sets, name, "", suggestion));
     }
     if (!strcmp(name, HD_CONFIG_NAME) || !strcmp(name, "help"))
         return wrong(r, HD_EARG, line, "%s: belongs on the command line, not in a file", name);

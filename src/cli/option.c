@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "cli/spelling.h"
+#include "cli/synonyms.h"
 
 const hd_option hd_no_options[] = {{0}};
 
@@ -148,13 +149,48 @@ static hd_option_place find_letter(const hd_option_set sets[2], char letter)
     return (hd_option_place){0};
 }
 
-const char *hd_option_nearest(const hd_option_set sets[2], const char *typed)
+static bool has(const hd_option_set sets[2], const char *name)
 {
-    hd_spelling best = hd_spelling_of(typed);
+    return hd_option_find(sets, name, strlen(name)).option;
+}
+
+/* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong. */
+static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s)
+{
+    const hd_synonym *found = NULL;
+    if (s.distance > 2) s.distance = 2;
+    for (const hd_synonym *row = hd_synonyms; row->theirs; row++) {
+        const char *before = s.match;
+        bool known = false;
+        for (const char *const *ours = row->ours; *ours; ours++) known = known || has(sets, *ours);
+        if (!strcmp(s.typed, row->theirs)) return known ? row : NULL;
+        if (known) hd_spelling_try(&s, row->theirs);
+        if (s.match != before) found = row;
+    }
+    return found;
+}
+
+const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
+                                 char buffer[HD_OPTION_SUGGESTION])
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", typed);
+    for (char *c = name; *c; c++)
+        if (*c == '_') *c = '-';
+    hd_spelling best = hd_spelling_of(name);
     for (int s = 0; s < 2; s++)
         for (const hd_option *o = sets[s].table; o->name; o++)
             if (!o->hidden) hd_spelling_try(&best, o->name);
-    return best.match;
+    const char *const one[] = {best.match, NULL};
+    const hd_synonym *other = find_synonym(sets, best);
+    size_t used = 0;
+    buffer[0] = 0;
+    for (const char *const *say = other ? other->ours : one; *say && used < HD_OPTION_SUGGESTION / 2; say++)
+        if (has(sets, *say))
+            used += (size_t)snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "%s'%s%s'",
+                                     used ? " or " : ", did you mean ", dashes, *say);
+    if (used) snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "?");
+    return buffer;
 }
 
 /* ---- the command line ---- */
@@ -202,11 +238,10 @@ static hd_status take_value(hd_option_place at, const char *attached, const hd_w
 
 static hd_status unknown_name(const hd_option_set sets[2], const char *name, size_t length, hd_err *err)
 {
-    char typed[64];
+    char typed[64], suggestion[HD_OPTION_SUGGESTION];
     snprintf(typed, sizeof typed, "%.*s", (int)length, name);
-    const char *nearest = hd_option_nearest(sets, typed);
-    if (!nearest) return hd_err_set(err, HD_EARG, "unknown option '--%s'", typed);
-    return hd_err_set(err, HD_EARG, "unknown option '--%s', did you mean '--%s'?", typed, nearest);
+    return hd_err_set(err, HD_EARG, "unknown option '--%s'%s", typed,
+                      hd_option_suggestion(sets, typed, "--", suggestion));
 }
 
 static hd_status take_name(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)

@@ -105,8 +105,12 @@ typedef struct hd_option_place {
 
 hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length);
 
-/* The name of the row spelt most like `typed`; NULL when none is near. */
-const char *hd_option_nearest(const hd_option_set sets[2], const char *typed);
+enum { HD_OPTION_SUGGESTION = 160 };
+
+/* ", did you mean '--width'?" for a name that is not in the tables: what heed calls what others call so, else
+   the row spelt most like it; "" when none is near. dashes: "--" or "". */
+const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
+                                 char buffer[HD_OPTION_SUGGESTION]);
 
 /* Reads one value into the field of o; one of several is added. Text is kept, not copied. HD_EARG with a text
    that does not name the option. */

@@ -57,6 +57,7 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
         if (hd_settings_named(name, of_this_call) || hd_train_foreign((hd_train_task)o->task, name) ||
             (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)) ||
             (o->task == HD_TRAIN_LM && o->preset < HD_TRAIN_GPT2 && !strcmp(name, "preset")) ||
+            (o->task == HD_TRAIN_TRANSLATE && !strcmp(name, "layers")) || /* said by those of each side */
             (o->from && hd_train_from_brings(name)))
             left_out[n++] = name;
     }
@@ -178,6 +179,8 @@ hd_status hd_train_folder_resume(hd_train_options *o, const bool *given, hd_aren
 {
     hd_train_options then;
     hd_status s = read_options(&then, o->out, memory, err);
+    if (!s && then.task == HD_TRAIN_TRANSLATE)
+        then.layers = then.encoder_layers == then.decoder_layers ? then.encoder_layers : 0;
     if (!s) s = compare(&then, o, given, free_to_change, err);
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];

@@ -244,8 +244,9 @@ const hd_option hd_train_table[] = {
     {"features", 0, "N", "0",
      "maxent: rows for the weights of hashed contexts; 0: as many as make 32 million weights", LM,
      HD_INT_INTO(OWNER, features, 0, 268435456)},
-    {"layers", 0, "N", "4", "rnn, gru, lstm, gpt, bert; without it 1 (gpt: 4, transformer: 2)", LM,
-     HD_INT_INTO(OWNER, layers, 1, 1000)},
+    {"layers", 0, "N", "4",
+     "rnn, gru, lstm, gpt, bert; without it 1 (gpt: 4, transformer: 2); of a translator those of both sides",
+     LM, HD_INT_INTO(OWNER, layers, 1, 1000)},
     {"batch", 0, "N", "12",
      "windows of an update; without it 12 (ffnn: 24, mlm: 32; presets gpt2: as many as have 491520 tokens); "
      "for classify and tag items, 32",

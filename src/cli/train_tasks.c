@@ -47,6 +47,7 @@ static const char *const only_translate[] = {"preset",
 static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing", "add-k",
                                       "features", "layers", "batch", NULL};
 
+static const char *const translate_too[] = {"layers", NULL};
 static const char *const lm_too[] = {"preset", NULL};
 static const char *const only_labels[] = {"train-dir", "pool", "scratch", "lm-loss", NULL};
 static const char *const labels_too[] = {"model",      "unit",    "layers", "batch",
@@ -63,7 +64,7 @@ bool hd_train_foreign(hd_train_task task, const char *name)
     if (task != HD_TRAIN_MLM && mlm) return true;
     switch (task) {
     case HD_TRAIN_TRANSLATE:
-        return lm || labels;
+        return (lm && !hd_settings_named(name, translate_too)) || labels;
     case HD_TRAIN_LM:
         return (translate && !hd_settings_named(name, lm_too)) || labels;
     case HD_TRAIN_MLM:

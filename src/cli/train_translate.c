@@ -123,6 +123,19 @@ static void calm(const hd_option_set sets[2])
     if (!hd_train_given(sets, "weight-decay")) o->weight_decay = 0.01;
 }
 
+/* --layers is for both sides; what is said of one side counts more. */
+static void part_layers(const hd_option_set sets[2])
+{
+    static const char *const sides[] = {"encoder-layers", "decoder-layers"};
+    const hd_train_options *o = sets[0].into;
+    for (int i = 0; i < 2 && hd_train_given(sets, "layers"); i++) {
+        hd_option_place at = hd_option_find(sets, sides[i], strlen(sides[i]));
+        if (*at.given) continue;
+        *(int *)at.field = o->layers;
+        *at.given = true;
+    }
+}
+
 hd_status hd_train_translate_preset(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
@@ -134,6 +147,7 @@ hd_status hd_train_translate_preset(const hd_option_set sets[2], hd_err *err)
                           "have tiny, small, base, "
                           "big, sutskever, rnnsearch, luong and tutorial");
     bool limited = hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
+    part_layers(sets);
     hd_status taken = o->from ? take_model(sets, err) : HD_OK;
     if (taken) return taken;
     for (const setting *s = settings; s->name; s++) {

@@ -13,6 +13,7 @@
 #include "cli/config.c"
 #include "cli/option.c"
 #include "cli/spelling.c"
+#include "cli/synonyms.c"
 
 struct values {
     bool flag, other;

@@ -8,6 +8,7 @@
 
 #include "cli/option.c"
 #include "cli/spelling.c"
+#include "cli/synonyms.c"
 
 struct values {
     bool flag, other;

@@ -13,6 +13,7 @@
 #include "cli/option.c"
 #include "cli/config.c"
 #include "cli/spelling.c"
+#include "cli/synonyms.c"
 #include "cli/terminal.c"
 #include "cli/verb.c"
 #include "cli/version.c"

@@ -9,6 +9,7 @@
 #include "cli/config.c"
 #include "cli/option.c"
 #include "cli/spelling.c"
+#include "cli/synonyms.c"
 
 struct values {
     bool flag;

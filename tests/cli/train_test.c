@@ -271,6 +271,13 @@ static void bad_input_gives_one_clear_error(void **state)
         {"--train two two --max-length 1", 1, "two: none of its 2 lines can be used"},
         {"--train two two --max-length 1 --long error", 1, "two:1: 2 tokens, 1 are allowed"},
         {DATA "--widht 8", 2, "unknown option '--widht', did you mean '--width'?"},
+        {DATA "--learning-rate 1", 2, "unknown option '--learning-rate', did you mean '--lr'? "},
+        {DATA "--lerning-rate=1", 2, "unknown option '--lerning-rate', did you mean '--lr'? "},
+        {DATA "--batch-size 8", 2, "'--batch-size', did you mean '--batch-tokens' or '--batch'? "},
+        {DATA "--hidden_size 8", 2, "'--hidden_size', did you mean '--width'? "},
+        {DATA "--num-layers 8", 2, "'--num-layers', did you mean '--layers'? "},
+        {DATA "--max-steps 8", 2, "'--max-steps', did you mean '--steps'? "},
+        {DATA "--beam-size 8", 2, "unknown option '--beam-size' ("},
         {DATA "--preset huge", 2, "--preset: 'huge' is not one of tiny, small, base, big"},
         {DATA "--width x", 2, "--width: 'x' is not a whole number"},
         {DATA "--width 15", 2, "--width 15 cannot be split over --heads 2"},
@@ -391,6 +398,28 @@ static void recomputation_gives_the_same_bits(void **state)
                                                                                                  passes, not
                                                                                                  three */
     assert_prints(SAME "same once-only recomputed", 0, "");
+}
+
+static void layers_are_those_of_both_sides(void **state)
+{
+    (void)state;
+#define LAYERS "$HEED train -q --device cpu --width 16 --tokeniser words " DATA "--steps 1 "
+    static const struct {
+        const char *options, *encoder, *decoder;
+    } cases[] = {{"--layers 2", "2", "2"},
+                 {"--layers 2 --heads 2 --decoder-layers 1", "2", "1"},
+                 {"--layers 1 --encoder gru --decoder gru --encoder-layers 3", "3", "1"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char command[512], expected[128];
+        snprintf(command, sizeof command,
+                 LAYERS "%s --overwrite --out layers && grep layers: layers/training.yml", cases[i].options);
+        snprintf(expected, sizeof expected, "encoder-layers: %s\ndecoder-layers: %s\n", cases[i].encoder,
+                 cases[i].decoder);
+        assert_prints(command, 0, expected);
+    }
+    must_run(LAYERS "--layers 2 --overwrite --out layers && $HEED train -q --resume --layers 2 --out layers");
+    assert_fails("$HEED train -q --resume --layers 3 --out layers", 2,
+                 "--layers was 2 when the run began and is 3 now");
 }
 
 static void what_is_frozen_stays_as_drawn(void **state)
@@ -535,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_last_checkpoint),
         cmocka_unit_test(parts_of_an_update_add_up),
         cmocka_unit_test(recomputation_gives_the_same_bits),
+        cmocka_unit_test(layers_are_those_of_both_sides),
         cmocka_unit_test(what_is_frozen_stays_as_drawn),
         cmocka_unit_test(a_corpus_is_the_same_in_every_form),
         cmocka_unit_test(a_dry_run_writes_nothing),
