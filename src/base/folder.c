@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lock.h"
+
 static hd_status folder_error(hd_err *err, const char *path, const char *what)
 {
     return hd_err_set(err, HD_EFILE, "%s: %s: %s", path, what, strerror(errno));
@@ -23,13 +25,24 @@ hd_status hd_path(char to[HD_PATH], const char *folder, const char *name, hd_err
                                  : HD_OK;
 }
 
+void hd_parent(char to[HD_PATH], const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    while (length && path[length - 1] != '/') length--;
+    while (length > 1 && path[length - 1] == '/') length--;
+    snprintf(to, HD_PATH, "%.*s", length ? (int)length : 1, length ? path : ".");
+}
+
 hd_status hd_folder_make(const char *path, bool *made, hd_err *err)
 {
     struct stat info;
+    char parent[HD_PATH];
     if (made) *made = false;
     if (!mkdir(path, 0777)) {
         if (made) *made = true;
-        return HD_OK;
+        hd_parent(parent, path);
+        return hd_folder_sync(parent, err);
     }
     if (errno != EEXIST) return folder_error(err, path, "cannot make the folder");
     if (stat(path, &info)) return folder_error(err, path, "cannot look at it");
@@ -49,7 +62,7 @@ hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_e
 }
 
 /* "weights.safetensors.tmp.123.0", as base/file.c names them, and nothing like "notes.tmp.txt" */
-static bool is_temporary(const char *name)
+bool hd_is_temporary(const char *name)
 {
     const char *mark = strstr(name, ".tmp.");
     for (const char *next; mark && (next = strstr(mark + 1, ".tmp."));) mark = next;
@@ -63,7 +76,7 @@ static bool is_temporary(const char *name)
 static hd_status note_entry(void *context, const char *name, hd_err *err)
 {
     (void)err;
-    if (!is_temporary(name)) *(bool *)context = false;
+    if (strcmp(name, HD_LOCK_FILE) && !hd_is_temporary(name)) *(bool *)context = false;
     return HD_OK;
 }
 
@@ -107,7 +120,7 @@ hd_status hd_folder_sync(const char *path, hd_err *err)
 
 static hd_status sweep_entry(void *context, const char *name, hd_err *err)
 {
-    return is_temporary(name) ? remove_entry(context, name, err) : HD_OK;
+    return hd_is_temporary(name) ? remove_entry(context, name, err) : HD_OK;
 }
 
 hd_status hd_folder_sweep(const char *path, hd_err *err)

@@ -175,5 +175,6 @@ int main(int argc, char **argv)
     fill_standard_files();
     /* A reader that goes away ends us without a word; a parent may have left the signal ignored. */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows beyond a limit (ulimit -f) is a failed write */
     return finish(run_program((hd_words){argv + 1, argc > 1 ? argc - 1 : 0}));
 }

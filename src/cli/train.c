@@ -1,6 +1,8 @@
 /* heed train: from sentence pairs, a text or labelled items to a model folder, in one sitting or in many. */
 #include "cli/train.h"
 
+#include "backend/ranks.h"
+#include "cli/signals.h"
 #include "cli/train_folder.h"
 #include "cli/train_tasks.h"
 
@@ -63,7 +65,8 @@ const hd_usage hd_verb_train_usage = {
         "With --from MODEL classify and regress fine-tune a BERT or a language model that has learned from "
         "plain text: tokeniser and sizes are those of MODEL, its weights are where learning begins.\n"
         "Ctrl-C or SIGTERM saves and ends, with exit status 130 or 143; --resume --out FOLDER goes on bit "
-        "for bit.",
+        "for bit. Before the first update there is nothing to save, and it ends at once. One process at a "
+        "time trains in a folder.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
     .examples = examples,
@@ -105,6 +108,29 @@ hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *er
     return s;
 }
 
+static int train(const hd_command *c, hd_train_options *o, bool *given, hd_status s, hd_arena *memory,
+                 hd_err *err)
+{
+    if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
+    return s == HD_EARG ? hd_verb_misused(c->verb, err)
+           : s          ? hd_command_fail(c, err)
+                        : tasks[o->task].train(c, o);
+}
+
+/* Nobody else writes in the folder meanwhile; the first process holds it for all. */
+static int train_alone(const hd_command *c, hd_train_options *o, bool *given, hd_status s, hd_arena *memory,
+                       hd_err *err)
+{
+    hd_lock lock = {0};
+    hd_signals_catch(&lock, &c->log);
+    if (!s && !hd_rank()) s = hd_lock_take(&lock, o->out, err);
+    s = hd_ranks_agree(s, NULL, 0, err);
+    int status = train(c, o, given, s, memory, err);
+    hd_lock_release(&lock);
+    hd_signals_restore();
+    return status;
+}
+
 int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
 {
     const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
@@ -122,10 +148,8 @@ int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
     hd_arena_init(&memory, hd_source_host, 0);
     hd_status s = o->resume ? hd_train_folder_resumable(o, &err) : fill_options(sets, &err);
     if (!s) s = hd_train_folder_name(o, &memory, &err);
-    if (!s && o->resume) s = hd_train_folder_resume(o, given, &memory, &err);
-    int status = s == HD_EARG ? hd_verb_misused(c->verb, &err)
-                 : s          ? hd_command_fail(c, &err)
-                              : tasks[o->task].train(c, o);
+    int status =
+        o->dry_run ? train(c, o, given, s, &memory, &err) : train_alone(c, o, given, s, &memory, &err);
     hd_arena_release(&memory);
     return status;
 }

@@ -3,40 +3,26 @@
 
 #include <signal.h>
 
+#include "cli/signals.h"
 #include "cli/train_folder.h"
-
-static volatile sig_atomic_t stopped;
-
-static void note_signal(int number)
-{
-    stopped = number;
-}
-
-/* A second signal ends the program as it would without us: nothing that is saved can be lost. */
-static void catch_signals(void)
-{
-    struct sigaction a = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigemptyset(&a.sa_mask);
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
-    sigaction(SIGHUP, &a, NULL);
-}
 
 bool hd_train_stopped(void)
 {
-    return stopped;
+    return hd_signals_noted();
 }
 
 /* Of several processes only some may have got the signal; the others end as if by the usual one. */
 int hd_train_stop_status(void)
 {
-    return HD_EXIT_SIGNAL + (stopped ? stopped : SIGTERM);
+    int number = hd_signals_noted();
+    return HD_EXIT_SIGNAL + (number ? number : SIGTERM);
 }
 
 static bool is_stopped(void *context)
 {
     (void)context;
-    return stopped;
+    hd_signals_note(); /* who asks will save */
+    return hd_signals_noted();
 }
 
 static void tell(void *context, const hd_news *n)
@@ -59,14 +45,16 @@ hd_status hd_train_sitting_begin(hd_train_sitting *s, const hd_command *c, const
                                          .masked = o->task == HD_TRAIN_MLM}};
     hd_status st = o->resume ? HD_OK : hd_train_folder_check(o, err);
     if (st) return st;
-    catch_signals();
     loop->stop = is_stopped, loop->tell = tell, loop->context = s;
     return HD_OK;
 }
 
+/* What is counted has nothing to save until it is done; what learns can be saved from the beginning. */
 hd_status hd_train_sitting_open(void *context, hd_err *err)
 {
-    return hd_train_folder_open(((const hd_train_sitting *)context)->options, err);
+    const hd_train_options *o = ((const hd_train_sitting *)context)->options;
+    if (o->task != HD_TRAIN_LM || o->model != HD_LM_ngram) hd_signals_note();
+    return hd_train_folder_open(o, err);
 }
 
 const hd_command *hd_train_sitting_command(const void *context)

@@ -256,14 +256,12 @@ static void drop(const char *folder, const char *step)
 hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
 {
     char name[32], line[64], train[HD_PATH], step[HD_PATH], path[HD_PATH];
-    bool made = false;
     snprintf(name, sizeof name, "step-%" PRIu64, p->step);
     snprintf(line, sizeof line, "%s\n", name);
     hd_status s = hd_path(train, folder, "train", err);
     if (!s) s = hd_path(path, train, "current", err);
     if (!s) s = hd_path(step, train, name, err);
-    if (!s) s = hd_folder_make(train, &made, err);
-    if (!s && made) s = hd_folder_sync(folder, err);
+    if (!s) s = hd_folder_make(train, NULL, err);
     if (s) return s;
     s = hd_folder_make(step, NULL, err);
     if (!s) s = write_files(step, p, o, err);
