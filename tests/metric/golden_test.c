@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "metric/bleu.h"
+#include "outcome.h"
 
 #define CASES HEED_SHARED "/ref/sacrebleu-cases/"
 
@@ -122,7 +123,7 @@ static void check_ter(const struct row *row)
 static void every_column_of_every_case_agrees(void **state)
 {
     (void)state;
-    if (access(CASES "golden.tsv", R_OK)) skip();
+    if (access(CASES "golden.tsv", R_OK)) leave_out(CASES "golden.tsv is not there");
     hd_lines *table = open_lines("golden", ".tsv");
     struct row row;
     int count = 0;
@@ -160,7 +161,7 @@ static void lines_tokenised_by_13a_agree(void **state)
     (void)state;
     static const char *const names[] = {"fr_punct", "ws_tricky", "chrf_punct"};
     static const char *const sides[][2] = {{".hyp", ".hyp.13a"}, {".ref", ".ref.13a"}};
-    if (access(CASES "golden.tsv", R_OK)) skip();
+    if (access(CASES "golden.tsv", R_OK)) leave_out(CASES "golden.tsv is not there");
     hd_cut_text t = {0};
     int lines = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -185,5 +186,5 @@ int main(void)
         cmocka_unit_test(every_column_of_every_case_agrees),
         cmocka_unit_test(lines_tokenised_by_13a_agree),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return outcome(cmocka_run_group_tests(tests, NULL, NULL));
 }

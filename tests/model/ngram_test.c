@@ -4,6 +4,7 @@
 #include <search.h>
 
 #include "model/ngram_corpus.h"
+#include "outcome.h"
 
 static const hd_smoothing all_smoothings[] = {HD_SMOOTHING_ADD_K, HD_SMOOTHING_KNESER_NEY,
                                               HD_SMOOTHING_KNESER_NEY_3};
@@ -436,7 +437,7 @@ static void shakespeares_last_tenth_is_as_likely_as_measured_elsewhere(void **st
         double nats; /* interpolated Kneser-Ney by another program; discounts of 0.75 give its digits */
     } want[] = {{3, 2.04}, {4, 1.72}, {5, 1.57}, {6, 1.54}, {8, 1.57}};
     corpus c = shakespeare();
-    if (!c.count) skip();
+    if (!c.count) leave_out("tinyshakespeare is not there");
     size_t train = c.count / 10 * 9, rest = c.count - train;
     c.documents = 1, c.begin = malloc(2 * sizeof *c.begin);
     c.begin[0] = 0, c.begin[1] = train;
@@ -476,5 +477,5 @@ int main(void)
         cmocka_unit_test(a_million_words_take_seconds),
         cmocka_unit_test(shakespeares_last_tenth_is_as_likely_as_measured_elsewhere),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return outcome(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,7 +2,6 @@
 #include "view/maps.h"
 
 #include <jansson.h>
-#include <locale.h>
 
 static json_t *read_back(const maps_folder *f, const char *name)
 {
@@ -147,26 +146,6 @@ static void no_sentence_is_an_empty_list(void **state)
     maps_folder_free(&f);
 }
 
-/* A program that uses the library may have set a locale that writes 0,5. */
-static void the_locale_does_not_matter(void **state)
-{
-    (void)state;
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
-    size_t i = 0;
-    while (i < COUNT_OF(locales) && !setlocale(LC_NUMERIC, locales[i])) i++;
-    if (i == COUNT_OF(locales)) skip();
-    maps_folder f = maps_folder_new();
-    hd_attention_maps a = maps_of(&(maps_shape){3, 3, 1, 1, NULL, NULL});
-    maps_write(&f, "a.json", NULL, &a, 1);
-    setlocale(LC_NUMERIC, "C");
-    json_t *x = read_back(&f, "a.json");
-    assert_part(json_object_get(json_object_get(sentence_of(x, 0), "attention"), "cross"),
-                &a.part[HD_ATTENTION_CROSS], 0, 0);
-    json_decref(x);
-    hd_attention_release(&a);
-    maps_folder_free(&f);
-}
-
 static void memory_does_not_grow_with_the_file(void **state)
 {
     (void)state;
@@ -195,8 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_read_back_exactly),  cmocka_unit_test(any_token_is_valid),
-        cmocka_unit_test(a_file_can_be_restricted),   cmocka_unit_test(no_sentence_is_an_empty_list),
-        cmocka_unit_test(the_locale_does_not_matter), cmocka_unit_test(memory_does_not_grow_with_the_file),
+        cmocka_unit_test(a_file_can_be_restricted),   cmocka_unit_test(no_sentence_is_an_empty_list), cmocka_unit_test(memory_does_not_grow_with_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
