@@ -7,7 +7,13 @@
 
 enum { SENTENCES = 3000, LONGEST = 40, START = 2, END = 3, SOURCE_END = 7 };
 
-/* Sentence i has ids 100+i on both sides, of random lengths. */
+/* Word k of sentence i: no two of a sentence are alike, so that a shift by one place is seen. */
+static int32_t word_of(size_t i, size_t k)
+{
+    return (int32_t)(100 + i * LONGEST + k);
+}
+
+/* Sentences with the same words on both sides, of random lengths. */
 static hd_corpus corpus_of(size_t count, int sides)
 {
     hd_corpus c = {.sides = sides, .count = count};
@@ -17,7 +23,7 @@ static hd_corpus corpus_of(size_t count, int sides)
         c.side[side].begin = hd_mem_array(count + 1, sizeof(size_t));
         for (size_t i = 0; i < count; i++) {
             size_t len = 1 + hd_rng_below(&rng, LONGEST), begin = c.side[side].begin[i];
-            for (size_t k = 0; k < len; k++) c.side[side].id[begin + k] = (int32_t)(100 + i);
+            for (size_t k = 0; k < len; k++) c.side[side].id[begin + k] = word_of(i, k);
             c.side[side].begin[i + 1] = begin + len;
         }
     }
@@ -55,14 +61,15 @@ static void assert_whole(const hd_batch *x, const hd_corpus *c)
         size_t key = (size_t)x->key[i];
         if (c->sides == 2) {
             assert_int_equal(x->source_len[i], hd_corpus_len(c, 0, key) + 1);
-            for (int k = 0; k + 1 < x->source_len[i]; k++) assert_int_equal(*source++, 100 + key);
+            for (int k = 0; k + 1 < x->source_len[i]; k++)
+                assert_int_equal(*source++, word_of(key, (size_t)k));
             assert_int_equal(*source++, SOURCE_END);
         }
         assert_int_equal(x->target_len[i], hd_corpus_len(c, c->sides - 1, key) + 1);
         assert_int_equal(*input++, START);
         for (int k = 0; k + 1 < x->target_len[i]; k++) {
-            assert_int_equal(*input++, 100 + key);
-            assert_int_equal(*output++, 100 + key);
+            assert_int_equal(*input++, word_of(key, (size_t)k));
+            assert_int_equal(*output++, word_of(key, (size_t)k));
         }
         assert_int_equal(*output++, END);
     }
