@@ -125,6 +125,182 @@ static void an_item_is_fed_the_same_whatever_else_is_in_the_batch(void **state)
     }
 }
 
+/* -- the words that were fed -- */
+
+/* Log-probabilities of all rows in a training step. */
+static hd_real *trained_logp(toy *m, const toy_batch *b)
+{
+    m->run.now.number = 3;
+    hd_run_begin(&m->run, HD_TRAIN);
+    return host_copy(&m->run, hd_log_softmax(&m->run, hd_encdec_logits(&m->run, m->t, toy_rows(m, b))));
+}
+
+static double farthest(const hd_real *a, const hd_real *b)
+{
+    double most = 0;
+    for (size_t v = 0; v < V; v++) most = fmax(most, fabs((double)(a[v] - b[v])));
+    return most;
+}
+
+/* A row depends on the words read so far: step after step, which words the decoder was fed is found out by
+   feeding it every word of the vocabulary as the truth. One of them must give its row. Returns how many are
+   not those of the batch. */
+static size_t find_words(toy *m, const toy_batch *b, const hd_real *want, const char *name)
+{
+    toy_batch own = *b;
+    size_t other = 0;
+    feed(m, (hd_feeding){0});
+    for (int32_t t = 1; t <= TOY_LONGEST; t++) {
+        double nearest[TOY_ITEMS];
+        toy_batch next = own;
+        for (size_t i = 0; i < b->items; i++) nearest[i] = INFINITY;
+        for (int32_t v = 0; v < V; v++) {
+            toy_batch with = own;
+            for (size_t i = 0, at = 0; i < b->items; at += (size_t)b->target_len[i++])
+                if (t < b->target_len[i]) with.input[at + (size_t)t] = v;
+            hd_real *got = trained_logp(m, &with);
+            for (size_t i = 0, at = 0; i < b->items; at += (size_t)b->target_len[i++]) {
+                size_t row = at + (size_t)t;
+                if (t >= b->target_len[i]) continue;
+                double far = farthest(got + row * V, want + row * V);
+                if (far < nearest[i]) nearest[i] = far, next.input[row] = v;
+            }
+            free(got);
+        }
+        for (size_t i = 0, at = 0; i < b->items; at += (size_t)b->target_len[i++]) {
+            if (t >= b->target_len[i]) continue;
+            /* sums of some dozen numbers around 1 in float, in two orders */
+            if (!(nearest[i] < 2e-5))
+                fail_msg("%s: item %zu, step %d: the nearest word is off by %g", name, i, t, nearest[i]);
+            other += next.input[at + (size_t)t] != b->input[at + (size_t)t];
+        }
+        own = next;
+    }
+    return other;
+}
+
+/* Free-running training is training on the words that were drawn: nothing else about it differs. */
+static void rows_are_those_of_the_words_that_were_drawn(void **state)
+{
+    (void)state;
+    const toy_batch b = toy_range(0, 6);
+    for (size_t i = 0; i < COUNT_OF(decoders); i++)
+        for (int k = 0; k < 2; k++) {
+            toy m;
+            size_t fed = b.target_rows - b.items;
+            open_named(&m, decoders[i], 0);
+            feed(&m, kinds[k]);
+            hd_real *want = trained_logp(&m, &b), *loss = losses(&m, &b, 3);
+            for (size_t row = 0; row < b.target_rows; row++)
+                assert_true(fabs((double)(loss[row] + want[row * V + (size_t)b.target[row]])) < 2e-5);
+            size_t other = find_words(&m, &b, want, decoders[i]);
+            assert_true(other > (k ? 0 : fed / 2) && other <= fed); /* words that are not the truth */
+            free(want), free(loss);
+            toy_close(&m);
+        }
+}
+
+/* A decoder whose rows are tanh of the token it read, with the vector {v, ...} / 10 for token v, and whose
+   output layer says `says` of every next word. */
+static void open_reader(toy *m, const double *says)
+{
+    static const encdec_case c =
+        MODEL("reader", "rnn:1", "rnn:1", .r = {.context = HD_CONTEXT_fixed}, .untied = true);
+    hd_encdec_opt o = encdec_opt(&c);
+    hd_real table[V * 8], bias[V], unit[64] = {0}, zero[V * 8] = {0};
+    encdec_open(m, &o, 1);
+    const hd_recurrent_decoder_layer *l = &m->t->cells.layer[0];
+    for (size_t i = 0; i < V * 8; i++) table[i] = (hd_real)((double)(i / 8) / 10);
+    for (size_t i = 0; i < 8; i++) unit[i * 9] = 1;
+    for (size_t i = 0; i < V; i++) bias[i] = (hd_real)log(says[i]);
+    hd_params_set(m->params, m->t->target.table, table);
+    hd_params_set(m->params, l->w_in, unit), hd_params_set(m->params, l->w, zero);
+    hd_params_set(m->params, l->b_in, zero), hd_params_set(m->params, l->b, zero);
+    hd_params_set(m->params, m->t->output, zero), hd_params_set(m->params, m->t->output_bias, bias);
+}
+
+/* The tokens that were read in training, row by row. */
+static void read_tokens(toy *m, const toy_batch *b, double *token)
+{
+    m->run.now.number = 3;
+    hd_run_begin(&m->run, HD_TRAIN);
+    hd_real *rows = host_copy(&m->run, toy_rows(m, b).t);
+    for (size_t i = 0; i < b->target_rows; i++) token[i] = 10 * atanh((double)rows[8 * i]);
+    free(rows);
+}
+
+enum { READ_STEPS = TOY_LONGEST };
+
+static toy_batch same_words(int32_t word)
+{
+    toy_batch b = {0};
+    for (; b.items < TOY_ITEMS; b.items++) {
+        b.key[b.items] = (int32_t)b.items, b.source_len[b.items] = 1, b.target_len[b.items] = READ_STEPS + 1;
+        b.source[b.source_rows++] = 3;
+        for (int t = 0; t <= READ_STEPS; t++) b.input[b.target_rows++] = word;
+    }
+    return b;
+}
+
+static void assert_share(const char *what, size_t seen, size_t of, double p)
+{
+    double share = (double)seen / (double)of, sd = sqrt(p * (1 - p) / (double)of);
+    if (!(fabs(share - p) < 4 * sd)) fail_msg("%s: %g of %zu, not %g", what, share, of, p);
+}
+
+/* A coin of its own for every word: the truth is word 3, the decoder always says 5. */
+static void every_word_has_a_coin_of_its_own(void **state)
+{
+    (void)state;
+    double sure[V], token[TOY_ROWS];
+    for (size_t v = 0; v < V; v++) sure[v] = v == 5 ? 1 : 1e-30;
+    const toy_batch b = same_words(3);
+    for (int k = HD_FEEDING_scheduled; k <= HD_FEEDING_gumbel; k++) {
+        toy m;
+        size_t own = 0, alike = 0;
+        open_reader(&m, sure);
+        feed(&m, (hd_feeding){(hd_feeding_kind)k, 0.5f, 1});
+        read_tokens(&m, &b, token);
+        for (size_t i = 0; i < b.items; i++) {
+            const double *row = token + i * (READ_STEPS + 1);
+            assert_true(fabs(row[0] - 3) < 1e-3); /* the first is given */
+            for (size_t t = 1; t <= READ_STEPS; t++) {
+                bool said = fabs(row[t] - 5) < 1e-3;
+                assert_true(said || fabs(row[t] - 3) < 1e-3);
+                own += said;
+                if (t > 1) alike += said == (fabs(row[t - 1] - 5) < 1e-3);
+            }
+        }
+        assert_share("words of its own", own, b.items * READ_STEPS, 0.5);
+        assert_share("coins like the one before", alike, b.items * (READ_STEPS - 1), 0.5);
+        toy_close(&m);
+    }
+}
+
+/* New noise for every word: of ten words that are all as likely, a tenth is the one before again. */
+static void every_word_has_noise_of_its_own(void **state)
+{
+    (void)state;
+    static const hd_feeding cases[] = {{HD_FEEDING_free, 0, 1}, {HD_FEEDING_gumbel, 1, 1e-4f}};
+    double ten[V], token[TOY_ROWS];
+    for (size_t v = 0; v < V; v++) ten[v] = v < 3 ? 1e-30 : 0.1;
+    const toy_batch b = same_words(3);
+    for (size_t k = 0; k < COUNT_OF(cases); k++) {
+        toy m;
+        size_t alike = 0;
+        open_reader(&m, ten);
+        feed(&m, cases[k]);
+        read_tokens(&m, &b, token);
+        for (size_t i = 0; i < b.items; i++)
+            for (size_t t = 2; t <= READ_STEPS; t++) {
+                const double *row = token + i * (READ_STEPS + 1) + t;
+                alike += fabs(row[0] - row[-1]) < 0.5;
+            }
+        assert_share("words like the one before", alike, b.items * (READ_STEPS - 1), 0.1);
+        toy_close(&m);
+    }
+}
+
 /* -- hd_voice_feed alone: a voice whose words are their own numbers -- */
 
 enum { ITEMS = 4000 };
@@ -322,6 +498,9 @@ int main(void)
         cmocka_unit_test(free_running_does_not_see_the_truth),
         cmocka_unit_test(rates_and_modes_meet),
         cmocka_unit_test(an_item_is_fed_the_same_whatever_else_is_in_the_batch),
+        cmocka_unit_test(rows_are_those_of_the_words_that_were_drawn),
+        cmocka_unit_test(every_word_has_a_coin_of_its_own),
+        cmocka_unit_test(every_word_has_noise_of_its_own),
         cmocka_unit_test(words_come_as_often_as_they_are_said),
         cmocka_unit_test(a_hot_gumbel_word_is_the_mean_of_all),
         cmocka_unit_test(what_cannot_be_fed_is_refused),
