@@ -34,6 +34,7 @@ static void put_blocks(hd_sheet *s, const hd_encdec_opt *o)
     if (any) hd_sheet_whole(s, "heads", (uint64_t)o->heads);
     if (any && o->head_width) hd_sheet_whole(s, "head_width", o->head_width);
     hd_sheet_whole(s, "width", o->width);
+    if (o->cell == HD_sigmoid) hd_sheet_text(s, "cell", hd_unary_name(o->cell));
     if (!any) return;
     hd_sheet_whole(s, "inner", o->inner);
     if (o->gated) hd_sheet_switch(s, "gated", true);
@@ -190,6 +191,8 @@ static void put_labeller(hd_sheet *s, const hd_classifier *m, const hd_tokeniser
     hd_sheet_text(s, "encoder", hd_body_text(b, stages));
     if (!tags) hd_sheet_text(s, "pool", hd_pool_names[o->pool]);
     hd_sheet_whole(s, "width", hd_body_width(b));
+    if (b->cell == HD_sigmoid) hd_sheet_text(s, "cell", hd_unary_name(b->cell));
+    if (b->one_hot) hd_sheet_switch(s, "one_hot", true);
     if (b->kind == HD_BODY_bert) hd_sheet_whole(s, "heads", (uint64_t)b->bert.heads);
     if (b->kind == HD_BODY_lm && b->lm.kind == HD_LM_gpt) hd_sheet_whole(s, "heads", (uint64_t)b->lm.heads);
     if (b->kind == HD_BODY_stages && hd_stages_have(&b->encoder, HD_STAGE_transformer)) {

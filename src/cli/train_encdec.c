@@ -7,7 +7,7 @@
 #include "task/translator_config.h"
 
 /* What a model must have for an option to matter. */
-typedef enum need { CELLS, LOOK, WINDOW, WORDS, COIN, SAMPLES, BLOCKS, PLACES, BACKWARDS, NEEDS } need;
+typedef enum need { CELLS, LOOK, WINDOW, WORDS, COIN, SAMPLES, BLOCKS, ACTS, PLACES, BACKWARDS, NEEDS } need;
 
 static const char *const need_text[NEEDS] = {
     [CELLS] = "a recurrent --decoder",
@@ -17,6 +17,7 @@ static const char *const need_text[NEEDS] = {
     [COIN] = "--feeding scheduled or gumbel",
     [SAMPLES] = "--feeding free, scheduled or gumbel",
     [BLOCKS] = "a transformer as --encoder or --decoder",
+    [ACTS] = "layers that have it, a transformer (relu, gelu, gelu_tanh, silu) or an rnn (tanh, sigmoid)",
     [PLACES] = "a transformer at the beginning of --encoder or --decoder",
     [BACKWARDS] = "an --encoder that begins with a recurrent network of one direction",
 };
@@ -30,7 +31,7 @@ static const struct {
     {"score", LOOK},          {"attention", LOOK},       {"attention-heads", LOOK},
     {"project", LOOK},        {"query", LOOK},           {"feed-context", LOOK},
     {"window", WINDOW},       {"heads", BLOCKS},         {"inner", BLOCKS},
-    {"norm", BLOCKS},         {"activation", BLOCKS},    {"inner-dropout", BLOCKS},
+    {"norm", BLOCKS},         {"activation", ACTS},      {"inner-dropout", BLOCKS},
     {"recompute", BLOCKS},    {"position-kind", PLACES}, {"reverse-source", BACKWARDS},
     {"feeding", WORDS},       {"sampling-rate", COIN},   {"sampling-decay", COIN},
     {"temperature", SAMPLES},
@@ -61,6 +62,11 @@ static hd_status read_shape(hd_encdec_opt *to, const hd_train_options *o, hd_err
     return s ? s : read_context(&to->recurrent.context, o->context, err);
 }
 
+static bool either_has(const hd_encdec_opt *m, hd_stage_kind kind)
+{
+    return hd_stages_have(&m->encoder, kind) || hd_stages_have(&m->decoder, kind);
+}
+
 static bool has(const hd_encdec_opt *m, const hd_train_options *o, need n)
 {
     const hd_stage *first = &m->encoder.at[0];
@@ -81,8 +87,9 @@ static bool has(const hd_encdec_opt *m, const hd_train_options *o, need n)
     case SAMPLES:
         return words && o->feeding != HD_FEEDING_teacher;
     case BLOCKS:
-        return hd_stages_have(&m->encoder, HD_STAGE_transformer) ||
-               hd_stages_have(&m->decoder, HD_STAGE_transformer);
+        return either_has(m, HD_STAGE_transformer);
+    case ACTS:
+        return either_has(m, hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer);
     case PLACES:
         return first->kind == HD_STAGE_transformer || m->decoder.at[0].kind == HD_STAGE_transformer;
     case BACKWARDS:

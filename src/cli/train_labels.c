@@ -115,10 +115,17 @@ static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_e
                                        .inner = (size_t)o->inner,
                                        .heads = o->heads,
                                        .post_norm = o->norm == 1,
-                                       .act = hd_train_activation(o->activation),
+                                       .act = hd_train_block_activation(o->activation, HD_gelu),
+                                       .cell = hd_train_cell(o->activation),
+                                       .one_hot = o->one_hot,
                                        .dropout = (float)o->dropout},
                               .pool = pool_of(o, &stages),
                               .frozen = frozen};
+    if (o->one_hot && !hd_stage_recurs(&stages.at[0]))
+        return hd_err_set(err, HD_EARG, "--one-hot needs an encoder that begins with rnn, gru or lstm");
+    if (hd_train_names_cell(o->activation) && !hd_stages_have(&stages, HD_STAGE_rnn))
+        return hd_err_set(err, HD_EARG, "--activation %s is of an rnn, and the encoder has none",
+                          hd_unary_name(hd_train_activation(o->activation)));
     const hd_stages *all = &to->body.encoder;
     for (int i = 0; i < all->count; i++)
         if (hd_stage_recurs(&all->at[i]) && all->at[i].layers > HD_RECURRENT_LAYERS)

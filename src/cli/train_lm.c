@@ -59,6 +59,7 @@ static const struct {
               {"momentum", LEARNED},
               {"weight-decay", LEARNED},
               {"clip", LEARNED},
+              {"sum-loss", LEARNED},
               {"ema", LEARNED},
               {"label-smoothing", LEARNED},
               {"seed", LEARNED},

@@ -29,6 +29,7 @@ hd_trainer_opt hd_train_loop(const hd_train_options *o)
                             .valid_every = (uint64_t)o->valid_every,
                             .save_every = (uint64_t)o->save_every,
                             .report_every = (uint64_t)o->report_every,
+                            .sum_loss = o->sum_loss,
                             .patience = (uint64_t)o->patience};
 }
 

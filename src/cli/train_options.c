@@ -168,8 +168,10 @@ const hd_option hd_train_table[] = {
     {"norm", 0, "PLACE", "pre", "layer norm: pre, which trains steadily, or post, as in the paper", MODEL,
      HD_CHOICE_INTO(OWNER, norm, norms)},
     {"activation", 0, "NAME", "relu",
-     "of the feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn: tanh or sigmoid", MODEL,
-     HD_CHOICE_INTO(OWNER, activation, activations)},
+     "of the feed-forward layers of a transformer: relu, gelu, gelu_tanh or silu; of the cells of an rnn: "
+     "tanh "
+     "(without it) or sigmoid",
+     MODEL, HD_CHOICE_INTO(OWNER, activation, activations)},
     {"position-kind", 0, "KIND", "sinusoidal", "positions: sinusoidal or learned", MODEL,
      HD_CHOICE_INTO(OWNER, position_kind, position_kinds)},
     {"positions", 0, "N", "512", "longest sentence the model can ever take, in tokens", MODEL,
@@ -261,6 +263,9 @@ const hd_option hd_train_table[] = {
      "classify: what is asked for the class: last, mean, max or first of an item's rows; auto: last of a "
      "recurrent encoder or a language model, first of a BERT, else mean",
      LABELS, HD_CHOICE_INTO(OWNER, pool, pools)},
+    {"one-hot", 0, NULL, NULL,
+     "tokens enter an rnn, gru or lstm as vectors with a single 1 instead of learned ones: for characters",
+     LABELS, HD_FLAG_INTO(OWNER, one_hot)},
     {"scratch", 0, NULL, NULL,
      "with --from: take the sizes and the tokeniser of that model, but draw the weights: what it would be "
      "without what that has learned",
@@ -312,6 +317,11 @@ const hd_option hd_train_table[] = {
      "leave parameters of such names as they are drawn or taken from --from, as in 'model.encoder.*' or "
      "'bert.embeddings.*'",
      LEARNING, .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, freeze)},
+    {"sum-loss", 0, NULL, NULL,
+     "follow and clip the gradient of the sum of an update's losses, not of their mean: --lr is then "
+     "smaller, --clip "
+     "larger",
+     LEARNING, HD_FLAG_INTO(OWNER, sum_loss)},
     {"recompute", 0, NULL, NULL, "compute activations a second time instead of keeping them", LEARNING,
      HD_FLAG_INTO(OWNER, recompute)},
     {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
@@ -352,6 +362,22 @@ const hd_option hd_train_table[] = {
 hd_unary hd_train_activation(int choice)
 {
     return (hd_unary)hd_unary_find(activations[choice]);
+}
+
+bool hd_train_names_cell(int choice)
+{
+    hd_unary act = hd_train_activation(choice);
+    return act == HD_tanh || act == HD_sigmoid;
+}
+
+hd_unary hd_train_block_activation(int choice, hd_unary usual)
+{
+    return hd_train_names_cell(choice) ? usual : hd_train_activation(choice);
+}
+
+hd_unary hd_train_cell(int choice)
+{
+    return hd_train_names_cell(choice) ? hd_train_activation(choice) : HD_tanh;
 }
 
 hd_tokeniser_kind hd_train_unit(int unit)

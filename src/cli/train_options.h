@@ -49,7 +49,7 @@ typedef struct hd_train_options {
     /* classifiers and taggers */
     hd_texts train_dir;
     int pool;
-    bool scratch;
+    bool scratch, one_hot;
     double lm_loss;
     double dropout, attention_dropout, inner_dropout, source_dropout;
     /* learning */
@@ -58,7 +58,7 @@ typedef struct hd_train_options {
     bool fit_warmup;
     double lr, floor, beta1, beta2, adam_eps, weight_decay, momentum, clip, ema, label_smoothing;
     hd_texts freeze;
-    bool recompute;
+    bool recompute, sum_loss;
     /* limits */
     int64_t epochs, steps, patience;
     double minutes;
@@ -83,6 +83,11 @@ static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
 enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_GPT2 = 11, HD_TRAIN_PRESETS = 15 };
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
+/* What it says of the feed-forward layers of blocks (`usual` where it is of cells), and of rnn cells (tanh
+   where it is of blocks). */
+hd_unary hd_train_block_activation(int choice, hd_unary usual);
+hd_unary hd_train_cell(int choice);
+bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid */
 
 /* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
 enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };

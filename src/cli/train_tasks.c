@@ -49,7 +49,7 @@ static const char *const only_lm[] = {"model",    "unit",   "order", "smoothing"
 
 static const char *const translate_too[] = {"layers", NULL};
 static const char *const lm_too[] = {"preset", NULL};
-static const char *const only_labels[] = {"train-dir", "pool", "scratch", "lm-loss", NULL};
+static const char *const only_labels[] = {"train-dir", "pool", "one-hot", "scratch", "lm-loss", NULL};
 static const char *const labels_too[] = {"model",      "unit",    "layers", "batch",
                                          "max-length", "encoder", "freeze", NULL};
 static const char *const only_mlm[] = {"whole-words", NULL};

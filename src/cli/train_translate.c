@@ -108,7 +108,7 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
         s = hd_train_from_take(sets, "position-kind", m.learned_positions ? "learned" : "sinusoidal", err);
     if (!s) s = hd_train_from_take(sets, "norm", m.pre_norm ? "pre" : "post", err);
     if (!s) s = hd_train_from_switch(sets, "untied", !m.tied, err);
-    if (!s) s = hd_train_from_activation(sets, m.act, err);
+    if (!s) s = hd_train_from_activation(sets, m.cell == HD_sigmoid ? m.cell : m.act, err);
     if (!s && !hd_train_given(sets, "max-length") && o->max_length >= o->positions)
         o->max_length = o->positions - 1;
     return s;
@@ -178,7 +178,8 @@ static hd_encdec_opt model_of(const hd_train_options *o)
                            .tied = !o->untied,
                            .pre_norm = o->norm == 0,
                            .eps = 1e-5f,
-                           .act = hd_train_activation(o->activation),
+                           .act = hd_train_block_activation(o->activation, HD_relu),
+                           .cell = hd_train_cell(o->activation),
                            .dropout = (float)o->dropout,
                            .attention_dropout = (float)o->attention_dropout,
                            .inner_dropout = (float)o->inner_dropout,
@@ -212,9 +213,6 @@ static hd_translate_data data_of(const hd_train_options *o)
 static hd_status check(const hd_train_options *o, hd_err *err)
 {
     if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
-    if (o->activation > 3)
-        return hd_err_set(err, HD_EARG, "--activation %s is for --task lm --model rnn",
-                          hd_unary_name(hd_train_activation(o->activation)));
     if (o->max_length + 1 > o->positions)
         return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
                           o->positions, o->max_length);

@@ -44,6 +44,8 @@ const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT])
 
 /* -- making -- */
 
+enum { MOST_ONE_HOT = 4096 }; /* the table has as many columns as rows */
+
 static hd_status check_stages(const hd_body_opt *o, hd_err *err)
 {
     if (!o->width || !o->inner || !o->vocab || !o->positions || !o->encoder.count)
@@ -54,6 +56,12 @@ static hd_status check_stages(const hd_body_opt *o, hd_err *err)
     for (int i = 0; i < o->encoder.count; i++)
         if (o->encoder.at[i].kind != HD_STAGE_none && o->encoder.at[i].layers < 1)
             return hd_err_set(err, HD_EARG, "a classifier's encoder needs at least 1 layer in each stage");
+    if (o->one_hot && !hd_stage_recurs(&o->encoder.at[0]))
+        return hd_err_set(err, HD_EARG,
+                          "one-hot tokens are read by an encoder that begins with rnn, gru or lstm");
+    if (o->one_hot && o->vocab > MOST_ONE_HOT)
+        return hd_err_set(err, HD_EARG, "a vocabulary of %zu is too large for one-hot tokens: at most %d",
+                          o->vocab, MOST_ONE_HOT);
     return HD_OK;
 }
 
@@ -64,6 +72,11 @@ static hd_embedding make_embedding(hd_body *b)
     bool blocks = o->encoder.at[0].kind == HD_STAGE_transformer;
     float scale = blocks ? (float)sqrt((double)o->width) : 1;
     hd_init init = {HD_INIT_NORMAL, 1 / scale, 0};
+    if (o->one_hot)
+        return (hd_embedding){.table = b->letters = hd_param_hidden(b->params, o->vocab, o->vocab,
+                                                                    (hd_init){HD_INIT_TABLE, 0, 0}),
+                              .scale = 1,
+                              .dropout = o->dropout};
     if (blocks)
         b->positions = hd_param_hidden(b->params, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
     return (hd_embedding){
@@ -84,6 +97,8 @@ static hd_status make_stages(hd_body *b, hd_backend *backend, hd_err *err)
                                   .eps = 1e-5f,
                                   .act = o->act,
                                   .dropout = o->dropout},
+                        .in = o->one_hot ? o->vocab : 0,
+                        .cell = o->cell,
                         .name = "model.encoder"};
     hd_status s = check_stages(o, err);
     if (s) return s;
@@ -134,14 +149,17 @@ hd_status hd_body_make(hd_body *b, hd_backend *backend, const hd_body_opt *opt, 
     return opt->kind == HD_BODY_lm ? make_lm(b, backend, err) : make_stages(b, backend, err);
 }
 
-static hd_status fill_positions(hd_body *b, hd_err *err)
+/* What is not learned: positions, or the vectors of one-hot tokens; a model has one of the two at most. */
+static hd_status fill_tables(hd_body *b, hd_err *err)
 {
-    size_t rows = b->opt.positions, cols = b->opt.width;
-    if (!b->positions) return HD_OK;
+    size_t rows = b->letters ? b->opt.vocab : b->opt.positions,
+           cols = b->letters ? b->opt.vocab : b->opt.width;
+    if (!b->positions && !b->letters) return HD_OK;
     hd_real *table = hd_mem_array(rows * cols, sizeof *table);
     if (!table) return hd_err_nomem(err, rows * cols * sizeof *table);
-    hd_sinusoid_fill(table, rows, cols, &(hd_sinusoid){.halves = true});
-    hd_status s = hd_params_set(b->params, b->positions, table);
+    for (size_t i = 0; b->letters && i < rows; i++) table[i * cols + i] = 1;
+    if (b->positions) hd_sinusoid_fill(table, rows, cols, &(hd_sinusoid){.halves = true});
+    hd_status s = hd_params_set(b->params, b->letters ? b->letters : b->positions, table);
     hd_mem_free(table);
     return s;
 }
@@ -149,7 +167,7 @@ static hd_status fill_positions(hd_body *b, hd_err *err)
 hd_status hd_body_ready(hd_body *b, bool training, hd_err *err)
 {
     hd_status s = hd_params_ready(b->params, training, err);
-    return s ? s : fill_positions(b, err);
+    return s ? s : fill_tables(b, err);
 }
 
 void hd_body_release(hd_body *b)

@@ -22,7 +22,10 @@ typedef struct hd_body_opt {
     size_t width, inner;
     int heads;
     bool post_norm;
-    hd_unary act; /* of the feed-forward layers */
+    hd_unary act;  /* of the feed-forward layers */
+    hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
+    bool one_hot;  /* a token's vector has a 1 in its own column and nothing else, and is not learned; the
+                      first  stage recurs */
     float dropout;
     hd_bert_opt bert; /* of a BERT; without its head */
     hd_lm_opt lm;     /* of a language model */
@@ -44,6 +47,7 @@ typedef struct hd_body {
     hd_params own;     /* of stages */
     hd_encoder encoder;
     hd_param *positions; /* NULL: none */
+    hd_param *letters;   /* one-hot: the vectors of the tokens; NULL: they are learned */
     hd_bert *bert;
     hd_lm *lm;
 } hd_body;

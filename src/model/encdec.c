@@ -121,6 +121,7 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
         m->cells =
             hd_recurrent_decoder_make(p, &o->recurrent,
                                       &(hd_recurrent_decoder_sizes){.stage = o->decoder.at[0],
+                                                                    .cell = o->cell,
                                                                     .in = o->width,
                                                                     .width = o->width,
                                                                     .positions = o->positions,
@@ -150,6 +151,7 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
     snprintf(side, sizeof side, "%sencoder", o->names->prefix);
     hd_encoder_opt e = {.stages = o->encoder,
                         .stack = blocks(o, false),
+                        .cell = o->cell,
                         .reverse = o->reverse_source,
                         .source_dropout = o->source_dropout,
                         .name = side};

@@ -33,6 +33,7 @@ typedef struct hd_encdec_opt {
     bool output_bias;
     float eps;
     hd_unary act;
+    hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
     float dropout, attention_dropout,
         inner_dropout; /* of embeddings and branches; of weights; of the hidden layer */
     bool learned_positions;

@@ -21,6 +21,7 @@ static size_t make_stage(hd_encoder_stage *s, hd_params *p, const hd_encoder_opt
     if (hd_stage_recurs(&s->is)) {
         name_stage(name, sizeof name, o->name, number, "rnn");
         s->cells = hd_recurrent_make(p, &(hd_recurrent_opt){.cell = hd_stage_cell(&s->is),
+                                                            .act = o->cell,
                                                             .in = in,
                                                             .width = width,
                                                             .layers = s->is.layers,
@@ -47,7 +48,7 @@ hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *o
     *out = (hd_encoder){.embedding = embedding,
                         .source_dropout = opt->source_dropout,
                         .stages = opt->stages.count,
-                        .out = opt->stack.width};
+                        .out = opt->in ? opt->in : opt->stack.width};
     for (int i = 0; !s && i < out->stages; i++) {
         out->stage[i].is = opt->stages.at[i];
         out->out = make_stage(&out->stage[i], p, opt, i, out->out, &s, err);

@@ -8,10 +8,12 @@
 
 typedef struct hd_encoder_opt {
     hd_stages stages;
-    hd_stack_opt stack;   /* of transformer stages; its width is that of token vectors and of recurrent layers
-                             (in each direction), its dropout stands between recurrent layers, too. Layers,
-                             cross and name are filled in. */
-    bool reverse;         /* recurrent layers of one direction read from the last token to the first */
+    hd_stack_opt stack; /* of transformer stages; its width is that of token vectors and of recurrent layers
+                           (in each direction), its dropout stands between recurrent layers, too. Layers,
+                           cross and name are filled in. */
+    size_t in;     /* columns of token vectors where a recurrent stage comes first; 0: the stack's width */
+    hd_unary cell; /* of rnn stages; HD_IDENTITY: tanh */
+    bool reverse;  /* recurrent layers of one direction read from the last token to the first */
     float source_dropout; /* of whole token vectors */
     const char *name;     /* "model.encoder" */
 } hd_encoder_opt;

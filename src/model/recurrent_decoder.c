@@ -66,7 +66,7 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
         fail(p,
              "the encoder has no last state to begin with: take --begin map and --context mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
-        fail(p, "the mean of the encoder's states has another width: take --begin map");
+        fail(p, "the mean of the encoder's states has another width: take --begin map or linear");
     else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_ASKING_current ||
                                  o->read == HD_READING_state))
         fail(p, "--feed-context feeds back what is read of state and context: it needs --context attention, "
@@ -74,8 +74,13 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
     else if (o->context == HD_CONTEXT_attention && o->query == HD_ASKING_current &&
              o->read == HD_READING_state)
         fail(p, "with --query current nobody reads the context: take --read tanh, deep or sum");
-    else if (o->context == HD_CONTEXT_fixed && o->begin == HD_BEGINNING_zeros)
-        fail(p, "with a fixed context and zeros to begin with it never learns of the source");
+    else if (o->context == HD_CONTEXT_fixed &&
+             (o->begin == HD_BEGINNING_zeros || o->begin == HD_BEGINNING_ones ||
+              o->begin == HD_BEGINNING_learned))
+        fail(
+            p,
+            "with --context fixed and a first state of --begin zeros, ones or learned it never learns of the "
+            "source: take --begin final, mean, linear or map");
 }
 
 static void make_gates(hd_params *p, hd_recurrent_decoder *d, int l, size_t context, const char *name)
@@ -100,6 +105,8 @@ static void make_beginning(hd_params *p, hd_recurrent_decoder *d, int l, const h
     size_t state = d->width * (d->is.kind == HD_STAGE_lstm ? 2 : 1);
     if (d->opt.begin == HD_BEGINNING_learned)
         a->learned = hd_param_add(p, state, 1, (hd_init){HD_INIT_NORMAL, 0.1f, 0}, "%s.begin_l%d", name, l);
+    if (d->opt.begin == HD_BEGINNING_linear)
+        a->begin = dense(p, name, "begin", l, d->memory, d->width, false);
     if (d->opt.begin == HD_BEGINNING_map) a->begin = dense(p, name, "begin", l, d->memory, d->width, true);
     if (d->opt.begin == HD_BEGINNING_final && !fits(cells, d))
         a->begin = dense(p, name, "begin", l, hd_recurrent_out(cells), d->width, true);
@@ -123,6 +130,7 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
     const hd_recurrent *cells = last_cells(s->encoder);
     hd_recurrent_decoder d = {.opt = *o,
                               .is = s->stage,
+                              .cell = s->cell == HD_IDENTITY ? HD_tanh : s->cell,
                               .in = s->in,
                               .width = s->width,
                               .memory = s->encoder->out,

@@ -26,8 +26,10 @@ typedef enum hd_context { HD_CONTEXT_LIST(X) HD_CONTEXTS } hd_context;
 #define HD_BEGINNING_LIST(X)                                                            \
     X(final, "the encoder's last state, through a map and tanh where the sizes differ") \
     X(zeros, "zeros")                                                                   \
+    X(ones, "ones")                                                                     \
     X(learned, "a parameter")                                                           \
     X(mean, "the mean of the encoder's states")                                         \
+    X(linear, "a matrix times the mean of the encoder's states")                        \
     X(map, "tanh of a map of the mean of the encoder's states")
 
 #define X(name, text) HD_BEGINNING_##name,
@@ -85,6 +87,7 @@ typedef struct hd_recurrent_decoder_layer {
 typedef struct hd_recurrent_decoder {
     hd_recurrent_decoder_opt opt;
     hd_stage is;
+    hd_unary cell;            /* of an rnn */
     size_t in, width, memory; /* columns: of token vectors, of h, of the encoder's rows */
     float dropout;
     hd_recurrent_decoder_layer layer[HD_RECURRENT_LAYERS];
@@ -95,6 +98,7 @@ typedef struct hd_recurrent_decoder {
 
 typedef struct hd_recurrent_decoder_sizes {
     hd_stage stage;
+    hd_unary cell; /* of an rnn; HD_IDENTITY: tanh */
     size_t in, width, positions;
     float dropout, attention_dropout;
     const hd_encoder *encoder;

@@ -51,6 +51,10 @@ static hd_tensor *first_state(hd_run *r, const hd_recurrent_decoder *d, int l, c
         return hd_linear(r, hd_ones(r, items, 1), value(a->learned), NULL, HD_IDENTITY);
     case HD_BEGINNING_mean:
         return hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN);
+    case HD_BEGINNING_ones:
+        return hd_ones(r, items, d->width * (d->is.kind == HD_STAGE_lstm ? 2 : 1));
+    case HD_BEGINNING_linear:
+        return hd_dense_of(r, &a->begin, hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN), HD_IDENTITY);
     case HD_BEGINNING_map:
         return hd_dense_of(r, &a->begin, hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN), HD_tanh);
     case HD_BEGINNING_final:
@@ -101,7 +105,7 @@ static void tokens_to_gates(hd_run *r, const hd_recurrent_decoder *d, hd_tensor 
 static void run_cells(hd_run *r, speech *s, const hd_seg *seg, hd_tensor *const *gates, hd_tensor *context)
 {
     const hd_recurrent_decoder *d = s->d;
-    hd_recur_opt o = {hd_stage_cell(&d->is), HD_tanh, false};
+    hd_recur_opt o = {hd_stage_cell(&d->is), d->cell, false};
     for (int l = 0; l < d->is.layers; l++) {
         const hd_recurrent_decoder_layer *a = &d->layer[l];
         hd_tensor *z = gates[l];

@@ -52,6 +52,8 @@ static void put_body(hd_text *to, const hd_body_opt *o)
                       o->post_norm ? "true" : "false");
         hd_model_config_put_real(to, "dropout", (double)o->dropout);
         hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+        if (o->cell == HD_sigmoid) hd_text_print(to, ",\n \"cell\": \"%s\"", hd_unary_name(o->cell));
+        if (o->one_hot) hd_text_put(to, ",\n \"one_hot\": true");
     }
     hd_text_print(to, ",\n \"positions\": %zu", o->positions);
 }
@@ -108,6 +110,8 @@ static void read_stages(hd_model_config *c, hd_body_opt *o)
     o->post_norm = hd_model_config_switch(c, "post_norm");
     o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
     o->act = hd_model_config_activation(c);
+    o->cell = hd_model_config_cell(c);
+    o->one_hot = hd_model_config_has(c, "one_hot") && hd_model_config_switch(c, "one_hot");
 }
 
 static void read_body(hd_model_config *c, hd_body_opt *o)

@@ -150,6 +150,13 @@ hd_unary hd_model_config_activation(hd_model_config *c)
     return found < 0 ? HD_IDENTITY : (hd_unary)found;
 }
 
+hd_unary hd_model_config_cell(hd_model_config *c)
+{
+    static const char *const names[] = {"tanh", "sigmoid"};
+    if (!hd_model_config_has(c, "cell")) return HD_tanh;
+    return hd_model_config_name(c, "cell", names, 2) ? HD_sigmoid : HD_tanh;
+}
+
 void hd_model_config_task(hd_model_config *c, const char *wanted)
 {
     const char *task = hd_model_config_text(c, "task");

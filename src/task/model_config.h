@@ -50,6 +50,7 @@ int hd_model_config_name(hd_model_config *c, const char *key, const char *const 
 hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
 hd_tokeniser_kind hd_model_config_tokeniser_kind(hd_model_config *c, const char *key);
 hd_unary hd_model_config_activation(hd_model_config *c);           /* the key "activation" */
+hd_unary hd_model_config_cell(hd_model_config *c);                 /* the key "cell"; without it tanh */
 void hd_model_config_task(hd_model_config *c, const char *wanted); /* that the key "task" says this */
 
 /* The tokeniser in the folder, of the kind that the key "tokeniser" says. */

@@ -99,6 +99,7 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
         SWITCHES(PUT_SWITCH)
     }
     if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
+    if (name == encdec && o->cell == HD_sigmoid) PUT_TEXT("cell", hd_unary_name(o->cell))
     if (name == encdec) {
         CHOICES(PUT_CHOICE)
         MORE_SIZES(PUT_SIZE)
@@ -150,6 +151,7 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
                                encdec, t5);
     if (more) {
         STAGES(GET_STAGES)
+        o->cell = hd_model_config_cell(c);
         CHOICES(GET_CHOICE)
         MORE_SIZES(GET_SIZE)
         MORE_SWITCHES(GET_SWITCH)

@@ -168,7 +168,7 @@ static hd_status update(trainer *t, hd_err *err)
     t->rate = hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->warmup,
                                               t->at.decay_steps, t->opt->schedule.floor},
                                t->at.step);
-    t->r->now.rate = (float)t->rate, t->r->now.weight = (double)load.tokens;
+    t->r->now.rate = (float)t->rate, t->r->now.weight = t->opt->sum_loss ? 1 : (double)load.tokens;
     s = compute(t, &load, &skipped, err);
     if (s) return s;
     if (skipped) return skip(t, err);

@@ -86,9 +86,10 @@ typedef struct hd_trainer_opt {
     uint64_t steps, epochs; /* limits; 0: none. The first one reached ends the run */
     double minutes;
     uint64_t valid_every, save_every, report_every; /* updates */
-    uint64_t patience;           /* validations without a new best before the end; 0: no such limit */
-    double work;                 /* flops of an update as a multiple of the forward pass's; 0: 3 */
-    bool (*stop)(void *context); /* asked after every update; may be NULL */
+    bool sum_loss;     /* the gradient is that of the sum of an update's losses, not of their mean */
+    uint64_t patience; /* validations without a new best before the end; 0: no such limit */
+    double work;       /* flops of an update as a multiple of the forward pass's; 0: 3 */
+    bool (*stop)(void *context);                      /* asked after every update; may be NULL */
     void (*tell)(void *context, const hd_news *news); /* may be NULL */
     void *context;
 } hd_trainer_opt;

@@ -65,6 +65,30 @@ static void every_unit_encoder_and_pooling_trains(void **state)
     assert_prints("gzip -k names.tsv; " TRAIN "--train - " SMALL "--steps 3 --out m5 < names.tsv.gz", 0, "");
 }
 
+/* The lecture's network and its loop by options of the program. */
+static void one_hot_letters_and_the_sum_of_losses(void **state)
+{
+    (void)state;
+    must_run(
+        TRAIN
+        "--train-dir names/ --model rnn --one-hot --optimiser sgd --sum-loss --clip 3 --width 16 --batch 8 "
+        "--lr 0.02 --warmup 0 --weight-decay 0 --dropout 0 --epochs 30 --out letters");
+    assert_prints("printf 'lila\\nlimo\\n' | $HEED classify letters | cut -f1", 0, "A\nÖ\n");
+    assert_prints("grep one_hot letters/config.json; grep -e one-hot -e sum-loss letters/training.yml", 0,
+                  " \"one_hot\": true,\none-hot: true\nsum-loss: true\n");
+    const char *out = must_run("$HEED info letters --tensors");
+    assert_null(strstr(out, "embed_tokens"));
+    if (!strstr(out, "one_hot               yes") || !strstr(out, "16 x 25")) fail_msg("%s", out);
+    must_run(TRAIN "--train-dir names/ --model rnn --activation sigmoid " SMALL "--steps 3 --out gentle; "
+                   "$HEED info gentle | grep 'cell  *sigmoid'");
+    assert_fails(TRAIN "--train-dir names/ --model gru --activation sigmoid --out no", 2,
+                 "--activation sigmoid is of an rnn, and the encoder has none");
+    assert_fails(TRAIN "--train-dir names/ --model transformer --one-hot --out no", 2,
+                 "--one-hot needs an encoder that begins with rnn, gru or lstm");
+    assert_fails("$HEED train --train names.tsv --one-hot --out no", 2,
+                 "--one-hot is an option of --task classify, not of translate");
+}
+
 static void tokenisers_that_are_there_are_taken(void **state)
 {
     (void)state;
@@ -290,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_of_classes_is_learned),
         cmocka_unit_test(every_unit_encoder_and_pooling_trains),
+        cmocka_unit_test(one_hot_letters_and_the_sum_of_losses),
         cmocka_unit_test(tokenisers_that_are_there_are_taken),
         cmocka_unit_test(lines_get_labels),
         cmocka_unit_test(labelled_input_is_judged),

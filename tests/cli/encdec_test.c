@@ -94,6 +94,9 @@ static void parts_go_together(void **state)
         {"--encoder gru --decoder rnn --score scaled --begin zeros", true},
         {"--encoder bi-gru --decoder gru --score dot --project", true},
         {"--encoder gru --decoder gru --score mlp", true},
+        {"--encoder rnn --decoder rnn:2 --activation sigmoid --begin ones", true},
+        {"--encoder bi-gru --decoder gru --begin linear", true},
+        {"--encoder rnn+transformer:1 --decoder rnn --activation sigmoid --begin linear --heads 2", true},
         {"--encoder lstm --decoder lstm:2 --attention local-m --window 2", true},
         {"--encoder rnn --decoder gru --attention local-p --window 2 --begin learned", true},
         {"--encoder bi-lstm --decoder lstm --attention-heads 2 --query current --read sum", true},
@@ -146,6 +149,11 @@ static void options_that_say_nothing_are_refused(void **state)
         {"--encoder gru --decoder gru --context fixed --score dot", "--decoder gru, --context fixed"},
         {"--encoder gru --decoder gru --heads 2", "--heads needs a transformer"},
         {"--encoder gru --decoder gru+transformer --position-kind learned", "at the beginning of --encoder"},
+        {"--encoder gru --decoder rnn --activation gelu", "--activation needs layers that have it"},
+        {"--encoder gru --decoder gru --activation sigmoid",
+         "a transformer (relu, gelu, gelu_tanh, silu) or an "},
+        {"--activation sigmoid", "an rnn (tanh, sigmoid): here --encoder is transformer"},
+        {"--encoder gru --decoder gru --context fixed --begin ones", "never learns of the source"},
         {"--encoder gru --decoder gru --window 3", "--window needs a recurrent --decoder with local"},
         {"--encoder bi-gru --decoder gru --reverse-source", "recurrent network of one direction"},
         {"--encoder foo", "--encoder: \"foo\" is no stage"},
@@ -195,6 +203,32 @@ static void options_change_parts_of_a_preset(void **state)
                   "\"encoder_layers\": 1,\n \"decoder_layers\": 1,\n");
 }
 
+/* The cell is the model's: saved, shown, taken over by --from, and no part of the model beside it. */
+static void cells_of_sigmoid_are_kept(void **state)
+{
+    (void)state;
+    for (int sigmoid = 0; sigmoid < 2; sigmoid++)
+        must_run(said(TRAIN "--encoder rnn --decoder rnn %s --steps 3 --overwrite --out %s",
+                      sigmoid ? "--activation sigmoid" : "", sigmoid ? "s" : "t"));
+    assert_has(must_run("$HEED info s"), "cell                  sigmoid\n");
+    assert_null(strstr(must_run("$HEED info t"), "\ncell "));
+    assert_prints("grep -h '\"cell\"' s/config.json t/config.json; cmp -s s/model.safetensors "
+                  "t/model.safetensors; echo $?",
+                  0, " \"cell\": \"sigmoid\",\n1\n");
+    must_run("$HEED train -q " DATA
+             "--from s --steps 1 --device cpu --max-length 40 --batch-tokens 200 --overwrite "
+             "--out more");
+    assert_has(must_run("$HEED info more"), "cell                  sigmoid\n");
+    /* with other cells the same weights say other things */
+    must_run("cp -r s u; sed -i '/\"cell\"/d' u/config.json");
+    assert_prints(
+        "paste c/test.en c/test.de >pairs; for m in s u; do $HEED rank $m <pairs >$m.txt || exit 3; done; "
+        "cmp -s s.txt u.txt; echo $?",
+        0, "1\n");
+    assert_fails("sed -i 's/\"cell\": \"sigmoid\"/\"cell\": \"relu\"/' s/config.json; $HEED info s", 1,
+                 "there is no cell \"relu\"");
+}
+
 static void what_was_looked_at_is_shown(void **state)
 {
     (void)state;
@@ -221,6 +255,7 @@ int main(void)
         cmocka_unit_test(sittings_leave_no_trace),
         cmocka_unit_test(options_that_say_nothing_are_refused),
         cmocka_unit_test(options_change_parts_of_a_preset),
+        cmocka_unit_test(cells_of_sigmoid_are_kept),
         cmocka_unit_test(what_was_looked_at_is_shown),
     };
     return cmocka_run_group_tests(tests, make_corpus, scratch_remove);

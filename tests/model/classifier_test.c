@@ -45,15 +45,20 @@ static const double *value(const hd_params *p, const char *name, double *room)
     return room;
 }
 
-static void rnn_is_the_lecture_s_character_network(void **state)
+/* Letters as learned vectors or one-hot, cells of tanh or of sigmoid. */
+static void check_character_network(bool one_hot, hd_unary cell)
 {
-    (void)state;
     enum { W = 6 };
-    double table[CT_VOCAB * W], w_in[W * W], w[W * W], b_in[W], b[W], out[CT_CLASSES * W], out_b[CT_CLASSES];
+    double table[CT_VOCAB * CT_VOCAB], w_in[W * CT_VOCAB], w[W * W], b_in[W], b[W], out[CT_CLASSES * W],
+        out_b[CT_CLASSES];
     classifier_toy t;
     hd_classifier_opt o = ct_opt("rnn", HD_POOL_last);
+    o.body.one_hot = one_hot, o.body.cell = cell;
+    int in = one_hot ? CT_VOCAB : W;
     ct_open(&t, &o, false);
-    value(t.m->params, "model.encoder.embed_tokens.weight", table);
+    for (int i = 0; i < CT_VOCAB * CT_VOCAB; i++) table[i] = i / CT_VOCAB == i % CT_VOCAB;
+    if (!one_hot) value(t.m->params, "model.encoder.embed_tokens.weight", table);
+    assert_int_equal(!hd_params_find(t.m->params, "model.encoder.embed_tokens.weight"), one_hot);
     value(t.m->params, "model.encoder.rnn.weight_ih_l0", w_in);
     value(t.m->params, "model.encoder.rnn.weight_hh_l0", w);
     value(t.m->params, "model.encoder.rnn.bias_ih_l0", b_in);
@@ -67,10 +72,10 @@ static void rnn_is_the_lecture_s_character_network(void **state)
             double next[W];
             for (int j = 0; j < W; j++) {
                 next[j] = b_in[j] + b[j];
-                for (int k = 0; k < W; k++)
-                    next[j] += w_in[j * W + k] * table[ct_ids[row] * W + k] + w[j * W + k] * h[k];
+                for (int k = 0; k < in; k++) next[j] += w_in[j * in + k] * table[ct_ids[row] * in + k];
+                for (int k = 0; k < W; k++) next[j] += w[j * W + k] * h[k];
             }
-            for (int j = 0; j < W; j++) h[j] = tanh(next[j]);
+            for (int j = 0; j < W; j++) h[j] = cell == HD_sigmoid ? 1 / (1 + exp(-next[j])) : tanh(next[j]);
         }
         for (int c = 0; c < CT_CLASSES; c++) {
             y[c] = out_b[c];
@@ -82,6 +87,13 @@ static void rnn_is_the_lecture_s_character_network(void **state)
     }
     free(got);
     ct_close(&t);
+}
+
+static void rnn_is_the_lecture_s_character_network(void **state)
+{
+    (void)state;
+    for (int one_hot = 0; one_hot < 2; one_hot++)
+        for (int cell = 0; cell < 2; cell++) check_character_network(one_hot, cell ? HD_sigmoid : HD_tanh);
 }
 
 /* The states as the recurrent layers hand them out: h of each direction of the last layer, in front of c. */
@@ -160,16 +172,22 @@ static void impossible_options_are_refused(void **state)
 {
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 7; k++) {
         hd_err err = {0};
         hd_classifier *m = NULL;
-        hd_classifier_opt o = ct_opt(k == 4 ? "rnn:17" : "transformer", HD_POOL_mean);
-        static const char *const says[] = {"at least 2 classes", "split over 4 heads", "needs an encoder",
-                                           "at least 1 layer", "recurrent layers"};
+        hd_classifier_opt o = ct_opt(k == 4 ? "rnn:17" : k == 6 ? "rnn" : "transformer", HD_POOL_mean);
+        static const char *const says[] = {"at least 2 classes",
+                                           "split over 4 heads",
+                                           "needs an encoder",
+                                           "at least 1 layer",
+                                           "recurrent layers",
+                                           "begins with rnn, gru or lstm",
+                                           "is too large for one-hot tokens"};
         if (k == 0) o.classes = 1;
         if (k == 1) o.body.heads = 4;
         if (k == 2) o.body.encoder.count = 0;
         if (k == 3) o.body.encoder.at[0].layers = 0;
+        if (k >= 5) o.body.one_hot = true, o.body.vocab = k == 6 ? 5000 : CT_VOCAB;
         assert_int_equal(hd_classifier_new(&m, b, &o, false, &err), HD_EARG);
         if (!strstr(err.text, says[k])) fail_msg("'%s' does not say '%s'", err.text, says[k]);
     }

@@ -7,6 +7,7 @@
 typedef struct encdec_case {
     const char *name, *encoder, *decoder;
     hd_recurrent_decoder_opt r;
+    hd_unary cell;                             /* of rnn; HD_IDENTITY: tanh */
     bool untied, reverse_source, pre_norm, t5; /* untied T5: gated, and the output apart */
 } encdec_case;
 
@@ -22,6 +23,7 @@ static const encdec_case encdec_cases[] = {
     MODEL("rnn", "rnn:1", "rnn:1", .r = {.score = HD_SCORING_dot}),
     MODEL("gru", "gru:1", "gru:1"),
     MODEL("lstm", "lstm:1", "lstm:1", .r = {.read = HD_READING_tanh}),
+    MODEL("sigmoid cells", "bi-rnn:1", "rnn:2", .r = {.read = HD_READING_tanh}, .cell = HD_sigmoid),
     MODEL("bi-rnn, rnn", "bi-rnn:1", "rnn:1", .r = {.score = HD_SCORING_bilinear}),
     MODEL("bi-gru, gru", "bi-gru:1", "gru:1", .r = {.read = HD_READING_deep}),
     MODEL("bi-lstm:2, lstm:2", "bi-lstm:2", "lstm:2", .r = {.read = HD_READING_deep}),
@@ -61,8 +63,10 @@ static const encdec_case encdec_cases[] = {
     MODEL("late, two heads", "gru:1", "gru:1", .r = {LATE, .heads = 2, .score = HD_SCORING_scaled}),
     /* beginnings */
     MODEL("begin: zeros", "gru:1", "lstm:2", .r = {.begin = HD_BEGINNING_zeros}),
+    MODEL("begin: ones", "bi-gru:1", "lstm:1", .r = {.begin = HD_BEGINNING_ones}),
     MODEL("begin: learned", "bi-gru:1", "lstm:2", .r = {.begin = HD_BEGINNING_learned}),
     MODEL("begin: mean", "gru:1", "lstm:1", .r = {.begin = HD_BEGINNING_mean}),
+    MODEL("begin: linear", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_linear}),
     MODEL("begin: map", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_map}),
     /* readings and what else enters */
     MODEL("sum and skips", "gru:1", "gru:3", .r = {.read = HD_READING_sum, .skips = true}),
@@ -98,7 +102,8 @@ CHECK_UNUSED static hd_encdec_opt encdec_opt(const encdec_case *c)
         fail_msg("%s: %s", c->name, err.text);
     o.width = 8, o.inner = 12, o.heads = 2, o.positions = 32;
     if (c->t5) return o;
-    o.recurrent = c->r, o.tied = !c->untied, o.reverse_source = c->reverse_source, o.pre_norm = c->pre_norm;
+    o.recurrent = c->r, o.cell = c->cell, o.tied = !c->untied, o.reverse_source = c->reverse_source,
+    o.pre_norm = c->pre_norm;
     o.output_bias = true, o.act = HD_gelu;
     return o;
 }

@@ -156,13 +156,13 @@ static void gru_encoder_decoder(void **state)
 
 static const int32_t sources[] = {2, 3, 1, 5, 4, 1}, lengths[] = {4, 2}, inputs[] = {0, 3, 2, 0, 5, 4};
 
-static void compare(const char *what, const char *encoder, const char *decoder,
-                    const hd_recurrent_decoder_opt *o, const char *const *names, const double *want)
+static void compare_cells(const char *what, const char *encoder, const char *decoder, hd_unary cell,
+                          const hd_recurrent_decoder_opt *o, const char *const *names, const double *want)
 {
     golden g = golden_start();
-    hd_encdec *m =
-        model_of(&g, encoder, decoder,
-                 (hd_encdec_opt){.width = 4, .source_vocab = 6, .target_vocab = 6, .recurrent = *o});
+    hd_encdec *m = model_of(
+        &g, encoder, decoder,
+        (hd_encdec_opt){.width = 4, .source_vocab = 6, .target_vocab = 6, .cell = cell, .recurrent = *o});
     size_t named = 0, has = 0;
     for (size_t i = 0; i < m->params.count; i++) has += m->params.list[i]->name && !m->params.list[i]->alias;
     for (; names[named]; named++) {
@@ -175,6 +175,12 @@ static void compare(const char *what, const char *encoder, const char *decoder,
                  TOLERANCE);
     hd_encdec_free(m);
     golden_stop(&g);
+}
+
+static void compare(const char *what, const char *encoder, const char *decoder,
+                    const hd_recurrent_decoder_opt *o, const char *const *names, const double *want)
+{
+    compare_cells(what, encoder, decoder, HD_IDENTITY, o, names, want);
 }
 
 #define ENCODER(l, way)                                                             \
@@ -276,6 +282,88 @@ static void a_decoder_that_looks_around_a_place(void **state)
         names, want);
 }
 
+/* The score is that of a network with two hidden layers over both: v . tanh(M tanh(W q + U k) + b). */
+static void a_decoder_with_an_mlp_score(void **state)
+{
+    (void)state;
+    static const char *const names[] = {TABLES,
+                                        ENCODER(0, ""),
+                                        "model.decoder.rnn.weight_ih_l0",
+                                        "model.decoder.rnn.weight_context_l0",
+                                        HIDDEN(0),
+                                        ADDITIVE,
+                                        "model.decoder.attention.hidden.weight",
+                                        "model.decoder.attention.hidden.bias",
+                                        OUTPUT};
+    static const double want[] = {
+        -2.682073098, -1.642803360, -1.087558169, -2.113039796, -2.472514664, -1.630350377,
+        -3.044898060, -1.964859130, -1.266574638, -2.084109440, -2.225046712, -1.210837177,
+        -2.861523889, -1.888395664, -1.280824949, -2.149181705, -2.287774158, -1.218665510,
+        -2.366703947, -1.478436736, -1.085027438, -2.240905977, -2.665278446, -1.805560874,
+        -2.942216853, -1.920070280, -1.271871605, -2.118603014, -2.260221384, -1.217999532,
+        -2.929966882, -1.945850209, -1.312792912, -2.147822173, -2.253951529, -1.161723706};
+    compare("mlp", "gru:1", "gru:1", &(hd_recurrent_decoder_opt){.score = HD_SCORING_mlp}, names, want);
+}
+
+/* Two layers, and the state of the last one asks before it moves on. */
+static void a_deep_decoder_asks_with_its_last_layer(void **state)
+{
+    (void)state;
+    static const char *const names[] = {TABLES,
+                                        ENCODER(0, ""),
+                                        ENCODER(1, ""),
+                                        "model.decoder.rnn.weight_ih_l0",
+                                        "model.decoder.rnn.weight_context_l0",
+                                        HIDDEN(0),
+                                        "model.decoder.rnn.weight_ih_l1",
+                                        HIDDEN(1),
+                                        ADDITIVE,
+                                        OUTPUT};
+    static const double want[] = {
+        -2.307013792, -1.985315017, -0.932031987, -1.472810371, -2.753332082, -2.572344323,
+        -2.645509143, -2.188041162, -0.966851955, -1.351445124, -2.528298947, -2.323239198,
+        -2.822852202, -2.307352182, -1.003606264, -1.302682281, -2.413396017, -2.178849370,
+        -2.389951663, -2.051736374, -0.955258864, -1.437447415, -2.659287900, -2.434855352,
+        -2.653144161, -2.174005205, -0.949191862, -1.349154378, -2.556356479, -2.388696818,
+        -2.820976436, -2.277129550, -0.973165684, -1.300209598, -2.459771724, -2.282194514};
+    compare("query previous", "gru:2", "gru:2", &(hd_recurrent_decoder_opt){0}, names, want);
+}
+
+/* Simple cells of both kinds; every layer reads the token, and all of them are summed up. */
+static void a_decoder_of_simple_cells_with_skips(void **state)
+{
+    (void)state;
+    static const char *const names[] = {TABLES,
+                                        ENCODER(0, ""),
+                                        ENCODER(1, ""),
+                                        "model.decoder.rnn.weight_ih_l0",
+                                        HIDDEN(0),
+                                        "model.decoder.rnn.weight_ih_l1",
+                                        "model.decoder.rnn.weight_skip_l1",
+                                        HIDDEN(1),
+                                        "model.decoder.read_l0.weight",
+                                        "model.decoder.read_l1.weight",
+                                        "model.decoder.read_l1.bias",
+                                        OUTPUT};
+    static const double tanh_cell[] = {
+        -0.604166966, -2.147407958, -2.662725895, -1.990434798, -2.391607686, -3.249136598,
+        -0.517746620, -2.097274060, -2.700616765, -2.145096245, -2.661284456, -3.602030859,
+        -0.700428274, -2.155549271, -2.582162796, -1.843752907, -2.218663184, -3.096645592,
+        -0.641177502, -2.156479345, -2.637166794, -1.932599527, -2.312281260, -3.164717630,
+        -0.405846804, -2.103895187, -2.853313131, -2.433266558, -3.038940952, -3.999811532,
+        -0.602691314, -2.107170995, -2.620280721, -1.982911308, -2.447014055, -3.379043407};
+    static const double sigmoid_cell[] = {
+        -0.755270372, -2.160663298, -2.540770661, -1.771224162, -2.138500419, -3.034345442,
+        -0.705961991, -2.140026993, -2.559858747, -1.830712743, -2.228512786, -3.137031921,
+        -0.728335270, -2.148895720, -2.550346704, -1.802744861, -2.186834755, -3.089970590,
+        -0.749350714, -2.158474950, -2.543268244, -1.778138306, -2.148408128, -3.045041784,
+        -0.626968694, -2.114533344, -2.604407816, -1.943552090, -2.390052209, -3.314960513,
+        -0.663363302, -2.124835900, -2.581352228, -1.888585585, -2.312957302, -3.231299771};
+    const hd_recurrent_decoder_opt o = {.context = HD_CONTEXT_fixed, .read = HD_READING_sum, .skips = true};
+    compare("tanh", "rnn:2", "rnn:2", &o, names, tanh_cell);
+    compare_cells("sigmoid", "rnn:2", "rnn:2", HD_sigmoid, &o, names, sigmoid_cell);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +371,9 @@ int main(void)
         cmocka_unit_test(a_decoder_with_bahdanaus_attention),
         cmocka_unit_test(a_decoder_of_luongs),
         cmocka_unit_test(a_decoder_that_looks_around_a_place),
+        cmocka_unit_test(a_decoder_with_an_mlp_score),
+        cmocka_unit_test(a_deep_decoder_asks_with_its_last_layer),
+        cmocka_unit_test(a_decoder_of_simple_cells_with_skips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

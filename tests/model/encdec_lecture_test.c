@@ -68,15 +68,17 @@ static void the_decoder_begins_where_it_is_told_to(void **state)
         }
         if (k == HD_BEGINNING_final) memcpy(want, last, sizeof want);
         if (k == HD_BEGINNING_mean) memcpy(want, mean, sizeof want);
+        for (size_t i = 0; i < 4 * W && k == HD_BEGINNING_ones; i++) want[i] = 1;
         for (size_t i = 0; i < 4 * W && k == HD_BEGINNING_learned; i++)
             want[i] =
                 ((hd_real *)param(&m, "model.decoder.begin_l0")->t.data)[i % W]; /* whatever the source */
-        for (size_t i = 0; i < 4 * W && k == HD_BEGINNING_map; i++) {
+        bool map = k == HD_BEGINNING_map, linear = k == HD_BEGINNING_linear;
+        for (size_t i = 0; i < 4 * W && (map || linear); i++) {
             const hd_real *w = param(&m, "model.decoder.begin_l0.weight")->t.data,
-                          *bias = param(&m, "model.decoder.begin_l0.bias")->t.data;
-            double sum = (double)bias[i % W];
+                          *bias = map ? param(&m, "model.decoder.begin_l0.bias")->t.data : NULL;
+            double sum = map ? (double)bias[i % W] : 0;
             for (size_t c = 0; c < W; c++) sum += (double)w[i % W * W + c] * (double)mean[i / W * W + c];
-            want[i] = (hd_real)tanh(sum);
+            want[i] = (hd_real)(map ? tanh(sum) : sum);
         }
         assert_rows(rows, &b, want, W);
         free(rows), free(last), free(mean), free(of_rows);

@@ -97,6 +97,41 @@ static void prompts_are_read_and_hypotheses_picked(void **state)
     }
 }
 
+/* PyTorch's Sequential(Linear(6, 4), Tanh(), Linear(4, 6), LogSoftmax()) over the vectors of two tokens, the
+   nearest first, in double. Weight number p of the list is a wave, 0.7 sin(1.7 k + 0.9 p + 0.3). */
+static void a_two_layer_network_has_pytorchs_numbers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hidden.weight", "hidden.bias", "encoder.weight", "decoder.weight",
+                                        "decoder.bias"};
+    static const int32_t prompts[] = {3, 5, 4, 3, 1, 0}, len[] = {2, 2, 2};
+    static const double want[] = {-1.286293447, -1.812176935, -1.307438843, -1.974657055, -3.026984234,
+                                  -2.276661143, -1.599642072, -2.101328320, -1.431042982, -1.834605715,
+                                  -2.594037315, -1.598084341, -2.644945419, -2.370962070, -1.137558952,
+                                  -1.337644915, -2.306389907, -1.877866779};
+    lm_toy t;
+    hd_lm_opt o = lm_opt(HD_LM_ffnn);
+    o.vocab = 6, o.order = 3, o.width = 3, o.inner = 4, o.start = 2, o.end = 3;
+    lm_open(&t, &o, 1, false);
+    for (size_t p = 0; p < COUNT_OF(names); p++) {
+        hd_param *one = (hd_param *)hd_params_find(t.m->params, names[p]);
+        hd_real x[32];
+        assert_non_null(one);
+        assert_true(hd_count_of(&one->t) <= COUNT_OF(x));
+        for (size_t k = 0; k < hd_count_of(&one->t); k++)
+            x[k] = (hd_real)(0.7 * sin(1.7 * (double)k + 0.9 * (double)p + 0.3));
+        assert_int_equal(hd_params_set(t.m->params, one, x), HD_OK);
+    }
+    hd_stepper s = stepper_of(&t, prompts, len, 3);
+    hd_real *got = advance(&t, &s, s.start, 3);
+    for (size_t i = 0; i < COUNT_OF(want); i++) /* float against double, a dozen terms around 1 */
+        if (!(fabs((double)got[i] - want[i]) < 2e-6))
+            fail_msg("number %zu is %.9g, expected %.9g", i, (double)got[i], want[i]);
+    free(got);
+    hd_stepper_release(&s);
+    lm_close(&t);
+}
+
 static void only_the_last_tokens_count(void **state)
 {
     (void)state;
@@ -450,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_what_stepping_says),
         cmocka_unit_test(prompts_are_read_and_hypotheses_picked),
+        cmocka_unit_test(a_two_layer_network_has_pytorchs_numbers),
         cmocka_unit_test(only_the_last_tokens_count),
         cmocka_unit_test(features_are_the_tokens_before),
         cmocka_unit_test(carried_state_is_one_long_window),
