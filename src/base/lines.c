@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ struct hd_lines {
     hd_lines_opt opt;
     size_t count;               /* lines given */
     hd_status failed;           /* HD_OK, or what every later call returns */
+    hd_err refused;             /* of the line given last, where reading goes on */
+    bool passed;                /* bytes of this line were passed over: it is too long */
     const hd_packed_type *type; /* NULL: raw bytes are the text */
     void *packed;               /* its state */
     bool raw_ended;             /* the file has no more bytes */
@@ -102,13 +105,27 @@ static hd_status make_room(hd_lines *l, hd_err *err)
     return HD_OK;
 }
 
-static hd_status too_long(const hd_lines *l, hd_err *err)
+/* That ends the reading, or is told with the line. */
+__attribute__((format(printf, 4, 5))) static hd_status refuse(hd_lines *l, hd_status s, hd_err *err,
+                                                              const char *format, ...)
 {
-    return hd_err_set(err, HD_ELIMIT, "%s:%zu: the line is longer than %zu bytes", l->name, l->count + 1,
-                      l->opt.longest);
+    char why[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    if (!l->opt.goes_on) return hd_err_set(err, s, "%s:%zu: %s", l->name, l->count + 1, why);
+    hd_err_set(&l->refused, s, "%s", why);
+    return HD_OK;
 }
 
-/* Fills up until text[start..] holds a whole line; *size are its bytes with what ends it. */
+static hd_status too_long(hd_lines *l, hd_err *err)
+{
+    return refuse(l, HD_ELIMIT, err, "the line is longer than %zu bytes", l->opt.longest);
+}
+
+/* Fills up until text[start..] holds a whole line, or the end of one whose beginning was passed over; *size
+   are its bytes with what ends it. */
 static hd_status find_line(hd_lines *l, size_t *size, hd_err *err)
 {
     for (;;) {
@@ -116,7 +133,12 @@ static hd_status find_line(hd_lines *l, size_t *size, hd_err *err)
         *size = newline ? (size_t)(newline + 1 - l->text) - l->start : l->end - l->start;
         if (newline) return HD_OK;
         l->seen = l->end;
-        if (*size && *size - 1 > l->opt.longest) return too_long(l, err); /* one more may be a '\r' */
+        if (*size && *size - 1 > l->opt.longest) { /* one more may be a '\r' */
+            if (!l->opt.goes_on) return too_long(l, err);
+            l->passed = true;
+            l->start = l->end;
+            *size = 0;
+        }
         hd_status s = make_room(l, err);
         size_t got = 0;
         if (!s) s = l->type ? unpack_some(l, &got, err) : copy_some(l, &got, err);
@@ -146,37 +168,49 @@ size_t hd_utf8_good(const char *text, size_t size)
     return size;
 }
 
-static hd_status check_utf8(const hd_lines *l, const char *text, size_t size, hd_err *err)
+static hd_status check(hd_lines *l, const char *text, size_t size, hd_err *err)
 {
-    size_t good = hd_utf8_good(text, size);
-    if (good == size) return HD_OK;
-    return hd_err_set(err, HD_EFORMAT, "%s:%zu: not UTF-8: byte 0x%02x at offset %zu", l->name, l->count + 1,
+    if (l->passed || size > l->opt.longest) return too_long(l, err);
+    size_t good = l->opt.utf8 ? hd_utf8_good(text, size) : size;
+    if (good < size)
+        return refuse(l, HD_EFORMAT, err, "not UTF-8: byte 0x%02x at offset %zu",
                       (unsigned)(uint8_t)text[good], good);
+    const char *zero = l->opt.no_zero ? memchr(text, 0, size) : NULL;
+    if (zero)
+        return refuse(l, HD_EFORMAT, err, "a zero byte at offset %td: is this a text file?", zero - text);
+    return HD_OK;
 }
 
 hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err)
 {
     *line = (hd_line){0};
+    l->refused = (hd_err){0};
     size_t size = 0;
     hd_status s = l->failed ? hd_err_set(err, l->failed, "%s: a line before could not be read", l->name)
                             : find_line(l, &size, err);
     if (s) return l->failed = s;
     char *text = l->text + l->start;
     size_t whole = size;
-    if (!whole) return HD_OK;
-    if (text[size - 1] == '\n') {
+    if (!whole && !l->passed) return HD_OK;
+    if (whole && text[size - 1] == '\n') {
         size--;
         if (size && text[size - 1] == '\r') size--;
     }
-    if (size > l->opt.longest) s = too_long(l, err);
-    if (!s && l->opt.utf8) s = check_utf8(l, text, size, err);
+    s = check(l, text, size, err);
     if (s) return l->failed = s;
+    if (l->refused.status) size = 0;
     text[size] = 0;
     l->start += whole;
     l->seen = l->start;
     l->count++;
+    l->passed = false;
     *line = (hd_line){text, size};
     return HD_OK;
+}
+
+const hd_err *hd_lines_refused(const hd_lines *l)
+{
+    return l->refused.status ? &l->refused : NULL;
 }
 
 static hd_status open_file(hd_lines *l, const char *path, hd_err *err)

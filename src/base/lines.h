@@ -8,7 +8,9 @@
 
 #include "base/status.h"
 
-enum { HD_LINE_LONGEST = 1 << 20 };
+/* The one limit of a line, for all who read lines. */
+enum { HD_LINE_LONGEST = 1 << 24 };
+#define HD_LINE_LONGEST_TEXT "16 MiB"
 
 /* Bytes of one line. They may hold NUL; one more NUL stands behind them. */
 typedef struct hd_line {
@@ -19,6 +21,9 @@ typedef struct hd_line {
 typedef struct hd_lines_opt {
     size_t longest; /* bytes a line may have; 0: HD_LINE_LONGEST */
     bool utf8;      /* refuse lines that are not UTF-8 */
+    bool no_zero;   /* refuse lines that hold a zero byte */
+    bool
+        goes_on; /* a line that is refused is given as an empty one (hd_lines_refused), and the next follow */
 } hd_lines_opt;
 
 typedef struct hd_lines hd_lines;
@@ -30,6 +35,9 @@ void hd_lines_close(hd_lines *l); /* accepts NULL */
 /* The next line without its "\n" or "\r\n"; nothing else ends one, and the last needs neither. It is valid
    until the next call. Fails with a text that names file and line, and then fails again when asked again. */
 hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err);
+
+/* Why the line given last is an empty one in the place of one that was refused; NULL: it was not. */
+const hd_err *hd_lines_refused(const hd_lines *l);
 
 /* Whether the next line, or the end, is there without waiting for whoever writes it. */
 bool hd_lines_ready(const hd_lines *l);

@@ -233,11 +233,77 @@ static void limits_name_file_and_line(void **state)
     assert_error(read_all((hd_lines_opt){.longest = 5}, good, 2), ":3: the line is longer than 5 bytes");
     write_bytes("12345\n12345\r\n123456", 19, "w");
     assert_error(read_all((hd_lines_opt){.longest = 5}, good, 2), ":3: the line is longer than 5 bytes");
-    char *text = malloc((1 << 20) + 1);
-    memset(text, 'x', (1 << 20) + 1);
-    write_bytes(text, (1 << 20) + 1, "w");
-    assert_error(read_all((hd_lines_opt){0}, NULL, 0), ":1: the line is longer than 1048576 bytes");
+    size_t size = HD_LINE_LONGEST + 1;
+    char *text = malloc(size);
+    memset(text, 'x', size);
+    write_bytes(text, size, "w");
+    assert_error(read_all((hd_lines_opt){0}, NULL, 0), ":1: the line is longer than 16777216 bytes");
     free(text);
+}
+
+/* Lines of any length around the limit, with either end, and at the end of the file: an empty one stands for
+   what is refused, and those behind it are what they are. */
+static void lines_that_are_refused_are_passed_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *why[4]; /* of each line; "": it is given */
+    } cases[] = {
+        {"123456\nok\n", {"the line is longer than 5 bytes", ""}},
+        {"ok\n1234567890123456789\r\n12345\n", {"", "the line is longer than 5 bytes", ""}},
+        {"ok\n123456", {"", "the line is longer than 5 bytes"}},
+        {"\xff\n\xc3\nok", {"not UTF-8: byte 0xff at offset 0", "not UTF-8: byte 0xc3 at offset 0", ""}},
+        {"a\x01\n1234567\n\n12345\r\n",
+         {"a zero byte at offset 1: is this a text file?", "the line is longer than 5 bytes", "", ""}},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int zipped = 0; zipped < 2; zipped++) {
+            char text[64];
+            uint8_t packed[256];
+            size_t size = strlen(cases[i].text), n = 0;
+            memcpy(text, cases[i].text, size);
+            for (size_t k = 0; k < size; k++)
+                if (text[k] == 1) text[k] = 0;
+            size_t bytes = zipped ? gzip_member(packed, sizeof packed, text, size) : size;
+            write_bytes(zipped ? (void *)packed : text, bytes, "w");
+            hd_lines *l =
+                open_path((hd_lines_opt){.longest = 5, .utf8 = true, .no_zero = true, .goes_on = true});
+            for (hd_line line; !hd_lines_next(l, &line, NULL) && line.text; n++) {
+                const hd_err *why = hd_lines_refused(l);
+                assert_true(n < 4 && cases[i].why[n]);
+                assert_string_equal(why ? why->text : "", cases[i].why[n]);
+                assert_int_equal(why && line.size, 0);
+                assert_int_equal(line.text[line.size], 0);
+                if (why || !line.size) continue;
+                assert_non_null(strstr("ok 12345", line.text));
+            }
+            assert_true(n == 4 || !cases[i].why[n]);
+            assert_int_equal(hd_lines_count(l), n);
+            assert_null(hd_lines_refused(l));
+            hd_lines_close(l);
+        }
+}
+
+/* Far more than is kept in memory at once. */
+static void a_line_that_is_passed_over_takes_no_memory(void **state)
+{
+    (void)state;
+    char *text = malloc(1 << 22);
+    memset(text, 'x', 1 << 22);
+    write_bytes(text, 1 << 22, "w");
+    write_bytes("\nok\n", 4, "a");
+    free(text);
+    hd_lines *l = open_path((hd_lines_opt){.longest = 100000, .goes_on = true});
+    hd_mem_peak_reset();
+    size_t before = hd_mem_now().used;
+    hd_line line;
+    assert_int_equal(hd_lines_next(l, &line, NULL), HD_OK);
+    assert_non_null(hd_lines_refused(l));
+    assert_int_equal(hd_lines_next(l, &line, NULL), HD_OK);
+    assert_string_equal(line.text, "ok");
+    assert_true(hd_mem_now().peak - before < 1 << 20);
+    hd_lines_close(l);
 }
 
 static void what_is_not_utf8_is_named(void **state)
@@ -407,6 +473,8 @@ int main(void)
         cmocka_unit_test(nul_is_a_byte_like_others),
         cmocka_unit_test(long_files_arrive_whole),
         cmocka_unit_test(limits_name_file_and_line),
+        cmocka_unit_test(lines_that_are_refused_are_passed_over),
+        cmocka_unit_test(a_line_that_is_passed_over_takes_no_memory),
         cmocka_unit_test(what_is_not_utf8_is_named),
         cmocka_unit_test(damaged_data_is_named),
         cmocka_unit_test(formats_that_are_not_read_get_a_remedy),
