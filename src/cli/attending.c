@@ -1,7 +1,6 @@
 /* --attention of verbs whose model reads one text. */
 #include "cli/attending.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "view/attention_text.h"
@@ -26,11 +25,7 @@ static hd_status show(const hd_attending *a, const hd_attention_maps *maps, hd_e
     hd_text out = {0};
     hd_status s = hd_attention_text(&out, maps, &look, err);
     hd_text_put(&out, "\n");
-    if (!s) s = hd_text_status(&out, err);
-    if (!s && (fwrite(out.data, 1, out.size, t->file) != out.size || fflush(t->file))) {
-        s = hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
-        clearerr(t->file); /* it is said here, not once more at the end of the program */
-    }
+    if (!s) s = hd_command_put_text(a->command, &out, true, err);
     hd_text_release(&out);
     return s;
 }

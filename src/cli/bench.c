@@ -43,44 +43,46 @@ const hd_usage hd_verb_bench_usage = {
 };
 
 typedef struct sink {
-    FILE *out;
+    const hd_command *command;
     const char *device;
     double ceiling;
     bool begun;
     double step; /* seconds of the row told last */
 } sink;
 
-static void begin(sink *s)
+static void begin(sink *s, hd_text *to)
 {
     if (s->begun) return;
-    fprintf(s->out, "%s\nlargest product: %.3g TFLOP/s\n", s->device, s->ceiling / 1e12);
-    fprintf(s->out, "%-18s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
+    hd_text_print(to, "%s\nlargest product: %.3g TFLOP/s\n", s->device, s->ceiling / 1e12);
+    hd_text_print(to, "%-18s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
     s->begun = true;
 }
 
-static void tell(void *context, const hd_bench_row *r)
+static hd_status tell(void *context, const hd_bench_row *r, hd_err *err)
 {
     sink *s = context;
-    begin(s);
-    fprintf(s->out, "%-18s %14.0f %10.3f %10.2f %8.1f%%", r->name, r->rate, r->seconds * 1e3, r->flops / 1e12,
-            100 * r->flops / s->ceiling);
+    hd_text out = {0};
+    begin(s, &out);
+    hd_text_print(&out, "%-18s %14.0f %10.3f %10.2f %8.1f%%", r->name, r->rate, r->seconds * 1e3,
+                  r->flops / 1e12, 100 * r->flops / s->ceiling);
     if (r->memory)
-        fprintf(s->out, " %10.2f\n", (double)r->memory / (1 << 30));
+        hd_text_print(&out, " %10.2f\n", (double)r->memory / (1 << 30));
     else
-        fprintf(s->out, " %10s\n", "-");
-    fflush(s->out);
+        hd_text_print(&out, " %10s\n", "-");
     s->step = r->seconds;
+    return hd_command_put_text(s->command, &out, true, err);
 }
 
-static void tell_kernel(void *context, const char *row, const char *kernel, const hd_work *w)
+static hd_status tell_kernel(void *context, const char *kernel, const hd_work *w, hd_err *err)
 {
     sink *s = context;
-    (void)row;
-    fprintf(s->out, "    %-20s %5zu calls %9.3f ms %5.1f%%", kernel, w->calls, w->seconds * 1e3,
-            100 * w->seconds / s->step);
-    if (w->flops > 0) fprintf(s->out, " %7.1f TFLOP/s", w->flops / w->seconds / 1e12);
-    if (w->bytes > 0) fprintf(s->out, " %7.2f TB/s", w->bytes / w->seconds / 1e12);
-    fputc('\n', s->out);
+    hd_text out = {0};
+    hd_text_print(&out, "    %-20s %5zu calls %9.3f ms %5.1f%%", kernel, w->calls, w->seconds * 1e3,
+                  100 * w->seconds / s->step);
+    if (w->flops > 0) hd_text_print(&out, " %7.1f TFLOP/s", w->flops / w->seconds / 1e12);
+    if (w->bytes > 0) hd_text_print(&out, " %7.2f TB/s", w->bytes / w->seconds / 1e12);
+    hd_text_put(&out, "\n");
+    return hd_command_put_text(s->command, &out, false, err);
 }
 
 int hd_verb_bench(const hd_command *c)
@@ -88,7 +90,7 @@ int hd_verb_bench(const hd_command *c)
     const struct bench *o = c->options;
     hd_err err = {0};
     hd_backend *b = NULL;
-    sink s = {.out = c->out.file};
+    sink s = {.command = c};
     hd_backend_opt opt = {
         .threads = c->common.threads, .precision = (hd_precision)o->precision, .training = true};
     hd_status st = hd_backend_new(&b, o->device, &opt, &err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/input.h"
 #include "cli/labels.h"
 #include "view/put.h"
 
@@ -54,7 +55,8 @@ const hd_usage hd_verb_classify_usage = {
         "Writes, for every line of standard input or of FILE, the label that the classifier in the folder "
         "MODEL gives it, a tab and the probability of that label. With --top K, the K likeliest labels and "
         "their probabilities stand behind each other, tabs between. A model that has learned numbers "
-        "(--task regress) writes the number; one that has learned pairs of texts reads two, a tab between.\n"
+        "(--task regress) writes the number; one that has learned pairs of texts reads two, a tab "
+        "between. " HD_INPUT_ABOUT "\n"
         "With --confusion the input has labels already, and what is written is how well the model finds "
         "them: a table with a row for each label and in it how often it was taken for which.\n"
         "--attention shows how the tokens of each line attend to each other in a classifier that was "
@@ -149,6 +151,7 @@ static hd_status judge(hd_labels_call *c, hd_err *err)
     if (numbers && (o->dir || c->o->plot))
         return hd_err_set(err, HD_EARG, "the model gives numbers: --%s is for labels",
                           o->dir ? "dir" : "plot");
+    if (!o->dir) hd_input_await(c->command, hd_labels_input(c->command), "a table with labels");
     hd_status s = o->dir ? hd_labelled_folder(&items, labels, o->dir, err)
                          : hd_labelled_table(&items, labels, hd_labels_input(c->command), err);
     if (!s) s = hd_labels_judge(c, &items, err);
@@ -175,10 +178,14 @@ int hd_verb_classify(const hd_command *command)
 {
     const struct classify *o = command->options;
     hd_err err = {0};
-    hd_labels_call c = {.command = command, .o = &o->common};
+    hd_labels_call c = {.command = command, .o = &o->common, .awaited = "a line to classify"};
+    bool judges = hd_labels_judges(&o->common);
     if (check(command, &err)) return hd_verb_misused(command->verb, &err);
     hd_status s = hd_labels_open(&c, HD_CLASSIFY, &err);
-    if (!s) s = hd_labels_judges(&o->common) ? judge(&c, &err) : hd_labels_answer(&c, take, put, &err);
+    if (!s && judges) s = judge(&c, &err);
+    int status = s        ? hd_command_fail(command, &err)
+                 : judges ? HD_EXIT_OK
+                          : hd_labels_answer(&c, take, put, &err);
     hd_labels_close(&c);
-    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    return status;
 }

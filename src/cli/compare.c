@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/compare_labels.h"
 #include "cli/fluency.h"
+#include "cli/input.h"
 #include "cli/models.h"
 #include "cli/train_progress.h"
 #include "train/duration.h"
@@ -282,17 +283,16 @@ static hd_status show(const hd_command *c, const row *rows, size_t n, hd_err *er
         put_object(&out, o, rows, n);
     else
         put_table(&out, rows, n);
-    hd_status s = hd_text_status(&out, err);
-    if (!s) fwrite(out.data, 1, out.size, c->out.file);
-    hd_text_release(&out);
-    return s;
+    return hd_command_put_text(c, &out, true, err);
 }
 
 /* -- the verb -- */
 
 /* The text to be measured on: that of --text, or what was held back of --train. */
-static hd_status read_text(hd_plain_text *out, const struct compare *o, hd_err *err)
+static hd_status read_text(hd_plain_text *out, const hd_command *c, hd_err *err)
 {
+    const struct compare *o = c->options;
+    if (!o->models) hd_input_await(c, o->text, "a text to measure");
     if (!o->models) return hd_plain_text_read(out, o->text, err);
     hd_plain_text learned = {0};
     hd_status s = hd_plain_text_read(&learned, o->train, err);
@@ -410,7 +410,7 @@ int hd_verb_compare(const hd_command *c)
     int status = s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
     /* what can go wrong is best known before hours of training */
     if (!s && o->plot) s = hd_plot_check(o->plot, &err);
-    if (!s) s = read_text(&text, o, &err);
+    if (!s) s = read_text(&text, c, &err);
     if (s && status == HD_EXIT_OK) status = hd_command_fail(c, &err);
     if (status == HD_EXIT_OK && o->models) status = hd_models_train(c, &models, o->out, o->overwrite);
     if (status == HD_EXIT_OK) status = tell(c, &models, &text);

@@ -147,8 +147,7 @@ hd_status hd_compare_labels(const hd_command *c, const char *table, const char *
     hd_backend_free(backend);
     if (!s && json) put_object(&out, table, rows, n);
     if (!s && !json) put_table(&out, rows, n);
-    if (!s) s = hd_text_status(&out, err);
-    if (!s) fwrite(out.data, 1, out.size, c->out.file);
+    if (!s) s = hd_command_put_text(c, &out, true, err);
     hd_text_release(&out);
     hd_mem_free(rows);
     return s;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/attending.h"
 #include "cli/embed_words.h"
+#include "cli/input.h"
 #include "task/embed.h"
 #include "task/reader.h"
 #include "view/plot.h"
@@ -88,8 +89,7 @@ const hd_usage hd_verb_embed_usage = {
         "body of a classifier, for the same, or of a tagger, for each token alone; pooled to one vector for "
         "each line. Models of other kinds have no such rows.\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
-        "behind each line. An empty line has no vector and gives an empty line. So does one that cannot be "
-        "read, with a warning and its number, and the exit status is 1 in the end.\n"
+        "behind each line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
         "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalises "
         "before its layers; 0 is the table of token vectors, without positions and norms.\n"
         "--similar finds a word in the lines, as a whole and with its letters folded as the tokeniser folds "
@@ -112,15 +112,24 @@ typedef struct call {
     hd_backend *backend;
     hd_run run;
     hd_any_model model;
-    hd_lines *lines;
+    hd_input in;
     hd_arena memory; /* of the lines of a chunk */
     hd_line line[CHUNK];
-    size_t count, done; /* lines in this chunk, and before it */
-    size_t bad;
-    hd_similar similar; /* of all chunks, with --similar */
+    const char *why[CHUNK]; /* NULL, or why an empty line stands for it */
+    size_t count, done;     /* lines in this chunk, and before it */
+    hd_similar similar;     /* of all chunks, with --similar */
     bool ended;
     hd_attending attending;
 } call;
+
+static hd_status copy(call *c, const char **to, const char *text, size_t size, hd_err *err)
+{
+    char *block = hd_arena_take(&c->memory, size + 1);
+    if (!block) return hd_err_nomem(err, size + 1);
+    memcpy(block, text, size + 1);
+    *to = block;
+    return HD_OK;
+}
 
 /* Lines until a chunk is full or whoever writes them pauses. */
 static hd_status read_chunk(call *c, hd_err *err)
@@ -131,18 +140,25 @@ static hd_status read_chunk(call *c, hd_err *err)
     hd_arena_reset(&c->memory);
     do {
         hd_line line;
-        s = hd_lines_next(c->lines, &line, err);
+        const char *why;
+        s = hd_input_next(&c->in, &line, &why, err);
         c->ended = s || !line.text;
-        char *copy = c->ended ? NULL : hd_arena_take(&c->memory, line.size + 1);
         if (c->ended) break;
-        if (!copy) return hd_err_nomem(err, line.size + 1);
-        memcpy(copy, line.text, line.size + 1);
-        c->line[c->count++] = (hd_line){copy, line.size};
-    } while (c->count < CHUNK && hd_lines_ready(c->lines));
+        c->line[c->count].size = line.size, c->why[c->count] = NULL;
+        s = copy(c, &c->line[c->count].text, line.text, line.size, err);
+        if (!s && why) s = copy(c, &c->why[c->count], why, strlen(why), err);
+        c->count += !s;
+    } while (!s && c->count < CHUNK && hd_lines_ready(c->in.lines));
     return s;
 }
 
 /* -- writing -- */
+
+/* Why line i of the chunk has no vector though it has text; NULL: it has one. */
+static const char *why_not(const call *c, size_t i, const hd_embedded *e)
+{
+    return c->why[i] ? c->why[i] : e->status ? e->why : NULL;
+}
 
 static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char *between)
 {
@@ -163,12 +179,13 @@ static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokeniser *t)
     hd_text_put(to, "], \"vectors\": [");
 }
 
-static void put_object(hd_text *to, const call *c, hd_line line, const hd_embedded *e, size_t width)
+static void put_object(hd_text *to, const call *c, size_t line, const hd_embedded *e, size_t width)
 {
     bool all = c->o->pool == HD_POOLING_NONE;
+    const char *why = why_not(c, line, e);
     hd_text_put(to, "{\"text\": ");
-    hd_put_json(to, e->status == HD_EFORMAT ? NULL : line.text, false);
-    if (e->status) hd_text_put(to, ", \"error\": "), hd_put_json(to, e->why, false);
+    hd_put_json(to, c->why[line] ? NULL : c->line[line].text, false);
+    if (why) hd_text_put(to, ", \"error\": "), hd_put_json(to, why, false);
     if (all)
         put_tokens(to, e, hd_reader_of(&c->model).tokeniser);
     else
@@ -203,21 +220,18 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
     hd_text out = {0};
     for (size_t i = 0; !s && i < c->count; i++) {
         const hd_embedded *e = &all->of[i];
-        if (e->status) {
-            c->bad++;
-            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: an empty line stands for it",
-                       hd_lines_name(c->lines), c->done + i + 1, e->why);
-        }
+        const char *why = why_not(c, i, e);
+        if (why) hd_input_refuse(&c->in, c->done + i + 1, why, HD_INPUT_EMPTY);
         out.size = 0;
         if (c->o->json)
-            put_object(&out, c, c->line[i], e, all->width);
+            put_object(&out, c, i, e, all->width);
         else
             put_lines(&out, c, e, all->width);
         s = hd_text_status(&out, err);
-        if (!s) fwrite(out.data, 1, out.size, c->command->out.file);
+        /* whoever pauses waits for the last of them */
+        if (!s) s = hd_command_put(c->command, out.data, out.size, i + 1 == c->count, err);
         if (!s) s = attend(c, c->line[i], e, err);
     }
-    fflush(c->command->out.file); /* whoever pauses waits for it */
     hd_text_release(&out);
     return s;
 }
@@ -237,8 +251,10 @@ static hd_status find_word(call *c, hd_err *err)
     const hd_embed_opt opt = opt_of(c->o);
     hd_status s = hd_similar_add(&c->similar, &c->run, &c->model, c->line, c->count, c->done, &opt, why, err);
     for (size_t i = 0; !s && i < c->count; i++)
-        if (why[i])
-            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: left out", hd_lines_name(c->lines),
+        if (c->why[i])
+            hd_input_refuse(&c->in, c->done + i + 1, c->why[i], "left out");
+        else if (why[i])
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: left out", hd_lines_name(c->in.lines),
                        c->done + i + 1, why[i]);
     return s;
 }
@@ -256,10 +272,13 @@ static hd_status embed_chunk(call *c, hd_err *err)
 
 static hd_status read_lines(call *c, hd_err *err)
 {
-    hd_status s = hd_lines_open(&c->lines, c->o->input, NULL, err);
+    const char *what = c->o->words.similar ? "lines with the word" : "a line to turn into a vector";
+    hd_status s = hd_input_open(&c->in, c->command, c->o->input, what, HD_INPUT_TEXT, err);
     while (!s && !c->ended) {
         s = read_chunk(c, err);
-        if (!s && c->count) s = embed_chunk(c, err);
+        hd_err later = {0}; /* what was read before a failure is answered first */
+        hd_status now = c->count ? embed_chunk(c, s ? &later : err) : HD_OK;
+        if (!s) s = now;
     }
     if (s || !c->o->words.similar) return s;
     const hd_reader by = hd_reader_of(&c->model);
@@ -324,13 +343,9 @@ int hd_verb_embed(const hd_command *command)
     c->attending.o.layer = c->o->layer > 0 ? c->o->layer : 0;
     hd_arena_init(&c->memory, hd_source_host, 1 << 16);
     if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
-    int status = run(c, &err);
-    if (!status && c->bad) {
-        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be read", c->bad, c->done + c->count);
-        status = HD_EXIT_FAILURE;
-    }
+    c->in.command = command;
+    int status = hd_input_close(&c->in, run(c, &err), "read");
     hd_similar_release(&c->similar);
-    hd_lines_close(c->lines);
     hd_any_model_release(&c->model);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);

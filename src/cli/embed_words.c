@@ -68,8 +68,7 @@ static hd_status put_neighbours(hd_text *to, const hd_embed_words *w, const hd_n
 
 static hd_status put_out(const hd_command *c, hd_text *out, hd_status s, hd_err *err)
 {
-    if (!s) s = hd_text_status(out, err);
-    if (!s) fwrite(out->data, 1, out->size, c->out.file);
+    if (!s) s = hd_command_put_text(c, out, true, err);
     hd_text_release(out);
     return s;
 }

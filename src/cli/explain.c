@@ -267,9 +267,9 @@ static hd_status compute(hd_text *page, const hd_command *c, const struct explai
     return s;
 }
 
-static int finish(const hd_command *c, hd_text *page, hd_status s, const hd_err *err)
+static int finish(const hd_command *c, hd_text *page, hd_status s, hd_err *err)
 {
-    if (!s) fwrite(page->data, 1, page->size, c->out.file);
+    if (!s) s = hd_command_put_text(c, page, true, err);
     hd_text_release(page);
     return s ? hd_command_fail(c, err) : HD_EXIT_OK;
 }

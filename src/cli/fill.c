@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/attending.h"
+#include "cli/input.h"
 #include "task/masked.h"
 #include "view/put.h"
 
@@ -50,7 +51,7 @@ const hd_usage hd_verb_fill_usage = {
         "(heed train --task mlm, or an imported BERT). A line for each answer: the number of the mask, the "
         "probability and the "
         "piece as the vocabulary has it; in JSON its text, too. Each mask is answered by itself, with one "
-        "piece: what is more than one piece long needs more than one mask.\n"
+        "piece: what is more than one piece long needs more than one mask. " HD_INPUT_ABOUT "\n"
         "--attention and --view show how each token of a text attends to all of them.",
     .options = options,
     .size = sizeof(struct fill),
@@ -121,23 +122,33 @@ static hd_status answer(const call *c, hd_line text, hd_err *err)
         s = put_object(&out, c, text.text, &f, err);
     else
         put_lines(&out, c, &f);
-    if (!s) s = hd_text_status(&out, err);
-    if (!s) fwrite(out.data, 1, out.size, c->command->out.file), fflush(c->command->out.file);
+    if (!s) s = hd_command_put_text(c->command, &out, true, err);
     hd_text_release(&out);
     hd_filled_release(&f);
     return s ? s : attend(c, text, err);
 }
 
-static hd_status answer_lines(const call *c, hd_err *err)
+/* Of a line that cannot be answered an empty one, after which the next comes. */
+static hd_status answer_line(const call *c, hd_input *in, hd_line line, const char *why, hd_err *err)
 {
-    hd_lines *lines = NULL;
+    hd_err later = {0};
+    hd_text out = {0};
+    if (!why && !answer(c, line, err)) return HD_OK;
+    if (!why && !hd_input_forgives(err, &later)) return err->status;
+    if (!why) why = later.text;
+    hd_input_refuse(in, hd_lines_count(in->lines), why, HD_INPUT_EMPTY);
+    hd_input_stand_in(&out, c->o->json, why);
+    return hd_command_put_text(c->command, &out, true, err);
+}
+
+static hd_status answer_lines(const call *c, hd_input *in, hd_err *err)
+{
     hd_line line = {0};
-    hd_err why = {0};
-    hd_status s = hd_lines_open(&lines, "-", &(hd_lines_opt){.utf8 = true}, err);
-    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text)
-        if ((s = answer(c, line, &why)))
-            hd_err_set(err, s, "%s:%zu: %s", hd_lines_name(lines), hd_lines_count(lines), why.text);
-    hd_lines_close(lines);
+    const char *why;
+    hd_status s =
+        hd_input_open(in, c->command, "-", "a line with " HD_MASK_TEXT " in it", HD_INPUT_TEXT, err);
+    while (!s && !(s = hd_input_next(in, &line, &why, err)) && line.text)
+        s = answer_line(c, in, line, why, err);
     return s;
 }
 
@@ -160,12 +171,13 @@ int hd_verb_fill(const hd_command *command)
         s = hd_attending_open(&attending, &err);
     }
     const call c = {command, o, &run, model, &attending};
-    if (!s && words->count == 1) s = answer_lines(&c, &err);
+    hd_input in = {.command = command};
+    if (!s && words->count == 1) s = answer_lines(&c, &in, &err);
     for (int i = 1; !s && i < words->count; i++)
         s = answer(&c, (hd_line){words->word[i], strlen(words->word[i])}, &err);
     s = hd_attending_close(&attending, s, &err);
     hd_masked_free(model);
     hd_run_release(&run);
     hd_backend_free(backend);
-    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    return hd_input_close(&in, s ? hd_command_fail(command, &err) : HD_EXIT_OK, "answered");
 }

@@ -1,9 +1,9 @@
 /* heed generate: text that a language model writes behind a prompt. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/attending.h"
+#include "cli/input.h"
 #include "task/vote.h"
 #include "view/put.h"
 
@@ -88,7 +88,7 @@ const hd_usage hd_verb_generate_usage = {
              "token as they come. The prompt begins a line. The same seed gives the same text.\n"
              "Several prompts and samples are continued side by side, which changes none of them. Of several "
              "texts each ends in a line end, and an empty line stands between two; --json tells them apart "
-             "for certain.\n"
+             "for certain. Of --prompts: " HD_INPUT_ABOUT "\n"
              "--attention and --view show how each token of a gpt attends to those before it, in the prompt "
              "and in what was written: both together must fit in the model's context.",
     .options = options,
@@ -112,6 +112,7 @@ typedef struct call {
     hd_answer *answer;  /* [samples] */
     hd_attending attending;
     size_t written; /* texts */
+    hd_input in;
 } call;
 
 /* Appends a text as it is meant. Another letter behind a backslash stays what it is. */
@@ -143,12 +144,7 @@ static hd_status read_stops(call *c, hd_err *err)
 
 static hd_status put(call *c, const char *text, size_t size, hd_err *err)
 {
-    FILE *f = c->command->out.file;
-    bool live = c->command->out.is_terminal;
-    if ((!size || fwrite(text, 1, size, f) == size) && (!live || !fflush(f))) return HD_OK;
-    hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
-    clearerr(f); /* it is said here, not once more at the end of the program */
-    return HD_EFILE;
+    return hd_command_put(c->command, text, size, c->command->out.is_terminal, err);
 }
 
 static hd_status put_prompt(call *c, const hd_text *prompt, hd_err *err)
@@ -292,21 +288,30 @@ static hd_status go_on(call *c, hd_err *err)
     return s;
 }
 
-/* One more that waits. Those before one that is no text are continued all the same. */
+/* One more that waits. */
 static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
 {
     hd_text *p = &c->prompt[c->prompts];
     hd_text_release(p);
     unescape(p, typed.text, typed.size);
     hd_status s = hd_text_status(p, err);
+    if (!s && hd_utf8_good(typed.text, typed.size) < typed.size)
+        s = hd_err_set(err, HD_EARG, "--prompt is not UTF-8 text");
+    c->prompts += !s;
+    return s;
+}
+
+/* Those before it are continued first. It is counted among the prompts, so that the others draw as ever. */
+static hd_status refuse(call *c, const char *why, hd_err *err)
+{
+    hd_status s = go_on(c, err);
+    hd_text out = {0};
     if (s) return s;
-    if (hd_utf8_good(p->data ? p->data : "", p->size) < p->size || memchr(typed.text, 0, typed.size)) {
-        int number = c->opt.key + (int)c->prompts + 1;
-        s = go_on(c, err);
-        return s ? s : hd_err_set(err, HD_EARG, "prompt %d is not UTF-8 text", number);
-    }
-    c->prompts++;
-    return HD_OK;
+    hd_input_refuse(&c->in, hd_lines_count(c->in.lines), why, HD_INPUT_EMPTY);
+    if (!c->o->json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
+    hd_input_stand_in(&out, c->o->json, why);
+    c->opt.key++;
+    return hd_command_put_text(c->command, &out, true, err);
 }
 
 static bool is_full(const call *c)
@@ -336,22 +341,21 @@ static hd_status open_all(call *c, hd_err *err)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    const char *prompt = c->o->prompt ? c->o->prompt : "";
-    hd_lines *lines = NULL;
+    const char *prompt = c->o->prompt ? c->o->prompt : "", *why;
     hd_line line;
     if (s) return s;
     if (!c->o->prompts) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
         return s ? s : go_on(c, err);
     }
-    s = hd_lines_open(&lines, c->o->prompts, NULL, err);
-    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
-        s = add_prompt(c, line, err);
-        if (!s && (is_full(c) || !hd_lines_ready(lines))) s = go_on(c, err);
+    s = hd_input_open(&c->in, c->command, c->o->prompts, "a prompt to continue", HD_INPUT_TEXT, err);
+    while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) {
+        s = why ? refuse(c, why, err) : add_prompt(c, line, err);
+        if (!s && (is_full(c) || !hd_lines_ready(c->in.lines))) s = go_on(c, err);
     }
-    if (!s) s = go_on(c, err);
-    hd_lines_close(lines);
-    return s;
+    hd_err later = {0}; /* what was read before a failure is continued first */
+    hd_status now = go_on(c, s ? &later : err);
+    return s ? s : now;
 }
 
 static hd_status meaning(call *c, hd_err *err)
@@ -382,6 +386,7 @@ int hd_verb_generate(const hd_command *command)
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = command, c->o = command->options;
+    c->in.command = command;
     c->attending = (hd_attending){.command = command, .o = c->o->attending};
     hd_status s = meaning(c, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
@@ -393,6 +398,7 @@ int hd_verb_generate(const hd_command *command)
     hd_language_free(c->language);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);
+    status = hd_input_close(&c->in, status, "continued");
     hd_mem_free(c);
     return status;
 }

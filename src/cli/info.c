@@ -118,8 +118,7 @@ int hd_verb_info(const hd_command *c)
     if (c->operands.count) s = hd_info_model(&page, c->operands.word[0], o->tensors, &err);
     if (!s && o->devices) put_devices(&page);
     if (o->json) hd_text_put(&page.out, "}\n");
-    if (!s) s = hd_text_status(&page.out, &err);
-    if (!s) fwrite(page.out.data, 1, page.out.size, c->out.file);
+    if (!s) s = hd_command_put_text(c, &page.out, true, &err);
     hd_text_release(&page.out);
     return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

@@ -1,11 +1,11 @@
 /* What `heed classify` and `heed tag` share. */
 #include "cli/labels.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/input.h"
 #include "view/confusion.h"
 #include "view/plot.h"
 #include "view/put.h"
@@ -50,20 +50,6 @@ const char *hd_labels_input(const hd_command *c)
     return c->operands.count > 1 ? c->operands.word[1] : "-";
 }
 
-/* At once: whoever pauses waits for it. A failure is said here, and not once more at the end of the program.
- */
-static hd_status put_out(const hd_command *c, hd_text *out, hd_err *err)
-{
-    FILE *f = c->out.file;
-    hd_status s = hd_text_status(out, err);
-    if (!s && ((out->size && fwrite(out->data, 1, out->size, f) != out->size) || fflush(f))) {
-        s = hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
-        clearerr(f);
-    }
-    hd_text_release(out);
-    return s;
-}
-
 /* -- judging -- */
 
 static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
@@ -79,7 +65,7 @@ static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
         hd_confusion_json(&out, &v);
     else
         hd_confusion_text(&pen, &v);
-    hd_status s = put_out(c->command, &out, err);
+    hd_status s = hd_command_put_text(c->command, &out, true, err);
     if (!s && c->o->plot) s = hd_confusion_save(c->o->plot, &v, err);
     hd_mem_free(label);
     return s;
@@ -101,7 +87,7 @@ static hd_status show_numbers(hd_labels_call *c, const hd_judged *j, const hd_ex
         hd_text_print(&out, "Pearson %.4f, Spearman %.4f, mean squared error %.6g of %zu items\n", j->pearson,
                       j->spearman, mean, x->labels);
     }
-    return put_out(c->command, &out, err);
+    return hd_command_put_text(c->command, &out, true, err);
 }
 
 hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *err)
@@ -158,33 +144,57 @@ static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_p
     if (!s) s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
     if (!s) s = hd_labeller_ask(&c->run, c->labeller, &x, hear, &h, err);
     if (!s) put(&out, c, items, h.logp);
-    if (!s) s = put_out(c->command, &out, err);
+    if (!s) s = hd_command_put_text(c->command, &out, true, err);
     if (!s) s = attend(c, items, &x, err);
     hd_examples_release(&x);
     hd_mem_free(h.logp);
     return s;
 }
 
-hd_status hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err)
+/* Lines until there are many, whoever writes them pauses, or one is refused: then *why. */
+static hd_status read_chunk(hd_labels_call *c, hd_input *in, hd_labelled *items, hd_labels_take *take,
+                            const char **why, bool *ended, hd_err *err)
 {
-    hd_lines *lines = NULL;
-    hd_line line = {0};
-    hd_status s = hd_lines_open(&lines, hd_labels_input(c->command), &(hd_lines_opt){.utf8 = true}, err);
+    hd_status s = HD_OK;
+    do {
+        hd_line line;
+        s = hd_input_next(in, &line, why, err);
+        *ended = s || !line.text;
+        if (!*ended && !*why) s = take(c, items, line, err);
+    } while (!s && !*ended && !*why && items->count < CHUNK && hd_lines_ready(in->lines));
+    return s;
+}
+
+static hd_status refuse(hd_labels_call *c, hd_input *in, const char *why, hd_err *err)
+{
+    hd_text out = {0};
+    hd_input_refuse(in, hd_lines_count(in->lines), why, HD_INPUT_EMPTY);
+    hd_input_stand_in(&out, c->o->json, why);
+    return hd_command_put_text(c->command, &out, true, err);
+}
+
+static hd_status answer_lines(hd_labels_call *c, hd_input *in, hd_labels_take *take, hd_labels_put *put,
+                              hd_err *err)
+{
+    hd_status s = HD_OK;
     for (bool ended = false; !s && !ended;) {
         hd_labelled items = {0};
+        const char *why = NULL;
+        s = read_chunk(c, in, &items, take, &why, &ended, err);
         hd_err later = {0}; /* what was read before a failure is answered first */
-        do {
-            s = hd_lines_next(lines, &line, err);
-            if (!s && line.text && memchr(line.text, 0, line.size))
-                s = hd_err_set(err, HD_EFORMAT, "%s:%zu: a zero byte: is this a text file?",
-                               hd_lines_name(lines), hd_lines_count(lines));
-            ended = s || !line.text;
-            if (!ended) s = take(c, &items, line, err);
-        } while (!s && !ended && items.count < CHUNK && hd_lines_ready(lines));
         hd_status now = items.count ? answer(c, &items, put, s ? &later : err) : HD_OK;
         if (!s) s = now;
+        if (!s && why) s = refuse(c, in, why, err);
         hd_labelled_release(&items);
     }
-    hd_lines_close(lines);
-    return hd_attending_close(&c->attending, s, err);
+    return s;
+}
+
+int hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err)
+{
+    hd_input in = {0};
+    hd_status s = hd_input_open(&in, c->command, hd_labels_input(c->command), c->awaited, HD_INPUT_TEXT, err);
+    if (!s) s = answer_lines(c, &in, take, put, err);
+    s = hd_attending_close(&c->attending, s, err);
+    return hd_input_close(&in, s ? hd_command_fail(c->command, err) : HD_EXIT_OK, "answered");
 }

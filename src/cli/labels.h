@@ -17,6 +17,7 @@ typedef struct hd_labels_options {
 typedef struct hd_labels_call {
     const hd_command *command;
     const hd_labels_options *o;
+    const char *awaited; /* of whoever types lines */
     hd_backend *backend;
     hd_run run;
     hd_labeller *labeller;
@@ -42,7 +43,7 @@ typedef hd_status hd_labels_take(const hd_labels_call *c, hd_labelled *items, hd
 /* Writes what is found of the items, in their order: logp [units, classes]. */
 typedef void hd_labels_put(hd_text *to, const hd_labels_call *c, const hd_labelled *items,
                            const hd_real *logp);
-/* Lines of the input, answered whenever many have come or whoever writes them pauses. */
-hd_status hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err);
+/* Lines of the input, answered whenever many have come or whoever writes them pauses. The exit status. */
+int hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err);
 
 #endif

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "cli/fluency.h"
+#include "cli/input.h"
 #include "cli/train_progress.h"
-#include "cli/verb.h"
 #include "view/put.h"
 
 struct perplexity {
@@ -42,11 +42,21 @@ const hd_usage hd_verb_perplexity_usage = {
         "Perplexity is that of a token, the end of a line being one; it compares models with the same "
         "tokens. Bits per character compare all.\n"
         "A word the model does not know counts as the one token <unk>, which spares the model its spelling: "
-        "how many there are is said.",
+        "how many there are is said.\n"
+        "Of several texts, one that cannot be read gives an empty line, with --json an object with "
+        "\"error\", "
+        "and the exit status is then 1 in the end. A line has at most " HD_LINE_LONGEST_TEXT ".",
     .options = options,
     .size = sizeof(struct perplexity),
     .examples = examples,
 };
+
+typedef struct call {
+    const hd_command *command;
+    hd_run run;
+    hd_language *language;
+    int bad; /* texts that could not be measured */
+} call;
 
 static void put_line(hd_text *to, const hd_measured *m, const char *path)
 {
@@ -68,41 +78,60 @@ static void put_object(hd_text *to, const hd_measured *m, const char *path)
 }
 
 /* path: NULL for standard input that nobody named. */
-static hd_status tell(const hd_command *c, hd_run *r, const hd_language *l, const char *path, hd_err *err)
+static hd_status measure(const hd_command *c, hd_run *r, const hd_language *l, const char *path, hd_text *out,
+                         hd_err *err)
 {
     const struct perplexity *o = c->options;
     hd_measured m;
     hd_plain_text text = {0};
-    hd_text out = {0};
-    hd_status s = hd_plain_text_read(&text, path ? path : "-", err);
+    const char *from = path ? path : "-";
+    hd_input_await(c, from, "a text to measure");
+    hd_status s = hd_plain_text_read(&text, from, err);
     if (!s) s = hd_measure(&m, r, l, &text, err);
     hd_plain_text_release(&text);
-    if (s) return s;
-    if (o->json)
-        put_object(&out, &m, path);
-    else
-        put_line(&out, &m, path);
-    s = hd_text_status(&out, err);
-    if (!s) fwrite(out.data, 1, out.size, c->out.file), fflush(c->out.file);
+    if (!s && o->json)
+        put_object(out, &m, path);
+    else if (!s)
+        put_line(out, &m, path);
+    return s;
+}
+
+/* Of several texts, one that cannot be read leaves the others what they are. */
+static hd_status tell(call *c, const char *path, hd_err *err)
+{
+    const struct perplexity *o = c->command->options;
+    hd_text out = {0};
+    hd_err why = {0};
+    hd_status s = measure(c->command, &c->run, c->language, path, &out, err);
+    bool several = c->command->operands.count > 2;
+    if (s && several && (hd_input_forgives(err, &why) || err->status == HD_EFILE)) {
+        if (err->status) why = *err, *err = (hd_err){0};
+        hd_log_say(&c->command->log, HD_ERROR, "%s: " HD_INPUT_EMPTY, why.text);
+        hd_input_stand_in(&out, o->json, why.text);
+        c->bad++, s = HD_OK;
+    }
+    if (!s) s = hd_command_put_text(c->command, &out, true, err);
     hd_text_release(&out);
     return s;
 }
 
-int hd_verb_perplexity(const hd_command *c)
+int hd_verb_perplexity(const hd_command *command)
 {
-    const struct perplexity *o = c->options;
+    const struct perplexity *o = command->options;
     hd_err err = {0};
     hd_backend *backend = NULL;
-    hd_run run = {0};
-    hd_language *language = NULL;
-    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)o->precision};
+    call c = {.command = command};
+    hd_backend_opt opt = {.threads = command->common.threads, .precision = (hd_precision)o->precision};
     hd_status s = hd_backend_new(&backend, o->device, &opt, &err);
-    if (!s) s = hd_run_init(&run, backend, &err);
-    if (!s) s = hd_language_open(&language, c->operands.word[0], backend, &err);
-    if (!s && c->operands.count == 1) s = tell(c, &run, language, NULL, &err);
-    for (int i = 1; !s && i < c->operands.count; i++) s = tell(c, &run, language, c->operands.word[i], &err);
-    hd_language_free(language);
-    hd_run_release(&run);
+    if (!s) s = hd_run_init(&c.run, backend, &err);
+    if (!s) s = hd_language_open(&c.language, command->operands.word[0], backend, &err);
+    int texts = command->operands.count - 1;
+    if (!s && !texts) s = tell(&c, NULL, &err);
+    for (int i = 1; !s && i <= texts; i++) s = tell(&c, command->operands.word[i], &err);
+    hd_language_free(c.language);
+    hd_run_release(&c.run);
     hd_backend_free(backend);
-    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    if (s) return hd_command_fail(command, &err);
+    if (c.bad) hd_log_say(&command->log, HD_ERROR, "%d of %d texts could not be measured", c.bad, texts);
+    return c.bad ? HD_EXIT_FAILURE : HD_EXIT_OK;
 }

@@ -1,10 +1,11 @@
 /* heed rank: given translations or texts, sorted by what a model thinks of them. Groups of lines are read,
    scored many at a time and written in the order they came. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "cli/verb.h"
+#include "cli/input.h"
 #include "task/rank.h"
 #include "view/put.h"
 
@@ -65,8 +66,13 @@ const hd_usage hd_verb_rank_usage = {
         "more fields, and a group has one id. A language model also takes lines without a tab, which are one "
         "group.\n"
         "Every group is written in the order of its scores, the best first, equal ones as they came. The "
-        "score stands behind a line as its last column. A line that cannot be scored comes last in its group "
-        "with the score -inf, a warning tells its number, and the exit status is 1 in the end.",
+        "score stands behind a line as its last column. A line that cannot be read or scored comes last in "
+        "its "
+        "group with the score -inf, with --json an object with \"error\", and a warning tells its number; "
+        "the "
+        "exit status is then 1 in the end. A line has at most " HD_LINE_LONGEST_TEXT
+        ", an empty one stands for "
+        "a longer one.",
     .options = options,
     .size = sizeof(struct rank),
     .examples = examples,
@@ -76,6 +82,7 @@ typedef struct held {
     hd_line line, source, text; /* as read; its parts, each ended by a zero byte */
     size_t number;              /* in the input, from 1 */
     size_t group;               /* the id, or a number from 1 */
+    const char *why;            /* NULL, or why it cannot be scored */
 } held;
 
 typedef struct call {
@@ -84,13 +91,15 @@ typedef struct call {
     hd_backend *backend;
     hd_run run;
     hd_any_model model;
-    hd_lines *lines, *sources; /* sources NULL: they are in the lines, or nobody reads them */
+    hd_input in;
+    hd_lines *sources; /* NULL: they are in the lines, or nobody reads them */
     bool moses;
     hd_arena memory; /* of the lines of a chunk */
     held *at;
     size_t count, room;
     size_t group, first; /* the last group; id of the first source */
-    size_t bad;
+    bool begun;          /* a line had an id: both are known */
+    char why[400];       /* the line that is read last is refused */
 } call;
 
 /* -- reading -- */
@@ -128,43 +137,51 @@ static bool is_id(hd_line id, size_t *out)
     return id.size > 0;
 }
 
-/* Goes on to the source of an id. */
-static hd_status find_source(call *c, hd_line *to, size_t id, hd_err *err)
+/* The reason is kept with the line. */
+__attribute__((format(printf, 3, 4))) static void refuse(call *c, held *h, const char *format, ...)
 {
-    size_t want = id - c->first + 1;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->why, sizeof c->why, format, args);
+    va_end(args);
+    h->why = c->why;
+}
+
+/* Goes on to the source of the line's id. */
+static hd_status find_source(call *c, held *h, hd_err *err)
+{
+    size_t want = h->group - c->first + 1;
     while (hd_lines_count(c->sources) < want) {
-        hd_status s = hd_lines_next(c->sources, to, err);
+        hd_status s = hd_lines_next(c->sources, &h->source, err);
         if (s) return s;
-        if (!to->text)
-            return hd_err_set(err, HD_EFORMAT,
-                              "%s:%zu: there is no source %zu: %s has %zu lines, the first being %zu",
-                              hd_lines_name(c->lines), hd_lines_count(c->lines), id,
-                              hd_lines_name(c->sources), hd_lines_count(c->sources), c->first);
+        if (!h->source.text) break;
     }
+    const hd_err *refused = hd_lines_refused(c->sources);
+    if (hd_lines_count(c->sources) < want)
+        refuse(c, h, "there is no source %zu: %s has %zu lines, the first being %zu", h->group,
+               hd_lines_name(c->sources), hd_lines_count(c->sources), c->first);
+    else if (refused)
+        refuse(c, h, "%s:%zu: %s", hd_lines_name(c->sources), want, refused->text);
     return HD_OK;
 }
 
-/* The parts of a line are not copied yet, and the source is not looked for. */
-static hd_status read_moses(call *c, held *h, hd_line line, hd_err *err)
+/* The parts of a line are not copied yet, and the source is not looked for. One that is not as it should be
+   is of the group before. */
+static void read_moses(call *c, held *h, hd_line line)
 {
-    const char *name = hd_lines_name(c->lines);
     size_t at, id;
-    bool begun = h->number > 1;
     hd_line key = field(line, 0, &at);
-    if (at == line.size || !is_id(key, &id))
-        return hd_err_set(err, HD_EFORMAT, "%s:%zu: 'ID ||| HYPOTHESIS' is expected, the id being a number",
-                          name, h->number);
-    if (begun && id < c->group)
-        return hd_err_set(err, HD_EFORMAT, "%s:%zu: id %zu comes after %zu: they must not fall", name,
-                          h->number, id, c->group);
-    if (!begun) c->first = c->o->first ? (size_t)c->o->first - 1 : id;
-    if (c->sources && (c->first > 1 || id < c->first))
-        return hd_err_set(err, HD_EFORMAT,
-                          "%s:%zu: id %zu: say with --first whether the first source has 0 or 1", name,
-                          h->number, id);
-    h->group = id;
-    h->text = field(line, at, &at);
-    return HD_OK;
+    if (at == line.size || !is_id(key, &id)) {
+        refuse(c, h, "'ID ||| HYPOTHESIS' is expected, the id being a number");
+    } else if (c->begun && id < c->group) {
+        refuse(c, h, "id %zu comes after %zu: they must not fall", id, c->group);
+    } else {
+        if (!c->begun) c->first = c->o->first ? (size_t)c->o->first - 1 : id;
+        if (c->sources && (c->first > 1 || id < c->first))
+            refuse(c, h, "id %zu: say with --first whether the first source has 0 or 1", id);
+        else
+            c->begun = true, h->group = id, h->text = field(line, at, &at);
+    }
 }
 
 static void read_tabs(const call *c, held *h, hd_line line)
@@ -200,6 +217,11 @@ static void put_text(hd_text *to, const char *key, hd_line l)
     hd_put_json(to, good ? l.text : NULL, false);
 }
 
+static const char *why_not(const held *h, const hd_verdict *v)
+{
+    return h->why ? h->why : v->status ? v->why : NULL;
+}
+
 static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t rank)
 {
     hd_text_print(to, "{\"group\": %zu, \"rank\": %zu, \"line\": %zu", h->group, rank, h->number);
@@ -210,7 +232,8 @@ static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t r
     hd_text_put(to, ", \"logprob\": ");
     hd_put_number(to, v->logp, 17);
     hd_text_print(to, ", \"tokens\": %zu", v->tokens);
-    if (v->status) hd_text_put(to, ", \"error\": "), hd_put_json(to, v->why, false);
+    const char *why = why_not(h, v);
+    if (why) hd_text_put(to, ", \"error\": "), hd_put_json(to, why, false);
     hd_text_put(to, "}\n");
 }
 
@@ -221,12 +244,13 @@ static void put_line(hd_text *to, const call *c, const held *h, const hd_verdict
     hd_text_print(to, "%s%s\n", c->moses ? " ||| " : "\t", hd_decimal(score, "%.6f", v->score));
 }
 
-static void warn(call *c, const hd_verdict *v)
+/* A line that could not be read was scored as an empty one. */
+static void warn(call *c, hd_verdict *v)
 {
-    if (!v->status) return;
-    c->bad++;
-    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: it comes last", hd_lines_name(c->lines),
-               c->at[v->place].number, v->why);
+    const held *h = &c->at[v->place];
+    const char *why = why_not(h, v);
+    if (why) hd_input_refuse(&c->in, h->number, why, "it comes last");
+    if (h->why) v->score = v->logp = -INFINITY, v->tokens = 0;
 }
 
 static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
@@ -248,10 +272,7 @@ static hd_status put_all(call *c, hd_verdict *v, hd_err *err)
         for (to = from + 1; to < c->count && c->at[to].group == c->at[from].group;) to++;
         put_group(&out, c, v + from, to - from);
     }
-    hd_status s = hd_text_status(&out, err);
-    if (!s && out.size) fwrite(out.data, 1, out.size, c->command->out.file);
-    hd_text_release(&out);
-    return s;
+    return hd_command_put_text(c->command, &out, true, err);
 }
 
 /* Scores and writes what was read, and forgets it. */
@@ -277,14 +298,16 @@ static hd_status settle(call *c, hd_err *err)
 /* Copies a line whose group is known; neighbours share their source. */
 static hd_status keep(call *c, held *h, hd_line line, bool begins, hd_err *err)
 {
+    hd_line why = {0};
     hd_status s = make_room(c, err);
-    if (!s && begins && c->sources) s = find_source(c, &h->source, h->group, err);
+    if (!s && begins && c->sources && !h->why) s = find_source(c, h, err);
     if (!s && !begins)
         h->source = c->at[c->count - 1].source;
-    else if (!s && h->source.text)
-        s = copy(c, &h->source, h->source, err);
+    else if (!s)
+        s = copy(c, &h->source, h->source.text ? h->source : (hd_line){"", 0}, err);
     if (!s && h->text.text) s = copy(c, &h->text, h->text, err);
     if (!s) s = copy(c, &h->line, line, err);
+    if (!s && h->why) s = copy(c, &why, (hd_line){h->why, strlen(h->why)}, err), h->why = why.text;
     if (s) return s;
     c->group = h->group;
     c->at[c->count++] = *h;
@@ -292,12 +315,17 @@ static hd_status keep(call *c, held *h, hd_line line, bool begins, hd_err *err)
 }
 
 /* A full chunk is settled where a new group begins. */
-static hd_status take(call *c, hd_line line, hd_err *err)
+static hd_status take(call *c, hd_line line, const char *why, hd_err *err)
 {
-    held h = {.number = hd_lines_count(c->lines)};
-    hd_status s = c->moses ? read_moses(c, &h, line, err) : (read_tabs(c, &h, line), HD_OK);
+    held h = {.number = hd_lines_count(c->in.lines), .group = c->group};
+    if (why)
+        refuse(c, &h, "%s", why), h.group += !c->moses && !c->count;
+    else if (c->moses)
+        read_moses(c, &h, line);
+    else
+        read_tabs(c, &h, line);
     bool begins = !c->count || h.group != c->group;
-    if (!s && begins && c->count >= CHUNK) s = settle(c, err);
+    hd_status s = begins && c->count >= CHUNK ? settle(c, err) : HD_OK;
     return s ? s : keep(c, &h, line, begins, err);
 }
 
@@ -314,13 +342,16 @@ static hd_status open_all(call *c, hd_err *err)
             c->command->operands.word[0], c->model.masked ? "masked language model" : "classifier or tagger");
     if (!s && c->model.translator && c->moses && !o->source)
         return hd_err_set(err, HD_EARG, "a translator needs --source: the file with the sources of the ids");
-    if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, NULL, err);
-    return s ? s : hd_lines_open(&c->lines, o->input, NULL, err);
+    const hd_lines_opt goes_on = {.goes_on = true};
+    if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, &goes_on, err);
+    const char *what = c->moses            ? "lines ID ||| HYPOTHESIS"
+                       : c->model.language ? "lines to rank"
+                                           : "lines SOURCE<tab>HYPOTHESIS";
+    return s ? s : hd_input_open(&c->in, c->command, o->input, what, HD_INPUT_BYTES, err);
 }
 
 static void close_all(call *c)
 {
-    hd_lines_close(c->lines);
     hd_lines_close(c->sources);
     hd_any_model_release(&c->model);
     hd_run_release(&c->run);
@@ -332,18 +363,21 @@ static void close_all(call *c)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
+    const char *why;
     for (hd_line line; !s;) {
-        s = hd_lines_next(c->lines, &line, err);
+        s = hd_input_next(&c->in, &line, &why, err);
         if (s || !line.text) break;
-        s = take(c, line, err);
+        s = take(c, line, why, err);
     }
-    return s || !c->count ? s : settle(c, err);
+    hd_err later = {0}; /* what was read before a failure is written first */
+    hd_status now = c->count && s != HD_ENOMEM ? settle(c, s ? &later : err) : HD_OK;
+    return s ? s : now;
 }
 
 int hd_verb_rank(const hd_command *command)
 {
     hd_err err = {0};
-    call c = {.command = command, .o = command->options};
+    call c = {.command = command, .o = command->options, .in = {.command = command}};
     c.moses = c.o->moses || c.o->source;
     if (c.o->source && !strcmp(c.o->source, "-") && !strcmp(c.o->input, "-")) {
         hd_err_set(&err, HD_EARG, "standard input can be read only once");
@@ -351,11 +385,7 @@ int hd_verb_rank(const hd_command *command)
     }
     hd_arena_init(&c.memory, hd_source_host, 1 << 16);
     int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
-    if (!status && c.bad) {
-        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be scored", c.bad,
-                   hd_lines_count(c.lines));
-        status = HD_EXIT_FAILURE;
-    }
+    status = hd_input_close(&c.in, status, "scored");
     close_all(&c);
     return status;
 }

@@ -1,11 +1,9 @@
 /* heed score: BLEU, chrF2, chrF2++ and TER of translations against references, as sacreBLEU computes them.
    All files are read side by side, line by line; nothing is kept of them but what the metrics count. */
-#include "cli/verb.h"
-
 #include <string.h>
 
-#include "base/lines.h"
 #include "base/mem.h"
+#include "cli/input.h"
 #include "cli/score_lengths.h"
 #include "metric/report.h"
 #include "view/plot.h"
@@ -174,8 +172,10 @@ static hd_status open_all(struct job *j, hd_err *err)
 {
     hd_status s = HD_OK;
     if (j->o->plot) s = hd_plot_check(j->o->plot, err);
-    for (size_t i = 0; !s && i < j->files; i++)
+    for (size_t i = 0; !s && i < j->files; i++) {
+        hd_input_await(j->c, j->path[i], "translations, a line for each of the references");
         s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
+    }
     for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
     const hd_metric_opt opt = {.refs = (int)j->refs,
                                .lowercase = j->o->lowercase,
@@ -224,10 +224,7 @@ static hd_status score_line(struct job *j, hd_err *err)
         hd_score_report_segment_json(&page, j->metric, j->metrics);
     else
         hd_score_report_segment(&page, j->metric, j->metrics, j->o->digits);
-    s = hd_text_status(&page, err);
-    if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
-    hd_text_release(&page);
-    return s;
+    return hd_command_put_text(j->c, &page, false, err);
 }
 
 static hd_status read_all(struct job *j, hd_err *err)
@@ -284,9 +281,8 @@ static hd_status show(struct job *j, hd_err *err)
         s = hd_score_report_json(&page, &report, err);
     } else {
         hd_score_report_text(&page, &report, j->o->digits);
-        s = hd_text_status(&page, err);
     }
-    if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
+    if (!s) s = hd_command_put_text(j->c, &page, true, err);
     hd_text_release(&page);
     return s;
 }
@@ -306,7 +302,7 @@ static hd_status show_lengths(struct job *j, hd_err *err)
                    j->lengths.count);
     if (!s)
         s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
-    if (!s) fwrite(page.data, 1, page.size, j->c->out.file);
+    if (!s) s = hd_command_put_text(j->c, &page, true, err);
     if (!s && j->o->plot) s = hd_score_lengths_plot(j->o->plot, &view, err);
     hd_text_release(&page);
     return s;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/input.h"
 #include "cli/labels.h"
 #include "view/put.h"
 
@@ -35,7 +36,8 @@ const hd_usage hd_verb_tag_usage = {
     .about =
         "Reads sentences from standard input or FILE, one a line with blanks between the tokens, and writes "
         "each token on a line of its own, a tab and the label that the tagger in the folder MODEL gives "
-        "it; an empty line ends a sentence. A line without tokens gives just that empty line.\n"
+        "it; an empty line ends a sentence. A line without tokens gives just that empty line. " HD_INPUT_ABOUT
+        "\n"
         "With --confusion the input has labels already, in the form it was learned from, and what is "
         "written is how well the model finds them.",
     .options = options,
@@ -97,6 +99,7 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, 
 static hd_status judge(hd_labels_call *c, hd_err *err)
 {
     hd_labelled items = {0};
+    hd_input_await(c->command, hd_labels_input(c->command), "a token, a tab and its label a line");
     hd_status s = hd_labelled_tokens(&items, &c->labeller->labels, hd_labels_input(c->command), err);
     if (!s) s = hd_labels_judge(c, &items, err);
     hd_labelled_release(&items);
@@ -106,9 +109,13 @@ static hd_status judge(hd_labels_call *c, hd_err *err)
 int hd_verb_tag(const hd_command *command)
 {
     hd_err err = {0};
-    hd_labels_call c = {.command = command, .o = command->options};
+    hd_labels_call c = {.command = command, .o = command->options, .awaited = "a sentence to tag"};
+    bool judges = hd_labels_judges(c.o);
     hd_status s = hd_labels_open(&c, HD_TAG, &err);
-    if (!s) s = hd_labels_judges(c.o) ? judge(&c, &err) : hd_labels_answer(&c, take, put, &err);
+    if (!s && judges) s = judge(&c, &err);
+    int status = s        ? hd_command_fail(command, &err)
+                 : judges ? HD_EXIT_OK
+                          : hd_labels_answer(&c, take, put, &err);
     hd_labels_close(&c);
-    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    return status;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/verb.h"
+#include "cli/input.h"
 #include "text/tokeniser_find.h"
 #include "view/put.h"
 
@@ -45,8 +45,7 @@ const hd_usage hd_verb_tokenize_usage = {
         "a folder with the tokeniser of a published checkpoint (tokenizer.json, vocab.json with merges.txt, "
         "vocab.txt, source.spm with vocab.json, spiece.model), or one of these files.\n"
         "In pieces a backslash is written \\\\, a blank or another control byte \\xNN. With --decode a line "
-        "of numbers alone is ids. A line that is not UTF-8, or holds what is no token, is told on standard "
-        "error, leaves an empty line, and in the end the exit status is 1.",
+        "of numbers alone is ids.\n" HD_INPUT_ABOUT,
     .options = options,
     .size = sizeof(struct tokenize),
     .examples = examples,
@@ -59,7 +58,7 @@ typedef struct call {
     hd_pieces pieces;
     hd_ids ids;
     hd_text out, word;
-    bool failed; /* some line was refused */
+    hd_input in;
 } call;
 
 /* -- writing tokens -- */
@@ -110,10 +109,6 @@ static void put_object(call *c)
 
 static hd_status encode(call *c, hd_line line, hd_err *err)
 {
-    size_t good = hd_utf8_good(line.text, line.size);
-    if (good < line.size)
-        return hd_err_set(err, HD_EFORMAT, "not UTF-8: byte 0x%02x at offset %zu",
-                          (unsigned)(unsigned char)line.text[good], good);
     c->pieces.count = 0;
     hd_status s = c->o->specials ? hd_tokeniser_encode_framed(c->tokeniser, line, NULL, &c->pieces, err)
                                  : hd_tokeniser_encode(c->tokeniser, line.text, line.size, &c->pieces, err);
@@ -174,6 +169,7 @@ static hd_status add_word(call *c, hd_line word, bool numbers, hd_err *err)
     if (numbers && !is_number(word))
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not an id", shown, word.text);
     long number = numbers ? strtol(word.text, NULL, 10) : hd_tokeniser_id(c->tokeniser, piece_of(c, word));
+    if (c->word.missed) return hd_text_status(&c->word, err);
     if (number < 0 || (size_t)number >= hd_tokeniser_size(c->tokeniser))
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not %s of the vocabulary of %zu", shown, word.text,
                           numbers ? "an id" : "a piece", hd_tokeniser_size(c->tokeniser));
@@ -191,7 +187,6 @@ static hd_status decode(call *c, hd_line line, hd_err *err)
     hd_status s = HD_OK;
     c->ids.count = 0;
     while (!s && next_word(&line, &word)) s = add_word(c, word, numbers, err);
-    if (!s) s = hd_text_status(&c->word, err);
     if (!s && c->ids.count) s = hd_tokeniser_decode(c->tokeniser, c->ids.at, c->ids.count, &text, err);
     if (!s && c->o->json && text.size && memchr(text.data, 0, text.size))
         s = hd_err_set(err, HD_EFORMAT, "the text holds a zero byte: decode without --json");
@@ -209,43 +204,40 @@ static hd_status decode(call *c, hd_line line, hd_err *err)
 
 /* -- lines -- */
 
-static hd_status tell(call *c, const hd_lines *lines, hd_line line, hd_err *err)
+static hd_status tell(call *c, hd_line line, const char *why, hd_err *err)
 {
-    hd_err why = {0};
+    hd_err later = {0};
+    bool more = hd_lines_ready(c->in.lines);
     c->out.size = 0;
-    hd_status s = c->o->decode ? decode(c, line, &why) : encode(c, line, &why);
-    if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why.text);
-    if (s) {
-        hd_log_say(&c->command->log, HD_ERROR, "%s:%zu: %s", hd_lines_name(lines), hd_lines_count(lines),
-                   why.text);
-        if (c->o->json)
-            hd_text_put(&c->out, "{\"error\": "), hd_put_json(&c->out, why.text, false),
-                hd_text_put(&c->out, "}");
-        c->failed = true;
+    hd_status s = why ? HD_OK : c->o->decode ? decode(c, line, err) : encode(c, line, err);
+    if (s && !hd_input_forgives(err, &later)) return s;
+    if (s) why = later.text;
+    if (why) {
+        c->out.size = 0;
+        hd_input_refuse(&c->in, hd_lines_count(c->in.lines), why, HD_INPUT_EMPTY);
+        hd_input_stand_in(&c->out, c->o->json, why);
+    } else {
+        hd_text_put(&c->out, "\n");
     }
-    hd_text_put(&c->out, "\n");
     s = hd_text_status(&c->out, err);
-    if (!s) fwrite(c->out.data, 1, c->out.size, c->command->out.file);
-    if (!s && !hd_lines_ready(lines)) fflush(c->command->out.file);
-    return s;
+    return s ? s : hd_command_put(c->command, c->out.data, c->out.size, !more, err);
 }
 
 static hd_status run(call *c, hd_err *err)
 {
-    hd_lines *lines = NULL;
     hd_line line;
+    const char *why;
+    const char *what = c->o->decode ? "ids or pieces, a blank between them" : "a line to cut into tokens";
     hd_status s = hd_tokeniser_open_any(&c->tokeniser, c->command->operands.word[0], c->o->target, err);
-    if (!s) s = hd_lines_open(&lines, "-", NULL, err);
-    while (!s && !ferror(c->command->out.file) && !(s = hd_lines_next(lines, &line, err)) && line.text)
-        s = tell(c, lines, line, err);
-    hd_lines_close(lines);
+    if (!s) s = hd_input_open(&c->in, c->command, "-", what, HD_INPUT_ZEROS, err);
+    while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) s = tell(c, line, why, err);
     return s;
 }
 
 int hd_verb_tokenize(const hd_command *command)
 {
     hd_err err = {0};
-    call c = {.command = command, .o = command->options};
+    call c = {.command = command, .o = command->options, .in = {.command = command}};
     if (!c.o->decode && c.o->pieces) {
         hd_err_set(&err, HD_EARG, "--pieces is for --decode");
         return hd_verb_misused(command->verb, &err);
@@ -261,6 +253,6 @@ int hd_verb_tokenize(const hd_command *command)
     hd_ids_release(&c.ids);
     hd_text_release(&c.out);
     hd_text_release(&c.word);
-    if (s) return hd_command_fail(command, &err);
-    return c.failed ? HD_EXIT_FAILURE : HD_EXIT_OK;
+    return hd_input_close(&c.in, s ? hd_command_fail(command, &err) : HD_EXIT_OK,
+                          c.o->decode ? "decoded" : "read");
 }

@@ -2,6 +2,7 @@
 #include "cli/train.h"
 
 #include "backend/ranks.h"
+#include "cli/input.h"
 #include "cli/signals.h"
 #include "cli/train_folder.h"
 #include "cli/train_tasks.h"
@@ -112,6 +113,8 @@ static int train(const hd_command *c, hd_train_options *o, bool *given, hd_statu
                  hd_err *err)
 {
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
+    for (int i = 0; !s && i < o->train.count; i++)
+        hd_input_await(c, o->train.text[i], "a text to learn from");
     return s == HD_EARG ? hd_verb_misused(c->verb, err)
            : s          ? hd_command_fail(c, err)
                         : tasks[o->task].train(c, o);

@@ -1,15 +1,14 @@
 /* heed translate: lines in, lines out, in order, always as many out as in. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "cli/input.h"
 #include "cli/translate_options.h"
-#include "cli/verb.h"
 #include "view/attention_file.h"
 #include "view/attention_text.h"
 
-enum { CHUNK = 2048, LINE_MOST = 1 << 28 }; /* lines translated at once; bytes of one */
+enum { CHUNK = 2048 }; /* lines translated at once */
 
 static const hd_example examples[] = {
     {"heed translate model < in.en > out.de", "a file"},
@@ -31,8 +30,7 @@ const hd_usage hd_verb_translate_usage = {
     .about =
         "Translates the lines of standard input, or of --input, with the model in the folder MODEL. One line "
         "goes "
-        "out for each that came in, in order, as soon as no more input is waiting. A line that cannot be "
-        "translated gives an empty line and a warning with its number, and the exit status is 1 in the end.\n"
+        "out for each that came in, in order, as soon as no more input is waiting. " HD_INPUT_ABOUT "\n"
         "With --n-best the lines are 'NUMBER ||| TRANSLATION ||| SCORE', the number being that of the source "
         "line.",
     .options = hd_translate_table,
@@ -50,17 +48,17 @@ typedef struct call {
     hd_attention_file *attention;
     hd_attention_pick pick;
     hd_attender attender;
-    hd_lines *lines;
+    hd_input in;
     hd_arena memory; /* of the lines of a chunk */
     hd_line line[CHUNK], prefix[CHUNK];
-    size_t count, done; /* lines in this chunk, and before it */
-    size_t bad;
-    bool ended, live; /* no more input; someone types it */
+    const char *why[CHUNK]; /* NULL, or why an empty line stands for it */
+    size_t count, done;     /* lines in this chunk, and before it */
+    bool ended;             /* no more input */
 } call;
 
 /* -- reading -- */
 
-static hd_status keep_line(call *c, hd_line line, hd_err *err)
+static hd_status keep_line(call *c, hd_line line, const char *why, hd_err *err)
 {
     const char *tab = c->o->prefix || c->o->force ? memchr(line.text, '\t', line.size) : NULL;
     char *copy = hd_arena_take(&c->memory, line.size + 1);
@@ -74,7 +72,9 @@ static hd_status keep_line(call *c, hd_line line, hd_err *err)
         c->line[c->count].size = at;
         c->prefix[c->count] = (hd_line){copy + at + 1, line.size - at - 1};
     }
-    c->count++;
+    if (why && !(copy = hd_arena_take(&c->memory, strlen(why) + 1)))
+        return hd_err_nomem(err, strlen(why) + 1);
+    c->why[c->count++] = why ? strcpy(copy, why) : NULL;
     return HD_OK;
 }
 
@@ -83,15 +83,15 @@ static hd_status read_chunk(call *c, hd_err *err)
 {
     hd_status s = HD_OK;
     hd_line line;
+    const char *why;
     c->done += c->count;
     c->count = 0;
     hd_arena_reset(&c->memory);
-    if (c->live) fputs("> ", c->command->err.file), fflush(c->command->err.file);
     do {
-        s = hd_lines_next(c->lines, &line, err);
+        s = hd_input_next(&c->in, &line, &why, err);
         c->ended = s || !line.text;
-        if (!c->ended) s = keep_line(c, line, err);
-    } while (!s && !c->ended && c->count < CHUNK && hd_lines_ready(c->lines));
+        if (!c->ended) s = keep_line(c, line, why, err);
+    } while (!s && !c->ended && c->count < CHUNK && hd_lines_ready(c->in.lines));
     return s;
 }
 
@@ -128,7 +128,7 @@ static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped
     hd_text_put(&words, "'");
     if (named < skipped->count) hd_text_print(&words, " and %zu more", skipped->count - named);
     hd_log_say(&c->command->log, HD_WARN, "%s:%zu: hardly any attention for %s: the translation may lack %s",
-               hd_lines_name(c->lines), c->done + i + 1, words.data ? words.data : "some words",
+               hd_lines_name(c->in.lines), c->done + i + 1, words.data ? words.data : "some words",
                skipped->count > 1 ? "them" : "it");
     hd_text_release(&words);
 }
@@ -166,16 +166,6 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
 
 /* -- writing -- */
 
-/* At once: whoever pauses waits for it. A failure is said here, and not once more at the end of the program.
- */
-static hd_status put(FILE *f, const char *data, size_t size, hd_err *err)
-{
-    if ((!size || fwrite(data, 1, size, f) == size) && !fflush(f)) return HD_OK;
-    hd_err_set(err, HD_EFILE, "standard output: cannot write: %s", strerror(errno));
-    clearerr(f);
-    return HD_EFILE;
-}
-
 static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text *out, hd_err *err)
 {
     bool looks = c->attention || c->o->view || c->o->warn_skipped;
@@ -191,26 +181,22 @@ static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text 
     return s;
 }
 
-static hd_status write_chunk(call *c, const hd_translations *found, hd_err *err)
+static hd_status write_chunk(call *c, hd_translations *found, hd_err *err)
 {
     hd_text out = {0};
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < c->count; i++) {
-        const hd_translation *t = &found->of[i];
+        hd_translation *t = &found->of[i];
         size_t number = c->done + i + 1;
-        if (t->status) {
-            c->bad++;
-            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: an empty line stands for it",
-                       hd_lines_name(c->lines), number, t->why);
-        }
+        if (c->why[i]) t->status = HD_EFORMAT, t->why = c->why[i];
+        if (t->status) hd_input_refuse(&c->in, number, t->why, HD_INPUT_EMPTY);
         if (t->cut)
             hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
-                       hd_lines_name(c->lines), number);
+                       hd_lines_name(c->in.lines), number);
         s = write_line(c, i, t, &out, err);
     }
-    if (!s) s = hd_text_status(&out, err);
-    hd_status written = put(c->command->out.file, out.data, out.size, err);
-    hd_text_release(&out);
+    hd_err later = {0}; /* what came before a failure is written all the same */
+    hd_status written = hd_command_put_text(c->command, &out, true, s ? &later : err);
     return s ? s : written;
 }
 
@@ -251,7 +237,6 @@ static hd_status open_all(call *c, hd_err *err)
 
 static void close_all(call *c)
 {
-    hd_lines_close(c->lines);
     hd_attention_file_abandon(c->attention);
     hd_translator_free(c->translator);
     hd_run_release(&c->run);
@@ -263,11 +248,7 @@ static void close_all(call *c)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    bool standard = !strcmp(c->o->input, "-");
-    c->live = standard && c->command->err.is_terminal && hd_terminal_of(stdin).is_terminal &&
-              !c->command->common.quiet;
-    if (!s && c->live) hd_log_say(&c->command->log, HD_INFO, "type a line to translate it, Ctrl-D to end");
-    if (!s) s = hd_lines_open(&c->lines, c->o->input, &(hd_lines_opt){.longest = LINE_MOST}, err);
+    if (!s) s = hd_input_open(&c->in, c->command, c->o->input, "a line to translate", HD_INPUT_TEXT, err);
     while (!s && !c->ended) {
         s = read_chunk(c, err);
         hd_err later = {0}; /* what was read before a failure is translated first */
@@ -288,16 +269,12 @@ int hd_verb_translate(const hd_command *command)
     hd_err err = {0};
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = command, c->o = command->options;
+    c->command = c->in.command = command, c->o = command->options;
     hd_arena_init(&c->memory, hd_source_host, 1 << 16);
     hd_status s = hd_translate_meaning(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
-    if (!status && c->bad) {
-        hd_log_say(&command->log, HD_ERROR, "%zu of %zu lines could not be translated", c->bad,
-                   c->done + c->count);
-        status = HD_EXIT_FAILURE;
-    }
+    status = hd_input_close(&c->in, status, "translated");
     close_all(c);
     return status;
 }

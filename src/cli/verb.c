@@ -1,6 +1,8 @@
 /* The table of verbs and the options they share. */
 #include "cli/verb.h"
 
+#include <errno.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "backend/ranks.h"
@@ -55,6 +57,24 @@ bool hd_command_given(const hd_command *c, const char *name)
         for (const hd_option *o = tables[t]; o->name; o++, given++)
             if (!strcmp(o->name, name)) return *given;
     return false;
+}
+
+hd_status hd_command_put(const hd_command *c, const char *data, size_t size, bool now, hd_err *err)
+{
+    FILE *f = c->out.file;
+    if ((!size || fwrite(data, 1, size, f) == size) && (!now || !fflush(f))) return HD_OK;
+    hd_err_set(err, HD_EFILE, "cannot write to standard output: %s", strerror(errno));
+    __fpurge(f); /* what is left would fail once more when the program ends */
+    clearerr(f);
+    return HD_EFILE;
+}
+
+hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_err *err)
+{
+    hd_status s = hd_text_status(text, err);
+    if (!s) s = hd_command_put(c, text->data, text->size, now, err);
+    hd_text_release(text);
+    return s;
 }
 
 /* Of several processes all fail, and the first says why. */

@@ -2,6 +2,7 @@
 #ifndef HD_CLI_VERB_H
 #define HD_CLI_VERB_H
 
+#include "base/text.h"
 #include "cli/option.h"
 #include "cli/terminal.h"
 #include "cli/verb_list.h"
@@ -72,6 +73,12 @@ typedef struct hd_title {
 
 /* "heed explain", joined by a space or, for man pages, a dash; "heed" for the program itself. */
 const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer);
+
+/* Writes to standard output; now: what was written must arrive at once, for whoever waits for it. A failure
+   says why, and is not said once more at the end of the program: the verb ends with it. */
+hd_status hd_command_put(const hd_command *c, const char *data, size_t size, bool now, hd_err *err);
+/* The same of a text, which is released; or the failure that it holds. */
+hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_err *err);
 
 /* NULL with a text that suggests the nearest verb. */
 const hd_verb *hd_verb_find(const char *name, hd_err *err);

@@ -203,7 +203,7 @@ static hd_status tell_kernels(job *j, const hd_bench_opt *opt, hd_err *err)
         j->backend->watch(j->backend, NULL);
     }
     for (int k = 0; !st && k < HD_KERNELS; k++)
-        if (by[k].calls) opt->tell_kernel(opt->context, j->s->name, hd_kernel_names[k], &by[k]);
+        if (by[k].calls) st = opt->tell_kernel(opt->context, hd_kernel_names[k], &by[k], err);
     return st;
 }
 
@@ -226,8 +226,8 @@ static hd_status measure(job *j, const hd_bench_opt *opt, hd_err *err)
         .name = j->s->name, .unit = "tokens/s", .seconds = t[rounds / 2], .memory = j->backend->peak};
     row.rate = (double)(j->s->items * j->s->length) / row.seconds;
     row.flops = flops_of(j) / row.seconds;
-    opt->tell(opt->context, &row);
-    return tell_kernels(j, opt, err);
+    st = opt->tell(opt->context, &row, err);
+    return st ? st : tell_kernels(j, opt, err);
 }
 
 static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, hd_err *err)

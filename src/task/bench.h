@@ -17,8 +17,8 @@ typedef struct hd_bench_opt {
     const char *only; /* rows whose name contains it; NULL: all that the device is for */
     int rounds;       /* timed repeats; 0: chosen by how long one takes */
     bool by_kernel;   /* also where the time of a training step goes */
-    void (*tell)(void *context, const hd_bench_row *row);
-    void (*tell_kernel)(void *context, const char *row, const char *kernel, const hd_work *work);
+    hd_status (*tell)(void *context, const hd_bench_row *row, hd_err *err); /* a failure ends it */
+    hd_status (*tell_kernel)(void *context, const char *kernel, const hd_work *work, hd_err *err);
     void *context;
 } hd_bench_opt;
 

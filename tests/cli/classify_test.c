@@ -147,9 +147,13 @@ static void labelled_input_is_judged(void **state)
 static void bad_lines_are_named(void **state)
 {
     (void)state;
-    assert_prints("printf 'lila\\n\\377\\n' | $HEED classify model 2>err | cut -f1; cat err", 0,
-                  "A\nheed classify: standard input:2: not UTF-8: byte 0xff at offset 0\n");
-    assert_fails("printf 'a\\0b\\n' | $HEED classify model", 1, "standard input:1: a zero byte");
+    assert_prints(
+        "printf 'lila\\n\\377\\n' | $HEED classify model 2>err | cut -f1; cat err", 0,
+        "A\n\nheed: warning: standard input:2: not UTF-8: byte 0xff at offset 0: an empty line stands "
+        "for it\nheed: error: 1 of 2 lines could not be answered\n");
+    assert_prints("printf 'a\\0b\\n' | $HEED classify model --json -q", 1,
+                  "{\"error\": \"a zero byte at offset 1: is this a text file?\"}\n"
+                  "heed: error: 1 of 1 lines could not be answered\n");
     assert_fails("$HEED classify nothing < /dev/null", 1, "nothing: there is no such folder");
     assert_fails("$HEED classify names < /dev/null", 1, "names: holds no model");
 }

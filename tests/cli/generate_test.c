@@ -97,9 +97,15 @@ static void more_prompts_change_none_before_them(void **state)
              "head -n 140 all | cmp - some");
     must_run("head -n 1 many | $HEED generate g --prompts - --samples 1 --tokens 20 --json > one && "
              "head -n 1 all | cmp - one");
-    must_run("printf 'a\\nb\\n\\377\\n' > bad; ! $HEED generate g --prompts bad --tokens 5 > out 2> why && "
-             "grep -q 'prompt 3 is not UTF-8' why && printf 'a\\nb\\n' | $HEED generate g --prompts - "
-             "--tokens 5 | cmp - out");
+    must_run(
+        "printf 'a\\nb\\n\\377\\nc\\n' > bad; ! $HEED generate g --prompts bad --tokens 5 --json > out 2> "
+        "why "
+        "&& grep -q 'bad:3: not UTF-8' why && printf 'a\\nb\\nx\\nc\\n' | $HEED generate g --prompts - "
+        "--tokens 5 --json | sed '3s/.*/{\"error\": \"not UTF-8: byte 0xff at offset 0\"}/' | cmp - out");
+    assert_prints(
+        "printf 'a\\n\\377\\n' | $HEED generate g --prompts - --tokens 1 --no-prompt 2>&1 > out | wc -l; "
+        "sed 1d out",
+        0, "2\n\n\n");
 }
 
 /* A stop may be typed as \n or be the line end itself. */
@@ -250,7 +256,7 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED generate m --greedy --temperature 1", 2, "--greedy and --temperature");
     assert_fails("$HEED generate m --stop ''", 2, "--stop is empty");
     assert_fails("$HEED generate m --prompts nowhere", 1, "nowhere");
-    assert_fails("$HEED generate m --prompt \"$(printf 'a\\377')\"", 1, "prompt 1 is not UTF-8");
+    assert_fails("$HEED generate m --prompt \"$(printf 'a\\377')\"", 1, "--prompt is not UTF-8");
     assert_fails("$HEED generate m --temperature -1", 2, "--temperature");
     assert_fails("$HEED generate m --tokens 10 > /dev/full", 1, "cannot write");
 }

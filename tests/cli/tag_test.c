@@ -81,7 +81,8 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails("$HEED classify model < /dev/null", 1, "this is a tagger, which `heed tag` reads");
     assert_fails("printf 'x\\tside\\n' | $HEED tag model --confusion", 1,
                  "the label \"side\" is none of the 2");
-    assert_fails("printf '\\377\\n' | $HEED tag model", 1, "standard input:1: not UTF-8");
+    assert_prints("printf '\\377\\ny\\n' | $HEED tag model -q", 1,
+                  "\ny\tdown\n\nheed: error: 1 of 2 lines could not be answered\n");
 }
 
 static void a_resumed_run_equals_a_whole_one(void **state)

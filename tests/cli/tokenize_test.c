@@ -55,14 +55,20 @@ static void tokens_come_back_as_text(void **state)
 static void broken_lines_are_told_and_the_rest_goes_on(void **state)
 {
     (void)state;
-    assert_prints("printf 'the\\na\\377b\\ncat\\n' | $HEED tokenize $P/bert", 1,
-                  "heed: error: standard input:2: not UTF-8: byte 0xff at offset 1\nthe\n\ncat\n");
+    assert_prints(
+        "printf 'the\\na\\377b\\ncat\\n' | $HEED tokenize $P/bert", 1,
+        "heed: warning: standard input:2: not UTF-8: byte 0xff at offset 1: an empty line stands for "
+        "it\nthe\n\ncat\nheed: error: 1 of 3 lines could not be read\n");
     assert_prints("printf 'the\\n\\377\\n' | $HEED tokenize $P/bert --json 2>/dev/null | tail -1", 0,
                   "{\"error\": \"not UTF-8: byte 0xff at offset 0\"}\n");
-    assert_prints("printf '4 99999\\n4\\n' | $HEED tokenize $P/bert --decode", 1,
-                  "heed: error: standard input:1: '99999' is not an id of the vocabulary of 1500\n\n\n");
-    assert_prints("printf 'the qqqq\\n' | $HEED tokenize $P/bert --decode", 1,
-                  "heed: error: standard input:1: 'qqqq' is not a piece of the vocabulary of 1500\n\n");
+    assert_prints(
+        "printf '4 99999\\n4\\n' | $HEED tokenize $P/bert --decode", 1,
+        "heed: warning: standard input:1: '99999' is not an id of the vocabulary of 1500: an empty line "
+        "stands for it\n\n\nheed: error: 1 of 2 lines could not be decoded\n");
+    assert_prints(
+        "printf 'the qqqq\\n' | $HEED tokenize $P/bert --decode", 1,
+        "heed: warning: standard input:1: 'qqqq' is not a piece of the vocabulary of 1500: an empty line "
+        "stands for it\n\nheed: error: 1 of 1 lines could not be decoded\n");
 }
 
 static void what_is_no_tokeniser_is_refused(void **state)

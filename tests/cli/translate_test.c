@@ -61,10 +61,12 @@ static void bad_lines_cost_nobody_else(void **state)
              "-n '25,$p' c/test.en; } >mixed");
     int status = shell(out, "$HEED translate -d cpu m <mixed >mixed.de");
     assert_int_equal(status, 1);
-    assert_string_equal(out,
-                        "heed: warning: standard input:5: not UTF-8: an empty line stands for it\n"
-                        "heed: warning: standard input:10: holds a zero byte: an empty line stands for it\n"
-                        "heed: error: 2 of 36 lines could not be translated\n");
+    assert_string_equal(
+        out,
+        "heed: warning: standard input:5: not UTF-8: byte 0xfc at offset 0: an empty line stands for it\n"
+        "heed: warning: standard input:10: a zero byte at offset 1: is this a text file?: an "
+        "empty line stands for it\n"
+        "heed: error: 2 of 36 lines could not be translated\n");
     assert_prints("wc -l <mixed.de; sed '5d;10d;15d;20d;25d;30d' mixed.de | cmp - clean.de; sed -n "
                   "'5p;10p;15p;20p' mixed.de",
                   0, "36\n\n\n\n\n");
@@ -325,7 +327,7 @@ static void json_lines_say_everything(void **state)
         assert_true(number_of(o, "line") == line);
         assert_int_equal(json_is_null(json_object_get(o, "source")), bad);
         assert_int_equal(json_array_size(list), bad || empty ? 0 : 3);
-        if (bad) assert_string_equal(text_of(o, "error"), "not UTF-8");
+        if (bad) assert_string_equal(text_of(o, "error"), "not UTF-8: byte 0xfc at offset 0");
         if (line == LINES + 3) assert_string_equal(text_of(o, "source"), "\"\\\t/ \001 ü");
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *h = json_array_get(list, i), *logp = json_object_get(h, "token_logprobs");
@@ -496,7 +498,7 @@ static void what_is_no_model_is_refused(void **state)
     assert_fails("$HEED translate -d cpu m --exhaustive", 2, "--exhaustive needs --max-length");
     assert_fails("$HEED translate -d cpu m --beem 3", 2, "unknown option '--beem', did you mean '--beam'?");
     assert_fails("$HEED translate -d cpu m <c/test.en >/dev/full", 1,
-                 "heed translate: standard output: cannot write: No space left on device");
+                 "heed translate: cannot write to standard output: No space left on device");
 }
 
 static void the_last_checkpoint_can_be_used(void **state)
