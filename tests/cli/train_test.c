@@ -248,7 +248,7 @@ static void bad_input_gives_one_clear_error(void **state)
     must_run(
         "head -5 c/train.en >five.en; printf 'a b\\n\\374 c\\n' >latin; printf 'a b\\nb c\\n' >two; printf "
         "'a\\nb\\0c\\n' >zero;"
-        "{ echo a; head -c 1100000 /dev/zero | tr '\\0' x; echo; } >huge; true >nothing; printf '\\n \\n' "
+        "{ echo a; head -c 17000000 /dev/zero | tr '\\0' x; echo; } >huge; true >nothing; printf '\\n \\n' "
         ">blank;"
         "printf 'a\\tb\\nno tab\\n' >tabs; gzip -c c/train.en | head -c 1000 >cut.gz;"
         "echo 'width: 16.5' >a.yml; echo 'widht: 16' >b.yml; printf 'steps: 1\\nfreeze: [a\\nlr: 1\\n' "
@@ -261,7 +261,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {"--train five.en c/train.de", 1, "five.en has 5 lines, |c/train.de has 300"},
         {"--train two latin", 1, "latin:2: not UTF-8: byte 0xfc at offset 0"},
         {"--train two zero", 1, "zero:2: a zero byte"},
-        {"--train two huge", 1, "huge:2: the line is longer than 1048576 bytes"},
+        {"--train two huge", 1, "huge:2: the line is longer than 16777216 bytes"},
         {"--train nothing nothing", 1, "nothing: the file is empty"},
         {"--train blank blank", 1, "blank: none of its 2 lines can be used"},
         {"--train blank blank --empty error", 1, "blank:1: the line is empty"},

@@ -110,7 +110,7 @@ static void faulty_lines_take_their_partner_along(void **state)
 static void bad_input_is_named(void **state)
 {
     (void)state;
-    static char long_line[(1 << 20) + 2];
+    static char long_line[HD_LINE_LONGEST + 1];
     memset(long_line, 'x', sizeof long_line);
     put_text("good.en", "one\ntwo\nthree\n");
     put_text("good.de", "eins\nzwei\ndrei\n");
@@ -137,7 +137,7 @@ static void bad_input_is_named(void **state)
         {"good.en", "latin1", 0, 0, HD_EFORMAT,
          "latin1:3: not UTF-8: byte 0xfc at offset 1 (convert the file with iconv, or skip"},
         {"zero", "good.de", 0, 0, HD_EFORMAT, "zero:2: a zero byte: is this a text file?"},
-        {"long", NULL, 0, 0, HD_ELIMIT, "long:1: the line is longer than 1048576 bytes"},
+        {"long", NULL, 0, 0, HD_ELIMIT, "long:1: the line is longer than 16777216 bytes"},
         {"empty", NULL, 0, 0, HD_EFORMAT, "empty: the file is empty"},
         {"empty", "empty", 0, 0, HD_EFORMAT, "empty: the file is empty"},
         {"blank", NULL, 0, 0, HD_EFORMAT, "blank: none of its 2 lines can be used"},
