@@ -172,10 +172,15 @@ bool hd_recurrent_decoder_unrolls(const hd_recurrent_decoder *d)
            (d->opt.query == HD_ASKING_previous || d->opt.feed_context || d->opt.score == HD_SCORING_mlp);
 }
 
+bool hd_recurrent_decoder_shares(const hd_recurrent_decoder *d)
+{
+    return d->opt.context == HD_CONTEXT_attention && d->opt.query == HD_ASKING_previous;
+}
+
 size_t hd_recurrent_decoder_slots(const hd_recurrent_decoder *d, hd_slot_kind *kinds)
 {
-    size_t n = (size_t)d->is.layers + 2 + HD_LOOK_SLOTS;
-    for (size_t i = 0; kinds && i < n; i++) kinds[i] = i < (size_t)d->is.layers + 2 ? HD_STATE : HD_FIXED;
+    size_t states = (size_t)d->is.layers + 3, n = states + HD_LOOK_SLOTS;
+    for (size_t i = 0; kinds && i < n; i++) kinds[i] = i < states ? HD_STATE : HD_FIXED;
     return n;
 }
 

@@ -113,7 +113,7 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
 bool hd_recurrent_decoder_unrolls(const hd_recurrent_decoder *d);
 
 /* The kinds of its slots in a cache; returns how many (kinds may be NULL). */
-enum { HD_RECURRENT_DECODER_SLOTS = HD_RECURRENT_LAYERS + 2 + HD_LOOK_SLOTS };
+enum { HD_RECURRENT_DECODER_SLOTS = HD_RECURRENT_LAYERS + 3 + HD_LOOK_SLOTS };
 size_t hd_recurrent_decoder_slots(const hd_recurrent_decoder *d, hd_slot_kind *kinds);
 
 /* Rows for token vectors x (shifted by the caller). slot: NULL, or its first; the encoder's rows and states
@@ -121,6 +121,15 @@ size_t hd_recurrent_decoder_slots(const hd_recurrent_decoder *d, hd_slot_kind *k
    words; it goes row by row then. */
 hd_rows hd_recurrent_decoder_of(hd_run *r, const hd_recurrent_decoder *d, hd_rows x, const hd_encoded *memory,
                                 const int32_t *pos, hd_slot *slot, const hd_voice *voice);
+
+/* Whether the state before the word asks: hypotheses that continue the same one then have the same context.
+ */
+bool hd_recurrent_decoder_shares(const hd_recurrent_decoder *d);
+/* Computes the contexts of the next step, of every item by the state that its slots hold. Items picked after
+   this have that of their parent, and the step reads it instead of asking anew, until it is dropped. A
+   failure stays in the run. */
+void hd_recurrent_decoder_look(hd_run *r, const hd_recurrent_decoder *d, hd_slot *slot);
+void hd_recurrent_decoder_drop_look(const hd_recurrent_decoder *d, hd_slot *slot);
 
 double hd_recurrent_decoder_flops(const hd_recurrent_decoder *d, double items, double source, double target);
 

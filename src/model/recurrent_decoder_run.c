@@ -2,6 +2,8 @@
    gates) and what for a step; a step of training has rows of items that have ended, which nobody reads. */
 #include "model/recurrent_decoder.h"
 
+#include "model/stepper_parts.h"
+
 typedef struct speech { /* of one call */
     const hd_recurrent_decoder *d;
     const hd_unrolled *steps;              /* NULL: all rows at once */
@@ -12,6 +14,7 @@ typedef struct speech { /* of one call */
     hd_tensor *state[HD_RECURRENT_LAYERS];
     hd_tensor *told; /* [N, C]: the context where it is the same at every step */
     hd_tensor *fed;  /* [N, out]: what was read last */
+    hd_tensor *held; /* [N, C]: the context of the first step, where it was computed before; else NULL */
     hd_seen seen;
     hd_rows h[HD_RECURRENT_LAYERS]; /* of the rows at hand */
 } speech;
@@ -72,7 +75,7 @@ static hd_tensor *summary(hd_run *r, const hd_recurrent_decoder *d, const hd_enc
     return d->opt.context == HD_CONTEXT_mean ? hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN) : NULL;
 }
 
-/* Slots: a state a layer, the summary, what was fed back, keys and values. */
+/* Slots: a state a layer, the summary, what was fed back, the next context, keys and values. */
 static void begin(hd_run *r, speech *s, const hd_encoded *m, hd_slot *slot)
 {
     const hd_recurrent_decoder *d = s->d;
@@ -83,8 +86,9 @@ static void begin(hd_run *r, speech *s, const hd_encoded *m, hd_slot *slot)
     s->told = held ? hd_slot_state(r, slot + layers) : summary(r, d, m);
     if (slot && !held) hd_slot_put(r, slot + layers, s->told);
     s->fed = held ? hd_slot_state(r, slot + layers + 1) : NULL;
+    s->held = held ? hd_slot_state(r, slot + layers + 2) : NULL;
     if (d->opt.context == HD_CONTEXT_attention)
-        s->seen = hd_look_memory(r, &d->look, m->rows, slot ? slot + layers + 2 : NULL);
+        s->seen = hd_look_memory(r, &d->look, m->rows, slot ? slot + layers + 3 : NULL);
 }
 
 /* Token vectors as the cells meet them. */
@@ -147,6 +151,12 @@ static hd_tensor *previous_query(hd_run *r, const speech *s, const hd_seg *seg)
     return state ? hd_slice_cols(r, state, 0, s->d->width) : zeros(r, seg->items, s->d->width);
 }
 
+/* What the state before the word is told. */
+static hd_tensor *look_before(hd_run *r, const speech *s, const hd_seg *seg, hd_tensor *places)
+{
+    return hd_look_of(r, &s->d->look, (hd_rows){previous_query(r, s, seg), seg}, &s->seen, places);
+}
+
 /* -- row by row -- */
 
 typedef struct said { /* of all steps */
@@ -192,8 +202,7 @@ static void one_step(hd_run *r, speech *s, said *a, size_t t)
     bool attends = d->opt.context == HD_CONTEXT_attention, late = d->opt.query == HD_ASKING_current;
     hd_tensor *gates[HD_RECURRENT_LAYERS], *token = tokens_of_step(r, s, row, t, gates), *c = s->told,
                                            *places = of_step(r, s->places, row, u->items);
-    if (attends && !late)
-        c = hd_look_of(r, &d->look, (hd_rows){previous_query(r, s, u->single), u->single}, &s->seen, places);
+    if (attends && !late) c = !t && s->held ? s->held : look_before(r, s, u->single, places);
     run_cells(r, s, u->single, gates, c);
     if (attends && late) c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, places);
     for (int l = 0; l < d->is.layers; l++) a->h[l][t] = s->h[l].t;
@@ -263,4 +272,26 @@ hd_rows hd_recurrent_decoder_of(hd_run *r, const hd_recurrent_decoder *d, hd_row
     if (slot) hd_slot_put(r, slot + layers + 1, s.fed);
     hd_probe_leave(r);
     return hd_rows_with(x, hd_dropout(r, y, d->dropout, x.seg));
+}
+
+/* -- before the hypotheses of a step are picked -- */
+
+void hd_recurrent_decoder_look(hd_run *r, const hd_recurrent_decoder *d, hd_slot *slot)
+{
+    size_t n = slot->cache->items;
+    int layers = d->is.layers;
+    speech s = {.d = d};
+    const hd_seg *seg = hd_single_rows(r, n);
+    const int32_t *pos = hd_ints(r, slot->cache->length, n);
+    if (!seg || !pos) return;
+    hd_probe_enter(r, "dec.0");
+    for (int l = 0; l < layers; l++) s.state[l] = hd_slot_state(r, slot + l);
+    s.seen = hd_look_memory(r, &d->look, (hd_rows){0}, slot + layers + 3);
+    hd_slot_put(r, slot + layers + 2, look_before(r, &s, seg, hd_look_places(r, &d->look, pos, n)));
+    hd_probe_leave(r);
+}
+
+void hd_recurrent_decoder_drop_look(const hd_recurrent_decoder *d, hd_slot *slot)
+{
+    slot[d->is.layers + 2].filled = false;
 }

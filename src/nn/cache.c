@@ -190,7 +190,8 @@ uint64_t hd_cache_shape(const hd_cache *c)
     uint64_t h = hd_shape_mix(hd_shape_mix(c->items, c->capacity), (uintptr_t)c->now.pos);
     if (c->now.fixed) h = hd_shape_mix(h, c->now.fixed->longest);
     for (size_t i = 0; i < c->slots; i++)
-        h = hd_shape_mix(hd_shape_mix(h, (uintptr_t)c->slot[i].t.data), hd_rows_of(&c->slot[i].t));
+        h = hd_shape_mix(hd_shape_mix(h, (uintptr_t)c->slot[i].t.data + c->slot[i].filled),
+                         hd_rows_of(&c->slot[i].t));
     return h;
 }
 
@@ -369,6 +370,7 @@ hd_status hd_cache_pick(hd_run *r, hd_cache *c, const int32_t *parent, size_t n)
         if (c->slot[i].filled && c->slot[i].kind == HD_STATE) ok = pick_state(r, &c->slot[i], parent, n);
     if (ok && c->store.data) ok = lay_out(r, c, parent, n, c->capacity, width_of(c));
     if (ok) ok = pick_numbers(r, c, parent, n);
-    c->items = ok ? n : 0; /* half picked is good for nothing: any further step is refused */
+    c->now.step = UINT64_MAX; /* what was sent is of the items before */
+    c->items = ok ? n : 0;    /* half picked is good for nothing: any further step is refused */
     return ok ? HD_OK : r->err.status;
 }

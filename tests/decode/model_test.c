@@ -98,12 +98,49 @@ static int32_t middling_token(subject *s)
     return best;
 }
 
-static subject *subject_of(kind_of_model k, int threads, uint64_t seed)
+static void draw_subject(subject *s, uint64_t seed, double scale)
 {
     hd_err err = {0};
+    hd_params *p = s->t ? &s->t->params : &s->g->params;
+    if (hd_params_draw(p, seed, &err)) fail_msg("%s", err.text);
+    toy_stir(p);
+    /* GPT's weights are small: so that its words differ, its table is drawn anew; as are those of cells */
+    for (size_t i = 0; s->g && i < V * 32; i++) ((hd_real *)s->g->embedding.table->t.data)[i] *= 20;
+    for (size_t i = 0; i < p->trainable; i++) p->value[i] *= (hd_real)scale;
+    hd_rng rng = hd_rng_make(seed, 2);
+    for (size_t i = 0; i < ITEMS; i++) {
+        s->len[i] = 1 + (int32_t)(i % TOY_LONGEST);
+        for (int32_t j = 0; j < s->len[i]; j++) s->source[i][j] = (int32_t)hd_rng_below(&rng, V);
+    }
+    s->end = middling_token(s);
+}
+
+static subject *new_subject(int threads)
+{
     subject *s = calloc(1, sizeof *s);
     s->backend = backend_of("cpu", threads);
     s->r = run_on(s->backend);
+    return s;
+}
+
+static subject *subject_with(const char *encoder, const char *decoder, hd_recurrent_decoder_opt r,
+                             uint64_t seed)
+{
+    hd_err err = {0};
+    subject *s = new_subject(1);
+    hd_encdec_opt o = toy_opt();
+    o.recurrent = r;
+    if (hd_stages_read(&o.encoder, encoder, &err) || hd_stages_read(&o.decoder, decoder, &err))
+        fail_msg("%s", err.text);
+    s->t = toy_transformer(s->backend, &o, false);
+    draw_subject(s, seed, 3);
+    return s;
+}
+
+static subject *subject_of(kind_of_model k, int threads, uint64_t seed)
+{
+    hd_err err = {0};
+    subject *s = new_subject(threads);
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.pre_norm = k == PRE_NORM, o.recurrent = recurrent[k].r;
@@ -114,18 +151,7 @@ static subject *subject_of(kind_of_model k, int threads, uint64_t seed)
         s->g = toy_gpt(s->backend, &g, false);
     else
         s->t = toy_transformer(s->backend, &o, false);
-    hd_params *p = s->t ? &s->t->params : &s->g->params;
-    if (hd_params_draw(p, seed, &err)) fail_msg("%s", err.text);
-    toy_stir(p);
-    /* GPT's weights are small: so that its words differ, its table is drawn anew; as are those of cells */
-    for (size_t i = 0; s->g && i < V * 32; i++) ((hd_real *)s->g->embedding.table->t.data)[i] *= 20;
-    for (size_t i = 0; k > GPT && i < p->trainable; i++) p->value[i] *= 3;
-    hd_rng rng = hd_rng_make(seed, 2);
-    for (size_t i = 0; i < ITEMS; i++) {
-        s->len[i] = 1 + (int32_t)(i % TOY_LONGEST);
-        for (int32_t j = 0; j < s->len[i]; j++) s->source[i][j] = (int32_t)hd_rng_below(&rng, V);
-    }
-    s->end = middling_token(s);
+    draw_subject(s, seed, k > GPT ? 3 : 1);
     return s;
 }
 
@@ -167,7 +193,7 @@ static double distance_to_whole(subject *s, int32_t which, const hd_guess *g)
     hd_tensor *z;
     if (s->t) {
         hd_encoded memory = hd_encdec_encode(r, s->t, hd_ints(r, s->source[which], (size_t)s->len[which]),
-                                               hd_seg_of(r, &s->len[which], 1, NULL));
+                                             hd_seg_of(r, &s->len[which], 1, NULL));
         z = hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, sent, seg, memory, NULL));
     } else {
         z = hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, sent, seg, NULL));
@@ -310,6 +336,84 @@ static void sources_are_encoded_once(void **state)
     subject_free(s);
 }
 
+/* A stepper that counts the parents of every pick, each once, and all live hypotheses. */
+typedef struct counting {
+    hd_stepper of;
+    size_t parents, live, asked; /* asked: rows of queries that attention was computed for */
+} counting;
+
+static hd_tensor *count_step(hd_run *r, void *context, const int32_t *ids, size_t live)
+{
+    counting *c = context;
+    c->live += live;
+    return c->of.step(r, c->of.context, ids, live);
+}
+
+static hd_status count_pick(hd_run *r, void *context, const int32_t *parent, size_t n)
+{
+    counting *c = context;
+    for (size_t i = 0; i < n; i++) {
+        bool before = false;
+        for (size_t j = 0; j < i; j++) before |= parent[j] == parent[i];
+        c->parents += !before;
+    }
+    return c->of.pick(r, c->of.context, parent, n);
+}
+
+static void count_queries(void *context, hd_run *r, const hd_offer *offer)
+{
+    (void)r;
+    if (!strcmp(offer->name, "dec.0.cross.query")) ((counting *)context)->asked += hd_rows_of(offer->t);
+}
+
+static hd_found *count_search(subject *s, counting *c, bool cached, const hd_search_opt *o)
+{
+    hd_err err = {0};
+    hd_found *f = NULL;
+    const hd_probe probe = {.take = count_queries, .context = c};
+    *c = (counting){0};
+    if (open_on(&c->of, s, forward, ITEMS, &err)) fail_msg("%s", err.text);
+    if (!cached) c->of.pick = hd_stepping_pick;
+    hd_stepper outer = c->of;
+    outer.step = count_step, outer.pick = count_pick, outer.context = c;
+    s->r.probe = &probe;
+    if (hd_search(&f, &s->r, &outer, o, &err)) fail_msg("%s", err.text);
+    s->r.probe = NULL;
+    hd_stepper_release(&c->of);
+    return f;
+}
+
+/* The second of the lecture's pseudocodes: contexts belong to parents, and attention is computed once for
+   each of them that lives on, not for each of its children. What is found is the same to the bit. */
+static void siblings_share_the_context_of_their_parent(void **state)
+{
+    (void)state;
+    static const hd_recurrent_decoder_opt options[] = {
+        {.read = HD_READING_deep},
+        {.score = HD_SCORING_mlp},
+        {.score = HD_SCORING_dot, .locality = HD_LOCALITY_MONOTONE, .window = 2},
+        {.locality = HD_LOCALITY_PREDICTED, .window = 1},
+        {.heads = 2, .project = true},
+    };
+    for (size_t k = 0; k < COUNT_OF(options); k++)
+        for (hd_search_kind kind = HD_SEARCH_BEAM; kind <= HD_SEARCH_SAMPLE; kind++) {
+            counting plain, cached;
+            subject *s = subject_with("lstm:2", "lstm:2", options[k], 3);
+            hd_search_opt o = option_of(s, kind);
+            hd_found *one_by_one = count_search(s, &plain, false, &o),
+                     *shared = count_search(s, &cached, true, &o);
+            assert_same_found(one_by_one, shared);
+            assert_int_equal(plain.asked, plain.live);
+            assert_int_equal(cached.live, plain.live);
+            assert_int_equal(cached.asked, ITEMS + cached.parents); /* every source begins with one */
+            print_message("%s: attention for %zu queries instead of %zu\n", hd_search_names[kind],
+                          cached.asked, plain.asked);
+            assert_true(cached.asked < plain.asked);
+            hd_found_free(one_by_one), hd_found_free(shared);
+            subject_free(s);
+        }
+}
+
 static void prepared_weights_give_the_same_log_probabilities(void **state)
 {
     (void)state;
@@ -319,8 +423,7 @@ static void prepared_weights_give_the_same_log_probabilities(void **state)
         hd_found *f = search(s, forward, ITEMS, option_of(s, HD_SEARCH_BEAM));
         size_t used = hd_mem_now().used;
         for (int use = HD_DECODING; use >= HD_TRAINING; use--) {
-            if (s->t ? hd_encdec_prepare(s->t, (hd_use)use, &err)
-                     : hd_gpt_prepare(s->g, (hd_use)use, &err))
+            if (s->t ? hd_encdec_prepare(s->t, (hd_use)use, &err) : hd_gpt_prepare(s->g, (hd_use)use, &err))
                 fail_msg("%s", err.text);
             if (use == HD_DECODING)
                 assert_true(hd_mem_now().used > used + 4 * 32 * 32 * sizeof(hd_real));
@@ -449,8 +552,7 @@ static hd_status search_once(subject *s, const hd_search_opt *o, hd_err *err)
     hd_found *f = NULL;
     hd_status status = hd_run_init(&r, s->backend, err);
     if (!status)
-        status =
-            s->t ? hd_encdec_prepare(s->t, HD_DECODING, err) : hd_gpt_prepare(s->g, HD_DECODING, err);
+        status = s->t ? hd_encdec_prepare(s->t, HD_DECODING, err) : hd_gpt_prepare(s->g, HD_DECODING, err);
     if (!status) status = open_on(&st, s, forward, 3, err);
     if (!status) status = hd_search(&f, &r, &st, o, err);
     hd_found_free(f);
@@ -501,6 +603,7 @@ int main(void)
         cmocka_unit_test(a_sentence_has_the_same_bits_in_any_batch_on_any_number_of_threads),
         cmocka_unit_test(hypotheses_share_the_rows_of_their_source),
         cmocka_unit_test(sources_are_encoded_once),
+        cmocka_unit_test(siblings_share_the_context_of_their_parent),
         cmocka_unit_test(prepared_weights_give_the_same_log_probabilities),
         cmocka_unit_test(a_trained_model_says_what_it_learned),
         cmocka_unit_test(steppers_refuse_what_they_cannot_read),
