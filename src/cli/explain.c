@@ -24,7 +24,8 @@ struct explain {
     int digits; /* decimals shown */
     const char *only;
     const char *step; /* a number or "all" */
-    int head, columns;
+    const char *head; /* a number, "all" or "mean" */
+    int columns;
 };
 
 #define EXAMPLE .group = "The worked example (without MODEL)"
@@ -39,8 +40,8 @@ static const hd_option options[] = {
     {"step", 0, "N", "1",
      "the step of the translation that is shown; 'all': one line a step and nothing more", MODEL,
      HD_TEXT_INTO(struct explain, step)},
-    {"head", 0, "N", "0", "show this head of every attention layer; 0: the mean of all", MODEL,
-     HD_INT_INTO(struct explain, head, 0, 100000)},
+    {"head", 0, "N", "1", "show this head of every attention layer; 'all': each of them, 'mean': their mean",
+     MODEL, HD_TEXT_INTO(struct explain, head)},
     {"columns", 0, "N", "0", "numbers of a row that are shown; 0: as many as fit", MODEL,
      HD_INT_INTO(struct explain, columns, 0, 1000000)},
     {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
@@ -98,6 +99,7 @@ typedef struct call {
     const hd_command *command;
     const struct explain *o;
     size_t step; /* 0: all */
+    int head;    /* as hd_exhibit_look has it */
     hd_backend *backend;
     hd_run run;
     hd_exhibit *made;
@@ -190,8 +192,8 @@ static hd_status has_it(const call *c, hd_err *err)
     if (x->kind != HD_EXHIBIT_TRANSLATOR && hd_command_given(c->command, "step"))
         return hd_err_set(err, HD_EARG,
                           "--step: the model reads a text at once, only translations have steps");
-    if (o->head && (size_t)o->head > hd_exhibit_heads(x))
-        return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", o->head,
+    if (hd_command_given(c->command, "head") && c->head > (int)hd_exhibit_heads(x))
+        return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", c->head,
                           hd_exhibit_heads(x));
     return HD_OK;
 }
@@ -204,21 +206,32 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
                                   .utf8 = has_utf8(),
                                   .digits = o->digits,
                                   .columns = o->columns,
-                                  .head = o->head,
+                                  .head = c->head,
                                   .only = o->only};
     return o->json ? hd_exhibit_json(page, c->made, o->only, err)
                    : hd_exhibit_text(page, c->made, &look, err);
 }
 
-static hd_status read_step(call *c, hd_err *err)
+/* A number from 1 on; 0: it is none. */
+static int count_of(const char *text)
 {
-    const char *text = c->o->step;
     char *end = NULL;
     long n = strtol(text, &end, 10);
-    if (!strcmp(text, "all")) return HD_OK;
-    if (end == text || *end || n < 1 || n > MOST_STEP)
-        return hd_err_set(err, HD_EARG, "--step: '%s' is neither a number from 1 on nor 'all'", text);
-    c->step = (size_t)n;
+    return end == text || *end || n < 1 || n > MOST_STEP ? 0 : (int)n;
+}
+
+static hd_status read_picks(call *c, hd_err *err)
+{
+    const char *step = c->o->step, *head = c->o->head;
+    c->step = (size_t)count_of(step);
+    if (!c->step && strcmp(step, "all"))
+        return hd_err_set(err, HD_EARG, "--step: '%s' is neither a number from 1 on nor 'all'", step);
+    c->head = !strcmp(head, "all")    ? HD_EXHIBIT_ALL
+              : !strcmp(head, "mean") ? HD_EXHIBIT_MEAN
+                                      : count_of(head);
+    if (!c->head && strcmp(head, "mean"))
+        return hd_err_set(err, HD_EARG, "--head: '%s' is neither a number from 1 on nor 'all' nor 'mean'",
+                          head);
     return HD_OK;
 }
 
@@ -237,7 +250,7 @@ static hd_status meaning(call *c, hd_err *err)
             return hd_err_set(err, HD_EARG, "--%s needs MODEL and TEXT", model[i]);
     if (c->o->only && !strcmp(c->o->step, "all"))
         return hd_err_set(err, HD_EARG, "--step all shows no matrices: --only needs one step");
-    return read_step(c, err);
+    return read_picks(c, err);
 }
 
 /* -- the worked example -- */

@@ -180,6 +180,23 @@ static bool same_again(const hd_exhibit *x, const hd_exhibit_item *now)
     return count_of(before) == count && !memcmp(before->value, now->value, count * sizeof *now->value);
 }
 
+/* "columns of a head" as a number, which Q before it tells. */
+static const char *exact(hd_exhibit *x, const hd_exhibit_item *now, const char *formula, hd_err *err)
+{
+    static const char words[] = "columns of a head";
+    const char *at = formula ? strstr(formula, words) : NULL, *dot = strrchr(now->name, '.');
+    size_t scope = dot ? (size_t)(dot + 1 - now->name) : 0;
+    for (size_t i = 0; at && now->heads && i < x->items; i++) {
+        const hd_exhibit_item *q = &x->item[i];
+        char text[64];
+        if (strncmp(q->name, now->name, scope) || strcmp(q->name + scope, "Q")) continue;
+        snprintf(text, sizeof text, "%.*s%zu%s", (int)(at - formula), formula, q->cols / now->heads,
+                 at + sizeof words - 1);
+        return hd_exhibit_copy(x, text, err);
+    }
+    return formula;
+}
+
 static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
 {
     char part[128];
@@ -189,7 +206,7 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
     to->name = hd_exhibit_copy(x, o->name, &r->err);
     if (!to->name || same_again(x, to)) return;
     to->part = hd_exhibit_copy(x, hd_exhibit_part(&e->of, o->name, part, sizeof part), &r->err);
-    to->formula = hd_exhibit_formula(&e->of, o->name);
+    to->formula = exact(x, to, hd_exhibit_formula(&e->of, o->name), &r->err);
     x->items += to->part != NULL;
 }
 

@@ -11,12 +11,12 @@
 #define FORMULAS(X)                                                       \
     X("scores", "Q K^T")                                                  \
     X("scaled", "scores / sqrt(columns of a head)")                       \
-    X("masked", "scores, -inf where it must not look")                    \
-    X("softmax", "exp(score) / sum of exp(score)")                        \
-    X("attn_out", "softmax V, the heads side by side")                    \
+    X("masked", "the scores above, -inf where it must not look")          \
+    X("softmax", "exp(s) / sum of exp(s): s are the scores above")        \
+    X("attn_out", "softmax V")                                            \
     X("mha_out", "attn_out W_O + b")                                      \
     X("out", "act(hidden) W2 + b2")                                       \
-    X("norm", "(sum - mean) / sd * gain + bias, row by row")              \
+    X("norm", "(sum - mean) / sqrt(variance + eps) * gain + bias")        \
     X("r", "sigmoid(x W_r + before U_r + b): how much n hears of before") \
     X("z", "sigmoid(x W_z + before U_z + b): how much of before stays")   \
     X("n", "tanh(x W_n + b + r * hidden_n): what may be new")             \

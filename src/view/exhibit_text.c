@@ -69,37 +69,74 @@ static const char *token_at(const page *g, hd_exhibit_axis a, size_t i)
 
 /* -- items -- */
 
-/* The head of an item that is shown, 1, 2, ...; 0: the mean, also where it has not so many. */
-static size_t head_of(const page *g, const hd_exhibit_item *t)
+/* Q, K, V and what attention gives have the columns of all heads side by side: how many heads. 1: it is none
+ * of these. */
+static size_t heads_beside(const page *g, const hd_exhibit_item *t)
 {
-    size_t head = (size_t)g->look->head;
-    return head <= t->heads ? head : 0;
+    static const char *const lasts[] = {"Q", "K", "V", "attn_out"};
+    const char *dot = strrchr(t->name, '.');
+    size_t scope = dot ? (size_t)(dot + 1 - t->name) : 0;
+    bool one = false;
+    for (size_t i = 0; i < sizeof lasts / sizeof *lasts; i++) one = one || !strcmp(t->name + scope, lasts[i]);
+    for (size_t i = 0; one && i < g->of->items; i++) {
+        const hd_exhibit_item *w = &g->of->item[i];
+        if (w->heads && !strncmp(w->name, t->name, scope) && !strcmp(w->name + scope, "softmax"))
+            return t->cols % w->heads ? 1 : w->heads;
+    }
+    return 1;
 }
 
-static double value_at(const page *g, const hd_exhibit_item *t, size_t i, size_t j)
+/* An item as it is shown: of one head, or the mean, or as it is. */
+typedef struct sight {
+    const hd_exhibit_item *of;
+    size_t head, heads;   /* 1, 2, ... of so many; 0: of none */
+    size_t first, cols;   /* columns */
+    const hd_real *value; /* NULL: the mean of the heads */
+} sight;
+
+static sight sight_of(const page *g, const hd_exhibit_item *t, size_t head)
 {
-    size_t cells = t->rows * t->cols, at = i * t->cols + j;
+    sight s = {.of = t, .cols = t->cols, .value = t->value};
+    size_t beside = heads_beside(g, t);
+    if (t->heads > 1) {
+        s.heads = t->heads, s.head = head <= t->heads ? head : 0;
+        s.value = s.head ? t->value + (s.head - 1) * t->rows * t->cols : NULL;
+    } else if (beside > 1 && head && head <= beside) {
+        s.heads = beside, s.head = head;
+        s.cols = t->cols / beside, s.first = (head - 1) * s.cols;
+    }
+    return s;
+}
+
+static double value_at(const sight *s, size_t i, size_t j)
+{
+    const hd_exhibit_item *t = s->of;
+    size_t cells = t->rows * t->cols, at = i * t->cols + s->first + j;
     double sum = 0;
-    if (!t->heads) return (double)t->value[at];
-    if (head_of(g, t)) return (double)t->value[(head_of(g, t) - 1) * cells + at];
+    if (s->value) return (double)s->value[at];
     for (size_t h = 0; h < t->heads; h++) sum += (double)t->value[h * cells + at];
     return sum / (double)t->heads;
 }
 
-static void put_title(page *g, const hd_exhibit_item *t)
+static void put_title(page *g, const sight *s)
 {
+    const hd_exhibit_item *t = s->of;
     hd_pen *p = &g->pen;
-    char shape[128], heads[64] = "", buf[160];
-    if (t->heads > 1 && head_of(g, t))
-        snprintf(heads, sizeof heads, ", head %zu of %zu", head_of(g, t), t->heads);
-    else if (t->heads > 1)
-        snprintf(heads, sizeof heads, ", mean of %zu heads", t->heads);
+    char shape[160], heads[96] = "", buf[192];
+    if (s->cols < t->cols)
+        snprintf(heads, sizeof heads, ", columns %zu to %zu: head %zu of %zu", s->first + 1,
+                 s->first + s->cols, s->head, s->heads);
+    else if (s->head)
+        snprintf(heads, sizeof heads, ", head %zu of %zu", s->head, s->heads);
+    else if (s->heads)
+        snprintf(heads, sizeof heads, ", mean of %zu heads", s->heads);
     snprintf(shape, sizeof shape, "%zu x %zu%s", t->rows, t->cols, heads);
     hd_pen_end(p);
     hd_pen_put(p, HD_INK_BOLD, t->name);
     hd_pen_put_at(p, p->at + INDENT, HD_INK_PLAIN, hd_pen_signs(p, shape, buf, sizeof buf));
     if (t->formula) {
         hd_pen_put_at(p, p->at + INDENT, HD_INK_DIM, "=");
+        if (s->heads && !s->head) hd_pen_words(p, HD_INK_DIM, "mean of");
         hd_pen_words(p, HD_INK_DIM, hd_pen_signs(p, t->formula, buf, sizeof buf));
     }
     hd_pen_end(p);
@@ -110,16 +147,17 @@ typedef struct grid { /* an item as it is laid out */
     size_t cols;
 } grid;
 
-static grid grid_of(const page *g, const hd_exhibit_item *t)
+static grid grid_of(const page *g, const sight *s)
 {
+    const hd_exhibit_item *t = s->of;
     char buf[NUMBER], name[HD_LABEL];
-    grid d = {.cols = t->cols};
+    grid d = {.cols = s->cols};
     size_t most = g->look->columns ? (size_t)g->look->columns : (size_t)g->pen.width;
     if (d.cols > most) d.cols = most;
     for (size_t i = 0; i < t->rows; i++) {
         const char *token = token_at(g, t->down, i);
         if (token) widen(&d.label, label(g, token, LABEL, name));
-        for (size_t j = 0; j < d.cols; j++) widen(&d.cell, number(g, value_at(g, t, i, j), buf));
+        for (size_t j = 0; j < d.cols; j++) widen(&d.cell, number(g, value_at(s, i, j), buf));
     }
     for (size_t j = 0; j < d.cols; j++) {
         const char *token = token_at(g, t->across, j);
@@ -127,7 +165,7 @@ static grid grid_of(const page *g, const hd_exhibit_item *t)
     }
     if (g->look->columns) return d;
     int room = g->pen.width - INDENT - d.label - BEHIND_LABEL;
-    if (t->cols * (size_t)(d.cell + 1) > (size_t)(room > 0 ? room : 0) + 1) {
+    if (s->cols * (size_t)(d.cell + 1) > (size_t)(room > 0 ? room : 0) + 1) {
         room -= MORE;
         d.cols = room > d.cell ? (size_t)(room / (d.cell + 1)) : 1;
     }
@@ -151,19 +189,20 @@ static void put_heads(page *g, const hd_exhibit_item *t, const grid *d)
     hd_pen_end(&g->pen);
 }
 
-static void put_rows(page *g, const hd_exhibit_item *t)
+static void put_rows(page *g, const sight *s)
 {
+    const hd_exhibit_item *t = s->of;
     hd_pen *p = &g->pen;
-    grid d = grid_of(g, t);
+    grid d = grid_of(g, s);
     char buf[NUMBER], name[HD_LABEL];
     put_heads(g, t, &d);
     for (size_t i = 0; i < t->rows; i++) {
         const char *token = token_at(g, t->down, i);
         if (token) hd_pen_put_at(p, INDENT, HD_INK_DIM, label(g, token, LABEL, name));
         for (size_t j = 0; j < d.cols; j++)
-            hd_pen_put_to(p, column_end(&d, j), HD_INK_PLAIN, number(g, value_at(g, t, i, j), buf));
-        if (d.cols < t->cols) {
-            snprintf(buf, sizeof buf, "%s %zu more", p->utf8 ? "…" : "...", t->cols - d.cols);
+            hd_pen_put_to(p, column_end(&d, j), HD_INK_PLAIN, number(g, value_at(s, i, j), buf));
+        if (d.cols < s->cols) {
+            snprintf(buf, sizeof buf, "%s %zu more", p->utf8 ? "…" : "...", s->cols - d.cols);
             hd_pen_put_at(p, p->at + 1, HD_INK_DIM, buf);
         }
         hd_pen_end(p);
@@ -190,8 +229,9 @@ static void put_token_line(page *g, const char *token, double v, int wide, int c
 }
 
 /* One row over tokens: they run down. */
-static void put_turned(page *g, const hd_exhibit_item *t)
+static void put_turned(page *g, const sight *s)
 {
+    const hd_exhibit_item *t = s->of;
     char buf[NUMBER], name[HD_LABEL];
     int wide = 0, cell = 0;
     size_t n = strlen(t->name), m = strlen("softmax");
@@ -199,11 +239,11 @@ static void put_turned(page *g, const hd_exhibit_item *t)
     for (size_t j = 0; j < t->cols; j++) {
         const char *token = token_at(g, t->across, j);
         widen(&wide, label(g, token ? token : "", LABEL, name));
-        widen(&cell, number(g, value_at(g, t, 0, j), buf));
+        widen(&cell, number(g, value_at(s, 0, j), buf));
     }
     for (size_t j = 0; j < t->cols; j++) {
         const char *token = token_at(g, t->across, j);
-        put_token_line(g, token ? token : "", value_at(g, t, 0, j), wide, cell, bar);
+        put_token_line(g, token ? token : "", value_at(s, 0, j), wide, cell, bar);
     }
 }
 
@@ -261,20 +301,29 @@ static void put_distribution(page *g)
     }
 }
 
+static void put_item(page *g, const hd_exhibit_item *t, size_t head)
+{
+    sight s = sight_of(g, t, head);
+    bool last = t + 1 == g->of->item + g->of->items;
+    put_title(g, &s);
+    if (t->rows == 1 && (t->across == HD_EXHIBIT_SOURCE || t->across == HD_EXHIBIT_READ))
+        put_turned(g, &s);
+    else if (t->across != HD_EXHIBIT_WORDS)
+        put_rows(g, &s);
+    else if (last || !shown(g, t[1].name)) /* once, for logits and probs */
+        put_distribution(g);
+}
+
 static void put_items(page *g)
 {
     const char *part = "";
     for (size_t i = 0; i < g->of->items; i++) {
         const hd_exhibit_item *t = &g->of->item[i];
+        size_t beside = heads_beside(g, t), heads = t->heads > beside ? t->heads : beside;
         if (!shown(g, t->name)) continue;
         if (strcmp(part, t->part)) hd_pen_heading(&g->pen, "", part = t->part);
-        put_title(g, t);
-        if (t->rows == 1 && (t->across == HD_EXHIBIT_SOURCE || t->across == HD_EXHIBIT_READ))
-            put_turned(g, t);
-        else if (t->across != HD_EXHIBIT_WORDS)
-            put_rows(g, t);
-        else if (i + 1 == g->of->items || !shown(g, t[1].name)) /* once, for logits and probs */
-            put_distribution(g);
+        if (g->look->head != HD_EXHIBIT_ALL) put_item(g, t, (size_t)g->look->head);
+        for (size_t h = 1; g->look->head == HD_EXHIBIT_ALL && h <= heads; h++) put_item(g, t, h);
     }
 }
 

@@ -6,13 +6,15 @@
 #include "base/text.h"
 #include "task/exhibit.h"
 
+enum { HD_EXHIBIT_MEAN = 0, HD_EXHIBIT_ALL = -1 }; /* the mean of all heads; each, one after the other */
+
 typedef struct hd_exhibit_look {
     int width;        /* columns to fill */
     bool colour;      /* escape codes */
     bool utf8;        /* signs beyond ASCII */
     int digits;       /* decimals */
     int columns;      /* numbers of a row that are shown; 0: what fits */
-    int head;         /* of attention, 1, 2, ...; 0: the mean */
+    int head;         /* of attention: 1, 2, ..., or one of these */
     const char *only; /* glob pattern of names; NULL: all, with tokens and steps before them */
 } hd_exhibit_look;
 

@@ -81,6 +81,110 @@ static void steps_heads_and_names_are_picked(void **state)
     assert_non_null(strstr(out, "… 14 more"));
 }
 
+/* -- printed numbers, recomputed -- */
+
+enum { MOST = 16 };
+typedef struct printed {
+    size_t rows, cols;
+    double at[MOST][MOST], root; /* root: what stands in the sqrt of the formula, or 0 */
+} printed;
+
+/* A matrix as it stands on a page; rows is 0 where there is none. A row over tokens runs down, one over
+   channels across; several rows over tokens have those above them. */
+static printed printed_of(const char *page, const char *scope, const char *last, int head)
+{
+    printed p = {0};
+    char title[64], mark[32];
+    snprintf(title, sizeof title, "\n%s.%s  ", scope, last);
+    snprintf(mark, sizeof mark, "head %d of 2", head);
+    const char *at = page;
+    while ((at = strstr(at, title))) {
+        const char *end = strchr(++at, '\n'), *is = strstr(at, mark), *root = strstr(at, "sqrt(");
+        if (!is || is > end) continue;
+        p.root = root && root < end ? atof(root + 5) : 0;
+        bool tokens = strchr("s m", *last), turned = tokens && !strncmp(strstr(at, "  ") + 2, "1 ", 2);
+        if (tokens && !turned) end = strchr(end + 1, '\n');
+        for (at = end + 1; *at == ' '; at = strchr(at, '\n') + 1, p.rows++) {
+            char *next = (char *)at + strspn(at, " ");
+            next += strcspn(next, " "); /* the token */
+            for (p.cols = 0; *next == ' ' && p.cols < MOST; p.cols++) {
+                char *from = next;
+                p.at[p.rows][p.cols] = strtod(from, &next);
+                if (next == from) break; /* a bar */
+            }
+        }
+        if (turned) {
+            printed t = {.rows = 1, .cols = p.rows, .root = p.root};
+            for (size_t j = 0; j < p.rows; j++) t.at[0][j] = p.at[j][0];
+            return t;
+        }
+        return p;
+    }
+    return p;
+}
+
+static void assert_printed(const char *scope, const char *what, double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-6 * (1 + fabs(want)))) /* float32 sums, printed to nine places */
+        fail_msg("%s.%s: %.9f is printed, the formula gives %.9f", scope, what, got, want);
+}
+
+static void check_head(const char *page, const char *scope, int head)
+{
+    printed q = printed_of(page, scope, "Q", head), k = printed_of(page, scope, "K", head),
+            v = printed_of(page, scope, "V", head), scores = printed_of(page, scope, "scores", head),
+            scaled = printed_of(page, scope, "scaled", head),
+            masked = printed_of(page, scope, "masked", head),
+            weights = printed_of(page, scope, "softmax", head),
+            out = printed_of(page, scope, "attn_out", head);
+    const printed *s = masked.rows ? &masked : &scaled;
+    if (!q.rows || !k.rows || !weights.rows || q.cols != k.cols || scores.cols != k.rows ||
+        scaled.root != (double)q.cols)
+        fail_msg("%s: a matrix is missing, or is not of head %d", scope, head);
+    for (size_t i = 0; i < q.rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < k.rows; j++) {
+            double dot = 0;
+            for (size_t c = 0; c < q.cols; c++) dot += q.at[i][c] * k.at[j][c];
+            assert_printed(scope, "scores", scores.at[i][j], dot);
+            assert_printed(scope, "scaled", scaled.at[i][j], scores.at[i][j] / sqrt(scaled.root));
+            if (masked.rows && !isinf(masked.at[i][j]))
+                assert_printed(scope, "masked", masked.at[i][j], scaled.at[i][j]);
+            sum += exp(s->at[i][j]);
+        }
+        for (size_t j = 0; j < k.rows; j++)
+            assert_printed(scope, "softmax", weights.at[i][j], exp(s->at[i][j]) / sum);
+        for (size_t c = 0; c < v.cols; c++) {
+            double mix = 0;
+            for (size_t j = 0; j < k.rows; j++) mix += weights.at[i][j] * v.at[j][c];
+            assert_printed(scope, "attn_out", out.at[i][c], mix);
+        }
+    }
+}
+
+static void printed_numbers_satisfy_the_printed_formulas(void **state)
+{
+    (void)state;
+    static const char *const scopes[] = {"enc.0.self", "dec.0.self", "dec.0.cross"};
+    static const char wide[] =
+        "LC_ALL=C.UTF-8 COLUMNS=5000 $HEED explain m 'a b c' --step 2 --digits 9 --columns 100";
+    char command[256];
+    for (int head = 1; head <= 2; head++)
+        for (int all = 0; all < 2; all++) {
+            char pick[16] = "";
+            if (all)
+                snprintf(pick, sizeof pick, " --head all");
+            else if (head > 1) /* the first is shown by default */
+                snprintf(pick, sizeof pick, " --head %d", head);
+            snprintf(command, sizeof command, "%s%s", wide, pick);
+            char *page = strdup(must_run(command));
+            for (size_t i = 0; i < COUNT_OF(scopes); i++) check_head(page, scopes[i], head);
+            if (!all) assert_null(strstr(page, head == 1 ? "head 2 of 2" : "head 1 of 2"));
+            free(page);
+        }
+    assert_non_null(strstr(must_run("$HEED explain m 'a b' --head mean"), "mean of 2 heads  = mean of Q K"));
+}
+
 static void a_prompt_and_the_token_after_it(void **state)
 {
     (void)state;
@@ -113,6 +217,7 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED explain m a --step all --only 'dec.*'", 2, "--step all|--only");
     assert_fails("$HEED explain gpt a --step 1", 2, "--step");
     assert_fails("$HEED explain m a --head 3", 2, "no head 3, the model has 2");
+    assert_fails("$HEED explain m a --head 0", 2, "--head: '0' is neither");
     assert_fails("$HEED explain m a --only nothing", 2, "no matrix matches 'nothing'");
     assert_fails("$HEED explain m a --train 3", 2, "--train|without MODEL");
     assert_fails("$HEED explain --head 1", 2, "--head needs MODEL");
@@ -124,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sentence_from_tokens_to_the_distribution),
         cmocka_unit_test(steps_heads_and_names_are_picked),
+        cmocka_unit_test(printed_numbers_satisfy_the_printed_formulas),
         cmocka_unit_test(a_prompt_and_the_token_after_it),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };

@@ -95,7 +95,7 @@ static void a_page_to_the_letter(void **state)
                 "-- Decoder, layer 1, cross-attention -------------\n"
                 "\n"
                 "dec.0.cross.softmax  1 x 3, mean of 2 heads  =\n"
-                "exp(score) / sum\n"
+                "mean of exp(score) / sum\n"
                 "  \xE2\x96\x81"
                 "der  0.12  ###\n"
                 "  Hund  0.62  ###############\n"
