@@ -54,7 +54,8 @@ const hd_usage hd_verb_classify_usage = {
     .about =
         "Writes, for every line of standard input or of FILE, the label that the classifier in the folder "
         "MODEL gives it, a tab and the probability of that label. With --top K, the K likeliest labels and "
-        "their probabilities stand behind each other, tabs between. A model that has learned numbers "
+        "their probabilities stand behind each other, tabs between. An empty line gives an empty line. A "
+        "model that has learned numbers "
         "(--task regress) writes the number; one that has learned pairs of texts reads two, a tab "
         "between. " HD_INPUT_ABOUT "\n"
         "With --confusion the input has labels already, and what is written is how well the model finds "
@@ -128,6 +129,13 @@ static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *logp
     hd_text_put(to, c->o->json ? "]}\n" : "\n");
 }
 
+static bool is_blank(hd_line line)
+{
+    for (size_t i = 0; i < line.size; i++)
+        if (!memchr(" \t\r", line.text[i], 3)) return false;
+    return true;
+}
+
 static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, const hd_real *logp)
 {
     const hd_classifier_opt *m = &c->labeller->model->opt;
@@ -135,7 +143,13 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, 
         size_t unit = items->begin[i], end = items->begin[i + 1];
         if (c->o->json) put_quoted(to, "{\"text\": ", hd_labelled_unit(items, unit));
         if (c->o->json && unit + 1 < end) put_quoted(to, ", \"text2\": ", hd_labelled_unit(items, unit + 1));
-        if (m->numbers)
+        bool empty = true; /* of what no one has said there is nothing to say */
+        for (size_t k = unit; k < end; k++) empty = empty && is_blank(hd_labelled_unit(items, k));
+        if (empty)
+            hd_text_put(to, !c->o->json  ? "\n"
+                            : m->numbers ? ", \"number\": null}\n"
+                                         : ", \"labels\": []}\n");
+        else if (m->numbers)
             put_number(to, c, (double)logp[i]);
         else
             put_labels(to, c, logp + i * m->classes);

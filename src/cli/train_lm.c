@@ -1,6 +1,7 @@
 /* heed train --task lm: what each kind of language model has where options are not given, what they mean, and
    a run. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/train_from.h"
@@ -8,6 +9,7 @@
 #include "cli/train_memory.h"
 #include "cli/train_sitting.h"
 #include "cli/train_tasks.h"
+#include "cli/train_useless.h"
 #include "task/language_train.h"
 
 /* -- what a kind has -- */
@@ -189,6 +191,49 @@ static hd_status fill(const hd_option_set sets[2], bool preset, hd_err *err)
     return s;
 }
 
+static const char *value_of(hd_lm_kind kind, const char *name)
+{
+    for (const setting *row = settings; row->name; row++)
+        if (!strcmp(row->name, name)) return row->value[kind];
+    return NULL;
+}
+
+/* "ngram, maxent or ffnn": the kinds that have an option. */
+static const char *kinds_with(const char *option, char *buffer, size_t size)
+{
+    size_t used = 0, left = 0;
+    for (int k = 0; k < HD_LM_KINDS; k++) left += hd_train_lm_has((hd_lm_kind)k, option);
+    for (int k = 0; k < HD_LM_KINDS && used < size; k++) {
+        if (!hd_train_lm_has((hd_lm_kind)k, option)) continue;
+        left--;
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", hd_lm_names[k],
+                                 left > 1    ? ", "
+                                 : left == 1 ? " or "
+                                             : "");
+    }
+    return buffer;
+}
+
+/* Shapes that the kind of model does not have. */
+static hd_status refuse_useless(const hd_option_set sets[2], hd_err *err)
+{
+    static const char *const of_shape[] = {"order", "smoothing", "add-k", "features",   "layers", "width",
+                                           "inner", "heads",     "norm",  "activation", "untied", "dropout"};
+    const hd_train_options *o = sets[0].into;
+    hd_lm_kind kind = (hd_lm_kind)o->model;
+    hd_status s = HD_OK;
+    char owners_text[64], model[32];
+    snprintf(model, sizeof model, "--model %s", hd_lm_names[kind]);
+    for (size_t i = 0; !s && i < sizeof of_shape / sizeof *of_shape; i++) {
+        const char *name = of_shape[i], *without = value_of(kind, name);
+        if (hd_train_lm_has(kind, name)) continue;
+        if (!strcmp(name, "order")) without = o->unit == HD_TRAIN_CHAR ? "6" : "3";
+        s = hd_train_useless(sets, name, without, kinds_with(name, owners_text, sizeof owners_text), model,
+                             err);
+    }
+    return s;
+}
+
 /* Windows of an update: a preset's are told by their tokens, and those of long ones are fewer. */
 static void fill_batch(const hd_option_set sets[2], bool preset, size_t length)
 {
@@ -228,7 +273,7 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
         o->order = o->model == HD_LM_ffnn     ? (o->unit == HD_TRAIN_CHAR ? 9 : 5)
                    : o->unit == HD_TRAIN_CHAR ? 6
                                               : 3;
-    return HD_OK;
+    return o->from ? HD_OK : refuse_useless(sets, err);
 }
 
 /* -- what they mean -- */

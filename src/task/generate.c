@@ -267,7 +267,7 @@ static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token,
     r->backend->download(r->backend, token, ids->data, n * sizeof *token);
     if (!hd_peek(r, logp, row, token, n, value)) return;
     for (size_t i = 0; i < n; i++)
-        if (!(value[i] > -INFINITY)) hd_fail(r, HD_ENUMBER, "the model gives no token a probability");
+        if (!(value[i] > -INFINITY)) hd_fail_number(r); /* no token has a probability */
 }
 
 /* The live ones take their tokens; those that stop leave. row: which one of the step each had. */

@@ -8,7 +8,7 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --task classify --device cpu "
-#define SMALL "--width 16 --heads 2 --batch 8 --lr 0.02 --warmup 3 --dropout 0.1 "
+#define SMALL "--width 16 --batch 8 --lr 0.02 --warmup 3 --dropout 0.1 "
 
 /* Words that end in a, and words that end in o; some are there twice. */
 static int make_names(void **state)
@@ -109,11 +109,13 @@ static void lines_get_labels(void **state)
     char label[4][16];
     double p[4];
     assert_int_equal(
-        sscanf(out, "%15s %lf %15s %lf\n%15s %lf", label[0], &p[0], label[1], &p[1], label[2], &p[2]), 6);
+        sscanf(out, "%15s %lf %15s %lf\n\n%15s %lf", label[0], &p[0], label[1], &p[1], label[2], &p[2]), 6);
     assert_string_equal(label[0], "A");
     assert_true(fabs(p[0] + p[1] - 1) < 2e-4 && p[0] > 0.5);
     assert_prints("printf 'lila\\n\\nlimo' | $HEED classify model --top 9 | awk -F'\\t' '{print NF}'", 0,
-                  "4\n4\n4\n");
+                  "4\n0\n4\n"); /* an empty line has no label */
+    assert_prints("printf ' \\n' | $HEED classify model; echo | $HEED classify model --json", 0,
+                  "\n{\"text\": \"\", \"labels\": []}\n");
     assert_prints("printf 'li\"la\\n' | $HEED classify model --json | cut -d, -f1-2", 0,
                   "{\"text\": \"li\\\"la\", \"labels\": [{\"label\": \"A\"\n");
     must_run(
@@ -253,6 +255,10 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir names --encoder rnn:17 --out x", 2, "17 recurrent layers: at most 16"},
         {"--train-dir names --model transformer --width 30 --heads 4 --out x", 2,
          "--width 30 cannot be split"},
+        {"--train-dir names --model lstm --heads 4 --out x", 2,
+         "--heads is for a transformer, not for an encoder of lstm"},
+        {"--train-dir names --encoder bi-gru --inner 64 --out x", 2, "--inner is for a transformer|bi-gru"},
+        {"--train-dir names --norm post --out x", 2, "--norm is for a transformer|an encoder of gru"},
         {"--train-dir names --pool each --out x", 2, "--task tag"},
         {"--train-dir names --order 3 --out x", 2, "--order is an option of --task lm, not of classify"},
         {"--train-dir names --preset base --out x", 2,

@@ -12,7 +12,7 @@ static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
-    setenv("SMALL", "-q --device cpu --layers 1 --width 24 --heads 2 --batch 8", 1);
+    setenv("SMALL", "-q --device cpu --layers 1 --width 24 --batch 8", 1);
     must_run(
         "w='the a cat dog sat on mat log is here where big small red'; "
         "awk -v w=\"$w\" 'BEGIN {n = split(w, a, \" \"); for (i = 0; i < 300; i++) {s = \"\"; "
@@ -108,7 +108,7 @@ static void what_contradicts_the_model_is_refused(void **state)
         const char *options, *why;
     } bad[] = {
         {"--task lm --from gpt --width 32", "--width is 32|--from gpt|it is 24"},
-        {"--task lm --from gpt --heads 1", "--heads is 1|--from gpt|it is 2"},
+        {"--task lm --from gpt --heads 1", "--heads is 1|--from gpt|it is 4"},
         {"--task lm --from gpt --model lstm", "--model is lstm|--from gpt|it is gpt"},
         {"--task lm --from gpt --norm post", "--norm is post|--from gpt|it is pre"},
         {"--task lm --from gpt --untied", "--untied is true|--from gpt|it is false"},
@@ -141,7 +141,7 @@ static void what_contradicts_the_model_is_refused(void **state)
     assert_fails("$HEED train -q --task lm --from bert --train two --out new", 1,
                  "bert|masked language model");
     assert_fails("$HEED train -q --task lm --from nowhere --train two --out new", 1, "nowhere");
-    must_run("$HEED train -q --device cpu --task lm --model gpt --layers 1 --width 24 --heads 2 --from gpt "
+    must_run("$HEED train -q --device cpu --task lm --model gpt --layers 1 --width 24 --heads 4 --from gpt "
              "--train two "
              "--steps 1 --out agreed"); /* what agrees may be said */
 }
@@ -209,7 +209,7 @@ static void presets_have_the_published_sizes(void **state)
     for (size_t i = 0; i < COUNT_OF(presets); i++) {
         char command[512], expected[32];
         snprintf(command, sizeof command,
-                 "$HEED train --task lm --preset %s --train two --context 16 --batch 1 --accumulate 1 "
+                 "$HEED train -q --task lm --preset %s --train two --context 16 --batch 1 --accumulate 1 "
                  "--tokeniser-model " TOKENISER "vocab.json " TOKENISER
                  "merges.txt --dry-run | sed -n 's/^parameters *//p' | tr -d ','",
                  presets[i].name);

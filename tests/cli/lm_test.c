@@ -9,9 +9,10 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --task lm --device cpu --train text.txt "
-#define SMALL                                                                                                \
-    "--valid-fraction 0.2 --layers 2 --width 16 --context 8 --batch 4 --lr 0.01 --warmup 3 --valid-every 4 " \
-    "--save-every 3 --dropout 0.1 "
+#define RECIPE \
+    "--valid-fraction 0.2 --context 8 --batch 4 --lr 0.01 --warmup 3 --valid-every 4 --save-every 3 "
+#define SHAPE "--layers 2 --width 16 --dropout 0.1 "
+#define SMALL RECIPE SHAPE
 
 static int make_text(void **state)
 {
@@ -47,6 +48,15 @@ static void assert_opens(const char *folder, hd_lm_kind kind)
     hd_backend_free(b);
 }
 
+/* Sizes of each kind, which refuses those of others. */
+static const char *shape_of(hd_lm_kind kind)
+{
+    return kind == HD_LM_ngram    ? ""
+           : kind == HD_LM_maxent ? "--features 1000"
+           : kind == HD_LM_ffnn   ? "--width 16 --dropout 0.1"
+                                  : SHAPE;
+}
+
 static void every_model_and_unit_trains(void **state)
 {
     (void)state;
@@ -56,10 +66,10 @@ static void every_model_and_unit_trains(void **state)
             char command[512], folder[64];
             snprintf(folder, sizeof folder, "m-%s-%s", hd_lm_names[kind], units[unit]);
             snprintf(command, sizeof command,
-                     TRAIN SMALL "--model %s --unit %s --vocab 300 --steps 12 --features 1000 --out %s 2>&1 "
-                                 "| grep -v pieces; test -e "
-                                 "%s/config.json",
-                     hd_lm_names[kind], units[unit], folder, folder);
+                     TRAIN RECIPE "--model %s %s --unit %s --vocab 300 --steps 12 --out %s 2>&1 "
+                                  "| grep -v pieces; test -e "
+                                  "%s/config.json",
+                     hd_lm_names[kind], shape_of((hd_lm_kind)kind), units[unit], folder, folder);
             must_run(command);
             assert_opens(folder, (hd_lm_kind)kind);
             snprintf(command, sizeof command, "$HEED info %s --json | grep '\"model\": \"%s\"'", folder,
@@ -88,9 +98,9 @@ static void sittings(const char *model)
 {
     char command[512];
     snprintf(command, sizeof command,
-             "rm -rf whole parts; " TRAIN SMALL "--model %s --steps 26 --threads 1 --out whole", model);
+             "rm -rf whole parts; " TRAIN RECIPE "--model %s --steps 26 --threads 1 --out whole", model);
     must_run(command);
-    snprintf(command, sizeof command, TRAIN SMALL "--model %s --steps 26 --minutes 1e-9 --out parts", model);
+    snprintf(command, sizeof command, TRAIN RECIPE "--model %s --steps 26 --minutes 1e-9 --out parts", model);
     must_run(command);
     for (int steps = 1; steps < 26; steps += 6) {
         snprintf(command, sizeof command, "$HEED train -q --resume --steps %d --threads %d --out parts",
@@ -104,11 +114,11 @@ static void sittings(const char *model)
 static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
-    sittings("gpt");
-    sittings("ffnn");
-    sittings("gru");
-    sittings("lstm");
-    sittings("rnn --accumulate 3");
+    sittings("gpt " SHAPE);
+    sittings("ffnn --width 16 --dropout 0.1");
+    sittings("gru " SHAPE);
+    sittings("lstm " SHAPE);
+    sittings("rnn --accumulate 3 " SHAPE);
     must_run("test -s parts/train/step-26/carried.safetensors");
 }
 
@@ -140,6 +150,12 @@ static void what_does_not_fit_is_refused(void **state)
          "--order 13: an ngram has at most 12"},
         {"--task lm --train text.txt --model ffnn --order 1 --out x", 2, "--order 1|--order 2"},
         {"--task lm --train text.txt --model rnn --activation relu --out x", 2, "tanh or sigmoid"},
+        {"--task lm --train text.txt --model lstm --heads 4 --out x", 2,
+         "--heads is for gpt, not for --model lstm"},
+        {"--task lm --train text.txt --model ngram --layers 2 --out x", 2,
+         "--layers is for rnn, gru, lstm or gpt, not for --model ngram"},
+        {"--task lm --train text.txt --order 3 --out x", 2,
+         "--order is for ngram, maxent or ffnn, not for --model gpt"},
         {"--task lm --train text.txt --valid text.txt --valid-fraction 0.1 --out x", 2, "exclude each other"},
         {"--task lm --train text.txt --steps 0 --out x", 2, "when shall it end?"},
         {"--task lm --train nothing.txt --out x", 1, "nothing.txt: No such file"},
