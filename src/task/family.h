@@ -12,6 +12,7 @@
     X(bert, "a masked language model: fill, embed")          \
     X(gpt2, "a language model: generate, perplexity, embed") \
     X(marian, "a translator: translate, rank, explain")      \
+    X(pegasus, "a translator: translate, rank, explain")     \
     X(t5, "a translator: translate, rank, explain")
 
 /* One folder that becomes another; all of it is borrowed. */

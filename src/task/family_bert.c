@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "task/family_own.h"
 #include "task/family_sentence.h"
 #include "task/family_weights.h"
 #include "task/masked.h"
@@ -81,8 +82,10 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
 static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
 {
     const hd_bert_opt *o = &m->model->opt;
-    hd_text c = {0};
+    hd_text c = {0}, own = {0};
     hd_family_bert_put(&c, o->headless ? "BertModel" : "BertForMaskedLM", o, m->tokeniser);
+    hd_family_own_tokeniser(&own, m->tokeniser);
+    hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
     hd_text_release(&c);

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "task/family_bert.h"
+#include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/labeller.h"
 
 enum { MOST_LABELS = 1 << 16 };
 
 static const char LABELS[] = "id2label", KIND[] = "problem_type", ONE[] = "single_label_classification",
-                  NUMBER[] = "regression";
+                  NUMBER[] = "regression", PAIRS[] = "pairs";
 
 /* -- here -- */
 
@@ -59,6 +60,15 @@ static bool asks_number(hd_model_config *c, size_t labels)
     return labels == 1;
 }
 
+/* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two. */
+static bool takes_pairs(hd_model_config *c)
+{
+    hd_model_config own = hd_family_own(c);
+    bool pairs = hd_family_switch(&own, PAIRS, true);
+    hd_family_own_end(c, &own);
+    return pairs;
+}
+
 /* Before memory is taken for it. */
 static hd_status check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err)
 {
@@ -74,11 +84,11 @@ static hd_status check_size(const hd_classifier_opt *opt, const char *folder, hd
 
 hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    /* Pairs of texts are not said to be asked for: a tab may stand between two. */
-    hd_labeller l = {.backend = p->backend, .pairs = true};
+    hd_labeller l = {.backend = p->backend};
     hd_classifier_opt opt = {.pool = HD_POOL_first, .body = {.kind = HD_BODY_bert}};
     opt.body.bert = hd_family_bert_config(c);
     opt.body.positions = opt.body.bert.positions;
+    l.pairs = takes_pairs(c);
     read_labels(c, &l.labels);
     opt.classes = l.labels.count;
     opt.numbers = asks_number(c, opt.classes);
@@ -125,13 +135,17 @@ static void put_labels(hd_text *to, const hd_vocab *labels)
 static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
 {
     const hd_classifier_opt *o = &l->model->opt;
-    hd_text c = {0};
+    hd_text c = {0}, own = {0};
     hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->body.bert->opt, l->tokeniser);
     if (o->numbers)
         hd_text_put(&c, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
     else
         put_labels(&c, &l->labels);
-    hd_text_print(&c, ",\n \"%s\": \"%s\"}\n", KIND, o->numbers ? NUMBER : ONE);
+    hd_text_print(&c, ",\n \"%s\": \"%s\"", KIND, o->numbers ? NUMBER : ONE);
+    hd_family_own_tokeniser(&own, l->tokeniser);
+    if (!l->pairs) hd_family_own_switch(&own, PAIRS, false);
+    hd_family_own_put(&c, &own);
+    hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
     hd_text_release(&c);
     return s;

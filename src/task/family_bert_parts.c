@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "task/family_bert.h"
+#include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/masked.h"
-#include "text/tokeniser_find.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -46,7 +46,7 @@ hd_bert_opt hd_family_bert_config(hd_model_config *c)
 
 void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
 {
-    if (!c->status) c->status = hd_tokeniser_open_any(t, folder, false, c->err);
+    hd_family_open_tokeniser(c, folder, t);
     if (!c->status && hd_masked_vocab(*t) != o->vocab)
         hd_model_config_refuse(c,
                                "\"vocab_size\" is %zu, but the tokeniser has %zu pieces with " HD_MASK_TEXT,

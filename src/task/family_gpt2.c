@@ -1,9 +1,8 @@
 /* GPT-2: the language model `gpt`, whose tensors have these names already. */
 #include "base/mem.h"
-#include "task/family.h"
+#include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/language.h"
-#include "text/tokeniser_find.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -42,7 +41,7 @@ static hd_lm_opt read_config(hd_model_config *c)
 
 static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **t)
 {
-    if (!c->status) c->status = hd_tokeniser_open_any(t, folder, false, c->err);
+    hd_family_open_tokeniser(c, folder, t);
     if (c->status) return;
     if (hd_tokeniser_size(*t) != o->vocab)
         hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", o->vocab,
@@ -95,9 +94,9 @@ static hd_status check(const hd_lm_opt *o, const char *folder, hd_err *err)
     return HD_OK;
 }
 
-static hd_status save_config(const hd_lm_opt *o, const char *folder, hd_err *err)
+static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const char *folder, hd_err *err)
 {
-    hd_text c = {0};
+    hd_text c = {0}, own = {0};
     hd_text_put(&c, "{\"model_type\": \"gpt2\",\n \"architectures\": [\"GPT2LMHeadModel\"]");
     hd_text_print(&c, ",\n \"n_layer\": %d,\n \"n_head\": %d,\n \"n_embd\": %zu", o->layers, o->heads,
                   o->width);
@@ -111,6 +110,8 @@ static hd_status save_config(const hd_lm_opt *o, const char *folder, hd_err *err
     hd_model_config_put_real(&c, "attn_pdrop", (double)o->attention_dropout);
     hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->eps);
     hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->start, o->end);
+    hd_family_own_tokeniser(&own, t);
+    hd_family_own_put(&c, &own);
     hd_text_print(&c, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"}\n",
                   o->tied ? "true" : "false");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -126,7 +127,7 @@ static hd_status export(const hd_passage *p, hd_err *err)
     if (!s) s = check(&l->lm->opt, p->from, err);
     if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(l->tokeniser), err);
     if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
-    if (!s) s = save_config(&l->lm->opt, p->to, err);
+    if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
     if (!s) s = hd_language_publish(l, p->to, err);
     hd_language_free(l);
     return s;

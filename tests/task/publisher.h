@@ -1,5 +1,5 @@
-/* Folders as transformers saves them: a small GPT-2, MarianMT, BERT and T5, whose weights are drawn as
-   published/make.py draws them. Include after check.h and scratch.h. */
+/* Folders as transformers saves them: a small GPT-2, MarianMT, Pegasus, BERT and T5, whose weights are drawn
+   as published/make.py draws them. Include after check.h and scratch.h. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
 
@@ -105,6 +105,12 @@ static void add_attention(store *s, const char *layer, const char *name)
     }
     snprintf(norm, sizeof norm, "%s.%s_layer_norm", layer, name);
     add_norm(s, norm);
+}
+
+static void add_pegasus_norms(store *s)
+{
+    add_norm(s, "model.encoder.layer_norm");
+    add_norm(s, "model.decoder.layer_norm");
 }
 
 /* apart: source and target have tables of their own, of the same numbers. */
@@ -254,6 +260,14 @@ static const char marian_config[] =
     "\"max_position_embeddings\": 32, \"vocab_size\": 64, \"pad_token_id\": 63, \"eos_token_id\": 0, "
     "\"decoder_start_token_id\": 63}";
 
+/* With a list of words that heed made; transformers keeps what it does not know. */
+static const char pegasus_config[] =
+    "{\"model_type\": \"pegasus\", \"d_model\": 16, \"encoder_layers\": 2, \"decoder_layers\": 2, "
+    "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 40, "
+    "\"decoder_ffn_dim\": 40, \"activation_function\": \"swish\", \"scale_embedding\": true, "
+    "\"max_position_embeddings\": 32, \"vocab_size\": 64, \"pad_token_id\": 0, \"eos_token_id\": 3, "
+    "\"decoder_start_token_id\": 2, \"heed\": {\"tokeniser\": \"words\"}}";
+
 /* As published ones say it; versions of transformers from 5 on save other keys. */
 #define T5_CONFIG(more)                                                                              \
     "{\"model_type\": \"t5\", \"d_model\": 16, \"d_kv\": 6, \"d_ff\": 40, \"num_layers\": 2, "       \
@@ -339,6 +353,22 @@ static void put_marian_with(const char *folder, bool apart)
     put_marian_vocab(folder, t);
     hd_tokeniser_free(t);
     add_marian(&s, apart);
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void put_pegasus(const char *folder)
+{
+    store s = {.dtype = HD_F32};
+    hd_text words = {0};
+    for (int i = 0; i < HD_SPECIALS; i++) hd_text_print(&words, "%s\n", hd_special_piece[i]);
+    for (int i = HD_SPECIALS; i < MARIAN_VOCAB; i++) hd_text_print(&words, "word%d\n", i);
+    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
+    put_file(at("%s/config.json", folder), pegasus_config);
+    put_file(at("%s/tokeniser.txt", folder), words.data);
+    hd_text_release(&words);
+    add_marian(&s, false);
+    add_pegasus_norms(&s);
     save(&s, 0, s.count, at("%s/model.safetensors", folder));
     store_release(&s);
 }

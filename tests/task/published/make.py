@@ -108,17 +108,8 @@ def gpt2(name, **more):
 MARIAN_SOURCES = ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0])
 
 
-def marian(name="marian.txt", scaled=True, sources=MARIAN_SOURCES):
-    config = transformers.MarianConfig(
-        vocab_size=64, decoder_vocab_size=64, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=40, decoder_ffn_dim=40, activation_function="swish", scale_embedding=scaled,
-        max_position_embeddings=32, pad_token_id=63, eos_token_id=0, bos_token_id=0, decoder_start_token_id=63,
-        forced_eos_token_id=None, attn_implementation="eager")
-    model = transformers.MarianMTModel(config)
-    tied = ("lm_head.weight", "embed_tokens.weight", "embed_positions.weight")
-    fill(model, lambda n: None if n.endswith(tied) else n)
-    target, rows = [63, 8, 30, 12, 44], []
-    rules = {"max_new_tokens": 12, "bad_words_ids": [[63]], "do_sample": False}
+def translator_rows(model, sources, target, banned):
+    rows, rules = [], {"max_new_tokens": 12, "bad_words_ids": [[i] for i in banned], "do_sample": False}
     for source in sources:
         ask = {"input_ids": torch.tensor([source]), "attention_mask": torch.ones(1, len(source), dtype=torch.long)}
         with torch.no_grad():
@@ -126,7 +117,32 @@ def marian(name="marian.txt", scaled=True, sources=MARIAN_SOURCES):
             greedy = model.generate(**ask, num_beams=1, **rules)[0].tolist()[1:]
             beams = model.generate(**ask, num_beams=4, length_penalty=1.0, early_stopping=False, **rules)[0].tolist()[1:]
         rows += [source, target] + [row[::3].tolist() for row in logits] + [greedy, beams]
-    put(name, rows)
+    return rows
+
+
+SIZES = dict(vocab_size=64, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+             encoder_ffn_dim=40, decoder_ffn_dim=40, activation_function="swish", max_position_embeddings=32, forced_eos_token_id=None,
+             attn_implementation="eager")
+TIED = ("lm_head.weight", "embed_tokens.weight", "embed_positions.weight")
+
+
+def marian(name="marian.txt", scaled=True, sources=MARIAN_SOURCES):
+    config = transformers.MarianConfig(decoder_vocab_size=64, scale_embedding=scaled, pad_token_id=63, eos_token_id=0, bos_token_id=0,
+                                       decoder_start_token_id=63, **SIZES)
+    model = transformers.MarianMTModel(config)
+    fill(model, lambda n: None if n.endswith(TIED) else n)
+    put(name, translator_rows(model, sources, [63, 8, 30, 12, 44], [63]))
+    return model
+
+
+def pegasus():
+    """Ids of the special tokens as in vocabularies of heed."""
+    config = transformers.PegasusConfig(scale_embedding=True, pad_token_id=0, eos_token_id=3, bos_token_id=2, decoder_start_token_id=2,
+                                        **SIZES)
+    model = transformers.PegasusForConditionalGeneration(config)
+    fill(model, lambda n: None if n.endswith(TIED) else n)
+    put("pegasus.txt", translator_rows(model, ([8, 9, 59, 5, 32, 4, 3], [36, 18, 3], [20, 37, 3]),
+                                       [2, 8, 30, 12, 44], [0, 1, 2]))
     return model
 
 
@@ -177,7 +193,7 @@ def main():
         return check_t5(sys.argv[2], sys.argv[3:])
     apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
-    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("marian", marian()), ("marian-unscaled", unscaled),
+    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
                         ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)

@@ -1,0 +1,117 @@
+/* Whatever heed trains and exports, it imports again: the same weights, settings and tokens, and so the same
+   answers. One line for each kind of model that transformers has, and for each tokeniser learned here. */
+#include "check.h"
+#include "cli/shell.h"
+
+#define TRAIN "$HEED train -q --device cpu --steps 2 --width 16 --heads 2 "
+#define PAIRS TRAIN "--task translate --encoder-layers 1 --decoder-layers 1 --inner 24 "
+#define TEXT  TRAIN "--train text --layers 1 --inner 24 "
+
+static int make_texts(void **state)
+{
+    if (scratch_make(state)) return -1;
+    shell_prepare();
+    put_file(at("pairs.tsv"),
+             "the cat sat\tdie Katze sass\na dog ran\tein Hund lief\nthe dog sat\tder Hund sass\n"
+             "a cat ran\teine Katze lief\n");
+    put_file(at("letters.tsv"), "a b c\tx y z\nb c a\ty z x\n");
+    put_file(at("text"), "the cat sat on the mat\na dog ran to the cat\nthe dog sat on a mat\n");
+    put_file(at("labels.tsv"),
+             "text\tlabel\nthe cat sat\tcat\na dog ran\tdog\nthe dog sat\tdog\na cat ran\tcat\n"
+             "cat cat\tcat\ndog dog\tdog\n");
+    put_file(at("numbers.tsv"),
+             "text\tlabel\nthe cat sat\t1\na dog ran\t2.5\nthe dog sat\t3\na cat ran\t-1\n");
+    put_file(at("asked"), "the cat\na dog sat\n");
+    return 0;
+}
+
+/* Keys that are of n-grams and stand in config.json of every language model may differ. ask: what is asked of
+ * the model $M; both must say the same. files: of the tokeniser. */
+static void check_back(const char *train, const char *ask, const char *files)
+{
+    char command[2048];
+    must_run("rm -rf model hf again");
+    snprintf(command, sizeof command,
+             "%s --out model && $HEED export -q model hf && $HEED import -q hf again", train);
+    must_run(command);
+    snprintf(command, sizeof command,
+             "for M in model again; do grep -vE '\"(order|add_k|smoothing)\"' $M/config.json > $M.json; "
+             "done; cmp model.json again.json && cmp model/model.safetensors again/model.safetensors && "
+             "for f in %s; do cmp model/$f again/$f; done; for M in model again; do %s > $M.out; done; cmp "
+             "model.out again.out && test -s model.out && echo same",
+             files, ask);
+    assert_prints(command, 0, "same\n");
+}
+
+static void every_translator(void **state)
+{
+    (void)state;
+    static const char ask[] = "$HEED translate $M --device cpu --beam 2 --json < asked";
+    static const struct {
+        const char *options, *files, *pairs;
+    } cases[] = {
+        {"--norm post --tokeniser words", "tokeniser.txt", "pairs.tsv"},
+        {"--norm post --tokeniser characters --activation gelu", "tokeniser.txt", "pairs.tsv"},
+        {"--norm post --vocab 290", "tokeniser.model", "pairs.tsv"},
+        {"--norm post --vocab 290 --separate-vocab --untied", "source.model target.model", "pairs.tsv"},
+        {"--norm post --tokeniser words --separate-vocab --untied", "source.txt target.txt", "pairs.tsv"},
+        {"--norm pre --tokeniser words", "tokeniser.txt", "pairs.tsv"},
+        {"--norm pre --vocab 290 --activation silu", "tokeniser.model", "pairs.tsv"},
+        {"--norm post --tokeniser words", "tokeniser.txt", "letters.tsv"}, /* words of one character */
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char train[512];
+        snprintf(train, sizeof train, PAIRS "%s --train %s", cases[i].options, cases[i].pairs);
+        check_back(train, ask, cases[i].files);
+    }
+    assert_prints("grep -o '\"model_type\": \"[a-z0-9]*\"' hf/config.json", 0,
+                  "\"model_type\": \"marian\"\n");
+}
+
+static void what_has_no_place_there_says_what_to_train(void **state)
+{
+    (void)state;
+    must_run(PAIRS
+             "--norm pre --tokeniser words --untied --train pairs.tsv --out untied && " PAIRS
+             "--tokeniser words --position-kind learned --train pairs.tsv --out learned && $HEED train "
+             "-q --device cpu --steps 2 --width 16 --encoder gru --decoder gru --tokeniser words --train "
+             "pairs.tsv --out gru");
+    assert_fails("$HEED export untied out", 1, "cannot become a Pegasus|--norm post");
+    assert_fails("$HEED export learned out", 1, "--position-kind sinusoidal");
+    assert_fails("$HEED export gru out", 1, "it is no Transformer");
+}
+
+static void every_language_model(void **state)
+{
+    (void)state;
+    static const char ask[] = "$HEED perplexity $M --device cpu --json < text | sed 's/\"seconds.*//'";
+    check_back(TEXT "--task lm --model gpt --unit word --context 12", ask, "tokeniser.txt");
+    check_back(TEXT "--task lm --model gpt --unit char --context 30 --untied", ask, "tokeniser.txt");
+    check_back(TEXT "--task lm --model gpt --unit subword --vocab 290 --context 30", ask, "tokeniser.model");
+}
+
+static void every_masked_model_and_classifier(void **state)
+{
+    (void)state;
+    static const char ask[] = "$HEED classify $M --device cpu --json < asked";
+    check_back(TEXT "--task mlm --unit word --context 16", "$HEED fill $M --json 'the [MASK] sat'",
+               "tokeniser.txt");
+    must_run(TEXT "--task mlm --vocab 290 --context 16 --out bert");
+    check_back(
+        "$HEED train -q --device cpu --steps 2 --task classify --from bert --train labels.tsv --batch 4", ask,
+        "tokeniser.model labels.txt");
+    check_back(
+        "$HEED train -q --device cpu --steps 2 --task regress --from bert --train numbers.tsv --batch 4", ask,
+        "tokeniser.model");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_translator),
+        cmocka_unit_test(what_has_no_place_there_says_what_to_train),
+        cmocka_unit_test(every_language_model),
+        cmocka_unit_test(every_masked_model_and_classifier),
+    };
+    return cmocka_run_group_tests(tests, make_texts, scratch_remove);
+}
