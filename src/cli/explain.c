@@ -57,6 +57,7 @@ static const hd_example examples[] = {
     {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*' its attention alone"},
     {"heed explain lm \"To be or not\" --json", "what a language model makes of a prompt, for programs"},
     {"heed explain bert \"the [MASK] sat\" --head 2", "all layers of a BERT, up to the words for each mask"},
+    {"heed explain names Nakamura", "what a character network made of a name, letter by letter"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
@@ -73,8 +74,10 @@ const hd_usage hd_verb_explain_usage = {
         "to the distribution of the next token. With a language model and the beginning of a line: the "
         "same of the token that comes next; of an n-gram model the counts behind it. With a masked language "
         "model and a text: every layer, and what most likely stands at each " HD_MASK_TEXT ". With a "
-        "classifier fine-tuned from a bert or a gpt: every layer, the vector of the text and its labels; of "
-        "a model of pairs the two texts have a tab between them. Every item has its name, its shape and the "
+        "classifier: every layer, the vector of the text and its labels; of a model of pairs the two texts "
+        "have a "
+        "tab between them. With a tagger and tokens between blanks: every layer, and the labels of each "
+        "token. Every item has its name, its shape and the "
         "formula that made it.\n"
         "Without a model: the worked example, one step of a small encoder-decoder Transformer (one layer, "
         "one head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
@@ -149,10 +152,10 @@ static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_er
     return s;
 }
 
-static hd_status explain_labeller(call *c, const char *folder, hd_line text, hd_err *err)
+static hd_status explain_labeller(call *c, const char *folder, hd_label_task task, hd_line text, hd_err *err)
 {
     hd_labeller *l = NULL;
-    hd_status s = hd_labeller_open(&l, folder, HD_CLASSIFY, c->backend, err);
+    hd_status s = hd_labeller_open(&l, folder, task, c->backend, err);
     if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
     hd_labeller_free(l);
     return s;
@@ -170,11 +173,13 @@ static hd_status explain_model(call *c, hd_err *err)
     read_task(task, folder);
     if (!strcmp(task, "lm")) return explain_language(c, folder, line, err);
     if (!strcmp(task, "mlm")) return explain_masked(c, folder, line, err);
-    if (!strcmp(task, "classify") || !strcmp(task, "regress")) return explain_labeller(c, folder, line, err);
+    if (!strcmp(task, "tag")) return explain_labeller(c, folder, HD_TAG, line, err);
+    if (!strcmp(task, "classify") || !strcmp(task, "regress"))
+        return explain_labeller(c, folder, HD_CLASSIFY, line, err);
     if (!*task || !strcmp(task, "translate")) return explain_translator(c, folder, line, err);
     return hd_err_set(err, HD_EARG,
                       "%s: a model of the task \"%s\" cannot be explained, only translators (translate), "
-                      "language models (lm, mlm) and classifiers (classify, regress)",
+                      "language models (lm, mlm), classifiers (classify, regress) and taggers (tag)",
                       folder, task);
 }
 

@@ -47,14 +47,7 @@ const hd_usage hd_verb_tag_usage = {
 
 static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
 {
-    (void)c;
-    hd_status s = HD_OK;
-    for (const char *at = line.text, *end = at + line.size; !s && at < end;) {
-        size_t size = strcspn(at, " \t\r");
-        if (size) s = hd_labelled_add(items, (hd_line){at, size}, -1, err);
-        at += size + 1;
-    }
-    return s ? s : hd_labelled_end(items, err);
+    return hd_labeller_take(items, c->labeller, line, err);
 }
 
 static const char *label_of(const hd_labels_call *c, const hd_real *logp)

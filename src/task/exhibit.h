@@ -1,7 +1,8 @@
 /* What a trained model did with a text: its tokens, everything its layers made in one step of decoding, and
    the distribution of the next token. The numbers are the engine's own: the steps before are taken again
    through the cache, then a probe collects what the model offers. Models that read a text as a whole have no
-   steps: a masked language model has a distribution for each mask, a classifier one of its labels. */
+   steps: a masked language model has a distribution for each mask, a classifier one of its labels, a tagger
+   one for each token. */
 #ifndef HD_TASK_EXHIBIT_H
 #define HD_TASK_EXHIBIT_H
 
@@ -79,8 +80,9 @@ typedef struct hd_exhibit {
     hd_exhibit_item *item;
     size_t items, room;
     hd_exhibit_choice *top; /* [answers, tops], the likeliest first */
-    size_t answers, tops;   /* answers: 1, or as many as there are masks */
-    const size_t *place;    /* [answers] of a masked language model: where the masks stand in `read` */
+    size_t answers, tops;   /* answers: 1, or as many as there are masks or tokens with a label */
+    const size_t *place;    /* [answers] of a masked language model: where the masks stand in `read`; of a
+                               tagger: the    tokens */
     hd_ngram_share share[HD_NGRAM_MOST]; /* of an n-gram model: how top[0] got its probability */
     size_t shares;
     bool discounts; /* Kneser-Ney: shares have discounts and pass something on */
@@ -110,8 +112,8 @@ hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l,
 /* A text as a whole, and what stands at each [MASK] of it. Without one, and of a model that does not predict
    words, up to the rows of the last block and its pooler, if it has one. */
 hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_line text, hd_err *err);
-/* A text as a whole and its labels, or its number. HD_EARG where a tagger or a model whose body has no
-   blocks of its own is asked: those of a BERT and of a gpt are shown. */
+/* A text as a whole and its labels, or its number; of a tagger, which reads tokens between blanks, a label
+   for each of them. */
 hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err);
 void hd_exhibit_free(hd_exhibit *x); /* accepts NULL */
 

@@ -59,6 +59,24 @@ static bool of_cells(const hd_exhibited *of, const char *name)
     return of->encdec && hd_encdec_recurs(of->encdec) && !strncmp(name, "dec.0.", 6);
 }
 
+/* The encoder of stages, of an encoder-decoder or of a classifier; NULL: it has none. */
+static const hd_encoder *encoder_of(const hd_exhibited *of)
+{
+    if (of->encdec) return &of->encdec->encoder;
+    const hd_classifier *c = of->classifier;
+    return c && c->opt.body.kind == HD_BODY_stages ? &c->body.encoder : NULL;
+}
+
+/* What the cells of its rnn stages are made with. */
+static hd_unary cell_of(const hd_exhibited *of)
+{
+    hd_unary act = of->lm           ? of->lm->opt.act
+                   : of->encdec     ? of->encdec->opt.cell
+                   : of->classifier ? of->classifier->opt.body.cell
+                                    : HD_IDENTITY;
+    return act == HD_IDENTITY ? HD_tanh : act;
+}
+
 /* The recurrent stage that a name is of; NULL: none. `own` is for language models. */
 static const hd_stage *stage_of(const hd_exhibited *of, const char *name, hd_stage *own)
 {
@@ -70,12 +88,11 @@ static const hd_stage *stage_of(const hd_exhibited *of, const char *name, hd_sta
                                       : HD_STAGE_none;
         return hd_stage_recurs(own) ? own : NULL;
     }
-    if (!of->encdec) return NULL;
     if (!of_encoder(name)) return of_cells(of, name) ? &of->encdec->opt.decoder.at[0] : NULL;
     const char *at = strstr(name, "stage");
-    const hd_stages *all = &of->encdec->opt.encoder;
+    const hd_encoder *e = encoder_of(of);
     int i = at ? atoi(at + 5) : 0;
-    return i < all->count && hd_stage_recurs(&all->at[i]) ? &all->at[i] : NULL;
+    return e && i < e->stages && hd_stage_recurs(&e->stage[i].is) ? &e->stage[i].is : NULL;
 }
 
 /* -- formulas -- */
@@ -90,7 +107,11 @@ static const char *state_formula(const hd_exhibited *of, const char *name)
                             : "(1 - z) * n + z * before";
     if (s->kind == HD_STAGE_lstm)
         return s->both_ways ? "o * tanh(c), both directions side by side" : "o * tanh(c)";
-    return s->both_ways ? "act(x W + before U + b), both directions side by side" : "act(x W + before U + b)";
+    if (cell_of(of) == HD_sigmoid)
+        return s->both_ways ? "sigmoid(x W + before U + b), both directions side by side"
+                            : "sigmoid(x W + before U + b)";
+    return s->both_ways ? "tanh(x W + before U + b), both directions side by side"
+                        : "tanh(x W + before U + b)";
 }
 
 static const char *const scoring_text[] = {
@@ -126,10 +147,11 @@ static const char *cells_formula(const hd_recurrent_decoder *d, const char *name
 
 static const char *embedding_formula(const hd_exhibited *of, const char *name)
 {
-    const hd_embedding *e = !of->encdec        ? NULL
-                            : of_encoder(name) ? &of->encdec->encoder.embedding
-                                               : &of->encdec->target;
+    const hd_encoder *encoder = encoder_of(of);
+    const hd_embedding *e = !encoder ? NULL : of_encoder(name) ? &encoder->embedding : &of->encdec->target;
     bool window = of->lm && of->lm->opt.kind == HD_LM_ffnn, gpt = of->lm && of->lm->opt.kind == HD_LM_gpt;
+    if (is(name, "emb") && of->classifier && of->classifier->body.letters)
+        return "1 in the column of the token, 0 elsewhere";
     if (is(name, "emb"))
         return e && e->scale > 1 ? "sqrt(columns) * row of the token in the table"
                                  : "row of the token in the table";
@@ -139,7 +161,9 @@ static const char *embedding_formula(const hd_exhibited *of, const char *name)
 
 static bool pre_norm(const hd_exhibited *of)
 {
-    return of->lm ? !of->lm->opt.post_norm : of->encdec && of->encdec->opt.pre_norm;
+    if (of->lm) return !of->lm->opt.post_norm;
+    if (of->encdec) return of->encdec->opt.pre_norm;
+    return encoder_of(of) && !of->classifier->opt.body.post_norm;
 }
 
 /* Of blocks without biases; NULL: as of the others. */
@@ -203,6 +227,10 @@ static const char *around_formula(const hd_exhibited *of, const char *name)
                                                  [HD_POOL_max] = "the largest of each column",
                                                  [HD_POOL_first] = "the first row"};
     bool first = !of->classifier || of->classifier->opt.pool == HD_POOL_first;
+    const hd_encoder *e = encoder_of(of);
+    bool ends = e && of->classifier->opt.pool == HD_POOL_last && e->stage[e->stages - 1].is.both_ways;
+    if (!strcmp(name, "pooled") && ends)
+        return "the ends: the last row of one direction, the first of the other";
     if (!strcmp(name, "pooled"))
         return of->bert && first ? "tanh(first row W + b)" : pooled[of->classifier->opt.pool];
     if (!strcmp(name, "enc.sum")) return "X + the vector of the token's type";

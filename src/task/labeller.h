@@ -35,7 +35,8 @@ hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *
 /* Reads back what hd_labeller_save wrote: tokeniser, labels, and the options of a model that is not made. */
 hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err);
 
-/* Appends a text as an item without a label; of a model of pairs two texts, a tab between. */
+/* Appends a text as an item without a label; of a model of pairs two texts, a tab between; of a tagger a
+   sentence, blanks between its tokens. */
 hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err);
 /* How its items become examples. */
 static inline hd_examples_opt hd_labeller_examples(const hd_classifier_opt *o)

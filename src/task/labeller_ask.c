@@ -9,8 +9,22 @@
 
 enum { ROWS = 2048 }; /* of a step, about */
 
+/* The tokens between blanks. */
+static hd_status take_tokens(hd_labelled *items, hd_line text, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (const char *at = text.text, *end = at + text.size; !s && at < end;) {
+        size_t size = 0;
+        while (at + size < end && !strchr(" \t\r", at[size])) size++;
+        if (size) s = hd_labelled_add(items, (hd_line){at, size}, -1, err);
+        at += size + 1;
+    }
+    return s ? s : hd_labelled_end(items, err);
+}
+
 hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err)
 {
+    if (l->model->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
     const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
     size_t size = tab ? (size_t)(tab - text.text) : text.size;
     hd_status s = hd_labelled_add(items, (hd_line){text.text, size}, -1, err);

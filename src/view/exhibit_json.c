@@ -151,8 +151,8 @@ hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd
     if (x->steps) hd_json_set(all, "steps", steps(x));
     if (x->shown) hd_json_set(all, "step", json_integer((json_int_t)x->shown));
     add_items(all, x, only);
-    if (x->kind == HD_EXHIBIT_MASKED)
-        hd_json_set(all, "masks", masks(x));
+    if (x->kind == HD_EXHIBIT_MASKED || x->place)
+        hd_json_set(all, x->kind == HD_EXHIBIT_MASKED ? "masks" : "tags", masks(x));
     else
         hd_json_set(all, "distribution", distribution(x, 0));
     if (x->shares) hd_json_set(all, "shares", shares(x));

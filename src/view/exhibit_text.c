@@ -471,7 +471,8 @@ hd_status hd_exhibit_text(hd_text *to, const hd_exhibit *x, const hd_exhibit_loo
               .look = look,
               .of = x};
     if (!look->only) {
-        hd_pen_put(&g.pen, HD_INK_BOLD, names[x->kind]);
+        hd_pen_put(&g.pen, HD_INK_BOLD,
+                   x->kind == HD_EXHIBIT_LABELLER && x->place ? "Tagger," : names[x->kind]);
         hd_pen_put_at(&g.pen, g.pen.at + 1, HD_INK_BOLD, x->model);
         hd_pen_end(&g.pen);
         put_beginning(&g);

@@ -31,6 +31,8 @@ static double accuracy_of(const char *model)
 static void tokens_get_labels(void **state)
 {
     (void)state;
+    const char *out = must_run("$HEED explain model 'y x y'");
+    if (!strstr(out, "Tagger, bi-gru:1") || !strstr(out, "3. y, token 3")) fail_msg("%s", out);
     assert_prints("printf 'y x y\\n\\n  x\\tx \\n' | $HEED tag model", 0,
                   "y\tup\nx\tdown\ny\tdown\n\n\nx\tup\nx\tdown\n\n");
     assert_prints(

@@ -316,6 +316,142 @@ static void labels_are_those_of_the_classifier(void **state)
     }
 }
 
+/* -- classifiers and taggers on encoders of their own -- */
+
+static hd_labeller labeller_on(const char *stages, hd_pool_kind pool, bool one_hot, hd_unary cell)
+{
+    hd_err err = {0};
+    hd_labeller l = {.tokeniser = tokeniser, .backend = backend};
+    hd_classifier_opt o = {.body = {.vocab = hd_tokeniser_size(tokeniser),
+                                    .positions = POSITIONS,
+                                    .width = WIDTH,
+                                    .inner = 20,
+                                    .heads = 3,
+                                    .act = HD_gelu,
+                                    .one_hot = one_hot,
+                                    .cell = cell},
+                           .pool = pool,
+                           .classes = CLASSES};
+    if (hd_stages_read(&o.body.encoder, stages, &err) ||
+        hd_classifier_new(&l.model, backend, &o, false, &err))
+        fail_msg("%s", err.text);
+    stir(l.model->params);
+    for (int i = 0; i < CLASSES; i++)
+        if (hd_vocab_add(&l.labels, (const char *const[]){"plain", "good", "bad"}[i], i ? i > 1 ? 3 : 4 : 5,
+                         &err))
+            fail_msg("%s", err.text);
+    return l;
+}
+
+static double weight(const hd_labeller *l, const char *name, size_t at)
+{
+    return (double)((const hd_real *)hd_params_find(l->model->params, name)->t.data)[at];
+}
+
+/* h as its formula says, from the row before and what enters. */
+static void check_simple_cells(const hd_labeller *l, const hd_exhibit *x, bool sigmoid)
+{
+    const hd_exhibit_item *in = item(x, "enc.emb"), *h = item(x, "enc.0.h");
+    for (size_t t = 0; t < h->rows; t++)
+        for (size_t j = 0; j < WIDTH; j++) {
+            double sum =
+                weight(l, "model.encoder.rnn.bias_ih_l0", j) + weight(l, "model.encoder.rnn.bias_hh_l0", j);
+            for (size_t k = 0; k < in->cols; k++)
+                sum += weight(l, "model.encoder.rnn.weight_ih_l0", j * in->cols + k) *
+                       (double)in->value[t * in->cols + k];
+            for (size_t k = 0; t && k < WIDTH; k++)
+                sum += weight(l, "model.encoder.rnn.weight_hh_l0", j * WIDTH + k) *
+                       (double)h->value[(t - 1) * WIDTH + k];
+            assert_near("h", (double)h->value[t * WIDTH + j], sigmoid ? 1 / (1 + exp(-sum)) : tanh(sum));
+        }
+    for (size_t j = 0; j < WIDTH; j++)
+        assert_near("pooled", (double)item(x, "pooled")->value[j],
+                    (double)h->value[(h->rows - 1) * WIDTH + j]);
+}
+
+static void encoders_of_their_own_are_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stages;
+        hd_pool_kind pool;
+        bool one_hot;
+        hd_unary cell;
+        const char *name, *formula;
+    } cases[] = {
+        {"rnn:1", HD_POOL_last, true, HD_tanh, "enc.emb", "1 in the column of the token, 0 elsewhere"},
+        {"rnn:1", HD_POOL_last, false, HD_sigmoid, "enc.0.h", "sigmoid(x W + before U + b)"},
+        {"bi-lstm:2", HD_POOL_last, false, HD_tanh, "pooled",
+         "the ends: the last row of one direction, the first of the other"},
+        {"gru:1", HD_POOL_mean, false, HD_tanh, "pooled", "the mean of the rows"},
+        {"transformer:2", HD_POOL_max, false, HD_tanh, "enc.X", "emb + position"},
+        {"bi-gru:1+transformer:1", HD_POOL_first, false, HD_tanh, "enc.stage1.0.self.Q", "norm W_Q + b"},
+        {"none", HD_POOL_mean, false, HD_tanh, "enc.emb", "row of the token in the table"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        hd_err err = {0};
+        hd_exhibit *x = NULL;
+        hd_real logp[CLASSES];
+        hd_labeller l = labeller_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
+        ask(&l, "the cat sat", logp);
+        if (hd_exhibit_labels(&x, &run, &l, line_from("the cat sat"), &err)) fail_msg("%s", err.text);
+        assert_formulas(x);
+        assert_string_equal(x->model, cases[i].stages);
+        assert_string_equal(item(x, cases[i].name)->formula, cases[i].formula);
+        assert_true(x->reads == 5 && item(x, "enc.emb")->rows == 5 && x->answers == 1);
+        for (size_t k = 0; k < CLASSES; k++)
+            assert_near("p", x->top[k].p, exp((double)logp[x->top[k].token.id]));
+        if (!strcmp(cases[i].stages, "rnn:1")) check_simple_cells(&l, x, cases[i].cell == HD_sigmoid);
+        hd_exhibit_free(x);
+        labeller_close(&l);
+    }
+}
+
+static void hear_tag(void *context, size_t label, const hd_real *logp)
+{
+    memcpy((hd_real *)context + label * CLASSES, logp, CLASSES * sizeof *logp);
+}
+
+/* A distribution for every token between blanks. */
+static void taggers_have_labels_for_each_token(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_exhibit *x = NULL;
+    hd_real logp[3 * CLASSES];
+    hd_labelled items = {0};
+    hd_examples e = {0};
+    hd_text page = {0}, json = {0};
+    hd_labeller l = labeller_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    hd_examples_opt opt = hd_labeller_examples(&l.model->opt);
+    if (hd_labeller_take(&items, &l, line_from(" the cat\tsat"), &err) ||
+        hd_examples_make(&e, &items, tokeniser, &opt, &err) ||
+        hd_labeller_ask(&run, &l, &e, hear_tag, logp, &err) ||
+        hd_exhibit_labels(&x, &run, &l, line_from(" the cat\tsat"), &err) ||
+        hd_exhibit_text(&page, x, &(hd_exhibit_look){.width = 80, .digits = 2}, &err) ||
+        hd_exhibit_json(&json, x, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_formulas(x);
+    assert_true(x->answers == 3 && x->tops == CLASSES && x->reads == e.rows);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(x->place[i], e.row[i]);
+        for (size_t k = 0; k < CLASSES; k++) {
+            const hd_exhibit_choice *c = &x->top[i * CLASSES + k];
+            assert_near("p", c->p, exp((double)logp[i * CLASSES + (size_t)c->token.id]));
+            assert_string_equal(c->token.piece, hd_vocab_piece(&l.labels, c->token.id));
+        }
+    }
+    assert_true(item(x, "logits")->rows == 3 && item(x, "logits")->down == HD_EXHIBIT_ASKED);
+    static const char *const says[] = {"Tagger, bi-gru:1", "1. the, token 1", "3. sat, token 3", "  label"};
+    for (size_t i = 0; i < COUNT_OF(says); i++)
+        if (!strstr(page.data, says[i])) fail_msg("'%s' is not in %s", says[i], page.data);
+    assert_non_null(strstr(json.data, "\"tags\""));
+    hd_text_release(&page), hd_text_release(&json);
+    hd_examples_release(&e), hd_labelled_release(&items);
+    hd_exhibit_free(x);
+    labeller_close(&l);
+}
+
 /* -- what cannot be -- */
 
 static void what_cannot_be_shown_is_refused(void **state)
@@ -324,8 +460,7 @@ static void what_cannot_be_shown_is_refused(void **state)
     static const char many[] = "the cat sat on the mat the dog sat on the log";
     hd_masked m = masked_of(false, false);
     hd_labeller l = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
-                gru = labeller_of(HD_BODY_lm, HD_LM_gru, HD_POOL_last, false),
-                tagger = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_each, false);
+                tagger = labeller_on("gru:1", HD_POOL_each, false, HD_tanh);
     const struct {
         const hd_labeller *l; /* NULL: the masked language model */
         const char *text;
@@ -336,8 +471,8 @@ static void what_cannot_be_shown_is_refused(void **state)
                  {NULL, "a\nb", HD_EARG, "more than one line"},
                  {&l, many, HD_ELIMIT, "more than the 12 tokens"},
                  {&l, "a\xff", HD_EARG, "not UTF-8"},
-                 {&gru, "a", HD_EARG, "a classifier on gru:2 cannot be explained"},
-                 {&tagger, "a", HD_EARG, "a tagger cannot be explained"}};
+                 {&tagger, "a b c d e f g h i j k l m", HD_ELIMIT, "more than the 12 tokens"},
+                 {&tagger, " ", HD_EARG, "the text is empty"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
@@ -348,7 +483,7 @@ static void what_cannot_be_shown_is_refused(void **state)
         assert_null(x);
         if (!strstr(err.text, cases[i].says)) fail_msg("case %zu: %s", i, err.text);
     }
-    labeller_close(&l), labeller_close(&gru), labeller_close(&tagger);
+    labeller_close(&l), labeller_close(&tagger);
     hd_bert_free(m.model);
 }
 
@@ -356,8 +491,9 @@ static void no_allocation_that_fails_leaks(void **state)
 {
     (void)state;
     hd_masked m = masked_of(false, false);
-    hd_labeller l = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false);
-    for (int labels = 0; labels < 2; labels++) {
+    hd_labeller l = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
+                tagger = labeller_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    for (int labels = 0; labels < 3; labels++) {
         size_t blocks = hd_mem_now().blocks, reported = 0;
         bool done = false;
         for (size_t n = 1; !done && n < 3000; n++) {
@@ -365,8 +501,9 @@ static void no_allocation_that_fails_leaks(void **state)
             hd_exhibit *x = NULL;
             hd_run r = run_on(backend);
             hd_mem_fail_at(n);
-            hd_status s = labels ? hd_exhibit_labels(&x, &r, &l, line_from("the cat"), &err)
-                                 : hd_exhibit_masked(&x, &r, &m, line_from("the [MASK]"), &err);
+            hd_status s =
+                labels ? hd_exhibit_labels(&x, &r, labels > 1 ? &tagger : &l, line_from("the cat"), &err)
+                       : hd_exhibit_masked(&x, &r, &m, line_from("the [MASK]"), &err);
             hd_mem_fail_at(0);
             if (s && s != HD_ENOMEM) fail_msg("allocation %zu: %s", n, err.text);
             done = !s, reported += s == HD_ENOMEM;
@@ -376,7 +513,7 @@ static void no_allocation_that_fails_leaks(void **state)
         }
         assert_true(done && reported >= 4);
     }
-    labeller_close(&l);
+    labeller_close(&l), labeller_close(&tagger);
     hd_bert_free(m.model);
 }
 
@@ -408,6 +545,8 @@ int main(void)
         cmocka_unit_test(without_a_head_or_a_mask_the_rows_are_the_end),
         cmocka_unit_test(pages_name_masks),
         cmocka_unit_test(labels_are_those_of_the_classifier),
+        cmocka_unit_test(encoders_of_their_own_are_shown),
+        cmocka_unit_test(taggers_have_labels_for_each_token),
         cmocka_unit_test(what_cannot_be_shown_is_refused),
         cmocka_unit_test(no_allocation_that_fails_leaks),
     };
