@@ -64,7 +64,10 @@ static void logits_of(fixture *f, const int32_t reads[N], hd_real out[N * VOCAB]
 static void vocabulary_follows_the_rule(void **state)
 {
     (void)state;
+    static const char *const first[] = {"<SOS>", "<EOS>", "<PAD>"};
     int count[VOCAB] = {0};
+    for (int i = 0; i < 3; i++) assert_string_equal(hd_lecture_words[i], first[i]);
+    assert_string_equal(hd_lecture_words[HD_LECTURE_EOS], "<EOS>");
     for (int i = 0; i < HD_LECTURE_PAIRS; i++)
         for (int j = 0; j < N; j++)
             count[hd_lecture_pairs[i].source[j]]++, count[hd_lecture_pairs[i].target[j]]++;

@@ -461,6 +461,17 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     double attention = (2 + 2 * 2) * 2 * 2 * 32;
     assert_true(hd_encdec_flops(m.t, 1, 1, 1) == 2 * weights + attention);
     assert_true(hd_encdec_flops(m.t, 7, 1, 1) == 7 * (2 * weights + attention));
+    /* Sentences of 5 and 3 tokens: keys and values of the cross-attention are made of source tokens, and pairs grow with the square. */
+    double of_source = 0, s = 5, t = 3;
+    for (size_t i = 0; i < m.params->count; i++) {
+        const hd_param *p = m.params->list[i];
+        if (!p->name || p->alias || p->t.rank != 2) continue;
+        bool keys = strstr(p->name, "encoder_attn.k_proj") || strstr(p->name, "encoder_attn.v_proj");
+        if (strstr(p->name, "model.encoder.") || keys) of_source += (double)hd_count_of(&p->t);
+    }
+    double pairs = 2 * s * s + 2 * (t * t + t * s), of_target = weights - of_source;
+    assert_true(of_source > 0 && of_target > 0);
+    assert_true(hd_encdec_flops(m.t, 2, s, t) == 2 * (2 * (s * of_source + t * of_target) + pairs * 2 * 2 * 32));
     toy_close(&m);
 }
 

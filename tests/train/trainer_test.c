@@ -578,6 +578,33 @@ static void a_warmup_that_nobody_asked_for_fits_the_run(void **state)
     }
 }
 
+/* The first updates of a warm-up, as they are told and as they are made: Adam's first moves every weight by the rate. */
+static void the_first_rates_are_those_of_the_schedule(void **state)
+{
+    (void)state;
+    toy t;
+    hd_err err = {0};
+    hd_progress p;
+    hd_ending ending;
+    hd_real before[DIM], after[DIM];
+    toy_make(&t, "first", 0);
+    hd_params_get(&t.params, t.w, &t.w->t, before);
+    hd_trainer_opt o = usual(&t, 1);
+    o.schedule = (hd_schedule){HD_SCHEDULE_linear, 0.1, 4, 2 * LAST, 0};
+    o.tell = note_rate;
+    assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_OK);
+    hd_params_get(&t.params, t.w, &t.w->t, after);
+    for (size_t i = 0; i < DIM; i++) /* eps beside a gradient of about 1 */
+        assert_true(fabs(fabs((double)after[i] - (double)before[i]) - 0.025) < 1e-6);
+    o = usual(&t, 6);
+    o.schedule = (hd_schedule){HD_SCHEDULE_linear, 0.1, 4, 2 * LAST, 0};
+    o.tell = note_rate;
+    assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_OK);
+    for (uint64_t i = 1; i <= 4; i++) assert_true(fabs(told_rate[i] - 0.025 * (double)i) < 1e-15);
+    for (uint64_t i = 5; i <= 6; i++) assert_true(told_rate[i] == hd_schedule_rate(&o.schedule, i));
+    toy_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +624,7 @@ int main(void)
         cmocka_unit_test(a_rate_that_falls_needs_an_end),
         cmocka_unit_test(the_schedule_is_as_long_as_it_was),
         cmocka_unit_test(a_warmup_that_nobody_asked_for_fits_the_run),
+        cmocka_unit_test(the_first_rates_are_those_of_the_schedule),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
