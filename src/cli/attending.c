@@ -41,7 +41,9 @@ hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_
                             .targets = writes ? t->count : 0,
                             .source_pieces = a->pieces,
                             .target_pieces = a->pieces,
-                            .sentence = t->text,
+                            .source_text = {t->text, t->second_text},
+                            .target_text = t->text,
+                            .sentence = t->second_text.text ? (hd_line){NULL, 0} : t->text,
                             .translation = t->written,
                             .score = t->score};
     if (!hd_attending_wanted(a)) return HD_OK;

@@ -57,6 +57,7 @@ typedef struct hd_attended { /* a text, all borrowed */
     size_t count;
     size_t second;         /* tokens before a second text; 0: there is none */
     hd_line text, written; /* written: behind the text, by a language model; {0}: nothing */
+    hd_line second_text;   /* of a pair; {0}: there is none */
     double score;          /* NaN: none */
 } hd_attended;
 

@@ -7,6 +7,7 @@
 #include "cli/attending.h"
 #include "cli/embed_words.h"
 #include "cli/input.h"
+#include "cli/unknown.h"
 #include "task/embed.h"
 #include "task/reader.h"
 #include "view/plot.h"
@@ -346,6 +347,7 @@ int hd_verb_embed(const hd_command *command)
     c->in.command = command;
     int status = hd_input_close(&c->in, run(c, &err), "read");
     hd_similar_release(&c->similar);
+    hd_unknown_warn(command, &c->model);
     hd_any_model_release(&c->model);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);

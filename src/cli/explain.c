@@ -1,5 +1,6 @@
 /* heed explain: what a model did with a sentence, number by number; and one step of an encoder-decoder
    Transformer small enough to read, matrix by matrix. */
+#include "cli/unknown.h"
 #include "cli/verb.h"
 
 #include <fnmatch.h>
@@ -130,6 +131,7 @@ static hd_status explain_translator(call *c, const char *folder, hd_line text, h
     hd_translator *t = NULL;
     hd_status s = hd_translator_open(&t, folder, c->backend, HD_WEIGHTS_BEST, err);
     if (!s) s = hd_exhibit_translation(&c->made, &c->run, t, text, c->step, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.translator = t});
     hd_translator_free(t);
     return s;
 }
@@ -139,6 +141,7 @@ static hd_status explain_language(call *c, const char *folder, hd_line text, hd_
     hd_language *l = NULL;
     hd_status s = hd_language_open(&l, folder, c->backend, err);
     if (!s) s = hd_exhibit_language(&c->made, &c->run, l, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.language = l});
     hd_language_free(l);
     return s;
 }
@@ -148,6 +151,7 @@ static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_er
     hd_masked *m = NULL;
     hd_status s = hd_masked_open(&m, folder, c->backend, err);
     if (!s) s = hd_exhibit_masked(&c->made, &c->run, m, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.masked = m});
     hd_masked_free(m);
     return s;
 }
@@ -157,6 +161,7 @@ static hd_status explain_labeller(call *c, const char *folder, hd_label_task tas
     hd_labeller *l = NULL;
     hd_status s = hd_labeller_open(&l, folder, task, c->backend, err);
     if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.labeller = l});
     hd_labeller_free(l);
     return s;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/attending.h"
 #include "cli/input.h"
+#include "cli/unknown.h"
 #include "task/masked.h"
 #include "view/put.h"
 
@@ -104,7 +105,7 @@ static hd_status attend(const call *c, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
     if (!hd_attending_wanted(c->attending)) return HD_OK;
-    hd_status s = hd_masked_encode(c->model->tokeniser, text, &ids, err);
+    hd_status s = hd_masked_encode_again(c->model->tokeniser, text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
     if (!s) s = hd_attending_add(c->attending, c->run, &one, err);
     hd_ids_release(&ids);
@@ -176,6 +177,7 @@ int hd_verb_fill(const hd_command *command)
     for (int i = 1; !s && i < words->count; i++)
         s = answer(&c, (hd_line){words->word[i], strlen(words->word[i])}, &err);
     s = hd_attending_close(&attending, s, &err);
+    hd_unknown_warn(command, &(hd_any_model){.masked = model});
     hd_masked_free(model);
     hd_run_release(&run);
     hd_backend_free(backend);

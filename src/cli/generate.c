@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/attending.h"
 #include "cli/input.h"
+#include "cli/unknown.h"
 #include "task/vote.h"
 #include "view/put.h"
 
@@ -395,6 +396,7 @@ int hd_verb_generate(const hd_command *command)
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
+    hd_unknown_warn(command, &(hd_any_model){.language = c->language});
     hd_language_free(c->language);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);

@@ -1,5 +1,6 @@
 /* What `heed classify` and `heed tag` share. */
 #include "cli/labels.h"
+#include "cli/unknown.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,6 +41,7 @@ hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err)
 
 void hd_labels_close(hd_labels_call *c)
 {
+    hd_unknown_warn(c->command, &(hd_any_model){.labeller = c->labeller});
     hd_labeller_free(c->labeller);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);
@@ -126,8 +128,9 @@ static hd_status attend(hd_labels_call *c, const hd_labelled *items, const hd_ex
         hd_attended one = {.ids = x->id + begin,
                            .count = rows,
                            .second = pair ? x->second[i] : 0,
-                           .text = pair ? (hd_line){0} : hd_labelled_unit(items, items->begin[i]),
+                           .text = hd_labelled_unit(items, items->begin[i]),
                            .score = (double)NAN};
+        if (pair) one.second_text = hd_labelled_unit(items, items->begin[i] + 1);
         s = hd_attending_add(&c->attending, &c->run, &one, err);
     }
     return s;

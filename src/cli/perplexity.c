@@ -4,6 +4,8 @@
 #include "cli/fluency.h"
 #include "cli/input.h"
 #include "cli/train_progress.h"
+#include "cli/unknown.h"
+#include "cli/verb.h"
 #include "view/put.h"
 
 struct perplexity {
@@ -128,6 +130,7 @@ int hd_verb_perplexity(const hd_command *command)
     int texts = command->operands.count - 1;
     if (!s && !texts) s = tell(&c, NULL, &err);
     for (int i = 1; !s && i <= texts; i++) s = tell(&c, command->operands.word[i], &err);
+    hd_unknown_warn(command, &(hd_any_model){.language = c.language});
     hd_language_free(c.language);
     hd_run_release(&c.run);
     hd_backend_free(backend);

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "cli/input.h"
+#include "cli/unknown.h"
+#include "cli/verb.h"
 #include "task/rank.h"
 #include "view/put.h"
 
@@ -353,6 +355,7 @@ static hd_status open_all(call *c, hd_err *err)
 static void close_all(call *c)
 {
     hd_lines_close(c->sources);
+    hd_unknown_warn(c->command, &c->model);
     hd_any_model_release(&c->model);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);

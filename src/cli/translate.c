@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "cli/input.h"
 #include "cli/translate_options.h"
+#include "cli/unknown.h"
+#include "cli/verb.h"
 #include "view/attention_file.h"
 #include "view/attention_text.h"
 
@@ -152,7 +154,9 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
                                 .target_pieces = c->translator->tokeniser[1],
                                 .sentence = text_of(c->line[i].text, found->part[part]),
                                 .translation = text_of(h->text, h->part[part]),
-                                .score = h->scores[part]};
+                                .score = h->scores[part],
+                                .place = {c->done + i + 1, part + 1, found->parts}};
+        ask.source_text[0] = ask.sentence, ask.target_text = c->prefix[i];
         if (!ask.targets) continue;
         s = hd_attention_collect(&maps, &c->run, &c->attender, &ask, err);
         if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
@@ -274,6 +278,7 @@ int hd_verb_translate(const hd_command *command)
     hd_status s = hd_translate_meaning(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
+    hd_unknown_warn(command, &(hd_any_model){.translator = c->translator});
     status = hd_input_close(&c->in, status, "translated");
     close_all(c);
     return status;

@@ -68,6 +68,20 @@ static void put_sources(hd_text *to, hd_line line, const hd_translation *found)
     hd_text_put(to, "]");
 }
 
+/* The tokens that are <unk>, and the words of the line they stand for. */
+static void put_unknown(hd_text *to, const hd_tokeniser *t, hd_line line, const hd_translation *found)
+{
+    const int32_t unk = hd_tokeniser_special(t).unk;
+    size_t count = found->parts ? found->source_end[found->parts - 1] : 0, n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (found->source[i] != unk) continue;
+        hd_text_print(to, "%s{\"token\": %zu, \"word\": ", n++ ? ", " : ", \"unknown\": [", i);
+        put_span(to, line.text, (hd_span){found->piece[i].begin, found->piece[i].end});
+        hd_text_put(to, "}");
+    }
+    if (n) hd_text_put(to, "]");
+}
+
 static void put_skipped(hd_text *to, hd_line line, const hd_skipped_list *skipped)
 {
     hd_text_put(to, ", \"skipped\": [");
@@ -92,6 +106,7 @@ static void put_object(hd_text *to, const hd_translator *t, hd_line line, const 
         hd_text_put(to, ", \"error\": ");
         hd_put_json(to, found->why, false);
     }
+    put_unknown(to, t->tokeniser[0], line, found);
     if (found->parts > 1) put_sources(to, line, found);
     if (skipped) put_skipped(to, line, skipped);
     hd_text_put(to, ", \"hypotheses\": [");

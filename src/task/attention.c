@@ -33,8 +33,8 @@ const char *hd_attention_title(hd_attention_kind k)
 
 void hd_attention_release(hd_attention_maps *a)
 {
-    for (size_t i = 0; a->source && i < a->sources + a->targets + 1; i++) hd_mem_free(a->source[i]);
-    hd_mem_free(a->source); /* input and output lie in the same block */
+    for (size_t i = 0; a->source && i < 2 * (a->sources + a->targets + 1); i++) hd_mem_free(a->source[i]);
+    hd_mem_free(a->source); /* input, output and marked lie in the same block */
     hd_mem_free(a->sentence);
     hd_mem_free(a->translation);
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) hd_mem_free(a->part[k].weight);
@@ -59,9 +59,9 @@ hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targe
     hd_attention_maps a = {.sources = sources, .targets = targets};
     size_t names = sources + targets + 1;
     hd_status s = HD_OK;
-    a.source = hd_mem_array(names, sizeof *a.source);
+    a.source = hd_mem_array(2 * names, sizeof *a.source);
     if (!a.source) s = hd_err_nomem(err, names * sizeof *a.source);
-    if (!s) a.input = a.source + sources, a.output = a.input + 1;
+    if (!s) a.input = a.source + sources, a.output = a.input + 1, a.marked = a.source + names;
     for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
         a.part[k] = (hd_attention_part){.layers = layers[k],
                                         .heads = heads[k],
@@ -132,6 +132,16 @@ static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)
     }
 }
 
+/* The names of tokens as they are shown. */
+static void show_names(hd_attention_map *m, char **to, const hd_attention_maps *a, char **names, size_t count)
+{
+    char **marked = a->marked + (names - a->source);
+    for (size_t i = 0; i < count; i++) {
+        to[i] = marked[i] ? marked[i] : names[i];
+        m->unknown = m->unknown || marked[i];
+    }
+}
+
 hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                               const hd_attention_pick *pick, hd_err *err)
 {
@@ -146,14 +156,15 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                           .head = (size_t)pick->head,
                           .heads = p->heads,
                           .rows = p->rows,
-                          .cols = p->cols,
-                          .row = k == HD_ATTENTION_ENCODER   ? a->source
-                                 : k == HD_ATTENTION_DECODER ? a->input
-                                                             : a->output,
-                          .col = k == HD_ATTENTION_DECODER ? a->input : a->source};
+                          .cols = p->cols};
+    char **rows = k == HD_ATTENTION_ENCODER ? a->source : k == HD_ATTENTION_DECODER ? a->input : a->output;
     size_t cells = p->rows * p->cols; /* make_part has seen that it does not overflow */
     m.weight = hd_mem_array(cells, sizeof *m.weight);
-    if (!m.weight) return hd_err_nomem(err, cells * sizeof *m.weight);
+    m.row = hd_mem_array(p->rows + p->cols, sizeof *m.row);
+    if (!m.weight || !m.row) return hd_attention_map_release(&m), hd_err_nomem(err, cells * sizeof *m.weight);
+    m.col = m.row + m.rows;
+    show_names(&m, m.row, a, rows, m.rows);
+    show_names(&m, m.col, a, k == HD_ATTENTION_DECODER ? a->input : a->source, m.cols);
     if (m.head)
         memcpy(m.weight, hd_attention_at(p, m.layer - 1, m.head - 1), cells * sizeof *m.weight);
     else
@@ -165,6 +176,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
 void hd_attention_map_release(hd_attention_map *m)
 {
     hd_mem_free(m->weight);
+    hd_mem_free(m->row);
     *m = (hd_attention_map){0};
 }
 

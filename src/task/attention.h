@@ -36,16 +36,29 @@ typedef struct hd_attention_part {
     float *weight;                    /* [layers, heads, rows, cols]; 0 where the mask forbids */
 } hd_attention_part;
 
+/* Which part of which line it is, both from 1; {0}: of none. */
+typedef struct hd_attention_place {
+    size_t line, part, parts;
+} hd_attention_place;
+
+/* Behind a word that was read as <unk>, where names are shown; what it means. */
+#define HD_UNKNOWN_MARK   "*"
+#define HD_UNKNOWN_LEGEND "* not in the vocabulary: read as <unk>"
+
 /* All of it is owned. Names are valid UTF-8 and not NULL once collected, but for the last output of a
    language model, which is none. A BERT has no targets, a language model no sources. */
 typedef struct hd_attention_maps {
     size_t sources, targets;
-    char **source;  /* [sources]: tokens the encoder reads */
-    char **input;   /* [targets]: tokens the decoder reads, the start token first */
-    char **output;  /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says output[i] */
+    char **source; /* [sources]: tokens the encoder reads */
+    char **input;  /* [targets]: tokens the decoder reads, the start token first */
+    char **output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says output[i] */
+    char *
+        *marked;    /* [sources + targets + 1], as source, input and output lie: of a word that the vocabulary
+                       lacks, whose name is the word itself, the word with HD_UNKNOWN_MARK; NULL of all others */
     char *sentence; /* the texts; NULL when not given */
     char *translation;
-    double score; /* as given */
+    double score;             /* as given */
+    hd_attention_place place; /* as given */
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
@@ -67,7 +80,11 @@ typedef struct hd_attention_ask {
     size_t targets;
     const hd_tokeniser *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
     hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
+    hd_line
+        source_text[2];  /* the texts that `source` was made of, the second of a pair, and `target`, as far */
+    hd_line target_text; /* as it was given: they name unknown words; {0}: those are named <unk> */
     double score;
+    hd_attention_place place;
 } hd_attention_ask;
 
 /* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
@@ -103,15 +120,17 @@ hd_status hd_attention_check(const hd_attender *m, const hd_attention_pick *pick
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
                                   size_t heads, hd_err *err);
 
-/* The one matrix to draw; names are borrowed from the hd_attention_maps. */
+/* The one matrix to draw; names are those to be shown, borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {
     hd_attention_kind kind;
     bool alone;           /* of a model that reads one text */
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
     size_t rows, cols;
-    char *const *row, *const *col; /* decoder: the tokens read; cross: those said, and the source */
-    float *weight;                 /* [rows, cols], owned */
+    char **row, **col; /* decoder: the tokens read; cross: those said, and the source; row is owned, with col
+                          behind it, what it points to is not */
+    bool unknown;      /* some of them are marked as unknown */
+    float *weight;     /* [rows, cols], owned */
 } hd_attention_map;
 
 hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "task/attention.h"
 #include "task/masked.h"
+#include "task/unknown.h"
 
 static const struct {
     const char *stack, *sublayer;
@@ -24,19 +26,48 @@ static hd_status set_piece(char **to, const hd_attender *m, const hd_tokeniser *
     return hd_attention_set_name(to, piece, strlen(piece), err);
 }
 
+/* The names of tokens; those that are unknown are called by the words of the text that they stand for. */
+static hd_status set_pieces(hd_attention_maps *a, char **to, const hd_attender *m, const hd_tokeniser *t,
+                            const int32_t *ids, size_t count, hd_line text, hd_err *err)
+{
+    char **marked = a->marked + (to - a->source);
+    hd_line *word = hd_mem_array(count + 1, sizeof *word);
+    if (!word) return hd_err_nomem(err, count * sizeof *word);
+    hd_status s = hd_unknown_words(word, t, ids, count, text, m->bert != NULL, err);
+    for (size_t i = 0; !s && i < count; i++) {
+        hd_text mark = {0};
+        if (!word[i].text) {
+            s = set_piece(&to[i], m, t, ids[i], err);
+            continue;
+        }
+        hd_text_add(&mark, word[i].text, word[i].size);
+        hd_text_put(&mark, HD_UNKNOWN_MARK);
+        s = hd_text_status(&mark, err);
+        if (!s) s = hd_attention_set_name(&to[i], word[i].text, word[i].size, err);
+        if (!s) s = hd_attention_set_name(&marked[i], mark.data, mark.size, err);
+        hd_text_release(&mark);
+    }
+    hd_mem_free(word);
+    return s;
+}
+
 static hd_status set_names(hd_attention_maps *a, const hd_attender *m, const hd_attention_ask *q, hd_err *err)
 {
-    char **target = m->lm ? a->input : a->output;
+    size_t first = q->second && q->second < a->sources ? q->second : a->sources;
     hd_status s = m->encdec ? set_piece(&a->input[0], m, q->target_pieces, q->start, err) : HD_OK;
-    for (size_t i = 0; !s && i < a->sources; i++)
-        s = set_piece(&a->source[i], m, q->source_pieces, q->source[i], err);
-    for (size_t i = 0; !s && i < a->targets; i++)
-        s = set_piece(&target[i], m, q->target_pieces, q->target[i], err);
+    if (!s) s = set_pieces(a, a->source, m, q->source_pieces, q->source, first, q->source_text[0], err);
+    if (!s)
+        s = set_pieces(a, a->source + first, m, q->source_pieces, q->source + first, a->sources - first,
+                       q->source_text[1], err);
+    if (!s)
+        s = set_pieces(a, m->lm ? a->input : a->output, m, q->target_pieces, q->target, a->targets,
+                       q->target_text, err);
     if (!s && q->sentence.text)
         s = hd_attention_set_name(&a->sentence, q->sentence.text, q->sentence.size, err);
     if (!s && q->translation.text)
         s = hd_attention_set_name(&a->translation, q->translation.text, q->translation.size, err);
     a->score = q->score;
+    a->place = q->place;
     return s;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "task/exhibit_parts.h"
+#include "task/unknown.h"
 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err)
 {
@@ -67,11 +68,48 @@ hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t
         char number[16];
         const char *piece = pieces ? hd_tokeniser_piece(pieces, ids[i]) : NULL;
         if (!piece) snprintf(number, sizeof number, "%d", ids[i]), piece = number;
-        t[i] = (hd_exhibit_token){ids[i], hd_exhibit_copy(x, piece, err)};
+        t[i] = (hd_exhibit_token){.id = ids[i], .piece = hd_exhibit_copy(x, piece, err)};
         if (!t[i].piece) return HD_ENOMEM;
     }
     *out = t;
     return HD_OK;
+}
+
+/* Two names of one unknown word. */
+static hd_status name_word(hd_exhibit *x, hd_exhibit_token *t, hd_line word, hd_err *err)
+{
+    hd_text name = {0};
+    hd_text_add(&name, word.text, word.size);
+    hd_status s = hd_text_status(&name, err);
+    t->word = s ? NULL : hd_exhibit_copy(x, name.data, err);
+    hd_text_put(&name, HD_UNKNOWN_MARK);
+    if (t->word) s = hd_text_status(&name, err);
+    const char *shown = s || !t->word ? NULL : hd_exhibit_copy(x, name.data, err);
+    hd_text_release(&name);
+    if (!shown) return s ? s : HD_ENOMEM;
+    t->piece = shown;
+    return HD_OK;
+}
+
+hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokeniser *pieces,
+                           hd_line text, bool masks, hd_err *err)
+{
+    int32_t *ids = hd_exhibit_take(x, count + 1, sizeof *ids, err);
+    hd_line *word = ids ? hd_exhibit_take(x, count + 1, sizeof *word, err) : NULL;
+    if (!word) return HD_ENOMEM;
+    for (size_t i = 0; i < count; i++) ids[i] = t[i].id;
+    hd_status s = hd_unknown_words(word, pieces, ids, count, text, masks, err);
+    for (size_t i = 0; !s && i < count; i++)
+        if (word[i].text) s = name_word(x, &t[i], word[i], err);
+    return s;
+}
+
+bool hd_exhibit_has_unknown(const hd_exhibit *x)
+{
+    bool has = false;
+    for (size_t i = 0; x->source && i < x->sources; i++) has = has || x->source[i].word;
+    for (size_t i = 0; x->read && i < x->reads; i++) has = has || x->read[i].word;
+    return has;
 }
 
 hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err)
@@ -245,7 +283,7 @@ static size_t insert(hd_exhibit_choice *top, size_t count, int32_t id, double p,
     if (at == HD_EXHIBIT_TOP) return count;
     if (count < HD_EXHIBIT_TOP) count++;
     memmove(top + at + 1, top + at, (count - 1 - at) * sizeof *top);
-    top[at] = (hd_exhibit_choice){.token = {id, ""}, .p = p, .logit = logit};
+    top[at] = (hd_exhibit_choice){.token = {.id = id, .piece = ""}, .p = p, .logit = logit};
     return count;
 }
 

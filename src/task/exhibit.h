@@ -7,6 +7,7 @@
 #define HD_TASK_EXHIBIT_H
 
 #include "base/arena.h"
+#include "task/attention.h"
 #include "task/labeller.h"
 #include "task/language.h"
 #include "task/masked.h"
@@ -23,7 +24,8 @@ typedef enum hd_exhibit_kind {
 
 typedef struct hd_exhibit_token {
     int32_t id;
-    const char *piece; /* UTF-8 */
+    const char *piece; /* UTF-8; of a word that the vocabulary lacks the word and HD_UNKNOWN_MARK */
+    const char *word;  /* that word alone; NULL of all others */
 } hd_exhibit_token;
 
 /* What the rows or columns of an item are. */
@@ -98,6 +100,7 @@ typedef struct hd_exhibit_ask {
     size_t sources, targets;
     int32_t start;                 /* the decoder's first input */
     const hd_tokeniser *pieces[2]; /* of source and target; NULL: ids as numbers */
+    hd_line sentence;              /* names unknown words of the source; {0}: those are <unk> */
     size_t step;                   /* to be shown, 1, 2, ...; 0: none, the list of steps alone */
 } hd_exhibit_ask;
 
@@ -118,6 +121,7 @@ hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, h
 void hd_exhibit_free(hd_exhibit *x); /* accepts NULL */
 
 const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name); /* NULL when there is none */
-size_t hd_exhibit_heads(const hd_exhibit *x); /* most of any item; 0 without attention */
+bool hd_exhibit_has_unknown(const hd_exhibit *x); /* a word that the vocabulary lacks */
+size_t hd_exhibit_heads(const hd_exhibit *x);     /* most of any item; 0 without attention */
 
 #endif

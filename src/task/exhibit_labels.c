@@ -75,6 +75,7 @@ hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, h
     if (!s) {
         x->kind = HD_EXHIBIT_LABELLER, x->reads = from.rows;
         s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokeniser, err);
+        if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokeniser, text, false, err);
     }
     if (!s) s = set_model(x, &l->model->opt.body, err);
     if (!s) s = set_places(x, l, &from, err);

@@ -106,6 +106,7 @@ hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l,
     if (!s) s = hd_exhibit_new(&x, err);
     if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
     if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokeniser, err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokeniser, prompt, false, err);
     hd_exhibit_token *start = NULL;
     if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokeniser, err);
     if (!s) x->before = *start;

@@ -12,12 +12,14 @@ static hd_status read_text(hd_ids *ids, const hd_masked *m, hd_line text, hd_err
 }
 
 /* The tokens, and where the masks are among them if the model can say what they stand for. */
-static hd_status set_tokens(hd_exhibit *x, const hd_masked *m, const hd_ids *ids, size_t *masks, hd_err *err)
+static hd_status set_tokens(hd_exhibit *x, const hd_masked *m, hd_line text, const hd_ids *ids, size_t *masks,
+                            hd_err *err)
 {
     const int32_t mask = hd_masked_id(m->tokeniser);
     hd_status s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokeniser, err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids->count, m->tokeniser, text, true, err);
     size_t *place = s ? NULL : hd_exhibit_take(x, ids->count, sizeof *place, err);
-    if (!place) return HD_ENOMEM;
+    if (!place) return s ? s : HD_ENOMEM;
     x->reads = ids->count, *masks = 0;
     for (size_t i = 0; i < ids->count; i++)
         if (ids->at[i] == mask) x->read[i].piece = HD_MASK_TEXT, place[(*masks)++] = i;
@@ -67,7 +69,7 @@ hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_
     hd_status s = read_text(&ids, m, text, err);
     if (!s) s = hd_exhibit_new(&x, err);
     if (!s) x->kind = HD_EXHIBIT_MASKED, x->model = "bert";
-    if (!s) s = set_tokens(x, m, &ids, &masks, err);
+    if (!s) s = set_tokens(x, m, text, &ids, &masks, err);
     if (!s) s = run(x, r, m, &ids, masks, err);
     hd_ids_release(&ids);
     if (s)

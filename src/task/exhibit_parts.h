@@ -22,6 +22,9 @@ void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err); /*
 const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
                             const hd_tokeniser *pieces, hd_err *err);
+/* Names those that are unknown by the words of the text they were made of. */
+hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokeniser *pieces,
+                           hd_line text, bool masks, hd_err *err);
 
 /* A text that can be explained: one line of UTF-8. */
 hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err);

@@ -48,6 +48,7 @@ static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err
 {
     hd_exhibit_token *says = NULL, *start = NULL;
     hd_status s = hd_exhibit_tokens(x, &x->source, a->source, a->sources, a->pieces[0], err);
+    if (!s) s = hd_exhibit_words(x, x->source, a->sources, a->pieces[0], a->sentence, false, err);
     if (!s) s = hd_exhibit_tokens(x, &says, a->target, a->targets, a->pieces[1], err);
     if (!s) s = hd_exhibit_tokens(x, &start, &a->start, 1, a->pieces[1], err);
     x->step = s ? NULL : hd_exhibit_take(x, a->targets, sizeof *x->step, err);
@@ -170,6 +171,7 @@ hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translato
                                                 .targets = g->length,
                                                 .start = hd_tokeniser_special(t->tokeniser[1]).start,
                                                 .pieces = {t->tokeniser[0], t->tokeniser[1]},
+                                                .sentence = sentence,
                                                 .step = step},
                               err);
         if (!s) s = write_translation(x, t, g, err);

@@ -54,8 +54,7 @@ static hd_status add(hd_ids *out, int32_t id, hd_err *err)
     return s;
 }
 
-/* Bytes before the next "[MASK]", or all of them. */
-static size_t until_mask(hd_line text)
+size_t hd_masked_before(hd_line text)
 {
     const size_t size = sizeof HD_MASK_TEXT - 1;
     for (size_t i = 0; i + size <= text.size; i++)
@@ -63,17 +62,38 @@ static size_t until_mask(hd_line text)
     return text.size;
 }
 
-hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+static hd_status add_pieces(hd_ids *out, const hd_tokeniser *t, hd_line text, bool again, hd_err *err)
+{
+    hd_pieces piece = {0};
+    hd_status s = again ? hd_tokeniser_encode_again(t, text.text, text.size, &piece, err)
+                        : hd_tokeniser_encode(t, text.text, text.size, &piece, err);
+    if (!s) s = hd_ids_reserve(out, piece.count, err);
+    for (size_t i = 0; !s && i < piece.count; i++) out->at[out->count++] = piece.at[i].id;
+    hd_pieces_release(&piece);
+    return s;
+}
+
+static hd_status encode(const hd_tokeniser *t, hd_line text, bool again, hd_ids *out, hd_err *err)
 {
     hd_special special = hd_tokeniser_special(t);
     hd_status s = add(out, special.start, err);
     while (!s && text.size) {
-        size_t n = until_mask(text);
-        if (n) s = hd_tokeniser_encode_ids(t, text.text, n, out, err);
+        size_t n = hd_masked_before(text);
+        if (n) s = add_pieces(out, t, (hd_line){text.text, n}, again, err);
         if (!s && n < text.size) s = add(out, hd_masked_id(t), err), n += sizeof HD_MASK_TEXT - 1;
         text.text += n, text.size -= n;
     }
     return s ? s : add(out, special.end, err);
+}
+
+hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+{
+    return encode(t, text, false, out, err);
+}
+
+hd_status hd_masked_encode_again(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+{
+    return encode(t, text, true, out, err);
 }
 
 /* -- writing -- */

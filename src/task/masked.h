@@ -39,8 +39,12 @@ size_t hd_masked_vocab(const hd_tokeniser *t); /* V of the model: the tokeniser'
 /* Whether it is no piece of a text: what begins, ends or fills one, [MASK] and <unk>. */
 bool hd_masked_is_special(const hd_tokeniser *t, int32_t id);
 
+/* Bytes before the next "[MASK]" of a text, or all of them. */
+size_t hd_masked_before(hd_line text);
 /* Appends the start, the pieces and masks of a text, and the end. */
 hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err);
+/* The same of a text that was encoded before: what is unknown in it is not counted again. */
+hd_status hd_masked_encode_again(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err);
 
 typedef struct hd_filling {
     int32_t id;

@@ -129,7 +129,7 @@ static hd_status next_part(const hd_translator *t, hd_line l, size_t most, hd_pi
     if (*take < l.size) *take = cut_at(l, *take);
     for (;;) {
         piece->count = 0;
-        hd_status s = hd_tokeniser_encode(t->tokeniser[0], l.text, *take, piece, err);
+        hd_status s = hd_tokeniser_encode_again(t->tokeniser[0], l.text, *take, piece, err);
         if (s || piece->count <= most) return s;
         size_t fits = piece->at[most].begin;
         if (!fits) return piece->count = most, HD_OK; /* a character of more pieces than the model takes */

@@ -49,12 +49,16 @@ const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place)
 static hd_tokeniser *new_of(hd_tokeniser_kind kind, hd_err *err)
 {
     hd_tokeniser *t = hd_mem_zero(sizeof *t);
-    if (!t)
+    hd_tally *tally = t ? hd_tally_new() : NULL;
+    if (!tally) {
         hd_err_nomem(err, sizeof *t);
-    else
-        *t = (hd_tokeniser){.kind = kind,
-                            .type = kinds[kind].type,
-                            .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, -1}};
+        hd_mem_free(t);
+        return NULL;
+    }
+    *t = (hd_tokeniser){.kind = kind,
+                        .type = kinds[kind].type,
+                        .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, -1},
+                        .tally = tally};
     return t;
 }
 
@@ -112,6 +116,7 @@ void hd_tokeniser_free(hd_tokeniser *t)
 {
     if (!t) return;
     t->type->release(t);
+    hd_tally_free(t->tally);
     hd_mem_free(t);
 }
 
@@ -228,16 +233,60 @@ static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd
     return size ? t->type->encode(t, text, size, to, err) : HD_OK;
 }
 
+hd_status hd_tokeniser_encode_again(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+                                    hd_err *err)
+{
+    return encode(t, text, size, (hd_piece_sink){put_piece, out}, err);
+}
+
+/* Counts pieces of a text; the words behind the first unknown ones are kept. */
+static void count(const hd_tokeniser *t, const char *text, const hd_piece *piece, size_t count)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (piece[i].id != t->special.unk) continue;
+        unknown++;
+        if (hd_tally_wants_words(t->tally))
+            hd_tally_add_word(t->tally, text + piece[i].begin, piece[i].end - piece[i].begin);
+    }
+    hd_tally_add(t->tally, count, unknown);
+}
+
 hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
                               hd_err *err)
 {
-    return encode(t, text, size, (hd_piece_sink){put_piece, out}, err);
+    size_t from = out->count;
+    hd_status s = hd_tokeniser_encode_again(t, text, size, out, err);
+    if (!s && t->special.unk >= 0) count(t, text, out->at + from, out->count - from);
+    return s;
+}
+
+/* Ids say nothing of their words: a text with unknown ones is read once more while those are wanted. */
+static hd_status count_ids(const hd_tokeniser *t, const char *text, size_t size, const int32_t *ids,
+                           size_t ids_count, hd_err *err)
+{
+    size_t unknown = 0;
+    hd_pieces piece = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0; i < ids_count; i++) unknown += ids[i] == t->special.unk;
+    if (!unknown || !hd_tally_wants_words(t->tally)) return hd_tally_add(t->tally, ids_count, unknown), HD_OK;
+    s = hd_tokeniser_encode(t, text, size, &piece, err);
+    hd_pieces_release(&piece);
+    return s;
 }
 
 hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err)
 {
-    return encode(t, text, size, (hd_piece_sink){put_id, out}, err);
+    size_t from = out->count;
+    hd_status s = encode(t, text, size, (hd_piece_sink){put_id, out}, err);
+    if (!s && t->special.unk >= 0) s = count_ids(t, text, size, out->at + from, out->count - from, err);
+    return s;
+}
+
+hd_unknown hd_tokeniser_unknown(const hd_tokeniser *t)
+{
+    return hd_tally_of(t->tally);
 }
 
 /* Pieces of the text as part of a frame. */

@@ -11,6 +11,7 @@
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "text/tally.h"
 #include "text/tokeniser_list.h"
 
 typedef enum hd_tokeniser_kind {
@@ -118,6 +119,13 @@ hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t si
 hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err);
 
+/* The same of a text that was encoded before, or is in part: what is unknown in it is not counted again. */
+hd_status hd_tokeniser_encode_again(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+                                    hd_err *err);
+
+/* What was encoded so far, and how much of it is <unk>. Any thread. */
+hd_unknown hd_tokeniser_unknown(const hd_tokeniser *t);
+
 /* A text, or a pair (second not NULL), as the model takes it: with [CLS] and [SEP], or </s> behind it. What
    is put around has begin and end 0. */
 hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const hd_line *second,
@@ -175,6 +183,7 @@ struct hd_tokeniser {
     hd_text_frame
         frame[2]; /* of one text, of a pair; where the type leaves both empty an end follows each text */
     void *state;  /* the type's own */
+    hd_tally *tally;
 };
 
 #define X(name, summary) extern const hd_tokeniser_type hd_tokeniser_##name;

@@ -30,6 +30,19 @@ static void put_names(hd_text *to, const char *key, char *const *names, size_t c
     hd_text_put(to, "]");
 }
 
+/* Which of the names are words that the vocabulary lacks, where there are some. */
+static void put_unknown(hd_text *to, const char *key, const hd_attention_maps *a, char **names, size_t count)
+{
+    char **marked = a->marked + (names - a->source);
+    const char *before = "";
+    for (size_t i = 0; i < count; i++) {
+        if (!marked[i]) continue;
+        if (!*before) hd_text_print(to, ",\"%s\":[", key);
+        hd_text_print(to, "%s%zu", before, i), before = ",";
+    }
+    if (*before) hd_text_put(to, "]");
+}
+
 void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html)
 {
     hd_text_put(to, "\"source\":");
@@ -41,6 +54,9 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     put_names(to, "source_tokens", a->source, a->sources, inside_html);
     put_names(to, "input_tokens", a->input, a->targets, inside_html);
     put_names(to, "output_tokens", a->output, a->targets, inside_html);
+    put_unknown(to, "source_unknown", a, a->source, a->sources);
+    put_unknown(to, "input_unknown", a, a->input, a->targets);
+    put_unknown(to, "output_unknown", a, a->output, a->targets);
 }
 
 static hd_status begin(hd_attention_writer *w, hd_err *err)

@@ -35,9 +35,16 @@ function open(n) {
         const part = data.attention[kind], self = kind !== "cross";
         if (!part.layers || !part.heads) continue;
         parts[kind] = Object.assign(part, {
-            from: kind === "encoder" ? data.source_tokens : self ? data.input_tokens : data.output_tokens,
-            to: kind === "decoder" ? data.input_tokens : data.source_tokens, values: null, cache: new Map()});
+            from: tokens(kind === "encoder" ? "source" : self ? "input" : "output"),
+            to: tokens(kind === "decoder" ? "input" : "source"), values: null, cache: new Map()});
     }
+    $("unknown").hidden = !["source", "input", "output"].some(side => data[side + "_unknown"]);
+}
+
+/* The tokens of a side, marked where the vocabulary lacks a word. */
+function tokens(side) {
+    const unknown = new Set(data[side + "_unknown"]);
+    return data[side + "_tokens"].map((t, i) => unknown.has(i) ? t + "*" : t);
 }
 
 /* The weights of a layer and a head, or of the mean of all heads for head -1. */

@@ -116,9 +116,10 @@ void hd_attention_picture_of(hd_attention_picture *p, const hd_attention_map *m,
     double right = fmax(reach(c, m, p->cell), (double)m->cols * p->cell + (p->right ? gap + names : 0));
     double title = c->width(c->context, p->title, large, true);
     double legend = bar_width + gap + c->width(c->context, "attention weight", small, false);
+    if (m->unknown) legend = fmax(legend, c->width(c->context, HD_UNKNOWN_LEGEND, small, false));
     p->width = ceil(fmax(p->left + fmax(right, legend), margin + title) + margin);
     p->height = ceil(p->top + (double)m->rows * p->cell + (p->below ? p->overhang + gap : 0) + 3 * gap +
-                     bar_height + gap + small + margin);
+                     (m->unknown ? small + 1.5 * gap : 0) + bar_height + gap + small + margin);
 }
 
 static void write_at(const hd_canvas *c, hd_canvas_text t)
@@ -203,6 +204,7 @@ static hd_status draw_cells(const hd_attention_picture *p, const hd_canvas *c, h
     return s;
 }
 
+/* The scale, and above it what the marks at words mean. */
 static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
 {
     double x = p->left, y = p->height - margin - small - gap - bar_height, step = bar_width / STRIPES;
@@ -223,6 +225,10 @@ static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
                                  .size = small,
                                  .colour = faint,
                                  .text = "attention weight"});
+    if (p->map->unknown)
+        write_at(c,
+                 (hd_canvas_text){
+                     .x = x, .y = y - 1.5 * gap, .size = small, .colour = faint, .text = HD_UNKNOWN_LEGEND});
 }
 
 hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canvas *c, hd_err *err)

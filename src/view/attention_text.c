@@ -127,6 +127,14 @@ static void put_legend(page *g)
     hd_pen_end(&g->pen);
 }
 
+static void put_unknown(page *g)
+{
+    if (!g->map.unknown) return;
+    hd_pen_end(&g->pen);
+    hd_pen_words(&g->pen, HD_INK_DIM, HD_UNKNOWN_LEGEND);
+    hd_pen_end(&g->pen);
+}
+
 static void put_strongest(page *g)
 {
     const hd_attention_map *m = &g->map;
@@ -171,6 +179,7 @@ hd_status hd_attention_text(hd_text *to, const hd_attention_maps *a, const hd_at
     for (size_t from = 0, end; from < g.map.cols; from = end) put_panel(&g, from, end = panel_end(&g, from));
     put_legend(&g);
     put_strongest(&g);
+    put_unknown(&g);
     hd_attention_map_release(&g.map);
     return hd_text_status(to, err);
 }

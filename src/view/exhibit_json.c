@@ -7,11 +7,28 @@
 
 #include "view/explain_json.h"
 
+static json_t *name(const hd_exhibit_token *t)
+{
+    return hd_json_string(t->word ? t->word : t->piece);
+}
+
 static json_t *pieces(const hd_exhibit_token *t, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) hd_json_append(list, hd_json_string(t[i].piece));
+    for (size_t i = 0; i < count; i++) hd_json_append(list, name(&t[i]));
     return list;
+}
+
+/* Which of them are words that the vocabulary lacks, where there are some. */
+static void set_unknown(json_t *all, const char *key, const hd_exhibit_token *t, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (t[i].word) hd_json_append(list, json_integer((json_int_t)i));
+    if (list && !json_array_size(list))
+        json_decref(list);
+    else
+        hd_json_set(all, key, list);
 }
 
 static json_t *ids(const hd_exhibit_token *t, size_t count)
@@ -27,9 +44,11 @@ static json_t *tokens(const hd_exhibit *x)
     if (x->source) {
         hd_json_set(all, "source", pieces(x->source, x->sources));
         hd_json_set(all, "source_ids", ids(x->source, x->sources));
+        set_unknown(all, "source_unknown", x->source, x->sources);
     }
     hd_json_set(all, "read", pieces(x->read, x->reads));
     hd_json_set(all, "read_ids", ids(x->read, x->reads));
+    set_unknown(all, "read_unknown", x->read, x->reads);
     return all;
 }
 

@@ -452,6 +452,10 @@ static void put_beginning(page *g)
     char line[96];
     hd_pen_heading(p, "", beginnings[x->kind]);
     put_tokens(g, x->source ? x->source : x->read, x->source ? x->sources : x->reads);
+    if (hd_exhibit_has_unknown(x)) {
+        hd_pen_put_at(p, INDENT, HD_INK_DIM, HD_UNKNOWN_LEGEND);
+        hd_pen_end(p);
+    }
     if (!x->source) return;
     hd_pen_heading(p, "", "Translation, step by step");
     if (x->translation) {

@@ -4,13 +4,15 @@
 
 #include "view/exhibit_text.h"
 
-static hd_exhibit_token source[] = {{7, "\xE2\x96\x81"
-                                        "der"},
-                                    {9, "Hund"},
-                                    {3, "</s>"}},
-                        read[] = {{2, "<s>"}, {5, "the"}};
-static hd_exhibit_step steps[] = {{{2, "<s>"}, {5, "the"}, 0.75, true, 0, 0.5},
-                                  {{5, "the"}, {6, "dog"}, 0.5, true, 1, 0.625}};
+static hd_exhibit_token source[] = {{7,
+                                     "\xE2\x96\x81"
+                                     "der",
+                                     NULL},
+                                    {9, "Hund", NULL},
+                                    {3, "</s>", NULL}},
+                        read[] = {{2, "<s>", NULL}, {5, "the", NULL}};
+static hd_exhibit_step steps[] = {{{2, "<s>", NULL}, {5, "the", NULL}, 0.75, true, 0, 0.5},
+                                  {{5, "the", NULL}, {6, "dog", NULL}, 0.5, true, 1, 0.625}};
 static const hd_real rows[] = {0.5f, -1.25f, 0.001f, -0.001f, 2, 3, 4, 5},
                      weights[] = {0.25f, 0.5f, 0.25f, 0, 0.75f, 0.25f}, many[] = {-INFINITY, 1, 2},
                      probs[] = {0.5f, 0.25f};
@@ -25,8 +27,8 @@ static hd_exhibit_item items[] = {
     {"probs", "Output", "softmax", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, probs},
 };
 
-static hd_exhibit_choice top[] = {{{6, "dog"}, 0.5, 0.5}, {{4, " "}, 0.25, -1.25}},
-                         counted[] = {{{6, "dog"}, 0.5, (double)NAN}};
+static hd_exhibit_choice top[] = {{{6, "dog", NULL}, 0.5, 0.5}, {{4, " ", NULL}, 0.25, -1.25}},
+                         counted[] = {{{6, "dog", NULL}, 0.5, (double)NAN}};
 
 static hd_exhibit exhibit(void)
 {

@@ -1,0 +1,60 @@
+/* Unknown words are found again by reading the text once more: the n-th <unk> stands for the n-th place that
+   is unknown. */
+#include "task/unknown.h"
+
+#include "task/masked.h"
+#include "text/character.h"
+
+/* The bytes of a piece without white space around them. */
+static hd_line bytes_of(hd_line text, const hd_piece *p)
+{
+    size_t begin = p->begin, end = p->end, used;
+    int32_t c;
+    while (begin < end && hd_is_space((used = hd_character(text.text + begin, end - begin, &c), c)))
+        begin += used;
+    while (end > begin && text.text[end - 1] == ' ') end--;
+    return (hd_line){text.text + begin, end - begin};
+}
+
+/* The unknown pieces of a text, with their places in it. */
+static hd_status find(hd_pieces *out, const hd_tokeniser *t, hd_line text, bool masks, hd_err *err)
+{
+    const int32_t unk = hd_tokeniser_special(t).unk;
+    hd_pieces piece = {0};
+    hd_status s = HD_OK;
+    for (size_t at = 0, n; !s && at < text.size; at += n) {
+        hd_line rest = {text.text + at, text.size - at};
+        n = masks ? hd_masked_before(rest) : rest.size;
+        piece.count = 0;
+        s = hd_tokeniser_encode_again(t, rest.text, n, &piece, err);
+        for (size_t i = 0; !s && i < piece.count; i++) {
+            hd_piece p = piece.at[i];
+            p.begin += (uint32_t)at, p.end += (uint32_t)at;
+            if (p.id == unk && !hd_pieces_add(out, p)) s = hd_err_nomem(err, sizeof p);
+        }
+        if (n < rest.size) n += sizeof HD_MASK_TEXT - 1;
+    }
+    hd_pieces_release(&piece);
+    return s;
+}
+
+hd_status hd_unknown_words(hd_line *word, const hd_tokeniser *t, const int32_t *ids, size_t count,
+                           hd_line text, bool masks, hd_err *err)
+{
+    const int32_t unk = t ? hd_tokeniser_special(t).unk : -1;
+    size_t unknown = 0;
+    hd_pieces place = {0};
+    for (size_t i = 0; i < count; i++) {
+        word[i] = (hd_line){NULL, 0};
+        unknown += unk >= 0 && ids[i] == unk;
+    }
+    if (!unknown || !text.text) return HD_OK;
+    hd_status s = find(&place, t, text, masks, err);
+    for (size_t i = 0, n = 0; !s && place.count >= unknown && i < count; i++) {
+        if (ids[i] != unk) continue;
+        hd_line bytes = bytes_of(text, &place.at[n++]);
+        if (bytes.size) word[i] = bytes;
+    }
+    hd_pieces_release(&place);
+    return s;
+}
