@@ -105,11 +105,9 @@ static void drop_prefix(hd_params *p)
 static hd_status export_words(const hd_passage *p, hd_err *err)
 {
     hd_masked *m = NULL;
-    char path[HD_PATH];
     hd_status s = hd_masked_open(&m, p->from, p->backend, err);
     if (!s) s = hd_family_bert_check(&m->model->opt, p->from, err);
-    if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(m->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
+    if (!s) s = hd_family_bert_save_tokeniser(m->tokeniser, &m->model->opt, m->longest, p->to, err);
     if (!s) s = save_config(m, p->to, err);
     if (!s) s = hd_family_sentence_save(m, p->to, err);
     if (!s && m->model->opt.headless) drop_prefix(&m->model->params);

@@ -17,6 +17,10 @@ void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_b
 hd_status hd_family_bert_load(hd_params *p, const char *folder, hd_err *err);
 
 /* Begins a config.json, without its last bracket. */
+/* The tokeniser, with what transformers needs to read texts as the model does. longest: tokens at which texts
+   are cut; 0: where positions end. */
+hd_status hd_family_bert_save_tokeniser(const hd_tokeniser *t, const hd_bert_opt *o, size_t longest,
+                                        const char *folder, hd_err *err);
 void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt *o, const hd_tokeniser *t);
 /* HD_EARG where transformers has no such BERT. */
 hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err);

@@ -154,14 +154,12 @@ static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *e
 hd_status hd_family_bert_export_labels(const hd_passage *p, hd_err *err)
 {
     hd_labeller *l = NULL;
-    char path[HD_PATH];
     hd_status s = hd_labeller_open(&l, p->from, HD_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_bert_check(&l->model->body.bert->opt, p->from, err);
     if (!s && l->model->opt.pool != HD_POOL_first)
         s = hd_err_set(err, HD_EARG, "%s: " HD_BERT_LABELS " reads the first row; this model \"%s\"", p->from,
                        hd_pool_names[l->model->opt.pool]);
-    if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    if (!s) s = hd_family_bert_save_tokeniser(l->tokeniser, &l->model->body.bert->opt, 0, p->to, err);
     if (!s) s = save_config(l, p->to, err);
     if (!s) s = hd_labeller_publish(l, p->to, err);
     hd_labeller_free(l);

@@ -5,6 +5,7 @@
 #include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/masked.h"
+#include "text/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -96,6 +97,22 @@ void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt
     if (pad >= 0) hd_text_print(to, ",\n \"pad_token_id\": %d", pad);
     hd_text_put(to, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
     hd_text_put(to, ",\n \"torch_dtype\": \"float32\"");
+}
+
+hd_status hd_family_bert_save_tokeniser(const hd_tokeniser *t, const hd_bert_opt *o, size_t longest,
+                                        const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_special special = hd_tokeniser_special(t);
+    const hd_text_form how = {.native = HD_TOKENISER_wordpiece,
+                              .lead = special.start,
+                              .trail = special.end,
+                              .mask = HD_MASK_TEXT,
+                              .types = true,
+                              .longest = longest ? longest : o->positions};
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(t), err);
+    if (!s) s = hd_tokeniser_save(t, path, err);
+    return s ? s : hd_tokenizer_json_save(t, &how, folder, err);
 }
 
 hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err)

@@ -3,6 +3,7 @@
 #include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/language.h"
+#include "text/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -119,14 +120,26 @@ static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const ch
     return s;
 }
 
+/* Texts begin behind an end, as every line does that the model learned from. */
+static hd_status save_tokeniser(const hd_language *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    const hd_text_form how = {.native = HD_TOKENISER_bpe,
+                              .lead = hd_tokeniser_special(l->tokeniser).end,
+                              .trail = -1,
+                              .continues = true,
+                              .longest = l->lm->opt.context};
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
+    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
+}
+
 static hd_status export(const hd_passage *p, hd_err *err)
 {
     hd_language *l = NULL;
-    char path[HD_PATH];
     hd_status s = hd_language_open(&l, p->from, p->backend, err);
     if (!s) s = check(&l->lm->opt, p->from, err);
-    if (!s) s = hd_tokeniser_path(path, p->to, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    if (!s) s = save_tokeniser(l, p->to, err);
     if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
     if (!s) s = hd_language_publish(l, p->to, err);
     hd_language_free(l);

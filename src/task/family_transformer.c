@@ -4,10 +4,12 @@
 
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/translator.h"
+#include "text/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_POSITIONS = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -224,13 +226,33 @@ static hd_status save_config(const hd_translator *t, const hd_family_form *form,
     return s;
 }
 
+/* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
+static hd_status save_tokenisers(const hd_translator *t, const char *folder, hd_err *err)
+{
+    static const char *const side[] = {"source", "target"};
+    const bool shared = t->tokeniser[0] == t->tokeniser[1];
+    hd_status s = hd_translator_save_tokenisers(t, folder, err);
+    for (int i = 0; !s && i < (shared ? 1 : 2); i++) {
+        char path[HD_PATH];
+        const hd_text_form how = {.native = HD_TOKENISER_marian,
+                                  .lead = -1,
+                                  .trail = hd_tokeniser_special(t->tokeniser[i]).end,
+                                  .longest = t->model->opt.positions};
+        if (hd_tokeniser_kind_of(t->tokeniser[i]) == HD_TOKENISER_marian) continue;
+        s = hd_path(path, folder, shared ? "." : side[i], err);
+        if (!s && !shared) s = hd_folder_make(path, NULL, err);
+        if (!s) s = hd_tokenizer_json_save(t->tokeniser[i], &how, path, err);
+    }
+    return s;
+}
+
 hd_status hd_family_transformer_export(const hd_passage *p, const hd_family_form *form, hd_err *err)
 {
     hd_translator *t = NULL;
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     const char *fault = s ? NULL : fault_of(&t->model->opt, form);
     if (fault) s = hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
-    if (!s) s = hd_translator_save_tokenisers(t, p->to, err);
+    if (!s) s = save_tokenisers(t, p->to, err);
     if (!s) s = save_config(t, form, p->to, err);
     if (!s) s = hd_translator_publish(t, p->to, err);
     hd_translator_free(t);

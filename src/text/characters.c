@@ -34,6 +34,12 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return hd_list_decode(t, ids, count, "", "\xef\xbf\xbd", out, err); /* U+FFFD */
 }
 
+static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err)
+{
+    (void)continues, (void)err;
+    return hd_list_describe(t, root, "[\\s\\S]", json_pack("{s:s}", "type", "Fuse"));
+}
+
 const hd_tokeniser_type hd_tokeniser_characters = {
     .file = {"source.txt", "target.txt", "tokeniser.txt"},
     .train = train,
@@ -42,6 +48,7 @@ const hd_tokeniser_type hd_tokeniser_characters = {
     .release = hd_list_release,
     .encode = encode,
     .decode = decode,
+    .describe = describe,
     .piece = hd_list_piece,
     .id = hd_list_id,
 };

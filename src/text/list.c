@@ -99,6 +99,23 @@ hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count
     return hd_text_status(out, err);
 }
 
+hd_status hd_list_describe(const hd_tokeniser *t, json_t *root, const char *piece, json_t *decoder)
+{
+    json_t *vocab = json_object();
+    for (size_t id = 0; id < t->size; id++)
+        hd_json_set(vocab, hd_vocab_piece(t->state, (int32_t)id), json_integer((json_int_t)id));
+    hd_json_set(root, "normalizer", json_null());
+    /* "invert": what matches stays, what lies between goes */
+    hd_json_set(root, "pre_tokenizer",
+                json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex", piece, "behavior",
+                          "Removed", "invert", 1));
+    hd_json_set(root, "decoder", decoder);
+    json_t *model = json_pack("{s:s,s:s}", "type", "WordLevel", "unk_token", hd_special_piece[HD_UNK_ID]);
+    hd_json_set(model, "vocab", vocab);
+    hd_json_set(root, "model", model);
+    return HD_OK;
+}
+
 const char *hd_list_piece(const hd_tokeniser *t, int32_t id)
 {
     return hd_vocab_piece(t->state, id);

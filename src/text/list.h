@@ -21,6 +21,8 @@ hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, h
 /* The pieces one behind the other with `joint` between them; `unknown` for <unk> and what is no id. */
 hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, const char *joint,
                          const char *unknown, hd_text *out, hd_err *err);
+/* Cut by a regular expression of Oniguruma that matches a piece. Takes the decoder over. */
+hd_status hd_list_describe(const hd_tokeniser *t, json_t *root, const char *piece, json_t *decoder);
 const char *hd_list_piece(const hd_tokeniser *t, int32_t id);
 int32_t hd_list_id(const hd_tokeniser *t, const char *piece);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "text/list.h"
 #include "text/sentencepiece_file.h"
+#include "text/sentencepiece_json.h"
 
 enum {
     LINE_MOST = 4000,    /* bytes: it skips lines above 4192, and takes no word above 65535 characters */
@@ -211,6 +212,12 @@ static int32_t id_of(const hd_tokeniser *t, const char *name)
     return hd_spm_id(m->file.model, name);
 }
 
+static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err)
+{
+    const struct state *m = t->state;
+    return hd_spm_describe(&m->file, root, continues, err);
+}
+
 const hd_tokeniser_type hd_tokeniser_sentencepiece = {
     .file = {"source.model", "target.model", "tokeniser.model"},
     .train = train,
@@ -219,6 +226,7 @@ const hd_tokeniser_type hd_tokeniser_sentencepiece = {
     .release = release,
     .encode = encode,
     .decode = decode,
+    .describe = describe,
     .piece = piece,
     .id = id_of,
 };

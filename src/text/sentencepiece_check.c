@@ -1,11 +1,11 @@
 /* Checks a SentencePiece model, a protocol buffer, where the library (0.1.97 and 0.2.0) would read outside
    its memory:
-   1. Fields 3 and 5 (normaliser, denormaliser) have in field 2 a table: the size of a trie (uint32), the
-   trie, and the strings its leaves point into, each ended by a zero byte. The trie is a double array
+   1. Fields 3 and 5 (normaliser, denormaliser) have in hd_proto_field 2 a table: the size of a trie (uint32),
+   the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a double array
    (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^ label, the
    value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only what can be reached
    is looked at: unused units hold anything.
-   2. No text may match more than 64 user-defined pieces (field 1, of type 4) at one place. */
+   2. No text may match more than 64 user-defined pieces (hd_proto_field 1, of type 4) at one place. */
 #include "text/sentencepiece_check.h"
 
 #include <stdbool.h>
@@ -13,69 +13,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/protobuf.h"
 
 enum { MATCHES = 32, USER_MATCHES = 64, USER_DEFINED = 4, DEEPEST = 1000, ON_PATH = 255 };
-
-typedef struct span {
-    const uint8_t *at;
-    size_t size;
-} span;
-
-typedef struct field {
-    uint64_t number;
-    span bytes;     /* empty where the field has no length */
-    uint64_t value; /* where it is a varint */
-} field;
 
 static hd_status broken(hd_err *err, const char *what)
 {
     return hd_err_set(err, HD_EFORMAT, "not a SentencePiece model: %s", what);
 }
 
-static bool take_varint(span *s, uint64_t *value)
-{
-    *value = 0;
-    for (int shift = 0; shift < 64 && s->size; shift += 7) {
-        uint8_t byte = *s->at++;
-        s->size--;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) return true;
-    }
-    return false;
-}
-
-static bool skip_bytes(span *s, uint64_t count)
-{
-    if (count > s->size) return false;
-    s->at += count;
-    s->size -= (size_t)count;
-    return true;
-}
-
-static bool take_field(span *s, field *f)
-{
-    uint64_t tag, size;
-    *f = (field){0};
-    if (!take_varint(s, &tag)) return false;
-    f->number = tag >> 3;
-    switch (tag & 7) {
-    case 0:
-        return take_varint(s, &f->value);
-    case 1:
-        return skip_bytes(s, 8);
-    case 5:
-        return skip_bytes(s, 4);
-    case 2:
-        if (!take_varint(s, &size)) return false;
-        f->bytes = (span){s->at, (size_t)size};
-        return skip_bytes(s, size);
-    default:
-        return false;
-    }
-}
-
 typedef struct trie {
-    span units, strings;
+    hd_proto_span units, strings;
     size_t count;
     uint8_t *
         most; /* [count] 0: not seen yet; else most keys that end at or below the place, plus 1; or ON_PATH */
@@ -108,13 +56,13 @@ static bool walk(trie *t, size_t place, int depth)
     return most + has_value <= MATCHES;
 }
 
-static hd_status check_table(span table, hd_err *err)
+static hd_status check_table(hd_proto_span table, hd_err *err)
 {
     uint32_t size;
     if (!table.size) return HD_OK; /* no normalisation */
     if (table.size <= sizeof size) return broken(err, "its normalisation table is cut short");
     memcpy(&size, table.at, sizeof size);
-    skip_bytes(&table, sizeof size);
+    table.at += sizeof size, table.size -= sizeof size;
     if (size >= table.size || size < sizeof size || table.at[table.size - 1])
         return broken(err, "its normalisation table is damaged");
     trie t = {.units = {table.at, size},
@@ -127,46 +75,46 @@ static hd_status check_table(span table, hd_err *err)
     return good ? HD_OK : broken(err, "its normalisation table is damaged");
 }
 
-static hd_status check_normaliser(span message, hd_err *err)
+static hd_status check_normaliser(hd_proto_span message, hd_err *err)
 {
-    field f;
+    hd_proto_field f;
     hd_status s = HD_OK;
     while (!s && message.size) {
-        if (!take_field(&message, &f)) return broken(err, "damaged");
+        if (!hd_proto_take(&message, &f)) return broken(err, "damaged");
         if (f.number == 2) s = check_table(f.bytes, err);
     }
     return s;
 }
 
 /* The piece where the message is one the user defined, else an empty span. */
-static span user_piece(span message)
+static hd_proto_span user_piece(hd_proto_span message)
 {
-    field f;
-    span piece = {0};
+    hd_proto_field f;
+    hd_proto_span piece = {0};
     uint64_t type = 0;
-    while (message.size && take_field(&message, &f)) {
+    while (message.size && hd_proto_take(&message, &f)) {
         if (f.number == 1) piece = f.bytes;
         if (f.number == 3) type = f.value;
     }
-    return type == USER_DEFINED ? piece : (span){0};
+    return type == USER_DEFINED ? piece : (hd_proto_span){0};
 }
 
 static int by_bytes(const void *left, const void *right)
 {
-    const span *a = left, *b = right;
+    const hd_proto_span *a = left, *b = right;
     int order = memcmp(a->at, b->at, a->size < b->size ? a->size : b->size);
     return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
 /* In sorted order the pieces a piece begins with come right before it, but for others that begin with the
  * same. */
-static bool few_nested(span *piece, size_t count)
+static bool few_nested(hd_proto_span *piece, size_t count)
 {
     size_t open[USER_MATCHES], depth = 0;
     qsort(piece, count, sizeof *piece, by_bytes);
     for (size_t i = 0; i < count; i++) {
         while (depth) {
-            const span *outer = &piece[open[depth - 1]];
+            const hd_proto_span *outer = &piece[open[depth - 1]];
             if (outer->size <= piece[i].size && !memcmp(outer->at, piece[i].at, outer->size)) break;
             depth--;
         }
@@ -176,14 +124,14 @@ static bool few_nested(span *piece, size_t count)
     return true;
 }
 
-static hd_status check_user_pieces(span message, size_t count, hd_err *err)
+static hd_status check_user_pieces(hd_proto_span message, size_t count, hd_err *err)
 {
-    field f;
+    hd_proto_field f;
     size_t used = 0;
-    span *piece = hd_mem_array(count, sizeof *piece);
+    hd_proto_span *piece = hd_mem_array(count, sizeof *piece);
     if (!piece) return hd_err_nomem(err, count * sizeof *piece);
-    while (message.size && take_field(&message, &f)) {
-        span user = f.number == 1 ? user_piece(f.bytes) : (span){0};
+    while (message.size && hd_proto_take(&message, &f)) {
+        hd_proto_span user = f.number == 1 ? user_piece(f.bytes) : (hd_proto_span){0};
         if (user.size) piece[used++] = user;
     }
     bool good = few_nested(piece, used);
@@ -193,12 +141,12 @@ static hd_status check_user_pieces(span message, size_t count, hd_err *err)
 
 hd_status hd_spm_check(const uint8_t *bytes, size_t size, hd_err *err)
 {
-    span message = {bytes, size};
-    field f;
+    hd_proto_span message = {bytes, size};
+    hd_proto_field f;
     size_t pieces = 0, users = 0;
     hd_status s = HD_OK;
     while (!s && message.size) {
-        if (!take_field(&message, &f)) return broken(err, "damaged or cut short");
+        if (!hd_proto_take(&message, &f)) return broken(err, "damaged or cut short");
         if (f.number == 1) {
             pieces++;
             users += user_piece(f.bytes).size > 0;
@@ -207,6 +155,6 @@ hd_status hd_spm_check(const uint8_t *bytes, size_t size, hd_err *err)
         }
     }
     if (!s && !pieces) return broken(err, "it has no pieces");
-    if (!s && users > USER_MATCHES) s = check_user_pieces((span){bytes, size}, users, err);
+    if (!s && users > USER_MATCHES) s = check_user_pieces((hd_proto_span){bytes, size}, users, err);
     return s;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -171,6 +172,10 @@ typedef struct hd_tokeniser_type {
     void (*release)(hd_tokeniser *t); /* half-built ones too */
     hd_status (*encode)(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
     hd_status (*decode)(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
+    /* Sets "normalizer", "pre_tokenizer", "decoder" and "model" of a tokenizer.json that cuts texts as it
+       does; failures to allocate are hd_json_missed's to tell. continues: texts that are decoded stand behind
+       others and keep the space before their first word. NULL: it cannot. */
+    hd_status (*describe)(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err);
     const char *(*piece)(const hd_tokeniser *t, int32_t id); /* id is one */
     int32_t (*id)(const hd_tokeniser *t, const char *piece);
 } hd_tokeniser_type;

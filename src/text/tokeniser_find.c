@@ -85,8 +85,9 @@ static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_s
 
 static hd_status open_folder(hd_tokeniser **out, const char *folder, bool target, hd_err *err)
 {
-    static const char *const names[] = {"source.spm", "spiece.model", "tokenizer.json",  "vocab.json",
-                                        "vocab.txt",  "source.model", "tokeniser.model", "tokeniser.txt"};
+    /* heed's own first: beside them lies what was made of them for others */
+    static const char *const names[] = {"source.model", "tokeniser.model", "tokeniser.txt", "source.spm",
+                                        "spiece.model", "tokenizer.json",  "vocab.json",    "vocab.txt"};
     char path[HD_PATH];
     hd_status s = HD_OK;
     if (open_model(out, folder, target, &s, err)) return s;

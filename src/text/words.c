@@ -75,6 +75,24 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return hd_list_decode(t, ids, count, " ", hd_special_piece[HD_UNK_ID], out, err);
 }
 
+/* cut_word as a regular expression. */
+static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err)
+{
+    json_t *decoder = json_pack("{s:s}", "type", "Sequence"), *list = json_array();
+    (void)err;
+    hd_json_append(
+        list, json_pack("{s:s,s:{s:s},s:s}", "type", "Replace", "pattern", "Regex", "\\A", "content", " "));
+    hd_json_append(list, json_pack("{s:s}", "type", "Fuse"));
+    if (!continues)
+        hd_json_append(
+            list, json_pack("{s:s,s:s,s:i,s:i}", "type", "Strip", "content", " ", "start", 1, "stop", 0));
+    hd_json_set(decoder, "decoders", list);
+    return hd_list_describe(t, root,
+                            "[\\p{L}\\p{M}\\p{N}]+(?:['\\-\\x{2019}][\\p{L}\\p{M}\\p{N}]+)*"
+                            "|[^\\p{Z}\\t-\\r\\x{85}]",
+                            decoder);
+}
+
 const hd_tokeniser_type hd_tokeniser_words = {
     .file = {"source.txt", "target.txt", "tokeniser.txt"},
     .train = train,
@@ -83,6 +101,7 @@ const hd_tokeniser_type hd_tokeniser_words = {
     .release = hd_list_release,
     .encode = encode,
     .decode = decode,
+    .describe = describe,
     .piece = hd_list_piece,
     .id = hd_list_id,
 };

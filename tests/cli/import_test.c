@@ -106,6 +106,37 @@ static void a_t5_is_a_translator_as_others(void **state)
     must_run("$HEED translate tuned --device cpu < said");
 }
 
+/* What transformers needs to read texts as a model that was trained here. */
+static void tokenisers_of_ones_own_are_written_for_others(void **state)
+{
+    (void)state;
+    must_run("printf 'a man sleeps\\ta b\\nthe man eats\\tc d\\n' > own.pairs");
+    must_run(
+        "$HEED train -q --norm post --tokeniser words --train own.pairs --steps 1 --out own.t --device cpu");
+    must_run(
+        "$HEED train -q --norm post --tokeniser words --separate-vocab --untied --train own.pairs --steps 1 "
+        "--out own.two --device cpu");
+    must_run("cut -f 1 own.pairs | $HEED train -q --task lm --model gpt --unit word --train - --steps 1 "
+             "--out own.g "
+             "--width 8 --layers 1 --heads 2 --device cpu");
+    must_run("for m in t two g; do $HEED export -q own.$m own.$m.hf; done");
+    assert_prints("ls own.t.hf", 0,
+                  "config.json\nmodel.safetensors\ntokeniser.txt\ntokenizer.json\ntokenizer_config.json\n");
+    assert_prints("ls own.two.hf/source own.two.hf/target", 0,
+                  "own.two.hf/source:\ntokenizer.json\ntokenizer_config.json\n\nown.two.hf/target:\n"
+                  "tokenizer.json\ntokenizer_config.json\n");
+    assert_prints(
+        "grep -o '\"single\":[^]]*]' own.t.hf/tokenizer.json", 0,
+        "\"single\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"SpecialToken\":{\"id\":\"</s>\","
+        "\"type_id\":0}}]\n");
+    assert_prints(
+        "grep -o '\"single\":[^]]*]' own.g.hf/tokenizer.json", 0,
+        "\"single\":[{\"SpecialToken\":{\"id\":\"</s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
+        "\"type_id\":0}}]\n");
+    assert_prints("grep -o '\"bad_words_ids\".*' own.t.hf/config.json", 0,
+                  "\"bad_words_ids\": [[0], [1], [2]],\n"); /* as heed writes none of them */
+}
+
 static void a_bert_without_a_head_makes_vectors_alone(void **state)
 {
     (void)state;
@@ -142,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(a_t5_is_a_translator_as_others),
+        cmocka_unit_test(tokenisers_of_ones_own_are_written_for_others),
         cmocka_unit_test(a_bert_without_a_head_makes_vectors_alone),
         cmocka_unit_test(what_cannot_be_is_said),
     };

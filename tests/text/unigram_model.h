@@ -39,10 +39,24 @@ static void unigram_piece(hd_text *to, char *row)
     hd_text_release(&piece);
 }
 
+/* How it was trained, how texts are normalised. */
+static void unigram_settings(hd_text *model)
+{
+    hd_text trainer = {0}, normal = {0};
+    const uint64_t id[][2] = {{3, 1}, {40, 2}, {41, UINT64_MAX}, {42, 1}, {43, 0}};
+    for (size_t i = 0; i < COUNT_OF(id); i++)
+        unigram_varint(&trainer, id[i][0] << 3), unigram_varint(&trainer, id[i][1]);
+    unigram_field(model, 2, &trainer);
+    unigram_string(&normal, 1, (char[]){"identity"});
+    unigram_field(model, 3, &normal);
+    hd_text_release(&trainer);
+    hd_text_release(&normal);
+}
+
 /* The bytes of the file; the caller releases them. */
 static hd_text unigram_model(void)
 {
-    hd_text model = {0}, trainer = {0}, normal = {0};
+    hd_text model = {0};
     hd_lines *rows = NULL;
     hd_line row;
     hd_err err = {0};
@@ -50,14 +64,7 @@ static hd_text unigram_model(void)
         fail_msg("%s", err.text);
     while (!hd_lines_next(rows, &row, &err) && row.text) unigram_piece(&model, (char *)row.text);
     hd_lines_close(rows);
-    const uint64_t id[][2] = {{3, 1}, {40, 2}, {41, UINT64_MAX}, {42, 1}, {43, 0}};
-    for (size_t i = 0; i < COUNT_OF(id); i++)
-        unigram_varint(&trainer, id[i][0] << 3), unigram_varint(&trainer, id[i][1]);
-    unigram_field(&model, 2, &trainer);
-    unigram_string(&normal, 1, (char[]){"identity"});
-    unigram_field(&model, 3, &normal);
-    hd_text_release(&trainer);
-    hd_text_release(&normal);
+    unigram_settings(&model);
     return model;
 }
 

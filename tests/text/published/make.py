@@ -4,6 +4,8 @@
 Never run by the tests. Needs: pip install tokenizers sentencepiece protobuf
     make.py            print the digests of the tokenisers that are here
     make.py --train    make the tokenisers anew first
+    make.py --written FOLDER
+                       print the digests that tokenizer_json_write_test.c expects, of the files it wrote into FOLDER
 The lines are those of lines.h in the test: the same generator, the same numbers.
 """
 import json
@@ -286,7 +288,22 @@ def gpt2():
     return t
 
 
+def written(folder):
+    import tokenizers
+    texts = lines()
+    for name in ("words", "characters", "unigram", "unigram-bytes", "bpe-bytes"):
+        path = os.path.join(folder, name, "tokenizer.json")
+        tokenizer, file = tokenizers.Tokenizer.from_file(path), Digest()
+        tokenizer.encode_special_tokens = True
+        for byte in open(path, "rb").read():
+            file.value = (file.value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        ids = digest_of([(i,) for i in tokenizer.encode(text, add_special_tokens=False).ids] for text in texts)
+        print(f"        {{{file.value:#018x}u, {ids:#018x}u}}, /* {name} */")
+
+
 def main():
+    if "--written" in sys.argv:
+        return written(sys.argv[-1])
     from tokenizers import Tokenizer
 
     if "--train" in sys.argv:
