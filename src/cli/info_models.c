@@ -38,11 +38,13 @@ static void put_blocks(hd_sheet *s, const hd_encdec_opt *o)
     if (!any) return;
     hd_sheet_whole(s, "inner", o->inner);
     if (o->gated) hd_sheet_switch(s, "gated", true);
+    if (o->unscaled_scores && !o->relative.buckets) hd_sheet_switch(s, "unscaled_scores", true);
     hd_sheet_text(s, "norm", o->pre_norm ? "pre" : "post");
     hd_sheet_text(s, "activation", hd_unary_name(o->act));
     if (o->encoder.at[0].kind == HD_STAGE_transformer || o->decoder.at[0].kind == HD_STAGE_transformer)
         hd_sheet_text(s, "position_kind",
                       o->relative.buckets    ? "relative"
+                      : o->no_positions      ? "none"
                       : o->learned_positions ? "learned"
                                              : "sinusoidal");
     if (o->relative.buckets) {

@@ -26,15 +26,19 @@ static const struct {
     const char *option;
     need need;
 } needs[] = {
-    {"context", CELLS},       {"begin", CELLS},          {"read", CELLS},
-    {"skips", CELLS},         {"no-feedback", CELLS},    {"relu", CELLS},
-    {"score", LOOK},          {"attention", LOOK},       {"attention-heads", LOOK},
-    {"project", LOOK},        {"query", LOOK},           {"feed-context", LOOK},
-    {"window", WINDOW},       {"heads", BLOCKS},         {"inner", BLOCKS},
-    {"norm", BLOCKS},         {"activation", ACTS},      {"inner-dropout", BLOCKS},
-    {"recompute", BLOCKS},    {"position-kind", PLACES}, {"reverse-source", BACKWARDS},
-    {"feeding", WORDS},       {"sampling-rate", COIN},   {"sampling-decay", COIN},
-    {"temperature", SAMPLES},
+    {"context", CELLS},        {"begin", CELLS},
+    {"read", CELLS},           {"skips", CELLS},
+    {"no-feedback", CELLS},    {"relu", CELLS},
+    {"score", LOOK},           {"attention", LOOK},
+    {"attention-heads", LOOK}, {"project", LOOK},
+    {"query", LOOK},           {"feed-context", LOOK},
+    {"window", WINDOW},        {"heads", BLOCKS},
+    {"inner", BLOCKS},         {"norm", BLOCKS},
+    {"activation", ACTS},      {"inner-dropout", BLOCKS},
+    {"recompute", BLOCKS},     {"no-scale", BLOCKS},
+    {"position-kind", PLACES}, {"reverse-source", BACKWARDS},
+    {"feeding", WORDS},        {"sampling-rate", COIN},
+    {"sampling-decay", COIN},  {"temperature", SAMPLES},
 };
 
 static hd_status read_side(hd_stages *to, const char *option, const char *text, hd_err *err)

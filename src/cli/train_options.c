@@ -46,7 +46,7 @@ static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
-static const char *const position_kinds[] = {"sinusoidal", "learned", NULL};
+static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};
 static const char *const optimisers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const tokenisers[] = {
 #define X(name, summary) #name,
@@ -172,8 +172,11 @@ const hd_option hd_train_table[] = {
      "tanh "
      "(without it) or sigmoid",
      MODEL, HD_CHOICE_INTO(OWNER, activation, activations)},
-    {"position-kind", 0, "KIND", "sinusoidal", "positions: sinusoidal or learned", MODEL,
+    {"position-kind", 0, "KIND", "sinusoidal",
+     "positions: sinusoidal, learned, or none: a model that cannot tell the order of words", MODEL,
      HD_CHOICE_INTO(OWNER, position_kind, position_kinds)},
+    {"no-scale", 0, NULL, NULL, "attention scores are not divided by sqrt(columns of a head)", MODEL,
+     HD_FLAG_INTO(OWNER, no_scale)},
     {"positions", 0, "N", "512", "longest sentence the model can ever take, in tokens", MODEL,
      HD_INT_INTO(OWNER, positions, 2, 1000000)},
     {"untied", 0, NULL, NULL, "tables of their own for source, target and output", MODEL,

@@ -34,7 +34,7 @@ typedef struct hd_train_options {
     bool separate_vocab;
     /* model */
     int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
-    bool untied;
+    bool untied, no_scale;
     const char *encoder, *decoder; /* stages; NULL: a transformer */
     const char *context;           /* of hd_context_names; for lm the tokens of a window */
     int score, attention, window, attention_heads, query, begin, read;

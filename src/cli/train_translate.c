@@ -105,7 +105,12 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
     if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.heads, err);
     if (!s) s = hd_train_from_number(sets, "positions", m.positions, err);
     if (!s)
-        s = hd_train_from_take(sets, "position-kind", m.learned_positions ? "learned" : "sinusoidal", err);
+        s = hd_train_from_take(sets, "position-kind",
+                               m.no_positions        ? "none"
+                               : m.learned_positions ? "learned"
+                                                     : "sinusoidal",
+                               err);
+    if (!s) s = hd_train_from_switch(sets, "no-scale", m.unscaled_scores, err);
     if (!s) s = hd_train_from_take(sets, "norm", m.pre_norm ? "pre" : "post", err);
     if (!s) s = hd_train_from_switch(sets, "untied", !m.tied, err);
     if (!s) s = hd_train_from_activation(sets, m.cell == HD_sigmoid ? m.cell : m.act, err);
@@ -185,6 +190,8 @@ static hd_encdec_opt model_of(const hd_train_options *o)
                            .inner_dropout = (float)o->inner_dropout,
                            .source_dropout = (float)o->source_dropout,
                            .learned_positions = o->position_kind == 1,
+                           .no_positions = o->position_kind == 2,
+                           .unscaled_scores = o->no_scale,
                            .positions = (size_t)o->positions,
                            .sinusoid = {.halves = true},
                            .recompute = o->recompute,

@@ -48,7 +48,8 @@ static hd_embedding make_embeddings(hd_encdec *m)
     const char *in = o->names->prefix;
     hd_param *shared =
         o->tied ? hd_param_add(p, o->source_vocab, o->width, init, "%sshared.weight", in) : NULL;
-    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->relative.buckets)
+    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->relative.buckets ||
+        o->no_positions)
         m->positions = NULL;
     else if (o->learned_positions)
         m->positions = hd_param_add(p, o->positions, o->width, init, "%sembed_positions.weight", in);

@@ -36,7 +36,7 @@ typedef struct hd_encdec_opt {
     hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
     float dropout, attention_dropout,
         inner_dropout; /* of embeddings and branches; of weights; of the hidden layer */
-    bool learned_positions;
+    bool learned_positions, no_positions;
     size_t positions; /* longest sentence */
     hd_sinusoid sinusoid;
     bool recompute; /* keep no activations inside blocks */

@@ -99,6 +99,8 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
         SWITCHES(PUT_SWITCH)
     }
     if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
+    if (name != t5 && o->no_positions) PUT_SWITCH("no_positions", no_positions)
+    if (name != t5 && o->unscaled_scores) PUT_SWITCH("unscaled_scores", unscaled_scores)
     if (name == encdec && o->cell == HD_sigmoid) PUT_TEXT("cell", hd_unary_name(o->cell))
     if (name == encdec) {
         CHOICES(PUT_CHOICE)
@@ -166,6 +168,8 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
     } else {
         SWITCHES(GET_SWITCH)
         if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
+        if (hd_model_config_has(c, "no_positions")) GET_SWITCH("no_positions", no_positions)
+        if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", unscaled_scores)
     }
     o->eps = (float)hd_model_config_real(c, "eps", 1);
     o->act = hd_model_config_activation(c);

@@ -184,6 +184,39 @@ static void options_that_say_nothing_are_refused(void **state)
                  "--context: 0 is not between 1 and 1000000");
 }
 
+/* Saved, resumed, decoded, explained; no published model has them. */
+static void positions_and_scale_can_be_left_out(void **state)
+{
+    (void)state;
+#define WITHOUT "$HEED train -q $TINY --norm post " DATA "--position-kind none --no-scale "
+    must_run(WITHOUT "--steps 6 --out bare && " WITHOUT
+                     "--steps 3 --out bare-2 && $HEED train -q --resume --steps 6 "
+                     "--out bare-2 && cmp bare/model.safetensors bare-2/model.safetensors && "
+                     "$HEED train -q --config bare/training.yml --out bare-3 && cmp bare/model.safetensors "
+                     "bare-3/model.safetensors");
+    assert_prints("grep -oE '\"(no_positions|unscaled_scores)\": true' bare/config.json", 0,
+                  "\"no_positions\": true\n\"unscaled_scores\": true\n");
+    const char *out = must_run("$HEED info bare");
+    assert_has(out, "position_kind         none\n");
+    assert_has(out, "unscaled_scores       yes\n");
+    /* whatever the order, a bag of words has the same translation */
+    must_run(
+        "head -1 c/train.en | awk '{ print; for (i = NF; i; i--) printf \"%s \", $i; print \"\" }' >orders; "
+        "$HEED translate bare --device cpu <orders | uniq | wc -l | grep -x 1");
+    out = must_run("$HEED explain bare \"$(head -1 c/train.en)\"");
+    assert_has(out, "enc.0.self.scores"); /* which the softmax takes as they are */
+    assert_null(strstr(out, "enc.0.self.scaled"));
+    assert_fails("$HEED export bare published", 1, "it has no positions");
+    must_run("$HEED train -q $TINY --norm post " DATA "--no-scale --steps 1 --out unscaled");
+    assert_fails("$HEED export unscaled published", 1, "its attention scores are not scaled");
+    must_run("$HEED train -q --device cpu --from bare " DATA "--steps 1 --out further && grep -q "
+             "'\"no_positions\": true' further/config.json");
+    assert_fails("$HEED train -q --from bare --position-kind learned " DATA "--steps 1 --out no", 2,
+                 "--position-kind is learned, but|it is none");
+    assert_fails("$HEED train --encoder gru --decoder gru --no-scale " DATA "--out no", 2,
+                 "--no-scale needs a transformer");
+}
+
 /* A preset's part gives way to an option that takes what it is for. */
 static void options_change_parts_of_a_preset(void **state)
 {
@@ -254,6 +287,7 @@ int main(void)
         cmocka_unit_test(parts_go_together),
         cmocka_unit_test(sittings_leave_no_trace),
         cmocka_unit_test(options_that_say_nothing_are_refused),
+        cmocka_unit_test(positions_and_scale_can_be_left_out),
         cmocka_unit_test(options_change_parts_of_a_preset),
         cmocka_unit_test(cells_of_sigmoid_are_kept),
         cmocka_unit_test(what_was_looked_at_is_shown),
