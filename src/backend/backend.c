@@ -115,6 +115,11 @@ static const struct {
 #define x                       1
 #define X(name, kept, f, slope) {#name, kept},
                HD_UNARY_LIST(X)
+void hd_backend_gone(hd_backend *b, uint64_t serial)
+{
+    if (b->gone) b->gone(b->gone_context, serial);
+}
+
 #undef X
 #undef x
 #undef y

@@ -82,6 +82,11 @@ struct hd_backend {
     hd_status (*replay)(hd_backend *b, void *graph);
     void (*forget)(hd_backend *b, void *graph); /* accepts NULL */
 
+    /* Told of the serial number of what is being released, parameters or an optimiser: no captured step that
+       reads it is replayed again. Set by who keeps such steps of this instance; NULL: nobody does. */
+    void (*gone)(void *context, uint64_t serial);
+    void *gone_context;
+
     /* Times every kernel into by_kernel [HD_KERNELS] until it is called with NULL; nothing is captured
        meanwhile. NULL where this cannot be done. */
     void (*watch)(hd_backend *b, hd_work *by_kernel);
@@ -113,6 +118,7 @@ hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, h
 void hd_backend_free(hd_backend *b); /* accepts NULL */
 hd_source hd_backend_source(hd_backend *b);
 hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
+void hd_backend_gone(hd_backend *b, uint64_t serial);
 
 /* Something to compute on. What a backend cannot say of it is 0. */
 typedef struct hd_device {

@@ -77,6 +77,7 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
     hd_status st = hd_stepping_new(&s, m, &q, err);
     if (!st) st = hd_encdec_cache(&s->cache, m, items, err);
     if (st) return hd_stepping_free(s), st;
+    s->serial = m->params.serial;
     s->sends = hd_encdec_recurs(m) && m->opt.recurrent.score == HD_SCORING_mlp;
     for (size_t i = 0; i < items; i++) s->start[i] = start, s->room[i] = (int32_t)o->positions;
     *out = hd_stepping_stepper(s, o->target_vocab, step);

@@ -41,6 +41,7 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
     hd_status st = hd_stepping_new(&s, m, &q, err);
     if (!st) st = hd_gpt_cache(&s->cache, m, items, err);
     if (st) return hd_stepping_free(s), st;
+    s->serial = m->params.serial;
     for (size_t i = 0, end = 0; i < items; i++) {
         end += (size_t)len[i];
         s->start[i] = ids[end - 1];

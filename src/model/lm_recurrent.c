@@ -134,6 +134,7 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     hd_status st = hd_stepping_new(&s, m, &q, err);
     if (!st) st = state(&s->cache, m, items, err);
     if (st) return hd_stepping_free(s), st;
+    s->serial = m->params->serial;
     for (size_t i = 0, end = 0; i < items; i++) s->start[i] = ids[(end += (size_t)len[i]) - 1];
     *out = hd_stepping_stepper(s, m->opt.vocab, step);
     out->raw = &s->raw;

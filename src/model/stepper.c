@@ -90,13 +90,13 @@ hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_
     const hd_seg *seg = hd_single_rows(r, n);
     if (!sent || !hd_cache_begin(r, s->cache, seg)) return NULL;
     /* a pick or a growth before may have put what was sent elsewhere */
-    uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), (uintptr_t)s->model + s->raw);
+    uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), s->raw);
     shape = hd_shape_mix(hd_shape_mix(shape, (uintptr_t)sent), (uintptr_t)seg->begin);
     hd_tensor *y = NULL;
     if (s->sends) {
         y = forward(r, s, sent, seg);
-    } else if (!hd_replay(r, shape, &y)) {
-        hd_capture(r, shape);
+    } else if (!hd_replay(r, s->serial, shape, &y)) {
+        hd_capture(r, s->serial, shape);
         y = forward(r, s, sent, seg);
         hd_captured(r, y);
     }

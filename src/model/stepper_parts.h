@@ -8,6 +8,7 @@
 
 typedef struct hd_stepping {
     const void *model;
+    uint64_t serial; /* of the model's parameters */
     hd_cache *cache;
     bool sends; /* a step sends more than its tokens: it is not captured */
     bool raw;   /* steps return logits */
@@ -22,7 +23,7 @@ typedef struct hd_stepping_ask { /* as handed in; each must have 1 to `longest` 
     size_t items, vocab, longest;
 } hd_stepping_ask;
 
-/* Copies the sentences; cache, start and room are still to be filled. */
+/* Copies the sentences; serial, cache, start and room are still to be filled. */
 hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_stepping_ask *q, hd_err *err);
 void hd_stepping_free(void *stepping); /* accepts NULL */
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n);

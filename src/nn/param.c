@@ -8,18 +8,20 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/serial.h"
 
 enum { SPACING = HD_ALIGN / sizeof(hd_real) }; /* parameters begin on cache lines */
 
 void hd_params_init(hd_params *p, hd_backend *backend)
 {
-    *p = (hd_params){.backend = backend};
+    *p = (hd_params){.backend = backend, .serial = hd_serial()};
     for (int i = 0; i < HD_PARAM_GROUPS; i++) p->factor[i] = 1;
 }
 
 void hd_params_release(hd_params *p)
 {
     if (!p->backend) return;
+    hd_backend_gone(p->backend, p->serial);
     for (size_t i = 0; i < p->count; i++) {
         p->backend->unprepare(p->backend, &p->list[i]->t);
         hd_mem_free(p->list[i]->name);

@@ -49,6 +49,7 @@ typedef struct hd_group { /* a range of the flat buffers that is updated alike *
 
 typedef struct hd_params {
     hd_backend *backend;
+    uint64_t serial; /* tells them from others that lie where these lay; 0: released */
     hd_param **list;
     size_t count, room;
     hd_real *value, *grad;   /* flat, backend memory */

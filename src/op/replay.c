@@ -1,5 +1,5 @@
 /* The table of captured steps. A capture is void once memory that it names was given back, which the arena
-   counts; and it belongs to the place in step memory where it began. */
+   counts; and it belongs to its owner and to the place in step memory where it began. */
 #include "op/replay.h"
 
 #include "base/mem.h"
@@ -7,8 +7,10 @@
 enum { MOST = 96 };
 
 typedef struct kept {
-    uint64_t shape, used; /* used: when last, for the one to be replaced */
-    void *graph;          /* NULL: seen once, not captured */
+    uint64_t owner, shape;
+    hd_arena_mark begin;
+    uint64_t used; /* when last, for the one to be replaced */
+    void *graph;   /* NULL: seen once, not captured */
     size_t moves;
     bool has_result;
     hd_tensor result;
@@ -16,6 +18,7 @@ typedef struct kept {
 } kept;
 
 struct hd_graphs {
+    hd_backend *backend;
     kept at[MOST];
     size_t count;
     uint64_t clock;
@@ -24,22 +27,46 @@ struct hd_graphs {
 
 void hd_graphs_free(hd_run *r)
 {
+    hd_backend *b = r->backend;
     if (!r->graphs) return;
-    for (size_t i = 0; i < r->graphs->count; i++) r->backend->forget(r->backend, r->graphs->at[i].graph);
+    for (size_t i = 0; i < r->graphs->count; i++) b->forget(b, r->graphs->at[i].graph);
+    if (b->gone_context == r->graphs) b->gone = NULL, b->gone_context = NULL;
     hd_mem_free(r->graphs);
     r->graphs = NULL;
 }
 
-static uint64_t place_of(const hd_run *r, uint64_t shape)
+/* hd_backend's gone: what the owner's steps name is about to be released. */
+static void drop(void *graphs, uint64_t owner)
 {
-    hd_arena_mark at = hd_arena_here(&r->step);
-    return hd_shape_mix(hd_shape_mix(shape, at.used), (uint64_t)at.chunk);
+    struct hd_graphs *g = graphs;
+    size_t left = 0;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->at[i].owner == owner)
+            g->backend->forget(g->backend, g->at[i].graph);
+        else
+            g->at[left++] = g->at[i];
+    g->count = left;
 }
 
-static kept *find(const hd_run *r, uint64_t shape)
+static bool begin(hd_run *r)
 {
-    for (size_t i = 0; i < r->graphs->count; i++)
-        if (r->graphs->at[i].shape == shape) return &r->graphs->at[i];
+    if (r->graphs) return true;
+    r->graphs = hd_mem_zero(sizeof *r->graphs);
+    if (!r->graphs) return false; /* then without */
+    r->graphs->backend = r->backend;
+    r->backend->gone = drop, r->backend->gone_context = r->graphs;
+    return true;
+}
+
+static kept *find(const hd_run *r, uint64_t owner, uint64_t shape)
+{
+    hd_arena_mark here = hd_arena_here(&r->step);
+    for (size_t i = 0; i < r->graphs->count; i++) {
+        kept *k = &r->graphs->at[i];
+        if (k->owner == owner && k->shape == shape && k->begin.chunk == here.chunk &&
+            k->begin.used == here.used)
+            return k;
+    }
     return NULL;
 }
 
@@ -54,10 +81,10 @@ static bool can(const hd_run *r)
     return r->backend->capture && !r->probe && !r->err.status;
 }
 
-bool hd_replay(hd_run *r, uint64_t shape, hd_tensor **result)
+bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result)
 {
     if (!can(r) || !r->graphs) return false;
-    kept *k = find(r, place_of(r, shape));
+    kept *k = find(r, owner, shape);
     if (!k || !k->graph || k->moves != moves_of(r)) return false;
     if (result && k->has_result) {
         *result = hd_host_take(r, sizeof **result);
@@ -83,16 +110,14 @@ static kept *place_for(hd_run *r)
     return oldest;
 }
 
-void hd_capture(hd_run *r, uint64_t shape)
+void hd_capture(hd_run *r, uint64_t owner, uint64_t shape)
 {
-    if (!can(r)) return;
-    if (!r->graphs) r->graphs = hd_mem_zero(sizeof *r->graphs);
-    if (!r->graphs) return; /* then without */
-    uint64_t here = place_of(r, shape);
-    kept *k = find(r, here);
+    if (!can(r) || !begin(r)) return;
+    kept *k = find(r, owner, shape);
     if (!k) {
         k = place_for(r);
-        *k = (kept){.shape = here, .used = ++r->graphs->clock};
+        *k = (kept){
+            .owner = owner, .shape = shape, .begin = hd_arena_here(&r->step), .used = ++r->graphs->clock};
         return;
     }
     k->used = ++r->graphs->clock;

@@ -5,12 +5,15 @@
 
        hd_run_begin(r, mode);
        ... send the batch ...
-       if (!hd_replay(r, shape, &y)) {
-           hd_capture(r, shape);
+       if (!hd_replay(r, owner, shape, &y)) {
+           hd_capture(r, owner, shape);
            y = ... ops, no transfers ...
            hd_captured(r, y);
        }
-*/
+
+   `owner` is the serial number (base/serial.h) of what the step reads beside that: a model's parameters, or
+   the optimiser that changes them. Addresses would not do: the next model may lie where this one was. When an
+   owner is released, its steps are dropped (hd_backend_gone). */
 #ifndef HD_OP_REPLAY_H
 #define HD_OP_REPLAY_H
 
@@ -18,9 +21,9 @@
 
 /* True: the step was captured before and runs now; *result (which may be NULL) gets what it was captured
    with. Always false with a probe, and where the backend captures nothing. */
-bool hd_replay(hd_run *r, uint64_t shape, hd_tensor **result);
+bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result);
 /* Begins to capture, from the second time on that a shape comes. A failure stays in the run. */
-void hd_capture(hd_run *r, uint64_t shape);
+void hd_capture(hd_run *r, uint64_t owner, uint64_t shape);
 /* Ends what hd_capture began, if it did, and runs it. result, which may be NULL, lives in step memory. */
 void hd_captured(hd_run *r, const hd_tensor *result);
 void hd_graphs_free(hd_run *r);

@@ -143,8 +143,8 @@ static void train(job *j)
     hd_bounds bounds = hd_bounds_of(r, j->len, j->s->items);
     j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, bounds);
     for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ids_within(r, j->ids[k], rows, bounds.rows);
-    if (hd_replay(r, 1, NULL)) return;
-    hd_capture(r, 1);
+    if (hd_replay(r, j->optimiser.serial, 0, NULL)) return;
+    hd_capture(r, j->optimiser.serial, 0);
     hd_loss_put(r, forward(j));
     hd_backward(r);
     hd_optimiser_update(r, &j->optimiser);

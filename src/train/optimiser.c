@@ -1,6 +1,8 @@
 /* Optimisers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
 #include "train/optimiser.h"
 
+#include "base/serial.h"
+
 enum { SPARE = 1 << 16 }; /* numbers */
 
 /* Cleared backend memory; NULL with the failure in *s, which must be HD_OK before. */
@@ -16,7 +18,7 @@ static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
 
 hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err)
 {
-    *o = (hd_optimiser){.opt = *opt, .params = params};
+    *o = (hd_optimiser){.opt = *opt, .params = params, .serial = hd_serial()};
     if (!params->grad) return hd_err_set(err, HD_EARG, "the model was not made for training");
     bool adam = opt->kind != HD_OPT_SGD;
     if (adam && opt->eps <= 0) {
@@ -42,6 +44,7 @@ void hd_optimiser_release(hd_optimiser *o)
     if (!o->params) return;
     hd_backend *b = o->params->backend;
     size_t bytes = o->params->trainable * sizeof(hd_real);
+    hd_backend_gone(b, o->serial);
     if (o->first) b->release(b, o->first, bytes);
     if (o->second) b->release(b, o->second, bytes);
     if (o->mean) b->release(b, o->mean, bytes);

@@ -29,6 +29,7 @@ typedef struct hd_beside {
 typedef struct hd_optimiser {
     hd_optimiser_opt opt;
     hd_params *params;
+    uint64_t serial; /* of captured updates */
     hd_real *first, *second,
         *mean;        /* moments and moving average, flat like the trainable values; NULL where not needed */
     hd_real *spare;   /* of the average, to swap through: a swap back must not fail for lack of memory */

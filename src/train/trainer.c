@@ -81,8 +81,8 @@ static void run_part(trainer *t, size_t part, bool last)
     const hd_trainee *e = t->t;
     hd_run_begin(r, HD_TRAIN);
     uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), last) : 0;
-    if (e->send && hd_replay(r, shape, NULL)) return;
-    if (e->send) hd_capture(r, shape);
+    if (e->send && hd_replay(r, t->o->serial, shape, NULL)) return;
+    if (e->send) hd_capture(r, t->o->serial, shape);
     hd_loss_put(r, e->loss(r, e->context, part));
     hd_backward(r);
     if (last) hd_optimiser_update(r, t->o);

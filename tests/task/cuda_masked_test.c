@@ -49,8 +49,8 @@ static result steps_on(hd_backend *b, bool capture)
         r->now.number = (uint32_t)i;
         hd_run_begin(r, HD_TRAIN);
         uint64_t shape = hd_masked_rows_send(r, &sent, &rows, 0, ITEMS);
-        if (!capture || !hd_replay(r, shape, NULL)) {
-            if (capture) hd_capture(r, shape);
+        if (!capture || !hd_replay(r, m->params.serial, shape, NULL)) {
+            if (capture) hd_capture(r, m->params.serial, shape);
             hd_loss_put(r, hd_bert_loss(r, m, &sent, &(hd_loss_opt){.coef = 1}));
             hd_backward(r);
             if (capture) hd_captured(r, NULL);

@@ -101,10 +101,10 @@ static void learn_or(pupil *p, const lesson *l, bool update)
     r->now.number = l->number, r->now.rate = (float)l->rate, r->now.weight = l->weight;
     hd_run_begin(r, HD_TRAIN);
     uint64_t shape = hd_shape_mix(send(r, &s, l), update);
-    if (p->captures && hd_replay(r, shape, NULL)) {
+    if (p->captures && hd_replay(r, p->m.optimiser.serial, shape, NULL)) {
         p->replayed++;
     } else {
-        if (p->captures) hd_capture(r, shape);
+        if (p->captures) hd_capture(r, p->m.optimiser.serial, shape);
         hd_loss_put(r, loss_of(p, &s));
         hd_backward(r);
         if (update) hd_optimiser_update(r, &p->m.optimiser);
