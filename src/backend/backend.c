@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/ranks.h"
+#include "base/log.h"
 
 static const struct {
     const char *name;
@@ -33,6 +34,20 @@ static hd_status meet(hd_backend **out, hd_backend *b, size_t kind, hd_err *err)
     return s;
 }
 
+typedef struct unused {
+    const hd_log *log;
+    bool told;
+} unused;
+
+/* Of several cards the first: what is wrong is as a rule the same with all. */
+static void tell_unused(void *context, const hd_device *d)
+{
+    unused *u = context;
+    if (u->told || !d->name[0] || !d->why[0]) return;
+    hd_log_say(u->log, HD_WARN, "%s %d (%s) is not used: %s", d->backend, d->number, d->name, d->why);
+    u->told = true;
+}
+
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err)
 {
     bool any = !strcmp(name, "auto");
@@ -43,6 +58,7 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
         hd_status s = registry[i].make(&b, opt, &absent);
         if (!s) return meet(out, b, i, err);
         if (!any || s != HD_EMISSING) return hd_err_set(err, s, "%s", absent.text);
+        if (opt && opt->log) registry[i].list(tell_unused, &(unused){.log = opt->log});
     }
     return hd_err_set(err, HD_EMISSING,
                       "there is no device '%s' in this build (there is: auto"
@@ -99,6 +115,11 @@ hd_source hd_backend_source(hd_backend *b)
     return (hd_source){source_get, source_put, b};
 }
 
+void hd_backend_gone(hd_backend *b, uint64_t serial)
+{
+    if (b->gone) b->gone(b->gone_context, serial);
+}
+
 hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err)
 {
     if (!b->error[0]) return hd_err_nomem(err, bytes);
@@ -115,11 +136,6 @@ static const struct {
 #define x                       1
 #define X(name, kept, f, slope) {#name, kept},
                HD_UNARY_LIST(X)
-void hd_backend_gone(hd_backend *b, uint64_t serial)
-{
-    if (b->gone) b->gone(b->gone_context, serial);
-}
-
 #undef X
 #undef x
 #undef y

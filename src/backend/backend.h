@@ -104,11 +104,12 @@ typedef enum hd_precision { HD_PRECISION_AUTO, HD_PRECISION_F32, HD_PRECISION_BF
 extern const char *const hd_precision_names[]; /* in that order; ends with NULL */
 
 typedef struct hd_backend_opt {
-    int threads;            /* cpu: < 1 means all cores */
-    hd_precision precision; /* of activations, on the cpu of weights in products; AUTO: what the device is
-                               fastest with, on the cpu f32 */
-    bool training;          /* weights will change: the cpu has no bf16 for that */
-    const hd_backend *like; /* computes on the card that this one does; NULL: on its own */
+    int threads;              /* cpu: < 1 means all cores */
+    hd_precision precision;   /* of activations, on the cpu of weights in products; AUTO: what the device is
+                                 fastest with, on the cpu f32 */
+    bool training;            /* weights will change: the cpu has no bf16 for that */
+    const hd_backend *like;   /* computes on the card that this one does; NULL: on its own */
+    const struct hd_log *log; /* is told of a device that "auto" had to leave aside; may be NULL */
 } hd_backend_opt;
 
 /* Where several processes run together, all of them call it, and get the same kind. */
@@ -117,8 +118,8 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
 hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err);
 void hd_backend_free(hd_backend *b); /* accepts NULL */
 hd_source hd_backend_source(hd_backend *b);
-hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
 void hd_backend_gone(hd_backend *b, uint64_t serial);
+hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
 
 /* Something to compute on. What a backend cannot say of it is 0. */
 typedef struct hd_device {
@@ -129,7 +130,8 @@ typedef struct hd_device {
     int major, minor;    /* compute capability */
     size_t left, memory; /* bytes of its own memory: free now, and all */
     int driver, runtime; /* versions of CUDA, 13000 for 13.0 */
-    char why[192];       /* it cannot be used; "" where it can */
+    char kernels[64];    /* what this build has for it: "for 8.0" */
+    char why[320];       /* it cannot be used; "" where it can */
 } hd_device;
 
 typedef void hd_device_fn(void *context, const hd_device *d);

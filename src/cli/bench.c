@@ -91,8 +91,10 @@ int hd_verb_bench(const hd_command *c)
     hd_err err = {0};
     hd_backend *b = NULL;
     sink s = {.command = c};
-    hd_backend_opt opt = {
-        .threads = c->common.threads, .precision = (hd_precision)o->precision, .training = true};
+    hd_backend_opt opt = {.threads = c->common.threads,
+                          .precision = (hd_precision)o->precision,
+                          .log = &c->log,
+                          .training = true};
     hd_status st = hd_backend_new(&b, o->device, &opt, &err);
     if (!st && b->dry) st = hd_err_set(&err, HD_EARG, "the device '%s' computes nothing", o->device);
     hd_bench_opt ask = {.only = o->only,

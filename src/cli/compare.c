@@ -306,7 +306,8 @@ static hd_status measure_all(const hd_command *c, row *rows, size_t n, const hd_
     const struct compare *o = c->options;
     hd_backend *backend = NULL;
     hd_run r = {0};
-    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {
+        .threads = c->common.threads, .precision = (hd_precision)o->precision, .log = &c->log};
     hd_status s = hd_backend_new(&backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&r, backend, err);
     for (size_t i = 0; !s && i < n; i++) s = measure(&rows[i], c, &r, text, err);

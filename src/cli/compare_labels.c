@@ -137,7 +137,7 @@ hd_status hd_compare_labels(const hd_command *c, const char *table, const char *
     hd_text out = {0};
     size_t n = (size_t)c->operands.count;
     row *rows = hd_mem_array(n, sizeof *rows);
-    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)precision};
+    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)precision, .log = &c->log};
     hd_status s = rows ? HD_OK : hd_err_nomem(err, n * sizeof *rows);
     if (!s) s = hd_backend_new(&backend, device, &opt, err);
     if (!s) s = hd_run_init(&r, backend, err);

@@ -289,7 +289,9 @@ static hd_status read_lines(call *c, hd_err *err)
 
 static hd_status open_model(call *c, hd_err *err)
 {
-    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
+    hd_backend_opt opt = {.threads = c->command->common.threads,
+                          .precision = (hd_precision)c->o->precision,
+                          .log = &c->command->log};
     hd_status s = c->o->words.plot ? hd_plot_check(c->o->words.plot, err) : HD_OK;
     if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);

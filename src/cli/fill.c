@@ -161,7 +161,8 @@ int hd_verb_fill(const hd_command *command)
     hd_run run = {0};
     hd_masked *model = NULL;
     const hd_words *words = &command->operands;
-    hd_backend_opt opt = {.threads = command->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {
+        .threads = command->common.threads, .precision = (hd_precision)o->precision, .log = &command->log};
     hd_status s = hd_backend_new(&backend, o->device, &opt, &err);
     if (!s) s = hd_run_init(&run, backend, &err);
     if (!s) s = hd_masked_open(&model, words->word[0], backend, &err);

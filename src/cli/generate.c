@@ -323,7 +323,9 @@ static bool is_full(const call *c)
 static hd_status open_all(call *c, hd_err *err)
 {
     const struct generate *o = c->o;
-    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {.threads = c->command->common.threads,
+                          .precision = (hd_precision)o->precision,
+                          .log = &c->command->log};
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);

@@ -54,6 +54,7 @@ static void put_device_json(hd_text *to, const hd_device *d)
         hd_text_print(to, ", \"%s\": %d", d->major ? "multiprocessors" : "threads", d->units);
     }
     if (d->major) hd_text_print(to, ", \"compute_capability\": \"%d.%d\"", d->major, d->minor);
+    if (d->kernels[0]) hd_text_print(to, ", \"kernels\": \"%s\"", d->kernels);
     if (d->memory) hd_text_print(to, ", \"memory\": %zu", d->memory);
     if (d->left) hd_text_print(to, ", \"memory_free\": %zu", d->left);
     if (d->driver) hd_text_print(to, ", \"driver\": \"%d.%d\"", d->driver / 1000, d->driver % 1000 / 10);
@@ -69,6 +70,7 @@ static void put_device_text(hd_text *to, const hd_device *d)
     hd_text_put(to, d->name);
     if (d->units) hd_text_print(to, ", %d %s", d->units, d->major ? "multiprocessors" : "threads");
     if (d->major) hd_text_print(to, ", compute capability %d.%d", d->major, d->minor);
+    if (d->kernels[0]) hd_text_print(to, ", kernels %s", d->kernels);
     if (d->left) hd_text_print(to, ", %.1f of", (double)d->left / gib);
     if (d->memory) hd_text_print(to, "%s%.1f GiB", d->left ? " " : ", ", (double)d->memory / gib);
     if (d->left) hd_text_put(to, " free");

@@ -31,7 +31,9 @@ static hd_status open_attending(hd_labels_call *c, hd_err *err)
 
 hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err)
 {
-    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)c->o->precision};
+    hd_backend_opt opt = {.threads = c->command->common.threads,
+                          .precision = (hd_precision)c->o->precision,
+                          .log = &c->command->log};
     hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
     if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);

@@ -123,7 +123,8 @@ int hd_verb_perplexity(const hd_command *command)
     hd_err err = {0};
     hd_backend *backend = NULL;
     call c = {.command = command};
-    hd_backend_opt opt = {.threads = command->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {
+        .threads = command->common.threads, .precision = (hd_precision)o->precision, .log = &command->log};
     hd_status s = hd_backend_new(&backend, o->device, &opt, &err);
     if (!s) s = hd_run_init(&c.run, backend, &err);
     if (!s) s = hd_language_open(&c.language, command->operands.word[0], backend, &err);

@@ -334,7 +334,9 @@ static hd_status take(call *c, hd_line line, const char *why, hd_err *err)
 static hd_status open_all(call *c, hd_err *err)
 {
     const struct rank *o = c->o;
-    hd_backend_opt opt = {.threads = c->command->common.threads, .precision = (hd_precision)o->precision};
+    hd_backend_opt opt = {.threads = c->command->common.threads,
+                          .precision = (hd_precision)o->precision,
+                          .log = &c->command->log};
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);

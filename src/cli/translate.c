@@ -221,10 +221,11 @@ static hd_status translate_chunk(call *c, hd_err *err)
 static hd_status open_all(call *c, hd_err *err)
 {
     const hd_command *command = c->command;
-    hd_status s = hd_backend_new(
-        &c->backend, c->o->device,
-        &(hd_backend_opt){.threads = command->common.threads, .precision = (hd_precision)c->o->precision},
-        err);
+    hd_status s = hd_backend_new(&c->backend, c->o->device,
+                                 &(hd_backend_opt){.threads = command->common.threads,
+                                                   .precision = (hd_precision)c->o->precision,
+                                                   .log = &command->log},
+                                 err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s)
         s = hd_translator_open(&c->translator, command->operands.word[0], c->backend,

@@ -238,7 +238,7 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
 static hd_status open_session(session *s, const hd_masked_train_opt *o, bool dry, hd_err *err)
 {
     *s = (session){.opt = o};
-    hd_status st = hd_training_backend(&s->backend, o->device, o->precision, o->threads, dry, err);
+    hd_status st = hd_training_backend(&s->backend, o->device, o->precision, o->threads, dry, &o->log, err);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     if (!st) st = read_texts(s, err);
     return st ? st : make_model(s, dry, err);

@@ -15,9 +15,9 @@ static void take_first(void *context, const hd_device *d)
 }
 
 hd_status hd_training_backend(hd_backend **out, const char *device, hd_precision precision, int threads,
-                              bool dry, hd_err *err)
+                              bool dry, const hd_log *log, hd_err *err)
 {
-    hd_backend_opt machine = {.threads = threads, .precision = precision, .training = true};
+    hd_backend_opt machine = {.threads = threads, .precision = precision, .training = true, .log = log};
     const char *name = strcmp(device, "auto") ? device : NULL;
     if (!dry) return hd_backend_new(out, device, &machine, err);
     if (!name) hd_backend_list(take_first, &name);

@@ -8,7 +8,7 @@
 /* What a run computes on. Of a dry run it is the null backend, which counts what the device would hold: bf16
    and more logits on a card, whether there is one here or not. */
 hd_status hd_training_backend(hd_backend **out, const char *device, hd_precision precision, int threads,
-                              bool dry, hd_err *err);
+                              bool dry, const hd_log *log, hd_err *err);
 
 /* The hash of the data of a run. Validations decide what is published and when a run ends: theirs counts,
    too; 0: there are none. */

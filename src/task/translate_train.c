@@ -246,7 +246,7 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
                           "sentences of %zu tokens and their end do not fit in %zu positions: raise "
                           "--positions or lower --max-length",
                           o->data.longest, o->model.positions);
-    hd_status st = hd_training_backend(&s->backend, o->device, o->precision, o->threads, dry, err);
+    hd_status st = hd_training_backend(&s->backend, o->device, o->precision, o->threads, dry, &o->log, err);
     if (!st) st = hd_team_new(&team, o->threads, err);
     if (!st)
         st = hd_translate_set_make(&s->set, &o->data, o->trainer.resume ? o->trainer.folder : o->from, team,

@@ -1,11 +1,11 @@
 /* Attention of long items, forward: a block takes 64 queries of one head for each of its two warpgroups and
-   walks over the keys in tiles of 64, the next two on their way while one is used; the softmax is kept as
+   walks over the keys in tiles of 64, the next ones on their way while one is used; the softmax is kept as
    running maximum and sum. Easy to get wrong: a group that sees nothing of a tile must still meet the others
    at the barrier, and all threads of a group must take the same way to a product. */
 #include "backend/cuda/attend_group.h"
 
 enum { GROUPS = 2, THREADS = GROUPS * GROUP, QUERIES = GROUPS * GROUP_ROWS };
-enum { KEYS = GROUP_ROWS, TILES = KEYS / 16, STAGES = 3 };
+enum { KEYS = GROUP_ROWS, TILES = KEYS / 16, STAGES = GROUP_STAGES, AHEAD = STAGES - 1 };
 
 /* A maximum is only renewed when scores pass it by this many powers of two: that is rare, and sums bear it.
  */
@@ -79,16 +79,16 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
     };
     slabs_copy<D, QUERIES, THREADS>(q, t.q, p.qrow + begin, column, p.tq - begin);
     copy_keys(0, 0);
-    copy_keys(KEYS, 1);
+    if (AHEAD > 1) copy_keys(KEYS, 1);
     running r = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
     if (DROPS) draw_keys(t.draw, p.qrow + row, p.tq - row, &r.key[0], &r.key[1]);
-    uint32_t left = slabs_at<D, false>(q, mine, QUERIES);
+    group_matrix left = slabs_at<D, false>(q, mine, QUERIES);
     float out[D / 8][4] = {};
     for (int from = 0, stage = 0; from < seen; from += KEYS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
-        copy_wait<1>();
+        copy_wait<AHEAD - 1>();
         copies_shown();
         __syncthreads(); /* also: nobody reads the tile before this one any more */
-        copy_keys(from + 2 * KEYS, stage == 0 ? STAGES - 1 : stage - 1);
+        copy_keys(from + AHEAD * KEYS, stage == 0 ? STAGES - 1 : stage - 1);
         if (first >= p.tq || (t.causal && from > first + GROUP_ROWS - 1 + p.shift)) continue;
         const bf16 *k = kv + stage * 2 * KEYS * D, *v = k + KEYS * D;
         float s[2 * TILES][4];
@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
 
 template <int D, bool DROPS> static void launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
-    size_t room = (size_t)(QUERIES + STAGES * 2 * KEYS) * D * sizeof(bf16);
+    size_t room = (QUERIES + stages_on(c) * 2 * KEYS) * D * sizeof(bf16);
     unsigned blocks = hd_blocks((size_t)t->longest_q, QUERIES) * (unsigned)(t->items * t->heads);
     cudaFuncSetAttribute(long_forward<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     long_forward<D, DROPS><<<blocks, THREADS, room, c->stream>>>(*t, y, lse);

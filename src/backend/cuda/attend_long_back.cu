@@ -5,7 +5,7 @@
 #include "backend/cuda/attend_group.h"
 
 /* A block is one group: three of them, which wait for nobody, fill a multiprocessor's registers. */
-enum { ROWS = GROUP_ROWS, THREADS = GROUP, STAGES = 3, WARPS = THREADS / 32 };
+enum { ROWS = GROUP_ROWS, THREADS = GROUP, WARPS = THREADS / 32, STAGES = GROUP_STAGES, AHEAD = STAGES - 1 };
 
 typedef struct saved { /* scratch */
     float2 *pair;      /* [Rq,H]: the logarithm of the sum, in powers of two, and delta */
@@ -140,15 +140,15 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
     slabs_copy<D, ROWS, THREADS>(k, t.k, row, column, p.tk - begin);
     slabs_copy<D, ROWS, THREADS>(v, t.v, row, column, p.tk - begin);
     copy_tile(0, 0);
-    copy_tile(1, 1);
-    uint32_t left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
+    if (AHEAD > 1) copy_tile(1, 1);
+    group_matrix left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
     int own = me / 32 * 16; /* the warp's first key */
     float dk[D / 8][4] = {}, dv[D / 8][4] = {};
     for (int i = 0, stage = 0; i < all; i++, stage = stage == STAGES - 1 ? 0 : stage + 1) {
-        copy_wait<1>();
+        copy_wait<AHEAD - 1>();
         copies_shown();
         __syncthreads(); /* also: nobody reads the tile before this one any more */
-        copy_tile(i + 2, stage == 0 ? STAGES - 1 : stage - 1);
+        copy_tile(i + AHEAD, stage == 0 ? STAGES - 1 : stage - 1);
         int a = (low + i - head_of(i) * tiles) * ROWS;
         p.head = group * t.group + head_of(i);
         const bf16 *q = queries + stage * 2 * ROWS * D, *dy = q + ROWS * D;
@@ -254,15 +254,15 @@ static __global__ void __launch_bounds__(THREADS, 3)
     slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, p.tq - begin);
     slabs_copy<D, ROWS, THREADS>(dy, g.dy, row, column, p.tq - begin);
     copy_keys(0, 0);
-    copy_keys(ROWS, 1);
+    if (AHEAD > 1) copy_keys(ROWS, 1);
     two_rows r = rows_of(t, kept, p, a);
-    uint32_t left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
+    group_matrix left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
     float dq[D / 8][4] = {};
     for (int from = 0, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
-        copy_wait<1>();
+        copy_wait<AHEAD - 1>();
         copies_shown();
         __syncthreads(); /* also: nobody reads the tile before this one any more */
-        copy_keys(from + 2 * ROWS, stage == 0 ? STAGES - 1 : stage - 1);
+        copy_keys(from + AHEAD * ROWS, stage == 0 ? STAGES - 1 : stage - 1);
         const bf16 *k = kv + stage * 2 * ROWS * D, *v = k + ROWS * D;
         bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= begin + p.shift);
         float s[8][4], ds[8][4];
@@ -288,7 +288,7 @@ static __global__ void __launch_bounds__(THREADS, 3)
 template <int D, bool DROPS>
 static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
 {
-    size_t room = (size_t)(2 + STAGES * 2) * ROWS * D * sizeof(bf16);
+    size_t room = (2 + stages_on(c) * 2) * ROWS * D * sizeof(bf16);
     unsigned items = (unsigned)t->items, heads = (unsigned)t->heads, kv_heads = heads / (unsigned)t->group;
     cudaFuncSetAttribute(long_keys<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
     cudaFuncSetAttribute(long_queries<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);

@@ -135,8 +135,14 @@ static void end(hd_cuda *c, span *s)
 }
 
 #define X(name)                                                             \
+    static hd_status plain_##name(hd_backend *b, const hd_##name##_args *a) \
+    {                                                                       \
+        hd_cuda_here here(((hd_cuda *)b)->device);                          \
+        return hd_cuda_##name(b, a);                                        \
+    }                                                                       \
     static hd_status timed_##name(hd_backend *b, const hd_##name##_args *a) \
     {                                                                       \
+        hd_cuda_here here(((hd_cuda *)b)->device);                          \
         span *s = begin((hd_cuda *)b, HD_KERNEL_##name, of(a));             \
         hd_status st = hd_cuda_##name(b, a);                                \
         end((hd_cuda *)b, s);                                               \
@@ -147,7 +153,7 @@ HD_KERNEL_LIST(X)
 
 void hd_cuda_kernels(hd_kernels *table, bool timed)
 {
-#define X(name) table->name = timed ? timed_##name : hd_cuda_##name;
+#define X(name) table->name = timed ? timed_##name : plain_##name;
     HD_KERNEL_LIST(X)
 #undef X
 }
@@ -168,6 +174,7 @@ static void add_up(struct hd_cuda_clock *k)
 void hd_cuda_watch(hd_backend *b, hd_work *by_kernel)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (c->clock) {
         cudaStreamSynchronize(c->stream);
         add_up(c->clock);

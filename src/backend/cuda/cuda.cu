@@ -79,16 +79,10 @@ static void free_list(struct hd_cuda_block **list)
     }
 }
 
-/* A thread begins with card 0; each step that another one computes here begins with memory or an upload. */
-static void enter(const hd_cuda *c)
-{
-    if (c->device) cudaSetDevice(c->device);
-}
-
 static void *cuda_alloc(hd_backend *b, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
-    enter(c);
+    hd_cuda_here here(c->device);
     size_t size = rounded(bytes);
     void *block = take_idle(c, size);
     if (!block && cudaMalloc(&block, size) != cudaSuccess) {
@@ -116,6 +110,7 @@ static void *cuda_alloc(hd_backend *b, size_t bytes)
 static void cuda_release(hd_backend *b, void *block, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (!block) return;
     b->used -= rounded(bytes);
     struct hd_cuda_block *idle = bytes <= LARGE ? (struct hd_cuda_block *)hd_mem_zero(sizeof *idle) : NULL;
@@ -163,7 +158,7 @@ static char *ring_take(hd_cuda *c, size_t bytes)
 static void cuda_upload(hd_backend *b, void *to, const void *from, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
-    enter(c);
+    hd_cuda_here here(c->device);
     if (c->capturing) {
         hd_cuda_fail(c, "upload", "inside a step that is being captured");
         return;
@@ -179,6 +174,7 @@ static void cuda_upload(hd_backend *b, void *to, const void *from, size_t bytes)
 static void cuda_download(hd_backend *b, void *to, const void *from, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (c->capturing) {
         hd_cuda_fail(c, "download", "inside a step that is being captured");
         return;
@@ -196,12 +192,14 @@ static void cuda_download(hd_backend *b, void *to, const void *from, size_t byte
 static void cuda_copy(hd_backend *b, void *to, const void *from, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (bytes) keep_error(c, "copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, c->stream));
 }
 
 static void cuda_clear(hd_backend *b, void *block, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (bytes) keep_error(c, "clear", cudaMemsetAsync(block, 0, bytes, c->stream));
 }
 
@@ -222,6 +220,7 @@ static void cuda_unprepare(hd_backend *b, hd_tensor *w)
 static hd_status cuda_capture(hd_backend *b)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     hd_status s = keep_error(c, "capture", cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed));
     c->capturing = !s;
     return s;
@@ -230,6 +229,7 @@ static hd_status cuda_capture(hd_backend *b)
 static void *cuda_captured(hd_backend *b)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     cudaGraph_t graph = NULL;
     cudaGraphExec_t ready = NULL;
     c->capturing = false;
@@ -242,12 +242,13 @@ static void *cuda_captured(hd_backend *b)
 static hd_status cuda_replay(hd_backend *b, void *graph)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     return keep_error(c, "replay", cudaGraphLaunch((cudaGraphExec_t)graph, c->stream));
 }
 
 static void cuda_forget(hd_backend *b, void *graph)
 {
-    (void)b;
+    hd_cuda_here here(((hd_cuda *)b)->device);
     if (graph) cudaGraphExecDestroy((cudaGraphExec_t)graph);
 }
 
@@ -256,6 +257,7 @@ static void cuda_forget(hd_backend *b, void *graph)
 static void cuda_free(hd_backend *b)
 {
     hd_cuda *c = (hd_cuda *)b;
+    hd_cuda_here here(c->device);
     if (c->stream) cudaStreamSynchronize(c->stream);
     hd_cuda_part(c);
     hd_cuda_gemm_free(c->gemm);
@@ -276,9 +278,10 @@ static hd_status open_device(hd_cuda *c, hd_err *err)
     if (e == cudaSuccess) e = cudaHostAlloc((void **)&c->ring, RING, cudaHostAllocDefault);
     if (e != cudaSuccess) return hd_err_set(err, HD_EDEVICE, "the CUDA device: %s", cudaGetErrorString(e));
     c->processors = card.multiProcessorCount;
+    c->warpgroups = hd_cuda_has_warpgroups(card.major, card.minor);
     snprintf(c->base.detail, sizeof c->base.detail, "cuda, %.40s, %s", card.name,
              c->base.compute == HD_BF16 ? "bf16" : "f32");
-    return hd_cuda_gemm_new(&c->gemm, c, err);
+    return hd_cuda_gemm_new(&c->gemm, err);
 }
 
 extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
@@ -292,6 +295,7 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     if (!c) return hd_err_nomem(err, sizeof *c);
     hd_backend *b = &c->base;
     c->device = device;
+    hd_cuda_here here(c->device);
     b->name = "cuda";
     b->compute = opt && opt->precision == HD_PRECISION_F32 ? HD_F32 : HD_BF16;
     b->logits = HD_CARD_LOGITS;

@@ -15,6 +15,7 @@ typedef struct hd_cuda {
     hd_backend base;
     cudaStream_t stream;
     int device, processors;     /* number of the card; its multiprocessors */
+    bool warpgroups;            /* it multiplies by them: attend_group.h */
     struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
     struct hd_cuda_block *idle; /* released blocks, to be handed out again */
     struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */
@@ -24,6 +25,7 @@ typedef struct hd_cuda {
     size_t ring_at;
     bool capturing;
     struct hd_cuda_clock *clock; /* times kernels while it is not NULL (clock.cu) */
+    struct hd_cuda_nccl *nccl;   /* the library's functions, once they are needed (ranks_nccl.cu) */
     struct ncclComm *all;        /* the processes that compute together; NULL: alone (ranks_nccl.cu) */
 } hd_cuda;
 
@@ -50,6 +52,16 @@ void hd_cuda_watch(hd_backend *b, hd_work *by_kernel);
 
 /* The card this process is to take; HD_EMISSING says why there is none. */
 hd_status hd_cuda_card(int *number, hd_err *err);
+/* Whether a card of this compute capability multiplies by warpgroups in this build. */
+bool hd_cuda_has_warpgroups(int major, int minor);
+
+/* Makes a card the current one of this thread, and at the end of the block the one that was before, which may
+   be another: a program around the library has cards of its own. All that uses a card begins with it. */
+typedef struct hd_cuda_here {
+    int device, was;
+    explicit hd_cuda_here(int number);
+    ~hd_cuda_here();
+} hd_cuda_here;
 
 /* hd_backend's meet and rank_sum; and the end of what meet began. */
 hd_status hd_cuda_meet(hd_backend *b, hd_err *err);

@@ -4,9 +4,30 @@
 #include "backend/cuda/gemm.h"
 
 #include <cublasLt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/library.h"
+
+#define BLAS_LIST(X)                        \
+    X(cublasLtCreate)                       \
+    X(cublasLtDestroy)                      \
+    X(cublasLtGetStatusString)              \
+    X(cublasLtMatmul)                       \
+    X(cublasLtMatmulAlgoGetHeuristic)       \
+    X(cublasLtMatmulDescCreate)             \
+    X(cublasLtMatmulDescDestroy)            \
+    X(cublasLtMatmulDescSetAttribute)       \
+    X(cublasLtMatmulPreferenceCreate)       \
+    X(cublasLtMatmulPreferenceDestroy)      \
+    X(cublasLtMatmulPreferenceSetAttribute) \
+    X(cublasLtMatrixLayoutCreate)           \
+    X(cublasLtMatrixLayoutDestroy)
+
+typedef struct blas {
+    BLAS_LIST(HD_LIBRARY_MEMBER)
+} blas;
 
 enum { WORKSPACE = 64 << 20, KEPT = 1024 };
 
@@ -24,41 +45,58 @@ typedef struct plan {
 } plan;
 
 struct hd_cuda_gemm {
+    blas fn;
     cublasLtHandle_t lt;
     void *workspace;
     plan plan[KEPT];
     size_t count;
 };
 
-hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_cuda *c, hd_err *err)
+static hd_status load(blas *to, hd_err *err)
+{
+    static const char *const names[] = {BLAS_LIST(HD_LIBRARY_NAME) NULL};
+    char file[32], package[32];
+    snprintf(file, sizeof file, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
+    snprintf(package, sizeof package, "libcublas-%d-%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    return hd_cuda_library(to, "cuBLASLt", file, package, names, err);
+}
+
+hd_status hd_cuda_gemm_missing(hd_err *err)
+{
+    blas fn;
+    return load(&fn, err);
+}
+
+hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_err *err)
 {
     struct hd_cuda_gemm *g = (struct hd_cuda_gemm *)hd_mem_zero(sizeof *g);
     if (!g) return hd_err_nomem(err, sizeof *g);
     *out = g;
-    cublasStatus_t s = cublasLtCreate(&g->lt);
+    hd_status missing = load(&g->fn, err);
+    if (missing) return missing;
+    cublasStatus_t s = g->fn.cublasLtCreate(&g->lt);
     if (s != CUBLAS_STATUS_SUCCESS)
-        return hd_err_set(err, HD_EDEVICE, "cuBLASLt: %s", cublasLtGetStatusString(s));
+        return hd_err_set(err, HD_EDEVICE, "cuBLASLt: %s", g->fn.cublasLtGetStatusString(s));
     if (cudaMalloc(&g->workspace, WORKSPACE) != cudaSuccess)
         return hd_err_set(err, HD_ENOMEM, "cuBLASLt: no room for its workspace of %d MiB", WORKSPACE >> 20);
-    (void)c;
     return HD_OK;
 }
 
-static void plan_release(plan *p)
+static void plan_release(const blas *fn, plan *p)
 {
-    if (p->how) cublasLtMatmulDescDestroy(p->how);
-    if (p->a) cublasLtMatrixLayoutDestroy(p->a);
-    if (p->b) cublasLtMatrixLayoutDestroy(p->b);
-    if (p->y) cublasLtMatrixLayoutDestroy(p->y);
+    if (p->how) fn->cublasLtMatmulDescDestroy(p->how);
+    if (p->a) fn->cublasLtMatrixLayoutDestroy(p->a);
+    if (p->b) fn->cublasLtMatrixLayoutDestroy(p->b);
+    if (p->y) fn->cublasLtMatrixLayoutDestroy(p->y);
     memset(p, 0, sizeof *p);
 }
 
 void hd_cuda_gemm_free(struct hd_cuda_gemm *g)
 {
     if (!g) return;
-    for (size_t i = 0; i < KEPT; i++) plan_release(&g->plan[i]);
+    for (size_t i = 0; i < KEPT; i++) plan_release(&g->fn, &g->plan[i]);
     if (g->workspace) cudaFree(g->workspace);
-    if (g->lt) cublasLtDestroy(g->lt);
+    if (g->lt) g->fn.cublasLtDestroy(g->lt);
     hd_mem_free(g);
 }
 
@@ -73,25 +111,26 @@ static cudaDataType_t type_of(bool small)
         if (s_ != CUBLAS_STATUS_SUCCESS) return s_; \
     } while (0)
 
-static cublasStatus_t describe(plan *l)
+static cublasStatus_t describe(const blas *fn, plan *l)
 {
     const problem *p = &l->p;
     /* their a is our b: [k,n] by rows is n x k by columns */
     cublasOperation_t ta = p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                       tb = p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtEpilogue_t epilogue = (cublasLtEpilogue_t)p->epilogue;
-    TRY(cublasLtMatmulDescCreate(&l->how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
-    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
-    TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    TRY(fn->cublasLtMatmulDescCreate(&l->how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    TRY(fn->cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
+    TRY(fn->cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
+    TRY(fn->cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                           sizeof epilogue));
     if (p->ldaux)
-        TRY(cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &p->ldaux,
-                                           sizeof p->ldaux));
-    TRY(cublasLtMatrixLayoutCreate(&l->a, type_of(p->small), p->b_transposed ? p->k : p->n,
-                                   p->b_transposed ? p->n : p->k, p->ldb));
-    TRY(cublasLtMatrixLayoutCreate(&l->b, type_of(p->small), p->a_transposed ? p->m : p->k,
-                                   p->a_transposed ? p->k : p->m, p->lda));
-    return cublasLtMatrixLayoutCreate(&l->y, type_of(p->small_y), p->n, p->m, p->ldy);
+        TRY(fn->cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &p->ldaux,
+                                               sizeof p->ldaux));
+    TRY(fn->cublasLtMatrixLayoutCreate(&l->a, type_of(p->small), p->b_transposed ? p->k : p->n,
+                                       p->b_transposed ? p->n : p->k, p->ldb));
+    TRY(fn->cublasLtMatrixLayoutCreate(&l->b, type_of(p->small), p->a_transposed ? p->m : p->k,
+                                       p->a_transposed ? p->k : p->m, p->lda));
+    return fn->cublasLtMatrixLayoutCreate(&l->y, type_of(p->small_y), p->n, p->m, p->ldy);
 }
 
 static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
@@ -100,8 +139,10 @@ static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
     cublasLtMatmulHeuristicResult_t found;
     int count = 0;
     size_t room = WORKSPACE;
-    TRY(cublasLtMatmulPreferenceCreate(&wish));
-    cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+    const blas *fn = &g->fn;
+    TRY(fn->cublasLtMatmulPreferenceCreate(&wish));
+    fn->cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room,
+                                             sizeof room);
     uint32_t align = 16;
     const cublasLtMatmulPreferenceAttributes_t of[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -109,11 +150,11 @@ static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
     for (int i = 0; i < 4; i++) {
         if (l->p.unaligned && i < 2) align = l->p.small ? 2 : 4;
         if (l->p.unaligned && i >= 2) align = l->p.small_y ? 2 : 4;
-        cublasLtMatmulPreferenceSetAttribute(wish, of[i], &align, sizeof align);
+        fn->cublasLtMatmulPreferenceSetAttribute(wish, of[i], &align, sizeof align);
     }
     cublasStatus_t s =
-        cublasLtMatmulAlgoGetHeuristic(g->lt, l->how, l->a, l->b, l->y, l->y, wish, 1, &found, &count);
-    cublasLtMatmulPreferenceDestroy(wish);
+        fn->cublasLtMatmulAlgoGetHeuristic(g->lt, l->how, l->a, l->b, l->y, l->y, wish, 1, &found, &count);
+    fn->cublasLtMatmulPreferenceDestroy(wish);
     if (s == CUBLAS_STATUS_SUCCESS && !count) s = CUBLAS_STATUS_NOT_SUPPORTED;
     if (s == CUBLAS_STATUS_SUCCESS) l->algo = found.algo;
     return s;
@@ -130,7 +171,7 @@ static uint64_t hash_of(const problem *p)
 static cublasStatus_t plan_for(struct hd_cuda_gemm *g, const problem *p, plan **out)
 {
     if (g->count > KEPT / 2) { /* ever new shapes: begin anew rather than grow */
-        for (size_t i = 0; i < KEPT; i++) plan_release(&g->plan[i]);
+        for (size_t i = 0; i < KEPT; i++) plan_release(&g->fn, &g->plan[i]);
         g->count = 0;
     }
     size_t i = hash_of(p) % KEPT;
@@ -138,10 +179,10 @@ static cublasStatus_t plan_for(struct hd_cuda_gemm *g, const problem *p, plan **
     *out = &g->plan[i];
     if (g->plan[i].ready) return CUBLAS_STATUS_SUCCESS;
     g->plan[i].p = *p;
-    cublasStatus_t s = describe(*out);
+    cublasStatus_t s = describe(&g->fn, *out);
     if (s == CUBLAS_STATUS_SUCCESS) s = choose(g, *out);
     if (s != CUBLAS_STATUS_SUCCESS)
-        plan_release(*out);
+        plan_release(&g->fn, *out);
     else
         g->plan[i].ready = true, g->count++;
     return s;
@@ -262,11 +303,13 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
     cublasStatus_t s = plan_for(c->gemm, &p, &l);
     float alpha = 1, beta = g->add ? 1 : 0;
     if (s == CUBLAS_STATUS_SUCCESS && e.bias)
-        s = cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &e.bias, sizeof e.bias);
+        s = c->gemm->fn.cublasLtMatmulDescSetAttribute(l->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &e.bias,
+                                                       sizeof e.bias);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta, y->data, l->y,
-                           y->data, l->y, &l->algo, c->gemm->workspace, WORKSPACE, c->stream);
-    if (s != CUBLAS_STATUS_SUCCESS) return hd_cuda_fail(c, "gemm", cublasLtGetStatusString(s));
+        s = c->gemm->fn.cublasLtMatmul(c->gemm->lt, l->how, &alpha, b.data, l->a, a.data, l->b, &beta,
+                                       y->data, l->y, y->data, l->y, &l->algo, c->gemm->workspace, WORKSPACE,
+                                       c->stream);
+    if (s != CUBLAS_STATUS_SUCCESS) return hd_cuda_fail(c, "gemm", c->gemm->fn.cublasLtGetStatusString(s));
     if (e.bias_later || e.act_later || g->draw.p > 0) {
         hd_status second = second_pass(c, g, &e);
         if (second) return second;

@@ -4,7 +4,9 @@
 
 #include "backend/cuda/cuda.h"
 
-hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_cuda *c, hd_err *err);
+/* HD_EMISSING, with what is missing, where cuBLASLt cannot be loaded. */
+hd_status hd_cuda_gemm_missing(hd_err *err);
+hd_status hd_cuda_gemm_new(struct hd_cuda_gemm **out, hd_err *err);
 void hd_cuda_gemm_free(struct hd_cuda_gemm *g); /* accepts NULL */
 
 #endif

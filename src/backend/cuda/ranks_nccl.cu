@@ -6,14 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/library.h"
 #include "backend/ranks.h"
 
-static hd_status refuse(hd_err *err, const char *what, ncclResult_t e)
+#define NCCL_LIST(X)         \
+    X(ncclAllReduce)         \
+    X(ncclCommAbort)         \
+    X(ncclCommDestroy)       \
+    X(ncclCommGetAsyncError) \
+    X(ncclCommInitRank)      \
+    X(ncclGetErrorString)    \
+    X(ncclGetLastError)      \
+    X(ncclGetUniqueId)
+
+struct hd_cuda_nccl {
+    NCCL_LIST(HD_LIBRARY_MEMBER)
+};
+
+static hd_status load(hd_cuda *c, hd_err *err)
 {
-    const char *more = ncclGetLastError(NULL);
+    static const char *const names[] = {NCCL_LIST(HD_LIBRARY_NAME) NULL};
+    char file[32];
+    snprintf(file, sizeof file, "libnccl.so.%d", NCCL_MAJOR);
+    c->nccl = (struct hd_cuda_nccl *)hd_mem_zero(sizeof *c->nccl);
+    if (!c->nccl) return hd_err_nomem(err, sizeof *c->nccl);
+    return hd_cuda_library(c->nccl, "NCCL, which sums over several cards,", file, "libnccl2", names, err);
+}
+
+static hd_status refuse(const hd_cuda *c, hd_err *err, const char *what, ncclResult_t e)
+{
     if (e == ncclSuccess) return HD_OK;
-    return hd_err_set(err, HD_EDEVICE, "%s: NCCL says %s%s%s", what, ncclGetErrorString(e),
+    const char *more = c->nccl->ncclGetLastError(NULL);
+    return hd_err_set(err, HD_EDEVICE, "%s: NCCL says %s%s%s", what, c->nccl->ncclGetErrorString(e),
                       more && *more ? ": " : "", more ? more : "");
 }
 
@@ -56,14 +80,18 @@ hd_status hd_cuda_meet(hd_backend *b, hd_err *err)
     hd_cuda *c = (hd_cuda *)b;
     const char *asked = getenv("HEED_NCCL");
     if (b->ranks < 2 && (!asked || strcmp(asked, "1"))) return HD_OK;
+    hd_cuda_here here(c->device);
     ncclUniqueId id;
     memset(&id, 0, sizeof id);
-    hd_status s = check_card(c, err);
-    if (!s && !b->rank) s = refuse(err, "the processes cannot meet", ncclGetUniqueId(&id));
+    hd_status s = load(c, err);
+    s = hd_ranks_agree(s, NULL, 0, err);
+    if (!s) s = check_card(c, err);
+    if (!s && !b->rank) s = refuse(c, err, "the processes cannot meet", c->nccl->ncclGetUniqueId(&id));
     s = hd_ranks_agree(s, NULL, 0, err);
     if (!s) s = hd_ranks_share(&id, sizeof id, err);
     if (s) return s;
-    s = refuse(err, "the processes cannot meet", ncclCommInitRank(&c->all, b->ranks, id, b->rank));
+    s = refuse(c, err, "the processes cannot meet",
+               c->nccl->ncclCommInitRank(&c->all, b->ranks, id, b->rank));
     if (s) c->all = NULL;
     return hd_ranks_agree(s, NULL, 0, err);
 }
@@ -73,12 +101,13 @@ hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
     hd_cuda *c = (hd_cuda *)b;
     ncclResult_t e = ncclSuccess;
     if (!c->all || !count) return HD_OK;
-    ncclResult_t asked = ncclCommGetAsyncError(c->all, &e); /* of an earlier sum */
+    hd_cuda_here here(c->device);
+    ncclResult_t asked = c->nccl->ncclCommGetAsyncError(c->all, &e); /* of an earlier sum */
     if (asked != ncclSuccess) e = asked;
-    if (e == ncclSuccess) e = ncclAllReduce(x, x, count, ncclFloat, ncclSum, c->all, c->stream);
+    if (e == ncclSuccess) e = c->nccl->ncclAllReduce(x, x, count, ncclFloat, ncclSum, c->all, c->stream);
     if (e == ncclSuccess) return HD_OK;
     hd_err said = {HD_OK};
-    refuse(&said, "the sum of the gradients over the processes", e);
+    refuse(c, &said, "the sum of the gradients over the processes", e);
     snprintf(b->error, sizeof b->error, "%s", said.text);
     return HD_EDEVICE;
 }
@@ -86,10 +115,10 @@ hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
 void hd_cuda_part(hd_cuda *c)
 {
     ncclResult_t e = ncclSuccess;
-    if (!c->all) return;
-    if (ncclCommGetAsyncError(c->all, &e) == ncclSuccess && e == ncclSuccess)
-        ncclCommDestroy(c->all);
-    else
-        ncclCommAbort(c->all); /* the others may not answer any more */
-    c->all = NULL;
+    if (c->all && c->nccl->ncclCommGetAsyncError(c->all, &e) == ncclSuccess && e == ncclSuccess)
+        c->nccl->ncclCommDestroy(c->all);
+    else if (c->all)
+        c->nccl->ncclCommAbort(c->all); /* the others may not answer any more */
+    hd_mem_free(c->nccl);
+    c->all = NULL, c->nccl = NULL;
 }

@@ -1,0 +1,57 @@
+/* Loads shared libraries. Easy to get wrong: the reason that matters is that of a file that is there, not
+   that of the places where none is. */
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+typedef struct search {
+    void *found;
+    char why[256]; /* of the first file that is there and cannot be loaded, or of the first name */
+    bool is_there; /* why is about such a file */
+} search;
+
+static void try_file(search *s, const char *folder, const char *file)
+{
+    char path[1024];
+    if (s->found) return;
+    int n = snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", folder ? "/" : "", file);
+    if (n < 0 || (size_t)n >= sizeof path) return;
+    s->found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (s->found) return;
+    const char *said = dlerror();
+    bool is_there = folder && !access(path, F_OK);
+    if (s->why[0] && (s->is_there || !is_there)) return;
+    s->is_there = is_there;
+    snprintf(s->why, sizeof s->why, "%s", said ? said : file);
+}
+
+static search find(const hd_library *l)
+{
+    search s = {0};
+    for (const char *const *file = l->file; *file; file++) {
+        if (l->only) {
+            try_file(&s, l->only, *file);
+            continue;
+        }
+        try_file(&s, NULL, *file);
+        for (const char *const *folder = l->folder; folder && *folder; folder++) try_file(&s, *folder, *file);
+    }
+    return s;
+}
+
+hd_status hd_library_load(const hd_library *l, void **to, hd_err *err)
+{
+    search s = find(l);
+    if (!s.found)
+        return hd_err_set(err, HD_EMISSING, "%s cannot be loaded (%s): %s", l->name, s.why, l->remedy);
+    for (size_t i = 0; l->symbols[i]; i++) {
+        to[i] = dlsym(s.found, l->symbols[i]);
+        if (!to[i])
+            return hd_err_set(err, HD_EMISSING, "%s has no function %s, it is too old or too new: %s",
+                              l->name, l->symbols[i], l->remedy);
+    }
+    return HD_OK;
+}
