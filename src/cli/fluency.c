@@ -20,6 +20,10 @@ hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd
     const hd_fluency *f = &out->fluency;
     out->perplexity = exp(f->nats / (double)f->tokens);
     out->bits = f->nats / (double)f->characters / ln2;
+    if (!s && isnan(out->perplexity)) {
+        hd_fail_number(r);
+        s = hd_err_set(err, r->err.status, "%s", r->err.text);
+    }
     return s;
 }
 

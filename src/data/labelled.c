@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <float.h>
 #include <locale.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -138,7 +139,13 @@ static hd_status value_of(reader *r, hd_line label, double *value, hd_err *err)
                  dot ? (int)(label.size - whole - 1) : 0, dot ? dot + 1 : "");
         *value = strtod(text, &end);
     }
-    if (end > text && !*end && isfinite(*value)) return HD_OK;
+    bool number = end > text && !*end;
+    if (number && fabs(*value) <= (double)FLT_MAX) return HD_OK;
+    if (number)
+        return hd_err_set(err, HD_EFORMAT,
+                          "%s:%zu: the label %s is beyond what a 32-bit number can hold (%.3g): scale the "
+                          "labels down",
+                          hd_lines_name(r->lines), hd_lines_count(r->lines), text, (double)FLT_MAX);
     return hd_err_set(err, HD_EFORMAT, "%s:%zu: the label \"%.*s\" is no number", hd_lines_name(r->lines),
                       hd_lines_count(r->lines), (int)(label.size < 60 ? label.size : 60), label.text);
 }
@@ -170,7 +177,7 @@ static hd_status sort_labels(reader *r, hd_err *err)
 {
     hd_vocab *old = r->labels, sorted = {0};
     size_t n = old->count;
-    int32_t *order = hd_mem_array(2 * n + 1, sizeof *order), *place = order + n;
+    int32_t *order = hd_mem_array(2 * n + 1, sizeof *order), *place = order ? order + n : NULL;
     hd_status s = order ? HD_OK : hd_err_nomem(err, 2 * n * sizeof *order);
     for (size_t i = 0; !s && i < n; i++) order[i] = (int32_t)i;
     if (!s) qsort_r(order, n, sizeof *order, by_name, old);

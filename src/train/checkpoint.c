@@ -246,28 +246,38 @@ static hd_status write_files(const char *step, const hd_progress *p, hd_optimise
 
 /* What a failed save has written is of no use, and a full disk has use for the space. But the failure may
    have come after the rename that made it current. */
-static void drop(const char *folder, const char *step)
+void hd_checkpoint_drop(const char *folder, const char *step)
 {
     char now[HD_PATH];
     if (!hd_checkpoint_exists(folder) || (!current(folder, now, NULL) && strcmp(now, step)))
         hd_folder_remove(step, NULL);
 }
 
-hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
+hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimiser *o, char step[HD_PATH],
+                              hd_err *err)
 {
-    char name[32], line[64], train[HD_PATH], step[HD_PATH], path[HD_PATH];
+    char name[32], train[HD_PATH];
     snprintf(name, sizeof name, "step-%" PRIu64, p->step);
-    snprintf(line, sizeof line, "%s\n", name);
     hd_status s = hd_path(train, folder, "train", err);
-    if (!s) s = hd_path(path, train, "current", err);
     if (!s) s = hd_path(step, train, name, err);
     if (!s) s = hd_folder_make(train, NULL, err);
     if (s) return s;
     s = hd_folder_make(step, NULL, err);
     if (!s) s = write_files(step, p, o, err);
+    if (s) hd_checkpoint_drop(folder, step);
+    return s;
+}
+
+hd_status hd_checkpoint_commit(const char *folder, const char *step, hd_err *err)
+{
+    const char *name = strrchr(step, '/') + 1;
+    char line[64], train[HD_PATH], path[HD_PATH];
+    int size = snprintf(line, sizeof line, "%s\n", name);
+    hd_status s = hd_path(train, folder, "train", err);
+    if (!s) s = hd_path(path, train, "current", err);
     if (!s) s = hd_folder_sync(train, err);
-    if (!s) s = hd_save_bytes(path, line, strlen(line), err);
-    if (s) return drop(folder, step), s;
+    if (!s) s = hd_save_bytes(path, line, (size_t)size, err);
+    if (s) return hd_checkpoint_drop(folder, step), s;
     return remove_others(folder, name, err);
 }
 

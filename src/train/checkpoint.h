@@ -4,6 +4,7 @@
 #ifndef HD_TRAIN_CHECKPOINT_H
 #define HD_TRAIN_CHECKPOINT_H
 
+#include "base/folder.h"
 #include "train/optimiser.h"
 
 /* Where a run stands. All of it goes into state.json and comes back with the same bits; nothing in it depends
@@ -22,9 +23,14 @@ typedef struct hd_progress {
     uint64_t corpus; /* hash of the training data */
 } hd_progress;
 
-/* Saves as step-N and makes it current; older ones are removed. A failure leaves the current one as it was,
-   and no half of the new one. */
-hd_status hd_checkpoint_save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err);
+/* Writes the checkpoint of p->step, whole but not current yet; its folder in `step`. A failure leaves no half
+   of it. */
+hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimiser *o, char step[HD_PATH],
+                              hd_err *err);
+/* Makes what was written current; older ones are removed. A failure leaves the current one as it was. */
+hd_status hd_checkpoint_commit(const char *folder, const char *step, hd_err *err);
+/* Removes what was written, unless it is current. */
+void hd_checkpoint_drop(const char *folder, const char *step);
 
 /* Loads the current one into an optimiser and its model; o NULL: only the numbers. */
 hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err);

@@ -22,6 +22,8 @@ typedef struct trainer {
     uint64_t began_at;                        /* step at which this call began */
     uint64_t warmup;                          /* updates */
     bool published;                           /* what is published was chosen by a validation */
+    bool diverged;                            /* the last save was given up: its weights were no good */
+    size_t parts;                             /* of the last update */
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
     double rate, norm;
@@ -125,7 +127,7 @@ static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err 
     }
     if (!s && !alone) s = update_together(t, &total, &found, err);
     if (s) return s;
-    t->norm = found.norm, *skipped = found.skip;
+    t->norm = found.norm, *skipped = found.skip, t->parts = load->parts;
     t->loss += total;
     t->tokens += (double)load->tokens;
     double flops = load->flops * (t->opt->work > 0 ? t->opt->work : 3);
@@ -134,16 +136,69 @@ static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err 
     return HD_OK;
 }
 
-static hd_status not_finite(const trainer *t, hd_err *err)
+/* what: "the last 5 updates were" */
+static hd_status not_finite(const trainer *t, const char *what, hd_err *err)
 {
     char kept[64] = "no checkpoint was saved";
     if (t->saved != UINT64_MAX)
         snprintf(kept, sizeof kept, "the last good checkpoint is that of step %llu",
                  (unsigned long long)t->saved);
     return hd_err_set(err, HD_ENUMBER,
-                      "step %llu: the last %llu updates were not finite, the run is stopped; %s. Begin anew "
+                      "step %llu: %s not finite, the run is stopped; %s. Begin anew "
                       "with a lower --lr, a longer --warmup or a smaller --clip",
-                      (unsigned long long)t->at.step, (unsigned long long)t->at.broken, kept);
+                      (unsigned long long)t->at.step, what, kept);
+}
+
+static hd_status broken(const trainer *t, hd_err *err)
+{
+    char what[64];
+    snprintf(what, sizeof what, "the last %llu updates were", (unsigned long long)t->at.broken);
+    return not_finite(t, what, err);
+}
+
+/* Whether the weights are numbers, their average, and the gradient where it is asked for. */
+static hd_status check_finite(trainer *t, bool gradient, bool *good, hd_err *err)
+{
+    hd_run *r = t->r;
+    hd_backend *b = r->backend;
+    hd_params *p = t->o->params;
+    double squares = 0;
+    HD_CALL(r, square_sum, .sum = t->o->squares, .x = p->value, .count = p->trainable);
+    if (t->o->mean) HD_CALL(r, square_sum, .sum = t->o->squares, .x = t->o->mean, .count = p->trainable);
+    if (gradient) HD_CALL(r, square_sum, .sum = t->o->squares, .x = p->grad, .count = p->trainable);
+    hd_step found;
+    hd_status s = find(t, &found, err);
+    if (s) return s;
+    b->download(b, &squares, t->o->squares, sizeof squares);
+    b->clear(b, t->o->squares, sizeof squares); /* the next update adds to it */
+    *good = isfinite(squares);
+    return HD_OK;
+}
+
+/* Whether the weights of now are worth keeping: they are numbers, and so is the gradient that they give. The
+   update that made them does not tell, it began with those before. So the last batch is computed once more,
+   and nothing is done with it. */
+static hd_status check_weights(trainer *t, const char *step, bool *good, hd_err *err)
+{
+    hd_params *p = t->o->params;
+    hd_backend *b = t->r->backend;
+    bool again = t->at.step > t->began_at;
+    hd_status s = HD_OK;
+    double bad = 0;
+    for (size_t i = 0; again && !s && i < t->parts; i++) {
+        hd_step found = {0};
+        run_part(t, i, false);
+        s = find(t, &found, err);
+        bad += !isfinite((double)found.loss);
+    }
+    if (!s) s = check_finite(t, again, good, err);
+    if (again) b->clear(b, p->grad, p->trainable * sizeof *p->grad);
+    /* what is carried from batch to batch has gone one too far */
+    if (!s && again && t->o->beside.load) s = t->o->beside.load(t->o->beside.context, step, err);
+    if (!s && !*good) bad++;
+    s = hd_ranks_agree(s, &bad, 1, err);
+    *good = !(bad > 0);
+    return s;
 }
 
 static hd_status skip(trainer *t, hd_err *err)
@@ -153,7 +208,7 @@ static hd_status skip(trainer *t, hd_err *err)
     t->loss = t->tokens = t->flops = t->used = 0; /* they may be no numbers any more */
     t->since = hd_seconds();
     tell(t, &n);
-    return t->at.broken < HD_BROKEN_MOST ? HD_OK : not_finite(t, err);
+    return t->at.broken < HD_BROKEN_MOST ? HD_OK : broken(t, err);
 }
 
 static hd_status update(trainer *t, hd_err *err)
@@ -216,10 +271,17 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_VALID);
     double began = hd_seconds();
+    bool good = false;
+    hd_err why = {0};
     hd_optimiser_swap(t->o);
-    hd_status s = t->t->validate(t->r, t->t->context, &n.valid, err);
+    hd_status s = t->t->validate(t->r, t->t->context, &n.valid, &why);
     n.valid.seconds = hd_seconds() - began;
-    n.best = !s && is_better(t, &n.valid);
+    if (s == HD_ENUMBER || (!s && !isfinite(n.valid.loss)))
+        s = not_finite(t, "what the model gives in the validation is", err);
+    else if (s)
+        s = hd_err_set(err, s, "%s", why.text);
+    if (!s) s = check_finite(t, false, &good, err);
+    n.best = !s && good && !t->at.broken && is_better(t, &n.valid);
     if (n.best && !due && t->published) n.best = !keep_published(t); /* no links here: it stays */
     if (n.best) s = t->t->publish(t->t->context, err);
     hd_optimiser_swap(t->o);
@@ -249,26 +311,35 @@ static hd_status publish_newest(trainer *t, hd_err *err)
     return s;
 }
 
-/* Not while updates are left out: weights whose gradient is not finite are no good, and would take the place
-   of good ones. */
-static hd_status keep(trainer *t, hd_err *err)
+/* By the first process: makes the checkpoint that was written count, or takes it back. */
+static hd_status keep(trainer *t, const char *step, bool good, hd_err *err)
 {
-    double began = hd_seconds();
-    if (t->saved == t->at.step || t->at.broken) return HD_OK;
-    hd_status s = HD_OK;
-    if (!t->published) s = publish_newest(t, err);
-    if (!s) s = hd_checkpoint_save(t->opt->folder, &t->at, t->o, err);
+    hd_status s = good && !t->published ? publish_newest(t, err) : HD_OK;
+    if (!good || s) return hd_checkpoint_drop(t->opt->folder, step), s;
+    s = hd_checkpoint_commit(t->opt->folder, step, err);
     if (s) return s;
     t->saved = t->at.step;
     hd_news n = news_of(t, HD_NEWS_SAVE);
     tell(t, &n);
-    t->used += hd_seconds() - began;
     return HD_OK;
 }
 
+/* Not while updates are left out: weights whose gradient is not finite are no good, and would take the place
+   of good ones. For the same reason nothing counts before it is checked. */
 static hd_status save(trainer *t, hd_err *err)
 {
-    return follow(t, t->r->backend->rank ? HD_OK : keep(t, err), err);
+    double began = hd_seconds();
+    char step[HD_PATH] = "";
+    bool first = !t->r->backend->rank, good = true;
+    if (t->saved == t->at.step || t->at.broken) return HD_OK;
+    hd_status s = first ? hd_checkpoint_write(t->opt->folder, &t->at, t->o, step, err) : HD_OK;
+    s = hd_ranks_agree(s, NULL, 0, err);
+    if (!s) s = check_weights(t, step, &good, err);
+    if (s && first) hd_checkpoint_drop(t->opt->folder, step);
+    if (!s && first) s = keep(t, step, good, err);
+    t->diverged = !good;
+    t->used += hd_seconds() - began;
+    return follow(t, s, err);
 }
 
 /* -- the run -- */
@@ -363,7 +434,8 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
     bool last = !s && *ending != HD_ENDED_STOPPED && !t.at.broken && !due(t.at.step, opt->valid_every);
     if (last && trainee->validate) s = validate(&t, false, err);
     if (!s) s = save(&t, err);
-    if (!s && t.at.broken && *ending != HD_ENDED_STOPPED) s = not_finite(&t, err);
+    if (!s && t.at.broken && *ending != HD_ENDED_STOPPED) s = broken(&t, err);
+    if (!s && !t.at.broken && t.diverged) s = not_finite(&t, "what the weights of this update give is", err);
     *progress = t.at;
     return hd_ranks_agree(s, NULL, 0, err);
 }

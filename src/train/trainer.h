@@ -96,7 +96,9 @@ typedef struct hd_trainer_opt {
 
 enum { HD_BROKEN_MOST = 5 }; /* updates in a row that may be left out */
 
-/* Trains to the end. *ending says why it ended. An error leaves the last checkpoint as it was. Updates that
+/* Trains to the end. *ending says why it ended. An error leaves the last checkpoint as it was. A checkpoint
+   counts only where its weights are finite and so is the gradient that they give; a validation that is not
+   finite ends the run. Updates that
    are left out are not saved: a run that is stopped among them goes on before them. */
 hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *t, const hd_trainer_opt *opt,
                          hd_progress *progress, hd_ending *ending, hd_err *err);

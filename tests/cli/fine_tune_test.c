@@ -181,6 +181,12 @@ static void numbers_are_learned(void **state)
     assert_fails("printf 'label\\ttext\\n1\\ta\\nmany\\tb\\n' | " TRAIN
                  "--task regress --train - --from bert --out x",
                  1, "standard input:3: the label \"many\" is no number");
+    assert_fails("printf 'label\\ttext\\n3.4e38\\ta\\n-1e39\\tb\\n' | " TRAIN
+                 "--task regress --train - --from bert --out x",
+                 1, "standard input:3: the label -1e39 is beyond what a 32-bit number can hold");
+    assert_fails("printf 'label\\ttext\\n1e999\\tb\\n' | " TRAIN
+                 "--task regress --train - --from bert --out x",
+                 1, "standard input:2: the label 1e999 is beyond");
     assert_fails(TRAIN "--task regress --train-dir . --from bert --out x", 2, "--train-dir is an option of");
 }
 

@@ -94,6 +94,27 @@ static void a_count_says_how_well_it_foresees(void **state)
              "&& ! test -e grams/ngram.bin");
 }
 
+/* A save computes the last batch once more, to see that the weights are good, which must leave no trace: not
+   even in the states that recurrent models carry from batch to batch. */
+static void how_often_a_run_is_saved_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"lstm", "gru --accumulate 3", "gpt --heads 2"};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        char command[512];
+        for (int every = 1; every < 100; every += 98) {
+            snprintf(command, sizeof command,
+                     "rm -rf every-%d; $HEED train -q --task lm --device cpu --train text.txt --unit char "
+                     "--context 16 "
+                     "--batch 4 --lr 0.01 --dropout 0.1 --layers 1 --width 16 --steps 12 --model %s "
+                     "--save-every %d --out every-%d",
+                     every, models[i], every, every);
+            must_run(command);
+        }
+        assert_prints(SAME "same every-1 every-99", 0, "");
+    }
+}
+
 static void sittings(const char *model)
 {
     char command[512];
@@ -193,6 +214,7 @@ static void a_dry_run_writes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(how_often_a_run_is_saved_changes_nothing),
         cmocka_unit_test(every_model_and_unit_trains),
         cmocka_unit_test(a_count_says_how_well_it_foresees),
         cmocka_unit_test(a_resumed_run_equals_a_whole_one),

@@ -341,6 +341,30 @@ static void numbers_that_run_away_end_the_run(void **state)
 }
 
 /* The model is larger than 1 MiB: below that a sanitizer may not start (see corpus_test.c). */
+/* Whatever a run that diverges has saved last gives numbers: an update may be finite and its weights useless,
+   which the next one shows. */
+static void a_run_that_diverges_keeps_a_model_that_works(void **state)
+{
+    (void)state;
+#define DIVERGE "--optimiser sgd --clip 0 --ema 0 --warmup 1 --schedule constant --save-every 1 --steps 60 "
+    for (int rate = 200; rate <= 1000; rate += 200) {
+        char command[1024];
+        snprintf(command, sizeof command,
+                 TRAIN DIVERGE
+                 "--lr %d --out divergent 2>said && echo trained; grep -c 'were not finite.*lower --lr' said; "
+                 "head -5 c/valid.en | $HEED translate -q divergent | wc -l; $HEED train -q --resume --lr %d "
+                 "--steps 1 --out divergent; rm -r divergent",
+                 rate, rate);
+        assert_prints(command, 0, "1\n5\n");
+    }
+    char out[SHELL_ROOM];
+    int status = shell(out, TRAIN VALID DIVERGE "--lr 1000 --valid-every 1 --out watched");
+    if (status != 1 || !strstr(out, "step ") || !strstr(out, " not finite, the run is stopped; ") ||
+        !strstr(out, "the last good checkpoint is that of step ") || !strstr(out, "lower --lr"))
+        fail_msg("%d: %s", status, out);
+    must_run("head -5 c/valid.en | $HEED translate -q watched");
+}
+
 static void a_full_disk_leaves_the_last_checkpoint(void **state)
 {
     (void)state;
@@ -566,6 +590,7 @@ int main(void)
         cmocka_unit_test(changed_data_is_noticed),
         cmocka_unit_test(bad_input_gives_one_clear_error),
         cmocka_unit_test(numbers_that_run_away_end_the_run),
+        cmocka_unit_test(a_run_that_diverges_keeps_a_model_that_works),
         cmocka_unit_test(a_full_disk_leaves_the_last_checkpoint),
         cmocka_unit_test(parts_of_an_update_add_up),
         cmocka_unit_test(recomputation_gives_the_same_bits),

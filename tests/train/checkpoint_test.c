@@ -18,6 +18,13 @@ typedef struct bench {
     hd_optimiser optimiser;
 } bench;
 
+static hd_status save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
+{
+    char step[HD_PATH];
+    hd_status s = hd_checkpoint_write(folder, p, o, step, err);
+    return s ? s : hd_checkpoint_commit(folder, step, err);
+}
+
 static const hd_optimiser_opt adam = {.kind = HD_OPT_ADAM, .average = 0.9f},
                               momentum = {.kind = HD_OPT_SGD, .momentum = 0.5f}, plain = {.kind = HD_OPT_SGD};
 
@@ -128,7 +135,7 @@ static void everything_comes_back_with_the_same_bits(void **state)
         bench_make(&b, cases[i].opt, ROWS, 2);
         bench_train(&a, 5);
         assert_false(hd_checkpoint_exists(folder));
-        must(hd_checkpoint_save(folder, &cases[i].at, &a.optimiser, &err), &err);
+        must(save(folder, &cases[i].at, &a.optimiser, &err), &err);
         assert_true(hd_checkpoint_exists(folder));
         memset(&back, 0xA5, sizeof back);
         must(hd_checkpoint_load(folder, &back, &b.optimiser, &err), &err);
@@ -157,9 +164,9 @@ static void saving_twice_gives_the_same_files(void **state)
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
     bench_train(&a, 4);
-    must(hd_checkpoint_save(model("once"), &some, &a.optimiser, &err), &err);
+    must(save(model("once"), &some, &a.optimiser, &err), &err);
     must(hd_checkpoint_load(at("once"), &back, &b.optimiser, &err), &err);
-    must(hd_checkpoint_save(model("twice"), &back, &b.optimiser, &err), &err);
+    must(save(model("twice"), &back, &b.optimiser, &err), &err);
     assert_int_equal(entries_in(at("once/train/step-7")), COUNT_OF(files));
     for (size_t i = 0; i < COUNT_OF(files); i++)
         assert_same_file(at("once/train/step-7/%s", files[i]), at("twice/train/step-7/%s", files[i]));
@@ -178,7 +185,7 @@ static void weights_alone_are_averaged_where_there_is_an_average(void **state)
         bench_make(&a, opts[i], ROWS, 1);
         bench_make(&b, &plain, ROWS, 2);
         bench_train(&a, 4);
-        must(hd_checkpoint_save(folder, &some, &a.optimiser, &err), &err);
+        must(save(folder, &some, &a.optimiser, &err), &err);
         must(hd_checkpoint_weights(folder, &b.params, &err), &err);
         hd_optimiser_swap(&a.optimiser); /* nothing happens without an average */
         assert_same_numbers(a.params.value, b.params.value, a.params.total);
@@ -197,7 +204,7 @@ static void older_ones_go_and_leftovers_are_swept(void **state)
     bench_make(&a, &adam, ROWS, 1);
     must(hd_checkpoint_sweep(folder, &err), &err); /* of a folder without train/ */
     for (p.step = 1; p.step <= 3; p.step++) {
-        must(hd_checkpoint_save(folder, &p, &a.optimiser, &err), &err);
+        must(save(folder, &p, &a.optimiser, &err), &err);
         assert_int_equal(entries_in(at("swept/train")), 2);
     }
     char *line = get_file(at("swept/train/current"), NULL);
@@ -245,7 +252,7 @@ static void a_current_that_names_no_checkpoint_is_refused(void **state)
     hd_err err = {0};
     const char *folder = model("named");
     bench_make(&a, &adam, ROWS, 1);
-    must(hd_checkpoint_save(folder, &some, &a.optimiser, &err), &err);
+    must(save(folder, &some, &a.optimiser, &err), &err);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err why[3] = {0};
         put_file(at("named/train/current"), cases[i]);
@@ -288,7 +295,7 @@ static void a_damaged_file_gives_one_clear_error(void **state)
     hd_err err = {0};
     const char *folder = model("damaged");
     bench_make(&a, &adam, ROWS, 1);
-    must(hd_checkpoint_save(folder, &some, &a.optimiser, &err), &err);
+    must(save(folder, &some, &a.optimiser, &err), &err);
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         const char *path = at("damaged/train/step-7/%s", files[i]);
         size_t size;
@@ -340,7 +347,7 @@ static void another_model_or_optimiser_is_refused(void **state)
     bench_make(&a, &plain, ROWS, 1);
     bench_make(&other, &plain, ROWS + 1, 1);
     bench_make(&sgd, &momentum, ROWS, 1);
-    must(hd_checkpoint_save(folder, &some, &a.optimiser, &err), &err);
+    must(save(folder, &some, &a.optimiser, &err), &err);
     assert_true(hd_checkpoint_load(folder, &p, &other.optimiser, &shape));
     assert_non_null(strstr(shape.text, "matrix"));
     assert_true(hd_checkpoint_load(folder, &p, &sgd.optimiser, &moments));
@@ -360,13 +367,13 @@ static void every_failing_allocation_leaves_the_old_checkpoint(void **state)
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
     bench_train(&a, 2);
-    must(hd_checkpoint_save(folder, &p, &a.optimiser, &err), &err);
+    must(save(folder, &p, &a.optimiser, &err), &err);
     size_t blocks = hd_mem_now().blocks, n = 1;
     p.step = 8;
     for (hd_status s = HD_ENOMEM; s; n++) { /* the save */
         hd_err why = {0};
         hd_mem_fail_at(n);
-        s = hd_checkpoint_save(folder, &p, &a.optimiser, &why);
+        s = save(folder, &p, &a.optimiser, &why);
         hd_mem_fail_at(0);
         assert_int_equal(hd_mem_now().blocks, blocks);
         assert_int_equal(s, why.status);
@@ -413,13 +420,13 @@ static void a_full_disk_leaves_the_old_checkpoint(void **state)
     const char *folder = model("full");
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
-    must(hd_checkpoint_save(folder, &p, &a.optimiser, &err), &err);
+    must(save(folder, &p, &a.optimiser, &err), &err);
     signal(SIGXFSZ, SIG_IGN);
     p.step = 8;
     for (rlim_t bytes = 0; bytes < 1300; bytes += 600) {
         hd_err why = {0};
         limit_files(bytes);
-        hd_status s = hd_checkpoint_save(folder, &p, &a.optimiser, &why);
+        hd_status s = save(folder, &p, &a.optimiser, &why);
         limit_files(RLIM_INFINITY);
         assert_int_equal(s, HD_EFILE);
         assert_non_null(strstr(why.text, "cannot write: File too large"));
@@ -429,7 +436,7 @@ static void a_full_disk_leaves_the_old_checkpoint(void **state)
         p.step = 8;
     }
     assert_same_state(&a, &b);
-    must(hd_checkpoint_save(folder, &p, &a.optimiser, &err), &err); /* there is room again */
+    must(save(folder, &p, &a.optimiser, &err), &err); /* there is room again */
     bench_free(&a);
     bench_free(&b);
 }
@@ -441,13 +448,13 @@ static void a_folder_that_cannot_be_written_is_named(void **state)
     hd_err err[3] = {0};
     bench_make(&a, &adam, ROWS, 1);
     put_file(at("file"), "");
-    assert_int_equal(hd_checkpoint_save(at("file"), &some, &a.optimiser, &err[0]), HD_EFILE);
+    assert_int_equal(save(at("file"), &some, &a.optimiser, &err[0]), HD_EFILE);
     assert_non_null(strstr(err[0].text, "file/train: "));
-    assert_int_equal(hd_checkpoint_save(at("absent"), &some, &a.optimiser, &err[1]), HD_EFILE);
+    assert_int_equal(save(at("absent"), &some, &a.optimiser, &err[1]), HD_EFILE);
     assert_non_null(strstr(err[1].text, "absent/train: cannot make the folder"));
     model("blocked");
     put_file(at("blocked/train"), "");
-    assert_int_equal(hd_checkpoint_save(at("blocked"), &some, &a.optimiser, &err[2]), HD_EFILE);
+    assert_int_equal(save(at("blocked"), &some, &a.optimiser, &err[2]), HD_EFILE);
     assert_non_null(strstr(err[2].text, "blocked/train: is a file, not a folder"));
     bench_free(&a);
 }

@@ -15,12 +15,15 @@ typedef struct toy {
     hd_param *w;
     hd_optimiser optimiser;
     char folder[128];
-    uint64_t made;             /* batches given: the step, as nothing is left out */
-    const double *quality;     /* [step]; NULL: better every time */
-    const double *loss;        /* [step] of validations; NULL: 1 */
-    uint64_t nan_from, nan_to; /* steps whose loss is not finite */
-    uint64_t fail_at;          /* the validation of this step fails, as if a kill came before it */
-    uint64_t stop_at;          /* step after which the run is told to stop; 0: never */
+    uint64_t made;                 /* batches given: the step, as nothing is left out */
+    const double *quality;         /* [step]; NULL: better every time */
+    const double *loss;            /* [step] of validations; NULL: 1 */
+    uint64_t nan_from, nan_to;     /* steps whose loss is not finite */
+    uint64_t blind_from, blind_to; /* steps whose validation is not finite */
+    uint64_t ruin_at;              /* after the update of this step, the weights are `ruin` */
+    hd_real ruin;
+    uint64_t fail_at; /* the validation of this step fails, as if a kill came before it */
+    uint64_t stop_at; /* step after which the run is told to stop; 0: never */
     size_t parts;
     uint64_t publishes, keeps, validations;
     uint64_t told[HD_NEWS_SKIP + 1];
@@ -78,7 +81,7 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
     *out = (hd_validation){.loss = t->loss ? t->loss[t->made] : 1,
                            .score = NAN,
                            .quality = t->quality ? t->quality[t->made] : (double)t->made};
-    if (is_nan(t)) out->loss = NAN, out->quality = -INFINITY;
+    if (t->made >= t->blind_from && t->made < t->blind_to) out->loss = NAN, out->quality = -INFINITY;
     return HD_OK;
 }
 
@@ -113,6 +116,7 @@ static void tell(void *context, const hd_news *n)
     toy *t = context;
     t->told[n->kind]++;
     assert_int_equal(n->at->step, t->made);
+    if (n->kind == HD_NEWS_STEP && t->made == t->ruin_at) ((hd_real *)t->w->t.data)[0] = t->ruin;
     if (n->kind == HD_NEWS_VALID && n->best) t->best_told = t->made;
     if (n->kind == HD_NEWS_REPORT) assert_true(n->at->broken || n->loss > 0);
 }
@@ -194,13 +198,18 @@ static hd_ending sit(const char *name, const double *quality, uint64_t steps, ui
     return ending;
 }
 
-static void assert_same_run(const char *a, const char *b, int step)
+static void assert_same_checkpoint(const char *a, const char *b, int step)
 {
     static const char *const files[] = {"weights.safetensors", "average.safetensors", "moments.safetensors",
                                         "state.json"};
     for (size_t i = 0; i < COUNT_OF(files); i++)
         assert_same_file(at("%s/train/step-%d/%s", a, step, files[i]),
                          at("%s/train/step-%d/%s", b, step, files[i]));
+}
+
+static void assert_same_run(const char *a, const char *b, int step)
+{
+    assert_same_checkpoint(a, b, step);
     assert_same_file(at("%s/model.safetensors", a), at("%s/model.safetensors", b));
 }
 
@@ -444,8 +453,7 @@ static void a_broken_run_ends_and_its_last_good_checkpoint_stays(void **state)
     }
 }
 
-/* Nor is it better than nothing. */
-static void a_validation_without_numbers_is_never_the_best(void **state)
+static void a_validation_without_numbers_ends_the_run(void **state)
 {
     (void)state;
     toy t;
@@ -453,13 +461,68 @@ static void a_validation_without_numbers_is_never_the_best(void **state)
     hd_progress p;
     hd_ending ending;
     toy_make(&t, "judged", 0);
-    t.nan_from = 4, t.nan_to = 5;
+    t.blind_from = 8, t.blind_to = 9;
     hd_trainer_opt o = usual(&t, 10);
-    t.stop_at = 7;
-    assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_OK);
-    assert_true(isnan(p.best) && p.worse == 1 && t.best_told == 0);
-    assert_same_file(at("judged/model.safetensors"), at("judged/train/step-7/weights.safetensors"));
+    assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_ENUMBER);
+    assert_string_equal(err.text,
+                        "step 8: what the model gives in the validation is not finite, the run is stopped; "
+                        "the last good checkpoint is that of step 6. Begin anew with a lower --lr, a longer "
+                        "--warmup or a smaller --clip");
+    assert_int_equal(t.best_told, 4);
     toy_free(&t);
+}
+
+/* Weights that an update has ruined are not saved and not published, though the update itself was finite:
+   neither those that are no numbers nor those so large that nothing finite comes of them, in the middle of a
+   run, at its end and at a stop. */
+static void ruined_weights_replace_no_good_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        hd_real ruin;
+        uint64_t at, steps, stop, saved, published;
+        const char *says;
+    } cases[] = {
+        {(hd_real)INFINITY, 6, LAST, 0, 3, 4, "step 11: the last 5 updates were not finite"},
+        {(hd_real)NAN, 6, LAST, 0, 3, 4, "step 11: the last 5 updates were not finite"},
+        {(hd_real)NAN, 8, LAST, 0, 6, 4, "step 13: the last 5 updates were not finite"},
+        {(hd_real)NAN, 7, 7, 0, 6, 4, "step 7: what the weights of this update give is not finite"},
+        {(hd_real)1e30, 7, 7, 0, 6, 4, "step 7: what the weights of this update give is not finite"},
+        {(hd_real)NAN, 7, LAST, 7, 6, 4, "step 7: what the weights of this update give is not finite"},
+        {(hd_real)NAN, 1, 1, 0, 0, 0, "no checkpoint was saved"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        toy t, sound;
+        hd_err err = {0}, none = {0};
+        hd_progress p;
+        hd_ending ending;
+        char name[2][32];
+        snprintf(name[0], sizeof name[0], "ruined-%zu", i);
+        snprintf(name[1], sizeof name[1], "sound-%zu", i);
+        toy_make(&t, name[0], 0.5f);
+        t.ruin = cases[i].ruin, t.ruin_at = cases[i].at, t.stop_at = cases[i].stop;
+        hd_trainer_opt o = usual(&t, cases[i].steps);
+        assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_ENUMBER);
+        if (!strstr(err.text, cases[i].says)) fail_msg("%zu: %s", i, err.text);
+        assert_int_equal(t.best_told, cases[i].published);
+        toy_free(&t);
+        if (!cases[i].saved) {
+            assert_false(hd_checkpoint_exists(at("%s", name[0])) ||
+                         is_there(at("%s/model.safetensors", name[0])));
+            continue;
+        }
+        const uint64_t stops[] = {cases[i].saved, cases[i].saved < 4 ? 4 : cases[i].saved};
+        for (int k = 0; k < 2; k++) { /* one run in two sittings */
+            toy_make(&sound, name[1], 0.5f);
+            sound.stop_at = stops[k];
+            o = usual(&sound, LAST);
+            assert_int_equal(toy_run(&sound, &o, &p, &ending, &none), HD_OK);
+            toy_free(&sound);
+            if (!k) assert_same_checkpoint(name[0], name[1], (int)cases[i].saved);
+        }
+        assert_same_file(at("%s/model.safetensors", name[0]), at("%s/model.safetensors", name[1]));
+        assert_int_equal(entries_in(at("%s/train", name[0])), 2); /* current and the one */
+    }
 }
 
 static void a_run_that_ends_broken_fails(void **state)
@@ -618,7 +681,8 @@ int main(void)
         cmocka_unit_test(parts_of_an_update_add_up),
         cmocka_unit_test(an_update_that_is_not_finite_is_left_out_and_counted),
         cmocka_unit_test(a_broken_run_ends_and_its_last_good_checkpoint_stays),
-        cmocka_unit_test(a_validation_without_numbers_is_never_the_best),
+        cmocka_unit_test(a_validation_without_numbers_ends_the_run),
+        cmocka_unit_test(ruined_weights_replace_no_good_ones),
         cmocka_unit_test(a_run_that_ends_broken_fails),
         cmocka_unit_test(other_data_is_refused_and_nothing_is_changed),
         cmocka_unit_test(a_rate_that_falls_needs_an_end),
