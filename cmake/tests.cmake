@@ -6,6 +6,9 @@ set(heed_patience 300) # seconds; sanitised ones take longer
 if(HEED_SANITIZE)
     set(heed_patience 1200)
 endif()
+# Loaded into the program by tests/cli/memory_test.c
+add_library(heed_fail_memory MODULE tests/cli/fail_memory.cc)
+target_link_libraries(heed_fail_memory PRIVATE ${CMAKE_DL_LIBS})
 foreach(file IN LISTS heed_test_files)
     cmake_path(GET file PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
@@ -25,8 +28,10 @@ foreach(file IN LISTS heed_test_files)
     endif()
     if(folder STREQUAL "cli") # includes sources of the program
         target_link_libraries(${target} PRIVATE PkgConfig::YAML)
+        add_dependencies(${target} heed_fail_memory)
     endif()
-    target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>"
+    target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>" HEED_FAIL_MEMORY="$<TARGET_FILE:heed_fail_memory>"
+        HEED_SANITIZED=$<BOOL:${HEED_SANITIZE}>
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_> HEED_XZ=$<STREQUAL:${heed_without_xz},no_> HEED_ZSTD=$<STREQUAL:${heed_without_zstd},no_>)
     add_test(NAME ${folder}.${noun} COMMAND ${target})

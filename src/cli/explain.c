@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "base/folder.h"
-#include "base/json.h"
+#include "task/any_model.h"
 #include "view/exhibit_json.h"
 #include "view/exhibit_text.h"
 #include "view/explain_json.h"
 #include "view/explain_text.h"
 
-enum { MOST_CONFIG = 1 << 20, MOST_STEP = 1000000 };
+enum { MOST_STEP = 1000000 };
 
 struct explain {
     bool backward, json;
@@ -109,23 +109,6 @@ typedef struct call {
     hd_exhibit *made;
 } call;
 
-/* The task in config.json, into `to`; "" where there is none to read: opening the model says why. */
-static void read_task(char to[32], const char *folder)
-{
-    char path[HD_PATH];
-    hd_arena arena;
-    json_t *object = NULL;
-    hd_err unused = {0};
-    *to = 0;
-    if (hd_path(path, folder, "config.json", &unused) || access(path, R_OK)) return;
-    hd_arena_init(&arena, hd_source_host, 0);
-    if (!hd_json_read(&object, &arena, path, MOST_CONFIG, &unused)) {
-        const char *task = json_string_value(json_object_get(object, "task"));
-        snprintf(to, 32, "%s", task ? task : "");
-    }
-    hd_arena_release(&arena);
-}
-
 static hd_status explain_translator(call *c, const char *folder, hd_line text, hd_err *err)
 {
     hd_translator *t = NULL;
@@ -170,22 +153,17 @@ static hd_status explain_model(call *c, hd_err *err)
 {
     const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
     const hd_line line = {text, strlen(text)};
-    char task[32];
+    hd_model_kind kind;
     hd_status s =
         hd_backend_new(&c->backend, "cpu", &(hd_backend_opt){.threads = c->command->common.threads}, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_any_model_kind(&kind, folder, err);
     if (s) return s;
-    read_task(task, folder);
-    if (!strcmp(task, "lm")) return explain_language(c, folder, line, err);
-    if (!strcmp(task, "mlm")) return explain_masked(c, folder, line, err);
-    if (!strcmp(task, "tag")) return explain_labeller(c, folder, HD_TAG, line, err);
-    if (!strcmp(task, "classify") || !strcmp(task, "regress"))
-        return explain_labeller(c, folder, HD_CLASSIFY, line, err);
-    if (!*task || !strcmp(task, "translate")) return explain_translator(c, folder, line, err);
-    return hd_err_set(err, HD_EARG,
-                      "%s: a model of the task \"%s\" cannot be explained, only translators (translate), "
-                      "language models (lm, mlm), classifiers (classify, regress) and taggers (tag)",
-                      folder, task);
+    if (kind == HD_MODEL_LANGUAGE) return explain_language(c, folder, line, err);
+    if (kind == HD_MODEL_MASKED) return explain_masked(c, folder, line, err);
+    if (kind == HD_MODEL_TAGGER) return explain_labeller(c, folder, HD_TAG, line, err);
+    if (kind == HD_MODEL_CLASSIFIER) return explain_labeller(c, folder, HD_CLASSIFY, line, err);
+    return explain_translator(c, folder, line, err);
 }
 
 /* Whether the model has what was asked for. */

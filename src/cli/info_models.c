@@ -6,10 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/folder.h"
-#include "task/labeller.h"
-#include "task/language.h"
-#include "task/masked.h"
-#include "task/translator.h"
+#include "task/any_model.h"
 #include "task/translator_config.h"
 #include "train/checkpoint.h"
 #include "view/put.h"
@@ -103,25 +100,27 @@ static void put_vocabulary(hd_sheet *s, hd_tokeniser *const t[2])
 }
 
 /* measure: the key of what the best was chosen by, where it was not the loss. */
-static void put_training(hd_sheet *s, const char *folder, const char *measure)
+static hd_status put_training(hd_sheet *s, const char *folder, const char *measure, hd_err *err)
 {
     hd_progress p;
-    hd_err err = {0};
+    hd_err why = {0};
     hd_sheet_switch(s, "resumable", hd_checkpoint_exists(folder));
-    if (!hd_checkpoint_exists(folder)) return;
-    if (hd_checkpoint_load(folder, &p, NULL, &err)) {
-        hd_sheet_text(s, "training", err.text);
-        return;
+    if (!hd_checkpoint_exists(folder)) return HD_OK;
+    if (hd_checkpoint_load(folder, &p, NULL, &why)) {
+        if (why.status == HD_ENOMEM) return hd_err_set(err, HD_ENOMEM, "%s", why.text);
+        hd_sheet_text(s, "training", why.text);
+        return HD_OK;
     }
     hd_sheet_whole(s, "steps", p.step);
     hd_sheet_whole(s, "epochs", p.epoch);
     hd_sheet_whole(s, "target_tokens", p.tokens);
     hd_sheet_whole(s, "skipped_updates", p.skipped);
     hd_sheet_real(s, "training_tflop", p.flops / 1e12, "");
-    if (isnan(p.best)) return;
+    if (isnan(p.best)) return HD_OK;
     bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
     hd_sheet_real(s, by_loss ? "best_loss" : measure, fabs(p.best), "");
     hd_sheet_whole(s, "best_step", p.best_step);
+    return HD_OK;
 }
 
 static void put_tensors(hd_sheet *s, const hd_params *params)
@@ -161,26 +160,25 @@ static void put_language(hd_sheet *s, const hd_lm *m, const hd_tokeniser *t)
     hd_sheet_whole(s, "vocab", hd_tokeniser_size(t));
 }
 
-/* Whether the folder holds a language model; then *s says how showing it went. */
-static bool put_language_folder(hd_sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+static hd_status put_language_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_lm_opt opt;
     hd_tokeniser *tokeniser = NULL;
     hd_backend *backend = NULL;
     hd_lm *lm = NULL;
-    if (hd_language_describe(folder, &opt, &tokeniser, &(hd_err){0})) return false;
-    *s = hd_backend_new(&backend, "null", NULL, err);
-    if (!*s) *s = hd_lm_new(&lm, &opt, backend, false, err);
-    if (!*s && !lm->params) *s = lm->type->load(lm, folder, err);
-    if (!*s) {
+    hd_status s = hd_language_describe(folder, &opt, &tokeniser, err);
+    if (!s) s = hd_backend_new(&backend, "null", NULL, err);
+    if (!s) s = hd_lm_new(&lm, &opt, backend, false, err);
+    if (!s && !lm->params) s = lm->type->load(lm, folder, err);
+    if (!s) {
         put_language(page, lm, tokeniser);
-        put_training(page, folder, "best_bleu");
+        s = put_training(page, folder, "best_bleu", err);
         if (tensors && lm->params) put_tensors(page, lm->params);
     }
     hd_lm_free(lm);
     hd_backend_free(backend);
     hd_tokeniser_free(tokeniser);
-    return true;
+    return s;
 }
 
 static void put_labeller(hd_sheet *s, const hd_classifier *m, const hd_tokeniser *t)
@@ -210,23 +208,22 @@ static void put_labeller(hd_sheet *s, const hd_classifier *m, const hd_tokeniser
     hd_sheet_whole(s, "vocab", hd_tokeniser_size(t));
 }
 
-/* Whether the folder holds a classifier or tagger; then *s says how showing it went. */
-static bool put_labeller_folder(hd_sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+static hd_status put_labeller_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_classifier_opt opt;
     hd_labeller l;
     hd_backend *backend = NULL;
-    if (hd_labeller_describe(&l, &opt, folder, &(hd_err){0})) return false;
-    *s = hd_backend_new(&backend, "null", NULL, err);
-    if (!*s) *s = hd_classifier_new(&l.model, backend, &opt, false, err);
-    if (!*s) {
+    hd_status s = hd_labeller_describe(&l, &opt, folder, err);
+    if (!s) s = hd_backend_new(&backend, "null", NULL, err);
+    if (!s) s = hd_classifier_new(&l.model, backend, &opt, false, err);
+    if (!s) {
         put_labeller(page, l.model, l.tokeniser);
-        put_training(page, folder, "best_accuracy");
+        s = put_training(page, folder, "best_accuracy", err);
         if (tensors) put_tensors(page, l.model->params);
     }
     hd_labeller_release(&l);
     hd_backend_free(backend);
-    return true;
+    return s;
 }
 
 static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokeniser *t)
@@ -247,27 +244,26 @@ static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokeniser *t)
     hd_sheet_whole(s, "vocab", o->vocab);
 }
 
-/* Whether the folder holds a masked language model; then *s says how showing it went. */
-static bool put_masked_folder(hd_sheet *page, const char *folder, bool tensors, hd_status *s, hd_err *err)
+static hd_status put_masked_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_bert_opt opt;
     hd_masked m = {0};
     hd_backend *backend = NULL;
-    if (hd_masked_describe(folder, &opt, &m.tokeniser, &(hd_err){0})) return false;
-    *s = hd_backend_new(&backend, "null", NULL, err);
-    if (!*s) *s = hd_bert_new(&m.model, backend, &opt, false, err);
-    if (!*s) {
+    hd_status s = hd_masked_describe(folder, &opt, &m.tokeniser, err);
+    if (!s) s = hd_backend_new(&backend, "null", NULL, err);
+    if (!s) s = hd_bert_new(&m.model, backend, &opt, false, err);
+    if (!s) {
         put_masked(page, m.model, m.tokeniser);
-        put_training(page, folder, "best_loss");
+        s = put_training(page, folder, "best_loss", err);
         if (tensors) put_tensors(page, &m.model->params);
     }
     hd_bert_free(m.model);
     hd_backend_free(backend);
     hd_tokeniser_free(m.tokeniser);
-    return true;
+    return s;
 }
 
-hd_status hd_info_model(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
+static hd_status put_translator_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     char path[HD_PATH];
     struct stat info;
@@ -276,11 +272,7 @@ hd_status hd_info_model(hd_sheet *page, const char *folder, bool tensors, hd_err
     hd_backend *backend = NULL;
     hd_encdec *model = NULL;
     size_t longest = 0;
-    hd_status s = HD_OK;
-    if (put_language_folder(page, folder, tensors, &s, err)) return s;
-    if (put_masked_folder(page, folder, tensors, &s, err)) return s;
-    if (put_labeller_folder(page, folder, tensors, &s, err)) return s;
-    s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
+    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_encdec_new(&model, backend, &opt, false, err);
     if (!s) s = hd_path(path, folder, "model.safetensors", err);
@@ -289,11 +281,23 @@ hd_status hd_info_model(hd_sheet *page, const char *folder, bool tensors, hd_err
         put_vocabulary(page, tokeniser);
         hd_sheet_whole(page, "longest_trained", longest);
         if (!stat(path, &info)) hd_sheet_real(page, "megabytes", (double)info.st_size / 1e6, "");
-        put_training(page, folder, "best_bleu");
+        s = put_training(page, folder, "best_bleu", err);
         if (tensors) put_tensors(page, &model->params);
     }
     hd_encdec_free(model);
     hd_backend_free(backend);
     hd_tokeniser_free_pair(tokeniser);
     return s;
+}
+
+hd_status hd_info_model(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
+{
+    static hd_status (*const put[])(hd_sheet * page, const char *folder, bool tensors, hd_err *err) = {
+        [HD_MODEL_TRANSLATOR] = put_translator_folder, [HD_MODEL_LANGUAGE] = put_language_folder,
+        [HD_MODEL_MASKED] = put_masked_folder,         [HD_MODEL_CLASSIFIER] = put_labeller_folder,
+        [HD_MODEL_TAGGER] = put_labeller_folder,
+    };
+    hd_model_kind kind;
+    hd_status s = hd_any_model_kind(&kind, folder, err);
+    return s ? s : put[kind](page, folder, tensors, err);
 }

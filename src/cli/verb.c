@@ -96,6 +96,10 @@ int hd_verb_misused(const hd_verb *v, const hd_err *err)
 {
     hd_title title;
     const char *topic = v == &hd_program ? "" : v->name;
+    if (err->status == HD_ENOMEM) { /* whatever was about to be checked, the user did nothing wrong */
+        if (speaks(err)) fprintf(stderr, "%s: %s\n", hd_verb_title(v, ' ', &title), err->text);
+        return HD_EXIT_FAILURE;
+    }
     if (speaks(err))
         fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
                 *topic ? " " : "", topic);

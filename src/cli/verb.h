@@ -85,6 +85,6 @@ const hd_verb *hd_verb_find(const char *name, hd_err *err);
 
 /* Each says "heed VERB: text" on stderr and returns the exit status. */
 int hd_command_fail(const hd_command *c, const hd_err *err);
-int hd_verb_misused(const hd_verb *v, const hd_err *err);
+int hd_verb_misused(const hd_verb *v, const hd_err *err); /* out of memory is a failure here, too */
 
 #endif

@@ -8,38 +8,35 @@
 
 enum { MOST_CONFIG = 1 << 20 };
 
-typedef enum kind { TRANSLATOR, LANGUAGE, MASKED, CLASSIFIER, TAGGER } kind;
-
-/* What config.json says that it is; fails only for lack of memory. */
-static hd_status ask(kind *out, const char *folder, hd_err *err)
+hd_status hd_any_model_kind(hd_model_kind *out, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_arena arena;
     json_t *object = NULL;
     hd_err why = {0};
-    *out = TRANSLATOR;
+    *out = HD_MODEL_TRANSLATOR;
     if (hd_path(path, folder, "config.json", &why)) return HD_OK;
     hd_arena_init(&arena, hd_source_host, 0);
     hd_status s = hd_json_read(&object, &arena, path, MOST_CONFIG, &why);
     const char *task = s ? NULL : json_string_value(json_object_get(object, "task"));
-    if (task && !strcmp(task, "lm")) *out = LANGUAGE;
-    if (task && !strcmp(task, "mlm")) *out = MASKED;
-    if (task && (!strcmp(task, "classify") || !strcmp(task, "regress"))) *out = CLASSIFIER;
-    if (task && !strcmp(task, "tag")) *out = TAGGER;
+    if (task && !strcmp(task, "lm")) *out = HD_MODEL_LANGUAGE;
+    if (task && !strcmp(task, "mlm")) *out = HD_MODEL_MASKED;
+    if (task && (!strcmp(task, "classify") || !strcmp(task, "regress"))) *out = HD_MODEL_CLASSIFIER;
+    if (task && !strcmp(task, "tag")) *out = HD_MODEL_TAGGER;
     hd_arena_release(&arena);
     return s == HD_ENOMEM ? hd_err_set(err, s, "%s", why.text) : HD_OK;
 }
 
 hd_status hd_any_model_open(hd_any_model *out, const char *folder, hd_backend *backend, hd_err *err)
 {
-    kind is = TRANSLATOR;
+    hd_model_kind is = HD_MODEL_TRANSLATOR;
     *out = (hd_any_model){0};
-    hd_status s = ask(&is, folder, err);
+    hd_status s = hd_any_model_kind(&is, folder, err);
     if (s) return s;
-    if (is == LANGUAGE) return hd_language_open(&out->language, folder, backend, err);
-    if (is == MASKED) return hd_masked_open(&out->masked, folder, backend, err);
-    if (is == CLASSIFIER) return hd_labeller_open(&out->labeller, folder, HD_CLASSIFY, backend, err);
-    if (is == TAGGER) return hd_labeller_open(&out->labeller, folder, HD_TAG, backend, err);
+    if (is == HD_MODEL_LANGUAGE) return hd_language_open(&out->language, folder, backend, err);
+    if (is == HD_MODEL_MASKED) return hd_masked_open(&out->masked, folder, backend, err);
+    if (is == HD_MODEL_CLASSIFIER) return hd_labeller_open(&out->labeller, folder, HD_CLASSIFY, backend, err);
+    if (is == HD_MODEL_TAGGER) return hd_labeller_open(&out->labeller, folder, HD_TAG, backend, err);
     return hd_translator_open(&out->translator, folder, backend, HD_WEIGHTS_BEST, err);
 }
 

@@ -299,6 +299,13 @@ static void find_top(hd_exhibit *x, const hd_real *p, size_t vocab)
     }
 }
 
+static bool have_sum(const hd_real *logp, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += exp((double)logp[i]);
+    return sum > 0 && isfinite(sum);
+}
+
 void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces)
 {
     hd_exhibit *x = e->into;
@@ -309,10 +316,9 @@ void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     x->top = hd_exhibit_take(x, rows * x->tops, sizeof *x->top, &r->err);
     hd_exhibit_item *to = add_item(x, &r->err);
     if (!p || !x->top || !to || !hd_read(r, logp, p)) return;
-    for (size_t i = 0; i < rows * vocab; i++) {
-        if (isnan(p[i])) return (void)hd_fail_number(r); /* -inf is a word that cannot be */
-        p[i] = (hd_real)exp((double)p[i]);
-    }
+    for (size_t i = 0; i < rows; i++) /* -inf is a word that cannot be; but some word can */
+        if (!have_sum(p + i * vocab, vocab)) return (void)hd_fail_number(r);
+    for (size_t i = 0; i < rows * vocab; i++) p[i] = (hd_real)exp((double)p[i]);
     *to = (hd_exhibit_item){.name = "probs",
                             .part = "Output",
                             .formula = hd_exhibit_formula(&e->of, "probs"),

@@ -39,9 +39,10 @@ static hd_status open_list(hd_tokeniser **out, const char *path, hd_err *err)
     hd_lines_close(lines);
     if (s) return s;
     if (!own) return hd_tokeniser_open(out, HD_TOKENISER_wordpiece, path, err);
-    return hd_tokeniser_open(out, HD_TOKENISER_characters, path, &(hd_err){0})
-               ? hd_tokeniser_open(out, HD_TOKENISER_words, path, err)
-               : HD_OK;
+    hd_err why = {0};
+    s = hd_tokeniser_open(out, HD_TOKENISER_characters, path, &why);
+    if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why.text);
+    return s ? hd_tokeniser_open(out, HD_TOKENISER_words, path, err) : HD_OK;
 }
 
 static hd_status open_file(hd_tokeniser **out, const char *path, hd_err *err)
@@ -65,7 +66,8 @@ static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_s
     json_t *root = NULL;
     if (hd_path(path, folder, "config.json", NULL)) return false;
     hd_arena_init(&arena, hd_source_host, 0);
-    *s = hd_json_read(&root, &arena, path, MOST_CONFIG, NULL);
+    hd_err why = {0};
+    *s = hd_json_read(&root, &arena, path, MOST_CONFIG, &why);
     const char *one = json_string_value(json_object_get(root, "tokeniser")),
                *side =
                    json_string_value(json_object_get(root, target ? "target_tokeniser" : "source_tokeniser")),
@@ -73,7 +75,10 @@ static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_s
     bool both = one || json_is_true(json_object_get(root, "shared_tokeniser")), own = !*s && name;
     int kind = own ? hd_tokeniser_find(name) : -1;
     hd_tokeniser_place place = both ? HD_OF_BOTH : target ? HD_OF_TARGET : HD_OF_SOURCE;
-    if (kind >= 0) {
+    if (*s == HD_ENOMEM) {
+        hd_err_set(err, *s, "%s", why.text);
+        own = true;
+    } else if (kind >= 0) {
         *s = hd_path(path, folder, hd_tokeniser_file((hd_tokeniser_kind)kind, place), err);
         if (!*s) *s = hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
     } else if (own) {

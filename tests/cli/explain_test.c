@@ -205,7 +205,7 @@ static void what_cannot_be_is_said_once(void **state)
     (void)state;
     assert_fails("$HEED explain m", 2, "TEXT is missing");
     assert_fails("$HEED explain nowhere a", 1, "nowhere: there is no such folder");
-    assert_fails("$HEED explain other a", 1, "\"dance\"|translators|language models");
+    assert_fails("$HEED explain other a", 1, "other/config.json: \"task\" is \"dance\"");
     assert_fails("$HEED explain m ''", 1, "the sentence is empty");
     assert_fails("$HEED explain m \"$(printf 'a\\377')\"", 1, "not UTF-8");
     assert_fails("$HEED explain gpt \"$(printf 'a\\377')\"", 1, "not UTF-8");
