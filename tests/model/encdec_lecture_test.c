@@ -200,6 +200,83 @@ static void without_weights_for_the_context_it_is_a_plain_decoder(void **state)
     toy_close(&with), toy_close(&without);
 }
 
+/* --project with unit matrices: keys and values are the states themselves, and the query is the state. */
+static void unit_matrices_for_keys_and_values_are_none(void **state)
+{
+    (void)state;
+    static const char *const maps[] = {"query", "key", "value"};
+    const toy_batch b = toy_range(0, 3);
+    for (int late = 0; late < 2; late++) {
+        toy plain, projected;
+        hd_recurrent_decoder_opt o = {.score = HD_SCORING_dot};
+        if (late) o.query = HD_ASKING_current, o.read = HD_READING_tanh;
+        open_case(&plain, "gru:1", "gru:1", o);
+        o.project = true;
+        open_case(&projected, "gru:1", "gru:1", o);
+        for (size_t i = 0; i < plain.params->count; i++) {
+            const hd_param *from = plain.params->list[i];
+            if (from->name && !from->alias)
+                hd_params_set(projected.params, param(&projected, from->name), from->t.data);
+        }
+        hd_real *want = toy_logits(&plain, &b), *drawn = toy_logits(&projected, &b);
+        assert_memory_not_equal(want, drawn, b.target_rows * TOY_VOCAB * sizeof *want);
+        for (size_t k = 0; k < COUNT_OF(maps); k++) {
+            char name[64];
+            snprintf(name, sizeof name, "model.decoder.attention.%s.bias", maps[k]);
+            clear(&projected, name);
+            snprintf(name, sizeof name, "model.decoder.attention.%s.weight", maps[k]);
+            clear(&projected, name);
+            for (size_t i = 0; i < W; i++) fill(&projected, name, 1, i * W + i, 1);
+        }
+        hd_real *got = toy_logits(&projected, &b);
+        for (size_t i = 0; i < b.target_rows * TOY_VOCAB; i++)
+            assert_true(fabs((double)(got[i] - want[i])) < TOLERANCE);
+        free(want), free(drawn), free(got);
+        toy_close(&plain), toy_close(&projected);
+    }
+}
+
+/* Embedding, then dropout, then GRU, and nothing behind it: in training the encoder's rows are those of cells
+   without dropout over vectors of which some numbers are 0 and the others larger. */
+static void dropout_stands_between_embedding_and_cells(void **state)
+{
+    (void)state;
+    const toy_batch b = toy_range(0, 32);
+    encdec_case c = {.name = "", .encoder = "gru:1", .decoder = "gru:1", .untied = true};
+    hd_encdec_opt o = encdec_opt(&c);
+    toy m;
+    o.dropout = 0.1f;
+    encdec_open(&m, &o, 1);
+    hd_run *r = &m.run;
+    const hd_encoder *e = &m.t->encoder;
+    for (int mode = HD_INFERENCE; mode <= HD_TRAIN; mode++) {
+        size_t zeros = 0;
+        r->now.number = 3;
+        hd_run_begin(r, (hd_mode)mode);
+        hd_real *rows = host_copy(r, toy_encode(&m, &b).rows.t);
+        hd_run_begin(r,
+                     (hd_mode)mode); /* the same draws again: the first of the step is that of the vectors */
+        hd_seg *seg = hd_seg_of(r, b.source_len, b.items, b.key);
+        hd_rows x = hd_embedding_of(r, &e->embedding, hd_ints(r, b.source, b.source_rows), NULL, seg);
+        hd_real *in = host_copy(r, x.t), *want;
+        hd_recurrent cells = e->stage[0].cells;
+        cells.dropout = 0;
+        r->training = false;
+        want = host_copy(r, hd_recurrent_of(r, &cells, x, NULL, NULL, NULL).t);
+        assert_memory_equal(rows, want, b.source_rows * W * sizeof *rows);
+        const hd_real *table = e->embedding.table->t.data;
+        for (size_t i = 0; i < b.source_rows * W; i++) {
+            double plain = (double)table[(size_t)b.source[i / W] * W + i % W];
+            zeros += in[i] == 0;
+            assert_true(in[i] == 0 || fabs((double)in[i] - plain / (mode == HD_TRAIN ? 0.9 : 1)) < 1e-4);
+        }
+        double share = (double)zeros / (double)(b.source_rows * W);
+        assert_true(mode == HD_TRAIN ? fabs(share - 0.1) < 0.03 : !zeros);
+        free(rows), free(in), free(want);
+    }
+    toy_close(&m);
+}
+
 /* y = b + sum over layers of W_l h_l: the part of a layer goes with its weights, and one layer is the sum. */
 static void the_output_is_a_sum_over_layers(void **state)
 {
@@ -348,6 +425,8 @@ int main(void)
         cmocka_unit_test(the_first_context_after_zeros_is_the_mean),
         cmocka_unit_test(weights_do_not_know_the_token_of_their_step),
         cmocka_unit_test(without_weights_for_the_context_it_is_a_plain_decoder),
+        cmocka_unit_test(unit_matrices_for_keys_and_values_are_none),
+        cmocka_unit_test(dropout_stands_between_embedding_and_cells),
         cmocka_unit_test(the_output_is_a_sum_over_layers),
         cmocka_unit_test(what_is_given_once_is_diluted_and_what_is_given_always_is_not),
         cmocka_unit_test(both_directions_know_later_words),

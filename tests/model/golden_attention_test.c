@@ -25,6 +25,19 @@ static void weighted_hidden_state(void **state)
     hd_tensor *y = hd_mul(&g.run, golden_rows(&g.run, 1, 2, (double[]){0.8, 0.2}),
                           golden_rows(&g.run, 1, 1, (double[]){0.7}));
     golden_check(&g.run, "weighted_hidden_state", y, (double[]){0.56, 0.14}, 2, tolerance);
+    /* then the sum with the others: 0.7 (0.8, 0.2) + 0.2 (0.1, 0.9) + 0.1 (-0.4, 0.6), by weights that
+       attention has from scores, their logarithms */
+    const double states[] = {0.8, 0.2, 0.1, 0.9, -0.4, 0.6}, weights[] = {0.7, 0.2, 0.1};
+    double scores[3];
+    for (size_t i = 0; i < 3; i++) scores[i] = log(weights[i]);
+    hd_rows one = golden_item(&g.run, golden_filled(&g.run, 1, 2, 0)),
+            h = golden_item(&g.run, golden_rows(&g.run, 3, 2, states));
+    hd_tensor *sum =
+        hd_reduce(&g.run, hd_mul(&g.run, h.t, golden_rows(&g.run, 3, 1, weights)), h.seg, HD_SUM);
+    golden_check(&g.run, "weighted states, summed", sum, (double[]){0.54, 0.38}, 2, tolerance);
+    hd_attend_opt o = {.heads = 1, .ragged = golden_rows(&g.run, 3, 1, scores)};
+    golden_check(&g.run, "weighted states by attention", hd_attend(&g.run, one, h, h, &o).t,
+                 (double[]){0.54, 0.38}, 2, tolerance);
     golden_stop(&g);
 }
 
