@@ -36,7 +36,9 @@ const hd_usage hd_verb_bench_usage = {
         "Times training steps and searches of fixed sizes on random tokens: for each its rate, the share of "
         "the rate that the largest matrix product reaches, and the memory it takes.\n"
         "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
-        "has 124 million parameters and 64 sequences of 1,024 tokens.",
+        "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
+        "of so many words "
+        "with one layer: cells go word by word, attention takes all words at once.",
     .options = options,
     .size = sizeof(struct bench),
     .examples = examples,
@@ -54,7 +56,7 @@ static void begin(sink *s, hd_text *to)
 {
     if (s->begun) return;
     hd_text_print(to, "%s\nlargest product: %.3g TFLOP/s\n", s->device, s->ceiling / 1e12);
-    hd_text_print(to, "%-18s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
+    hd_text_print(to, "%-20s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
     s->begun = true;
 }
 
@@ -63,7 +65,7 @@ static hd_status tell(void *context, const hd_bench_row *r, hd_err *err)
     sink *s = context;
     hd_text out = {0};
     begin(s, &out);
-    hd_text_print(&out, "%-18s %14.0f %10.3f %10.2f %8.1f%%", r->name, r->rate, r->seconds * 1e3,
+    hd_text_print(&out, "%-20s %14.0f %10.3f %10.2f %8.1f%%", r->name, r->rate, r->seconds * 1e3,
                   r->flops / 1e12, 100 * r->flops / s->ceiling);
     if (r->memory)
         hd_text_print(&out, " %10.2f\n", (double)r->memory / (1 << 30));

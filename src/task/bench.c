@@ -15,29 +15,36 @@
 
 enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
 
-typedef enum work { TRAIN, TRAIN_GPT, DECODE, DECODE_GPT } work;
+typedef enum work { TRAIN, TRAIN_GPT, DECODE, DECODE_GPT, READ } work;
 
 typedef struct spec {
     const char *name;
     work work;
     int layers, heads;
     size_t width, inner, vocab, items, length;
-    int beam; /* 1: greedy */
-    bool gpu; /* too much for a CPU */
+    int beam;          /* 1: greedy */
+    bool gpu;          /* too much for a CPU */
+    const char *reads; /* READ: the encoder, which reads one sentence */
 } spec;
 
 static const spec specs[] = {
-    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false},
-    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true},
-    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true},
-    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true},
-    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false},
-    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false},
-    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true},
-    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false},
-    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true},
-    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false},
-    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true},
+    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false, NULL},
+    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true, NULL},
+    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true, NULL},
+    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true, NULL},
+    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false, NULL},
+    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false, NULL},
+    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true, NULL},
+    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false, NULL},
+    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true, NULL},
+    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false, NULL},
+    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true, NULL},
+    /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
+     */
+    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "lstm"},
+    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "lstm"},
+    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "transformer"},
+    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "transformer"},
 };
 
 typedef struct job {
@@ -92,6 +99,7 @@ static hd_status make_model(job *j, hd_err *err)
                            .attention_dropout = drop,
                            .inner_dropout = drop,
                            .positions = 512};
+        if (s->reads && (st = hd_stages_read(&o.encoder, s->reads, err))) return st;
         st = hd_encdec_new(&j->nmt, j->backend, &o, training, err);
     }
     hd_params *p = st ? NULL : j->gpt ? &j->gpt->params : &j->nmt->params;
@@ -167,10 +175,25 @@ static hd_status decode(job *j, hd_err *err)
     return st;
 }
 
+/* An encoder over all words of a sentence. */
+static hd_status read(job *j, hd_err *err)
+{
+    hd_run *r = &j->run;
+    char first;
+    hd_run_begin(r, HD_INFERENCE);
+    const hd_seg *seg = hd_seg_of(r, j->len, j->s->items, NULL);
+    hd_tensor *y = hd_encdec_encode(r, j->nmt, hd_ints(r, j->ids[0], j->s->items * j->s->length), seg).rows.t;
+    if (y && !r->err.status) j->backend->download(j->backend, &first, y->data, 1);
+    if (r->err.status) return hd_err_set(err, r->err.status, "%s: %s", j->s->name, r->err.text);
+    return j->backend->error[0] ? hd_err_set(err, HD_EDEVICE, "%s: %s", j->s->name, j->backend->error)
+                                : HD_OK;
+}
+
 /* One step or search to its end. */
 static hd_status once(job *j, hd_err *err)
 {
     hd_step found;
+    if (j->s->work == READ) return read(j, err);
     if (j->s->work >= DECODE) return decode(j, err);
     train(j);
     j->backend->download(j->backend, &found, j->run.block, sizeof found);
@@ -185,6 +208,7 @@ static double flops_of(const job *j)
 {
     const spec *s = j->s;
     double n = (double)s->items, t = (double)s->length, passes = s->work < DECODE ? 3 : 1;
+    if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
     if (j->gpt) return passes * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
     return passes * hd_encdec_flops(j->nmt, n, t, t);
 }

@@ -1,4 +1,4 @@
-/* How fast a device is at heed's work: training steps and searches of fixed sizes on random tokens, beside
+/* How fast a device is at heed's work: training steps, searches and encoders of fixed sizes on random tokens, beside
    the largest matrix product it can do. */
 #ifndef HD_TASK_BENCH_H
 #define HD_TASK_BENCH_H

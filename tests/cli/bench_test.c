@@ -20,6 +20,21 @@ static void a_row_is_measured(void **state)
     if (!(fabs(tokens * ms - 2000 * 1e3) < 0.01 * 2000 * 1e3)) fail_msg("%s", out); /* 100 sentences of 20 */
 }
 
+/* Rows of cells and of attention at two lengths: their wall times are told, and how they grow is for whoever
+   reads them on an idle machine (docs/benchmarks.md). */
+static void sentences_are_read_by_cells_and_by_attention(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"lstm 32", "lstm 512", "attention 32", "attention 512"};
+    const char *out = must_run("$HEED bench --device cpu --only ' words' --rounds 1");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *at = strstr(out, rows[i]);
+        double tokens, ms;
+        if (!at || sscanf(at + strlen(rows[i]), " words %lf %lf", &tokens, &ms) != 2) fail_msg("%s", out);
+        assert_true(tokens > 0 && fabs(tokens * ms - (i % 2 ? 512e3 : 32e3)) < 0.05 * (i % 2 ? 512e3 : 32e3));
+    }
+}
+
 static void what_cannot_be_measured_is_said_once(void **state)
 {
     (void)state;
@@ -40,6 +55,7 @@ int main(void)
     shell_prepare();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_measured),
+        cmocka_unit_test(sentences_are_read_by_cells_and_by_attention),
         cmocka_unit_test(what_cannot_be_measured_is_said_once),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
