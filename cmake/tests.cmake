@@ -34,7 +34,9 @@ foreach(file IN LISTS heed_test_files)
         HEED_SANITIZED=$<BOOL:${HEED_SANITIZE}>
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_> HEED_XZ=$<STREQUAL:${heed_without_xz},no_> HEED_ZSTD=$<STREQUAL:${heed_without_zstd},no_>)
-    add_test(NAME ${folder}.${noun} COMMAND ${target})
+    add_test(NAME ${folder}.${noun}
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/logged.sh ${PROJECT_BINARY_DIR}/said/${folder}/${noun} $<TARGET_FILE:${target}>)
+    list(APPEND heed_tests ${folder}.${noun})
     set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience}
         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
     if(noun MATCHES "^cuda_") # a kernel on the device against the cpu's: skipped where there is no device
@@ -46,6 +48,8 @@ if(heed_cuda)
 endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers)
 add_test(NAME layers.self COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers --self-test)
-add_test(NAME lectures COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-lectures)
+# Last: it reads what the tests that the page names have said.
+add_test(NAME lectures COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-lectures --build ${PROJECT_BINARY_DIR})
+set_tests_properties(lectures PROPERTIES DEPENDS "${heed_tests}" TIMEOUT ${heed_patience})
 add_test(NAME lectures.self COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-lectures --self-test)
 include(cmake/api.cmake)

@@ -284,6 +284,32 @@ static void a_feed_forward_layer_knows_one_word_at_a_time(void **state)
 }
 
 /* x + attention(x): what attention has nothing to say to stays as it is. */
+/* The first representation of a sentence: each word's vector through a layer of its own. A word that comes
+   again has the same one, and another word changes no row but its own. */
+static void the_first_representation_is_of_each_word_alone(void **state)
+{
+    (void)state;
+    hd_params p;
+    hd_params_init(&p, backend);
+    const hd_dense_opt o = {.init = {HD_INIT_XAVIER, 1, 0}};
+    hd_embedding e = {.table = hd_param_add(&p, 9, D, (hd_init){HD_INIT_NORMAL, 1, 0}, "table"), .scale = 1};
+    hd_ffn f = {
+        .in = hd_dense_make(&p, D, 7, &o, "in"), .out = hd_dense_make(&p, 7, D, &o, "out"), .act = HD_relu};
+    ready(&p, false);
+    hd_tensor *h[2];
+    for (int k = 0; k < 2; k++) {
+        const int32_t words[N] = {3, 8, k ? 5 : 4, 8, 1};
+        const hd_seg *seg = hd_seg_of(r, (int32_t[]){N}, 1, NULL);
+        h[k] = hd_ffn_of(r, &f, hd_embedding_of(r, &e, hd_ints(r, words, N), seg->pos, seg)).t;
+    }
+    assert_near(hd_slice_rows(r, h[0], 1, 1), hd_slice_rows(r, h[0], 3, 1), 0);
+    for (size_t i = 0; i < N; i++) {
+        double far = distance(hd_slice_rows(r, h[0], i, 1), hd_slice_rows(r, h[1], i, 1));
+        assert_true(i == 2 ? far > 1e-3 : far == 0);
+    }
+    hd_params_release(&p);
+}
+
 static void without_values_the_stream_goes_on_unchanged(void **state)
 {
     (void)state;
@@ -377,6 +403,7 @@ int main(void)
         CLAIM(a_word_that_comes_again_weighs_the_same_at_any_distance),
         CLAIM(eight_heads_of_four_go_from_4_to_32_to_4),
         CLAIM(a_feed_forward_layer_knows_one_word_at_a_time),
+        CLAIM(the_first_representation_is_of_each_word_alone),
         CLAIM(without_values_the_stream_goes_on_unchanged),
         CLAIM(recurrent_and_attention_layers_stack),
         CLAIM(a_sentence_turned_round_exchanges_the_directions),

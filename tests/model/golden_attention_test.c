@@ -139,6 +139,36 @@ static void apple_normalised(void **state)
     golden_stop(&g);
 }
 
+/* Beside "orange" and beside "phone": the word's vector becomes the sum of all vectors, each times its share
+   of the similarities. Fruits lie along the first axis, brands along the second, "apple" between them; other
+   words are their own. */
+static void apple_moves_to_its_neighbour(void **state)
+{
+    (void)state;
+    golden g = golden_start();
+    static const struct {
+        const char *name;
+        double similarity, own, other; /* shares of the row */
+        double neighbour[2];
+    } cases[] = {{"apple beside orange", 0.25, 0.8, 0.2, {2, 0}},
+                 {"apple beside phone", 0.11, 0.9009009, 0.0990991, {0, 2}}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double s[25], words[10] = {5, 5, 6, 4, 1, 1, 4, 6, cases[k].neighbour[0], cases[k].neighbour[1]},
+                      want[10];
+        fill_apple(s, 1, cases[k].similarity, 0, 1, 0);
+        memcpy(want, words, sizeof want);
+        for (int c = 0; c < 2; c++) {
+            want[4 + c] = cases[k].own * words[4 + c] + cases[k].other * words[8 + c];
+            want[8 + c] = cases[k].other * words[4 + c] + cases[k].own * words[8 + c];
+        }
+        hd_tensor *moved = hd_matmul(&g.run, row_shares(&g.run, golden_rows(&g.run, 5, 5, s)),
+                                     golden_rows(&g.run, 5, 2, words));
+        golden_check(&g.run, cases[k].name, moved, want, 10, 1e-6);
+        assert_true(k ? want[5] > want[4] : want[4] > want[5]); /* nearer to the axis of its neighbour */
+    }
+    golden_stop(&g);
+}
+
 static void apple_fruit_softmax(void **state)
 {
     (void)state;
@@ -341,6 +371,19 @@ static void keras_mha_shapes(void **state)
         assert_int_equal(hd_params_draw(&p, 1, &err), HD_OK);
         if (hd_params_size(&p) != cases[i].numbers)
             fail_msg("%s: %zu parameters", cases[i].name, hd_params_size(&p));
+        /* Keras: kernels (d, h, k) and biases (h, k) of query, key and value; of the output (h, k, d) and (d)
+         */
+        static const char *const parts[] = {"query", "key", "value", "output"};
+        size_t inner = (size_t)cases[i].heads * cases[i].key_dim;
+        for (size_t k = 0; k < 4; k++) {
+            char name[32];
+            snprintf(name, sizeof name, "mha.%s.weight", parts[k]);
+            const hd_tensor *w = &hd_params_find(&p, name)->t;
+            assert_int_equal(hd_rows_of(w), k < 3 ? inner : 16);
+            assert_int_equal(hd_cols_of(w), k < 3 ? 16 : inner);
+            snprintf(name, sizeof name, "mha.%s.bias", parts[k]);
+            assert_int_equal(hd_count_of(&hd_params_find(&p, name)->t), k < 3 ? inner : 16);
+        }
         c = (golden_catch){.name = "softmax", .probe = {.take = golden_take, .context = &c}};
         r->probe = &c.probe;
         hd_rows x = golden_item(r, random_rows(r, 6, 16, 3)), y = hd_mha_of(r, &m, x, x, HD_FULL, NULL);
@@ -364,6 +407,7 @@ int main(void)
         cmocka_unit_test(masked_scores_I_am_a_student),
         cmocka_unit_test(masked_softmax_I_am_a_student),
         cmocka_unit_test(apple_normalised),
+        cmocka_unit_test(apple_moves_to_its_neighbour),
         cmocka_unit_test(apple_fruit_softmax),
         cmocka_unit_test(self_attention_without_parameters),
         cmocka_unit_test(attention_score_options),

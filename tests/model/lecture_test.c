@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/lecture.h"
+#include "text/tokeniser.h"
 #include "train/optimiser.h"
 
 enum { N = HD_LECTURE_LENGTH, VOCAB = HD_LECTURE_VOCAB };
@@ -76,6 +77,48 @@ static void vocabulary_follows_the_rule(void **state)
         bool rarer = count[i] < count[i - 1], same = count[i] == count[i - 1];
         assert_true(rarer || (same && strcmp(hd_lecture_words[i - 1], hd_lecture_words[i]) < 0));
     }
+}
+
+/* -- the vocabulary, from the text of the pairs -- */
+
+static const char *const texts[] = {"how are you", "i am fine", "i am fine", "how about yourself"};
+
+static bool next_text(void *context, hd_line *line)
+{
+    size_t *at = context;
+    if (*at == 4) return false;
+    *line = (hd_line){texts[*at], strlen(texts[*at])};
+    ++*at;
+    return true;
+}
+
+/* heed's own list of words, learned from the two pairs as a corpus is: behind the specials the words of the
+   slide in the slide's order. Text becomes ids and comes back. */
+static void words_are_learned_from_the_text_of_the_pairs(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_tokeniser *t = NULL;
+    size_t at = 0;
+    if (hd_tokeniser_train(&t, HD_TOKENISER_words, (hd_feed){next_text, &at}, &(hd_tokeniser_opt){0}, &err))
+        fail_msg("%s", err.text);
+    size_t specials = hd_tokeniser_size(t) - (VOCAB - 3);
+    for (size_t i = 3; i < VOCAB; i++)
+        assert_string_equal(hd_tokeniser_piece(t, (int32_t)(specials + i - 3)), hd_lecture_words[i]);
+    for (size_t i = 0; i < specials; i++) assert_int_equal(hd_tokeniser_piece(t, (int32_t)i)[0], '<');
+    for (size_t i = 0; i < 4; i++) {
+        const int32_t *want = i % 2 ? hd_lecture_pairs[i / 2].target : hd_lecture_pairs[i / 2].source;
+        hd_ids ids = {0};
+        hd_text back = {0};
+        assert_int_equal(hd_tokeniser_encode_ids(t, texts[i], strlen(texts[i]), &ids, &err), HD_OK);
+        assert_int_equal(ids.count, N);
+        for (size_t j = 0; j < N; j++) assert_int_equal(ids.at[j] - (int32_t)specials + 3, want[j]);
+        assert_int_equal(hd_tokeniser_decode(t, ids.at, ids.count, &back, &err), HD_OK);
+        assert_string_equal(back.data, texts[i]);
+        hd_ids_release(&ids);
+        hd_text_release(&back);
+    }
+    hd_tokeniser_free(t);
 }
 
 static void names_are_unique_and_in_order(void **state)
@@ -176,9 +219,9 @@ static void word_by_word_equals_all_at_once(void **state)
         hd_encoded memory = {0};
         if (!t)
             memory = hd_encdec_encode(r, f.model, hd_ints(r, hd_lecture_pairs[0].source, N),
-                                           hd_seg_of(r, whole, 1, NULL));
-        hd_rows y = hd_encdec_decode(r, f.model, hd_ints(r, reads + t, 1), hd_seg_of(r, one, 1, NULL),
-                                          memory, cache);
+                                      hd_seg_of(r, whole, 1, NULL));
+        hd_rows y =
+            hd_encdec_decode(r, f.model, hd_ints(r, reads + t, 1), hd_seg_of(r, one, 1, NULL), memory, cache);
         if (!hd_read(r, hd_encdec_logits(r, f.model, y), step)) fail_msg("%s", r->err.text);
         for (int j = 0; j < VOCAB; j++) assert_true(step[j] == all[t * VOCAB + j]);
     }
@@ -192,8 +235,8 @@ static double loss_of(fixture *f, bool back)
     hd_run *r = &f->run;
     hd_run_begin(r, back ? HD_TRAIN : HD_INFERENCE);
     hd_rows y = forward(r, f->model, (const int32_t[]){0, 6, 3});
-    hd_tensor *rows = hd_encdec_loss(r, f->model, y, hd_ints(r, hd_lecture_pairs[0].target, N),
-                                          &(hd_loss_opt){.coef = 1});
+    hd_tensor *rows =
+        hd_encdec_loss(r, f->model, y, hd_ints(r, hd_lecture_pairs[0].target, N), &(hd_loss_opt){.coef = 1});
     double loss = hd_loss_total(r, rows) / N;
     if (back) hd_backward(r);
     if (r->err.status) fail_msg("%s", r->err.text);
@@ -261,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocabulary_follows_the_rule),
+        cmocka_unit_test(words_are_learned_from_the_text_of_the_pairs),
         cmocka_unit_test(names_are_unique_and_in_order),
         cmocka_unit_test(table_covers_every_parameter),
         cmocka_unit_test(weights_are_turned_on_the_way_in_and_out),
