@@ -13,6 +13,7 @@
     X(fill, "fill in the blanks of a text with a masked language model")           \
     X(perplexity, "measure how well a language model expects a text")              \
     X(compare, "measure several language models on one text: the ladder")          \
+    X(plot, "draw the loss curves of training runs")                               \
     X(classify, "find the label of every line")                                    \
     X(tag, "find the label of every token")                                        \
     X(tokenize, "show the tokens of lines, or the text of tokens")                 \
