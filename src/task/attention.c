@@ -150,6 +150,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
     hd_status s = hd_attention_pick_check(pick, k, p->layers, p->heads, err);
     if (s) return s;
     hd_attention_map m = {.kind = k,
+                          .place = a->place,
                           .alone = !a->sources || !a->targets,
                           .layer = pick->layer ? (size_t)pick->layer : p->layers,
                           .layers = p->layers,
@@ -182,7 +183,11 @@ void hd_attention_map_release(hd_attention_map *m)
 
 const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t size)
 {
-    int n = snprintf(buf, size, "%s, layer %zu of %zu, ", kinds[m->kind].title, m->layer, m->layers);
+    char place[80] = "";
+    if (m->place.parts > 1)
+        snprintf(place, sizeof place, "line %zu, part %zu of %zu: ", m->place.line, m->place.part,
+                 m->place.parts);
+    int n = snprintf(buf, size, "%s%s, layer %zu of %zu, ", place, kinds[m->kind].title, m->layer, m->layers);
     size_t at = n < 0 || (size_t)n >= size ? size : (size_t)n;
     if (m->head || m->heads == 1)
         snprintf(buf + at, size - at, "head %zu of %zu", m->head ? m->head : 1, m->heads);

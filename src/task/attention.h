@@ -123,7 +123,8 @@ hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind 
 /* The one matrix to draw; names are those to be shown, borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {
     hd_attention_kind kind;
-    bool alone;           /* of a model that reads one text */
+    bool alone; /* of a model that reads one text */
+    hd_attention_place place;
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
     size_t rows, cols;
@@ -137,7 +138,8 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                               const hd_attention_pick *pick, hd_err *err);
 void hd_attention_map_release(hd_attention_map *m);
 
-/* "Cross-attention, layer 6 of 6, mean of 8 heads", into buf; returns buf. */
+/* "Cross-attention, layer 6 of 6, mean of 8 heads", into buf; returns buf. Of a line in several parts
+   "Line 3, part 1 of 2: cross-attention, ...". */
 const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t size);
 
 #endif

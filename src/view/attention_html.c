@@ -69,7 +69,13 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
 {
     hd_text *to = &w->out.text;
     const char *between = "";
-    hd_text_put(to, "<script type=\"application/json\" class=\"sentence\" data-title=\"");
+    hd_text_put(to, "<script type=\"application/json\" class=\"sentence\"");
+    if (a->place.parts > 1)
+        hd_text_print(to, " data-place=\"%zu, part %zu of %zu\"", a->place.line, a->place.part,
+                      a->place.parts);
+    else if (a->place.line)
+        hd_text_print(to, " data-place=\"%zu\"", a->place.line);
+    hd_text_put(to, " data-title=\"");
     put_title(to, a);
     hd_text_put(to, "\">{");
     hd_attention_json_texts(to, a, true);

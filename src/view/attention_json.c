@@ -45,6 +45,8 @@ static void put_unknown(hd_text *to, const char *key, const hd_attention_maps *a
 
 void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html)
 {
+    if (a->place.line) hd_text_print(to, "\"line\":%zu,", a->place.line);
+    if (a->place.parts > 1) hd_text_print(to, "\"part\":%zu,\"parts\":%zu,", a->place.part, a->place.parts);
     hd_text_put(to, "\"source\":");
     hd_put_json(to, a->sentence, inside_html);
     hd_text_put(to, ",\"translation\":");

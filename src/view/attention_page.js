@@ -87,6 +87,14 @@ const shades = () => Array.from({length: 257}, (_, i) => `rgb(${rgb(i / 256)})`)
 
 /* -- words -- */
 
+/* A text whose direction, which may be from right to left, stays its own: in an element, and where there can be none. */
+function bdi(text) {
+    const own = document.createElement("bdi");
+    own.textContent = text;
+    return own;
+}
+const isolated = text => "\u2068" + text + "\u2069";
+
 function shown(token) {
     return token.replace(/^ | $/g, "␣").replace(/\n/g, "↵").replace(/\t/g, "⇥")
         .replace(/[\x00-\x1f\x7f]/g, c => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
@@ -217,11 +225,11 @@ function drawLines(w, h) {
         }
     const share = (i, j) => map[i * p.cols + j] / scale < .02 ? "" : map[i * p.cols + j].toPrecision(4);
     for (let i = i0; i < i1; i++) {
-        const text = (state.col < 0 ? "" : share(i, state.col) + "  ") + plan.from[i];
+        const text = (state.col < 0 ? "" : share(i, state.col) + "  ") + isolated(plan.from[i]);
         label(text, x0, y(i), {align: "right", strong: i === state.row});
     }
     for (let j = j0; j < j1; j++)
-        label(plan.to[j] + (state.row < 0 ? "" : "  " + share(state.row, j)), x1, y(j), {strong: j === state.col});
+        label(isolated(plan.to[j]) + (state.row < 0 ? "" : "  " + share(state.row, j)), x1, y(j), {strong: j === state.col});
     pen.restore();
     label("attends", x0, 16, {align: "right", colour: "--faint"});
     label("to", x1, 16, {colour: "--faint"});
@@ -310,7 +318,7 @@ function pointAt(x, y) {
 }
 
 function sentenceOf(row, col) {
-    const p = part(), word = t => "“" + shown(t) + "”";
+    const p = part(), word = t => isolated("“" + shown(t) + "”");
     if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
     if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
     if (row < 0 && col < 0 || state.view === "map") return "";
@@ -391,7 +399,10 @@ function show(change = {}) {
     between.textContent = "→";
     const score = document.createElement("i");
     score.textContent = data.score === null ? "" : "score " + Number(data.score.toPrecision(4));
-    $("texts").replaceChildren(data.source ?? "", ...data.translation === null ? [] : [between, data.translation], score);
+    const place = document.createElement("i");
+    place.textContent = data.parts > 1 ? `line ${data.line}, part ${data.part} of ${data.parts}` : "";
+    $("texts").replaceChildren(...place.textContent ? [place] : [], bdi(data.source ?? ""),
+                               ...data.translation === null ? [] : [between, bdi(data.translation)], score);
     $("said").textContent = "";
     $("tip").hidden = true;
     layOut();
@@ -434,7 +445,7 @@ function start() {
         stage.replaceChildren("There are no sentences in this page.");
         return;
     }
-    options($("sentence"), Array.from(blocks, (b, i) => [i, `${i + 1}. ${b.dataset.title.slice(0, 90)}`]), 0);
+    options($("sentence"), Array.from(blocks, (b, i) => [i, `${b.dataset.place ?? i + 1}. ${isolated(b.dataset.title.slice(0, 90))}`]), 0);
     $("controls").addEventListener("change", e => {
         const name = e.target.id || e.target.name;
         show({[name]: e.target.tagName === "SELECT" ? Number(e.target.value) : e.target.value});

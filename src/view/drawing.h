@@ -24,6 +24,9 @@ hd_status hd_pdf_add(hd_pdf *pdf, hd_drawing *d, hd_err *err);
 hd_status hd_pdf_end(hd_pdf *pdf, hd_err *err); /* all is in `out` then */
 void hd_pdf_free(hd_pdf *pdf);                  /* accepts NULL */
 
+/* Whether letters that join, as Arabic ones do, are joined in PNG and PDF: in a build with Pango. */
+bool hd_drawing_shapes(void);
+
 /* Why this build writes neither PNG nor PDF, or NULL; the functions for them fail with it. */
 extern const char *const hd_drawing_missing;
 

@@ -1,93 +1,20 @@
-/* Drawings as PNG and PDF, by Cairo. Its toy fonts have one face each: a text with characters that face lacks
-   looks for one that has them all. */
+/* Drawings as PNG and PDF, by Cairo. */
 #include "view/drawing.h"
 
 #include <cairo.h>
 #include <cairo-pdf.h>
 #include <math.h>
-#include <string.h>
-#include <utf8proc.h>
 
 #include "base/mem.h"
-#include "view/label.h"
-
-static const char *const families[] = {"DejaVu Sans",
-                                       "Noto Sans",
-                                       "Noto Sans CJK SC",
-                                       "Noto Sans CJK JP",
-                                       "Noto Sans Arabic",
-                                       "Noto Sans Devanagari",
-                                       "Noto Sans Thai",
-                                       "WenQuanYi Micro Hei",
-                                       "Droid Sans Fallback",
-                                       "FreeSans",
-                                       "Unifont",
-                                       "sans-serif"};
-enum { FAMILIES = sizeof families / sizeof *families };
+#include "view/letters.h"
 
 static const double points = 0.75;               /* of a pixel: 72 to 96 to the inch */
 static const double sharp = 2, most_sharp = 4e6; /* pixels drawn for one, up to so many of them */
 static const double widest = 32767;              /* Cairo's limit */
 
-/* Into buf: the text as it stands from left to right. A token has one direction as a rule: where its first
-   letter says right to left, the characters are turned round, each with the marks that follow it. */
-static const char *in_sight(const char *text, char buf[HD_LABEL])
-{
-    size_t size = strlen(text);
-    utf8proc_int32_t point = 0;
-    bool turn = false, found = false;
-    for (size_t i = 0, used; i < size && !found; i += used) {
-        used = (size_t)utf8proc_iterate((const uint8_t *)text + i, -1, &point);
-        utf8proc_propval_t way = utf8proc_get_property(point)->bidi_class;
-        turn = way == UTF8PROC_BIDI_CLASS_R || way == UTF8PROC_BIDI_CLASS_AL;
-        found = turn || way == UTF8PROC_BIDI_CLASS_L;
-    }
-    if (!turn || size >= HD_LABEL) return text;
-    buf[size] = 0;
-    for (size_t i = 0, end; i < size; i = end) {
-        end = i;
-        do end += (size_t)utf8proc_iterate((const uint8_t *)text + end, -1, &point);
-        while (end < size && utf8proc_iterate((const uint8_t *)text + end, -1, &point) > 0 &&
-               !utf8proc_charwidth(point));
-        memcpy(buf + size - end, text + i, end - i);
-    }
-    return buf;
-}
-
-static bool has_all(cairo_t *c, const char *text)
-{
-    cairo_glyph_t *glyphs = NULL;
-    int count = 0;
-    if (cairo_scaled_font_text_to_glyphs(cairo_get_scaled_font(c), 0, 0, text, -1, &glyphs, &count, NULL,
-                                         NULL, NULL))
-        return false;
-    bool all = true;
-    for (int i = 0; i < count; i++) all = all && glyphs[i].index;
-    cairo_glyph_free(glyphs);
-    return all;
-}
-
-static void take_font(cairo_t *c, const char *text, double size, bool bold)
-{
-    for (int i = 0; i <= FAMILIES; i++) { /* where none has them all, the first */
-        cairo_select_font_face(c, families[i % FAMILIES], CAIRO_FONT_SLANT_NORMAL,
-                               bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-        cairo_set_font_size(c, size);
-        if (has_all(c, text)) return;
-    }
-}
-
-static double advance(cairo_t *c, const char *text)
-{
-    cairo_text_extents_t e;
-    cairo_text_extents(c, text, &e);
-    return e.x_advance;
-}
-
 static double width(void *context, const char *text, double size, bool bold)
 {
-    take_font(context, text, size, bold);
-    return advance(context, text);
+    return hd_letters_width(context, text, size, bold);
 }
 
 static void take_colour(cairo_t *c, hd_colour colour)
@@ -105,15 +32,12 @@ static void rect(void *context, const hd_canvas_rect *r)
 static void text(void *context, const hd_canvas_text *t)
 {
     cairo_t *c = context;
-    char buf[HD_LABEL];
-    const char *shown = in_sight(t->text, buf);
-    take_font(c, shown, t->size, t->bold);
     cairo_save(c);
     cairo_translate(c, t->x, t->y);
     cairo_rotate(c, -t->turned * acos(-1) / 180);
-    cairo_move_to(c, -advance(c, shown) * (int)t->anchor / 2, 0);
+    cairo_move_to(c, -hd_letters_width(c, t->text, t->size, t->bold) * (int)t->anchor / 2, 0);
     take_colour(c, t->colour);
-    cairo_show_text(c, shown);
+    hd_letters_show(c, t->text, t->size, t->bold);
     cairo_restore(c);
 }
 
@@ -241,6 +165,11 @@ void hd_pdf_free(hd_pdf *pdf)
     if (!pdf) return;
     cairo_surface_destroy(pdf->surface);
     hd_mem_free(pdf);
+}
+
+bool hd_drawing_shapes(void)
+{
+    return hd_letters_shaped;
 }
 
 const char *const hd_drawing_missing = NULL;

@@ -4,6 +4,11 @@
 const char *const hd_drawing_missing = "this heed was built without Cairo. Install it (Debian: "
                                        "libcairo2-dev) and build again, or write .svg";
 
+bool hd_drawing_shapes(void)
+{
+    return false;
+}
+
 static hd_status refuse(hd_err *err)
 {
     return hd_err_set(err, HD_EMISSING, "no PNG or PDF: %s", hd_drawing_missing);

@@ -13,14 +13,16 @@ static size_t count_of(const char *text, const char *what)
 /* The JSON of block n. */
 static json_t *block_of(const char *page, size_t n)
 {
-    static const char begin[] = "<script type=\"application/json\" class=\"sentence\" data-title=\"";
+    static const char begin[] = "<script type=\"application/json\" class=\"sentence\"",
+                      title[] = " data-title=\"";
     json_error_t e;
     const char *at = page;
     for (size_t i = 0; i <= n; i++) {
         at = strstr(i ? at + 1 : at, begin);
         assert_non_null(at);
     }
-    at = strchr(at + strlen(begin), '"');
+    at = strstr(at, title);
+    at = at ? strchr(at + strlen(title), '"') : NULL;
     assert_true(at && at[1] == '>');
     const char *end = strstr(at, "</script>");
     json_t *x = json_loadb(at + 2, (size_t)(end - at - 2), JSON_REJECT_DUPLICATES, &e);
@@ -136,12 +138,46 @@ static void no_token_gets_out_of_its_block(void **state)
     maps_folder_free(&f);
 }
 
+/* Two parts of line 3 and a line of its own: each is called what it is. */
+static void parts_of_a_line_are_told_apart(void **state)
+{
+    (void)state;
+    static const char arabic[] = "كيف حالك (يا صديقي)؟";
+    maps_folder f = maps_folder_new();
+    hd_err err = {0};
+    hd_attention_maps a[3];
+    for (size_t i = 0; i < 3; i++) {
+        a[i] = maps_of(&(maps_shape){3, 3, 1, 1, NULL, NULL});
+        a[i].place = i < 2 ? (hd_attention_place){3, i + 1, 2} : (hd_attention_place){4, 1, 1};
+        hd_attention_set_name(&a[i].sentence, arabic, strlen(arabic), &err);
+        hd_attention_set_name(&a[i].translation, "Hi .", 4, &err);
+    }
+    hd_attention_set_name(&a[0].marked[1], "house*", 6, &err);
+    maps_write(&f, "a.html", NULL, a, 3);
+    char *page = maps_read(&f, "a.html", NULL);
+    static const char *const places[] = {" data-place=\"3, part 1 of 2\"", " data-place=\"3, part 2 of 2\"",
+                                         " data-place=\"4\""};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(count_of(page, places[i]), 1);
+        json_t *x = block_of(page, i);
+        assert_int_equal(json_integer_value(json_object_get(x, "line")), i < 2 ? 3 : 4);
+        assert_int_equal(json_integer_value(json_object_get(x, "part")), i < 2 ? (int)i + 1 : 0);
+        assert_int_equal(json_integer_value(json_object_get(x, "parts")), i < 2 ? 2 : 0);
+        assert_int_equal(json_array_size(json_object_get(x, "source_unknown")), i == 0);
+        json_decref(x);
+    }
+    free(page);
+    for (int i = 0; i < 3; i++) hd_attention_release(&a[i]);
+    maps_folder_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_read_back_to_four_digits),
         cmocka_unit_test(the_page_needs_nothing_from_outside),
         cmocka_unit_test(no_token_gets_out_of_its_block),
+        cmocka_unit_test(parts_of_a_line_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

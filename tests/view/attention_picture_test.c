@@ -6,6 +6,7 @@
 #include "base/lines.h"
 #include "outcome.h"
 #include "view/attention_format.h"
+#include "view/drawing.h"
 
 static bool has_cairo(void)
 {
@@ -223,6 +224,45 @@ static void pdf_has_a_page_for_each_sentence(void **state)
     maps_folder_free(&f);
 }
 
+typedef struct letters {
+    double word, apart, one, two;
+} letters;
+
+static void measure(hd_drawing *d, const hd_canvas *c)
+{
+    static const char *const parts[] = {"س", "ل", "ا", "م"};
+    letters *l = d->context;
+    d->width = d->height = 10, d->title = "";
+    l->word = c->width(c->context, "سلام", 20, false);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) l->apart += c->width(c->context, parts[i], 20, false);
+    l->one = c->width(c->context, parts[0], 20, false), l->two = c->width(c->context, parts[2], 20, false);
+}
+
+static hd_status draw_nothing(const hd_drawing *d, const hd_canvas *c, hd_err *err)
+{
+    (void)d, (void)c, (void)err;
+    return HD_OK;
+}
+
+/* Joined letters take less room than the same ones apart; side by side they take just that. */
+static void arabic_letters_join_where_there_is_pango(void **state)
+{
+    (void)state;
+    if (!has_cairo()) leave_out("a build without Cairo");
+    hd_err err = {0};
+    hd_spool out = {0};
+    letters l = {0};
+    hd_drawing d = {.lay_out = measure, .draw = draw_nothing, .context = &l};
+    if (hd_drawing_png(&out, &d, &err)) fail_msg("%s", err.text);
+    hd_text_release(&out.text);
+    print_message("joined %.2f, apart %.2f\n", l.word, l.apart);
+    if (l.one == l.two) leave_out("no font with Arabic letters");
+    if (hd_drawing_shapes())
+        assert_true(l.word < 0.9 * l.apart);
+    else
+        assert_true(fabs(l.word - l.apart) < 0.05 * l.apart); /* hinting rounds widths */
+}
+
 static void without_cairo_it_says_what_to_do(void **state)
 {
     (void)state;
@@ -250,6 +290,7 @@ int main(void)
         cmocka_unit_test(the_picture_grows_with_the_sentence),
         cmocka_unit_test(png_is_a_picture_of_the_same_size),
         cmocka_unit_test(pdf_has_a_page_for_each_sentence),
+        cmocka_unit_test(arabic_letters_join_where_there_is_pango),
         cmocka_unit_test(without_cairo_it_says_what_to_do),
     };
     return outcome(cmocka_run_group_tests(tests, NULL, NULL));
