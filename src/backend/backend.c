@@ -169,7 +169,9 @@ int hd_relative_bucket(int distance, int buckets, bool both_ways, int reach)
     }
     int exact = buckets / 2;
     if (d < exact) return base + d;
-    double share = log((double)d / exact) / log((double)reach / exact);
-    int bucket = exact + (int)(share * (buckets - exact));
+    /* in float, as transformers computes it: where the logarithm of a distance lies on an edge, double finds
+       the bucket on its other side */
+    float share = logf((float)d / (float)exact) / (float)log((double)reach / exact);
+    int bucket = exact + (int)(share * (float)(buckets - exact));
     return base + (bucket < buckets - 1 ? bucket : buckets - 1);
 }

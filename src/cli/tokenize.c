@@ -188,11 +188,9 @@ static hd_status decode(call *c, hd_line line, hd_err *err)
     c->ids.count = 0;
     while (!s && next_word(&line, &word)) s = add_word(c, word, numbers, err);
     if (!s && c->ids.count) s = hd_tokeniser_decode(c->tokeniser, c->ids.at, c->ids.count, &text, err);
-    if (!s && c->o->json && text.size && memchr(text.data, 0, text.size))
-        s = hd_err_set(err, HD_EFORMAT, "the text holds a zero byte: decode without --json");
     if (!s && c->o->json) {
         hd_text_put(&c->out, "{\"text\": ");
-        hd_put_json(&c->out, text.data ? text.data : "", false);
+        hd_put_json_bytes(&c->out, text.data ? text.data : "", text.size, false);
         hd_text_put(&c->out, "}");
     } else if (!s && text.size) {
         hd_text_add(&c->out, text.data, text.size);

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 
-enum { MOST_CARRIED = 1 << 24 };
+enum { MOST_CARRIED = 1 << 24, MOST_PADDING = 1024 };
 
 static const char *const carried[] = {"generation_config.json", "tokenizer_config.json",
                                       "special_tokens_map.json", "config_sentence_transformers.json"};
@@ -41,6 +41,12 @@ void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)
 {
     if (hd_family_whole(c, key, INT32_MIN, INT32_MAX, id) != id)
         hd_model_config_refuse(c, "\"%s\" is not %d, as the tokeniser has it", key, id);
+}
+
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, size_t pieces)
+{
+    if (vocab < pieces || vocab - pieces > MOST_PADDING)
+        hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", vocab, pieces);
 }
 
 bool hd_family_says(hd_model_config *c, const char *key, const char *text)

@@ -1,4 +1,6 @@
 /* GPT-2: the language model `gpt`, whose tensors have these names already. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "task/family_own.h"
 #include "task/family_weights.h"
@@ -6,6 +8,8 @@
 #include "text/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
+
+static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight";
 
 /* Masks, which older files hold. */
 static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
@@ -44,9 +48,7 @@ static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o,
 {
     hd_family_open_tokeniser(c, folder, t);
     if (c->status) return;
-    if (hd_tokeniser_size(*t) != o->vocab)
-        hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", o->vocab,
-                               hd_tokeniser_size(*t));
+    hd_family_check_vocab(c, o->vocab, hd_tokeniser_size(*t));
     hd_special special = hd_tokeniser_special(*t);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }
@@ -110,7 +112,10 @@ static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const ch
     hd_model_config_put_real(&c, "embd_pdrop", (double)o->embedding_dropout);
     hd_model_config_put_real(&c, "attn_pdrop", (double)o->attention_dropout);
     hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->eps);
-    hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->start, o->end);
+    /* a text begins behind the end of another, as heed begins one */
+    hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->end, o->end);
+    if (hd_tokeniser_special(t).pad >= 0)
+        hd_text_print(&c, ",\n \"pad_token_id\": %d", hd_tokeniser_special(t).pad);
     hd_family_own_tokeniser(&own, t);
     hd_family_own_put(&c, &own);
     hd_text_print(&c, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"}\n",
@@ -134,6 +139,22 @@ static hd_status save_tokeniser(const hd_language *l, const char *folder, hd_err
     return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
 }
 
+/* As transformers names them where there are others beside the body: older versions load no file where only
+   some have the prefix, or none. */
+static hd_status add_prefix(hd_params *p, hd_err *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_text name = {0};
+        if (!p->list[i]->name || !strcmp(p->list[i]->name, OUTPUT)) continue;
+        hd_text_print(&name, "%s%s", PREFIX, p->list[i]->name);
+        hd_status s = hd_text_status(&name, err);
+        if (s) return s;
+        hd_mem_free(p->list[i]->name);
+        p->list[i]->name = name.data;
+    }
+    return HD_OK;
+}
+
 static hd_status export(const hd_passage *p, hd_err *err)
 {
     hd_language *l = NULL;
@@ -141,6 +162,7 @@ static hd_status export(const hd_passage *p, hd_err *err)
     if (!s) s = check(&l->lm->opt, p->from, err);
     if (!s) s = save_tokeniser(l, p->to, err);
     if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
+    if (!s && !l->lm->opt.tied) s = add_prefix(l->lm->params, err);
     if (!s) s = hd_language_publish(l, p->to, err);
     hd_language_free(l);
     return s;

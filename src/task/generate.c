@@ -230,6 +230,8 @@ static hd_tensor *allowed(loop *l, hd_tensor *x)
     size_t count = hd_tokeniser_unwritten(l->language->tokeniser, banned);
     hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
     for (size_t i = 0; mask && i < count; i++) mask[banned[i]] = -INFINITY;
+    for (size_t i = hd_tokeniser_size(l->language->tokeniser); mask && i < l->stepper.vocab; i++)
+        mask[i] = -INFINITY; /* rows that no piece has */
     return mask ? hd_add(l->r, x, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
 }
 

@@ -22,6 +22,12 @@ enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
 
 static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
+/* The vocabulary of a BERT has [MASK], too. */
+static size_t pieces_of(const hd_body_opt *o, const hd_tokeniser *t)
+{
+    return o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokeniser_size(t);
+}
+
 /* -- writing -- */
 
 static hd_status save_text(const char *folder, const char *name, hd_text *t, hd_err *err)
@@ -65,6 +71,7 @@ static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *e
     hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"pool\": \"%s\"", tasks[hd_labeller_task(o)],
                   hd_pool_names[o->pool]);
     put_body(&c, &o->body);
+    hd_model_config_put_padded(&c, hd_body_vocab(&o->body), pieces_of(&o->body, l->tokeniser));
     hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokeniser\": \"%s\"}\n", o->classes,
                   l->pairs ? "true" : "false", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     return save_text(folder, "config.json", &c, err);
@@ -162,15 +169,6 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     return s;
 }
 
-/* The vocabulary of a BERT has [MASK], too. */
-static void check_vocabulary(hd_model_config *c, const hd_body_opt *o, const hd_tokeniser *t)
-{
-    size_t has = o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokeniser_size(t);
-    if (hd_body_vocab(o) != has)
-        hd_model_config_refuse(c, "\"vocabulary\" is %zu, but the tokeniser has %zu pieces", hd_body_vocab(o),
-                               has);
-}
-
 hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
 {
     hd_model_config c;
@@ -180,7 +178,8 @@ hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const c
     if (!c.status) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
     if (!c.status) out->tokeniser = hd_model_config_tokeniser(&c, folder);
     if (!c.status && !opt->numbers) c.status = read_labels(&out->labels, folder, err);
-    if (!c.status) check_vocabulary(&c, &opt->body, out->tokeniser);
+    if (!c.status)
+        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), pieces_of(&opt->body, out->tokeniser));
     if (!c.status && !opt->numbers && opt->classes != out->labels.count)
         hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
                                out->labels.count);

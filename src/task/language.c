@@ -67,6 +67,7 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"lm\"");
     hd_language_put_model(&c, &l->lm->opt);
+    hd_model_config_put_padded(&c, l->lm->opt.vocab, hd_tokeniser_size(l->tokeniser));
     hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
@@ -127,9 +128,7 @@ static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o,
 {
     *tokeniser = hd_model_config_tokeniser(c, folder);
     if (c->status) return;
-    if (hd_tokeniser_size(*tokeniser) != o->vocab)
-        hd_model_config_refuse(c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu",
-                               o->vocab, hd_tokeniser_size(*tokeniser));
+    hd_model_config_check_vocab(c, o->vocab, hd_tokeniser_size(*tokeniser));
     hd_special special = hd_tokeniser_special(*tokeniser);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }

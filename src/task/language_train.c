@@ -247,7 +247,7 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     hd_lm_opt m = o->from ? going_on(s) : o->model;
     size_t window = o->model.context && o->model.context < m.context ? o->model.context : m.context;
     hd_special special = hd_tokeniser_special(s->language.tokeniser);
-    m.vocab = hd_tokeniser_size(s->language.tokeniser);
+    if (!o->from) m.vocab = hd_tokeniser_size(s->language.tokeniser); /* a published one may have more */
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     if (m.kind == HD_LM_maxent && !m.buckets) m.buckets = buckets_of(m.vocab);
     s->language.backend = s->backend;

@@ -116,6 +116,7 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
     hd_masked_put_model(&c, &m->model->opt);
+    hd_model_config_put_padded(&c, m->model->opt.vocab, hd_masked_vocab(m->tokeniser));
     if (m->longest) hd_text_print(&c, ",\n \"longest\": %zu", m->longest);
     if (m->pool != HD_POOLING_AUTO)
         hd_text_print(&c, ",\n \"pool\": \"%s\",\n \"normalize\": %s", hd_pooling_names[m->pool],
@@ -191,10 +192,7 @@ static hd_status describe(const char *folder, hd_bert_opt *opt, hd_masked *m, hd
     if (!c.status) hd_masked_read_model(&c, opt);
     if (!c.status) read_sentence(&c, m, opt->positions);
     if (!c.status) m->tokeniser = hd_model_config_tokeniser(&c, folder);
-    if (!c.status && hd_masked_vocab(m->tokeniser) != opt->vocab)
-        hd_model_config_refuse(
-            &c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu with " HD_MASK_TEXT,
-            opt->vocab, hd_masked_vocab(m->tokeniser));
+    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, hd_masked_vocab(m->tokeniser));
     if (c.status) {
         hd_tokeniser_free(m->tokeniser);
         m->tokeniser = NULL;

@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "task/masked.h"
 
-enum { SPECIALS = 5 }; /* as many may be among the likeliest, and are passed over */
+enum {
+    SPECIALS = 5
+}; /* as many may be among the likeliest, and are passed over, as are ids without a piece */
 
 hd_status hd_masked_fill_check(const hd_masked *m, hd_err *err)
 {
@@ -36,7 +38,7 @@ static void keep_best(hd_filled *out, const hd_masked *m, const int32_t *id, con
     for (size_t i = 0; i < out->masks; i++, id += k, logp += k) {
         hd_filling *to = out->choice + i * out->top;
         for (size_t j = 0, n = 0; j < k && n < out->top; j++)
-            if (!hd_masked_is_special(m->tokeniser, id[j]))
+            if (hd_masked_piece(m->tokeniser, id[j]) && !hd_masked_is_special(m->tokeniser, id[j]))
                 to[n++] = (hd_filling){id[j], exp((double)logp[j])};
     }
 }
@@ -44,7 +46,8 @@ static void keep_best(hd_filled *out, const hd_masked *m, const int32_t *id, con
 static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids *ids, const int32_t *place,
                      hd_err *err)
 {
-    size_t rows = ids->count, vocab = m->model->opt.vocab, k = out->top + SPECIALS;
+    size_t rows = ids->count, vocab = m->model->opt.vocab,
+           k = out->top + SPECIALS + (vocab - hd_masked_vocab(m->tokeniser));
     if (k > vocab) k = vocab;
     hd_run_begin(r, HD_INFERENCE);
     int32_t *type = hd_host_take(r, rows * sizeof *type), len = (int32_t)rows; /* zeros: the first text */
@@ -66,7 +69,7 @@ static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids
 
 hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line text, size_t top, hd_err *err)
 {
-    size_t pieces = m->model->opt.vocab > SPECIALS ? m->model->opt.vocab - SPECIALS : 1;
+    size_t vocab = hd_masked_vocab(m->tokeniser), pieces = vocab > SPECIALS ? vocab - SPECIALS : 1;
     hd_ids ids = {0};
     int32_t *place = NULL;
     *out = (hd_filled){.top = top < pieces ? top : pieces};

@@ -9,6 +9,8 @@
 
 enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 
+static const char PADDED[] = "padded";
+
 hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err)
 {
     static const struct {
@@ -176,6 +178,19 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
     if (!c->status) c->status = hd_tokeniser_path(path, folder, kind, c->err);
     if (!c->status) c->status = hd_tokeniser_open(&t, kind, path, c->err);
     return t;
+}
+
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, size_t pieces)
+{
+    bool padded = hd_model_config_has(c, PADDED) && hd_model_config_switch(c, PADDED);
+    if (vocab < pieces || (vocab > pieces && !padded))
+        hd_model_config_refuse(c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu",
+                               vocab, pieces);
+}
+
+void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces)
+{
+    if (vocab > pieces) hd_text_print(to, ",\n \"%s\": true", PADDED);
 }
 
 void hd_model_config_put_real(hd_text *to, const char *key, double x)

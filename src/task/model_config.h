@@ -58,6 +58,11 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
 /* Where one of that kind lies. */
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
 
+/* Whether the vocabulary of a model is that of its tokeniser, which has so many pieces, or, where the key
+   "padded" says so, larger: published models may have rows that no piece has. */
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, size_t pieces);
+void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces); /* nothing where they are equal */
+
 /* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around
  * us. */
 void hd_model_config_put_real(hd_text *to, const char *key, double x);

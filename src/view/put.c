@@ -20,26 +20,31 @@ void hd_put_number(hd_text *to, double v, int digits)
     hd_text_put(to, isfinite(v) ? hd_decimal(buf, format, v == 0 ? 0 : v) : "null"); /* no "-0" */
 }
 
-void hd_put_json(hd_text *to, const char *s, bool inside_html)
+void hd_put_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html)
 {
-    if (!s) {
-        hd_text_put(to, "null");
-        return;
-    }
+    const char *run = s, *end = s + size;
     hd_text_put(to, "\"");
-    for (const char *run = s;; s++) {
+    for (; s < end; s++) {
         unsigned char c = (unsigned char)*s;
         bool plain = c >= 0x20 && c != '"' && c != '\\' && !(inside_html && c == '<');
         if (plain) continue;
         hd_text_add(to, run, (size_t)(s - run));
         run = s + 1;
-        if (!c) break;
         if (c == '"' || c == '\\')
             hd_text_add(to, (const char[]){'\\', (char)c}, 2);
         else
             hd_text_print(to, "\\u%04x", c);
     }
+    hd_text_add(to, run, (size_t)(end - run));
     hd_text_put(to, "\"");
+}
+
+void hd_put_json(hd_text *to, const char *s, bool inside_html)
+{
+    if (s)
+        hd_put_json_bytes(to, s, strlen(s), inside_html);
+    else
+        hd_text_put(to, "null");
 }
 
 /* What stands for the character at s, whose bytes are counted in *used; NULL: itself. */

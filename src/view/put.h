@@ -16,6 +16,8 @@ void hd_put_number(hd_text *to, double v, int digits);
 
 /* With its quotes; NULL is null. inside_html: nothing in it can end a <script>. */
 void hd_put_json(hd_text *to, const char *s, bool inside_html);
+/* ... of so many bytes, zeros among them. */
+void hd_put_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html);
 
 /* As text or inside a quoted attribute. What XML cannot hold becomes U+FFFD. */
 void hd_put_xml(hd_text *to, const char *s);

@@ -50,6 +50,8 @@ static void tokens_come_back_as_text(void **state)
     assert_prints("echo 2026 | $HEED tokenize $P/bert | $HEED tokenize $P/bert --decode --pieces", 0,
                   "2026\n");
     assert_prints("echo 4 4 | $HEED tokenize $P/bert --decode", 0, "\n");
+    assert_prints("printf 'a\\0\"b\\n' | $HEED tokenize $P/gpt2 | $HEED tokenize $P/gpt2 --decode --json", 0,
+                  "{\"text\": \"a\\u0000\\\"b\"}\n");
 }
 
 static void broken_lines_are_told_and_the_rest_goes_on(void **state)

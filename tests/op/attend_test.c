@@ -415,6 +415,18 @@ static void relative_buckets_are_those_of_t5(void **state)
         assert_int_equal(hd_relative_bucket(one[i][0], 32, false, 128), one[i][1]);
 }
 
+/* Where a logarithm lies on an edge, as PyTorch 2.15.0 has it on a CPU with the formula of transformers: in
+   double each of these would be one off. */
+static void buckets_on_an_edge_are_those_of_float(void **state)
+{
+    (void)state;
+    const int edge[][4] = {{5, 686, 14, 2},    {5, 686, 98, 3},  {9, 128, 8, 5},   {9, 128, 16, 6},
+                           {9, 128, 64, 8},    {10, 160, 10, 6}, {10, 160, 20, 7}, {10, 160, 80, 9},
+                           {15, 636, 206, 13}, {17, 27, 12, 10}, {17, 27, 18, 13}, {17, 343, 28, 10}};
+    for (size_t i = 0; i < COUNT_OF(edge); i++)
+        assert_int_equal(hd_relative_bucket(-edge[i][2], edge[i][0], false, edge[i][1]), edge[i][3]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_probe_changes_no_bit),
         cmocka_unit_test(hidden_keys_weigh_nothing),
         cmocka_unit_test(relative_buckets_are_those_of_t5),
+        cmocka_unit_test(buckets_on_an_edge_are_those_of_float),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

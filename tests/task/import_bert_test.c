@@ -37,7 +37,7 @@ static void check_bert(const char *folder, bool headless, bool pooler)
         check_logits(&e, pooled, 1, WIDE, 1);
     else
         next(&e);
-    if (!headless) check_logits(&e, logits, (size_t)count, BERT_VOCAB, 37);
+    if (!headless) check_logits(&e, logits, (size_t)count, m->model->opt.vocab, 37);
     free(rows), free(pooled), free(logits);
     fclose(e.file);
     hd_masked_free(m);
@@ -125,6 +125,37 @@ static void labels_of_bert_are_those_of_transformers(void **state)
         assert_same_file(at("named.heed/%s", *name), at("named.again/%s", *name));
 }
 
+/* Rows that no piece has change no other logit and are never filled in. */
+static void bert_may_be_padded(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_masked *m = NULL;
+    hd_filled f = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    char config[1024];
+    const char *size = strstr(bert_config, "1500");
+    snprintf(config, sizeof config, "%.*s2500%s", (int)(size - bert_config), bert_config, size + 4);
+    put_bert("padded");
+    pad_bert("padded", BERT_PREFIX | BERT_HEAD | BERT_POOLER, 1000);
+    put_file(at("padded/config.json"), config);
+    pass_well(hd_import, "padded", "padded.heed");
+    check_bert("padded.heed", false, true);
+    pass_well(hd_export, "padded.heed", "padded.out");
+    pass_well(hd_import, "padded.out", "padded.again");
+    assert_same_file(at("padded.heed/config.json"), at("padded.again/config.json"));
+    if (hd_masked_open(&m, at("padded.again"), b, &err) ||
+        hd_masked_fill(&f, &r, m, (hd_line){"the [MASK]", 10}, 5000, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(f.top, BERT_VOCAB - 5);
+    for (size_t i = 0; i < f.top; i++) assert_non_null(hd_masked_piece(m->tokeniser, f.choice[i].id));
+    hd_filled_release(&f);
+    hd_masked_free(m);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 /* -- there and back -- */
 
 static void what_is_exported_is_what_was_imported(void **state)
@@ -182,7 +213,9 @@ static void of_bert_too(void **state)
         {"\"max_position_embeddings\": 24", "\"max_position_embeddings\": 25", "position_embeddings"},
         {"\"type_vocab_size\": 3", "\"type_vocab_size\": 2", "token_type_embeddings"},
         {"\"type_vocab_size\": 3", "\"type_vocab_size\": 0", "\"type_vocab_size\" is 0"},
-        {"1500", "1501", "\"vocab_size\" is 1501, but the tokeniser has 1500 pieces"},
+        {"1500", "1499", "\"vocab_size\" is 1499, but the tokeniser has 1500 pieces"},
+        {"1500", "2525", "\"vocab_size\" is 2525, but the tokeniser has 1500 pieces"},
+        {"1500", "1501", "word_embeddings"},
         {"gelu_new", "swoosh", "there is no activation \"swoosh\""},
         {eps, "\"layer_norm_eps\": 0", "\"layer_norm_eps\" is 0"},
         {eps, "\"layer_norm_eps\": \"x\"", "\"layer_norm_eps\" is not a number"},
@@ -235,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bert_gives_the_rows_and_logits_of_transformers),
         cmocka_unit_test(labels_of_bert_are_those_of_transformers),
+        cmocka_unit_test(bert_may_be_padded),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(of_bert_too),
         cmocka_unit_test(labels_that_are_none_are_refused),

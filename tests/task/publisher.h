@@ -19,6 +19,7 @@ typedef struct store {
     size_t count;
     const char *prefix, *drawn; /* drawn: the name that says the numbers, where it is another */
     hd_dtype dtype;
+    size_t padding; /* rows of tables of tokens that no token has */
 } store;
 
 static void draw(float *x, size_t count, const char *name, float spread, bool norm)
@@ -79,7 +80,7 @@ static void save(const store *s, size_t from, size_t to, const char *path)
 static void add_gpt2(store *s)
 {
     char name[32];
-    add(s, GPT_VOCAB, WIDE, "wte.weight");
+    add(s, GPT_VOCAB + s->padding, WIDE, "wte.weight");
     add(s, 24, WIDE, "wpe.weight");
     add_norm(s, "ln_f");
     for (int l = 0; l < LAYERS; l++) {
@@ -227,7 +228,7 @@ static void add_bert(store *s, int parts)
 {
     char layer[32];
     s->prefix = parts & BERT_PREFIX ? "bert." : NULL;
-    add(s, BERT_VOCAB, WIDE, "embeddings.word_embeddings.weight");
+    add(s, BERT_VOCAB + s->padding, WIDE, "embeddings.word_embeddings.weight");
     add(s, 24, WIDE, "embeddings.position_embeddings.weight");
     add(s, 3, WIDE, "embeddings.token_type_embeddings.weight");
     add_bert_norm(s, parts, "embeddings.LayerNorm");
@@ -243,7 +244,7 @@ static void add_bert(store *s, int parts)
     if (!(parts & BERT_HEAD)) return;
     add_dense(s, WIDE, WIDE, "cls.predictions.transform", "dense");
     add_bert_norm(s, parts, "cls.predictions.transform.LayerNorm");
-    add(s, BERT_VOCAB, 0, "cls.predictions.bias");
+    add(s, BERT_VOCAB + s->padding, 0, "cls.predictions.bias");
 }
 
 /* -- folders -- */
@@ -313,6 +314,14 @@ static void put_gpt2_with(const char *folder, bool untied)
     put_gpt2_but_weights(folder);
     add_gpt2(&s);
     if (untied) add(&s, GPT_VOCAB, WIDE, "lm_head.weight");
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void pad_gpt2(const char *folder, size_t padding)
+{
+    store s = {.dtype = HD_F32, .padding = padding};
+    add_gpt2(&s);
     save(&s, 0, s.count, at("%s/model.safetensors", folder));
     store_release(&s);
 }
@@ -407,6 +416,14 @@ static void put_bert_with(const char *folder, int parts)
     assert_int_equal(mkdir(at("%s", folder), 0777), 0);
     put_file(at("%s/config.json", folder), bert_config);
     copy(HEED_SOURCE "/tests/text/published/bert/vocab.txt", at("%s/vocab.txt", folder));
+    add_bert(&s, parts);
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void pad_bert(const char *folder, int parts, size_t padding)
+{
+    store s = {.dtype = HD_F32, .padding = padding};
     add_bert(&s, parts);
     save(&s, 0, s.count, at("%s/model.safetensors", folder));
     store_release(&s);
