@@ -78,6 +78,10 @@ static void what_has_no_place_there_says_what_to_train(void **state)
              "pairs.tsv --out gru");
     assert_fails("$HEED export untied out", 1, "cannot become a Pegasus|--norm post");
     assert_fails("$HEED export learned out", 1, "--position-kind sinusoidal");
+    must_run(PAIRS "--tokeniser words --position-kind none --train pairs.tsv --out nowhere && " PAIRS
+                   "--tokeniser words --no-scale --train pairs.tsv --out raw");
+    assert_fails("$HEED export nowhere out", 1, "it has no positions");
+    assert_fails("$HEED export raw out", 1, "train without --no-scale");
     assert_fails("$HEED export gru out", 1, "it is no Transformer");
 }
 
