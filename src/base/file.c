@@ -5,15 +5,18 @@
    and never cut. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 
 enum { BUFFER = 1 << 16, TRIES = 1000 };
@@ -99,12 +102,44 @@ static hd_status open_folder(hd_save *s, hd_err *err)
     return s->folder < 0 ? file_error(err, s->path, "cannot open its folder") : HD_OK;
 }
 
+/* Removes what killed processes left of saves of the same file: temporary ones that nobody has locked. */
+static void sweep(const hd_save *s)
+{
+    const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
+    size_t length = strlen(name);
+    int again = openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = again < 0 ? NULL : fdopendir(again);
+    if (!d && again >= 0) close(again);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, name, length) || strncmp(e->d_name + length, ".tmp.", 5) ||
+            !hd_is_temporary(e->d_name))
+            continue;
+        int file = openat(s->folder, e->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (file >= 0 && !flock(file, LOCK_EX | LOCK_NB)) unlinkat(s->folder, e->d_name, 0);
+        if (file >= 0) close(file);
+    }
+    if (d) closedir(d);
+}
+
+/* Locked until it is renamed: who sweeps takes what is not locked for a dead process's, and may have taken
+   this one in the moment between. */
+static bool is_ours(int file)
+{
+    struct stat info;
+    bool taken = flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    return !taken && !fstat(file, &info) && info.st_nlink;
+}
+
 static hd_status create_temp(hd_save *s, size_t room, hd_err *err)
 {
     for (int n = 0; n < TRIES && s->file < 0; n++) {
         snprintf(s->temp, room, "%s.tmp.%ld.%d", s->path, (long)getpid(), n);
         s->file = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (s->file < 0 && errno != EEXIST) break;
+        if (s->file >= 0 && !is_ours(s->file)) {
+            close(s->file);
+            s->file = -1;
+        }
     }
     if (s->file < 0) return file_error(err, s->path, "cannot create a temporary file beside it");
     s->created = true;
@@ -124,6 +159,7 @@ hd_status hd_save_open(hd_save **out, const char *path, hd_err *err)
         memcpy(s->temp, path, strlen(path) + 1);
         status = open_folder(s, err);
     }
+    if (!status) sweep(s);
     if (!status) status = create_temp(s, room, err);
     if (status)
         save_free(s);
@@ -175,7 +211,7 @@ static hd_status publish(hd_save *s, hd_err *err)
     if (status) return status;
     if (fsync(s->file)) return file_error(err, s->path, "cannot sync");
     int file = s->file;
-    s->file = -1;
+    s->file = fcntl(file, F_DUPFD_CLOEXEC, 0); /* keeps the lock until the rename; a close may fail */
     if (close(file)) return file_error(err, s->path, "cannot close");
     if (rename(s->temp, s->path)) return file_error(err, s->path, "cannot rename the finished file");
     s->created = false;

@@ -19,7 +19,8 @@ void hd_map_close(hd_map *m);       /* accepts a zeroed one */
 void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
 
 /* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
-   hd_save_commit, which syncs the file, renames it and syncs the folder. */
+   hd_save_commit, which syncs the file, renames it and syncs the folder. What killed saves of the same file
+   have left is removed first. */
 typedef struct hd_save hd_save;
 
 hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);

@@ -5,8 +5,8 @@
 
 #include "base/folder.h"
 
-#define HD_LOCK_FILE "heed.lock" /* in the folder while the lock is held; a killed process leaves it there \
-                                  */
+/* In the folder while the lock is held; a killed process leaves it there. */
+#define HD_LOCK_FILE "heed.lock"
 
 typedef struct hd_lock {
     bool held;

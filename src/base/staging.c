@@ -96,8 +96,20 @@ static hd_status put_in_place(hd_staging *s, hd_err *err)
     return hd_folder_sync(parent, err);
 }
 
+/* A failure names the file as it would have been called: nobody knows the temporary folder. */
+static void name_place(const hd_staging *s, hd_err *err)
+{
+    char *at = err ? strstr(err->text, s->temp) : NULL;
+    size_t length = strlen(s->path), before = strlen(s->temp);
+    while (length > 1 && s->path[length - 1] == '/') length--;
+    if (!at || length > before) return;
+    memcpy(at, s->path, length);
+    memmove(at + length, at + before, strlen(at + before) + 1);
+}
+
 hd_status hd_staging_end(hd_staging *s, hd_status status, hd_err *err)
 {
+    if (status) name_place(s, err);
     if (!status) status = put_in_place(s, err);
     if (status) hd_folder_remove(s->temp, NULL);
     hd_lock_release(&s->lock);

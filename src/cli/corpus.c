@@ -1,13 +1,12 @@
 /* heed corpus: writes a parallel corpus of a small English and German, to learn from in minutes. */
 #include "cli/verb.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/staging.h"
 #include "data/grammar.h"
 
 struct corpus {
@@ -17,7 +16,8 @@ struct corpus {
 };
 
 static const hd_option options[] = {
-    {"out", 'o', "FOLDER", NULL, "where to write; made if it is not there", HD_FILE_INTO(struct corpus, out)},
+    {"out", 'o', "FOLDER", NULL, "where to write; made if it is not there, and then whole or not at all",
+     HD_FILE_INTO(struct corpus, out)},
     {"pairs", 'n', "N", "20000", "sentence pairs to train with",
      HD_INT_INTO(struct corpus, pairs, 1, 10000000)},
     {"valid", 0, "N", "500", "pairs to validate with", HD_INT_INTO(struct corpus, valid, 0, 1000000)},
@@ -54,35 +54,19 @@ const hd_usage hd_verb_corpus_usage = {
 enum { TRAIN, VALID, TEST, SPLITS, LANGUAGES = 2 };
 
 struct file {
-    char *path;
+    char path[HD_PATH];
     hd_save *save; /* NULL: not open, or done with */
 };
 
-static hd_status make_folder(const char *path, bool *made, hd_err *err)
-{
-    struct stat info;
-    if (!mkdir(path, 0777)) {
-        *made = true;
-        return HD_OK;
-    }
-    if (errno != EEXIST)
-        return hd_err_set(err, HD_EFILE, "%s: cannot make the folder: %s", path, strerror(errno));
-    if (!stat(path, &info) && !S_ISDIR(info.st_mode))
-        return hd_err_set(err, HD_EFILE, "%s: is a file, not a folder", path);
-    return HD_OK;
-}
-
-static hd_status open_file(struct file *f, const struct corpus *o, int split, int language, hd_err *err)
+static hd_status open_file(struct file *f, const struct corpus *o, const char *folder, int split,
+                           int language, hd_err *err)
 {
     static const char *const name[SPLITS] = {"train", "valid", "test"}, *const ending[LANGUAGES] = {"en",
                                                                                                     "de"};
-    hd_text path = {0};
-    size_t length = strlen(o->out);
-    while (length > 1 && o->out[length - 1] == '/') length--;
-    hd_text_print(&path, "%.*s/%s.%s", (int)length, o->out, name[split], ending[language]);
-    hd_status s = hd_text_status(&path, err);
+    char below[16];
+    snprintf(below, sizeof below, "%s.%s", name[split], ending[language]);
+    hd_status s = hd_path(f->path, folder, below, err);
     if (s) return s;
-    f->path = path.data;
     if (!o->overwrite && !access(f->path, F_OK))
         return hd_err_set(err, HD_EFILE, "%s: is already there (--overwrite replaces it)", f->path);
     return hd_save_open(&f->save, f->path, err);
@@ -107,45 +91,70 @@ static hd_status write_pairs(struct file file[LANGUAGES], hd_grammar *g, int pai
     return s;
 }
 
-/* All files are written before the first is put in its place. */
-static hd_status write_all(struct file file[SPLITS][LANGUAGES], const struct corpus *o, hd_err *err)
+/* All files are written before the first is put in its place, and then none of an earlier corpus is left: new
+   sentences never stand beside old translations. */
+static hd_status put_in_place(struct file file[SPLITS][LANGUAGES], hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++)
+        if (file[i / LANGUAGES][i % LANGUAGES].save)
+            s = hd_folder_remove(file[i / LANGUAGES][i % LANGUAGES].path, err);
+    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++) {
+        struct file *f = &file[i / LANGUAGES][i % LANGUAGES];
+        hd_save *save = f->save;
+        f->save = NULL;
+        if (save) s = hd_save_commit(save, err);
+    }
+    return s;
+}
+
+static hd_status write_all(const struct corpus *o, const char *folder, hd_err *err)
 {
     const int pairs[SPLITS] = {o->pairs, o->valid, o->test};
+    struct file(*file)[LANGUAGES] = hd_mem_zero(SPLITS * sizeof *file);
     hd_grammar *g = NULL;
-    hd_status s = hd_grammar_new(&g, (uint64_t)o->seed, err);
+    hd_status s =
+        file ? hd_grammar_new(&g, (uint64_t)o->seed, err) : hd_err_nomem(err, SPLITS * sizeof *file);
     for (int i = 0; !s && i < SPLITS; i++)
-        for (int l = 0; !s && pairs[i] && l < LANGUAGES; l++) s = open_file(&file[i][l], o, i, l, err);
+        for (int l = 0; !s && pairs[i] && l < LANGUAGES; l++)
+            s = open_file(&file[i][l], o, folder, i, l, err);
     for (int i = 0; !s && i < SPLITS; i++) s = write_pairs(file[i], g, pairs[i], err);
-    for (int i = 0; !s && i < SPLITS; i++) {
-        for (int l = 0; !s && pairs[i] && l < LANGUAGES; l++) {
-            hd_save *save = file[i][l].save;
-            file[i][l].save = NULL;
-            s = hd_save_commit(save, err);
-        }
-    }
+    if (!s) s = put_in_place(file, err);
+    for (int i = 0; file && i < SPLITS; i++)
+        for (int l = 0; l < LANGUAGES; l++) hd_save_abandon(file[i][l].save);
     hd_grammar_free(g);
+    hd_mem_free(file);
+    return s;
+}
+
+/* A new folder appears whole. */
+static hd_status write_folder(const struct corpus *o, hd_err *err)
+{
+    hd_staging made;
+    hd_status s = hd_staging_begin(&made, o->out, err);
+    return s ? s : hd_staging_end(&made, write_all(o, made.temp, err), err);
+}
+
+static hd_status write_among_others(const struct corpus *o, hd_err *err)
+{
+    hd_lock lock;
+    hd_status s = hd_lock_take(&lock, o->out, err);
+    if (!s) s = write_all(o, o->out, err);
+    hd_lock_release(&lock);
     return s;
 }
 
 int hd_verb_corpus(const hd_command *c)
 {
     const struct corpus *o = c->options;
-    struct file file[SPLITS][LANGUAGES] = {{{0}}};
     hd_err err = {0};
-    bool made = false;
+    bool empty = false;
     if (!o->out || !*o->out) {
         hd_err_set(&err, HD_EARG, "--out is missing: where shall the files go?");
         return hd_verb_misused(c->verb, &err);
     }
-    hd_status s = make_folder(o->out, &made, &err);
-    if (!s) s = write_all(file, o, &err);
-    for (int i = 0; i < SPLITS; i++) {
-        for (int l = 0; l < LANGUAGES; l++) {
-            hd_save_abandon(file[i][l].save);
-            hd_mem_free(file[i][l].path);
-        }
-    }
-    if (s && made) rmdir(o->out); /* stays where something is in it */
+    hd_status s = hd_folder_empty(o->out, &empty, &err);
+    if (!s) s = empty ? write_folder(o, &err) : write_among_others(o, &err);
     if (s) return hd_command_fail(c, &err);
     hd_log_say(&c->log, HD_INFO, "wrote %d pairs to train with, %d to validate, %d to test to %s", o->pairs,
                o->valid, o->test, o->out);

@@ -47,9 +47,9 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
 
 hd_status hd_translator_remove(const char *folder, hd_err *err)
 {
-    static const char *const fixed[] = {"train", "config.json", "model.safetensors", "labels.txt"};
+    static const char *const fixed[] = {"config.json", "model.safetensors", "labels.txt"};
     char path[HD_PATH];
-    hd_status s = HD_OK;
+    hd_status s = hd_checkpoint_remove(folder, err);
     for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {
         s = hd_path(path, folder, fixed[i], err);
         if (!s) s = hd_folder_remove(path, err);

@@ -281,6 +281,18 @@ hd_status hd_checkpoint_commit(const char *folder, const char *step, hd_err *err
     return remove_others(folder, name, err);
 }
 
+hd_status hd_checkpoint_remove(const char *folder, hd_err *err)
+{
+    char train[HD_PATH], path[HD_PATH];
+    hd_status s = hd_path(train, folder, "train", err);
+    if (!s) s = hd_path(path, train, "current", err);
+    if (!s && !access(path, F_OK)) {
+        s = hd_folder_remove(path, err);
+        if (!s) s = hd_folder_sync(train, err); /* or a loss of power might undo it alone */
+    }
+    return s ? s : hd_folder_remove(train, err);
+}
+
 static hd_status load_weights(const char *step, const char *name, hd_params *params, hd_err *err)
 {
     char path[HD_PATH];

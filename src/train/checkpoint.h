@@ -32,6 +32,10 @@ hd_status hd_checkpoint_commit(const char *folder, const char *step, hd_err *err
 /* Removes what was written, unless it is current. */
 void hd_checkpoint_drop(const char *folder, const char *step);
 
+/* Removes all of a run, train/ and what is in it; first the file that names a checkpoint, so that none is
+   named that is not there. */
+hd_status hd_checkpoint_remove(const char *folder, hd_err *err);
+
 /* Loads the current one into an optimiser and its model; o NULL: only the numbers. */
 hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 
 hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err)
@@ -29,6 +30,19 @@ hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)
     return s;
 }
 
+/* Where a file system has no links. */
+static hd_status copy(const char *from, const char *to, hd_err *err)
+{
+    hd_map map;
+    hd_err why = {0};
+    hd_status s = hd_map_open(&map, from, &why);
+    if (!s) {
+        s = hd_save_bytes(to, map.data, map.size, &why);
+        hd_map_close(&map);
+    }
+    return s ? hd_err_set(err, s, "%s: cannot be kept as the best by validation: %s", from, why.text) : HD_OK;
+}
+
 /* A second name of the same file: publishing gives the first name to another one. What is kept already stays:
    a run that was killed at its end judges and publishes once more when it is resumed. */
 hd_status hd_published_keep(const char *folder, hd_err *err)
@@ -39,9 +53,8 @@ hd_status hd_published_keep(const char *folder, hd_err *err)
     if (!s) s = hd_path(train, folder, "train", err);
     if (!s) s = hd_folder_make(train, NULL, err);
     if (s) return s;
-    if (link(path, kept) && errno != EEXIST)
-        return hd_err_set(err, HD_EFILE, "%s: cannot keep it as %s: %s", path, kept, strerror(errno));
-    return hd_folder_sync(train, err);
+    if (link(path, kept) && errno != EEXIST) s = copy(path, kept, err);
+    return s ? s : hd_folder_sync(train, err);
 }
 
 hd_status hd_published_restore(const char *folder, hd_err *err)

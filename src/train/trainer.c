@@ -24,6 +24,7 @@ typedef struct trainer {
     bool published;                           /* what is published was chosen by a validation */
     bool diverged;                            /* the last save was given up: its weights were no good */
     size_t parts;                             /* of the last update */
+    hd_err unkept;                            /* why a better model could not be published */
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
     double rate, norm;
@@ -254,9 +255,9 @@ static bool is_better(const trainer *t, const hd_validation *v)
     return v->quality >= t->at.best && v->loss < t->at.best_loss; /* the first BLEU scores are all 0 */
 }
 
-static hd_status keep_published(const trainer *t)
+static hd_status keep_published(trainer *t)
 {
-    return t->t->keep ? t->t->keep(t->t->context, NULL) : hd_published_keep(t->opt->folder, NULL);
+    return t->t->keep ? t->t->keep(t->t->context, &t->unkept) : hd_published_keep(t->opt->folder, &t->unkept);
 }
 
 static hd_status restore_published(const trainer *t, hd_err *err)
@@ -282,7 +283,8 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
         s = hd_err_set(err, s, "%s", why.text);
     if (!s) s = check_finite(t, false, &good, err);
     n.best = !s && good && !t->at.broken && is_better(t, &n.valid);
-    if (n.best && !due && t->published) n.best = !keep_published(t); /* no links here: it stays */
+    if (n.best && !due && t->published)
+        n.best = !keep_published(t); /* it stays, and the run ends with that */
     if (n.best) s = t->t->publish(t->t->context, err);
     hd_optimiser_swap(t->o);
     if (s) return s;
@@ -436,6 +438,11 @@ hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, 
     if (!s) s = save(&t, err);
     if (!s && t.at.broken && *ending != HD_ENDED_STOPPED) s = broken(&t, err);
     if (!s && !t.at.broken && t.diverged) s = not_finite(&t, "what the weights of this update give is", err);
+    if (!s && t.unkept.status)
+        s = hd_err_set(
+            err, t.unkept.status,
+            "%s; everything is saved, but the model of step %llu, which is better, is not published",
+            t.unkept.text, (unsigned long long)t.at.step);
     *progress = t.at;
     return hd_ranks_agree(s, NULL, 0, err);
 }

@@ -305,6 +305,28 @@ static void lack_of_memory_leaves_nothing(void **state)
     }
 }
 
+static void what_killed_saves_of_the_same_file_left_goes(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_save *live = NULL;
+    put(in_folder("x.tmp.99999.0"), "half", 4);
+    put(in_folder("x.tmp.99999.1"), "half", 4);
+    put(in_folder("xx.tmp.99999.0"), "another's", 9);
+    put(in_folder("x.tmp.txt"), "mine", 4);
+    assert_int_equal(hd_save_open(&live, in_folder("x"), &err), HD_OK); /* and is still writing: */
+    assert_int_equal(hd_save_write(live, "first", 5, &err), HD_OK);
+    assert_int_equal(files_in_folder(false), 3);
+    assert_int_equal(hd_save_bytes(in_folder("x"), "second", 6, &err), HD_OK);
+    assert_holds(in_folder("x"), "second", 6);
+    assert_int_equal(files_in_folder(false), 4);
+    assert_int_equal(hd_save_commit(live, &err), HD_OK);
+    assert_holds(in_folder("x"), "first", 5);
+    assert_holds(in_folder("xx.tmp.99999.0"), "another's", 9);
+    assert_holds(in_folder("x.tmp.txt"), "mine", 4);
+    assert_int_equal(files_in_folder(false), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test_teardown(a_save_over_a_folder_fails_and_cleans_up, clean_folder),
         cmocka_unit_test_teardown(a_name_without_folder_is_saved_here, clean_folder),
         cmocka_unit_test_teardown(lack_of_memory_leaves_nothing, clean_folder),
+        cmocka_unit_test_teardown(what_killed_saves_of_the_same_file_left_goes, clean_folder),
     };
     return outcome(cmocka_run_group_tests(tests, make_folder, remove_folder));
 }

@@ -130,6 +130,28 @@ static void a_place_that_cannot_be_replaced_is_refused_at_once(void **state)
     assert_non_null(strstr(failed(hd_staging_begin(&s, mounted, &last)), "/dev/mqueue: "));
 }
 
+static void a_new_folder_is_synced_in_the_one_above(void **state)
+{
+    (void)state;
+    syncs = 0;
+    assert_int_equal(hd_folder_make(at("durable"), NULL, &last), HD_OK);
+    assert_int_equal(syncs, 1);
+    assert_string_equal(synced[0], scratch);
+    assert_int_equal(hd_folder_make(at("durable"), NULL, &last), HD_OK);
+    assert_int_equal(syncs, 1); /* it was there */
+}
+
+static void a_failure_names_the_place(void **state)
+{
+    (void)state;
+    static hd_staging s;
+    char says[256];
+    assert_int_equal(hd_staging_begin(&s, at("named"), &last), HD_OK);
+    hd_status status = hd_err_set(&last, HD_EFILE, "%s/file: cannot write", s.temp);
+    snprintf(says, sizeof says, "%s/file: cannot write", at("named"));
+    assert_string_equal(failed(hd_staging_end(&s, status, &last)), says);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +160,8 @@ int main(void)
         cmocka_unit_test(links_to_folders_are_followed),
         cmocka_unit_test(what_killed_processes_left_is_removed),
         cmocka_unit_test(a_place_that_cannot_be_replaced_is_refused_at_once),
+        cmocka_unit_test(a_new_folder_is_synced_in_the_one_above),
+        cmocka_unit_test(a_failure_names_the_place),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

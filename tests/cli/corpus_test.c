@@ -106,6 +106,19 @@ static void splits_may_be_left_out(void **state)
     assert_prints("$HEED corpus -q -n 10 --valid 0 --test 0 -o two && ls two", 0, "train.de\ntrain.en\n");
 }
 
+/* Whatever moment a kill comes at, a new corpus is there whole or not at all, and the next run tidies up. */
+static void a_killed_one_leaves_no_half(void **state)
+{
+    (void)state;
+    assert_prints(
+        "for n in 01 02 04 06 08 10 12 14 16 18 20 25; do rm -rf half; "
+        "timeout -s KILL 0.$n $HEED corpus -q -n 6000 -o half; "
+        "case $(ls half 2>/dev/null | grep -v '^heed.lock$' | wc -l) in 0 | 6) ;; *) ls half ;; esac; done "
+        "2>/dev/null; rm -rf half; mkdir half.tmp.77.0 && $HEED corpus -q -n 10 -o half && ls -d half* && ls "
+        "half",
+        0, "half\ntest.de\ntest.en\ntrain.de\ntrain.en\nvalid.de\nvalid.en\n");
+}
+
 int main(void)
 {
     setenv("HEED", HEED_PROGRAM, 1);
@@ -114,7 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(six_files_of_the_sizes_asked_for), cmocka_unit_test(the_seed_decides),
         cmocka_unit_test(nothing_is_overwritten_unasked),   cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(splits_may_be_left_out),
+        cmocka_unit_test(splits_may_be_left_out),           cmocka_unit_test(a_killed_one_leaves_no_half),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -93,6 +93,19 @@ static void imports_and_exports_hold_their_folders(void **state)
                   0, "1\n1\n1\n1\n");
 }
 
+/* The folder that a link leads to is the place, and what a killed import left beside it goes. */
+static void imports_follow_links_and_tidy_up(void **state)
+{
+    (void)state;
+    must_run("rm -rf in; mkdir real real.tmp.77.0 && touch real.tmp.77.0/x && ln -s real in && $HEED import "
+             "-q out in && "
+             "$HEED info in >/dev/null");
+    assert_prints("ls -d real* in; ls real/config.json", 0, "in\nreal\nreal/config.json\n");
+    must_run("touch a.html.tmp.77.0 && head -1 c/valid.en | $HEED translate -q first --attention a.html "
+             ">/dev/null");
+    assert_prints("ls a.html*", 0, "a.html\n");
+}
+
 static void compared_models_are_trained_by_one(void **state)
 {
     (void)state;
@@ -114,6 +127,7 @@ int main(void)
         cmocka_unit_test(who_would_write_is_refused_while_a_run_lasts),
         cmocka_unit_test(readers_are_not_kept_out),
         cmocka_unit_test(imports_and_exports_hold_their_folders),
+        cmocka_unit_test(imports_follow_links_and_tidy_up),
         cmocka_unit_test(compared_models_are_trained_by_one),
     };
     return cmocka_run_group_tests(tests, make_corpus, scratch_remove);

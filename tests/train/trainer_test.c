@@ -25,6 +25,7 @@ typedef struct toy {
     uint64_t fail_at; /* the validation of this step fails, as if a kill came before it */
     uint64_t stop_at; /* step after which the run is told to stop; 0: never */
     size_t parts;
+    bool cannot_keep;
     uint64_t publishes, keeps, validations;
     uint64_t told[HD_NEWS_SKIP + 1];
     uint64_t best_told; /* step of the last validation that was called the best */
@@ -97,6 +98,7 @@ static hd_status publish(void *context, hd_err *err)
 static hd_status keep(void *context, hd_err *err)
 {
     ((toy *)context)->keeps++;
+    if (((toy *)context)->cannot_keep) return hd_err_set(err, HD_EFILE, "no room");
     return hd_published_keep(((toy *)context)->folder, err);
 }
 
@@ -289,6 +291,28 @@ static void a_better_model_at_the_end_is_published(void **state)
     assert_false(is_there(at("better/train/best.safetensors")));
     free(now);
     free(then);
+}
+
+/* The last validation, which is not due, finds a better model, but what it would replace cannot be kept. */
+static void a_best_model_that_cannot_be_published_is_a_failure(void **state)
+{
+    (void)state;
+    toy t;
+    hd_err err = {0};
+    hd_progress p;
+    hd_ending ending;
+    toy_make(&t, "unkept", 0);
+    t.cannot_keep = true;
+    hd_trainer_opt o = usual(&t, 7);
+    assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_EFILE);
+    assert_string_equal(err.text,
+                        "no room; everything is saved, but the model of step 7, which is better, is "
+                        "not published");
+    assert_true(t.best_told == 4 && t.keeps == 1);
+    hd_progress saved;
+    assert_int_equal(hd_checkpoint_load(t.folder, &saved, NULL, &(hd_err){0}), HD_OK);
+    assert_int_equal(saved.step, 7);
+    toy_free(&t);
 }
 
 static void without_validations_the_newest_is_published_at_every_save(void **state)
@@ -641,7 +665,8 @@ static void a_warmup_that_nobody_asked_for_fits_the_run(void **state)
     }
 }
 
-/* The first updates of a warm-up, as they are told and as they are made: Adam's first moves every weight by the rate. */
+/* The first updates of a warm-up, as they are told and as they are made: Adam's first moves every weight by
+ * the rate. */
 static void the_first_rates_are_those_of_the_schedule(void **state)
 {
     (void)state;
@@ -674,6 +699,7 @@ int main(void)
         cmocka_unit_test(a_run_in_sittings_ends_with_the_bytes_of_one),
         cmocka_unit_test(a_kill_at_the_end_changes_nothing),
         cmocka_unit_test(a_better_model_at_the_end_is_published),
+        cmocka_unit_test(a_best_model_that_cannot_be_published_is_a_failure),
         cmocka_unit_test(without_validations_the_newest_is_published_at_every_save),
         cmocka_unit_test(of_equal_scores_the_smaller_loss_is_the_better),
         cmocka_unit_test(patience_counts_over_sittings),
