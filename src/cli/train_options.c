@@ -327,7 +327,11 @@ const hd_option hd_train_table[] = {
      LEARNING, HD_FLAG_INTO(OWNER, sum_loss)},
     {"recompute", 0, NULL, NULL, "compute activations a second time instead of keeping them", LEARNING,
      HD_FLAG_INTO(OWNER, recompute)},
-    {"seed", 0, "N", "1", "of everything drawn at random", LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
+    {"seed", 0, "N", "1",
+     "of everything drawn at random: the same seed gives the same bits on the same device and instruction "
+     "set (heed info "
+     "--devices), with any number of threads",
+     LEARNING, HD_INT_INTO(OWNER, seed, 0, 2147483647)},
 
     {"epochs", 'e', "N", "0",
      "passes over the data; 0: no such limit (without --steps 40 for tiny and small, 20 for recurrent "

@@ -6,6 +6,7 @@
 #include <cpuid.h>
 #endif
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef HD_HAVE_bf16
 #include <sys/auxv.h>
@@ -36,22 +37,43 @@ static bool has_f16c(void)
 }
 #endif
 
-static const hd_cpu_isa *best_isa(void)
+/* The n-th set that this build has and this processor can run, the fastest first; NULL behind the last. */
+static const hd_cpu_isa *usable_isa(int n)
 {
+    const hd_cpu_isa *set[4];
+    int count = 0;
 #ifdef HD_HAVE_avx512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("fma"))
-        return &hd_cpu_isa_avx512;
+        set[count++] = &hd_cpu_isa_avx512;
 #endif
 #ifdef HD_HAVE_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-        return &hd_cpu_isa_avx2;
+        set[count++] = &hd_cpu_isa_avx2;
 #endif
 #ifdef HD_HAVE_bf16
-    if (getauxval(AT_HWCAP2) & HWCAP2_BF16) return &hd_cpu_isa_bf16;
+    if (getauxval(AT_HWCAP2) & HWCAP2_BF16) set[count++] = &hd_cpu_isa_bf16;
 #endif
-    return &hd_cpu_isa_base;
+    set[count++] = &hd_cpu_isa_base;
+    return n < count ? set[n] : NULL;
+}
+
+/* The set that HEED_ISA asks for, else the fastest: whoever wants the bits of another machine asks for the
+   set that it has. */
+static hd_status choose_isa(const hd_cpu_isa **out, hd_err *err)
+{
+    const char *asked = getenv("HEED_ISA");
+    char names[96] = "";
+    *out = usable_isa(0);
+    if (!asked || !*asked) return HD_OK;
+    for (int i = 0; usable_isa(i); i++) {
+        size_t used = strlen(names);
+        *out = usable_isa(i);
+        if (!strcmp(asked, (*out)->name)) return HD_OK;
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", (*out)->name);
+    }
+    return hd_err_set(err, HD_EARG, "HEED_ISA=%s: this processor and build have %s", asked, names);
 }
 
 static void *cpu_alloc(hd_backend *b, size_t bytes)
@@ -182,9 +204,9 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .rank = hd_rank(),
                              .ranks = hd_ranks(),
                              .free = cpu_free};
-    cpu->set = best_isa();
-    cpu->set->fill(&cpu->base.kernel);
-    hd_status s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
+    hd_status s = choose_isa(&cpu->set, err);
+    if (!s) cpu->set->fill(&cpu->base.kernel);
+    if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
     if (s) {
         hd_mem_free(cpu);
         return s;
@@ -200,6 +222,9 @@ void hd_backend_list_cpu(hd_device_fn *tell, void *context)
 {
     hd_device d = {.backend = "cpu", .units = hd_team_cores()};
     hd_machine_memory(&d.memory, &d.left);
-    snprintf(d.name, sizeof d.name, "%s", best_isa()->name);
+    const hd_cpu_isa *set = NULL;
+    hd_err err = {0};
+    if (choose_isa(&set, &err)) snprintf(d.why, sizeof d.why, "%.*s", (int)sizeof d.why - 1, err.text);
+    if (!d.why[0]) snprintf(d.name, sizeof d.name, "%s", set->name);
     tell(context, &d);
 }
