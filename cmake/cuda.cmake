@@ -12,6 +12,9 @@ foreach(arch IN LISTS heed_cuda_archs)
         message(FATAL_ERROR "HEED_CUDA_ARCH is '${HEED_CUDA_ARCH}': give compute capabilities without the dot, 80 or above, as in '90a' or '80;90a'")
     endif()
 endforeach()
+if(NOT heed_cuda_archs)
+    message(FATAL_ERROR "HEED_CUDA_ARCH is empty: give compute capabilities as in '90a' or '80;90a'")
+endif()
 list(GET heed_cuda_archs 0 heed_cuda_oldest)
 
 # heed_gencode(VAR arch...): flags for PTX of the oldest and machine code of each.

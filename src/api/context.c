@@ -32,6 +32,7 @@ static hd_status open_context(heed_context *c, const heed_context_options *given
     if (s) return s;
     c->log = o.log, c->log_user = o.log_user;
     if (o.log) c->run.log = (hd_log){pass_on, c, (hd_level)o.log_most};
+    if (c->model->aside[0]) hd_log_say(&c->run.log, HD_WARN, "%s", c->model->aside);
     hd_log_say(&c->run.log, HD_DEBUG, "computing on %s", c->backend->detail);
     return HD_OK;
 }

@@ -1,5 +1,6 @@
 /* A model that threads share. Easy to get wrong: it must outlive all that point into it, so its users are
    counted. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -29,6 +30,13 @@ static hd_status settle(const heed_model *m, hd_err *err)
     return b->error[0] ? hd_err_set(err, HD_EDEVICE, "%s", b->error) : HD_OK;
 }
 
+static void note_aside(void *model, hd_level level, const char *text)
+{
+    heed_model *m = model;
+    (void)level;
+    snprintf(m->aside, sizeof m->aside, "%s", text);
+}
+
 static hd_status open_model(heed_model *m, const char *folder, const heed_model_options *given, hd_err *err)
 {
     heed_model_options o = defaults;
@@ -38,8 +46,10 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
         return hd_err_set(err, HD_EARG, "there is no checkpoint %d", (int)o.checkpoint);
     if ((unsigned)o.precision > HEED_PRECISION_BF16)
         return hd_err_set(err, HD_EARG, "there is no precision %d", (int)o.precision);
+    hd_log log = {.write = note_aside, .context = m, .most = HD_WARN};
     s = hd_backend_new(&m->backend, o.device ? o.device : defaults.device,
-                       &(hd_backend_opt){.threads = 1, .precision = (hd_precision)o.precision}, err);
+                       &(hd_backend_opt){.threads = 1, .precision = (hd_precision)o.precision, .log = &log},
+                       err);
     if (!s && m->backend->dry)
         s = hd_err_set(err, HD_EMISSING, "the device '%s' computes nothing", m->backend->name);
     if (!s) s = hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 
 #if HEED_CUDA
+#include "api/subject.h"
 #include "outcome.h"
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -243,6 +244,34 @@ static void a_missing_library_is_named_and_auto_says_so(void **state)
     assert_int_equal(h.count, 0);
 }
 
+static void hear_library(void *user, heed_level level, const char *text)
+{
+    if (level == HEED_LOG_WARN) hear(user, HD_WARN, text);
+}
+
+/* A program around the library: what auto left aside is for the log of each context. */
+static void a_context_hears_what_auto_left_aside(void **state)
+{
+    heed_model_options o;
+    heed_context_options c;
+    heed_error error;
+    heed_model *model = NULL;
+    heed_context *context = NULL;
+    heard h = {0};
+    const subject *s = *state;
+    fake_cards(1, 75, 0);
+    heed_model_options_init(&o, sizeof o);
+    heed_context_options_init(&c, sizeof c);
+    o.device = "auto";
+    c.threads = 1, c.log = hear_library, c.log_user = &h;
+    if (heed_model_open(&model, s->folder, &o, &error)) fail_msg("%s", error.text);
+    if (heed_context_new(&context, model, &c, &error)) fail_msg("%s", error.text);
+    assert_int_equal(h.count, 1);
+    assert_says(h.text, "the card has 7.5");
+    heed_context_free(context);
+    heed_model_free(model);
+}
+
 static void take(void *context, const hd_device *d)
 {
     hd_device *first = context;
@@ -350,6 +379,7 @@ int main(void)
         cmocka_unit_test(without_cards_auto_is_silent),
         cmocka_unit_test(a_card_that_is_too_old_is_named_with_its_capability),
         cmocka_unit_test(a_missing_library_is_named_and_auto_says_so),
+        cmocka_unit_test_setup_teardown(a_context_hears_what_auto_left_aside, open_subject, close_subject),
         cmocka_unit_test(what_the_build_has_for_a_card_is_listed),
         cmocka_unit_test(a_plain_build_serves_cards_from_8_0_on),
         cmocka_unit_test(a_thread_on_another_card_stays_there),
