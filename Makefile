@@ -58,9 +58,10 @@ tsan: ## run the tests with the thread sanitizer
 fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
-	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_files heed_fuzz_tokeniser heed_fuzz_published)
-	@mkdir -p build-fuzz/corpus build-fuzz/corpus-files build-fuzz/corpus-tokeniser build-fuzz/corpus-published
+	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_torch heed_fuzz_files heed_fuzz_tokeniser heed_fuzz_published)
+	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokeniser build-fuzz/corpus-published
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
+	@build-fuzz/fuzz_torch -runs=$(FUZZ_RUNS) -dict=tests/fuzz/torch.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-torch tests/tensor/torch
 	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -artifact_prefix=build-fuzz/ build-fuzz/corpus-files
 	@build-fuzz/fuzz_tokeniser -runs=$(FUZZ_RUNS) -dict=tests/fuzz/tokeniser.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-tokeniser tests/fuzz/tokeniser
 	@build-fuzz/fuzz_published -runs=$(FUZZ_RUNS) -dict=tests/fuzz/published.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-published tests/fuzz/published

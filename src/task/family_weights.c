@@ -21,6 +21,14 @@ static bool is_in(const char *folder, const char *name, char path[HD_PATH])
     return !hd_path(path, folder, name, NULL) && !access(path, F_OK);
 }
 
+/* Of torch.save, by its name. */
+static bool is_torch(const char *name)
+{
+    static const char ending[] = ".bin";
+    size_t size = strlen(name), end = sizeof ending - 1;
+    return size > end && !strcmp(name + size - end, ending);
+}
+
 static hd_status add_file(weights *w, const char *folder, const char *index, const char *name, hd_err *err)
 {
     char path[HD_PATH];
@@ -31,7 +39,7 @@ static hd_status add_file(weights *w, const char *folder, const char *index, con
     if (!*name || strchr(name, '/'))
         return hd_err_set(err, HD_EFORMAT, "%s: '%.60s' is not the name of a file beside it", index, name);
     hd_status s = hd_path(path, folder, name, err);
-    if (!s) s = hd_safetensors_open(&w->file[w->count], path, err);
+    if (!s) s = (is_torch(name) ? hd_torch_open : hd_safetensors_open)(&w->file[w->count], path, err);
     if (!s) w->name[w->count++] = name;
     return s;
 }
@@ -58,14 +66,12 @@ static hd_status open_all(weights *w, hd_arena *arena, const char *folder, hd_er
     char path[HD_PATH];
     if (is_in(folder, "model.safetensors", path)) return add_file(w, folder, path, "model.safetensors", err);
     if (is_in(folder, "model.safetensors.index.json", path)) return open_index(w, arena, folder, path, err);
-    if (is_in(folder, "pytorch_model.bin", path) || is_in(folder, "pytorch_model.bin.index.json", path))
-        return hd_err_set(err, HD_EFORMAT,
-                          "%s: a pickle, which is a program and not only weights, so heed does not read it: "
-                          "convert it where you trust it, with save_pretrained(FOLDER, "
-                          "safe_serialization=True) of transformers",
-                          path);
+    if (is_in(folder, "pytorch_model.bin", path)) return add_file(w, folder, path, "pytorch_model.bin", err);
+    if (is_in(folder, "pytorch_model.bin.index.json", path)) return open_index(w, arena, folder, path, err);
     return hd_err_set(err, HD_EFILE,
-                      "%s: no weights: neither model.safetensors nor model.safetensors.index.json", folder);
+                      "%s: no weights: model.safetensors, model.safetensors.index.json, pytorch_model.bin or "
+                      "pytorch_model.bin.index.json is expected",
+                      folder);
 }
 
 /* -- names -- */

@@ -1,5 +1,5 @@
-/* The weights in a published folder: model.safetensors, or the files that model.safetensors.index.json
-   names. */
+/* The weights in a published folder: model.safetensors, or the files that model.safetensors.index.json names;
+   else pytorch_model.bin, or those of pytorch_model.bin.index.json. */
 #ifndef HD_TASK_FAMILY_WEIGHTS_H
 #define HD_TASK_FAMILY_WEIGHTS_H
 

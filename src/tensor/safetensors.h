@@ -23,6 +23,10 @@ hd_status hd_safetensors_open(hd_safetensors **out, const char *path, hd_err *er
 /* The same over bytes that outlive the result (fuzzing, tests); `name` stands for the path in messages. */
 hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name,
                                hd_err *err);
+/* The same of a file that torch.save wrote of a dictionary of tensors (pytorch_model.bin). It is read as
+   data: what is more than tensors is refused. Data of several entries may be the same bytes. */
+hd_status hd_torch_open(hd_safetensors **out, const char *path, hd_err *err);
+hd_status hd_torch_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name, hd_err *err);
 void hd_safetensors_free(hd_safetensors *s);
 
 const char *hd_safetensors_file(const hd_safetensors *s); /* its name, for messages */

@@ -1,32 +1,17 @@
 /* Reading safetensors files from a mapping. Easy to get wrong: trust. No number from the header is used in a
    product, a pointer or an allocation before it was checked. */
-#include "tensor/safetensors.h"
+#include "tensor/safetensors_parts.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/json.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };
 
 #define METADATA "__metadata__"
 #define SHOWN    ".120s" /* of a name in messages: room must be left for the numbers */
-
-struct hd_safetensors {
-    hd_map map;      /* empty when the bytes belong to the caller */
-    char *file;      /* name for messages */
-    hd_arena arena;  /* of root */
-    json_t *root;    /* owns names and metadata */
-    hd_entry *entry; /* by name */
-    size_t count;
-    size_t *shapes; /* all of them, one after the other */
-    const uint8_t *data;
-    size_t size; /* of data: what follows the header */
-};
 
 static const struct {
     const char *name;

@@ -341,7 +341,89 @@ static void what_heed_does_not_have_is_refused(void **state)
         check_refused((publisher){put_gpt2, gpt2_config}, bad[i].from, bad[i].to, bad[i].why);
 }
 
-static void pickles_are_not_read(void **state)
+/* -- pytorch_model.bin, as PyTorch 1.5 wrote it -- */
+
+static void pickled_text(FILE *f, const char *text)
+{
+    uint32_t size = (uint32_t)strlen(text);
+    fputc('X', f), fwrite(&size, sizeof size, 1, f), fputs(text, f);
+}
+
+static void pickled_int(FILE *f, size_t n)
+{
+    int32_t value = (int32_t)n;
+    fputc('J', f), fwrite(&value, sizeof value, 1, f);
+}
+
+static void pickled_tensor(FILE *f, const hd_entry *e)
+{
+    fputs("ctorch._utils\n_rebuild_tensor_v2\n((", f);
+    pickled_text(f, "storage");
+    fputs("ctorch\nFloatStorage\n", f);
+    pickled_text(f, e->name), pickled_text(f, "cpu"), pickled_int(f, e->count);
+    fputs("NtQ", f), pickled_int(f, 0);
+    for (int strides = 0; strides < 2; strides++) {
+        fputc('(', f);
+        for (int i = 0; i < e->rank; i++) {
+            size_t n = strides ? 1 : e->shape[i];
+            for (int k = i + 1; strides && k < e->rank; k++) n *= e->shape[k];
+            pickled_int(f, n);
+        }
+        fputc('t', f);
+    }
+    fputs("\x89"
+          "ccollections\nOrderedDict\n)RtR",
+          f);
+}
+
+/* Entries [begin, end) of a safetensors file. */
+static void put_pickle(const char *path, const hd_safetensors *s, size_t begin, size_t end)
+{
+    static const char head[] = "\x80\x02\x8a\x0al\xfc\x9c"
+                               "F\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.\x80\x02";
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fwrite(head, 1, sizeof head - 1, f);
+    fputs("ccollections\nOrderedDict\n)R(", f);
+    for (size_t i = begin; i < end; i++)
+        pickled_text(f, hd_safetensors_at(s, i)->name), pickled_tensor(f, hd_safetensors_at(s, i));
+    fputs("u.\x80\x02](", f);
+    for (size_t i = begin; i < end; i++) pickled_text(f, hd_safetensors_at(s, i)->name);
+    fputs("e.", f);
+    for (size_t i = begin; i < end; i++) {
+        const hd_entry *e = hd_safetensors_at(s, i);
+        assert_string_equal(e->type, "F32");
+        uint64_t count = e->count;
+        fwrite(&count, sizeof count, 1, f), fwrite(e->data, 1, e->bytes, f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void pickles_are_read_as_data(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_safetensors *s = NULL;
+    put_gpt2("as-safetensors"), put_gpt2_but_weights("as-pickle"), put_gpt2_but_weights("as-two");
+    if (hd_safetensors_open(&s, at("as-safetensors/model.safetensors"), &err)) fail_msg("%s", err.text);
+    size_t count = hd_safetensors_count(s);
+    put_pickle(at("as-pickle/pytorch_model.bin"), s, 0, count);
+    put_pickle(at("as-two/one.bin"), s, 0, count / 2);
+    put_pickle(at("as-two/two.bin"), s, count / 2, count);
+    put_file(at("as-two/pytorch_model.bin.index.json"),
+             "{\"weight_map\": {\"a\": \"one.bin\", \"b\": \"two.bin\"}}");
+    hd_safetensors_free(s);
+    static const char *const names[] = {"as-safetensors", "as-pickle", "as-two"};
+    static const char *const files[] = {"config.json", "model.safetensors", NULL};
+    for (int i = 0; i < 3; i++) {
+        char to[64];
+        snprintf(to, sizeof to, "%s.heed", names[i]);
+        pass_well(hd_import, names[i], to);
+        if (i) assert_same_files("as-safetensors.heed", to, files);
+    }
+}
+
+static void what_is_no_weights_is_refused(void **state)
 {
     (void)state;
     hd_err err = {0}, none = {0}, full = {0}, absent = {0};
@@ -384,7 +466,8 @@ int main(void)
         cmocka_unit_test(lines_are_text_to_gpt2),
         cmocka_unit_test(gpt2_goes_on_from_the_whole_prompt),
         cmocka_unit_test(what_heed_does_not_have_is_refused),
-        cmocka_unit_test(pickles_are_not_read),
+        cmocka_unit_test(pickles_are_read_as_data),
+        cmocka_unit_test(what_is_no_weights_is_refused),
         cmocka_unit_test(export_refuses_what_transformers_lacks),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -1,0 +1,21 @@
+/* What is behind hd_safetensors, for the files of this folder that make one. */
+#ifndef HD_TENSOR_SAFETENSORS_PARTS_H
+#define HD_TENSOR_SAFETENSORS_PARTS_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "tensor/safetensors.h"
+
+struct hd_safetensors {
+    hd_map map;      /* empty when the bytes belong to the caller */
+    char *file;      /* name for messages */
+    hd_arena arena;  /* of root */
+    json_t *root;    /* owns names and metadata; NULL of a file that is no safetensors */
+    hd_entry *entry; /* by name */
+    size_t count;
+    size_t *shapes; /* all of them, one after the other */
+    const uint8_t *data;
+    size_t size; /* of data: what follows the header */
+};
+
+#endif
