@@ -67,7 +67,7 @@ const hd_option hd_translate_table[] = {
 
     {"attention", 'a', "FILE", NULL,
      "what was attended to, as .json, .html, .svg, .png or .pdf; .svg and .png of several "
-     "lines are numbered",
+     "sentences are numbered",
      ATTENTION, HD_FILE_INTO(OWNER, attention)},
     {"warn-skipped", 0, NULL, NULL,
      "warn of source words that got less than a tenth of one step's attention: they may be missing",

@@ -61,20 +61,35 @@ static hd_status add(hd_skipped_list *l, hd_skipped one, hd_err *err)
     return HD_OK;
 }
 
+/* The piece that has the bytes of piece j: of a character in bytes the last. */
+static size_t holder_of(const hd_piece *piece, size_t count, size_t j)
+{
+    while (j + 1 < count && piece[j].begin == piece[j].end) j++;
+    return j;
+}
+
+/* Takes the pieces from j on up to the holder of their bytes; returns the one behind it. */
+static size_t take(hd_skipped *one, const hd_attention_part *p, const hd_piece *piece, size_t j,
+                   size_t holder)
+{
+    for (; j <= holder; j++) one->coverage += coverage_of(p, j);
+    if (piece[holder].end > one->word.end) one->word.end = piece[holder].end;
+    return j;
+}
+
 hd_status hd_coverage_skipped(hd_skipped_list *out, const hd_attention_maps *maps, const hd_piece *piece,
                               hd_line line, hd_err *err)
 {
     const hd_attention_part *p = &maps->part[HD_ATTENTION_CROSS];
     hd_status s = HD_OK;
-    for (size_t j = 0, next; !s && j < p->cols && p->layers; j = next) {
-        hd_skipped one = {.word = {piece[j].begin, piece[j].end}, .coverage = coverage_of(p, j)};
-        for (next = j + 1; next < p->cols; next++) {
-            bool goes_on = piece[next].begin == piece[next].end
-                               ? next + 1 < p->cols
-                               : piece[next].begin <= one.word.end && is_inside(line, piece[next].begin);
-            if (!goes_on) break;
-            one.coverage += coverage_of(p, next);
-            if (piece[next].end > one.word.end) one.word.end = piece[next].end;
+    for (size_t j = 0; !s && j < p->cols && p->layers;) {
+        size_t holder = holder_of(piece, p->cols, j);
+        hd_skipped one = {.word = {piece[holder].begin, piece[holder].end}};
+        j = take(&one, p, piece, j, holder);
+        while (j < p->cols) {
+            holder = holder_of(piece, p->cols, j);
+            if (piece[holder].begin > one.word.end || !is_inside(line, piece[holder].begin)) break;
+            j = take(&one, p, piece, j, holder);
         }
         if (trim(&one.word, line) && one.coverage < HD_SKIPPED_BELOW) s = add(out, one, err);
     }
