@@ -122,6 +122,9 @@ static void every_pooling_goes_back_as_it_went_forward(void **state)
                                          "none"};
     for (size_t i = 0; i < COUNT_OF(stages); i++)
         for (int pool = 0; pool < HD_POOLS; pool++) check_model(stages[i], (hd_pool_kind)pool, false);
+    hd_classifier_opt letters = ct_opt("rnn", HD_POOL_last);
+    letters.body.one_hot = true, letters.body.cell = HD_sigmoid;
+    check("one-hot letters, sigmoid cells", &letters, false, false);
     check_model("bi-rnn", HD_POOL_each, true);
 }
 

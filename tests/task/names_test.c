@@ -151,7 +151,7 @@ static void note(void *context, const hd_news *n)
 {
     reports *r = context;
     if (n->kind != HD_NEWS_REPORT) return;
-    if (!r->first) r->first = n->loss;
+    if (r->first <= 0) r->first = n->loss;
     r->last = n->loss;
 }
 
