@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/input.h"
+#include "task/framed.h"
 #include "text/tokeniser_find.h"
 #include "view/put.h"
 
@@ -21,7 +22,7 @@ static const hd_option options[] = {
      HD_FLAG_INTO(struct tokenize, decode)},
     {"pieces", 0, NULL, NULL, "with --decode: a line of numbers is pieces, too",
      HD_FLAG_INTO(struct tokenize, pieces)},
-    {"specials", 0, NULL, NULL, "add the special tokens that the model expects around a text",
+    {"specials", 0, NULL, NULL, "what the model gets: with the special tokens among and around the pieces",
      HD_FLAG_INTO(struct tokenize, specials)},
     {"target", 0, NULL, NULL, "the tokeniser of the target, where there are two",
      HD_FLAG_INTO(struct tokenize, target)},
@@ -44,6 +45,12 @@ const hd_usage hd_verb_tokenize_usage = {
         "model, "
         "a folder with the tokeniser of a published checkpoint (tokenizer.json, vocab.json with merges.txt, "
         "vocab.txt, source.spm with vocab.json, spiece.model), or one of these files.\n"
+        "With --specials a line is cut as the model of the folder reads it: [MASK] is one token to a masked "
+        "language model; a classifier reads a start and an end around a text, of a model of pairs around two "
+        "with "
+        "a tab between, cut to its positions; a tagger each word by itself; a translator or language model "
+        "an end "
+        "behind the line, and whatever a published tokeniser puts there.\n"
         "In pieces a backslash is written \\\\, a blank or another control byte \\xNN. With --decode a line "
         "of numbers alone is ids.\n" HD_INPUT_ABOUT,
     .options = options,
@@ -55,6 +62,7 @@ typedef struct call {
     const hd_command *command;
     const struct tokenize *o;
     hd_tokeniser *tokeniser;
+    hd_frame frame;
     hd_pieces pieces;
     hd_ids ids;
     hd_text out, word;
@@ -84,7 +92,7 @@ static void put_tokens(call *c)
         if (c->o->ids)
             hd_text_print(&c->out, "%d", id);
         else
-            put_piece(&c->out, hd_tokeniser_piece(c->tokeniser, id));
+            put_piece(&c->out, hd_frame_piece(&c->frame, id));
     }
 }
 
@@ -95,7 +103,7 @@ static void put_object(call *c)
     hd_text_put(&c->out, "{\"tokens\": [");
     for (size_t i = 0; i < count; i++) {
         if (i) hd_text_put(&c->out, ", ");
-        hd_put_json(&c->out, hd_tokeniser_piece(c->tokeniser, p[i].id), false);
+        hd_put_json(&c->out, hd_frame_piece(&c->frame, p[i].id), false);
     }
     hd_text_put(&c->out, "], \"ids\": [");
     for (size_t i = 0; i < count; i++) hd_text_print(&c->out, i ? ", %d" : "%d", p[i].id);
@@ -110,7 +118,7 @@ static void put_object(call *c)
 static hd_status encode(call *c, hd_line line, hd_err *err)
 {
     c->pieces.count = 0;
-    hd_status s = c->o->specials ? hd_tokeniser_encode_framed(c->tokeniser, line, NULL, &c->pieces, err)
+    hd_status s = c->o->specials ? hd_frame_encode(&c->frame, line, &c->pieces, err)
                                  : hd_tokeniser_encode(c->tokeniser, line.text, line.size, &c->pieces, err);
     if (s) return s;
     if (!c->o->json) return put_tokens(c), HD_OK;
@@ -170,6 +178,9 @@ static hd_status add_word(call *c, hd_line word, bool numbers, hd_err *err)
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not an id", shown, word.text);
     long number = numbers ? strtol(word.text, NULL, 10) : hd_tokeniser_id(c->tokeniser, piece_of(c, word));
     if (c->word.missed) return hd_text_status(&c->word, err);
+    int32_t mask = hd_frame_mask(&c->frame);
+    if (mask >= 0 && (numbers ? number == mask : !strcmp(c->word.data, hd_frame_piece(&c->frame, mask))))
+        return HD_OK; /* as other special tokens, it has no text */
     if (number < 0 || (size_t)number >= hd_tokeniser_size(c->tokeniser))
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not %s of the vocabulary of %zu", shown, word.text,
                           numbers ? "an id" : "a piece", hd_tokeniser_size(c->tokeniser));
@@ -227,6 +238,7 @@ static hd_status run(call *c, hd_err *err)
     const char *why;
     const char *what = c->o->decode ? "ids or pieces, a blank between them" : "a line to cut into tokens";
     hd_status s = hd_tokeniser_open_any(&c->tokeniser, c->command->operands.word[0], c->o->target, err);
+    if (!s) s = hd_frame_open(&c->frame, c->tokeniser, c->command->operands.word[0], err);
     if (!s) s = hd_input_open(&c->in, c->command, "-", what, HD_INPUT_ZEROS, err);
     while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) s = tell(c, line, why, err);
     return s;

@@ -39,6 +39,29 @@ static void a_model_of_heed_has_a_tokeniser_too(void **state)
                   "{\"text\": \"the\"}\n");
 }
 
+/* A bert has [MASK] behind the last of its tokeniser's pieces. */
+static void specials_are_what_the_model_gets(void **state)
+{
+    (void)state;
+    must_run(
+        "printf 'the cat sat\\na dog ran\\n' > text; printf 'text\\tlabel\\nthe cat\\tc\\na dog\\td\\nthe "
+        "dog\\td\\na cat\\tc\\n' > labels.tsv; $HEED train -q --task mlm --unit word --train text --layers 1 "
+        "--width 8 --heads 2 --context 8 --steps 1 --device cpu --out bert; $HEED train -q --task classify "
+        "--from bert --train labels.tsv --steps 1 --batch 2 --device cpu --out labels");
+    assert_prints("echo 'the [MASK] sat' | $HEED tokenize bert --specials", 0, "<s> the [MASK] sat </s>\n");
+    assert_prints("echo 'the [MASK]' | $HEED tokenize bert --specials --ids | awk '{ print $1, $3, $4 }'", 0,
+                  must_run("echo 2 $(wc -l < bert/tokeniser.txt) 3"));
+    assert_prints("echo 'the [MASK] sat' | $HEED tokenize bert --specials --json | grep -o '\"offsets.*'", 0,
+                  "\"offsets\": [[0, 0], [0, 3], [4, 10], [11, 14], [0, 0]], \"types\": [0, 0, 0, 0, 0]}\n");
+    assert_prints(
+        "echo 'the [MASK] sat' | $HEED tokenize bert --specials --ids | $HEED tokenize bert --decode; "
+        "echo 'the [MASK] sat' | $HEED tokenize bert --specials | $HEED tokenize bert --decode",
+        0, "the sat\nthe sat\n");
+    assert_prints("echo 'the cat' | $HEED tokenize labels --specials", 0, "<s> the cat </s>\n");
+    assert_prints("echo 'the the the the the the the the the' | $HEED tokenize labels --specials | wc -w", 0,
+                  "8\n");
+}
+
 static void tokens_come_back_as_text(void **state)
 {
     (void)state;
@@ -103,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_ids_and_objects),
         cmocka_unit_test(a_model_of_heed_has_a_tokeniser_too),
+        cmocka_unit_test(specials_are_what_the_model_gets),
         cmocka_unit_test(tokens_come_back_as_text),
         cmocka_unit_test(broken_lines_are_told_and_the_rest_goes_on),
         cmocka_unit_test(what_is_no_tokeniser_is_refused),
