@@ -30,6 +30,9 @@ static const char *const free_to_change[] = {"out",        "resume", "overwrite"
                                              "epochs",     "steps",  "minutes",   "patience", "report-every",
                                              "save-every", "device", NULL};
 
+/* Behind all options: without it, some may be missing. */
+static const char last_line[] = "# end of the options\n";
+
 hd_status hd_train_folder_check(const hd_train_options *o, hd_err *err)
 {
     char config[HD_PATH];
@@ -64,6 +67,7 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
     hd_settings_write(&t, hd_train_table, o, left_out);
+    hd_text_put(&t, last_line);
     hd_status s = hd_text_status(&t, err);
     if (!s && hd_utf8_good(t.data, t.size) < t.size)
         s = hd_err_set(err, HD_EARG,
@@ -154,6 +158,21 @@ static hd_status compare(const hd_train_options *then, const hd_train_options *n
     return s;
 }
 
+static hd_status check_end(const char *path, hd_err *err)
+{
+    hd_map map;
+    size_t size = strlen(last_line);
+    hd_status s = hd_map_open(&map, path, err);
+    if (s) return s;
+    bool whole = map.size >= size && !memcmp(map.data + map.size - size, last_line, size);
+    hd_map_close(&map);
+    return whole ? HD_OK
+                 : hd_err_set(err, HD_EFORMAT,
+                              "%s: cut short: its last line is not \"%.*s\". Copy the file again, or begin a "
+                              "new run",
+                              path, (int)size - 1, last_line);
+}
+
 static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
 {
     char path[HD_PATH];
@@ -170,6 +189,7 @@ static hd_status read_options(hd_train_options *then, const char *folder, hd_are
         (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
     known[config] = true;
     if (!s) s = hd_config_read(sets, memory, err);
+    if (!s) s = check_end(path, err);
     then->config = NULL;
     hd_mem_free(known);
     return s;

@@ -304,6 +304,16 @@ static hd_status load_weights(const char *step, const char *name, hd_params *par
     return s;
 }
 
+/* The file and the folder are one checkpoint's. */
+static hd_status check_step(const char *path, const char *step, const hd_progress *p, hd_err *err)
+{
+    const char *name = strrchr(step, '/') + 1;
+    if (strtoull(name + 5, NULL, 10) == p->step) return HD_OK;
+    return hd_err_set(err, HD_EFORMAT,
+                      "%s: its \"step\" is %" PRIu64 ", but the folder is %s: it is damaged, or another's",
+                      path, p->step, name);
+}
+
 hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err)
 {
     char step[HD_PATH], path[HD_PATH];
@@ -311,6 +321,7 @@ hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o
     hd_status s = current(folder, step, err);
     if (!s) s = hd_path(path, step, "state.json", err);
     if (!s) s = load_numbers(path, p, &updates, err);
+    if (!s) s = check_step(path, step, p, err);
     if (s || !o) return s;
     if (o->mean) s = load_weights(step, "average.safetensors", o->params, err);
     if (!s) hd_optimiser_swap(o);

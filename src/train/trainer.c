@@ -376,6 +376,21 @@ static uint64_t warmup_of(const trainer *t, bool falls)
     return falls && t->opt->fit_warmup && asked > most ? most : asked;
 }
 
+/* The place in the data is where so many updates lead. Batches of an epoch may differ in number with how
+   sentences fall together, by far less than a tenth. */
+static hd_status check_place(const trainer *t, hd_err *err)
+{
+    double batches = (double)t->opt->batches, step = (double)t->at.step;
+    double reached = (double)t->at.epoch * batches + (double)t->at.batch;
+    if (!t->opt->batches || fabs(reached - step) <= step / 10 + batches) return HD_OK;
+    return hd_err_set(
+        err, HD_EFORMAT,
+        "%s/train/step-%llu/state.json: batch %llu of epoch %llu is not where %llu updates lead, "
+        "of about %zu an epoch: the file is damaged",
+        t->opt->folder, (unsigned long long)t->at.step, (unsigned long long)t->at.batch,
+        (unsigned long long)t->at.epoch, (unsigned long long)t->at.step, t->opt->batches);
+}
+
 static hd_status begin(trainer *t, hd_err *err)
 {
     const hd_trainer_opt *o = t->opt;
@@ -388,6 +403,7 @@ static hd_status begin(trainer *t, hd_err *err)
             s = hd_err_set(err, HD_EARG,
                            "the training or validation data is not what the run began with: resume with the "
                            "same files, or begin a new run");
+        if (!s) s = check_place(t, err);
         if (!s) s = t->t->seek(t->t->context, t->at.epoch, t->at.batch, err);
         if (!s) t->saved = t->at.step, t->published = !isnan(t->at.best);
     } else if (!s) {

@@ -260,6 +260,33 @@ static void changed_data_is_noticed(void **state)
                  "data/training.yml:1: steps: 'many' is not a whole number");
 }
 
+/* Numbers that another checkpoint has, and options of which some are missing. */
+static void files_of_a_run_fit_each_other(void **state)
+{
+    (void)state;
+    must_run(TRAIN "--steps 4 --out fits && cp -r fits misfit");
+    static const struct {
+        const char *change, *says;
+    } cases[] = {
+        {"sed -i 's/\"step\": \"4\"/\"step\": \"5\"/' misfit/train/step-4/state.json",
+         "misfit/train/step-4/state.json: its \"step\" is 5, but the folder is step-4"},
+        {"mv misfit/train/step-4 misfit/train/step-3; echo step-3 >misfit/train/current",
+         "misfit/train/step-3/state.json: its \"step\" is 4, but the folder is step-3"},
+        {"sed -i 's/\"epoch\": \"0\"/\"epoch\": \"900\"/' misfit/train/step-4/state.json",
+         "misfit/train/step-4/state.json: batch |of epoch 900 is not where 4 updates lead"},
+        {"head -n -1 fits/training.yml >misfit/training.yml",
+         "misfit/training.yml: cut short: its last line"},
+        {"grep -v '^seed:' fits/training.yml | head -20 >misfit/training.yml",
+         "misfit/training.yml: cut short"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        must_run("rm -rf misfit; cp -r fits misfit");
+        must_run(cases[i].change);
+        assert_fails("$HEED train -q --resume --steps 6 --out misfit", 1, cases[i].says);
+    }
+    must_run("$HEED train -q --resume --steps 6 --out fits");
+}
+
 /* ---- what goes wrong ---- */
 
 static void bad_input_gives_one_clear_error(void **state)
@@ -610,6 +637,7 @@ int main(void)
         cmocka_unit_test(what_may_change_and_what_may_not),
         cmocka_unit_test(folders_are_not_overwritten_unasked),
         cmocka_unit_test(changed_data_is_noticed),
+        cmocka_unit_test(files_of_a_run_fit_each_other),
         cmocka_unit_test(bad_input_gives_one_clear_error),
         cmocka_unit_test(numbers_that_run_away_end_the_run),
         cmocka_unit_test(a_run_that_diverges_keeps_a_model_that_works),
