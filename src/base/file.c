@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/folder.h"
 #include "base/mem.h"
 
@@ -77,6 +78,7 @@ struct hd_save {
     int file, folder; /* -1: not open */
     bool created;     /* temp exists and is ours to remove */
     bool failed;      /* a write was lost: commit must refuse */
+    uint32_t sum;     /* of all bytes */
     size_t used;
     uint8_t buffer[BUFFER];
 };
@@ -194,6 +196,7 @@ static hd_status flush(hd_save *s, hd_err *err)
 hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err)
 {
     if (!bytes) return HD_OK;
+    s->sum = hd_checksum(s->sum, data, bytes);
     if (bytes > BUFFER - s->used) {
         hd_status status = flush(s, err);
         if (status) return status;
@@ -202,6 +205,19 @@ hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err)
     memcpy(s->buffer + s->used, data, bytes);
     s->used += bytes;
     return HD_OK;
+}
+
+uint32_t hd_save_checksum(const hd_save *s)
+{
+    return s->sum;
+}
+
+hd_status hd_save_patch(hd_save *s, size_t at, const void *data, size_t bytes, hd_err *err)
+{
+    hd_status status = flush(s, err);
+    if (status || pwrite(s->file, data, bytes, (off_t)at) == (ssize_t)bytes) return status;
+    s->failed = true;
+    return file_error(err, s->path, "cannot write");
 }
 
 static hd_status publish(hd_save *s, hd_err *err)

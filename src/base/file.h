@@ -25,6 +25,10 @@ typedef struct hd_save hd_save;
 
 hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);
 hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err);
+/* CRC-32C of all that was written so far; and bytes of it that are written once more, which does not change
+ * it. */
+uint32_t hd_save_checksum(const hd_save *s);
+hd_status hd_save_patch(hd_save *s, size_t at, const void *data, size_t bytes, hd_err *err);
 hd_status hd_save_commit(hd_save *s, hd_err *err); /* frees s, whether it succeeds or not */
 void hd_save_abandon(hd_save *s);                  /* removes the temporary file; accepts NULL */
 

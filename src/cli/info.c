@@ -1,18 +1,23 @@
 /* heed info: what a model folder holds, and what there is to compute on. */
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/folder.h"
 #include "cli/info_models.h"
 #include "cli/verb.h"
+#include "tensor/safetensors.h"
 #include "view/put.h"
 
 struct info {
-    bool json, tensors, devices;
+    bool json, tensors, devices, verify;
 };
 
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct info, json)},
     {"tensors", 0, NULL, NULL, "list every tensor with its shape", HD_FLAG_INTO(struct info, tensors)},
+    {"verify", 0, NULL, NULL, "read all of the weights and check that they are as they were written",
+     HD_FLAG_INTO(struct info, verify)},
     {"devices", 0, NULL, NULL, "list what --device can take, with or without a MODEL",
      HD_FLAG_INTO(struct info, devices)},
     {0},
@@ -21,6 +26,7 @@ static const hd_option options[] = {
 static const hd_example examples[] = {
     {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
     {"heed info model --json | jq .parameters", "for programs"},
+    {"heed info model --verify", "after copying a model: is every file whole?"},
     {"heed info --devices", "processors and cards, and which of them 'auto' takes"},
     {NULL, NULL},
 };
@@ -31,6 +37,9 @@ const hd_usage hd_verb_info_usage = {
     .about =
         "Shows what the folder MODEL holds, without loading its weights: the architecture, the number of "
         "parameters, the vocabularies, the work of a translation, and how far its training came.\n"
+        "The small files of a model are checked whenever it is opened, by checksums that config.json holds; "
+        "with "
+        "--verify the weights, too. What is damaged is named, and the exit status is 1.\n"
         "With --devices: the processor and the CUDA cards of this machine, and why one cannot be used.",
     .options = options,
     .size = sizeof(struct info),
@@ -107,17 +116,38 @@ static void put_devices(hd_sheet *s)
     hd_sheet_text(s, "auto", all.best);
 }
 
+/* -- weights -- */
+
+/* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
+static hd_status verify(hd_sheet *page, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    bool known = true;
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s && !access(path, F_OK)) {
+        s = hd_safetensors_open(&file, path, err);
+        if (!s) s = hd_safetensors_verify(file, &known, err);
+        hd_safetensors_free(file);
+    }
+    if (!s)
+        hd_sheet_text(page, "verified", known ? "yes" : "no: the weights were written without a checksum");
+    return s;
+}
+
 int hd_verb_info(const hd_command *c)
 {
     const struct info *o = c->options;
     hd_err err = {0};
     hd_sheet page = {.json = o->json};
     hd_status s = HD_OK;
-    if (!c->operands.count && (!o->devices || o->tensors)) {
-        hd_err_set(&err, HD_EARG, o->tensors ? "MODEL is missing" : "MODEL is missing, or --devices");
+    if (!c->operands.count && (!o->devices || o->tensors || o->verify)) {
+        hd_err_set(&err, HD_EARG,
+                   o->tensors || o->verify ? "MODEL is missing" : "MODEL is missing, or --devices");
         return hd_verb_misused(c->verb, &err);
     }
     if (c->operands.count) s = hd_info_model(&page, c->operands.word[0], o->tensors, &err);
+    if (!s && o->verify) s = verify(&page, c->operands.word[0], &err);
     if (!s && o->devices) put_devices(&page);
     if (o->json) hd_text_put(&page.out, "}\n");
     if (!s) s = hd_command_put_text(c, &page.out, true, &err);

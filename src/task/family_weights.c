@@ -40,7 +40,9 @@ static hd_status add_file(weights *w, const char *folder, const char *index, con
         return hd_err_set(err, HD_EFORMAT, "%s: '%.60s' is not the name of a file beside it", index, name);
     hd_status s = hd_path(path, folder, name, err);
     if (!s) s = (is_torch(name) ? hd_torch_open : hd_safetensors_open)(&w->file[w->count], path, err);
-    if (!s) w->name[w->count++] = name;
+    if (!s) w->name[w->count++] = name; /* from here on it is closed with the others */
+    bool known;
+    if (!s) s = hd_safetensors_verify(w->file[w->count - 1], &known, err);
     return s;
 }
 

@@ -43,6 +43,7 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
         const hd_passage p = {from, made.temp, backend};
         s = family->import(&p, &c, err);
         if (!s) s = hd_family_carry(&p, err);
+        if (!s) s = hd_model_config_seal(made.temp, err); /* with the files that were carried over, too */
         s = hd_staging_end(&made, s, err);
     }
     hd_model_config_release(&c);

@@ -93,7 +93,8 @@ hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err
     if (!s) s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
     if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
     if (!s && !l->model->opt.numbers) s = save_labels(l, folder, err);
-    return s ? s : save_config(l, folder, err);
+    if (!s) s = save_config(l, folder, err);
+    return s ? s : hd_model_config_seal(folder, err);
 }
 
 hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err)

@@ -81,13 +81,15 @@ hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err
     char path[HD_PATH];
     hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
     if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
-    return s ? s : save_config(l, folder, err);
+    if (!s) s = save_config(l, folder, err);
+    return s ? s : hd_model_config_seal(folder, err);
 }
 
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err)
 {
-    return l->lm->params ? hd_published_save(l->lm->params, folder, err)
-                         : l->lm->type->save(l->lm, folder, err);
+    if (l->lm->params) return hd_published_save(l->lm->params, folder, err);
+    hd_status s = l->lm->type->save(l->lm, folder, err);
+    return s ? s : hd_model_config_seal(folder, err); /* counts have no place for a checksum of their own */
 }
 
 hd_status hd_language_remove(const char *folder, hd_err *err)

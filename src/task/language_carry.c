@@ -103,7 +103,7 @@ static hd_status save(void *context, const char *folder, hd_err *err)
             n++;
         }
     if (!s) s = hd_path(path, folder, file_name, err);
-    if (!s) s = hd_safetensors_save(path, entry, n, NULL, 0, err);
+    if (!s) s = hd_safetensors_save(path, entry, n, &(hd_meta)HD_CHECKSUM_META, 1, err);
     for (size_t i = 0; i < n; i++) hd_mem_free(tensor[i].data);
     hd_mem_free(tensor);
     hd_mem_free(entry);
@@ -141,7 +141,9 @@ static hd_status load(void *context, const char *folder, hd_err *err)
     char path[HD_PATH];
     hd_safetensors *file = NULL;
     hd_status s = hd_path(path, folder, file_name, err);
+    bool known;
     if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = hd_safetensors_verify(file, &known, err);
     for (size_t i = 0; !s && i < c->parts; i++)
         for (size_t l = 0; !s && l < c->state[i]->slots; l++) s = load_slot(c, i, l, file, path, err);
     hd_safetensors_free(file);

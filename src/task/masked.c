@@ -134,7 +134,8 @@ hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err)
     char path[HD_PATH];
     hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(m->tokeniser), err);
     if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
-    return s ? s : save_config(m, folder, err);
+    if (!s) s = save_config(m, folder, err);
+    return s ? s : hd_model_config_seal(folder, err);
 }
 
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)

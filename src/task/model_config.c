@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/seal.h"
+
 enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 
 static const char PADDED[] = "padded";
@@ -65,6 +67,35 @@ void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
     hd_model_config_read(c, folder, "`heed train`", err);
     if (hd_model_config_whole(c, "format", 1, 1 << 20) != 1)
         hd_model_config_refuse(c, "\"format\" is of a newer heed: this one reads format 1");
+    if (!c->status) c->status = hd_seal_check(folder, c->object, err);
+}
+
+hd_status hd_model_config_seal(const char *folder, hd_err *err)
+{
+    /* all small files that the tokenisers and tasks have; the weights hold their own checksum, since they are
+       replaced by themselves while a model learns */
+    static const char *const names[] = {
+        "tokeniser.model",
+        "tokeniser.txt",
+        "source.model",
+        "source.txt",
+        "target.model",
+        "target.txt",
+        "source.spm",
+        "target.spm",
+        "spiece.model",
+        "vocab.json",
+        "merges.txt",
+        "vocab.txt",
+        "tokenizer.json",
+        "labels.txt",
+        "tokenizer_config.json",
+        "ngram.bin",
+        "added_tokens.json",
+        "special_tokens_map.json",
+        NULL,
+    };
+    return hd_seal_folder(folder, names, err);
 }
 
 void hd_model_config_release(hd_model_config *c)

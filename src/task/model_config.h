@@ -36,6 +36,10 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
 void hd_model_config_read_file(hd_model_config *c, const char *folder, const char *name, hd_err *err);
 void hd_model_config_release(hd_model_config *c);
 
+/* Keeps checksums of the files beside it in config.json (base/seal.h): to be called when all of them are
+   written. hd_model_config_open checks them. */
+hd_status hd_model_config_seal(const char *folder, hd_err *err);
+
 void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

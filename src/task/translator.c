@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/mem.h"
 #include "model/prepare.h"
+#include "task/model_config.h"
 #include "task/translator_config.h"
 #include "train/checkpoint.h"
 #include "train/published.h"
@@ -42,7 +43,8 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
     hd_translator_config c = {
         .model = t->model->opt, .longest = t->longest, .shared = t->tokeniser[0] == t->tokeniser[1]};
     for (int side = 0; side < 2; side++) c.tokeniser[side] = hd_tokeniser_kind_of(t->tokeniser[side]);
-    return hd_translator_config_save(&c, folder, err);
+    s = hd_translator_config_save(&c, folder, err);
+    return s ? s : hd_model_config_seal(folder, err);
 }
 
 hd_status hd_translator_remove(const char *folder, hd_err *err)

@@ -55,6 +55,16 @@ typedef struct hd_meta {
     const char *key, *value;
 } hd_meta;
 
+/* A file that was saved with this among its metadata knows its checksum (CRC-32C of all bytes, with these
+   zeros in its place), and hd_safetensors_verify finds out whether it is still what was written. */
+#define HD_CHECKSUM_KEY "crc32c"
+#define HD_CHECKSUM_META            \
+    {                               \
+        HD_CHECKSUM_KEY, "00000000" \
+    }
+/* *known: whether the file has a checksum; without one nothing is checked. */
+hd_status hd_safetensors_verify(const hd_safetensors *s, bool *known, hd_err *err);
+
 /* Writes all entries to `path` atomically: wider dtypes first, then by name; header padded to 8 bytes. */
 hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
                               size_t metas, hd_err *err);

@@ -15,7 +15,8 @@ struct hd_safetensors {
     size_t count;
     size_t *shapes; /* all of them, one after the other */
     const uint8_t *data;
-    size_t size; /* of data: what follows the header */
+    size_t size;   /* of data: what follows the header */
+    size_t header; /* its bytes */
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };
@@ -93,6 +94,7 @@ static hd_status read_header(hd_safetensors *s, const uint8_t *bytes, size_t siz
     if (length > size - LENGTH)
         return bad(s, NULL, err, "header length %llu does not fit in a file of %zu bytes",
                    (unsigned long long)length, size);
+    s->header = (size_t)length;
     s->data = bytes + LENGTH + length;
     s->size = size - LENGTH - (size_t)length;
     hd_status status = read_header_json(s, (const char *)bytes + LENGTH, (size_t)length, err);
@@ -368,6 +370,39 @@ hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, co
                                                        : "and integers are wanted");
     *out = e;
     return HD_OK;
+}
+
+/* What was read is let go: a file may be larger than memory. */
+static uint32_t checksum_on(const hd_safetensors *s, uint32_t before, const uint8_t *from, const uint8_t *end)
+{
+    enum { SLICE = 1 << 24 };
+    for (size_t size; from < end; from += size) {
+        size = (size_t)(end - from) < SLICE ? (size_t)(end - from) : SLICE;
+        before = hd_checksum(before, from, size);
+        hd_map_forget(&s->map, from, size);
+    }
+    return before;
+}
+
+hd_status hd_safetensors_verify(const hd_safetensors *s, bool *known, hd_err *err)
+{
+    static const char zeros[] = "00000000";
+    const char *wanted = hd_safetensors_meta(s, HD_CHECKSUM_KEY);
+    const uint8_t *all = s->data, *end = s->data + s->size;
+    char sum[HD_CHECKSUM_TEXT], place[64];
+    *known = wanted;
+    if (!wanted) return HD_OK;
+    snprintf(place, sizeof place, "\"" HD_CHECKSUM_KEY "\":\"%.16s\"", wanted);
+    all -= s->header + LENGTH;
+    const uint8_t *at = memmem(all, (size_t)(s->data - all), place, strlen(place));
+    if (!at || strlen(wanted) != strlen(zeros))
+        return bad(s, NULL, err, "its checksum '%.16s' is not where heed writes it", wanted);
+    at += strlen("\"" HD_CHECKSUM_KEY "\":\"");
+    uint32_t c = hd_checksum(hd_checksum(0, all, (size_t)(at - all)), zeros, strlen(zeros));
+    c = checksum_on(s, c, at + strlen(zeros), end);
+    if (!strcmp(hd_checksum_text(c, sum), wanted)) return HD_OK;
+    return bad(s, NULL, err, "is damaged: its checksum is %s, not %s: copy it again from where it is whole",
+               sum, wanted);
 }
 
 void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/mem.h"
@@ -164,6 +165,18 @@ static hd_status write_numbers(hd_save *save, const item *it, const source *from
     return status;
 }
 
+/* Only now it is known. */
+static hd_status write_checksum(hd_save *save, const hd_text *header, hd_err *err)
+{
+    static const char place[] = "\"" HD_CHECKSUM_KEY "\":\"00000000\"";
+    char sum[HD_CHECKSUM_TEXT];
+    const char *at = strstr(header->data, place);
+    if (!at) return HD_OK;
+    size_t digits = LENGTH + (size_t)(at - header->data) + strlen("\"" HD_CHECKSUM_KEY "\":\"");
+    hd_checksum_text(hd_save_checksum(save), sum);
+    return hd_save_patch(save, digits, sum, HD_CHECKSUM_TEXT - 1, err);
+}
+
 static hd_status write_file(const char *path, const hd_text *header, const item *items, size_t count,
                             const source *from, hd_err *err)
 {
@@ -171,6 +184,7 @@ static hd_status write_file(const char *path, const hd_text *header, const item 
     hd_status status = hd_save_open(&save, path, err);
     if (!status) status = write_header(save, header, err);
     for (size_t i = 0; i < count && !status; i++) status = write_numbers(save, &items[i], from, err);
+    if (!status) status = write_checksum(save, header, err);
     if (!status) return hd_save_commit(save, err);
     hd_save_abandon(save);
     return status;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/seal.h"
 #include "text/file_set.h"
 
 enum { MOST_CONFIG = 1 << 20 };
@@ -79,7 +80,8 @@ static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_s
         hd_err_set(err, *s, "%s", why.text);
         own = true;
     } else if (kind >= 0) {
-        *s = hd_path(path, folder, hd_tokeniser_file((hd_tokeniser_kind)kind, place), err);
+        *s = hd_seal_check(folder, root, err);
+        if (!*s) *s = hd_path(path, folder, hd_tokeniser_file((hd_tokeniser_kind)kind, place), err);
         if (!*s) *s = hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
     } else if (own) {
         *s = hd_err_set(err, HD_EFORMAT, "%s: there is no tokeniser \"%.40s\"", path, name);

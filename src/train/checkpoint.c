@@ -55,9 +55,17 @@ static hd_status save_moments(const char *path, const hd_optimiser *o, hd_err *e
         entry[n] = (hd_named){m[i].name, &flat[n]};
         n++;
     }
-    hd_status s = hd_safetensors_save(path, entry, n, NULL, 0, err);
+    hd_status s = hd_safetensors_save(path, entry, n, &(hd_meta)HD_CHECKSUM_META, 1, err);
     hd_mem_free(host);
     return s;
+}
+
+/* A run that goes on with damaged numbers would be lost: the whole file is checked first. */
+static hd_status open_whole(hd_safetensors **out, const char *path, hd_err *err)
+{
+    bool known;
+    hd_status s = hd_safetensors_open(out, path, err);
+    return s ? s : hd_safetensors_verify(*out, &known, err);
 }
 
 static hd_status load_moments(const char *path, hd_optimiser *o, hd_err *err)
@@ -66,8 +74,7 @@ static hd_status load_moments(const char *path, hd_optimiser *o, hd_err *err)
     moment m[MOMENTS];
     hd_safetensors *file = NULL;
     hd_real *host = hd_mem_array(p->trainable + 1, sizeof *host);
-    hd_status s =
-        host ? hd_safetensors_open(&file, path, err) : hd_err_nomem(err, p->trainable * sizeof *host);
+    hd_status s = host ? open_whole(&file, path, err) : hd_err_nomem(err, p->trainable * sizeof *host);
     hd_tensor flat = hd_shaped(host, HD_REAL, 1, &p->trainable);
     moments_of(o, m);
     for (int i = 0; !s && i < MOMENTS; i++) {
@@ -225,7 +232,7 @@ hd_status hd_checkpoint_sweep(const char *folder, hd_err *err)
 static hd_status save_average(const char *path, hd_optimiser *o, hd_err *err)
 {
     hd_optimiser_swap(o);
-    hd_status s = hd_params_save(o->params, path, NULL, 0, err);
+    hd_status s = hd_params_save(o->params, path, &(hd_meta)HD_CHECKSUM_META, 1, err);
     hd_optimiser_swap(o);
     return s;
 }
@@ -234,7 +241,7 @@ static hd_status write_files(const char *step, const hd_progress *p, hd_optimise
 {
     char path[HD_PATH];
     hd_status s = hd_path(path, step, "weights.safetensors", err);
-    if (!s) s = hd_params_save(o->params, path, NULL, 0, err);
+    if (!s) s = hd_params_save(o->params, path, &(hd_meta)HD_CHECKSUM_META, 1, err);
     if (!s) s = hd_path(path, step, "average.safetensors", err);
     if (!s && o->mean) s = save_average(path, o, err);
     if (!s) s = hd_path(path, step, "moments.safetensors", err);
@@ -298,7 +305,7 @@ static hd_status load_weights(const char *step, const char *name, hd_params *par
     char path[HD_PATH];
     hd_safetensors *file = NULL;
     hd_status s = hd_path(path, step, name, err);
-    if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = open_whole(&file, path, err);
     if (!s) s = hd_params_load(params, file, err);
     hd_safetensors_free(file);
     return s;

@@ -12,9 +12,9 @@
 hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    static const hd_meta meta[] = {{"format", "pt"}};
+    static const hd_meta meta[] = {{"format", "pt"}, HD_CHECKSUM_META};
     hd_status s = hd_path(path, folder, "model.safetensors", err);
-    return s ? s : hd_params_save(p, path, meta, 1, err);
+    return s ? s : hd_params_save(p, path, meta, 2, err);
 }
 
 hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)

@@ -68,12 +68,113 @@ static void integers_are_refused_as_weights(void **state)
                  "d/model.safetensors: tensor '|' is of type I32, and weights are F32");
 }
 
+/* -- checksums -- */
+
+/* One bit of a file, at a place of 0 to 1 of its size. */
+static void flip(const char *path, double place)
+{
+    size_t size;
+    char *bytes = get_file(path, &size);
+    bytes[(size_t)(place * (double)(size - 1))] ^= 4;
+    put_bytes(path, bytes, size);
+    free(bytes);
+}
+
+static void a_flipped_bit_in_a_small_file_is_seen_by_every_verb(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *file, *command;
+    } cases[] = {
+        {"classifier", "tokeniser.txt", "echo the cat | $HEED classify d"},
+        {"classifier", "labels.txt", "echo the cat | $HEED classify d"},
+        {"tagger", "labels.txt", "echo the cat | $HEED tag d"},
+        {"bert", "tokeniser.txt", "echo 'the [MASK]' | $HEED fill d"},
+        {"bert", "tokeniser.txt", "$HEED info d"},
+        {"gpt", "tokeniser.txt", "$HEED generate d"},
+        {"gpt", "tokeniser.txt", "echo the | $HEED tokenize d"},
+        {"translator", "tokeniser.txt", "echo the | $HEED translate d"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int k = 0; k < 8; k++) {
+            char name[64], parts[200];
+            fresh_copy(cases[i].model);
+            snprintf(name, sizeof name, "d/%s", cases[i].file);
+            flip(at("%s", name), k / 7.0);
+            snprintf(parts, sizeof parts, "%s: is not as heed wrote it|copy the folder again|remove the line",
+                     name);
+            assert_fails(cases[i].command, 1, parts);
+        }
+}
+
+/* Of config.json, too: where it is still JSON, by its own checksum. */
+static void an_edited_file_says_what_to_do_and_that_helps(void **state)
+{
+    (void)state;
+    static const char *const ask = "echo 'the [MASK]' | $HEED fill d -d cpu > /dev/null";
+    fresh_copy("bert");
+    must_run("sed -i 's/\"layers\": 1/\"layers\": 2/' d/config.json");
+    assert_fails(ask, 1,
+                 "d/config.json: is not as heed wrote it|remove the line \"crc32c\" and the comma before it");
+    must_run("sed -i 's/\"layers\": 2/\"layers\": 1/' d/config.json");
+    must_run(ask);
+    must_run("sed -i 's/^mat$/hat/' d/tokeniser.txt");
+    assert_fails(ask, 1, "d/tokeniser.txt: is not as heed wrote it");
+    must_run("grep -v crc32c d/config.json | sed '$s/,$/}/' > x && mv x d/config.json");
+    must_run(ask);
+    assert_prints("$HEED info d --verify | grep verified", 0, "verified              yes\n");
+}
+
+static void every_flipped_bit_in_weights_is_found_by_verify(void **state)
+{
+    (void)state;
+    fresh_copy("gpt");
+    assert_prints("$HEED info d --verify --json | grep -o '\"verified\": \"yes\"'", 0,
+                  "\"verified\": \"yes\"\n");
+    size_t size;
+    char *whole = get_file(at("d/model.safetensors"), &size);
+    for (size_t k = 0; k < 60; k++) {
+        char out[SHELL_ROOM];
+        size_t place = k < 20 ? 8 + k * 20 : k * (size - 1) / 59;
+        whole[place] ^= 1;
+        put_bytes(at("d/model.safetensors"), whole, size);
+        whole[place] ^= 1;
+        int status = shell(out, "$HEED info d --verify");
+        if (status != 1 || !strstr(out, "d/model.safetensors"))
+            fail_msg("byte %zu: %d: %s", place, status, out);
+    }
+    free(whole);
+    must_run("sed -i 's/\"crc32c\":\"[0-9a-f]*\"/\"crc32x\":\"00000000\"/' d/model.safetensors");
+    assert_prints("$HEED info d --verify | grep verified", 0,
+                  "verified              no: the weights were written without a checksum\n");
+}
+
+/* A checkpoint is checked before a run goes on with it, each of its files. */
+static void a_run_does_not_go_on_with_a_damaged_checkpoint(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"weights.safetensors", "moments.safetensors", "average.safetensors"};
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char parts[200];
+        fresh_copy("translator");
+        flip(at("d/train/step-2/%s", files[i]), 0.7);
+        snprintf(parts, sizeof parts, "train/step-2/%s: is damaged: its checksum is", files[i]);
+        assert_fails("$HEED train -q --resume --steps 4 --out d", 1, parts);
+    }
+    fresh_copy("translator");
+    must_run("$HEED train -q --resume --steps 4 --out d && $HEED info d --verify");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(answers_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(integers_are_refused_as_weights),
+        cmocka_unit_test(a_flipped_bit_in_a_small_file_is_seen_by_every_verb),
+        cmocka_unit_test(an_edited_file_says_what_to_do_and_that_helps),
+        cmocka_unit_test(every_flipped_bit_in_weights_is_found_by_verify),
+        cmocka_unit_test(a_run_does_not_go_on_with_a_damaged_checkpoint),
     };
     return cmocka_run_group_tests(tests, kinds_make, scratch_remove);
 }

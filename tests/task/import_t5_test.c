@@ -4,6 +4,7 @@
 #include "scratch.h"
 
 #include "task/imported.h"
+#include "unseal.h"
 
 static void t5_gives_the_logits_of_transformers(void **state)
 {
@@ -96,6 +97,7 @@ static void a_spoiled_t5_is_not_opened(void **state)
     };
     put_t5("sound");
     pass_well(hd_import, "sound", "spoiled");
+    unseal(at("spoiled"));
     char *all = get_file(at("spoiled/config.json"), NULL), config[2048];
     hd_backend *b = backend_of("cpu", 1);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

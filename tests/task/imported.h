@@ -9,6 +9,7 @@
 #include "task/import.h"
 #include "task/publisher.h"
 #include "task/translator.h"
+#include "unseal.h"
 
 #define PUBLISHED HEED_SOURCE "/tests/task/published/"
 
@@ -124,7 +125,11 @@ CHECK_UNUSED static void check_translator(const char *folder, const char *file, 
 
 static void assert_same_files(const char *a, const char *b, const char *const *names)
 {
-    for (; *names; names++) assert_same_file(at("%s/%s", a, *names), at("%s/%s", b, *names));
+    for (; *names; names++) {
+        /* what was carried over has a checksum, too: but that is not what is compared */
+        if (!strcmp(*names, "config.json")) unseal(at("%s", a)), unseal(at("%s", b));
+        assert_same_file(at("%s/%s", a, *names), at("%s/%s", b, *names));
+    }
 }
 
 static void assert_same_tensors(const char *a, const char *b)

@@ -9,6 +9,7 @@
 #include "task/language.h"
 #include "task/masked.h"
 #include "train/published.h"
+#include "unseal.h"
 
 static hd_backend *backend;
 static hd_run run;
@@ -128,6 +129,7 @@ static void assert_refused(const char *folder, const char *from, const char *to,
 {
     hd_err err = {0};
     hd_labeller *l = NULL;
+    unseal(at("%s", folder));
     char *text = get_file(at("%s/config.json", folder), NULL), changed[4096];
     char *place = strstr(text, from);
     if (!place) fail_msg("there is no %s in %s", from, text);

@@ -5,6 +5,7 @@
 
 #include "task/language_text.h"
 #include "task/language_window.h"
+#include "unseal.h"
 
 static const char words[] = "to be or\n\nnot to be\nthat is\nthe question für\n";
 
@@ -281,6 +282,7 @@ static void a_hostile_config_is_refused(void **state)
     mkdir(at("model"), 0777);
     if (hd_language_save(l, at("model"), &err) || hd_language_publish(l, at("model"), &err))
         fail_msg("%s", err.text);
+    unseal(at("model"));
     char *good = get_file(at("model/config.json"), NULL);
     assert_refused(b, good, "\"format\": 1", "\"format\": 2", "newer heed");
     assert_refused(b, good, "\"lm\"", "\"translate\"", "this is a translator, which `heed translate` reads");

@@ -9,6 +9,7 @@
 #include "task/masked_judge.h"
 #include "task/masked_train.h"
 #include "task/speaker.h"
+#include "unseal.h"
 
 static hd_backend *backend;
 static hd_run run;
@@ -298,6 +299,7 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
                  {"\"pooler\": false", "\"pooler\": true", "bert.pooler.dense.weight"},
                  {"\"pooler\": false", "\"longest\": 17", "\"longest\" is 17"},
                  {"\"inner\": 64", "\"inner\": 65", "bert.encoder.layer.0.intermediate.dense.weight"}};
+    unseal(at("m"));
     char *config = get_file(at("m/config.json"), NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char changed[2048], *place = strstr(config, cases[i].from);
@@ -319,6 +321,7 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
 /* The model of the folder "m" with another text in the place of what config.json says from "eps" on. */
 static hd_masked *opened_with(const char *keys)
 {
+    unseal(at("m"));
     char *config = get_file(at("m/config.json"), NULL), changed[2048];
     const char *from = strstr(config, "\"eps\""), *to = strstr(config, "\"activation\"");
     assert_true(from && to);

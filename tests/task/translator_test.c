@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include "model/stepper.h"
+#include "unseal.h"
 
 static hd_backend *backend;
 
@@ -24,6 +25,7 @@ static const char *saved(const char *name, const hd_translator *t)
     assert_int_equal(mkdir(path[turn], 0777), 0);
     must(hd_translator_save(t, path[turn], &err), &err);
     must(hd_translator_publish(t, path[turn], &err), &err);
+    unseal(path[turn]); /* tests change its files */
     return path[turn];
 }
 

@@ -92,7 +92,7 @@ static hd_status publish(void *context, hd_err *err)
     char path[256];
     t->publishes++;
     snprintf(path, sizeof path, "%s/model.safetensors", t->folder);
-    return hd_params_save(&t->params, path, NULL, 0, err);
+    return hd_params_save(&t->params, path, &(hd_meta)HD_CHECKSUM_META, 1, err);
 }
 
 static hd_status keep(void *context, hd_err *err)
