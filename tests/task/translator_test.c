@@ -347,7 +347,7 @@ static void what_is_kept_is_put_back_once(void **state)
     free(kept);
     free(back);
     assert_int_equal(hd_published_keep(at("empty"), &err), HD_EFILE);
-    assert_holds(err.text, "cannot keep it as");
+    assert_holds(err.text, "cannot be kept as");
     hd_translator_free(t);
 }
 
