@@ -65,11 +65,9 @@ static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
     if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
     for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeller->labels, (int32_t)i);
     hd_confusion_view v = {.of = found, .label = label, .title = "What is taken for what"};
-    if (c->o->json)
-        hd_confusion_json(&out, &v);
-    else
-        hd_confusion_text(&pen, &v);
-    hd_status s = hd_command_put_text(c->command, &out, true, err);
+    hd_status s = c->o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
+    if (!s) s = hd_command_put_text(c->command, &out, true, err);
+    hd_text_release(&out);
     if (!s && c->o->plot) s = hd_confusion_save(c->o->plot, &v, err);
     hd_mem_free(label);
     return s;

@@ -1,29 +1,90 @@
-/* Confusions, counted. */
+/* Confusions, counted in a hash table that doubles before it is half full. */
 #include "metric/confusion.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
+enum { FIRST_ROOM = 64 };
+
 hd_status hd_confusion_init(hd_confusion *c, size_t classes, hd_err *err)
 {
-    size_t cells = 0;
+    size_t all = 0;
     *c = (hd_confusion){.classes = classes};
-    c->at = hd_size_mul(classes, classes, &cells) ? hd_mem_array(cells, sizeof *c->at) : NULL;
-    return c->at ? HD_OK : hd_err_nomem(err, cells * sizeof *c->at);
+    c->truths = hd_size_mul(3, classes, &all) ? hd_mem_array(all, sizeof *c->truths) : NULL;
+    if (!c->truths) return hd_err_nomem(err, all * sizeof *c->truths);
+    c->guesses = c->truths + classes;
+    c->hits = c->guesses + classes;
+    return HD_OK;
 }
 
 void hd_confusion_release(hd_confusion *c)
 {
-    hd_mem_free(c->at);
+    hd_mem_free(c->truths);
+    hd_mem_free(c->cell);
     *c = (hd_confusion){0};
 }
 
-void hd_confusion_add(hd_confusion *c, size_t truth, size_t guess)
+/* Where the cell is, or where it would go. There is always room. */
+static hd_confusion_cell *find(hd_confusion_cell *cell, size_t room, size_t truth, size_t guess)
 {
-    c->at[truth * c->classes + guess]++;
+    uint64_t hash = ((uint64_t)truth * 0x9e3779b97f4a7c15u ^ (uint64_t)guess) * 0xff51afd7ed558ccdu;
+    size_t at = (size_t)(hash >> 20) & (room - 1);
+    while (cell[at].count && (cell[at].truth != truth || cell[at].guess != guess)) at = (at + 1) & (room - 1);
+    return &cell[at];
+}
+
+static hd_status grow(hd_confusion *c, hd_err *err)
+{
+    size_t room = 0;
+    if (!hd_size_mul(c->room ? c->room : FIRST_ROOM / 2, 2, &room)) return hd_err_nomem(err, SIZE_MAX);
+    hd_confusion_cell *cell = hd_mem_array(room, sizeof *cell);
+    if (!cell) return hd_err_nomem(err, room * sizeof *cell);
+    for (size_t i = 0; i < c->room; i++)
+        if (c->cell[i].count) *find(cell, room, c->cell[i].truth, c->cell[i].guess) = c->cell[i];
+    hd_mem_free(c->cell);
+    c->cell = cell, c->room = room;
+    return HD_OK;
+}
+
+hd_status hd_confusion_add(hd_confusion *c, size_t truth, size_t guess, hd_err *err)
+{
+    hd_status s = 2 * c->cells >= c->room ? grow(c, err) : HD_OK;
+    if (s) return s;
+    hd_confusion_cell *at = find(c->cell, c->room, truth, guess);
+    c->cells += !at->count;
+    *at = (hd_confusion_cell){truth, guess, at->count + 1};
+    c->truths[truth]++, c->guesses[guess]++;
+    c->hits[truth] += truth == guess;
     c->count++;
     c->right += truth == guess;
+    return HD_OK;
+}
+
+size_t hd_confusion_count(const hd_confusion *c, size_t truth, size_t guess)
+{
+    return c->room ? find(c->cell, c->room, truth, guess)->count : 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const hd_confusion_cell *x = a, *y = b;
+    if (x->truth != y->truth) return x->truth < y->truth ? -1 : 1;
+    return x->guess < y->guess ? -1 : x->guess > y->guess;
+}
+
+hd_status hd_confusion_sorted(const hd_confusion *c, hd_confusion_cell **out, hd_err *err)
+{
+    hd_confusion_cell *all = hd_mem_array(c->cells + 1, sizeof *all);
+    size_t n = 0;
+    if (!all) return hd_err_nomem(err, c->cells * sizeof *all);
+    for (size_t i = 0; i < c->room; i++)
+        if (c->cell[i].count) all[n++] = c->cell[i];
+    qsort(all, n, sizeof *all, by_place);
+    *out = all;
+    return HD_OK;
 }
 
 double hd_confusion_accuracy(const hd_confusion *c)
@@ -38,11 +99,7 @@ static double share(size_t part, size_t whole)
 
 hd_class_score hd_confusion_class(const hd_confusion *c, size_t k)
 {
-    hd_class_score s = {.right = c->at[k * c->classes + k]};
-    for (size_t i = 0; i < c->classes; i++) {
-        s.true_items += c->at[k * c->classes + i];
-        s.guessed += c->at[i * c->classes + k];
-    }
+    hd_class_score s = {.true_items = c->truths[k], .guessed = c->guesses[k], .right = c->hits[k]};
     s.precision = share(s.right, s.guessed);
     s.recall = share(s.right, s.true_items);
     s.f1 = share(2 * s.right, s.true_items + s.guessed);

@@ -1,4 +1,5 @@
-/* Which classes are taken for which, and what that says of a classifier. */
+/* Which classes are taken for which, and what that says of a classifier. Only what occurs is kept, so that
+   memory grows with the items and the classes, not with the pairs of classes. */
 #ifndef HD_METRIC_CONFUSION_H
 #define HD_METRIC_CONFUSION_H
 
@@ -6,14 +7,25 @@
 
 #include "base/status.h"
 
+typedef struct hd_confusion_cell {
+    size_t truth, guess, count;
+} hd_confusion_cell;
+
 typedef struct hd_confusion {
     size_t classes, count, right;
-    size_t *at; /* [classes, classes]: row by truth, column by guess */
+    size_t *truths, *guesses, *hits; /* [classes] items of a class, guesses of it, and those that are right */
+    hd_confusion_cell *cell;         /* [room] a hash table; count 0: free */
+    size_t room, cells;
 } hd_confusion;
 
 hd_status hd_confusion_init(hd_confusion *c, size_t classes, hd_err *err);
 void hd_confusion_release(hd_confusion *c); /* accepts {0} */
-void hd_confusion_add(hd_confusion *c, size_t truth, size_t guess);
+/* A failure, of memory alone, leaves it as it was. */
+hd_status hd_confusion_add(hd_confusion *c, size_t truth, size_t guess, hd_err *err);
+
+size_t hd_confusion_count(const hd_confusion *c, size_t truth, size_t guess);
+/* All cells that are not 0, by truth and then by guess; the caller frees them. */
+hd_status hd_confusion_sorted(const hd_confusion *c, hd_confusion_cell **out, hd_err *err);
 
 double hd_confusion_accuracy(const hd_confusion *c); /* share that is right; NaN of nothing */
 

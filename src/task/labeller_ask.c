@@ -171,6 +171,7 @@ typedef struct judging {
     const hd_examples *x;
     size_t classes;
     double *guess; /* [labels] of numbers */
+    hd_err failed; /* counting took more memory than there is */
 } judging;
 
 static void judge_class(void *context, size_t label, const hd_real *logp)
@@ -180,7 +181,7 @@ static void judge_class(void *context, size_t label, const hd_real *logp)
     for (size_t k = 1; k < j->classes; k++)
         if (logp[k] > logp[best]) best = k;
     j->out->loss -= (double)logp[truth];
-    hd_confusion_add(&j->out->confusion, truth, best);
+    if (!j->failed.status) hd_confusion_add(&j->out->confusion, truth, best, &j->failed);
 }
 
 static void judge_number(void *context, size_t label, const hd_real *number)
@@ -206,11 +207,12 @@ static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeller *l, hd_e
 hd_status hd_labeller_judge(hd_judged *out, hd_run *r, const hd_labeller *l, const hd_examples *x,
                             hd_err *err)
 {
-    judging j = {out, x, l->model->opt.classes, NULL};
+    judging j = {.out = out, .x = x, .classes = l->model->opt.classes};
     *out = (hd_judged){0};
     if (l->model->opt.numbers) return judge_numbers(&j, r, l, err);
     hd_status s = hd_confusion_init(&out->confusion, j.classes, err);
     if (!s) s = hd_labeller_ask(r, l, x, judge_class, &j, err);
+    if (!s && j.failed.status) s = hd_err_set(err, j.failed.status, "%s", j.failed.text);
     if (s) hd_confusion_release(&out->confusion);
     return s;
 }

@@ -2,22 +2,36 @@
    are seen as well as frequent ones. */
 #include "view/confusion.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/lines.h"
+#include "base/mem.h"
 #include "view/plot.h"
 #include "view/put.h"
 
 static size_t cell_of(const hd_confusion *c, size_t truth, size_t guess)
 {
-    return c->at[truth * c->classes + guess];
+    return hd_confusion_count(c, truth, guess);
+}
+
+static size_t most_of(const hd_confusion *c)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->room; i++) most = c->cell[i].count > most ? c->cell[i].count : most;
+    return most;
+}
+
+static bool is_matrix(const hd_confusion *c)
+{
+    return c->classes <= HD_CONFUSION_MATRIX;
 }
 
 /* -- text -- */
 
-enum { NAME_MOST = 20, HEAD_MOST = 5, GAP = 1, SHARE = 8 };
+enum { NAME_MOST = 20, HEAD_MOST = 5, GAP = 1, SHARE = 8, SHOWN = 5 };
 
 static double columns_of(void *context, const char *text)
 {
@@ -42,8 +56,8 @@ static int cell_wide(const hd_pen *p, const hd_confusion_view *v)
 {
     int wide = 1;
     char buf[HD_LABEL];
-    for (size_t i = 0; i < v->of->classes * v->of->classes; i++)
-        wide = digits_of(v->of->at[i]) > wide ? digits_of(v->of->at[i]) : wide;
+    int digits = digits_of(most_of(v->of));
+    wide = digits > wide ? digits : wide;
     for (size_t i = 0; i < v->of->classes; i++) {
         int head = hd_pen_columns(name_of(p, v->label[i], HEAD_MOST, buf));
         wide = head > wide ? head : wide;
@@ -73,7 +87,7 @@ static void put_row(hd_pen *p, const hd_confusion_view *v, size_t truth, int lef
     hd_pen_end(p);
 }
 
-void hd_confusion_text(hd_pen *p, const hd_confusion_view *v)
+static void put_matrix(hd_pen *p, const hd_confusion_view *v)
 {
     char buf[HD_LABEL];
     int left = 0, wide = cell_wide(p, v);
@@ -87,19 +101,105 @@ void hd_confusion_text(hd_pen *p, const hd_confusion_view *v)
     hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_BOLD, "right");
     hd_pen_end(p);
     for (size_t i = 0; i < v->of->classes; i++) put_row(p, v, i, left, wide);
+}
+
+/* The cells of a row, in `to`: as many as are shown, the most frequent first; returns how many there are. */
+static size_t most_frequent(const hd_confusion_cell *cell, size_t n, const hd_confusion_cell *to[SHOWN])
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = shown < SHOWN ? shown : SHOWN;
+        while (at && cell[i].count > to[at - 1]->count) at--;
+        if (at == SHOWN) continue;
+        shown = shown < SHOWN ? shown + 1 : SHOWN;
+        for (size_t k = shown - 1; k > at; k--) to[k] = to[k - 1];
+        to[at] = &cell[i];
+    }
+    return shown;
+}
+
+/* "name 12" */
+static void put_cell(hd_pen *p, const hd_confusion_view *v, const hd_confusion_cell *cell, const char *before)
+{
+    char name[HD_LABEL], count[32];
+    snprintf(count, sizeof count, " %zu", cell->count);
+    hd_pen_put(p, HD_INK_PLAIN, before);
+    hd_pen_put(p, cell->guess == cell->truth ? HD_INK_GOOD : HD_INK_PLAIN,
+               name_of(p, v->label[cell->guess], NAME_MOST, name));
+    hd_pen_put(p, HD_INK_PLAIN, count);
+}
+
+/* A line for each label that occurs, with what it is taken for. */
+static hd_status put_list(hd_pen *p, const hd_confusion_view *v, hd_err *err)
+{
+    hd_confusion_cell *cell = NULL;
+    char buf[HD_LABEL];
+    hd_pen wide = *p;
+    wide.width = INT_MAX;
+    hd_status s = hd_confusion_sorted(v->of, &cell, err);
+    if (s) return s;
+    for (size_t i = 0, n; i < v->of->cells; i += n) {
+        const hd_confusion_cell *often[SHOWN];
+        for (n = 1; i + n < v->of->cells && cell[i + n].truth == cell[i].truth;) n++;
+        hd_class_score c = hd_confusion_class(v->of, cell[i].truth);
+        size_t shown = most_frequent(cell + i, n, often);
+        hd_pen_put_at(&wide, 0, HD_INK_PLAIN, name_of(p, v->label[cell[i].truth], NAME_MOST, buf));
+        snprintf(buf, sizeof buf, "%.1f %%", 100 * c.recall);
+        hd_pen_put_to(&wide, NAME_MOST + GAP + SHARE, HD_INK_PLAIN, buf);
+        snprintf(buf, sizeof buf, " of %zu: ", c.true_items);
+        for (size_t k = 0; k < shown; k++) put_cell(&wide, v, often[k], k ? ", " : buf);
+        if (shown < n) hd_pen_put(&wide, HD_INK_PLAIN, ", ...");
+        hd_pen_end(&wide);
+    }
+    hd_mem_free(cell);
+    return HD_OK;
+}
+
+hd_status hd_confusion_text(hd_pen *p, const hd_confusion_view *v, hd_err *err)
+{
+    hd_status s = HD_OK;
+    if (is_matrix(v->of))
+        put_matrix(p, v);
+    else
+        s = put_list(p, v, err);
     hd_text_print(p->to, "accuracy %.2f %% (%zu of %zu), macro-F1 %.2f %%",
                   100 * hd_confusion_accuracy(v->of), v->of->right, v->of->count,
                   100 * hd_confusion_macro_f1(v->of));
     if (v->of->classes == 2)
         hd_text_print(p->to, ", F1 of %s %.2f %%", v->label[1], 100 * hd_confusion_class(v->of, 1).f1);
     hd_text_print(p->to, ", Matthews %.4f\n", hd_confusion_matthews(v->of));
+    return s;
 }
 
 /* -- JSON -- */
 
-void hd_confusion_json(hd_text *to, const hd_confusion_view *v)
+/* Cells of the row `truth`, from *at on, which goes to the next one's. */
+static void put_taken_for(hd_text *to, const hd_confusion_view *v, size_t truth,
+                          const hd_confusion_cell *cell, size_t *at)
+{
+    if (is_matrix(v->of)) {
+        hd_text_put(to, "[");
+        for (size_t k = 0; k < v->of->classes; k++)
+            hd_text_print(to, k ? ", %zu" : "%zu", cell_of(v->of, truth, k));
+        hd_text_put(to, "]");
+        return;
+    }
+    hd_text_put(to, "{");
+    for (const char *comma = ""; *at < v->of->cells && cell[*at].truth == truth; ++*at, comma = ", ") {
+        hd_text_put(to, comma);
+        hd_put_json(to, v->label[cell[*at].guess], false);
+        hd_text_print(to, ": %zu", cell[*at].count);
+    }
+    hd_text_put(to, "}");
+}
+
+hd_status hd_confusion_json(hd_text *to, const hd_confusion_view *v, hd_err *err)
 {
     const hd_confusion *c = v->of;
+    hd_confusion_cell *cell = NULL;
+    size_t at = 0;
+    hd_status status = hd_confusion_sorted(c, &cell, err);
+    if (status) return status;
     hd_text_print(to, "{\"items\": %zu, \"right\": %zu, \"accuracy\": ", c->count, c->right);
     hd_put_number(to, hd_confusion_accuracy(c), 9);
     hd_text_put(to, ", \"macro_f1\": ");
@@ -121,11 +221,13 @@ void hd_confusion_json(hd_text *to, const hd_confusion_view *v)
         hd_put_number(to, s.recall, 9);
         hd_text_put(to, ", \"f1\": ");
         hd_put_number(to, s.f1, 9);
-        hd_text_put(to, ", \"taken_for\": [");
-        for (size_t k = 0; k < c->classes; k++) hd_text_print(to, k ? ", %zu" : "%zu", cell_of(c, i, k));
-        hd_text_put(to, "]}");
+        hd_text_put(to, ", \"taken_for\": ");
+        put_taken_for(to, v, i, cell, &at);
+        hd_text_put(to, "}");
     }
     hd_text_put(to, "]}\n");
+    hd_mem_free(cell);
+    return HD_OK;
 }
 
 /* -- a picture -- */
@@ -138,12 +240,9 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     hd_confusion_view *v = d->context;
     char buf[HD_LABEL];
     double names = 0, n = (double)v->of->classes;
-    size_t most = 0;
     for (size_t i = 0; i < v->of->classes; i++)
         names = fmax(names, hd_plot_label(c, v->label[i], HD_PLOT_LETTERS, longest_label, buf));
-    for (size_t i = 0; i < v->of->classes * v->of->classes; i++)
-        most = v->of->at[i] > most ? v->of->at[i] : most;
-    snprintf(buf, sizeof buf, "%zu", most);
+    snprintf(buf, sizeof buf, "%zu", most_of(v->of));
     v->cell = fmax(24, ceil(c->width(c->context, buf, HD_PLOT_SMALL, false)) + HD_PLOT_GAP);
     v->left = HD_PLOT_MARGIN + names + HD_PLOT_GAP;
     v->top = HD_PLOT_MARGIN + HD_PLOT_LARGE + 2 * HD_PLOT_GAP + names + HD_PLOT_GAP;
@@ -221,5 +320,8 @@ hd_drawing hd_confusion_drawing(hd_confusion_view *v)
 hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err)
 {
     hd_drawing d = hd_confusion_drawing(v);
+    if (!is_matrix(v->of))
+        return hd_err_set(err, HD_ELIMIT, "%s: a matrix of %zu labels cannot be seen: at most %d are drawn",
+                          path, v->of->classes, HD_CONFUSION_MATRIX);
     return hd_plot_save(path, &d, err);
 }
