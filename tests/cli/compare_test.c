@@ -162,6 +162,20 @@ static void an_unfinished_model_is_resumed(void **state)
     must_run("cmp whole/model.safetensors l/gru-seed=7/model.safetensors");
 }
 
+/* Two models are asked for: the signal meets the first, and there is no second. */
+static void a_signal_ends_all_and_says_so(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    shell(out,
+          "$HEED compare --task lm --unit char --device cpu --train long --out s --steps 1000000 --width 16 "
+          "--models gru,lstm -q & p=$!; while [ ! -e s/gru/training.yml ]; do sleep 0.02; done; "
+          "kill -TERM $p; wait $p; echo $?; ls s");
+    const char *says =
+        "heed compare: stopped; everything is saved, and the same command continues\n143\ngru\n";
+    if (strcmp(out, says)) fail_msg("%s", out);
+}
+
 static void a_model_may_have_settings_of_its_own(void **state)
 {
     (void)state;
@@ -244,6 +258,7 @@ int main(void)
         cmocka_unit_test(every_kind_is_trained_and_stands_in_its_row),
         cmocka_unit_test(what_is_trained_is_not_trained_again),
         cmocka_unit_test(an_unfinished_model_is_resumed),
+        cmocka_unit_test(a_signal_ends_all_and_says_so),
         cmocka_unit_test(a_model_may_have_settings_of_its_own),
         cmocka_unit_test(models_that_cannot_be_meant_are_refused),
         cmocka_unit_test(what_cannot_be_compared_is_said_once),
