@@ -22,6 +22,7 @@ enum { MOST_STEP = 1000000 };
 struct explain {
     bool backward, json;
     int train;  /* steps */
+    int shift;  /* positions; 0: none */
     int digits; /* decimals shown */
     const char *only;
     const char *step; /* a number or "all" */
@@ -50,6 +51,10 @@ static const hd_option options[] = {
      "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
      "left out unless --backward, --only or --json asks for them",
      EXAMPLE, HD_INT_INTO(struct explain, train, 0, 100000)},
+    {"shift", 0, "N", "0",
+     "show the positions alone, with the one matrix M that takes each of them N places further: p(t + N) = M "
+     "p(t)",
+     EXAMPLE, HD_INT_INTO(struct explain, shift, 0, 1000)},
     {0},
 };
 
@@ -63,6 +68,7 @@ static const hd_example examples[] = {
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
     {"heed explain --train 200", "watch the loss fall"},
+    {"heed explain --shift 2 --digits 6", "positions, and the matrix that shifts them by two places"},
     {NULL, NULL},
 };
 
@@ -195,7 +201,7 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
                                   .digits = o->digits,
                                   .columns = o->columns,
                                   .head = c->head,
-                                  .only = o->only};
+                                  .only = o->shift && !o->only ? "*" : o->only};
     return o->json ? hd_exhibit_json(page, c->made, o->only, err)
                    : hd_exhibit_text(page, c->made, &look, err);
 }
@@ -225,7 +231,8 @@ static hd_status read_picks(call *c, hd_err *err)
 
 static hd_status meaning(call *c, hd_err *err)
 {
-    static const char *const example[] = {"backward", "train"}, *const model[] = {"step", "head", "columns"};
+    static const char *const example[] = {"backward", "train", "shift"}, *const model[] = {"step", "head",
+                                                                                           "columns"};
     const hd_command *m = c->command;
     if (m->operands.count == 1)
         return hd_err_set(err, HD_EARG, "TEXT is missing: what '%s' is to be shown with",
@@ -236,6 +243,9 @@ static hd_status meaning(call *c, hd_err *err)
     for (size_t i = 0; !m->operands.count && i < sizeof model / sizeof *model; i++)
         if (hd_command_given(m, model[i]))
             return hd_err_set(err, HD_EARG, "--%s needs MODEL and TEXT", model[i]);
+    if (c->o->shift && (c->o->backward || c->o->train))
+        return hd_err_set(err, HD_EARG,
+                          "--shift shows positions alone: --backward and --train have nothing to show there");
     if (c->o->only && !strcmp(c->o->step, "all"))
         return hd_err_set(err, HD_EARG, "--step all shows no matrices: --only needs one step");
     return read_picks(c, err);
@@ -288,6 +298,17 @@ static int verb_model(call *c)
     return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
 }
 
+static int verb_shift(call *c)
+{
+    hd_err err = {0};
+    hd_text page = {0};
+    hd_status s = hd_exhibit_shift(&c->made, HD_LECTURE_LENGTH, HD_LECTURE_WIDTH, (size_t)c->o->shift, &err);
+    bool misused = !s && (s = has_it(c, &err));
+    if (!s) s = show(&page, c, &err);
+    hd_exhibit_free(c->made);
+    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
+}
+
 int hd_verb_explain(const hd_command *c)
 {
     const struct explain *o = c->options;
@@ -295,6 +316,7 @@ int hd_verb_explain(const hd_command *c)
     hd_err err = {0};
     hd_status s = meaning(&m, &err);
     if (!s && c->operands.count) return verb_model(&m);
+    if (!s && o->shift) return verb_shift(&m);
     if (!s && o->only && !matches_something(o->only))
         s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
     if (s) return hd_verb_misused(c->verb, &err);

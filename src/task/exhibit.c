@@ -156,7 +156,7 @@ static hd_exhibit_axis rows_of(const hd_exhibiting *e, const char *name)
     return of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
 }
 
-static hd_exhibit_item *add_item(hd_exhibit *x, hd_err *err)
+hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err)
 {
     if (x->items == x->room) {
         size_t room = x->room ? 2 * x->room : 64;
@@ -239,7 +239,7 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
 {
     char part[128];
     hd_exhibit *x = e->into;
-    hd_exhibit_item *to = add_item(x, &r->err);
+    hd_exhibit_item *to = hd_exhibit_add(x, &r->err);
     if (!to || !(to->value = numbers_of(e, r, o, to))) return;
     to->name = hd_exhibit_copy(x, o->name, &r->err);
     if (!to->name || same_again(x, to)) return;
@@ -314,7 +314,7 @@ void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     x->answers = rows, x->tops = vocab < HD_EXHIBIT_TOP ? vocab : HD_EXHIBIT_TOP;
     hd_real *p = hd_exhibit_take(x, rows * vocab, sizeof *p, &r->err);
     x->top = hd_exhibit_take(x, rows * x->tops, sizeof *x->top, &r->err);
-    hd_exhibit_item *to = add_item(x, &r->err);
+    hd_exhibit_item *to = hd_exhibit_add(x, &r->err);
     if (!p || !x->top || !to || !hd_read(r, logp, p)) return;
     for (size_t i = 0; i < rows; i++) /* -inf is a word that cannot be; but some word can */
         if (!have_sum(p + i * vocab, vocab)) return (void)hd_fail_number(r);

@@ -118,6 +118,9 @@ hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_
 /* A text as a whole and its labels, or its number; of a tagger, which reads tokens between blanks, a label
    for each of them. */
 hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err);
+/* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes
+ * of them. */
+hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err);
 void hd_exhibit_free(hd_exhibit *x); /* accepts NULL */
 
 const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name); /* NULL when there is none */

@@ -19,6 +19,9 @@ const char *hd_exhibit_formula(const hd_exhibited *of, const char *name);
 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err);
 void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err); /* zeroed; NULL: no memory */
+hd_exhibit_item *
+hd_exhibit_add(hd_exhibit *x,
+               hd_err *err); /* the next item, empty; it counts once x->items does. NULL: no memory */
 const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
                             const hd_tokeniser *pieces, hd_err *err);

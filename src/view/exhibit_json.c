@@ -172,7 +172,7 @@ hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd
     add_items(all, x, only);
     if (x->kind == HD_EXHIBIT_MASKED || x->place)
         hd_json_set(all, x->kind == HD_EXHIBIT_MASKED ? "masks" : "tags", masks(x));
-    else
+    else if (x->answers)
         hd_json_set(all, "distribution", distribution(x, 0));
     if (x->shares) hd_json_set(all, "shares", shares(x));
     if (x->features) hd_json_set(all, "features", features(x));

@@ -185,6 +185,34 @@ static void printed_numbers_satisfy_the_printed_formulas(void **state)
     assert_non_null(strstr(must_run("$HEED explain m 'a b' --head mean"), "mean of 2 heads  = mean of Q K"));
 }
 
+/* p(t + 2) = M p(t), by the printed numbers. */
+static void positions_are_shifted_by_one_matrix(void **state)
+{
+    (void)state;
+    json_t *o = parsed("$HEED explain --shift 2 --json");
+    const json_t *all = json_object_get(o, "matrices"), *pe = json_object_get(all, "pe"),
+                 *m = json_object_get(all, "M"), *shifted = json_object_get(all, "pe.shifted");
+    assert_true(json_array_size(pe) == 5 && json_array_size(m) == 6 && json_array_size(shifted) == 3);
+    for (size_t t = 0; t < 3; t++)
+        for (size_t i = 0; i < 6; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < 6; j++)
+                sum += json_number_value(json_array_get(json_array_get(m, i), j)) *
+                       json_number_value(json_array_get(json_array_get(pe, t), j));
+            assert_printed("explain", "--shift",
+                           json_number_value(json_array_get(json_array_get(pe, t + 2), i)), sum);
+            assert_printed("explain", "--shift",
+                           json_number_value(json_array_get(json_array_get(shifted, t), i)), sum);
+        }
+    json_decref(o);
+    const char *out = must_run("$HEED explain --shift 1 --only M");
+    assert_non_null(strstr(out, "0.54"));
+    assert_null(strstr(out, "pe.shifted"));
+    assert_fails("$HEED explain m a --shift 1", 2, "--shift is for the worked example");
+    assert_fails("$HEED explain --shift 1 --train 3", 2, "--shift shows positions alone");
+    assert_fails("$HEED explain --shift 1 --only nothing", 2, "no matrix matches 'nothing'");
+}
+
 static void a_prompt_and_the_token_after_it(void **state)
 {
     (void)state;
@@ -230,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_sentence_from_tokens_to_the_distribution),
         cmocka_unit_test(steps_heads_and_names_are_picked),
         cmocka_unit_test(printed_numbers_satisfy_the_printed_formulas),
+        cmocka_unit_test(positions_are_shifted_by_one_matrix),
         cmocka_unit_test(a_prompt_and_the_token_after_it),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };
