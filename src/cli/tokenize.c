@@ -10,6 +10,7 @@
 
 struct tokenize {
     bool ids, json, decode, pieces, specials, target;
+    int pad; /* tokens of every line; 0: as many as it has */
 };
 
 static const hd_option options[] = {
@@ -24,6 +25,11 @@ static const hd_option options[] = {
      HD_FLAG_INTO(struct tokenize, pieces)},
     {"specials", 0, NULL, NULL, "what the model gets: with the special tokens among and around the pieces",
      HD_FLAG_INTO(struct tokenize, specials)},
+    {"pad", 0, "N", "0",
+     "fill every line up to N tokens with <pad>, as programs do that put lines side by side, and with --json "
+     "say by a mask "
+     "which tokens count; heed itself never pads",
+     HD_INT_INTO(struct tokenize, pad, 0, 1 << 20)},
     {"target", 0, NULL, NULL, "the tokeniser of the target, where there are two",
      HD_FLAG_INTO(struct tokenize, target)},
     {0},
@@ -64,6 +70,7 @@ typedef struct call {
     hd_tokeniser *tokeniser;
     hd_frame frame;
     hd_pieces pieces;
+    size_t unpadded; /* of them, with --pad */
     hd_ids ids;
     hd_text out, word;
     hd_input in;
@@ -110,9 +117,24 @@ static void put_object(call *c)
     hd_text_put(&c->out, "], \"offsets\": [");
     for (size_t i = 0; i < count; i++)
         hd_text_print(&c->out, i ? ", [%u, %u]" : "[%u, %u]", p[i].begin, p[i].end);
+    if (c->o->pad) hd_text_put(&c->out, "], \"mask\": [");
+    for (size_t i = 0; c->o->pad && i < count; i++)
+        hd_text_print(&c->out, i ? ", %d" : "%d", i < c->unpadded);
     if (c->o->specials) hd_text_put(&c->out, "], \"types\": [");
     for (size_t i = 0; c->o->specials && i < count; i++) hd_text_print(&c->out, i ? ", %d" : "%d", p[i].type);
     hd_text_put(&c->out, "]}");
+}
+
+static hd_status pad(call *c, hd_err *err)
+{
+    size_t most = (size_t)c->o->pad;
+    hd_piece filler = {.id = hd_tokeniser_special(c->tokeniser).pad, .text = -1};
+    c->unpadded = c->pieces.count;
+    if (c->pieces.count > most)
+        return hd_err_set(err, HD_ELIMIT, "%zu tokens are more than --pad %zu", c->pieces.count, most);
+    while (c->pieces.count < most)
+        if (!hd_pieces_add(&c->pieces, filler)) return hd_err_nomem(err, most * sizeof filler);
+    return HD_OK;
 }
 
 static hd_status encode(call *c, hd_line line, hd_err *err)
@@ -120,6 +142,7 @@ static hd_status encode(call *c, hd_line line, hd_err *err)
     c->pieces.count = 0;
     hd_status s = c->o->specials ? hd_frame_encode(&c->frame, line, &c->pieces, err)
                                  : hd_tokeniser_encode(c->tokeniser, line.text, line.size, &c->pieces, err);
+    if (!s && c->o->pad) s = pad(c, err);
     if (s) return s;
     if (!c->o->json) return put_tokens(c), HD_OK;
     hd_pieces_count_characters(&c->pieces, 0, line);
@@ -238,6 +261,9 @@ static hd_status run(call *c, hd_err *err)
     const char *why;
     const char *what = c->o->decode ? "ids or pieces, a blank between them" : "a line to cut into tokens";
     hd_status s = hd_tokeniser_open_any(&c->tokeniser, c->command->operands.word[0], c->o->target, err);
+    if (!s && c->o->pad && hd_tokeniser_special(c->tokeniser).pad < 0)
+        s = hd_err_set(err, HD_EARG, "--pad: the vocabulary of %s has no token for padding",
+                       c->command->operands.word[0]);
     if (!s) s = hd_frame_open(&c->frame, c->tokeniser, c->command->operands.word[0], err);
     if (!s) s = hd_input_open(&c->in, c->command, "-", what, HD_INPUT_ZEROS, err);
     while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) s = tell(c, line, why, err);
@@ -250,6 +276,10 @@ int hd_verb_tokenize(const hd_command *command)
     call c = {.command = command, .o = command->options, .in = {.command = command}};
     if (!c.o->decode && c.o->pieces) {
         hd_err_set(&err, HD_EARG, "--pieces is for --decode");
+        return hd_verb_misused(command->verb, &err);
+    }
+    if (c.o->decode && c.o->pad) {
+        hd_err_set(&err, HD_EARG, "--pad is not for --decode, which leaves padding out");
         return hd_verb_misused(command->verb, &err);
     }
     if (c.o->ids && (c.o->pieces || (c.o->json && !c.o->decode))) {

@@ -72,6 +72,20 @@ static void what_was_learned_from_plain_text_helps(void **state)
     }
 }
 
+/* Table 5 of the paper on GPT, its four rows: all of it, without pre-training, without the loss of words
+   beside, an LSTM instead. Here, too, pre-training is what counts and the loss of words is not. */
+static void the_four_rows_of_the_ablation(void **state)
+{
+    (void)state;
+    double full = accuracy_of("--from gpt --lm-loss 0.5"),
+           no_training = accuracy_of("--from gpt --scratch --lm-loss 0.5"),
+           no_words = accuracy_of("--from gpt"), lstm = accuracy_of("--from lstm --lm-loss 0.5");
+    print_message("full %.1f %%, without pre-training %.1f %%, without words %.1f %%, LSTM %.1f %%\n", full,
+                  no_training, no_words, lstm);
+    assert_true(full > no_training + 10 && no_words > no_training + 10 && lstm > no_training + 10);
+    assert_true(fabs(full - no_words) < 5);
+}
+
 static void the_new_folder_stands_alone(void **state)
 {
     (void)state;
@@ -279,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_learned_from_plain_text_helps),
+        cmocka_unit_test(the_four_rows_of_the_ablation),
         cmocka_unit_test(the_new_folder_stands_alone),
         cmocka_unit_test(a_resumed_run_equals_a_whole_one),
         cmocka_unit_test(a_killed_run_equals_a_whole_one),

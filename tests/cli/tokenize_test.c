@@ -40,6 +40,25 @@ static void a_model_of_heed_has_a_tokeniser_too(void **state)
 }
 
 /* A bert has [MASK] behind the last of its tokeniser's pieces. */
+/* As on the slide: 20 tokens of every sentence, the rest of them padding that a mask tells apart and no text
+ * has. */
+static void lines_are_padded_to_twenty_tokens(void **state)
+{
+    (void)state;
+    assert_prints(
+        "printf 'the cat sat\\n\\nthe\\n' | $HEED tokenize bert --pad 20 | awk '{ print NF, $3, $4, $20 }'",
+        0, "20 sat <pad> <pad>\n20 <pad> <pad> <pad>\n20 <pad> <pad> <pad>\n");
+    assert_prints("echo 'the cat' | $HEED tokenize bert --pad 4 --json | grep -o '\"mask.*'", 0,
+                  "\"mask\": [1, 1, 0, 0]}\n");
+    assert_prints("echo 'the cat' | $HEED tokenize bert --pad 5 --specials | tee /dev/stderr | $HEED "
+                  "tokenize bert --decode",
+                  0, "<s> the cat </s> <pad>\nthe cat\n");
+    assert_prints("printf 'the cat sat\\nthe\\n' | $HEED tokenize bert --pad 2 2> told", 1, "\nthe <pad>\n");
+    assert_prints("grep -c ':1: 3 tokens are more than --pad 2' told", 0, "1\n");
+    assert_fails("echo a | $HEED tokenize $P/gpt2/vocab.json --pad 4", 1, "no token for padding");
+    assert_fails("echo 1 | $HEED tokenize bert --pad 4 --decode", 2, "--pad is not for --decode");
+}
+
 static void specials_are_what_the_model_gets(void **state)
 {
     (void)state;
@@ -127,6 +146,7 @@ int main(void)
         cmocka_unit_test(pieces_ids_and_objects),
         cmocka_unit_test(a_model_of_heed_has_a_tokeniser_too),
         cmocka_unit_test(specials_are_what_the_model_gets),
+        cmocka_unit_test(lines_are_padded_to_twenty_tokens), /* by the models made there */
         cmocka_unit_test(tokens_come_back_as_text),
         cmocka_unit_test(broken_lines_are_told_and_the_rest_goes_on),
         cmocka_unit_test(what_is_no_tokeniser_is_refused),

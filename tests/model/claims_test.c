@@ -198,6 +198,24 @@ static hd_tensor *attended(hd_tensor *x)
     return hd_attend(r, item(x), item(x), item(x), &(hd_attend_opt){.heads = 2}).t;
 }
 
+/* Padded to 20 rows whose keys are masked: the rows that count are as they were. */
+static void padding_that_is_masked_changes_nothing(void **state)
+{
+    (void)state;
+    enum { PADDED = 20 };
+    hd_real score[PADDED * PADDED];
+    for (size_t i = 0; i < PADDED * PADDED; i++) score[i] = i % PADDED < N ? 0 : (hd_real)-INFINITY;
+    hd_tensor *x = random_rows(r, N, D, 1, 30), *fill = random_rows(r, PADDED - N, D, 5, 31),
+              *padded = hd_concat_rows(r, (hd_tensor *[]){x, fill}, 2);
+    hd_attend_opt masked = {.heads = 1, .ragged = hd_from(r, PADDED * PADDED, 1, score)},
+                  plain = {.heads = 1};
+    hd_tensor *y = hd_attend(r, item(padded), item(padded), item(padded), &masked).t,
+              *seen = hd_attend(r, item(padded), item(padded), item(padded), &plain).t,
+              *want = hd_attend(r, item(x), item(x), item(x), &plain).t;
+    assert_near(hd_slice_rows(r, y, 0, N), want, 1e-6);
+    assert_true(distance(hd_slice_rows(r, seen, 0, N), want) > 0.1); /* without a mask they are not */
+}
+
 /* Words in another order give the same rows in that order, unless they know their positions. */
 static void only_positions_tell_order(void **state)
 {
@@ -399,6 +417,7 @@ int main(void)
         CLAIM(a_sharp_softmax_looks_up),
         CLAIM(two_words_alike_meet_in_the_middle),
         CLAIM(columns_are_rows_transposed),
+        CLAIM(padding_that_is_masked_changes_nothing),
         CLAIM(only_positions_tell_order),
         CLAIM(a_word_that_comes_again_weighs_the_same_at_any_distance),
         CLAIM(eight_heads_of_four_go_from_4_to_32_to_4),
