@@ -91,13 +91,23 @@ static void put_piece(hd_text *to, const char *piece)
     }
 }
 
+/* Ids are most of what is written, and printf took as long as a fourth of the encoding. */
+static void put_number(hd_text *to, uint32_t n)
+{
+    char digits[10];
+    size_t at = sizeof digits;
+    do digits[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    hd_text_add(to, digits + at, sizeof digits - at);
+}
+
 static void put_tokens(call *c)
 {
     for (size_t i = 0; i < c->pieces.count; i++) {
         int32_t id = c->pieces.at[i].id;
         if (i) hd_text_put(&c->out, " ");
         if (c->o->ids)
-            hd_text_print(&c->out, "%d", id);
+            put_number(&c->out, (uint32_t)id);
         else
             put_piece(&c->out, hd_frame_piece(&c->frame, id));
     }
