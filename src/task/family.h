@@ -13,7 +13,8 @@
     X(gpt2, "a language model: generate, perplexity, embed") \
     X(marian, "a translator: translate, rank, explain")      \
     X(pegasus, "a translator: translate, rank, explain")     \
-    X(t5, "a translator: translate, rank, explain")
+    X(t5, "a translator: translate, rank, explain")          \
+    X(mt5, "a translator: translate, rank, explain")
 
 /* One folder that becomes another; all of it is borrowed. */
 typedef struct hd_passage {

@@ -15,11 +15,19 @@ static const char *const ignored[] = {".EncDecAttention.relative_attention_bias.
 
 /* -- here -- */
 
+/* The same with other values where config.json is silent. */
+static bool is_mt5(hd_model_config *c)
+{
+    return hd_family_says(c, "model_type", "mt5");
+}
+
 /* "relu", or "gated-silu"; "gated-gelu" is another gelu than "gelu". */
 static void read_feed_forward(hd_model_config *c, hd_encdec_opt *o)
 {
     static const char key[] = "feed_forward_proj";
-    const char *name = hd_model_config_has(c, key) ? hd_model_config_text(c, key) : "relu";
+    const char *name = hd_model_config_has(c, key) ? hd_model_config_text(c, key)
+                       : is_mt5(c)                 ? "gated-gelu"
+                                                   : "relu";
     o->gated = !strncmp(name, GATED, sizeof GATED - 1);
     if (o->gated) name += sizeof GATED - 1;
     o->act = o->gated && !strcmp(name, "gelu") ? HD_gelu_tanh : hd_family_activation_called(c, name);
@@ -35,13 +43,14 @@ static hd_encdec_opt read_config(hd_model_config *c)
     o.head_width = (size_t)hd_family_whole(c, "d_kv", 1, MOST_SIZE, 64);
     o.inner = (size_t)hd_family_whole(c, "d_ff", 1, MOST_SIZE, 2048);
     o.positions = (size_t)hd_family_whole(c, "n_positions", 2, MOST_POSITIONS, 512);
-    o.source_vocab = o.target_vocab = (size_t)hd_family_whole(c, "vocab_size", 1, MOST_SIZE, 32128);
+    o.source_vocab = o.target_vocab =
+        (size_t)hd_family_whole(c, "vocab_size", 1, MOST_SIZE, is_mt5(c) ? 250112 : 32128);
     o.relative.buckets = (size_t)hd_family_whole(c, "relative_attention_num_buckets", 1, MOST_SIZE, 32);
     o.relative.reach = (int)hd_family_whole(c, "relative_attention_max_distance", 1, MOST_SIZE, 128);
     o.eps = hd_model_config_has(c, "layer_norm_epsilon")
                 ? (float)hd_model_config_real(c, "layer_norm_epsilon", 1)
                 : 1e-6f;
-    o.own_output = !hd_family_switch(c, "tie_word_embeddings", true);
+    o.own_output = !hd_family_switch(c, "tie_word_embeddings", !is_mt5(c));
     o.scaled_output = hd_family_switch(c, "scale_decoder_outputs", !o.own_output);
     hd_family_insist(c, "is_encoder_decoder", true);
     read_feed_forward(c, &o);
@@ -164,4 +173,12 @@ static bool has(hd_model_config *c)
     return hd_family_says(c, "task", "translate") && hd_family_says(c, "model", "t5");
 }
 
+/* Its tensors are those of a T5, and as such it is exported. */
+static bool has_mt5(hd_model_config *c)
+{
+    (void)c;
+    return false;
+}
+
 const hd_family hd_family_t5 = {.has = has, .import = import, .export = export};
+const hd_family hd_family_mt5 = {.has = has_mt5, .import = import, .export = export};

@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 
-enum { MOST_MEMO = 1 << 24 };
-
 /* A list that grows. */
 typedef struct list {
     void *at;
@@ -188,7 +186,7 @@ static hd_status memoize(hd_pickle *p, size_t bytes, hd_err *err)
 {
     uint64_t place = 0;
     if (!take_number(p, bytes, &place)) return bad(p, err, "it is cut short");
-    if (!above(p) || place >= MOST_MEMO) return bad(p, err, "a value to keep is not there");
+    if (!above(p) || place >= p->size) return bad(p, err, "a value to keep is not there");
     size_t before = p->memo.room;
     hd_status s = grow(&p->memo, (size_t)place + 1, sizeof(hd_pickle_value), err);
     if (s) return s;

@@ -1,13 +1,15 @@
 /* The tokeniser `t5`: a SentencePiece model, and behind its pieces the sentinels <extra_id_99> to
-   <extra_id_0>, which are found in a text as they are. A stretch between two of them is a text of its own. */
+   <extra_id_0>, which are found in a text as they are. A stretch between two of them is a text of its own.
+   Where there is no spiece.model, a tokenizer.json has all of this among its pieces. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "text/sentencepiece_file.h"
+#include "text/t5_json.h"
 #include "text/tokenizer_json.h"
 
-static const char MODEL[] = "spiece.model", CONFIG[] = "tokenizer_config.json";
+static const char MODEL[] = "spiece.model", CONFIG[] = "tokenizer_config.json", WHOLE[] = "tokenizer.json";
 
 enum { SENTINELS = 100, MOST_SENTINELS = 10000, SENTINEL_ROOM = 24 };
 
@@ -17,6 +19,7 @@ typedef struct t5 {
     hd_added added;
     char (*sentinel)[SENTINEL_ROOM]; /* by id behind the pieces */
     int pieces, sentinels;
+    bool whole; /* of a tokenizer.json */
 } t5;
 
 static hd_status read_config(t5 *m, const char *path, hd_err *err)
@@ -78,26 +81,65 @@ static hd_status add_specials(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
+/* Every added token is a piece of the model; <pad>, </s> and <unk> come by themselves. */
+static hd_status add_tokens(t5 *m, const json_t *added, hd_err *err)
+{
+    hd_spm_special own = hd_spm_specials(m->file.model);
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < json_array_size(added); i++) {
+        int32_t id = (int32_t)json_integer_value(json_object_get(json_array_get(added, i), "id"));
+        const char *text = hd_spm_piece(m->file.model, id);
+        if (text && *text && id != own.pad && id != own.end && id != own.unk)
+            s = hd_added_put(&m->added,
+                             (hd_added_token){.text = text, .size = strlen(text), .id = id, .special = true},
+                             err);
+    }
+    return s;
+}
+
+static hd_status open_whole(t5 *m, const char *path, hd_err *err)
+{
+    hd_arena arena;
+    hd_line text;
+    json_t *root = NULL;
+    hd_err why = {0};
+    m->whole = true;
+    hd_status s = hd_file_set_read(&m->config, path, WHOLE, true, &text, err);
+    if (s) return s;
+    hd_arena_init(&arena, hd_source_host, 0);
+    s = hd_file_json(&root, &arena, text, path, err);
+    if (!s) s = hd_t5_json_model(&(hd_tokenizer_json){path, root, err}, &m->file.bytes);
+    if (!s && (s = hd_spm_file_load(&m->file, &why))) hd_err_set(err, s, "%s: %s", path, why.text);
+    if (!s) s = hd_file_set_read_beside(&m->config, path, CONFIG, &text, err);
+    if (!s) s = add_tokens(m, json_object_get(root, "added_tokens"), err);
+    hd_arena_release(&arena);
+    return s;
+}
+
 static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
 {
+    char found[HD_PATH];
     t5 *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
-    hd_status s = hd_spm_file_open(&m->file, path, err);
+    hd_status s = hd_file_set_find(found, path, MODEL, WHOLE, err);
+    if (s) return s;
+    bool whole = hd_is_called(found, WHOLE);
+    s = whole ? open_whole(m, found, err) : hd_spm_file_open(&m->file, found, err);
     if (s) return s;
     m->pieces = hd_spm_size(m->file.model);
-    s = read_config(m, path, err);
+    if (!whole) s = read_config(m, found, err);
     if (!s) s = add_sentinels(m, err);
-    if (!s) s = add_specials(t, path, err);
+    if (!s) s = add_specials(t, found, err);
     t->size = (size_t)(m->pieces + m->sentinels);
     return s;
 }
 
 static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
 {
-    static const char *const all[] = {CONFIG, NULL};
+    static const char *const parts[] = {CONFIG, WHOLE, NULL}, *const whole[] = {CONFIG, MODEL, NULL};
     const t5 *m = t->state;
-    hd_status s = hd_spm_file_save(&m->file, path, err);
-    return s ? s : hd_file_set_save(&m->config, path, all, err);
+    hd_status s = m->whole ? HD_OK : hd_spm_file_save(&m->file, path, err);
+    return s ? s : hd_file_set_save(&m->config, path, m->whole ? whole : parts, err);
 }
 
 static void release(hd_tokeniser *t)

@@ -19,14 +19,19 @@ static hd_status open_json(hd_tokeniser **out, const char *path, hd_err *err)
     hd_arena_init(&arena, hd_source_host, 0);
     hd_status s = hd_json_read(&root, &arena, path, HD_FILE_SET_BYTES, err);
     const char *type = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
-    bool words = type && !strcmp(type, "WordPiece"), pairs = type && !strcmp(type, "BPE");
-    if (!s && !words && !pairs)
-        s = hd_err_set(err, HD_EFORMAT,
-                       "%s: model \"%.60s\" of tokenizer.json is not known; a SentencePiece model is read "
-                       "from spiece.model or source.spm",
-                       path, type ? type : "");
+    static const struct {
+        const char *type;
+        hd_tokeniser_kind kind;
+    } known[] = {
+        {"WordPiece", HD_TOKENISER_wordpiece}, {"BPE", HD_TOKENISER_bpe}, {"Unigram", HD_TOKENISER_t5}};
+    int kind = -1;
+    for (size_t i = 0; type && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(type, known[i].type)) kind = (int)known[i].kind;
+    if (!s && kind < 0)
+        s = hd_err_set(err, HD_EFORMAT, "%s: model \"%.60s\" of tokenizer.json is not known", path,
+                       type ? type : "");
     hd_arena_release(&arena);
-    return s ? s : hd_tokeniser_open(out, words ? HD_TOKENISER_wordpiece : HD_TOKENISER_bpe, path, err);
+    return s ? s : hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
 }
 
 /* A list of heed's begins with <pad>; of single characters or of words. */

@@ -131,7 +131,9 @@ static void what_is_no_tokeniser_is_refused(void **state)
         {"$HEED tokenize m --pieces </dev/null", 2, "--pieces is for --decode"},
         {"mkdir u; echo '{\"model\": {\"type\": \"Unigram\"}}' >u/tokenizer.json; $HEED tokenize u "
          "</dev/null",
-         1, "u/tokenizer.json: model \"Unigram\" of tokenizer.json is not known"},
+         1, "u/tokenizer.json: no pre_tokenizer: Metaspace is expected"},
+        {"echo '{\"model\": {\"type\": \"WordLevel\"}}' >u/tokenizer.json; $HEED tokenize u </dev/null", 1,
+         "u/tokenizer.json: model \"WordLevel\" of tokenizer.json is not known"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         int status = shell(out, cases[i].command);

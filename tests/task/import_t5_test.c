@@ -34,6 +34,21 @@ static void an_output_layer_of_its_own_is_found_in_the_file(void **state)
     check_translator("newer.heed", "t5-gated.txt", 29);
 }
 
+/* The arithmetic is T5's, but gated and with an output layer of its own where config.json is silent. */
+static void an_mt5_is_a_t5_with_other_defaults(void **state)
+{
+    (void)state;
+    static const char silent[] = T5_CONFIG("\"use_cache\": true");
+    const char *type = strstr(silent, "\"t5\"");
+    char config[4096];
+    assert_non_null(type);
+    snprintf(config, sizeof config, "%.*s\"mt5\"%s", (int)(type - silent), silent, type + 4);
+    put_t5_gated("mt5");
+    put_file(at("mt5/config.json"), config);
+    pass_well(hd_import, "mt5", "mt5.heed");
+    check_translator("mt5.heed", "t5-gated.txt", 29);
+}
+
 static void what_is_exported_is_what_was_imported(void **state)
 {
     (void)state;
@@ -126,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_gives_the_logits_of_transformers),
         cmocka_unit_test(an_output_layer_of_its_own_is_found_in_the_file),
+        cmocka_unit_test(an_mt5_is_a_t5_with_other_defaults),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(what_no_t5_has_is_refused),
         cmocka_unit_test(a_spoiled_t5_is_not_opened),
