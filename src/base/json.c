@@ -38,7 +38,7 @@ static void forget(void *root)
 
 /* Out of memory, the lexer of Jansson (2.14, and its issue 362 is still open) drops bytes of a token and then
    runs past its end. So memory for the whole tree is asked for first, and given back for the tree to take. */
-json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_error_t *e)
+static json_t *load(hd_arena *arena, const char *text, size_t length, size_t flags, json_error_t *e)
 {
     hd_json_begin();
     size_t bytes = most_bytes(text, length);
@@ -48,10 +48,7 @@ json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_erro
         return NULL;
     }
     hd_mem_free(room);
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, e);
-    /* tokenizer_config.json says "no limit" with a whole number of 31 digits: then all are reals */
-    if (!root && json_error_code(e) == json_error_numeric_overflow)
-        root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, e);
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | flags, e);
     if (!root) {
         if (json_error_code(e) == json_error_out_of_memory) missed = bytes;
         return NULL;
@@ -62,6 +59,19 @@ json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_erro
     return NULL;
 }
 
+json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_error_t *e)
+{
+    return load(arena, text, length, 0, e);
+}
+
+/* tokenizer_config.json says "no limit" with a whole number of 31 digits */
+json_t *hd_json_load_config(hd_arena *arena, const char *text, size_t length, json_error_t *e)
+{
+    json_t *root = load(arena, text, length, 0, e);
+    if (root || missed || json_error_code(e) != json_error_numeric_overflow) return root;
+    return load(arena, text, length, JSON_DECODE_INT_AS_REAL, e);
+}
+
 hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err)
 {
     hd_map map = {0};
@@ -69,7 +79,7 @@ hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t m
     hd_status s = hd_map_open(&map, path, err);
     if (!s && map.size > most)
         s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %zu bytes", path, most);
-    if (!s) *out = hd_json_load(arena, (const char *)map.data, map.size, &e);
+    if (!s) *out = hd_json_load_config(arena, (const char *)map.data, map.size, &e);
     if (!s && !*out)
         s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
                              : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);

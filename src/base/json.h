@@ -13,6 +13,8 @@
 /* Parses, refusing repeated names. NULL: see hd_json_missed, then *e. The result goes with the arena (its
  * reset or release) and must not be given to json_decref. */
 json_t *hd_json_load(hd_arena *arena, const char *text, size_t length, json_error_t *e);
+/* The same of a text in which a whole number may be too large for one: then all numbers are reals. */
+json_t *hd_json_load_config(hd_arena *arena, const char *text, size_t length, json_error_t *e);
 
 /* The same of a file of at most `most` bytes. The message names file and line. */
 hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err);

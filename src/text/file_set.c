@@ -119,7 +119,7 @@ bool hd_take_line(hd_line *text, hd_line *line)
 hd_status hd_file_json(json_t **out, hd_arena *arena, hd_line text, const char *path, hd_err *err)
 {
     json_error_t e;
-    *out = hd_json_load(arena, text.text, text.size, &e);
+    *out = hd_json_load_config(arena, text.text, text.size, &e);
     if (*out) return HD_OK;
     return hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
