@@ -16,7 +16,7 @@ const hd_usage hd_verb_export_usage = {
     .about =
         "Writes the model of the folder MODEL as Hugging Face's transformers has it: config.json, "
         "model.safetensors with the weights to the bit, and the tokeniser's files. A language model gpt "
-        "becomes a GPT-2; a masked language model a BERT, and so does a classifier made of one; a translator "
+        "becomes a GPT-2; a masked language model a BERT; so do classifiers made of them; a translator "
         "becomes a Pegasus if it is a Transformer with sinusoids and one vocabulary that normalises before "
         "its "
         "layers, as by default, and a MarianMT if it normalises behind them (--norm post); what was a T5 "

@@ -108,12 +108,13 @@ static hd_status put_text(maker *m, size_t item, hd_err *err)
 {
     hd_special special = hd_tokeniser_special(m->tokeniser);
     size_t unit = m->from->begin[item], texts = m->from->begin[item + 1] - unit;
-    bool whole = true;
+    bool whole = true, bare = m->opt->bare;
     hd_status s = begin_example(m, err);
-    if (!s && special.start >= 0) s = put_id(m, special.start, err);
+    if (!s && !bare && special.start >= 0) s = put_id(m, special.start, err);
     if (!s && texts == 2) s = put_pair(m, unit, err);
-    if (!s && texts != 2) s = put_pieces(m, unit, m->opt->longest - 2, &whole, err);
-    if (!s && texts != 2) s = put_id(m, special.end, err);
+    if (!s && texts != 2) s = put_pieces(m, unit, m->opt->longest - (bare ? 0 : 2), &whole, err);
+    if (!s && texts != 2 && (!bare || m->ids.count == m->x->begin[m->x->count - 1]))
+        s = put_id(m, special.end, err);
     if (!s) put_label(m, unit, 0);
     m->x->cut += !whole;
     return s;

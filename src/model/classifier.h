@@ -24,6 +24,7 @@ typedef struct hd_classifier_opt {
     hd_body_opt body; /* whether a BERT has a pooler and a head is seen to */
     hd_pool_kind pool;
     size_t classes;
+    bool bare;        /* items are read without special tokens around them, as a published GPT-2's */
     bool numbers;     /* a number is asked for, not a class: classes is 1, the loss the squared error */
     hd_frozen frozen; /* borrowed for the making */
 } hd_classifier_opt;

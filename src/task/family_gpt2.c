@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "task/family_gpt2.h"
 #include "task/family_own.h"
 #include "task/family_weights.h"
 #include "task/language.h"
@@ -9,10 +10,10 @@
 
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
-static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight";
+static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight", WORDS[] = "GPT2LMHeadModel";
 
 /* Masks, which older files hold. */
-static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
+const char *const hd_family_gpt2_ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
 
 /* -- here -- */
 
@@ -21,7 +22,7 @@ static float real_of(hd_model_config *c, const char *key, double most, float oth
     return hd_model_config_has(c, key) ? (float)hd_model_config_real(c, key, most) : otherwise;
 }
 
-static hd_lm_opt read_config(hd_model_config *c)
+hd_lm_opt hd_family_gpt2_config(hd_model_config *c)
 {
     hd_lm_opt o = {.kind = HD_LM_gpt, .order = 1};
     o.layers = (int)hd_family_whole(c, "n_layer", 1, MOST_LAYERS, 12);
@@ -44,7 +45,7 @@ static hd_lm_opt read_config(hd_model_config *c)
     return o;
 }
 
-static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **t)
+void hd_family_gpt2_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **t)
 {
     hd_family_open_tokeniser(c, folder, t);
     if (c->status) return;
@@ -66,15 +67,15 @@ static hd_status check_size(const hd_lm_opt *opt, const char *folder, hd_err *er
     return s;
 }
 
-static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_language l = {.backend = p->backend};
-    hd_lm_opt opt = read_config(c);
-    open_tokeniser(c, p->from, &opt, &l.tokeniser);
+    hd_lm_opt opt = hd_family_gpt2_config(c);
+    hd_family_gpt2_tokeniser(c, p->from, &opt, &l.tokeniser);
     hd_status s = c->status;
     if (!s) s = check_size(&opt, p->from, err);
     if (!s) s = hd_lm_new(&l.lm, &opt, p->backend, false, err);
-    if (!s) s = hd_family_weights_load(l.lm->params, p->from, ignored, err);
+    if (!s) s = hd_family_weights_load(l.lm->params, p->from, hd_family_gpt2_ignored, err);
     if (!s) s = hd_language_save(&l, p->to, err);
     if (!s) s = hd_language_publish(&l, p->to, err);
     hd_lm_free(l.lm);
@@ -82,9 +83,20 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
     return s;
 }
 
+static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
+    bool labels = name && !strcmp(name, HD_GPT2_LABELS);
+    if (name && !labels && strcmp(name, WORDS) && strcmp(name, "GPT2Model"))
+        hd_model_config_refuse(
+            c, "\"architectures\" has \"%.60s\": of GPT-2 heed imports %s, GPT2Model and " HD_GPT2_LABELS,
+            name, WORDS);
+    return c->status ? c->status : labels ? hd_family_gpt2_import_labels(p, c, err) : import_words(p, c, err);
+}
+
 /* -- and back -- */
 
-static hd_status check(const hd_lm_opt *o, const char *folder, hd_err *err)
+hd_status hd_family_gpt2_check(const hd_lm_opt *o, const char *folder, hd_err *err)
 {
     if (o->kind != HD_LM_gpt)
         return hd_err_set(err, HD_EARG, "%s: \"%s\" is no model that transformers knows; \"gpt\" is", folder,
@@ -97,29 +109,35 @@ static hd_status check(const hd_lm_opt *o, const char *folder, hd_err *err)
     return HD_OK;
 }
 
+void hd_family_gpt2_put(hd_text *to, const char *architecture, const hd_lm_opt *o, const hd_tokeniser *t)
+{
+    hd_text_print(to, "{\"model_type\": \"gpt2\",\n \"architectures\": [\"%s\"]", architecture);
+    hd_text_print(to, ",\n \"n_layer\": %d,\n \"n_head\": %d,\n \"n_embd\": %zu", o->layers, o->heads,
+                  o->width);
+    if (o->inner) hd_text_print(to, ",\n \"n_inner\": %zu", o->inner);
+    hd_text_print(to, ",\n \"n_positions\": %zu,\n \"n_ctx\": %zu,\n \"vocab_size\": %zu", o->context,
+                  o->context, o->vocab);
+    hd_text_print(to, ",\n \"activation_function\": \"%s\"",
+                  hd_family_activation_name(o->act == HD_IDENTITY ? HD_gelu_tanh : o->act));
+    hd_model_config_put_real(to, "resid_pdrop", (double)o->dropout);
+    hd_model_config_put_real(to, "embd_pdrop", (double)o->embedding_dropout);
+    hd_model_config_put_real(to, "attn_pdrop", (double)o->attention_dropout);
+    hd_model_config_put_real(to, "layer_norm_epsilon", (double)o->eps);
+    /* a text begins behind the end of another, as heed begins one */
+    hd_text_print(to, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->end, o->end);
+    if (hd_tokeniser_special(t).pad >= 0)
+        hd_text_print(to, ",\n \"pad_token_id\": %d", hd_tokeniser_special(t).pad);
+    hd_text_print(to, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"",
+                  o->tied ? "true" : "false");
+}
+
 static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_text_put(&c, "{\"model_type\": \"gpt2\",\n \"architectures\": [\"GPT2LMHeadModel\"]");
-    hd_text_print(&c, ",\n \"n_layer\": %d,\n \"n_head\": %d,\n \"n_embd\": %zu", o->layers, o->heads,
-                  o->width);
-    if (o->inner) hd_text_print(&c, ",\n \"n_inner\": %zu", o->inner);
-    hd_text_print(&c, ",\n \"n_positions\": %zu,\n \"n_ctx\": %zu,\n \"vocab_size\": %zu", o->context,
-                  o->context, o->vocab);
-    hd_text_print(&c, ",\n \"activation_function\": \"%s\"",
-                  hd_family_activation_name(o->act == HD_IDENTITY ? HD_gelu_tanh : o->act));
-    hd_model_config_put_real(&c, "resid_pdrop", (double)o->dropout);
-    hd_model_config_put_real(&c, "embd_pdrop", (double)o->embedding_dropout);
-    hd_model_config_put_real(&c, "attn_pdrop", (double)o->attention_dropout);
-    hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->eps);
-    /* a text begins behind the end of another, as heed begins one */
-    hd_text_print(&c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->end, o->end);
-    if (hd_tokeniser_special(t).pad >= 0)
-        hd_text_print(&c, ",\n \"pad_token_id\": %d", hd_tokeniser_special(t).pad);
+    hd_family_gpt2_put(&c, WORDS, o, t);
     hd_family_own_tokeniser(&own, t);
     hd_family_own_put(&c, &own);
-    hd_text_print(&c, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"}\n",
-                  o->tied ? "true" : "false");
+    hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
     hd_text_release(&c);
     return s;
@@ -139,13 +157,11 @@ static hd_status save_tokeniser(const hd_language *l, const char *folder, hd_err
     return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
 }
 
-/* As transformers names them where there are others beside the body: older versions load no file where only
-   some have the prefix, or none. */
-static hd_status add_prefix(hd_params *p, hd_err *err)
+hd_status hd_family_gpt2_add_prefix(hd_params *p, const char *but, hd_err *err)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_text name = {0};
-        if (!p->list[i]->name || !strcmp(p->list[i]->name, OUTPUT)) continue;
+        if (!p->list[i]->name || !strcmp(p->list[i]->name, but)) continue;
         hd_text_print(&name, "%s%s", PREFIX, p->list[i]->name);
         hd_status s = hd_text_status(&name, err);
         if (s) return s;
@@ -155,22 +171,40 @@ static hd_status add_prefix(hd_params *p, hd_err *err)
     return HD_OK;
 }
 
-static hd_status export(const hd_passage *p, hd_err *err)
+static hd_status export_words(const hd_passage *p, hd_err *err)
 {
     hd_language *l = NULL;
     hd_status s = hd_language_open(&l, p->from, p->backend, err);
-    if (!s) s = check(&l->lm->opt, p->from, err);
+    if (!s) s = hd_family_gpt2_check(&l->lm->opt, p->from, err);
     if (!s) s = save_tokeniser(l, p->to, err);
     if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
-    if (!s && !l->lm->opt.tied) s = add_prefix(l->lm->params, err);
+    if (!s && !l->lm->opt.tied) s = hd_family_gpt2_add_prefix(l->lm->params, OUTPUT, err);
     if (!s) s = hd_language_publish(l, p->to, err);
     hd_language_free(l);
     return s;
 }
 
-static bool has(hd_model_config *c)
+static bool predicts_words(hd_model_config *c)
 {
     return hd_family_says(c, "task", "lm");
+}
+
+static hd_status export(const hd_passage *p, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_open(&c, p->from, err);
+    bool words = !c.status && predicts_words(&c);
+    hd_status s = c.status;
+    hd_model_config_release(&c);
+    if (s) return s;
+    return words ? export_words(p, err) : hd_family_gpt2_export_labels(p, err);
+}
+
+static bool has(hd_model_config *c)
+{
+    return predicts_words(c) ||
+           (hd_family_says(c, "model", "gpt") &&
+            (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress")));
 }
 
 const hd_family hd_family_gpt2 = {.has = has, .import = import, .export = export};

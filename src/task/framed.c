@@ -23,6 +23,7 @@ hd_status hd_frame_open(hd_frame *out, const hd_tokeniser *t, const char *path, 
         out->words = !strcmp(task, "tag");
         out->labels = !strcmp(task, "classify") || !strcmp(task, "regress");
         if (out->labels) out->longest = (size_t)hd_model_config_whole(&c, "positions", 3, 1 << 20);
+        out->bare = hd_model_config_has(&c, "bare") && hd_model_config_switch(&c, "bare");
         if (out->labels) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
     }
     hd_model_config_release(&c);
@@ -91,14 +92,15 @@ static hd_status put_labelled(const hd_frame *f, hd_line line, hd_pieces *out, h
     hd_status s = put_part(f, (hd_line){line.text, first}, 0, &text[0], err);
     if (!s && tab) s = put_part(f, (hd_line){tab + 1, line.size - first - 1}, first + 1, &text[1], err);
     size[0] = text[0].count, size[1] = text[1].count;
-    fit(size, f->longest - (tab ? 3 : 2));
-    if (!s && special.start >= 0) s = put(out, special.start, 0, err);
+    bool bare = f->bare && !tab;
+    fit(size, f->longest - (tab ? 3 : bare ? 0 : 2));
+    if (!s && !bare && special.start >= 0) s = put(out, special.start, 0, err);
     for (int i = 0; i < (tab ? 2 : 1); i++) {
         for (size_t k = 0; !s && k < size[i]; k++) {
             text[i].at[k].type = (int8_t)i;
             if (!hd_pieces_add(out, text[i].at[k])) s = hd_err_nomem(err, sizeof *out->at);
         }
-        if (!s) s = put(out, special.end, i, err);
+        if (!s && (!bare || !size[0])) s = put(out, special.end, i, err);
     }
     hd_pieces_release(&text[0]), hd_pieces_release(&text[1]);
     return s;

@@ -9,6 +9,7 @@ typedef struct hd_frame {
     const hd_tokeniser *tokeniser; /* borrowed */
     bool masks;                    /* a masked language model: [MASK] is one token */
     bool labels, pairs;            /* a classifier: a start and an end around each text, or each of two */
+    bool bare;                     /* ... or nothing around it */
     bool words;                    /* a tagger: each word is cut by itself, with nothing around */
     size_t longest;                /* labels: an item is cut to so many tokens */
 } hd_frame;

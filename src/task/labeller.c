@@ -72,6 +72,7 @@ static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *e
                   hd_pool_names[o->pool]);
     put_body(&c, &o->body);
     hd_model_config_put_padded(&c, hd_body_vocab(&o->body), pieces_of(&o->body, l->tokeniser));
+    if (o->bare) hd_text_put(&c, ",\n \"bare\": true");
     hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokeniser\": \"%s\"}\n", o->classes,
                   l->pairs ? "true" : "false", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
     return save_text(folder, "config.json", &c, err);
@@ -144,6 +145,7 @@ static void read_model(hd_model_config *c, hd_classifier_opt *o)
     if (!c->status && !tags && !o->numbers && strcmp(task, tasks[HD_CLASSIFY]))
         c->status = hd_task_refuse(c->path, task, tasks[HD_CLASSIFY], c->err);
     read_body(c, &o->body);
+    o->bare = hd_model_config_has(c, "bare") && hd_model_config_switch(c, "bare");
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
     if (tags != (o->pool == HD_POOL_each))
         hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);

@@ -41,7 +41,7 @@ hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line tex
 /* How its items become examples. */
 static inline hd_examples_opt hd_labeller_examples(const hd_classifier_opt *o)
 {
-    return (hd_examples_opt){.each = o->pool == HD_POOL_each, .longest = o->body.positions};
+    return (hd_examples_opt){.each = o->pool == HD_POOL_each, .bare = o->bare, .longest = o->body.positions};
 }
 
 /* Sends the examples of these numbers, which are also the keys of their random draws. The number tells the

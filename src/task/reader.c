@@ -9,15 +9,15 @@
 static hd_reader of_labeller(const hd_labeller *l)
 {
     const hd_body *b = &l->model->body;
-    bool tags = hd_labeller_task(&l->model->opt) == HD_TAG;
+    bool tags = hd_labeller_task(&l->model->opt) == HD_TAG, framed = !tags && !l->model->opt.bare;
     return (hd_reader){.encoder = b->bert || b->lm ? NULL : &b->encoder,
                        .bert = b->bert,
                        .lm = b->lm,
                        .params = b->params,
                        .tokeniser = l->tokeniser,
                        .longest = b->opt.positions,
-                       .start = !tags && hd_tokeniser_special(l->tokeniser).start >= 0,
-                       .end = !tags,
+                       .start = framed && hd_tokeniser_special(l->tokeniser).start >= 0,
+                       .end = framed,
                        .words = tags};
 }
 

@@ -109,6 +109,35 @@ static void every_masked_model_and_classifier(void **state)
         "tokeniser.model");
 }
 
+/* The bias of a head goes into the last norm: the answers are the same up to rounding, and from then on all
+   bytes. */
+static void a_classifier_with_a_gpt(void **state)
+{
+    (void)state;
+    must_run(TEXT "--task lm --model gpt --unit word --context 12 --out gpt");
+    static const char *const kinds[] = {"classify --train labels.tsv", "regress --train numbers.tsv"};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        char command[512];
+        must_run("rm -rf model hf again hf2 twice");
+        snprintf(
+            command, sizeof command,
+            "$HEED train -q --device cpu --steps 20 --lr 0.05 --batch 4 --from gpt --task %s --out model",
+            kinds[i]);
+        must_run(command);
+        must_run("$HEED export -q model hf && $HEED import -q hf again && $HEED export -q again hf2 && $HEED "
+                 "import -q hf2 twice");
+        assert_prints(
+            "grep -c GPT2ForSequenceClassification hf/config.json; cmp again/model.safetensors "
+            "twice/model.safetensors; cmp -s model/model.safetensors again/model.safetensors || echo other; "
+            "for M in model again; do $HEED classify $M --device cpu --json < asked | sed "
+            "'s/\\(\\.[0-9]\\{4\\}\\)[0-9e-]*/\\1/g' > $M.out; done; cmp model.out again.out && echo same",
+            0, "1\nother\nsame\n");
+    }
+    must_run("$HEED train -q --device cpu --steps 2 --batch 4 --from gpt --task classify --train labels.tsv "
+             "--pool mean --out mean");
+    assert_fails("$HEED export mean out", 1, "reads the last row of one text; this model has another --pool");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +145,7 @@ int main(void)
         cmocka_unit_test(what_has_no_place_there_says_what_to_train),
         cmocka_unit_test(every_language_model),
         cmocka_unit_test(every_masked_model_and_classifier),
+        cmocka_unit_test(a_classifier_with_a_gpt),
     };
     return cmocka_run_group_tests(tests, make_texts, scratch_remove);
 }

@@ -85,20 +85,21 @@ static void a_classifier_gets_its_examples(void **state)
 {
     (void)state;
     hd_err err = {0};
-    for (int kind = 0; kind < 8; kind++) {
-        hd_tokeniser *t = tokeniser_of(kind / 2);
+    for (int kind = 0; kind < 12; kind++) { /* of one text, of pairs, of one text with nothing around */
+        static const char *const configs[] = {
+            "{\"format\": 1, \"task\": \"classify\", \"positions\": 12}",
+            "{\"format\": 1, \"task\": \"regress\", \"positions\": 12, \"pairs\": true}",
+            "{\"format\": 1, \"task\": \"classify\", \"positions\": 12, \"bare\": true}"};
+        const hd_examples_opt opt = {.longest = 12, .bare = kind % 3 == 2};
+        hd_tokeniser *t = tokeniser_of(kind / 3);
         hd_classifier model = {.opt = {.pool = HD_POOL_first}};
-        const hd_labeller l = {.model = &model, .pairs = kind % 2};
-        const hd_frame f =
-            frame_of(kind % 2 ? "{\"format\": 1, \"task\": \"regress\", \"positions\": 12, \"pairs\": true}"
-                              : "{\"format\": 1, \"task\": \"classify\", \"positions\": 12}",
-                     t);
+        const hd_labeller l = {.model = &model, .pairs = kind % 3 == 1};
+        const hd_frame f = frame_of(configs[kind % 3], t);
         hd_labelled items = {0};
         hd_examples x;
         for (size_t i = 0; i < COUNT_OF(lines); i++)
             if (hd_labeller_take(&items, &l, line_of(i), &err)) fail_msg("%s", err.text);
-        if (hd_examples_make(&x, &items, t, &(hd_examples_opt){.longest = 12}, &err))
-            fail_msg("%s", err.text);
+        if (hd_examples_make(&x, &items, t, &opt, &err)) fail_msg("%s", err.text);
         assert_int_equal(x.count, COUNT_OF(lines));
         for (size_t i = 0; i < COUNT_OF(lines); i++) {
             hd_pieces p = {0};

@@ -6,6 +6,7 @@
 #include "model/gpt.h"
 #include "task/generate.h"
 #include "task/imported.h"
+#include "task/labeller.h"
 #include "task/language_text.h"
 
 /* A prompt behind the token that begins a text, and what follows it by greedy search with a penalty of 1.15.
@@ -159,6 +160,53 @@ static void weights_that_are_not_numbers_are_refused(void **state)
     assert_non_null(strstr(err.text, s.named[7].name));
     assert_false(is_there(at("refused")));
     store_release(&s);
+}
+
+/* What a head says of ids with nothing around them. */
+static void check_labels(const char *folder, bool number)
+{
+    hd_err err = {0};
+    hd_labeller *l = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    expected e = {.file = fopen(PUBLISHED "gpt2-labels.txt", "r")};
+    assert_non_null(e.file);
+    if (hd_labeller_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    assert_true(l->model->opt.bare);
+    assert_int_equal(l->model->opt.numbers, number);
+    int32_t ids[32], one = 1, count = next_ids(&e, ids);
+    if (number) next(&e);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+                                  .items = hd_seg_of(&r, &one, 1, NULL),
+                                  .ids = hd_ints(&r, ids, (size_t)count)};
+    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, l->model, &batch));
+    check_logits(&e, logp, 1, l->model->opt.classes, 1);
+    assert_int_equal(e.count, number ? 1 : 3);
+    free(logp);
+    fclose(e.file);
+    hd_labeller_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+/* There and back: the head has the names of transformers, and no bias. */
+static void labels_of_gpt2_are_those_of_transformers(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 2; number++) {
+        char name[4][16];
+        for (int k = 0; k < 4; k++) snprintf(name[k], sizeof name[k], "head%d.%d", number, k);
+        put_gpt2_labels(name[0], number ? 1 : 3);
+        pass_well(hd_import, name[0], name[1]);
+        check_labels(name[1], number);
+        pass_well(hd_export, name[1], name[2]);
+        pass_well(hd_import, name[2], name[3]);
+        check_labels(name[3], number);
+        assert_same_file(at("%s/config.json", name[1]), at("%s/config.json", name[3]));
+        assert_same_file(at("%s/model.safetensors", name[1]), at("%s/model.safetensors", name[3]));
+        assert_same_tensors(at("%s/model.safetensors", name[0]), at("%s/model.safetensors", name[2]));
+    }
 }
 
 /* heed begins a text behind an end token, so that is what transformers has to begin with. */
@@ -459,6 +507,7 @@ int main(void)
         cmocka_unit_test(an_untied_gpt2_has_the_prefix),
         cmocka_unit_test(generation_config_goes_along),
         cmocka_unit_test(weights_that_are_not_numbers_are_refused),
+        cmocka_unit_test(labels_of_gpt2_are_those_of_transformers),
         cmocka_unit_test(a_gpt_begins_there_as_here),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(weights_may_be_spread_and_have_a_prefix),

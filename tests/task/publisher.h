@@ -326,6 +326,23 @@ CHECK_UNUSED static void pad_gpt2(const char *folder, size_t padding)
     store_release(&s);
 }
 
+/* A head of so many labels. */
+CHECK_UNUSED static void put_gpt2_labels(const char *folder, size_t labels)
+{
+    char config[1024];
+    store s = {.dtype = HD_F32, .prefix = "transformer."};
+    put_gpt2_but_weights(folder);
+    snprintf(config, sizeof config,
+             "{\"architectures\": [\"GPT2ForSequenceClassification\"], \"num_labels\": %zu, %s", labels,
+             gpt2_config + 1);
+    put_file(at("%s/config.json", folder), config);
+    add_gpt2(&s);
+    s.prefix = NULL;
+    add(&s, labels, WIDE, "score.weight");
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
 CHECK_UNUSED static void put_gpt2(const char *folder)
 {
     put_gpt2_with(folder, false);

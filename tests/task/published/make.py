@@ -105,6 +105,21 @@ def gpt2(name, **more):
     return model
 
 
+def gpt2_labels():
+    """What heads of three labels and of one say of the last row; no special token stands around."""
+    rows, ids = [], [40, 300, 41, 7, 256, 90, 301]
+    for count in (3, 1):
+        config = transformers.GPT2Config(vocab_size=1200, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=40, num_labels=count,
+                                         attn_implementation="eager")
+        model = transformers.GPT2ForSequenceClassification(config)
+        fill(model, lambda n: None if n.endswith((".attn.bias", ".attn.masked_bias")) else n.removeprefix("transformer."))
+        with torch.no_grad():
+            said = model(torch.tensor([ids])).logits[0]
+        rows.append(torch.log_softmax(said, -1).tolist() if count > 1 else said.tolist())
+    put("gpt2-labels.txt", [ids] + rows)
+    return model
+
+
 MARIAN_SOURCES = ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0])
 
 
@@ -193,7 +208,7 @@ def main():
         return check_t5(sys.argv[2], sys.argv[3:])
     apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
-    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
+    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("gpt2-labels", gpt2_labels()), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
                         ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
