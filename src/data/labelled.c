@@ -318,7 +318,13 @@ static hd_status read_header(reader *r, size_t at[COLUMNS], hd_err *err)
     for (int k = 0; k < COLUMNS; k++) at[k] = SIZE_MAX;
     for (size_t i = 0; line.text && (c = column(line, i)).text; i++)
         for (int k = 0; k < COLUMNS; k++)
-            if (c.size == strlen(name[k]) && !memcmp(c.text, name[k], c.size)) at[k] = i;
+            if (c.size == strlen(name[k]) && !memcmp(c.text, name[k], c.size)) {
+                if (at[k] != SIZE_MAX)
+                    return hd_err_set(err, HD_EFORMAT,
+                                      "%s:1: two columns are called \"%s\": rename or remove one of them",
+                                      hd_lines_name(r->lines), name[k]);
+                at[k] = i;
+            }
     if (at[LABEL] == SIZE_MAX || at[TEXT] == SIZE_MAX)
         return refuse(r, "the first line must name the columns, label and text, with a tab between", err);
     return HD_OK;

@@ -159,10 +159,10 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     hd_lines *lines = NULL;
     hd_line line;
     hd_status s = hd_path(path, folder, "labels.txt", err);
-    if (!s) s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true}, err);
+    if (!s) s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         size_t number = hd_lines_count(lines);
-        bool bad = !line.size || memchr(line.text, 0, line.size) || number > MOST_LABELS;
+        bool bad = !line.size || number > MOST_LABELS;
         if (!bad) s = hd_vocab_add(out, line.text, line.size, err);
         if (!s && (bad || out->count < number))
             s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the label is empty, there already or one too many", path,

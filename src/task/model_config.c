@@ -1,6 +1,7 @@
 /* Reading and writing config.json. Files are hostile: every value is checked before it is used. */
 #include "task/model_config.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,11 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
     c->object = NULL, c->err = err;
     hd_arena_init(&c->arena, hd_source_host, 0);
     c->status = hd_path(c->path, folder, "config.json", err);
-    if (!c->status && access(folder, F_OK))
-        c->status = hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder);
-    if (!c->status && access(c->path, F_OK))
+    bool folder_lacks = !c->status && access(folder, F_OK) && errno == ENOENT,
+         file_lacks =
+             !c->status && access(c->path, F_OK) && errno == ENOENT; /* otherwise opening it says why */
+    if (folder_lacks) c->status = hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder);
+    if (!c->status && file_lacks)
         c->status =
             hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): %s makes one", folder, maker);
     if (!c->status) c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_CONFIG, err);
@@ -215,8 +218,11 @@ void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, size_t pieces
 {
     bool padded = hd_model_config_has(c, PADDED) && hd_model_config_switch(c, PADDED);
     if (vocab < pieces || (vocab > pieces && !padded))
-        hd_model_config_refuse(c, "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu",
-                               vocab, pieces);
+        hd_model_config_refuse(
+            c,
+            "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu: the "
+            "tokeniser's file is another model's, or was cut short",
+            vocab, pieces);
 }
 
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces)

@@ -117,6 +117,8 @@ static hd_status check_cut(const hd_tokenizer_json *j, const json_t *part, bool 
 static hd_status find_specials(const hd_tokenizer_json *j, const json_t *vocab, bool *special)
 {
     const json_t *added = json_object_get(j->root, "added_tokens");
+    if (added && !json_is_null(added) && !json_is_array(added))
+        return refuse(j, "\"added_tokens\" is not a list of tokens");
     for (size_t i = 0; i < json_array_size(added); i++) {
         const json_t *token = json_array_get(added, i), *id = json_object_get(token, "id");
         const char *content = json_string_value(json_object_get(token, "content"));

@@ -143,6 +143,8 @@ static hd_status fill(const table *t, const json_t *added, hd_vocab *out)
 hd_status hd_json_vocab(const hd_tokenizer_json *j, const json_t *object, const json_t *added, hd_vocab *out)
 {
     if (!json_object_size(object)) return refuse(j, "the vocabulary is not an object of pieces and ids");
+    if (added && !json_is_null(added) && !json_is_array(added))
+        return refuse(j, "\"added_tokens\" is not a list of tokens");
     table t = {j, object, NULL, json_object_size(object)};
     hd_status s = each_added(j, added, count_added, &t);
     if (s) return s;

@@ -192,7 +192,9 @@ static hd_status current(const char *folder, char to[HD_PATH], hd_err *err)
 bool hd_checkpoint_exists(const char *folder)
 {
     char path[HD_PATH];
-    return !hd_path(path, folder, "train/current", NULL) && !access(path, F_OK);
+    if (hd_path(path, folder, "train/current", NULL)) return false;
+    return !access(path, F_OK) ||
+           (errno != ENOENT && errno != ENOTDIR); /* then reading it says what is wrong */
 }
 
 typedef struct sweep {

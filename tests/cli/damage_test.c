@@ -68,6 +68,17 @@ static void integers_are_refused_as_weights(void **state)
                  "d/model.safetensors: tensor '|' is of type I32, and weights are F32");
 }
 
+/* A link that leads to itself is not a folder without a model. */
+static void links_that_lead_nowhere_are_named(void **state)
+{
+    (void)state;
+    fresh_copy("gpt");
+    must_run("rm d/train/current; ln -s current d/train/current");
+    assert_fails("$HEED train -q --resume --steps 4 --out d", 1, "train/current|symbolic links");
+    must_run("rm d/config.json; ln -s config.json d/config.json");
+    assert_fails("$HEED generate d", 1, "d/config.json|symbolic links");
+}
+
 /* -- checksums -- */
 
 /* One bit of a file, at a place of 0 to 1 of its size. */
@@ -171,6 +182,7 @@ int main(void)
         cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(answers_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(integers_are_refused_as_weights),
+        cmocka_unit_test(links_that_lead_nowhere_are_named),
         cmocka_unit_test(a_flipped_bit_in_a_small_file_is_seen_by_every_verb),
         cmocka_unit_test(an_edited_file_says_what_to_do_and_that_helps),
         cmocka_unit_test(every_flipped_bit_in_weights_is_found_by_verify),

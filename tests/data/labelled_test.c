@@ -83,6 +83,8 @@ static void a_table_names_its_columns(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {{"", "t.tsv:0: the first line must name the columns"},
+               {"label\ttext\tlabel\nx\ty\tz\n", "t.tsv:1: two columns are called \"label\""},
+               {"text\ttext\tlabel\nx\ty\tz\n", "t.tsv:1: two columns are called \"text\""},
                {"a\tb\n", "t.tsv:1: the first line must name the columns"},
                {"label\ttext\n", "there is no item in it"},
                {"label\ttext\ttext2\nx\ty\n", "t.tsv:2: a column is missing"},
@@ -167,7 +169,7 @@ static void labels_may_be_numbers(void **state)
         char text[128];
         snprintf(text, sizeof text, "label\ttext\n1\ta\n%s\tb\n", bad[i]);
         put_file(at("t.tsv"), text);
-        assert_refused(read_numbers, NULL, at("t.tsv"), "t.tsv:3: the label \"");
+        assert_refused(read_numbers, NULL, at("t.tsv"), "t.tsv:3: the label ");
     }
 }
 

@@ -169,6 +169,8 @@ static void hostile_folders_are_refused(void **state)
     assert_refused("m", "\"gelu\"", "\"gulp\"", "there is no activation");
     assert_refused("m", "\"words\"", "\"letters\"", "there is no tokeniser");
     assert_refused("m", "\"dropout\": 0", "\"dropout\": -1", "\"dropout\" is -1");
+    put_bytes(at("m/labels.txt"), "bad\ngo\0od\n", 10);
+    assert_refused("m", "\"width\"", "\"width\"", "labels.txt:2: a zero byte at offset 2");
     put_file(at("m/labels.txt"), "bad\nbad\n");
     assert_refused("m", "\"width\"", "\"width\"", "labels.txt:2");
     put_file(at("m/labels.txt"), "bad\ngood\n");

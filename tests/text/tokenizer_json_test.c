@@ -65,6 +65,11 @@ static void parts_that_are_not_known_are_named(void **state)
         put_text("tokenizer.json", whole_bpe(cases[i].parts, cases[i].model));
         refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT, cases[i].message);
     }
+    char *odd = strdup(whole_bpe("", "\"merges\": []")), *list = strstr(odd, "[]");
+    memcpy(list, "17", 2);
+    put_text("tokenizer.json", odd);
+    refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT, "\"added_tokens\" is not a list of tokens");
+    free(odd);
     put_text("tokenizer.json", "{\"pre_tokenizer\": {\"type\": \"Split\"}, \"model\": {\"type\": \"BPE\"}}");
     refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT,
             "pre_tokenizer \"Split\" of tokenizer.json is not");
