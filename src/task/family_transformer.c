@@ -70,10 +70,11 @@ static void open_files(hd_model_config *c, const char *folder, hd_tokeniser *t[2
         }
         if (!c->status) c->status = hd_tokeniser_open(&t[side], HD_TOKENISER_marian, path, c->err);
     }
-    if (!c->status && hd_tokeniser_kind_of(t[0]) == HD_TOKENISER_t5)
+    if (!c->status) c->status = hd_path(path, folder, hd_tokeniser_file(HD_TOKENISER_t5, HD_OF_BOTH), c->err);
+    if (!c->status && hd_tokeniser_kind_of(t[0]) == HD_TOKENISER_t5 && !access(path, F_OK))
         hd_model_config_refuse(c,
-                               "spiece.model alone does not say the ids of \"%s\": save the tokeniser with "
-                               "transformers, which writes tokenizer.json",
+                               "spiece.model does not say the ids of \"%s\": save the tokeniser with "
+                               "transformers, which writes tokenizer.json alone",
                                hd_model_config_text(c, "model_type"));
 }
 
