@@ -3,6 +3,7 @@
    model again. The file is hostile: what is made of it is checked as any .model file. */
 #include "text/t5_json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -145,7 +146,12 @@ static hd_status put_pieces(const hd_tokenizer_json *j, const json_t *vocab, siz
             s = hd_err_set(j->err, HD_EFORMAT, "%s: piece %zu is not a text and a score", j->path, i);
             break;
         }
-        float score = (float)json_number_value(number);
+        double value = json_number_value(number);
+        if (!(fabs(value) < 1e30)) {
+            s = hd_err_set(j->err, HD_EFORMAT, "%s: the score of piece %zu is too large", j->path, i);
+            break;
+        }
+        float score = (float)value;
         piece.size = 0;
         put_bytes(&piece, 1, json_string_value(text), json_string_length(text));
         put_varint(&piece, 2 << 3 | 5);

@@ -15,11 +15,12 @@ static const struct {
     {"merges/merges.txt", "merges/vocab.json", HD_TOKENISER_bpe},
     {"bert/vocab.txt", "bert/vocab.txt", HD_TOKENISER_wordpiece},
     {"config/tokenizer_config.json", "config/vocab.json", HD_TOKENISER_bpe},
+    {"t5/tokenizer.json", "t5/tokenizer.json", HD_TOKENISER_t5},
 };
 
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    static const char *const inner[] = {"", "bpe", "bert", "vocab", "merges", "config"};
+    static const char *const inner[] = {"", "bpe", "bert", "vocab", "merges", "config", "t5"};
     (void)count, (void)words;
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
     write_bpe("merges/vocab.json");

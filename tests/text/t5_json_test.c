@@ -145,6 +145,9 @@ static void what_is_not_known_is_refused(void **state)
          ", \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[1, 2]]}}",
          "piece 0 is not a text and a score"},
         {"{\"pre_tokenizer\": " CUT
+         ", \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"a\", -1e300]]}}",
+         "the score of piece 0 is too large"},
+        {"{\"pre_tokenizer\": " CUT
          ", \"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"byte_fallback\": true, "
          "\"vocab\": " VOCAB "}}",
          "\"byte_fallback\" of the model Unigram"},
