@@ -114,6 +114,16 @@ static void hostile_programs_are_refused(void **state)
         {PROGRAM("\x80\x02"
                  "ctorch._utils\n_rebuild_parameter\n)R."),
          "a call is unclear"},
+        {PROGRAM("\x80\x02"
+                 "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storage"
+                 "ctorch\nFloatStorage\nX\1\0\0\0kX\3\0\0\0"
+                 "cpuK\1NtQK\0(K\5t(K\1t\x89NtR."),
+         "a tensor reaches past its storage"},
+        {PROGRAM("\x80\x02"
+                 "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storage"
+                 "ctorch\nFloatStorage\nX\1\0\0\0kX\3\0\0\0"
+                 "cpuK\1NtQK\2(K\1t(K\1t\x89NtR."),
+         "a tensor reaches past its storage"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char bytes[256];
