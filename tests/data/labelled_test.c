@@ -308,7 +308,8 @@ static hd_examples examples_of(const hd_labelled *x, const hd_tokeniser *t, bool
 {
     hd_err err = {0};
     hd_examples e;
-    if (hd_examples_make(&e, x, t, &(hd_examples_opt){each, longest}, &err)) fail_msg("%s", err.text);
+    if (hd_examples_make(&e, x, t, &(hd_examples_opt){.each = each, .longest = longest}, &err))
+        fail_msg("%s", err.text);
     return e;
 }
 
@@ -407,7 +408,7 @@ static hd_status everything(hd_err *err)
     if (!s) s = hd_labelled_split(&x, 0.4, 1, &held, err);
     if (!s)
         s = hd_tokeniser_train(&t, HD_TOKENISER_words, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0}, err);
-    if (!s) s = hd_examples_make(&e, &x, t, &(hd_examples_opt){true, 4}, err);
+    if (!s) s = hd_examples_make(&e, &x, t, &(hd_examples_opt){.each = true, .longest = 4}, err);
     hd_examples_release(&e);
     hd_tokeniser_free(t);
     hd_labelled_release(&held);

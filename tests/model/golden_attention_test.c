@@ -5,6 +5,8 @@
 #include "base/rng.h"
 #include "nn/layer.h"
 
+#include <stdio.h>
+
 static const double tolerance = 1e-6;
 static const double inf = INFINITY;
 
