@@ -2,6 +2,8 @@
    float32 on numbers around 1: 1e-6. */
 #include "model/golden.h"
 
+#include <stdio.h>
+
 #include "base/rng.h"
 #include "nn/layer.h"
 
