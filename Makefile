@@ -62,7 +62,7 @@ fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokeniser build-fuzz/corpus-published
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
 	@build-fuzz/fuzz_torch -runs=$(FUZZ_RUNS) -dict=tests/fuzz/torch.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-torch tests/tensor/torch
-	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -artifact_prefix=build-fuzz/ build-fuzz/corpus-files
+	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -dict=tests/fuzz/files.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-files tests/fuzz/files
 	@build-fuzz/fuzz_tokeniser -runs=$(FUZZ_RUNS) -dict=tests/fuzz/tokeniser.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-tokeniser tests/fuzz/tokeniser
 	@build-fuzz/fuzz_published -runs=$(FUZZ_RUNS) -dict=tests/fuzz/published.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-published tests/fuzz/published
 

@@ -6,11 +6,23 @@
 #include "cli/config.h"
 #include "cli/train_options.h"
 #include "model/ngram.h"
+#include "data/labelled.h"
+#include "task/labeller.h"
 #include "task/language.h"
+#include "task/masked.h"
 #include "task/translator.h"
 #include "train/checkpoint.h"
 #include "fuzz.h"
 #include "train/duration.h"
+
+/* Good files that lie beside the broken one. */
+static const char words[] = "<pad>\n<unk>\n<s>\n</s>\na\nb\nc\n", labels[] = "bad\ngood\n",
+                  labeller[] = "{\"format\": 1, \"task\": \"classify\", \"pool\": \"last\", \"encoder\": "
+                               "\"gru:1\", \"heads\": 2, \"width\": 16, \"inner\": 32, \"vocabulary\": 7, "
+                               "\"post_norm\": false, \"dropout\": 0, \"activation\": \"gelu\", "
+                               "\"positions\": 64, \"classes\": 2, \"tokeniser\": \"words\"}";
+
+typedef hd_status labelled_reader(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err);
 
 static hd_status read_config(hd_err *err)
 {
@@ -138,6 +150,46 @@ static hd_status read_language(hd_err *err)
     return s;
 }
 
+static hd_status read_masked(hd_err *err)
+{
+    hd_bert_opt opt;
+    hd_masked m = {0};
+    hd_status s = hd_masked_describe(folder, &opt, &m.tokeniser, err);
+    hd_tokeniser_free(m.tokeniser);
+    return s;
+}
+
+static hd_status read_labeller(hd_err *err)
+{
+    hd_classifier_opt opt;
+    hd_labeller l;
+    hd_status s = hd_labeller_describe(&l, &opt, folder, err);
+    if (!s) hd_labeller_release(&l);
+    return s;
+}
+
+/* Of a table every unit has a label that is there. */
+static hd_status read_items(labelled_reader *read, hd_err *err)
+{
+    hd_labelled items = {0};
+    hd_vocab found = {0};
+    hd_status s = read(&items, &found, path, err);
+    for (size_t i = 0; !s && i < items.units; i++) MUST((size_t)items.label[i] < found.count);
+    hd_labelled_release(&items);
+    hd_vocab_release(&found);
+    return s;
+}
+
+static hd_status read_table(hd_err *err)
+{
+    return read_items(hd_labelled_table, err);
+}
+
+static hd_status read_tags(hd_err *err)
+{
+    return read_items(hd_labelled_tokens, err);
+}
+
 /* It is asked for a time, and has none to tell where it is no such file. */
 static hd_status read_time(hd_err *err)
 {
@@ -160,11 +212,16 @@ static const struct {
                {HD_NGRAM_FILE, read_ngram},
                {HD_NGRAM_FILE, read_forged_ngram},
                {"config.json", read_language},
-               {"train/time.json", read_time}};
+               {"train/time.json", read_time},
+               {"config.json", read_masked},
+               {"config.json", read_labeller},
+               {"labels.txt", read_labeller},
+               {"table.tsv", read_table},
+               {"tags.tsv", read_tags}};
 
-int LLVMFuzzerInitialize(int *count, char ***words)
+int LLVMFuzzerInitialize(int *count, char ***given)
 {
-    (void)count, (void)words;
+    (void)count, (void)given;
     make_folder("");
     make_folder("train");
     make_folder("train/step-1");
@@ -177,6 +234,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) return 0;
     size_t which = reader_of(data[0], sizeof readers / sizeof *readers);
     write_file("train/current", "step-1\n", 7);
+    write_file("config.json", labeller, sizeof labeller - 1);
+    write_file("tokeniser.txt", words, sizeof words - 1);
+    write_file("labels.txt", labels, sizeof labels - 1);
     write_file(readers[which].name, data + 1, size - 1);
     size_t blocks = hd_mem_now().blocks;
     hd_status s = readers[which].read(&err);
