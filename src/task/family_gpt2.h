@@ -1,5 +1,5 @@
-/* What folders of GPT-2 share, whether they predict words (family_gpt2.c) or give labels
-   (family_gpt2_labels.c). */
+/* What folders of GPT-2 share (family_gpt2_parts.c), whether they predict words (family_gpt2.c) or give
+   labels (family_gpt2_labels.c). */
 #ifndef HD_TASK_FAMILY_GPT2_H
 #define HD_TASK_FAMILY_GPT2_H
 
