@@ -3,8 +3,10 @@
 heed_library(heed_double HD_REAL_DOUBLE)
 file(GLOB heed_test_files CONFIGURE_DEPENDS tests/*/*_test.c)
 set(heed_patience 300) # seconds; sanitised ones take longer
+set(heed_sanitized 0)
 if(HEED_SANITIZE)
     set(heed_patience 1200)
+    set(heed_sanitized 1)
 endif()
 # Loaded into the program by tests/cli/memory_test.c
 add_library(heed_fail_memory MODULE tests/cli/fail_memory.cc)
@@ -31,7 +33,7 @@ foreach(file IN LISTS heed_test_files)
         add_dependencies(${target} heed_fail_memory)
     endif()
     target_compile_definitions(${target} PRIVATE HEED_SHARED="${HEED_SHARED}" HEED_SOURCE="${PROJECT_SOURCE_DIR}" HEED_PROGRAM="$<TARGET_FILE:heed_program>" HEED_FAIL_MEMORY="$<TARGET_FILE:heed_fail_memory>"
-        HEED_SANITIZED=$<BOOL:${HEED_SANITIZE}>
+        HEED_SANITIZED=${heed_sanitized}
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_> HEED_XZ=$<STREQUAL:${heed_without_xz},no_> HEED_ZSTD=$<STREQUAL:${heed_without_zstd},no_>)
     add_test(NAME ${folder}.${noun}

@@ -33,12 +33,14 @@ static const char *const commands[] = {
 };
 
 /* Runs a command with an allocation that fails; what it prints on stderr into `said`, on stdout into `out`.
- */
+   GLib, which Pango brings, makes its slices by the same function as heed its memory unless told not to, and
+   aborts where one fails. */
 static int run_failing(const char *command, const char *variable, unsigned long n, char out[SHELL_ROOM],
                        char **said)
 {
     char line[700];
-    snprintf(line, sizeof line, "export LD_PRELOAD=%s FAIL_COUNT=count %s=%lu; { %s; } 2> said",
+    snprintf(line, sizeof line,
+             "export G_SLICE=always-malloc LD_PRELOAD=%s FAIL_COUNT=count %s=%lu; { %s; } 2> said",
              HEED_FAIL_MEMORY, variable, n, command);
     int status = shell(out, line);
     *said = get_file(at("said"), NULL);
