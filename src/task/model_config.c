@@ -46,11 +46,12 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
     c->object = NULL, c->err = err;
     hd_arena_init(&c->arena, hd_source_host, 0);
     c->status = hd_path(c->path, folder, "config.json", err);
-    bool folder_lacks = !c->status && access(folder, F_OK) && errno == ENOENT,
-         file_lacks =
-             !c->status && access(c->path, F_OK) && errno == ENOENT; /* otherwise opening it says why */
+    bool folder_lacks = !c->status && access(folder, F_OK) && errno == ENOENT;
+    int why = !c->status && access(c->path, F_OK) ? errno : 0; /* what is not told here opening it says */
     if (folder_lacks) c->status = hd_err_set(err, HD_EFILE, "%s: there is no such folder", folder);
-    if (!c->status && file_lacks)
+    if (!c->status && why == ENOTDIR)
+        c->status = hd_err_set(err, HD_EFILE, "%s: is a file, not the folder of a model", folder);
+    if (!c->status && why == ENOENT)
         c->status =
             hd_err_set(err, HD_EFILE, "%s: holds no model (no config.json): %s makes one", folder, maker);
     if (!c->status) c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_CONFIG, err);

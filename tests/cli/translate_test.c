@@ -380,7 +380,7 @@ static void a_given_beginning_begins_the_translation(void **state)
     assert_prints("wc -l <prefix.de; cut -d' ' -f1-2 prefix.de | cmp - begin", 0, "30\n");
     assert_prints("$HEED translate -d cpu m --prefix <c/test.en | cmp - clean.de", 0,
                   ""); /* no beginning: as without */
-    assert_prints("$HEED translate -d cpu m --force --scores -q <c/test.en >none 2>/dev/null", 1,
+    assert_prints("$HEED translate -d cpu m --force --scores -q <c/test.en >forced 2>/dev/null", 1,
                   ""); /* but a whole one must be */
     /* one far too long takes nothing with it */
     must_run("{ head -1 c/test.en | tr -d '\\n'; printf '\\t'; i=0; while [ $i -lt 200 ]; do printf 'der '; "
@@ -469,12 +469,14 @@ static void translations_come_while_the_input_pauses(void **state)
 static void what_is_no_model_is_refused(void **state)
 {
     (void)state;
-    must_run("mkdir none; cp -r m cut; truncate -s 5000 cut/model.safetensors; cp -r m words; head -50 "
+    must_run("mkdir none && cp -r m cut; truncate -s 5000 cut/model.safetensors; cp -r m words; head -50 "
              "m/tokeniser.txt >words/tokeniser.txt; "
              "cp -r m newer; sed -i 's/\"format\": 1/\"format\": 2/' newer/config.json; cp -r m bare; rm "
              "bare/model.safetensors; "
              "cp -r m untrained; rm -r untrained/train; cp -r m torn; truncate -s 100 torn/config.json");
     assert_fails("$HEED translate -d cpu nowhere <c/test.en", 1, "nowhere: there is no such folder");
+    assert_fails("$HEED translate -d cpu clean.de <c/test.en", 1,
+                 "clean.de: is a file, not the folder of a model");
     assert_fails("$HEED translate -d cpu none <c/test.en", 1,
                  "none: holds no model (no config.json): `heed train` makes one");
     assert_fails("$HEED translate -d cpu cut <c/test.en", 1, "cut/model.safetensors: ");

@@ -132,13 +132,13 @@ extern "C" void hd_backend_list_cuda(hd_device_fn *tell, void *context)
         if (cudaGetDeviceProperties(&card, i) != cudaSuccess) {
             snprintf(d.why, sizeof d.why, "CUDA says %s", cudaGetErrorString(cudaGetLastError()));
         } else {
-            snprintf(d.name, sizeof d.name, "%s", card.name);
+            snprintf(d.name, sizeof d.name, "%.127s", card.name);
             d.units = card.multiProcessorCount, d.major = card.major, d.minor = card.minor;
             d.memory = card.totalGlobalMem;
             describe_kernels(&d);
             hd_err missing = {HD_OK};
             if (is_usable(&card, d.why) && hd_cuda_gemm_missing(&missing))
-                snprintf(d.why, sizeof d.why, "%s", missing.text);
+                snprintf(d.why, sizeof d.why, "%.319s", missing.text);
             if (!d.why[0]) ask_memory(&d);
         }
         tell(context, &d);

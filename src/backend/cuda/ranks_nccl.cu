@@ -108,7 +108,7 @@ hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count)
     if (e == ncclSuccess) return HD_OK;
     hd_err said = {HD_OK};
     refuse(c, &said, "the sum of the gradients over the processes", e);
-    snprintf(b->error, sizeof b->error, "%s", said.text);
+    snprintf(b->error, sizeof b->error, "%.191s", said.text);
     return HD_EDEVICE;
 }
 
