@@ -166,11 +166,13 @@ static hd_status check_end(const char *path, hd_err *err)
     if (s) return s;
     bool whole = map.size >= size && !memcmp(map.data + map.size - size, last_line, size);
     hd_map_close(&map);
-    return whole ? HD_OK
-                 : hd_err_set(err, HD_EFORMAT,
-                              "%s: cut short: its last line is not \"%.*s\". Copy the file again, or begin a "
-                              "new run",
-                              path, (int)size - 1, last_line);
+    return whole
+               ? HD_OK
+               : hd_err_set(
+                     err, HD_EFORMAT,
+                     "%s: cut short: its last line is not \"%.*s\". Copy the file again; where an older heed "
+                     "wrote it, add that line",
+                     path, (int)size - 1, last_line);
 }
 
 static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
