@@ -54,6 +54,16 @@ bool hd_family_says(hd_model_config *c, const char *key, const char *text)
     return hd_model_config_has(c, key) && !strcmp(hd_model_config_text(c, key), text);
 }
 
+hd_status hd_family_folder_says(bool *out, const char *folder, const char *key, const char *text, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_open(&c, folder, err);
+    *out = !c.status && hd_family_says(&c, key, text);
+    hd_status s = c.status;
+    hd_model_config_release(&c);
+    return s;
+}
+
 hd_unary hd_family_activation(hd_model_config *c, const char *otherwise)
 {
     static const char key[] = "activation_function";

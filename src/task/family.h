@@ -54,6 +54,9 @@ void hd_family_check_vocab(hd_model_config *c, size_t vocab, size_t pieces);
 
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);
+/* ... in config.json of a model folder. */
+hd_status hd_family_folder_says(bool *out, const char *folder, const char *key, const char *text,
+                                hd_err *err);
 
 /* What transformers calls it; NULL: it has none such. */
 const char *hd_family_activation_name(hd_unary act);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "task/family_labels.h"
 #include "task/family_own.h"
 #include "task/family_sentence.h"
 #include "task/family_weights.h"
@@ -116,27 +117,17 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static bool predicts_words(hd_model_config *c)
-{
-    return hd_family_says(c, "task", "mlm");
-}
-
 static hd_status export(const hd_passage *p, hd_err *err)
 {
-    hd_model_config c;
-    hd_model_config_open(&c, p->from, err);
-    bool words = !c.status && predicts_words(&c);
-    hd_status s = c.status;
-    hd_model_config_release(&c);
+    bool words;
+    hd_status s = hd_family_folder_says(&words, p->from, "task", "mlm", err);
     if (s) return s;
     return words ? export_words(p, err) : hd_family_bert_export_labels(p, err);
 }
 
 static bool has(hd_model_config *c)
 {
-    return predicts_words(c) ||
-           (hd_family_says(c, "model", "bert") &&
-            (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress")));
+    return hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert");
 }
 
 const hd_family hd_family_bert = {.sentences = true, .has = has, .import = import, .export = export};

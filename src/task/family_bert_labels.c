@@ -17,19 +17,6 @@ static bool takes_pairs(hd_model_config *c)
     return pairs;
 }
 
-/* Before memory is taken for it. */
-static hd_status check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_classifier *m = NULL;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_classifier_new(&m, nowhere, opt, false, err);
-    if (!s) s = hd_family_weights_fit(m->params, folder, err);
-    hd_classifier_free(m);
-    hd_backend_free(nowhere);
-    return s;
-}
-
 hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_labeller l = {.backend = p->backend};
@@ -42,7 +29,7 @@ hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, 
     opt.numbers = hd_family_labels_number(c, opt.classes);
     hd_family_bert_tokeniser(c, p->from, &opt.body.bert, &l.tokeniser);
     hd_status s = c->status;
-    if (!s) s = check_size(&opt, p->from, err);
+    if (!s) s = hd_family_labels_check_size(&opt, p->from, err);
     if (!s) s = hd_classifier_new(&l.model, p->backend, &opt, false, err);
     if (!s) s = hd_family_bert_load(l.model->params, p->from, err);
     if (!s) s = hd_labeller_save(&l, p->to, err);

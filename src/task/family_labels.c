@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "task/family_weights.h"
+
 enum { MOST_LABELS = 1 << 16 };
 
 static const char LABELS[] = "id2label", KIND[] = "problem_type", ONE[] = "single_label_classification",
@@ -55,6 +57,24 @@ bool hd_family_labels_number(hd_model_config *c, size_t labels)
         hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has \"%s\"", KIND, kind, labels,
                                labels > 1 ? "s" : "", labels > 1 ? ONE : NUMBER);
     return labels == 1;
+}
+
+hd_status hd_family_labels_check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_classifier *m = NULL;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_classifier_new(&m, nowhere, opt, false, err);
+    if (!s) s = hd_family_weights_fit(m->params, folder, err);
+    hd_classifier_free(m);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+bool hd_family_labels_has(hd_model_config *c, const char *body)
+{
+    return hd_family_says(c, "model", body) &&
+           (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress"));
 }
 
 /* -- and back -- */
