@@ -43,10 +43,10 @@ void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)
         hd_model_config_refuse(c, "\"%s\" is not %d, as the tokeniser has it", key, id);
 }
 
-void hd_family_check_vocab(hd_model_config *c, size_t vocab, size_t pieces)
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces)
 {
-    if (vocab < pieces || vocab - pieces > MOST_PADDING)
-        hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", vocab, pieces);
+    if (!c->status && (vocab < pieces || vocab - pieces > MOST_PADDING))
+        c->status = hd_tokeniser_refuse(t, pieces, "vocab_size", vocab, c->err);
 }
 
 bool hd_family_says(hd_model_config *c, const char *key, const char *text)

@@ -50,7 +50,7 @@ void hd_family_insist(hd_model_config *c, const char *key, bool value);
 void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id);
 
 /* Refuses a "vocab_size" that is less than the tokeniser's pieces, or more than padding makes it. */
-void hd_family_check_vocab(hd_model_config *c, size_t vocab, size_t pieces);
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces);
 
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);

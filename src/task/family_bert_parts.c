@@ -48,7 +48,7 @@ hd_bert_opt hd_family_bert_config(hd_model_config *c)
 void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
 {
     hd_family_open_tokeniser(c, folder, t);
-    if (!c->status) hd_family_check_vocab(c, o->vocab, hd_masked_vocab(*t));
+    if (!c->status) hd_family_check_vocab(c, o->vocab, *t, hd_masked_vocab(*t));
 }
 
 /* Its name with another ending, and both without the prefix. */

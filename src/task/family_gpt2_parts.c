@@ -46,7 +46,7 @@ void hd_family_gpt2_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt 
 {
     hd_family_open_tokeniser(c, folder, t);
     if (c->status) return;
-    hd_family_check_vocab(c, o->vocab, hd_tokeniser_size(*t));
+    hd_family_check_vocab(c, o->vocab, *t, hd_tokeniser_size(*t));
     hd_special special = hd_tokeniser_special(*t);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }

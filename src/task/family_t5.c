@@ -64,9 +64,7 @@ static void open_tokeniser(hd_model_config *c, const char *folder, const hd_encd
     if (!c->status) c->status = hd_tokeniser_open(&t->tokeniser[0], HD_TOKENISER_t5, path, c->err);
     if (c->status) return;
     t->tokeniser[1] = t->tokeniser[0];
-    if (hd_tokeniser_size(t->tokeniser[0]) > o->source_vocab)
-        hd_model_config_refuse(c, "\"vocab_size\" is %zu, but the tokeniser has %zu pieces", o->source_vocab,
-                               hd_tokeniser_size(t->tokeniser[0]));
+    hd_family_check_vocab(c, o->source_vocab, t->tokeniser[0], hd_tokeniser_size(t->tokeniser[0]));
     hd_special special = hd_tokeniser_special(t->tokeniser[0]);
     hd_family_insist_id(c, "pad_token_id", special.pad);
     hd_family_insist_id(c, "eos_token_id", special.end);

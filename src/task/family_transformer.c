@@ -85,8 +85,10 @@ static void open_tokenisers(hd_model_config *c, const char *folder, const hd_enc
     open_files(c, folder, t);
     for (int side = 0; side < 2; side++)
         if (!c->status && hd_tokeniser_size(t[side]) != vocab[side])
-            hd_model_config_refuse(c, "a vocabulary of %zu, but that of the tokeniser has %zu pieces",
-                                   vocab[side], hd_tokeniser_size(t[side]));
+            c->status = hd_tokeniser_refuse(
+                t[side], hd_tokeniser_size(t[side]),
+                side && hd_model_config_has(c, "decoder_vocab_size") ? "decoder_vocab_size" : "vocab_size",
+                vocab[side], c->err);
     if (c->status) return;
     hd_special special = hd_tokeniser_special(t[1]);
     hd_family_insist_id(c, "pad_token_id", special.pad);

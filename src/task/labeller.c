@@ -182,7 +182,8 @@ hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const c
     if (!c.status) out->tokeniser = hd_model_config_tokeniser(&c, folder);
     if (!c.status && !opt->numbers) c.status = read_labels(&out->labels, folder, err);
     if (!c.status)
-        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), pieces_of(&opt->body, out->tokeniser));
+        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), out->tokeniser,
+                                    pieces_of(&opt->body, out->tokeniser));
     if (!c.status && !opt->numbers && opt->classes != out->labels.count)
         hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
                                out->labels.count);

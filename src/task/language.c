@@ -130,7 +130,7 @@ static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o,
 {
     *tokeniser = hd_model_config_tokeniser(c, folder);
     if (c->status) return;
-    hd_model_config_check_vocab(c, o->vocab, hd_tokeniser_size(*tokeniser));
+    hd_model_config_check_vocab(c, o->vocab, *tokeniser, hd_tokeniser_size(*tokeniser));
     hd_special special = hd_tokeniser_special(*tokeniser);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }

@@ -193,7 +193,7 @@ static hd_status describe(const char *folder, hd_bert_opt *opt, hd_masked *m, hd
     if (!c.status) hd_masked_read_model(&c, opt);
     if (!c.status) read_sentence(&c, m, opt->positions);
     if (!c.status) m->tokeniser = hd_model_config_tokeniser(&c, folder);
-    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, hd_masked_vocab(m->tokeniser));
+    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, m->tokeniser, hd_masked_vocab(m->tokeniser));
     if (c.status) {
         hd_tokeniser_free(m->tokeniser);
         m->tokeniser = NULL;

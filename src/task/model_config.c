@@ -215,15 +215,21 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
     return t;
 }
 
-void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, size_t pieces)
+hd_status hd_tokeniser_refuse(const hd_tokeniser *t, size_t pieces, const char *key, size_t vocab,
+                              hd_err *err)
+{
+    return hd_err_set(err, HD_EFORMAT,
+                      "%s: has %zu pieces%s, but \"%s\" in config.json is %zu: the tokeniser belongs to "
+                      "another model, or was cut short",
+                      hd_tokeniser_from(t), pieces, pieces > hd_tokeniser_size(t) ? " with [MASK]" : "", key,
+                      vocab);
+}
+
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces)
 {
     bool padded = hd_model_config_has(c, PADDED) && hd_model_config_switch(c, PADDED);
-    if (vocab < pieces || (vocab > pieces && !padded))
-        hd_model_config_refuse(
-            c,
-            "the vocabulary of %zu pieces is not that of the tokeniser, which has %zu: the "
-            "tokeniser's file is another model's, or was cut short",
-            vocab, pieces);
+    if (!c->status && (vocab < pieces || (vocab > pieces && !padded)))
+        c->status = hd_tokeniser_refuse(t, pieces, "vocabulary", vocab, c->err);
 }
 
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces)

@@ -62,9 +62,14 @@ hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
 /* Where one of that kind lies. */
 hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
 
-/* Whether the vocabulary of a model is that of its tokeniser, which has so many pieces, or, where the key
-   "padded" says so, larger: published models may have rows that no piece has. */
-void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, size_t pieces);
+/* HD_EFORMAT with a text that names the tokeniser's file: with [MASK] it has so many pieces, and what
+   config.json says under the key is another number. */
+hd_status hd_tokeniser_refuse(const hd_tokeniser *t, size_t pieces, const char *key, size_t vocab,
+                              hd_err *err);
+
+/* Whether the vocabulary of a model is that of its tokeniser, which has so many pieces with [MASK], or, where
+   the key "padded" says so, larger: published models may have rows that no piece has. */
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces);
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces); /* nothing where they are equal */
 
 /* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around

@@ -70,14 +70,14 @@ hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_e
 
 /* -- reading -- */
 
-static hd_status set_vocab(size_t *vocab, const hd_tokeniser *t, const char *folder, hd_err *err)
+/* That of the tokeniser, which a T5 may exceed. */
+static hd_status set_vocab(hd_encdec_opt *o, int side, const hd_tokeniser *t, hd_err *err)
 {
-    size_t pieces = hd_tokeniser_size(t);
-    if (*vocab && *vocab < pieces)
-        return hd_err_set(err, HD_EFORMAT,
-                          "%s/config.json: \"vocab\" is %zu, but the tokeniser has %zu pieces", folder,
-                          *vocab, pieces);
-    if (!*vocab) *vocab = pieces;
+    size_t *vocab = side ? &o->target_vocab : &o->source_vocab, pieces = hd_tokeniser_size(t);
+    bool padded = o->names == &hd_encdec_t5;
+    if (!*vocab) *vocab = pieces; /* a folder of an older heed */
+    if (*vocab < pieces || (*vocab > pieces && !padded))
+        return hd_tokeniser_refuse(t, pieces, hd_translator_vocab_key(o, side), *vocab, err);
     return HD_OK;
 }
 
@@ -93,8 +93,7 @@ hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_toke
         if (!s) s = hd_tokeniser_open(&tokeniser[side], c.tokeniser[side], path, err);
     }
     if (!s && c.shared) tokeniser[1] = tokeniser[0];
-    if (!s) s = set_vocab(&c.model.source_vocab, tokeniser[0], folder, err);
-    if (!s) s = set_vocab(&c.model.target_vocab, tokeniser[1], folder, err);
+    for (int side = 0; !s && side < 2; side++) s = set_vocab(&c.model, side, tokeniser[side], err);
     if (s) return hd_tokeniser_free_pair(tokeniser), s;
     *opt = c.model, *longest = c.longest;
     return HD_OK;

@@ -10,6 +10,10 @@
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 
+#define SOURCE_VOCAB "source_vocab"
+#define TARGET_VOCAB "target_vocab"
+#define T5_VOCAB     "vocab"
+
 /* X(key, field of hd_encdec_opt, least): whole numbers */
 #define LAYERS(X)                          \
     X("encoder_layers", encoder_layers, 1) \
@@ -49,12 +53,17 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X("relu", recurrent.relu)                 \
     X("reverse_source", reverse_source)
 
+/* Of all others; those of older folders do not say it. */
+#define VOCABS(X)                    \
+    X(SOURCE_VOCAB, source_vocab, 1) \
+    X(TARGET_VOCAB, target_vocab, 1)
+
 /* Of a T5; all else is as hd_encdec_opt_t5 says. The tokeniser may have fewer pieces than there are ids. */
 #define T5_SIZES(X)                   \
     X("head_width", head_width, 1)    \
     X("buckets", relative.buckets, 4) \
     X("reach", relative.reach, 1)     \
-    X("vocab", source_vocab, 1)
+    X(T5_VOCAB, source_vocab, 1)
 #define T5_SWITCHES(X)          \
     X("gated", gated)           \
     X("own_output", own_output) \
@@ -71,6 +80,11 @@ const char *hd_translator_model_name(const hd_encdec_opt *o)
 {
     if (o->names == &hd_encdec_t5) return t5;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
+}
+
+const char *hd_translator_vocab_key(const hd_encdec_opt *o, int side)
+{
+    return o->names == &hd_encdec_t5 ? T5_VOCAB : side ? TARGET_VOCAB : SOURCE_VOCAB;
 }
 
 /* -- writing -- */
@@ -97,6 +111,7 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
         T5_SWITCHES(PUT_SWITCH)
     } else {
         SWITCHES(PUT_SWITCH)
+        VOCABS(PUT_SIZE)
     }
     if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
     if (name != t5 && o->no_positions) PUT_SWITCH("no_positions", no_positions)
@@ -137,6 +152,8 @@ hd_status hd_translator_config_save(const hd_translator_config *c, const char *f
 
 #define GET_SIZE(key, field, least) \
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, MOST_SIZE);
+#define GET_VOCAB(key, field, least) \
+    if (hd_model_config_has(c, key)) o->field = (size_t)hd_model_config_whole(c, key, least, INT32_MAX);
 #define GET_SWITCH(key, field) o->field = hd_model_config_switch(c, key);
 #define GET_STAGES(key, field) o->field = hd_model_config_stages(c, key);
 #define GET_CHOICE(key, field, names, count) \
@@ -167,6 +184,7 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
         o->target_vocab = o->source_vocab;
     } else {
         SWITCHES(GET_SWITCH)
+        VOCABS(GET_VOCAB)
         if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
         if (hd_model_config_has(c, "no_positions")) GET_SWITCH("no_positions", no_positions)
         if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", unscaled_scores)

@@ -201,12 +201,11 @@ static hd_status read_files(hd_tokeniser *t, const char *path, hd_arena *arena, 
 hd_status hd_bpe_read(hd_tokeniser *t, const char *path, hd_err *err)
 {
     hd_arena arena;
-    char found[HD_PATH];
     const hd_bpe *b = t->state;
-    hd_status s = hd_file_set_find(found, path, VOCAB, WHOLE, err);
+    hd_status s = hd_file_set_find(t->from, path, VOCAB, WHOLE, err);
     if (s) return s;
     hd_arena_init(&arena, hd_source_host, 0);
-    s = read_files(t, found, &arena, err);
+    s = read_files(t, t->from, &arena, err);
     hd_arena_release(&arena);
     t->size = b->vocab.count;
     return s;

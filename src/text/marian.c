@@ -20,7 +20,7 @@ typedef struct marian {
 static hd_status read_vocab(hd_tokeniser *t, const char *path, hd_err *err)
 {
     marian *m = t->state;
-    char vocab[HD_PATH];
+    char *vocab = t->from;
     hd_arena arena;
     hd_line text;
     json_t *root = NULL;

@@ -118,7 +118,7 @@ static hd_status open_whole(t5 *m, const char *path, hd_err *err)
 
 static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
 {
-    char found[HD_PATH];
+    char *found = t->from;
     t5 *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     hd_status s = hd_file_set_find(found, path, MODEL, WHOLE, err);

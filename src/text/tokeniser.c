@@ -1,6 +1,7 @@
 /* What all tokenisers share: the registry, lists of pieces, and the checks before a type's own function. */
 #include "text/tokeniser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -104,6 +105,7 @@ hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const ch
 {
     hd_tokeniser *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
+    snprintf(t->from, sizeof t->from, "%s", path);
     return publish(out, t, t->type->open(t, path, err));
 }
 
@@ -155,6 +157,11 @@ hd_special hd_tokeniser_special(const hd_tokeniser *t)
 size_t hd_tokeniser_size(const hd_tokeniser *t)
 {
     return t->size;
+}
+
+const char *hd_tokeniser_from(const hd_tokeniser *t)
+{
+    return t->from;
 }
 
 const char *hd_tokeniser_piece(const hd_tokeniser *t, int32_t id)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/log.h"
@@ -80,7 +81,8 @@ bool hd_tokeniser_keeps_lines(const hd_tokeniser *t);
 /* Ids that a model never writes, and how many: <pad>, <unk> and what begins a text, as far as there are some
    and none is the end. Published models write <unk> where they want to. */
 size_t hd_tokeniser_unwritten(const hd_tokeniser *t, int32_t out[3]);
-size_t hd_tokeniser_size(const hd_tokeniser *t); /* V: ids are below it */
+size_t hd_tokeniser_size(const hd_tokeniser *t);      /* V: ids are below it */
+const char *hd_tokeniser_from(const hd_tokeniser *t); /* the file with its pieces; "": it was learned */
 
 /* What stands for an id in the vocabulary, "▁the" or "<0x41>"; NULL for a number that is no id. Lives as long
  * as t. */
@@ -188,6 +190,7 @@ struct hd_tokeniser {
     hd_text_frame
         frame[2]; /* of one text, of a pair; where the type leaves both empty an end follows each text */
     void *state;  /* the type's own */
+    char from[HD_PATH]; /* where it was opened; a type puts another file there if the pieces are in that */
     hd_tally *tally;
 };
 

@@ -185,7 +185,7 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
 {
     hd_arena arena;
     hd_line text;
-    char found[HD_PATH];
+    char *found = t->from;
     wordpiece *w = t->state = hd_mem_zero(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
     w->unk = -1;

@@ -68,6 +68,23 @@ static void integers_are_refused_as_weights(void **state)
                  "d/model.safetensors: tensor '|' is of type I32, and weights are F32");
 }
 
+/* Whichever is wrong: one piece more than the model has, or one less. */
+static void a_tokeniser_of_another_size_is_named_by_every_verb(void **state)
+{
+    (void)state;
+    static const char *const change[] = {"echo @ >> d/tokeniser.txt", "sed -i '$d' d/tokeniser.txt"};
+    for (size_t i = 0; i < COUNT_OF(questions); i++) {
+        fresh_copy(questions[i].model);
+        must_run("grep -v crc32c d/config.json | sed '$s/,$/}/' > x && mv x d/config.json");
+        must_run(questions[i].command);
+        must_run(change[i % 2]);
+        assert_fails(
+            questions[i].command, 1,
+            ": d/tokeniser.txt: has | pieces|, but \"|vocab|\" in config.json is |: the tokeniser "
+            "belongs to another model, or was cut short");
+    }
+}
+
 /* A link that leads to itself is not a folder without a model. */
 static void links_that_lead_nowhere_are_named(void **state)
 {
@@ -182,6 +199,7 @@ int main(void)
         cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(answers_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(integers_are_refused_as_weights),
+        cmocka_unit_test(a_tokeniser_of_another_size_is_named_by_every_verb),
         cmocka_unit_test(links_that_lead_nowhere_are_named),
         cmocka_unit_test(a_flipped_bit_in_a_small_file_is_seen_by_every_verb),
         cmocka_unit_test(an_edited_file_says_what_to_do_and_that_helps),

@@ -62,7 +62,8 @@ static void what_heed_does_not_have_is_refused(void **state)
     } bad[] = {
         {"\"decoder_ffn_dim\": 40", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\" 20"},
         {"\"encoder_layers\": 2", "\"encoder_layers\": 100", "config.json asks for a model of"},
-        {"\"vocab_size\": 64", "\"vocab_size\": 65", "that of the tokeniser has 64 pieces"},
+        {"\"vocab_size\": 64", "\"vocab_size\": 65",
+         "vocab.json: has 64 pieces, but \"vocab_size\" in config.json is 65"},
         {"\"pad_token_id\": 63", "\"pad_token_id\": 62", "\"pad_token_id\" is not 63"},
         {"\"decoder_layers\": 2", "\"decoder_layers\": 3", "model.decoder.layers.2"},
     };

@@ -31,7 +31,7 @@ static void what_heed_does_not_have_is_refused(void **state)
     } bad[] = {
         {"\"encoder_attention_heads\": 4", "\"encoder_attention_heads\": 2",
          "\"encoder_attention_heads\" is 2"},
-        {"\"vocab_size\": 64", "\"vocab_size\": 65", "that of the tokeniser has 64 pieces"},
+        {"\"vocab_size\": 64", "\"vocab_size\": 65", "tokeniser.txt: has 64 pieces, but \"vocab_size\" in config.json is 65"},
         {"\"eos_token_id\": 3", "\"eos_token_id\": 1", "\"eos_token_id\" is not 3"},
         {"\"decoder_start_token_id\": 2", "\"decoder_start_token_id\": 0",
          "\"decoder_start_token_id\" is not 2"},

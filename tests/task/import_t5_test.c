@@ -82,7 +82,8 @@ static void what_no_t5_has_is_refused(void **state)
         {"\"relu\"", "7", "\"feed_forward_proj\""},
         {"\"relu\"", "\"gated-silu\"", "wi.weight"},
         {"\"relu\"", "\"relu\", \"tie_word_embeddings\": false", "lm_head.weight"},
-        {"vocab_size\": 1108", "vocab_size\": 1099", "\"vocab_size\" is 1099, but the tokeniser has 1100"},
+        {"vocab_size\": 1108", "vocab_size\": 1099",
+         "spiece.model: has 1100 pieces, but \"vocab_size\" in config.json is 1099"},
         {"vocab_size\": 1108", "vocab_size\": 1109", "shared.weight"},
         {"\"num_layers\": 2", "\"num_layers\": 3", "encoder.block.2"},
         {"\"num_decoder_layers\": 3, ", "", "decoder.block.2"},
@@ -102,7 +103,8 @@ static void a_spoiled_t5_is_not_opened(void **state)
     static const struct {
         const char *from, *to, *why;
     } bad[] = {
-        {"\"vocab\": 1108", "\"vocab\": 1000", "\"vocab\" is 1000, but the tokeniser has 1100 pieces"},
+        {"\"vocab\": 1108", "\"vocab\": 1000",
+         "spiece.model: has 1100 pieces, but \"vocab\" in config.json is 1000"},
         {"\"buckets\": 8", "\"buckets\": 2", "\"buckets\" is 2"},
         {"\"reach\": 12", "\"reach\": 4", "reach farther than half"},
         {"\"head_width\": 6", "\"head_width\": 0", "\"head_width\" is 0"},

@@ -455,7 +455,7 @@ static void hostile_bodies_are_refused(void **state)
     train(&o);
     assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no states");
     assert_refused("hg", "\"positions\": 20", "\"positions\": 21", "the gpt has 20 positions");
-    assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "is not that of the tokeniser");
+    assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "tokeniser.txt: has ");
 }
 
 /* -- memory -- */

@@ -297,7 +297,7 @@ static void a_hostile_config_is_refused(void **state)
     assert_refused(b, good, "\"tied\": false", "\"tied\": 0", "\"tied\" is not true or false");
     assert_refused(b, good, "\"characters\"", "\"runes\"", "there is no tokeniser \"runes\"");
     assert_refused(b, good, "\"kneser-ney\"", "\"none\"", "there is no smoothing \"none\"");
-    assert_refused(b, good, "\"vocabulary\": ", "\"vocabulary\": 1", "the vocabulary of ");
+    assert_refused(b, good, "\"vocabulary\": ", "\"vocabulary\": 1", "tokeniser.txt: has ");
     assert_refused(b, good, "\"width\": 8", "\"width\": 10", "model.safetensors");
     assert_refused(b, good, "{", "[", "config.json");
     put_file(at("model/config.json"), good);

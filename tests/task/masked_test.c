@@ -292,7 +292,7 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
                  {"\"width\": 32", "\"width\": 0", "\"width\" is 0"},
                  {"\"layers\": 2", "\"layers\": 1000000", "\"layers\" is 1000000"},
                  {"\"context\": 16", "\"context\": 2", "\"context\" is 2"},
-                 {"\"vocabulary\": ", "\"vocabulary\": 1", "is not that of the tokeniser"},
+                 {"\"vocabulary\": ", "\"vocabulary\": 1", "pieces with [MASK], but \"vocabulary\""},
                  {"\"eps\": ", "\"eps\": 2, \"was\": ", "\"eps\" is 2"},
                  {"\"types\": 2", "\"types\": 3", "bert.embeddings.token_type_embeddings.weight"},
                  {"\"headless\": false", "\"headless\": 0", "\"headless\" is not true or false"},

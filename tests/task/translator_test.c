@@ -172,7 +172,7 @@ static void what_is_no_model_is_refused(void **state)
     char *vocabulary = get_file(at("refused/source.txt"), &size);
     put_file(at("refused/source.txt"), "<pad>\n<unk>\n<s>\n</s>\nnothing\n");
     assert_holds(refused(folder, HD_WEIGHTS_BEST),
-                 "model.encoder.embed_tokens.weight"); /* with both shapes */
+                 "refused/source.txt: has 5 pieces, but \"source_vocab\" in ");
     put_file(at("refused/source.txt"), "no\nvocabulary\n");
     assert_holds(refused(folder, HD_WEIGHTS_BEST), "refused/source.txt:1: ");
     assert_int_equal(unlink(at("refused/source.txt")), 0);
@@ -185,6 +185,33 @@ static void what_is_no_model_is_refused(void **state)
     must(hd_translator_open(&whole, folder, backend, HD_WEIGHTS_BEST, &err), &err);
     hd_translator_free(whole);
     hd_translator_free(t);
+}
+
+/* A tokeniser of the wrong size is named, of each side; a folder of an older heed does not say the size. */
+static void a_tokeniser_that_does_not_fit_is_named(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true), *old = NULL;
+    const char *folder = saved("misfit", t);
+    size_t size;
+    char *pieces = get_file(at("misfit/target.txt"), &size), longer[2048], says[200];
+    snprintf(longer, sizeof longer, "%.*sanother\n", (int)size, pieces);
+    put_file(at("misfit/target.txt"), longer);
+    snprintf(says, sizeof says,
+             "misfit/target.txt: has %zu pieces, but \"target_vocab\" in config.json is %zu: the tokeniser "
+             "belongs to another model, or was cut short",
+             t->model->opt.target_vocab + 1, t->model->opt.target_vocab);
+    assert_holds(refused(folder, HD_WEIGHTS_BEST), says);
+    put_bytes(at("misfit/target.txt"), pieces, size);
+    char *config = get_file(at("misfit/config.json"), NULL);
+    for (char *key = config; (key = strstr(key, "_vocab\""));) memcpy(key, "_other", 6);
+    put_file(at("misfit/config.json"), config);
+    must(hd_translator_open(&old, folder, backend, HD_WEIGHTS_BEST, &err), &err);
+    assert_int_equal(old->model->opt.target_vocab, t->model->opt.target_vocab);
+    hd_translator_free(old);
+    hd_translator_free(t);
+    free(pieces), free(config);
 }
 
 /* Each case replaces a part of a good config, after which the folder is refused with a text. */
@@ -262,6 +289,8 @@ static void a_wrong_config_is_refused(void **state)
         {"\"decoder_layers\": 1", "\"decoder_layers\": 2", "model.decoder.layers.1."},
         {"\"positions\": 16", "\"positions\": 1", "\"positions\" is 1"},
         {"\"activation\": \"relu\"", "\"activation\": \"rela\"", "there is no activation \"rela\""},
+        {"\"target_vocab\": ", "\"target_vocab\": 9", "tokeniser.txt: has "},
+        {"\"source_vocab\": ", "\"source_vocab\": -", "which no model has"},
         {"\"eps\":", "\"epsilon\":", "\"eps\" is missing: a number"},
         {"\"eps\": ", "\"eps\": -", "\"eps\" is -1e-05, which no model has"},
         {"\"tied\": true", "\"tied\": \"yes\"", "\"tied\" is not true or false"},
@@ -370,6 +399,7 @@ int main(void)
         cmocka_unit_test(what_is_no_model_is_refused),
         cmocka_unit_test(every_shape_comes_back),
         cmocka_unit_test(a_wrong_shape_is_refused),
+        cmocka_unit_test(a_tokeniser_that_does_not_fit_is_named),
         cmocka_unit_test(a_wrong_config_is_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
         cmocka_unit_test(what_is_kept_is_put_back_once),
