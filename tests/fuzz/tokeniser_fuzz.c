@@ -1,6 +1,7 @@
 /* libFuzzer target: any bytes as a file of a published tokeniser. The first byte says which, the second which
-   allocation fails (0 to 63: none), the rest is the file; of merges.txt the vocabulary before it is a good
-   one. What is taken must encode and decode within its vocabulary; nothing may leak. */
+   allocation fails (0 to 63: none), the rest is the file; of merges.txt and of Marian's SentencePiece model
+   the vocabulary beside it is a good one. What is taken must encode and decode within its vocabulary; nothing
+   may leak. */
 #include "fuzz.h"
 #include "text/tokeniser.h"
 
@@ -16,16 +17,22 @@ static const struct {
     {"bert/vocab.txt", "bert/vocab.txt", HD_TOKENISER_wordpiece},
     {"config/tokenizer_config.json", "config/vocab.json", HD_TOKENISER_bpe},
     {"t5/tokenizer.json", "t5/tokenizer.json", HD_TOKENISER_t5},
+    {"spm/tokeniser.model", "spm/tokeniser.model", HD_TOKENISER_sentencepiece},
+    {"spm/spiece.model", "spm/spiece.model", HD_TOKENISER_t5},
+    {"marian/source.spm", "marian/source.spm", HD_TOKENISER_marian},
 };
 
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    static const char *const inner[] = {"", "bpe", "bert", "vocab", "merges", "config", "t5"};
+    static const char *const inner[] = {"",       "bpe", "bert", "vocab", "merges",
+                                        "config", "t5",  "spm",  "marian"};
+    static const char vocab[] = "{\"<unk>\": 0, \"</s>\": 1, \"<pad>\": 2, \"\\u2581the\": 3, \"a\": 4}";
     (void)count, (void)words;
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
     write_bpe("merges/vocab.json");
     write_bpe("config/vocab.json");
     write_file("vocab/merges.txt", "a b\n", 4);
+    write_file("marian/vocab.json", vocab, sizeof vocab - 1);
     write_file("config/merges.txt", "a b\nab c\nt h\nth e\n", 18);
     return 0;
 }
