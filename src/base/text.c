@@ -35,7 +35,7 @@ static bool reserve(hd_text *t, size_t count)
 void hd_text_add(hd_text *t, const char *bytes, size_t count)
 {
     if (!reserve(t, count)) return;
-    memcpy(t->data + t->size, bytes, count);
+    if (count) memcpy(t->data + t->size, bytes, count); /* an empty text's bytes are NULL */
     t->size += count;
     t->data[t->size] = 0;
 }

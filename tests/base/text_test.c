@@ -17,6 +17,9 @@ static void pieces_follow_each_other(void **state)
     hd_text t = {0};
     hd_text_put(&t, "");
     assert_string_equal(t.data, "");
+    hd_text none = {0};
+    hd_text_add(&t, none.data, none.size);
+    assert_string_equal(t.data, "");
     hd_text_put(&t, "ab");
     hd_text_add(&t, "cdxx", 2);
     hd_text_print(&t, "-%03d-%s", 7, "e");
