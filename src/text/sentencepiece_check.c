@@ -46,9 +46,10 @@ static bool walk(trie *t, size_t place, int depth)
     if (depth > DEEPEST || (base | 255) >= t->count) return false;
     if (has_value && (unit_at(t, base) & 0x7fffffffu) >= t->strings.size) return false;
     t->most[place] = ON_PATH;
-    for (uint32_t label = 1; label < 256; label++) {
+    for (uint32_t label = 0; label < 256; label++) { /* 0: a text may hold zero bytes */
         size_t child = base ^ label;
-        if ((unit_at(t, child) & 0x800000ffu) != label) continue;
+        bool stays = child == place && !has_value; /* to no end, and to no harm */
+        if ((unit_at(t, child) & 0x800000ffu) != label || stays) continue;
         if (t->most[child] == ON_PATH || (!t->most[child] && !walk(t, child, depth + 1))) return false;
         if (t->most[child] - 1 > most) most = t->most[child] - 1;
     }

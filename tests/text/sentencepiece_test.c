@@ -510,6 +510,11 @@ static void tries_that_lead_astray_are_refused(void **state)
     unit[value] = 0x80000000u | 4;                       /* behind the strings */
     assert_int_equal(check_trie(unit, 40 * 256), HD_EFORMAT);
     unit[value] = 0x80000000u | 2;
+    unit[root_base] = link_unit(root_base, 1 << 20, 0, false); /* behind the trie, from a zero byte on */
+    assert_int_equal(check_trie(unit, 40 * 256), HD_EFORMAT);
+    unit[root_base] = link_unit(root_base, value, 0, false);
+    assert_int_equal(check_trie(unit, 40 * 256), HD_OK);
+    unit[root_base] = 0;
     assert_int_equal(check_trie(unit, 3 * 256 - 1), HD_EFORMAT); /* behind the trie */
     unit[0] = link_unit(0, 1 << 20, 0, false);
     assert_int_equal(check_trie(unit, 40 * 256), HD_EFORMAT);
