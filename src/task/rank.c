@@ -46,7 +46,7 @@ static hd_status add_text(job *j, size_t number, hd_line text, hd_err *err)
     const hd_tokeniser *t = j->m->language->tokeniser;
     hd_parts *p = &j->parts;
     hd_part part = {.line = number, .size = 1, .prefix = p->forced.count};
-    if (hd_utf8_good(text.text, text.size) < text.size || memchr(text.text, 0, text.size))
+    if (hd_utf8_good(text.text, text.size) < text.size || (text.size && memchr(text.text, 0, text.size)))
         return refuse(&j->out[number], HD_EFORMAT, "not UTF-8 or holds a zero byte"), HD_OK;
     hd_status s = hd_tokeniser_encode_ids(t, text.text, text.size, &p->forced, err);
     if (!s) s = hd_ids_reserve(&p->forced, 1, err);
