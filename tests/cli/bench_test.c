@@ -29,7 +29,7 @@ static void sentences_are_read_by_cells_and_by_attention(void **state)
     const char *out = must_run("$HEED bench --device cpu --only ' words' --rounds 1");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *at = strstr(out, rows[i]);
-        double tokens, ms;
+        double tokens = 0, ms = 0;
         if (!at || sscanf(at + strlen(rows[i]), " words %lf %lf", &tokens, &ms) != 2) fail_msg("%s", out);
         assert_true(tokens > 0 && fabs(tokens * ms - (i % 2 ? 512e3 : 32e3)) < 0.05 * (i % 2 ? 512e3 : 32e3));
     }

@@ -578,7 +578,7 @@ static void a_dry_run_counts_as_its_device_does(void **state)
              "c/train.en >rows; "
              "{ printf 'label\\ttext\\n'; cat rows; } >labels.tsv");
     static const char *const tasks[] = {
-        "$TINY --steps 1 " DATA, "--task lm --unit word --batch 64 --steps 1 --train text",
+        ("$TINY --steps 1 " DATA), "--task lm --unit word --batch 64 --steps 1 --train text",
         "--task mlm --unit word --layers 1 --width 16 --heads 2 --inner 32 --batch 64 --steps 1 --train text",
         "--task classify --model transformer --train labels.tsv --batch 256 --steps 1"};
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
@@ -596,7 +596,7 @@ static void a_dry_run_says_what_does_not_fit(void **state)
 {
     (void)state;
     const char *out = must_run("$HEED train $TINY " DATA "--steps 1 --dry-run --device cpu");
-    double left, all;
+    double left = 0, all = 0;
     const char *at = strstr(out, "\ndevice             cpu, ");
     if (!at || sscanf(at, "\ndevice cpu, %lf of %lf GiB free\n", &left, &all) != 2) fail_msg("%s", out);
     assert_true(left > 0 && left <= all && !strstr(out, "needs"));

@@ -546,7 +546,7 @@ static void every_failed_allocation_is_reported(void **state)
     hd_exhibit_free(x);
     size_t blocks = hd_mem_now().blocks;
     json_set_alloc_funcs(hd_mem_new, hd_mem_free); /* so that Jansson's fail, too */
-    for (int n = 1; n < 200; n++) {
+    for (size_t n = 1; n < 200; n++) {
         hd_text page = {0};
         x = NULL, err = (hd_err){0}, r.err = (hd_err){0};
         hd_mem_fail_at(n);

@@ -524,8 +524,8 @@ static int prepare(void **state)
     speaker_lines lines = {speaker_text};
     backend = backend_of("cpu", 1);
     run = run_on(backend);
-    return hd_tokeniser_train(&tokeniser, HD_TOKENISER_words, (hd_feed){speaker_next, &lines},
-                              &(hd_tokeniser_opt){0}, &err);
+    return (int)hd_tokeniser_train(&tokeniser, HD_TOKENISER_words, (hd_feed){speaker_next, &lines},
+                                   &(hd_tokeniser_opt){0}, &err);
 }
 
 static int finish(void **state)

@@ -207,7 +207,7 @@ static hd_embeddings embed(const char *folder, hd_embed_opt opt)
     static const char text[] = "the cat sat on the mat, and the mat sat on the cat";
     const hd_line line = {text, sizeof text - 1};
     hd_err err = {0};
-    hd_embeddings e;
+    hd_embeddings e = {0};
     hd_any_model m;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
