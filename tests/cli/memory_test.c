@@ -112,6 +112,7 @@ static void subwords_say_so_as_far_as_their_library_survives(void **state)
         "2 --overwrite --out new";
     char plain[SHELL_ROOM], out[SHELL_ROOM], *said;
     unsigned long all = count_in(command, true, plain), survived = 0, tried = 0;
+    if (!all) leave_out("no allocation of C++ goes through the library that fails them here");
     for (unsigned long n = 1; n <= all; n += all / 100 + 1, tried++) {
         int status = run_failing(command, "FAIL_NEW", n, out, &said);
         bool crashed = status < 0 || status > 128;
@@ -120,7 +121,7 @@ static void subwords_say_so_as_far_as_their_library_survives(void **state)
         survived += !crashed;
         free(said);
     }
-    if (!survived) leave_out("SentencePiece survives none of %lu failing allocations here", tried);
+    assert_true(survived > tried / 2);
 }
 
 /* The sanitizers want to be loaded first. */
