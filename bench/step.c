@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "model/gpt.h"
-#include "model/encdec.h"
+#include "model/encdec/encdec.h"
 #include "train/optimiser.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };

@@ -7,7 +7,7 @@
 
 #include "heed.h"
 #include "op/run.h"
-#include "task/translate.h"
+#include "task/translate/translate.h"
 
 struct heed_model {
     hd_backend *backend; /* of one thread: whoever runs the model brings threads of his own */

@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 #include "base/mem.h"
-#include "task/attention.h"
+#include "show/attention.h"
 
 #define X(id, name, stack, sublayer, title) \
     _Static_assert((int)HEED_ATTENTION_##id == (int)HD_ATTENTION_##id, "heed_attention_kind differs");

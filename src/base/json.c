@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/lines.h"
+#include "base/file/file.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 
 static _Thread_local size_t missed;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/mem.h"
 
 void hd_labelled_release(hd_labelled *x)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "data/report.h"
 #include "text/tokeniser.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "metric/draw.h"
+#include "metric/numpy_random.h"
 
 /* times[i]: how often segment i was drawn. Walking through all of them in order is faster than through the
  * draws. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 
 typedef struct hd_runes {
     uint32_t *at; /* NULL only while nothing was ever put in */

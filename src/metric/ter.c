@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "metric/edit.h"
+#include "metric/edit_distance.h"
 #include "metric/metric.h"
 
 enum { EDITS, LENGTH, STATS };

@@ -5,7 +5,7 @@
 
 #include "model/bert.h"
 #include "model/encoder.h"
-#include "model/lm.h"
+#include "model/lm/lm.h"
 
 typedef enum hd_body_kind {
     HD_BODY_stages, /* an encoder of stages of layers */

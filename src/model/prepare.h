@@ -6,9 +6,9 @@
 
 #include "model/bert.h"
 #include "model/classifier.h"
-#include "model/encdec.h"
+#include "model/encdec/encdec.h"
 #include "model/gpt.h"
-#include "model/lm.h"
+#include "model/lm/lm.h"
 
 /* What is under way; after a failure nothing more is done. Weights may be absent. */
 typedef struct hd_preparing {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/json.h"
 
 enum { MOST_CONFIG = 1 << 20 };

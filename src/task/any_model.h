@@ -2,10 +2,10 @@
 #ifndef HD_TASK_ANY_MODEL_H
 #define HD_TASK_ANY_MODEL_H
 
-#include "task/labeller.h"
-#include "task/language.h"
-#include "task/masked.h"
-#include "task/translator.h"
+#include "task/label/labeler.h"
+#include "task/language/language.h"
+#include "task/masked/masked.h"
+#include "task/translate/translator.h"
 
 typedef struct hd_any_model { /* one of them */
     hd_translator *translator;

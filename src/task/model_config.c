@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/seal.h"
+#include "base/file/seal.h"
 
 enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 

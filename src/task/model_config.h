@@ -2,7 +2,7 @@
 #ifndef HD_TASK_MODEL_CONFIG_H
 #define HD_TASK_MODEL_CONFIG_H
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/stages.h"
@@ -36,7 +36,7 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
 void hd_model_config_read_file(hd_model_config *c, const char *folder, const char *name, hd_err *err);
 void hd_model_config_release(hd_model_config *c);
 
-/* Keeps checksums of the files beside it in config.json (base/seal.h): to be called when all of them are
+/* Keeps checksums of the files beside it in config.json (base/file/seal.h): to be called when all of them are
    written. hd_model_config_open checks them. */
 hd_status hd_model_config_seal(const char *folder, hd_err *err);
 

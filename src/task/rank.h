@@ -8,7 +8,7 @@
 #ifndef HD_TASK_RANK_H
 #define HD_TASK_RANK_H
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "task/any_model.h"
 
 typedef struct hd_rank_opt {

@@ -2,7 +2,7 @@
    is unknown. */
 #include "task/unknown.h"
 
-#include "task/masked.h"
+#include "task/masked/masked.h"
 #include "text/character.h"
 
 /* The bytes of a piece without white space around them. */

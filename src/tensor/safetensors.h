@@ -3,7 +3,7 @@
 #ifndef HD_TENSOR_SAFETENSORS_H
 #define HD_TENSOR_SAFETENSORS_H
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "tensor/tensor.h"
 
 typedef struct hd_entry {

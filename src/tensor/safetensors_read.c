@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/file/checksum.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };

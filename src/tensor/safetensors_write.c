@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/file/checksum.h"
 #include "base/json.h"
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };

@@ -3,7 +3,7 @@
 
 #include <utf8proc.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 
 size_t hd_character(const char *text, size_t size, int32_t *point)
 {

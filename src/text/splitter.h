@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 
 typedef struct hd_splitter {
     hd_line text; /* borrowed */

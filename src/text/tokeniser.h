@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/json.h"
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "text/tally.h"

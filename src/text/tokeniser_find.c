@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/seal.h"
-#include "text/file_set.h"
+#include "base/file/seal.h"
+#include "text/published/file_set.h"
 
 enum { MOST_CONFIG = 1 << 20 };
 

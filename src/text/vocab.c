@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/mem.h"
 
 enum { MOST = 1 << 24, FIRST_SLOTS = 1024, FIRST_PLACES = 256, FIRST_BYTES = 4096 };

@@ -4,7 +4,7 @@
 #ifndef HD_TRAIN_CHECKPOINT_H
 #define HD_TRAIN_CHECKPOINT_H
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "train/optimiser.h"
 
 /* Where a run stands. All of it goes into state.json and comes back with the same bits; nothing in it depends

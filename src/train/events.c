@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/json.h"
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 
 typedef struct reader {

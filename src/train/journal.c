@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/folder.h"
+#include "base/file/file.h"
+#include "base/file/folder.h"
 #include "base/json.h"
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "train/events.h"

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 #include "view/plot.h"
-#include "view/put.h"
+#include "view/draw/markup.h"
 
 static size_t cell_of(const hd_confusion *c, size_t truth, size_t guess)
 {

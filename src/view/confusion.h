@@ -3,8 +3,8 @@
 #define HD_VIEW_CONFUSION_H
 
 #include "metric/confusion.h"
-#include "view/drawing.h"
-#include "view/pen.h"
+#include "view/draw/drawing.h"
+#include "view/draw/text_pen.h"
 
 typedef struct hd_confusion_view {
     const hd_confusion *of;

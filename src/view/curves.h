@@ -2,7 +2,7 @@
 #ifndef HD_VIEW_CURVES_H
 #define HD_VIEW_CURVES_H
 
-#include "view/drawing.h"
+#include "view/draw/drawing.h"
 
 typedef struct hd_curve {
     const char *name;    /* valid UTF-8, as all texts here */

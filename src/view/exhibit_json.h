@@ -3,7 +3,7 @@
 #define HD_VIEW_EXHIBIT_JSON_H
 
 #include "base/text.h"
-#include "task/exhibit.h"
+#include "show/exhibit.h"
 
 /* Appends the object and a newline to `to`. only: glob pattern of names, or NULL. */
 hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd_err *err);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/label.h"
-#include "view/pen.h"
+#include "view/draw/label.h"
+#include "view/draw/text_pen.h"
 
 enum { INDENT = 2, BEHIND_LABEL = 2, LABEL = 16, HEAD = 8, BAR = 24, MORE = 14, NUMBER = 64 };
 

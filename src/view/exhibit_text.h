@@ -4,7 +4,7 @@
 #define HD_VIEW_EXHIBIT_TEXT_H
 
 #include "base/text.h"
-#include "task/exhibit.h"
+#include "show/exhibit.h"
 
 enum { HD_EXHIBIT_MEAN = 0, HD_EXHIBIT_ALL = -1 }; /* the mean of all heads; each, one after the other */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/pen.h"
+#include "view/draw/text_pen.h"
 
 enum { BETWEEN = 3, BEHIND_LABEL = 2, BEFORE_MOMENTS = 2, MOST_BLOCKS = 8, LINES = 25 };
 

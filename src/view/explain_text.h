@@ -4,7 +4,7 @@
 #define HD_VIEW_EXPLAIN_TEXT_H
 
 #include "base/text.h"
-#include "task/explain.h"
+#include "show/explain.h"
 
 typedef struct hd_explain_look {
     int width;        /* columns to fill */

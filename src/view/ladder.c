@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "view/plot.h"
-#include "view/put.h"
+#include "view/draw/markup.h"
 
 static const double margin = HD_PLOT_MARGIN, gap = HD_PLOT_GAP, letters = HD_PLOT_LETTERS,
                     small = HD_PLOT_SMALL, large = HD_PLOT_LARGE;

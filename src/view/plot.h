@@ -2,8 +2,8 @@
 #ifndef HD_VIEW_PLOT_H
 #define HD_VIEW_PLOT_H
 
-#include "view/drawing.h"
-#include "view/label.h"
+#include "view/draw/drawing.h"
+#include "view/draw/label.h"
 
 /* Pixels: around a plot, between its parts; letters of names, of an axis, of the title. */
 enum { HD_PLOT_MARGIN = 20, HD_PLOT_GAP = 8, HD_PLOT_LETTERS = 12, HD_PLOT_SMALL = 11, HD_PLOT_LARGE = 15 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "view/plot.h"
-#include "view/put.h"
+#include "view/draw/markup.h"
 
 /* -- contexts -- */
 

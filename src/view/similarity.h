@@ -2,9 +2,9 @@
 #ifndef HD_VIEW_SIMILARITY_H
 #define HD_VIEW_SIMILARITY_H
 
-#include "task/similar.h"
-#include "view/drawing.h"
-#include "view/pen.h"
+#include "show/similar.h"
+#include "view/draw/drawing.h"
+#include "view/draw/text_pen.h"
 
 typedef struct hd_similarity_view {
     const hd_similar *of;

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "base/folder.h"
-#include "task/translator.h"
+#include "base/file/folder.h"
+#include "task/translate/translator.h"
 
 enum { TINY_LAYERS = 2, TINY_HEADS = 2, TINY_POSITIONS = 24, TINY_LONGEST = 12 };
 

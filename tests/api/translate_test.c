@@ -1,7 +1,7 @@
 /* heed_translate against the functions behind it: what they find is what it shows. */
 #include "api/subject.h"
-#include "task/attention.h"
-#include "task/translate.h"
+#include "show/attention.h"
+#include "task/translate/translate.h"
 
 static const char *const lines[] = {
     "i ate an apple .", "are you tired ?", "", "unheard words , too", "the dog barks ; we are tired .",

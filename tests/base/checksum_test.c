@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/file/checksum.h"
 
 static void known_texts_have_their_known_checksums(void **state)
 {

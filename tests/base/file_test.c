@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/mem.h"
 #include "outcome.h"
 

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 
 static hd_err last;
 

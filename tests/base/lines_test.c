@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/mem.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/lock.h"
+#include "base/file/lock.h"
 
 static hd_err last;
 

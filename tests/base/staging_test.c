@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "base/file.h"
-#include "base/staging.h"
+#include "base/file/file.h"
+#include "base/file/staging.h"
 
 static hd_err last;
 static int renames_to_fail;

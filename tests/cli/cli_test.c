@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/verb_list.h"
+#include "cli/frame/verb_list.h"
 #include "heed.h"
 
 enum { ROOM = 1 << 16 };

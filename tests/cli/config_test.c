@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/config.c"
-#include "cli/option.c"
-#include "cli/spelling.c"
-#include "cli/synonyms.c"
+#include "cli/frame/config.c"
+#include "cli/frame/option.c"
+#include "cli/frame/spelling.c"
+#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag, other;

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "cli/shell.h"
 #include "cli/translating.h"
-#include "task/embed.h"
+#include "show/embed.h"
 #include "task/speaker.h"
 
 #include <jansson.h>

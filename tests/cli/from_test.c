@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "cli/shell.h"
-#include "task/publisher.h"
+#include "hub/publisher.h"
 
 #include <jansson.h>
 

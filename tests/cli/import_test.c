@@ -2,8 +2,8 @@
 #include "check.h"
 #include "cli/shell.h"
 #include "cli/translating.h"
-#include "task/masked.h"
-#include "task/publisher.h"
+#include "task/masked/masked.h"
+#include "hub/publisher.h"
 #include "task/speaker.h"
 
 /* A gpt with the tokeniser of a GPT-2. */

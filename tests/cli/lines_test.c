@@ -4,7 +4,7 @@
 #include <pty.h>
 
 #include "check.h"
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "cli/kinds.h"
 
 /* Every verb that answers lines: how it is called, and how many lines it writes for one that it can answer.

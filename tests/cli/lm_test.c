@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "task/language_text.h"
+#include "task/language/text.h"
 
 #define SAME                                                                                              \
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \

@@ -6,9 +6,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "cli/option.c"
-#include "cli/spelling.c"
-#include "cli/synonyms.c"
+#include "cli/frame/option.c"
+#include "cli/frame/spelling.c"
+#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag, other;

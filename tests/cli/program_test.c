@@ -7,24 +7,24 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#define HD_CLI_VERB_LIST_H
+#define HD_CLI_FRAME_VERB_LIST_H
 #define HD_VERB_LIST(X) X(toy, "play") X(help, "show help")
 
-#include "cli/option.c"
-#include "cli/config.c"
-#include "cli/spelling.c"
-#include "cli/synonyms.c"
-#include "cli/terminal.c"
-#include "cli/verb.c"
-#include "cli/version.c"
-#include "cli/completion.c"
-#include "cli/help.c"
+#include "cli/frame/option.c"
+#include "cli/frame/config.c"
+#include "cli/frame/spelling.c"
+#include "cli/frame/synonyms.c"
+#include "cli/frame/terminal.c"
+#include "cli/frame/verb.c"
+#include "cli/verb/version.c"
+#include "cli/frame/completion.c"
+#include "cli/frame/help.c"
 #define show_options  man_show_options
 #define show_verbs    man_show_verbs
 #define show_examples man_show_examples
-#include "cli/man.c"
+#include "cli/frame/man.c"
 #define main program_main
-#include "cli/main.c"
+#include "cli/frame/main.c"
 #undef main
 
 #include <sys/wait.h>

@@ -4,12 +4,12 @@
 #include "scratch.h"
 
 #define is_in settings_is_in
-#include "cli/settings.c"
+#include "cli/frame/settings.c"
 #undef is_in
-#include "cli/config.c"
-#include "cli/option.c"
-#include "cli/spelling.c"
-#include "cli/synonyms.c"
+#include "cli/frame/config.c"
+#include "cli/frame/option.c"
+#include "cli/frame/spelling.c"
+#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag;

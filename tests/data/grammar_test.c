@@ -2,7 +2,7 @@
    samples, by rules written here and not taken from its tables. */
 #include "data/fixture.h"
 
-#include "data/grammar.h"
+#include "data/grammar/grammar.h"
 
 /* A set of sentences with their rendering, by hash. */
 typedef struct book {

@@ -2,15 +2,15 @@
    which, the rest is the file. Each reader must refuse it with a text or take it; nothing may leak. */
 #include <math.h>
 
-#include "base/lines.h"
-#include "cli/config.h"
-#include "cli/train_options.h"
-#include "model/ngram.h"
+#include "base/file/lines.h"
+#include "cli/frame/config.h"
+#include "cli/train/options.h"
+#include "model/lm/ngram.h"
 #include "data/labelled.h"
-#include "task/labeller.h"
-#include "task/language.h"
-#include "task/masked.h"
-#include "task/translator.h"
+#include "task/label/labeler.h"
+#include "task/language/language.h"
+#include "task/masked/masked.h"
+#include "task/translate/translator.h"
 #include "train/checkpoint.h"
 #include "fuzz.h"
 #include "train/duration.h"

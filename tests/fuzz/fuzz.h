@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/mem.h"
-#include "text/byte_level.h"
+#include "text/published/byte_level.h"
 
 #define MUST(condition) \
     if (!(condition)) __builtin_trap()

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "task/family_weights.h"
-#include "task/import.h"
-#include "task/language.h"
-#include "task/masked.h"
+#include "hub/weights.h"
+#include "hub/import.h"
+#include "task/language/language.h"
+#include "task/masked/masked.h"
 #include "train/published.h"
 
 static char from[HD_PATH], to[HD_PATH];

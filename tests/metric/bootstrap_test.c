@@ -3,7 +3,7 @@
 #include "metric/corpus.h"
 
 #include "metric/bootstrap.h"
-#include "metric/draw.h"
+#include "metric/numpy_random.h"
 
 static void draws_are_numpys(void **state)
 {

@@ -2,7 +2,7 @@
 #include "metric/corpus.h"
 
 #include "base/rng.h"
-#include "metric/edit.h"
+#include "metric/edit_distance.h"
 #include "metric/gram.h"
 
 enum { LONGEST = 40, REFS = 3 };

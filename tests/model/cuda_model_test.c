@@ -3,9 +3,9 @@
 #include <jansson.h>
 
 #include "device.h"
-#include "model/lecture.h"
+#include "show/lecture.h"
 #include "model/toy.h"
-#include "task/explain.h"
+#include "show/explain.h"
 
 /* f32: the same numbers summed in another order, through up to 60 ops. Of the norm of each parameter's
    gradient; a bias of keys has a gradient of 0 but for rounding, so a share of the whole norm is let pass. */
@@ -236,7 +236,7 @@ static void its_numbers_are_those_of_the_slides(void **state)
 {
     (void)state;
     json_error_t e;
-    json_t *root = json_load_file(HEED_SOURCE "/tests/task/lecture.json", 0, &e), *value;
+    json_t *root = json_load_file(HEED_SOURCE "/tests/show/lecture.json", 0, &e), *value;
     if (!root) fail_msg("lecture.json:%d: %s", e.line, e.text);
     const char *name;
     double most = 0;

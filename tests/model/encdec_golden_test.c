@@ -2,7 +2,7 @@
    decoder with Bahdanau's attention, one of Luong's and one that looks around a predicted place. */
 #include "check.h"
 #include "decode/search.h"
-#include "model/encdec.h"
+#include "model/encdec/encdec.h"
 #include "model/golden.h"
 #include "model/stepper.h"
 

@@ -3,7 +3,7 @@
 #define LM_TOY_H
 
 #include "check.h"
-#include "model/lm.h"
+#include "model/lm/lm.h"
 #include "train/optimiser.h"
 
 enum { LM_UNK = 1, LM_START = 2, LM_END = 3, LM_VOCAB = 11, LM_TEXT = 48, LM_ITEMS = 4 };

@@ -5,10 +5,10 @@
 
 #include <time.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "check.h"
-#include "data/grammar.h"
-#include "model/ngram.h"
+#include "data/grammar/grammar.h"
+#include "model/lm/ngram.h"
 
 enum { WORDS_MOST = 1000, START = 2, END = 3, SPECIALS = 4 };
 

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "model/gpt.h"
-#include "model/encdec.h"
+#include "model/encdec/encdec.h"
 #include "train/optimiser.h"
 
 enum { TOY_VOCAB = 13, TOY_ITEMS = 32, TOY_LONGEST = 9, TOY_ROWS = TOY_ITEMS * (TOY_LONGEST + 1), TOY_BEGIN = 1, TOY_END = 2 };

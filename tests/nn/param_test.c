@@ -1,7 +1,7 @@
 /* Parameters: what files hold, how values are drawn, what is counted. Names and shapes are those of shared/ref/hf-formats.md. */
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "model/toy.h"
 #include "spoil.h"
 

@@ -2,7 +2,7 @@
    replayed as well. */
 #include "device.h"
 
-#include "task/generate.h"
+#include "task/language/generate.h"
 #include "task/speaker.h"
 
 static void write_on(hd_backend *b, hd_language *l, float penalty, char text[256], double *logp)

@@ -1,7 +1,7 @@
 /* Generation: the same tokens as search finds, told as text while they come, beyond what a model sees, and up
    to a stop. */
 #include "check.h"
-#include "task/generate.h"
+#include "task/language/generate.h"
 #include "task/speaker.h"
 
 typedef struct scene {

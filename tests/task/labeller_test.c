@@ -4,10 +4,10 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/folder.h"
-#include "task/label_train.h"
-#include "task/language.h"
-#include "task/masked.h"
+#include "base/file/folder.h"
+#include "task/label/train.h"
+#include "task/language/language.h"
+#include "task/masked/masked.h"
 #include "train/published.h"
 #include "unseal.h"
 

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "task/language_text.h"
-#include "task/language_window.h"
+#include "task/language/text.h"
+#include "task/language/window.h"
 #include "unseal.h"
 
 static const char words[] = "to be or\n\nnot to be\nthat is\nthe question für\n";

@@ -3,11 +3,11 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/folder.h"
+#include "base/file/folder.h"
 #include "base/mem.h"
-#include "task/embed.h"
-#include "task/masked_judge.h"
-#include "task/masked_train.h"
+#include "show/embed.h"
+#include "task/masked/judge.h"
+#include "task/masked/train.h"
 #include "task/speaker.h"
 #include "unseal.h"
 

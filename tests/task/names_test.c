@@ -3,8 +3,8 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/folder.h"
-#include "task/label_train.h"
+#include "base/file/folder.h"
+#include "task/label/train.h"
 
 enum { FEW = 24, MANY = 400 };
 

@@ -4,7 +4,7 @@
 #define SMALL_H
 
 #include "check.h"
-#include "task/translate.h"
+#include "task/translate/translate.h"
 
 enum { SMALL_LONGEST = 8, SMALL_POSITIONS = 16 };
 

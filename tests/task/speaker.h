@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "task/language.h"
+#include "task/language/language.h"
 
 static const char speaker_text[] = "the cat sat on the mat\n"
                                    "the dog sat on the log\n"

@@ -2,8 +2,8 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "base/folder.h"
-#include "task/translate_train.h"
+#include "base/file/folder.h"
+#include "task/translate/train.h"
 
 static char path[5][128]; /* the corpus and the model */
 

@@ -4,10 +4,10 @@
 
 #include <fcntl.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/rng.h"
 #include "data/fixture.h"
-#include "text/sentencepiece_check.h"
+#include "text/sentencepiece/sentencepiece_check.h"
 
 enum { LONGEST = 4096 };
 

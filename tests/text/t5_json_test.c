@@ -2,10 +2,10 @@
    refused where it says what is not done here. */
 #include "data/fixture.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/json.h"
 #include "text/lines.h"
-#include "text/sentencepiece_view.h"
+#include "text/sentencepiece/sentencepiece_view.h"
 #include "text/tokeniser_find.h"
 #include "text/unigram_model.h"
 

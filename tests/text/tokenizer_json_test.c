@@ -1,7 +1,7 @@
 /* Files of published tokenisers that are refused: with their name, the reason, and for lists the line. */
 #include "data/fixture.h"
-#include "text/bert_text.h"
-#include "text/byte_level.h"
+#include "text/published/bert_text.h"
+#include "text/published/byte_level.h"
 #include "text/character.h"
 
 /* {"each byte": 0..255, then what is given} */

@@ -6,12 +6,12 @@
 
 #include <sys/stat.h>
 
-#include "base/file.h"
-#include "base/folder.h"
+#include "base/file/file.h"
+#include "base/file/folder.h"
 #include "base/json.h"
 #include "text/lines.h"
-#include "text/sentencepiece_view.h"
-#include "text/tokenizer_json_write.h"
+#include "text/sentencepiece/sentencepiece_view.h"
+#include "text/published/tokenizer_json_write.h"
 #include "text/unigram_model.h"
 
 enum { LINES = 12000 };

@@ -3,7 +3,7 @@
 #ifndef UNIGRAM_MODEL_H
 #define UNIGRAM_MODEL_H
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "base/text.h"
 
 static void unigram_varint(hd_text *to, uint64_t n)

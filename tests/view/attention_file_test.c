@@ -1,7 +1,7 @@
 /* Files by their endings: how they are named, when they appear, and what happens when something fails. */
 #include "view/maps.h"
 
-#include "view/attention_format.h"
+#include "view/attention/format.h"
 
 static const char *const endings[] = {
 #define X(ending, about) #ending,

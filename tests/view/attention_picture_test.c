@@ -3,10 +3,10 @@
 
 #include <ctype.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "outcome.h"
-#include "view/attention_format.h"
-#include "view/drawing.h"
+#include "view/attention/format.h"
+#include "view/draw/drawing.h"
 
 static bool has_cairo(void)
 {

@@ -1,8 +1,8 @@
 /* Attention in a terminal. */
 #include "view/maps.h"
 
-#include "view/attention_text.h"
-#include "view/pen.h"
+#include "view/attention/text.h"
+#include "view/draw/text_pen.h"
 
 static const char *const source[] = {"我", "love", "the very long word", "."}, *const target[] = {"ich", "\n",
                                                                                                   "</s>"};

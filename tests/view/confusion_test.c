@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "view/confusion.h"
 #include "view/plot.h"
 

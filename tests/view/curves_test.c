@@ -3,7 +3,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "view/curves.h"
 #include "view/plot.h"
 

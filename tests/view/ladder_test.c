@@ -2,7 +2,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "base/lines.h"
+#include "base/file/lines.h"
 #include "view/ladder.h"
 #include "view/plot.h"
 

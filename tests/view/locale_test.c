@@ -4,7 +4,7 @@
 #include <locale.h>
 
 #include "outcome.h"
-#include "view/attention_file.h"
+#include "view/attention/file.h"
 
 /* A program that uses the library may have set a locale that writes 0,5. */
 static void the_locale_does_not_matter(void **state)

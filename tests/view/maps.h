@@ -6,9 +6,9 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "check.h"
-#include "view/attention_file.h"
+#include "view/attention/file.h"
 
 typedef struct maps_shape {
     size_t sources, targets, layers, heads;

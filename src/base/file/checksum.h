@@ -1,0 +1,17 @@
+/* CRC-32C (Castagnoli), the checksum of files: any single error of up to 32 bits in a row is seen. */
+#ifndef HD_BASE_FILE_CHECKSUM_H
+#define HD_BASE_FILE_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of bytes behind others whose checksum is `before`; 0: of the first. */
+uint32_t hd_checksum(uint32_t before, const void *bytes, size_t size);
+/* The same without the processor's own instruction, for tests of the two against each other. */
+uint32_t hd_checksum_plain(uint32_t before, const void *bytes, size_t size);
+
+enum { HD_CHECKSUM_TEXT = 9 };
+/* Eight hexadecimal digits; returns buf. */
+const char *hd_checksum_text(uint32_t sum, char buf[HD_CHECKSUM_TEXT]);
+
+#endif

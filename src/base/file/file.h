@@ -1,0 +1,38 @@
+/* Files: read-only mapping, and saves that are whole or absent. */
+#ifndef HD_BASE_FILE_FILE_H
+#define HD_BASE_FILE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct hd_map {
+    const uint8_t *data; /* never NULL after success, also for an empty file */
+    size_t size;
+} hd_map;
+
+hd_status hd_map_open(hd_map *out, const char *path,
+                      hd_err *err); /* regular files only; the message names the path and why */
+void hd_map_close(hd_map *m);       /* accepts a zeroed one */
+/* These bytes were read and will hardly be again: they no longer count as this process's memory. */
+void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
+
+/* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
+   hd_save_commit, which syncs the file, renames it and syncs the folder. What killed saves of the same file
+   have left is removed first. */
+typedef struct hd_save hd_save;
+
+hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);
+hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err);
+/* CRC-32C of all that was written so far; and bytes of it that are written once more, which does not change
+ * it. */
+uint32_t hd_save_checksum(const hd_save *s);
+hd_status hd_save_patch(hd_save *s, size_t at, const void *data, size_t bytes, hd_err *err);
+hd_status hd_save_commit(hd_save *s, hd_err *err); /* frees s, whether it succeeds or not */
+void hd_save_abandon(hd_save *s);                  /* removes the temporary file; accepts NULL */
+
+/* All of it at once. */
+hd_status hd_save_bytes(const char *path, const void *data, size_t bytes, hd_err *err);
+
+#endif

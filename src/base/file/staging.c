@@ -1,0 +1,117 @@
+/* Folders that are renamed into place. Easy to get wrong: whatever can stand in the way of the rename must be
+   noticed before the work, not after it. */
+#include "base/file/staging.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct leftovers {
+    const char *parent, *name; /* of the place */
+} leftovers;
+
+static hd_status remove_leftover(void *context, const char *name, hd_err *err)
+{
+    const leftovers *l = context;
+    size_t length = strlen(l->name);
+    char path[HD_PATH];
+    if (strncmp(name, l->name, length) || strncmp(name + length, ".tmp.", 5) || !hd_is_temporary(name))
+        return HD_OK;
+    hd_status s = hd_path(path, l->parent, name, err);
+    return s ? s : hd_folder_remove(path, err);
+}
+
+/* Who holds the lock of the place is alone: other folders of this kind beside it are nobody's. */
+static hd_status sweep(const char *place, hd_err *err)
+{
+    char parent[HD_PATH];
+    const char *slash = strrchr(place, '/');
+    hd_parent(parent, place);
+    hd_status s = hd_folder_sweep(place, err);
+    return s ? s
+             : hd_folder_each(parent, remove_leftover, &(leftovers){parent, slash ? slash + 1 : place}, err);
+}
+
+/* A link is followed, or the rename would meet it instead of the folder. */
+static hd_status find_place(hd_staging *s, const char *path, hd_err *err)
+{
+    char real[PATH_MAX];
+    size_t length = strlen(path);
+    bool there = realpath(path, real);
+    const char *from = there ? real : path;
+    if (there) length = strlen(real);
+    while (length > 1 && from[length - 1] == '/') length--;
+    if (length + 32 >= HD_PATH) /* ".tmp." and two numbers */
+        return hd_err_set(err, HD_ELIMIT, "%.80s...: the path is too long", path);
+    memcpy(s->place, from, length);
+    s->place[length] = 0;
+    return HD_OK;
+}
+
+static hd_status check_place(const hd_staging *s, hd_err *err)
+{
+    struct stat here, above;
+    char parent[HD_PATH];
+    bool empty = false;
+    hd_status status = hd_folder_empty(s->place, &empty, err);
+    if (status) return status;
+    if (!empty)
+        return hd_err_set(err, HD_EFILE, "%s: is already there and not empty: name another folder", s->path);
+    hd_parent(parent, s->place);
+    if (!stat(s->place, &here) && !stat(parent, &above) && here.st_dev != above.st_dev)
+        return hd_err_set(err, HD_EFILE,
+                          "%s: a file system is mounted there, it cannot be replaced: name a folder below it",
+                          s->path);
+    return HD_OK;
+}
+
+hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err)
+{
+    *s = (hd_staging){.path = path};
+    hd_status status = find_place(s, path, err);
+    if (!status) status = hd_lock_take(&s->lock, s->place, err);
+    if (!status) status = check_place(s, err);
+    if (!status) status = sweep(s->place, err);
+    snprintf(s->temp, sizeof s->temp, "%.4000s.tmp.%ld.0", s->place, (long)getpid());
+    if (!status) status = hd_folder_make(s->temp, NULL, err);
+    if (status) hd_lock_release(&s->lock);
+    return status;
+}
+
+/* The lock goes first: with its file in it, the place could not be replaced. Should another process take it
+   in that moment, it has it, and this one fails. */
+static hd_status put_in_place(hd_staging *s, hd_err *err)
+{
+    char parent[HD_PATH];
+    hd_status status = hd_folder_sync(s->temp, err);
+    hd_lock_release(&s->lock);
+    if (status) return status;
+    if (rename(s->temp, s->place))
+        return hd_err_set(err, HD_EFILE, "%s: cannot put the folder there: %s", s->path, strerror(errno));
+    hd_parent(parent, s->place);
+    return hd_folder_sync(parent, err);
+}
+
+/* A failure names the file as it would have been called: nobody knows the temporary folder. */
+static void name_place(const hd_staging *s, hd_err *err)
+{
+    char *at = err ? strstr(err->text, s->temp) : NULL;
+    size_t length = strlen(s->path), before = strlen(s->temp);
+    while (length > 1 && s->path[length - 1] == '/') length--;
+    if (!at || length > before) return;
+    memcpy(at, s->path, length);
+    memmove(at + length, at + before, strlen(at + before) + 1);
+}
+
+hd_status hd_staging_end(hd_staging *s, hd_status status, hd_err *err)
+{
+    if (status) name_place(s, err);
+    if (!status) status = put_in_place(s, err);
+    if (status) hd_folder_remove(s->temp, NULL);
+    hd_lock_release(&s->lock);
+    return status;
+}

@@ -1,0 +1,322 @@
+/* Parses options by table. GNU habits: --name value, --name=value, -n value, -nvalue, -abc for flags, -- ends
+   options; the last of a repeated option wins, unless its row says `many`. --no-name takes a flag back. */
+#include "cli/frame/option.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/frame/spelling.h"
+#include "cli/frame/synonyms.h"
+
+const hd_option hd_no_options[] = {{0}};
+
+/* ---- values ---- */
+
+static hd_status read_flag(const char *text, bool *into, hd_err *err)
+{
+    static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcasecmp(words[i], text)) return *into = i % 2, HD_OK;
+    return hd_err_set(err, HD_EARG, "'%s' is not true or false", text);
+}
+
+static hd_status read_whole(const hd_option *o, const char *text, int64_t *into, hd_err *err)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10); /* what is too large comes as the largest */
+    if (end == text || *end) return hd_err_set(err, HD_EARG, "'%s' is not a whole number", text);
+    if (value < (int64_t)o->min || value > (int64_t)o->max) /* as doubles, 2^53 + 1 would be 2^53 */
+        return hd_err_set(err, HD_EARG, "%s is not between %.0f and %.0f", text, o->min, o->max);
+    *into = value;
+    return HD_OK;
+}
+
+static hd_status read_int(const hd_option *o, const char *text, int *into, hd_err *err)
+{
+    int64_t value = 0;
+    hd_status s = read_whole(o, text, &value, err);
+    if (!s) *into = (int)value;
+    return s;
+}
+
+static hd_status read_float(const hd_option *o, const char *text, double *into, hd_err *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || isnan(value)) return hd_err_set(err, HD_EARG, "'%s' is not a number", text);
+    if (value < o->min || value > o->max)
+        return hd_err_set(err, HD_EARG, "%s is not between %.10g and %.10g", text, o->min, o->max);
+    *into = value;
+    return HD_OK;
+}
+
+static hd_status read_choice(const hd_option *o, const char *text, int *into, hd_err *err)
+{
+    char list[256] = "";
+    for (int i = 0; o->choices[i]; i++) {
+        if (!strcmp(o->choices[i], text)) {
+            *into = i;
+            return HD_OK;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choices[i]);
+    }
+    return hd_err_set(err, HD_EARG, "'%s' is not one of %s", text, list);
+}
+
+static hd_status read_text(const hd_option *o, const char *text, void *field, hd_err *err)
+{
+    if (!o->many && !o->most) return *(const char **)field = text, HD_OK;
+    hd_texts *into = field;
+    if (o->many && into->count == HD_OPTION_MOST)
+        return hd_err_set(err, HD_EARG, "given more than %d times", HD_OPTION_MOST);
+    if (!o->many && into->count == o->most)
+        return hd_err_set(err, HD_EARG, "takes at most %d values", o->most);
+    into->text[into->count++] = text;
+    return HD_OK;
+}
+
+hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_err *err)
+{
+    switch (o->type) {
+    case HD_OPTION_FLAG:
+        return read_flag(text, field, err);
+    case HD_OPTION_INT:
+        return read_int(o, text, field, err);
+    case HD_OPTION_LONG:
+        return read_whole(o, text, field, err);
+    case HD_OPTION_FLOAT:
+        return read_float(o, text, field, err);
+    case HD_OPTION_CHOICE:
+        return read_choice(o, text, field, err);
+    case HD_OPTION_TEXT:
+    case HD_OPTION_FILE:
+        return read_text(o, text, field, err);
+    }
+    return HD_EARG;
+}
+
+/* ---- rows ---- */
+
+size_t hd_option_count(const hd_option *table)
+{
+    size_t count = 0;
+    while (table[count].name) count++;
+    return count;
+}
+
+size_t hd_option_size(const hd_option *o)
+{
+    switch (o->type) {
+    case HD_OPTION_FLAG:
+        return sizeof(bool);
+    case HD_OPTION_INT:
+    case HD_OPTION_CHOICE:
+        return sizeof(int);
+    case HD_OPTION_LONG:
+        return sizeof(int64_t);
+    case HD_OPTION_FLOAT:
+        return sizeof(double);
+    case HD_OPTION_TEXT:
+    case HD_OPTION_FILE:
+        return o->many || o->most ? sizeof(hd_texts) : sizeof(const char *);
+    }
+    return 0;
+}
+
+static hd_option_place place_of(const hd_option_set *set, const hd_option *o)
+{
+    return (hd_option_place){o, (char *)set->into + o->offset,
+                             set->given ? set->given + (o - set->table) : NULL};
+}
+
+hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length)
+{
+    for (int s = 0; s < 2; s++)
+        for (const hd_option *o = sets[s].table; o->name; o++)
+            if (strlen(o->name) == length && !memcmp(o->name, name, length)) return place_of(&sets[s], o);
+    return (hd_option_place){0};
+}
+
+static hd_option_place find_letter(const hd_option_set sets[2], char letter)
+{
+    for (int s = 0; s < 2; s++)
+        for (const hd_option *o = sets[s].table; o->name; o++)
+            if (o->letter == letter) return place_of(&sets[s], o);
+    return (hd_option_place){0};
+}
+
+static bool has(const hd_option_set sets[2], const char *name)
+{
+    return hd_option_find(sets, name, strlen(name)).option;
+}
+
+/* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong. */
+static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s)
+{
+    const hd_synonym *found = NULL;
+    if (s.distance > 2) s.distance = 2;
+    for (const hd_synonym *row = hd_synonyms; row->theirs; row++) {
+        const char *before = s.match;
+        bool known = false;
+        for (const char *const *ours = row->ours; *ours; ours++) known = known || has(sets, *ours);
+        if (!strcmp(s.typed, row->theirs)) return known ? row : NULL;
+        if (known) hd_spelling_try(&s, row->theirs);
+        if (s.match != before) found = row;
+    }
+    return found;
+}
+
+const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
+                                 char buffer[HD_OPTION_SUGGESTION])
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", typed);
+    for (char *c = name; *c; c++)
+        if (*c == '_') *c = '-';
+    hd_spelling best = hd_spelling_of(name);
+    for (int s = 0; s < 2; s++)
+        for (const hd_option *o = sets[s].table; o->name; o++)
+            if (!o->hidden) hd_spelling_try(&best, o->name);
+    const char *const one[] = {best.match, NULL};
+    const hd_synonym *other = find_synonym(sets, best);
+    size_t used = 0;
+    buffer[0] = 0;
+    for (const char *const *say = other ? other->ours : one; *say && used < HD_OPTION_SUGGESTION / 2; say++)
+        if (has(sets, *say))
+            used += (size_t)snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "%s'%s%s'",
+                                     used ? " or " : ", did you mean ", dashes, *say);
+    if (used) snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "?");
+    return buffer;
+}
+
+/* ---- the command line ---- */
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+static hd_status give(hd_option_place at, const char *text, hd_err *err)
+{
+    hd_err why = {0};
+    if (hd_option_read(at.option, at.field, text, &why))
+        return hd_err_set(err, HD_EARG, "--%s: %s", at.option->name, why.text);
+    if (at.given) *at.given = true;
+    return HD_OK;
+}
+
+/* The values of one that takes several at once: the words behind it up to the next option. */
+static hd_status take_several(hd_option_place at, const char *attached, const hd_words *words, int *i,
+                              hd_err *err)
+{
+    const hd_option *o = at.option;
+    char form[80];
+    if (!o->many && ((hd_texts *)at.field)->count)
+        return hd_err_set(err, HD_EARG, "--%s: given twice; its values follow one another: %s", o->name,
+                          hd_option_form(o, form, sizeof form));
+    if (attached) return give(at, attached, err);
+    hd_status s = HD_OK;
+    int n = 0;
+    for (; !s && n < o->most && *i + 1 < words->count && !is_option(words->word[*i + 1]); n++)
+        s = give(at, words->word[++*i], err);
+    return n ? s : hd_err_set(err, HD_EARG, "--%s needs a value %s", o->name, o->argument);
+}
+
+/* The value of an option: what follows in the same word, or the next word. */
+static hd_status take_value(hd_option_place at, const char *attached, const hd_words *words, int *i,
+                            hd_err *err)
+{
+    if (at.option->most) return take_several(at, attached, words, i, err);
+    if (!attached && *i + 1 == words->count)
+        return hd_err_set(err, HD_EARG, "--%s needs a value %s", at.option->name, at.option->argument);
+    return give(at, attached ? attached : words->word[++*i], err);
+}
+
+static hd_status unknown_name(const hd_option_set sets[2], const char *name, size_t length, hd_err *err)
+{
+    char typed[64], suggestion[HD_OPTION_SUGGESTION];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, name);
+    return hd_err_set(err, HD_EARG, "unknown option '--%s'%s", typed,
+                      hd_option_suggestion(sets, typed, "--", suggestion));
+}
+
+static hd_status take_name(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)
+{
+    const char *name = words->word[*i] + 2, *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    hd_option_place at = hd_option_find(sets, name, length);
+    bool back = !at.option && !strncmp(name, "no-", 3);
+    if (back) at = hd_option_find(sets, name + 3, length - 3);
+    if (!at.option || (back && at.option->type != HD_OPTION_FLAG))
+        return unknown_name(sets, name, length, err);
+    if (at.option->type != HD_OPTION_FLAG) return take_value(at, equals ? equals + 1 : NULL, words, i, err);
+    if (equals) return hd_err_set(err, HD_EARG, "--%.*s takes no value", (int)length, name);
+    return give(at, back ? "false" : "true", err);
+}
+
+static hd_status take_letters(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)
+{
+    for (const char *letter = words->word[*i] + 1; *letter; letter++) {
+        hd_option_place at = find_letter(sets, *letter);
+        if (!at.option) return hd_err_set(err, HD_EARG, "unknown option '-%c'", *letter);
+        if (at.option->type != HD_OPTION_FLAG)
+            return take_value(at, letter[1] ? letter + 1 : NULL, words, i, err);
+        give(at, "true", err);
+    }
+    return HD_OK;
+}
+
+static hd_status set_defaults(const hd_option_set *of, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (const hd_option *o = of->table; !s && o->name; o++)
+        if (o->fallback) s = hd_option_read(o, place_of(of, o).field, o->fallback, err);
+    return s;
+}
+
+hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool leading, hd_err *err)
+{
+    hd_status s = set_defaults(&sets[0], err);
+    if (!s) s = set_defaults(&sets[1], err);
+    int kept = 0;
+    bool ended = false;
+    for (int i = 0; !s && i < words->count; i++) {
+        char *word = words->word[i];
+        if (ended || !is_option(word)) {
+            words->word[kept++] = word;
+            ended = ended || leading;
+        } else if (!strcmp(word, "--")) {
+            ended = true;
+        } else if (word[1] == '-') {
+            s = take_name(sets, words, &i, err);
+        } else {
+            s = take_letters(sets, words, &i, err);
+        }
+    }
+    words->count = kept;
+    return s;
+}
+
+/* ---- help ---- */
+
+const char *hd_option_form(const hd_option *o, char *buffer, size_t size)
+{
+    char letter[5] = "", more[40] = "";
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    if (o->most == 2) snprintf(more, sizeof more, " [%s]", o->argument);
+    if (o->most > 2) snprintf(more, sizeof more, "...");
+    snprintf(buffer, size, "%s--%s%s%s%s", letter, o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "", more);
+    return buffer;
+}
+
+const char *hd_option_help(const hd_option *o, char *buffer, size_t size)
+{
+    if (!o->fallback) return o->help;
+    snprintf(buffer, size, "%s (default %s)", o->help, o->fallback);
+    return buffer;
+}

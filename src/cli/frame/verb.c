@@ -1,0 +1,107 @@
+/* The table of verbs and the options they share. */
+#include "cli/frame/verb.h"
+
+#include <errno.h>
+#include <stdio_ext.h>
+#include <string.h>
+
+#include "backend/ranks.h"
+#include "cli/frame/spelling.h"
+
+const hd_verb hd_verbs[] = {
+#define X(name, summary) {#name, summary, &hd_verb_##name##_usage, hd_verb_##name},
+    HD_VERB_LIST(X)
+#undef X
+        {0},
+};
+
+#define COMMON .group = "Options of every verb"
+
+const hd_option hd_common_options[] = {
+    {"threads", 0, "N", "0", "threads to compute with; 0 means all cores", COMMON,
+     HD_INT_INTO(hd_common, threads, 0, 1024)},
+    {"quiet", 'q', NULL, NULL, "say nothing but errors", COMMON, HD_FLAG_INTO(hd_common, quiet)},
+    {"verbose", 'v', NULL, NULL, "say more", COMMON, HD_FLAG_INTO(hd_common, verbose)},
+    {"help", 'h', NULL, NULL, "show this help", COMMON, HD_FLAG_INTO(hd_common, help)},
+    {0},
+};
+
+const hd_verb *hd_verb_find(const char *name, hd_err *err)
+{
+    hd_spelling best = hd_spelling_of(name);
+    for (const hd_verb *v = hd_verbs; v->name; v++) {
+        if (!strcmp(v->name, name)) return v;
+        hd_spelling_try(&best, v->name);
+    }
+    if (best.match)
+        hd_err_set(err, HD_EARG, "unknown verb '%s', did you mean '%s'?", name, best.match);
+    else
+        hd_err_set(err, HD_EARG, "unknown verb '%s'", name);
+    return NULL;
+}
+
+const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer)
+{
+    if (v == &hd_program)
+        snprintf(buffer->text, sizeof buffer->text, "heed");
+    else
+        snprintf(buffer->text, sizeof buffer->text, "heed%c%s", joint, v->name);
+    return buffer->text;
+}
+
+bool hd_command_given(const hd_command *c, const char *name)
+{
+    const hd_option *const tables[2] = {c->verb->usage->options, hd_common_options};
+    const bool *given = c->given;
+    for (int t = 0; t < 2; t++)
+        for (const hd_option *o = tables[t]; o->name; o++, given++)
+            if (!strcmp(o->name, name)) return *given;
+    return false;
+}
+
+hd_status hd_command_put(const hd_command *c, const char *data, size_t size, bool now, hd_err *err)
+{
+    FILE *f = c->out.file;
+    if ((!size || fwrite(data, 1, size, f) == size) && (!now || !fflush(f))) return HD_OK;
+    hd_err_set(err, HD_EFILE, "cannot write to standard output: %s", strerror(errno));
+    __fpurge(f); /* what is left would fail once more when the program ends */
+    clearerr(f);
+    return HD_EFILE;
+}
+
+hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_err *err)
+{
+    hd_status s = hd_text_status(text, err);
+    if (!s) s = hd_command_put(c, text->data, text->size, now, err);
+    hd_text_release(text);
+    return s;
+}
+
+/* Of several processes all fail, and the first says why. */
+static bool speaks(const hd_err *err)
+{
+    hd_err all = *err;
+    hd_ranks_agree(all.status, NULL, 0, &all);
+    return !hd_rank();
+}
+
+int hd_command_fail(const hd_command *c, const hd_err *err)
+{
+    hd_title title;
+    if (speaks(err)) fprintf(stderr, "%s: %s\n", hd_verb_title(c->verb, ' ', &title), err->text);
+    return HD_EXIT_FAILURE;
+}
+
+int hd_verb_misused(const hd_verb *v, const hd_err *err)
+{
+    hd_title title;
+    const char *topic = v == &hd_program ? "" : v->name;
+    if (err->status == HD_ENOMEM) { /* whatever was about to be checked, the user did nothing wrong */
+        if (speaks(err)) fprintf(stderr, "%s: %s\n", hd_verb_title(v, ' ', &title), err->text);
+        return HD_EXIT_FAILURE;
+    }
+    if (speaks(err))
+        fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
+                *topic ? " " : "", topic);
+    return HD_EXIT_USAGE;
+}

@@ -1,0 +1,225 @@
+/* The folder of a run. */
+#include "cli/train/folder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file/file.h"
+#include "base/file/folder.h"
+#include "base/file/lines.h"
+#include "base/mem.h"
+#include "cli/frame/config.h"
+#include "cli/frame/settings.h"
+#include "cli/train/encdec.h"
+#include "cli/train/from.h"
+#include "cli/train/tasks.h"
+#include "task/language/language.h"
+#include "train/checkpoint.h"
+
+/* Not kept in training.yml: they are about one call, not about the run. */
+static const char *const of_this_call[] = {"out",     "resume",       "overwrite", "dry-run",
+                                           "minutes", HD_CONFIG_NAME, NULL};
+/* Change nothing in what is learned. */
+static const char *const without_effect[] = {
+    "out", "resume", "overwrite", "dry-run", "minutes", "report-every", HD_CONFIG_NAME, "device", NULL};
+/* May be other when a run is resumed. */
+static const char *const free_to_change[] = {"out",        "resume", "overwrite", "dry-run",  HD_CONFIG_NAME,
+                                             "epochs",     "steps",  "minutes",   "patience", "report-every",
+                                             "save-every", "device", NULL};
+
+/* Behind all options: without it, some may be missing. */
+static const char last_line[] = "# end of the options\n";
+
+hd_status hd_train_folder_check(const hd_train_options *o, hd_err *err)
+{
+    char config[HD_PATH];
+    bool empty = true;
+    hd_status s = hd_folder_empty(o->out, &empty, err);
+    if (s || empty) return s;
+    if (!o->overwrite)
+        return hd_err_set(err, HD_EFILE,
+                          "%s: not empty: --resume goes on with the run in it, --overwrite begins anew",
+                          o->out);
+    s = hd_path(config, o->out, "training.yml", err);
+    if (!s && access(config, F_OK))
+        return hd_err_set(err, HD_EFILE, "%s: not a model's folder (no training.yml): it is not overwritten",
+                          o->out);
+    return s;
+}
+
+static hd_status keep_options(const hd_train_options *o, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text t = {0};
+    const char *left_out[128] = {NULL};
+    for (size_t i = 0, n = 0; hd_train_table[i].name && n < 127; i++) {
+        const char *name = hd_train_table[i].name;
+        if (hd_settings_named(name, of_this_call) || hd_train_foreign((hd_train_task)o->task, name) ||
+            (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)) ||
+            (o->task == HD_TRAIN_LM && o->preset < HD_TRAIN_GPT2 && !strcmp(name, "preset")) ||
+            (o->task == HD_TRAIN_TRANSLATE && !strcmp(name, "layers")) || /* said by those of each side */
+            (o->from && hd_train_from_brings(name)))
+            left_out[n++] = name;
+    }
+    hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
+                    "# `heed train --config training.yml --out OTHER` begins another such run.\n");
+    hd_settings_write(&t, hd_train_table, o, left_out);
+    hd_text_put(&t, last_line);
+    hd_status s = hd_text_status(&t, err);
+    if (!s && hd_utf8_good(t.data, t.size) < t.size)
+        s = hd_err_set(err, HD_EARG,
+                       "a file has a name that is not UTF-8, which training.yml cannot keep: rename it");
+    if (!s) s = hd_path(path, o->out, "training.yml", err);
+    if (!s) s = hd_save_bytes(path, t.data, t.size, err);
+    hd_text_release(&t);
+    return s;
+}
+
+/* What was in it goes only now: a run that cannot begin costs no model. */
+hd_status hd_train_folder_open(const hd_train_options *o, hd_err *err)
+{
+    hd_status s = hd_folder_make(o->out, NULL, err);
+    if (!s && o->overwrite) s = hd_language_remove(o->out, err);
+    return s ? s : keep_options(o, err);
+}
+
+hd_status hd_train_folder_resumable(const hd_train_options *o, hd_err *err)
+{
+    if (hd_checkpoint_exists(o->out)) return HD_OK;
+    return hd_err_set(err, HD_EFILE, "%s: there is no checkpoint to resume from%s", o->out,
+                      access(o->out, F_OK) ? " (no such folder)" : ": begin anew with --overwrite");
+}
+
+/* -- names of files -- */
+
+static hd_status full_names(hd_texts *files, hd_arena *memory, hd_err *err)
+{
+    for (int i = 0; i < files->count; i++) {
+        if (!strcmp(files->text[i], "-")) continue;
+        char *full = hd_arena_take(memory, PATH_MAX);
+        if (!full) return hd_err_nomem(err, PATH_MAX);
+        if (!realpath(files->text[i], full))
+            return hd_err_set(err, HD_EFILE, "%s: %s", files->text[i], strerror(errno));
+        files->text[i] = full;
+    }
+    return HD_OK;
+}
+
+/* The model to begin with would be removed. */
+static hd_status check_from(const hd_train_options *o, hd_err *err)
+{
+    char out[PATH_MAX];
+    if (!o->out || !realpath(o->out, out) || strcmp(out, o->from)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--from and --out are the same folder, %s: --resume goes on with a run",
+                      out);
+}
+
+hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *err)
+{
+    hd_texts from = {{o->from}, 1};
+    hd_status s = o->from ? full_names(&from, memory, err) : HD_OK;
+    o->from = from.text[0];
+    if (!s && o->from) s = check_from(o, err);
+    if (!s) s = full_names(&o->train, memory, err);
+    if (!s) s = full_names(&o->valid, memory, err);
+    if (!s) s = full_names(&o->train_dir, memory, err);
+    return s ? s : full_names(&o->tokeniser_file, memory, err);
+}
+
+/* -- the options it has kept -- */
+
+static hd_status differ(const hd_option *row, const char *then, const char *now, hd_err *err)
+{
+    return hd_err_set(
+        err, HD_EARG,
+        "--%s was %s when the run began and is %s now: leave it out to resume, or begin a new run", row->name,
+        then ? then : "not given", now ? now : "not given");
+}
+
+/* What is given now (NULL: everything) and may not change must be what it was. */
+static hd_status compare(const hd_train_options *then, const hd_train_options *now, const bool *given,
+                         const char *const *may_change, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && hd_train_table[i].name; i++) {
+        const hd_option *row = &hd_train_table[i];
+        hd_text a = {0}, b = {0};
+        if ((given && !given[i]) || hd_settings_named(row->name, may_change)) continue;
+        hd_settings_value(&a, row, then);
+        hd_settings_value(&b, row, now);
+        s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
+        if (!s && strcmp(a.data ? a.data : "", b.data ? b.data : "")) s = differ(row, a.data, b.data, err);
+        hd_text_release(&a);
+        hd_text_release(&b);
+    }
+    return s;
+}
+
+static hd_status check_end(const char *path, hd_err *err)
+{
+    hd_map map;
+    size_t size = strlen(last_line);
+    hd_status s = hd_map_open(&map, path, err);
+    if (s) return s;
+    bool whole = map.size >= size && !memcmp(map.data + map.size - size, last_line, size);
+    hd_map_close(&map);
+    return whole
+               ? HD_OK
+               : hd_err_set(
+                     err, HD_EFORMAT,
+                     "%s: cut short: its last line is not \"%.*s\". Copy the file again; where an older heed "
+                     "wrote it, add that line",
+                     path, (int)size - 1, last_line);
+}
+
+static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
+{
+    char path[HD_PATH];
+    size_t rows = hd_option_count(hd_train_table);
+    bool *known = hd_mem_array(rows, sizeof *known);
+    if (!known) return hd_err_nomem(err, rows);
+    *then = (hd_train_options){0};
+    const hd_option_set sets[2] = {{hd_train_table, then, known}, {hd_no_options, NULL, NULL}};
+    hd_words none = {NULL, 0};
+    hd_status s = hd_option_parse(sets, &none, false, err);
+    if (!s) s = hd_path(path, folder, "training.yml", err);
+    then->config = path;
+    size_t config =
+        (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
+    known[config] = true;
+    if (!s) s = hd_config_read(sets, memory, err);
+    if (!s) s = check_end(path, err);
+    then->config = NULL;
+    hd_mem_free(known);
+    return s;
+}
+
+hd_status hd_train_folder_resume(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err)
+{
+    hd_train_options then;
+    hd_status s = read_options(&then, o->out, memory, err);
+    if (!s && then.task == HD_TRAIN_TRANSLATE)
+        then.layers = then.encoder_layers == then.decoder_layers ? then.encoder_layers : 0;
+    if (!s) s = compare(&then, o, given, free_to_change, err);
+    for (size_t i = 0; !s && hd_train_table[i].name; i++) {
+        const hd_option *row = &hd_train_table[i];
+        bool keep = hd_settings_named(row->name, of_this_call) ||
+                    (given[i] && hd_settings_named(row->name, free_to_change));
+        if (!keep) hd_settings_copy(row, o, &then);
+    }
+    return s;
+}
+
+hd_status hd_train_folder_same(const hd_train_options *o, hd_err *err)
+{
+    hd_train_options then;
+    hd_arena memory;
+    hd_arena_init(&memory, hd_source_host, 0);
+    hd_status s = read_options(&then, o->out, &memory, err);
+    if (!s) s = compare(&then, o, NULL, without_effect, err);
+    hd_arena_release(&memory);
+    return s;
+}

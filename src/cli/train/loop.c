@@ -1,0 +1,69 @@
+/* What the options mean to the loop of every task. */
+#include "cli/train/loop.h"
+
+#include <string.h>
+
+hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
+{
+    return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
+                              .momentum = (float)o->momentum,
+                              .beta1 = (float)o->beta1,
+                              .beta2 = (float)o->beta2,
+                              .eps = (float)o->adam_eps,
+                              .decay = (float)o->weight_decay,
+                              .clip = (float)o->clip,
+                              .average = (float)o->ema};
+}
+
+hd_trainer_opt hd_train_loop(const hd_train_options *o)
+{
+    return (hd_trainer_opt){.folder = o->out,
+                            .resume = o->resume,
+                            .seed = (uint64_t)o->seed,
+                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                         (uint64_t)o->decay_steps, o->floor},
+                            .fit_warmup = o->fit_warmup,
+                            .steps = (uint64_t)o->steps,
+                            .epochs = (uint64_t)o->epochs,
+                            .minutes = o->minutes,
+                            .valid_every = (uint64_t)o->valid_every,
+                            .save_every = (uint64_t)o->save_every,
+                            .report_every = (uint64_t)o->report_every,
+                            .sum_loss = o->sum_loss,
+                            .patience = (uint64_t)o->patience};
+}
+
+/* A file's name without its folder, and the length of what stands before it. */
+static const char *name_in(const char *path, size_t *folder)
+{
+    const char *slash = strrchr(path, '/');
+    *folder = slash ? (size_t)(slash - path) : 0;
+    return slash ? slash + 1 : path;
+}
+
+hd_status hd_train_tokeniser(const char **to, const hd_train_options *o, hd_err *err)
+{
+    const char *const *file = o->tokeniser_file.text;
+    *to = o->tokeniser_file.count ? file[0] : NULL;
+    if (o->tokeniser_file.count < 2) return HD_OK;
+    size_t folder[2];
+    const char *name[2] = {name_in(file[0], &folder[0]), name_in(file[1], &folder[1])};
+    if (strcmp(name[0], "vocab.json") || strcmp(name[1], "merges.txt"))
+        return hd_err_set(err, HD_EARG,
+                          "--tokeniser-model has two files: there is one tokeniser (its two files can be "
+                          "vocab.json and merges.txt)");
+    if (folder[0] != folder[1] || memcmp(file[0], file[1], folder[0]))
+        return hd_err_set(err, HD_EARG, "--tokeniser-model: %s and %s must lie in one folder", file[0],
+                          file[1]);
+    return HD_OK;
+}
+
+hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
+{
+    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
+        return hd_err_set(err, HD_EARG,
+                          "--patience needs something to validate with: --valid or --valid-fraction");
+    if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
+        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+    return HD_OK;
+}

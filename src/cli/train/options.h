@@ -1,0 +1,100 @@
+/* The options of `heed train`: one table has those of all tasks (cli/train/tasks.h). */
+#ifndef HD_CLI_TRAIN_OPTIONS_H
+#define HD_CLI_TRAIN_OPTIONS_H
+
+#include <string.h>
+
+#include "cli/frame/option.h"
+#include "model/lm/lm.h"
+#include "text/tokeniser.h"
+
+typedef enum hd_train_task {
+    HD_TRAIN_TRANSLATE,
+    HD_TRAIN_LM,
+    HD_TRAIN_CLASSIFY,
+    HD_TRAIN_TAG,
+    HD_TRAIN_MLM,
+    HD_TRAIN_REGRESS,
+    HD_TRAIN_TASKS
+} hd_train_task;
+
+typedef struct hd_train_options {
+    /* the run */
+    int task, preset;
+    const char *out, *from, *config;
+    bool resume, overwrite, dry_run;
+    /* data */
+    hd_texts train, valid;
+    double valid_fraction;
+    int max_length, too_long, broken, empty;
+    /* vocabulary */
+    int tokeniser, vocab, subwords;
+    hd_texts tokeniser_file;
+    double coverage;
+    bool separate_vocab;
+    /* model */
+    int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
+    bool untied, no_scale;
+    const char *encoder, *decoder; /* stages; NULL: a transformer */
+    const char *context;           /* of hd_context_names; for lm the tokens of a window */
+    int score, attention, window, attention_heads, query, begin, read;
+    bool project, feed_context, skips, no_feedback, relu, reverse_source;
+    int feeding;
+    double sampling_rate, temperature;
+    int64_t sampling_decay;
+    /* language models */
+    int model, unit, order, smoothing, layers, batch, features;
+    double add_k;
+    bool whole_words; /* of masked ones */
+    /* classifiers and taggers */
+    hd_texts train_dir;
+    int pool;
+    bool scratch, one_hot;
+    double lm_loss;
+    double dropout, attention_dropout, inner_dropout, source_dropout;
+    /* learning */
+    int batch_tokens, accumulate, seed, schedule, optimiser;
+    int64_t warmup, decay_steps;
+    bool fit_warmup;
+    double lr, floor, beta1, beta2, adam_eps, weight_decay, momentum, clip, ema, label_smoothing;
+    hd_texts freeze;
+    bool recompute, sum_loss;
+    /* limits */
+    int64_t epochs, steps, patience;
+    double minutes;
+    /* validation and reports */
+    int64_t valid_every, save_every, report_every;
+    int best, valid_sentences;
+    /* machine */
+    const char *device;
+    int precision;
+} hd_train_options;
+
+extern const hd_option hd_train_table[];
+extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */
+
+/* Whether a row of the table was given. */
+static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
+{
+    return *hd_option_find(sets, name, strlen(name)).given;
+}
+
+/* --preset: those of translators, then those of masked language models, then those of language models. */
+enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_GPT2 = 11, HD_TRAIN_PRESETS = 15 };
+
+hd_unary hd_train_activation(int choice); /* what --activation says */
+/* What it says of the feed-forward layers of blocks (`usual` where it is of cells), and of rnn cells (tanh
+   where it is of blocks). */
+hd_unary hd_train_block_activation(int choice, hd_unary usual);
+hd_unary hd_train_cell(int choice);
+bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid */
+
+/* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
+enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
+
+/* --unit */
+enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
+hd_tokeniser_kind hd_train_unit(int unit);
+enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
+
+#endif

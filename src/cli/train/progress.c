@@ -1,0 +1,144 @@
+/* Progress of a training run. */
+#include "cli/train/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define REDRAW 0.2 /* seconds */
+
+const char *hd_clock(double seconds, char buffer[32])
+{
+    if (!isfinite(seconds)) return snprintf(buffer, 32, "-"), buffer;
+    uint64_t s = (uint64_t)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(buffer, 32, "%" PRIu64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+    else
+        snprintf(buffer, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
+    return buffer;
+}
+
+const char *hd_grouped(uint64_t n, char buffer[32])
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, n), to = 0;
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0) buffer[to++] = ',';
+        buffer[to++] = digits[i];
+    }
+    buffer[to] = 0;
+    return buffer;
+}
+
+void hd_train_progress_end(hd_train_progress *p)
+{
+    if (p->open) fputs("\r\033[K", p->command->err.file);
+    p->open = false;
+}
+
+static void put_place(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char a[32], b[32];
+    fprintf(f, "step %s", hd_grouped(n->at->step, a));
+    if (p->steps) fprintf(f, "/%s", hd_grouped(p->steps, b));
+    uint64_t epoch = n->at->epoch + 1; /* behind the last one there is none */
+    fprintf(f, "  epoch %" PRIu64, p->epochs && epoch > p->epochs ? p->epochs : epoch);
+    if (p->epochs) fprintf(f, "/%" PRIu64, p->epochs);
+}
+
+static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char speed[32], left[32];
+    put_place(f, p, n);
+    fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
+    if (isfinite(n->tokens_second))
+        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
+                p->labels   ? "labels"
+                : p->masked ? "masked tokens"
+                            : "tokens");
+    if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
+}
+
+static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
+{
+    char seconds[32];
+    put_place(f, p, n);
+    fprintf(f, "  valid loss %.4f", n->valid.loss);
+    if (p->numbers)
+        fprintf(f, "  Pearson %.4f", n->valid.score / 100);
+    else if (p->labels)
+        fprintf(f, "  accuracy %.2f %%", n->valid.score);
+    else
+        fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
+    if (p->masked) fprintf(f, "  accuracy %.2f %%", n->valid.score);
+    if (!p->labels && !p->masked && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
+    for (const hd_figure *m = n->valid.also; m < n->valid.also + HD_FIGURES && m->name; m++)
+        fprintf(f, m->share ? "  %s %.2f %%" : "  %s %.4f", m->title, m->share ? 100 * m->value : m->value);
+    fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
+}
+
+static void say_warmup(const hd_train_progress *p, const hd_news *n)
+{
+    const hd_log *log = &p->command->log;
+    char a[32], b[32], d[32];
+    if (n->warmup < p->warmup && !n->at->step)
+        hd_log_say(log, HD_INFO,
+                   "warm-up of %s updates instead of %s, as the run has %s; --no-fit-warmup keeps it",
+                   hd_grouped(n->warmup, a), hd_grouped(p->warmup, b), hd_grouped(n->at->decay_steps, d));
+    if (n->planned && n->planned < n->warmup)
+        hd_log_say(log, HD_WARN,
+                   "the warm-up of %s updates is longer than the run of %s: the learning rate only reaches "
+                   "%.0f %% of --lr. Give a smaller --warmup or more --steps",
+                   hd_grouped(n->warmup, a), hd_grouped(n->planned, b),
+                   100 * (double)n->planned / (double)n->warmup);
+}
+
+/* More updates than the schedule was made for. */
+static void say_rate_is_0(hd_train_progress *p, const hd_news *n)
+{
+    p->warned = true;
+    hd_train_progress_end(p);
+    hd_log_say(&p->command->log, HD_WARN,
+               "the learning rate has fallen to 0 after the %" PRIu64
+               " updates the run was planned for: more of them change nothing. Begin a new run with a larger "
+               "--decay-steps",
+               n->at->decay_steps);
+}
+
+void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
+{
+    const hd_command *c = p->command;
+    FILE *f = c->err.file;
+    bool live = c->err.is_terminal;
+    if (n->kind == HD_NEWS_SKIP) {
+        hd_train_progress_end(p);
+        hd_log_say(&c->log, HD_WARN,
+                   "step %" PRIu64 ": the gradient is not finite, this update is left out (%" PRIu64
+                   " so far)",
+                   n->at->step, n->at->skipped);
+        return;
+    }
+    if (n->kind == HD_NEWS_BEGIN) {
+        say_warmup(p, n);
+        return;
+    }
+    if (n->kind == HD_NEWS_STEP && n->rate <= 0 && p->peak > 0 && !p->warned) say_rate_is_0(p, n);
+    if (c->common.quiet) return;
+    if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
+    if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;
+    if (n->kind == HD_NEWS_SAVE) {
+        if (!c->common.verbose) return;
+        hd_train_progress_end(p);
+        hd_log_say(&c->log, HD_DEBUG, "checkpoint of step %" PRIu64 " saved", n->at->step);
+        return;
+    }
+    hd_train_progress_end(p);
+    if (n->kind == HD_NEWS_VALID)
+        put_valid(f, p, n);
+    else
+        put_training(f, p, n);
+    p->open = n->kind == HD_NEWS_STEP;
+    if (!p->open) fputc('\n', f);
+    p->drawn = n->seconds;
+    fflush(f);
+}

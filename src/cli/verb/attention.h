@@ -1,0 +1,69 @@
+/* --attention of verbs whose model reads one text: what it looked at, in files and in the terminal. */
+#ifndef HD_CLI_VERB_ATTENTION_H
+#define HD_CLI_VERB_ATTENTION_H
+
+#include "cli/frame/verb.h"
+#include "show/attention.h"
+#include "view/attention/file.h"
+
+typedef struct hd_attending_options {
+    const char *file;
+    bool view;
+    int layer, head;
+} hd_attending_options;
+
+/* Rows of a table of options; `to` is where an owner has hd_attending_options. */
+#define HD_ATTENDING_FILE(owner, to)                                                                     \
+    {                                                                                                    \
+        "attention", 'a', "FILE", NULL,                                                                  \
+            "what was attended to, as .json, .html, .svg, .png or .pdf; .svg and .png of several texts " \
+            "are numbered",                                                                              \
+            .group = "Attention", HD_FILE_INTO(owner, to.file)                                           \
+    }
+#define HD_ATTENDING_VIEW(owner, to)                                                                     \
+    {                                                                                                    \
+        "view", 0, NULL, NULL, "draw what was attended to below each text", .group = "Attention",        \
+                                                                            HD_FLAG_INTO(owner, to.view) \
+    }
+#define HD_ATTENDING_LAYER(owner, to)                                   \
+    {                                                                   \
+        "layer", 0, "N", "0", "0: the last, or all in .json and .html", \
+            .group = "Attention", HD_INT_INTO(owner, to.layer, 0, 1000) \
+    }
+#define HD_ATTENDING_HEAD(owner, to)                                                                        \
+    {                                                                                                       \
+        "head", 0, "N", "0", "0: the mean, or all in .json and .html", .group = "Attention",                \
+                                                                       HD_INT_INTO(owner, to.head, 0, 1024) \
+    }
+
+typedef struct hd_attending { /* all but the file is the caller's, set before it is opened */
+    const hd_command *command;
+    hd_attending_options o;
+    hd_attender model;
+    const hd_tokeniser *pieces;
+    hd_attention_file *file;
+} hd_attending;
+
+static inline bool hd_attending_wanted(const hd_attending *a)
+{
+    return a->o.file || a->o.view;
+}
+
+/* HD_EARG where the model does not have what is picked. */
+hd_status hd_attending_open(hd_attending *a, hd_err *err);
+
+typedef struct hd_attended { /* a text, all borrowed */
+    const int32_t *ids;
+    size_t count;
+    size_t second;         /* tokens before a second text; 0: there is none */
+    hd_line text, written; /* written: behind the text, by a language model; {0}: nothing */
+    hd_line second_text;   /* of a pair; {0}: there is none */
+    double score;          /* NaN: none */
+} hd_attended;
+
+/* Does nothing where nothing is wanted. */
+hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err);
+/* Saves unless `s` says that something failed before. Returns that, or how saving went. */
+hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* heed bench: how fast this machine is at heed's work. */
+#include "cli/frame/verb.h"
+
+#include <string.h>
+
+#include "task/bench.h"
+
+struct bench {
+    const char *device, *only;
+    int precision, rounds;
+    bool kernels;
+};
+
+static const hd_option options[] = {
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
+     HD_TEXT_INTO(struct bench, device)},
+    {"precision", 0, "KIND", "auto", "auto, f32 or bf16 (not on the CPU)",
+     HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
+    {"only", 0, "TEXT", NULL, "rows whose name contains TEXT, also those that are much for a CPU",
+     HD_TEXT_INTO(struct bench, only)},
+    {"rounds", 0, "N", "0", "timed repeats of each row; 0: chosen by how long one takes",
+     HD_INT_INTO(struct bench, rounds, 0, 200)},
+    {"kernels", 0, NULL, NULL, "also where the time of a training step goes, kernel by kernel (cuda)",
+     HD_FLAG_INTO(struct bench, kernels)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed bench --device cuda", "training and search on the GPU"},
+    {"heed bench --device cuda --only 'base train' --kernels", "what one step is made of"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_bench_usage = {
+    .about =
+        "Times training steps and searches of fixed sizes on random tokens: for each its rate, the share of "
+        "the rate that the largest matrix product reaches, and the memory it takes.\n"
+        "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
+        "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
+        "of so many words "
+        "with one layer: cells go word by word, attention takes all words at once.",
+    .options = options,
+    .size = sizeof(struct bench),
+    .examples = examples,
+};
+
+typedef struct sink {
+    const hd_command *command;
+    const char *device;
+    double ceiling;
+    bool begun;
+    double step; /* seconds of the row told last */
+} sink;
+
+static void begin(sink *s, hd_text *to)
+{
+    if (s->begun) return;
+    hd_text_print(to, "%s\nlargest product: %.3g TFLOP/s\n", s->device, s->ceiling / 1e12);
+    hd_text_print(to, "%-20s %14s %10s %10s %9s %10s\n", "row", "tokens/s", "ms", "TFLOP/s", "share", "GiB");
+    s->begun = true;
+}
+
+static hd_status tell(void *context, const hd_bench_row *r, hd_err *err)
+{
+    sink *s = context;
+    hd_text out = {0};
+    begin(s, &out);
+    hd_text_print(&out, "%-20s %14.0f %10.3f %10.2f %8.1f%%", r->name, r->rate, r->seconds * 1e3,
+                  r->flops / 1e12, 100 * r->flops / s->ceiling);
+    if (r->memory)
+        hd_text_print(&out, " %10.2f\n", (double)r->memory / (1 << 30));
+    else
+        hd_text_print(&out, " %10s\n", "-");
+    s->step = r->seconds;
+    return hd_command_put_text(s->command, &out, true, err);
+}
+
+static hd_status tell_kernel(void *context, const char *kernel, const hd_work *w, hd_err *err)
+{
+    sink *s = context;
+    hd_text out = {0};
+    hd_text_print(&out, "    %-20s %5zu calls %9.3f ms %5.1f%%", kernel, w->calls, w->seconds * 1e3,
+                  100 * w->seconds / s->step);
+    if (w->flops > 0) hd_text_print(&out, " %7.1f TFLOP/s", w->flops / w->seconds / 1e12);
+    if (w->bytes > 0) hd_text_print(&out, " %7.2f TB/s", w->bytes / w->seconds / 1e12);
+    hd_text_put(&out, "\n");
+    return hd_command_put_text(s->command, &out, false, err);
+}
+
+int hd_verb_bench(const hd_command *c)
+{
+    const struct bench *o = c->options;
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    sink s = {.command = c};
+    hd_backend_opt opt = {.threads = c->common.threads,
+                          .precision = (hd_precision)o->precision,
+                          .log = &c->log,
+                          .training = true};
+    hd_status st = hd_backend_new(&b, o->device, &opt, &err);
+    if (!st && b->dry) st = hd_err_set(&err, HD_EARG, "the device '%s' computes nothing", o->device);
+    hd_bench_opt ask = {.only = o->only,
+                        .rounds = o->rounds,
+                        .by_kernel = o->kernels,
+                        .tell = tell,
+                        .tell_kernel = tell_kernel,
+                        .context = &s};
+    if (!st) s.device = b->detail;
+    if (!st) st = hd_bench(b, &ask, &s.ceiling, &err);
+    hd_backend_free(b);
+    return st ? hd_command_fail(c, &err) : 0;
+}

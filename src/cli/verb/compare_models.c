@@ -1,0 +1,213 @@
+/* Models to be trained side by side. */
+#include "cli/verb/compare_models.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/frame/spelling.h"
+#include "cli/train/train.h"
+#include "cli/train/sitting.h"
+#include "cli/train/tasks.h"
+#include "train/checkpoint.h"
+#include "train/duration.h"
+
+/* -- reading -- */
+
+static hd_option_place place_of(const hd_asked_model *m, const char *option)
+{
+    const hd_option_set sets[2] = {{hd_train_table, (void *)&m->options, m->given},
+                                   {hd_no_options, NULL, NULL}};
+    return hd_option_find(sets, option, strlen(option));
+}
+
+static hd_lm_kind kind_of(const hd_asked_model *m)
+{
+    return (hd_lm_kind)m->options.model;
+}
+
+static hd_status give(hd_asked_model *m, const char *option, const char *value, hd_err *err)
+{
+    hd_option_place at = place_of(m, option);
+    hd_status s = hd_option_read(at.option, at.field, value, err);
+    if (!s) *at.given = true;
+    return s;
+}
+
+static hd_status no_setting(const hd_asked_model *m, const char *setting, hd_err *err)
+{
+    const char *kind = hd_lm_names[kind_of(m)];
+    hd_spelling near = hd_spelling_of(setting);
+    for (const hd_option *o = hd_train_table; o->name; o++)
+        if (hd_train_lm_has(kind_of(m), o->name)) hd_spelling_try(&near, o->name);
+    if (near.match)
+        return hd_err_set(err, HD_EARG, "--models: %s has no setting '%s', did you mean '%s'?", kind, setting,
+                          near.match);
+    return hd_err_set(err, HD_EARG, "--models: %s has no setting '%s'", kind, setting);
+}
+
+/* "order=3"; it becomes part of the name. */
+static hd_status read_setting(hd_asked_model *m, char *setting, hd_err *err)
+{
+    char *value = strchr(setting, '=');
+    hd_err why = {0};
+    size_t used = strlen(m->name);
+    if (!value || value == setting || !value[1])
+        return hd_err_set(err, HD_EARG, "--models: '%s' in %s(...) is not NAME=VALUE", setting,
+                          hd_lm_names[kind_of(m)]);
+    if (used + strlen(setting) + 2 > sizeof m->name)
+        return hd_err_set(err, HD_EARG, "--models: the settings of %s are too long for a folder's name",
+                          hd_lm_names[kind_of(m)]);
+    m->name[used++] = '-';
+    for (const char *c = setting; *c; c++)
+        m->name[used++] = (char)(isalnum((unsigned char)*c) || strchr("=.+-_", *c) ? *c : '_');
+    *value++ = 0;
+    if (!hd_train_lm_has(kind_of(m), setting)) return no_setting(m, setting, err);
+    if (*place_of(m, setting).given)
+        return hd_err_set(err, HD_EARG, "--models: %s has '%s' twice", hd_lm_names[kind_of(m)], setting);
+    if (!give(m, setting, value, &why)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--models: %s(%s=%s): %s", hd_lm_names[kind_of(m)], setting, value,
+                      why.text);
+}
+
+static hd_status read_kind(hd_asked_model *m, const char *kind, hd_err *err)
+{
+    hd_err why = {0};
+    if (give(m, "model", kind, &why)) return hd_err_set(err, HD_EARG, "--models: %s", why.text);
+    snprintf(m->name, sizeof m->name, "%s", kind);
+    return HD_OK;
+}
+
+/* "ngram(order=3 smoothing=add-k)", whose parentheses match. */
+static hd_status read_model(hd_models *all, char *spelt, hd_err *err)
+{
+    static const char between[] = " \t,";
+    hd_asked_model *m = &all->at[all->count++];
+    size_t rows = hd_option_count(hd_train_table), size = strlen(spelt);
+    char *open = strchr(spelt, '(');
+    if (open && (spelt[size - 1] != ')' || strchr(open + 1, '(')))
+        return hd_err_set(err, HD_EARG, "--models: '%s' is not MODEL or MODEL(NAME=VALUE ...)", spelt);
+    m->given = hd_arena_take(&all->memory, rows);
+    if (!m->given) return hd_err_nomem(err, rows);
+    memset(m->given, 0, rows);
+    const hd_option_set sets[2] = {{hd_train_table, &m->options, m->given}, {hd_no_options, NULL, NULL}};
+    hd_words none = {NULL, 0};
+    hd_status s = hd_option_parse(sets, &none, false, err);
+    if (!s) s = give(m, "task", "lm", err);
+    if (open) *open = 0, spelt[size - 1] = 0;
+    if (!s) s = read_kind(m, spelt, err);
+    char *next = NULL;
+    for (char *word = open && !s ? strtok_r(open + 1, between, &next) : NULL; word && !s;
+         word = strtok_r(NULL, between, &next))
+        s = read_setting(m, word, err);
+    for (size_t i = 0; !s && i + 1 < all->count; i++)
+        if (!strcmp(all->at[i].name, m->name))
+            s = hd_err_set(err, HD_EARG,
+                           "--models: %s stands there twice: settings tell models of a kind apart, as in "
+                           "ngram(order=3),ngram(order=6)",
+                           m->name);
+    return s;
+}
+
+/* The text up to the next comma outside of parentheses, which is cut off; *rest is what is behind it. */
+static char *cut_model(char *text, char **rest)
+{
+    int depth = 0;
+    char *end = text;
+    while (*end && (*end != ',' || depth)) depth += (*end == '(') - (*end == ')'), end++;
+    *rest = *end ? end + 1 : NULL;
+    *end = 0;
+    while (isspace((unsigned char)*text)) text++;
+    while (end > text && isspace((unsigned char)end[-1])) *--end = 0;
+    return text;
+}
+
+hd_status hd_models_read(hd_models *out, const char *spelt, hd_err *err)
+{
+    size_t size = strlen(spelt) + 1, most = 1;
+    *out = (hd_models){0};
+    hd_arena_init(&out->memory, hd_source_host, 0);
+    for (const char *c = spelt; *c; c++) most += *c == ',';
+    out->at = hd_mem_array(most, sizeof *out->at);
+    char *copy = hd_arena_take(&out->memory, size);
+    hd_status s = out->at && copy ? HD_OK : hd_err_nomem(err, most * sizeof *out->at);
+    if (!s) memcpy(copy, spelt, size);
+    for (char *rest = copy; !s && rest;) s = read_model(out, cut_model(rest, &rest), err);
+    return s;
+}
+
+void hd_models_release(hd_models *m)
+{
+    hd_mem_free(m->at);
+    hd_arena_release(&m->memory);
+    *m = (hd_models){0};
+}
+
+hd_status hd_models_give(hd_models *m, const char *option, const char *value, bool *taken, hd_err *err)
+{
+    *taken = false;
+    for (size_t i = 0; i < m->count; i++) {
+        hd_asked_model *a = &m->at[i];
+        hd_err why = {0};
+        if (!hd_train_lm_has(kind_of(a), option)) continue;
+        *taken = true;
+        if (!*place_of(a, option).given && give(a, option, value, &why))
+            return hd_err_set(err, HD_EARG, "--%s: %s", option, why.text);
+    }
+    return HD_OK;
+}
+
+/* -- training -- */
+
+/* What the folder holds of the model that is asked for. */
+typedef enum standing { NOTHING, BEGUN, RESUMABLE, FINISHED } standing;
+
+static hd_status look(standing *out, const hd_asked_model *m, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_err why = {0};
+    *out = NOTHING;
+    hd_status s = hd_path(path, m->folder, "training.yml", err);
+    if (s || access(path, F_OK)) return s;
+    s = hd_train_same(&m->options, m->given, &why);
+    if (s)
+        return hd_err_set(err, HD_EFILE, "%s: %s (--overwrite here, or another --out)", m->folder, why.text);
+    *out = hd_duration_load(m->folder).finished ? FINISHED
+           : hd_checkpoint_exists(m->folder)    ? RESUMABLE
+                                                : BEGUN;
+    return HD_OK;
+}
+
+static int train(const hd_command *c, hd_asked_model *m, bool overwrite)
+{
+    hd_err err = {0};
+    standing now = NOTHING;
+    hd_train_options o = m->options;
+    o.out = m->options.out = m->folder;
+    if (!overwrite && look(&now, m, &err)) return hd_command_fail(c, &err);
+    if (now == FINISHED) {
+        hd_log_say(&c->log, HD_INFO, "%s: trained already, taken as it is", m->folder);
+        return HD_EXIT_OK;
+    }
+    hd_log_say(&c->log, HD_INFO, "%s: %s", m->folder, now == RESUMABLE ? "resumed" : "trained now");
+    o.resume = now == RESUMABLE;
+    o.overwrite = overwrite || now == BEGUN;
+    return hd_train_run(c, &o, m->given);
+}
+
+int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool overwrite)
+{
+    hd_err err = {0};
+    int status = hd_folder_make(out, NULL, &err) ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    for (size_t i = 0; status == HD_EXIT_OK && i < m->count; i++) {
+        hd_asked_model *a = &m->at[i];
+        status = hd_path(a->folder, out, a->name, &err) ? hd_command_fail(c, &err) : train(c, a, overwrite);
+        bool failed = status != HD_EXIT_OK && status != hd_train_stop_status();
+        if (failed || !hd_train_stopped()) continue;
+        hd_err_set(&err, HD_EARG, "stopped; everything is saved, and the same command continues");
+        hd_command_fail(c, &err);
+        status = hd_train_stop_status();
+    }
+    return status;
+}

@@ -1,0 +1,44 @@
+/* What --models of `heed compare` asks for: language models, each with its settings, to be trained side by
+   side in folders of their own.
+
+       ngram(order=3 smoothing=add-k),ngram(order=6),gpt
+
+   A setting is an option of `heed train --task lm` that a model of its kind has. A model is called by its
+   kind and its settings, "ngram-order=3-smoothing=add-k": so is its folder. */
+#ifndef HD_CLI_VERB_COMPARE_MODELS_H
+#define HD_CLI_VERB_COMPARE_MODELS_H
+
+#include "base/arena.h"
+#include "base/file/folder.h"
+#include "cli/train/options.h"
+#include "cli/frame/verb.h"
+
+enum { HD_MODEL_NAME = 128 };
+
+typedef struct hd_asked_model {
+    char name[HD_MODEL_NAME];
+    char folder[HD_PATH]; /* once it is trained */
+    hd_train_options options;
+    bool *given; /* one for each row of hd_train_table */
+} hd_asked_model;
+
+typedef struct hd_models {
+    hd_asked_model *at;
+    size_t count;
+    hd_arena memory;
+} hd_models;
+
+/* HD_EARG with a text that shows what cannot be meant. */
+hd_status hd_models_read(hd_models *out, const char *spelt, hd_err *err);
+void hd_models_release(hd_models *m); /* what was read, or {0} */
+
+/* An option for all models that have it and did not get it yet. The value is borrowed. *taken: whether any
+   has it. */
+hd_status hd_models_give(hd_models *m, const char *option, const char *value, bool *taken, hd_err *err);
+
+/* Trains those that are not trained yet, each into its folder below `out`, which is made: a finished one is
+   left as it is, an unfinished one resumed, and one that is another than asked for refused. overwrite: all
+   are trained anew. The exit status. */
+int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool overwrite);
+
+#endif

@@ -1,0 +1,162 @@
+/* heed corpus: writes a parallel corpus of a small English and German, to learn from in minutes. */
+#include "cli/frame/verb.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file/file.h"
+#include "base/mem.h"
+#include "base/file/staging.h"
+#include "data/grammar/grammar.h"
+
+struct corpus {
+    int pairs, valid, test, seed;
+    const char *out;
+    bool overwrite;
+};
+
+static const hd_option options[] = {
+    {"out", 'o', "FOLDER", NULL, "where to write; made if it is not there, and then whole or not at all",
+     HD_FILE_INTO(struct corpus, out)},
+    {"pairs", 'n', "N", "20000", "sentence pairs to train with",
+     HD_INT_INTO(struct corpus, pairs, 1, 10000000)},
+    {"valid", 0, "N", "500", "pairs to validate with", HD_INT_INTO(struct corpus, valid, 0, 1000000)},
+    {"test", 0, "N", "500", "pairs to test with", HD_INT_INTO(struct corpus, test, 0, 1000000)},
+    {"seed", 0, "N", "1", "another seed gives other sentences, the same one the same",
+     HD_INT_INTO(struct corpus, seed, 0, 2147483647)},
+    {"overwrite", 0, NULL, NULL, "replace files that are there", HD_FLAG_INTO(struct corpus, overwrite)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed corpus --out demo",
+     "20,000 pairs in demo/train.en and demo/train.de, and 500 each of valid and test"},
+    {"heed corpus --pairs 100 --test 0 --valid 0 -o tiny", "a hundred pairs in two files"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_corpus_usage = {
+    .about = "Writes sentences of a small English with their German translation, one a line, words and marks "
+             "parted by "
+             "spaces: train.en and train.de, valid and test. The German has gender, case and number, "
+             "adjectives with their "
+             "endings, separable verbs, the perfect, modal verbs, negation, inversion and subordinate "
+             "clauses; each English "
+             "sentence has one translation.\n"
+             "No sentence is there twice, in one file or in two. '" HD_GRAMMAR_RESERVED
+             "' is in none of them: ask a "
+             "trained model for it.",
+    .options = options,
+    .size = sizeof(struct corpus),
+    .examples = examples,
+};
+
+enum { TRAIN, VALID, TEST, SPLITS, LANGUAGES = 2 };
+
+struct file {
+    char path[HD_PATH];
+    hd_save *save; /* NULL: not open, or done with */
+};
+
+static hd_status open_file(struct file *f, const struct corpus *o, const char *folder, int split,
+                           int language, hd_err *err)
+{
+    static const char *const name[SPLITS] = {"train", "valid", "test"}, *const ending[LANGUAGES] = {"en",
+                                                                                                    "de"};
+    char below[16];
+    snprintf(below, sizeof below, "%s.%s", name[split], ending[language]);
+    hd_status s = hd_path(f->path, folder, below, err);
+    if (s) return s;
+    if (!o->overwrite && !access(f->path, F_OK))
+        return hd_err_set(err, HD_EFILE, "%s: is already there (--overwrite replaces it)", f->path);
+    return hd_save_open(&f->save, f->path, err);
+}
+
+static hd_status write_line(hd_save *save, hd_text *line, hd_err *err)
+{
+    hd_text_put(line, "\n");
+    hd_status s = hd_text_status(line, err);
+    return s ? s : hd_save_write(save, line->data, line->size, err);
+}
+
+static hd_status write_pairs(struct file file[LANGUAGES], hd_grammar *g, int pairs, hd_err *err)
+{
+    hd_text line[LANGUAGES] = {{0}};
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < pairs; i++) {
+        s = hd_grammar_next(g, &line[0], &line[1], err);
+        for (int l = 0; !s && l < LANGUAGES; l++) s = write_line(file[l].save, &line[l], err);
+    }
+    for (int l = 0; l < LANGUAGES; l++) hd_text_release(&line[l]);
+    return s;
+}
+
+/* All files are written before the first is put in its place, and then none of an earlier corpus is left: new
+   sentences never stand beside old translations. */
+static hd_status put_in_place(struct file file[SPLITS][LANGUAGES], hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++)
+        if (file[i / LANGUAGES][i % LANGUAGES].save)
+            s = hd_folder_remove(file[i / LANGUAGES][i % LANGUAGES].path, err);
+    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++) {
+        struct file *f = &file[i / LANGUAGES][i % LANGUAGES];
+        hd_save *save = f->save;
+        f->save = NULL;
+        if (save) s = hd_save_commit(save, err);
+    }
+    return s;
+}
+
+static hd_status write_all(const struct corpus *o, const char *folder, hd_err *err)
+{
+    const int pairs[SPLITS] = {o->pairs, o->valid, o->test};
+    struct file(*file)[LANGUAGES] = hd_mem_zero(SPLITS * sizeof *file);
+    hd_grammar *g = NULL;
+    hd_status s =
+        file ? hd_grammar_new(&g, (uint64_t)o->seed, err) : hd_err_nomem(err, SPLITS * sizeof *file);
+    for (int i = 0; !s && i < SPLITS; i++)
+        for (int l = 0; !s && pairs[i] && l < LANGUAGES; l++)
+            s = open_file(&file[i][l], o, folder, i, l, err);
+    for (int i = 0; !s && i < SPLITS; i++) s = write_pairs(file[i], g, pairs[i], err);
+    if (!s) s = put_in_place(file, err);
+    for (int i = 0; file && i < SPLITS; i++)
+        for (int l = 0; l < LANGUAGES; l++) hd_save_abandon(file[i][l].save);
+    hd_grammar_free(g);
+    hd_mem_free(file);
+    return s;
+}
+
+/* A new folder appears whole. */
+static hd_status write_folder(const struct corpus *o, hd_err *err)
+{
+    hd_staging made;
+    hd_status s = hd_staging_begin(&made, o->out, err);
+    return s ? s : hd_staging_end(&made, write_all(o, made.temp, err), err);
+}
+
+static hd_status write_among_others(const struct corpus *o, hd_err *err)
+{
+    hd_lock lock;
+    hd_status s = hd_lock_take(&lock, o->out, err);
+    if (!s) s = write_all(o, o->out, err);
+    hd_lock_release(&lock);
+    return s;
+}
+
+int hd_verb_corpus(const hd_command *c)
+{
+    const struct corpus *o = c->options;
+    hd_err err = {0};
+    bool empty = false;
+    if (!o->out || !*o->out) {
+        hd_err_set(&err, HD_EARG, "--out is missing: where shall the files go?");
+        return hd_verb_misused(c->verb, &err);
+    }
+    hd_status s = hd_folder_empty(o->out, &empty, &err);
+    if (!s) s = empty ? write_folder(o, &err) : write_among_others(o, &err);
+    if (s) return hd_command_fail(c, &err);
+    hd_log_say(&c->log, HD_INFO, "wrote %d pairs to train with, %d to validate, %d to test to %s", o->pairs,
+               o->valid, o->test, o->out);
+    return HD_EXIT_OK;
+}

@@ -1,0 +1,326 @@
+/* heed explain: what a model did with a sentence, number by number; and one step of an encoder-decoder
+   Transformer small enough to read, matrix by matrix. */
+#include "cli/verb/unknown.h"
+#include "cli/frame/verb.h"
+
+#include <fnmatch.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file/folder.h"
+#include "task/any_model.h"
+#include "view/exhibit_json.h"
+#include "view/exhibit_text.h"
+#include "view/explain_json.h"
+#include "view/explain_text.h"
+
+enum { MOST_STEP = 1000000 };
+
+struct explain {
+    bool backward, json;
+    int train;  /* steps */
+    int shift;  /* positions; 0: none */
+    int digits; /* decimals shown */
+    const char *only;
+    const char *step; /* a number or "all" */
+    const char *head; /* a number, "all" or "mean" */
+    int columns;
+};
+
+#define EXAMPLE .group = "The worked example (without MODEL)"
+#define MODEL   .group = "A trained model (with MODEL and TEXT)"
+
+static const hd_option options[] = {
+    {"only", 0, "PATTERN", NULL,
+     "show only matrices whose name matches the glob PATTERN, such as 'dec.self.*'",
+     HD_TEXT_INTO(struct explain, only)},
+    {"digits", 0, "N", "2", "decimals shown, 1 to 9", HD_INT_INTO(struct explain, digits, 1, 9)},
+    {"json", 0, NULL, NULL, "write one JSON object instead of text", HD_FLAG_INTO(struct explain, json)},
+    {"step", 0, "N", "1",
+     "the step of the translation that is shown; 'all': one line a step and nothing more", MODEL,
+     HD_TEXT_INTO(struct explain, step)},
+    {"head", 0, "N", "1", "show this head of every attention layer; 'all': each of them, 'mean': their mean",
+     MODEL, HD_TEXT_INTO(struct explain, head)},
+    {"columns", 0, "N", "0", "numbers of a row that are shown; 0: as many as fit", MODEL,
+     HD_INT_INTO(struct explain, columns, 0, 1000000)},
+    {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
+    {"train", 0, "N", "0",
+     "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
+     "left out unless --backward, --only or --json asks for them",
+     EXAMPLE, HD_INT_INTO(struct explain, train, 0, 100000)},
+    {"shift", 0, "N", "0",
+     "show the positions alone, with the one matrix M that takes each of them N places further: p(t + N) = M "
+     "p(t)",
+     EXAMPLE, HD_INT_INTO(struct explain, shift, 0, 1000)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed explain model \"ein Hund bellt\"", "tokens, encoder, and the first step of the translation"},
+    {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*' its attention alone"},
+    {"heed explain lm \"To be or not\" --json", "what a language model makes of a prompt, for programs"},
+    {"heed explain bert \"the [MASK] sat\" --head 2", "all layers of a BERT, up to the words for each mask"},
+    {"heed explain names Nakamura", "what a character network made of a name, letter by letter"},
+    {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
+    {"heed explain --backward --only 'dec.cross.*'",
+     "the cross-attention of the decoder, with its gradients"},
+    {"heed explain --train 200", "watch the loss fall"},
+    {"heed explain --shift 2 --digits 6", "positions, and the matrix that shifts them by two places"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_explain_usage = {
+    .operands = "[MODEL TEXT]",
+    .most = 2,
+    .about =
+        "With the folder of a translator and a sentence: its tokens, what each layer of the encoder made "
+        "of them, the translation that greedy search finds, and everything in one step of the decoder up "
+        "to the distribution of the next token. With a language model and the beginning of a line: the "
+        "same of the token that comes next; of an n-gram model the counts behind it. With a masked language "
+        "model and a text: every layer, and what most likely stands at each " HD_MASK_TEXT ". With a "
+        "classifier: every layer, the vector of the text and its labels; of a model of pairs the two texts "
+        "have a "
+        "tab between them. With a tagger and tokens between blanks: every layer, and the labels of each "
+        "token. Every item has its name, its shape and the "
+        "formula that made it.\n"
+        "Without a model: the worked example, one step of a small encoder-decoder Transformer (one layer, "
+        "one head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
+    .options = options,
+    .size = sizeof(struct explain),
+    .examples = examples,
+};
+
+/* Does the locale's character set have the signs? Asked without setting the locale of the process. */
+static bool has_utf8(void)
+{
+    locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    if (!l) return false;
+    bool yes = !strcmp(nl_langinfo_l(CODESET, l), "UTF-8");
+    freelocale(l);
+    return yes;
+}
+
+/* -- a trained model -- */
+
+typedef struct call {
+    const hd_command *command;
+    const struct explain *o;
+    size_t step; /* 0: all */
+    int head;    /* as hd_exhibit_look has it */
+    hd_backend *backend;
+    hd_run run;
+    hd_exhibit *made;
+} call;
+
+static hd_status explain_translator(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_translator *t = NULL;
+    hd_status s = hd_translator_open(&t, folder, c->backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_exhibit_translation(&c->made, &c->run, t, text, c->step, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.translator = t});
+    hd_translator_free(t);
+    return s;
+}
+
+static hd_status explain_language(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_language *l = NULL;
+    hd_status s = hd_language_open(&l, folder, c->backend, err);
+    if (!s) s = hd_exhibit_language(&c->made, &c->run, l, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.language = l});
+    hd_language_free(l);
+    return s;
+}
+
+static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_err *err)
+{
+    hd_masked *m = NULL;
+    hd_status s = hd_masked_open(&m, folder, c->backend, err);
+    if (!s) s = hd_exhibit_masked(&c->made, &c->run, m, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.masked = m});
+    hd_masked_free(m);
+    return s;
+}
+
+static hd_status explain_labeller(call *c, const char *folder, hd_label_task task, hd_line text, hd_err *err)
+{
+    hd_labeller *l = NULL;
+    hd_status s = hd_labeller_open(&l, folder, task, c->backend, err);
+    if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
+    hd_unknown_warn(c->command, &(hd_any_model){.labeller = l});
+    hd_labeller_free(l);
+    return s;
+}
+
+static hd_status explain_model(call *c, hd_err *err)
+{
+    const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
+    const hd_line line = {text, strlen(text)};
+    hd_model_kind kind;
+    hd_status s =
+        hd_backend_new(&c->backend, "cpu", &(hd_backend_opt){.threads = c->command->common.threads}, err);
+    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    if (!s) s = hd_any_model_kind(&kind, folder, err);
+    if (s) return s;
+    if (kind == HD_MODEL_LANGUAGE) return explain_language(c, folder, line, err);
+    if (kind == HD_MODEL_MASKED) return explain_masked(c, folder, line, err);
+    if (kind == HD_MODEL_TAGGER) return explain_labeller(c, folder, HD_TAG, line, err);
+    if (kind == HD_MODEL_CLASSIFIER) return explain_labeller(c, folder, HD_CLASSIFY, line, err);
+    return explain_translator(c, folder, line, err);
+}
+
+/* Whether the model has what was asked for. */
+static hd_status has_it(const call *c, hd_err *err)
+{
+    const hd_exhibit *x = c->made;
+    const struct explain *o = c->o;
+    bool found = !o->only;
+    for (size_t i = 0; !found && i < x->items; i++) found = !fnmatch(o->only, x->item[i].name, 0);
+    if (!found)
+        return hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'; --json shows all names", o->only);
+    if (x->kind == HD_EXHIBIT_LANGUAGE && hd_command_given(c->command, "step"))
+        return hd_err_set(err, HD_EARG, "--step: a language model is shown at one step, the next token");
+    if (x->kind != HD_EXHIBIT_TRANSLATOR && hd_command_given(c->command, "step"))
+        return hd_err_set(err, HD_EARG,
+                          "--step: the model reads a text at once, only translations have steps");
+    if (hd_command_given(c->command, "head") && c->head > (int)hd_exhibit_heads(x))
+        return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", c->head,
+                          hd_exhibit_heads(x));
+    return HD_OK;
+}
+
+static hd_status show(hd_text *page, const call *c, hd_err *err)
+{
+    const struct explain *o = c->o;
+    const hd_exhibit_look look = {.width = c->command->out.width,
+                                  .colour = c->command->out.colour,
+                                  .utf8 = has_utf8(),
+                                  .digits = o->digits,
+                                  .columns = o->columns,
+                                  .head = c->head,
+                                  .only = o->shift && !o->only ? "*" : o->only};
+    return o->json ? hd_exhibit_json(page, c->made, o->only, err)
+                   : hd_exhibit_text(page, c->made, &look, err);
+}
+
+/* A number from 1 on; 0: it is none. */
+static int count_of(const char *text)
+{
+    char *end = NULL;
+    long n = strtol(text, &end, 10);
+    return end == text || *end || n < 1 || n > MOST_STEP ? 0 : (int)n;
+}
+
+static hd_status read_picks(call *c, hd_err *err)
+{
+    const char *step = c->o->step, *head = c->o->head;
+    c->step = (size_t)count_of(step);
+    if (!c->step && strcmp(step, "all"))
+        return hd_err_set(err, HD_EARG, "--step: '%s' is neither a number from 1 on nor 'all'", step);
+    c->head = !strcmp(head, "all")    ? HD_EXHIBIT_ALL
+              : !strcmp(head, "mean") ? HD_EXHIBIT_MEAN
+                                      : count_of(head);
+    if (!c->head && strcmp(head, "mean"))
+        return hd_err_set(err, HD_EARG, "--head: '%s' is neither a number from 1 on nor 'all' nor 'mean'",
+                          head);
+    return HD_OK;
+}
+
+static hd_status meaning(call *c, hd_err *err)
+{
+    static const char *const example[] = {"backward", "train", "shift"}, *const model[] = {"step", "head",
+                                                                                           "columns"};
+    const hd_command *m = c->command;
+    if (m->operands.count == 1)
+        return hd_err_set(err, HD_EARG, "TEXT is missing: what '%s' is to be shown with",
+                          m->operands.word[0]);
+    for (size_t i = 0; m->operands.count && i < sizeof example / sizeof *example; i++)
+        if (hd_command_given(m, example[i]))
+            return hd_err_set(err, HD_EARG, "--%s is for the worked example, without MODEL", example[i]);
+    for (size_t i = 0; !m->operands.count && i < sizeof model / sizeof *model; i++)
+        if (hd_command_given(m, model[i]))
+            return hd_err_set(err, HD_EARG, "--%s needs MODEL and TEXT", model[i]);
+    if (c->o->shift && (c->o->backward || c->o->train))
+        return hd_err_set(err, HD_EARG,
+                          "--shift shows positions alone: --backward and --train have nothing to show there");
+    if (c->o->only && !strcmp(c->o->step, "all"))
+        return hd_err_set(err, HD_EARG, "--step all shows no matrices: --only needs one step");
+    return read_picks(c, err);
+}
+
+/* -- the worked example -- */
+
+static bool matches_something(const char *pattern)
+{
+    const hd_lecture_matrix *m = hd_lecture_matrices;
+    while (m->name && fnmatch(pattern, m->name, 0)) m++;
+    return m->name;
+}
+
+static hd_status compute(hd_text *page, const hd_command *c, const struct explain *o, hd_err *err)
+{
+    hd_backend *backend = NULL;
+    hd_explain *x = NULL;
+    const hd_explain_look look = {.width = c->out.width,
+                                  .colour = c->out.colour,
+                                  .utf8 = has_utf8(),
+                                  .digits = o->digits,
+                                  .only = o->only,
+                                  .no_matrices = o->train && !o->backward && !o->only};
+    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = c->common.threads}, err);
+    if (!s) s = hd_explain_run(&x, backend, &(hd_explain_opt){o->backward, o->train}, err);
+    if (!s) s = o->json ? hd_explain_json(page, x, o->only, err) : hd_explain_text(page, x, &look, err);
+    hd_explain_free(x);
+    hd_backend_free(backend);
+    return s;
+}
+
+static int finish(const hd_command *c, hd_text *page, hd_status s, hd_err *err)
+{
+    if (!s) s = hd_command_put_text(c, page, true, err);
+    hd_text_release(page);
+    return s ? hd_command_fail(c, err) : HD_EXIT_OK;
+}
+
+static int verb_model(call *c)
+{
+    hd_err err = {0};
+    hd_text page = {0};
+    hd_status s = explain_model(c, &err);
+    bool misused = !s && (s = has_it(c, &err));
+    if (!s) s = show(&page, c, &err);
+    hd_exhibit_free(c->made);
+    hd_run_release(&c->run);
+    hd_backend_free(c->backend);
+    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
+}
+
+static int verb_shift(call *c)
+{
+    hd_err err = {0};
+    hd_text page = {0};
+    hd_status s = hd_exhibit_shift(&c->made, HD_LECTURE_LENGTH, HD_LECTURE_WIDTH, (size_t)c->o->shift, &err);
+    bool misused = !s && (s = has_it(c, &err));
+    if (!s) s = show(&page, c, &err);
+    hd_exhibit_free(c->made);
+    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
+}
+
+int hd_verb_explain(const hd_command *c)
+{
+    const struct explain *o = c->options;
+    call m = {.command = c, .o = o};
+    hd_err err = {0};
+    hd_status s = meaning(&m, &err);
+    if (!s && c->operands.count) return verb_model(&m);
+    if (!s && o->shift) return verb_shift(&m);
+    if (!s && o->only && !matches_something(o->only))
+        s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
+    if (s) return hd_verb_misused(c->verb, &err);
+    hd_text page = {0};
+    s = compute(&page, c, o, &err);
+    return finish(c, &page, s, &err);
+}

@@ -1,0 +1,156 @@
+/* heed info: what a model folder holds, and what there is to compute on. */
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/file/folder.h"
+#include "cli/verb/info_models.h"
+#include "cli/frame/verb.h"
+#include "tensor/safetensors.h"
+#include "view/draw/markup.h"
+
+struct info {
+    bool json, tensors, devices, verify;
+};
+
+static const hd_option options[] = {
+    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct info, json)},
+    {"tensors", 0, NULL, NULL, "list every tensor with its shape", HD_FLAG_INTO(struct info, tensors)},
+    {"verify", 0, NULL, NULL, "read all of the weights and check that they are as they were written",
+     HD_FLAG_INTO(struct info, verify)},
+    {"devices", 0, NULL, NULL, "list what --device can take, with or without a MODEL",
+     HD_FLAG_INTO(struct info, devices)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
+    {"heed info model --json | jq .parameters", "for programs"},
+    {"heed info model --verify", "after copying a model: is every file whole?"},
+    {"heed info --devices", "processors and cards, and which of them 'auto' takes"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_info_usage = {
+    .operands = "[MODEL]",
+    .most = 1,
+    .about =
+        "Shows what the folder MODEL holds, without loading its weights: the architecture, the number of "
+        "parameters, the vocabularies, the work of a translation, and how far its training came.\n"
+        "The small files of a model are checked whenever it is opened, by checksums that config.json holds; "
+        "with "
+        "--verify the weights, too. What is damaged is named, and the exit status is 1.\n"
+        "With --devices: the processor and the CUDA cards of this machine, and why one cannot be used.",
+    .options = options,
+    .size = sizeof(struct info),
+    .examples = examples,
+};
+
+/* -- devices -- */
+
+typedef struct devices {
+    hd_sheet *page;
+    bool begun;
+    char best[32]; /* the first that can be used */
+} devices;
+
+static void put_device_json(hd_text *to, const hd_device *d)
+{
+    hd_text_print(to, "{\"device\": \"%s\", \"usable\": %s", d->backend, d->why[0] ? "false" : "true");
+    if (d->name[0]) {
+        hd_text_print(to, ", \"number\": %d, \"%s\": ", d->number, d->major ? "name" : "instruction_set");
+        hd_put_json(to, d->name, false);
+        hd_text_print(to, ", \"%s\": %d", d->major ? "multiprocessors" : "threads", d->units);
+    }
+    if (d->major) hd_text_print(to, ", \"compute_capability\": \"%d.%d\"", d->major, d->minor);
+    if (d->kernels[0]) hd_text_print(to, ", \"kernels\": \"%s\"", d->kernels);
+    if (d->memory) hd_text_print(to, ", \"memory\": %zu", d->memory);
+    if (d->left) hd_text_print(to, ", \"memory_free\": %zu", d->left);
+    if (d->driver) hd_text_print(to, ", \"driver\": \"%d.%d\"", d->driver / 1000, d->driver % 1000 / 10);
+    if (d->runtime) hd_text_print(to, ", \"runtime\": \"%d.%d\"", d->runtime / 1000, d->runtime % 1000 / 10);
+    if (d->why[0]) hd_text_put(to, ", \"why\": "), hd_put_json(to, d->why, false);
+    hd_text_put(to, "}");
+}
+
+static void put_device_text(hd_text *to, const hd_device *d)
+{
+    const double gib = 1 << 30;
+    if (d->why[0]) hd_text_print(to, "not usable: %s%s", d->why, d->name[0] ? "; " : "");
+    hd_text_put(to, d->name);
+    if (d->units) hd_text_print(to, ", %d %s", d->units, d->major ? "multiprocessors" : "threads");
+    if (d->major) hd_text_print(to, ", compute capability %d.%d", d->major, d->minor);
+    if (d->kernels[0]) hd_text_print(to, ", kernels %s", d->kernels);
+    if (d->left) hd_text_print(to, ", %.1f of", (double)d->left / gib);
+    if (d->memory) hd_text_print(to, "%s%.1f GiB", d->left ? " " : ", ", (double)d->memory / gib);
+    if (d->left) hd_text_put(to, " free");
+    if (d->driver) hd_text_print(to, ", driver %d.%d", d->driver / 1000, d->driver % 1000 / 10);
+    if (d->runtime) hd_text_print(to, ", runtime %d.%d", d->runtime / 1000, d->runtime % 1000 / 10);
+    hd_text_put(to, "\n");
+}
+
+static void put_device(void *context, const hd_device *d)
+{
+    devices *all = context;
+    char name[32];
+    if (d->major)
+        snprintf(name, sizeof name, "%s %d", d->backend, d->number);
+    else
+        snprintf(name, sizeof name, "%s", d->backend);
+    if (!all->best[0] && !d->why[0]) memcpy(all->best, name, sizeof name);
+    if (all->page->json) {
+        hd_text_put(&all->page->out, all->begun ? ", " : "");
+        put_device_json(&all->page->out, d);
+    } else {
+        hd_sheet_name(all->page, name);
+        put_device_text(&all->page->out, d);
+    }
+    all->begun = true;
+}
+
+static void put_devices(hd_sheet *s)
+{
+    devices all = {.page = s};
+    if (s->json) hd_sheet_name(s, "devices"), hd_text_put(&s->out, "[");
+    hd_backend_list(put_device, &all);
+    if (s->json) hd_text_put(&s->out, "]");
+    hd_sheet_text(s, "auto", all.best);
+}
+
+/* -- weights -- */
+
+/* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
+static hd_status verify(hd_sheet *page, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    bool known = true;
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s && !access(path, F_OK)) {
+        s = hd_safetensors_open(&file, path, err);
+        if (!s) s = hd_safetensors_verify(file, &known, err);
+        hd_safetensors_free(file);
+    }
+    if (!s)
+        hd_sheet_text(page, "verified", known ? "yes" : "no: the weights were written without a checksum");
+    return s;
+}
+
+int hd_verb_info(const hd_command *c)
+{
+    const struct info *o = c->options;
+    hd_err err = {0};
+    hd_sheet page = {.json = o->json};
+    hd_status s = HD_OK;
+    if (!c->operands.count && (!o->devices || o->tensors || o->verify)) {
+        hd_err_set(&err, HD_EARG,
+                   o->tensors || o->verify ? "MODEL is missing" : "MODEL is missing, or --devices");
+        return hd_verb_misused(c->verb, &err);
+    }
+    if (c->operands.count) s = hd_info_model(&page, c->operands.word[0], o->tensors, &err);
+    if (!s && o->verify) s = verify(&page, c->operands.word[0], &err);
+    if (!s && o->devices) put_devices(&page);
+    if (o->json) hd_text_put(&page.out, "}\n");
+    if (!s) s = hd_command_put_text(c, &page.out, true, &err);
+    hd_text_release(&page.out);
+    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}

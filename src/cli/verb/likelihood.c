@@ -1,0 +1,47 @@
+/* Measuring a text, and the numbers that follow from it. */
+#include "cli/verb/likelihood.h"
+
+#include <math.h>
+
+#include "view/draw/markup.h"
+
+static const double ln2 = 0.69314718055994530942;
+
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *plain,
+                     hd_err *err)
+{
+    hd_stream_text text = {0};
+    int32_t unk = hd_tokeniser_special(l->tokeniser).unk;
+    *out = (hd_measured){0};
+    hd_status s = hd_stream_text_of(&text, plain, l->tokeniser, err);
+    if (!s) s = hd_language_judge(&out->fluency, r, l, &text, err);
+    for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
+    hd_stream_text_release(&text);
+    const hd_fluency *f = &out->fluency;
+    out->perplexity = exp(f->nats / (double)f->tokens);
+    out->bits = f->nats / (double)f->characters / ln2;
+    if (!s && isnan(out->perplexity)) {
+        hd_fail_number(r);
+        s = hd_err_set(err, r->err.status, "%s", r->err.text);
+    }
+    return s;
+}
+
+void hd_measured_json(hd_text *to, const hd_measured *m)
+{
+    const hd_fluency *f = &m->fluency;
+    hd_text_print(to, "\"tokens\": %zu, \"perplexity\": ", f->tokens);
+    hd_put_number(to, m->perplexity, 9);
+    hd_text_put(to, ", \"bits_per_character\": ");
+    hd_put_number(to, m->bits, 9);
+    hd_text_print(to, ", \"characters\": %zu, \"unknown\": %zu, \"nats\": ", f->characters, m->unknown);
+    hd_put_number(to, f->nats, 12);
+    hd_text_put(to, ", \"seconds\": ");
+    hd_put_number(to, f->seconds, 6);
+}
+
+const char *hd_unit_of(const hd_language *l)
+{
+    hd_tokeniser_kind kind = hd_tokeniser_kind_of(l->tokeniser);
+    return kind == HD_TOKENISER_words ? "word" : kind == HD_TOKENISER_characters ? "char" : "subword";
+}

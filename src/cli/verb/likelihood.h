@@ -1,0 +1,22 @@
+/* How well a language model expects a text, as `heed perplexity` and `heed compare` measure and tell it. */
+#ifndef HD_CLI_VERB_LIKELIHOOD_H
+#define HD_CLI_VERB_LIKELIHOOD_H
+
+#include "task/language/text.h"
+
+typedef struct hd_measured {
+    hd_fluency fluency;
+    size_t unknown;          /* tokens of the text that are <unk>: the model is spared saying which */
+    double perplexity, bits; /* bits per character */
+} hd_measured;
+
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *text,
+                     hd_err *err);
+
+/* Appends "tokens": ..., "perplexity": ..., "bits_per_character": ... and the rest. */
+void hd_measured_json(hd_text *to, const hd_measured *m);
+
+/* What the tokens of a model are: word, char or subword. */
+const char *hd_unit_of(const hd_language *l);
+
+#endif

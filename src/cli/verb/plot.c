@@ -1,0 +1,131 @@
+/* heed plot: what training runs have told, as curves in the terminal or in a picture. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/frame/verb.h"
+#include "train/history.h"
+#include "view/plot.h"
+#include "view/draw/series.h"
+
+enum { MOST_RUNS = 26, KINDS = 2, LONGEST_NAME = 160, ROWS = 21 };
+
+struct plot {
+    const char *metric, *out;
+    int over, lines;
+    double smooth;
+};
+
+static const char *const axes[] = {
+    [HD_HISTORY_STEPS] = "steps", [HD_HISTORY_EPOCHS] = "epochs", [HD_HISTORY_MINUTES] = "time", NULL};
+static const char *const axis_names[] = {[HD_HISTORY_STEPS] = "updates",
+                                         [HD_HISTORY_EPOCHS] = "epochs",
+                                         [HD_HISTORY_MINUTES] = "minutes since the first report"};
+static const char *const lines[] = {"both", "train", "valid", NULL};
+static const char *const kinds[KINDS] = {"train", "valid"};
+
+static const hd_option options[] = {
+    {"out", 'o', "FILE", NULL, "a picture in place of the terminal's: .svg, .png or .pdf",
+     HD_FILE_INTO(struct plot, out)},
+    {"metric", 0, "NAME", "loss",
+     "what to plot: loss, or any other number of train/log.jsonl, as perplexity, bleu, accuracy, rate, "
+     "gradient_norm or tokens_per_second",
+     HD_TEXT_INTO(struct plot, metric)},
+    {"over", 0, "WHAT", "steps", "the axis to the right: steps, epochs or time",
+     HD_CHOICE_INTO(struct plot, over, axes)},
+    {"lines", 0, "WHICH", "both", "of training, of validation, or both",
+     HD_CHOICE_INTO(struct plot, lines, lines)},
+    {"smooth", 0, "X", "0",
+     "moving average of the training line, as TensorBoard has it: from 0, as it is, to 0.999",
+     HD_FLOAT_INTO(struct plot, smooth, 0, 0.999)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed plot model", "training and validation loss in the terminal"},
+    {"heed plot tiny small --over time --out loss.svg", "two runs in one picture"},
+    {"heed plot model --metric bleu", "BLEU of every validation"},
+    {"heed plot model --smooth 0.9 --lines train --out loss.png", "the training loss, smoothed"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_plot_usage = {
+    .operands = "MODEL...",
+    .least = 1,
+    .most = MOST_RUNS,
+    .about =
+        "Draws what training runs have told about themselves: the loss of training and of validation, or "
+        "another number, from train/log.jsonl of each MODEL folder, in the terminal or, with --out, as a "
+        "picture. A run that goes on can be drawn as far as it is. Several runs are drawn in one "
+        "picture, each in its colour or with its letter; a capital, or a wide line with marks, is "
+        "validation.",
+    .options = options,
+    .size = sizeof(struct plot),
+    .examples = examples,
+};
+
+typedef struct plan {
+    hd_history history[MOST_RUNS * KINDS];
+    hd_series series[MOST_RUNS * KINDS];
+    char name[MOST_RUNS * KINDS][LONGEST_NAME];
+    size_t count;
+} plan;
+
+static hd_status add_run(plan *p, const struct plot *o, const char *folder, size_t run, hd_err *err)
+{
+    char known[256];
+    size_t before = p->count;
+    hd_status s = HD_OK;
+    for (int k = 0; !s && k < KINDS; k++) {
+        if (o->lines && o->lines != k + 1) continue;
+        hd_history *h = &p->history[p->count];
+        s = hd_history_read(h, folder, kinds[k], o->metric, (hd_history_axis)o->over, err);
+        if (s || !h->count) continue;
+        if (!k) hd_history_smooth(h, o->smooth);
+        char *name = p->name[p->count];
+        snprintf(name, LONGEST_NAME, "%s, %s: %.6g at the end", folder, k ? "validation" : "training",
+                 h->y[h->count - 1]);
+        p->series[p->count++] =
+            (hd_series){.name = name, .x = h->x, .y = h->y, .count = h->count, .colour = run, .strong = k};
+    }
+    if (!s && p->count == before)
+        s = hd_err_set(err, HD_EARG, "%s: its log has no %s%s%s; its numbers: %s", folder, o->metric,
+                       o->lines ? " of " : "", o->lines ? lines[o->lines] : "",
+                       *hd_history_fields(folder, known, sizeof known) ? known : "none so far");
+    return s;
+}
+
+static hd_status show(const hd_command *c, const plan *p, hd_err *err)
+{
+    const struct plot *o = c->options;
+    hd_text out = {0};
+    hd_pen pen = {.to = &out, .width = c->out.width, .colour = c->out.colour, .utf8 = true};
+    hd_series_plot v = {.title = o->metric,
+                        .across = axis_names[o->over],
+                        .upward = o->metric,
+                        .series = p->series,
+                        .count = p->count};
+    hd_drawing d = hd_series_drawing(&v);
+    if (o->out) return hd_plot_save(o->out, &d, err);
+    hd_series_text(&pen, &v, ROWS);
+    hd_status s = hd_text_status(&out, err);
+    if (!s) fwrite(out.data, 1, out.size, c->out.file);
+    hd_text_release(&out);
+    return s;
+}
+
+int hd_verb_plot(const hd_command *c)
+{
+    const struct plot *o = c->options;
+    hd_err err = {0};
+    hd_status s = o->out ? hd_plot_check(o->out, &err) : HD_OK;
+    plan *p = s ? NULL : hd_mem_zero(sizeof *p);
+    if (!s && !p) s = hd_err_nomem(&err, sizeof *p);
+    for (int i = 0; !s && i < c->operands.count; i++) s = add_run(p, o, c->operands.word[i], (size_t)i, &err);
+    if (!s) s = show(c, p, &err);
+    for (size_t i = 0; p && i < sizeof p->history / sizeof *p->history; i++)
+        hd_history_release(&p->history[i]);
+    hd_mem_free(p);
+    return s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}

@@ -1,0 +1,344 @@
+/* heed score: BLEU, chrF2, chrF2++ and TER of translations against references, as sacreBLEU computes them.
+   All files are read side by side, line by line; nothing is kept of them but what the metrics count. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/frame/input.h"
+#include "cli/verb/score_lengths.h"
+#include "metric/report.h"
+#include "view/plot.h"
+
+enum { PRETOKENISED = 100 }; /* so many lines that end in " ." look it */
+
+struct score {
+    hd_texts ref, hyp;
+    bool lowercase, sentence, json;
+    int tokenize, bootstrap, seed, digits;
+    const char *metric;
+    bool by_length;
+    const char *source, *buckets, *plot;
+};
+
+#define METRIC_HELP(name, key, help) "; " key ": " help
+#define CUT_HELP(name, help)         "; " #name ": " help
+#define METRIC_KEY(name, key, help)  ", " key
+#define LENGTH                       .group = "By length"
+
+static const hd_option options[] = {
+    {"ref", 'r', "FILE", NULL, "references, line by line; repeated: more references of every line",
+     HD_FILES_INTO(struct score, ref)},
+    {"hyp", 0, "FILE", NULL,
+     "what to score; repeated: more systems, compared with the first; without it, standard input",
+     HD_FILES_INTO(struct score, hyp)},
+    {"metric", 'm', "LIST", "bleu,chrf,ter",
+     "what to compute, with commas between; chrf stands for all that begin so" HD_METRIC_LIST(METRIC_HELP),
+     HD_TEXT_INTO(struct score, metric)},
+    {"tokenize", 0, "NAME", "13a", "tokeniser of BLEU" HD_CUT_LIST(CUT_HELP),
+     HD_CHOICE_INTO(struct score, tokenize, hd_cut_names)},
+    {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
+     HD_FLAG_INTO(struct score, lowercase)},
+    {"sentence", 's', NULL, NULL,
+     "score every line by itself: a line of output for each, tabs between metrics",
+     HD_FLAG_INTO(struct score, sentence)},
+    {"bootstrap", 'b', "N", "0",
+     "resample N times: confidence intervals, and p-values against the first system",
+     HD_INT_INTO(struct score, bootstrap, 0, 1000000)},
+    {"seed", 0, "N", "12345", "of the resampling", HD_INT_INTO(struct score, seed, 0, 2147483647)},
+    {"digits", 0, "N", "1", "decimals shown, 0 to 15", HD_INT_INTO(struct score, digits, 0, 15)},
+    {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(struct score, json)},
+
+    {"by-length", 0, NULL, NULL,
+     "a table: a line for each bucket of source lengths, a column for each system; of BLEU, unless --metric "
+     "says otherwise",
+     LENGTH, HD_FLAG_INTO(struct score, by_length)},
+    {"source", 0, "FILE", NULL, "what was translated, line by line", LENGTH,
+     HD_FILE_INTO(struct score, source)},
+    {"buckets", 0, "LIST", NULL,
+     "words of the sources: '1-9,10-14,15-19,20-'; without it, steps of 5 with enough sentences in each",
+     LENGTH, HD_TEXT_INTO(struct score, buckets)},
+    {"plot", 0, "FILE", NULL, "a line for each system, as .svg, .png or .pdf", LENGTH,
+     HD_FILE_INTO(struct score, plot)},
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed score --ref ref.de < out.de", "all metrics of one system"},
+    {"heed score --ref ref.de --metric bleu --sentence < out.de", "BLEU of every sentence"},
+    {"heed score --ref ref.de --hyp a.de --hyp b.de --bootstrap 1000",
+     "is b better than a, or could it be chance?"},
+    {"heed score --ref ref.de --hyp a.de --hyp b.de --source src.en --by-length --plot lengths.svg",
+     "which one copes with long sentences?"},
+    {NULL, NULL},
+};
+
+const hd_usage hd_verb_score_usage = {
+    .about = "Scores translations against one or several references with BLEU, chrF2, chrF2++ and TER. The "
+             "numbers and the signatures are those of sacreBLEU 2.6.0.\n"
+             "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
+             "input. Text must not be "
+             "tokenised.",
+    .options = options,
+    .size = sizeof(struct score),
+    .examples = examples,
+};
+
+/* ---- what is asked for ---- */
+
+enum { MOST_FILES = 2 * HD_OPTION_MOST + 1 };
+
+struct job {
+    const hd_command *c;
+    const struct score *o;
+    bool wanted[HD_METRICS];
+    size_t metrics, systems, refs, files;
+    const char *path[MOST_FILES]; /* of the systems, then of the references, then of the source */
+    const char *name[HD_OPTION_MOST];
+    hd_lines *file[MOST_FILES];
+    hd_line line[MOST_FILES];
+    hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
+    hd_score_report_cell cell[HD_OPTION_MOST * HD_METRICS];
+    double *sample[HD_OPTION_MOST * HD_METRICS];
+    size_t pretokenised;
+    hd_lengths lengths;
+};
+
+/* Wants every metric called `name`, or else every one whose key begins with it. */
+static bool want(struct job *j, const char *name, size_t length)
+{
+    bool found = false;
+    for (int exact = 1; exact >= 0 && !found; exact--)
+        for (int k = 0; k < HD_METRICS; k++)
+            if (length && !strncmp(hd_metric_keys[k], name, length) && (!exact || !hd_metric_keys[k][length]))
+                found = j->wanted[k] = true;
+    return found;
+}
+
+static hd_status want_all(struct job *j, const char *list, hd_err *err)
+{
+    for (const char *name = list;; name++) {
+        size_t length = strcspn(name, ",");
+        if (!want(j, name, length))
+            return hd_err_set(err, HD_EARG, "--metric: '%.*s' is not one of chrf" HD_METRIC_LIST(METRIC_KEY),
+                              (int)length, name);
+        name += length;
+        if (!*name) break;
+    }
+    for (int k = 0; k < HD_METRICS; k++) j->metrics += j->wanted[k];
+    return HD_OK;
+}
+
+static hd_status name_files(struct job *j, hd_err *err)
+{
+    const struct score *o = j->o;
+    int standard = 0;
+    if (!o->hyp.count) j->path[j->systems++] = "-";
+    for (int i = 0; i < o->hyp.count; i++) j->path[j->systems++] = o->hyp.text[i];
+    for (int i = 0; i < o->ref.count; i++) j->path[j->systems + j->refs++] = o->ref.text[i];
+    j->files = j->systems + j->refs;
+    if (o->source) j->path[j->files++] = o->source;
+    for (size_t i = 0; i < j->files; i++) standard += !strcmp(j->path[i], "-");
+    if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is missing");
+    if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
+    if (o->sentence && j->systems > 1) return hd_err_set(err, HD_EARG, "--sentence scores one system");
+    if (o->sentence && o->bootstrap)
+        return hd_err_set(err, HD_EARG, "--sentence and --bootstrap exclude each other");
+    return HD_OK;
+}
+
+static hd_status check_lengths(struct job *j, hd_err *err)
+{
+    const struct score *o = j->o;
+    if (!o->by_length && (o->source || o->buckets || o->plot))
+        return hd_err_set(err, HD_EARG, "%s wants --by-length",
+                          o->source    ? "--source"
+                          : o->buckets ? "--buckets"
+                                       : "--plot");
+    if (!o->by_length) return HD_OK;
+    if (!o->source) return hd_err_set(err, HD_EARG, "--by-length wants --source: whose lengths?");
+    if (o->sentence || o->bootstrap)
+        return hd_err_set(err, HD_EARG, "--by-length and --%s exclude each other",
+                          o->sentence ? "sentence" : "bootstrap");
+    if (o->plot && j->metrics > 1)
+        return hd_err_set(err, HD_EARG, "--plot draws one metric: say which with --metric");
+    hd_err why = {0};
+    if (o->buckets && hd_lengths_read(&j->lengths, o->buckets, &why))
+        return hd_err_set(err, HD_EARG, "--buckets: %s", why.text);
+    return HD_OK;
+}
+
+/* ---- reading ---- */
+
+static hd_status open_all(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    if (j->o->plot) s = hd_plot_check(j->o->plot, err);
+    for (size_t i = 0; !s && i < j->files; i++) {
+        hd_input_await(j->c, j->path[i], "translations, a line for each of the references");
+        s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
+    }
+    for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
+    const hd_metric_opt opt = {.refs = (int)j->refs,
+                               .lowercase = j->o->lowercase,
+                               .sentence = j->o->sentence,
+                               .keep = j->o->bootstrap > 0 || j->o->by_length,
+                               .cut = (hd_cut)j->o->tokenize};
+    hd_metric **next = j->metric;
+    for (size_t i = 0; i < j->systems; i++)
+        for (int k = 0; !s && k < HD_METRICS; k++)
+            if (j->wanted[k]) s = hd_metric_new(next++, (hd_metric_kind)k, &opt, err);
+    return s;
+}
+
+/* Counts what is left of every file, to say how they differ. */
+static hd_status differ(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    size_t other = 0;
+    for (size_t i = 0; !s && i < j->files; i++)
+        while (!s && j->line[i].text) s = hd_lines_next(j->file[i], &j->line[i], err);
+    if (s) return s;
+    size_t count = hd_lines_count(j->file[0]);
+    while (other + 1 < j->files && hd_lines_count(j->file[other]) == count) other++;
+    return hd_err_set(err, HD_EFORMAT, "%s has %zu lines, %s has %zu", hd_lines_name(j->file[0]), count,
+                      hd_lines_name(j->file[other]), hd_lines_count(j->file[other]));
+}
+
+static bool looks_tokenised(hd_line l)
+{
+    while (l.size && strchr(" \t\r", l.text[l.size - 1])) l.size--;
+    return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
+}
+
+static hd_status score_line(struct job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; i < j->systems; i++) {
+        j->pretokenised += looks_tokenised(j->line[i]);
+        for (size_t m = 0; !s && m < j->metrics; m++)
+            s = hd_metric_add(j->metric[i * j->metrics + m], j->line[i], j->line + j->systems, err);
+    }
+    if (!s && j->o->by_length) s = hd_lengths_add(&j->lengths, j->line[j->files - 1], err);
+    if (s || !j->o->sentence) return s;
+    hd_text page = {0};
+    if (j->o->json)
+        hd_score_report_segment_json(&page, j->metric, j->metrics);
+    else
+        hd_score_report_segment(&page, j->metric, j->metrics, j->o->digits);
+    return hd_command_put_text(j->c, &page, false, err);
+}
+
+static hd_status read_all(struct job *j, hd_err *err)
+{
+    size_t ended = 0;
+    hd_status s = HD_OK;
+    while (!s && !ended) {
+        for (size_t i = 0; !s && i < j->files; i++) {
+            s = hd_lines_next(j->file[i], &j->line[i], err);
+            ended += !s && !j->line[i].text;
+        }
+        if (!s && !ended) s = score_line(j, err);
+    }
+    if (!s && ended < j->files) return differ(j, err);
+    if (!s && !hd_lines_count(j->file[0]))
+        return hd_err_set(err, HD_EFORMAT, "%s has no lines", hd_lines_name(j->file[0]));
+    return s;
+}
+
+/* ---- scores ---- */
+
+static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
+{
+    size_t cells = j->systems * j->metrics, samples = (size_t)trials.samples;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < cells; i++) {
+        j->sample[i] = hd_mem_array(samples, sizeof *j->sample[i]);
+        if (!j->sample[i]) s = hd_err_nomem(err, samples * sizeof *j->sample[i]);
+    }
+    if (!s) s = hd_bootstrap((const hd_metric *const *)j->metric, cells, trials, j->sample, err);
+    for (size_t i = 0; !s && i < cells; i++) {
+        hd_score_report_cell *cell = &j->cell[i], *first = &j->cell[i % j->metrics];
+        s = hd_bootstrap_interval(&cell->interval, j->sample[i], samples, err);
+        if (!s)
+            s = hd_bootstrap_compare(&cell->first, j->sample[i % j->metrics], j->sample[i], samples,
+                                     cell->score - first->score, err);
+    }
+    return s;
+}
+
+static hd_status show(struct job *j, hd_err *err)
+{
+    const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
+    const hd_score_report report = {j->name, j->systems, j->metrics, j->cell, trials};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < j->systems * j->metrics; i++) {
+        j->cell[i].metric = j->metric[i];
+        s = hd_metric_finish(j->metric[i], &j->cell[i].score, err);
+    }
+    if (!s && trials.samples) s = resample(j, trials, err);
+    if (s) return s;
+    hd_text page = {0};
+    if (j->o->json) {
+        s = hd_score_report_json(&page, &report, err);
+    } else {
+        hd_score_report_text(&page, &report, j->o->digits);
+    }
+    if (!s) s = hd_command_put_text(j->c, &page, true, err);
+    hd_text_release(&page);
+    return s;
+}
+
+static hd_status show_lengths(struct job *j, hd_err *err)
+{
+    const hd_score_lengths view = {.lengths = &j->lengths,
+                                   .name = j->name,
+                                   .systems = j->systems,
+                                   .metrics = j->metrics,
+                                   .metric = j->metric,
+                                   .digits = j->o->digits};
+    hd_text page = {0};
+    hd_status s = hd_lengths_divide(&j->lengths, err);
+    if (!s && j->lengths.outside)
+        hd_log_say(&j->c->log, HD_WARN, "%zu of %zu sentences are in no bucket", j->lengths.outside,
+                   j->lengths.count);
+    if (!s)
+        s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
+    if (!s) s = hd_command_put_text(j->c, &page, true, err);
+    if (!s && j->o->plot) s = hd_score_lengths_plot(j->o->plot, &view, err);
+    hd_text_release(&page);
+    return s;
+}
+
+static void job_free(struct job *j)
+{
+    hd_lengths_release(&j->lengths);
+    for (size_t i = 0; i < MOST_FILES; i++) hd_lines_close(j->file[i]);
+    for (size_t i = 0; i < HD_OPTION_MOST * HD_METRICS; i++) {
+        hd_metric_free(j->metric[i]);
+        hd_mem_free(j->sample[i]);
+    }
+    hd_mem_free(j);
+}
+
+int hd_verb_score(const hd_command *c)
+{
+    hd_err err = {0};
+    struct job *j = hd_mem_zero(sizeof *j);
+    if (!j) {
+        hd_err_nomem(&err, sizeof *j);
+        return hd_command_fail(c, &err);
+    }
+    j->c = c;
+    j->o = c->options;
+    const char *metric = j->o->by_length && !hd_command_given(c, "metric") ? "bleu" : j->o->metric;
+    hd_status misused = want_all(j, metric, &err);
+    if (!misused) misused = name_files(j, &err);
+    if (!misused) misused = check_lengths(j, &err);
+    hd_status s = misused ? misused : open_all(j, &err);
+    if (!s) s = read_all(j, &err);
+    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenised >= PRETOKENISED)
+        hd_log_say(&c->log, HD_WARN, "%zu lines end in ' .': BLEU is meant for text that is not tokenised",
+                   j->pretokenised);
+    if (!s && !j->o->sentence) s = j->o->by_length ? show_lengths(j, &err) : show(j, &err);
+    job_free(j);
+    return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+}

@@ -1,0 +1,173 @@
+/* Scores by length, as a table, as JSON and as a plot. */
+#include "cli/verb/score_lengths.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "view/curves.h"
+#include "view/draw/text_pen.h"
+#include "view/plot.h"
+#include "view/draw/markup.h"
+
+static hd_metric *metric_at(const hd_score_lengths *s, size_t system, size_t metric)
+{
+    return s->metric[system * s->metrics + metric];
+}
+
+/* A file's name may be any bytes. */
+static const char *name_of(const hd_score_lengths *s, size_t system)
+{
+    const char *name = s->name[system];
+    size_t size = strlen(name);
+    return hd_utf8_good(name, size) == size ? name : "(not UTF-8)";
+}
+
+/* Scores, [systems][metrics][buckets + 1], the last one being that of all sentences; the caller frees them.
+ */
+static hd_status scores_of(double **out, const hd_score_lengths *s, hd_err *err)
+{
+    size_t cells = s->systems * s->metrics, each = s->lengths->buckets + 1;
+    double *all = hd_mem_array(cells * each, sizeof *all);
+    if (!all) return hd_err_nomem(err, cells * each * sizeof *all);
+    for (size_t i = 0; i < cells; i++) {
+        const hd_metric *m = s->metric[i];
+        hd_lengths_score(s->lengths, m, all + i * each);
+        all[i * each + each - 1] = hd_metric_of(m, hd_metric_sums(m));
+    }
+    *out = all;
+    return HD_OK;
+}
+
+static const double *score_at(const hd_score_lengths *s, const double *all, size_t system, size_t metric)
+{
+    return all + (system * s->metrics + metric) * (s->lengths->buckets + 1);
+}
+
+/* -- text -- */
+
+enum { BETWEEN = 2, SENTENCES_TO = 20 };
+
+/* Columns up to which system i has its own. */
+static int end_of(const hd_score_lengths *s, size_t i)
+{
+    int width = hd_pen_columns(name_of(s, i)), least = s->digits + 5;
+    return (i ? end_of(s, i - 1) : SENTENCES_TO) + BETWEEN + (width > least ? width : least);
+}
+
+static void put_row(hd_pen *p, const hd_score_lengths *s, const double *all, size_t metric, size_t bucket)
+{
+    const hd_lengths *l = s->lengths;
+    const hd_bucket *b = bucket < l->buckets ? &l->bucket[bucket] : NULL;
+    char name[HD_BUCKET_NAME], count[32], decimal[HD_DECIMAL], format[16];
+    snprintf(count, sizeof count, "%zu", b ? b->segments : l->count);
+    snprintf(format, sizeof format, "%%.%df", s->digits);
+    hd_pen_put(p, HD_INK_PLAIN, b ? hd_bucket_name(b, name) : "all");
+    hd_pen_put_to(p, SENTENCES_TO, HD_INK_PLAIN, count);
+    for (size_t i = 0; i < s->systems; i++) {
+        double score = score_at(s, all, i, metric)[bucket];
+        hd_pen_put_to(p, end_of(s, i), HD_INK_PLAIN, isnan(score) ? "-" : hd_decimal(decimal, format, score));
+    }
+    hd_pen_end(p);
+}
+
+static void put_table(hd_text *to, const hd_score_lengths *s, const double *all, size_t metric)
+{
+    hd_pen pen = {.to = to};
+    hd_text_print(to, "%s|", hd_metric_is(metric_at(s, 0, metric))->name);
+    hd_metric_sign(metric_at(s, 0, metric), (hd_metric_trials){0}, to);
+    hd_text_put(to, "\n");
+    hd_pen_put(&pen, HD_INK_PLAIN, "words");
+    hd_pen_put_to(&pen, SENTENCES_TO, HD_INK_PLAIN, "sentences");
+    for (size_t i = 0; i < s->systems; i++) hd_pen_put_to(&pen, end_of(s, i), HD_INK_PLAIN, name_of(s, i));
+    hd_pen_end(&pen);
+    for (size_t b = 0; b <= s->lengths->buckets; b++) put_row(&pen, s, all, metric, b);
+}
+
+hd_status hd_score_lengths_text(hd_text *to, const hd_score_lengths *s, hd_err *err)
+{
+    double *all = NULL;
+    hd_status st = scores_of(&all, s, err);
+    for (size_t m = 0; !st && m < s->metrics; m++) put_table(to, s, all, m);
+    hd_mem_free(all);
+    return st ? st : hd_text_status(to, err);
+}
+
+/* -- JSON -- */
+
+static void put_systems(hd_text *to, const hd_score_lengths *s, const double *all, size_t bucket)
+{
+    for (size_t i = 0; i < s->systems; i++) {
+        hd_text_put(to, i ? ", {\"name\": " : "{\"name\": ");
+        hd_put_json(to, name_of(s, i), false);
+        for (size_t m = 0; m < s->metrics; m++) {
+            hd_text_print(to, ", \"%s\": ", hd_metric_key(metric_at(s, i, m)));
+            hd_put_number(to, score_at(s, all, i, m)[bucket], 17);
+        }
+        hd_text_put(to, "}");
+    }
+}
+
+hd_status hd_score_lengths_json(hd_text *to, const hd_score_lengths *s, hd_err *err)
+{
+    const hd_lengths *l = s->lengths;
+    double *all = NULL;
+    hd_status st = scores_of(&all, s, err);
+    if (st) return st;
+    hd_text_put(to, "{\"buckets\": [");
+    for (size_t b = 0; b < l->buckets; b++) {
+        const hd_bucket *k = &l->bucket[b];
+        hd_text_print(to, "%s{\"from\": %zu, \"to\": ", b ? ", " : "", k->from);
+        if (k->to == HD_BUCKET_OPEN)
+            hd_text_put(to, "null");
+        else
+            hd_text_print(to, "%zu", k->to);
+        hd_text_print(to, ", \"sentences\": %zu, \"systems\": [", k->segments);
+        put_systems(to, s, all, b);
+        hd_text_put(to, "]}");
+    }
+    hd_text_print(to, "], \"outside\": %zu, \"systems\": [", l->outside);
+    put_systems(to, s, all, l->buckets);
+    hd_text_put(to, "], \"signature\": {");
+    for (size_t m = 0; m < s->metrics; m++) {
+        hd_text_print(to, "%s\"%s\": \"", m ? ", " : "", hd_metric_key(metric_at(s, 0, m)));
+        hd_metric_sign(metric_at(s, 0, m), (hd_metric_trials){0}, to);
+        hd_text_put(to, "\"");
+    }
+    hd_text_put(to, "}}\n");
+    hd_mem_free(all);
+    return hd_text_status(to, err);
+}
+
+/* -- plot -- */
+
+hd_status hd_score_lengths_plot(const char *path, const hd_score_lengths *s, hd_err *err)
+{
+    const hd_lengths *l = s->lengths;
+    char name[HD_BUCKETS][HD_BUCKET_NAME], detail[HD_BUCKETS][HD_BUCKET_NAME], title[64];
+    hd_curve_point point[HD_BUCKETS];
+    double *all = NULL;
+    hd_curve *curve = hd_mem_array(s->systems, sizeof *curve);
+    hd_status st = curve ? scores_of(&all, s, err) : hd_err_nomem(err, s->systems * sizeof *curve);
+    for (size_t i = 0; !st && i < s->systems; i++)
+        curve[i] = (hd_curve){name_of(s, i), score_at(s, all, i, 0)};
+    for (size_t b = 0; b < l->buckets; b++) {
+        snprintf(detail[b], sizeof detail[b], "n = %zu", l->bucket[b].segments);
+        point[b] = (hd_curve_point){hd_bucket_name(&l->bucket[b], name[b]), detail[b]};
+    }
+    const char *metric = hd_metric_is(s->metric[0])->name;
+    snprintf(title, sizeof title, "%s by source length", metric);
+    hd_curves curves = {.title = title,
+                        .across = "words of the source, and sentences with so many",
+                        .upward = metric,
+                        .point = point,
+                        .points = l->buckets,
+                        .curve = curve,
+                        .curves = s->systems};
+    hd_drawing d = hd_curves_drawing(&curves);
+    if (!st) st = hd_plot_save(path, &d, err);
+    hd_mem_free(curve);
+    hd_mem_free(all);
+    return st;
+}

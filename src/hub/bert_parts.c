@@ -1,0 +1,120 @@
+/* config.json, tokeniser and weights of a BERT, whatever its head. */
+#include <string.h>
+
+#include "hub/bert.h"
+#include "hub/own.h"
+#include "hub/weights.h"
+#include "task/masked/masked.h"
+#include "text/published/tokenizer_json_write.h"
+
+enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
+
+/* Numbers from 0 on, which older files hold, and whether one sentence follows another, which nothing here
+   asks. */
+static const char *const ignored[] = {".position_ids", ".token_type_ids", "cls.seq_relationship.weight",
+                                      "cls.seq_relationship.bias", NULL};
+
+/* -- here -- */
+
+hd_bert_opt hd_family_bert_config(hd_model_config *c)
+{
+    static const char act[] = "hidden_act", eps[] = "layer_norm_eps", positions[] = "position_embedding_type";
+    hd_bert_opt o = {0};
+    o.layers = (int)hd_family_whole(c, "num_hidden_layers", 1, MOST_LAYERS, 12);
+    o.heads = (int)hd_family_whole(c, "num_attention_heads", 1, MOST_HEADS, 12);
+    o.width = (size_t)hd_family_whole(c, "hidden_size", 1, MOST_SIZE, 768);
+    o.inner = (size_t)hd_family_whole(c, "intermediate_size", 1, 4 * MOST_SIZE, 3072);
+    o.positions = (size_t)hd_family_whole(c, "max_position_embeddings", 3, MOST_SIZE, 512);
+    o.vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, 30522);
+    o.types = (size_t)hd_family_whole(c, "type_vocab_size", 1, MOST_SIZE, 2);
+    o.act =
+        hd_family_activation_called(c, hd_model_config_has(c, act) ? hd_model_config_text(c, act) : "gelu");
+    o.dropout = hd_model_config_has(c, "hidden_dropout_prob")
+                    ? (float)hd_model_config_real(c, "hidden_dropout_prob", 0.999)
+                    : 0.1f;
+    o.eps = hd_model_config_has(c, eps) ? (float)hd_model_config_real(c, eps, 1) : 1e-12f;
+    if (!(o.eps > 0)) hd_model_config_refuse(c, "\"%s\" is 0, which no model has", eps);
+    if (hd_model_config_has(c, positions) && strcmp(hd_model_config_text(c, positions), "absolute"))
+        hd_model_config_refuse(c, "\"%s\" is \"%.40s\": heed's bert has \"absolute\"", positions,
+                               hd_model_config_text(c, positions));
+    hd_family_insist(c, "tie_word_embeddings", true);
+    hd_family_insist(c, "is_decoder", false);
+    hd_family_insist(c, "add_cross_attention", false);
+    if (o.width % (size_t)o.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.width, o.heads);
+    return o;
+}
+
+void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
+{
+    hd_family_open_tokeniser(c, folder, t);
+    if (!c->status) hd_family_check_vocab(c, o->vocab, *t, hd_masked_vocab(*t));
+}
+
+/* Its name with another ending, and both without the prefix. */
+static void add_names_of(hd_params *p, hd_param *one)
+{
+    static const char *const now[] = {".LayerNorm.weight", ".LayerNorm.bias"}, *const old[] = {
+                                                                                   ".LayerNorm.gamma",
+                                                                                   ".LayerNorm.beta"};
+    size_t size = strlen(one->name),
+           skip = strncmp(one->name, HD_BERT_PREFIX, strlen(HD_BERT_PREFIX)) ? 0 : strlen(HD_BERT_PREFIX);
+    if (skip) hd_param_alias(p, one, "%s", one->name + skip);
+    for (int i = 0; i < 2; i++) {
+        size_t end = strlen(now[i]);
+        if (size < end || strcmp(one->name + size - end, now[i])) continue;
+        hd_param_alias(p, one, "%.*s%s", (int)(size - end), one->name, old[i]);
+        if (skip) hd_param_alias(p, one, "%.*s%s", (int)(size - end - skip), one->name + skip, old[i]);
+    }
+}
+
+hd_status hd_family_bert_load(hd_params *p, const char *folder, hd_err *err)
+{
+    for (size_t i = 0, count = p->count; i < count; i++)
+        if (p->list[i]->name && !p->list[i]->alias) add_names_of(p, p->list[i]);
+    if (p->err.status) return hd_err_set(err, p->err.status, "%s", p->err.text);
+    return hd_family_weights_load(p, folder, ignored, err);
+}
+
+/* -- and back -- */
+
+void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt *o, const hd_tokeniser *t)
+{
+    static const char *const dropouts[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
+    int32_t pad = hd_tokeniser_special(t).pad;
+    hd_text_print(to, "{\"model_type\": \"bert\",\n \"architectures\": [\"%s\"]", architecture);
+    hd_text_print(to, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->layers, o->heads);
+    hd_text_print(to, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->width, o->inner);
+    hd_text_print(to, ",\n \"max_position_embeddings\": %zu,\n \"type_vocab_size\": %zu", o->positions,
+                  o->types);
+    hd_text_print(to, ",\n \"vocab_size\": %zu,\n \"hidden_act\": \"%s\"", o->vocab,
+                  hd_family_activation_name(o->act));
+    for (int i = 0; i < 2; i++) hd_model_config_put_real(to, dropouts[i], (double)o->dropout);
+    hd_model_config_put_real(to, "layer_norm_eps", (double)o->eps);
+    if (pad >= 0) hd_text_print(to, ",\n \"pad_token_id\": %d", pad);
+    hd_text_put(to, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
+    hd_text_put(to, ",\n \"torch_dtype\": \"float32\"");
+}
+
+hd_status hd_family_bert_save_tokeniser(const hd_tokeniser *t, const hd_bert_opt *o, size_t longest,
+                                        const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_special special = hd_tokeniser_special(t);
+    const hd_text_form how = {.native = HD_TOKENISER_wordpiece,
+                              .lead = special.start,
+                              .trail = special.end,
+                              .mask = HD_MASK_TEXT,
+                              .types = true,
+                              .longest = longest ? longest : o->positions};
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(t), err);
+    if (!s) s = hd_tokeniser_save(t, path, err);
+    return s ? s : hd_tokenizer_json_save(t, &how, folder, err);
+}
+
+hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err)
+{
+    if (hd_family_activation_name(o->act)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder,
+                      hd_unary_name(o->act));
+}

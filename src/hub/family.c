@@ -1,0 +1,117 @@
+/* What the families of published models share. */
+#include "hub/family.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file/file.h"
+
+enum { MOST_CARRIED = 1 << 24, MOST_PADDING = 1024 };
+
+static const char *const carried[] = {"generation_config.json", "tokenizer_config.json",
+                                      "special_tokens_map.json", "config_sentence_transformers.json"};
+
+/* The first name of a function is the one that is written. */
+static const struct {
+    const char *name;
+    hd_unary act;
+} activations[] = {
+    {"relu", HD_relu},  {"gelu", HD_gelu}, {"gelu_new", HD_gelu_tanh},  {"gelu_pytorch_tanh", HD_gelu_tanh},
+    {"swish", HD_silu}, {"silu", HD_silu}, {"gelu_fast", HD_gelu_tanh}, {"tanh", HD_tanh},
+};
+
+long long hd_family_whole(hd_model_config *c, const char *key, long long least, long long most,
+                          long long otherwise)
+{
+    return hd_model_config_has(c, key) ? hd_model_config_whole(c, key, least, most) : otherwise;
+}
+
+bool hd_family_switch(hd_model_config *c, const char *key, bool otherwise)
+{
+    return hd_model_config_has(c, key) ? hd_model_config_switch(c, key) : otherwise;
+}
+
+void hd_family_insist(hd_model_config *c, const char *key, bool value)
+{
+    if (hd_family_switch(c, key, value) != value)
+        hd_model_config_refuse(c, "\"%s\" is %s: heed has no such model", key, value ? "false" : "true");
+}
+
+void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)
+{
+    if (hd_family_whole(c, key, INT32_MIN, INT32_MAX, id) != id)
+        hd_model_config_refuse(c, "\"%s\" is not %d, as the tokeniser has it", key, id);
+}
+
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces)
+{
+    if (!c->status && (vocab < pieces || vocab - pieces > MOST_PADDING))
+        c->status = hd_tokeniser_refuse(t, pieces, "vocab_size", vocab, c->err);
+}
+
+bool hd_family_says(hd_model_config *c, const char *key, const char *text)
+{
+    return hd_model_config_has(c, key) && !strcmp(hd_model_config_text(c, key), text);
+}
+
+hd_status hd_family_folder_says(bool *out, const char *folder, const char *key, const char *text, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_open(&c, folder, err);
+    *out = !c.status && hd_family_says(&c, key, text);
+    hd_status s = c.status;
+    hd_model_config_release(&c);
+    return s;
+}
+
+hd_unary hd_family_activation(hd_model_config *c, const char *otherwise)
+{
+    static const char key[] = "activation_function";
+    return hd_family_activation_called(c, hd_model_config_has(c, key) ? hd_model_config_text(c, key)
+                                                                      : otherwise);
+}
+
+hd_unary hd_family_activation_called(hd_model_config *c, const char *name)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (!strcmp(activations[i].name, name)) return activations[i].act;
+    hd_model_config_refuse(c, "there is no activation \"%.40s\" here", name);
+    return HD_IDENTITY;
+}
+
+const char *hd_family_activation_name(hd_unary act)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (activations[i].act == act) return activations[i].name;
+    return NULL;
+}
+
+static hd_status carry(const hd_passage *p, const char *name, hd_err *err)
+{
+    char from[HD_PATH], to[HD_PATH];
+    hd_map map = {0};
+    hd_status s = hd_path(from, p->from, name, err);
+    if (!s) s = hd_path(to, p->to, name, err);
+    if (s || access(from, F_OK) || !access(to, F_OK)) return s;
+    s = hd_map_open(&map, from, err);
+    if (!s && map.size > MOST_CARRIED)
+        s = hd_err_set(err, HD_ELIMIT, "%s: %zu bytes are too many for such a file", from, map.size);
+    if (!s) s = hd_save_bytes(to, map.data, map.size, err);
+    hd_map_close(&map);
+    return s;
+}
+
+hd_status hd_family_carry(const hd_passage *p, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++) s = carry(p, carried[i], err);
+    return s;
+}
+
+hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status s = hd_text_status(config, err);
+    if (!s) s = hd_path(path, folder, "config.json", err);
+    return s ? s : hd_save_bytes(path, config->data, config->size, err);
+}

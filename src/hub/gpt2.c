@@ -1,0 +1,109 @@
+/* GPT-2: the language model `gpt`, whose tensors have these names already. */
+#include <string.h>
+
+#include "hub/gpt2.h"
+#include "hub/labels.h"
+#include "hub/own.h"
+#include "hub/weights.h"
+#include "task/language/language.h"
+#include "text/published/tokenizer_json_write.h"
+
+static const char OUTPUT[] = "lm_head.weight", WORDS[] = "GPT2LMHeadModel";
+
+/* -- here -- */
+
+/* Before memory is taken for it. */
+static hd_status check_size(const hd_lm_opt *opt, const char *folder, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_lm *lm = NULL;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_lm_new(&lm, opt, nowhere, false, err);
+    if (!s) s = hd_family_weights_fit(lm->params, folder, err);
+    hd_lm_free(lm);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    hd_language l = {.backend = p->backend};
+    hd_lm_opt opt = hd_family_gpt2_config(c);
+    hd_family_gpt2_tokeniser(c, p->from, &opt, &l.tokeniser);
+    hd_status s = c->status;
+    if (!s) s = check_size(&opt, p->from, err);
+    if (!s) s = hd_lm_new(&l.lm, &opt, p->backend, false, err);
+    if (!s) s = hd_family_weights_load(l.lm->params, p->from, hd_family_gpt2_ignored, err);
+    if (!s) s = hd_language_save(&l, p->to, err);
+    if (!s) s = hd_language_publish(&l, p->to, err);
+    hd_lm_free(l.lm);
+    hd_tokeniser_free(l.tokeniser);
+    return s;
+}
+
+static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
+    bool labels = name && !strcmp(name, HD_GPT2_LABELS);
+    if (name && !labels && strcmp(name, WORDS) && strcmp(name, "GPT2Model"))
+        hd_model_config_refuse(
+            c, "\"architectures\" has \"%.60s\": of GPT-2 heed imports %s, GPT2Model and " HD_GPT2_LABELS,
+            name, WORDS);
+    return c->status ? c->status : labels ? hd_family_gpt2_import_labels(p, c, err) : import_words(p, c, err);
+}
+
+/* -- and back -- */
+
+static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const char *folder, hd_err *err)
+{
+    hd_text c = {0}, own = {0};
+    hd_family_gpt2_put(&c, WORDS, o, t);
+    hd_family_own_tokeniser(&own, t);
+    hd_family_own_put(&c, &own);
+    hd_text_put(&c, "}\n");
+    hd_status s = hd_family_save_config(&c, folder, err);
+    hd_text_release(&c);
+    return s;
+}
+
+/* Texts begin behind an end, as every line does that the model learned from. */
+static hd_status save_tokeniser(const hd_language *l, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    const hd_text_form how = {.native = HD_TOKENISER_bpe,
+                              .lead = hd_tokeniser_special(l->tokeniser).end,
+                              .trail = -1,
+                              .continues = true,
+                              .longest = l->lm->opt.context};
+    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
+    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
+}
+
+static hd_status export_words(const hd_passage *p, hd_err *err)
+{
+    hd_language *l = NULL;
+    hd_status s = hd_language_open(&l, p->from, p->backend, err);
+    if (!s) s = hd_family_gpt2_check(&l->lm->opt, p->from, err);
+    if (!s) s = save_tokeniser(l, p->to, err);
+    if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
+    if (!s && !l->lm->opt.tied) s = hd_family_gpt2_add_prefix(l->lm->params, OUTPUT, err);
+    if (!s) s = hd_language_publish(l, p->to, err);
+    hd_language_free(l);
+    return s;
+}
+
+static hd_status export(const hd_passage *p, hd_err *err)
+{
+    bool words;
+    hd_status s = hd_family_folder_says(&words, p->from, "task", "lm", err);
+    if (s) return s;
+    return words ? export_words(p, err) : hd_family_gpt2_export_labels(p, err);
+}
+
+static bool has(hd_model_config *c)
+{
+    return hd_family_says(c, "task", "lm") || hd_family_labels_has(c, "gpt");
+}
+
+const hd_family hd_family_gpt2 = {.has = has, .import = import, .export = export};

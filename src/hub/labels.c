@@ -1,0 +1,117 @@
+/* Labels of published classifiers. What config.json says of them is hostile: their numbers must be 0 to n-1,
+   their texts lines of labels.txt. */
+#include "hub/labels.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hub/weights.h"
+
+enum { MOST_LABELS = 1 << 16 };
+
+static const char LABELS[] = "id2label", KIND[] = "problem_type", ONE[] = "single_label_classification",
+                  NUMBER[] = "regression";
+
+/* -- here -- */
+
+static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *text)
+{
+    size_t before = labels->count, size = strlen(text);
+    if (!size || strpbrk(text, "\r\n\t")) {
+        hd_model_config_refuse(c, "\"%s\": the label of \"%zu\" is empty or not a line of text", LABELS,
+                               before);
+        return c->status;
+    }
+    c->status = hd_vocab_add(labels, text, size, c->err);
+    if (!c->status && labels->count == before)
+        hd_model_config_refuse(c, "\"%s\" has the label \"%.60s\" twice", LABELS, text);
+    return c->status;
+}
+
+/* In the order of their numbers; without names, those that transformers gives them. */
+void hd_family_labels_read(hd_model_config *c, hd_vocab *labels)
+{
+    const json_t *object = json_object_get(c->object, LABELS);
+    bool named = json_object_size(object) > 0;
+    size_t count =
+        named ? json_object_size(object) : (size_t)hd_family_whole(c, "num_labels", 1, MOST_LABELS, 2);
+    if (count > MOST_LABELS) hd_model_config_refuse(c, "\"%s\" has %zu labels: too many", LABELS, count);
+    for (size_t i = 0; !c->status && i < count; i++) {
+        char key[32], name[48];
+        snprintf(key, sizeof key, "%zu", i), snprintf(name, sizeof name, "LABEL_%zu", i);
+        const char *text = named ? json_string_value(json_object_get(object, key)) : name;
+        if (!text)
+            hd_model_config_refuse(c, "\"%s\" has no label of the number \"%s\"", LABELS, key);
+        else
+            add_label(c, labels, text);
+    }
+}
+
+/* One label is a number that is asked for. */
+bool hd_family_labels_number(hd_model_config *c, size_t labels)
+{
+    const char *kind = hd_model_config_has(c, KIND) ? hd_model_config_text(c, KIND)
+                       : labels > 1                 ? ONE
+                                                    : NUMBER;
+    if (strcmp(kind, labels > 1 ? ONE : NUMBER))
+        hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has \"%s\"", KIND, kind, labels,
+                               labels > 1 ? "s" : "", labels > 1 ? ONE : NUMBER);
+    return labels == 1;
+}
+
+hd_status hd_family_labels_check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_classifier *m = NULL;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_classifier_new(&m, nowhere, opt, false, err);
+    if (!s) s = hd_family_weights_fit(m->params, folder, err);
+    hd_classifier_free(m);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+bool hd_family_labels_has(hd_model_config *c, const char *body)
+{
+    return hd_family_says(c, "model", body) &&
+           (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress"));
+}
+
+/* -- and back -- */
+
+static void put_quoted(hd_text *to, const char *text)
+{
+    hd_text_put(to, "\"");
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            hd_text_print(to, "\\%c", *text);
+        else if ((uint8_t)*text < 0x20)
+            hd_text_print(to, "\\u%04x", (unsigned)*text);
+        else
+            hd_text_add(to, text, 1);
+    hd_text_put(to, "\"");
+}
+
+static void put_labels(hd_text *to, const hd_vocab *labels)
+{
+    for (int back = 0; back < 2; back++) {
+        hd_text_put(to, back ? "},\n \"label2id\": {" : ",\n \"id2label\": {");
+        for (size_t i = 0; i < labels->count; i++) {
+            hd_text_put(to, i ? ", " : "");
+            if (!back) hd_text_print(to, "\"%zu\": ", i);
+            put_quoted(to, hd_vocab_piece(labels, (int32_t)i));
+            if (back) hd_text_print(to, ": %zu", i);
+        }
+    }
+    hd_text_put(to, "}");
+}
+
+void hd_family_labels_put(hd_text *to, const hd_labeller *l)
+{
+    bool number = l->model->opt.numbers;
+    if (number)
+        hd_text_put(to, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
+    else
+        put_labels(to, &l->labels);
+    hd_text_print(to, ",\n \"%s\": \"%s\"", KIND, number ? NUMBER : ONE);
+}

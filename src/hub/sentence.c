@@ -1,0 +1,296 @@
+/* Files of sentence-transformers. Easy to get wrong: versions differ in where they keep the same thing, and
+   what is overlooked gives other vectors without a word. So all that is not known is refused. */
+#include "hub/sentence.h"
+
+#include <string.h>
+
+#include "base/file/file.h"
+
+static const char MODULES[] = "modules.json", LIMIT[] = "sentence_bert_config.json",
+                  TOKENISER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
+                  LIMIT_KEY[] = "max_seq_length", TOKENISER_KEY[] = "model_max_length",
+                  VECTOR[] = "sentence_embedding";
+
+#define REMEDY "; without modules.json the folder is a plain BERT"
+
+/* Its name there, and the key of versions before 6. */
+static const struct {
+    const char *name, *key;
+    hd_pooling pool;
+} modes[] = {
+    {"cls", "pooling_mode_cls_token", HD_POOLING_CLS},
+    {"max", "pooling_mode_max_tokens", HD_POOLING_MAX},
+    {"mean", "pooling_mode_mean_tokens", HD_POOLING_MEAN},
+    {"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", HD_POOLING_SQRT},
+    {"weightedmean", "pooling_mode_weightedmean_tokens", HD_POOLING_AUTO}, /* none here */
+    {"lasttoken", "pooling_mode_lasttoken", HD_POOLING_LAST},
+};
+
+enum { MODES = sizeof modes / sizeof *modes };
+
+/* -- where a text is cut -- */
+
+/* Any number from 3 on, also one far beyond what a model has; 0: the file does not say it. */
+static double limit_in(hd_model_config *c, const char *key)
+{
+    const json_t *v = json_object_get(c->object, key);
+    if (!v || json_is_null(v) || c->status) return 0;
+    double most = json_number_value(v);
+    if (!json_is_number(v) || most < 3)
+        hd_model_config_refuse(c, "\"%s\" is not a whole number from 3 on", key);
+    return most;
+}
+
+static bool folds(const hd_tokeniser *t, hd_status *s, hd_err *err)
+{
+    static const char text[2][52] = {"A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
+                                     "a b c d e f g h i j k l m n o p q r s t u v w x y z"};
+    hd_ids ids[2] = {{0}, {0}};
+    for (int i = 0; !*s && i < 2; i++) *s = hd_tokeniser_encode_ids(t, text[i], 51, &ids[i], err);
+    bool same = !*s && ids[0].count == ids[1].count &&
+                !memcmp(ids[0].at, ids[1].at, ids[0].count * sizeof *ids[0].at);
+    hd_ids_release(&ids[0]), hd_ids_release(&ids[1]);
+    return same;
+}
+
+/* sentence_bert_config.json: what stands there of a limit comes before what the tokeniser says. */
+static hd_status read_reading(double *limit, const hd_masked *m, const char *folder, hd_err *err)
+{
+    static const char task[] = "transformer_task", known[] = "feature-extraction",
+                      rows[] = "last_hidden_state", output[] = "method_output_name";
+    hd_model_config c;
+    hd_model_config_read_file(&c, folder, LIMIT, err);
+    *limit = limit_in(&c, LIMIT_KEY);
+    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokeniser, &c.status, err))
+        hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokeniser keeps upper case");
+    if (hd_model_config_has(&c, task) && !hd_family_says(&c, task, known))
+        hd_model_config_refuse(&c, "\"%s\" is not \"%s\"", task, known);
+    const json_t *text = json_object_get(json_object_get(c.object, "modality_config"), "text"),
+                 *name = json_object_get(text, output);
+    if (name && (!json_is_string(name) || strcmp(json_string_value(name), rows)))
+        hd_model_config_refuse(&c, "\"%s\" is not \"%s\"" REMEDY, output, rows);
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+static hd_status read_limit(hd_masked *m, size_t positions, const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    double limit = 0;
+    hd_status s = read_reading(&limit, m, folder, err);
+    if (!s && !(limit > 0)) {
+        hd_model_config_read_file(&c, folder, TOKENISER, err);
+        limit = limit_in(&c, TOKENISER_KEY);
+        s = c.status;
+        hd_model_config_release(&c);
+    }
+    if (!s && limit > 0 && limit < (double)positions) m->longest = (size_t)limit;
+    return s;
+}
+
+/* -- how rows become a vector -- */
+
+static void take_mode(hd_model_config *c, hd_masked *m, int mode)
+{
+    if (m->pool != HD_POOLING_AUTO)
+        hd_model_config_refuse(c, "several poolings side by side: heed has one" REMEDY);
+    if (modes[mode].pool == HD_POOLING_AUTO)
+        hd_model_config_refuse(c, "pooling \"%s\" is not known here" REMEDY, modes[mode].name);
+    m->pool = modes[mode].pool;
+}
+
+static void take_name(hd_model_config *c, hd_masked *m, const char *name)
+{
+    for (int i = 0; i < MODES; i++)
+        if (name && !strcmp(modes[i].name, name)) {
+            take_mode(c, m, i);
+            return;
+        }
+    hd_model_config_refuse(c, "\"pooling_mode\" is \"%.40s\", which is not known here" REMEDY,
+                           name ? name : "");
+}
+
+static void read_modes(hd_model_config *c, hd_masked *m)
+{
+    const json_t *mode = json_object_get(c->object, "pooling_mode");
+    for (int i = 0; !mode && i < MODES; i++)
+        if (hd_family_switch(c, modes[i].key, false)) take_mode(c, m, i);
+    if (json_is_array(mode))
+        for (size_t i = 0; i < json_array_size(mode); i++)
+            take_name(c, m, json_string_value(json_array_get(mode, i)));
+    else if (mode)
+        take_name(c, m, json_string_value(mode));
+    if (m->pool == HD_POOLING_AUTO) m->pool = HD_POOLING_MEAN;
+}
+
+static hd_status read_pooling(hd_masked *m, size_t width, const char *folder, hd_err *err)
+{
+    static const char *const dimension[] = {"embedding_dimension", "word_embedding_dimension"};
+    hd_model_config c;
+    hd_model_config_read(&c, folder, "sentence-transformers", err);
+    for (int i = 0; i < 2; i++)
+        if (hd_family_whole(&c, dimension[i], 0, INT32_MAX, (long long)width) != (long long)width)
+            hd_model_config_refuse(&c, "\"%s\" is not %zu, as of the model", dimension[i], width);
+    if (!c.status) read_modes(&c, m);
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+static hd_status read_normalize(hd_masked *m, const char *folder, hd_err *err)
+{
+    static const char *const keys[] = {"module_input_name", "module_output_name"};
+    hd_model_config c;
+    hd_model_config_read_file(&c, folder, "config.json", err);
+    for (int i = 0; i < 2; i++)
+        if (hd_model_config_has(&c, keys[i]) && !hd_family_says(&c, keys[i], VECTOR))
+            hd_model_config_refuse(&c, "\"%s\" is not \"%s\"" REMEDY, keys[i], VECTOR);
+    m->normalize = true;
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+/* A text that is put before every line unless others are asked for. */
+static hd_status check_prompt(const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_read_file(&c, folder, WHOLE, err);
+    const char *name = json_string_value(json_object_get(c.object, "default_prompt_name"));
+    const char *text =
+        name ? json_string_value(json_object_get(json_object_get(c.object, "prompts"), name)) : NULL;
+    if (text && *text)
+        hd_model_config_refuse(&c,
+                               "\"default_prompt_name\" is \"%.40s\": heed puts nothing before a line; set "
+                               "it to null, and put \"%.60s\" there yourself",
+                               name, text);
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+/* The last word of its type: "sentence_transformers.models.Pooling". */
+static const char *name_of(const json_t *module)
+{
+    const char *type = json_string_value(json_object_get(module, "type")),
+               *dot = type ? strrchr(type, '.') : NULL;
+    return dot ? dot + 1 : type ? type : "";
+}
+
+static hd_status folder_of(char to[HD_PATH], hd_model_config *c, const json_t *module, const char *folder)
+{
+    const char *path = json_string_value(json_object_get(module, "path"));
+    if (!path || *path == '/' || strstr(path, ".."))
+        hd_model_config_refuse(c, "\"path\" of a module is no folder beside it");
+    if (!c->status) c->status = hd_path(to, folder, path, c->err);
+    return c->status;
+}
+
+static void read_modules(hd_model_config *c, hd_masked *m, size_t width, const char *folder)
+{
+    static const char *const known[] = {"Transformer", "Pooling", "Normalize"};
+    char path[HD_PATH];
+    size_t count = json_array_size(c->object);
+    for (size_t i = 0; !c->status && i < count; i++) {
+        const json_t *module = json_array_get(c->object, i);
+        const char *name = name_of(module);
+        if (i > 2 || strcmp(name, known[i]))
+            hd_model_config_refuse(
+                c,
+                "module %zu is \"%.60s\": heed knows Transformer, Pooling and Normalize in "
+                "this order" REMEDY,
+                i, name);
+        else if (i && !folder_of(path, c, module, folder))
+            c->status = i == 1 ? read_pooling(m, width, path, c->err) : read_normalize(m, path, c->err);
+    }
+    if (count < 2) hd_model_config_refuse(c, "there is no module \"Pooling\"" REMEDY);
+}
+
+hd_status hd_family_sentence_read(hd_masked *m, const hd_bert_opt *o, const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    hd_status s = read_limit(m, o->positions, folder, err);
+    if (s) return s;
+    hd_model_config_read_file(&c, folder, MODULES, err);
+    if (c.object) read_modules(&c, m, o->width, folder);
+    s = c.status;
+    if (!s && c.object) s = check_prompt(folder, err);
+    hd_model_config_release(&c);
+    return s;
+}
+
+hd_status hd_family_sentence_refuse(const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_read_file(&c, folder, MODULES, err);
+    if (json_array_size(c.object) > 1)
+        hd_model_config_refuse(&c, "heed reads sentence models of BERT alone; without the file the model is "
+                                   "imported for all else");
+    hd_model_config_release(&c);
+    return c.status;
+}
+
+/* -- and back -- */
+
+static hd_status save_text(hd_text *text, const char *folder, const char *name, hd_status s, hd_err *err)
+{
+    char path[HD_PATH];
+    if (!s) s = hd_text_status(text, err);
+    if (!s) s = hd_path(path, folder, name, err);
+    if (!s) s = hd_save_bytes(path, text->data, text->size, err);
+    hd_text_release(text);
+    return s;
+}
+
+/* As versions before 6 have it, which later ones read, too. */
+static hd_status save_pooling(const hd_masked *m, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text t = {0};
+    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", m->model->opt.width);
+    for (int i = 0; i < MODES; i++)
+        if (modes[i].pool != HD_POOLING_AUTO)
+            hd_text_print(&t, ",\n \"%s\": %s", modes[i].key, modes[i].pool == m->pool ? "true" : "false");
+    hd_text_put(&t, "}\n");
+    hd_status s = hd_path(path, folder, "1_Pooling", err);
+    if (!s) s = hd_folder_make(path, NULL, err);
+    return save_text(&t, path, "config.json", s, err);
+}
+
+static hd_status save_normalize(const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text t = {0};
+    hd_text_print(&t, "{\"module_input_name\": \"%s\",\n \"module_output_name\": \"%s\"}\n", VECTOR, VECTOR);
+    hd_status s = hd_path(path, folder, "2_Normalize", err);
+    if (!s) s = hd_folder_make(path, NULL, err);
+    return save_text(&t, path, "config.json", s, err);
+}
+
+static hd_status save_modules(const hd_masked *m, const char *folder, hd_err *err)
+{
+    static const char *const path[] = {"", "1_Pooling", "2_Normalize"}, *const name[] = {"Transformer",
+                                                                                         "Pooling",
+                                                                                         "Normalize"};
+    hd_text t = {0};
+    for (int i = 0; i < 2 + m->normalize; i++)
+        hd_text_print(&t,
+                      "%s{\"idx\": %d, \"name\": \"%d\", \"path\": \"%s\", \"type\": "
+                      "\"sentence_transformers.models.%s\"}",
+                      i ? ",\n " : "[", i, i, path[i], name[i]);
+    hd_text_put(&t, "]\n");
+    return save_text(&t, folder, MODULES, HD_OK, err);
+}
+
+hd_status hd_family_sentence_save(const hd_masked *m, const char *folder, hd_err *err)
+{
+    hd_text t = {0};
+    hd_status s = HD_OK;
+    if (m->longest || m->pool != HD_POOLING_AUTO) {
+        hd_text_put(&t, "{");
+        if (m->longest) hd_text_print(&t, "\"%s\": %zu, ", LIMIT_KEY, m->longest);
+        hd_text_put(&t, "\"do_lower_case\": false}\n");
+        s = save_text(&t, folder, LIMIT, s, err);
+    }
+    if (s || m->pool == HD_POOLING_AUTO) return s;
+    s = save_modules(m, folder, err);
+    if (!s) s = save_pooling(m, folder, err);
+    return s || !m->normalize ? s : save_normalize(folder, err);
+}

@@ -1,0 +1,18 @@
+/* The weights in a published folder: model.safetensors, or the files that model.safetensors.index.json names;
+   else pytorch_model.bin, or those of pytorch_model.bin.index.json. */
+#ifndef HD_HUB_WEIGHTS_H
+#define HD_HUB_WEIGHTS_H
+
+#include "nn/param.h"
+
+/* Fills all parameters. A tensor that none of them is gets refused by its name, but for those whose names end
+   in one of `ignored` (ends with NULL): tables that are computed here. Numbers of 16 bits are widened. */
+hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *const *ignored, hd_err *err);
+/* Whether a tensor has a name that ends so. */
+hd_status hd_family_weights_have(bool *out, const char *folder, const char *ending, hd_err *err);
+/* Whether the files may hold the parameters, which need no memory (of the null backend): a config.json can
+   ask for any size. Differences that are not so large are told by the tensor's name when weights are loaded.
+ */
+hd_status hd_family_weights_fit(const hd_params *p, const char *folder, hd_err *err);
+
+#endif

@@ -1,0 +1,365 @@
+/* Encoder-decoders, written as the papers read. */
+#include "model/encdec/encdec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const hd_encdec_names hd_encdec_marian = {"model.", &hd_stack_marian, &hd_stack_marian},
+                      hd_encdec_t5 = {"", &hd_stack_t5_encoder, &hd_stack_t5_decoder};
+
+hd_encdec_opt hd_encdec_opt_t5(void)
+{
+    return (hd_encdec_opt){.tied = true,
+                           .unscaled = true,
+                           .pre_norm = true,
+                           .unbiased = true,
+                           .rms = true,
+                           .unscaled_scores = true,
+                           .names = &hd_encdec_t5};
+}
+
+/* Whether a side begins with blocks, which need positions and scaled embeddings. */
+static bool attends_first(const hd_stages *s)
+{
+    return s->at[0].kind == HD_STAGE_transformer;
+}
+
+/* -- making -- */
+
+enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
+
+static hd_embedding embedding(const hd_encdec *m, const hd_stages *side)
+{
+    const hd_encdec_opt *o = &m->opt;
+    bool scaled = attends_first(side) && !o->plain && !o->unscaled;
+    return (hd_embedding){.scale = scaled ? (float)sqrt((double)o->width) : 1,
+                          .dropout = o->dropout,
+                          .position = attends_first(side) ? m->positions : NULL};
+}
+
+static hd_embedding make_embeddings(hd_encdec *m)
+{
+    const hd_encdec_opt *o = &m->opt;
+    hd_params *p = &m->params;
+    hd_init init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->width)), 0};
+    const char *in = o->names->prefix;
+    hd_param *shared =
+        o->tied ? hd_param_add(p, o->source_vocab, o->width, init, "%sshared.weight", in) : NULL;
+    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->relative.buckets ||
+        o->no_positions)
+        m->positions = NULL;
+    else if (o->learned_positions)
+        m->positions = hd_param_add(p, o->positions, o->width, init, "%sembed_positions.weight", in);
+    else
+        m->positions = hd_param_hidden(p, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
+    hd_embedding source = embedding(m, &o->encoder);
+    m->target = embedding(m, &o->decoder);
+    source.table =
+        shared ? shared
+               : hd_param_add(p, o->source_vocab, o->width, init, "%sencoder.embed_tokens.weight", in);
+    m->target.table =
+        shared ? shared
+               : hd_param_add(p, o->target_vocab, o->width, init, "%sdecoder.embed_tokens.weight", in);
+    return source;
+}
+
+/* The output layer reads rows of `in` columns. */
+static void make_output(hd_encdec *m, size_t in)
+{
+    const hd_encdec_opt *o = &m->opt;
+    hd_params *p = &m->params;
+    static const char *const sides[] = {"encoder", "decoder"};
+    bool shares = o->tied && !o->own_output;
+    m->output = shares
+                    ? m->target.table
+                    : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "lm_head.weight");
+    if (shares) hd_param_alias(p, m->output, "lm_head.weight");
+    for (int i = 0; o->tied && i < 2; i++)
+        hd_param_alias(p, m->target.table, "%s%s.embed_tokens.weight", o->names->prefix, sides[i]);
+    if (o->output_bias)
+        m->output_bias =
+            hd_param_add(p, 1, o->target_vocab, (hd_init){HD_INIT_ZERO, 0, 0}, "final_logits_bias");
+    if (m->output_bias) m->output_bias->decay = false, m->output_bias->optional = true;
+}
+
+static hd_stack_opt blocks(const hd_encdec_opt *o, bool cross)
+{
+    return (hd_stack_opt){.heads = o->heads,
+                          .width = o->width,
+                          .inner = o->inner,
+                          .head_width = o->head_width,
+                          .pre_norm = o->pre_norm,
+                          .plain = o->plain,
+                          .unbiased = o->unbiased,
+                          .rms = o->rms,
+                          .unscaled_scores = o->unscaled_scores,
+                          .gated = o->gated,
+                          .relative = o->relative,
+                          .cross = cross,
+                          .eps = o->eps,
+                          .act = o->act,
+                          .dropout = o->dropout,
+                          .attention_dropout = o->attention_dropout,
+                          .inner_dropout = o->inner_dropout,
+                          .recompute = o->recompute,
+                          .names = cross ? o->names->decoder : o->names->encoder};
+}
+
+/* Returns the columns of the decoder's rows in *out. */
+static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
+{
+    const hd_encdec_opt *o = &m->opt;
+    hd_params *p = &m->params;
+    bool recurs = hd_encdec_recurs(m);
+    hd_status s = HD_OK;
+    char side[64], name[96];
+    snprintf(side, sizeof side, "%sdecoder", o->names->prefix);
+    *out = o->width;
+    if (recurs) {
+        m->cells =
+            hd_recurrent_decoder_make(p, &o->recurrent,
+                                      &(hd_recurrent_decoder_sizes){.stage = o->decoder.at[0],
+                                                                    .cell = o->cell,
+                                                                    .in = o->width,
+                                                                    .width = o->width,
+                                                                    .positions = o->positions,
+                                                                    .dropout = o->dropout,
+                                                                    .attention_dropout = o->attention_dropout,
+                                                                    .encoder = &m->encoder,
+                                                                    .name = side});
+        *out = m->cells.out;
+    }
+    snprintf(name, sizeof name, "%s.fit", side);
+    if (o->decoder.count > recurs && m->encoder.out != o->width)
+        m->fit =
+            hd_dense_make(p, m->encoder.out, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
+    for (int i = recurs; !s && i < o->decoder.count; i++) {
+        hd_stack_opt k = blocks(o, true);
+        snprintf(name, sizeof name, i ? "%s.%d" : "%s", side, i);
+        k.layers = o->decoder.at[i].layers, k.name = name;
+        s = hd_stack_make(&m->stack[m->stacks++], p, &k, err);
+    }
+    return s;
+}
+
+static hd_status make_all(hd_encdec *m, hd_err *err)
+{
+    const hd_encdec_opt *o = &m->opt;
+    char side[64];
+    snprintf(side, sizeof side, "%sencoder", o->names->prefix);
+    hd_encoder_opt e = {.stages = o->encoder,
+                        .stack = blocks(o, false),
+                        .cell = o->cell,
+                        .reverse = o->reverse_source,
+                        .source_dropout = o->source_dropout,
+                        .name = side};
+    size_t out = 0;
+    hd_embedding source = make_embeddings(m);
+    hd_status s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
+    if (!s) s = make_decoder(m, &out, err);
+    if (!s) make_output(m, out);
+    return s;
+}
+
+static hd_status fill_positions(hd_encdec *m, hd_err *err)
+{
+    const hd_encdec_opt *o = &m->opt;
+    if (o->learned_positions || !m->positions) return HD_OK;
+    hd_real *table = hd_mem_array(o->positions * o->width, sizeof *table);
+    if (!table) return hd_err_nomem(err, o->positions * o->width * sizeof *table);
+    hd_sinusoid_fill(table, o->positions, o->width, &o->sinusoid);
+    hd_status s = hd_params_set(&m->params, m->positions, table);
+    hd_mem_free(table);
+    return s;
+}
+
+static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
+{
+    for (int i = 0; i < o->decoder.count; i++)
+        if (o->decoder.at[i].kind == HD_STAGE_none || (i && hd_stage_recurs(&o->decoder.at[i])))
+            return hd_err_set(err, HD_EARG,
+                              "a decoder is rnn, gru, lstm or transformer, or one of the first three and "
+                              "transformers behind it");
+    for (int i = 0; i < o->encoder.count + o->decoder.count; i++) {
+        const hd_stage *s = i < o->encoder.count ? &o->encoder.at[i] : &o->decoder.at[i - o->encoder.count];
+        if (s->kind != HD_STAGE_none && s->layers < 1)
+            return hd_err_set(err, HD_EARG, "an encoder-decoder needs at least 1 layer on each side");
+    }
+    if (o->reverse_source && !hd_stage_recurs(&o->encoder.at[0]))
+        return hd_err_set(err, HD_EARG, "only a recurrent encoder can read the source in reverse");
+    return HD_OK;
+}
+
+/* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
+static hd_status check_attention(const hd_encdec_opt *o, hd_err *err)
+{
+    const hd_relative *r = &o->relative;
+    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
+        return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
+                          MOST_ATTENTION);
+    if (r->buckets && (r->buckets < 4 || r->buckets > MOST_BUCKETS || r->reach <= (int)(r->buckets / 2)))
+        return hd_err_set(err, HD_EARG,
+                          "relative positions have 4 to %d buckets and reach farther than half of them: not "
+                          "%zu, which reach %d",
+                          MOST_BUCKETS, r->buckets, r->reach);
+    return HD_OK;
+}
+
+static hd_status check(const hd_encdec_opt *o, hd_err *err)
+{
+    bool attends = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
+                   hd_stages_have(&o->decoder, HD_STAGE_transformer);
+    hd_status s = attends ? check_attention(o, err) : HD_OK;
+    if (s) return s;
+    if (!o->width || !o->inner || !o->source_vocab || !o->target_vocab || !o->positions)
+        return hd_err_set(
+            err, HD_EARG,
+            "an encoder-decoder needs width, inner width, vocabularies and positions of at least 1");
+    if (o->tied && o->source_vocab != o->target_vocab)
+        return hd_err_set(err, HD_EARG, "tied embeddings need one vocabulary, not %zu and %zu",
+                          o->source_vocab, o->target_vocab);
+    return check_stages(o, err);
+}
+
+hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_opt *opt, bool training,
+                        hd_err *err)
+{
+    hd_encdec *m = hd_mem_zero(sizeof *m);
+    if (!m) return hd_err_nomem(err, sizeof *m);
+    m->opt = *opt;
+    m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
+    if (!m->opt.names) m->opt.names = &hd_encdec_marian;
+    m->opt.encoder = hd_stages_resolved(&opt->encoder, opt->encoder_layers);
+    m->opt.decoder = hd_stages_resolved(&opt->decoder, opt->decoder_layers);
+    hd_params_init(&m->params, backend);
+    hd_status s = check(&m->opt, err);
+    if (!s) s = make_all(m, err);
+    if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
+    if (!s) s = hd_params_ready(&m->params, training, err);
+    if (!s) s = fill_positions(m, err);
+    if (!s) s = hd_look_fill(&m->params, &m->cells.look, err);
+    if (s)
+        hd_encdec_free(m);
+    else
+        *out = m;
+    return s;
+}
+
+void hd_encdec_free(hd_encdec *m)
+{
+    if (!m) return;
+    hd_params_release(&m->params);
+    hd_encoder_release(&m->encoder);
+    for (int i = 0; i < m->stacks; i++) hd_stack_release(&m->stack[i]);
+    hd_mem_free(m);
+}
+
+/* -- running -- */
+
+bool hd_encdec_unrolls(const hd_encdec *m)
+{
+    return hd_encdec_recurs(m) && (hd_recurrent_decoder_unrolls(&m->cells) || hd_feeding_own(&m->feeding));
+}
+
+hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err)
+{
+    hd_status s = hd_feeding_check(f, err);
+    if (!s && f->kind != HD_FEEDING_teacher && (m->stacks || !hd_encdec_recurs(m)))
+        s = hd_err_set(err, HD_EARG,
+                       "feeding: a transformer decoder is trained on all steps at once, so it can be fed the "
+                       "truth only");
+    if (!s && f->kind != HD_FEEDING_teacher && m->opt.recurrent.no_feedback)
+        s = hd_err_set(err, HD_EARG, "feeding: a decoder without feedback reads no words at all");
+    if (!s) m->feeding = *f;
+    return s;
+}
+
+/* Slots: those of the cells, then of the blocks. */
+static size_t slots(const hd_encdec *m, hd_slot_kind *kinds)
+{
+    size_t n = hd_encdec_recurs(m) ? hd_recurrent_decoder_slots(&m->cells, kinds) : 0;
+    for (int i = 0; i < m->stacks; i++)
+        for (int l = 0; l < m->stack[i].opt.layers; l++, n += HD_STACK_SLOTS)
+            if (kinds) kinds[n] = HD_GROW, kinds[n + 1] = HD_FIXED;
+    return n;
+}
+
+hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err)
+{
+    size_t n = slots(m, NULL);
+    hd_slot_kind *kinds = hd_mem_array(n, sizeof *kinds);
+    if (!kinds) return hd_err_nomem(err, n * sizeof *kinds);
+    slots(m, kinds);
+    hd_status s = hd_cache_new(out, kinds, n, items, err);
+    hd_mem_free(kinds);
+    return s;
+}
+
+hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg)
+{
+    return hd_encoder_of(r, &m->encoder, ids, seg);
+}
+
+hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
+                         hd_encoded memory, hd_cache *cache)
+{
+    const int32_t *pos = hd_cache_positions(r, cache, seg);
+    bool recurs = hd_encdec_recurs(m);
+    size_t slot = recurs ? hd_recurrent_decoder_slots(&m->cells, NULL) : 0;
+    hd_probe_enter(r, "dec");
+    hd_rows x = hd_embedding_of(r, &m->target, ids, pos, seg), rows = memory.rows;
+    hd_voice voice = {&m->target, m->output, m->output_bias, m->feeding};
+    bool own = r->training && !cache && hd_feeding_own(&m->feeding);
+    if (recurs)
+        x = hd_recurrent_decoder_of(r, &m->cells, x, &memory, pos, hd_cache_slot(cache, 0),
+                                    own ? &voice : NULL);
+    if (m->fit.w && rows.t) rows.t = hd_dense_of(r, &m->fit, rows.t, HD_IDENTITY);
+    for (int i = 0; i < m->stacks; i++) {
+        if (i + recurs) hd_probe_enter(r, "stage%d", i + recurs);
+        x = hd_stack_of(r, &m->stack[i], x, rows, hd_cache_slot(cache, slot));
+        if (i + recurs) hd_probe_leave(r);
+        slot += HD_STACK_SLOTS * (size_t)m->stack[i].opt.layers;
+    }
+    hd_probe_leave(r);
+    return x;
+}
+
+/* What the output layer reads. */
+static hd_tensor *output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
+{
+    return m->opt.scaled_output ? hd_scale(r, x.t, (float)(1 / sqrt((double)hd_cols_of(&m->output->t))))
+                                : x.t;
+}
+
+hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x)
+{
+    hd_tensor *z = hd_linear(r, output_rows(r, m, x), &m->output->t,
+                             m->output_bias ? &m->output_bias->t : NULL, HD_IDENTITY);
+    return hd_probe_offer(r, "logits", z, x.seg);
+}
+
+hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
+                          const hd_loss_opt *opt)
+{
+    return hd_linear_cross_entropy(r, output_rows(r, m, x), &m->output->t,
+                                   m->output_bias ? &m->output_bias->t : NULL, target, opt);
+}
+
+double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target)
+{
+    double b = sentences, s = source, t = target;
+    double sum = hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
+    if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
+    for (int i = 0; i < m->stacks; i++) {
+        const hd_stack_opt *o = &m->stack[i].opt;
+        double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
+               a = (double)hd_stack_attention_width(o);
+        sum += o->layers * b * (t * (12 * d * a + 4 * d * f) + s * 4 * d * a + 4 * a * (t * t + t * s));
+    }
+    return sum;
+}

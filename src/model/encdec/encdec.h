@@ -1,0 +1,100 @@
+/* Encoder-decoders: from the Transformer of "Attention Is All You Need" and T5 to the recurrent ones before
+   it, and what mixes both. Tensors carry MarianMT's names or T5's, recurrent layers PyTorch's. One forward
+   serves training (tape, no cache) and decoding (cache, no tape). */
+#ifndef HD_MODEL_ENCDEC_ENCDEC_H
+#define HD_MODEL_ENCDEC_ENCDEC_H
+
+#include "model/encoder.h"
+#include "model/encdec/recurrent_decoder.h"
+#include "nn/position.h"
+
+/* What tensors are called. */
+typedef struct hd_encdec_names {
+    const char *prefix;                      /* of all but the output layer */
+    const hd_stack_names *encoder, *decoder; /* blocks */
+} hd_encdec_names;
+
+extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5;
+
+typedef struct hd_encdec_opt {
+    hd_stages encoder, decoder; /* a decoder's recurrent stage comes first. Empty: a transformer */
+    int encoder_layers, decoder_layers, heads; /* layers: of stages that do not say */
+    size_t width, inner;                       /* d_model, feed-forward */
+    size_t head_width;                         /* 0: width / heads */
+    size_t source_vocab, target_vocab;
+    bool tied;          /* one table for source, target and output; the vocabularies are one then */
+    bool own_output;    /* tied: but the output layer has a table of its own */
+    bool scaled_output; /* rows are divided by sqrt(width) before the output layer */
+    bool unscaled;      /* no sqrt(width) on embeddings */
+    bool pre_norm, unbiased, rms, unscaled_scores, gated; /* as of hd_stack_opt */
+    hd_relative relative;                                 /* of all blocks, in place of positions */
+    bool plain; /* as in the lectures: no bias in attention, no gain and bias in norms, no sqrt(width) on
+                   embeddings */
+    bool output_bias;
+    float eps;
+    hd_unary act;
+    hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
+    float dropout, attention_dropout,
+        inner_dropout; /* of embeddings and branches; of weights; of the hidden layer */
+    bool learned_positions, no_positions;
+    size_t positions; /* longest sentence */
+    hd_sinusoid sinusoid;
+    bool recompute; /* keep no activations inside blocks */
+    bool reverse_source;
+    float source_dropout;               /* of whole source tokens */
+    hd_recurrent_decoder_opt recurrent; /* of a recurrent decoder */
+    const hd_encdec_names *names;       /* NULL: MarianMT's */
+    hd_frozen frozen;
+} hd_encdec_opt;
+
+/* What all T5 have in common; sizes, gate and output are left to say. */
+hd_encdec_opt hd_encdec_opt_t5(void);
+
+typedef struct hd_encdec {
+    hd_encdec_opt opt; /* stages resolved */
+    hd_params params;
+    hd_encoder encoder;
+    hd_embedding target;
+    hd_recurrent_decoder cells; /* the decoder's recurrent stage, if it has one */
+    hd_dense fit;               /* the encoder's rows to the width of blocks; w NULL: they fit */
+    hd_stack stack[HD_STAGES];  /* the decoder's blocks */
+    int stacks;
+    hd_param *output, *output_bias, *positions;
+    hd_feeding feeding; /* in training: hd_encdec_feed */
+} hd_encdec;
+
+/* Registers and allocates the parameters; values are drawn or loaded by the caller. */
+hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_opt *opt, bool training,
+                        hd_err *err);
+void hd_encdec_free(hd_encdec *m);
+
+/* Whether its decoder has a recurrent stage. */
+static inline bool hd_encdec_recurs(const hd_encdec *m)
+{
+    return hd_stage_recurs(&m->opt.decoder.at[0]);
+}
+
+/* What its decoder is fed from now on while training (at first the truth): without a cache, where dropout
+   draws, too. A captured step keeps what it was captured with. Refused for decoders with blocks, which take
+   all steps at once. */
+hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err);
+
+/* Whether its decoder goes row by row: targets then go through hd_unroll before a step is captured. */
+bool hd_encdec_unrolls(const hd_encdec *m);
+
+/* A cache for decoding `items` sentences. */
+hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err);
+
+hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg);
+/* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */
+hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
+                         hd_encoded memory, hd_cache *cache);
+hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x);
+hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
+                          const hd_loss_opt *opt);
+
+/* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike.
+ */
+double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target);
+
+#endif

@@ -1,0 +1,87 @@
+/* Encoder-decoders, one decoder row a step. */
+#include "model/encdec/encdec.h"
+
+#include "model/stepper_parts.h"
+
+/* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
+static hd_encoded encode(hd_run *r, const hd_encdec *m, const hd_stepping *s)
+{
+    return hd_encdec_encode(r, m, hd_ints(r, s->ids, s->rows), hd_seg_of(r, s->len, s->items, NULL));
+}
+
+static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
+{
+    const hd_encdec *m = s->model;
+    hd_encoded memory = s->begun ? (hd_encoded){0} : encode(r, m, s);
+    hd_rows x = hd_encdec_decode(r, m, ids, seg, memory, s->cache);
+    return hd_log_softmax(r, hd_encdec_logits(r, m, x));
+}
+
+static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
+{
+    hd_stepping *s = context;
+    const hd_encdec *m = s->model;
+    if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
+    if (s->begun) {
+        hd_tensor *y = hd_stepping_step(r, s, ids, live, forward);
+        /* here and not in the decoder: a captured step is replayed without it */
+        if (hd_encdec_recurs(m)) hd_recurrent_decoder_drop_look(&m->cells, hd_cache_slot(s->cache, 0));
+        return y;
+    }
+    hd_tensor *y = forward(r, s, hd_ints(r, ids, live), hd_single_rows(r, live));
+    s->begun = y;
+    return y;
+}
+
+/* The parents that live on, each once, and for every hypothesis the place of its own among them; how many. */
+static size_t distinct(const int32_t *parent, size_t n, int32_t *place, size_t items, int32_t *once,
+                       int32_t *of)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < items; i++) place[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (parent[i] < 0 || (size_t)parent[i] >= items) return n; /* the cache will refuse it */
+        if (place[parent[i]] < 0) place[parent[i]] = (int32_t)count, once[count++] = parent[i];
+        of[i] = place[parent[i]];
+    }
+    return count;
+}
+
+/* Siblings have the state of their parent, and so its context: it is computed once for all of them (the
+   lecture's second pseudocode of beam search), but only for parents that live on. */
+static hd_status pick_looking(hd_run *r, void *context, const int32_t *parent, size_t n)
+{
+    hd_stepping *s = context;
+    const hd_encdec *m = s->model;
+    size_t items = s->cache->items;
+    int32_t *place = hd_host_take(r, (items + 2 * n + 1) * sizeof *place), *once = place + items,
+            *of = once + n;
+    if (!place) return r->err.status;
+    size_t count = distinct(parent, n, place, items, once, of);
+    if (count == n) return hd_stepping_pick(r, s, parent, n);
+    hd_status st = hd_stepping_pick(r, s, once, count);
+    if (!st) hd_recurrent_decoder_look(r, &m->cells, hd_cache_slot(s->cache, 0));
+    if (!st) st = r->err.status;
+    return st ? st : hd_stepping_pick(r, s, of, n);
+}
+
+hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
+                            size_t items, int32_t start, hd_err *err)
+{
+    const hd_encdec_opt *o = &m->opt;
+    hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
+    hd_stepping *s = NULL;
+    if (start < 0 || (size_t)start >= o->target_vocab)
+        return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,
+                          o->target_vocab);
+    hd_status st = hd_stepping_new(&s, m, &q, err);
+    if (!st) st = hd_encdec_cache(&s->cache, m, items, err);
+    if (st) return hd_stepping_free(s), st;
+    s->serial = m->params.serial;
+    s->sends = hd_encdec_recurs(m) && m->opt.recurrent.score == HD_SCORING_mlp;
+    for (size_t i = 0; i < items; i++) s->start[i] = start, s->room[i] = (int32_t)o->positions;
+    *out = hd_stepping_stepper(s, o->target_vocab, step);
+    /* keys and values of blocks would be copied twice, which costs more than asking again */
+    if (hd_encdec_recurs(m) && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
+    return HD_OK;
+}

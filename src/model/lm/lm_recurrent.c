@@ -1,0 +1,175 @@
+/* Recurrent language models: token vectors, stacked cells, output layer, dropout between all of them. State
+   is carried in one STATE slot a layer; nothing flows back into it. */
+#include "base/mem.h"
+#include "model/lm/lm_parts.h"
+#include "model/prepare.h"
+#include "model/stepper_parts.h"
+#include "nn/recurrent.h"
+
+typedef struct recurrent {
+    hd_params params;
+    hd_lm_words words;
+    hd_recurrent layers;
+} recurrent;
+
+static void drop(hd_lm *m)
+{
+    recurrent *x = m->model;
+    hd_params_release(&x->params);
+    hd_mem_free(x);
+}
+
+static hd_cell cell_of(hd_lm_kind kind)
+{
+    return kind == HD_LM_gru ? HD_GRU : kind == HD_LM_lstm ? HD_LSTM : HD_RNN;
+}
+
+static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
+{
+    const hd_lm_opt *o = &m->opt;
+    hd_recurrent_opt r = {.cell = cell_of(o->kind),
+                          .act = o->act,
+                          .in = o->width,
+                          .width = o->width,
+                          .layers = o->layers,
+                          .dropout = o->dropout,
+                          .name = "rnn"};
+    hd_status s = hd_lm_check_width(o, err);
+    if (s) return s;
+    if (o->kind == HD_LM_rnn && o->act != HD_IDENTITY && o->act != HD_tanh && o->act != HD_sigmoid &&
+        o->act != HD_relu)
+        return hd_err_set(err, HD_EARG, "rnn: the cell is tanh, sigmoid or relu, not %s",
+                          hd_unary_name(o->act));
+    if (o->layers < 1 || o->layers > HD_RECURRENT_LAYERS)
+        return hd_err_set(err, HD_EARG, "%s: %d layers; it must be 1 to %d", hd_lm_names[o->kind], o->layers,
+                          HD_RECURRENT_LAYERS);
+    recurrent *x = m->model = hd_mem_zero(sizeof *x);
+    if (!x) return hd_err_nomem(err, sizeof *x);
+    hd_params_init(&x->params, b);
+    x->words = hd_lm_words_make(&x->params, o, o->width, o->width);
+    x->layers = hd_recurrent_make(&x->params, &r);
+    m->params = &x->params;
+    return HD_OK;
+}
+
+static hd_status state(hd_cache **out, const hd_lm *m, size_t items, hd_err *err)
+{
+    hd_slot_kind kinds[HD_RECURRENT_LAYERS];
+    for (int l = 0; l < m->opt.layers; l++) kinds[l] = HD_STATE;
+    return hd_cache_new(out, kinds, (size_t)m->opt.layers, items, err);
+}
+
+static hd_rows embedded(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
+{
+    const recurrent *x = m->model;
+    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.dropout};
+    return hd_embedding_of(r, &e, ids, NULL, seg);
+}
+
+/* Rows before the output layer. */
+static hd_rows hidden(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache)
+{
+    const recurrent *x = m->model;
+    hd_rows h = hd_recurrent_of(r, &x->layers, embedded(r, m, ids, seg), NULL, NULL, hd_cache_slot(cache, 0));
+    return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.dropout, h.seg)) : h;
+}
+
+static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
+{
+    return hidden(r, m, ids, seg, NULL);
+}
+
+static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows h, const int32_t *target, const hd_loss_opt *opt)
+{
+    const hd_dense *out = &((const recurrent *)m->model)->words.out;
+    return hd_linear_cross_entropy(r, h.t, &out->w->t, &out->b->t, target, opt);
+}
+
+static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *cache,
+                       const hd_loss_opt *opt)
+{
+    return loss_of(r, m, hidden(r, m, b->ids, b->seg, cache), b->target, opt);
+}
+
+static hd_tensor *logits(hd_run *r, const hd_lm *m, hd_rows h)
+{
+    const recurrent *x = m->model;
+    hd_tensor *y = hd_dense_of(r, &x->words.out, h.t, HD_IDENTITY);
+    return hd_probe_offer(r, "logits", y, h.seg);
+}
+
+/* -- a token a step -- */
+
+static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
+{
+    return hd_stepping_end(r, s, logits(r, s->model, hidden(r, s->model, ids, seg, s->cache)));
+}
+
+/* Only the last rows of the prompts meet the output layer. The search gives each prompt's last token, as it
+   gives every later one. */
+static hd_rows read_prompts(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live)
+{
+    if (live != s->items)
+        return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses for %zu prompts", live, s->items), (hd_rows){0};
+    for (size_t i = 0, end = 0; i < live; i++) s->ids[(end += (size_t)s->len[i]) - 1] = ids[i];
+    const hd_seg *seg = hd_seg_of(r, s->len, s->items, NULL);
+    hd_rows h = hidden(r, s->model, hd_ints(r, s->ids, s->rows), seg, s->cache);
+    return (hd_rows){hd_reduce(r, h.t, seg, HD_LAST), hd_single_rows(r, live)};
+}
+
+static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
+{
+    hd_stepping *s = context;
+    if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
+    hd_tensor *y = hd_stepping_end(r, s, logits(r, s->model, read_prompts(r, s, ids, live)));
+    s->begun = y;
+    return y;
+}
+
+static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
+                         size_t items, hd_err *err)
+{
+    hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
+    hd_stepping *s = NULL;
+    hd_status st = hd_stepping_new(&s, m, &q, err);
+    if (!st) st = state(&s->cache, m, items, err);
+    if (st) return hd_stepping_free(s), st;
+    s->serial = m->params->serial;
+    for (size_t i = 0, end = 0; i < items; i++) s->start[i] = ids[(end += (size_t)len[i]) - 1];
+    *out = hd_stepping_stepper(s, m->opt.vocab, step);
+    out->raw = &s->raw;
+    out->room = NULL; /* a state has no positions to run out of */
+    return HD_OK;
+}
+
+static double flops(const hd_lm *m, size_t windows, size_t length)
+{
+    double gates = (double)hd_cell_gates(cell_of(m->opt.kind)), d = (double)m->opt.width;
+    return 2 * (double)windows * (double)length * d * (m->opt.layers * gates * 2 * d + (double)m->opt.vocab);
+}
+
+static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
+{
+    hd_recurrent first = ((const recurrent *)m->model)->layers;
+    first.layers = layers;
+    return hd_recurrent_of(r, &first, embedded(r, m, ids, seg), NULL, NULL, NULL);
+}
+
+static hd_param *table(const hd_lm *m)
+{
+    return ((const recurrent *)m->model)->words.table;
+}
+
+static void prepare(hd_preparing *p, const hd_lm *m)
+{
+    const recurrent *x = m->model;
+    hd_prepare_recurrent(p, &x->layers);
+    hd_prepare(p, x->words.out.w);
+}
+
+#define TYPE                                                                                            \
+    {                                                                                                   \
+        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .loss_of = loss_of, \
+        .behind = behind, .table = table, .stepper = stepper, .prepare = prepare, .flops = flops        \
+    }
+const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;

@@ -1,0 +1,198 @@
+/* Attention maps: what they are called, their memory, and the one that is picked to be drawn. */
+#include "show/attention.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const struct {
+    const char *name, *title;
+} kinds[] = {
+#define X(id, name, stack, sublayer, title) {name, title},
+    HD_ATTENTION_LIST(X)
+#undef X
+};
+
+const char *const hd_attention_choices[] = {"auto",
+#define X(id, name, stack, sublayer, title) name,
+                                            HD_ATTENTION_LIST(X)
+#undef X
+                                                NULL};
+
+const char *hd_attention_name(hd_attention_kind k)
+{
+    return kinds[k].name;
+}
+
+const char *hd_attention_title(hd_attention_kind k)
+{
+    return kinds[k].title;
+}
+
+void hd_attention_release(hd_attention_maps *a)
+{
+    for (size_t i = 0; a->source && i < 2 * (a->sources + a->targets + 1); i++) hd_mem_free(a->source[i]);
+    hd_mem_free(a->source); /* input, output and marked lie in the same block */
+    hd_mem_free(a->sentence);
+    hd_mem_free(a->translation);
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) hd_mem_free(a->part[k].weight);
+    *a = (hd_attention_maps){0};
+}
+
+static hd_status make_part(hd_attention_part *p, hd_err *err)
+{
+    size_t layer, cells, all;
+    if (!hd_size_mul(p->rows, p->cols, &cells) || !hd_size_mul(cells, p->heads, &layer) ||
+        !hd_size_mul(layer, p->layers, &all))
+        return hd_err_set(err, HD_ELIMIT, "attention of %zu over %zu tokens does not fit in memory", p->rows,
+                          p->cols);
+    p->weight = hd_mem_array(all, sizeof *p->weight);
+    return p->weight ? HD_OK : hd_err_nomem(err, all * sizeof *p->weight);
+}
+
+hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
+                            const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
+                            hd_err *err)
+{
+    hd_attention_maps a = {.sources = sources, .targets = targets};
+    size_t names = sources + targets + 1;
+    hd_status s = HD_OK;
+    a.source = hd_mem_array(2 * names, sizeof *a.source);
+    if (!a.source) s = hd_err_nomem(err, names * sizeof *a.source);
+    if (!s) a.input = a.source + sources, a.output = a.input + 1, a.marked = a.source + names;
+    for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
+        a.part[k] = (hd_attention_part){.layers = layers[k],
+                                        .heads = heads[k],
+                                        .rows = k == HD_ATTENTION_ENCODER ? sources : targets,
+                                        .cols = k == HD_ATTENTION_DECODER ? targets : sources};
+        s = make_part(&a.part[k], err);
+    }
+    if (s) hd_attention_release(&a);
+    *out = a;
+    return s;
+}
+
+/* The text with U+FFFD for every byte that is not UTF-8; zero bytes count as such. Returns its length; writes
+   where `to` is not NULL. */
+static size_t clean(char *to, const char *text, size_t size)
+{
+    static const char instead[] = "\xEF\xBF\xBD";
+    size_t length = 0;
+    while (size) {
+        size_t zero = strnlen(text, size), good = hd_utf8_good(text, zero);
+        if (to) memcpy(to + length, text, good);
+        length += good, text += good, size -= good;
+        if (!size) break;
+        if (to) memcpy(to + length, instead, 3);
+        length += 3, text++, size--;
+    }
+    if (to) to[length] = 0;
+    return length;
+}
+
+hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err *err)
+{
+    size_t bytes = clean(NULL, text, size) + 1;
+    char *copy = hd_mem_new(bytes);
+    if (!copy) return hd_err_nomem(err, bytes);
+    clean(copy, text, size);
+    hd_mem_free(*to);
+    *to = copy;
+    return HD_OK;
+}
+
+hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
+                                  size_t heads, hd_err *err)
+{
+    if (!layers) return hd_err_set(err, HD_EARG, "the model has no %s", kinds[k].title);
+    if (p->layer < 0 || (size_t)p->layer > layers)
+        return hd_err_set(err, HD_EARG, "there is no layer %d in %s: they are 1 to %zu", p->layer,
+                          kinds[k].title, layers);
+    if (p->head < 0 || (size_t)p->head > heads)
+        return hd_err_set(err, HD_EARG, "there is no head %d in %s: they are 1 to %zu", p->head,
+                          kinds[k].title, heads);
+    return HD_OK;
+}
+
+/* What a model of one side has is its own; one of two sides shows how they go together. */
+static hd_attention_kind kind_of(const hd_attention_maps *a, const hd_attention_pick *p)
+{
+    if (p->kind) return (hd_attention_kind)(p->kind - 1);
+    return !a->targets ? HD_ATTENTION_ENCODER : !a->sources ? HD_ATTENTION_DECODER : HD_ATTENTION_CROSS;
+}
+
+static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)
+{
+    for (size_t i = 0; i < p->rows * p->cols; i++) {
+        double sum = 0;
+        for (size_t h = 0; h < p->heads; h++) sum += (double)hd_attention_at(p, layer, h)[i];
+        to[i] = (float)(sum / (double)p->heads);
+    }
+}
+
+/* The names of tokens as they are shown. */
+static void show_names(hd_attention_map *m, char **to, const hd_attention_maps *a, char **names, size_t count)
+{
+    char **marked = a->marked + (names - a->source);
+    for (size_t i = 0; i < count; i++) {
+        to[i] = marked[i] ? marked[i] : names[i];
+        m->unknown = m->unknown || marked[i];
+    }
+}
+
+hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
+                              const hd_attention_pick *pick, hd_err *err)
+{
+    hd_attention_kind k = kind_of(a, pick);
+    const hd_attention_part *p = &a->part[k];
+    hd_status s = hd_attention_pick_check(pick, k, p->layers, p->heads, err);
+    if (s) return s;
+    hd_attention_map m = {.kind = k,
+                          .place = a->place,
+                          .alone = !a->sources || !a->targets,
+                          .layer = pick->layer ? (size_t)pick->layer : p->layers,
+                          .layers = p->layers,
+                          .head = (size_t)pick->head,
+                          .heads = p->heads,
+                          .rows = p->rows,
+                          .cols = p->cols};
+    char **rows = k == HD_ATTENTION_ENCODER ? a->source : k == HD_ATTENTION_DECODER ? a->input : a->output;
+    size_t cells = p->rows * p->cols; /* make_part has seen that it does not overflow */
+    m.weight = hd_mem_array(cells, sizeof *m.weight);
+    m.row = hd_mem_array(p->rows + p->cols, sizeof *m.row);
+    if (!m.weight || !m.row) return hd_attention_map_release(&m), hd_err_nomem(err, cells * sizeof *m.weight);
+    m.col = m.row + m.rows;
+    show_names(&m, m.row, a, rows, m.rows);
+    show_names(&m, m.col, a, k == HD_ATTENTION_DECODER ? a->input : a->source, m.cols);
+    if (m.head)
+        memcpy(m.weight, hd_attention_at(p, m.layer - 1, m.head - 1), cells * sizeof *m.weight);
+    else
+        mean_of_heads(m.weight, p, m.layer - 1);
+    *out = m;
+    return HD_OK;
+}
+
+void hd_attention_map_release(hd_attention_map *m)
+{
+    hd_mem_free(m->weight);
+    hd_mem_free(m->row);
+    *m = (hd_attention_map){0};
+}
+
+const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t size)
+{
+    char place[80] = "";
+    if (m->place.parts > 1)
+        snprintf(place, sizeof place, "line %zu, part %zu of %zu: ", m->place.line, m->place.part,
+                 m->place.parts);
+    int n = snprintf(buf, size, "%s%s, layer %zu of %zu, ", place, kinds[m->kind].title, m->layer, m->layers);
+    size_t at = n < 0 || (size_t)n >= size ? size : (size_t)n;
+    if (m->head || m->heads == 1)
+        snprintf(buf + at, size - at, "head %zu of %zu", m->head ? m->head : 1, m->heads);
+    else
+        snprintf(buf + at, size - at, "mean of %zu heads", m->heads);
+    if (size) buf[0] = (char)toupper((unsigned char)buf[0]);
+    return buf;
+}

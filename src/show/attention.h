@@ -1,0 +1,145 @@
+/* What was attended to: the weights of every layer and head when a model reads a source and a given target,
+   or one text. They are those of one plain forward pass, collected by a probe, whatever search found the
+   target.
+ */
+#ifndef HD_SHOW_ATTENTION_H
+#define HD_SHOW_ATTENTION_H
+
+#include "base/file/lines.h"
+#include "model/bert.h"
+#include "model/encdec/encdec.h"
+#include "model/lm/lm.h"
+#include "text/tokeniser.h"
+
+/* name, stack and sublayer as a probe names them, what people call it */
+#define HD_ATTENTION_LIST(X)                                       \
+    X(ENCODER, "encoder", "enc", "self", "encoder self-attention") \
+    X(DECODER, "decoder", "dec", "self", "decoder self-attention") \
+    X(CROSS, "cross", "dec", "cross", "cross-attention")
+
+typedef enum hd_attention_kind {
+#define X(id, name, stack, sublayer, title) HD_ATTENTION_##id,
+    HD_ATTENTION_LIST(X)
+#undef X
+        HD_ATTENTION_KINDS
+} hd_attention_kind;
+
+const char *hd_attention_name(hd_attention_kind k);  /* "cross" */
+const char *hd_attention_title(hd_attention_kind k); /* "cross-attention" */
+
+/* "auto" and the names, up to a NULL: the values of hd_attention_pick.kind, as a table of options wants them.
+ */
+extern const char *const hd_attention_choices[];
+
+typedef struct hd_attention_part {
+    size_t layers, heads, rows, cols; /* rows attend to columns */
+    float *weight;                    /* [layers, heads, rows, cols]; 0 where the mask forbids */
+} hd_attention_part;
+
+/* Which part of which line it is, both from 1; {0}: of none. */
+typedef struct hd_attention_place {
+    size_t line, part, parts;
+} hd_attention_place;
+
+/* Behind a word that was read as <unk>, where names are shown; what it means. */
+#define HD_UNKNOWN_MARK   "*"
+#define HD_UNKNOWN_LEGEND "* not in the vocabulary: read as <unk>"
+
+/* All of it is owned. Names are valid UTF-8 and not NULL once collected, but for the last output of a
+   language model, which is none. A BERT has no targets, a language model no sources. */
+typedef struct hd_attention_maps {
+    size_t sources, targets;
+    char **source; /* [sources]: tokens the encoder reads */
+    char **input;  /* [targets]: tokens the decoder reads, the start token first */
+    char **output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says output[i] */
+    char *
+        *marked;    /* [sources + targets + 1], as source, input and output lie: of a word that the vocabulary
+                       lacks, whose name is the word itself, the word with HD_UNKNOWN_MARK; NULL of all others */
+    char *sentence; /* the texts; NULL when not given */
+    char *translation;
+    double score;             /* as given */
+    hd_attention_place place; /* as given */
+    hd_attention_part part[HD_ATTENTION_KINDS];
+} hd_attention_maps;
+
+/* Whose attention it is: one of them. */
+typedef struct hd_attender {
+    const hd_encdec *encdec;
+    const hd_bert *bert; /* has an encoder's self-attention */
+    const hd_lm *lm;     /* a gpt: has a decoder's */
+} hd_attender;
+
+/* What is to be read; all borrowed. */
+typedef struct hd_attention_ask {
+    const int32_t *source; /* ids, with the end token the model was trained with; of a BERT the text */
+    size_t sources;
+    size_t second;         /* of a BERT: tokens before its second text; 0: it has none */
+    int32_t start;         /* the decoder's first input */
+    const int32_t *target; /* ids as a search found them, the end token included where there is one; of a
+                              language model the text, what stands before it too: it has no other start */
+    size_t targets;
+    const hd_tokeniser *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
+    hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
+    hd_line
+        source_text[2];  /* the texts that `source` was made of, the second of a pair, and `target`, as far */
+    hd_line target_text; /* as it was given: they name unknown words; {0}: those are named <unk> */
+    double score;
+    hd_attention_place place;
+} hd_attention_ask;
+
+/* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
+   no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
+   sentence may be. */
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_attender *m,
+                               const hd_attention_ask *ask, hd_err *err);
+void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
+
+/* For those who fill one by hand: weights of 0 and no names. */
+hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
+                            const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
+                            hd_err *err);
+hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err *err); /* copies */
+
+static inline const float *hd_attention_at(const hd_attention_part *p, size_t layer, size_t head)
+{
+    return p->weight + (layer * p->heads + head) * p->rows * p->cols;
+}
+
+/* A choice. All three count from 1 as people do; 0 is none. Where one matrix is drawn, none means
+   cross-attention (of a model of one side its own), the last layer, the mean of the heads; where all are
+   listed, it means all. */
+typedef struct hd_attention_pick {
+    int kind; /* 1 + hd_attention_kind */
+    int layer, head;
+} hd_attention_pick;
+
+/* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
+ */
+hd_status hd_attention_check(const hd_attender *m, const hd_attention_pick *pick, hd_err *err);
+/* The same of so many layers and heads. */
+hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
+                                  size_t heads, hd_err *err);
+
+/* The one matrix to draw; names are those to be shown, borrowed from the hd_attention_maps. */
+typedef struct hd_attention_map {
+    hd_attention_kind kind;
+    bool alone; /* of a model that reads one text */
+    hd_attention_place place;
+    size_t layer, layers; /* counts from 1 */
+    size_t head, heads;   /* the same; 0: the mean */
+    size_t rows, cols;
+    char **row, **col; /* decoder: the tokens read; cross: those said, and the source; row is owned, with col
+                          behind it, what it points to is not */
+    bool unknown;      /* some of them are marked as unknown */
+    float *weight;     /* [rows, cols], owned */
+} hd_attention_map;
+
+hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
+                              const hd_attention_pick *pick, hd_err *err);
+void hd_attention_map_release(hd_attention_map *m);
+
+/* "Cross-attention, layer 6 of 6, mean of 8 heads", into buf; returns buf. Of a line in several parts
+   "Line 3, part 1 of 2: cross-attention, ...". */
+const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,254 @@
+/* Lines to vectors. Easy to get wrong: lines are read by length, and every vector must find its way back. */
+#include "show/embed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "show/reader.h"
+
+#define X(NAME, name, text, reduction) reduction,
+static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
+#undef X
+
+typedef struct sentence {
+    size_t line, begin, size; /* what is read of it: ids of the job */
+} sentence;
+
+typedef struct job {
+    hd_run *r;
+    hd_reader by;
+    hd_embed_opt opt; /* settled */
+    hd_embeddings *out;
+    hd_ids ids;
+    sentence *at; /* those with tokens */
+    size_t count;
+    int32_t *batch, *len; /* of a step: ids, then rows to gather; read and kept of each line */
+} job;
+
+/* What the model's folder says where nobody else does. */
+static hd_embed_opt settle(const hd_any_model *m, const hd_embed_opt *asked)
+{
+    hd_embed_opt o = *asked;
+    if (o.pool != HD_POOLING_AUTO) return o;
+    bool sentences = m->masked && m->masked->pool != HD_POOLING_AUTO;
+    o.pool = sentences ? m->masked->pool : HD_POOLING_MEAN;
+    o.normalize |= sentences && m->masked->normalize;
+    return o;
+}
+
+static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
+{
+    const char *kind = a->lm ? hd_lm_names[a->lm->opt.kind] : NULL;
+    int layers = hd_reader_layers(a);
+    bool last = !opt->table && (!opt->layer || opt->layer == layers);
+    if (opt->table && !hd_reader_table(a))
+        return hd_err_set(err, HD_EARG, "a model of the kind %s has no table of token vectors", kind);
+    if (!opt->table && kind && !a->lm->type->states)
+        return hd_err_set(err, HD_EARG,
+                          "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, "
+                          "bert and translators have",
+                          kind);
+    if (!opt->table && (opt->layer < 0 || opt->layer > layers))
+        return hd_err_set(err, HD_ELIMIT,
+                          "there is no layer %d: the model has %d, and 0 is its token vectors", opt->layer,
+                          layers);
+    if (opt->pool == HD_POOLING_POOLER && !(a->bert && a->bert->opt.pooler && last))
+        return hd_err_set(err, HD_ELIMIT,
+                          "there is no pooler %s: only a BERT that was published with one has it, behind its "
+                          "last layer",
+                          last ? "in this model" : "behind this layer");
+    return HD_OK;
+}
+
+hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
+{
+    const hd_reader a = hd_reader_of(m);
+    const hd_embed_opt settled = settle(m, opt);
+    return check(&a, &settled, err);
+}
+
+static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
+{
+    void *block = *s ? NULL : hd_arena_take(&j->out->memory, bytes);
+    if (!block && !*s) *s = hd_err_nomem(err, bytes);
+    return block;
+}
+
+/* -- lines as ids -- */
+
+static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
+{
+    to->status = status, to->why = why;
+    return HD_OK;
+}
+
+/* The size of a line of which too much was read: the last token stays where it is the end. */
+static size_t cut(job *j, size_t begin, size_t size, size_t most)
+{
+    if (j->by.end) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
+    j->ids.count = begin + most;
+    return most;
+}
+
+static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
+{
+    hd_embedded *to = &j->out->of[number];
+    size_t begin = j->ids.count, around = hd_reader_around(&j->by);
+    if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
+    if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
+    hd_status s = hd_reader_encode(&j->by, line, &j->ids, err);
+    if (s) return s;
+    size_t size = j->ids.count - begin, most = j->by.longest;
+    if (j->opt.cut && size > most && most > around) size = cut(j, begin, size, most);
+    if (size > around && size <= most) {
+        j->at[j->count++] = (sentence){number, begin, size};
+        return HD_OK;
+    }
+    j->ids.count = begin;
+    return size > around ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
+}
+
+static hd_status make_room(job *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    bool before = j->by.drops_start;
+    for (size_t i = 0; !s && i < j->count; i++) {
+        const sentence *q = &j->at[i];
+        hd_embedded *to = &j->out->of[q->line];
+        to->tokens = q->size - before;
+        to->vectors = j->opt.pool == HD_POOLING_NONE ? to->tokens : 1;
+        int32_t *ids = keep(j, to->tokens * sizeof *ids, &s, err);
+        to->vector = keep(j, to->vectors * j->out->width * sizeof *to->vector, &s, err);
+        if (!s) memcpy(ids, j->ids.at + q->begin + before, to->tokens * sizeof *ids);
+        to->ids = ids;
+    }
+    return s;
+}
+
+/* Longest first: a recurrent layer walks as far as the longest of a batch, and memory once taken serves the
+   rest. */
+static int by_length(const void *a, const void *b)
+{
+    const sentence *x = a, *y = b;
+    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* -- rows -- */
+
+static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
+{
+    const hd_reader *a = &j->by;
+    int layers = j->opt.layer ? j->opt.layer : hd_reader_layers(a);
+    if (!seg || !j->opt.table) return hd_reader_behind(j->r, a, layers, ids, seg);
+    return (hd_rows){hd_embed(j->r, &hd_reader_table(a)->t, ids, seg->rows, 1), seg};
+}
+
+/* The rows that count of `rows` that were read, and where each line has them. */
+static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
+{
+    if (!j->by.drops_start || !x.t) return x;
+    int32_t *index = j->batch, row = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < items; i++, row++)
+        for (int32_t k = 1; k < j->len[i]; k++) index[n++] = ++row;
+    for (size_t i = 0; i < items; i++) j->len[i]--;
+    hd_tensor *kept = hd_gather(j->r, x.t, hd_ints(j->r, index, n), n, 1);
+    return (hd_rows){kept, hd_seg_of(j->r, j->len, items, NULL)};
+}
+
+/* What becomes of the rows of a batch. */
+static hd_tensor *pooled(const job *j, hd_rows x)
+{
+    hd_pooling pool = j->opt.pool;
+    if (pool == HD_POOLING_NONE) return x.t;
+    return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->by.bert, x)
+                                     : hd_reduce(j->r, x.t, x.seg, reductions[pool]);
+}
+
+static void scale(hd_real *v, size_t width, double by)
+{
+    for (size_t c = 0; c < width; c++) v[c] = (hd_real)((double)v[c] * by);
+}
+
+static void normalize(hd_real *v, size_t width)
+{
+    double sum = 0;
+    for (size_t c = 0; c < width; c++) sum += (double)v[c] * (double)v[c];
+    scale(v, width, sum > 0 ? 1 / sqrt(sum) : 0);
+}
+
+static void hand_out(job *j, const sentence *q, size_t items, const hd_real *all)
+{
+    size_t width = j->out->width;
+    for (size_t i = 0; i < items; i++) {
+        hd_embedded *to = &j->out->of[q[i].line];
+        memcpy(to->vector, all, to->vectors * width * sizeof *all);
+        all += to->vectors * width;
+        if (j->opt.pool == HD_POOLING_SQRT) scale(to->vector, width, sqrt((double)to->tokens));
+        for (size_t k = 0; j->opt.normalize && k < to->vectors; k++) normalize(to->vector + k * width, width);
+    }
+}
+
+static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *err)
+{
+    hd_run *r = j->r;
+    size_t rows = 0;
+    hd_run_begin(r, HD_INFERENCE);
+    for (size_t i = 0; i < items; rows += q[i++].size) {
+        memcpy(j->batch + rows, j->ids.at + q[i].begin, q[i].size * sizeof *j->batch);
+        j->len[i] = (int32_t)q[i].size;
+    }
+    hd_rows x = read_batch(j, hd_ints(r, j->batch, rows), hd_seg_of(r, j->len, items, NULL));
+    hd_tensor *y = pooled(j, kept_rows(j, x, items));
+    hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
+    if (all && hd_read_output(r, y, all)) hand_out(j, q, items, all);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+static hd_status embed_all(job *j, hd_err *err)
+{
+    size_t most = j->opt.rows ? j->opt.rows : HD_EMBED_ROWS;
+    if (j->count && j->at[0].size > most) most = j->at[0].size;
+    j->batch = hd_mem_array(most, sizeof *j->batch);
+    j->len = hd_mem_array(j->count + 1, sizeof *j->len);
+    hd_status s = j->batch && j->len ? HD_OK : hd_err_nomem(err, most * sizeof *j->batch);
+    for (size_t from = 0, to; !s && from < j->count; from = to) {
+        size_t rows = 0;
+        for (to = from; to < j->count && rows + j->at[to].size <= most; to++) rows += j->at[to].size;
+        s = embed_batch(j, j->at + from, to - from, err);
+    }
+    return s;
+}
+
+hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
+                         size_t count, const hd_embed_opt *opt, hd_err *err)
+{
+    job j = {.r = r, .by = hd_reader_of(m), .opt = settle(m, opt), .out = out};
+    *out = (hd_embeddings){.count = count};
+    hd_arena_init(&out->memory, hd_source_host, 1 << 16);
+    hd_status s = check(&j.by, &j.opt, err);
+    if (!s)
+        out->width = opt->table ? hd_cols_of(&hd_reader_table(&j.by)->t) : hd_reader_width(&j.by, opt->layer);
+    out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
+    if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
+    if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);
+    for (size_t i = 0; !s && i < count; i++) s = add_line(&j, i, line[i], err);
+    if (!s) s = make_room(&j, err);
+    if (!s) qsort(j.at, j.count, sizeof *j.at, by_length);
+    if (!s) s = embed_all(&j, err);
+    hd_ids_release(&j.ids);
+    hd_mem_free(j.at);
+    hd_mem_free(j.batch);
+    hd_mem_free(j.len);
+    if (s) hd_embeddings_release(out);
+    return s;
+}
+
+void hd_embeddings_release(hd_embeddings *e)
+{
+    if (e->memory.chunks) hd_arena_release(&e->memory);
+    *e = (hd_embeddings){0};
+}

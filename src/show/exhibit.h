@@ -1,0 +1,130 @@
+/* What a trained model did with a text: its tokens, everything its layers made in one step of decoding, and
+   the distribution of the next token. The numbers are the engine's own: the steps before are taken again
+   through the cache, then a probe collects what the model offers. Models that read a text as a whole have no
+   steps: a masked language model has a distribution for each mask, a classifier one of its labels, a tagger
+   one for each token. */
+#ifndef HD_SHOW_EXHIBIT_H
+#define HD_SHOW_EXHIBIT_H
+
+#include "base/arena.h"
+#include "show/attention.h"
+#include "task/label/labeler.h"
+#include "task/language/language.h"
+#include "task/masked/masked.h"
+#include "task/translate/translator.h"
+
+enum { HD_EXHIBIT_TOP = 5 }; /* tokens of a distribution */
+
+typedef enum hd_exhibit_kind {
+    HD_EXHIBIT_TRANSLATOR,
+    HD_EXHIBIT_LANGUAGE,
+    HD_EXHIBIT_MASKED,
+    HD_EXHIBIT_LABELLER
+} hd_exhibit_kind;
+
+typedef struct hd_exhibit_token {
+    int32_t id;
+    const char *piece; /* UTF-8; of a word that the vocabulary lacks the word and HD_UNKNOWN_MARK */
+    const char *word;  /* that word alone; NULL of all others */
+} hd_exhibit_token;
+
+/* What the rows or columns of an item are. */
+typedef enum hd_exhibit_axis {
+    HD_EXHIBIT_CHANNELS,
+    HD_EXHIBIT_SOURCE, /* tokens of the source */
+    HD_EXHIBIT_READ,   /* tokens read so far, the last of them in this step; or the whole text */
+    HD_EXHIBIT_NOW,    /* that last one */
+    HD_EXHIBIT_BACK,   /* tokens before the next one, the nearest first */
+    HD_EXHIBIT_WORDS,  /* the vocabulary, or labels */
+    HD_EXHIBIT_ASKED   /* the tokens that are asked for: masks */
+} hd_exhibit_axis;
+
+typedef struct hd_exhibit_item {
+    const char *name;    /* as the probe offers it: "dec.0.cross.softmax" */
+    const char *part;    /* where that is, for people: "Decoder, layer 1, cross-attention" */
+    const char *formula; /* right of the "="; NULL: none is known */
+    hd_exhibit_axis down, across;
+    size_t heads, rows, cols; /* heads: 0 unless it is attention scores or weights */
+    const hd_real *value;     /* [heads, rows, cols] */
+} hd_exhibit_item;
+
+typedef struct hd_exhibit_step { /* of decoding */
+    hd_exhibit_token reads, says;
+    double p;     /* of what it says */
+    bool looks;   /* at the source, by attention: */
+    size_t where; /* the source token with the largest weight in the last layer, mean of the heads */
+    double share; /* that weight */
+} hd_exhibit_step;
+
+typedef struct hd_exhibit_choice { /* of the distribution */
+    hd_exhibit_token token;
+    double p, logit; /* logit: NaN where there is none */
+} hd_exhibit_choice;
+
+typedef struct hd_exhibit_feature { /* of a maximum entropy model: a context of so many tokens */
+    size_t context, bucket;
+    double weight; /* for the likeliest next token */
+} hd_exhibit_feature;
+
+typedef struct hd_exhibit {
+    hd_arena memory; /* of all that follows */
+    hd_exhibit_kind kind;
+    const char *model;        /* "gpt"; "bi-gru:1 to gru:1" */
+    hd_exhibit_token *source; /* of a translator; NULL of the others */
+    size_t sources;
+    hd_exhibit_token
+        *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
+    size_t reads;
+    hd_exhibit_token before; /* of a language model: what stands where a window begins before the text */
+    const char *translation; /* NULL of the others */
+    hd_exhibit_step *step;   /* of a translator: all */
+    size_t steps, shown;     /* shown: the one with items, 1, 2, ...; 0: none */
+    hd_exhibit_item *item;
+    size_t items, room;
+    hd_exhibit_choice *top; /* [answers, tops], the likeliest first */
+    size_t answers, tops;   /* answers: 1, or as many as there are masks or tokens with a label */
+    const size_t *place;    /* [answers] of a masked language model: where the masks stand in `read`; of a
+                               tagger: the    tokens */
+    hd_ngram_share share[HD_NGRAM_MOST]; /* of an n-gram model: how top[0] got its probability */
+    size_t shares;
+    bool discounts; /* Kneser-Ney: shares have discounts and pass something on */
+    double k;       /* of add-k */
+    hd_exhibit_feature *feature;
+    size_t features;
+    double bias; /* of a maximum entropy model, for the likeliest next token */
+} hd_exhibit;
+
+/* A sentence and its translation as ids, both with the end token; all borrowed. */
+typedef struct hd_exhibit_ask {
+    const int32_t *source, *target;
+    size_t sources, targets;
+    int32_t start;                 /* the decoder's first input */
+    const hd_tokeniser *pieces[2]; /* of source and target; NULL: ids as numbers */
+    hd_line sentence;              /* names unknown words of the source; {0}: those are <unk> */
+    size_t step;                   /* to be shown, 1, 2, ...; 0: none, the list of steps alone */
+} hd_exhibit_ask;
+
+/* The step of a translation that is already known; its text is left out. */
+hd_status hd_exhibit_encdec(hd_exhibit **out, hd_run *r, const hd_encdec *m, const hd_exhibit_ask *ask,
+                            hd_err *err);
+/* The same of the translation that greedy search finds for a sentence. */
+hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translator *t, hd_line sentence,
+                                 size_t step, hd_err *err);
+/* The token after a prompt, which is the beginning of a line and may be empty. */
+hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l, hd_line prompt, hd_err *err);
+/* A text as a whole, and what stands at each [MASK] of it. Without one, and of a model that does not predict
+   words, up to the rows of the last block and its pooler, if it has one. */
+hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_line text, hd_err *err);
+/* A text as a whole and its labels, or its number; of a tagger, which reads tokens between blanks, a label
+   for each of them. */
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err);
+/* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes
+ * of them. */
+hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err);
+void hd_exhibit_free(hd_exhibit *x); /* accepts NULL */
+
+const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name); /* NULL when there is none */
+bool hd_exhibit_has_unknown(const hd_exhibit *x); /* a word that the vocabulary lacks */
+size_t hd_exhibit_heads(const hd_exhibit *x);     /* most of any item; 0 without attention */
+
+#endif

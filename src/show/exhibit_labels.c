@@ -1,0 +1,90 @@
+/* A text as a classifier or a tagger reads it, which is at once: every row of its body, the vector they
+   become, and its labels. */
+#include "show/exhibit_parts.h"
+
+static hd_status read_text(hd_examples *x, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    const hd_examples_opt opt = hd_labeller_examples(&l->model->opt);
+    hd_labelled items = {0};
+    hd_status s = hd_exhibit_check(text, "text", err);
+    if (!s) s = hd_labeller_take(&items, l, text, err);
+    if (!s) s = hd_examples_make(x, &items, l->tokeniser, &opt, err);
+    if (!s && (!x->count || !x->labels)) s = hd_err_set(err, HD_EARG, "the text is empty");
+    if (!s && (x->cut || x->count > 1))
+        s = hd_err_set(err, HD_ELIMIT, "the text has more than the %zu tokens that the model takes",
+                       opt.longest);
+    hd_labelled_release(&items);
+    return s;
+}
+
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeller *l, const hd_examples *from, hd_err *err)
+{
+    const hd_classifier *m = l->model;
+    hd_exhibiting e = {.into = x,
+                       .of = {.bert = m->body.bert, .lm = m->body.lm, .classifier = m},
+                       .encoder = true,
+                       .decoder = true,
+                       .whole = true};
+    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e}, *before = r->probe;
+    const uint32_t first = 0;
+    hd_class_batch batch;
+    hd_run_begin(r, HD_INFERENCE);
+    hd_labeller_send(r, &batch, from, &first, 1, &m->opt, 0);
+    r->probe = &probe;
+    hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
+    r->probe = before;
+    if (!m->opt.numbers) hd_exhibit_distribution(&e, r, logp, NULL);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+static hd_status set_labels(hd_exhibit *x, const hd_labeller *l, hd_err *err)
+{
+    for (size_t i = 0; i < x->answers * x->tops; i++) {
+        hd_exhibit_token *t = &x->top[i].token;
+        t->piece = hd_exhibit_copy(x, hd_vocab_piece(&l->labels, t->id), err);
+        if (!t->piece) return HD_ENOMEM;
+    }
+    return HD_OK;
+}
+
+/* Where the tokens that get a label stand; of a classifier nowhere. */
+static hd_status set_places(hd_exhibit *x, const hd_labeller *l, const hd_examples *from, hd_err *err)
+{
+    if (l->model->opt.pool != HD_POOL_each) return HD_OK;
+    size_t *place = hd_exhibit_take(x, from->labels, sizeof *place, err);
+    if (!place) return HD_ENOMEM;
+    for (size_t i = 0; i < from->labels; i++) place[i] = (size_t)from->row[i];
+    x->place = place, x->answers = from->labels;
+    return HD_OK;
+}
+
+static hd_status set_model(hd_exhibit *x, const hd_body_opt *o, hd_err *err)
+{
+    char stages[HD_STAGES_TEXT];
+    x->model =
+        o->kind == HD_BODY_stages ? hd_exhibit_copy(x, hd_body_text(o, stages), err) : hd_body_model(o);
+    return x->model ? HD_OK : HD_ENOMEM;
+}
+
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    hd_examples from = {0};
+    hd_exhibit *x = NULL;
+    hd_status s = read_text(&from, l, text, err);
+    if (!s) s = hd_exhibit_new(&x, err);
+    if (!s) {
+        x->kind = HD_EXHIBIT_LABELLER, x->reads = from.rows;
+        s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokeniser, err);
+        if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokeniser, text, false, err);
+    }
+    if (!s) s = set_model(x, &l->model->opt.body, err);
+    if (!s) s = set_places(x, l, &from, err);
+    if (!s) s = run(x, r, l, &from, err);
+    if (!s) s = set_labels(x, l, err);
+    hd_examples_release(&from);
+    if (s)
+        hd_exhibit_free(x);
+    else
+        *out = x;
+    return s;
+}

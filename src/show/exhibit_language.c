@@ -1,0 +1,122 @@
+/* The token after a prompt. All of the prompt but its last token is read first, without a probe: what is
+   shown is the last row alone, over what the layers remember of the others. */
+#include <math.h>
+#include <string.h>
+
+#include "show/exhibit_parts.h"
+
+/* The end token stands before every line. */
+static hd_status read_prompt(hd_ids *ids, const hd_language *l, hd_line prompt, hd_err *err)
+{
+    const hd_lm_opt *o = &l->lm->opt;
+    hd_status s = hd_exhibit_check(prompt, "prompt", err);
+    if (!s) s = hd_ids_reserve(ids, 1, err);
+    if (s) return s;
+    ids->at[ids->count++] = hd_tokeniser_special(l->tokeniser).end;
+    s = hd_tokeniser_encode_ids(l->tokeniser, prompt.text, prompt.size, ids, err);
+    if (!s && o->kind == HD_LM_gpt && ids->count > o->context)
+        s = hd_err_set(err, HD_ELIMIT,
+                       "the prompt has %zu tokens with the line end before it, the model sees %zu",
+                       ids->count, o->context);
+    if (!s && ids->count > INT32_MAX)
+        s = hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", ids->count);
+    return s;
+}
+
+static hd_tensor *step(hd_run *r, const hd_stepper *st, const int32_t *id, const hd_probe *probe)
+{
+    const hd_probe *before = r->probe;
+    hd_run_begin(r, HD_INFERENCE);
+    r->probe = probe;
+    hd_tensor *logp = st->step(r, st->context, id, 1);
+    r->probe = before;
+    return logp;
+}
+
+/* Vectors of a window stand side by side in one row: one below the other is easier to read. */
+static void unfold_window(hd_exhibit *x, const hd_lm *m)
+{
+    for (size_t i = 0; m->opt.kind == HD_LM_ffnn && i < x->items; i++) {
+        hd_exhibit_item *t = &x->item[i];
+        if (strcmp(t->name, "X")) continue;
+        t->rows = (size_t)m->opt.order - 1, t->cols /= t->rows;
+        t->down = HD_EXHIBIT_BACK;
+    }
+}
+
+static void share_out(hd_exhibit *x, const hd_lm *m)
+{
+    int32_t window[HD_NGRAM_MOST];
+    size_t n = 0;
+    if (m->opt.kind != HD_LM_ngram || !x->tops) return;
+    x->discounts = m->opt.smoothing != HD_SMOOTHING_ADD_K, x->k = m->opt.k;
+    for (size_t i = x->reads < HD_NGRAM_MOST ? 0 : x->reads - HD_NGRAM_MOST; i < x->reads; i++)
+        window[n++] = x->read[i].id;
+    x->shares = (size_t)hd_ngram_shares(m->model, window, n, x->top[0].token.id, x->share);
+}
+
+static double number_at(hd_run *r, const hd_tensor *t, size_t row, size_t col, size_t cols)
+{
+    hd_real v = 0;
+    hd_tensor flat = hd_shaped(t->data, t->dtype, 2, (const size_t[]){hd_count_of(t), 1}),
+              one = hd_view_rows(&flat, row * cols + col, 1);
+    return hd_read(r, &one, &v) ? (double)v : (double)NAN;
+}
+
+/* One context of each length has its row of weights, hashed contexts may share one. */
+static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const hd_ids *ids, hd_err *err)
+{
+    if (m->opt.kind != HD_LM_maxent || !x->tops) return HD_OK;
+    size_t count = (size_t)m->opt.order - 1, token = (size_t)x->top[0].token.id;
+    const hd_param *table = hd_params_find(m->params, "features.weight"),
+                   *bias = hd_params_find(m->params, "features.bias");
+    int32_t *bucket = hd_exhibit_take(x, count, sizeof *bucket, err);
+    x->feature = bucket ? hd_exhibit_take(x, count, sizeof *x->feature, err) : NULL;
+    if (!x->feature) return HD_ENOMEM;
+    hd_lm_features(m, ids->at, ids->count, ids->count, bucket);
+    for (size_t i = 0; i < count; i++)
+        x->feature[i] = (hd_exhibit_feature){i + 1, (size_t)bucket[i],
+                                             number_at(r, &table->t, (size_t)bucket[i], token, m->opt.vocab)};
+    x->features = count;
+    x->bias = number_at(r, &bias->t, 0, token, m->opt.vocab);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_language *l, const hd_ids *ids, hd_err *err)
+{
+    const hd_lm *m = l->lm;
+    hd_stepper st = {0};
+    hd_exhibiting e = {.into = x, .of = {.lm = m}, .decoder = true};
+    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e};
+    bool first = ids->count == 1;
+    const int32_t len = (int32_t)(ids->count - !first), last = ids->at[ids->count - 1];
+    hd_status s = m->type->stepper(&st, m, ids->at, &len, 1, err);
+    if (s) return s;
+    if (!first) step(r, &st, st.start, NULL);
+    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokeniser);
+    hd_stepper_release(&st);
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
+hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l, hd_line prompt, hd_err *err)
+{
+    hd_ids ids = {0};
+    hd_exhibit *x = NULL;
+    hd_status s = read_prompt(&ids, l, prompt, err);
+    if (!s) s = hd_exhibit_new(&x, err);
+    if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
+    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokeniser, err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokeniser, prompt, false, err);
+    hd_exhibit_token *start = NULL;
+    if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokeniser, err);
+    if (!s) x->before = *start;
+    if (!s) s = run(x, r, l, &ids, err);
+    if (!s) unfold_window(x, l->lm), share_out(x, l->lm);
+    if (!s) s = weigh_features(x, r, l->lm, &ids, err);
+    hd_ids_release(&ids);
+    if (s)
+        hd_exhibit_free(x);
+    else
+        *out = x;
+    return s;
+}

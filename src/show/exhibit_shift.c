@@ -1,0 +1,77 @@
+/* The claim that positions can be shifted by one matrix, with its numbers. */
+#include <stdio.h>
+
+#include "nn/position.h"
+#include "show/exhibit_parts.h"
+
+static hd_status add(hd_exhibit *x, const char *name, const char *formula, hd_exhibit_axis down, size_t rows,
+                     size_t cols, const hd_real *value, hd_err *err)
+{
+    hd_exhibit_item *to = hd_exhibit_add(x, err);
+    if (!to) return HD_ENOMEM;
+    *to = (hd_exhibit_item){.name = name,
+                            .part = "Positions that are shifted",
+                            .formula = formula,
+                            .down = down,
+                            .across = HD_EXHIBIT_CHANNELS,
+                            .rows = rows,
+                            .cols = cols,
+                            .value = value};
+    x->items++;
+    return HD_OK;
+}
+
+/* y = p M^T, in double: a sum of two products that are not zero. */
+static void turn(hd_real *y, const hd_real *p, const hd_real *m, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < cols; k++) sum += (double)p[i * cols + k] * (double)m[j * cols + k];
+            y[i * cols + j] = (hd_real)sum;
+        }
+}
+
+static hd_status fill(hd_exhibit *x, size_t positions, size_t width, size_t by, hd_err *err)
+{
+    const hd_sinusoid paper = {0};
+    size_t all = positions + by;
+    hd_real *p = hd_exhibit_take(x, all * width, sizeof *p, err),
+            *m = hd_exhibit_take(x, width * width, sizeof *m, err),
+            *y = hd_exhibit_take(x, positions * width, sizeof *y, err);
+    x->read = hd_exhibit_take(x, all, sizeof *x->read, err);
+    if (!p || !m || !y || !x->read) return HD_ENOMEM;
+    for (x->reads = 0; x->reads < all; x->reads++) {
+        char name[32];
+        snprintf(name, sizeof name, "position %zu", x->reads);
+        x->read[x->reads] =
+            (hd_exhibit_token){.id = (int32_t)x->reads, .piece = hd_exhibit_copy(x, name, err)};
+        if (!x->read[x->reads].piece) return HD_ENOMEM;
+    }
+    hd_sinusoid_fill(p, all, width, &paper);
+    hd_sinusoid_shift(m, width, (double)by, &paper);
+    turn(y, p, m, positions, width);
+    hd_status s = add(x, "pe", "sin and cos of position / 10000^(2i / columns), in turn", HD_EXHIBIT_READ,
+                      all, width, p, err);
+    if (!s)
+        s = add(x, "M", "every pair of columns turned by its own angle, the same for all positions",
+                HD_EXHIBIT_CHANNELS, width, width, m, err);
+    if (!s)
+        s = add(x, "pe.shifted", "pe M^T: each row is the one of pe that lies further on", HD_EXHIBIT_READ,
+                positions, width, y, err);
+    return s;
+}
+
+hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err)
+{
+    hd_exhibit *x = NULL;
+    hd_status s = hd_exhibit_new(&x, err);
+    if (s) return s;
+    x->kind = HD_EXHIBIT_LANGUAGE, x->model = "positions";
+    s = fill(x, positions, width, by, err);
+    if (s)
+        hd_exhibit_free(x);
+    else
+        *out = x;
+    return s;
+}

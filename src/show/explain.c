@@ -1,0 +1,269 @@
+/* The worked example, run. The shown step has no eps in its norms, as on the slides; training has PyTorch's
+ * 1e-5. */
+#include "show/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "train/optimiser.h"
+
+enum { N = HD_LECTURE_LENGTH, PAIRS = HD_LECTURE_PAIRS, LABELS = N + 1 };
+
+static const float training_eps = 1e-5f;
+static const double training_rate = 0.01;
+
+const hd_explain_matrix *hd_explain_find(const hd_explain *x, const char *name)
+{
+    for (size_t i = 0; i < x->matrices; i++)
+        if (!strcmp(x->matrix[i].of->name, name)) return &x->matrix[i];
+    return NULL;
+}
+
+void hd_explain_free(hd_explain *x)
+{
+    if (!x) return;
+    for (size_t i = 0; x->matrix && i < x->matrices; i++) hd_mem_free(x->matrix[i].value);
+    hd_mem_free(x->matrix);
+    hd_mem_free(x->step);
+    hd_mem_free(x);
+}
+
+/* Room for every matrix of the lecture; value and gradient are one block. */
+static hd_status make_matrices(hd_explain *x, hd_err *err)
+{
+    size_t count = 0;
+    while (hd_lecture_matrices[count].name) count++;
+    x->matrix = hd_mem_array(count, sizeof *x->matrix);
+    if (!x->matrix) return hd_err_nomem(err, count * sizeof *x->matrix);
+    for (x->matrices = 0; x->matrices < count; x->matrices++) {
+        hd_explain_matrix *m = &x->matrix[x->matrices];
+        m->of = &hd_lecture_matrices[x->matrices];
+        bool vector = hd_lecture_is_vector(m->of), bias = m->of->kind == HD_LECTURE_BIAS;
+        m->rows = bias ? 1 : hd_lecture_length(m->of->rows);
+        m->cols = vector && !bias ? 1 : hd_lecture_length(m->of->cols);
+        bool twice = x->backward && hd_lecture_learned(m->of);
+        size_t numbers = m->rows * m->cols * (twice ? 2 : 1);
+        m->value = hd_mem_array(numbers, sizeof *m->value);
+        if (!m->value) return hd_err_nomem(err, numbers * sizeof *m->value);
+        m->gradient = twice ? m->value + m->rows * m->cols : NULL;
+    }
+    return HD_OK;
+}
+
+typedef struct collection {
+    hd_explain *into;
+    size_t taken;
+} collection;
+
+/* The probe: keeps what the lecture has a name for. */
+static void collect(void *context, hd_run *r, const hd_offer *offer)
+{
+    collection *c = context;
+    for (size_t i = 0; i < c->into->matrices; i++) {
+        hd_explain_matrix *m = &c->into->matrix[i];
+        if (m->of->kind < HD_LECTURE_STEP || strcmp(m->of->engine, offer->name)) continue;
+        if (hd_count_of(offer->t) != m->rows * m->cols) {
+            hd_fail(r, HD_ESHAPE, "explain: %s has %zu numbers, the lecture's %s %zu", offer->name,
+                    hd_count_of(offer->t), m->of->name, m->rows * m->cols);
+            return;
+        }
+        if (hd_read(r, offer->t, m->value)) c->taken++;
+        if (m->of->kind == HD_LECTURE_INVERSE_SD)
+            for (size_t j = 0; j < m->rows; j++) m->value[j] = 1 / m->value[j];
+    }
+}
+
+/* Logits of the decoder for `items` pairs, `length` target ids each, <SOS> first. */
+static hd_rows forward(hd_run *r, const hd_encdec *m, const int32_t *source, const int32_t *target,
+                       size_t items, int32_t length)
+{
+    const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {length, length};
+    hd_seg *in = hd_seg_of(r, from, items, NULL), *out = hd_seg_of(r, to, items, NULL);
+    hd_encoded memory = hd_encdec_encode(r, m, hd_ints(r, source, N * items), in);
+    return hd_encdec_decode(r, m, hd_ints(r, target, (size_t)length * items), out, memory, NULL);
+}
+
+static void read_ints(hd_run *r, const hd_tensor *t, int32_t *to)
+{
+    if (t && !r->err.status) r->backend->download(r->backend, to, t->data, hd_count_of(t) * sizeof *to);
+}
+
+/* The step of the slides: forward, loss and, if asked for, backward. */
+static void show_step(hd_run *r, const hd_encdec *m, hd_explain *x)
+{
+    const hd_lecture_pair *pair = &hd_lecture_pairs[0];
+    const int32_t reads[N] = {HD_LECTURE_SOS, pair->target[0], pair->target[1]};
+    hd_run_begin(r, x->backward ? HD_TRAIN : HD_INFERENCE);
+    hd_rows y = forward(r, m, pair->source, reads, 1, N);
+    hd_tensor *logits = hd_encdec_logits(r, m, y);
+    hd_probe_offer(r, "probs", hd_softmax(r, logits), y.seg);
+    hd_tensor *loss = hd_cross_entropy(r, logits, hd_ints(r, pair->target, N), &(hd_loss_opt){.coef = 1});
+    hd_tensor *best = hd_argmax(r, logits);
+    hd_real rows[N] = {0};
+    int32_t predicted[N] = {0};
+    hd_read(r, loss, rows);
+    read_ints(r, best, predicted);
+    for (size_t i = 0; i < N; i++) {
+        x->token[i] = (hd_explain_token){pair->target[i], predicted[i], (double)rows[i]};
+        x->loss += (double)rows[i] / N;
+    }
+    if (x->backward) hd_backward(r);
+}
+
+static hd_status read_parameters(const hd_encdec *m, hd_explain *x, hd_err *err)
+{
+    for (size_t i = 0; i < x->matrices; i++) {
+        hd_explain_matrix *one = &x->matrix[i];
+        if (one->of->kind >= HD_LECTURE_STEP) continue;
+        hd_status s = hd_lecture_read(m, one->of, false, one->value);
+        if (!s && one->gradient) s = hd_lecture_read(m, one->of, true, one->gradient);
+        if (s) return hd_err_set(err, s, "explain: %s cannot be read: %s", one->of->name, hd_status_text(s));
+        for (size_t j = 0; one->gradient && j < one->rows * one->cols; j++)
+            one->gradient[j] /= N; /* of the mean, not of the sum */
+    }
+    return HD_OK;
+}
+
+static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
+{
+    hd_encdec *m = NULL;
+    collection c = {.into = x};
+    const hd_probe probe = {.take = collect, .context = &c};
+    hd_status s = hd_lecture_new(&m, r->backend, 0, x->backward, err);
+    if (s) return s;
+    r->probe = &probe;
+    show_step(r, m, x);
+    r->probe = NULL;
+    if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
+    if (!s) s = read_parameters(m, x, err);
+    size_t wanted = 0;
+    for (size_t i = 0; i < x->matrices; i++) wanted += x->matrix[i].of->kind >= HD_LECTURE_STEP;
+    if (!s && c.taken != wanted)
+        s = hd_err_set(err, HD_EMISSING, "explain: the model offered %zu of %zu matrices", c.taken, wanted);
+    hd_encdec_free(m);
+    return s;
+}
+
+/* Both pairs in one batch, <EOS> behind the targets; returns the mean loss. */
+static double train_step(hd_run *r, const hd_encdec *m, hd_optimiser *o)
+{
+    int32_t source[PAIRS * N], reads[PAIRS * LABELS], says[PAIRS * LABELS];
+    for (size_t i = 0; i < PAIRS; i++) {
+        const hd_lecture_pair *p = &hd_lecture_pairs[i];
+        memcpy(source + i * N, p->source, sizeof p->source);
+        memcpy(reads + i * LABELS + 1, p->target, sizeof p->target);
+        memcpy(says + i * LABELS, p->target, sizeof p->target);
+        reads[i * LABELS] = HD_LECTURE_SOS, says[i * LABELS + N] = HD_LECTURE_EOS;
+    }
+    hd_run_begin(r, HD_TRAIN);
+    hd_rows y = forward(r, m, source, reads, PAIRS, LABELS);
+    hd_tensor *rows = hd_encdec_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
+    double loss = hd_loss_total(r, rows) / (PAIRS * LABELS);
+    hd_backward(r);
+    hd_optimiser_step(r, o, training_rate, PAIRS * LABELS, NULL, NULL);
+    return loss;
+}
+
+/* Greedy answers to both questions, token by token through the cache. */
+static void answer(hd_run *r, const hd_encdec *m, hd_cache *cache, int32_t out[PAIRS][HD_EXPLAIN_ANSWER])
+{
+    const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {1, 1};
+    int32_t source[PAIRS * N], next[PAIRS] = {HD_LECTURE_SOS, HD_LECTURE_SOS};
+    bool over[PAIRS] = {false};
+    for (size_t i = 0; i < PAIRS; i++) memcpy(source + i * N, hd_lecture_pairs[i].source, N * sizeof *source);
+    memset(out, -1, sizeof(int32_t[PAIRS][HD_EXPLAIN_ANSWER]));
+    for (int t = 0; t < HD_EXPLAIN_ANSWER && !(over[0] && over[1]); t++) {
+        hd_run_begin(r, HD_INFERENCE);
+        hd_encoded memory = {0};
+        if (!t)
+            memory = hd_encdec_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
+        hd_rows y =
+            hd_encdec_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL), memory, cache);
+        read_ints(r, hd_argmax(r, hd_encdec_logits(r, m, y)), next);
+        if (r->err.status) return;
+        for (size_t i = 0; i < PAIRS; i++) {
+            if (!over[i]) out[i][t] = next[i];
+            over[i] = over[i] || next[i] == HD_LECTURE_EOS;
+        }
+    }
+}
+
+static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimiser *o, hd_explain_step *step, hd_err *err)
+{
+    hd_cache *cache = NULL;
+    step->loss = train_step(r, m, o);
+    hd_status s = r->err.status ? r->err.status : hd_encdec_cache(&cache, m, PAIRS, err);
+    if (!s) answer(r, m, cache, step->answer);
+    hd_cache_free(cache);
+    for (size_t i = 0; i < PAIRS; i++) {
+        const int32_t *a = step->answer[i];
+        step->right[i] = !memcmp(a, hd_lecture_pairs[i].target, N * sizeof *a) && a[N] == HD_LECTURE_EOS;
+    }
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : s;
+}
+
+static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err *err)
+{
+    hd_encdec *m = NULL;
+    hd_optimiser adam = {0};
+    const hd_optimiser_opt opt = {
+        .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
+    x->step = hd_mem_array(steps, sizeof *x->step);
+    if (!x->step) return hd_err_nomem(err, steps * sizeof *x->step);
+    hd_status s = hd_lecture_new(&m, r->backend, training_eps, true, err);
+    if (!s) s = hd_optimiser_init(&adam, &m->params, &opt, err);
+    for (x->steps = 0; !s && x->steps < steps; x->steps++) s = one_step(r, m, &adam, &x->step[x->steps], err);
+    hd_optimiser_release(&adam);
+    hd_encdec_free(m);
+    return s;
+}
+
+hd_status hd_explain_run(hd_explain **out, hd_backend *backend, const hd_explain_opt *opt, hd_err *err)
+{
+    hd_run r = {0};
+    hd_explain *x = hd_mem_zero(sizeof *x);
+    if (!x) return hd_err_nomem(err, sizeof *x);
+    x->backward = opt->backward;
+    hd_status s = make_matrices(x, err);
+    if (!s) s = hd_run_init(&r, backend, err);
+    if (!s) s = explain_step(&r, x, err);
+    if (!s && opt->train > 0) s = explain_training(&r, x, (size_t)opt->train, err);
+    hd_run_release(&r);
+    if (s)
+        hd_explain_free(x);
+    else
+        *out = x;
+    return s;
+}
+
+double hd_explain_norm(const hd_explain *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x->matrices; i++) {
+        const hd_explain_matrix *m = &x->matrix[i];
+        for (size_t j = 0; m->gradient && j < m->rows * m->cols; j++)
+            sum += (double)m->gradient[j] * (double)m->gradient[j];
+    }
+    return sqrt(sum);
+}
+
+size_t hd_explain_first_right(const hd_explain *x)
+{
+    for (size_t i = 0; i < x->steps; i++)
+        if (x->step[i].right[0] && x->step[i].right[1]) return i + 1;
+    return 0;
+}
+
+const char *hd_explain_words(const int32_t answer_ids[HD_EXPLAIN_ANSWER], char *buf, size_t size)
+{
+    size_t at = 0;
+    if (size) buf[0] = 0;
+    for (int i = 0; i < HD_EXPLAIN_ANSWER && answer_ids[i] >= 0 && answer_ids[i] != HD_LECTURE_EOS; i++) {
+        int n = snprintf(buf + at, size - at, "%s%s", i ? " " : "", hd_lecture_words[answer_ids[i]]);
+        if (n < 0 || (size_t)n >= size - at) break;
+        at += (size_t)n;
+    }
+    return buf;
+}

@@ -1,0 +1,234 @@
+/* Examples on their way through a classifier or tagger. Everything is sent before the first kernel is called,
+   always in the same order: the rest can then be captured. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "metric/correlation.h"
+#include "op/replay.h"
+#include "task/label/labeler.h"
+
+enum { ROWS = 2048 }; /* of a step, about */
+
+/* The tokens between blanks. */
+static hd_status take_tokens(hd_labelled *items, hd_line text, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (const char *at = text.text, *end = at + text.size; !s && at < end;) {
+        size_t size = 0;
+        while (at + size < end && !strchr(" \t\r", at[size])) size++;
+        if (size) s = hd_labelled_add(items, (hd_line){at, size}, -1, err);
+        at += size + 1;
+    }
+    return s ? s : hd_labelled_end(items, err);
+}
+
+hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err)
+{
+    if (l->model->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
+    const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
+    size_t size = tab ? (size_t)(tab - text.text) : text.size;
+    hd_status s = hd_labelled_add(items, (hd_line){text.text, size}, -1, err);
+    if (!s && tab) s = hd_labelled_add(items, (hd_line){tab + 1, text.size - size - 1}, -1, err);
+    return s ? s : hd_labelled_end(items, err);
+}
+
+/* What a batch has of its own: by rows, filled up with -1, and by items. */
+typedef struct packing {
+    hd_run *r;
+    const hd_examples *x;
+    const uint32_t *which;
+    size_t count, rows, items;
+    const int32_t *key;
+} packing;
+
+/* Whether a row is of a first text or of a second. */
+static const int32_t *send_types(const packing *p)
+{
+    int32_t *type = hd_host_take(p->r, (p->rows + 1) * sizeof *type);
+    size_t row = 0;
+    if (!type) return NULL;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t e = p->which[i], n = p->x->begin[e + 1] - p->x->begin[e];
+        for (size_t j = 0; j < n; j++) type[row++] = j >= p->x->second[e];
+    }
+    while (row < p->rows) type[row++] = -1;
+    return hd_ints(p->r, type, p->rows);
+}
+
+/* Numbers that are true of the items; of those that fill up none is. */
+static void send_values(const packing *p, hd_class_batch *out)
+{
+    hd_real *value = hd_host_take(p->r, (2 * p->items + 1) * sizeof *value), *weight = value + p->items;
+    if (!value) return;
+    for (size_t i = 0; i < p->count; i++) {
+        double v = p->x->value[p->x->first[p->which[i]]];
+        if (v == v) value[i] = (hd_real)v, weight[i] = 1;
+    }
+    out->value = hd_from(p->r, p->items, 1, value);
+    out->weight = hd_from(p->r, p->items, 1, weight);
+}
+
+/* The token after each row, but the last of an item; all of an item together weigh `weight`. */
+static void send_next(const packing *p, float weight, hd_class_batch *out)
+{
+    int32_t *next = hd_host_take(p->r, (p->rows + 1) * sizeof *next);
+    hd_real *share = hd_host_take(p->r, (p->rows + 1) * sizeof *share);
+    size_t row = 0;
+    if (!next || !share) return;
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t *begin = p->x->begin + p->which[i];
+        for (size_t j = begin[0]; j < begin[1]; j++, row++) {
+            next[row] = j + 1 < begin[1] ? p->x->id[j + 1] : -1;
+            share[row] = next[row] < 0 ? 0 : (hd_real)weight / (hd_real)(begin[1] - begin[0] - 1);
+        }
+    }
+    while (row < p->rows) next[row++] = -1;
+    out->next = hd_ints(p->r, next, p->rows);
+    out->share = hd_from(p->r, p->rows, 1, share);
+}
+
+/* A row for each item. */
+static const hd_seg *send_items(const packing *p)
+{
+    int32_t *one = hd_host_take(p->r, (p->count + 1) * sizeof *one);
+    for (size_t i = 0; one && i < p->count; i++) one[i] = 1;
+    hd_bounds bounds = {.items = p->items, .rows = p->items, .longest = 1};
+    return one ? hd_seg_within(p->r, one, p->count, p->key, bounds) : NULL;
+}
+
+uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
+                          size_t count, const hd_classifier_opt *o, float lm_loss)
+{
+    bool each = o->pool == HD_POOL_each;
+    *out = (hd_class_batch){0};
+    int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
+    if (!len) return 0;
+    size_t live = 0, row = 0, label = 0;
+    hd_bounds bounds = {.items = count};
+    for (size_t i = 0; i < count; i++) {
+        size_t n = x->begin[which[i] + 1] - x->begin[which[i]];
+        len[i] = (int32_t)n, key[i] = (int32_t)which[i], live += n;
+        if (n > bounds.longest) bounds.longest = n;
+    }
+    bounds.rows = live;
+    if (r->training) bounds = hd_bounds_of(r, len, count); /* only those steps are captured */
+    size_t rows = bounds.rows, labels = each ? rows : bounds.items;
+    int32_t *all = hd_host_take(r, (2 * rows + labels + 1) * sizeof *all);
+    int32_t *target = all + rows, *at = target + labels;
+    if (!all) return 0;
+    for (size_t i = 0; i < 2 * rows + labels; i++) all[i] = -1; /* what is filled up is no token */
+    for (size_t i = 0; i < count; i++) {
+        size_t e = which[i], before = row;
+        for (size_t j = x->begin[e]; j < x->begin[e + 1]; j++) all[row++] = x->id[j];
+        for (size_t j = x->first[e]; j < x->first[e + 1]; j++, label++)
+            target[label] = x->label[j], at[label] = (int32_t)before + x->row[j];
+    }
+    bool some = each && !x->plain;
+    *out = (hd_class_batch){.seg = hd_seg_within(r, len, count, key, bounds),
+                            .ids = hd_ints(r, all, rows),
+                            .target = hd_ints(r, target, labels),
+                            .row = some ? hd_ints(r, at, rows) : NULL,
+                            .rows = rows};
+    packing p = {r, x, which, count, rows, bounds.items, key};
+    if (o->body.kind == HD_BODY_bert) out->type = send_types(&p);
+    if (o->body.kind != HD_BODY_stages) out->items = send_items(&p);
+    if (o->numbers) send_values(&p, out);
+    if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
+    return hd_shape_mix(hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest), live == rows);
+}
+
+/* Examples from .. to-1 and the labels they have. */
+static hd_status ask_some(hd_run *r, const hd_labeller *l, const hd_examples *x, size_t from, size_t to,
+                          hd_labeller_hear *hear, void *context, hd_err *err)
+{
+    size_t classes = l->model->opt.classes, labels = x->first[to] - x->first[from];
+    hd_class_batch batch;
+    hd_run_begin(r, HD_INFERENCE);
+    uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
+    for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
+    if (which) hd_labeller_send(r, &batch, x, which, to - from, &l->model->opt, 0);
+    hd_tensor *y = which ? hd_classifier_logp(r, l->model, &batch) : NULL;
+    hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
+    if (y && logp) hd_read_output(r, y, logp);
+    if (r->err.status) return hd_err_set(err, r->err.status, "labels: %s", r->err.text);
+    for (size_t i = 0; i < labels; i++) hear(context, x->first[from] + i, logp + i * classes);
+    return HD_OK;
+}
+
+hd_status hd_labeller_ask(hd_run *r, const hd_labeller *l, const hd_examples *x, hd_labeller_hear *hear,
+                          void *context, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t from = 0, to; !s && from < x->count; from = to) {
+        for (to = from + 1; to < x->count && x->begin[to + 1] - x->begin[from] <= ROWS;) to++;
+        s = ask_some(r, l, x, from, to, hear, context, err);
+    }
+    return s;
+}
+
+typedef struct judging {
+    hd_judged *out;
+    const hd_examples *x;
+    size_t classes;
+    double *guess; /* [labels] of numbers */
+    hd_err failed; /* counting took more memory than there is */
+} judging;
+
+static void judge_class(void *context, size_t label, const hd_real *logp)
+{
+    judging *j = context;
+    size_t best = 0, truth = (size_t)j->x->label[label];
+    for (size_t k = 1; k < j->classes; k++)
+        if (logp[k] > logp[best]) best = k;
+    j->out->loss -= (double)logp[truth];
+    if (!j->failed.status) hd_confusion_add(&j->out->confusion, truth, best, &j->failed);
+}
+
+static void judge_number(void *context, size_t label, const hd_real *number)
+{
+    judging *j = context;
+    double error = (double)*number - j->x->value[label];
+    j->guess[label] = (double)*number;
+    j->out->loss += error * error;
+}
+
+static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeller *l, hd_err *err)
+{
+    size_t n = j->x->labels;
+    j->guess = hd_mem_array(n + 1, sizeof *j->guess);
+    hd_status s = j->guess ? HD_OK : hd_err_nomem(err, n * sizeof *j->guess);
+    if (!s) s = hd_labeller_ask(r, l, j->x, judge_number, j, err);
+    if (!s) s = hd_spearman(&j->out->spearman, j->guess, j->x->value, n, err);
+    if (!s) j->out->pearson = hd_pearson(j->guess, j->x->value, n);
+    hd_mem_free(j->guess);
+    return s;
+}
+
+hd_status hd_labeller_judge(hd_judged *out, hd_run *r, const hd_labeller *l, const hd_examples *x,
+                            hd_err *err)
+{
+    judging j = {.out = out, .x = x, .classes = l->model->opt.classes};
+    *out = (hd_judged){0};
+    if (l->model->opt.numbers) return judge_numbers(&j, r, l, err);
+    hd_status s = hd_confusion_init(&out->confusion, j.classes, err);
+    if (!s) s = hd_labeller_ask(r, l, x, judge_class, &j, err);
+    if (!s && j.failed.status) s = hd_err_set(err, j.failed.status, "%s", j.failed.text);
+    if (s) hd_confusion_release(&out->confusion);
+    return s;
+}
+
+void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES])
+{
+    const hd_confusion *c = &j->confusion;
+    size_t n = 0;
+    for (size_t i = 0; i < HD_FIGURES; i++) out[i] = (hd_figure){0};
+    if (!c->classes) {
+        out[n++] = (hd_figure){"pearson", "Pearson", j->pearson, false};
+        out[n++] = (hd_figure){"spearman", "Spearman", j->spearman, false};
+        return;
+    }
+    out[n++] = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), true};
+    out[n++] = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), true};
+    if (c->classes == 2) out[n++] = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, true};
+    out[n++] = (hd_figure){"matthews", "Matthews", hd_confusion_matthews(c), false};
+}

@@ -1,0 +1,50 @@
+/* Text that a language model continues, token after token, as long as it is asked for: where a model sees
+   only so many tokens, what it wrote last becomes its new prompt. The end token is the end of a line, and the
+   text goes on behind it; <pad>, <s> and <unk> are never taken.
+
+       hd_generated g = {0};
+       hd_generate(&g, run, language, &(hd_line){"To be", 5}, 1, &(hd_generate_opt){.tokens = 200,
+                   .temperature = 0.8f, .seed = 1}, &err);
+       puts(g.text.data);
+       hd_generated_release(&g);
+*/
+#ifndef HD_TASK_LANGUAGE_GENERATE_H
+#define HD_TASK_LANGUAGE_GENERATE_H
+
+#include "task/language/language.h"
+
+typedef struct hd_generate_opt {
+    size_t tokens;           /* most of them, ends of lines too */
+    float temperature;       /* 1: the model's own probabilities; 0: always the likeliest token */
+    size_t top_k;            /* 0: all */
+    float top_p;             /* 0: all */
+    float repetition;        /* penalty of tokens that are in the prompt or the text already: their logits are
+                                divided by it, those below 0 multiplied; 0 or 1: none */
+    uint64_t seed;           /* draw t of sample j of a prompt depends on seed, key, j and t alone */
+    int32_t key;             /* the first prompt's number; those behind it have the next ones */
+    size_t samples;          /* of each prompt; 0: one */
+    const char *const *stop; /* a text ends where one of them would stand in it; none is empty */
+    size_t stops;
+
+    /* What a text has got more, as soon as it is known not to begin a stop; NULL: nobody asks. which: of
+       `out`. A failure ends the generation. */
+    hd_status (*tell)(void *context, size_t which, const char *text, size_t size, hd_err *err);
+    void *context;
+} hd_generate_opt;
+
+typedef struct hd_generated {
+    hd_text text; /* behind the prompt, in UTF-8, without the stop; data is NULL where there is none */
+    size_t tokens;
+    double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
+    bool stopped; /* by a stop, not by the number of tokens */
+    hd_ids ids;   /* all that was read and written: what stands before the prompt, it, and the tokens */
+} hd_generated;
+
+/* Continues all prompts side by side; none changes what becomes of the others. out [prompts * samples],
+   prompt after prompt, each {0} or one to be appended to. A prompt begins a line, and has several where it
+   holds "\n". The run's step memory is used. */
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *l, const hd_line *prompt,
+                      size_t prompts, const hd_generate_opt *opt, hd_err *err);
+void hd_generated_release(hd_generated *g); /* accepts {0} */
+
+#endif

@@ -1,0 +1,144 @@
+/* How well a language model foresees a text. Easy to get wrong: every token counts once, whatever the windows
+   are, and what a window begins with that counts already only gives context. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "op/replay.h"
+#include "task/language/window.h"
+
+enum {
+    ROWS = 2048, /* of a step, about */
+    STREAMS = 32,
+    STREAM_WINDOWS = 16 /* a part of a text that is judged beside others has at least so many */
+};
+
+/* -- windows -- */
+
+uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int32_t *ids, const hd_window *w,
+                         const int32_t *keys, size_t items)
+{
+    *out = (hd_lm_batch){0};
+    int32_t *len = hd_host_take(r, (items + 1) * sizeof *len);
+    if (!len) return 0;
+    size_t live = 0, places = m->type->looks_back ? (size_t)m->opt.order - 1 : 0, row = 0;
+    for (size_t i = 0; i < items; i++) live += w[i].len, len[i] = (int32_t)w[i].len;
+    hd_bounds bounds = {items, live, 0};
+    for (size_t i = 0; i < items; i++)
+        if (w[i].len > bounds.longest) bounds.longest = w[i].len;
+    if (r->training) bounds = hd_bounds_of(r, len, items); /* only those steps are captured */
+    size_t rows = bounds.rows;
+    int32_t *all = hd_host_take(r, (rows * (2 + places) + 1) * sizeof *all);
+    int32_t *seen = hd_host_take(r, (places + 1) * sizeof *seen);
+    if (!all || !seen) return 0;
+    for (size_t i = 0; i < rows * (2 + places); i++) all[i] = -1; /* what is filled up is no token */
+    for (size_t i = 0; i < items; i++)
+        for (size_t j = 0; j < w[i].len; j++, row++) {
+            size_t at = w[i].from + j;
+            all[row] = at ? ids[at - 1] : m->opt.start;
+            if (j >= w[i].skip) all[rows + row] = ids[at];
+            if (places) hd_lm_features(m, ids, at + 1, at, seen);
+            for (size_t k = 0; k < places; k++) all[(2 + k) * rows + row] = seen[k];
+        }
+    *out = (hd_lm_batch){.seg = hd_seg_within(r, len, items, keys, bounds),
+                         .ids = hd_ints(r, all, rows),
+                         .target = hd_ints(r, all + rows, rows),
+                         .before = places ? hd_ints(r, all + 2 * rows, places * rows) : NULL};
+    return hd_shape_mix(hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest), live == rows);
+}
+
+/* -- judging -- */
+
+static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd_stream_text *text,
+                               const hd_window *w, size_t items, hd_cache *state, hd_err *err)
+{
+    hd_lm_batch batch;
+    hd_run_begin(r, HD_INFERENCE);
+    hd_windows_send(r, &batch, m, text->ids, w, NULL, items);
+    double sum = hd_loss_total(r, m->type->loss(r, m, &batch, state, &(hd_loss_opt){.coef = 1}));
+    if (r->err.status) return hd_err_set(err, r->err.status, "judging a text: %s", r->err.text);
+    *nats += sum;
+    return HD_OK;
+}
+
+/* Windows of a text one after the other, several at a time; all but the first begin with `again` tokens of
+   the one before. */
+static hd_status judge_anew(double *nats, hd_run *r, const hd_lm *m, const hd_stream_text *text, size_t again,
+                            hd_err *err)
+{
+    size_t length = m->opt.context, most = ROWS / length ? ROWS / length : 1, n = 0;
+    hd_window *w = hd_mem_array(most, sizeof *w);
+    hd_status s = w ? HD_OK : hd_err_nomem(err, most * sizeof *w);
+    for (size_t at = 0; !s && at < text->count;) {
+        size_t back = at < again ? at : again, len = length;
+        if (len > text->count - (at - back)) len = text->count - (at - back);
+        w[n++] = (hd_window){at - back, len, back};
+        at += len - back;
+        if (n < most && at < text->count) continue;
+        s = judge_windows(nats, r, m, text, w, n, NULL, err);
+        n = 0;
+    }
+    hd_mem_free(w);
+    return s;
+}
+
+/* Equal parts of a text side by side, with a state. Each begins a window earlier than it counts. */
+static hd_status judge_carried(double *nats, hd_run *r, const hd_lm *m, const hd_stream_text *text,
+                               hd_err *err)
+{
+    size_t length = m->opt.context, streams = text->count / (STREAM_WINDOWS * length);
+    streams = streams < 1 ? 1 : streams > STREAMS ? STREAMS : streams;
+    hd_window w[STREAMS] = {0};
+    size_t at[STREAMS], count[STREAMS], end[STREAMS]; /* where it stands, counts from, ends */
+    hd_cache *state = NULL;
+    hd_status s = m->type->state(&state, m, streams, err);
+    for (size_t i = 0; i < streams; i++) {
+        count[i] = text->count * i / streams, end[i] = text->count * (i + 1) / streams;
+        at[i] = i ? count[i] - length : 0;
+    }
+    for (bool more = true; !s && more;) {
+        more = false;
+        for (size_t i = 0; i < streams; i++) {
+            size_t len = end[i] - at[i] < length ? end[i] - at[i] : length;
+            w[i] = (hd_window){at[i], len, at[i] < count[i] ? count[i] - at[i] : 0};
+            at[i] += len;
+            more = more || at[i] < end[i];
+        }
+        s = judge_windows(nats, r, m, text, w, streams, state, err);
+    }
+    hd_cache_free(state);
+    return s;
+}
+
+static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+                       bool overlap, hd_err *err)
+{
+    const hd_lm *m = l->lm;
+    double nats = 0, began = hd_seconds();
+    hd_status s = HD_OK;
+    if (!text->count) return hd_err_set(err, HD_EARG, "there is no text to judge");
+    if (!m->params)
+        nats = -m->type->score(m, text->ids, text->count);
+    else if (m->type->state)
+        s = judge_carried(&nats, r, m, text, err);
+    else
+        s = judge_anew(&nats, r, m, text, overlap && !m->type->looks_back ? m->opt.context / 2 : 0, err);
+    if (!s)
+        *out = (hd_fluency){.tokens = text->count,
+                            .characters = text->characters,
+                            .nats = nats,
+                            .seconds = hd_seconds() - began};
+    return s;
+}
+
+hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+                            hd_err *err)
+{
+    return judge(out, r, l, text, true, err);
+}
+
+hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+                                 hd_err *err)
+{
+    return judge(out, r, l, text, false, err);
+}

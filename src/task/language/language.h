@@ -1,0 +1,56 @@
+/* A language model with its tokeniser, the folder it lies in (config.json with "task": "lm", the tokeniser
+   file, model.safetensors or ngram.bin), and what is asked of it. */
+#ifndef HD_TASK_LANGUAGE_LANGUAGE_H
+#define HD_TASK_LANGUAGE_LANGUAGE_H
+
+#include "decode/search.h"
+#include "model/lm/lm.h"
+#include "task/model_config.h"
+#include "text/tokeniser.h"
+
+typedef struct hd_language {
+    hd_lm *lm;
+    hd_tokeniser *tokeniser;
+    hd_backend *backend; /* borrowed */
+} hd_language;
+
+hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err);
+void hd_language_free(hd_language *l); /* accepts NULL */
+hd_status hd_language_save(const hd_language *l, const char *folder,
+                           hd_err *err); /* config.json, tokeniser */
+hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
+/* Reads back what hd_language_save wrote, without weights. The caller frees the tokeniser. */
+hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+/* The keys of a language model in config.json, also where it is a part of another model. */
+void hd_language_put_model(hd_text *to, const hd_lm_opt *o);
+void hd_language_read_model(hd_model_config *c, hd_lm_opt *o);
+/* Removes the files of a model of any task and of its training from a folder, and nothing else. */
+hd_status hd_language_remove(const char *folder, hd_err *err);
+
+/* A text as one stream: every line and an end token behind it, or its characters as they are where the
+   tokeniser keeps lines. hd_stream_text_of (language_text.h) makes
+   one. */
+typedef struct hd_stream_text {
+    int32_t *ids;
+    size_t count, lines;
+    size_t
+        characters; /* Unicode characters, one for the end of each line too: bits per character need them */
+    uint64_t hash;
+} hd_stream_text;
+
+void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
+
+typedef struct hd_fluency {
+    size_t tokens, characters;
+    double nats; /* minus the sum of log-probabilities */
+    double seconds;
+} hd_fluency; /* perplexity = exp(nats / tokens); bits per character = nats / characters / ln 2 */
+
+/* Every token of the text after what stands before it. Counted models: the whole text at once. Those that
+   look at a fixed number of tokens see all of them. Those with a state carry it from window to window; a long
+   text is judged in up to 32 parts side by side, each after a window of what stands before it. gpt: windows
+   of its context that overlap by half, so that a token has at least half a context before it. */
+hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+                            hd_err *err);
+
+#endif

@@ -1,0 +1,208 @@
+/* A text as a stream of tokens. Easy to get wrong: empty lines are part of it, unlike in a corpus of
+   sentences. */
+#include "task/language/text.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* -- lines -- */
+
+static hd_status grow(void **block, size_t *room, size_t need, size_t each, hd_err *err)
+{
+    if (need <= *room) return HD_OK;
+    size_t more = *room ? 2 * *room : 4096;
+    if (more < need) more = need;
+    void *b = hd_mem_grow(*block, more * each);
+    if (!b) return hd_err_nomem(err, more * each);
+    *block = b, *room = more;
+    return HD_OK;
+}
+
+static hd_status add_line(hd_plain_text *t, hd_line line, hd_err *err)
+{
+    void *bytes = t->bytes, *end = t->end;
+    hd_status s = grow(&bytes, &t->room, t->size + line.size + 1, 1, err);
+    t->bytes = bytes;
+    if (!s) s = grow(&end, &t->places, t->lines + 1, sizeof *t->end, err);
+    t->end = end;
+    if (s) return s;
+    memcpy(t->bytes + t->size, line.text, line.size);
+    t->size += line.size;
+    t->end[t->lines++] = t->size;
+    return HD_OK;
+}
+
+hd_status hd_plain_text_read(hd_plain_text *out, const char *path, hd_err *err)
+{
+    hd_plain_text t = {0};
+    hd_lines *lines = NULL;
+    hd_line line;
+    hd_status s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true}, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) s = add_line(&t, line, err);
+    if (!s && !t.lines) s = hd_err_set(err, HD_EFORMAT, "%s: there is no text in it", hd_lines_name(lines));
+    hd_lines_close(lines);
+    if (s)
+        hd_plain_text_release(&t);
+    else
+        *out = t;
+    return s;
+}
+
+void hd_plain_text_release(hd_plain_text *t)
+{
+    hd_mem_free(t->bytes);
+    hd_mem_free(t->end);
+    *t = (hd_plain_text){0};
+}
+
+static hd_line line_at(const hd_plain_text *t, size_t i)
+{
+    size_t begin = i ? t->end[i - 1] : 0;
+    return (hd_line){t->bytes + begin, t->end[i] - begin};
+}
+
+static bool next(void *context, hd_line *line)
+{
+    hd_plain_walk *w = context;
+    if (w->next >= w->text->lines) return false;
+    *line = line_at(w->text, w->next++);
+    return true;
+}
+
+hd_feed hd_plain_feed(hd_plain_walk *walk)
+{
+    return (hd_feed){next, walk};
+}
+
+/* -- parts -- */
+
+static bool begins(char byte)
+{
+    return ((unsigned char)byte & 0xC0) != 0x80;
+}
+
+/* Of a line, its end too. */
+static size_t characters_in(hd_line line)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < line.size; i++) n += begins(line.text[i]);
+    return n;
+}
+
+/* Bytes of the first n characters of a line that has as many. */
+static size_t bytes_of(hd_line line, size_t n)
+{
+    size_t at = 0;
+    while (n--) do
+            at++;
+        while (at < line.size && !begins(line.text[at]));
+    return at;
+}
+
+static hd_status kept_characters(size_t *out, const hd_plain_text *t, double fraction, hd_err *err)
+{
+    size_t all = 0;
+    if (!(fraction > 0) || !(fraction < 1))
+        return hd_err_set(err, HD_EARG, "a share of %g of a text cannot be held back", fraction);
+    for (size_t i = 0; i < t->lines; i++) all += characters_in(line_at(t, i));
+    all -= t->open;
+    if (all < 2)
+        return hd_err_set(err, HD_EARG,
+                          "a text of one character cannot be parted: give another one to validate with");
+    size_t kept = (size_t)((1 - fraction) * (double)all + 0.5);
+    *out = kept < 1 ? 1 : kept >= all ? all - 1 : kept;
+    return HD_OK;
+}
+
+/* What t has from byte `cut` of line `first` on. */
+static hd_status copy_tail(hd_plain_text *out, const hd_plain_text *t, size_t first, size_t cut, hd_err *err)
+{
+    hd_plain_text tail = {.open = t->open};
+    hd_status s = HD_OK;
+    for (size_t i = first; !s && i < t->lines; i++, cut = 0) {
+        hd_line line = line_at(t, i);
+        s = add_line(&tail, (hd_line){line.text + cut, line.size - cut}, err);
+    }
+    if (s)
+        hd_plain_text_release(&tail);
+    else
+        *out = tail;
+    return s;
+}
+
+hd_status hd_plain_text_split(hd_plain_text *t, double fraction, hd_plain_text *tail, hd_err *err)
+{
+    size_t kept = 0, line = 0;
+    hd_status s = kept_characters(&kept, t, fraction, err);
+    if (s) return s;
+    for (size_t n; (n = characters_in(line_at(t, line))) <= kept; line++) kept -= n;
+    size_t cut = bytes_of(line_at(t, line), kept);
+    s = copy_tail(tail, t, line, cut, err);
+    if (s) return s;
+    t->size = (line ? t->end[line - 1] : 0) + cut;
+    t->open = kept > 0;
+    if (kept) t->end[line] = t->size;
+    t->lines = line + t->open;
+    return HD_OK;
+}
+
+/* -- tokens -- */
+
+static uint64_t hash_of(const int32_t *ids, size_t count)
+{
+    uint64_t h = 0xcbf29ce484222325u ^ count;
+    for (size_t i = 0; i < count; i++) h = (h ^ (uint32_t)ids[i]) * 0x100000001b3u, h ^= h >> 29;
+    return h;
+}
+
+/* Every line and an end token behind it; behind the last one not where the text is cut there. */
+static hd_status encode_lines(hd_ids *ids, const hd_plain_text *text, const hd_tokeniser *t, hd_err *err)
+{
+    int32_t end = hd_tokeniser_special(t).end;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < text->lines; i++) {
+        hd_line line = line_at(text, i);
+        s = hd_tokeniser_encode_ids(t, line.text, line.size, ids, err);
+        if (!s) s = hd_ids_reserve(ids, 1, err);
+        if (!s && !(text->open && i + 1 == text->lines)) ids->at[ids->count++] = end;
+    }
+    return s;
+}
+
+/* For tokenisers to which ends of lines are text. */
+static hd_status encode_whole(hd_ids *ids, const hd_plain_text *text, const hd_tokeniser *t, hd_err *err)
+{
+    hd_text all = {0};
+    for (size_t i = 0; i < text->lines; i++) {
+        hd_line line = line_at(text, i);
+        hd_text_add(&all, line.text, line.size);
+        if (!(text->open && i + 1 == text->lines)) hd_text_put(&all, "\n");
+    }
+    hd_status s = hd_text_status(&all, err);
+    if (!s && all.size) s = hd_tokeniser_encode_ids(t, all.data, all.size, ids, err);
+    hd_text_release(&all);
+    return s;
+}
+
+hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokeniser *t,
+                            hd_err *err)
+{
+    hd_stream_text x = {.lines = text->lines};
+    hd_ids ids = {0};
+    hd_status s = (hd_tokeniser_keeps_lines(t) ? encode_whole : encode_lines)(&ids, text, t, err);
+    for (size_t i = 0; i < text->lines; i++)
+        x.characters += characters_in(line_at(text, i)) - (text->open && i + 1 == text->lines);
+    x.ids = ids.at, x.count = ids.count;
+    if (s)
+        hd_stream_text_release(&x);
+    else
+        x.hash = hash_of(x.ids, x.count), *out = x;
+    return s;
+}
+
+void hd_stream_text_release(hd_stream_text *s)
+{
+    hd_mem_free(s->ids);
+    *s = (hd_stream_text){0};
+}

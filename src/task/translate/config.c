@@ -1,0 +1,210 @@
+/* config.json of a translator, written and read. */
+#include "task/translate/config.h"
+
+#include <string.h>
+
+#include "base/file/file.h"
+#include "base/file/folder.h"
+#include "task/model_config.h"
+
+/* Small enough that the numbers of all weights together cannot overflow. */
+enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
+
+#define SOURCE_VOCAB "source_vocab"
+#define TARGET_VOCAB "target_vocab"
+#define T5_VOCAB     "vocab"
+
+/* X(key, field of hd_encdec_opt, least): whole numbers */
+#define LAYERS(X)                          \
+    X("encoder_layers", encoder_layers, 1) \
+    X("decoder_layers", decoder_layers, 1)
+#define SIZES(X)         \
+    X("heads", heads, 1) \
+    X("width", width, 1) \
+    X("inner", inner, 1) \
+    X("positions", positions, 2)
+/* X(key, field) */
+#define SWITCHES(X)               \
+    X("tied", tied)               \
+    X("pre_norm", pre_norm)       \
+    X("output_bias", output_bias) \
+    X("learned_positions", learned_positions)
+
+/* Of what is not a plain Transformer. */
+#define STAGES(X)         \
+    X("encoder", encoder) \
+    X("decoder", decoder)
+/* X(key, field, names, how many) */
+#define CHOICES(X)                                                       \
+    X("context", recurrent.context, hd_context_names, HD_CONTEXTS)       \
+    X("score", recurrent.score, hd_scoring_names, HD_SCORINGS)           \
+    X("attention", recurrent.locality, hd_locality_names, HD_LOCALITIES) \
+    X("query", recurrent.query, hd_asking_names, HD_ASKINGS)             \
+    X("begin", recurrent.begin, hd_beginning_names, HD_BEGINNINGS)       \
+    X("read", recurrent.read, hd_reading_names, HD_READINGS)
+#define MORE_SIZES(X)                \
+    X("window", recurrent.window, 0) \
+    X("attention_heads", recurrent.heads, 0)
+#define MORE_SWITCHES(X)                      \
+    X("project", recurrent.project)           \
+    X("feed_context", recurrent.feed_context) \
+    X("skips", recurrent.skips)               \
+    X("no_feedback", recurrent.no_feedback)   \
+    X("relu", recurrent.relu)                 \
+    X("reverse_source", reverse_source)
+
+/* Of all others; those of older folders do not say it. */
+#define VOCABS(X)                    \
+    X(SOURCE_VOCAB, source_vocab, 1) \
+    X(TARGET_VOCAB, target_vocab, 1)
+
+/* Of a T5; all else is as hd_encdec_opt_t5 says. The tokeniser may have fewer pieces than there are ids. */
+#define T5_SIZES(X)                   \
+    X("head_width", head_width, 1)    \
+    X("buckets", relative.buckets, 4) \
+    X("reach", relative.reach, 1)     \
+    X(T5_VOCAB, source_vocab, 1)
+#define T5_SWITCHES(X)          \
+    X("gated", gated)           \
+    X("own_output", own_output) \
+    X("scaled_output", scaled_output)
+
+static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5";
+
+static bool plain(const hd_stages *s)
+{
+    return !s->count || (s->count == 1 && s->at[0].kind == HD_STAGE_transformer);
+}
+
+const char *hd_translator_model_name(const hd_encdec_opt *o)
+{
+    if (o->names == &hd_encdec_t5) return t5;
+    return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
+}
+
+const char *hd_translator_vocab_key(const hd_encdec_opt *o, int side)
+{
+    return o->names == &hd_encdec_t5 ? T5_VOCAB : side ? TARGET_VOCAB : SOURCE_VOCAB;
+}
+
+/* -- writing -- */
+
+#define PUT_SIZE(key, field, least)          hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+#define PUT_SWITCH(key, field)               hd_text_print(to, ",\n \"" key "\": %s", o->field ? "true" : "false");
+#define PUT_TEXT(key, value)                 hd_text_print(to, ",\n \"" key "\": \"%s\"", value);
+#define PUT_STAGES(key, field)               PUT_TEXT(key, hd_stages_text(&o->field, text))
+#define PUT_CHOICE(key, field, names, count) PUT_TEXT(key, names[o->field])
+
+static void put_model(hd_text *to, const hd_encdec_opt *o)
+{
+    char text[HD_STAGES_TEXT];
+    const char *name = hd_translator_model_name(o);
+    PUT_TEXT("model", name)
+    if (name == encdec) {
+        STAGES(PUT_STAGES)
+    } else {
+        LAYERS(PUT_SIZE)
+    }
+    SIZES(PUT_SIZE)
+    if (name == t5) {
+        T5_SIZES(PUT_SIZE)
+        T5_SWITCHES(PUT_SWITCH)
+    } else {
+        SWITCHES(PUT_SWITCH)
+        VOCABS(PUT_SIZE)
+    }
+    if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
+    if (name != t5 && o->no_positions) PUT_SWITCH("no_positions", no_positions)
+    if (name != t5 && o->unscaled_scores) PUT_SWITCH("unscaled_scores", unscaled_scores)
+    if (name == encdec && o->cell == HD_sigmoid) PUT_TEXT("cell", hd_unary_name(o->cell))
+    if (name == encdec) {
+        CHOICES(PUT_CHOICE)
+        MORE_SIZES(PUT_SIZE)
+        MORE_SWITCHES(PUT_SWITCH)
+    }
+    PUT_TEXT("activation", hd_unary_name(o->act))
+    hd_model_config_put_real(to, "eps", (double)o->eps);
+}
+
+hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text all = {0}, *to = &all;
+    hd_encdec_opt m = c->model;
+    /* as a model has them that was made: stages say how many layers they have */
+    m.encoder = hd_stages_resolved(&m.encoder, m.encoder_layers);
+    m.decoder = hd_stages_resolved(&m.decoder, m.decoder_layers);
+    m.encoder_layers = m.encoder.at[0].layers, m.decoder_layers = m.decoder.at[0].layers;
+    hd_text_put(to, "{\"format\": 1,\n \"task\": \"translate\"");
+    put_model(to, &m);
+    hd_text_print(to, ",\n \"longest\": %zu", c->longest);
+    PUT_TEXT("source_tokeniser", hd_tokeniser_name(c->tokeniser[0]))
+    PUT_TEXT("target_tokeniser", hd_tokeniser_name(c->tokeniser[1]))
+    hd_text_print(to, ",\n \"shared_tokeniser\": %s}\n", c->shared ? "true" : "false");
+    hd_status s = hd_text_status(to, err);
+    if (!s) s = hd_path(path, folder, "config.json", err);
+    if (!s) s = hd_save_bytes(path, to->data, to->size, err);
+    hd_text_release(to);
+    return s;
+}
+
+/* -- reading -- */
+
+#define GET_SIZE(key, field, least) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, MOST_SIZE);
+#define GET_VOCAB(key, field, least) \
+    if (hd_model_config_has(c, key)) o->field = (size_t)hd_model_config_whole(c, key, least, INT32_MAX);
+#define GET_SWITCH(key, field) o->field = hd_model_config_switch(c, key);
+#define GET_STAGES(key, field) o->field = hd_model_config_stages(c, key);
+#define GET_CHOICE(key, field, names, count) \
+    o->field = (__typeof__(o->field))hd_model_config_name(c, key, names, count);
+
+static void read_model(hd_model_config *c, hd_encdec_opt *o)
+{
+    const char *model = hd_model_config_text(c, "model");
+    bool more = !strcmp(model, encdec), is_t5 = !strcmp(model, t5);
+    *o = is_t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
+    o->encoder_layers = o->decoder_layers = 1;
+    if (!more && !is_t5 && strcmp(model, transformer))
+        hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
+                               encdec, t5);
+    if (more) {
+        STAGES(GET_STAGES)
+        o->cell = hd_model_config_cell(c);
+        CHOICES(GET_CHOICE)
+        MORE_SIZES(GET_SIZE)
+        MORE_SWITCHES(GET_SWITCH)
+    } else {
+        LAYERS(GET_SIZE)
+    }
+    SIZES(GET_SIZE)
+    if (is_t5) {
+        T5_SIZES(GET_SIZE)
+        T5_SWITCHES(GET_SWITCH)
+        o->target_vocab = o->source_vocab;
+    } else {
+        SWITCHES(GET_SWITCH)
+        VOCABS(GET_VOCAB)
+        if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
+        if (hd_model_config_has(c, "no_positions")) GET_SWITCH("no_positions", no_positions)
+        if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", unscaled_scores)
+    }
+    o->eps = (float)hd_model_config_real(c, "eps", 1);
+    o->act = hd_model_config_activation(c);
+    if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
+        hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
+}
+
+hd_status hd_translator_config_load(hd_translator_config *to, const char *folder, hd_err *err)
+{
+    hd_model_config c;
+    hd_model_config_open(&c, folder, err);
+    hd_model_config_task(&c, "translate");
+    read_model(&c, &to->model);
+    to->longest = (size_t)hd_model_config_whole(&c, "longest", 1, MOST_SIZE);
+    to->shared = hd_model_config_switch(&c, "shared_tokeniser");
+    to->tokeniser[0] = hd_model_config_tokeniser_kind(&c, "source_tokeniser");
+    to->tokeniser[1] = hd_model_config_tokeniser_kind(&c, "target_tokeniser");
+    hd_model_config_release(&c);
+    return c.status;
+}

@@ -1,0 +1,29 @@
+/* Lines as the model takes them: ids of a sentence at a time, or of what a sentence that is too long is cut
+   into. */
+#ifndef HD_TASK_TRANSLATE_SPLIT_H
+#define HD_TASK_TRANSLATE_SPLIT_H
+
+#include "task/translate/translate.h"
+
+typedef struct hd_part {
+    size_t line;             /* it belongs to */
+    size_t index;            /* among the parts of that line */
+    size_t begin, size;      /* in ids and pieces, end included */
+    hd_span bytes;           /* of the line */
+    size_t prefix, prefixes; /* in forced, and how many */
+} hd_part;
+
+typedef struct hd_parts {
+    hd_part *at; /* in the order of the lines */
+    size_t count, room;
+    hd_ids ids;       /* sources */
+    hd_pieces pieces; /* the same with their places in the line */
+    hd_ids forced;    /* prefixes */
+} hd_parts;
+
+/* Appends the parts of a line, or none and why in *to. */
+hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_line line,
+                       const hd_line *prefix, const hd_translate_opt *opt, hd_translation *to, hd_err *err);
+void hd_parts_release(hd_parts *p);
+
+#endif

@@ -1,0 +1,209 @@
+/* T5's tokenizer.json is made of a SentencePiece model and says all of it: vocabulary and scores, the table
+   that normalises characters, and, by how texts are cut, that words begin with U+2581. So it becomes that
+   model again. The file is hostile: what is made of it is checked as any .model file. */
+#include "text/published/t5_json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "text/sentencepiece/sentencepiece_view.h"
+
+static hd_status refuse(const hd_tokenizer_json *j, const char *what)
+{
+    return hd_err_set(j->err, HD_EFORMAT, "%s: %s", j->path, what);
+}
+
+/* -- a protocol buffer -- */
+
+static void put_varint(hd_text *to, uint64_t n)
+{
+    for (; n > 127; n >>= 7) hd_text_add(to, &(char){(char)(n | 128)}, 1);
+    hd_text_add(to, &(char){(char)n}, 1);
+}
+
+static void put_number(hd_text *to, uint64_t field, uint64_t n)
+{
+    put_varint(to, field << 3);
+    put_varint(to, n);
+}
+
+static void put_bytes(hd_text *to, uint64_t field, const char *bytes, size_t size)
+{
+    put_varint(to, field << 3 | 2);
+    put_varint(to, size);
+    hd_text_add(to, bytes, size);
+}
+
+/* -- normalizer -- */
+
+static int digit_of(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static hd_status put_table(const hd_tokenizer_json *j, const json_t *part, hd_text *out)
+{
+    const json_t *text = json_object_get(part, "precompiled_charsmap");
+    const char *at = json_string_value(text);
+    uint32_t group = 0;
+    int bits = 0;
+    if (!at) return refuse(j, "normalizer \"Precompiled\" has no \"precompiled_charsmap\"");
+    for (; *at && *at != '='; at++) {
+        int digit = digit_of(*at);
+        if (digit < 0) return refuse(j, "\"precompiled_charsmap\" is not base64");
+        group = group << 6 | (uint32_t)digit, bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        hd_text_add(out, &(char){(char)(group >> bits & 255)}, 1);
+    }
+    return hd_text_status(out, j->err);
+}
+
+/* Several spaces become one: SentencePiece does so itself. */
+static bool joins_spaces(const json_t *part)
+{
+    const char *pattern = json_string_value(json_object_get(json_object_get(part, "pattern"), "Regex"));
+    const char *content = json_string_value(json_object_get(part, "content"));
+    return pattern && content && !strcmp(pattern, " {2,}") && !strcmp(content, " ");
+}
+
+static hd_status read_normalizer(const hd_tokenizer_json *j, const json_t *part, bool inside, hd_text *table)
+{
+    enum { PRECOMPILED, REPLACE, SEQUENCE };
+    static const char *const known[] = {"Precompiled", "Replace", "Sequence", NULL};
+    const json_t *list = json_object_get(part, "normalizers");
+    int which;
+    hd_status s = hd_json_part(j, part, "normalizer", known, &which);
+    if (s || which < 0) return s;
+    if (which == PRECOMPILED)
+        return table->size ? refuse(j, "two tables of characters") : put_table(j, part, table);
+    if (which == REPLACE)
+        return joins_spaces(part) ? HD_OK : refuse(j, "a normalizer \"Replace\" is not known");
+    if (inside) return refuse(j, "a normalizer \"Sequence\" within another is not known");
+    for (size_t i = 0; !s && i < json_array_size(list); i++)
+        s = read_normalizer(j, json_array_get(list, i), true, table);
+    return s;
+}
+
+/* -- pre_tokenizer -- */
+
+static hd_status check_cut(const hd_tokenizer_json *j, const json_t *part, bool *marks)
+{
+    enum { METASPACE, WHITESPACE, SEQUENCE };
+    static const char *const known[] = {"Metaspace", "WhitespaceSplit", "Sequence", NULL};
+    const json_t *list = json_object_get(part, "pretokenizers");
+    const char *mark = json_string_value(json_object_get(part, "replacement")),
+               *scheme = json_string_value(json_object_get(part, "prepend_scheme"));
+    int which;
+    hd_status s = hd_json_part(j, part, "pre_tokenizer", known, &which);
+    if (!s && which == SEQUENCE)
+        for (size_t i = 0; !s && i < json_array_size(list); i++)
+            s = json_object_get(json_array_get(list, i), "pretokenizers")
+                    ? refuse(j, "a pre_tokenizer \"Sequence\" within another is not known")
+                    : check_cut(j, json_array_get(list, i), marks);
+    if (s || which != METASPACE) return s;
+    if (!mark || strcmp(mark, "\xe2\x96\x81") || (scheme && strcmp(scheme, "always")) ||
+        json_is_false(json_object_get(part, "add_prefix_space")))
+        return refuse(j, "pre_tokenizer \"Metaspace\" is known with U+2581 before every word only");
+    *marks = true;
+    return HD_OK;
+}
+
+/* -- model -- */
+
+/* Whether the piece is a special token: texts do not make it. */
+static hd_status find_specials(const hd_tokenizer_json *j, const json_t *vocab, bool *special)
+{
+    const json_t *added = json_object_get(j->root, "added_tokens");
+    if (added && !json_is_null(added) && !json_is_array(added))
+        return refuse(j, "\"added_tokens\" is not a list of tokens");
+    for (size_t i = 0; i < json_array_size(added); i++) {
+        const json_t *token = json_array_get(added, i), *id = json_object_get(token, "id");
+        const char *content = json_string_value(json_object_get(token, "content"));
+        json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
+        if (!content || n < 0) return refuse(j, "an added token has no \"id\" or no \"content\"");
+        const char *piece = json_string_value(json_array_get(json_array_get(vocab, (size_t)n), 0));
+        if (!piece || strcmp(piece, content))
+            return hd_err_set(j->err, HD_EFORMAT, "%s: the added token '%.60s' is not the piece of its id",
+                              j->path, content);
+        special[n] = true;
+    }
+    return HD_OK;
+}
+
+static hd_status put_pieces(const hd_tokenizer_json *j, const json_t *vocab, size_t unknown,
+                            const bool *special, hd_text *model)
+{
+    hd_text piece = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < json_array_size(vocab); i++) {
+        const json_t *pair = json_array_get(vocab, i), *text = json_array_get(pair, 0),
+                     *number = json_array_get(pair, 1);
+        if (!json_is_string(text) || !json_string_length(text) || !json_is_number(number)) {
+            s = hd_err_set(j->err, HD_EFORMAT, "%s: piece %zu is not a text and a score", j->path, i);
+            break;
+        }
+        double value = json_number_value(number);
+        if (!(fabs(value) < 1e30)) {
+            s = hd_err_set(j->err, HD_EFORMAT, "%s: the score of piece %zu is too large", j->path, i);
+            break;
+        }
+        float score = (float)value;
+        piece.size = 0;
+        put_bytes(&piece, 1, json_string_value(text), json_string_length(text));
+        put_varint(&piece, 2 << 3 | 5);
+        hd_text_add(&piece, (const char *)&score, sizeof score);
+        put_number(&piece, 3, i == unknown ? HD_SPM_UNKNOWN : special[i] ? HD_SPM_CONTROL : HD_SPM_NORMAL);
+        s = hd_text_status(&piece, j->err);
+        if (!s) put_bytes(model, 1, piece.data, piece.size);
+    }
+    hd_text_release(&piece);
+    return s;
+}
+
+static hd_status put_model(const hd_tokenizer_json *j, const json_t *part, hd_text *model)
+{
+    const json_t *vocab = json_object_get(part, "vocab"), *id = json_object_get(part, "unk_id");
+    size_t count = json_array_size(vocab);
+    hd_text trainer = {0};
+    if (!count) return refuse(j, "the vocabulary is not a list of pieces and scores");
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || (size_t)json_integer_value(id) >= count)
+        return refuse(j, "\"unk_id\" is no piece");
+    if (json_is_true(json_object_get(part, "byte_fallback")))
+        return refuse(j, "\"byte_fallback\" of the model Unigram is not known");
+    bool *special = hd_mem_array(count, sizeof *special);
+    if (!special) return hd_err_nomem(j->err, count);
+    hd_status s = find_specials(j, vocab, special);
+    if (!s) s = put_pieces(j, vocab, (size_t)json_integer_value(id), special, model);
+    put_number(&trainer, 3, HD_SPM_UNIGRAM);
+    put_number(&trainer, 40, (uint64_t)json_integer_value(id));
+    if (!s) s = hd_text_status(&trainer, j->err);
+    if (!s) put_bytes(model, 2, trainer.data, trainer.size);
+    hd_text_release(&trainer);
+    hd_mem_free(special);
+    return s;
+}
+
+hd_status hd_t5_json_model(const hd_tokenizer_json *j, hd_text *model)
+{
+    static const char *const models[] = {"Unigram", NULL};
+    const json_t *part = json_object_get(j->root, "model");
+    hd_text table = {0}, normal = {0};
+    bool marks = false;
+    int which;
+    hd_status s = hd_json_part(j, part, "model", models, &which);
+    if (!s) s = read_normalizer(j, json_object_get(j->root, "normalizer"), false, &table);
+    if (!s) s = check_cut(j, json_object_get(j->root, "pre_tokenizer"), &marks);
+    if (!s && !marks) s = refuse(j, "no pre_tokenizer: Metaspace is expected");
+    if (!s) s = put_model(j, part, model);
+    if (!s && table.size) put_bytes(&normal, 2, table.data, table.size);
+    put_number(&normal, 3, 1);
+    if (!s) s = hd_text_status(&normal, j->err);
+    if (!s) put_bytes(model, 3, normal.data, normal.size);
+    hd_text_release(&table);
+    hd_text_release(&normal);
+    return s ? s : hd_text_status(model, j->err);
+}

@@ -1,0 +1,24 @@
+/* Fields of a protocol buffer, one after the other. The bytes are hostile: no field reaches behind their end.
+ */
+#ifndef HD_TEXT_SENTENCEPIECE_PROTOBUF_H
+#define HD_TEXT_SENTENCEPIECE_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct hd_proto_span {
+    const uint8_t *at;
+    size_t size;
+} hd_proto_span;
+
+typedef struct hd_proto_field {
+    uint64_t number;
+    hd_proto_span bytes; /* empty where the field has no length */
+    uint64_t value;      /* where it is a varint, or 32 bits */
+} hd_proto_field;
+
+/* Takes the next field off *s; false: it is damaged or cut short. */
+bool hd_proto_take(hd_proto_span *s, hd_proto_field *f);
+
+#endif

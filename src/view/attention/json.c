@@ -1,0 +1,135 @@
+/* Attention as JSON, sentence after sentence; docs/attention-json.md says what is in it. Written by hand
+   rather than as a tree: a long corpus needs no more memory than a short one. */
+#include "view/attention/format.h"
+
+#include "view/draw/markup.h"
+
+enum { EXACT = 9 }; /* digits that give a float back */
+
+bool hd_attention_listed(const hd_attention_maps *a, const hd_attention_pick *pick, int kind)
+{
+    return a->part[kind].layers && (!pick->kind || pick->kind == kind + 1);
+}
+
+hd_attention_range hd_attention_range_of(const hd_attention_part *p, const hd_attention_pick *pick)
+{
+    hd_attention_range r = {0, p->layers, 0, p->heads};
+    if (pick->layer) r.layer = (size_t)pick->layer - 1, r.last_layer = (size_t)pick->layer;
+    if (pick->head) r.head = (size_t)pick->head - 1, r.last_head = (size_t)pick->head;
+    if (r.last_layer > p->layers || r.last_head > p->heads) r = (hd_attention_range){0};
+    return r;
+}
+
+static void put_names(hd_text *to, const char *key, char *const *names, size_t count, bool inside_html)
+{
+    hd_text_print(to, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
+        if (i) hd_text_put(to, ",");
+        hd_put_json(to, names[i], inside_html);
+    }
+    hd_text_put(to, "]");
+}
+
+/* Which of the names are words that the vocabulary lacks, where there are some. */
+static void put_unknown(hd_text *to, const char *key, const hd_attention_maps *a, char **names, size_t count)
+{
+    char **marked = a->marked + (names - a->source);
+    const char *before = "";
+    for (size_t i = 0; i < count; i++) {
+        if (!marked[i]) continue;
+        if (!*before) hd_text_print(to, ",\"%s\":[", key);
+        hd_text_print(to, "%s%zu", before, i), before = ",";
+    }
+    if (*before) hd_text_put(to, "]");
+}
+
+void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html)
+{
+    if (a->place.line) hd_text_print(to, "\"line\":%zu,", a->place.line);
+    if (a->place.parts > 1) hd_text_print(to, "\"part\":%zu,\"parts\":%zu,", a->place.part, a->place.parts);
+    hd_text_put(to, "\"source\":");
+    hd_put_json(to, a->sentence, inside_html);
+    hd_text_put(to, ",\"translation\":");
+    hd_put_json(to, a->translation, inside_html);
+    hd_text_put(to, ",\"score\":");
+    hd_put_number(to, a->score, EXACT);
+    put_names(to, "source_tokens", a->source, a->sources, inside_html);
+    put_names(to, "input_tokens", a->input, a->targets, inside_html);
+    put_names(to, "output_tokens", a->output, a->targets, inside_html);
+    put_unknown(to, "source_unknown", a, a->source, a->sources);
+    put_unknown(to, "input_unknown", a, a->input, a->targets);
+    put_unknown(to, "output_unknown", a, a->output, a->targets);
+}
+
+static hd_status begin(hd_attention_writer *w, hd_err *err)
+{
+    const hd_attention_pick *p = &w->pick;
+    hd_text *to = &w->out.text;
+    hd_text_put(to, "{\"format\":1");
+    if (p->kind || p->layer || p->head) {
+        const char *between = "";
+        hd_text_put(to, ",\"only\":{");
+        if (p->kind)
+            hd_text_print(to, "\"kind\":\"%s\"", hd_attention_name((hd_attention_kind)(p->kind - 1))),
+                between = ",";
+        if (p->layer) hd_text_print(to, "%s\"layer\":%d", between, p->layer), between = ",";
+        if (p->head) hd_text_print(to, "%s\"head\":%d", between, p->head);
+        hd_text_put(to, "}");
+    }
+    hd_text_put(to, ",\"sentences\":[");
+    return hd_spool_status(&w->out, err);
+}
+
+static void put_matrix(hd_spool *out, const float *weight, size_t rows, size_t cols)
+{
+    hd_text *to = &out->text;
+    for (size_t i = 0; i < rows; i++) {
+        hd_text_put(to, i ? ",[" : "[[");
+        for (size_t j = 0; j < cols; j++) {
+            if (j) hd_text_put(to, ",");
+            hd_put_number(to, (double)weight[i * cols + j], EXACT);
+        }
+        hd_text_put(to, "]");
+        hd_spool_settle(out);
+    }
+    hd_text_put(to, "]");
+}
+
+static void put_part(hd_spool *out, const hd_attention_part *p, const hd_attention_pick *pick)
+{
+    hd_attention_range r = hd_attention_range_of(p, pick);
+    hd_text_put(&out->text, "[");
+    for (size_t l = r.layer; l < r.last_layer; l++) {
+        hd_text_put(&out->text, l > r.layer ? ",[" : "[");
+        for (size_t h = r.head; h < r.last_head; h++) {
+            if (h > r.head) hd_text_put(&out->text, ",");
+            put_matrix(out, hd_attention_at(p, l, h), p->rows, p->cols);
+        }
+        hd_text_put(&out->text, "]");
+    }
+    hd_text_put(&out->text, "]");
+}
+
+static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err *err)
+{
+    hd_text *to = &w->out.text;
+    const char *between = "";
+    hd_text_put(to, w->sentences ? ",\n{" : "\n{");
+    hd_attention_json_texts(to, a, false);
+    hd_text_put(to, ",\"attention\":{");
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
+        if (!hd_attention_listed(a, &w->pick, k)) continue;
+        hd_text_print(to, "%s\"%s\":", between, hd_attention_name((hd_attention_kind)k)), between = ",";
+        put_part(&w->out, &a->part[k], &w->pick);
+    }
+    hd_text_put(to, "}}");
+    return hd_spool_status(&w->out, err);
+}
+
+static hd_status end(hd_attention_writer *w, hd_err *err)
+{
+    hd_text_put(&w->out.text, "\n]}\n");
+    return hd_spool_status(&w->out, err);
+}
+
+const hd_attention_format hd_attention_json = {.begin = begin, .add = add, .end = end};

@@ -1,0 +1,44 @@
+/* What a picture is drawn on. x runs right and y down, in pixels of a screen. */
+#ifndef HD_VIEW_DRAW_CANVAS_H
+#define HD_VIEW_DRAW_CANVAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct hd_colour {
+    uint8_t red, green, blue;
+} hd_colour;
+
+typedef struct hd_canvas_rect {
+    double x, y, width, height;
+    hd_colour fill;
+    const char *tip; /* shown when pointed at; NULL: nothing */
+} hd_canvas_rect;
+
+typedef struct hd_canvas_line {
+    double x, y, to_x, to_y, wide;
+    hd_colour colour;
+} hd_canvas_line;
+
+typedef enum hd_anchor { HD_ANCHOR_START, HD_ANCHOR_MIDDLE, HD_ANCHOR_END } hd_anchor;
+
+typedef struct hd_canvas_text {
+    double x, y, size; /* of its anchor on the base line; of the letters */
+    int turned;        /* degrees, anticlockwise around the anchor */
+    hd_anchor anchor;
+    hd_colour colour;
+    bool bold;
+    const char *text, *tip; /* tip as above */
+} hd_canvas_text;
+
+typedef struct hd_canvas {
+    double (*width)(void *context, const char *text, double size,
+                    bool bold); /* may be a guess, not too small */
+    void (*rect)(void *context, const hd_canvas_rect *r);
+    void (*text)(void *context, const hd_canvas_text *t);
+    void (*line)(void *context, const hd_canvas_line *l); /* round at its ends */
+    void *context;
+    bool tips; /* whether it shows them; they are not made otherwise */
+} hd_canvas;
+
+#endif

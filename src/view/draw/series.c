@@ -1,0 +1,253 @@
+/* The series, laid out and drawn. The axis upward begins near the least number, not at 0. */
+#include "view/draw/series.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/plot.h"
+#include "view/draw/markup.h"
+
+static const double margin = HD_PLOT_MARGIN, gap = HD_PLOT_GAP, letters = HD_PLOT_LETTERS,
+                    small = HD_PLOT_SMALL, large = HD_PLOT_LARGE;
+static const double row_height = 18, width = 640, height = 340, longest_label = 480, mark = 6, thin = 1.2,
+                    wide = 2.4;
+
+enum { MOST_COLUMNS = 400, MOST_ROWS = 100, NUMBERS = 9, LETTERS = 26 };
+
+/* -- axes -- */
+
+static void range_of(const double *v, size_t count, double *low, double *high)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(v[i])) *low = fmin(*low, v[i]), *high = fmax(*high, v[i]);
+}
+
+static void round_out(double *low, double *high, double *step)
+{
+    if (*low > *high) *low = 0, *high = 1;
+    if (*high - *low < 1e-9 * fmax(1, fabs(*high))) *low -= 0.5, *high += 0.5;
+    *step = hd_plot_step(*high - *low);
+    *low = floor(*low / *step + 1e-9) * *step;
+    *high = ceil(*high / *step - 1e-9) * *step;
+}
+
+static void find_ranges(hd_series_plot *v)
+{
+    v->x_low = v->y_low = (double)INFINITY, v->x_high = v->y_high = -(double)INFINITY;
+    for (size_t i = 0; i < v->count; i++) {
+        range_of(v->series[i].x, v->series[i].count, &v->x_low, &v->x_high);
+        range_of(v->series[i].y, v->series[i].count, &v->y_low, &v->y_high);
+    }
+    if (v->x_low > 0) v->x_low = 0;
+    round_out(&v->x_low, &v->x_high, &v->x_step);
+    round_out(&v->y_low, &v->y_high, &v->y_step);
+}
+
+static const char *number_of(double n, double step, char buf[HD_DECIMAL])
+{
+    return hd_decimal(buf, fabs(n) < 1e6 ? "%.6g" : "%.3g", fabs(n) < step / 2 ? 0 : n);
+}
+
+static int lines_of(double low, double high, double step)
+{
+    return (int)lround((high - low) / step);
+}
+
+/* -- a drawing -- */
+
+static double top_of(const hd_series_plot *v)
+{
+    return margin + large + gap + (double)v->count * row_height + gap + small + gap;
+}
+
+static double x_of(const hd_series_plot *v, double x)
+{
+    return v->left + (x - v->x_low) / (v->x_high - v->x_low) * width;
+}
+
+static double y_of(const hd_series_plot *v, double y)
+{
+    return top_of(v) + height - (y - v->y_low) / (v->y_high - v->y_low) * height;
+}
+
+static void lay_out(hd_drawing *d, const hd_canvas *c)
+{
+    hd_series_plot *v = d->context;
+    char label[HD_LABEL], number[HD_DECIMAL];
+    double numbers = 0, names = c->width(c->context, v->title, large, true);
+    find_ranges(v);
+    for (int i = 0; i <= lines_of(v->y_low, v->y_high, v->y_step); i++) {
+        const char *n = number_of(v->y_low + i * v->y_step, v->y_step, number);
+        numbers = fmax(numbers, c->width(c->context, n, small, false));
+    }
+    for (size_t i = 0; i < v->count; i++)
+        names = fmax(names, 4 * gap + hd_plot_label(c, v->series[i].name, letters, longest_label, label));
+    v->left = margin + numbers + gap;
+    d->width = ceil(fmax(v->left + width + 2 * margin, names + 2 * margin));
+    d->height = ceil(top_of(v) + height + gap + small + gap + small + margin);
+}
+
+static void draw_legend(const hd_series_plot *v, const hd_canvas *c)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        const hd_series *s = &v->series[i];
+        char label[HD_LABEL];
+        double y = margin + large + gap + ((double)i + 0.5) * row_height;
+        hd_plot_label(c, s->name, letters, longest_label, label);
+        c->line(c->context, &(hd_canvas_line){margin, y, margin + 3 * gap, y, s->strong ? wide : thin,
+                                              hd_plot_colour(s->colour)});
+        hd_plot_write(c, (hd_canvas_text){.x = margin + 4 * gap,
+                                          .y = y + letters * 0.36,
+                                          .size = letters,
+                                          .colour = hd_plot_ink,
+                                          .text = label,
+                                          .tip = c->tips ? s->name : NULL});
+    }
+}
+
+static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
+{
+    char number[HD_DECIMAL];
+    double top = top_of(v), bottom = top + height;
+    for (int i = 0; i <= lines_of(v->y_low, v->y_high, v->y_step); i++) {
+        double n = v->y_low + i * v->y_step, y = y_of(v, n);
+        c->rect(c->context, &(hd_canvas_rect){v->left, y, width, 1, hd_plot_grid, NULL});
+        hd_plot_write(c, (hd_canvas_text){.x = v->left - gap,
+                                          .y = y + small * 0.36,
+                                          .size = small,
+                                          .anchor = HD_ANCHOR_END,
+                                          .colour = hd_plot_faint,
+                                          .text = number_of(n, v->y_step, number)});
+    }
+    for (int i = 0; i <= lines_of(v->x_low, v->x_high, v->x_step); i++) {
+        double n = v->x_low + i * v->x_step, x = x_of(v, n);
+        c->rect(c->context, &(hd_canvas_rect){x, top, 1, height, hd_plot_grid, NULL});
+        hd_plot_write(c, (hd_canvas_text){.x = x,
+                                          .y = bottom + gap + small * 0.8,
+                                          .size = small,
+                                          .anchor = HD_ANCHOR_MIDDLE,
+                                          .colour = hd_plot_faint,
+                                          .text = number_of(n, v->x_step, number)});
+    }
+    hd_canvas_text name = {.x = v->left, .size = small, .colour = hd_plot_faint, .text = v->upward};
+    name.y = top - gap;
+    hd_plot_write(c, name);
+    name.y = bottom + gap + small + gap + small * 0.8, name.text = v->across;
+    hd_plot_write(c, name);
+}
+
+static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_series *s)
+{
+    hd_colour colour = hd_plot_colour(s->colour);
+    char tip[HD_DECIMAL];
+    for (size_t k = 0; k < s->count; k++) {
+        if (!isfinite(s->x[k]) || !isfinite(s->y[k])) continue;
+        double x = x_of(v, s->x[k]), y = y_of(v, s->y[k]);
+        bool joined = k && isfinite(s->x[k - 1]) && isfinite(s->y[k - 1]);
+        if (joined)
+            c->line(c->context, &(hd_canvas_line){x_of(v, s->x[k - 1]), y_of(v, s->y[k - 1]), x, y,
+                                                  s->strong ? wide : thin, colour});
+        if (s->strong || s->count == 1)
+            c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, colour,
+                                                  c->tips ? hd_decimal(tip, "%.6g", s->y[k]) : NULL});
+    }
+}
+
+static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
+{
+    const hd_series_plot *v = d->context;
+    (void)err;
+    hd_plot_begin(d, c, v->title);
+    draw_legend(v, c);
+    draw_axes(v, c);
+    for (int strong = 0; strong < 2; strong++)
+        for (size_t i = 0; i < v->count; i++)
+            if (v->series[i].strong == strong) draw_series(v, c, &v->series[i]);
+    return HD_OK;
+}
+
+hd_drawing hd_series_drawing(hd_series_plot *v)
+{
+    return (hd_drawing){.lay_out = lay_out, .draw = draw, .context = v, .title = v->title};
+}
+
+/* -- text -- */
+
+static char letter_of(const hd_series *s)
+{
+    return (char)((s->strong ? 'A' : 'a') + (int)(s->colour % LETTERS));
+}
+
+/* y at x between two points that follow each other; NaN where the series has none there. */
+static double at(const hd_series *s, double x)
+{
+    for (size_t k = 0; k < s->count; k++) {
+        if (!isfinite(s->y[k])) continue;
+        if (s->x[k] >= x && s->x[k] <= x) return s->y[k];
+        if (!k || !isfinite(s->y[k - 1]) || s->x[k - 1] > x || s->x[k] < x) continue;
+        return s->y[k - 1] + (s->y[k] - s->y[k - 1]) * (x - s->x[k - 1]) / (s->x[k] - s->x[k - 1]);
+    }
+    return (double)NAN;
+}
+
+static int row_of(const hd_series_plot *v, double y, int rows)
+{
+    int row = (int)lround((v->y_high - y) / (v->y_high - v->y_low) * (rows - 1));
+    return row < 0 ? 0 : row >= rows ? rows - 1 : row;
+}
+
+typedef char grid[MOST_ROWS][MOST_COLUMNS + 1];
+
+/* The series passes through a cell of each column that it has a number in. */
+static void mark_series(grid g, const hd_series_plot *v, const hd_series *s, int rows, int columns)
+{
+    double apart = (v->x_high - v->x_low) / (columns - 1);
+    for (int c = 0; c < columns; c++) {
+        double x = v->x_low + c * apart, y = at(s, x);
+        for (size_t k = 0; isnan(y) && k < s->count; k++) /* a point that stands alone */
+            if (fabs(s->x[k] - x) <= apart / 2) y = s->y[k];
+        if (isfinite(y)) g[row_of(v, y, rows)][c] = letter_of(s);
+    }
+}
+
+static void put_row(hd_pen *p, const hd_series_plot *v, char *line, int row, int rows)
+{
+    char number[HD_DECIMAL];
+    double n = v->y_high - (v->y_high - v->y_low) * row / (rows - 1);
+    if (row % 4 == 0 || row == rows - 1)
+        hd_pen_put_to(p, NUMBERS, HD_INK_DIM, hd_decimal(number, "%.4g", fabs(n) < 1e-12 ? 0 : n));
+    hd_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, "|");
+    size_t end = strlen(line);
+    while (end && line[end - 1] == ' ') end--;
+    line[end] = 0;
+    if (end) hd_pen_put_at(p, NUMBERS + 2, HD_INK_PLAIN, line);
+    hd_pen_end(p);
+}
+
+void hd_series_text(hd_pen *p, hd_series_plot *v, int rows)
+{
+    char number[HD_DECIMAL], name[3] = "? ";
+    grid g = {""};
+    int columns = p->width - NUMBERS - 2;
+    if (columns > MOST_COLUMNS) columns = MOST_COLUMNS;
+    if (columns < 10) columns = 10;
+    find_ranges(v);
+    hd_pen_put(p, HD_INK_BOLD, v->title);
+    hd_pen_end(p);
+    for (size_t i = 0; i < v->count; i++) {
+        name[0] = letter_of(&v->series[i]);
+        hd_pen_put(p, HD_INK_BOLD, name);
+        hd_pen_put(p, HD_INK_PLAIN, v->series[i].name);
+        hd_pen_end(p);
+    }
+    if (rows > MOST_ROWS) rows = MOST_ROWS;
+    for (int r = 0; r < rows; r++) memset(g[r], ' ', (size_t)columns);
+    for (int strong = 0; strong < 2; strong++)
+        for (size_t i = 0; i < v->count; i++)
+            if (v->series[i].strong == strong) mark_series(g, v, &v->series[i], rows, columns);
+    for (int r = 0; r < rows; r++) put_row(p, v, g[r], r, rows);
+    hd_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, number_of(v->x_low, v->x_step, number));
+    hd_pen_put_at(p, NUMBERS + 2 + columns / 3, HD_INK_DIM, v->across);
+    hd_pen_put_to(p, NUMBERS + 2 + columns, HD_INK_DIM, number_of(v->x_high, v->x_step, number));
+    hd_pen_end(p);
+}

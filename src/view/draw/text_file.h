@@ -1,0 +1,19 @@
+/* A text on its way to a file: written out whenever much of it has come together, so that a long one needs
+   little memory. The first failure stays, and its owner asks for it once. */
+#ifndef HD_VIEW_DRAW_TEXT_FILE_H
+#define HD_VIEW_DRAW_TEXT_FILE_H
+
+#include "base/file/file.h"
+#include "base/text.h"
+
+typedef struct hd_spool {
+    hd_text text;  /* what is not written yet */
+    hd_save *save; /* NULL: all stays in text */
+    hd_err err;
+} hd_spool;
+
+void hd_spool_settle(hd_spool *s); /* now is a good time to write */
+hd_status hd_spool_status(const hd_spool *s, hd_err *err);
+hd_status hd_spool_flush(hd_spool *s, hd_err *err); /* all of it, now */
+
+#endif

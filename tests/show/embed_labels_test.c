@@ -1,0 +1,381 @@
+/* Vectors of models that give labels: the rows of their bodies, read as training read them. */
+#include "check.h"
+#include "scratch.h"
+
+#include "show/embed.h"
+#include "show/neighbors.h"
+#include "show/reader.h"
+#include "show/similar.h"
+#include "task/speaker.h"
+#include "train/published.h"
+
+enum { LAYERS = 2, LINES = 3, WIDTH = 16, MOST = 12 };
+
+static const char *const lines[LINES] = {"the cat sat on a log", "a dog", "  on   the mat "};
+static hd_backend *backend;
+static hd_run run;
+
+typedef struct body_kind {
+    const char *name, *stages; /* stages: of an encoder of its own */
+} body_kind;
+
+static const body_kind bodies[] = {
+    {"stages", "bi-gru:1+transformer:1"}, {"bag", "none"}, {"bert", NULL}, {"gpt", NULL}, {"lstm", NULL}};
+enum { BODIES = COUNT_OF(bodies) };
+
+static hd_body_opt body_opt(const body_kind *k, const hd_tokeniser *t)
+{
+    hd_err err = {0};
+    hd_stages stages;
+    hd_body_opt o = {.kind = k->stages ? HD_BODY_stages : HD_BODY_lm,
+                     .positions = MOST,
+                     .vocab = hd_tokeniser_size(t),
+                     .width = WIDTH,
+                     .inner = 20,
+                     .heads = 2,
+                     .act = HD_gelu};
+    o.lm = (hd_lm_opt){.kind = strcmp(k->name, "gpt") ? HD_LM_lstm : HD_LM_gpt,
+                       .vocab = o.vocab,
+                       .layers = LAYERS,
+                       .heads = 2,
+                       .width = WIDTH,
+                       .context = MOST};
+    o.bert = (hd_bert_opt){.layers = LAYERS,
+                           .heads = 2,
+                           .width = WIDTH,
+                           .inner = 20,
+                           .vocab = hd_masked_vocab(t),
+                           .positions = MOST};
+    if (!strcmp(k->name, "bert")) o.kind = HD_BODY_bert;
+    if (k->stages && hd_stages_read(&stages, k->stages, &err)) fail_msg("%s", err.text);
+    if (k->stages) o.encoder = hd_stages_resolved(&stages, 1);
+    return o;
+}
+
+static hd_any_model labeller(const body_kind *k, hd_label_task task, hd_pool_kind pool,
+                             hd_tokeniser_kind unit)
+{
+    hd_err err = {0};
+    hd_labeller *l = hd_mem_zero(sizeof *l);
+    speaker_lines text = {speaker_text};
+    if (hd_tokeniser_train(&l->tokeniser, unit, (hd_feed){speaker_next, &text},
+                           &(hd_tokeniser_opt){.vocab = 300}, &err))
+        fail_msg("%s", err.text);
+    hd_classifier_opt o = {.body = body_opt(k, l->tokeniser),
+                           .pool = task == HD_TAG ? HD_POOL_each : pool,
+                           .classes = task == HD_REGRESS ? 1 : 3,
+                           .numbers = task == HD_REGRESS};
+    if (hd_classifier_new(&l->model, backend, &o, false, &err) || hd_params_draw(l->model->params, 7, &err))
+        fail_msg("%s: %s", k->name, err.text);
+    l->backend = backend;
+    for (int i = 0; i < 3 && task != HD_REGRESS; i++)
+        assert_int_equal(hd_vocab_add(&l->labels, &"abc"[i], 1, &err), HD_OK);
+    return (hd_any_model){.labeller = l};
+}
+
+static hd_any_model words_labeller(const body_kind *k, hd_label_task task)
+{
+    return labeller(k, task, HD_POOL_mean, HD_TOKENISER_words);
+}
+
+static hd_embeddings embed(const hd_any_model *m, hd_embed_opt opt)
+{
+    hd_err err = {0};
+    hd_embeddings e;
+    hd_line line[LINES];
+    for (size_t i = 0; i < LINES; i++) line[i] = (hd_line){lines[i], strlen(lines[i])};
+    if (hd_embed_lines(&e, &run, m, line, LINES, &opt, &err)) fail_msg("%s", err.text);
+    return e;
+}
+
+/* The lines as training has them: a tagger reads words, the others whole texts. */
+static hd_examples examples_of(const hd_labeller *l)
+{
+    hd_err err = {0};
+    hd_labelled x = {0};
+    hd_examples out;
+    hd_examples_opt o = hd_labeller_examples(&l->model->opt);
+    for (size_t i = 0; i < LINES; i++) {
+        const char *at = lines[i];
+        if (!o.each) assert_int_equal(hd_labelled_add(&x, (hd_line){at, strlen(at)}, -1, &err), HD_OK);
+        for (size_t n; o.each && *(at += strspn(at, " ")); at += n) {
+            n = strcspn(at, " ");
+            assert_int_equal(hd_labelled_add(&x, (hd_line){at, n}, -1, &err), HD_OK);
+        }
+        assert_int_equal(hd_labelled_end(&x, &err), HD_OK);
+    }
+    if (hd_examples_make(&out, &x, l->tokeniser, &o, &err)) fail_msg("%s", err.text);
+    hd_labelled_release(&x);
+    return out;
+}
+
+static void check_rows(const body_kind *k, hd_label_task task, hd_tokeniser_kind unit)
+{
+    hd_any_model m = labeller(k, task, HD_POOL_mean, unit);
+    const hd_body *body = &m.labeller->model->body;
+    hd_examples x = examples_of(m.labeller);
+    hd_embeddings e = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .rows = 9});
+    assert_int_equal(x.count, LINES);
+    assert_int_equal(e.width, body->out);
+    for (size_t i = 0; i < LINES; i++) {
+        const int32_t *ids = x.id + x.begin[i], len = (int32_t)(x.begin[i + 1] - x.begin[i]),
+                      type[MOST] = {0};
+        assert_int_equal(e.of[i].tokens, len);
+        assert_memory_equal(e.of[i].ids, ids, (size_t)len * sizeof *ids);
+        hd_run_begin(&run, HD_INFERENCE);
+        hd_rows y = hd_body_rows(&run, body, hd_ints(&run, ids, (size_t)len),
+                                 hd_ints(&run, type, (size_t)len), hd_seg_of(&run, &len, 1, NULL));
+        hd_real *rows = host_copy(&run, y.t);
+        if (memcmp(rows, e.of[i].vector, (size_t)len * e.width * sizeof *rows))
+            fail_msg("%s, task %d: other rows of line %zu", k->name, task, i);
+        free(rows);
+    }
+    hd_embeddings_release(&e);
+    hd_examples_release(&x);
+    hd_any_model_release(&m);
+}
+
+static void vectors_are_the_rows_of_the_body(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BODIES; i++)
+        for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
+            check_rows(&bodies[i], task, HD_TOKENISER_words);
+            check_rows(&bodies[i], task, HD_TOKENISER_sentencepiece);
+        }
+}
+
+static void keep(void *context, size_t label, const hd_real *logp)
+{
+    memcpy((hd_real *)context + label * 3, logp, 3 * sizeof *logp);
+}
+
+/* What the head is given is what `heed embed` writes: the layer behind it says the same of both. */
+static void the_head_reads_what_is_pooled(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t body;
+        hd_pool_kind pool;
+        hd_pooling how;
+    } cases[] = {{0, HD_POOL_mean, HD_POOLING_MEAN},    {1, HD_POOL_max, HD_POOLING_MAX},
+                 {2, HD_POOL_first, HD_POOLING_POOLER}, {2, HD_POOL_mean, HD_POOLING_MEAN},
+                 {3, HD_POOL_last, HD_POOLING_LAST},    {4, HD_POOL_last, HD_POOLING_LAST},
+                 {4, HD_POOL_first, HD_POOLING_FIRST}};
+    for (size_t n = 0; n < COUNT_OF(cases); n++) {
+        hd_err err = {0};
+        hd_any_model m = labeller(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENISER_words);
+        const hd_dense *out = &m.labeller->model->out;
+        hd_examples x = examples_of(m.labeller);
+        hd_real logp[LINES][3];
+        hd_embeddings e = embed(&m, (hd_embed_opt){.pool = cases[n].how});
+        if (hd_labeller_ask(&run, m.labeller, &x, keep, logp, &err)) fail_msg("%s", err.text);
+        hd_run_begin(&run, HD_INFERENCE);
+        hd_real *w = host_copy(&run, &out->w->t), *b = host_copy(&run, &out->b->t);
+        for (size_t i = 0; i < LINES; i++) {
+            double y[3], sum = 0;
+            for (size_t k = 0; k < 3; k++) {
+                y[k] = (double)b[k];
+                for (size_t c = 0; c < e.width; c++)
+                    y[k] += (double)w[k * e.width + c] * (double)e.of[i].vector[c];
+                sum += exp(y[k]);
+            }
+            for (size_t k = 0; k < 3; k++) assert_true(fabs(y[k] - log(sum) - (double)logp[i][k]) < 1e-5);
+        }
+        free(w), free(b);
+        hd_embeddings_release(&e);
+        hd_examples_release(&x);
+        hd_any_model_release(&m);
+    }
+}
+
+static void every_layer_of_a_body_can_be_asked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BODIES; i++) {
+        hd_err err = {0};
+        hd_any_model m = words_labeller(&bodies[i], HD_CLASSIFY);
+        const hd_reader by = hd_reader_of(&m);
+        const int layers = hd_reader_layers(&by), bag = !strcmp(bodies[i].name, "bag");
+        assert_int_equal(layers, bag ? 0 : LAYERS);
+        hd_embeddings last = embed(&m, (hd_embed_opt){.layer = layers}), whole = embed(&m, (hd_embed_opt){0}),
+                      table = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .table = true});
+        assert_memory_equal(last.of[0].vector, whole.of[0].vector, whole.width * sizeof(hd_real));
+        hd_run_begin(&run, HD_INFERENCE);
+        hd_real *all = host_copy(&run, &hd_reader_table(&by)->t);
+        for (size_t k = 0; k < table.of[0].tokens; k++)
+            assert_memory_equal(table.of[0].vector + k * WIDTH, all + (size_t)table.of[0].ids[k] * WIDTH,
+                                WIDTH * sizeof *all);
+        free(all);
+        if (!bag) {
+            hd_embeddings first = embed(&m, (hd_embed_opt){.layer = 1});
+            assert_true(first.width != whole.width ||
+                        memcmp(first.of[0].vector, whole.of[0].vector, whole.width * sizeof(hd_real)));
+            hd_embeddings_release(&first);
+        }
+        assert_int_equal(hd_embed_check(&m, &(hd_embed_opt){.layer = layers + 1}, &err), HD_ELIMIT);
+        assert_int_equal(hd_embed_check(&m, &(hd_embed_opt){.pool = HD_POOLING_POOLER}, &err), HD_ELIMIT);
+        hd_embeddings_release(&last);
+        hd_embeddings_release(&whole);
+        hd_embeddings_release(&table);
+        hd_any_model_release(&m);
+    }
+}
+
+static void long_lines_are_refused_or_cut(void **state)
+{
+    (void)state;
+    const hd_line line = {"the cat the cat the cat the cat the cat the cat the cat", 55};
+    for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++) {
+        hd_err err = {0};
+        hd_any_model m = words_labeller(&bodies[2], task);
+        hd_embeddings e;
+        if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){0}, &err)) fail_msg("%s", err.text);
+        assert_int_equal(e.of[0].status, HD_ELIMIT);
+        hd_embeddings_release(&e);
+        if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){.cut = true}, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(e.of[0].tokens, MOST);
+        bool ends = e.of[0].ids[MOST - 1] == hd_tokeniser_special(m.labeller->tokeniser).end;
+        assert_int_equal(ends, task == HD_CLASSIFY);
+        hd_embeddings_release(&e);
+        hd_any_model_release(&m);
+    }
+}
+
+/* -- words -- */
+
+/* The rows of a word's pieces, whatever stands before them; a tagger cuts each word by itself. */
+static void a_word_has_its_own_rows(void **state)
+{
+    (void)state;
+    for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++)
+        for (size_t i = 0; i < BODIES; i++) {
+            hd_err err = {0};
+            hd_any_model m = labeller(&bodies[i], task, HD_POOL_mean, HD_TOKENISER_characters);
+            const hd_line line = {"a dog on", 8};
+            const char *why;
+            hd_similar s;
+            hd_embeddings e;
+            hd_similar_init(&s, "dog");
+            if (hd_similar_add(&s, &run, &m, &line, 1, 0, &(hd_embed_opt){0}, &why, &err) ||
+                hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){.pool = HD_POOLING_NONE}, &err))
+                fail_msg("%s", err.text);
+            if (why) fail_msg("%s, task %d: %s", bodies[i].name, task, why);
+            assert_int_equal(s.count, 1);
+            size_t first = task == HD_TAG ? 1 : 3; /* a tagger reads no blanks, and no start */
+            double length = 0, along = 0;
+            for (size_t c = 0; c < e.width; c++) {
+                double sum = 0;
+                for (size_t k = first; k < first + 3; k++) sum += (double)e.of[0].vector[k * e.width + c];
+                length += sum * sum, along += sum * s.vector[c];
+            }
+            if (!(fabs(along / sqrt(length) - 1) < 1e-6))
+                fail_msg("%s, task %d: cosine %g", bodies[i].name, task, along / sqrt(length));
+            hd_embeddings_release(&e);
+            hd_similar_release(&s);
+            hd_any_model_release(&m);
+        }
+}
+
+static void neighbours_are_those_in_the_table_of_the_body(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BODIES; i++) {
+        hd_err err = {0};
+        hd_any_model m = words_labeller(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
+        const hd_reader by = hd_reader_of(&m);
+        hd_terms terms;
+        hd_neighbours n;
+        if (hd_terms_read(&terms, "cat", &err) || hd_neighbours_find(&n, &m, &terms, 3, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(n.count, 3);
+        hd_run_begin(&run, HD_INFERENCE);
+        hd_real *all = host_copy(&run, &hd_reader_table(&by)->t);
+        const hd_real *a = all + (size_t)hd_tokeniser_id(by.tokeniser, "cat") * WIDTH,
+                      *b = all + (size_t)n.at[0].id * WIDTH;
+        double ab = 0, aa = 0, bb = 0;
+        for (size_t c = 0; c < WIDTH; c++)
+            ab += (double)a[c] * (double)b[c], aa += (double)a[c] * (double)a[c],
+                bb += (double)b[c] * (double)b[c];
+        assert_true(fabs(ab / sqrt(aa * bb) - n.at[0].cosine) < 1e-9);
+        free(all);
+        hd_neighbours_release(&n);
+        hd_any_model_release(&m);
+    }
+}
+
+/* -- folders -- */
+
+static void folders_of_every_task_are_opened(void **state)
+{
+    (void)state;
+    for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
+        hd_err err = {0};
+        hd_any_model m = words_labeller(&bodies[2], task), again;
+        hd_embeddings a = embed(&m, (hd_embed_opt){0}), b;
+        assert_int_equal(mkdir(at("task%d", task), 0777), 0);
+        if (hd_labeller_save(m.labeller, at("task%d", task), &err) ||
+            hd_labeller_publish(m.labeller, at("task%d", task), &err) ||
+            hd_any_model_open(&again, at("task%d", task), backend, &err))
+            fail_msg("%s", err.text);
+        assert_true(again.labeller && !again.masked && !again.language && !again.translator);
+        b = embed(&again, (hd_embed_opt){0});
+        for (size_t i = 0; i < LINES; i++)
+            assert_memory_equal(a.of[i].vector, b.of[i].vector, a.width * sizeof(hd_real));
+        hd_embeddings_release(&a);
+        hd_embeddings_release(&b);
+        hd_any_model_release(&m);
+        hd_any_model_release(&again);
+    }
+}
+
+static void every_failing_allocation_is_reported(void **state)
+{
+    (void)state;
+    hd_any_model m = words_labeller(&bodies[2], HD_TAG);
+    const hd_line line = {"the cat sat", 11};
+    hd_embeddings e = embed(&m, (hd_embed_opt){0}); /* step memory is taken once */
+    hd_embeddings_release(&e);
+    size_t used = hd_mem_now().blocks;
+    for (size_t n = 1, failed = 1; failed; n++) {
+        hd_err err = {0};
+        hd_mem_fail_at(n);
+        hd_status s = hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){0}, &err);
+        hd_mem_fail_at(0);
+        failed = s != HD_OK;
+        if (failed) assert_int_equal(s, HD_ENOMEM);
+        hd_embeddings_release(&e);
+        assert_int_equal(hd_mem_now().blocks, used);
+    }
+    hd_any_model_release(&m);
+}
+
+static int prepare(void **state)
+{
+    backend = backend_of("cpu", 1);
+    run = run_on(backend);
+    return scratch_make(state);
+}
+
+static int finish(void **state)
+{
+    hd_run_release(&run);
+    hd_backend_free(backend);
+    return scratch_remove(state) || hd_mem_now().blocks;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_are_the_rows_of_the_body),
+        cmocka_unit_test(the_head_reads_what_is_pooled),
+        cmocka_unit_test(every_layer_of_a_body_can_be_asked),
+        cmocka_unit_test(long_lines_are_refused_or_cut),
+        cmocka_unit_test(a_word_has_its_own_rows),
+        cmocka_unit_test(neighbours_are_those_in_the_table_of_the_body),
+        cmocka_unit_test(folders_of_every_task_are_opened),
+        cmocka_unit_test(every_failing_allocation_is_reported),
+    };
+    return cmocka_run_group_tests(tests, prepare, finish);
+}
