@@ -43,7 +43,7 @@ test: ## install what the tests need, build, run all tests
 bench: all ## measure speed
 	$(call compile,build,bench)
 
-asan: ## run the tests with the address and undefined-behaviour sanitizers
+asan: ## run the tests with the address and undefined-behavior sanitizers
 	@scripts/deps build test
 	$(call configure,build-asan,$(cc) -DHEED_TESTS=ON -DHEED_SANITIZE=address,undefined)
 	$(call compile,build-asan)
@@ -58,12 +58,12 @@ tsan: ## run the tests with the thread sanitizer
 fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
-	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_torch heed_fuzz_files heed_fuzz_tokeniser heed_fuzz_published)
-	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokeniser build-fuzz/corpus-published
+	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_torch heed_fuzz_files heed_fuzz_tokenizer heed_fuzz_published)
+	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokenizer build-fuzz/corpus-published
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
 	@build-fuzz/fuzz_torch -runs=$(FUZZ_RUNS) -dict=tests/fuzz/torch.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-torch tests/tensor/torch
 	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -dict=tests/fuzz/files.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-files tests/fuzz/files
-	@build-fuzz/fuzz_tokeniser -runs=$(FUZZ_RUNS) -dict=tests/fuzz/tokeniser.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-tokeniser tests/fuzz/tokeniser
+	@build-fuzz/fuzz_tokenizer -runs=$(FUZZ_RUNS) -dict=tests/fuzz/tokenizer.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-tokenizer tests/fuzz/tokenizer
 	@build-fuzz/fuzz_published -runs=$(FUZZ_RUNS) -dict=tests/fuzz/published.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-published tests/fuzz/published
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if set

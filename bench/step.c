@@ -1,6 +1,6 @@
-/* Times full training steps on random tokens: bench_step tiny|base|rnn|gpt THREADS STEPS. Prints one line that
-   bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the peers'
-   scripts. */
+/* Times full training steps on random tokens: bench_step tiny|base|rnn|gpt THREADS STEPS. Prints one line
+   that bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the
+   peers' scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "model/gpt.h"
 #include "model/encdec/encdec.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };
 
@@ -17,7 +17,7 @@ typedef struct job {
     hd_run run;
     hd_encdec *nmt;
     hd_gpt *gpt;
-    hd_optimiser opt;
+    hd_optimizer opt;
     size_t items, length, vocab;
     double flops; /* of a forward pass */
     int32_t len[MOST_ITEMS], *ids[3];
@@ -32,24 +32,24 @@ static bool stop(const char *text)
 static bool setup_nmt(job *j, bool base, hd_err *err)
 {
     hd_encdec_opt o = {.encoder_layers = base ? 6 : 4,
-                            .decoder_layers = base ? 6 : 4,
-                            .heads = base ? 8 : 4,
-                            .width = base ? 512 : 128,
-                            .inner = base ? 2048 : 256,
-                            .source_vocab = base ? 16000 : 8000,
-                            .target_vocab = base ? 16000 : 8000,
-                            .tied = true,
-                            .eps = 1e-5f,
-                            .act = HD_relu,
-                            .dropout = 0.1f,
-                            .attention_dropout = 0.1f,
-                            .inner_dropout = 0.1f,
-                            .positions = 512};
+                       .decoder_layers = base ? 6 : 4,
+                       .heads = base ? 8 : 4,
+                       .width = base ? 512 : 128,
+                       .inner = base ? 2048 : 256,
+                       .source_vocab = base ? 16000 : 8000,
+                       .target_vocab = base ? 16000 : 8000,
+                       .tied = true,
+                       .eps = 1e-5f,
+                       .act = HD_relu,
+                       .dropout = 0.1f,
+                       .attention_dropout = 0.1f,
+                       .inner_dropout = 0.1f,
+                       .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
     if (hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
         return false;
     j->flops = hd_encdec_flops(j->nmt, (double)j->items, (double)j->length, (double)j->length);
-    return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
+    return !hd_optimizer_init(&j->opt, &j->nmt->params, &(hd_optimizer_opt){.kind = HD_OPT_ADAM}, err);
 }
 
 /* Bahdanau's: both directions, attention before every word, an output layer that reads state, context and
@@ -69,7 +69,7 @@ static bool setup_rnn(job *j, hd_err *err)
         hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
         return false;
     j->flops = hd_encdec_flops(j->nmt, (double)j->items, (double)j->length, (double)j->length);
-    return !hd_optimiser_init(&j->opt, &j->nmt->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, err);
+    return !hd_optimizer_init(&j->opt, &j->nmt->params, &(hd_optimizer_opt){.kind = HD_OPT_ADAM}, err);
 }
 
 static bool setup_gpt(job *j, hd_err *err)
@@ -80,9 +80,9 @@ static bool setup_gpt(job *j, hd_err *err)
     j->flops = hd_gpt_flops(&o, j->items, j->length);
     if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err))
         return false;
-    return !hd_optimiser_init(
+    return !hd_optimizer_init(
         &j->opt, &j->gpt->params,
-        &(hd_optimiser_opt){
+        &(hd_optimizer_opt){
             .kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f, .clip = 1},
         err);
 }
@@ -98,14 +98,14 @@ static double step(job *j)
     const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows),
                   *c = hd_ints(r, j->ids[2], rows);
     hd_tensor *l =
-        j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
-               : hd_encdec_loss(
-                     r, j->nmt,
-                     hd_encdec_decode(r, j->nmt, b, seg, hd_encdec_encode(r, j->nmt, a, seg), NULL),
-                     c, &loss);
+        j->gpt
+            ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
+            : hd_encdec_loss(r, j->nmt,
+                             hd_encdec_decode(r, j->nmt, b, seg, hd_encdec_encode(r, j->nmt, a, seg), NULL),
+                             c, &loss);
     double total = hd_loss_total(r, l) / (double)rows;
     hd_backward(r);
-    hd_optimiser_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);
+    hd_optimizer_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);
     return total;
 }
 

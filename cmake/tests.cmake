@@ -2,7 +2,7 @@
 # _grad_test.c is linked with the engine compiled in double, so that finite differences are exact to about 1e-8.
 heed_library(heed_double HD_REAL_DOUBLE)
 file(GLOB heed_test_files CONFIGURE_DEPENDS tests/*/*_test.c)
-set(heed_patience 300) # seconds; sanitised ones take longer
+set(heed_patience 300) # seconds; sanitized ones take longer
 set(heed_sanitized 0)
 if(HEED_SANITIZE)
     set(heed_patience 1200)

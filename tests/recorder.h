@@ -37,7 +37,7 @@
 #define RECORDED_total                T(y) T(x)
 #define RECORDED_attend               T(y) T(q) T(k) T(v) T(lse) T(raw) T(scaled) T(masked) T(weights) A(at)
 #define RECORDED_attend_back \
-    T(dq) T(dk) T(dv) T(dadditive) T(dtable) T(dcentre) T(dragged) T(dgate) T(dy) T(y) T(q) \
+    T(dq) T(dk) T(dv) T(dadditive) T(dtable) T(dcenter) T(dragged) T(dgate) T(dy) T(y) T(q) \
     T(k) T(v) T(lse) A(at)
 #define RECORDED_recur                T(y) T(last) T(kept) T(z) T(re.w) T(re.bias) T(re.start) S(re.seg)
 #define RECORDED_recur_back \
@@ -152,7 +152,7 @@ static bool recorder_within(hd_backend *b, const hd_seg *s)
 static const hd_attention *recorder_attention(recording *g, const hd_attention *a)
 {
     hd_attention *k = recorder_keep(g, a, sizeof *a);
-    T(additive) T(table) T(centre) T(ragged) T(gate) S(qseg) S(kseg) S(draw.seg) return k;
+    T(additive) T(table) T(center) T(ragged) T(gate) S(qseg) S(kseg) S(draw.seg) return k;
 }
 
 #define X(name)                                                                \

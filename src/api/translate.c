@@ -94,11 +94,11 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
         hd_attention_maps maps;
         hd_attention_ask ask = {.source = found->source_id + source,
                                 .sources = found->source_end[part] - source,
-                                .start = hd_tokeniser_special(t->tokeniser[1]).start,
+                                .start = hd_tokenizer_special(t->tokenizer[1]).start,
                                 .target = h->id + target,
                                 .targets = h->part_end[part] - target,
-                                .source_pieces = t->tokeniser[0],
-                                .target_pieces = t->tokeniser[1]};
+                                .source_pieces = t->tokenizer[0],
+                                .target_pieces = t->tokenizer[1]};
         if (!ask.targets) continue;
         s = hd_attention_collect(&maps, &c->run, &(hd_attender){.encdec = t->model}, &ask, err);
         heed_attention to = {.line = line, .part = part, .translation = found};

@@ -82,7 +82,7 @@ struct hd_backend {
     hd_status (*replay)(hd_backend *b, void *graph);
     void (*forget)(hd_backend *b, void *graph); /* accepts NULL */
 
-    /* Told of the serial number of what is being released, parameters or an optimiser: no captured step that
+    /* Told of the serial number of what is being released, parameters or an optimizer: no captured step that
        reads it is replayed again. Set by who keeps such steps of this instance; NULL: nobody does. */
     void (*gone)(void *context, uint64_t serial);
     void *gone_context;

@@ -261,14 +261,14 @@ typedef struct hd_attention {
     int heads, kv_heads;
     float scale;
     hd_mask mask;
-    int window; /* > 0: keys further than this from the query's position, or from its centre, are not seen */
+    int window; /* > 0: keys further than this from the query's position, or from its center, are not seen */
     hd_score score;
     const hd_tensor *additive;   /* [H*D]: v of the additive score */
     const hd_tensor *table;      /* [buckets, H]: bias by relative position */
     bool table_both_ways;        /* half of the buckets for keys after the query */
     int table_reach;             /* distance from which all share the last bucket */
-    const hd_tensor *centre;     /* [Rq, 1 or H]: adds -(j - centre)^2 / (2 sigma^2); with a window, it lies
-                                    around     the centre, drawn to the nearest key */
+    const hd_tensor *center;     /* [Rq, 1 or H]: adds -(j - center)^2 / (2 sigma^2); with a window, it lies
+                                    around     the center, drawn to the nearest key */
     float sigma;                 /* 0: nothing is added, for a window alone */
     const hd_tensor *ragged;     /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
     const int32_t *ragged_begin; /* [items]: first row of each item in it */
@@ -289,7 +289,7 @@ typedef struct hd_attend_args {
 /* dq, dk, dv and the others += ; any may be NULL. A fresh one holds nothing yet: rows of items are written
  * instead, others stay. y is what attend gave. */
 typedef struct hd_attend_back_args {
-    const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcentre, *dragged, *dgate;
+    const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcenter, *dragged, *dgate;
     bool fresh_q, fresh_k, fresh_v;
     const hd_tensor *dy, *y, *q, *k, *v, *lse;
     const hd_attention *at;

@@ -30,7 +30,7 @@ struct worker {
 
 struct work {
     const hd_sentences *from;
-    const hd_tokeniser *const *tokeniser;
+    const hd_tokenizer *const *tokenizer;
     size_t first; /* sentence of the block */
     struct found *found;
     struct worker *worker;
@@ -47,7 +47,7 @@ static void encode_part(void *arg, size_t begin, size_t end, int worker)
         for (int side = 0; side < work->from->sides; side++) {
             hd_line text = hd_sentence(work->from, side, work->first + i);
             f->at[side] = w->ids[side].count;
-            if (hd_tokeniser_encode_ids(work->tokeniser[side], text.text, text.size, &w->ids[side], &w->err))
+            if (hd_tokenizer_encode_ids(work->tokenizer[side], text.text, text.size, &w->ids[side], &w->err))
                 break;
             f->len[side] = w->ids[side].count - f->at[side];
         }
@@ -179,12 +179,12 @@ static hd_status make(hd_corpus *c, struct work *work, const hd_corpus_opt *opt,
                                  work->from->file[0], count);
 }
 
-hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_tokeniser *const tokeniser[2],
+hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_tokenizer *const tokenizer[2],
                          const hd_corpus_opt *opt, hd_report *report, hd_err *err)
 {
     hd_corpus c = {.sides = from->sides};
     hd_report r = {0};
-    struct work work = {.from = from, .tokeniser = tokeniser};
+    struct work work = {.from = from, .tokenizer = tokenizer};
     hd_status s = work_init(&work, opt->team, err);
     if (!s) s = make(&c, &work, opt, &r, err);
     work_release(&work);

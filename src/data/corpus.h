@@ -25,9 +25,9 @@ typedef struct hd_corpus_opt {
     const hd_log *log;  /* gets the warnings; may be NULL */
 } hd_corpus_opt;
 
-/* Encodes side 0 of the sentences with tokeniser[0], side 1 with tokeniser[1] (they may be one). report may
+/* Encodes side 0 of the sentences with tokenizer[0], side 1 with tokenizer[1] (they may be one). report may
    be NULL; it points into the sentences. Fails where nothing is left. */
-hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_tokeniser *const tokeniser[2],
+hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_tokenizer *const tokenizer[2],
                          const hd_corpus_opt *opt, hd_report *report, hd_err *err);
 void hd_corpus_release(hd_corpus *c); /* accepts {0} */
 

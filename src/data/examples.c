@@ -1,4 +1,4 @@
-/* Items with labels in ids. Easy to get wrong: a token that the tokeniser cuts in several pieces, or finds
+/* Items with labels in ids. Easy to get wrong: a token that the tokenizer cuts in several pieces, or finds
    nothing in, still has one label. */
 #include "data/examples.h"
 
@@ -20,8 +20,8 @@ void hd_examples_release(hd_examples *x)
 
 typedef struct maker {
     hd_examples *x;
-    const hd_labelled *from;
-    const hd_tokeniser *tokeniser;
+    const hd_labeled *from;
+    const hd_tokenizer *tokenizer;
     const hd_examples_opt *opt;
     hd_ids ids;
     size_t places; /* of begin, first and second */
@@ -67,9 +67,9 @@ static void put_label(maker *m, size_t unit, size_t row)
 /* The pieces of a unit, `most` of them at the most; *whole says whether those are all. */
 static hd_status put_pieces(maker *m, size_t unit, size_t most, bool *whole, hd_err *err)
 {
-    hd_line text = hd_labelled_unit(m->from, unit);
+    hd_line text = hd_labeled_unit(m->from, unit);
     size_t before = m->ids.count;
-    hd_status s = hd_tokeniser_encode_ids(m->tokeniser, text.text, text.size, &m->ids, err);
+    hd_status s = hd_tokenizer_encode_ids(m->tokenizer, text.text, text.size, &m->ids, err);
     *whole = m->ids.count - before <= most;
     if (!*whole) m->ids.count = before + most;
     return s;
@@ -85,7 +85,7 @@ static void fit(size_t size[2], size_t most)
 static hd_status put_pair(maker *m, size_t unit, hd_err *err)
 {
     size_t begin = m->ids.count, size[2];
-    int32_t end = hd_tokeniser_special(m->tokeniser).end;
+    int32_t end = hd_tokenizer_special(m->tokenizer).end;
     bool whole;
     hd_status s = put_pieces(m, unit, SIZE_MAX, &whole, err);
     size_t middle = m->ids.count;
@@ -106,7 +106,7 @@ static hd_status put_pair(maker *m, size_t unit, hd_err *err)
 
 static hd_status put_text(maker *m, size_t item, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(m->tokeniser);
+    hd_special special = hd_tokenizer_special(m->tokenizer);
     size_t unit = m->from->begin[item], texts = m->from->begin[item + 1] - unit;
     bool whole = true, bare = m->opt->bare;
     hd_status s = begin_example(m, err);
@@ -128,7 +128,7 @@ static hd_status put_sentence(maker *m, size_t item, hd_err *err)
     for (size_t u = m->from->begin[item]; !s && u < m->from->begin[item + 1]; u++) {
         size_t at = m->ids.count, begin = m->x->begin[m->x->count - 1];
         s = put_pieces(m, u, m->opt->longest, &whole, err);
-        if (!s && m->ids.count == at) s = put_id(m, hd_tokeniser_special(m->tokeniser).unk, err);
+        if (!s && m->ids.count == at) s = put_id(m, hd_tokenizer_special(m->tokenizer).unk, err);
         if (!s && m->ids.count - begin > m->opt->longest) {
             size_t end = m->ids.count;
             m->ids.count = at;
@@ -157,13 +157,13 @@ static uint64_t hash_of(const hd_examples *x)
     return h;
 }
 
-hd_status hd_examples_make(hd_examples *out, const hd_labelled *from, const hd_tokeniser *t,
+hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
                            const hd_examples_opt *opt, hd_err *err)
 {
     hd_examples x = {.label = hd_mem_array(from->units + 1, sizeof *x.label),
                      .value = hd_mem_array(from->units + 1, sizeof *x.value),
                      .row = hd_mem_array(from->units + 1, sizeof *x.row)};
-    maker m = {.x = &x, .from = from, .tokeniser = t, .opt = opt};
+    maker m = {.x = &x, .from = from, .tokenizer = t, .opt = opt};
     hd_status s = x.label && x.value && x.row ? HD_OK : hd_err_nomem(err, from->units * sizeof *x.label);
     for (size_t i = 0; !s && i < from->count; i++)
         s = opt->each ? put_sentence(&m, i, err) : put_text(&m, i, err);

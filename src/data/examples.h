@@ -2,7 +2,7 @@
 #ifndef HD_DATA_EXAMPLES_H
 #define HD_DATA_EXAMPLES_H
 
-#include "data/labelled.h"
+#include "data/labeled.h"
 
 typedef struct hd_examples {
     size_t count, rows, labels;
@@ -27,7 +27,7 @@ typedef struct hd_examples_opt {
 } hd_examples_opt;
 
 /* Labels keep the order of the units. */
-hd_status hd_examples_make(hd_examples *out, const hd_labelled *from, const hd_tokeniser *t,
+hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
                            const hd_examples_opt *opt, hd_err *err);
 void hd_examples_release(hd_examples *x); /* accepts {0} */
 

@@ -6,7 +6,7 @@
 
 #include "base/file/lines.h"
 #include "data/report.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_sentences {
     int sides;     /* 1 or 2 */

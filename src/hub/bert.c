@@ -56,7 +56,7 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
     hd_masked m = {.backend = p->backend};
     hd_bert_opt opt = hd_family_bert_config(c);
     bool promised = predicts(c);
-    hd_family_bert_tokeniser(c, p->from, &opt, &m.tokeniser);
+    hd_family_bert_tokenizer(c, p->from, &opt, &m.tokenizer);
     hd_status s = c->status;
     if (!s) s = hd_family_sentence_read(&m, &opt, p->from, err);
     if (!s) s = find_parts(&opt, p->from, promised, err);
@@ -66,7 +66,7 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
     if (!s) s = hd_masked_save(&m, p->to, err);
     if (!s) s = hd_masked_publish(&m, p->to, err);
     hd_bert_free(m.model);
-    hd_tokeniser_free(m.tokeniser);
+    hd_tokenizer_free(m.tokenizer);
     return s;
 }
 
@@ -84,8 +84,8 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
 {
     const hd_bert_opt *o = &m->model->opt;
     hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, o->headless ? "BertModel" : "BertForMaskedLM", o, m->tokeniser);
-    hd_family_own_tokeniser(&own, m->tokeniser);
+    hd_family_bert_put(&c, o->headless ? "BertModel" : "BertForMaskedLM", o, m->tokenizer);
+    hd_family_own_tokenizer(&own, m->tokenizer);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -108,7 +108,7 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     hd_masked *m = NULL;
     hd_status s = hd_masked_open(&m, p->from, p->backend, err);
     if (!s) s = hd_family_bert_check(&m->model->opt, p->from, err);
-    if (!s) s = hd_family_bert_save_tokeniser(m->tokeniser, &m->model->opt, m->longest, p->to, err);
+    if (!s) s = hd_family_bert_save_tokenizer(m->tokenizer, &m->model->opt, m->longest, p->to, err);
     if (!s) s = save_config(m, p->to, err);
     if (!s) s = hd_family_sentence_save(m, p->to, err);
     if (!s && m->model->opt.headless) drop_prefix(&m->model->params);

@@ -19,7 +19,7 @@ static bool takes_pairs(hd_model_config *c)
 
 hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    hd_labeller l = {.backend = p->backend};
+    hd_labeler l = {.backend = p->backend};
     hd_classifier_opt opt = {.pool = HD_POOL_first, .body = {.kind = HD_BODY_bert}};
     opt.body.bert = hd_family_bert_config(c);
     opt.body.positions = opt.body.bert.positions;
@@ -27,25 +27,25 @@ hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, 
     hd_family_labels_read(c, &l.labels);
     opt.classes = l.labels.count;
     opt.numbers = hd_family_labels_number(c, opt.classes);
-    hd_family_bert_tokeniser(c, p->from, &opt.body.bert, &l.tokeniser);
+    hd_family_bert_tokenizer(c, p->from, &opt.body.bert, &l.tokenizer);
     hd_status s = c->status;
     if (!s) s = hd_family_labels_check_size(&opt, p->from, err);
     if (!s) s = hd_classifier_new(&l.model, p->backend, &opt, false, err);
     if (!s) s = hd_family_bert_load(l.model->params, p->from, err);
-    if (!s) s = hd_labeller_save(&l, p->to, err);
-    if (!s) s = hd_labeller_publish(&l, p->to, err);
-    hd_labeller_release(&l);
+    if (!s) s = hd_labeler_save(&l, p->to, err);
+    if (!s) s = hd_labeler_publish(&l, p->to, err);
+    hd_labeler_release(&l);
     return s;
 }
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
+static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->body.bert->opt, l->tokeniser);
+    hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->body.bert->opt, l->tokenizer);
     hd_family_labels_put(&c, l);
-    hd_family_own_tokeniser(&own, l->tokeniser);
+    hd_family_own_tokenizer(&own, l->tokenizer);
     if (!l->pairs) hd_family_own_switch(&own, PAIRS, false);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
@@ -56,15 +56,15 @@ static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *e
 
 hd_status hd_family_bert_export_labels(const hd_passage *p, hd_err *err)
 {
-    hd_labeller *l = NULL;
-    hd_status s = hd_labeller_open(&l, p->from, HD_CLASSIFY, p->backend, err);
+    hd_labeler *l = NULL;
+    hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_bert_check(&l->model->body.bert->opt, p->from, err);
     if (!s && l->model->opt.pool != HD_POOL_first)
         s = hd_err_set(err, HD_EARG, "%s: " HD_BERT_LABELS " reads the first row; this model \"%s\"", p->from,
                        hd_pool_names[l->model->opt.pool]);
-    if (!s) s = hd_family_bert_save_tokeniser(l->tokeniser, &l->model->body.bert->opt, 0, p->to, err);
+    if (!s) s = hd_family_bert_save_tokenizer(l->tokenizer, &l->model->body.bert->opt, 0, p->to, err);
     if (!s) s = save_config(l, p->to, err);
-    if (!s) s = hd_labeller_publish(l, p->to, err);
-    hd_labeller_free(l);
+    if (!s) s = hd_labeler_publish(l, p->to, err);
+    hd_labeler_free(l);
     return s;
 }

@@ -1,4 +1,4 @@
-/* config.json, tokeniser and weights of a BERT, whatever its head. */
+/* config.json, tokenizer and weights of a BERT, whatever its head. */
 #include <string.h>
 
 #include "hub/bert.h"
@@ -45,9 +45,9 @@ hd_bert_opt hd_family_bert_config(hd_model_config *c)
     return o;
 }
 
-void hd_family_bert_tokeniser(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokeniser **t)
+void hd_family_bert_tokenizer(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokenizer **t)
 {
-    hd_family_open_tokeniser(c, folder, t);
+    hd_family_open_tokenizer(c, folder, t);
     if (!c->status) hd_family_check_vocab(c, o->vocab, *t, hd_masked_vocab(*t));
 }
 
@@ -78,10 +78,10 @@ hd_status hd_family_bert_load(hd_params *p, const char *folder, hd_err *err)
 
 /* -- and back -- */
 
-void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt *o, const hd_tokeniser *t)
+void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt *o, const hd_tokenizer *t)
 {
     static const char *const dropouts[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
-    int32_t pad = hd_tokeniser_special(t).pad;
+    int32_t pad = hd_tokenizer_special(t).pad;
     hd_text_print(to, "{\"model_type\": \"bert\",\n \"architectures\": [\"%s\"]", architecture);
     hd_text_print(to, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->layers, o->heads);
     hd_text_print(to, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->width, o->inner);
@@ -96,19 +96,19 @@ void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt
     hd_text_put(to, ",\n \"torch_dtype\": \"float32\"");
 }
 
-hd_status hd_family_bert_save_tokeniser(const hd_tokeniser *t, const hd_bert_opt *o, size_t longest,
+hd_status hd_family_bert_save_tokenizer(const hd_tokenizer *t, const hd_bert_opt *o, size_t longest,
                                         const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_special special = hd_tokeniser_special(t);
-    const hd_text_form how = {.native = HD_TOKENISER_wordpiece,
+    hd_special special = hd_tokenizer_special(t);
+    const hd_text_form how = {.native = HD_TOKENIZER_wordpiece,
                               .lead = special.start,
                               .trail = special.end,
                               .mask = HD_MASK_TEXT,
                               .types = true,
                               .longest = longest ? longest : o->positions};
-    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(t), err);
-    if (!s) s = hd_tokeniser_save(t, path, err);
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(t), err);
+    if (!s) s = hd_tokenizer_save(t, path, err);
     return s ? s : hd_tokenizer_json_save(t, &how, folder, err);
 }
 

@@ -40,13 +40,13 @@ void hd_family_insist(hd_model_config *c, const char *key, bool value)
 void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)
 {
     if (hd_family_whole(c, key, INT32_MIN, INT32_MAX, id) != id)
-        hd_model_config_refuse(c, "\"%s\" is not %d, as the tokeniser has it", key, id);
+        hd_model_config_refuse(c, "\"%s\" is not %d, as the tokenizer has it", key, id);
 }
 
-void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces)
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces)
 {
     if (!c->status && (vocab < pieces || vocab - pieces > MOST_PADDING))
-        c->status = hd_tokeniser_refuse(t, pieces, "vocab_size", vocab, c->err);
+        c->status = hd_tokenizer_refuse(t, pieces, "vocab_size", vocab, c->err);
 }
 
 bool hd_family_says(hd_model_config *c, const char *key, const char *text)

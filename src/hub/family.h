@@ -1,5 +1,5 @@
 /* Families of models that others publish, as folders that transformers reads: config.json with "model_type",
-   model.safetensors, the tokeniser's files. A family is a line in HD_FAMILY_LIST and a file that defines
+   model.safetensors, the tokenizer's files. A family is a line in HD_FAMILY_LIST and a file that defines
    hd_family_NAME. */
 #ifndef HD_HUB_FAMILY_H
 #define HD_HUB_FAMILY_H
@@ -46,11 +46,11 @@ hd_unary hd_family_activation(hd_model_config *c, const char *otherwise);
 hd_unary hd_family_activation_called(hd_model_config *c, const char *name); /* as transformers calls it */
 /* Refuses a switch that is not as models are here. */
 void hd_family_insist(hd_model_config *c, const char *key, bool value);
-/* ... an id that is not the tokeniser's. */
+/* ... an id that is not the tokenizer's. */
 void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id);
 
-/* Refuses a "vocab_size" that is less than the tokeniser's pieces, or more than padding makes it. */
-void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces);
+/* Refuses a "vocab_size" that is less than the tokenizer's pieces, or more than padding makes it. */
+void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces);
 
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);

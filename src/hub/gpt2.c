@@ -29,7 +29,7 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
 {
     hd_language l = {.backend = p->backend};
     hd_lm_opt opt = hd_family_gpt2_config(c);
-    hd_family_gpt2_tokeniser(c, p->from, &opt, &l.tokeniser);
+    hd_family_gpt2_tokenizer(c, p->from, &opt, &l.tokenizer);
     hd_status s = c->status;
     if (!s) s = check_size(&opt, p->from, err);
     if (!s) s = hd_lm_new(&l.lm, &opt, p->backend, false, err);
@@ -37,7 +37,7 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
     if (!s) s = hd_language_save(&l, p->to, err);
     if (!s) s = hd_language_publish(&l, p->to, err);
     hd_lm_free(l.lm);
-    hd_tokeniser_free(l.tokeniser);
+    hd_tokenizer_free(l.tokenizer);
     return s;
 }
 
@@ -54,11 +54,11 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const char *folder, hd_err *err)
+static hd_status save_config(const hd_lm_opt *o, const hd_tokenizer *t, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
     hd_family_gpt2_put(&c, WORDS, o, t);
-    hd_family_own_tokeniser(&own, t);
+    hd_family_own_tokenizer(&own, t);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -67,17 +67,17 @@ static hd_status save_config(const hd_lm_opt *o, const hd_tokeniser *t, const ch
 }
 
 /* Texts begin behind an end, as every line does that the model learned from. */
-static hd_status save_tokeniser(const hd_language *l, const char *folder, hd_err *err)
+static hd_status save_tokenizer(const hd_language *l, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    const hd_text_form how = {.native = HD_TOKENISER_bpe,
-                              .lead = hd_tokeniser_special(l->tokeniser).end,
+    const hd_text_form how = {.native = HD_TOKENIZER_bpe,
+                              .lead = hd_tokenizer_special(l->tokenizer).end,
                               .trail = -1,
                               .continues = true,
                               .longest = l->lm->opt.context};
-    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
-    return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
+    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
+    return s ? s : hd_tokenizer_json_save(l->tokenizer, &how, folder, err);
 }
 
 static hd_status export_words(const hd_passage *p, hd_err *err)
@@ -85,8 +85,8 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     hd_language *l = NULL;
     hd_status s = hd_language_open(&l, p->from, p->backend, err);
     if (!s) s = hd_family_gpt2_check(&l->lm->opt, p->from, err);
-    if (!s) s = save_tokeniser(l, p->to, err);
-    if (!s) s = save_config(&l->lm->opt, l->tokeniser, p->to, err);
+    if (!s) s = save_tokenizer(l, p->to, err);
+    if (!s) s = save_config(&l->lm->opt, l->tokenizer, p->to, err);
     if (!s && !l->lm->opt.tied) s = hd_family_gpt2_add_prefix(l->lm->params, OUTPUT, err);
     if (!s) s = hd_language_publish(l, p->to, err);
     hd_language_free(l);

@@ -1,6 +1,6 @@
 /* GPT-2 with a head that gives labels or a number: a classifier with a gpt for its body that looks at its
    last row. Easy to get wrong: the head there has no bias, so that of heed goes into the last norm, whose
-   rows nothing else reads; and the tokeniser there puts nothing around a text, which heed does in training.
+   rows nothing else reads; and the tokenizer there puts nothing around a text, which heed does in training.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static hd_status load(hd_classifier *m, const char *folder, hd_err *err)
 
 hd_status hd_family_gpt2_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    hd_labeller l = {.backend = p->backend};
+    hd_labeler l = {.backend = p->backend};
     hd_classifier_opt opt = {.pool = HD_POOL_last, .body = {.kind = HD_BODY_lm}};
     hd_model_config own = hd_family_own(c);
     opt.body.lm = hd_family_gpt2_config(c);
@@ -38,14 +38,14 @@ hd_status hd_family_gpt2_import_labels(const hd_passage *p, hd_model_config *c, 
     hd_family_labels_read(c, &l.labels);
     opt.classes = l.labels.count;
     opt.numbers = hd_family_labels_number(c, opt.classes);
-    hd_family_gpt2_tokeniser(c, p->from, &opt.body.lm, &l.tokeniser);
+    hd_family_gpt2_tokenizer(c, p->from, &opt.body.lm, &l.tokenizer);
     hd_status s = c->status;
     if (!s) s = hd_family_labels_check_size(&opt, p->from, err);
     if (!s) s = hd_classifier_new(&l.model, p->backend, &opt, false, err);
     if (!s) s = load(l.model, p->from, err);
-    if (!s) s = hd_labeller_save(&l, p->to, err);
-    if (!s) s = hd_labeller_publish(&l, p->to, err);
-    hd_labeller_release(&l);
+    if (!s) s = hd_labeler_save(&l, p->to, err);
+    if (!s) s = hd_labeler_publish(&l, p->to, err);
+    hd_labeler_release(&l);
     return s;
 }
 
@@ -135,15 +135,15 @@ static hd_status rename_head(hd_classifier *m, hd_err *err)
     return hd_family_gpt2_add_prefix(m->params, SCORE, err);
 }
 
-static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
+static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
     hd_lm_opt o = l->model->body.lm->opt;
-    hd_special special = hd_tokeniser_special(l->tokeniser);
+    hd_special special = hd_tokenizer_special(l->tokenizer);
     o.start = special.start, o.end = special.end;
-    hd_family_gpt2_put(&c, HD_GPT2_LABELS, &o, l->tokeniser);
+    hd_family_gpt2_put(&c, HD_GPT2_LABELS, &o, l->tokenizer);
     hd_family_labels_put(&c, l);
-    hd_family_own_tokeniser(&own, l->tokeniser);
+    hd_family_own_tokenizer(&own, l->tokenizer);
     if (!l->model->opt.bare) hd_family_own_switch(&own, BARE, false);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
@@ -152,33 +152,33 @@ static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *e
     return s;
 }
 
-static hd_status save_tokeniser(const hd_labeller *l, const char *folder, hd_err *err)
+static hd_status save_tokenizer(const hd_labeler *l, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_special special = hd_tokeniser_special(l->tokeniser);
+    hd_special special = hd_tokenizer_special(l->tokenizer);
     bool bare = l->model->opt.bare;
-    const hd_text_form how = {.native = HD_TOKENISER_bpe,
+    const hd_text_form how = {.native = HD_TOKENIZER_bpe,
                               .lead = bare ? -1 : special.start,
                               .trail = bare ? -1 : special.end,
                               .longest = l->model->opt.body.positions};
-    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
-    return s ? s : hd_tokenizer_json_save(l->tokeniser, &how, folder, err);
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
+    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
+    return s ? s : hd_tokenizer_json_save(l->tokenizer, &how, folder, err);
 }
 
 hd_status hd_family_gpt2_export_labels(const hd_passage *p, hd_err *err)
 {
-    hd_labeller *l = NULL;
-    hd_status s = hd_labeller_open(&l, p->from, HD_CLASSIFY, p->backend, err);
+    hd_labeler *l = NULL;
+    hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_gpt2_check(&l->model->opt.body.lm, p->from, err);
     if (!s && (l->model->opt.pool != HD_POOL_last || l->pairs))
         s = hd_err_set(err, HD_EARG, "%s: " HD_GPT2_LABELS " reads the last row of one text; this model %s",
                        p->from, l->pairs ? "takes pairs" : "has another --pool");
     if (!s) s = fold_bias(l->model, p->from, err);
-    if (!s) s = save_tokeniser(l, p->to, err);
+    if (!s) s = save_tokenizer(l, p->to, err);
     if (!s) s = save_config(l, p->to, err);
     if (!s) s = rename_head(l->model, err);
-    if (!s) s = hd_labeller_publish(l, p->to, err);
-    hd_labeller_free(l);
+    if (!s) s = hd_labeler_publish(l, p->to, err);
+    hd_labeler_free(l);
     return s;
 }

@@ -42,12 +42,12 @@ hd_lm_opt hd_family_gpt2_config(hd_model_config *c)
     return o;
 }
 
-void hd_family_gpt2_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **t)
+void hd_family_gpt2_tokenizer(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokenizer **t)
 {
-    hd_family_open_tokeniser(c, folder, t);
+    hd_family_open_tokenizer(c, folder, t);
     if (c->status) return;
-    hd_family_check_vocab(c, o->vocab, *t, hd_tokeniser_size(*t));
-    hd_special special = hd_tokeniser_special(*t);
+    hd_family_check_vocab(c, o->vocab, *t, hd_tokenizer_size(*t));
+    hd_special special = hd_tokenizer_special(*t);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }
 
@@ -59,14 +59,14 @@ hd_status hd_family_gpt2_check(const hd_lm_opt *o, const char *folder, hd_err *e
         return hd_err_set(err, HD_EARG, "%s: \"%s\" is no model that transformers knows; \"gpt\" is", folder,
                           hd_lm_names[o->kind]);
     if (o->post_norm)
-        return hd_err_set(err, HD_EARG, "%s: GPT-2 normalises before each layer; this model behind", folder);
+        return hd_err_set(err, HD_EARG, "%s: GPT-2 normalizes before each layer; this model behind", folder);
     if (o->act != HD_IDENTITY && !hd_family_activation_name(o->act))
         return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder,
                           hd_unary_name(o->act));
     return HD_OK;
 }
 
-void hd_family_gpt2_put(hd_text *to, const char *architecture, const hd_lm_opt *o, const hd_tokeniser *t)
+void hd_family_gpt2_put(hd_text *to, const char *architecture, const hd_lm_opt *o, const hd_tokenizer *t)
 {
     hd_text_print(to, "{\"model_type\": \"gpt2\",\n \"architectures\": [\"%s\"]", architecture);
     hd_text_print(to, ",\n \"n_layer\": %d,\n \"n_head\": %d,\n \"n_embd\": %zu", o->layers, o->heads,
@@ -82,8 +82,8 @@ void hd_family_gpt2_put(hd_text *to, const char *architecture, const hd_lm_opt *
     hd_model_config_put_real(to, "layer_norm_epsilon", (double)o->eps);
     /* a text begins behind the end of another, as heed begins one */
     hd_text_print(to, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o->end, o->end);
-    if (hd_tokeniser_special(t).pad >= 0)
-        hd_text_print(to, ",\n \"pad_token_id\": %d", hd_tokeniser_special(t).pad);
+    if (hd_tokenizer_special(t).pad >= 0)
+        hd_text_print(to, ",\n \"pad_token_id\": %d", hd_tokenizer_special(t).pad);
     hd_text_print(to, ",\n \"tie_word_embeddings\": %s,\n \"torch_dtype\": \"float32\"",
                   o->tied ? "true" : "false");
 }

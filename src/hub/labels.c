@@ -106,7 +106,7 @@ static void put_labels(hd_text *to, const hd_vocab *labels)
     hd_text_put(to, "}");
 }
 
-void hd_family_labels_put(hd_text *to, const hd_labeller *l)
+void hd_family_labels_put(hd_text *to, const hd_labeler *l)
 {
     bool number = l->model->opt.numbers;
     if (number)

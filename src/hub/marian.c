@@ -1,4 +1,4 @@
-/* MarianMT: a translator that normalises behind each layer. */
+/* MarianMT: a translator that normalizes behind each layer. */
 #include "hub/transformer.h"
 
 static const hd_family_form form = {.name = "MarianMT",

@@ -3,12 +3,12 @@
 
 #include <unistd.h>
 
-#include "text/tokeniser_find.h"
+#include "text/tokenizer_find.h"
 
 static const char HEED[] = "heed";
 
 static const char *const keys[HD_PLACES] = {
-    [HD_OF_SOURCE] = "source_tokeniser", [HD_OF_TARGET] = "target_tokeniser", [HD_OF_BOTH] = "tokeniser"};
+    [HD_OF_SOURCE] = "source_tokenizer", [HD_OF_TARGET] = "target_tokenizer", [HD_OF_BOTH] = "tokenizer"};
 
 /* -- reading -- */
 
@@ -25,37 +25,37 @@ void hd_family_own_end(hd_model_config *c, const hd_model_config *own)
 }
 
 /* Whether it is said and there: what transformers saved again keeps the key, but not the file. */
-static bool open_own(hd_model_config *c, const char *folder, hd_tokeniser_place place, hd_tokeniser **t)
+static bool open_own(hd_model_config *c, const char *folder, hd_tokenizer_place place, hd_tokenizer **t)
 {
     char path[HD_PATH];
     bool found = false;
     hd_model_config own = hd_family_own(c);
     if (hd_model_config_has(&own, keys[place])) {
-        hd_tokeniser_kind kind = hd_model_config_tokeniser_kind(&own, keys[place]);
-        if (!own.status) own.status = hd_path(path, folder, hd_tokeniser_file(kind, place), c->err);
+        hd_tokenizer_kind kind = hd_model_config_tokenizer_kind(&own, keys[place]);
+        if (!own.status) own.status = hd_path(path, folder, hd_tokenizer_file(kind, place), c->err);
         found = !own.status && !access(path, F_OK);
-        if (found) own.status = hd_tokeniser_open(t, kind, path, c->err);
+        if (found) own.status = hd_tokenizer_open(t, kind, path, c->err);
     }
     hd_family_own_end(c, &own);
     return found;
 }
 
-void hd_family_open_tokeniser(hd_model_config *c, const char *folder, hd_tokeniser **t)
+void hd_family_open_tokenizer(hd_model_config *c, const char *folder, hd_tokenizer **t)
 {
     if (c->status || open_own(c, folder, HD_OF_BOTH, t) || c->status) return;
-    c->status = hd_tokeniser_open_any(t, folder, false, c->err);
+    c->status = hd_tokenizer_open_any(t, folder, false, c->err);
 }
 
-void hd_family_open_tokenisers(hd_model_config *c, const char *folder, hd_tokeniser *t[2])
+void hd_family_open_tokenizers(hd_model_config *c, const char *folder, hd_tokenizer *t[2])
 {
     if (c->status) return;
     if (open_own(c, folder, HD_OF_SOURCE, &t[0])) {
         if (!c->status && !open_own(c, folder, HD_OF_TARGET, &t[1]))
-            hd_model_config_refuse(c, "\"%s\" has a source_tokeniser, but no target_tokeniser in the folder",
+            hd_model_config_refuse(c, "\"%s\" has a source_tokenizer, but no target_tokenizer in the folder",
                                    HEED);
         return;
     }
-    hd_family_open_tokeniser(c, folder, &t[0]);
+    hd_family_open_tokenizer(c, folder, &t[0]);
     t[1] = t[0];
 }
 
@@ -66,24 +66,24 @@ static void put_key(hd_text *own, const char *key)
     hd_text_print(own, "%s\"%s\": ", own->size ? ", " : "", key);
 }
 
-static void put_tokeniser(hd_text *own, hd_tokeniser_place place, const hd_tokeniser *t)
+static void put_tokenizer(hd_text *own, hd_tokenizer_place place, const hd_tokenizer *t)
 {
     put_key(own, keys[place]);
-    hd_text_print(own, "\"%s\"", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+    hd_text_print(own, "\"%s\"", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
 }
 
-void hd_family_own_tokeniser(hd_text *own, const hd_tokeniser *t)
+void hd_family_own_tokenizer(hd_text *own, const hd_tokenizer *t)
 {
-    if (hd_tokeniser_learns(hd_tokeniser_kind_of(t))) put_tokeniser(own, HD_OF_BOTH, t);
+    if (hd_tokenizer_learns(hd_tokenizer_kind_of(t))) put_tokenizer(own, HD_OF_BOTH, t);
 }
 
-void hd_family_own_tokenisers(hd_text *own, hd_tokeniser *const t[2])
+void hd_family_own_tokenizers(hd_text *own, hd_tokenizer *const t[2])
 {
     if (t[0] == t[1]) {
-        hd_family_own_tokeniser(own, t[0]);
-    } else if (hd_tokeniser_kind_of(t[0]) != HD_TOKENISER_marian) {
-        put_tokeniser(own, HD_OF_SOURCE, t[0]);
-        put_tokeniser(own, HD_OF_TARGET, t[1]);
+        hd_family_own_tokenizer(own, t[0]);
+    } else if (hd_tokenizer_kind_of(t[0]) != HD_TOKENIZER_marian) {
+        put_tokenizer(own, HD_OF_SOURCE, t[0]);
+        put_tokenizer(own, HD_OF_TARGET, t[1]);
     }
 }
 

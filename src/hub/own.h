@@ -1,5 +1,5 @@
 /* What transformers has no key for, in a folder that heed exported: the object "heed" of its config.json says
-   which of heed's own tokenisers lies in it, and what else is needed to read the same model back. */
+   which of heed's own tokenizers lies in it, and what else is needed to read the same model back. */
 #ifndef HD_HUB_OWN_H
 #define HD_HUB_OWN_H
 
@@ -10,14 +10,14 @@
 hd_model_config hd_family_own(const hd_model_config *c);
 void hd_family_own_end(hd_model_config *c, const hd_model_config *own);
 
-/* The folder's tokeniser; of translators first that of the source, then that of the target, which may be one
+/* The folder's tokenizer; of translators first that of the source, then that of the target, which may be one
    and the same. */
-void hd_family_open_tokeniser(hd_model_config *c, const char *folder, hd_tokeniser **t);
-void hd_family_open_tokenisers(hd_model_config *c, const char *folder, hd_tokeniser *t[2]);
+void hd_family_open_tokenizer(hd_model_config *c, const char *folder, hd_tokenizer **t);
+void hd_family_open_tokenizers(hd_model_config *c, const char *folder, hd_tokenizer *t[2]);
 
-/* Members of the object; tokenisers are said only where transformers does not have them. */
-void hd_family_own_tokeniser(hd_text *own, const hd_tokeniser *t);
-void hd_family_own_tokenisers(hd_text *own, hd_tokeniser *const t[2]);
+/* Members of the object; tokenizers are said only where transformers does not have them. */
+void hd_family_own_tokenizer(hd_text *own, const hd_tokenizer *t);
+void hd_family_own_tokenizers(hd_text *own, hd_tokenizer *const t[2]);
 void hd_family_own_size(hd_text *own, const char *key, size_t n);
 void hd_family_own_switch(hd_text *own, const char *key, bool value);
 /* Puts it behind other keys of a config.json, if it has members, and releases it. */

@@ -1,5 +1,5 @@
-/* Pegasus: a translator that normalises before each layer, as `heed train` makes them. Published ones
-   summarise. */
+/* Pegasus: a translator that normalizes before each layer, as `heed train` makes them. Published ones
+   summarize. */
 #include "hub/transformer.h"
 
 static const hd_family_form form = {.name = "Pegasus",

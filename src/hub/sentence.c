@@ -7,8 +7,8 @@
 #include "base/file/file.h"
 
 static const char MODULES[] = "modules.json", LIMIT[] = "sentence_bert_config.json",
-                  TOKENISER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
-                  LIMIT_KEY[] = "max_seq_length", TOKENISER_KEY[] = "model_max_length",
+                  TOKENIZER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
+                  LIMIT_KEY[] = "max_seq_length", TOKENIZER_KEY[] = "model_max_length",
                   VECTOR[] = "sentence_embedding";
 
 #define REMEDY "; without modules.json the folder is a plain BERT"
@@ -41,19 +41,19 @@ static double limit_in(hd_model_config *c, const char *key)
     return most;
 }
 
-static bool folds(const hd_tokeniser *t, hd_status *s, hd_err *err)
+static bool folds(const hd_tokenizer *t, hd_status *s, hd_err *err)
 {
     static const char text[2][52] = {"A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
                                      "a b c d e f g h i j k l m n o p q r s t u v w x y z"};
     hd_ids ids[2] = {{0}, {0}};
-    for (int i = 0; !*s && i < 2; i++) *s = hd_tokeniser_encode_ids(t, text[i], 51, &ids[i], err);
+    for (int i = 0; !*s && i < 2; i++) *s = hd_tokenizer_encode_ids(t, text[i], 51, &ids[i], err);
     bool same = !*s && ids[0].count == ids[1].count &&
                 !memcmp(ids[0].at, ids[1].at, ids[0].count * sizeof *ids[0].at);
     hd_ids_release(&ids[0]), hd_ids_release(&ids[1]);
     return same;
 }
 
-/* sentence_bert_config.json: what stands there of a limit comes before what the tokeniser says. */
+/* sentence_bert_config.json: what stands there of a limit comes before what the tokenizer says. */
 static hd_status read_reading(double *limit, const hd_masked *m, const char *folder, hd_err *err)
 {
     static const char task[] = "transformer_task", known[] = "feature-extraction",
@@ -61,8 +61,8 @@ static hd_status read_reading(double *limit, const hd_masked *m, const char *fol
     hd_model_config c;
     hd_model_config_read_file(&c, folder, LIMIT, err);
     *limit = limit_in(&c, LIMIT_KEY);
-    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokeniser, &c.status, err))
-        hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokeniser keeps upper case");
+    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokenizer, &c.status, err))
+        hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokenizer keeps upper case");
     if (hd_model_config_has(&c, task) && !hd_family_says(&c, task, known))
         hd_model_config_refuse(&c, "\"%s\" is not \"%s\"", task, known);
     const json_t *text = json_object_get(json_object_get(c.object, "modality_config"), "text"),
@@ -79,8 +79,8 @@ static hd_status read_limit(hd_masked *m, size_t positions, const char *folder, 
     double limit = 0;
     hd_status s = read_reading(&limit, m, folder, err);
     if (!s && !(limit > 0)) {
-        hd_model_config_read_file(&c, folder, TOKENISER, err);
-        limit = limit_in(&c, TOKENISER_KEY);
+        hd_model_config_read_file(&c, folder, TOKENIZER, err);
+        limit = limit_in(&c, TOKENIZER_KEY);
         s = c.status;
         hd_model_config_release(&c);
     }

@@ -57,15 +57,15 @@ static hd_encdec_opt read_config(hd_model_config *c)
     return o;
 }
 
-static void open_tokeniser(hd_model_config *c, const char *folder, const hd_encdec_opt *o, hd_translator *t)
+static void open_tokenizer(hd_model_config *c, const char *folder, const hd_encdec_opt *o, hd_translator *t)
 {
     char path[HD_PATH];
-    if (!c->status) c->status = hd_path(path, folder, hd_tokeniser_file(HD_TOKENISER_t5, HD_OF_BOTH), c->err);
-    if (!c->status) c->status = hd_tokeniser_open(&t->tokeniser[0], HD_TOKENISER_t5, path, c->err);
+    if (!c->status) c->status = hd_path(path, folder, hd_tokenizer_file(HD_TOKENIZER_t5, HD_OF_BOTH), c->err);
+    if (!c->status) c->status = hd_tokenizer_open(&t->tokenizer[0], HD_TOKENIZER_t5, path, c->err);
     if (c->status) return;
-    t->tokeniser[1] = t->tokeniser[0];
-    hd_family_check_vocab(c, o->source_vocab, t->tokeniser[0], hd_tokeniser_size(t->tokeniser[0]));
-    hd_special special = hd_tokeniser_special(t->tokeniser[0]);
+    t->tokenizer[1] = t->tokenizer[0];
+    hd_family_check_vocab(c, o->source_vocab, t->tokenizer[0], hd_tokenizer_size(t->tokenizer[0]));
+    hd_special special = hd_tokenizer_special(t->tokenizer[0]);
     hd_family_insist_id(c, "pad_token_id", special.pad);
     hd_family_insist_id(c, "eos_token_id", special.end);
     hd_family_insist_id(c, "decoder_start_token_id", special.start);
@@ -104,7 +104,7 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_translator t = {0};
     hd_encdec_opt opt = read_config(c);
-    open_tokeniser(c, p->from, &opt, &t);
+    open_tokenizer(c, p->from, &opt, &t);
     t.longest = opt.positions;
     hd_status s = c->status;
     if (!s) s = find_output(&opt, p->from, err);
@@ -114,7 +114,7 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
     if (!s) s = hd_translator_save(&t, p->to, err);
     if (!s) s = hd_translator_publish(&t, p->to, err);
     hd_encdec_free(t.model);
-    hd_tokeniser_free_pair(t.tokeniser);
+    hd_tokenizer_free_pair(t.tokenizer);
     return s;
 }
 
@@ -130,7 +130,7 @@ static const char *feed_forward_name(const hd_encdec_opt *o)
 static hd_status save_config(const hd_translator *t, const char *folder, hd_err *err)
 {
     const hd_encdec_opt *o = &t->model->opt;
-    hd_special special = hd_tokeniser_special(t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_text c = {0};
     hd_text_put(&c, "{\"model_type\": \"t5\",\n \"architectures\": [\"T5ForConditionalGeneration\"]");
     hd_text_print(&c, ",\n \"vocab_size\": %zu,\n \"d_model\": %zu,\n \"d_kv\": %zu,\n \"d_ff\": %zu",
@@ -159,7 +159,7 @@ static hd_status export(const hd_passage *p, hd_err *err)
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     if (!s && !feed_forward_name(&t->model->opt))
         s = hd_err_set(err, HD_EARG, "%s: cannot become a T5: transformers lacks its activation", p->from);
-    if (!s) s = hd_translator_save_tokenisers(t, p->to, err);
+    if (!s) s = hd_translator_save_tokenizers(t, p->to, err);
     if (!s) s = save_config(t, p->to, err);
     if (!s) s = hd_translator_publish(t, p->to, err);
     hd_translator_free(t);

@@ -58,39 +58,39 @@ static hd_encdec_opt read_config(hd_model_config *c, const hd_family_form *form)
 
 /* Those of MarianMT, or what heed or others put there; of a SentencePiece model alone Pegasus takes other ids
    than it has. */
-static void open_files(hd_model_config *c, const char *folder, hd_tokeniser *t[2])
+static void open_files(hd_model_config *c, const char *folder, hd_tokenizer *t[2])
 {
     char path[HD_PATH];
     for (int side = 0; side < 2; side++) {
-        const char *name = hd_tokeniser_file(HD_TOKENISER_marian, side ? HD_OF_TARGET : HD_OF_SOURCE);
+        const char *name = hd_tokenizer_file(HD_TOKENIZER_marian, side ? HD_OF_TARGET : HD_OF_SOURCE);
         if (!c->status) c->status = hd_path(path, folder, name, c->err);
         if (!side && !c->status && access(path, F_OK)) {
-            hd_family_open_tokenisers(c, folder, t);
+            hd_family_open_tokenizers(c, folder, t);
             break;
         }
-        if (!c->status) c->status = hd_tokeniser_open(&t[side], HD_TOKENISER_marian, path, c->err);
+        if (!c->status) c->status = hd_tokenizer_open(&t[side], HD_TOKENIZER_marian, path, c->err);
     }
-    if (!c->status) c->status = hd_path(path, folder, hd_tokeniser_file(HD_TOKENISER_t5, HD_OF_BOTH), c->err);
-    if (!c->status && hd_tokeniser_kind_of(t[0]) == HD_TOKENISER_t5 && !access(path, F_OK))
+    if (!c->status) c->status = hd_path(path, folder, hd_tokenizer_file(HD_TOKENIZER_t5, HD_OF_BOTH), c->err);
+    if (!c->status && hd_tokenizer_kind_of(t[0]) == HD_TOKENIZER_t5 && !access(path, F_OK))
         hd_model_config_refuse(c,
-                               "spiece.model does not say the ids of \"%s\": save the tokeniser with "
+                               "spiece.model does not say the ids of \"%s\": save the tokenizer with "
                                "transformers, which writes tokenizer.json alone",
                                hd_model_config_text(c, "model_type"));
 }
 
-static void open_tokenisers(hd_model_config *c, const char *folder, const hd_encdec_opt *o,
-                            hd_tokeniser *t[2])
+static void open_tokenizers(hd_model_config *c, const char *folder, const hd_encdec_opt *o,
+                            hd_tokenizer *t[2])
 {
     const size_t vocab[2] = {o->source_vocab, o->target_vocab};
     open_files(c, folder, t);
     for (int side = 0; side < 2; side++)
-        if (!c->status && hd_tokeniser_size(t[side]) != vocab[side])
-            c->status = hd_tokeniser_refuse(
-                t[side], hd_tokeniser_size(t[side]),
+        if (!c->status && hd_tokenizer_size(t[side]) != vocab[side])
+            c->status = hd_tokenizer_refuse(
+                t[side], hd_tokenizer_size(t[side]),
                 side && hd_model_config_has(c, "decoder_vocab_size") ? "decoder_vocab_size" : "vocab_size",
                 vocab[side], c->err);
     if (c->status) return;
-    hd_special special = hd_tokeniser_special(t[1]);
+    hd_special special = hd_tokenizer_special(t[1]);
     hd_family_insist_id(c, "pad_token_id", special.pad);
     hd_family_insist_id(c, "eos_token_id", special.end);
     hd_family_insist_id(c, "decoder_start_token_id", special.start);
@@ -145,7 +145,7 @@ hd_status hd_family_transformer_import(const hd_passage *p, const hd_family_form
     hd_translator t = {0};
     hd_encdec_opt opt = read_config(c, form);
     bool copies = !opt.tied && hd_family_switch(c, "tie_word_embeddings", true);
-    open_tokenisers(c, p->from, &opt, t.tokeniser);
+    open_tokenizers(c, p->from, &opt, t.tokenizer);
     hd_status s = c->status;
     if (!s) s = find_rest(&opt, &t, c, p->from, err);
     if (!s) s = check_size(opt, p->from, err);
@@ -154,7 +154,7 @@ hd_status hd_family_transformer_import(const hd_passage *p, const hd_family_form
     if (!s) s = hd_translator_save(&t, p->to, err);
     if (!s) s = hd_translator_publish(&t, p->to, err);
     hd_encdec_free(t.model);
-    hd_tokeniser_free_pair(t.tokeniser);
+    hd_tokenizer_free_pair(t.tokenizer);
     return s;
 }
 
@@ -191,10 +191,10 @@ static void put_sizes(hd_text *c, const hd_encdec_opt *o)
     hd_text_print(c, ",\n \"num_hidden_layers\": %d", o->encoder.at[0].layers);
 }
 
-static void put_unwritten(hd_text *c, const hd_tokeniser *t)
+static void put_unwritten(hd_text *c, const hd_tokenizer *t)
 {
     int32_t banned[3];
-    size_t count = hd_tokeniser_unwritten(t, banned);
+    size_t count = hd_tokenizer_unwritten(t, banned);
     for (size_t i = 0; i < count; i++)
         hd_text_print(c, "%s[%d]", i ? ", " : ",\n \"bad_words_ids\": [", banned[i]);
     hd_text_put(c, count ? "]" : "");
@@ -204,7 +204,7 @@ static hd_status save_config(const hd_translator *t, const hd_family_form *form,
                              hd_err *err)
 {
     const hd_encdec_opt *o = &t->model->opt;
-    hd_special special = hd_tokeniser_special(t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_text c = {0}, own = {0};
     hd_text_print(&c, "{\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type,
                   form->architecture);
@@ -221,8 +221,8 @@ static hd_status save_config(const hd_translator *t, const hd_family_form *form,
                   special.start != special.pad ? special.start : special.end, special.end);
     hd_text_print(&c, ",\n \"decoder_start_token_id\": %d,\n \"forced_eos_token_id\": %d", special.start,
                   special.end);
-    put_unwritten(&c, t->tokeniser[1]);
-    hd_family_own_tokenisers(&own, t->tokeniser);
+    put_unwritten(&c, t->tokenizer[1]);
+    hd_family_own_tokenizers(&own, t->tokenizer);
     if (t->longest != o->positions) hd_family_own_size(&own, "longest", t->longest);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
@@ -232,21 +232,21 @@ static hd_status save_config(const hd_translator *t, const hd_family_form *form,
 }
 
 /* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
-static hd_status save_tokenisers(const hd_translator *t, const char *folder, hd_err *err)
+static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_err *err)
 {
     static const char *const side[] = {"source", "target"};
-    const bool shared = t->tokeniser[0] == t->tokeniser[1];
-    hd_status s = hd_translator_save_tokenisers(t, folder, err);
+    const bool shared = t->tokenizer[0] == t->tokenizer[1];
+    hd_status s = hd_translator_save_tokenizers(t, folder, err);
     for (int i = 0; !s && i < (shared ? 1 : 2); i++) {
         char path[HD_PATH];
-        const hd_text_form how = {.native = HD_TOKENISER_marian,
+        const hd_text_form how = {.native = HD_TOKENIZER_marian,
                                   .lead = -1,
-                                  .trail = hd_tokeniser_special(t->tokeniser[i]).end,
+                                  .trail = hd_tokenizer_special(t->tokenizer[i]).end,
                                   .longest = t->model->opt.positions};
-        if (hd_tokeniser_kind_of(t->tokeniser[i]) == HD_TOKENISER_marian) continue;
+        if (hd_tokenizer_kind_of(t->tokenizer[i]) == HD_TOKENIZER_marian) continue;
         s = hd_path(path, folder, shared ? "." : side[i], err);
         if (!s && !shared) s = hd_folder_make(path, NULL, err);
-        if (!s) s = hd_tokenizer_json_save(t->tokeniser[i], &how, path, err);
+        if (!s) s = hd_tokenizer_json_save(t->tokenizer[i], &how, path, err);
     }
     return s;
 }
@@ -257,7 +257,7 @@ hd_status hd_family_transformer_export(const hd_passage *p, const hd_family_form
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     const char *fault = s ? NULL : fault_of(&t->model->opt, form);
     if (fault) s = hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
-    if (!s) s = save_tokenisers(t, p->to, err);
+    if (!s) s = save_tokenizers(t, p->to, err);
     if (!s) s = save_config(t, form, p->to, err);
     if (!s) s = hd_translator_publish(t, p->to, err);
     hd_translator_free(t);

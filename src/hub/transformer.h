@@ -1,4 +1,4 @@
-/* Transformers of `heed translate` as transformers has them: MarianMT, which normalises behind each layer,
+/* Transformers of `heed translate` as transformers has them: MarianMT, which normalizes behind each layer,
    and Pegasus, which does before, with the same names of tensors and the same sinusoids. */
 #ifndef HD_HUB_TRANSFORMER_H
 #define HD_HUB_TRANSFORMER_H

@@ -1,4 +1,4 @@
-/* The tokenisers of BLEU. Each is a row of passes over the whole text, and their order is their meaning: a
+/* The tokenizers of BLEU. Each is a row of passes over the whole text, and their order is their meaning: a
    pass that replaces pairs consumes both characters, so that in a run of dots every second one is seen. */
 #include "metric/bleu_tokenizer.h"
 

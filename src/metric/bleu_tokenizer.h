@@ -1,4 +1,4 @@
-/* The tokenisers of BLEU, as sacreBLEU has them. */
+/* The tokenizers of BLEU, as sacreBLEU has them. */
 #ifndef HD_METRIC_BLEU_TOKENIZER_H
 #define HD_METRIC_BLEU_TOKENIZER_H
 
@@ -19,7 +19,7 @@ typedef enum hd_cut {
 
 extern const char *const hd_cut_names[]; /* ends with NULL */
 
-/* What a tokeniser works with. {0} before first use; one for each text whose words are kept. */
+/* What a tokenizer works with. {0} before first use; one for each text whose words are kept. */
 typedef struct hd_cut_text {
     hd_runes text, other; /* the words lie in one of them */
     hd_word_list words;
@@ -27,7 +27,7 @@ typedef struct hd_cut_text {
 
 void hd_cut_release(hd_cut_text *t);
 
-/* Cuts a line into t->words: lower-cases it if asked to, strips its end, applies the tokeniser, splits. */
+/* Cuts a line into t->words: lower-cases it if asked to, strips its end, applies the tokenizer, splits. */
 hd_status hd_cut_line(hd_cut_text *t, hd_cut by, bool lowercase, hd_line line, hd_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Text as code points. Easy to get wrong: lower-casing is not letter by letter. The capital I with a dot
-   becomes two code points, and what a capital sigma becomes depends on its neighbours. */
+   becomes two code points, and what a capital sigma becomes depends on its neighbors. */
 #include "metric/runes.h"
 
 #include <utf8proc.h>

@@ -1,5 +1,5 @@
-/* The encoder-only Transformer. Easy to get wrong: the sum of the three embeddings is normalised before its
-   dropout, blocks normalise behind their sums, and the head has a layer of its own before the words. */
+/* The encoder-only Transformer. Easy to get wrong: the sum of the three embeddings is normalized before its
+   dropout, blocks normalize behind their sums, and the head has a layer of its own before the words. */
 #include "model/bert.h"
 
 #include "base/mem.h"

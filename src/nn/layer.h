@@ -22,7 +22,7 @@ hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *
 hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act);
 
 typedef struct hd_norm_layer {
-    hd_param *gain, *bias; /* both NULL: plain standardisation */
+    hd_param *gain, *bias; /* both NULL: plain standardization */
     float eps;
     bool rms;
 } hd_norm_layer;

@@ -132,7 +132,7 @@ hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_
 }
 
 /* Where each query looks, [Rq, 1]; NULL: everywhere. */
-static hd_tensor *centre(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
+static hd_tensor *center(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
 {
     if (!l->place.w) return places;
     hd_tensor *p = hd_dense_of(r, &l->sure, hd_dense_of(r, &l->place, q.t, HD_tanh), HD_sigmoid);
@@ -153,8 +153,8 @@ hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, 
                        .dropout = o->dropout,
                        .score = o->score == HD_SCORING_additive ? HD_ADDITIVE : HD_DOT,
                        .additive = value(l->score),
-                       .centre = centre(r, l, q, m, places)};
-    if (a.centre) a.window = o->window, a.sigma = l->place.w ? (float)o->window / 2 : 0;
+                       .center = center(r, l, q, m, places)};
+    if (a.center) a.window = o->window, a.sigma = l->place.w ? (float)o->window / 2 : 0;
     hd_tensor *c = o->score == HD_SCORING_mlp ? mlp(r, l, asked, m) : hd_attend(r, asked, m->k, m->v, &a).t;
     hd_probe_offer(r, "context", c, q.seg);
     hd_probe_leave(r);

@@ -1,5 +1,5 @@
 /* Parameters: records of name, shape and storage. Values lie in one flat buffer, trainable ones first and
-   ordered by group, so that the optimiser is one pass; gradients have a buffer of the same layout, only when
+   ordered by group, so that the optimizer is one pass; gradients have a buffer of the same layout, only when
    training. A part is some rows of another parameter under a name of its own: q, k and v are one product in
    memory and three tensors in a file. */
 #ifndef HD_NN_PARAM_H

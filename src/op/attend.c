@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { TABLE_REACH = 128 }; /* unless told otherwise */
-enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTRE, RAGGED, GATE };
+enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTER, RAGGED, GATE };
 
 /* As a rule q, k and v are all there is of one product or two, and nothing else reads those. Then their
    gradients need not be cleared to be added to: attention alone writes every number of them. */
@@ -43,7 +43,7 @@ static void attend_back(hd_run *r, const hd_node *n)
     HD_CALL(r, attend_back, .dq = hd_grad(r, in[Q], NULL), .dk = hd_grad(r, in[K], NULL),
             .dv = hd_grad(r, in[V], NULL), .fresh_q = fresh, .fresh_k = fresh, .fresh_v = fresh,
             .dadditive = hd_grad(r, in[ADDITIVE], NULL), .dtable = hd_grad(r, in[TABLE], NULL),
-            .dcentre = hd_grad(r, in[CENTRE], NULL), .dragged = hd_grad(r, in[RAGGED], NULL),
+            .dcenter = hd_grad(r, in[CENTER], NULL), .dragged = hd_grad(r, in[RAGGED], NULL),
             .dgate = hd_grad(r, in[GATE], NULL), .dy = n->y->grad, .y = n->y, .q = in[Q], .k = in[K],
             .v = in[V], .lse = in[LSE], .at = at);
 }
@@ -107,13 +107,13 @@ static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
         return hd_fail(r, HD_EARG, "attend: dropout %g is not in [0, 1)", (double)o->dropout) != NULL;
     if (o->score == HD_ADDITIVE && !o->additive)
         return hd_fail(r, HD_EARG, "attend: the additive score needs its weight") != NULL;
-    if (o->centre && !(o->sigma > 0) && !(o->sigma == 0 && o->window > 0))
+    if (o->center && !(o->sigma > 0) && !(o->sigma == 0 && o->window > 0))
         return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
     if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
     return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") &&
            fits(r, o->ragged, 0, heads, "ragged") && fits(r, o->gate, 1, heads, "gate") &&
-           fits(r, o->centre, hd_rows_of(q.t), o->centre ? (hd_cols_of(o->centre) == 1 ? 1 : heads) : 0,
-                "centre");
+           fits(r, o->center, hd_rows_of(q.t), o->center ? (hd_cols_of(o->center) == 1 ? 1 : heads) : 0,
+                "center");
 }
 
 typedef struct shown {
@@ -150,7 +150,7 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
                        .table = o->table,
                        .table_both_ways = o->table_both_ways,
                        .table_reach = o->table_reach ? o->table_reach : TABLE_REACH,
-                       .centre = o->centre,
+                       .center = o->center,
                        .sigma = o->sigma,
                        .ragged = o->ragged,
                        .gate = o->gate,
@@ -175,6 +175,6 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
     hd_probe_offer_scores(r, "masked", s.masked, q.seg, k.seg);
     hd_probe_offer_scores(r, "softmax", s.weights, q.seg, k.seg);
     return (hd_rows){hd_record_opt(r, y, NULL, attend_back, at, q.t, k.t, v.t, lse, o->additive, o->table,
-                                   o->centre, o->ragged, o->gate),
+                                   o->center, o->ragged, o->gate),
                      q.seg};
 }

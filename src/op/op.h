@@ -116,7 +116,7 @@ typedef struct hd_attend_opt {
     hd_tensor *table;    /* [buckets, H] */
     bool table_both_ways;
     int table_reach;   /* 0: 128 */
-    hd_tensor *centre; /* [Rq, 1] or [Rq, H]; a window lies around it */
+    hd_tensor *center; /* [Rq, 1] or [Rq, H]; a window lies around it */
     float sigma;       /* 0: a window alone */
     hd_tensor *ragged; /* [sum Tq*Tk, H] */
     hd_tensor *gate;   /* [1, H] */

@@ -1,6 +1,6 @@
 /* Probes: whoever wants to look inside a forward pass attaches one to the run. Layers push scope names, ops
    offer named intermediates; with a probe attached, attention and norm also make what the fused path never
-   materialises. Data is in backend memory and valid during the call only. */
+   materializes. Data is in backend memory and valid during the call only. */
 #ifndef HD_OP_PROBE_H
 #define HD_OP_PROBE_H
 

@@ -12,7 +12,7 @@
        }
 
    `owner` is the serial number (base/serial.h) of what the step reads beside that: a model's parameters, or
-   the optimiser that changes them. Addresses would not do: the next model may lie where this one was. When an
+   the optimizer that changes them. Addresses would not do: the next model may lie where this one was. When an
    owner is released, its steps are dropped (hd_backend_gone). */
 #ifndef HD_OP_REPLAY_H
 #define HD_OP_REPLAY_H

@@ -1,6 +1,6 @@
 /* The tape: ops run as they are called, each records how to go back. Losses are where backward starts; their
    coefficient is their gradient. Backward kernels add, so gradients of parameters accumulate over steps until
-   the optimiser clears them. */
+   the optimizer clears them. */
 #ifndef HD_OP_TAPE_H
 #define HD_OP_TAPE_H
 

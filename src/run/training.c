@@ -5,7 +5,7 @@
 
 #include "backend/ranks.h"
 #include "op/tape.h"
-#include "text/tokeniser_find.h"
+#include "text/tokenizer_find.h"
 #include "train/published.h"
 
 static void take_first(void *context, const hd_device *d)
@@ -44,10 +44,10 @@ hd_status hd_training_same(uint64_t hash, const hd_params *p, hd_err *err)
     return hd_ranks_agree(s, NULL, 0, err);
 }
 
-hd_status hd_training_tokeniser(hd_tokeniser **out, hd_tokeniser_kind kind, const char *file, hd_feed lines,
-                                const hd_tokeniser_opt *opt, hd_err *err)
+hd_status hd_training_tokenizer(hd_tokenizer **out, hd_tokenizer_kind kind, const char *file, hd_feed lines,
+                                const hd_tokenizer_opt *opt, hd_err *err)
 {
-    return file ? hd_tokeniser_open_as(out, kind, file, err) : hd_tokeniser_train(out, kind, lines, opt, err);
+    return file ? hd_tokenizer_open_as(out, kind, file, err) : hd_tokenizer_train(out, kind, lines, opt, err);
 }
 
 hd_status hd_training_weights(hd_params *p, const char *from, const hd_trainer_opt *o, hd_err *err)

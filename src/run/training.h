@@ -2,7 +2,7 @@
 #ifndef HD_RUN_TRAINING_H
 #define HD_RUN_TRAINING_H
 
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 #include "train/trainer.h"
 
 /* What a run computes on. Of a dry run it is the null backend, which counts what the device would hold: bf16
@@ -18,10 +18,10 @@ uint64_t hd_training_hash(uint64_t train, uint64_t valid);
    what they sum the gradients of, must be the same. */
 hd_status hd_training_same(uint64_t hash, const hd_params *p, hd_err *err);
 
-/* The tokeniser of a run that begins: that of a file or folder, which says its kind but where it is a list of
+/* The tokenizer of a run that begins: that of a file or folder, which says its kind but where it is a list of
    pieces, or (NULL) one that is learned. */
-hd_status hd_training_tokeniser(hd_tokeniser **out, hd_tokeniser_kind kind, const char *file, hd_feed lines,
-                                const hd_tokeniser_opt *opt, hd_err *err);
+hd_status hd_training_tokenizer(hd_tokenizer **out, hd_tokenizer_kind kind, const char *file, hd_feed lines,
+                                const hd_tokenizer_opt *opt, hd_err *err);
 
 /* The weights that a run begins with: those of the model in the folder `from`, or (NULL) drawn. One that is
    resumed has those of its checkpoint in their place, and needs no other folder. */

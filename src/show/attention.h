@@ -9,7 +9,7 @@
 #include "model/bert.h"
 #include "model/encdec/encdec.h"
 #include "model/lm/lm.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 /* name, stack and sublayer as a probe names them, what people call it */
 #define HD_ATTENTION_LIST(X)                                       \
@@ -78,7 +78,7 @@ typedef struct hd_attention_ask {
     const int32_t *target; /* ids as a search found them, the end token included where there is one; of a
                               language model the text, what stands before it too: it has no other start */
     size_t targets;
-    const hd_tokeniser *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
+    const hd_tokenizer *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
     hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
     hd_line
         source_text[2];  /* the texts that `source` was made of, the second of a pair, and `target`, as far */

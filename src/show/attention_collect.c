@@ -17,17 +17,17 @@ static const struct {
 #undef X
 };
 
-/* The piece; of a BERT also that of the mask, which a tokeniser need not have. */
-static hd_status set_piece(char **to, const hd_attender *m, const hd_tokeniser *t, int32_t id, hd_err *err)
+/* The piece; of a BERT also that of the mask, which a tokenizer need not have. */
+static hd_status set_piece(char **to, const hd_attender *m, const hd_tokenizer *t, int32_t id, hd_err *err)
 {
     char number[16];
-    const char *piece = !t ? NULL : m->bert ? hd_masked_piece(t, id) : hd_tokeniser_piece(t, id);
+    const char *piece = !t ? NULL : m->bert ? hd_masked_piece(t, id) : hd_tokenizer_piece(t, id);
     if (!piece) snprintf(number, sizeof number, "%d", id), piece = number;
     return hd_attention_set_name(to, piece, strlen(piece), err);
 }
 
 /* The names of tokens; those that are unknown are called by the words of the text that they stand for. */
-static hd_status set_pieces(hd_attention_maps *a, char **to, const hd_attender *m, const hd_tokeniser *t,
+static hd_status set_pieces(hd_attention_maps *a, char **to, const hd_attender *m, const hd_tokenizer *t,
                             const int32_t *ids, size_t count, hd_line text, hd_err *err)
 {
     char **marked = a->marked + (to - a->source);

@@ -60,13 +60,13 @@ const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err)
 }
 
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
-                            const hd_tokeniser *pieces, hd_err *err)
+                            const hd_tokenizer *pieces, hd_err *err)
 {
     hd_exhibit_token *t = hd_exhibit_take(x, count + 1, sizeof *t, err);
     if (!t) return HD_ENOMEM;
     for (size_t i = 0; i < count; i++) {
         char number[16];
-        const char *piece = pieces ? hd_tokeniser_piece(pieces, ids[i]) : NULL;
+        const char *piece = pieces ? hd_tokenizer_piece(pieces, ids[i]) : NULL;
         if (!piece) snprintf(number, sizeof number, "%d", ids[i]), piece = number;
         t[i] = (hd_exhibit_token){.id = ids[i], .piece = hd_exhibit_copy(x, piece, err)};
         if (!t[i].piece) return HD_ENOMEM;
@@ -91,7 +91,7 @@ static hd_status name_word(hd_exhibit *x, hd_exhibit_token *t, hd_line word, hd_
     return HD_OK;
 }
 
-hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokeniser *pieces,
+hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokenizer *pieces,
                            hd_line text, bool masks, hd_err *err)
 {
     int32_t *ids = hd_exhibit_take(x, count + 1, sizeof *ids, err);
@@ -306,7 +306,7 @@ static bool have_sum(const hd_real *logp, size_t count)
     return sum > 0 && isfinite(sum);
 }
 
-void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces)
+void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokenizer *pieces)
 {
     hd_exhibit *x = e->into;
     size_t vocab = logp ? hd_cols_of(logp) : 0, rows = logp ? hd_rows_of(logp) : 0;

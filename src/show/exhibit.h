@@ -19,7 +19,7 @@ typedef enum hd_exhibit_kind {
     HD_EXHIBIT_TRANSLATOR,
     HD_EXHIBIT_LANGUAGE,
     HD_EXHIBIT_MASKED,
-    HD_EXHIBIT_LABELLER
+    HD_EXHIBIT_LABELER
 } hd_exhibit_kind;
 
 typedef struct hd_exhibit_token {
@@ -99,7 +99,7 @@ typedef struct hd_exhibit_ask {
     const int32_t *source, *target;
     size_t sources, targets;
     int32_t start;                 /* the decoder's first input */
-    const hd_tokeniser *pieces[2]; /* of source and target; NULL: ids as numbers */
+    const hd_tokenizer *pieces[2]; /* of source and target; NULL: ids as numbers */
     hd_line sentence;              /* names unknown words of the source; {0}: those are <unk> */
     size_t step;                   /* to be shown, 1, 2, ...; 0: none, the list of steps alone */
 } hd_exhibit_ask;
@@ -117,7 +117,7 @@ hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l,
 hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_line text, hd_err *err);
 /* A text as a whole and its labels, or its number; of a tagger, which reads tokens between blanks, a label
    for each of them. */
-hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err);
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeler *l, hd_line text, hd_err *err);
 /* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes
  * of them. */
 hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err);

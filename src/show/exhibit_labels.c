@@ -2,22 +2,22 @@
    become, and its labels. */
 #include "show/exhibit_parts.h"
 
-static hd_status read_text(hd_examples *x, const hd_labeller *l, hd_line text, hd_err *err)
+static hd_status read_text(hd_examples *x, const hd_labeler *l, hd_line text, hd_err *err)
 {
-    const hd_examples_opt opt = hd_labeller_examples(&l->model->opt);
-    hd_labelled items = {0};
+    const hd_examples_opt opt = hd_labeler_examples(&l->model->opt);
+    hd_labeled items = {0};
     hd_status s = hd_exhibit_check(text, "text", err);
-    if (!s) s = hd_labeller_take(&items, l, text, err);
-    if (!s) s = hd_examples_make(x, &items, l->tokeniser, &opt, err);
+    if (!s) s = hd_labeler_take(&items, l, text, err);
+    if (!s) s = hd_examples_make(x, &items, l->tokenizer, &opt, err);
     if (!s && (!x->count || !x->labels)) s = hd_err_set(err, HD_EARG, "the text is empty");
     if (!s && (x->cut || x->count > 1))
         s = hd_err_set(err, HD_ELIMIT, "the text has more than the %zu tokens that the model takes",
                        opt.longest);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
     return s;
 }
 
-static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeller *l, const hd_examples *from, hd_err *err)
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_examples *from, hd_err *err)
 {
     const hd_classifier *m = l->model;
     hd_exhibiting e = {.into = x,
@@ -29,7 +29,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeller *l, const hd_ex
     const uint32_t first = 0;
     hd_class_batch batch;
     hd_run_begin(r, HD_INFERENCE);
-    hd_labeller_send(r, &batch, from, &first, 1, &m->opt, 0);
+    hd_labeler_send(r, &batch, from, &first, 1, &m->opt, 0);
     r->probe = &probe;
     hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
     r->probe = before;
@@ -37,7 +37,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeller *l, const hd_ex
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
 
-static hd_status set_labels(hd_exhibit *x, const hd_labeller *l, hd_err *err)
+static hd_status set_labels(hd_exhibit *x, const hd_labeler *l, hd_err *err)
 {
     for (size_t i = 0; i < x->answers * x->tops; i++) {
         hd_exhibit_token *t = &x->top[i].token;
@@ -48,7 +48,7 @@ static hd_status set_labels(hd_exhibit *x, const hd_labeller *l, hd_err *err)
 }
 
 /* Where the tokens that get a label stand; of a classifier nowhere. */
-static hd_status set_places(hd_exhibit *x, const hd_labeller *l, const hd_examples *from, hd_err *err)
+static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_examples *from, hd_err *err)
 {
     if (l->model->opt.pool != HD_POOL_each) return HD_OK;
     size_t *place = hd_exhibit_take(x, from->labels, sizeof *place, err);
@@ -66,16 +66,16 @@ static hd_status set_model(hd_exhibit *x, const hd_body_opt *o, hd_err *err)
     return x->model ? HD_OK : HD_ENOMEM;
 }
 
-hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeller *l, hd_line text, hd_err *err)
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeler *l, hd_line text, hd_err *err)
 {
     hd_examples from = {0};
     hd_exhibit *x = NULL;
     hd_status s = read_text(&from, l, text, err);
     if (!s) s = hd_exhibit_new(&x, err);
     if (!s) {
-        x->kind = HD_EXHIBIT_LABELLER, x->reads = from.rows;
-        s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokeniser, err);
-        if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokeniser, text, false, err);
+        x->kind = HD_EXHIBIT_LABELER, x->reads = from.rows;
+        s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokenizer, err);
+        if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokenizer, text, false, err);
     }
     if (!s) s = set_model(x, &l->model->opt.body, err);
     if (!s) s = set_places(x, l, &from, err);

@@ -12,8 +12,8 @@ static hd_status read_prompt(hd_ids *ids, const hd_language *l, hd_line prompt, 
     hd_status s = hd_exhibit_check(prompt, "prompt", err);
     if (!s) s = hd_ids_reserve(ids, 1, err);
     if (s) return s;
-    ids->at[ids->count++] = hd_tokeniser_special(l->tokeniser).end;
-    s = hd_tokeniser_encode_ids(l->tokeniser, prompt.text, prompt.size, ids, err);
+    ids->at[ids->count++] = hd_tokenizer_special(l->tokenizer).end;
+    s = hd_tokenizer_encode_ids(l->tokenizer, prompt.text, prompt.size, ids, err);
     if (!s && o->kind == HD_LM_gpt && ids->count > o->context)
         s = hd_err_set(err, HD_ELIMIT,
                        "the prompt has %zu tokens with the line end before it, the model sees %zu",
@@ -93,7 +93,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_language *l, const hd_id
     hd_status s = m->type->stepper(&st, m, ids->at, &len, 1, err);
     if (s) return s;
     if (!first) step(r, &st, st.start, NULL);
-    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokeniser);
+    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokenizer);
     hd_stepper_release(&st);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
@@ -105,10 +105,10 @@ hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l,
     hd_status s = read_prompt(&ids, l, prompt, err);
     if (!s) s = hd_exhibit_new(&x, err);
     if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
-    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokeniser, err);
-    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokeniser, prompt, false, err);
+    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokenizer, err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokenizer, prompt, false, err);
     hd_exhibit_token *start = NULL;
-    if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokeniser, err);
+    if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokenizer, err);
     if (!s) x->before = *start;
     if (!s) s = run(x, r, l, &ids, err);
     if (!s) unfold_window(x, l->lm), share_out(x, l->lm);

@@ -4,7 +4,7 @@
 static hd_status read_text(hd_ids *ids, const hd_masked *m, hd_line text, hd_err *err)
 {
     hd_status s = hd_exhibit_check(text, "text", err);
-    if (!s) s = hd_masked_encode(m->tokeniser, text, ids, err);
+    if (!s) s = hd_masked_encode(m->tokenizer, text, ids, err);
     if (!s && ids->count > m->model->opt.positions)
         s = hd_err_set(err, HD_ELIMIT, "the text has %zu tokens: the model takes %zu", ids->count,
                        m->model->opt.positions);
@@ -15,9 +15,9 @@ static hd_status read_text(hd_ids *ids, const hd_masked *m, hd_line text, hd_err
 static hd_status set_tokens(hd_exhibit *x, const hd_masked *m, hd_line text, const hd_ids *ids, size_t *masks,
                             hd_err *err)
 {
-    const int32_t mask = hd_masked_id(m->tokeniser);
-    hd_status s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokeniser, err);
-    if (!s) s = hd_exhibit_words(x, x->read, ids->count, m->tokeniser, text, true, err);
+    const int32_t mask = hd_masked_id(m->tokenizer);
+    hd_status s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokenizer, err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids->count, m->tokenizer, text, true, err);
     size_t *place = s ? NULL : hd_exhibit_take(x, ids->count, sizeof *place, err);
     if (!place) return s ? s : HD_ENOMEM;
     x->reads = ids->count, *masks = 0;
@@ -57,7 +57,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_masked *m, const hd_ids 
     r->probe = &probe;
     hd_tensor *logp = read_masks(r, m->model, ids, x->place, masks);
     r->probe = before;
-    hd_exhibit_distribution(&e, r, logp, m->tokeniser);
+    hd_exhibit_distribution(&e, r, logp, m->tokenizer);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
 

@@ -24,9 +24,9 @@ hd_exhibit_add(hd_exhibit *x,
                hd_err *err); /* the next item, empty; it counts once x->items does. NULL: no memory */
 const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
-                            const hd_tokeniser *pieces, hd_err *err);
+                            const hd_tokenizer *pieces, hd_err *err);
 /* Names those that are unknown by the words of the text they were made of. */
-hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokeniser *pieces,
+hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokenizer *pieces,
                            hd_line text, bool masks, hd_err *err);
 
 /* A text that can be explained: one line of UTF-8. */
@@ -44,6 +44,6 @@ void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *offer); /* hd_
 
 /* The distributions, from log-probabilities [N, V] of the step at hand: the item "probs", and the top of each
    row. pieces NULL: ids as numbers. */
-void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokeniser *pieces);
+void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokenizer *pieces);
 
 #endif

@@ -111,20 +111,20 @@ static hd_status read_sentence(hd_ids *ids, const hd_translator *t, hd_line sent
 {
     size_t most = t->model->opt.positions;
     hd_status s = hd_exhibit_check(sentence, "sentence", err);
-    if (!s) s = hd_tokeniser_encode_ids(t->tokeniser[0], sentence.text, sentence.size, ids, err);
+    if (!s) s = hd_tokenizer_encode_ids(t->tokenizer[0], sentence.text, sentence.size, ids, err);
     if (!s && !ids->count) s = hd_err_set(err, HD_EARG, "the sentence is empty");
     if (!s && ids->count >= most)
         s = hd_err_set(err, HD_ELIMIT, "the sentence has %zu tokens with its end, the model takes %zu",
                        ids->count + 1, most);
     if (!s) s = hd_ids_reserve(ids, 1, err);
-    if (!s) ids->at[ids->count++] = hd_tokeniser_special(t->tokeniser[0]).end;
+    if (!s) ids->at[ids->count++] = hd_tokenizer_special(t->tokenizer[0]).end;
     return s;
 }
 
 /* As `heed translate --greedy` searches. */
 static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, const hd_ids *ids, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     const int32_t len = (int32_t)ids->count;
     int32_t banned[3];
     hd_search_opt o = {.kind = HD_SEARCH_GREEDY,
@@ -132,7 +132,7 @@ static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, co
                        .max_ratio = 2,
                        .max_extra = 10,
                        .banned = banned,
-                       .banned_count = hd_tokeniser_unwritten(t->tokeniser[1], banned)};
+                       .banned_count = hd_tokenizer_unwritten(t->tokenizer[1], banned)};
     hd_stepper st = {0};
     hd_status s = hd_encdec_stepper(&st, t->model, ids->at, &len, 1, special.start, err);
     if (!s) s = hd_search(out, r, &st, &o, err);
@@ -143,7 +143,7 @@ static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, co
 static hd_status write_translation(hd_exhibit *x, const hd_translator *t, const hd_guess *g, hd_err *err)
 {
     hd_text text = {0};
-    hd_status s = hd_tokeniser_decode(t->tokeniser[1], g->ids, g->length, &text, err);
+    hd_status s = hd_tokenizer_decode(t->tokenizer[1], g->ids, g->length, &text, err);
     if (!s) s = hd_text_status(&text, err);
     char *to = s ? NULL : hd_exhibit_take(x, text.size + 1, 1, err);
     if (to && text.size) memcpy(to, text.data, text.size);
@@ -169,8 +169,8 @@ hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translato
                                                 .target = g->ids,
                                                 .sources = ids.count,
                                                 .targets = g->length,
-                                                .start = hd_tokeniser_special(t->tokeniser[1]).start,
-                                                .pieces = {t->tokeniser[0], t->tokeniser[1]},
+                                                .start = hd_tokenizer_special(t->tokenizer[1]).start,
+                                                .pieces = {t->tokenizer[0], t->tokenizer[1]},
                                                 .sentence = sentence,
                                                 .step = step},
                               err);

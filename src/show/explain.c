@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { N = HD_LECTURE_LENGTH, PAIRS = HD_LECTURE_PAIRS, LABELS = N + 1 };
 
@@ -147,7 +147,7 @@ static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
 }
 
 /* Both pairs in one batch, <EOS> behind the targets; returns the mean loss. */
-static double train_step(hd_run *r, const hd_encdec *m, hd_optimiser *o)
+static double train_step(hd_run *r, const hd_encdec *m, hd_optimizer *o)
 {
     int32_t source[PAIRS * N], reads[PAIRS * LABELS], says[PAIRS * LABELS];
     for (size_t i = 0; i < PAIRS; i++) {
@@ -162,7 +162,7 @@ static double train_step(hd_run *r, const hd_encdec *m, hd_optimiser *o)
     hd_tensor *rows = hd_encdec_loss(r, m, y, hd_ints(r, says, PAIRS * LABELS), &(hd_loss_opt){.coef = 1});
     double loss = hd_loss_total(r, rows) / (PAIRS * LABELS);
     hd_backward(r);
-    hd_optimiser_step(r, o, training_rate, PAIRS * LABELS, NULL, NULL);
+    hd_optimizer_step(r, o, training_rate, PAIRS * LABELS, NULL, NULL);
     return loss;
 }
 
@@ -190,7 +190,7 @@ static void answer(hd_run *r, const hd_encdec *m, hd_cache *cache, int32_t out[P
     }
 }
 
-static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimiser *o, hd_explain_step *step, hd_err *err)
+static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimizer *o, hd_explain_step *step, hd_err *err)
 {
     hd_cache *cache = NULL;
     step->loss = train_step(r, m, o);
@@ -207,15 +207,15 @@ static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimiser *o, hd_exp
 static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err *err)
 {
     hd_encdec *m = NULL;
-    hd_optimiser adam = {0};
-    const hd_optimiser_opt opt = {
+    hd_optimizer adam = {0};
+    const hd_optimizer_opt opt = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
     x->step = hd_mem_array(steps, sizeof *x->step);
     if (!x->step) return hd_err_nomem(err, steps * sizeof *x->step);
     hd_status s = hd_lecture_new(&m, r->backend, training_eps, true, err);
-    if (!s) s = hd_optimiser_init(&adam, &m->params, &opt, err);
+    if (!s) s = hd_optimizer_init(&adam, &m->params, &opt, err);
     for (x->steps = 0; !s && x->steps < steps; x->steps++) s = one_step(r, m, &adam, &x->step[x->steps], err);
-    hd_optimiser_release(&adam);
+    hd_optimizer_release(&adam);
     hd_encdec_free(m);
     return s;
 }

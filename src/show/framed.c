@@ -11,11 +11,11 @@
 
 /* -- opening -- */
 
-hd_status hd_frame_open(hd_frame *out, const hd_tokeniser *t, const char *path, hd_err *err)
+hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_model_config c;
     hd_err why = {0};
-    *out = (hd_frame){.tokeniser = t, .longest = SIZE_MAX};
+    *out = (hd_frame){.tokenizer = t, .longest = SIZE_MAX};
     hd_model_config_read_file(&c, path, "config.json", &why);
     if (!c.status && hd_model_config_has(&c, "format") && hd_model_config_has(&c, "task")) {
         const char *task = hd_model_config_text(&c, "task");
@@ -32,12 +32,12 @@ hd_status hd_frame_open(hd_frame *out, const hd_tokeniser *t, const char *path, 
 
 int32_t hd_frame_mask(const hd_frame *f)
 {
-    return f->masks && hd_tokeniser_special(f->tokeniser).mask < 0 ? hd_masked_id(f->tokeniser) : -1;
+    return f->masks && hd_tokenizer_special(f->tokenizer).mask < 0 ? hd_masked_id(f->tokenizer) : -1;
 }
 
 const char *hd_frame_piece(const hd_frame *f, int32_t id)
 {
-    return f->masks ? hd_masked_piece(f->tokeniser, id) : hd_tokeniser_piece(f->tokeniser, id);
+    return f->masks ? hd_masked_piece(f->tokenizer, id) : hd_tokenizer_piece(f->tokenizer, id);
 }
 
 /* -- lines -- */
@@ -52,7 +52,7 @@ static hd_status put(hd_pieces *out, int32_t id, int type, hd_err *err)
 static hd_status put_part(const hd_frame *f, hd_line part, size_t at, hd_pieces *out, hd_err *err)
 {
     size_t from = out->count;
-    hd_status s = part.size ? hd_tokeniser_encode(f->tokeniser, part.text, part.size, out, err) : HD_OK;
+    hd_status s = part.size ? hd_tokenizer_encode(f->tokenizer, part.text, part.size, out, err) : HD_OK;
     for (size_t i = from; !s && i < out->count; i++)
         out->at[i].begin += (uint32_t)at, out->at[i].end += (uint32_t)at;
     return s;
@@ -61,7 +61,7 @@ static hd_status put_part(const hd_frame *f, hd_line part, size_t at, hd_pieces 
 static hd_status put_masked(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
     const size_t size = sizeof HD_MASK_TEXT - 1;
-    hd_special special = hd_tokeniser_special(f->tokeniser);
+    hd_special special = hd_tokenizer_special(f->tokenizer);
     hd_status s = put(out, special.start, 0, err);
     for (size_t at = 0; !s && at < line.size;) {
         const hd_line rest = {line.text + at, line.size - at};
@@ -70,7 +70,7 @@ static hd_status put_masked(const hd_frame *f, hd_line line, hd_pieces *out, hd_
         at += n;
         if (s || at == line.size) break;
         const hd_piece mask = {
-            .id = hd_masked_id(f->tokeniser), .begin = (uint32_t)at, .end = (uint32_t)(at + size)};
+            .id = hd_masked_id(f->tokenizer), .begin = (uint32_t)at, .end = (uint32_t)(at + size)};
         if (!hd_pieces_add(out, mask)) s = hd_err_nomem(err, sizeof mask);
         at += size;
     }
@@ -83,9 +83,9 @@ static void fit(size_t size[2], size_t most)
     for (; size[0] + size[1] > most; size[size[1] > size[0]]--) continue;
 }
 
-static hd_status put_labelled(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
+static hd_status put_labeled(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(f->tokeniser);
+    hd_special special = hd_tokenizer_special(f->tokenizer);
     const char *tab = f->pairs ? memchr(line.text, '\t', line.size) : NULL;
     size_t first = tab ? (size_t)(tab - line.text) : line.size, size[2] = {0};
     hd_pieces text[2] = {{0}, {0}};
@@ -109,8 +109,8 @@ static hd_status put_labelled(const hd_frame *f, hd_line line, hd_pieces *out, h
 hd_status hd_frame_encode(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
     if (f->masks) return put_masked(f, line, out, err);
-    if (f->labels) return put_labelled(f, line, out, err);
-    const hd_reader words = {.tokeniser = f->tokeniser, .words = true};
+    if (f->labels) return put_labeled(f, line, out, err);
+    const hd_reader words = {.tokenizer = f->tokenizer, .words = true};
     return f->words ? hd_reader_pieces(&words, line, out, err)
-                    : hd_tokeniser_encode_framed(f->tokeniser, line, NULL, out, err);
+                    : hd_tokenizer_encode_framed(f->tokenizer, line, NULL, out, err);
 }

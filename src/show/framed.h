@@ -1,12 +1,12 @@
 /* A line as the model of a folder gets it: pieces with their places in the line, and the special tokens among
-   and around them. Needs config.json and the tokeniser, not the weights. */
+   and around them. Needs config.json and the tokenizer, not the weights. */
 #ifndef HD_SHOW_FRAMED_H
 #define HD_SHOW_FRAMED_H
 
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_frame {
-    const hd_tokeniser *tokeniser; /* borrowed */
+    const hd_tokenizer *tokenizer; /* borrowed */
     bool masks;                    /* a masked language model: [MASK] is one token */
     bool labels, pairs;            /* a classifier: a start and an end around each text, or each of two */
     bool bare;                     /* ... or nothing around it */
@@ -15,12 +15,12 @@ typedef struct hd_frame {
 } hd_frame;
 
 /* Of a folder of heed, by its task. Anything else, as a published folder or a file, is framed as the
-   tokeniser itself does it; so are translators and language models, whose lines have an end behind them. */
-hd_status hd_frame_open(hd_frame *out, const hd_tokeniser *t, const char *path, hd_err *err);
+   tokenizer itself does it; so are translators and language models, whose lines have an end behind them. */
+hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, hd_err *err);
 /* Appends what the model gets; of what is put around, begin and end are 0. */
 hd_status hd_frame_encode(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err);
 
-/* The id that stands for [MASK] behind the tokeniser's last; -1: there is none such. It has no text. */
+/* The id that stands for [MASK] behind the tokenizer's last; -1: there is none such. It has no text. */
 int32_t hd_frame_mask(const hd_frame *f);
 const char *hd_frame_piece(const hd_frame *f, int32_t id); /* that of [MASK], too */
 

@@ -51,10 +51,10 @@ typedef struct search {
 static hd_status add_pieces(search *s, hd_line word, hd_err *err)
 {
     hd_text inside = {0};
-    if (hd_tokeniser_kind_of(s->by.tokeniser) == HD_TOKENISER_bpe && !s->by.words) hd_text_put(&inside, " ");
+    if (hd_tokenizer_kind_of(s->by.tokenizer) == HD_TOKENIZER_bpe && !s->by.words) hd_text_put(&inside, " ");
     hd_text_add(&inside, word.text, word.size);
     hd_status st = hd_text_status(&inside, err);
-    if (!st) st = hd_tokeniser_encode_ids(s->by.tokeniser, inside.data, inside.size, &s->used, err);
+    if (!st) st = hd_tokenizer_encode_ids(s->by.tokenizer, inside.data, inside.size, &s->used, err);
     hd_text_release(&inside);
     return st;
 }
@@ -71,7 +71,7 @@ static hd_status add_word(search *s, hd_term term, hd_err *err)
     if (!pieces) return hd_err_set(err, HD_EARG, "'%.*s' has no pieces", shown, term.word.text);
     for (size_t i = from; i < s->used.count; i++) {
         int32_t id = s->used.at[i];
-        if (id == hd_tokeniser_special(s->by.tokeniser).unk || id < 0 || (size_t)id >= s->rows)
+        if (id == hd_tokenizer_special(s->by.tokenizer).unk || id < 0 || (size_t)id >= s->rows)
             return hd_err_set(err, HD_EARG, "the vocabulary has no pieces for '%.*s'", shown, term.word.text);
         const hd_real *v = s->table + (size_t)id * s->width;
         double by = (term.minus ? -1 : 1) / (double)pieces;
@@ -80,24 +80,24 @@ static hd_status add_word(search *s, hd_term term, hd_err *err)
     return HD_OK;
 }
 
-/* -- neighbours -- */
+/* -- neighbors -- */
 
 static int by_cosine(const void *a, const void *b)
 {
-    const hd_neighbour *x = a, *y = b;
+    const hd_neighbor *x = a, *y = b;
     if (x->cosine != y->cosine) return x->cosine > y->cosine ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
 static bool answers(const search *s, int32_t id)
 {
-    if (!hd_tokeniser_piece(s->by.tokeniser, id) || hd_masked_is_special(s->by.tokeniser, id)) return false;
+    if (!hd_tokenizer_piece(s->by.tokenizer, id) || hd_masked_is_special(s->by.tokenizer, id)) return false;
     for (size_t i = 0; i < s->used.count; i++)
         if (s->used.at[i] == id) return false;
     return true;
 }
 
-static hd_status rank(hd_neighbours *out, const search *s, size_t top, hd_err *err)
+static hd_status rank(hd_neighbors *out, const search *s, size_t top, hd_err *err)
 {
     double length = 0;
     for (size_t c = 0; c < s->width; c++) length += s->sum[c] * s->sum[c];
@@ -110,18 +110,18 @@ static hd_status rank(hd_neighbours *out, const search *s, size_t top, hd_err *e
         if (!answers(s, (int32_t)i)) continue;
         for (size_t c = 0; c < s->width; c++)
             along += s->sum[c] * (double)v[c], own += (double)v[c] * (double)v[c];
-        out->at[out->count++] = (hd_neighbour){(int32_t)i, own > 0 ? along / sqrt(length * own) : 0};
+        out->at[out->count++] = (hd_neighbor){(int32_t)i, own > 0 ? along / sqrt(length * own) : 0};
     }
     qsort(out->at, out->count, sizeof *out->at, by_cosine);
     if (out->count > top) out->count = top;
     return HD_OK;
 }
 
-hd_status hd_neighbours_find(hd_neighbours *out, const hd_any_model *m, const hd_terms *of, size_t top,
-                             hd_err *err)
+hd_status hd_neighbors_find(hd_neighbors *out, const hd_any_model *m, const hd_terms *of, size_t top,
+                            hd_err *err)
 {
     search s = {.by = hd_reader_of(m)};
-    *out = (hd_neighbours){0};
+    *out = (hd_neighbors){0};
     hd_status st = hd_embed_check(m, &(hd_embed_opt){.table = true}, err);
     if (st) return st;
     const hd_param *table = hd_reader_table(&s.by);
@@ -136,12 +136,12 @@ hd_status hd_neighbours_find(hd_neighbours *out, const hd_any_model *m, const hd
     hd_mem_free(s.table);
     hd_mem_free(s.sum);
     hd_ids_release(&s.used);
-    if (st) hd_neighbours_release(out);
+    if (st) hd_neighbors_release(out);
     return st;
 }
 
-void hd_neighbours_release(hd_neighbours *n)
+void hd_neighbors_release(hd_neighbors *n)
 {
     hd_mem_free(n->at);
-    *n = (hd_neighbours){0};
+    *n = (hd_neighbors){0};
 }

@@ -6,17 +6,17 @@
 /* -- of which model -- */
 
 /* A classifier reads lines between <s> and </s>, a tagger words alone. */
-static hd_reader of_labeller(const hd_labeller *l)
+static hd_reader of_labeler(const hd_labeler *l)
 {
     const hd_body *b = &l->model->body;
-    bool tags = hd_labeller_task(&l->model->opt) == HD_TAG, framed = !tags && !l->model->opt.bare;
+    bool tags = hd_labeler_task(&l->model->opt) == HD_TAG, framed = !tags && !l->model->opt.bare;
     return (hd_reader){.encoder = b->bert || b->lm ? NULL : &b->encoder,
                        .bert = b->bert,
                        .lm = b->lm,
                        .params = b->params,
-                       .tokeniser = l->tokeniser,
+                       .tokenizer = l->tokenizer,
                        .longest = b->opt.positions,
-                       .start = framed && hd_tokeniser_special(l->tokeniser).start >= 0,
+                       .start = framed && hd_tokenizer_special(l->tokenizer).start >= 0,
                        .end = framed,
                        .words = tags};
 }
@@ -25,7 +25,7 @@ static hd_reader of_masked(const hd_masked *m)
 {
     return (hd_reader){.bert = m->model,
                        .params = &m->model->params,
-                       .tokeniser = m->tokeniser,
+                       .tokenizer = m->tokenizer,
                        .longest = m->longest ? m->longest : m->model->opt.positions,
                        .start = true,
                        .end = true,
@@ -38,7 +38,7 @@ static hd_reader of_language(const hd_language *l)
     bool endless = type->state || type->looks_back; /* they have no positions to run out of */
     return (hd_reader){.lm = l->lm,
                        .params = l->lm->params,
-                       .tokeniser = l->tokeniser,
+                       .tokenizer = l->tokenizer,
                        .longest = endless ? INT32_MAX : l->lm->opt.context,
                        .start = true,
                        .drops_start = true};
@@ -46,13 +46,13 @@ static hd_reader of_language(const hd_language *l)
 
 hd_reader hd_reader_of(const hd_any_model *m)
 {
-    if (m->labeller) return of_labeller(m->labeller);
+    if (m->labeler) return of_labeler(m->labeler);
     if (m->masked) return of_masked(m->masked);
     if (m->language) return of_language(m->language);
     const hd_encdec *t = m->translator->model;
     return (hd_reader){.encoder = &t->encoder,
                        .params = &t->params,
-                       .tokeniser = m->translator->tokeniser[0],
+                       .tokenizer = m->translator->tokenizer[0],
                        .longest = t->opt.positions,
                        .end = true};
 }
@@ -92,8 +92,8 @@ static hd_status add_word(const hd_reader *a, hd_line line, size_t at, size_t si
                           hd_err *err)
 {
     size_t from = out->count;
-    hd_status s = hd_tokeniser_encode(a->tokeniser, line.text + at, size, out, err);
-    const hd_piece unknown = {.id = hd_tokeniser_special(a->tokeniser).unk, .end = (uint32_t)size};
+    hd_status s = hd_tokenizer_encode(a->tokenizer, line.text + at, size, out, err);
+    const hd_piece unknown = {.id = hd_tokenizer_special(a->tokenizer).unk, .end = (uint32_t)size};
     if (!s && out->count == from && !hd_pieces_add(out, unknown)) s = hd_err_nomem(err, sizeof unknown);
     for (size_t i = from; !s && i < out->count; i++)
         out->at[i].begin += (uint32_t)at, out->at[i].end += (uint32_t)at;
@@ -103,7 +103,7 @@ static hd_status add_word(const hd_reader *a, hd_line line, size_t at, size_t si
 hd_status hd_reader_pieces(const hd_reader *a, hd_line line, hd_pieces *out, hd_err *err)
 {
     hd_status s = HD_OK;
-    if (!a->words) return hd_tokeniser_encode(a->tokeniser, line.text, line.size, out, err);
+    if (!a->words) return hd_tokenizer_encode(a->tokenizer, line.text, line.size, out, err);
     for (size_t at = 0, size; !s && at < line.size; at += size + 1) {
         for (size = 0; at + size < line.size && !strchr(" \t\r", line.text[at + size]);) size++;
         if (size) s = add_word(a, line, at, size, out, err);
@@ -123,12 +123,12 @@ static hd_status encode_words(const hd_reader *a, hd_line line, hd_ids *out, hd_
 
 hd_status hd_reader_encode(const hd_reader *a, hd_line line, hd_ids *out, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(a->tokeniser);
-    if (a->masks) return hd_masked_encode(a->tokeniser, line, out, err);
+    hd_special special = hd_tokenizer_special(a->tokenizer);
+    if (a->masks) return hd_masked_encode(a->tokenizer, line, out, err);
     if (a->words) return encode_words(a, line, out, err);
     hd_status s = hd_ids_reserve(out, 1, err);
     if (!s && a->start) out->at[out->count++] = special.start;
-    if (!s) s = hd_tokeniser_encode_ids(a->tokeniser, line.text, line.size, out, err);
+    if (!s) s = hd_tokenizer_encode_ids(a->tokenizer, line.text, line.size, out, err);
     if (!s) s = hd_ids_reserve(out, 1, err);
     if (!s && a->end) out->at[out->count++] = special.end;
     return s;

@@ -12,7 +12,7 @@ typedef struct hd_reader {
     const hd_bert *bert;
     const hd_lm *lm;
     const hd_params *params; /* NULL: it is counted */
-    const hd_tokeniser *tokeniser;
+    const hd_tokenizer *tokenizer;
     size_t longest;   /* most tokens that are read at once, the special ones included */
     bool start, end;  /* the special tokens that it reads before and behind a line */
     bool drops_start; /* the start has no row of its own */

@@ -85,11 +85,11 @@ typedef struct search {
 /* The same bytes, or the same ids without an unknown one among them. */
 static hd_status is_word(search *s, hd_line found, bool *is, hd_err *err)
 {
-    int32_t unk = hd_tokeniser_special(s->by.tokeniser).unk;
+    int32_t unk = hd_tokenizer_special(s->by.tokenizer).unk;
     *is = found.size == s->word.size && !memcmp(found.text, s->word.text, found.size);
     if (*is) return HD_OK;
     s->other.count = 0;
-    hd_status st = hd_tokeniser_encode_ids(s->by.tokeniser, found.text, found.size, &s->other, err);
+    hd_status st = hd_tokenizer_encode_ids(s->by.tokenizer, found.text, found.size, &s->other, err);
     if (st || !s->ids.count || s->other.count != s->ids.count) return st;
     *is = !memcmp(s->other.at, s->ids.at, s->ids.count * sizeof *s->ids.at);
     for (size_t i = 0; i < s->ids.count; i++) *is = *is && s->ids.at[i] != unk;
@@ -188,7 +188,7 @@ hd_status hd_similar_add(hd_similar *out, hd_run *r, const hd_any_model *m, cons
         return hd_err_set(err, HD_EARG, "the word to look for is %s", s.characters ? "not UTF-8" : "empty");
     hd_status st = hd_embed_lines(&all, r, m, line, count, &each, err);
     out->width = all.width;
-    if (!st) st = hd_tokeniser_encode_ids(s.by.tokeniser, s.word.text, s.word.size, &s.ids, err);
+    if (!st) st = hd_tokenizer_encode_ids(s.by.tokenizer, s.word.text, s.word.size, &s.ids, err);
     for (size_t i = 0; !st && i < count; i++)
         st = add_line(&s, line[i], before + i + 1, &all.of[i], &why[i], err);
     hd_embeddings_release(&all);

@@ -1,5 +1,5 @@
 /* How alike the vectors of one word are in several sentences. The word is found as a whole, letter case and
-   the like folded the way the tokeniser folds them; where it has several pieces its vector is the mean of
+   the like folded the way the tokenizer folds them; where it has several pieces its vector is the mean of
    their rows. Every time it stands somewhere counts. */
 #ifndef HD_SHOW_SIMILAR_H
 #define HD_SHOW_SIMILAR_H

@@ -35,8 +35,8 @@ hd_status hd_any_model_open(hd_any_model *out, const char *folder, hd_backend *b
     if (s) return s;
     if (is == HD_MODEL_LANGUAGE) return hd_language_open(&out->language, folder, backend, err);
     if (is == HD_MODEL_MASKED) return hd_masked_open(&out->masked, folder, backend, err);
-    if (is == HD_MODEL_CLASSIFIER) return hd_labeller_open(&out->labeller, folder, HD_CLASSIFY, backend, err);
-    if (is == HD_MODEL_TAGGER) return hd_labeller_open(&out->labeller, folder, HD_TAG, backend, err);
+    if (is == HD_MODEL_CLASSIFIER) return hd_labeler_open(&out->labeler, folder, HD_CLASSIFY, backend, err);
+    if (is == HD_MODEL_TAGGER) return hd_labeler_open(&out->labeler, folder, HD_TAG, backend, err);
     return hd_translator_open(&out->translator, folder, backend, HD_WEIGHTS_BEST, err);
 }
 
@@ -45,6 +45,6 @@ void hd_any_model_release(hd_any_model *m)
     hd_translator_free(m->translator);
     hd_language_free(m->language);
     hd_masked_free(m->masked);
-    hd_labeller_free(m->labeller);
+    hd_labeler_free(m->labeler);
     *m = (hd_any_model){0};
 }

@@ -11,7 +11,7 @@ typedef struct hd_any_model { /* one of them */
     hd_translator *translator;
     hd_language *language;
     hd_masked *masked;
-    hd_labeller *labeller;
+    hd_labeler *labeler;
 } hd_any_model;
 
 typedef enum hd_model_kind {

@@ -11,7 +11,7 @@
 #include "model/gpt.h"
 #include "model/prepare.h"
 #include "op/replay.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
 
@@ -53,7 +53,7 @@ typedef struct job {
     hd_run run;
     hd_encdec *nmt;
     hd_gpt *gpt;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
         const hd_seg *seg;
@@ -105,8 +105,8 @@ static hd_status make_model(job *j, hd_err *err)
     hd_params *p = st ? NULL : j->gpt ? &j->gpt->params : &j->nmt->params;
     if (!st) st = hd_params_draw(p, 1, err);
     if (!st && training)
-        st = hd_optimiser_init(&j->optimiser, p,
-                               &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
+        st = hd_optimizer_init(&j->optimizer, p,
+                               &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
     if (!st && s->work == DECODE) st = hd_encdec_prepare(j->nmt, HD_DECODING, err);
     if (!st && s->work == DECODE_GPT) st = hd_gpt_prepare(j->gpt, HD_DECODING, err);
     return st;
@@ -151,11 +151,11 @@ static void train(job *j)
     hd_bounds bounds = hd_bounds_of(r, j->len, j->s->items);
     j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, bounds);
     for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ids_within(r, j->ids[k], rows, bounds.rows);
-    if (hd_replay(r, j->optimiser.serial, 0, NULL)) return;
-    hd_capture(r, j->optimiser.serial, 0);
+    if (hd_replay(r, j->optimizer.serial, 0, NULL)) return;
+    hd_capture(r, j->optimizer.serial, 0);
     hd_loss_put(r, forward(j));
     hd_backward(r);
-    hd_optimiser_update(r, &j->optimiser);
+    hd_optimizer_update(r, &j->optimizer);
     hd_captured(r, NULL);
 }
 
@@ -262,7 +262,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     if (!st) st = make_model(&j, err);
     if (!st) st = make_tokens(&j, err);
     if (!st) st = measure(&j, opt, err);
-    hd_optimiser_release(&j.optimiser);
+    hd_optimizer_release(&j.optimizer);
     hd_encdec_free(j.nmt);
     hd_gpt_free(j.gpt);
     hd_run_release(&j.run);

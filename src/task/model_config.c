@@ -76,11 +76,11 @@ void hd_model_config_open(hd_model_config *c, const char *folder, hd_err *err)
 
 hd_status hd_model_config_seal(const char *folder, hd_err *err)
 {
-    /* all small files that the tokenisers and tasks have; the weights hold their own checksum, since they are
+    /* all small files that the tokenizers and tasks have; the weights hold their own checksum, since they are
        replaced by themselves while a model learns */
     static const char *const names[] = {
-        "tokeniser.model",
-        "tokeniser.txt",
+        "tokenizer.model",
+        "tokenizer.txt",
         "source.model",
         "source.txt",
         "target.model",
@@ -171,12 +171,12 @@ hd_stages hd_model_config_stages(hd_model_config *c, const char *key)
     return s;
 }
 
-hd_tokeniser_kind hd_model_config_tokeniser_kind(hd_model_config *c, const char *key)
+hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char *key)
 {
     const char *name = hd_model_config_text(c, key);
-    int kind = hd_tokeniser_find(name);
-    if (kind < 0) hd_model_config_refuse(c, "there is no tokeniser \"%.40s\"", name);
-    return kind < 0 ? (hd_tokeniser_kind)0 : (hd_tokeniser_kind)kind;
+    int kind = hd_tokenizer_find(name);
+    if (kind < 0) hd_model_config_refuse(c, "there is no tokenizer \"%.40s\"", name);
+    return kind < 0 ? (hd_tokenizer_kind)0 : (hd_tokenizer_kind)kind;
 }
 
 hd_unary hd_model_config_activation(hd_model_config *c)
@@ -200,36 +200,36 @@ void hd_model_config_task(hd_model_config *c, const char *wanted)
     if (!c->status && strcmp(task, wanted)) c->status = hd_task_refuse(c->path, task, wanted, c->err);
 }
 
-hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err)
+hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err)
 {
-    return hd_path(to, folder, hd_tokeniser_file(kind, HD_OF_BOTH), err);
+    return hd_path(to, folder, hd_tokenizer_file(kind, HD_OF_BOTH), err);
 }
 
-hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder)
+hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder)
 {
     char path[HD_PATH];
-    hd_tokeniser *t = NULL;
-    hd_tokeniser_kind kind = hd_model_config_tokeniser_kind(c, "tokeniser");
-    if (!c->status) c->status = hd_tokeniser_path(path, folder, kind, c->err);
-    if (!c->status) c->status = hd_tokeniser_open(&t, kind, path, c->err);
+    hd_tokenizer *t = NULL;
+    hd_tokenizer_kind kind = hd_model_config_tokenizer_kind(c, "tokenizer");
+    if (!c->status) c->status = hd_tokenizer_path(path, folder, kind, c->err);
+    if (!c->status) c->status = hd_tokenizer_open(&t, kind, path, c->err);
     return t;
 }
 
-hd_status hd_tokeniser_refuse(const hd_tokeniser *t, size_t pieces, const char *key, size_t vocab,
+hd_status hd_tokenizer_refuse(const hd_tokenizer *t, size_t pieces, const char *key, size_t vocab,
                               hd_err *err)
 {
     return hd_err_set(err, HD_EFORMAT,
-                      "%s: has %zu pieces%s, but \"%s\" in config.json is %zu: the tokeniser belongs to "
+                      "%s: has %zu pieces%s, but \"%s\" in config.json is %zu: the tokenizer belongs to "
                       "another model, or was cut short",
-                      hd_tokeniser_from(t), pieces, pieces > hd_tokeniser_size(t) ? " with [MASK]" : "", key,
+                      hd_tokenizer_from(t), pieces, pieces > hd_tokenizer_size(t) ? " with [MASK]" : "", key,
                       vocab);
 }
 
-void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces)
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces)
 {
     bool padded = hd_model_config_has(c, PADDED) && hd_model_config_switch(c, PADDED);
     if (!c->status && (vocab < pieces || (vocab > pieces && !padded)))
-        c->status = hd_tokeniser_refuse(t, pieces, "vocabulary", vocab, c->err);
+        c->status = hd_tokenizer_refuse(t, pieces, "vocabulary", vocab, c->err);
 }
 
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces)

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/stages.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 /* X(name in config.json, what such a model is, the verb that reads it) */
 #define HD_TASK_LIST(X)                                  \
@@ -52,24 +52,24 @@ bool hd_model_config_switch(hd_model_config *c, const char *key);
 const char *hd_model_config_text(hd_model_config *c, const char *key);
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);
 hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
-hd_tokeniser_kind hd_model_config_tokeniser_kind(hd_model_config *c, const char *key);
+hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char *key);
 hd_unary hd_model_config_activation(hd_model_config *c);           /* the key "activation" */
 hd_unary hd_model_config_cell(hd_model_config *c);                 /* the key "cell"; without it tanh */
 void hd_model_config_task(hd_model_config *c, const char *wanted); /* that the key "task" says this */
 
-/* The tokeniser in the folder, of the kind that the key "tokeniser" says. */
-hd_tokeniser *hd_model_config_tokeniser(hd_model_config *c, const char *folder);
+/* The tokenizer in the folder, of the kind that the key "tokenizer" says. */
+hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder);
 /* Where one of that kind lies. */
-hd_status hd_tokeniser_path(char to[HD_PATH], const char *folder, hd_tokeniser_kind kind, hd_err *err);
+hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err);
 
-/* HD_EFORMAT with a text that names the tokeniser's file: with [MASK] it has so many pieces, and what
+/* HD_EFORMAT with a text that names the tokenizer's file: with [MASK] it has so many pieces, and what
    config.json says under the key is another number. */
-hd_status hd_tokeniser_refuse(const hd_tokeniser *t, size_t pieces, const char *key, size_t vocab,
+hd_status hd_tokenizer_refuse(const hd_tokenizer *t, size_t pieces, const char *key, size_t vocab,
                               hd_err *err);
 
-/* Whether the vocabulary of a model is that of its tokeniser, which has so many pieces with [MASK], or, where
+/* Whether the vocabulary of a model is that of its tokenizer, which has so many pieces with [MASK], or, where
    the key "padded" says so, larger: published models may have rows that no piece has. */
-void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokeniser *t, size_t pieces);
+void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces);
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces); /* nothing where they are equal */
 
 /* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around

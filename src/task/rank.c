@@ -43,15 +43,15 @@ static hd_status add_pair(job *j, size_t number, hd_line source, hd_line text, h
 /* Behind the start token, which all texts share. */
 static hd_status add_text(job *j, size_t number, hd_line text, hd_err *err)
 {
-    const hd_tokeniser *t = j->m->language->tokeniser;
+    const hd_tokenizer *t = j->m->language->tokenizer;
     hd_parts *p = &j->parts;
     hd_part part = {.line = number, .size = 1, .prefix = p->forced.count};
     if (hd_utf8_good(text.text, text.size) < text.size || (text.size && memchr(text.text, 0, text.size)))
         return refuse(&j->out[number], HD_EFORMAT, "not UTF-8 or holds a zero byte"), HD_OK;
-    hd_status s = hd_tokeniser_encode_ids(t, text.text, text.size, &p->forced, err);
+    hd_status s = hd_tokenizer_encode_ids(t, text.text, text.size, &p->forced, err);
     if (!s) s = hd_ids_reserve(&p->forced, 1, err);
     if (s) return s;
-    p->forced.at[p->forced.count++] = hd_tokeniser_special(t).end;
+    p->forced.at[p->forced.count++] = hd_tokenizer_special(t).end;
     part.prefixes = p->forced.count - part.prefix;
     p->at[p->count++] = part;
     return HD_OK;
@@ -64,7 +64,7 @@ static hd_status begin_texts(job *j, size_t count, hd_err *err)
     if (!p->at) return hd_err_nomem(err, count * sizeof *p->at);
     p->room = count;
     hd_status s = hd_ids_reserve(&p->ids, 1, err);
-    if (!s) p->ids.at[p->ids.count++] = hd_tokeniser_special(j->m->language->tokeniser).start;
+    if (!s) p->ids.at[p->ids.count++] = hd_tokenizer_special(j->m->language->tokenizer).start;
     return s;
 }
 
@@ -86,7 +86,7 @@ static bool same_source(const job *j, const hd_part *a, const hd_part *b)
     return a->size == b->size && !memcmp(ids + a->begin, ids + b->begin, a->size * sizeof *ids);
 }
 
-/* The sources of the next n texts, each once for all neighbours that have it. Returns how many those are. */
+/* The sources of the next n texts, each once for all neighbors that have it. Returns how many those are. */
 static size_t gather_sources(job *j, size_t n)
 {
     size_t items = 0, rows = 0;
@@ -108,7 +108,7 @@ static hd_status open_stepper(hd_stepper *out, const job *j, size_t items, hd_er
     const hd_any_model *m = j->m;
     if (m->language) return m->language->lm->type->stepper(out, m->language->lm, j->ids, j->len, items, err);
     return hd_encdec_stepper(out, m->translator->model, j->ids, j->len, items,
-                             hd_tokeniser_special(m->translator->tokeniser[1]).start, err);
+                             hd_tokenizer_special(m->translator->tokenizer[1]).start, err);
 }
 
 static hd_status score_batch(job *j, size_t n, hd_err *err)

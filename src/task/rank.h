@@ -1,5 +1,5 @@
 /* What a model thinks of texts that are given: translations of a source each, scored by a translator, or
-   texts scored by a language model as whole lines. Neighbours with the same source share its encoding.
+   texts scored by a language model as whole lines. Neighbors with the same source share its encoding.
 
        hd_verdict v[n];
        hd_rank_judge(v, run, &model, sources, texts, n, &(hd_rank_opt){0}, &err);

@@ -17,16 +17,16 @@ static hd_line bytes_of(hd_line text, const hd_piece *p)
 }
 
 /* The unknown pieces of a text, with their places in it. */
-static hd_status find(hd_pieces *out, const hd_tokeniser *t, hd_line text, bool masks, hd_err *err)
+static hd_status find(hd_pieces *out, const hd_tokenizer *t, hd_line text, bool masks, hd_err *err)
 {
-    const int32_t unk = hd_tokeniser_special(t).unk;
+    const int32_t unk = hd_tokenizer_special(t).unk;
     hd_pieces piece = {0};
     hd_status s = HD_OK;
     for (size_t at = 0, n; !s && at < text.size; at += n) {
         hd_line rest = {text.text + at, text.size - at};
         n = masks ? hd_masked_before(rest) : rest.size;
         piece.count = 0;
-        s = hd_tokeniser_encode_again(t, rest.text, n, &piece, err);
+        s = hd_tokenizer_encode_again(t, rest.text, n, &piece, err);
         for (size_t i = 0; !s && i < piece.count; i++) {
             hd_piece p = piece.at[i];
             p.begin += (uint32_t)at, p.end += (uint32_t)at;
@@ -38,10 +38,10 @@ static hd_status find(hd_pieces *out, const hd_tokeniser *t, hd_line text, bool 
     return s;
 }
 
-hd_status hd_unknown_words(hd_line *word, const hd_tokeniser *t, const int32_t *ids, size_t count,
+hd_status hd_unknown_words(hd_line *word, const hd_tokenizer *t, const int32_t *ids, size_t count,
                            hd_line text, bool masks, hd_err *err)
 {
-    const int32_t unk = t ? hd_tokeniser_special(t).unk : -1;
+    const int32_t unk = t ? hd_tokenizer_special(t).unk : -1;
     size_t unknown = 0;
     hd_pieces place = {0};
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* Characters of UTF-8 text and the classes that tokenisers part them by. */
+/* Characters of UTF-8 text and the classes that tokenizers part them by. */
 #ifndef HD_TEXT_CHARACTER_H
 #define HD_TEXT_CHARACTER_H
 

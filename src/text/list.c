@@ -1,11 +1,11 @@
-/* A tokeniser whose vocabulary is a list of pieces; words and characters. */
+/* A tokenizer whose vocabulary is a list of pieces; words and characters. */
 #include "text/list.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-static hd_vocab *state_new(hd_tokeniser *t, hd_err *err)
+static hd_vocab *state_new(hd_tokenizer *t, hd_err *err)
 {
     t->state = hd_mem_zero(sizeof(hd_vocab));
     if (!t->state) hd_err_nomem(err, sizeof(hd_vocab));
@@ -31,7 +31,7 @@ static hd_status count_line(hd_vocab *v, hd_line line, hd_list_cut *cut, hd_err 
     return s;
 }
 
-hd_status hd_list_train(hd_tokeniser *t, hd_feed lines, hd_list_cut *cut, const hd_tokeniser_opt *opt,
+hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const hd_tokenizer_opt *opt,
                         hd_err *err)
 {
     hd_vocab *v = state_new(t, err), all = {0};
@@ -49,7 +49,7 @@ hd_status hd_list_train(hd_tokeniser *t, hd_feed lines, hd_list_cut *cut, const 
     return s;
 }
 
-hd_status hd_list_open(hd_tokeniser *t, const char *path, hd_vocab_check *check, hd_err *err)
+hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_vocab_check *check, hd_err *err)
 {
     hd_vocab *v = state_new(t, err);
     hd_status s = v ? hd_vocab_open(v, path, check, err) : HD_ENOMEM;
@@ -57,18 +57,18 @@ hd_status hd_list_open(hd_tokeniser *t, const char *path, hd_vocab_check *check,
     return s;
 }
 
-hd_status hd_list_save(const hd_tokeniser *t, const char *path, hd_err *err)
+hd_status hd_list_save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     return hd_vocab_save(t->state, path, err);
 }
 
-void hd_list_release(hd_tokeniser *t)
+void hd_list_release(hd_tokenizer *t)
 {
     if (t->state) hd_vocab_release(t->state);
     hd_mem_free(t->state);
 }
 
-hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, hd_list_cut *cut,
+hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_list_cut *cut,
                          hd_piece_sink to, hd_err *err)
 {
     size_t skip = 0, part;
@@ -84,7 +84,7 @@ hd_status hd_list_encode(const hd_tokeniser *t, const char *text, size_t size, h
     return HD_OK;
 }
 
-hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, const char *joint,
+hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, const char *joint,
                          const char *unknown, hd_text *out, hd_err *err)
 {
     bool first = true;
@@ -99,7 +99,7 @@ hd_status hd_list_decode(const hd_tokeniser *t, const int32_t *ids, size_t count
     return hd_text_status(out, err);
 }
 
-hd_status hd_list_describe(const hd_tokeniser *t, json_t *root, const char *piece, json_t *decoder)
+hd_status hd_list_describe(const hd_tokenizer *t, json_t *root, const char *piece, json_t *decoder)
 {
     json_t *vocab = json_object();
     for (size_t id = 0; id < t->size; id++)
@@ -116,12 +116,12 @@ hd_status hd_list_describe(const hd_tokeniser *t, json_t *root, const char *piec
     return HD_OK;
 }
 
-const char *hd_list_piece(const hd_tokeniser *t, int32_t id)
+const char *hd_list_piece(const hd_tokenizer *t, int32_t id)
 {
     return hd_vocab_piece(t->state, id);
 }
 
-int32_t hd_list_id(const hd_tokeniser *t, const char *piece)
+int32_t hd_list_id(const hd_tokenizer *t, const char *piece)
 {
     return hd_vocab_find(t->state, piece, strlen(piece));
 }

@@ -230,7 +230,7 @@ static void take_fences(const scan *c, ending *e)
             e->end += reference;
             continue;
         }
-        bool apart = next > e->end; /* as tokenisers and the French write them */
+        bool apart = next > e->end; /* as tokenizers and the French write them */
         int32_t p = at(c->l, next, &used);
         fence f = fence_of(p);
         if (f == PLAIN || f == OPENS) break;
@@ -314,8 +314,8 @@ static bool is_end(const scan *c, const ending *e)
     if (!apart) return false;
     if (opened) return true;
     if (hd_is_lower(p)) {
-        bool tokenised = c->s->spaced && e->alone && where == behind_space(c->l, e->end);
-        if (e->closed || e->dots || !(c->s->plain || tokenised)) return false;
+        bool tokenized = c->s->spaced && e->alone && where == behind_space(c->l, e->end);
+        if (e->closed || e->dots || !(c->s->plain || tokenized)) return false;
     }
     return e->kind == STRONG || e->alone || !is_abbreviated(c, e, p, where);
 }

@@ -1,4 +1,4 @@
-/* What a tokeniser had no piece for, counted while texts are encoded, from any number of threads. */
+/* What a tokenizer had no piece for, counted while texts are encoded, from any number of threads. */
 #ifndef HD_TEXT_TALLY_H
 #define HD_TEXT_TALLY_H
 

@@ -4,7 +4,7 @@
 #ifndef HD_TEXT_VOCAB_H
 #define HD_TEXT_VOCAB_H
 
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_vocab {
     char *bytes;       /* the pieces, each with a zero byte behind it */

@@ -1,4 +1,4 @@
-/* The tokeniser `words`. Spaces part words, and so does the border between a word (letters, marks and digits,
+/* The tokenizer `words`. Spaces part words, and so does the border between a word (letters, marks and digits,
    with an apostrophe or hyphen kept between two of them: don't, well-known) and a punctuation mark; each mark
    is a piece of its own. Decoding puts one space between pieces: whether there was one before a comma is
    lost. */
@@ -55,28 +55,28 @@ static const char *check_word(const char *piece, size_t size)
                : "is not one word: write one word or punctuation mark a line";
 }
 
-static hd_status train(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err)
+static hd_status train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err)
 {
     return hd_list_train(t, lines, cut_word, opt, err);
 }
 
-static hd_status open_list(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_list(hd_tokenizer *t, const char *path, hd_err *err)
 {
     return hd_list_open(t, path, check_word, err);
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     return hd_list_encode(t, text, size, cut_word, to, err);
 }
 
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     return hd_list_decode(t, ids, count, " ", hd_special_piece[HD_UNK_ID], out, err);
 }
 
 /* cut_word as a regular expression. */
-static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err)
+static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err)
 {
     json_t *decoder = json_pack("{s:s}", "type", "Sequence"), *list = json_array();
     (void)err;
@@ -93,8 +93,8 @@ static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, h
                             decoder);
 }
 
-const hd_tokeniser_type hd_tokeniser_words = {
-    .file = {"source.txt", "target.txt", "tokeniser.txt"},
+const hd_tokenizer_type hd_tokenizer_words = {
+    .file = {"source.txt", "target.txt", "tokenizer.txt"},
     .train = train,
     .open = open_list,
     .save = hd_list_save,

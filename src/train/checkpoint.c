@@ -26,18 +26,18 @@
 
 typedef struct moment {
     const char *name;
-    hd_real *at; /* NULL: this optimiser has none */
+    hd_real *at; /* NULL: this optimizer has none */
 } moment;
 
 enum { MOMENTS = 2, MOST_STATE = 1 << 20 };
 
-static void moments_of(const hd_optimiser *o, moment m[MOMENTS])
+static void moments_of(const hd_optimizer *o, moment m[MOMENTS])
 {
     m[0] = (moment){"first", o->first};
     m[1] = (moment){"second", o->second};
 }
 
-static hd_status save_moments(const char *path, const hd_optimiser *o, hd_err *err)
+static hd_status save_moments(const char *path, const hd_optimizer *o, hd_err *err)
 {
     const hd_params *p = o->params;
     moment m[MOMENTS];
@@ -68,7 +68,7 @@ static hd_status open_whole(hd_safetensors **out, const char *path, hd_err *err)
     return s ? s : hd_safetensors_verify(*out, &known, err);
 }
 
-static hd_status load_moments(const char *path, hd_optimiser *o, hd_err *err)
+static hd_status load_moments(const char *path, hd_optimizer *o, hd_err *err)
 {
     hd_params *p = o->params;
     moment m[MOMENTS];
@@ -231,15 +231,15 @@ hd_status hd_checkpoint_sweep(const char *folder, hd_err *err)
 }
 
 /* The moving average under the parameters' names, as the model would be saved with it. */
-static hd_status save_average(const char *path, hd_optimiser *o, hd_err *err)
+static hd_status save_average(const char *path, hd_optimizer *o, hd_err *err)
 {
-    hd_optimiser_swap(o);
+    hd_optimizer_swap(o);
     hd_status s = hd_params_save(o->params, path, &(hd_meta)HD_CHECKSUM_META, 1, err);
-    hd_optimiser_swap(o);
+    hd_optimizer_swap(o);
     return s;
 }
 
-static hd_status write_files(const char *step, const hd_progress *p, hd_optimiser *o, hd_err *err)
+static hd_status write_files(const char *step, const hd_progress *p, hd_optimizer *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_status s = hd_path(path, step, "weights.safetensors", err);
@@ -250,7 +250,7 @@ static hd_status write_files(const char *step, const hd_progress *p, hd_optimise
     if (!s) s = save_moments(path, o, err);
     if (!s && o->beside.save) s = o->beside.save(o->beside.context, step, err);
     if (!s) s = hd_path(path, step, "state.json", err);
-    return s ? s : save_numbers(path, p, hd_optimiser_updates(o), err);
+    return s ? s : save_numbers(path, p, hd_optimizer_updates(o), err);
 }
 
 /* What a failed save has written is of no use, and a full disk has use for the space. But the failure may
@@ -262,7 +262,7 @@ void hd_checkpoint_drop(const char *folder, const char *step)
         hd_folder_remove(step, NULL);
 }
 
-hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimiser *o, char step[HD_PATH],
+hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimizer *o, char step[HD_PATH],
                               hd_err *err)
 {
     char name[32], train[HD_PATH];
@@ -323,7 +323,7 @@ static hd_status check_step(const char *path, const char *step, const hd_progres
                       path, p->step, name);
 }
 
-hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err)
+hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimizer *o, hd_err *err)
 {
     char step[HD_PATH], path[HD_PATH];
     uint64_t updates = 0;
@@ -333,12 +333,12 @@ hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o
     if (!s) s = check_step(path, step, p, err);
     if (s || !o) return s;
     if (o->mean) s = load_weights(step, "average.safetensors", o->params, err);
-    if (!s) hd_optimiser_swap(o);
+    if (!s) hd_optimizer_swap(o);
     if (!s) s = load_weights(step, "weights.safetensors", o->params, err);
     if (!s) s = hd_path(path, step, "moments.safetensors", err);
     if (!s) s = load_moments(path, o, err);
     if (!s && o->beside.load) s = o->beside.load(o->beside.context, step, err);
-    if (!s) hd_optimiser_resume(o, (uint32_t)updates);
+    if (!s) hd_optimizer_resume(o, (uint32_t)updates);
     return s;
 }
 

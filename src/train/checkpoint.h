@@ -5,7 +5,7 @@
 #define HD_TRAIN_CHECKPOINT_H
 
 #include "base/file/folder.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 /* Where a run stands. All of it goes into state.json and comes back with the same bits; nothing in it depends
    on the clock. */
@@ -25,7 +25,7 @@ typedef struct hd_progress {
 
 /* Writes the checkpoint of p->step, whole but not current yet; its folder in `step`. A failure leaves no half
    of it. */
-hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimiser *o, char step[HD_PATH],
+hd_status hd_checkpoint_write(const char *folder, const hd_progress *p, hd_optimizer *o, char step[HD_PATH],
                               hd_err *err);
 /* Makes what was written current; older ones are removed. A failure leaves the current one as it was. */
 hd_status hd_checkpoint_commit(const char *folder, const char *step, hd_err *err);
@@ -36,8 +36,8 @@ void hd_checkpoint_drop(const char *folder, const char *step);
    named that is not there. */
 hd_status hd_checkpoint_remove(const char *folder, hd_err *err);
 
-/* Loads the current one into an optimiser and its model; o NULL: only the numbers. */
-hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimiser *o, hd_err *err);
+/* Loads the current one into an optimizer and its model; o NULL: only the numbers. */
+hd_status hd_checkpoint_load(const char *folder, hd_progress *p, hd_optimizer *o, hd_err *err);
 
 /* Weights of the current one alone, averaged if the run averages, for use without training. */
 hd_status hd_checkpoint_weights(const char *folder, hd_params *params, hd_err *err);

@@ -14,7 +14,7 @@
 
 typedef struct trainer {
     hd_run *r;
-    hd_optimiser *o;
+    hd_optimizer *o;
     const hd_trainee *t;
     const hd_trainer_opt *opt;
     hd_progress at;
@@ -88,7 +88,7 @@ static void run_part(trainer *t, size_t part, bool last)
     if (e->send) hd_capture(r, t->o->serial, shape);
     hd_loss_put(r, e->loss(r, e->context, part));
     hd_backward(r);
-    if (last) hd_optimiser_update(r, t->o);
+    if (last) hd_optimizer_update(r, t->o);
     hd_captured(r, NULL);
 }
 
@@ -108,7 +108,7 @@ static hd_status update_together(const trainer *t, double *loss, hd_step *found,
 {
     hd_status s = hd_ranks_agree(HD_OK, loss, 1, err);
     if (s) return s;
-    hd_optimiser_update(t->r, t->o);
+    hd_optimizer_update(t->r, t->o);
     return find(t, found, err);
 }
 
@@ -274,7 +274,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
     double began = hd_seconds();
     bool good = false;
     hd_err why = {0};
-    hd_optimiser_swap(t->o);
+    hd_optimizer_swap(t->o);
     hd_status s = t->t->validate(t->r, t->t->context, &n.valid, &why);
     n.valid.seconds = hd_seconds() - began;
     if (s == HD_ENUMBER || (!s && !isfinite(n.valid.loss)))
@@ -286,7 +286,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
     if (n.best && !due && t->published)
         n.best = !keep_published(t); /* it stays, and the run ends with that */
     if (n.best) s = t->t->publish(t->t->context, err);
-    hd_optimiser_swap(t->o);
+    hd_optimizer_swap(t->o);
     if (s) return s;
     t->published = t->published || n.best;
     if (due && n.best) {
@@ -307,9 +307,9 @@ static hd_status validate(trainer *t, bool due, hd_err *err)
 /* Before anything is known to be better, the newest model is the one to use. */
 static hd_status publish_newest(trainer *t, hd_err *err)
 {
-    hd_optimiser_swap(t->o);
+    hd_optimizer_swap(t->o);
     hd_status s = t->t->publish(t->t->context, err);
-    hd_optimiser_swap(t->o);
+    hd_optimizer_swap(t->o);
     return s;
 }
 
@@ -427,7 +427,7 @@ static bool due(uint64_t step, uint64_t every)
     return every && step % every == 0;
 }
 
-hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *trainee, const hd_trainer_opt *opt,
+hd_status hd_trainer_run(hd_run *r, hd_optimizer *o, const hd_trainee *trainee, const hd_trainer_opt *opt,
                          hd_progress *progress, hd_ending *ending, hd_err *err)
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};

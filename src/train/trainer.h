@@ -100,7 +100,7 @@ enum { HD_BROKEN_MOST = 5 }; /* updates in a row that may be left out */
    counts only where its weights are finite and so is the gradient that they give; a validation that is not
    finite ends the run. Updates that
    are left out are not saved: a run that is stopped among them goes on before them. */
-hd_status hd_trainer_run(hd_run *r, hd_optimiser *o, const hd_trainee *t, const hd_trainer_opt *opt,
+hd_status hd_trainer_run(hd_run *r, hd_optimizer *o, const hd_trainee *t, const hd_trainer_opt *opt,
                          hd_progress *progress, hd_ending *ending, hd_err *err);
 
 #endif

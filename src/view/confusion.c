@@ -1,4 +1,4 @@
-/* The matrix of confusions, as text and as a picture. A cell's colour is its share of its row: rare classes
+/* The matrix of confusions, as text and as a picture. A cell's color is its share of its row: rare classes
    are seen as well as frequent ones. */
 #include "view/confusion.h"
 
@@ -255,11 +255,11 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
 }
 
 /* From white to blue. */
-static hd_colour shade_of(double share)
+static hd_color shade_of(double share)
 {
-    const hd_colour full = hd_plot_colour(0);
-    return (hd_colour){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
-                       (uint8_t)(255 - share * (255 - full.blue))};
+    const hd_color full = hd_plot_color(0);
+    return (hd_color){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
+                      (uint8_t)(255 - share * (255 - full.blue))};
 }
 
 static void draw_cell(const hd_confusion_view *v, const hd_canvas *c, size_t truth, size_t guess, size_t row)
@@ -278,7 +278,7 @@ static void draw_cell(const hd_confusion_view *v, const hd_canvas *c, size_t tru
                                       .y = y + v->cell / 2 + HD_PLOT_SMALL * 0.36,
                                       .size = HD_PLOT_SMALL,
                                       .anchor = HD_ANCHOR_MIDDLE,
-                                      .colour = hd_plot_ink,
+                                      .color = hd_plot_ink,
                                       .text = number});
 }
 
@@ -287,7 +287,7 @@ static void draw_names(const hd_confusion_view *v, const hd_canvas *c, size_t i)
     char buf[HD_LABEL];
     double middle = ((double)i + 0.5) * v->cell + HD_PLOT_LETTERS * 0.36;
     hd_plot_label(c, v->label[i], HD_PLOT_LETTERS, longest_label, buf);
-    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .colour = hd_plot_ink, .text = buf};
+    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .color = hd_plot_ink, .text = buf};
     t.x = v->left - HD_PLOT_GAP, t.y = v->top + middle, t.anchor = HD_ANCHOR_END;
     hd_plot_write(c, t);
     t.x = v->left + middle, t.y = v->top - HD_PLOT_GAP, t.anchor = HD_ANCHOR_START, t.turned = 90;
@@ -307,7 +307,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
     hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
                                       .y = d->height - HD_PLOT_MARGIN,
                                       .size = HD_PLOT_SMALL,
-                                      .colour = hd_plot_faint,
+                                      .color = hd_plot_faint,
                                       .text = caption});
     return HD_OK;
 }

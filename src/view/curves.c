@@ -87,13 +87,13 @@ static void draw_names(const hd_curves *v, const hd_canvas *c)
     for (size_t i = 0; i < v->curves; i++) {
         char label[HD_LABEL];
         double y = margin + large + gap + ((double)i + 0.5) * row_height;
-        hd_colour colour = hd_plot_colour(i);
+        hd_color color = hd_plot_color(i);
         hd_plot_label(c, v->curve[i].name, letters, longest_label, label);
-        c->line(c->context, &(hd_canvas_line){margin, y, margin + 3 * gap, y, wide, colour});
+        c->line(c->context, &(hd_canvas_line){margin, y, margin + 3 * gap, y, wide, color});
         hd_plot_write(c, (hd_canvas_text){.x = margin + 4 * gap,
                                           .y = y + letters * 0.36,
                                           .size = letters,
-                                          .colour = hd_plot_ink,
+                                          .color = hd_plot_ink,
                                           .text = label,
                                           .tip = c->tips ? v->curve[i].name : NULL});
     }
@@ -111,20 +111,20 @@ static void draw_axes(const hd_curves *v, const hd_canvas *c)
                                           .y = y + small * 0.36,
                                           .size = small,
                                           .anchor = HD_ANCHOR_END,
-                                          .colour = hd_plot_faint,
+                                          .color = hd_plot_faint,
                                           .text = number_at(v, i, number)});
     }
     for (size_t k = 0; k < v->points; k++) {
         hd_canvas_text t = {.x = x_of(v, k), .anchor = HD_ANCHOR_MIDDLE, .text = label};
-        t.y = bottom + gap + letters * 0.8, t.size = letters, t.colour = hd_plot_ink;
+        t.y = bottom + gap + letters * 0.8, t.size = letters, t.color = hd_plot_ink;
         hd_plot_label(c, v->point[k].name, letters, longest_label, label);
         hd_plot_write(c, t);
         if (!v->point[k].detail) continue;
-        t.y += gap + small * 0.8, t.size = small, t.colour = hd_plot_faint;
+        t.y += gap + small * 0.8, t.size = small, t.color = hd_plot_faint;
         hd_plot_label(c, v->point[k].detail, small, longest_label, label);
         hd_plot_write(c, t);
     }
-    hd_canvas_text name = {.x = v->left, .size = small, .colour = hd_plot_faint, .text = v->upward};
+    hd_canvas_text name = {.x = v->left, .size = small, .color = hd_plot_faint, .text = v->upward};
     name.y = top_of(v) - gap;
     hd_plot_write(c, name);
     name.y = bottom + gap + letters + gap + small + gap + small * 0.8, name.text = v->across;
@@ -134,14 +134,14 @@ static void draw_axes(const hd_curves *v, const hd_canvas *c)
 static void draw_curve(const hd_curves *v, const hd_canvas *c, size_t i)
 {
     const double *value = v->curve[i].value;
-    hd_colour colour = hd_plot_colour(i);
+    hd_color color = hd_plot_color(i);
     char number[HD_DECIMAL];
     for (size_t k = 0; k < v->points; k++) {
         if (!isfinite(value[k])) continue;
         double x = x_of(v, k), y = y_of(v, value[k]);
         if (k && isfinite(value[k - 1]))
-            c->line(c->context, &(hd_canvas_line){x_of(v, k - 1), y_of(v, value[k - 1]), x, y, wide, colour});
-        c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, colour,
+            c->line(c->context, &(hd_canvas_line){x_of(v, k - 1), y_of(v, value[k - 1]), x, y, wide, color});
+        c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, color,
                                               c->tips ? hd_decimal(number, "%.2f", value[k]) : NULL});
     }
 }

@@ -103,7 +103,7 @@ static void add_items(json_t *all, const hd_exhibit *x, const char *only)
 static json_t *distribution(const hd_exhibit *x, size_t answer)
 {
     json_t *list = json_array();
-    const char *key = x->kind == HD_EXHIBIT_LABELLER ? "label" : "token";
+    const char *key = x->kind == HD_EXHIBIT_LABELER ? "label" : "token";
     for (size_t i = 0; i < x->tops; i++) {
         const hd_exhibit_choice *c = &x->top[answer * x->tops + i];
         json_t *one = json_object();

@@ -276,7 +276,7 @@ static void put_answer(page *g, const hd_exhibit_choice *top)
         at_p = at_logit + BEHIND_LABEL + g->look->digits + 4;
     bool logits = !isnan(top[0].logit);
     if (!x->place) hd_pen_end(p);
-    hd_pen_put_at(p, INDENT, HD_INK_DIM, x->kind == HD_EXHIBIT_LABELLER ? "label" : "token");
+    hd_pen_put_at(p, INDENT, HD_INK_DIM, x->kind == HD_EXHIBIT_LABELER ? "label" : "token");
     hd_pen_put_to(p, at_id, HD_INK_DIM, "id");
     if (logits) hd_pen_put_to(p, at_logit, HD_INK_DIM, "logit");
     hd_pen_put_to(p, at_p, HD_INK_DIM, "p");
@@ -471,12 +471,12 @@ static void put_beginning(page *g)
 
 hd_status hd_exhibit_text(hd_text *to, const hd_exhibit *x, const hd_exhibit_look *look, hd_err *err)
 {
-    page g = {.pen = {.to = to, .width = look->width, .colour = look->colour, .utf8 = look->utf8},
+    page g = {.pen = {.to = to, .width = look->width, .color = look->color, .utf8 = look->utf8},
               .look = look,
               .of = x};
     if (!look->only) {
         hd_pen_put(&g.pen, HD_INK_BOLD,
-                   x->kind == HD_EXHIBIT_LABELLER && x->place ? "Tagger," : names[x->kind]);
+                   x->kind == HD_EXHIBIT_LABELER && x->place ? "Tagger," : names[x->kind]);
         hd_pen_put_at(&g.pen, g.pen.at + 1, HD_INK_BOLD, x->model);
         hd_pen_end(&g.pen);
         put_beginning(&g);

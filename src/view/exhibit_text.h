@@ -1,5 +1,5 @@
 /* What a model did with a text, as text for people: tokens, steps, then every item with its name, its shape
-   and its formula, rows labelled by tokens. */
+   and its formula, rows labeled by tokens. */
 #ifndef HD_VIEW_EXHIBIT_TEXT_H
 #define HD_VIEW_EXHIBIT_TEXT_H
 
@@ -10,7 +10,7 @@ enum { HD_EXHIBIT_MEAN = 0, HD_EXHIBIT_ALL = -1 }; /* the mean of all heads; eac
 
 typedef struct hd_exhibit_look {
     int width;        /* columns to fill */
-    bool colour;      /* escape codes */
+    bool color;       /* escape codes */
     bool utf8;        /* signs beyond ASCII */
     int digits;       /* decimals */
     int columns;      /* numbers of a row that are shown; 0: what fits */

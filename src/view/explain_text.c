@@ -176,7 +176,7 @@ static void put_row(page *g, const block *b, int x, size_t from, size_t to, size
         double v = cell_at(b, i, j);
         hd_ink ink = ink_of(b, v);
         const char *s = number(g, v, b->digits, buf, sizeof buf);
-        if (ink >= HD_INK_SHADE && g->pen.colour) { /* a shade fills its cell */
+        if (ink >= HD_INK_SHADE && g->pen.color) { /* a shade fills its cell */
             snprintf(cell, sizeof cell, "%*s%s", b->cell - hd_pen_columns(s), "", s);
             s = cell;
         }
@@ -428,7 +428,7 @@ static void put_training(page *g, const hd_explain *x)
 
 hd_status hd_explain_text(hd_text *to, const hd_explain *x, const hd_explain_look *look, hd_err *err)
 {
-    page g = {.pen = {.to = to, .width = look->width, .colour = look->colour, .utf8 = look->utf8},
+    page g = {.pen = {.to = to, .width = look->width, .color = look->color, .utf8 = look->utf8},
               .look = look};
     bool whole = !look->only && !look->no_matrices;
     if (whole) put_dataset(&g);

@@ -8,7 +8,7 @@
 
 typedef struct hd_explain_look {
     int width;        /* columns to fill */
-    bool colour;      /* escape codes: bold, dim, softmax as a heat map */
+    bool color;       /* escape codes: bold, dim, softmax as a heat map */
     bool utf8;        /* signs beyond ASCII */
     int digits;       /* decimals of values; gradients have two more */
     const char *only; /* glob pattern of names; NULL: all, with dataset and loss around them */

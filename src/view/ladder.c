@@ -79,13 +79,13 @@ static void draw_axis(const hd_ladder *l, const hd_canvas *c)
                                           .y = bottom + gap + small * 0.8,
                                           .size = small,
                                           .anchor = HD_ANCHOR_MIDDLE,
-                                          .colour = hd_plot_faint,
+                                          .color = hd_plot_faint,
                                           .text = hd_decimal(number, "%g", i * step)});
     }
     hd_plot_write(c, (hd_canvas_text){.x = l->left,
                                       .y = bottom + 2 * gap + small * 1.8,
                                       .size = small,
-                                      .colour = hd_plot_faint,
+                                      .color = hd_plot_faint,
                                       .text = axis});
 }
 
@@ -99,19 +99,19 @@ static void draw_rung(const hd_ladder *l, const hd_canvas *c, size_t i)
                                       .y = line,
                                       .size = letters,
                                       .anchor = HD_ANCHOR_END,
-                                      .colour = hd_plot_ink,
+                                      .color = hd_plot_ink,
                                       .text = label,
                                       .tip = c->tips ? r->name : NULL});
     c->rect(c->context, &(hd_canvas_rect){l->left, top + (row_height - bar_height) / 2, bar_of(l, i),
-                                          bar_height, hd_plot_colour(0), c->tips ? r->name : NULL});
+                                          bar_height, hd_plot_color(0), c->tips ? r->name : NULL});
     double x = l->left + bar_of(l, i) + gap, width = number_of(c, r->bits, number);
-    hd_plot_write(
-        c, (hd_canvas_text){.x = x, .y = line, .size = letters, .colour = hd_plot_ink, .text = number});
+    hd_plot_write(c,
+                  (hd_canvas_text){.x = x, .y = line, .size = letters, .color = hd_plot_ink, .text = number});
     if (!r->detail) return;
     label_of(c, r->detail, label);
     hd_plot_write(
         c, (hd_canvas_text){
-               .x = x + width + gap, .y = line, .size = letters, .colour = hd_plot_faint, .text = label});
+               .x = x + width + gap, .y = line, .size = letters, .color = hd_plot_faint, .text = label});
 }
 
 static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
-const hd_colour hd_plot_paper = {255, 255, 255}, hd_plot_ink = {0x1f, 0x23, 0x28},
-                hd_plot_faint = {0x59, 0x63, 0x6e}, hd_plot_grid = {0xe4, 0xe7, 0xeb};
+const hd_color hd_plot_paper = {255, 255, 255}, hd_plot_ink = {0x1f, 0x23, 0x28},
+               hd_plot_faint = {0x59, 0x63, 0x6e}, hd_plot_grid = {0xe4, 0xe7, 0xeb};
 
-hd_colour hd_plot_colour(size_t number)
+hd_color hd_plot_color(size_t number)
 {
-    static const hd_colour colour[] = {{0x42, 0x92, 0xc6}, {0xd9, 0x5f, 0x02}, {0x1b, 0x9e, 0x77},
-                                       {0x75, 0x70, 0xb3}, {0xe7, 0x29, 0x8a}, {0x8c, 0x6d, 0x31},
-                                       {0x66, 0x66, 0x66}, {0xc4, 0x1e, 0x3a}};
-    return colour[number % (sizeof colour / sizeof *colour)];
+    static const hd_color color[] = {{0x42, 0x92, 0xc6}, {0xd9, 0x5f, 0x02}, {0x1b, 0x9e, 0x77},
+                                     {0x75, 0x70, 0xb3}, {0xe7, 0x29, 0x8a}, {0x8c, 0x6d, 0x31},
+                                     {0x66, 0x66, 0x66}, {0xc4, 0x1e, 0x3a}};
+    return color[number % (sizeof color / sizeof *color)];
 }
 
 typedef struct measure {
@@ -45,7 +45,7 @@ void hd_plot_begin(const hd_drawing *d, const hd_canvas *c, const char *title)
     hd_plot_write(c, (hd_canvas_text){.x = HD_PLOT_MARGIN,
                                       .y = HD_PLOT_MARGIN + HD_PLOT_LARGE * 0.8,
                                       .size = HD_PLOT_LARGE,
-                                      .colour = hd_plot_ink,
+                                      .color = hd_plot_ink,
                                       .bold = true,
                                       .text = title});
 }

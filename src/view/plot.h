@@ -1,4 +1,4 @@
-/* What plots share: their files, sizes, colours and labels, the lines of an axis. */
+/* What plots share: their files, sizes, colors and labels, the lines of an axis. */
 #ifndef HD_VIEW_PLOT_H
 #define HD_VIEW_PLOT_H
 
@@ -22,8 +22,8 @@ void hd_plot_begin(const hd_drawing *d, const hd_canvas *c, const char *title);
 /* A round number: the distance of at most eight lines over a range. */
 double hd_plot_step(double range);
 
-extern const hd_colour hd_plot_paper, hd_plot_ink, hd_plot_faint, hd_plot_grid;
+extern const hd_color hd_plot_paper, hd_plot_ink, hd_plot_faint, hd_plot_grid;
 /* Of what is drawn first, second, ...; they come again after the last. */
-hd_colour hd_plot_colour(size_t number);
+hd_color hd_plot_color(size_t number);
 
 #endif

@@ -1,4 +1,4 @@
-/* A matrix of cosines, as text and as a picture. A cell's colour is its cosine: white is 0 or less, blue is
+/* A matrix of cosines, as text and as a picture. A cell's color is its cosine: white is 0 or less, blue is
    1. */
 #include "view/similarity.h"
 
@@ -130,19 +130,19 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     d->height = ceil(v->top + n * v->cell + HD_PLOT_MARGIN);
 }
 
-static hd_colour shade_of(double cosine)
+static hd_color shade_of(double cosine)
 {
-    const hd_colour full = hd_plot_colour(0);
+    const hd_color full = hd_plot_color(0);
     double share = fmin(fmax(cosine, 0), 1);
-    return (hd_colour){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
-                       (uint8_t)(255 - share * (255 - full.blue))};
+    return (hd_color){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
+                      (uint8_t)(255 - share * (255 - full.blue))};
 }
 
 static void draw_row(const hd_similarity_view *v, const hd_canvas *c, size_t i)
 {
     char buf[HD_LABEL];
     double y = v->top + (double)i * v->cell;
-    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .colour = hd_plot_ink, .text = buf};
+    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .color = hd_plot_ink, .text = buf};
     label_at(v, c, i, buf);
     t.x = v->left - HD_PLOT_GAP, t.y = y + v->cell / 2 + HD_PLOT_LETTERS * 0.36, t.anchor = HD_ANCHOR_END;
     hd_plot_write(c, t);

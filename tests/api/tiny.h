@@ -59,8 +59,8 @@ static hd_status tiny_write_stages(const char *folder, const char *encoder, cons
     hd_translator t = {.longest = TINY_LONGEST};
     hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = 1}, err);
     for (int side = 0; !s && side < 2; side++)
-        s = hd_tokeniser_train(&t.tokeniser[side], HD_TOKENISER_words,
-                               (hd_feed){tiny_line, &(tiny_feed){side, 0}}, &(hd_tokeniser_opt){0}, err);
+        s = hd_tokenizer_train(&t.tokenizer[side], HD_TOKENIZER_words,
+                               (hd_feed){tiny_line, &(tiny_feed){side, 0}}, &(hd_tokenizer_opt){0}, err);
     hd_encdec_opt o = {.encoder_layers = TINY_LAYERS,
                        .decoder_layers = TINY_LAYERS,
                        .heads = TINY_HEADS,
@@ -74,8 +74,8 @@ static hd_status tiny_write_stages(const char *folder, const char *encoder, cons
     if (!s) s = hd_stages_read(&o.encoder, encoder, err);
     if (!s) s = hd_stages_read(&o.decoder, decoder, err);
     if (!s) {
-        o.source_vocab = hd_tokeniser_size(t.tokeniser[0]);
-        o.target_vocab = hd_tokeniser_size(t.tokeniser[1]);
+        o.source_vocab = hd_tokenizer_size(t.tokenizer[0]);
+        o.target_vocab = hd_tokenizer_size(t.tokenizer[1]);
         s = hd_encdec_new(&t.model, backend, &o, false, err);
     }
     if (!s) s = tiny_draw(t.model, 2, err);
@@ -84,8 +84,8 @@ static hd_status tiny_write_stages(const char *folder, const char *encoder, cons
     if (!s) s = hd_translator_save(&t, folder, err);
     if (!s) s = hd_translator_publish(&t, folder, err);
     hd_encdec_free(t.model);
-    hd_tokeniser_free(t.tokeniser[0]);
-    hd_tokeniser_free(t.tokeniser[1]);
+    hd_tokenizer_free(t.tokenizer[0]);
+    hd_tokenizer_free(t.tokenizer[1]);
     hd_backend_free(backend);
     return s;
 }

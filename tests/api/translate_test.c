@@ -64,7 +64,7 @@ static void assert_shows(const heed_results *r, const hd_translations *found, co
         for (size_t k = 0; k < x->parts; k++) assert_int_equal(x->source_end[k], y->source_end[k]);
         for (size_t k = 0; k < x->source_length; k++) {
             assert_int_equal(x->source_id[k], y->source[k]);
-            assert_string_equal(x->source_token[k], hd_tokeniser_piece(t->tokeniser[0], y->source[k]));
+            assert_string_equal(x->source_token[k], hd_tokenizer_piece(t->tokenizer[0], y->source[k]));
         }
         for (size_t n = 0; n < x->count; n++) {
             const heed_hypothesis *g = x->hypothesis[n];
@@ -76,7 +76,7 @@ static void assert_shows(const heed_results *r, const hd_translations *found, co
             for (size_t k = 0; k < x->parts; k++) assert_int_equal(g->part_end[k], h->end[k]);
             for (size_t k = 0; k < g->length; k++) {
                 assert_int_equal(g->id[k], h->ids[k]);
-                assert_string_equal(g->token[k], hd_tokeniser_piece(t->tokeniser[1], h->ids[k]));
+                assert_string_equal(g->token[k], hd_tokenizer_piece(t->tokenizer[1], h->ids[k]));
                 assert_true(g->token_log_probability[k] == (float)h->logp[k]);
             }
         }
@@ -287,8 +287,8 @@ static heed_status compare(void *user, const heed_attention *a)
                             .start = HD_START_ID,
                             .target = t->hypothesis[0]->id + begin,
                             .targets = t->hypothesis[0]->part_end[a->part] - begin,
-                            .source_pieces = m->tokeniser[0],
-                            .target_pieces = m->tokeniser[1]};
+                            .source_pieces = m->tokenizer[0],
+                            .target_pieces = m->tokenizer[1]};
     assert_int_equal(a->kind, w->calls % 3);
     assert_true(a->line >= w->last_line && a->line < LINES);
     if (hd_attention_collect(&maps, &w->in->run, &(hd_attender){.encdec = m->model}, &ask, &err))

@@ -5,7 +5,7 @@
 #include "backend/pair.h"
 
 enum { NO_TABLE, ONE_WAY, BOTH_WAYS };
-enum { NO_CENTRE, ONE_CENTRE, CENTRE_EACH };
+enum { NO_CENTER, ONE_CENTER, CENTER_EACH };
 enum { NO_RAGGED, RAGGED, RAGGED_HOLES };
 enum { NO_GATE, GATE, GATE_ZERO };
 
@@ -17,7 +17,7 @@ typedef struct attending {
     hd_mask mask;
     int window;
     hd_score score;
-    int table, centre, ragged, gate;
+    int table, center, ragged, gate;
     float drop;
     int q_how, k_how; /* of seg_from */
     bool large;
@@ -74,10 +74,10 @@ static const attending attendings[] = {
      .table = BOTH_WAYS},
     {.name = "table cross", .heads = 2, .d = 16, .items = 4, .q_least = 1, .q_most = 9, .k_least = 1,
      .k_most = 30, .table = BOTH_WAYS},
-    {.name = "centre", .heads = 4, .d = 32, .items = 4, .q_least = 1, .q_most = 10, .k_least = 1,
-     .k_most = 40, .centre = ONE_CENTRE},
-    {.name = "centre of each", .heads = 4, .kv = 2, .d = 16, .items = 4, .q_least = 0, .q_most = 30,
-     .centre = CENTRE_EACH, .mask = HD_CAUSAL},
+    {.name = "center", .heads = 4, .d = 32, .items = 4, .q_least = 1, .q_most = 10, .k_least = 1,
+     .k_most = 40, .center = ONE_CENTER},
+    {.name = "center of each", .heads = 4, .kv = 2, .d = 16, .items = 4, .q_least = 0, .q_most = 30,
+     .center = CENTER_EACH, .mask = HD_CAUSAL},
     {.name = "ragged", .heads = 3, .d = 16, .items = 5, .q_least = 0, .q_most = 20, .ragged = RAGGED,
      .q_how = FILL},
     {.name = "ragged, d 64, cross", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 20,
@@ -104,9 +104,9 @@ static const attending attendings[] = {
     {.name = "one query, additive, shared keys", .heads = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 1,
      .k_least = 3, .k_most = 30, .score = HD_ADDITIVE, .k_how = OVERLAP},
     {.name = "additive with all", .heads = 2, .d = 33, .dv = 20, .items = 4, .q_least = 1, .q_most = 12,
-     .k_least = 1, .k_most = 40, .score = HD_ADDITIVE, .drop = 0.2f, .gate = GATE, .centre = ONE_CENTRE},
+     .k_least = 1, .k_most = 40, .score = HD_ADDITIVE, .drop = 0.2f, .gate = GATE, .center = ONE_CENTER},
     {.name = "all", .heads = 4, .kv = 2, .d = 32, .items = 5, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL,
-     .window = 20, .table = BOTH_WAYS, .centre = CENTRE_EACH, .ragged = RAGGED, .gate = GATE, .drop = 0.1f,
+     .window = 20, .table = BOTH_WAYS, .center = CENTER_EACH, .ragged = RAGGED, .gate = GATE, .drop = 0.1f,
      .q_how = FILL | KEYS | LOOSE},
     {.name = "shared keys", .heads = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 9, .k_least = 3,
      .k_most = 30, .k_how = OVERLAP},
@@ -161,7 +161,7 @@ static const attending attendings[] = {
 typedef struct scene {
     size_t h, hk, d, dv, total; /* total: rows of ragged */
     twin_seg *qs, *ks;
-    twin *q, *k, *v, *additive, *table, *centre, *ragged, *gate;
+    twin *q, *k, *v, *additive, *table, *center, *ragged, *gate;
     twin_ints *begin; /* of items in ragged layouts */
     hd_attention at[2];
 } scene;
@@ -198,11 +198,11 @@ static scene *scene_of(pair *p, const attending *c)
     s->begin = ints_from(p, begin, c->items);
     if (c->score == HD_ADDITIVE) s->additive = twin_normal(p, "additive", 1, s->h * s->d, REAL | FLAT, 0.5);
     if (c->table) s->table = twin_normal(p, "table", 16, s->h, REAL | FLAT, 1);
-    if (c->centre) {
-        size_t n = c->centre == ONE_CENTRE ? 1 : s->h;
+    if (c->center) {
+        size_t n = c->center == ONE_CENTER ? 1 : s->h;
         float *x = normals(p, s->qs->rows * n, 3);
         for (size_t i = 0; i < s->qs->rows * n; i++) x[i] = fabsf(x[i]);
-        s->centre = twin_from(p, "centre", s->qs->rows, n, ACT, x);
+        s->center = twin_from(p, "center", s->qs->rows, n, ACT, x);
     }
     if (c->ragged) /* explicit scores come as constants, too: f32 whatever the compute type */
         s->ragged = twin_from(p, "ragged", s->total, s->h, p->layout == ODD ? REAL : ACT,
@@ -225,7 +225,7 @@ static scene *scene_of(pair *p, const attending *c)
                                      .table = ON(s->table),
                                      .table_both_ways = c->table == BOTH_WAYS,
                                      .table_reach = 32,
-                                     .centre = ON(s->centre),
+                                     .center = ON(s->center),
                                      .sigma = 2.5f,
                                      .ragged = ON(s->ragged),
                                      .ragged_begin = s->ragged ? s->begin->on[side] : NULL,

@@ -219,8 +219,7 @@ static void gumbel(void **state)
         begin_case(p, "gumbel %zux%zu how %d", sizes[i].rows, sizes[i].cols, how);
         twin_seg *seg = how & 2 ? seg_from(p, len, 4, (i & 1 ? KEYS : 0) | (i & 2 ? FILL : 0) | GAPS) : NULL;
         size_t m = seg ? seg->rows : sizes[i].rows, n = sizes[i].cols;
-        twin *x = twin_normal(p, "x", m, n, ACT, 1),
-             *y = how & 1 ? x : twin_result(p, "y", m, n, ACT, false);
+        twin *x = twin_normal(p, "x", m, n, ACT, 1), *y = how & 1 ? x : twin_result(p, "y", m, n, ACT, false);
         RUN(p, gumbel, .y = ON(y), .x = ON(x), .draw = DRAW(p, 0, seg));
         compare(p, y, (close_enough){.tolerance = 4 * tolerance_of(p, y)});
     }
@@ -260,5 +259,5 @@ static void total(void **state)
 }
 
 PAIR_MAIN(PAIR_TEST(unary), PAIR_TEST(unary_at_the_ends), PAIR_TEST(unary_back),
-          PAIR_TEST(unary_back_through_dropout), PAIR_TEST(unary_back_with_sums), PAIR_TEST(mix), PAIR_TEST(mul), PAIR_TEST(dropout),
-          PAIR_TEST(gumbel), PAIR_TEST(column_sum), PAIR_TEST(total))
+          PAIR_TEST(unary_back_through_dropout), PAIR_TEST(unary_back_with_sums), PAIR_TEST(mix),
+          PAIR_TEST(mul), PAIR_TEST(dropout), PAIR_TEST(gumbel), PAIR_TEST(column_sum), PAIR_TEST(total))

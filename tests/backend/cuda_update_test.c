@@ -1,4 +1,4 @@
-/* The optimiser on the device against the cpu: sums of squares, clipping and its count of updates, the rules
+/* The optimizer on the device against the cpu: sums of squares, clipping and its count of updates, the rules
    over several steps with one that is skipped between them, shadows and averages. */
 #define PAIR_WHOLE 1
 #include "backend/pair.h"

@@ -33,8 +33,8 @@ static void a_training_step_has_the_same_bits_on_1_to_4_threads(void **state)
     free(first);
 }
 
-/* Heads that share one centre add to the same numbers. */
-static void shared_centres_have_the_same_bits_on_1_to_4_threads(void **state)
+/* Heads that share one center add to the same numbers. */
+static void shared_centers_have_the_same_bits_on_1_to_4_threads(void **state)
 {
     (void)state;
     enum { ROWS = 120, HEADS = 8, D = 2 };
@@ -46,14 +46,14 @@ static void shared_centres_have_the_same_bits_on_1_to_4_threads(void **state)
             hd_run_begin(&r, HD_TRAIN);
             hd_rows x = {random_rows(&r, ROWS, HEADS * D, 1, 1),
                          hd_seg_of(&r, (const int32_t[]){ROWS}, 1, NULL)};
-            hd_tensor *centre = random_rows(&r, ROWS, 1, 20, 2);
-            centre->wants_grad = true;
+            hd_tensor *center = random_rows(&r, ROWS, 1, 20, 2);
+            center->wants_grad = true;
             hd_rows y =
-                hd_attend(&r, x, x, x, &(hd_attend_opt){.heads = HEADS, .centre = centre, .sigma = 5});
+                hd_attend(&r, x, x, x, &(hd_attend_opt){.heads = HEADS, .center = center, .sigma = 5});
             hd_sum_loss(&r, hd_mul(&r, y.t, random_rows(&r, ROWS, HEADS * D, 1, 3)), 1);
             hd_backward(&r);
             assert_run_ok(&r);
-            hd_read(&r, centre->grad, threads == 1 && !again ? first : now);
+            hd_read(&r, center->grad, threads == 1 && !again ? first : now);
             if (threads > 1 || again) assert_memory_equal(first, now, sizeof now);
         }
         hd_run_release(&r);
@@ -114,7 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_step_has_the_same_bits_on_1_to_4_threads),
-        cmocka_unit_test(shared_centres_have_the_same_bits_on_1_to_4_threads),
+        cmocka_unit_test(shared_centers_have_the_same_bits_on_1_to_4_threads),
         cmocka_unit_test(an_item_has_the_same_bits_alone_and_in_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void a_folder_of_classes_is_learned(void **state)
         if (!strstr(out, said[i])) fail_msg("'%s' does not say '%s'", out, said[i]);
     assert_prints("printf 'lila\\nlimo\\n' | $HEED classify model | cut -f1", 0, "A\nÖ\n");
     assert_prints("cat model/labels.txt; ls model", 0,
-                  "A\nÖ\nconfig.json\nlabels.txt\nmodel.safetensors\ntokeniser.txt\ntrain\ntraining.yml\n");
+                  "A\nÖ\nconfig.json\nlabels.txt\nmodel.safetensors\ntokenizer.txt\ntrain\ntraining.yml\n");
     out = must_run("$HEED info model --json");
     assert_non_null(strstr(out, "\"task\": \"classify\", \"encoder\": \"gru:1\", \"pool\": \"last\""));
     assert_non_null(strstr(out, "\"best_accuracy\": "));
@@ -71,7 +71,7 @@ static void one_hot_letters_and_the_sum_of_losses(void **state)
     (void)state;
     must_run(
         TRAIN
-        "--train-dir names/ --model rnn --one-hot --optimiser sgd --sum-loss --clip 3 --width 16 --batch 8 "
+        "--train-dir names/ --model rnn --one-hot --optimizer sgd --sum-loss --clip 3 --width 16 --batch 8 "
         "--lr 0.02 --warmup 0 --weight-decay 0 --dropout 0 --epochs 30 --out letters");
     assert_prints("printf 'lila\\nlimo\\n' | $HEED classify letters | cut -f1", 0, "A\nÖ\n");
     assert_prints("grep one_hot letters/config.json; grep -e one-hot -e sum-loss letters/training.yml", 0,
@@ -89,17 +89,17 @@ static void one_hot_letters_and_the_sum_of_losses(void **state)
                  "--one-hot is an option of --task classify, not of translate");
 }
 
-static void tokenisers_that_are_there_are_taken(void **state)
+static void tokenizers_that_are_there_are_taken(void **state)
 {
     (void)state;
     must_run("t=" HEED_SOURCE "/tests/text/published; " TRAIN "--train names.tsv " SMALL
-             "--steps 3 --tokeniser-model $t/gpt2/vocab.json $t/gpt2/merges.txt --out bpe && " TRAIN
-             "--train names.tsv " SMALL "--steps 3 --tokeniser-model $t/bert --out wordpiece && "
+             "--steps 3 --tokenizer-model $t/gpt2/vocab.json $t/gpt2/merges.txt --out bpe && " TRAIN
+             "--train names.tsv " SMALL "--steps 3 --tokenizer-model $t/bert --out wordpiece && "
              "cmp bpe/vocab.json $t/gpt2/vocab.json && cmp wordpiece/vocab.txt $t/bert/vocab.txt && "
              "for m in bpe wordpiece; do echo lila | $HEED classify $m && echo lila | $HEED embed $m; done");
     must_run(TRAIN "--train names.tsv --unit char " SMALL
-                   "--steps 3 --tokeniser-model model/tokeniser.txt --out same && cmp "
-                   "same/tokeniser.txt model/tokeniser.txt");
+                   "--steps 3 --tokenizer-model model/tokenizer.txt --out same && cmp "
+                   "same/tokenizer.txt model/tokenizer.txt");
 }
 
 static void lines_get_labels(void **state)
@@ -124,7 +124,7 @@ static void lines_get_labels(void **state)
     assert_prints("$HEED classify model < /dev/null", 0, "");
 }
 
-static void labelled_input_is_judged(void **state)
+static void labeled_input_is_judged(void **state)
 {
     (void)state;
     const char *out = must_run("$HEED classify model --confusion --dir names --plot c.svg");
@@ -274,7 +274,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir broken --out x", 1, "B.txt:2: not UTF-8"},
         {"--train names.tsv --valid pair.tsv --out x", 1, "pair.tsv: a column text2, but|names.tsv has none"},
         {"--train names.tsv --freeze 'model.encodr.*' --out x", 2, "no parameter is called 'model.encodr.*'"},
-        {"--train names.tsv --tokeniser-model a b --out x", 2, "--tokeniser-model has two files"},
+        {"--train names.tsv --tokenizer-model a b --out x", 2, "--tokenizer-model has two files"},
         {"--train names.tsv --scratch --out x", 2, "--scratch is for --from"},
         {"--train names.tsv --lm-loss 1 --out x", 2, "--lm-loss is for --from"},
         {"--train names.tsv --valid other.tsv --out x", 1, "other.tsv:2: the label \"C\" is none of the 2"},
@@ -329,9 +329,9 @@ int main(void)
         cmocka_unit_test(a_folder_of_classes_is_learned),
         cmocka_unit_test(every_unit_encoder_and_pooling_trains),
         cmocka_unit_test(one_hot_letters_and_the_sum_of_losses),
-        cmocka_unit_test(tokenisers_that_are_there_are_taken),
+        cmocka_unit_test(tokenizers_that_are_there_are_taken),
         cmocka_unit_test(lines_get_labels),
-        cmocka_unit_test(labelled_input_is_judged),
+        cmocka_unit_test(labeled_input_is_judged),
         cmocka_unit_test(bad_lines_are_named),
         cmocka_unit_test(other_verbs_say_who_reads_it),
         cmocka_unit_test(vectors_of_a_classifier_can_be_had),

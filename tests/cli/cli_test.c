@@ -1,4 +1,4 @@
-/* The built program as a user meets it: pages, errors, exit statuses, colours. Commands run in the shell with
+/* The built program as a user meets it: pages, errors, exit statuses, colors. Commands run in the shell with
    $HEED as the program; what a verb computes is tested elsewhere. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -289,7 +289,7 @@ static void help_on_terminal(char out[ROOM], const char *name, const char *value
     assert_int_equal(status, 0);
 }
 
-static void colour_only_where_it_is_welcome(void **state)
+static void color_only_where_it_is_welcome(void **state)
 {
     (void)state;
     char out[ROOM];
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test(values_come_in_every_form),
         cmocka_unit_test(output_that_cannot_be_written_fails),
         cmocka_unit_test(a_reader_that_leaves_is_no_error),
-        cmocka_unit_test(colour_only_where_it_is_welcome),
+        cmocka_unit_test(color_only_where_it_is_welcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

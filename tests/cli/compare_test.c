@@ -9,9 +9,9 @@ static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
-    speaker_folder(at("grams"), HD_LM_ngram, HD_TOKENISER_characters);
-    speaker_folder(at("words"), HD_LM_ngram, HD_TOKENISER_words);
-    speaker_folder(at("fresh"), HD_LM_gpt, HD_TOKENISER_characters);
+    speaker_folder(at("grams"), HD_LM_ngram, HD_TOKENIZER_characters);
+    speaker_folder(at("words"), HD_LM_ngram, HD_TOKENIZER_words);
+    speaker_folder(at("fresh"), HD_LM_gpt, HD_TOKENIZER_characters);
     put_file(at("t"), "the cat is on the log\nthe dog sat\n");
     put_file(at("u"), "the zebra\n");
     must_run(

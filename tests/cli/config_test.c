@@ -17,7 +17,7 @@
 
 struct values {
     bool flag, other;
-    int batch_tokens, colour;
+    int batch_tokens, color;
     int64_t steps;
     double lr;
     const char *text, *file, *config;
@@ -26,13 +26,13 @@ struct values {
     int threads;
 };
 
-static const char *const colours[] = {"red", "off", "blue", NULL};
+static const char *const colors[] = {"red", "off", "blue", NULL};
 
 static const hd_option table[] = {
     {"flag", 'f', NULL, NULL, "", HD_FLAG_INTO(struct values, flag)},
     {"other", 'o', NULL, NULL, "", HD_FLAG_INTO(struct values, other)},
     {"batch-tokens", 0, "N", "4096", "", HD_INT_INTO(struct values, batch_tokens, 1, 10000)},
-    {"colour", 0, "COLOUR", "blue", "", HD_CHOICE_INTO(struct values, colour, colours)},
+    {"color", 0, "COLOR", "blue", "", HD_CHOICE_INTO(struct values, color, colors)},
     {"steps", 0, "N", "1", "", HD_LONG_INTO(struct values, steps, 0, 9007199254740992)},
     {"lr", 0, "RATE", "0.5", "", HD_FLOAT_INTO(struct values, lr, 0, 1)},
     {"text", 't', "TEXT", NULL, "", HD_TEXT_INTO(struct values, text)},
@@ -127,7 +127,7 @@ static void every_type_is_read(void **state)
     read_well("", "# a comment\n"
                   "flag: true\n"
                   "batch_tokens: 128  # and another\n"
-                  "colour: off\n"
+                  "color: off\n"
                   "steps: 9007199254740992\n"
                   "lr: 1e-3\n"
                   "text: 'it''s: text'\n"
@@ -135,7 +135,7 @@ static void every_type_is_read(void **state)
                   "pair: [a.en, \"b\\u00e9.de\"]\n"
                   "ref:\n  - one\n  - two\n  - '~'\n"
                   "threads: 3\n");
-    assert_true(v.flag && !v.other && v.batch_tokens == 128 && v.colour == 1 && v.lr == 1e-3 &&
+    assert_true(v.flag && !v.other && v.batch_tokens == 128 && v.color == 1 && v.lr == 1e-3 &&
                 v.steps == 9007199254740992 && v.threads == 3);
     assert_string_equal(v.text, "it's: text");
     assert_string_equal(v.file, "no");
@@ -234,7 +234,7 @@ static void mistakes_are_named_with_their_line(void **state)
         {HD_EARG, "\n\nsteps: 1.5", "3: steps: '1.5' is not a whole number"},
         {HD_EARG, "batch-tokens: true", "1: batch-tokens: 'true' is not a whole number"},
         {HD_EARG, "threads: 9", "1: threads: 9 is not between 0 and 8"},
-        {HD_EARG, "colour: pink", "1: colour: 'pink' is not one of red, off, blue"},
+        {HD_EARG, "color: pink", "1: color: 'pink' is not one of red, off, blue"},
         {HD_EARG, "flag: 1", "1: flag: '1' is not true or false"},
         {HD_EARG, "flag:\n", "1: flag: has no value; leave the line out for the default"},
         {HD_EARG, "text: null", "1: text: has no value; leave the line out for the default"},

@@ -69,19 +69,18 @@ static void integers_are_refused_as_weights(void **state)
 }
 
 /* Whichever is wrong: one piece more than the model has, or one less. */
-static void a_tokeniser_of_another_size_is_named_by_every_verb(void **state)
+static void a_tokenizer_of_another_size_is_named_by_every_verb(void **state)
 {
     (void)state;
-    static const char *const change[] = {"echo @ >> d/tokeniser.txt", "sed -i '$d' d/tokeniser.txt"};
+    static const char *const change[] = {"echo @ >> d/tokenizer.txt", "sed -i '$d' d/tokenizer.txt"};
     for (size_t i = 0; i < COUNT_OF(questions); i++) {
         fresh_copy(questions[i].model);
         must_run("grep -v crc32c d/config.json | sed '$s/,$/}/' > x && mv x d/config.json");
         must_run(questions[i].command);
         must_run(change[i % 2]);
-        assert_fails(
-            questions[i].command, 1,
-            ": d/tokeniser.txt: has | pieces|, but \"|vocab|\" in config.json is |: the tokeniser "
-            "belongs to another model, or was cut short");
+        assert_fails(questions[i].command, 1,
+                     ": d/tokenizer.txt: has | pieces|, but \"|vocab|\" in config.json is |: the tokenizer "
+                     "belongs to another model, or was cut short");
     }
 }
 
@@ -114,14 +113,14 @@ static void a_flipped_bit_in_a_small_file_is_seen_by_every_verb(void **state)
     static const struct {
         const char *model, *file, *command;
     } cases[] = {
-        {"classifier", "tokeniser.txt", "echo the cat | $HEED classify d"},
+        {"classifier", "tokenizer.txt", "echo the cat | $HEED classify d"},
         {"classifier", "labels.txt", "echo the cat | $HEED classify d"},
         {"tagger", "labels.txt", "echo the cat | $HEED tag d"},
-        {"bert", "tokeniser.txt", "echo 'the [MASK]' | $HEED fill d"},
-        {"bert", "tokeniser.txt", "$HEED info d"},
-        {"gpt", "tokeniser.txt", "$HEED generate d"},
-        {"gpt", "tokeniser.txt", "echo the | $HEED tokenize d"},
-        {"translator", "tokeniser.txt", "echo the | $HEED translate d"},
+        {"bert", "tokenizer.txt", "echo 'the [MASK]' | $HEED fill d"},
+        {"bert", "tokenizer.txt", "$HEED info d"},
+        {"gpt", "tokenizer.txt", "$HEED generate d"},
+        {"gpt", "tokenizer.txt", "echo the | $HEED tokenize d"},
+        {"translator", "tokenizer.txt", "echo the | $HEED translate d"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         for (int k = 0; k < 8; k++) {
@@ -146,8 +145,8 @@ static void an_edited_file_says_what_to_do_and_that_helps(void **state)
                  "d/config.json: is not as heed wrote it|remove the line \"crc32c\" and the comma before it");
     must_run("sed -i 's/\"layers\": 2/\"layers\": 1/' d/config.json");
     must_run(ask);
-    must_run("sed -i 's/^mat$/hat/' d/tokeniser.txt");
-    assert_fails(ask, 1, "d/tokeniser.txt: is not as heed wrote it");
+    must_run("sed -i 's/^mat$/hat/' d/tokenizer.txt");
+    assert_fails(ask, 1, "d/tokenizer.txt: is not as heed wrote it");
     must_run("grep -v crc32c d/config.json | sed '$s/,$/}/' > x && mv x d/config.json");
     must_run(ask);
     assert_prints("$HEED info d --verify | grep verified", 0, "verified              yes\n");
@@ -199,7 +198,7 @@ int main(void)
         cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(answers_that_are_no_numbers_are_refused_by_every_verb),
         cmocka_unit_test(integers_are_refused_as_weights),
-        cmocka_unit_test(a_tokeniser_of_another_size_is_named_by_every_verb),
+        cmocka_unit_test(a_tokenizer_of_another_size_is_named_by_every_verb),
         cmocka_unit_test(links_that_lead_nowhere_are_named),
         cmocka_unit_test(a_flipped_bit_in_a_small_file_is_seen_by_every_verb),
         cmocka_unit_test(an_edited_file_says_what_to_do_and_that_helps),

@@ -18,9 +18,9 @@ static int make_models(void **state)
     if (scratch_make(state)) return -1;
     shell_prepare();
     translating_folder(at("t"));
-    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENISER_words);
-    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENISER_characters);
-    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_words);
+    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENIZER_words);
+    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENIZER_characters);
+    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENIZER_words);
     put_file(at("in"), "a b c\n\nd\nc \"b\" a\n");
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);

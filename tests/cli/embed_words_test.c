@@ -1,5 +1,5 @@
 /* What heed embed says of words, as a user meets it: the lectures' "apple", a fruit or a firm, in a model
-   that has learned both from a text; neighbours and sums in a table; and what does not fit, said in one line.
+   that has learned both from a text; neighbors and sums in a table; and what does not fit, said in one line.
  */
 #include "check.h"
 #include "cli/shell.h"
@@ -37,8 +37,8 @@ static int make_models(void **state)
     shell_prepare();
     put_file(at("asked"), asked);
     translating_folder(at("t"));
-    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_words);
-    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENISER_words);
+    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENIZER_words);
+    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENIZER_words);
     int status =
         shell(out, CORPUS "; $HEED train -q --task mlm --device cpu --train text --unit word --layers 2 "
                           "--width 32 --heads 2 --context 16 --batch 16 --steps 500 --lr 0.004 "
@@ -131,17 +131,17 @@ static void layers_are_counted_from_the_table_on(void **state)
 }
 
 /* Words that stand in each other's place have come near to each other. */
-static void neighbours_are_words_of_a_kind(void **state)
+static void neighbors_are_words_of_a_kind(void **state)
 {
     (void)state;
     assert_prints(
         "$HEED embed bert --nearest pear --top 2 | awk '{ print $2 }' | sort | tr '\\n' ' '; "
-        "$HEED embed bert --layer 0 --nearest pear -k 1000 | wc -l | tr -d ' '; wc -l < bert/tokeniser.txt "
+        "$HEED embed bert --layer 0 --nearest pear -k 1000 | wc -l | tr -d ' '; wc -l < bert/tokenizer.txt "
         "| tr -d ' '",
         0, "apple plum 32\n37\n");
     json_t *o = object_of("$HEED embed bert --analogy 'plum - apple + orbit' --json --top 3");
     assert_string_equal(json_string_value(json_object_get(o, "analogy")), "plum - apple + orbit");
-    json_t *all = json_object_get(o, "neighbours");
+    json_t *all = json_object_get(o, "neighbors");
     assert_int_equal(json_array_size(all), 3);
     double before = 1;
     for (size_t i = 0; i < 3; i++) {
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(in_the_table_a_word_is_a_word),
         cmocka_unit_test(people_get_a_table_and_a_picture),
         cmocka_unit_test(layers_are_counted_from_the_table_on),
-        cmocka_unit_test(neighbours_are_words_of_a_kind),
+        cmocka_unit_test(neighbors_are_words_of_a_kind),
         cmocka_unit_test(what_does_not_go_together_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

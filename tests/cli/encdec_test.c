@@ -9,7 +9,7 @@
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define DATA "--train c/train.en c/train.de --valid c/valid.en c/valid.de "
 #define SMALL                                                                                           \
-    "--device cpu --width 16 --tokeniser words --batch-tokens 200 --max-length 40 --positions 64 --lr " \
+    "--device cpu --width 16 --tokenizer words --batch-tokens 200 --max-length 40 --positions 64 --lr " \
     "0.01 --dropout 0.2 --attention-dropout 0.1 --ema 0.9 --accumulate 2 --valid-every 4 "              \
     "--valid-sentences 10 --save-every 3 "
 #define TRAIN "$HEED train -q --task translate " SMALL DATA
@@ -73,7 +73,7 @@ static void the_models_of_the_papers(void **state)
         /* in the size of the preset */
         assert_has(must_run(said("$HEED train --task translate --preset %s " DATA "--dry-run", name)),
                    " GFLOP an update, ");
-        assert_has(must_run(said("$HEED train --task translate --preset %s --tokeniser words --device cpu "
+        assert_has(must_run(said("$HEED train --task translate --preset %s --tokenizer words --device cpu "
                                  "--batch-tokens 201 --valid-sentences 1 --steps 1 " DATA "--out full",
                                  name)),
                    cases[i].full);

@@ -10,7 +10,7 @@ static void translator_folder(const char *path)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_translator *t = small_make(b, HD_TOKENISER_words, false, false);
+    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
     assert_int_equal(mkdir(path, 0777), 0);
     if (hd_translator_save(t, path, &err) || hd_translator_publish(t, path, &err)) fail_msg("%s", err.text);
     hd_translator_free(t);
@@ -22,8 +22,8 @@ static int make_models(void **state)
     if (scratch_make(state)) return -1;
     shell_prepare();
     translator_folder(at("m"));
-    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENISER_words);
-    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_characters);
+    speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENIZER_words);
+    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENIZER_characters);
     assert_int_equal(mkdir(at("other"), 0777), 0);
     put_file(at("other/config.json"), "{\"format\": 1, \"task\": \"dance\"}");
     return 0;

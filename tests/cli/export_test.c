@@ -1,5 +1,5 @@
 /* Whatever heed trains and exports, it imports again: the same weights, settings and tokens, and so the same
-   answers. One line for each kind of model that transformers has, and for each tokeniser learned here. */
+   answers. One line for each kind of model that transformers has, and for each tokenizer learned here. */
 #include "check.h"
 #include "cli/shell.h"
 
@@ -27,7 +27,7 @@ static int make_texts(void **state)
 
 /* Keys that are of n-grams and stand in config.json of every language model may differ, and checksums with
    them. ask: what is asked of
- * the model $M; both must say the same. files: of the tokeniser. */
+ * the model $M; both must say the same. files: of the tokenizer. */
 static void check_back(const char *train, const char *ask, const char *files)
 {
     char command[2048];
@@ -52,14 +52,14 @@ static void every_translator(void **state)
     static const struct {
         const char *options, *files, *pairs;
     } cases[] = {
-        {"--norm post --tokeniser words", "tokeniser.txt", "pairs.tsv"},
-        {"--norm post --tokeniser characters --activation gelu", "tokeniser.txt", "pairs.tsv"},
-        {"--norm post --vocab 290", "tokeniser.model", "pairs.tsv"},
+        {"--norm post --tokenizer words", "tokenizer.txt", "pairs.tsv"},
+        {"--norm post --tokenizer characters --activation gelu", "tokenizer.txt", "pairs.tsv"},
+        {"--norm post --vocab 290", "tokenizer.model", "pairs.tsv"},
         {"--norm post --vocab 290 --separate-vocab --untied", "source.model target.model", "pairs.tsv"},
-        {"--norm post --tokeniser words --separate-vocab --untied", "source.txt target.txt", "pairs.tsv"},
-        {"--norm pre --tokeniser words", "tokeniser.txt", "pairs.tsv"},
-        {"--norm pre --vocab 290 --activation silu", "tokeniser.model", "pairs.tsv"},
-        {"--norm post --tokeniser words", "tokeniser.txt", "letters.tsv"}, /* words of one character */
+        {"--norm post --tokenizer words --separate-vocab --untied", "source.txt target.txt", "pairs.tsv"},
+        {"--norm pre --tokenizer words", "tokenizer.txt", "pairs.tsv"},
+        {"--norm pre --vocab 290 --activation silu", "tokenizer.model", "pairs.tsv"},
+        {"--norm post --tokenizer words", "tokenizer.txt", "letters.tsv"}, /* words of one character */
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char train[512];
@@ -74,14 +74,14 @@ static void what_has_no_place_there_says_what_to_train(void **state)
 {
     (void)state;
     must_run(PAIRS
-             "--norm pre --tokeniser words --untied --train pairs.tsv --out untied && " PAIRS
-             "--tokeniser words --position-kind learned --train pairs.tsv --out learned && $HEED train "
-             "-q --device cpu --steps 2 --width 16 --encoder gru --decoder gru --tokeniser words --train "
+             "--norm pre --tokenizer words --untied --train pairs.tsv --out untied && " PAIRS
+             "--tokenizer words --position-kind learned --train pairs.tsv --out learned && $HEED train "
+             "-q --device cpu --steps 2 --width 16 --encoder gru --decoder gru --tokenizer words --train "
              "pairs.tsv --out gru");
     assert_fails("$HEED export untied out", 1, "cannot become a Pegasus|--norm post");
     assert_fails("$HEED export learned out", 1, "--position-kind sinusoidal");
-    must_run(PAIRS "--tokeniser words --position-kind none --train pairs.tsv --out nowhere && " PAIRS
-                   "--tokeniser words --no-scale --train pairs.tsv --out raw");
+    must_run(PAIRS "--tokenizer words --position-kind none --train pairs.tsv --out nowhere && " PAIRS
+                   "--tokenizer words --no-scale --train pairs.tsv --out raw");
     assert_fails("$HEED export nowhere out", 1, "it has no positions");
     assert_fails("$HEED export raw out", 1, "train without --no-scale");
     assert_fails("$HEED export gru out", 1, "it is no Transformer");
@@ -91,9 +91,9 @@ static void every_language_model(void **state)
 {
     (void)state;
     static const char ask[] = "$HEED perplexity $M --device cpu --json < text | sed 's/\"seconds.*//'";
-    check_back(TEXT "--task lm --model gpt --unit word --context 12", ask, "tokeniser.txt");
-    check_back(TEXT "--task lm --model gpt --unit char --context 30 --untied", ask, "tokeniser.txt");
-    check_back(TEXT "--task lm --model gpt --unit subword --vocab 290 --context 30", ask, "tokeniser.model");
+    check_back(TEXT "--task lm --model gpt --unit word --context 12", ask, "tokenizer.txt");
+    check_back(TEXT "--task lm --model gpt --unit char --context 30 --untied", ask, "tokenizer.txt");
+    check_back(TEXT "--task lm --model gpt --unit subword --vocab 290 --context 30", ask, "tokenizer.model");
 }
 
 static void every_masked_model_and_classifier(void **state)
@@ -101,14 +101,14 @@ static void every_masked_model_and_classifier(void **state)
     (void)state;
     static const char ask[] = "$HEED classify $M --device cpu --json < asked";
     check_back(TEXT "--task mlm --unit word --context 16", "$HEED fill $M --json 'the [MASK] sat'",
-               "tokeniser.txt");
+               "tokenizer.txt");
     must_run(TEXT "--task mlm --vocab 290 --context 16 --out bert");
     check_back(
         "$HEED train -q --device cpu --steps 2 --task classify --from bert --train labels.tsv --batch 4", ask,
-        "tokeniser.model labels.txt");
+        "tokenizer.model labels.txt");
     check_back(
         "$HEED train -q --device cpu --steps 2 --task regress --from bert --train numbers.tsv --batch 4", ask,
-        "tokeniser.model");
+        "tokenizer.model");
 }
 
 /* The bias of a head goes into the last norm: the answers are the same up to rounding, and from then on all

@@ -8,7 +8,7 @@
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define DATA "--train c/train.en c/train.de --valid c/valid.en c/valid.de "
 #define SMALL                                                                                           \
-    "--device cpu --tokeniser words --batch-tokens 200 --max-length 40 --positions 64 --width 16 --lr " \
+    "--device cpu --tokenizer words --batch-tokens 200 --max-length 40 --positions 64 --width 16 --lr " \
     "0.01 --dropout 0.2 --ema 0.9 --accumulate 2 --valid-every 4 --valid-sentences 5 --threads 1 "
 #define TRAIN "$HEED train -q --task translate --overwrite " SMALL DATA
 #define GRU   TRAIN "--encoder gru --decoder gru "

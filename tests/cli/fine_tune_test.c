@@ -1,5 +1,5 @@
 /* heed train --task classify and regress --from: models that have learned from plain text know more of
-   labelled texts than those that have not; their folders stand alone, runs in sittings end with the bytes of
+   labeled texts than those that have not; their folders stand alone, runs in sittings end with the bytes of
    one, and what does not fit is refused in one line. */
 #include "check.h"
 #include "cli/shell.h"
@@ -10,7 +10,7 @@
 #define TRAIN "$HEED train -q --device cpu "
 #define TUNE  TRAIN "--task classify --train train.tsv --valid dev.tsv --batch 8 "
 
-/* Lines of words of one topic or of another. Labelled ones to learn from have the first quarter of the words,
+/* Lines of words of one topic or of another. Labeled ones to learn from have the first quarter of the words,
    those to be judged by have only others: which topic they are of, the plain text alone can tell. */
 static int make_models(void **state)
 {
@@ -92,7 +92,7 @@ static void the_new_folder_stands_alone(void **state)
     must_run("rm -rf m old; cp -r bert old; " TUNE "--from old --out m; rm -r old");
     assert_prints("printf 'a7 a9\\nb7 b9\\n' | $HEED classify m | cut -f1", 0, "a\nb\n");
     assert_prints("ls m", 0,
-                  "config.json\nlabels.txt\nmodel.safetensors\ntokeniser.txt\ntrain\ntraining.yml\n");
+                  "config.json\nlabels.txt\nmodel.safetensors\ntokenizer.txt\ntrain\ntraining.yml\n");
     const char *out = must_run("$HEED info m --json");
     assert_non_null(strstr(out, "\"task\": \"classify\", \"encoder\": \"bert:1\", \"pool\": \"first\""));
     out = must_run("$HEED info m --tensors");
@@ -265,7 +265,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--from bert --layers 3 --out x", 2, "--layers is 3, but in the model of --from bert it is 1"},
         {"--from gpt --heads 4 --out x", 2, "--heads is 4, but in the model of --from gpt it is 2"},
         {"--from bert --unit char --out x", 2, "--unit does not go with --from: it is as it is in bert"},
-        {"--from bert --tokeniser-model bert/tokeniser.txt --out x", 2, "--tokeniser-model does not go with"},
+        {"--from bert --tokenizer-model bert/tokenizer.txt --out x", 2, "--tokenizer-model does not go with"},
         {"--from bert --model gru --out x", 2, "--model does not go with --from: it is bert there"},
         {"--from bert --encoder gru --out x", 2, "--encoder does not go with"},
         {"--from bert --max-length 100 --out x", 2,

@@ -58,7 +58,7 @@ static void what_was_learned_counts(void **state)
     print_message("from a model %.3f, from nothing %.3f\n", first_loss("on"), first_loss("anew"));
     assert_true(first_loss("on") < first_loss("anew") - 0.5);
     /* and what is not given is the model's */
-    must_run("cmp gpt/tokeniser.txt on/tokeniser.txt && cmp gpt/config.json on/config.json");
+    must_run("cmp gpt/tokenizer.txt on/tokenizer.txt && cmp gpt/config.json on/config.json");
 }
 
 static void a_rate_that_is_not_given_is_small(void **state)
@@ -115,7 +115,7 @@ static void what_contradicts_the_model_is_refused(void **state)
         {"--task lm --from gpt --context 25", "--context is 25|--from gpt|24 tokens"},
         {"--task lm --from gpt --unit word", "--unit|--from gpt"},
         {"--task lm --from gpt --vocab 100", "--vocab|--from gpt"},
-        {"--task lm --from gpt --tokeniser-model one", "--tokeniser-model|--from gpt"},
+        {"--task lm --from gpt --tokenizer-model one", "--tokenizer-model|--from gpt"},
         {"--task lm --from gpt --preset gpt2", "--preset gpt2|--layers 12|--from gpt|it is 1"},
         {"--task lm --from ngram", "--from ngram|counts"},
         {"--task lm --from gpt --overwrite --out gpt", "--from and --out"},
@@ -125,7 +125,7 @@ static void what_contradicts_the_model_is_refused(void **state)
         {"--task mlm --from bert --preset bert-base", "--preset bert-base|--layers 12|--from bert"},
         {"--from pair --width 32", "--width is 32|--from pair|it is 16"},
         {"--from pair --encoder gru", "--encoder|--from pair"},
-        {"--from pair --tokeniser words", "--tokeniser|--from pair"},
+        {"--from pair --tokenizer words", "--tokenizer|--from pair"},
         {"--task tag --from gpt", "--from|not of tag"},
         {"--task lm --preset base", "--preset|gpt2"},
         {"--task lm --model lstm --preset gpt2", "--model lstm|--preset"},
@@ -173,7 +173,7 @@ static void an_imported_model_goes_on_learning(void **state)
     must_run("$HEED export tuned back && test -e back/merges.txt && grep -q '\"gpt2\"' back/config.json");
 }
 
-/* Its own tokenisers, and <pad> before every translation. */
+/* Its own tokenizers, and <pad> before every translation. */
 static void an_imported_translator_goes_on_learning(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void presets_have_the_published_sizes(void **state)
         char command[512], expected[32];
         snprintf(command, sizeof command,
                  "$HEED train -q --task lm --preset %s --train two --context 16 --batch 1 --accumulate 1 "
-                 "--tokeniser-model " TOKENISER "vocab.json " TOKENISER
+                 "--tokenizer-model " TOKENIZER "vocab.json " TOKENIZER
                  "merges.txt --dry-run | sed -n 's/^parameters *//p' | tr -d ','",
                  presets[i].name);
         snprintf(expected, sizeof expected, "%zu\n",
@@ -219,26 +219,26 @@ static void presets_have_the_published_sizes(void **state)
     }
 }
 
-static void a_tokeniser_is_what_its_files_say(void **state)
+static void a_tokenizer_is_what_its_files_say(void **state)
 {
     (void)state;
-    must_run("t=" TOKENISER "; r=\"$HEED train $SMALL --task lm --context 16 --steps 2 --train two\"; "
-             "$r --tokeniser-model $t/vocab.json $t/merges.txt --out files && $r --tokeniser-model $t --out "
+    must_run("t=" TOKENIZER "; r=\"$HEED train $SMALL --task lm --context 16 --steps 2 --train two\"; "
+             "$r --tokenizer-model $t/vocab.json $t/merges.txt --out files && $r --tokenizer-model $t --out "
              "folder && "
-             "$r --tokeniser-model $t/vocab.json --out file && cmp files/model.safetensors "
+             "$r --tokenizer-model $t/vocab.json --out file && cmp files/model.safetensors "
              "folder/model.safetensors && "
              "cmp files/model.safetensors file/model.safetensors && grep -q '\"bpe\"' files/config.json && "
              "cmp $t/merges.txt files/merges.txt");
-    must_run("$HEED train $SMALL --task mlm --context 16 --steps 2 --train two --tokeniser-model " HEED_SOURCE
+    must_run("$HEED train $SMALL --task mlm --context 16 --steps 2 --train two --tokenizer-model " HEED_SOURCE
              "/tests/text/published/bert/vocab.txt --out pieces && grep -q wordpiece pieces/config.json");
     must_run(
-        "$HEED train $SMALL --task lm --context 16 --steps 2 --train two --tokeniser-model gpt --out same && "
-        "cmp gpt/tokeniser.txt same/tokeniser.txt");
-    assert_fails("$HEED train -q --task lm --train two --out new --tokeniser-model one two", 2,
-                 "--tokeniser-model|merges.txt");
+        "$HEED train $SMALL --task lm --context 16 --steps 2 --train two --tokenizer-model gpt --out same && "
+        "cmp gpt/tokenizer.txt same/tokenizer.txt");
+    assert_fails("$HEED train -q --task lm --train two --out new --tokenizer-model one two", 2,
+                 "--tokenizer-model|merges.txt");
     assert_fails(
         "mkdir -p x y && touch x/vocab.json y/merges.txt && $HEED train -q --task lm --train two --out new "
-        "--tokeniser-model x/vocab.json y/merges.txt",
+        "--tokenizer-model x/vocab.json y/merges.txt",
         2, "x/vocab.json|y/merges.txt|one folder");
 }
 
@@ -252,7 +252,7 @@ int main(void)
         cmocka_unit_test(an_imported_model_goes_on_learning),
         cmocka_unit_test(an_imported_translator_goes_on_learning),
         cmocka_unit_test(presets_have_the_published_sizes),
-        cmocka_unit_test(a_tokeniser_is_what_its_files_say),
+        cmocka_unit_test(a_tokenizer_is_what_its_files_say),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);
 }

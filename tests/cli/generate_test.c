@@ -9,8 +9,8 @@ static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
-    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENISER_characters);
-    speaker_folder(at("g"), HD_LM_gpt, HD_TOKENISER_characters);
+    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENIZER_characters);
+    speaker_folder(at("g"), HD_LM_gpt, HD_TOKENIZER_characters);
     return 0;
 }
 

@@ -6,17 +6,17 @@
 #include "hub/publisher.h"
 #include "task/speaker.h"
 
-/* A gpt with the tokeniser of a GPT-2. */
+/* A gpt with the tokenizer of a GPT-2. */
 static void gpt_folder(const char *path)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_language l = {.backend = b};
-    if (hd_tokeniser_open(&l.tokeniser, HD_TOKENISER_bpe, HEED_SOURCE "/tests/text/published/gpt2/vocab.json",
+    if (hd_tokenizer_open(&l.tokenizer, HD_TOKENIZER_bpe, HEED_SOURCE "/tests/text/published/gpt2/vocab.json",
                           &err))
         fail_msg("%s", err.text);
     hd_lm_opt opt = {.kind = HD_LM_gpt,
-                     .vocab = hd_tokeniser_size(l.tokeniser),
+                     .vocab = hd_tokenizer_size(l.tokenizer),
                      .order = 1,
                      .layers = 1,
                      .heads = 2,
@@ -29,30 +29,30 @@ static void gpt_folder(const char *path)
         hd_language_save(&l, path, &err) || hd_language_publish(&l, path, &err))
         fail_msg("%s", err.text);
     hd_lm_free(l.lm);
-    hd_tokeniser_free(l.tokeniser);
+    hd_tokenizer_free(l.tokenizer);
     hd_backend_free(b);
 }
 
-/* A bert without a head, with the tokeniser of a BERT. */
+/* A bert without a head, with the tokenizer of a BERT. */
 static void bert_folder(const char *path)
 {
     hd_err err = {0};
     hd_masked m = {.backend = backend_of("cpu", 1)};
-    if (hd_tokeniser_open(&m.tokeniser, HD_TOKENISER_wordpiece,
+    if (hd_tokenizer_open(&m.tokenizer, HD_TOKENIZER_wordpiece,
                           HEED_SOURCE "/tests/text/published/bert/vocab.txt", &err))
         fail_msg("%s", err.text);
     hd_bert_opt opt = {.layers = 1,
                        .heads = 2,
                        .width = 16,
                        .positions = 8,
-                       .vocab = hd_masked_vocab(m.tokeniser),
+                       .vocab = hd_masked_vocab(m.tokenizer),
                        .headless = true};
     assert_int_equal(mkdir(path, 0777), 0);
     if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 7, &err) ||
         hd_masked_save(&m, path, &err) || hd_masked_publish(&m, path, &err))
         fail_msg("%s", err.text);
     hd_bert_free(m.model);
-    hd_tokeniser_free(m.tokeniser);
+    hd_tokenizer_free(m.tokenizer);
     hd_backend_free(m.backend);
 }
 
@@ -63,7 +63,7 @@ static int make_models(void **state)
     gpt_folder(at("gpt"));
     bert_folder(at("bert"));
     translating_folder(at("t"));
-    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENISER_words);
+    speaker_folder(at("ngram"), HD_LM_ngram, HD_TOKENIZER_words);
     put_file(at("text"), "the cat\n\nsat on the mat\n");
     return 0;
 }
@@ -107,21 +107,21 @@ static void a_t5_is_a_translator_as_others(void **state)
 }
 
 /* What transformers needs to read texts as a model that was trained here. */
-static void tokenisers_of_ones_own_are_written_for_others(void **state)
+static void tokenizers_of_ones_own_are_written_for_others(void **state)
 {
     (void)state;
     must_run("printf 'a man sleeps\\ta b\\nthe man eats\\tc d\\n' > own.pairs");
     must_run(
-        "$HEED train -q --norm post --tokeniser words --train own.pairs --steps 1 --out own.t --device cpu");
+        "$HEED train -q --norm post --tokenizer words --train own.pairs --steps 1 --out own.t --device cpu");
     must_run(
-        "$HEED train -q --norm post --tokeniser words --separate-vocab --untied --train own.pairs --steps 1 "
+        "$HEED train -q --norm post --tokenizer words --separate-vocab --untied --train own.pairs --steps 1 "
         "--out own.two --device cpu");
     must_run("cut -f 1 own.pairs | $HEED train -q --task lm --model gpt --unit word --train - --steps 1 "
              "--out own.g "
              "--width 8 --layers 1 --heads 2 --device cpu");
     must_run("for m in t two g; do $HEED export -q own.$m own.$m.hf; done");
     assert_prints("ls own.t.hf", 0,
-                  "config.json\nmodel.safetensors\ntokeniser.txt\ntokenizer.json\ntokenizer_config.json\n");
+                  "config.json\nmodel.safetensors\ntokenizer.json\ntokenizer.txt\ntokenizer_config.json\n");
     assert_prints("ls own.two.hf/source own.two.hf/target", 0,
                   "own.two.hf/source:\ntokenizer.json\ntokenizer_config.json\n\nown.two.hf/target:\n"
                   "tokenizer.json\ntokenizer_config.json\n");
@@ -173,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(a_t5_is_a_translator_as_others),
-        cmocka_unit_test(tokenisers_of_ones_own_are_written_for_others),
+        cmocka_unit_test(tokenizers_of_ones_own_are_written_for_others),
         cmocka_unit_test(a_bert_without_a_head_makes_vectors_alone),
         cmocka_unit_test(what_cannot_be_is_said),
     };

@@ -45,7 +45,7 @@ static void a_sentence_is_completed(void **state)
 static void a_student_is_translated(void **state)
 {
     (void)state;
-    must_run("rm -rf fr; $HEED train -q --device cpu --train pairs.fr pairs.en --tokeniser words "
+    must_run("rm -rf fr; $HEED train -q --device cpu --train pairs.fr pairs.en --tokenizer words "
              "--encoder-layers 1 "
              "--decoder-layers 1 --heads 2 --width 32 --inner 64 --dropout 0 --label-smoothing 0 --lr 0.01 "
              "--warmup 10 "

@@ -36,7 +36,7 @@ static void assert_opens(const char *folder, hd_lm_kind kind)
     if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
     assert_int_equal(l->lm->opt.kind, kind);
     if (hd_plain_text_read(&plain, at("text.txt"), &err) ||
-        hd_stream_text_of(&text, &plain, l->tokeniser, &err))
+        hd_stream_text_of(&text, &plain, l->tokenizer, &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&plain);
     if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);

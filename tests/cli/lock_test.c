@@ -28,7 +28,7 @@ static void of_two_runs_that_begin_together_one_trains(void **state)
             "($HEED train -q $TINY --train d/train.en d/train.de --steps 6 --out both 2>e2; echo $? >s2) & "
             "wait; cat s1 s2; cat e1 e2; "
             "if [ $(cat s1) = 0 ]; then w=first; else w=second; fi; "
-            "cmp $w/model.safetensors both/model.safetensors && cmp $w/tokeniser.txt both/tokeniser.txt && "
+            "cmp $w/model.safetensors both/model.safetensors && cmp $w/tokenizer.txt both/tokenizer.txt && "
             "cmp $w/training.yml both/training.yml && diff -r $w/train/step-6 both/train/step-6 && ls both");
         if ((strncmp(out, "0\n1\n", 4) && strncmp(out, "1\n0\n", 4)) ||
             !(strstr(out, "both: process ") || strstr(out, "both: not empty")) || strstr(out, "heed.lock"))

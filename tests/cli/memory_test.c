@@ -20,7 +20,7 @@ static const char *const commands[] = {
     "echo the cat | $HEED translate translator -d cpu --threads 1",
     "echo the cat | $HEED tokenize bert",
     "echo the cat | $HEED tokenize bert --decode",
-    "echo the cat | $HEED tokenize gpt/tokeniser.txt",
+    "echo the cat | $HEED tokenize gpt/tokenizer.txt",
     "$HEED perplexity gpt -d cpu --threads 1 text",
     "$HEED explain bert the --threads 1",
     "$HEED info bert",
@@ -93,7 +93,7 @@ static void every_verb_says_that_it_is_out_of_memory(void **state)
 static void what_was_said_wrongly_is_said_right(void **state)
 {
     (void)state;
-    static const char *const once[] = {"echo ab | $HEED tokenize gpt/tokeniser.txt", "$HEED info bert",
+    static const char *const once[] = {"echo ab | $HEED tokenize gpt/tokenizer.txt", "$HEED info bert",
                                        "$HEED explain bert the --threads 1"};
     for (size_t i = 0; i < COUNT_OF(once); i++) {
         char plain[SHELL_ROOM];

@@ -19,13 +19,13 @@ struct values {
     hd_texts pair, names, each;
 };
 
-static const char *const colours[] = {"red", "green", "blue", NULL};
+static const char *const colors[] = {"red", "green", "blue", NULL};
 
 static const hd_option table[] = {
     {"flag", 'f', NULL, NULL, "", HD_FLAG_INTO(struct values, flag)},
     {"other", 'o', NULL, NULL, "", HD_FLAG_INTO(struct values, other)},
     {"number", 'n', "N", "7", "", HD_INT_INTO(struct values, number, -5, 10)},
-    {"colour", 0, "COLOUR", "green", "", HD_CHOICE_INTO(struct values, choice, colours)},
+    {"color", 0, "COLOR", "green", "", HD_CHOICE_INTO(struct values, choice, colors)},
     {"rate", 'r', "RATE", "0.5", "", HD_FLOAT_INTO(struct values, rate, 0, 1)},
     {"text", 't', "TEXT", NULL, "", HD_TEXT_INTO(struct values, text)},
     {"steps", 's', "N", "100000", "", HD_LONG_INTO(struct values, steps, 0, 9007199254740992)},
@@ -74,8 +74,8 @@ static void every_form_is_read(void **state)
     struct values v;
     hd_words words;
     hd_err err;
-    assert_int_equal(parse(&v, "a --number -3 --colour=blue -r1e-1 b -fot x=y --file=p - --text= -- -f",
-                           false, &words, &err),
+    assert_int_equal(parse(&v, "a --number -3 --color=blue -r1e-1 b -fot x=y --file=p - --text= -- -f", false,
+                           &words, &err),
                      HD_OK);
     assert_true(v.flag && v.other && v.number == -3 && v.choice == 2 && v.rate == 0.1);
     assert_string_equal(v.text, "");
@@ -111,7 +111,7 @@ static void wrong_values_are_named(void **state)
         {"-n11", "--number: 11 is not between -5 and 10"},
         {"-n", "--number needs a value N"},
         {"-fn", "--number needs a value N"},
-        {"--colour pink", "--colour: 'pink' is not one of red, green, blue"},
+        {"--color pink", "--color: 'pink' is not one of red, green, blue"},
         {"--flag=1", "--flag takes no value"},
         {"-fx", "unknown option '-x'"},
         {"--numbre 3", "unknown option '--numbre', did you mean '--number'?"},
@@ -245,7 +245,7 @@ static void sizes_are_those_of_the_fields(void **state)
         const char *name;
         size_t size;
     } cases[] = {
-        {"flag", sizeof(bool)},     {"number", sizeof(int)},    {"colour", sizeof(int)},
+        {"flag", sizeof(bool)},     {"number", sizeof(int)},    {"color", sizeof(int)},
         {"rate", sizeof(double)},   {"steps", sizeof(int64_t)}, {"text", sizeof(const char *)},
         {"pair", sizeof(hd_texts)}, {"each", sizeof(hd_texts)},
     };

@@ -12,13 +12,13 @@ static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
-    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENISER_characters);
-    speaker_folder(at("g"), HD_LM_gpt, HD_TOKENISER_characters);
+    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENIZER_characters);
+    speaker_folder(at("g"), HD_LM_gpt, HD_TOKENIZER_characters);
     put_file(at("t"), heard);
     put_file(at("empty"), "");
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENISER_characters);
-    hd_ids ids = speaker_ids(l->tokeniser, heard);
+    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_characters);
+    hd_ids ids = speaker_ids(l->tokenizer, heard);
     nats = -l->lm->type->score(l->lm, ids.at, ids.count);
     hd_ids_release(&ids);
     hd_language_free(l);

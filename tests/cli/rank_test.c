@@ -11,7 +11,7 @@ static int make_models(void **state)
     if (scratch_make(state)) return -1;
     shell_prepare();
     translating_folder(at("t"));
-    speaker_folder(at("lm"), HD_LM_ngram, HD_TOKENISER_words);
+    speaker_folder(at("lm"), HD_LM_ngram, HD_TOKENIZER_words);
     put_file(at("pairs"), "a b\tA B\tx\na b\tB A\ny\tA\na b\tC\tk\tl\na b\tA B\tagain\na b\tD D\n");
     put_file(at("sources"), "a b\nunused\nc d e\n");
     put_file(at("moses"), "0 ||| A B ||| f= 1 ||| -3\n0 ||| B A ||| f= 2 ||| -4\n2 ||| C |||\n2 ||| D\n");

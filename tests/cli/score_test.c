@@ -273,17 +273,17 @@ static void failures_are_named(void **state)
     }
 }
 
-static void tokenised_text_is_warned_about(void **state)
+static void tokenized_text_is_warned_about(void **state)
 {
     (void)state;
     char out[ROOM];
-    shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenised");
-    assert_int_equal(shell(out, "$HEED score -m bleu -r tokenised <tokenised 2>&1 >/dev/null"), 0);
+    shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenized");
+    assert_int_equal(shell(out, "$HEED score -m bleu -r tokenized <tokenized 2>&1 >/dev/null"), 0);
     assert_string_equal(
-        out, "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenised\n");
-    assert_int_equal(shell(out, "$HEED score -q -r tokenised <tokenised 2>&1 >/dev/null"), 0);
+        out, "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenized\n");
+    assert_int_equal(shell(out, "$HEED score -q -r tokenized <tokenized 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
-    assert_int_equal(shell(out, "head -99 tokenised >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
+    assert_int_equal(shell(out, "head -99 tokenized >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
 }
 
@@ -310,7 +310,7 @@ int main(void)
         cmocka_unit_test(systems_are_compared),
         cmocka_unit_test(lengths_have_scores_of_their_own),
         cmocka_unit_test(failures_are_named),
-        cmocka_unit_test(tokenised_text_is_warned_about),
+        cmocka_unit_test(tokenized_text_is_warned_about),
         cmocka_unit_test(nothing_leaks),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -13,19 +13,19 @@
 
 struct values {
     bool flag;
-    int number, colour;
+    int number, color;
     int64_t steps;
     double lr;
     const char *text, *file, *config;
     hd_texts pair, names;
 };
 
-static const char *const colours[] = {"red", "off", "blue", NULL};
+static const char *const colors[] = {"red", "off", "blue", NULL};
 
 static const hd_option table[] = {
     {"flag", 'f', NULL, NULL, "", HD_FLAG_INTO(struct values, flag)},
     {"number", 0, "N", "4", "", HD_INT_INTO(struct values, number, -10000, 10000)},
-    {"colour", 0, "COLOUR", "blue", "", HD_CHOICE_INTO(struct values, colour, colours)},
+    {"color", 0, "COLOR", "blue", "", HD_CHOICE_INTO(struct values, color, colors)},
     {"steps", 0, "N", "1", "", HD_LONG_INTO(struct values, steps, 0, 9007199254740992)},
     {"lr", 0, "RATE", "0.5", "", HD_FLOAT_INTO(struct values, lr, -1e300, 1e300)},
     {"text", 't', "TEXT", NULL, "", HD_TEXT_INTO(struct values, text)},
@@ -72,8 +72,8 @@ static void values_come_back_as_they_were(void **state)
 {
     (void)state;
     static const struct values cases[] = {
-        {.flag = true, .number = -10000, .colour = 1, .steps = 9007199254740992, .lr = 0.1, .text = "x"},
-        {.flag = false, .number = 0, .colour = 0, .steps = 0, .lr = 1e-300},
+        {.flag = true, .number = -10000, .color = 1, .steps = 9007199254740992, .lr = 0.1, .text = "x"},
+        {.flag = false, .number = 0, .color = 0, .steps = 0, .lr = 1e-300},
         {.lr = 1.0 / 3, .pair = {{"a", "b"}, 2}},
         {.lr = -123456789.123456789, .pair = {{"a"}, 1}, .names = {{"one", "two", "three"}, 3}},
         {.lr = 0.30000000000000004, .file = "/a/b c.txt"},
@@ -83,7 +83,7 @@ static void values_come_back_as_they_were(void **state)
         hd_arena_init(&memory, hd_source_host, 0);
         struct values back = through_a_file(&cases[i], &memory);
         assert_true(back.flag == cases[i].flag && back.number == cases[i].number);
-        assert_true(back.colour == cases[i].colour && back.steps == cases[i].steps && back.lr == cases[i].lr);
+        assert_true(back.color == cases[i].color && back.steps == cases[i].steps && back.lr == cases[i].lr);
         assert_true(same_text(back.text, cases[i].text) && same_text(back.file, cases[i].file));
         assert_true(same_texts(&back.pair, &cases[i].pair) && same_texts(&back.names, &cases[i].names));
         hd_arena_release(&memory);
@@ -141,7 +141,7 @@ static void what_has_no_value_is_not_written(void **state)
     hd_text t = {0};
     struct values v = {.number = 3, .lr = 1e9, .config = "mine.yml"};
     hd_settings_write(&t, table, &v, but);
-    assert_string_equal(t.data, "flag: false\nnumber: 3\ncolour: red\nsteps: 0\nlr: 1e+09\n");
+    assert_string_equal(t.data, "flag: false\nnumber: 3\ncolor: red\nsteps: 0\nlr: 1e+09\n");
     hd_text_release(&t);
 }
 

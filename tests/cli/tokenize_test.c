@@ -10,7 +10,7 @@ static int make_models(void **state)
     if (scratch_make(state)) return -1;
     shell_prepare();
     setenv("P", PUBLISHED, 1);
-    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENISER_characters);
+    speaker_folder(at("m"), HD_LM_ngram, HD_TOKENIZER_characters);
     return 0;
 }
 
@@ -30,16 +30,16 @@ static void pieces_ids_and_objects(void **state)
                            "'\\n' <$P/gpt2/vocab.json | grep '\"a\":' | cut -d: -f2)"));
 }
 
-static void a_model_of_heed_has_a_tokeniser_too(void **state)
+static void a_model_of_heed_has_a_tokenizer_too(void **state)
 {
     (void)state;
     assert_prints("echo 'the cat' | $HEED tokenize m", 0, "t h e \\x20 c a t\n");
     assert_prints("echo 'the cat' | $HEED tokenize m | $HEED tokenize m --decode", 0, "the cat\n");
-    assert_prints("echo 'the' | $HEED tokenize m/tokeniser.txt --ids | $HEED tokenize m --decode --json", 0,
+    assert_prints("echo 'the' | $HEED tokenize m/tokenizer.txt --ids | $HEED tokenize m --decode --json", 0,
                   "{\"text\": \"the\"}\n");
 }
 
-/* A bert has [MASK] behind the last of its tokeniser's pieces. */
+/* A bert has [MASK] behind the last of its tokenizer's pieces. */
 /* As on the slide: 20 tokens of every sentence, the rest of them padding that a mask tells apart and no text
  * has. */
 static void lines_are_padded_to_twenty_tokens(void **state)
@@ -69,7 +69,7 @@ static void specials_are_what_the_model_gets(void **state)
         "--from bert --train labels.tsv --steps 1 --batch 2 --device cpu --out labels");
     assert_prints("echo 'the [MASK] sat' | $HEED tokenize bert --specials", 0, "<s> the [MASK] sat </s>\n");
     assert_prints("echo 'the [MASK]' | $HEED tokenize bert --specials --ids | awk '{ print $1, $3, $4 }'", 0,
-                  must_run("echo 2 $(wc -l < bert/tokeniser.txt) 3"));
+                  must_run("echo 2 $(wc -l < bert/tokenizer.txt) 3"));
     assert_prints("echo 'the [MASK] sat' | $HEED tokenize bert --specials --json | grep -o '\"offsets.*'", 0,
                   "\"offsets\": [[0, 0], [0, 3], [4, 10], [11, 14], [0, 0]], \"types\": [0, 0, 0, 0, 0]}\n");
     assert_prints(
@@ -115,7 +115,7 @@ static void broken_lines_are_told_and_the_rest_goes_on(void **state)
         "stands for it\n\nheed: error: 1 of 1 lines could not be decoded\n");
 }
 
-static void what_is_no_tokeniser_is_refused(void **state)
+static void what_is_no_tokenizer_is_refused(void **state)
 {
     (void)state;
     char out[SHELL_ROOM];
@@ -126,7 +126,7 @@ static void what_is_no_tokeniser_is_refused(void **state)
     } cases[] = {
         {"$HEED tokenize", 2, "MODEL"},
         {"$HEED tokenize nothing </dev/null", 1, "nothing: there is no such file or folder"},
-        {"mkdir e; $HEED tokenize e </dev/null", 1, "e: no tokeniser in the folder: tokenizer.json, "},
+        {"mkdir e; $HEED tokenize e </dev/null", 1, "e: no tokenizer in the folder: tokenizer.json, "},
         {"$HEED tokenize m --ids --json </dev/null", 2, "--ids and --json cannot be used together"},
         {"$HEED tokenize m --pieces </dev/null", 2, "--pieces is for --decode"},
         {"mkdir u; echo '{\"model\": {\"type\": \"Unigram\"}}' >u/tokenizer.json; $HEED tokenize u "
@@ -146,12 +146,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_ids_and_objects),
-        cmocka_unit_test(a_model_of_heed_has_a_tokeniser_too),
+        cmocka_unit_test(a_model_of_heed_has_a_tokenizer_too),
         cmocka_unit_test(specials_are_what_the_model_gets),
         cmocka_unit_test(lines_are_padded_to_twenty_tokens), /* by the models made there */
         cmocka_unit_test(tokens_come_back_as_text),
         cmocka_unit_test(broken_lines_are_told_and_the_rest_goes_on),
-        cmocka_unit_test(what_is_no_tokeniser_is_refused),
+        cmocka_unit_test(what_is_no_tokenizer_is_refused),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);
 }

@@ -128,7 +128,7 @@ static void the_rate_is_warned_of_where_it_teaches_nothing(void **state)
         fail_msg("%s", out);
     out = must_run(
         "$HEED train --device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --inner 32 --heads 2 "
-        "--tokeniser words " DATA "--steps 8 --report-every 1 --out fitted");
+        "--tokenizer words " DATA "--steps 8 --report-every 1 --out fitted");
     if (!strstr(out, "warm-up of 2 updates instead of 1,000, as the run has 8; --no-fit-warmup keeps it") ||
         !strstr(out, "step 2/8  epoch 2  loss ") || !strstr(out, "rate 0.005 "))
         fail_msg("%s", out);
@@ -168,7 +168,7 @@ static void what_may_change_and_what_may_not(void **state)
         {"--width 32", 2, "--width was 16 when the run began and is 32 now: leave it out to resume"},
         {"--lr 0.02", 2, "--lr was 0.01 when the run began and is 0.02 now"},
         {"--seed 2", 2, "--seed was 1 |is 2 now"},
-        {"--tokeniser characters", 2, "--tokeniser was words |is characters now"},
+        {"--tokenizer characters", 2, "--tokenizer was words |is characters now"},
         {"--recompute", 2, "--recompute was false |is true now"},
         {"--preset base", 2, "--preset was tiny |is base now"},
         {"--train c/valid.en c/valid.de", 2, "--train was [\"|c/train.de\"]|c/valid.de\"] now"},
@@ -247,9 +247,9 @@ static void changed_data_is_noticed(void **state)
     assert_fails("$HEED train -q --resume --steps 6 --out data", 1,
                  "own/train.de: cannot open: No such file");
     must_run("mv own/gone own/train.de && $HEED train -q --resume --steps 6 --out data");
-    must_run("mv data/tokeniser.txt data/vanished");
-    assert_fails("$HEED train -q --resume --steps 7 --out data", 1, "data/tokeniser.txt: ");
-    must_run("mv data/vanished data/tokeniser.txt; echo nonsense >data/train/current");
+    must_run("mv data/tokenizer.txt data/vanished");
+    assert_fails("$HEED train -q --resume --steps 7 --out data", 1, "data/tokenizer.txt: ");
+    must_run("mv data/vanished data/tokenizer.txt; echo nonsense >data/train/current");
     assert_fails("$HEED train -q --resume --steps 7 --out data", 1,
                  "data/train/current: does not name a checkpoint");
     must_run("echo step-6 >data/train/current; truncate -s 100 data/train/step-6/moments.safetensors");
@@ -353,7 +353,7 @@ static void bad_input_gives_one_clear_error(void **state)
          "--batch-tokens 40 is less than a sentence of --max-length 40 and its end"},
         {DATA "--freeze 'model.encodr.*'", 2, "no parameter is called 'model.encodr.*': nothing to freeze"},
         {DATA "--device tpu", 1, "tpu"},
-        {DATA "--tokeniser-model two", 1, "two:1: "},
+        {DATA "--tokenizer-model two", 1, "two:1: "},
         {DATA "--steps 0 --minutes 1 --schedule linear", 1, "give --epochs, --steps or --decay-steps"},
         {DATA "--precision bf16", 1, "the cpu trains in f32: bf16 needs a CUDA device"},
         {DATA "word", 2, "unexpected argument 'word'"},
@@ -373,7 +373,7 @@ static void numbers_that_run_away_end_the_run(void **state)
 {
     (void)state;
     char out[SHELL_ROOM];
-    must_run(TRAIN VALID "--steps 3 --optimiser sgd --lr 1e-6 --warmup 0 --clip 0 --save-every 1 --out wild");
+    must_run(TRAIN VALID "--steps 3 --optimizer sgd --lr 1e-6 --warmup 0 --clip 0 --save-every 1 --out wild");
     /* the first three were small steps; from a file of options that says otherwise, the next are not */
     must_run("cp -r wild/train/step-3 good; sed -i 's/^lr: .*/lr: 1000/' wild/training.yml");
     int status = shell(out, "$HEED train --resume --steps 100 --save-every 4 --out wild");
@@ -393,7 +393,7 @@ static void numbers_that_run_away_end_the_run(void **state)
 static void a_run_that_diverges_keeps_a_model_that_works(void **state)
 {
     (void)state;
-#define DIVERGE "--optimiser sgd --clip 0 --ema 0 --warmup 1 --schedule constant --save-every 1 --steps 60 "
+#define DIVERGE "--optimizer sgd --clip 0 --ema 0 --warmup 1 --schedule constant --save-every 1 --steps 60 "
     for (int rate = 200; rate <= 1000; rate += 200) {
         char command[1024];
         snprintf(
@@ -480,7 +480,7 @@ static void recomputation_gives_the_same_bits(void **state)
 static void layers_are_those_of_both_sides(void **state)
 {
     (void)state;
-#define LAYERS "$HEED train -q --device cpu --width 16 --tokeniser words " DATA "--steps 1 "
+#define LAYERS "$HEED train -q --device cpu --width 16 --tokenizer words " DATA "--steps 1 "
     static const struct {
         const char *options, *encoder, *decoder;
     } cases[] = {{"--layers 2", "2", "2"},

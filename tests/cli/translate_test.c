@@ -220,7 +220,7 @@ static void skipped_words_are_warned_of(void **state)
     json_decref(maps);
     fclose(f);
     must_run(
-        "for c in fixed attention; do $HEED train -q --task translate --tokeniser words --width 16 "
+        "for c in fixed attention; do $HEED train -q --task translate --tokenizer words --width 16 "
         "--train c/train.en c/train.de --encoder gru --decoder gru --context $c --steps 1 --out $c; done");
     assert_fails("$HEED translate -d cpu fixed --warn-skipped <four", 1,
                  "the model has no attention from its decoder to its encoder");
@@ -249,7 +249,7 @@ static void bleu_in_training_is_of_whole_lines(void **state)
 
 /* ---- the same bits ---- */
 
-static void neighbours_batches_and_threads_change_nothing(void **state)
+static void neighbors_batches_and_threads_change_nothing(void **state)
 {
     (void)state;
     static const char *const searches[] = {"", "--beam 1", "--beam 4 --n-best 3",
@@ -470,7 +470,7 @@ static void what_is_no_model_is_refused(void **state)
 {
     (void)state;
     must_run("mkdir none && cp -r m cut; truncate -s 5000 cut/model.safetensors; cp -r m words; head -50 "
-             "m/tokeniser.txt >words/tokeniser.txt; "
+             "m/tokenizer.txt >words/tokenizer.txt; "
              "cp -r m newer; sed -i 's/\"format\": 1/\"format\": 2/' newer/config.json; cp -r m bare; rm "
              "bare/model.safetensors; "
              "cp -r m untrained; rm -r untrained/train; cp -r m torn; truncate -s 100 torn/config.json");
@@ -481,7 +481,7 @@ static void what_is_no_model_is_refused(void **state)
                  "none: holds no model (no config.json): `heed train` makes one");
     assert_fails("$HEED translate -d cpu cut <c/test.en", 1, "cut/model.safetensors: ");
     assert_fails("$HEED translate -d cpu words <c/test.en", 1,
-                 "words/tokeniser.txt: is not as heed wrote it");
+                 "words/tokenizer.txt: is not as heed wrote it");
     assert_fails("$HEED translate -d cpu newer <c/test.en", 1,
                  "newer/config.json: \"format\" is of a newer heed: this one reads format 1");
     assert_fails("$HEED translate -d cpu bare <c/test.en", 1,
@@ -525,7 +525,7 @@ int main(void)
         cmocka_unit_test(json_tells_the_parts_of_a_line),
         cmocka_unit_test(skipped_words_are_warned_of),
         cmocka_unit_test(bleu_in_training_is_of_whole_lines),
-        cmocka_unit_test(neighbours_batches_and_threads_change_nothing),
+        cmocka_unit_test(neighbors_batches_and_threads_change_nothing),
         cmocka_unit_test(samples_follow_the_seed),
         cmocka_unit_test(json_lines_say_everything),
         cmocka_unit_test(n_best_lists_and_scores),

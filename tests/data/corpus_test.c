@@ -1,22 +1,22 @@
-/* Tokenised corpora: the same ids as sentence by sentence, whoever does the work, and the policies for long
+/* Tokenized corpora: the same ids as sentence by sentence, whoever does the work, and the policies for long
  * ones. */
 #include "data/fixture.h"
 
 #include "data/corpus.h"
 
-static hd_tokeniser *words;
+static hd_tokenizer *words;
 
 static int learn_words(void **state)
 {
     hd_err err = {0};
     if (make_folder(state)) return -1;
-    return hd_tokeniser_train(&words, HD_TOKENISER_words, FEED("a b c d e f g h"), &(hd_tokeniser_opt){0},
+    return hd_tokenizer_train(&words, HD_TOKENIZER_words, FEED("a b c d e f g h"), &(hd_tokenizer_opt){0},
                               &err) != HD_OK;
 }
 
 static int drop_words(void **state)
 {
-    hd_tokeniser_free(words);
+    hd_tokenizer_free(words);
     return remove_folder(state);
 }
 
@@ -35,16 +35,16 @@ static void assert_ids(const hd_corpus *c, int side, size_t i, const char *text)
 {
     hd_text out = {0};
     hd_err err = {0};
-    ASSERT_OK(hd_tokeniser_decode(words, c->side[side].id + c->side[side].begin[i], hd_corpus_len(c, side, i),
+    ASSERT_OK(hd_tokenizer_decode(words, c->side[side].id + c->side[side].begin[i], hd_corpus_len(c, side, i),
                                   &out, &err),
               err);
     assert_string_equal(out.data, text);
     hd_text_release(&out);
 }
 
-static const hd_tokeniser *const *both(void)
+static const hd_tokenizer *const *both(void)
 {
-    static const hd_tokeniser *pair[2];
+    static const hd_tokenizer *pair[2];
     pair[0] = pair[1] = words;
     return pair;
 }

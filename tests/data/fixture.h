@@ -17,7 +17,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 #define UNUSED          __attribute__((unused))
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))

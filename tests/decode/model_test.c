@@ -452,7 +452,7 @@ static void a_trained_model_says_what_it_learned(void **state)
     toy m;
     hd_err err = {0};
     hd_encdec_opt t = toy_opt();
-    const hd_optimiser_opt adam = {
+    const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     const toy_batch b = toy_range(0, 24);
     toy_open(&m, 2, &t, NULL, &adam);

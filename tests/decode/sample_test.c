@@ -34,7 +34,7 @@ static void assert_chi_square(const char *what, const size_t *drawn, const doubl
     if (!(x <= most)) fail_msg("%s: %g is too much", what, x);
 }
 
-static void normalise(double *p, size_t n)
+static void normalize(double *p, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += p[i];
@@ -85,7 +85,7 @@ static void first_tokens_come_as_often_as_their_probability_says(void **state)
         }
         double p[6];
         memcpy(p, cases[c].p, sizeof p);
-        normalise(p, 6);
+        normalize(p, 6);
         assert_chi_square(cases[c].name, drawn, p, 6, MANY);
         hd_found_free(f);
     }
@@ -127,7 +127,7 @@ static void sentences_are_drawn_independently(void **state)
         hd_found_free(f);
     }
     for (int i = 0; i < 36; i++) p[i] = six[0][i / 6] * six[0][i % 6];
-    assert_chi_square("neighbours", drawn, p, 36, SENTENCES / 2 * TURNS);
+    assert_chi_square("neighbors", drawn, p, 36, SENTENCES / 2 * TURNS);
 }
 
 static hd_found *sampled(setting *s, uint64_t seed, size_t items, size_t best, const int32_t *key)

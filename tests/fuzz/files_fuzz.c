@@ -6,7 +6,7 @@
 #include "cli/frame/config.h"
 #include "cli/train/options.h"
 #include "model/lm/ngram.h"
-#include "data/labelled.h"
+#include "data/labeled.h"
 #include "task/label/labeler.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
@@ -17,12 +17,12 @@
 
 /* Good files that lie beside the broken one. */
 static const char words[] = "<pad>\n<unk>\n<s>\n</s>\na\nb\nc\n", labels[] = "bad\ngood\n",
-                  labeller[] = "{\"format\": 1, \"task\": \"classify\", \"pool\": \"last\", \"encoder\": "
-                               "\"gru:1\", \"heads\": 2, \"width\": 16, \"inner\": 32, \"vocabulary\": 7, "
-                               "\"post_norm\": false, \"dropout\": 0, \"activation\": \"gelu\", "
-                               "\"positions\": 64, \"classes\": 2, \"tokeniser\": \"words\"}";
+                  labeler[] = "{\"format\": 1, \"task\": \"classify\", \"pool\": \"last\", \"encoder\": "
+                              "\"gru:1\", \"heads\": 2, \"width\": 16, \"inner\": 32, \"vocabulary\": 7, "
+                              "\"post_norm\": false, \"dropout\": 0, \"activation\": \"gelu\", "
+                              "\"positions\": 64, \"classes\": 2, \"tokenizer\": \"words\"}";
 
-typedef hd_status labelled_reader(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err);
+typedef hd_status labeled_reader(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 
 static hd_status read_config(hd_err *err)
 {
@@ -45,10 +45,10 @@ static hd_status read_config(hd_err *err)
 static hd_status read_model(hd_err *err)
 {
     hd_encdec_opt opt;
-    hd_tokeniser *t[2] = {NULL, NULL};
+    hd_tokenizer *t[2] = {NULL, NULL};
     size_t longest;
     hd_status s = hd_translator_describe(folder, &opt, t, &longest, err);
-    hd_tokeniser_free_pair(t);
+    hd_tokenizer_free_pair(t);
     return s;
 }
 
@@ -58,32 +58,32 @@ static hd_status read_state(hd_err *err)
     return hd_checkpoint_load(folder, &p, NULL, err);
 }
 
-static hd_status read_tokeniser(hd_tokeniser_kind kind, hd_err *err)
+static hd_status read_tokenizer(hd_tokenizer_kind kind, hd_err *err)
 {
     static const char text[] = "I ate an apple .";
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_ids ids = {0};
-    hd_status s = hd_tokeniser_open(&t, kind, path, err);
-    if (!s) s = hd_tokeniser_encode_ids(t, text, sizeof text - 1, &ids, err);
-    for (size_t i = 0; i < ids.count; i++) MUST((size_t)ids.at[i] < hd_tokeniser_size(t));
+    hd_status s = hd_tokenizer_open(&t, kind, path, err);
+    if (!s) s = hd_tokenizer_encode_ids(t, text, sizeof text - 1, &ids, err);
+    for (size_t i = 0; i < ids.count; i++) MUST((size_t)ids.at[i] < hd_tokenizer_size(t));
     hd_ids_release(&ids);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     return s;
 }
 
 static hd_status read_words(hd_err *err)
 {
-    return read_tokeniser(HD_TOKENISER_words, err);
+    return read_tokenizer(HD_TOKENIZER_words, err);
 }
 
 static hd_status read_characters(hd_err *err)
 {
-    return read_tokeniser(HD_TOKENISER_characters, err);
+    return read_tokenizer(HD_TOKENIZER_characters, err);
 }
 
 static hd_status read_subwords(hd_err *err)
 {
-    return read_tokeniser(HD_TOKENISER_sentencepiece, err);
+    return read_tokenizer(HD_TOKENIZER_sentencepiece, err);
 }
 
 static hd_status read_lines(hd_err *err)
@@ -144,9 +144,9 @@ static hd_status read_forged_ngram(hd_err *err)
 static hd_status read_language(hd_err *err)
 {
     hd_lm_opt opt;
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_status s = hd_language_describe(folder, &opt, &t, err);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     return s;
 }
 
@@ -154,40 +154,40 @@ static hd_status read_masked(hd_err *err)
 {
     hd_bert_opt opt;
     hd_masked m = {0};
-    hd_status s = hd_masked_describe(folder, &opt, &m.tokeniser, err);
-    hd_tokeniser_free(m.tokeniser);
+    hd_status s = hd_masked_describe(folder, &opt, &m.tokenizer, err);
+    hd_tokenizer_free(m.tokenizer);
     return s;
 }
 
-static hd_status read_labeller(hd_err *err)
+static hd_status read_labeler(hd_err *err)
 {
     hd_classifier_opt opt;
-    hd_labeller l;
-    hd_status s = hd_labeller_describe(&l, &opt, folder, err);
-    if (!s) hd_labeller_release(&l);
+    hd_labeler l;
+    hd_status s = hd_labeler_describe(&l, &opt, folder, err);
+    if (!s) hd_labeler_release(&l);
     return s;
 }
 
 /* Of a table every unit has a label that is there. */
-static hd_status read_items(labelled_reader *read, hd_err *err)
+static hd_status read_items(labeled_reader *read, hd_err *err)
 {
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_vocab found = {0};
     hd_status s = read(&items, &found, path, err);
     for (size_t i = 0; !s && i < items.units; i++) MUST((size_t)items.label[i] < found.count);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
     hd_vocab_release(&found);
     return s;
 }
 
 static hd_status read_table(hd_err *err)
 {
-    return read_items(hd_labelled_table, err);
+    return read_items(hd_labeled_table, err);
 }
 
 static hd_status read_tags(hd_err *err)
 {
-    return read_items(hd_labelled_tokens, err);
+    return read_items(hd_labeled_tokens, err);
 }
 
 /* It is asked for a time, and has none to tell where it is no such file. */
@@ -207,15 +207,15 @@ static const struct {
                {"train/current", read_state},
                {"words.txt", read_words},
                {"characters.txt", read_characters},
-               {"tokeniser.model", read_subwords},
+               {"tokenizer.model", read_subwords},
                {"lines", read_lines},
                {HD_NGRAM_FILE, read_ngram},
                {HD_NGRAM_FILE, read_forged_ngram},
                {"config.json", read_language},
                {"train/time.json", read_time},
                {"config.json", read_masked},
-               {"config.json", read_labeller},
-               {"labels.txt", read_labeller},
+               {"config.json", read_labeler},
+               {"labels.txt", read_labeler},
                {"table.tsv", read_table},
                {"tags.tsv", read_tags}};
 
@@ -234,8 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) return 0;
     size_t which = reader_of(data[0], sizeof readers / sizeof *readers);
     write_file("train/current", "step-1\n", 7);
-    write_file("config.json", labeller, sizeof labeller - 1);
-    write_file("tokeniser.txt", words, sizeof words - 1);
+    write_file("config.json", labeler, sizeof labeler - 1);
+    write_file("tokenizer.txt", words, sizeof words - 1);
     write_file("labels.txt", labels, sizeof labels - 1);
     write_file(readers[which].name, data + 1, size - 1);
     size_t blocks = hd_mem_now().blocks;

@@ -71,12 +71,12 @@ static void bert_gives_the_rows_and_logits_of_transformers(void **state)
 static void check_labels(const char *folder, bool number)
 {
     hd_err err = {0};
-    hd_labeller *l = NULL;
+    hd_labeler *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeller_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
     int32_t id[32], type[32], one = 1, count = next_ids(&e, id);
     assert_int_equal(next_ids(&e, type), count);
     for (int32_t i = 0; i < 2 * count + 1 + number; i++) next(&e);
@@ -91,7 +91,7 @@ static void check_labels(const char *folder, bool number)
     assert_int_equal(l->model->opt.numbers, number);
     free(logp);
     fclose(e.file);
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -149,7 +149,7 @@ static void bert_may_be_padded(void **state)
         hd_masked_fill(&f, &r, m, (hd_line){"the [MASK]", 10}, 5000, &err))
         fail_msg("%s", err.text);
     assert_int_equal(f.top, BERT_VOCAB - 5);
-    for (size_t i = 0; i < f.top; i++) assert_non_null(hd_masked_piece(m->tokeniser, f.choice[i].id));
+    for (size_t i = 0; i < f.top; i++) assert_non_null(hd_masked_piece(m->tokenizer, f.choice[i].id));
     hd_filled_release(&f);
     hd_masked_free(m);
     hd_run_release(&r);
@@ -167,28 +167,28 @@ static void what_is_exported_is_what_was_imported(void **state)
     check_round(put_bert_labels, files);
 }
 
-/* One as `heed train` makes it, whose tokeniser is no BERT's. */
+/* One as `heed train` makes it, whose tokenizer is no BERT's. */
 static void what_was_trained_here_comes_back(void **state)
 {
     (void)state;
     hd_err err = {0};
     speaker_lines lines = {speaker_text};
     hd_masked m = {.backend = backend_of("cpu", 1)};
-    if (hd_tokeniser_train(&m.tokeniser, HD_TOKENISER_sentencepiece, (hd_feed){speaker_next, &lines},
-                           &(hd_tokeniser_opt){.vocab = 310}, &err))
+    if (hd_tokenizer_train(&m.tokenizer, HD_TOKENIZER_sentencepiece, (hd_feed){speaker_next, &lines},
+                           &(hd_tokenizer_opt){.vocab = 310}, &err))
         fail_msg("%s", err.text);
     const hd_bert_opt opt = {
-        .layers = 1, .heads = 2, .width = 8, .positions = 16, .vocab = hd_masked_vocab(m.tokeniser)};
+        .layers = 1, .heads = 2, .width = 8, .positions = 16, .vocab = hd_masked_vocab(m.tokenizer)};
     assert_int_equal(mkdir(at("own"), 0777), 0);
     if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 3, &err) ||
         hd_masked_save(&m, at("own"), &err) || hd_masked_publish(&m, at("own"), &err))
         fail_msg("%s", err.text);
     pass_well(hd_export, "own", "own.out");
     pass_well(hd_import, "own.out", "own.again");
-    static const char *const files[] = {"config.json", "model.safetensors", "tokeniser.model", NULL};
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.model", NULL};
     assert_same_files("own", "own.again", files);
     hd_bert_free(m.model);
-    hd_tokeniser_free(m.tokeniser);
+    hd_tokenizer_free(m.tokenizer);
     hd_backend_free(m.backend);
 }
 

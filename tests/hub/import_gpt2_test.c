@@ -17,9 +17,9 @@ static void check_repetition(expected *e, hd_run *r, const hd_language *l)
     hd_generated g = {0};
     hd_text prompt = {0}, text = {0};
     int32_t ids[32], count = next_ids(e, ids);
-    assert_int_equal(hd_tokeniser_decode(l->tokeniser, ids, (size_t)count, &prompt, &err), HD_OK);
+    assert_int_equal(hd_tokenizer_decode(l->tokenizer, ids, (size_t)count, &prompt, &err), HD_OK);
     count = next_ids(e, ids);
-    assert_int_equal(hd_tokeniser_decode(l->tokeniser, ids, (size_t)count, &text, &err), HD_OK);
+    assert_int_equal(hd_tokenizer_decode(l->tokenizer, ids, (size_t)count, &text, &err), HD_OK);
     hd_generate_opt o = {.tokens = (size_t)count, .repetition = 1.15f};
     if (hd_generate(&g, r, l, &(hd_line){prompt.data, prompt.size}, 1, &o, &err)) fail_msg("%s", err.text);
     assert_memory_equal(g.text.data, text.data, g.text.size);
@@ -99,7 +99,7 @@ static void gpt2_may_have_another_epsilon_and_table(void **state)
     free(config);
 }
 
-/* A table may have more rows than the tokeniser has pieces: the logits of the others are the same, and what
+/* A table may have more rows than the tokenizer has pieces: the logits of the others are the same, and what
    is generated has none of them. */
 static void gpt2_may_be_padded(void **state)
 {
@@ -166,12 +166,12 @@ static void weights_that_are_not_numbers_are_refused(void **state)
 static void check_labels(const char *folder, bool number)
 {
     hd_err err = {0};
-    hd_labeller *l = NULL;
+    hd_labeler *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "gpt2-labels.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeller_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
     assert_true(l->model->opt.bare);
     assert_int_equal(l->model->opt.numbers, number);
     int32_t ids[32], one = 1, count = next_ids(&e, ids);
@@ -185,7 +185,7 @@ static void check_labels(const char *folder, bool number)
     assert_int_equal(e.count, number ? 1 : 3);
     free(logp);
     fclose(e.file);
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -213,7 +213,7 @@ static void labels_of_gpt2_are_those_of_transformers(void **state)
 static void a_gpt_begins_there_as_here(void **state)
 {
     (void)state;
-    speaker_folder(at("own"), HD_LM_gpt, HD_TOKENISER_words);
+    speaker_folder(at("own"), HD_LM_gpt, HD_TOKENIZER_words);
     pass_well(hd_export, "own", "own.out");
     char *config = get_file(at("own.out/config.json"), &(size_t){0});
     assert_non_null(strstr(config, "\"bos_token_id\": 3,"));
@@ -306,8 +306,8 @@ static void lines_are_text_to_gpt2(void **state)
     hd_ids ids = {0};
     put_file(at("text"), text);
     if (hd_plain_text_read(&plain, at("text"), &err) ||
-        hd_stream_text_of(&stream, &plain, l->tokeniser, &err) ||
-        hd_tokeniser_encode_ids(l->tokeniser, text, strlen(text), &ids, &err))
+        hd_stream_text_of(&stream, &plain, l->tokenizer, &err) ||
+        hd_tokenizer_encode_ids(l->tokenizer, text, strlen(text), &ids, &err))
         fail_msg("%s", err.text);
     assert_int_equal(stream.count, ids.count);
     assert_memory_equal(stream.ids, ids.at, ids.count * sizeof *ids.at);
@@ -335,15 +335,15 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
     int32_t banned[3];
     const hd_line prompt = {"one\n\ntwo", 8};
     const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 6};
-    assert_int_equal(hd_tokeniser_unwritten(l->tokeniser, banned), 0);
+    assert_int_equal(hd_tokenizer_unwritten(l->tokenizer, banned), 0);
     assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
-    ids.at[ids.count++] = hd_tokeniser_special(l->tokeniser).end;
-    assert_int_equal(hd_tokeniser_encode_ids(l->tokeniser, prompt.text, prompt.size, &ids, &err), HD_OK);
+    ids.at[ids.count++] = hd_tokenizer_special(l->tokenizer).end;
+    assert_int_equal(hd_tokenizer_encode_ids(l->tokenizer, prompt.text, prompt.size, &ids, &err), HD_OK);
     int32_t count = (int32_t)ids.count;
     if (hd_generate(&g, &r, l, &prompt, 1, &(hd_generate_opt){.tokens = 6}, &err) ||
         l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, &err) ||
         hd_search(&found, &r, &stepper, &o, &err) ||
-        hd_tokeniser_decode(l->tokeniser, hd_found_at(found, 0)->ids, 6, &wanted, &err))
+        hd_tokenizer_decode(l->tokenizer, hd_found_at(found, 0)->ids, 6, &wanted, &err))
         fail_msg("%s", err.text);
     assert_in_range(g.text.size, 1, wanted.size); /* half a character at the end is held back */
     assert_memory_equal(g.text.data, wanted.data, g.text.size);
@@ -492,7 +492,7 @@ static void export_refuses_what_transformers_lacks(void **state)
 {
     (void)state;
     hd_err err = {0};
-    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENISER_characters);
+    speaker_folder(at("lstm"), HD_LM_lstm, HD_TOKENIZER_characters);
     assert_int_equal(pass(hd_export, "lstm", "out", &err), HD_EARG);
     assert_non_null(strstr(err.text, "\"lstm\" is no model that transformers knows"));
     assert_false(is_there(at("out")));

@@ -19,7 +19,7 @@ static void pegasus_gives_the_logits_of_transformers(void **state)
 static void what_is_exported_is_what_was_imported(void **state)
 {
     (void)state;
-    static const char *const files[] = {"tokeniser.txt", NULL};
+    static const char *const files[] = {"tokenizer.txt", NULL};
     check_round(put_pegasus, files);
 }
 
@@ -31,15 +31,16 @@ static void what_heed_does_not_have_is_refused(void **state)
     } bad[] = {
         {"\"encoder_attention_heads\": 4", "\"encoder_attention_heads\": 2",
          "\"encoder_attention_heads\" is 2"},
-        {"\"vocab_size\": 64", "\"vocab_size\": 65", "tokeniser.txt: has 64 pieces, but \"vocab_size\" in config.json is 65"},
+        {"\"vocab_size\": 64", "\"vocab_size\": 65",
+         "tokenizer.txt: has 64 pieces, but \"vocab_size\" in config.json is 65"},
         {"\"eos_token_id\": 3", "\"eos_token_id\": 1", "\"eos_token_id\" is not 3"},
         {"\"decoder_start_token_id\": 2", "\"decoder_start_token_id\": 0",
          "\"decoder_start_token_id\" is not 2"},
         {"\"scale_embedding\": true", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\" is false"},
         {"\"scale_embedding\": true", "\"decoder_vocab_size\": 63",
          "\"decoder_vocab_size\" is not \"vocab_size\""},
-        {"\"words\"}", "\"runes\"}", "there is no tokeniser \"runes\""},
-        {"{\"tokeniser\": \"words\"}", "{\"longest\": 33, \"tokeniser\": \"words\"}", "\"longest\" is 33"},
+        {"\"words\"}", "\"runes\"}", "there is no tokenizer \"runes\""},
+        {"{\"tokenizer\": \"words\"}", "{\"longest\": 33, \"tokenizer\": \"words\"}", "\"longest\" is 33"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         check_refused((publisher){put_pegasus, pegasus_config}, bad[i].from, bad[i].to, bad[i].why);
@@ -52,7 +53,7 @@ static void spiece_model_is_refused(void **state)
     hd_err err = {0};
     hd_text model = unigram_model();
     put_pegasus("pieces");
-    assert_int_equal(remove(at("pieces/tokeniser.txt")), 0);
+    assert_int_equal(remove(at("pieces/tokenizer.txt")), 0);
     put_bytes(at("pieces/spiece.model"), model.data, model.size);
     hd_text_release(&model);
     assert_int_equal(pass(hd_import, "pieces", "refused", &err), HD_EFORMAT);

@@ -91,9 +91,9 @@ static void check_translation(expected *e, hd_run *r, const hd_translator *t, si
     hd_real *logits = host_copy(r, hd_encdec_logits(r, t->model, x));
     check_logits(e, logits, (size_t)to, t->model->opt.target_vocab, stride);
     free(logits);
-    hd_special special = hd_tokeniser_special(t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_search_opt o = {.end = special.end, .max_length = 12, .banned = banned, .beam = 4};
-    o.banned_count = hd_tokeniser_unwritten(t->tokeniser[1], banned);
+    o.banned_count = hd_tokenizer_unwritten(t->tokenizer[1], banned);
     o.length.kind = HD_LENGTH_AVERAGE;
     for (int i = 0; i < 2; i++) {
         hd_stepper stepper;
@@ -148,7 +148,7 @@ static void assert_same_tensors(const char *a, const char *b)
     hd_safetensors_free(y);
 }
 
-/* There and back, twice: the same files, the same tensors. files: those of the tokeniser. */
+/* There and back, twice: the same files, the same tensors. files: those of the tokenizer. */
 CHECK_UNUSED static void check_round(void (*put)(const char *), const char *const *files)
 {
     static const char *const model[] = {"config.json", "model.safetensors", NULL};

@@ -6,7 +6,7 @@
 #include "task/speaker.h"
 #include "text/unigram_model.h"
 
-#define TOKENISER HEED_SOURCE "/tests/text/published/gpt2/"
+#define TOKENIZER HEED_SOURCE "/tests/text/published/gpt2/"
 
 /* -- weights -- */
 
@@ -267,7 +267,7 @@ static const char pegasus_config[] =
     "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 4, \"encoder_ffn_dim\": 40, "
     "\"decoder_ffn_dim\": 40, \"activation_function\": \"swish\", \"scale_embedding\": true, "
     "\"max_position_embeddings\": 32, \"vocab_size\": 64, \"pad_token_id\": 0, \"eos_token_id\": 3, "
-    "\"decoder_start_token_id\": 2, \"heed\": {\"tokeniser\": \"words\"}}";
+    "\"decoder_start_token_id\": 2, \"heed\": {\"tokenizer\": \"words\"}}";
 
 /* As published ones say it; versions of transformers from 5 on save other keys. */
 #define T5_CONFIG(more)                                                                              \
@@ -303,8 +303,8 @@ static void put_gpt2_but_weights(const char *folder)
 {
     assert_int_equal(mkdir(at("%s", folder), 0777), 0);
     put_file(at("%s/config.json", folder), gpt2_config);
-    copy(TOKENISER "vocab.json", at("%s/vocab.json", folder));
-    copy(TOKENISER "merges.txt", at("%s/merges.txt", folder));
+    copy(TOKENIZER "vocab.json", at("%s/vocab.json", folder));
+    copy(TOKENIZER "merges.txt", at("%s/merges.txt", folder));
 }
 
 /* untied: the output layer has a table of its own. */
@@ -349,14 +349,14 @@ CHECK_UNUSED static void put_gpt2(const char *folder)
 }
 
 /* </s> 0, <unk> 1, pieces of a small text, and <pad> behind all. */
-static void put_marian_vocab(const char *folder, const hd_tokeniser *t)
+static void put_marian_vocab(const char *folder, const hd_tokenizer *t)
 {
     hd_text v = {0};
     int n = 2;
     hd_text_put(&v, "{\"</s>\": 0, \"<unk>\": 1");
-    for (int32_t i = 0; n < MARIAN_VOCAB - 1 && (size_t)i < hd_tokeniser_size(t); i++)
-        if (*hd_tokeniser_piece(t, i) != '<')
-            hd_text_print(&v, ", \"%s\": %d", hd_tokeniser_piece(t, i), n++);
+    for (int32_t i = 0; n < MARIAN_VOCAB - 1 && (size_t)i < hd_tokenizer_size(t); i++)
+        if (*hd_tokenizer_piece(t, i) != '<')
+            hd_text_print(&v, ", \"%s\": %d", hd_tokenizer_piece(t, i), n++);
     for (; n < MARIAN_VOCAB - 1; n++) hd_text_print(&v, ", \"filler%d\": %d", n, n);
     hd_text_print(&v, ", \"<pad>\": %d}", n);
     put_file(at("%s/vocab.json", folder), v.data);
@@ -366,18 +366,18 @@ static void put_marian_vocab(const char *folder, const hd_tokeniser *t)
 static void put_marian_with(const char *folder, bool apart)
 {
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     speaker_lines lines = {speaker_text};
     store s = {.dtype = HD_F32};
     assert_int_equal(mkdir(at("%s", folder), 0777), 0);
     put_file(at("%s/config.json", folder), marian_config);
-    if (hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, (hd_feed){speaker_next, &lines},
-                           &(hd_tokeniser_opt){.vocab = 310}, &err) ||
-        hd_tokeniser_save(t, at("%s/source.spm", folder), &err) ||
-        hd_tokeniser_save(t, at("%s/target.spm", folder), &err))
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, (hd_feed){speaker_next, &lines},
+                           &(hd_tokenizer_opt){.vocab = 310}, &err) ||
+        hd_tokenizer_save(t, at("%s/source.spm", folder), &err) ||
+        hd_tokenizer_save(t, at("%s/target.spm", folder), &err))
         fail_msg("%s", err.text);
     put_marian_vocab(folder, t);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     add_marian(&s, apart);
     save(&s, 0, s.count, at("%s/model.safetensors", folder));
     store_release(&s);
@@ -391,7 +391,7 @@ CHECK_UNUSED static void put_pegasus(const char *folder)
     for (int i = HD_SPECIALS; i < MARIAN_VOCAB; i++) hd_text_print(&words, "word%d\n", i);
     assert_int_equal(mkdir(at("%s", folder), 0777), 0);
     put_file(at("%s/config.json", folder), pegasus_config);
-    put_file(at("%s/tokeniser.txt", folder), words.data);
+    put_file(at("%s/tokenizer.txt", folder), words.data);
     hd_text_release(&words);
     add_marian(&s, false);
     add_pegasus_norms(&s);

@@ -16,7 +16,7 @@ static const char six[] = "[{\"idx\": 0, \"name\": \"0\", \"path\": \"\", \"type
 
 typedef struct files {
     const char *limit;     /* sentence_bert_config.json */
-    const char *tokeniser; /* tokenizer_config.json */
+    const char *tokenizer; /* tokenizer_config.json */
     const char *more;      /* behind the first two of modules.json; NULL: there is no such file */
     const char *pooling, *normalize, *whole;
 } files;
@@ -36,7 +36,7 @@ static void put_sentence(const char *folder, files f)
     mkdir(at("%s/1_Pooling", folder), 0777), mkdir(at("%s/2_Normalize", folder), 0777);
     snprintf(modules, sizeof modules, six, f.more ? f.more : "");
     put_or_remove(at("%s/sentence_bert_config.json", folder), f.limit);
-    put_or_remove(at("%s/tokenizer_config.json", folder), f.tokeniser);
+    put_or_remove(at("%s/tokenizer_config.json", folder), f.tokenizer);
     put_or_remove(at("%s/modules.json", folder), f.more ? modules : NULL);
     put_or_remove(at("%s/1_Pooling/config.json", folder), f.pooling);
     put_or_remove(at("%s/2_Normalize/config.json", folder), f.normalize);
@@ -74,19 +74,19 @@ static void what_a_sentence_model_says_is_kept(void **state)
         {{.limit = "{\"max_seq_length\": 1000}"}, HD_POOLING_AUTO, 0, 0},
         {{.limit = "{\"max_seq_length\": null}"}, HD_POOLING_AUTO, 0, 0},
         {{.limit = "{}"}, HD_POOLING_AUTO, 0, 0},
-        {{.tokeniser = "{\"model_max_length\": 7}"}, HD_POOLING_AUTO, 0, 7},
-        {{.tokeniser = "{\"model_max_length\": 7}", .limit = "{\"max_seq_length\": 9}"},
+        {{.tokenizer = "{\"model_max_length\": 7}"}, HD_POOLING_AUTO, 0, 7},
+        {{.tokenizer = "{\"model_max_length\": 7}", .limit = "{\"max_seq_length\": 9}"},
          HD_POOLING_AUTO,
          0,
          9},
-        {{.tokeniser = "{\"model_max_length\": 7}", .limit = "{\"max_seq_length\": null}"},
+        {{.tokenizer = "{\"model_max_length\": 7}", .limit = "{\"max_seq_length\": null}"},
          HD_POOLING_AUTO,
          0,
          7},
-        {{.tokeniser = "{\"model_max_length\": 1000000000000000019884624838656}"}, HD_POOLING_AUTO, 0, 0},
+        {{.tokenizer = "{\"model_max_length\": 1000000000000000019884624838656}"}, HD_POOLING_AUTO, 0, 0},
         {{.more = norm,
           .pooling = MEAN,
-          .tokeniser = "{\"model_max_length\": 11, \"do_lower_case\": true}",
+          .tokenizer = "{\"model_max_length\": 11, \"do_lower_case\": true}",
           .normalize = "{\"module_input_name\": \"sentence_embedding\"}",
           .limit =
               "{\"transformer_task\": \"feature-extraction\", \"modality_config\": {\"text\": {\"method\": "
@@ -153,10 +153,10 @@ static void what_is_not_known_is_refused(void **state)
         {{.limit = "{\"modality_config\": {\"text\": {\"method_output_name\": \"pooler_output\"}}}"},
          "sentence_bert",
          "\"method_output_name\" is not \"last_hidden_state\""},
-        {{.limit = "{\"do_lower_case\": true}", .tokeniser = "{\"do_lower_case\": false}"},
+        {{.limit = "{\"do_lower_case\": true}", .tokenizer = "{\"do_lower_case\": false}"},
          "sentence_bert",
-         "the tokeniser keeps upper case"},
-        {{.tokeniser = "{\"model_max_length\": 0}"},
+         "the tokenizer keeps upper case"},
+        {{.tokenizer = "{\"model_max_length\": 0}"},
          "tokenizer_config.json",
          "\"model_max_length\" is not a"},
         {{.more = dense, .pooling = MEAN}, "modules.json", "module 2 is \"Dense\""},
@@ -237,7 +237,7 @@ static void vectors_are_made_as_the_model_says(void **state)
         snprintf(to, sizeof to, "made%zu", i);
         put_sentence("made", (files){.more = cases[i].more,
                                      .pooling = cases[i].pooling,
-                                     .tokeniser = "{\"model_max_length\": 9}"});
+                                     .tokenizer = "{\"model_max_length\": 9}"});
         pass_well(hd_import, "made", to);
         hd_embeddings own = embed(to, (hd_embed_opt){.cut = true}), same = embed(to, cases[i].same),
                       mean = embed(to, (hd_embed_opt){.pool = HD_POOLING_MEAN, .cut = true}),

@@ -34,7 +34,7 @@ static void the_largest_weight_lies_on_the_word_that_is_said(void **state)
     (void)state;
     enum { STEPS = 1200 };
     static weights kept;
-    const hd_optimiser_opt adam = {
+    const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = toy_opt();
     o.encoder_layers = o.decoder_layers = o.heads = 1;

@@ -45,7 +45,7 @@ static double accuracy(toy *m, int32_t length)
 
 static void learn(toy *m, const encdec_case *c, uint32_t steps)
 {
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = encdec_opt(c);
     o.width = 24;

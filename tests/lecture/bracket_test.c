@@ -133,7 +133,7 @@ static void a_transformer_learns_to_bracket_sentences(void **state)
 {
     (void)state;
     enum { STEPS = 700, TESTS = 8 };
-    const hd_optimiser_opt adam = {
+    const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = toy_opt();
     o.source_vocab = o.target_vocab = VOCAB;

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "nn/layer.h"
 #include "nn/recurrent.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 typedef enum kind { TANH, LOGISTIC, RELU, GRU, LSTM, ATTENTION, KINDS } kind;
 static const char *const names[KINDS] = {"tanh", "logistic", "relu", "gru", "lstm", "attention"};
@@ -19,7 +19,7 @@ typedef struct net {
     hd_recurrent cell;
     hd_mha attention;
     hd_dense out;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } net;
 
 enum { WIDTH = 16 };
@@ -65,7 +65,7 @@ static void net_open(net *n, kind k, size_t words)
 
 static void net_close(net *n)
 {
-    hd_optimiser_release(&n->optimiser);
+    hd_optimizer_release(&n->optimizer);
     hd_params_release(&n->params);
     hd_run_release(&n->run);
     hd_backend_free(n->backend);
@@ -199,15 +199,15 @@ static double learned(kind k, int gap, int steps)
     net n;
     net_open(&n, k, WORDS);
     if (k == LSTM) lean(&n, KEEP, 3);
-    hd_optimiser_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
-    if (hd_optimiser_init(&n.optimiser, &n.params, &adam, &err)) fail_msg("%s", err.text);
+    hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
+    if (hd_optimizer_init(&n.optimizer, &n.params, &adam, &err)) fail_msg("%s", err.text);
     for (int t = 1; t <= steps; t++) {
         draw_items(ids, target, gap, (uint64_t)t);
         hd_run_begin(&n.run, HD_TRAIN);
         hd_cross_entropy(&n.run, answers(&n, ids, gap), hd_ints(&n.run, target, ITEMS),
                          &(hd_loss_opt){.coef = 1});
         hd_backward(&n.run);
-        hd_optimiser_step(&n.run, &n.optimiser, 0.01, ITEMS, NULL, NULL);
+        hd_optimizer_step(&n.run, &n.optimizer, 0.01, ITEMS, NULL, NULL);
         assert_run_ok(&n.run);
     }
     for (uint64_t b = 0; b < 8; b++) {

@@ -1,10 +1,11 @@
-/* Memory of whole models: every allocation may fail, a dry run measures what a step needs, and equal steps use equal addresses. */
+/* Memory of whole models: every allocation may fail, a dry run measures what a step needs, and equal steps
+ * use equal addresses. */
 #include <dirent.h>
 #include <unistd.h>
 
 #include "model/toy.h"
 
-static const hd_optimiser_opt adam = {.kind = HD_OPT_ADAM, .clip = 1, .average = 0.9f};
+static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1, .average = 0.9f};
 static char folder[64], path[96];
 
 static int make_folder(void **state)
@@ -36,7 +37,9 @@ typedef hd_status life(kind k, outcome *out, hd_err *err);
 static void make_recurrent(hd_encdec_opt *o)
 {
     hd_err err = {0};
-    if (hd_stages_read(&o->encoder, "bi-gru:1", &err) || hd_stages_read(&o->decoder, "lstm:2+transformer:1", &err)) fail_msg("%s", err.text);
+    if (hd_stages_read(&o->encoder, "bi-gru:1", &err) ||
+        hd_stages_read(&o->decoder, "lstm:2+transformer:1", &err))
+        fail_msg("%s", err.text);
     o->recurrent = (hd_recurrent_decoder_opt){.locality = HD_LOCALITY_MONOTONE, .read = HD_READING_deep};
 }
 
@@ -45,7 +48,7 @@ static hd_status training_step(toy *m, const toy_batch *b, outcome *out, hd_err 
     hd_run_begin(&m->run, HD_TRAIN);
     out->loss = hd_loss_total(&m->run, toy_loss(m, b, 0.1f));
     hd_backward(&m->run);
-    hd_status s = hd_optimiser_step(&m->run, &m->optimiser, 0.001, (double)b->target_rows, &out->norm, NULL);
+    hd_status s = hd_optimizer_step(&m->run, &m->optimizer, 0.001, (double)b->target_rows, &out->norm, NULL);
     if (s) *err = m->run.err;
     return s;
 }
@@ -57,14 +60,15 @@ static hd_status new_model(toy *m, kind k, hd_err *err)
     o.encoder_layers = o.decoder_layers = g.layers = 1;
     o.dropout = g.dropout = 0.1f, o.output_bias = true;
     if (k == RECURRENT) make_recurrent(&o);
-    hd_status s = k == GPT ? hd_gpt_new(&m->g, m->backend, &g, true, err) : hd_encdec_new(&m->t, m->backend, &o, true, err);
+    hd_status s = k == GPT ? hd_gpt_new(&m->g, m->backend, &g, true, err)
+                           : hd_encdec_new(&m->t, m->backend, &o, true, err);
     if (!s) m->params = k == GPT ? &m->g->params : &m->t->params;
     return s;
 }
 
 static void close_all(toy *m)
 {
-    hd_optimiser_release(&m->optimiser);
+    hd_optimizer_release(&m->optimizer);
     hd_encdec_free(m->t);
     hd_gpt_free(m->g);
     hd_run_release(&m->run);
@@ -78,7 +82,7 @@ static hd_status train_once(kind k, outcome *out, hd_err *err)
     hd_status s = hd_backend_new(&m.backend, "cpu", &(hd_backend_opt){.threads = 2}, err);
     if (!s) s = new_model(&m, k, err);
     if (!s) s = hd_params_draw(m.params, 1, err);
-    if (!s) s = hd_optimiser_init(&m.optimiser, m.params, &adam, err);
+    if (!s) s = hd_optimizer_init(&m.optimizer, m.params, &adam, err);
     if (!s) s = hd_run_init(&m.run, m.backend, err);
     if (!s) s = training_step(&m, &b, out, err);
     close_all(&m);
@@ -93,7 +97,8 @@ static hd_status load_once(kind k, outcome *out, hd_err *err)
     if (!s) s = new_model(&m, k, err);
     if (!s) s = hd_safetensors_open(&file, path, err);
     if (!s) s = hd_params_load(m.params, file, err);
-    for (size_t i = 0; !s && i < m.params->trainable; i++) out->loss += (double)m.params->value[i] * (double)(i + 1);
+    for (size_t i = 0; !s && i < m.params->trainable; i++)
+        out->loss += (double)m.params->value[i] * (double)(i + 1);
     hd_safetensors_free(file);
     close_all(&m);
     return s;
@@ -120,7 +125,8 @@ static size_t files_in_folder(void)
     return n;
 }
 
-/* Fails each allocation in turn. `absorbed`: how many may fail without anybody noticing, because the step arena asks again for less. */
+/* Fails each allocation in turn. `absorbed`: how many may fail without anybody noticing, because the step
+ * arena asks again for less. */
 static void fail_each(const char *name, life *live, kind k, size_t absorbed)
 {
     hd_err err = {0};
@@ -137,7 +143,9 @@ static void fail_each(const char *name, life *live, kind k, size_t absorbed)
         hd_mem_fail_at(n);
         hd_status s = live(k, &out, &err);
         hd_mem_fail_at(0);
-        if (hd_mem_now().blocks != start) fail_msg("%s: allocation %zu of %zu failed and %zu blocks leaked", name, n, calls, hd_mem_now().blocks - start);
+        if (hd_mem_now().blocks != start)
+            fail_msg("%s: allocation %zu of %zu failed and %zu blocks leaked", name, n, calls,
+                     hd_mem_now().blocks - start);
         if (n > calls) assert_int_equal(s, HD_OK);
         if (!s) {
             unnoticed += n <= calls;
@@ -173,7 +181,8 @@ static void every_allocation_of_saving_and_loading_may_fail(void **state)
     fail_each("gpt, loading", load_once, GPT, 0);
 }
 
-/* Step after step with growing batches: arenas, pool and scratch grow. A step that failed is repeated on the same run, its half-made gradients cleared. */
+/* Step after step with growing batches: arenas, pool and scratch grow. A step that failed is repeated on the
+ * same run, its half-made gradients cleared. */
 static void a_step_that_ran_out_of_memory_can_be_repeated(void **state)
 {
     (void)state;
@@ -208,8 +217,12 @@ static void a_step_that_ran_out_of_memory_can_be_repeated(void **state)
             failures += failed;
             toy_close(&m);
         }
-        print_message("%s: %zu of %zu allocations ended a step\n", recompute ? "recompute" : "keep", failures, calls);
-        assert_true(failures + 4 >= calls && failures <= calls); /* an arena that cannot join its chunks keeps them; a first chunk may be smaller */
+        print_message("%s: %zu of %zu allocations ended a step\n", recompute ? "recompute" : "keep", failures,
+                      calls);
+        assert_true(
+            failures + 4 >= calls &&
+            failures <=
+                calls); /* an arena that cannot join its chunks keeps them; a first chunk may be smaller */
     }
 }
 
@@ -234,7 +247,8 @@ static void open_plan(toy *m, const char *backend, const plan *p)
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.width = 128, o.inner = 512, g.width = 256, g.layers = 4;
-    o.pre_norm = p->pre_norm, o.tied = !p->untied, o.recompute = p->recompute, o.dropout = g.dropout = p->dropout;
+    o.pre_norm = p->pre_norm, o.tied = !p->untied, o.recompute = p->recompute,
+    o.dropout = g.dropout = p->dropout;
     if (p->recurrent) make_recurrent(&o);
     toy_open_on(m, backend, 2, p->gpt ? NULL : &o, p->gpt ? &g : NULL, &adam);
 }
@@ -255,8 +269,8 @@ static void a_dry_run_measures_what_a_step_needs(void **state)
             const toy_batch b = toy_range(t, 8 + 8 * t);
             toy_step(&real, &b, 0.1f, 0.001, 1);
         }
-        print_message("%-22s activations %zu, gradients %zu, held %zu bytes; the dry run itself took %zu\n", plans[c].name, dry.run.step.peak, dry.run.grads.peak,
-                      dry.run.grads.owned, cost);
+        print_message("%-22s activations %zu, gradients %zu, held %zu bytes; the dry run itself took %zu\n",
+                      plans[c].name, dry.run.step.peak, dry.run.grads.peak, dry.run.grads.owned, cost);
         assert_true(real.run.step.peak > 0 && real.run.grads.peak > 0);
         assert_int_equal(dry.run.step.peak, real.run.step.peak);
         assert_int_equal(dry.run.grads.peak, real.run.grads.peak);
@@ -303,24 +317,31 @@ static void equal_steps_use_equal_addresses_from_the_second_on(void **state)
                 hd_rows y = toy_rows(&m, &b);
                 hd_loss_opt o = {.coef = 1};
                 const int32_t *target = hd_ints(&m.run, b.target, b.target_rows);
-                hd_tensor *loss = m.t ? hd_encdec_loss(&m.run, m.t, y, target, &o) : hd_gpt_loss(&m.run, m.g, y, target, &o);
+                hd_tensor *loss = m.t ? hd_encdec_loss(&m.run, m.t, y, target, &o)
+                                      : hd_gpt_loss(&m.run, m.g, y, target, &o);
                 assert_run_ok(&m.run);
-                const void *made[] = {y.t, y.t->data, y.seg, y.t->grad->data, loss->data, target, m.run.last, m.run.block};
+                const void *made[] = {y.t,        y.t->data, y.seg,      y.t->grad->data,
+                                      loss->data, target,    m.run.last, m.run.block};
                 if (!probed) memcpy(here->at, made, sizeof made), here->count = COUNT_OF(made);
                 hd_backward(&m.run);
                 assert_run_ok(&m.run);
-                if (t == 0) assert_true(m.run.step.chunks > 1 || plans[c].recompute);
-                else assert_int_equal(m.run.step.chunks, 1);
+                if (t == 0)
+                    assert_true(m.run.step.chunks > 1 || plans[c].recompute);
+                else
+                    assert_int_equal(m.run.step.chunks, 1);
                 if (t > 1) assert_memory_equal(here, &trails[1], sizeof *here);
                 m.run.probe = NULL;
             }
-            if (probed) print_message("%s: %zu addresses, %zu of them of gradients\n", plans[c].name, trails[1].count, trails[1].gradients);
+            if (probed)
+                print_message("%s: %zu addresses, %zu of them of gradients\n", plans[c].name, trails[1].count,
+                              trails[1].gradients);
             assert_true(!probed || trails[1].gradients > 30);
             toy_close(&m);
         }
 }
 
-/* Two shapes in turn: once both have been seen, each has its own addresses. Only activations: the pool gives gradients of other sizes back. */
+/* Two shapes in turn: once both have been seen, each has its own addresses. Only activations: the pool gives
+ * gradients of other sizes back. */
 static void activations_of_shapes_that_come_back_find_their_addresses(void **state)
 {
     (void)state;

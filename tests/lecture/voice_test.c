@@ -82,7 +82,7 @@ static void order_moves_a_sentence_more_than_its_voice(void **state)
     (void)state;
     enum { STEPS = 1000 };
     static const encdec_case c = MODEL("", "gru:1", "gru:1", .r = {.context = HD_CONTEXT_fixed});
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = encdec_opt(&c);
     hd_rng rng = hd_rng_make(4, 9);

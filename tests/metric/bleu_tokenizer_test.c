@@ -1,4 +1,4 @@
-/* Tokenisers by example, and Python's whitespace and lower case. What is expected was written by
+/* Tokenizers by example, and Python's whitespace and lower case. What is expected was written by
  * sacreBLEU 2.6.0. */
 #include "metric/corpus.h"
 

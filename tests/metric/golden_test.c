@@ -1,4 +1,4 @@
-/* The 22 corpora of the shared material, in every column of their table of numbers, and their lines tokenised
+/* The 22 corpora of the shared material, in every column of their table of numbers, and their lines tokenized
    by 13a. Skipped where the material is absent. */
 #include "metric/corpus.h"
 
@@ -156,7 +156,7 @@ static void assert_joined(const hd_cut_text *t, hd_line expected)
     hd_runes_release(&text);
 }
 
-static void lines_tokenised_by_13a_agree(void **state)
+static void lines_tokenized_by_13a_agree(void **state)
 {
     (void)state;
     static const char *const names[] = {"fr_punct", "ws_tricky", "chrf_punct"};
@@ -184,7 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column_of_every_case_agrees),
-        cmocka_unit_test(lines_tokenised_by_13a_agree),
+        cmocka_unit_test(lines_tokenized_by_13a_agree),
     };
     return outcome(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -89,7 +89,7 @@ static void scores_are_those_of_sacrebleu(void **state)
     }
 }
 
-static void every_tokeniser_scores_as_sacrebleu(void **state)
+static void every_tokenizer_scores_as_sacrebleu(void **state)
 {
     (void)state;
     static const struct {
@@ -361,7 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_those_of_sacrebleu),
-        cmocka_unit_test(every_tokeniser_scores_as_sacrebleu),
+        cmocka_unit_test(every_tokenizer_scores_as_sacrebleu),
         cmocka_unit_test(segments_score_as_sentences),
         cmocka_unit_test(effective_order_is_for_sentences),
         cmocka_unit_test(the_first_of_equal_references_is_kept),

@@ -2,7 +2,7 @@
    loss is of the rows asked for alone, and it learns what only both sides together tell. */
 #include "check.h"
 #include "model/bert_toy.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 /* -- a second computation, in double and without any of the engine's layers -- */
 
@@ -44,7 +44,7 @@ static void dense(double *y, const double *x, size_t rows, size_t in, size_t out
     free(w), free(b);
 }
 
-static void normalise(double *x, size_t rows, const hd_bert *m, int layer, const char *name)
+static void normalize(double *x, size_t rows, const hd_bert *m, int layer, const char *name)
 {
     double *g = named(m, layer, name, "weight"), *b = named(m, layer, name, "bias");
     for (size_t i = 0; i < rows; i++) {
@@ -85,11 +85,11 @@ static void block(double *x, size_t rows, const hd_bert *m, int layer)
     attend(a, q, k, v, rows, (size_t)m->opt.heads);
     dense(y, a, rows, BT_WIDTH, BT_WIDTH, m, layer, "attention.output.dense", false);
     for (size_t i = 0; i < rows * BT_WIDTH; i++) x[i] += y[i];
-    normalise(x, rows, m, layer, "attention.output.LayerNorm");
+    normalize(x, rows, m, layer, "attention.output.LayerNorm");
     dense(a, x, rows, BT_WIDTH, m->opt.inner, m, layer, "intermediate.dense", true);
     dense(y, a, rows, m->opt.inner, BT_WIDTH, m, layer, "output.dense", false);
     for (size_t i = 0; i < rows * BT_WIDTH; i++) x[i] += y[i];
-    normalise(x, rows, m, layer, "output.LayerNorm");
+    normalize(x, rows, m, layer, "output.LayerNorm");
 }
 
 /* Logits of all rows of one item. */
@@ -104,10 +104,10 @@ static void reference(double *logits, const hd_bert *m, const int32_t *ids, cons
         for (size_t c = 0; c < BT_WIDTH; c++)
             x[i * BT_WIDTH + c] = word[(size_t)ids[i] * BT_WIDTH + c] + place[i * BT_WIDTH + c] +
                                   kind[(size_t)type[i] * BT_WIDTH + c];
-    normalise(x, rows, m, -1, "bert.embeddings.LayerNorm");
+    normalize(x, rows, m, -1, "bert.embeddings.LayerNorm");
     for (int l = 0; l < m->opt.layers; l++) block(x, rows, m, l);
     dense(y, x, rows, BT_WIDTH, BT_WIDTH, m, -1, "cls.predictions.transform.dense", true);
-    normalise(y, rows, m, -1, "cls.predictions.transform.LayerNorm");
+    normalize(y, rows, m, -1, "cls.predictions.transform.LayerNorm");
     for (size_t i = 0; i < rows; i++)
         for (size_t o = 0; o < BT_VOCAB; o++) {
             logits[i * BT_VOCAB + o] = bias[o];
@@ -217,15 +217,15 @@ static void it_learns_what_only_both_sides_tell(void **state)
 {
     (void)state;
     enum { N = 25, BASE = 4 };
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-8f, .clip = 1};
     hd_err err = {0};
     bert_toy t = {.backend = backend_of("cpu", 2)};
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     hd_bert_opt o = {.layers = 2, .heads = 2, .width = 32, .vocab = BT_VOCAB, .positions = 4};
     t.run = run_on(t.backend);
     if (hd_bert_new(&t.m, t.backend, &o, true, &err) || hd_params_draw(&t.m->params, 1, &err) ||
-        hd_optimiser_init(&optimiser, &t.m->params, &adam, &err))
+        hd_optimizer_init(&optimizer, &t.m->params, &adam, &err))
         fail_msg("%s", err.text);
     int32_t ids[3 * N], type[3 * N] = {0}, len[N], place[N], target[N];
     for (int32_t i = 0; i < N; i++) {
@@ -241,14 +241,14 @@ static void it_learns_what_only_both_sides_tell(void **state)
                            hd_ints(r, place, N),       hd_ints(r, target, N),  N};
         loss = hd_loss_total(r, hd_bert_loss(r, t.m, &b, &(hd_loss_opt){.coef = 1})) / N;
         hd_backward(r);
-        hd_optimiser_step(r, &optimiser, 0.003, N, NULL, NULL);
+        hd_optimizer_step(r, &optimizer, 0.003, N, NULL, NULL);
         assert_run_ok(r);
         if (step == 1) first = loss;
     }
     print_message("%.4f to %.4f\n", first, loss);
     assert_true(first > 2);
     assert_true(loss < 0.1);
-    hd_optimiser_release(&optimiser);
+    hd_optimizer_release(&optimizer);
     bt_close(&t);
 }
 

@@ -321,12 +321,12 @@ static double small_step(hd_backend *b)
     toy m = {.backend = b, .run = run_on(b)};
     m.t = toy_transformer(b, &o, true), m.params = &m.t->params;
     hd_err err = {0};
-    if (hd_optimiser_init(&m.optimiser, m.params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, &err))
+    if (hd_optimizer_init(&m.optimizer, m.params, &(hd_optimizer_opt){.kind = HD_OPT_ADAM}, &err))
         fail_msg("%s", err.text);
     for (uint32_t i = 1; i < 4; i++) toy_step(&m, &batch, 0, 0.01, i);
     double loss = toy_back(&m, &batch, 0, 4);
     assert_string_equal(b->error, "");
-    hd_optimiser_release(&m.optimiser);
+    hd_optimizer_release(&m.optimizer);
     hd_encdec_free(m.t);
     hd_run_release(&m.run);
     return loss;
@@ -368,10 +368,10 @@ static void a_full_device_is_told_and_works_once_there_is_room(void **state)
     o.source_vocab = o.target_vocab = 400000; /* 49 MiB of numbers */
     hd_encdec *m = toy_transformer(b, &o, true);
     hd_run r = run_on(b);
-    hd_optimiser adam = {0};
+    hd_optimizer adam = {0};
     fill_up(b);
 
-    hd_status s = hd_optimiser_init(&adam, &m->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, &err);
+    hd_status s = hd_optimizer_init(&adam, &m->params, &(hd_optimizer_opt){.kind = HD_OPT_ADAM}, &err);
     assert_told(b, s, &err);
 
     hd_run_begin(&r, HD_TRAIN); /* 98 MiB of activations */
@@ -385,9 +385,9 @@ static void a_full_device_is_told_and_works_once_there_is_room(void **state)
 
     empty_again(b);
     err = (hd_err){0};
-    if (hd_optimiser_init(&adam, &m->params, &(hd_optimiser_opt){.kind = HD_OPT_ADAM}, &err))
+    if (hd_optimizer_init(&adam, &m->params, &(hd_optimizer_opt){.kind = HD_OPT_ADAM}, &err))
         fail_msg("%s", err.text);
-    hd_optimiser_release(&adam);
+    hd_optimizer_release(&adam);
     hd_encdec_free(m);
     hd_run_release(&r);
     assert_true(small_step(b) == before);

@@ -253,7 +253,7 @@ static void training_gives_the_same_bits_on_any_number_of_threads(void **state)
 static void some_models_learn_to_copy(void **state)
 {
     (void)state;
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     static const char *const names[] = {"bi-gru, gru", "fed back", "gru, gru under blocks", "everywhere"};
     const toy_batch b = toy_range(0, 8);

@@ -471,7 +471,7 @@ static void the_truth_teaches_sooner(void **state)
 {
     (void)state;
     enum { STEPS = 100 };
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     static const encdec_case c = MODEL("", "gru:1", "gru:1", .r = {.context = HD_CONTEXT_fixed});
     double loss[2] = {0};

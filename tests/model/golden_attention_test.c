@@ -129,16 +129,16 @@ static void fill_apple(double m[25], double own, double other, double unrelated,
         }
 }
 
-static void apple_normalised(void **state)
+static void apple_normalized(void **state)
 {
     (void)state;
     golden g = golden_start();
     double s[25], y[25];
     fill_apple(s, 1, 0.25, 0, 1, 0), fill_apple(y, 0.8, 0.2, 0, 1, 0);
-    golden_check(&g.run, "apple_fruit_normalised", row_shares(&g.run, golden_rows(&g.run, 5, 5, s)), y, 25,
+    golden_check(&g.run, "apple_fruit_normalized", row_shares(&g.run, golden_rows(&g.run, 5, 5, s)), y, 25,
                  tolerance);
     fill_apple(s, 1, 0.11, 0, 1, 0), fill_apple(y, 0.9009009, 0.0990991, 0, 1, 0);
-    golden_check(&g.run, "apple_brand_normalised", row_shares(&g.run, golden_rows(&g.run, 5, 5, s)), y, 25,
+    golden_check(&g.run, "apple_brand_normalized", row_shares(&g.run, golden_rows(&g.run, 5, 5, s)), y, 25,
                  tolerance);
     golden_stop(&g);
 }
@@ -146,18 +146,18 @@ static void apple_normalised(void **state)
 /* Beside "orange" and beside "phone": the word's vector becomes the sum of all vectors, each times its share
    of the similarities. Fruits lie along the first axis, brands along the second, "apple" between them; other
    words are their own. */
-static void apple_moves_to_its_neighbour(void **state)
+static void apple_moves_to_its_neighbor(void **state)
 {
     (void)state;
     golden g = golden_start();
     static const struct {
         const char *name;
         double similarity, own, other; /* shares of the row */
-        double neighbour[2];
+        double neighbor[2];
     } cases[] = {{"apple beside orange", 0.25, 0.8, 0.2, {2, 0}},
                  {"apple beside phone", 0.11, 0.9009009, 0.0990991, {0, 2}}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        double s[25], words[10] = {5, 5, 6, 4, 1, 1, 4, 6, cases[k].neighbour[0], cases[k].neighbour[1]},
+        double s[25], words[10] = {5, 5, 6, 4, 1, 1, 4, 6, cases[k].neighbor[0], cases[k].neighbor[1]},
                       want[10];
         fill_apple(s, 1, cases[k].similarity, 0, 1, 0);
         memcpy(want, words, sizeof want);
@@ -168,7 +168,7 @@ static void apple_moves_to_its_neighbour(void **state)
         hd_tensor *moved = hd_matmul(&g.run, row_shares(&g.run, golden_rows(&g.run, 5, 5, s)),
                                      golden_rows(&g.run, 5, 2, words));
         golden_check(&g.run, cases[k].name, moved, want, 10, 1e-6);
-        assert_true(k ? want[5] > want[4] : want[4] > want[5]); /* nearer to the axis of its neighbour */
+        assert_true(k ? want[5] > want[4] : want[4] > want[5]); /* nearer to the axis of its neighbor */
     }
     golden_stop(&g);
 }
@@ -410,8 +410,8 @@ int main(void)
         cmocka_unit_test(look_ahead_mask_4),
         cmocka_unit_test(masked_scores_I_am_a_student),
         cmocka_unit_test(masked_softmax_I_am_a_student),
-        cmocka_unit_test(apple_normalised),
-        cmocka_unit_test(apple_moves_to_its_neighbour),
+        cmocka_unit_test(apple_normalized),
+        cmocka_unit_test(apple_moves_to_its_neighbor),
         cmocka_unit_test(apple_fruit_softmax),
         cmocka_unit_test(self_attention_without_parameters),
         cmocka_unit_test(attention_score_options),

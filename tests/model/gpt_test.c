@@ -1,10 +1,12 @@
-/* The decoder-only model: it learns, sees only what came before, and gives the same bits whatever the threads and the batch. Decoding with a cache is in
-   nn/cache_test.c, gradients in transformer_grad_test.c. */
+/* The decoder-only model: it learns, sees only what came before, and gives the same bits whatever the threads
+   and the batch. Decoding with a cache is in nn/cache_test.c, gradients in transformer_grad_test.c. */
 #include "model/toy.h"
 
-static const hd_optimiser_opt adamw = {.kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.95f, .eps = 1e-8f, .clip = 1, .decay = 0.01f};
+static const hd_optimizer_opt adamw = {
+    .kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.95f, .eps = 1e-8f, .clip = 1, .decay = 0.01f};
 
-/* Counting: each word is the one before plus the item's own stride, so that from the third token on all is decided. */
+/* Counting: each word is the one before plus the item's own stride, so that from the third token on all is
+ * decided. */
 static toy_batch counting(void)
 {
     toy_batch b = {.items = 24};
@@ -58,7 +60,9 @@ static void a_token_changes_no_earlier_row_and_every_later_one(void **state)
                 other.input[j] = other.input[j] == 5 ? 6 : 5;
                 hd_real *after = toy_logits(&m, &other);
                 for (size_t k = 0; k < b.target_rows; k++)
-                    assert_int_equal(memcmp(before + k * TOY_VOCAB, after + k * TOY_VOCAB, TOY_VOCAB * sizeof *after) != 0, k >= j && k < end);
+                    assert_int_equal(
+                        memcmp(before + k * TOY_VOCAB, after + k * TOY_VOCAB, TOY_VOCAB * sizeof *after) != 0,
+                        k >= j && k < end);
                 free(after);
             }
         free(before);
@@ -122,7 +126,8 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     double weights = 0;
     for (size_t i = 0; i < m.params->count; i++) {
         const hd_param *p = m.params->list[i];
-        if (p->name && !p->alias && p->t.rank == 2 && p != m.g->embedding.position) weights += (double)hd_count_of(&p->t);
+        if (p->name && !p->alias && p->t.rank == 2 && p != m.g->embedding.position)
+            weights += (double)hd_count_of(&p->t);
     }
     double attention = 2 * 2 * 2 * 32; /* layers, products, multiply and add */
     assert_true(hd_gpt_flops(&o, 1, 1) == 2 * weights + attention);

@@ -240,14 +240,14 @@ static void every_model_learns_a_text_by_heart(void **state)
         lm_open(&t, &o, 2, true);
         if (t.m->params) {
             lm_windows w = {.items = 2, .from = {0, 24}, .len = {24, 24}};
-            hd_optimiser_opt how = {.kind = HD_OPT_ADAM};
-            if (hd_optimiser_init(&t.optimiser, t.m->params, &how, &err)) fail_msg("%s", err.text);
+            hd_optimizer_opt how = {.kind = HD_OPT_ADAM};
+            if (hd_optimizer_init(&t.optimizer, t.m->params, &how, &err)) fail_msg("%s", err.text);
             for (uint32_t step = 0; step < 300; step++) {
                 t.run.now.number = step;
                 hd_run_begin(&t.run, HD_TRAIN);
                 lm_loss(&t, text, COUNT_OF(text), &w, NULL);
                 hd_backward(&t.run);
-                hd_optimiser_step(&t.run, &t.optimiser, 0.01, COUNT_OF(text), NULL, NULL);
+                hd_optimizer_step(&t.run, &t.optimizer, 0.01, COUNT_OF(text), NULL, NULL);
                 assert_run_ok(&t.run);
             }
             hd_real *rows = lm_losses(&t, text, COUNT_OF(text), &w, NULL);

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "model/lm/lm.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { LM_UNK = 1, LM_START = 2, LM_END = 3, LM_VOCAB = 11, LM_TEXT = 48, LM_ITEMS = 4 };
 
@@ -35,7 +35,7 @@ typedef struct lm_toy {
     hd_backend *backend;
     hd_run run;
     hd_lm *m;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } lm_toy;
 
 /* Values that are drawn as constants (a whole maxent model) are moved: zeros hide mistakes. */
@@ -78,7 +78,7 @@ CHECK_UNUSED static void lm_open(lm_toy *t, const hd_lm_opt *o, int threads, boo
 
 CHECK_UNUSED static void lm_close(lm_toy *t)
 {
-    hd_optimiser_release(&t->optimiser);
+    hd_optimizer_release(&t->optimizer);
     hd_lm_free(t->m);
     hd_run_release(&t->run);
     hd_backend_free(t->backend);

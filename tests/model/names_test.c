@@ -2,7 +2,7 @@
    the last state; names of all lengths in shuffled batches, losses summed, gradients clipped at 3, SGD. */
 #include "check.h"
 #include "model/classifier.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { LETTERS = 26, LANGUAGES = 4, NAMES = 400, BATCH = 8, LONGEST = 11, EPOCHS = 30 };
 
@@ -34,7 +34,7 @@ typedef struct net {
     hd_backend *backend;
     hd_run run;
     hd_classifier *m;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } net;
 
 /* Lives where it was opened. */
@@ -53,15 +53,15 @@ static void net_open(net *n)
                                           .heads = 1},
                                  .pool = HD_POOL_last,
                                  .classes = LANGUAGES};
-    const hd_optimiser_opt sgd = {.kind = HD_OPT_SGD, .clip = 3};
+    const hd_optimizer_opt sgd = {.kind = HD_OPT_SGD, .clip = 3};
     if (hd_classifier_new(&n->m, n->backend, &o, true, &err) || hd_params_draw(n->m->params, 1, &err) ||
-        hd_optimiser_init(&n->optimiser, n->m->params, &sgd, &err))
+        hd_optimizer_init(&n->optimizer, n->m->params, &sgd, &err))
         fail_msg("%s", err.text);
 }
 
 static void net_close(net *n)
 {
-    hd_optimiser_release(&n->optimiser);
+    hd_optimizer_release(&n->optimizer);
     hd_classifier_free(n->m);
     hd_run_release(&n->run);
     hd_backend_free(n->backend);
@@ -123,7 +123,7 @@ static double epoch(net *n, name *names, hd_rng *rng)
     }
     for (size_t i = 0; i < NAMES; i += BATCH) {
         loss += back(n, names + i, BATCH);
-        assert_int_equal(hd_optimiser_step(&n->run, &n->optimiser, 0.15, BATCH, NULL, NULL), HD_OK);
+        assert_int_equal(hd_optimizer_step(&n->run, &n->optimizer, 0.15, BATCH, NULL, NULL), HD_OK);
     }
     return loss / NAMES;
 }

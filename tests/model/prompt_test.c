@@ -68,7 +68,7 @@ static void the_same_words_are_answered_as_the_prompt_asks(void **state)
 {
     (void)state;
     enum { STEPS = 300 };
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     static const char *const names[TASKS] = {"the same", "turned round", "the next ones"};
     static const encdec_case c =

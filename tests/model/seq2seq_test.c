@@ -102,7 +102,7 @@ static double share_right(toy *m, task *draw)
 
 static void learn(const char *name, task *draw, uint32_t steps)
 {
-    static const hd_optimiser_opt adam = {
+    static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     static const encdec_case c =
         MODEL("", "bi-gru:1", "gru:1", .r = {.begin = HD_BEGINNING_map, .read = HD_READING_deep});

@@ -1,16 +1,24 @@
-/* Small models and the copy task, for tests of models, caches and training. What an item holds depends on its key alone, so that a batch can be
-   composed, reordered and cut in pieces at will. */
+/* Small models and the copy task, for tests of models, caches and training. What an item holds depends on its
+   key alone, so that a batch can be composed, reordered and cut in pieces at will. */
 #ifndef TOY_H
 #define TOY_H
 
 #include "check.h"
 #include "model/gpt.h"
 #include "model/encdec/encdec.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
-enum { TOY_VOCAB = 13, TOY_ITEMS = 32, TOY_LONGEST = 9, TOY_ROWS = TOY_ITEMS * (TOY_LONGEST + 1), TOY_BEGIN = 1, TOY_END = 2 };
+enum {
+    TOY_VOCAB = 13,
+    TOY_ITEMS = 32,
+    TOY_LONGEST = 9,
+    TOY_ROWS = TOY_ITEMS * (TOY_LONGEST + 1),
+    TOY_BEGIN = 1,
+    TOY_END = 2
+};
 
-/* Copy the source: source s1..sn END, input BEGIN s1..sn, target s1..sn END. Language models read input and target alone. */
+/* Copy the source: source s1..sn END, input BEGIN s1..sn, target s1..sn END. Language models read input and
+ * target alone. */
 typedef struct toy_batch {
     size_t items, source_rows, target_rows;
     int32_t key[TOY_ITEMS], source_len[TOY_ITEMS], target_len[TOY_ITEMS];
@@ -42,20 +50,37 @@ CHECK_UNUSED static toy_batch toy_range(int32_t first, int32_t count)
 
 CHECK_UNUSED static hd_encdec_opt toy_opt(void)
 {
-    return (hd_encdec_opt){.encoder_layers = 2, .decoder_layers = 2, .heads = 4, .width = 32, .inner = 64, .source_vocab = TOY_VOCAB, .target_vocab = TOY_VOCAB,
-                                .tied = true, .eps = 1e-5f, .act = HD_relu, .positions = 64, .sinusoid = {.halves = true}};
+    return (hd_encdec_opt){.encoder_layers = 2,
+                           .decoder_layers = 2,
+                           .heads = 4,
+                           .width = 32,
+                           .inner = 64,
+                           .source_vocab = TOY_VOCAB,
+                           .target_vocab = TOY_VOCAB,
+                           .tied = true,
+                           .eps = 1e-5f,
+                           .act = HD_relu,
+                           .positions = 64,
+                           .sinusoid = {.halves = true}};
 }
 
 CHECK_UNUSED static hd_gpt_opt toy_gpt_opt(void)
 {
-    return (hd_gpt_opt){.layers = 2, .heads = 4, .width = 32, .vocab = TOY_VOCAB, .positions = 64, .eps = 1e-5f, .act = HD_gelu_tanh};
+    return (hd_gpt_opt){.layers = 2,
+                        .heads = 4,
+                        .width = 32,
+                        .vocab = TOY_VOCAB,
+                        .positions = 64,
+                        .eps = 1e-5f,
+                        .act = HD_gelu_tanh};
 }
 
 CHECK_UNUSED static hd_encdec *toy_transformer(hd_backend *b, const hd_encdec_opt *opt, bool training)
 {
     hd_err err = {0};
     hd_encdec *m = NULL;
-    if (hd_encdec_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err)) fail_msg("%s", err.text);
+    if (hd_encdec_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err))
+        fail_msg("%s", err.text);
     return m;
 }
 
@@ -63,7 +88,8 @@ CHECK_UNUSED static hd_gpt *toy_gpt(hd_backend *b, const hd_gpt_opt *opt, bool t
 {
     hd_err err = {0};
     hd_gpt *m = NULL;
-    if (hd_gpt_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err)) fail_msg("%s", err.text);
+    if (hd_gpt_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err))
+        fail_msg("%s", err.text);
     return m;
 }
 
@@ -72,7 +98,8 @@ CHECK_UNUSED static void toy_stir(hd_params *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!one->name || one->alias || (one->init.kind != HD_INIT_ZERO && one->init.kind != HD_INIT_ONE)) continue;
+        if (!one->name || one->alias || (one->init.kind != HD_INIT_ZERO && one->init.kind != HD_INIT_ONE))
+            continue;
         size_t n = hd_count_of(&one->t);
         hd_real *x = malloc(n * sizeof *x);
         fill_normal(x, n, 0.3, 1000 + i);
@@ -82,31 +109,39 @@ CHECK_UNUSED static void toy_stir(hd_params *p)
     }
 }
 
-/* A model of either kind with all it needs to run and train. Lives where it was opened: the optimiser keeps the address of the parameters. */
+/* A model of either kind with all it needs to run and train. Lives where it was opened: the optimizer keeps
+ * the address of the parameters. */
 typedef struct toy {
     hd_backend *backend;
     hd_run run;
     hd_encdec *t; /* one of the two */
     hd_gpt *g;
     hd_params *params;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } toy;
 
-CHECK_UNUSED static void toy_open_on(toy *m, const char *backend, int threads, const hd_encdec_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o)
+CHECK_UNUSED static void toy_open_on(toy *m, const char *backend, int threads, const hd_encdec_opt *t,
+                                     const hd_gpt_opt *g, const hd_optimizer_opt *o)
 {
     hd_err err = {0};
     *m = (toy){.backend = backend_of(backend, threads)};
     m->run = run_on(m->backend);
-    if (t) m->t = toy_transformer(m->backend, t, true), m->params = &m->t->params;
-    else m->g = toy_gpt(m->backend, g, true), m->params = &m->g->params;
-    if (o && hd_optimiser_init(&m->optimiser, m->params, o, &err)) fail_msg("%s", err.text);
+    if (t)
+        m->t = toy_transformer(m->backend, t, true), m->params = &m->t->params;
+    else
+        m->g = toy_gpt(m->backend, g, true), m->params = &m->g->params;
+    if (o && hd_optimizer_init(&m->optimizer, m->params, o, &err)) fail_msg("%s", err.text);
 }
 
-CHECK_UNUSED static void toy_open(toy *m, int threads, const hd_encdec_opt *t, const hd_gpt_opt *g, const hd_optimiser_opt *o) { toy_open_on(m, "cpu", threads, t, g, o); }
+CHECK_UNUSED static void toy_open(toy *m, int threads, const hd_encdec_opt *t, const hd_gpt_opt *g,
+                                  const hd_optimizer_opt *o)
+{
+    toy_open_on(m, "cpu", threads, t, g, o);
+}
 
 CHECK_UNUSED static void toy_close(toy *m)
 {
-    hd_optimiser_release(&m->optimiser);
+    hd_optimizer_release(&m->optimizer);
     hd_encdec_free(m->t);
     hd_gpt_free(m->g);
     hd_run_release(&m->run);
@@ -116,7 +151,8 @@ CHECK_UNUSED static void toy_close(toy *m)
 CHECK_UNUSED static hd_encoded toy_encode(toy *m, const toy_batch *b)
 {
     hd_run *r = &m->run;
-    return hd_encdec_encode(r, m->t, hd_ints(r, b->source, b->source_rows), hd_seg_of(r, b->source_len, b->items, b->key));
+    return hd_encdec_encode(r, m->t, hd_ints(r, b->source, b->source_rows),
+                            hd_seg_of(r, b->source_len, b->items, b->key));
 }
 
 /* Rows of the decoder before the output layer. */
@@ -160,7 +196,7 @@ CHECK_UNUSED static double toy_back(toy *m, const toy_batch *b, float smoothing,
 CHECK_UNUSED static double toy_step(toy *m, const toy_batch *b, float smoothing, double rate, uint32_t number)
 {
     double loss = toy_back(m, b, smoothing, number);
-    hd_optimiser_step(&m->run, &m->optimiser, rate, (double)b->target_rows, NULL, NULL);
+    hd_optimizer_step(&m->run, &m->optimizer, rate, (double)b->target_rows, NULL, NULL);
     assert_run_ok(&m->run);
     return loss / (double)b->target_rows;
 }

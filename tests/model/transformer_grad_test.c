@@ -1,9 +1,10 @@
-/* The gradient of whole models against differences, in double: six numbers of every tensor a file holds. Dropout is on: its masks are fixed by the step, so the loss is
-   as smooth as without. */
+/* The gradient of whole models against differences, in double: six numbers of every tensor a file holds.
+   Dropout is on: its masks are fixed by the step, so the loss is as smooth as without. */
 #include "model/toy.h"
 
-/* The five-point rule: the rounding of a loss around 100 (1.4e-14) over 12 H, times 18, is 5e-11; the fifth derivative adds H^4/30 of itself. Gradients much smaller
-   than the tensor's largest (a key's bias has none at all: softmax does not see it) are measured against FLOOR of the model's largest. */
+/* The five-point rule: the rounding of a loss around 100 (1.4e-14) over 12 H, times 18, is 5e-11; the fifth
+   derivative adds H^4/30 of itself. Gradients much smaller than the tensor's largest (a key's bias has none
+   at all: softmax does not see it) are measured against FLOOR of the model's largest. */
 #define H         5e-4
 #define FLOOR     1e-3
 #define TOLERANCE 1e-7
@@ -21,7 +22,10 @@ static double loss_at(toy *m, const toy_batch *b)
 }
 
 /* The k-th sample of n: the first, the last and some between. */
-static size_t place(size_t k, size_t n, hd_rng *rng) { return k == 0 ? 0 : k == 1 ? n - 1 : hd_rng_below(rng, (uint32_t)n); }
+static size_t place(size_t k, size_t n, hd_rng *rng)
+{
+    return k == 0 ? 0 : k == 1 ? n - 1 : hd_rng_below(rng, (uint32_t)n);
+}
 
 /* Moves one number by steps of H. */
 static double slope(toy *m, const toy_batch *b, hd_real *x)
@@ -43,7 +47,8 @@ static double check_all(toy *m, const toy_batch *b, const char *name)
     const char *where = "-";
     size_t tensors = 0, silent = 0;
     toy_back(m, b, 0.1f, SEEN);
-    for (size_t i = 0; i < m->params->trainable; i++) largest = fmax(largest, fabs((double)m->params->grad[i]));
+    for (size_t i = 0; i < m->params->trainable; i++)
+        largest = fmax(largest, fabs((double)m->params->grad[i]));
     for (size_t i = 0; i < m->params->count; i++) {
         hd_param *p = m->params->list[i];
         if (!p->name || p->alias) continue;
@@ -54,7 +59,8 @@ static double check_all(toy *m, const toy_batch *b, const char *name)
         silent += !flows;
         for (size_t k = 0; k < SAMPLES; k++) {
             size_t at = place(k, n, &rng);
-            double a = (double)((hd_real *)p->grad.data)[at], numeric = slope(m, b, (hd_real *)p->t.data + at);
+            double a = (double)((hd_real *)p->grad.data)[at],
+                   numeric = slope(m, b, (hd_real *)p->t.data + at);
             double error = fabs(a - numeric) / (fabs(a) + fabs(numeric) + FLOOR * largest);
             if (!(error <= worst)) worst = error, where = p->name;
         }
@@ -93,7 +99,8 @@ static void the_transformer_goes_back_as_it_went_forward(void **state)
         toy m;
         hd_encdec_opt o = toy_opt();
         o.width = 12, o.inner = 20, o.positions = 16, o.output_bias = true;
-        o.pre_norm = cases[c].pre_norm, o.recompute = cases[c].recompute, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned, o.act = cases[c].act;
+        o.pre_norm = cases[c].pre_norm, o.recompute = cases[c].recompute, o.tied = !cases[c].untied,
+        o.learned_positions = cases[c].learned, o.act = cases[c].act;
         o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
         toy_open(&m, 1, &o, NULL, NULL);
         toy_stir(m.params);

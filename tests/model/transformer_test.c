@@ -1,7 +1,9 @@
-/* The Transformer as a whole: it learns, looks only where it may, and gives the same bits whatever the threads, the batch and the memory plan. */
+/* The Transformer as a whole: it learns, looks only where it may, and gives the same bits whatever the
+ * threads, the batch and the memory plan. */
 #include "model/toy.h"
 
-static const hd_optimiser_opt adam = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
+static const hd_optimizer_opt adam = {
+    .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
 
 /* Mean loss, without dropout, after `steps` steps over one batch with a short warm-up. */
 static double learn(toy *m, const toy_batch *b, int steps)
@@ -30,9 +32,12 @@ static void every_variant_learns_to_copy(void **state)
         {"post-norm, untied, sinusoids", .untied = true, .act = HD_gelu},
         {"post-norm, untied, learned positions", .untied = true, .learned = true, .act = HD_silu},
         {"pre-norm, tied, sinusoids", .pre_norm = true, .act = HD_relu},
-        {"pre-norm, tied, learned positions", .pre_norm = true, .learned = true, .output_bias = true, .act = HD_relu},
-        {"pre-norm, untied, sinusoids", .pre_norm = true, .untied = true, .recompute = true, .act = HD_gelu_tanh},
-        {"pre-norm, untied, learned positions", .pre_norm = true, .untied = true, .learned = true, .act = HD_relu},
+        {"pre-norm, tied, learned positions", .pre_norm = true, .learned = true, .output_bias = true,
+         .act = HD_relu},
+        {"pre-norm, untied, sinusoids", .pre_norm = true, .untied = true, .recompute = true,
+         .act = HD_gelu_tanh},
+        {"pre-norm, untied, learned positions", .pre_norm = true, .untied = true, .learned = true,
+         .act = HD_relu},
         {"post-norm, plain", .plain = true, .act = HD_relu},
         {"post-norm, dropout, recompute", .recompute = true, .dropout = 0.05f, .act = HD_relu},
     };
@@ -40,8 +45,10 @@ static void every_variant_learns_to_copy(void **state)
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = cases[c].pre_norm, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned, o.plain = cases[c].plain;
-        o.output_bias = cases[c].output_bias, o.recompute = cases[c].recompute, o.act = cases[c].act, o.dropout = cases[c].dropout;
+        o.pre_norm = cases[c].pre_norm, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned,
+        o.plain = cases[c].plain;
+        o.output_bias = cases[c].output_bias, o.recompute = cases[c].recompute, o.act = cases[c].act,
+        o.dropout = cases[c].dropout;
         toy_open(&m, 2, &o, NULL, &adam);
         double loss = learn(&m, &b, 140);
         print_message("%-40s %.4f\n", cases[c].name, loss);
@@ -50,7 +57,8 @@ static void every_variant_learns_to_copy(void **state)
     }
 }
 
-/* Sources of 1 to 9 words, of which the target repeats every other one: no item has as many rows on both sides. */
+/* Sources of 1 to 9 words, of which the target repeats every other one: no item has as many rows on both
+ * sides. */
 static toy_batch uneven_batch(void)
 {
     toy_batch b = {.items = TOY_ITEMS};
@@ -99,7 +107,10 @@ static uint64_t changed_rows(const hd_real *a, const hd_real *b, size_t rows, si
     return mask;
 }
 
-static uint64_t rows_between(size_t from, size_t to) { return (((uint64_t)1 << to) - 1) & ~(((uint64_t)1 << from) - 1); }
+static uint64_t rows_between(size_t from, size_t to)
+{
+    return (((uint64_t)1 << to) - 1) & ~(((uint64_t)1 << from) - 1);
+}
 
 static hd_real *encoded(toy *m, const toy_batch *b)
 {
@@ -123,7 +134,8 @@ static void a_target_token_changes_no_earlier_row_and_every_later_one(void **sta
                 toy_batch other = b;
                 other.input[at] = other.input[at] == 5 ? 6 : 5;
                 hd_real *after = toy_logits(&m, &other);
-                assert_int_equal(changed_rows(before, after, b.target_rows, TOY_VOCAB), rows_between(at, at + (size_t)(b.target_len[i] - j)));
+                assert_int_equal(changed_rows(before, after, b.target_rows, TOY_VOCAB),
+                                 rows_between(at, at + (size_t)(b.target_len[i] - j)));
                 free(after);
             }
         free(before);
@@ -146,8 +158,10 @@ static void a_source_token_changes_every_row_of_its_item_and_no_other(void **sta
             toy_batch other = b;
             other.source[at] = other.source[at] == 5 ? 6 : 5;
             hd_real *other_memory = encoded(&m, &other), *other_logits = toy_logits(&m, &other);
-            assert_int_equal(changed_rows(memory, other_memory, b.source_rows, o.width), rows_between(begin, begin + (size_t)b.source_len[i]));
-            assert_int_equal(changed_rows(logits, other_logits, b.target_rows, TOY_VOCAB), rows_between(target_at, target_at + (size_t)b.target_len[i]));
+            assert_int_equal(changed_rows(memory, other_memory, b.source_rows, o.width),
+                             rows_between(begin, begin + (size_t)b.source_len[i]));
+            assert_int_equal(changed_rows(logits, other_logits, b.target_rows, TOY_VOCAB),
+                             rows_between(target_at, target_at + (size_t)b.target_len[i]));
             free(other_memory), free(other_logits);
         }
     }
@@ -173,7 +187,10 @@ static hd_real *row_losses(toy *m, const toy_batch *b)
 static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state)
 {
     (void)state;
-    static const int32_t batches[][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {7, 6, 5, 4, 3, 2, 1, 0}, {3, 12, 5, 3, 9, 15, 14, 0}, {1, 1, 1, 1, 1, 1, 1, 1}};
+    static const int32_t batches[][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                         {7, 6, 5, 4, 3, 2, 1, 0},
+                                         {3, 12, 5, 3, 9, 15, 14, 0},
+                                         {1, 1, 1, 1, 1, 1, 1, 1}};
     for (int pre = 0; pre < 2; pre++) {
         toy m;
         hd_encdec_opt o = toy_opt();
@@ -185,10 +202,14 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
             hd_real *memory = encoded(&m, &b), *logits = toy_logits(&m, &b), *losses = row_losses(&m, &b);
             for (size_t i = 0; i < b.items; i++) {
                 toy_batch alone = toy_range(b.key[i], 1);
-                hd_real *memory1 = encoded(&m, &alone), *logits1 = toy_logits(&m, &alone), *losses1 = row_losses(&m, &alone);
-                assert_memory_equal(item_rows(memory, b.source_len, i, o.width), memory1, alone.source_rows * o.width * sizeof(hd_real));
-                assert_memory_equal(item_rows(logits, b.target_len, i, TOY_VOCAB), logits1, alone.target_rows * TOY_VOCAB * sizeof(hd_real));
-                assert_memory_equal(item_rows(losses, b.target_len, i, 1), losses1, alone.target_rows * sizeof(hd_real));
+                hd_real *memory1 = encoded(&m, &alone), *logits1 = toy_logits(&m, &alone),
+                        *losses1 = row_losses(&m, &alone);
+                assert_memory_equal(item_rows(memory, b.source_len, i, o.width), memory1,
+                                    alone.source_rows * o.width * sizeof(hd_real));
+                assert_memory_equal(item_rows(logits, b.target_len, i, TOY_VOCAB), logits1,
+                                    alone.target_rows * TOY_VOCAB * sizeof(hd_real));
+                assert_memory_equal(item_rows(losses, b.target_len, i, 1), losses1,
+                                    alone.target_rows * sizeof(hd_real));
                 free(memory1), free(logits1), free(losses1);
             }
             free(memory), free(logits), free(losses);
@@ -227,7 +248,8 @@ static void training_gives_the_same_bits_on_any_number_of_threads_and_every_time
     (void)state;
     for (int pre = 0; pre < 2; pre++) {
         trained first = train_on(1, pre);
-        print_message("%s: loss %.6f to %.6f in %d steps\n", pre ? "pre-norm" : "post-norm", first.loss[0], first.loss[STEPS - 1], STEPS);
+        print_message("%s: loss %.6f to %.6f in %d steps\n", pre ? "pre-norm" : "post-norm", first.loss[0],
+                      first.loss[STEPS - 1], STEPS);
         assert_true(first.loss[STEPS - 1] < first.loss[0] - 0.2);
         for (int i = 0; i < 6; i++) {
             static const int threads[] = {1, 2, 3, 4, 2, 4};
@@ -293,9 +315,11 @@ static void accumulated_micro_batches_are_one_batch(void **state)
         }
         hd_real *summed = toy_copy(&m, m.params->grad);
         double d = gradient_distance(gradient, summed, m.params->trainable);
-        print_message("%d micro-batches: loss differs by %.1e, gradient by %.1e\n", (int)parts, fabs(sum - loss) / loss, d);
-        assert_true(fabs(sum - loss) <= 1e-12 * loss); /* the same row losses, summed in double in another order */
-        assert_true(d <= 2e-6);                        /* float sums over 170 rows in another order; a row too many is worth 1e-3 */
+        print_message("%d micro-batches: loss differs by %.1e, gradient by %.1e\n", (int)parts,
+                      fabs(sum - loss) / loss, d);
+        assert_true(fabs(sum - loss) <=
+                    1e-12 * loss); /* the same row losses, summed in double in another order */
+        assert_true(d <= 2e-6); /* float sums over 170 rows in another order; a row too many is worth 1e-3 */
         free(summed);
     }
     free(gradient);
@@ -320,10 +344,11 @@ static void recomputing_gives_the_same_bits_as_keeping(void **state)
             if (!(loss == other)) fail_msg("case %d, step %d: losses %.17g and %.17g", c, t, loss, other);
             hd_real *x = toy_copy(&kept, kept.params->grad), *y = toy_copy(&again, again.params->grad);
             if (memcmp(x, y, kept.params->trainable * sizeof *x))
-                fail_msg("case %d, step %d: gradients differ by %g", c, t, gradient_distance(x, y, kept.params->trainable));
+                fail_msg("case %d, step %d: gradients differ by %g", c, t,
+                         gradient_distance(x, y, kept.params->trainable));
             free(x), free(y);
-            hd_optimiser_step(&kept.run, &kept.optimiser, 0.01, 50, NULL, NULL);
-            hd_optimiser_step(&again.run, &again.optimiser, 0.01, 50, NULL, NULL);
+            hd_optimizer_step(&kept.run, &kept.optimizer, 0.01, 50, NULL, NULL);
+            hd_optimizer_step(&again.run, &again.optimizer, 0.01, 50, NULL, NULL);
         }
         assert_true(again.run.step.peak < kept.run.step.peak);
         toy_close(&kept), toy_close(&again);
@@ -341,7 +366,10 @@ static void a_gate_scales_one_head(void **state)
     hd_real open[4] = {1, 1, 1, 1}, shut[4] = {1, 1, 0, 1};
     hd_tensor gate = hd_matrix(open, 1, 4);
     hd_real *plain = toy_logits(&gated, &b);
-    hd_mha *where[] = {&gated.t->encoder.stage[0].stack.block[1].self, &gated.t->stack[0].block[0].self, &gated.t->stack[0].block[1].cross}, *same[] = {&cut.t->encoder.stage[0].stack.block[1].self, &cut.t->stack[0].block[0].self, &cut.t->stack[0].block[1].cross};
+    hd_mha *where[] = {&gated.t->encoder.stage[0].stack.block[1].self, &gated.t->stack[0].block[0].self,
+                       &gated.t->stack[0].block[1].cross},
+           *same[] = {&cut.t->encoder.stage[0].stack.block[1].self, &cut.t->stack[0].block[0].self,
+                      &cut.t->stack[0].block[1].cross};
     for (size_t c = 0; c < COUNT_OF(where); c++) {
         where[c]->extra.gate = &gate;
         hd_real *all_open = toy_logits(&gated, &b);
@@ -359,7 +387,8 @@ static void a_gate_scales_one_head(void **state)
         hd_real *expected = toy_logits(&cut, &b);
         hd_params_set(cut.params, same[c]->out.w, kept);
         assert_memory_not_equal(plain, one_shut, b.target_rows * TOY_VOCAB * sizeof *plain);
-        assert_memory_equal(expected, one_shut, b.target_rows * TOY_VOCAB * sizeof *plain); /* products with 0 either way */
+        assert_memory_equal(expected, one_shut,
+                            b.target_rows * TOY_VOCAB * sizeof *plain); /* products with 0 either way */
         free(all_open), free(one_shut), free(expected), free(w), free(kept);
     }
     free(plain);
@@ -374,14 +403,16 @@ static void a_window_bounds_what_a_row_sees(void **state)
     o.encoder_layers = 1;
     open_stirred(&m, &o);
     m.t->encoder.stage[0].stack.block[0].self.extra.window = 2;
-    toy_batch b = {.items = 1, .key = {0}, .source_len = {40}, .target_len = {40}, .source_rows = 40, .target_rows = 40};
+    toy_batch b = {
+        .items = 1, .key = {0}, .source_len = {40}, .target_len = {40}, .source_rows = 40, .target_rows = 40};
     for (int i = 0; i < 40; i++) b.source[i] = b.input[i] = 3 + i % 10;
     hd_real *memory = encoded(&m, &b);
     for (size_t j = 0; j < 40; j++) {
         toy_batch other = b;
         other.source[j] = 1;
         hd_real *changed = encoded(&m, &other);
-        assert_int_equal(changed_rows(memory, changed, 40, o.width), rows_between(j < 2 ? 0 : j - 2, j + 3 < 40 ? j + 3 : 40));
+        assert_int_equal(changed_rows(memory, changed, 40, o.width),
+                         rows_between(j < 2 ? 0 : j - 2, j + 3 < 40 ? j + 3 : 40));
         free(changed);
     }
     free(memory);
@@ -392,7 +423,8 @@ static void a_window_bounds_what_a_row_sees(void **state)
         toy_batch other = b;
         other.input[j] = 1;
         hd_real *changed = toy_logits(&m, &other);
-        assert_int_equal(changed_rows(logits, changed, 40, TOY_VOCAB), rows_between(j, j + 7 < 40 ? j + 7 : 40));
+        assert_int_equal(changed_rows(logits, changed, 40, TOY_VOCAB),
+                         rows_between(j, j + 7 < 40 ? j + 7 : 40));
         free(changed);
     }
     free(logits);
@@ -414,11 +446,15 @@ static void other_options_of_attention_reach_it(void **state)
     hd_real *plain = toy_logits(&m, &b);
     for (int c = 0; c < 4; c++) {
         a->extra = (hd_attend_opt){0};
-        if (c < 2) a->extra.scale = (float)(c ? 0.5 : 1 / sqrt(8)); /* of 8 columns a head: as without */
-        else table.data = c == 2 ? zero : bias, a->extra.table = &table;
+        if (c < 2)
+            a->extra.scale = (float)(c ? 0.5 : 1 / sqrt(8)); /* of 8 columns a head: as without */
+        else
+            table.data = c == 2 ? zero : bias, a->extra.table = &table;
         hd_real *x = toy_logits(&m, &b);
-        if (c % 2 == 0) assert_memory_equal(plain, x, bytes);
-        else assert_memory_not_equal(plain, x, bytes);
+        if (c % 2 == 0)
+            assert_memory_equal(plain, x, bytes);
+        else
+            assert_memory_not_equal(plain, x, bytes);
         free(x);
     }
     free(plain);
@@ -433,10 +469,13 @@ static void gates_and_tables_are_trained_where_they_want_gradients(void **state)
     hd_encdec_opt o = toy_opt();
     toy_open(&m, 2, &o, NULL, NULL);
     hd_real one[4] = {1, 1, 1, 1}, zero[32] = {0}, gate_grad[4] = {0}, table_grad[32] = {0};
-    hd_tensor gate = hd_matrix(one, 1, 4), dgate = hd_matrix(gate_grad, 1, 4), table = hd_matrix(zero, 8, 4), dtable = hd_matrix(table_grad, 8, 4);
+    hd_tensor gate = hd_matrix(one, 1, 4), dgate = hd_matrix(gate_grad, 1, 4), table = hd_matrix(zero, 8, 4),
+              dtable = hd_matrix(table_grad, 8, 4);
     gate.wants_grad = gate.is_param = table.wants_grad = table.is_param = true;
     gate.grad = &dgate, table.grad = &dtable;
-    for (int l = 0; l < 2; l++) m.t->encoder.stage[0].stack.block[l].self.extra = (hd_attend_opt){.gate = &gate, .table = &table, .table_both_ways = true};
+    for (int l = 0; l < 2; l++)
+        m.t->encoder.stage[0].stack.block[l].self.extra =
+            (hd_attend_opt){.gate = &gate, .table = &table, .table_both_ways = true};
     const toy_batch b = toy_range(0, 6);
     toy_back(&m, &b, 0, 1);
     double gates = 0, tables = 0;
@@ -446,7 +485,8 @@ static void gates_and_tables_are_trained_where_they_want_gradients(void **state)
     toy_close(&m);
 }
 
-/* Every weight of a matrix is used once for each token, by a multiplication and an addition; attention adds two products of width 32 per pair. */
+/* Every weight of a matrix is used once for each token, by a multiplication and an addition; attention adds
+ * two products of width 32 per pair. */
 static void operations_are_two_for_each_weight_and_token(void **state)
 {
     (void)state;
@@ -461,7 +501,8 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     double attention = (2 + 2 * 2) * 2 * 2 * 32;
     assert_true(hd_encdec_flops(m.t, 1, 1, 1) == 2 * weights + attention);
     assert_true(hd_encdec_flops(m.t, 7, 1, 1) == 7 * (2 * weights + attention));
-    /* Sentences of 5 and 3 tokens: keys and values of the cross-attention are made of source tokens, and pairs grow with the square. */
+    /* Sentences of 5 and 3 tokens: keys and values of the cross-attention are made of source tokens, and
+     * pairs grow with the square. */
     double of_source = 0, s = 5, t = 3;
     for (size_t i = 0; i < m.params->count; i++) {
         const hd_param *p = m.params->list[i];
@@ -471,7 +512,8 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     }
     double pairs = 2 * s * s + 2 * (t * t + t * s), of_target = weights - of_source;
     assert_true(of_source > 0 && of_target > 0);
-    assert_true(hd_encdec_flops(m.t, 2, s, t) == 2 * (2 * (s * of_source + t * of_target) + pairs * 2 * 2 * 32));
+    assert_true(hd_encdec_flops(m.t, 2, s, t) ==
+                2 * (2 * (s * of_source + t * of_target) + pairs * 2 * 2 * 32));
     toy_close(&m);
 }
 

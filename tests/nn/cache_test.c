@@ -1,10 +1,11 @@
-/* Decoding with a cache against the whole forward pass. What the cache should hold is kept as plain token lists on the host; every step is compared with computing
-   those lists from scratch. */
+/* Decoding with a cache against the whole forward pass. What the cache should hold is kept as plain token
+   lists on the host; every step is compared with computing those lists from scratch. */
 #include "model/toy.h"
 
 enum { LONG = 100, MOST = 8, SOURCES = 4, V = TOY_VOCAB };
 
-/* Both ways sum the same numbers in other orders: logits are sums of 32 products of numbers around 1, each rounded by 6e-8. */
+/* Both ways sum the same numbers in other orders: logits are sums of 32 products of numbers around 1, each
+ * rounded by 6e-8. */
 #define TOLERANCE 1e-5
 
 typedef struct sequence {
@@ -16,13 +17,19 @@ typedef struct subject {
     const char *name;
     hd_backend *backend;
     hd_run run, whole; /* of the cached steps and of the forward passes they are compared with */
-    hd_encdec *t; /* one of the two */
+    hd_encdec *t;      /* one of the two */
     hd_gpt *g;
     toy_batch sources;
     double worst;
 } subject;
 
-typedef enum kind { POST_NORM, PRE_NORM, WINDOW, GPT, KINDS } kind; /* WINDOW: each row sees the 5 rows before it */
+typedef enum kind {
+    POST_NORM,
+    PRE_NORM,
+    WINDOW,
+    GPT,
+    KINDS
+} kind; /* WINDOW: each row sees the 5 rows before it */
 
 static subject *subject_of(kind k)
 {
@@ -35,8 +42,10 @@ static subject *subject_of(kind k)
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
     o.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
-    if (k == GPT) s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
-    else s->t = toy_transformer(s->backend, &o, false), toy_stir(&s->t->params);
+    if (k == GPT)
+        s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
+    else
+        s->t = toy_transformer(s->backend, &o, false), toy_stir(&s->t->params);
     for (int l = 0; k == WINDOW && l < o.decoder_layers; l++) s->t->stack[0].block[l].self.extra.window = 5;
     return s;
 }
@@ -54,7 +63,8 @@ static hd_cache *cache_of(const subject *s, size_t items)
 {
     hd_err err = {0};
     hd_cache *c = NULL;
-    if (s->t ? hd_encdec_cache(&c, s->t, items, &err) : hd_gpt_cache(&c, s->g, items, &err)) fail_msg("%s", err.text);
+    if (s->t ? hd_encdec_cache(&c, s->t, items, &err) : hd_gpt_cache(&c, s->g, items, &err))
+        fail_msg("%s", err.text);
     return c;
 }
 
@@ -74,7 +84,8 @@ static hd_encoded memory_of(hd_run *r, const subject *s, const sequence *q, size
 }
 
 /* Logits for the last count[i] tokens of each sequence; the caller frees them. memory may be {0}. */
-static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const int32_t *count, size_t n, hd_encoded memory, hd_cache *c)
+static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const int32_t *count, size_t n,
+                          hd_encoded memory, hd_cache *c)
 {
     int32_t id[MOST * LONG];
     size_t rows = 0;
@@ -82,12 +93,15 @@ static hd_real *logits_of(hd_run *r, const subject *s, const sequence *q, const 
         for (int j = q[i].len - count[i]; j < q[i].len; j++) id[rows++] = q[i].id[j];
     hd_seg *seg = hd_seg_of(r, count, n, NULL);
     const int32_t *ids = hd_ints(r, id, rows);
-    hd_tensor *z = s->t ? hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, ids, seg, memory, c)) : hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, ids, seg, c));
+    hd_tensor *z = s->t ? hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, ids, seg, memory, c))
+                        : hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, ids, seg, c));
     return r->err.status ? NULL : host_copy(r, z);
 }
 
-/* One cached step over the last count[i] tokens of each sequence, compared with the whole. `first`: the memory is encoded and handed in. */
-static void step_and_compare(subject *s, hd_cache *c, const sequence *q, const int32_t *count, size_t n, bool first)
+/* One cached step over the last count[i] tokens of each sequence, compared with the whole. `first`: the
+ * memory is encoded and handed in. */
+static void step_and_compare(subject *s, hd_cache *c, const sequence *q, const int32_t *count, size_t n,
+                             bool first)
 {
     hd_run_begin(&s->run, HD_INFERENCE);
     hd_encoded memory = s->t && first ? memory_of(&s->run, s, q, n) : (hd_encoded){0};
@@ -96,14 +110,17 @@ static void step_and_compare(subject *s, hd_cache *c, const sequence *q, const i
     int32_t all[MOST];
     for (size_t i = 0; i < n; i++) all[i] = q[i].len;
     hd_run_begin(&s->whole, HD_INFERENCE);
-    hd_real *want = logits_of(&s->whole, s, q, all, n, s->t ? memory_of(&s->whole, s, q, n) : (hd_encoded){0}, NULL);
+    hd_real *want =
+        logits_of(&s->whole, s, q, all, n, s->t ? memory_of(&s->whole, s, q, n) : (hd_encoded){0}, NULL);
     assert_run_ok(&s->whole);
     const hd_real *w = want, *g = got;
     for (size_t i = 0; i < n; w += q[i].len * V, g += count[i] * V, i++)
         for (int k = 0; k < count[i] * V; k++) {
             double d = fabs((double)g[k] - (double)w[(q[i].len - count[i]) * V + k]);
             if (!(d <= s->worst)) s->worst = d;
-            if (!(d <= TOLERANCE)) fail_msg("%s: item %zu of %zu, row %d of %d: off by %g", s->name, i, n, q[i].len - count[i] + k / V, q[i].len, d);
+            if (!(d <= TOLERANCE))
+                fail_msg("%s: item %zu of %zu, row %d of %d: off by %g", s->name, i, n,
+                         q[i].len - count[i] + k / V, q[i].len, d);
         }
     free(got), free(want);
 }
@@ -113,16 +130,21 @@ static void grow(sequence *q, int by, hd_rng *rng)
     while (by-- > 0) q->id[q->len++] = (int32_t)hd_rng_below(rng, V);
 }
 
-static void report(const subject *s) { print_message("%-10s off by %.1e\n", s->name, s->worst); }
+static void report(const subject *s)
+{
+    print_message("%-10s off by %.1e\n", s->name, s->worst);
+}
 
-/* Items of 70, 61 and 2 tokens in chunks of `chunk`; the shorter ones take part with no rows once they are done. */
+/* Items of 70, 61 and 2 tokens in chunks of `chunk`; the shorter ones take part with no rows once they are
+ * done. */
 static void decode_in_chunks(subject *s, int chunk)
 {
     static const int lengths[] = {70, 61, 2};
     enum { N = 3 };
     sequence full[N] = {0}, q[N] = {0};
     hd_rng rng = hd_rng_make(3, 0);
-    for (int i = 0; i < N; i++) full[i].source = i, grow(&full[i], lengths[i], &rng), q[i] = full[i], q[i].len = 0;
+    for (int i = 0; i < N; i++)
+        full[i].source = i, grow(&full[i], lengths[i], &rng), q[i] = full[i], q[i].len = 0;
     hd_cache *c = cache_of(s, N);
     for (int at = 0; at < lengths[0]; at += chunk) {
         int32_t count[N];
@@ -149,7 +171,8 @@ static void row_by_row_in_chunks_or_at_once_gives_the_whole_forward(void **state
     }
 }
 
-/* Beam search at random: items grow by 0 to 3 tokens, then are repeated, dropped and reordered, up to 90 tokens (the first capacity is 32). */
+/* Beam search at random: items grow by 0 to 3 tokens, then are repeated, dropped and reordered, up to 90
+ * tokens (the first capacity is 32). */
 static void wander(subject *s, uint64_t seed)
 {
     sequence q[MOST] = {0}, next[MOST];
@@ -166,7 +189,8 @@ static void wander(subject *s, uint64_t seed)
         }
         step_and_compare(s, c, q, count, n, turn == 0);
         size_t m = 1 + hd_rng_below(&rng, MOST);
-        for (size_t i = 0; i < m; i++) parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
+        for (size_t i = 0; i < m; i++)
+            parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
         hd_run_begin(&s->run, HD_INFERENCE);
         assert_int_equal(hd_cache_pick(&s->run, c, parent, m), HD_OK);
         memcpy(q, next, sizeof q);
@@ -269,7 +293,8 @@ static void a_fixed_slot_keeps_its_first_rows(void **state)
     assert_int_equal(hd_cache_new(&c, kinds, 1, 2, &err), HD_OK);
     for (int t = 0; t < 3; t++) {
         hd_run_begin(&r, HD_INFERENCE);
-        hd_rows x = {numbered(&r, 5, 3, 100 * t), hd_seg_of(&r, t ? (const int32_t[]){4, 1} : (const int32_t[]){2, 3}, 2, NULL)};
+        hd_rows x = {numbered(&r, 5, 3, 100 * t),
+                     hd_seg_of(&r, t ? (const int32_t[]){4, 1} : (const int32_t[]){2, 3}, 2, NULL)};
         hd_rows y = hd_slot_fixed(&r, hd_cache_slot(c, 0), t < 2 ? x : (hd_rows){0});
         hd_real *host = host_copy(&r, y.t);
         for (int i = 0; i < 15; i++) assert_true(host[i] == (hd_real)i);
@@ -337,15 +362,19 @@ static void a_step_of_other_items_than_the_cache_is_refused(void **state)
             char text[64];
             snprintf(text, sizeof text, "cache: %zu items in the step, 3 in the cache", n);
             hd_run_begin(&s->run, HD_INFERENCE);
-            assert_null(logits_of(&s->run, s, q, one, n, s->t ? memory_of(&s->run, s, q, n) : (hd_encoded){0}, c));
+            assert_null(
+                logits_of(&s->run, s, q, one, n, s->t ? memory_of(&s->run, s, q, n) : (hd_encoded){0}, c));
             assert_int_equal(s->run.err.status, HD_ESHAPE);
             assert_string_equal(s->run.err.text, text);
         }
         step_and_compare(s, c, q, one, 3, true); /* a refusal leaves the cache as it was */
         for (int i = 0; i < 2; i++) {
             hd_run_begin(&s->run, HD_INFERENCE);
-            assert_int_equal(hd_cache_pick(&s->run, c, i ? (const int32_t[]){0, 3} : (const int32_t[]){0, -1}, 2), HD_EARG);
-            assert_string_equal(s->run.err.text, i ? "cache: parent 3 of 3 items" : "cache: parent -1 of 3 items");
+            assert_int_equal(
+                hd_cache_pick(&s->run, c, i ? (const int32_t[]){0, 3} : (const int32_t[]){0, -1}, 2),
+                HD_EARG);
+            assert_string_equal(s->run.err.text,
+                                i ? "cache: parent 3 of 3 items" : "cache: parent -1 of 3 items");
         }
         for (int i = 0; i < 3; i++) q[i].len++;
         step_and_compare(s, c, q, one, 3, false);

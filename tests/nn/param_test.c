@@ -1,4 +1,5 @@
-/* Parameters: what files hold, how values are drawn, what is counted. Names and shapes are those of shared/ref/hf-formats.md. */
+/* Parameters: what files hold, how values are drawn, what is counted. Names and shapes are those of
+ * shared/ref/hf-formats.md. */
 #include <unistd.h>
 
 #include "base/file/file.h"
@@ -49,11 +50,14 @@ static model model_of(const config *c, uint64_t seed)
     hd_err err = {0};
     model m = {.backend = backend_of("cpu", 1)};
     hd_encdec_opt o = toy_opt();
-    o.tied = c->tied, o.pre_norm = c->pre_norm, o.plain = c->plain, o.output_bias = c->output_bias, o.learned_positions = c->learned;
+    o.tied = c->tied, o.pre_norm = c->pre_norm, o.plain = c->plain, o.output_bias = c->output_bias,
+    o.learned_positions = c->learned;
     if (!c->tied) o.target_vocab = TOY_VOCAB + 4;
     hd_gpt_opt g = toy_gpt_opt();
-    if (c->gpt) m.g = toy_gpt(m.backend, &g, false), m.params = &m.g->params;
-    else m.t = toy_transformer(m.backend, &o, false), m.params = &m.t->params;
+    if (c->gpt)
+        m.g = toy_gpt(m.backend, &g, false), m.params = &m.g->params;
+    else
+        m.t = toy_transformer(m.backend, &o, false), m.params = &m.t->params;
     if (hd_params_draw(m.params, seed, &err)) fail_msg("%s", err.text);
     toy_stir(m.params);
     return m;
@@ -122,13 +126,15 @@ static void what_was_saved_comes_back_byte_for_byte(void **state)
     }
 }
 
-/* The file holds exactly what was expected: each name is looked up once, and the count is compared at the end. */
+/* The file holds exactly what was expected: each name is looked up once, and the count is compared at the
+ * end. */
 typedef struct expectation {
     const hd_safetensors *s;
     size_t count;
 } expectation;
 
-__attribute__((format(printf, 4, 5))) static void expect(expectation *e, size_t rows, size_t cols, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void expect(expectation *e, size_t rows, size_t cols,
+                                                         const char *format, ...)
 {
     char name[128];
     va_list args;
@@ -137,7 +143,8 @@ __attribute__((format(printf, 4, 5))) static void expect(expectation *e, size_t 
     va_end(args);
     const hd_entry *t = hd_safetensors_find(e->s, name);
     if (!t) fail_msg("no tensor '%s'", name);
-    if (t->rank != (cols ? 2 : 1) || t->shape[0] != rows || (cols && t->shape[1] != cols)) fail_msg("'%s' has rank %d, shape %zu ...", name, t->rank, t->shape[0]);
+    if (t->rank != (cols ? 2 : 1) || t->shape[0] != rows || (cols && t->shape[1] != cols))
+        fail_msg("'%s' has rank %d, shape %zu ...", name, t->rank, t->shape[0]);
     assert_string_equal(t->type, "F32");
     e->count++;
 }
@@ -157,10 +164,13 @@ static void expect_norm(expectation *e, size_t width, const char *name)
 static void expect_marian_layer(expectation *e, const hd_encdec_opt *o, const char *side, int i, bool cross)
 {
     char name[128];
-    const char *const attention[] = {"self_attn", "encoder_attn"}, *const parts[] = {"q_proj", "k_proj", "v_proj", "out_proj"};
+    const char *const attention[] = {"self_attn", "encoder_attn"}, *const parts[] = {"q_proj", "k_proj",
+                                                                                     "v_proj", "out_proj"};
 #define AT(...) (snprintf(name, sizeof name, __VA_ARGS__), name)
     for (int a = 0; a < (cross ? 2 : 1); a++) {
-        for (int p = 0; p < 4; p++) expect_linear(e, o->width, o->width, AT("model.%s.layers.%d.%s.%s", side, i, attention[a], parts[p]));
+        for (int p = 0; p < 4; p++)
+            expect_linear(e, o->width, o->width,
+                          AT("model.%s.layers.%d.%s.%s", side, i, attention[a], parts[p]));
         expect_norm(e, o->width, AT("model.%s.layers.%d.%s_layer_norm", side, i, attention[a]));
     }
     expect_linear(e, o->inner, o->width, AT("model.%s.layers.%d.fc1", side, i));
@@ -208,9 +218,11 @@ static void q_k_and_v_are_one_product_in_memory_and_three_tensors_in_the_file(vo
     for (size_t i = 0; i < 3; i++) {
         char name[96];
         snprintf(name, sizeof name, "model.decoder.layers.1.encoder_attn.%s.weight", names[i]);
-        assert_memory_equal(hd_safetensors_find(s, name)->data, (const hd_real *)a->qkv->t.data + i * c * c, c * c * sizeof(hd_real));
+        assert_memory_equal(hd_safetensors_find(s, name)->data, (const hd_real *)a->qkv->t.data + i * c * c,
+                            c * c * sizeof(hd_real));
         snprintf(name, sizeof name, "model.decoder.layers.1.encoder_attn.%s.bias", names[i]);
-        assert_memory_equal(hd_safetensors_find(s, name)->data, (const hd_real *)a->qkv_bias->t.data + i * c, c * sizeof(hd_real));
+        assert_memory_equal(hd_safetensors_find(s, name)->data, (const hd_real *)a->qkv_bias->t.data + i * c,
+                            c * sizeof(hd_real));
     }
     assert_ptr_equal(a->q->t.data, a->qkv->t.data);
     assert_ptr_equal(a->kv->t.data, (hd_real *)a->qkv->t.data + c * c);
@@ -239,7 +251,9 @@ static void a_gpt_file_has_gpt2_names_shapes_and_orientation(void **state)
     }
     expect_norm(&e, d, "ln_f");
     assert_int_equal(hd_safetensors_count(s), e.count);
-    const hd_real *file = (const hd_real *)(const void *)hd_safetensors_find(s, "h.1.attn.c_attn.weight")->data, *memory = m.g->block[1].self.qkv->t.data;
+    const hd_real *file =
+                      (const hd_real *)(const void *)hd_safetensors_find(s, "h.1.attn.c_attn.weight")->data,
+                  *memory = m.g->block[1].self.qkv->t.data;
     for (size_t in = 0; in < d; in++)
         for (size_t out = 0; out < 3 * d; out++) assert_true(file[in * 3 * d + out] == memory[out * d + in]);
     hd_safetensors_free(s);
@@ -264,12 +278,15 @@ static void rewrite(const char *name, change how, const char *to)
         seen |= this;
         if (this && how == LEAVE_OUT) continue;
         shape[n] = hd_shaped((void *)(uintptr_t)e->data, e->dtype, e->rank, e->shape);
-        if (this && how == EXCHANGE) shape[n] = hd_shaped(shape[n].data, e->dtype, 2, (const size_t[]){e->shape[1], e->shape[0]});
+        if (this && how == EXCHANGE)
+            shape[n] = hd_shaped(shape[n].data, e->dtype, 2, (const size_t[]){e->shape[1], e->shape[0]});
         entry[n] = (hd_named){this && how == RENAME ? to : e->name, &shape[n]};
         n++;
     }
     assert_true(seen);
-    if (how == ADD) shape[n] = hd_shaped(extra, HD_F32, 4, (const size_t[]){1, 1, 2, 3}), entry[n] = (hd_named){name, &shape[n]}, n++;
+    if (how == ADD)
+        shape[n] = hd_shaped(extra, HD_F32, 4, (const size_t[]){1, 1, 2, 3}),
+        entry[n] = (hd_named){name, &shape[n]}, n++;
     if (hd_safetensors_save(other, entry, n, NULL, 0, &err)) fail_msg("%s", err.text);
     free(entry), free(shape);
     hd_safetensors_free(s);
@@ -298,7 +315,8 @@ static void a_tied_table_may_stand_under_any_of_its_names(void **state)
     }
 }
 
-/* As GPT-2 with its head is saved: every name of the body with a prefix, the tied table under either of its names. */
+/* As GPT-2 with its head is saved: every name of the body with a prefix, the tied table under either of its
+ * names. */
 static void names_may_have_the_prefix_of_the_model(void **state)
 {
     (void)state;
@@ -357,12 +375,16 @@ static void a_file_that_lacks_a_tensor_or_has_another_shape_is_refused_by_name(v
         const char *says;
     } cases[] = {
         {0, "model.shared.weight", LEAVE_OUT, HD_EFORMAT, "has no tensor 'model.shared.weight'"},
-        {0, "model.decoder.layers.1.encoder_attn.k_proj.bias", LEAVE_OUT, HD_EFORMAT, "has no tensor 'model.decoder.layers.1.encoder_attn.k_proj.bias'"},
-        {0, "model.encoder.layers.0.fc1.weight", EXCHANGE, HD_ESHAPE, "'model.encoder.layers.0.fc1.weight' has shape [32,64], [64,32] is wanted"},
+        {0, "model.decoder.layers.1.encoder_attn.k_proj.bias", LEAVE_OUT, HD_EFORMAT,
+         "has no tensor 'model.decoder.layers.1.encoder_attn.k_proj.bias'"},
+        {0, "model.encoder.layers.0.fc1.weight", EXCHANGE, HD_ESHAPE,
+         "'model.encoder.layers.0.fc1.weight' has shape [32,64], [64,32] is wanted"},
         {3, "wte.weight", LEAVE_OUT, HD_EFORMAT, "has no tensor 'wte.weight'"},
-        {3, "h.1.mlp.c_fc.weight", EXCHANGE, HD_ESHAPE, "'h.1.mlp.c_fc.weight' has shape [128,32], [32,128] is wanted"},
+        {3, "h.1.mlp.c_fc.weight", EXCHANGE, HD_ESHAPE,
+         "'h.1.mlp.c_fc.weight' has shape [128,32], [32,128] is wanted"},
         {3, "ln_f.bias", LEAVE_OUT, HD_EFORMAT, "has no tensor 'ln_f.bias'"},
-        {1, "final_logits_bias", EXCHANGE, HD_ESHAPE, "'final_logits_bias' has shape"}, /* optional, but not in any shape */
+        {1, "final_logits_bias", EXCHANGE, HD_ESHAPE,
+         "'final_logits_bias' has shape"}, /* optional, but not in any shape */
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err;
@@ -371,7 +393,8 @@ static void a_file_that_lacks_a_tensor_or_has_another_shape_is_refused_by_name(v
         rewrite(cases[i].name, cases[i].how, NULL);
         size_t blocks = hd_mem_now().blocks;
         assert_int_equal(load(&a, other, &err), cases[i].status);
-        if (!strstr(err.text, cases[i].says) || !strstr(err.text, other)) fail_msg("'%s' does not say '%s' and the file", err.text, cases[i].says);
+        if (!strstr(err.text, cases[i].says) || !strstr(err.text, other))
+            fail_msg("'%s' does not say '%s' and the file", err.text, cases[i].says);
         assert_int_equal(hd_mem_now().blocks, blocks);
         model_free(&a);
     }
@@ -389,7 +412,8 @@ static void tensors_that_the_model_does_not_know_are_ignored(void **state)
     model_free(&a), model_free(&b);
 }
 
-/* Whole numbers that every float type holds, each at its place: in memory [rows, cols], in a file perhaps turned. */
+/* Whole numbers that every float type holds, each at its place: in memory [rows, cols], in a file perhaps
+ * turned. */
 static double mark(size_t row, size_t col)
 {
     return (double)((row * 31 + col * 7) % 255) - 127;
@@ -404,8 +428,8 @@ typedef struct held {
 
 /* Sides that no square divides, a part that is turned, a vector, and more numbers than are mapped at once. */
 static const held holds[] = {
-    {"turned", 130, 67, true, 0},      {"thin", 1, 300, true, 0},   {"upper", 65, 70, true, 0},
-    {"lower", 66, 70, false, 65},      {"vector", 0, 77, false, 0}, {"table", 2050, 2049, false, 0},
+    {"turned", 130, 67, true, 0}, {"thin", 1, 300, true, 0},   {"upper", 65, 70, true, 0},
+    {"lower", 66, 70, false, 65}, {"vector", 0, 77, false, 0}, {"table", 2050, 2049, false, 0},
 };
 
 static void put_large(hd_dtype type)
@@ -418,11 +442,14 @@ static void put_large(hd_dtype type)
         size_t rows = h->rows ? h->rows : 1, count = rows * h->cols;
         double *x = malloc(count * sizeof *x);
         for (size_t r = 0; r < rows; r++)
-            for (size_t c = 0; c < h->cols; c++) x[h->transposed ? c * rows + r : r * h->cols + c] = mark(r, c);
+            for (size_t c = 0; c < h->cols; c++)
+                x[h->transposed ? c * rows + r : r * h->cols + c] = mark(r, c);
         void *data = malloc(count * sizeof *x);
         hd_convert(data, type, x, HD_F64, count);
         free(x);
-        shape[i] = h->rows ? hd_shaped(data, type, 2, h->transposed ? (const size_t[]){h->cols, h->rows} : (const size_t[]){h->rows, h->cols})
+        shape[i] = h->rows ? hd_shaped(data, type, 2,
+                                       h->transposed ? (const size_t[]){h->cols, h->rows}
+                                                     : (const size_t[]){h->rows, h->cols})
                            : hd_shaped(data, type, 1, &h->cols);
         entry[i] = (hd_named){h->name, &shape[i]};
     }
@@ -438,9 +465,12 @@ static void make_large(hd_params *p, hd_backend *b)
     hd_param *whole = hd_param_hidden(p, 65 + 66, 70, (hd_init){0});
     for (size_t i = 0; i < COUNT_OF(holds); i++) {
         const held *h = &holds[i];
-        if (h->cols == 70) one = hd_param_part(p, whole, h->first, h->rows, (hd_init){0}, "%s", h->name);
-        else if (h->rows) one = hd_param_add(p, h->rows, h->cols, (hd_init){0}, "%s", h->name);
-        else one = hd_param_add(p, h->cols, 0, (hd_init){0}, "%s", h->name);
+        if (h->cols == 70)
+            one = hd_param_part(p, whole, h->first, h->rows, (hd_init){0}, "%s", h->name);
+        else if (h->rows)
+            one = hd_param_add(p, h->rows, h->cols, (hd_init){0}, "%s", h->name);
+        else
+            one = hd_param_add(p, h->cols, 0, (hd_init){0}, "%s", h->name);
         one->transposed = h->transposed;
     }
     if (hd_params_ready(p, false, &err)) fail_msg("%s", err.text);
@@ -463,7 +493,8 @@ static void loads_and_saves_large(hd_dtype type, int threads, bool team)
         for (size_t r = 0; r < (h->rows ? h->rows : 1); r++)
             for (size_t c = 0; c < h->cols; c++)
                 if ((double)x[r * h->cols + c] != mark(r, c))
-                    fail_msg("%s of %s, %d threads: %g at %zu, %zu", h->name, hd_dtype_name(type), threads, (double)x[r * h->cols + c], r, c);
+                    fail_msg("%s of %s, %d threads: %g at %zu, %zu", h->name, hd_dtype_name(type), threads,
+                             (double)x[r * h->cols + c], r, c);
     }
     if (hd_params_save(&p, other, NULL, 0, &err)) fail_msg("%s", err.text);
     if (type == HD_REAL) assert_same_bytes(path, other);
@@ -482,7 +513,8 @@ static void large_tensors_of_every_float_type_find_their_places(void **state)
     }
 }
 
-/* Of the weights there is one copy, the model's: the file's pages go as they are read, and what is turned is turned a tensor at a time. */
+/* Of the weights there is one copy, the model's: the file's pages go as they are read, and what is turned is
+ * turned a tensor at a time. */
 static void loading_and_saving_take_the_memory_of_one_tensor_more(void **state)
 {
     (void)state;
@@ -497,7 +529,8 @@ static void loading_and_saving_take_the_memory_of_one_tensor_more(void **state)
     if (hd_params_load(&p, s, &err)) fail_msg("%s", err.text);
     assert_int_equal(hd_mem_now().peak, before);
     if (hd_params_save(&p, other, NULL, 0, &err)) fail_msg("%s", err.text);
-    size_t turned = 130 * 67 * sizeof(hd_real), bookkeeping = 128 * 1024; /* the header, and the buffer of a file */
+    size_t turned = 130 * 67 * sizeof(hd_real),
+           bookkeeping = 128 * 1024; /* the header, and the buffer of a file */
     assert_in_range(hd_mem_now().peak - before, turned, turned + bookkeeping);
     hd_safetensors_free(s);
     hd_params_release(&p);
@@ -515,7 +548,8 @@ static void assert_refuses_broken(const char *name, hd_dtype type, int threads, 
     hd_safetensors *s = open_file(path);
     char tensor[64];
     snprintf(tensor, sizeof tensor, "model.safetensors: tensor '%s' holds NaN", name);
-    if (hd_params_load(&p, s, &err) != HD_ENUMBER || !strstr(err.text, tensor)) fail_msg("%s of %s: '%s'", name, hd_dtype_name(type), err.text);
+    if (hd_params_load(&p, s, &err) != HD_ENUMBER || !strstr(err.text, tensor))
+        fail_msg("%s of %s: '%s'", name, hd_dtype_name(type), err.text);
     hd_safetensors_free(s);
     hd_params_release(&p);
     hd_backend_free(b);
@@ -530,7 +564,8 @@ static void weights_that_are_no_numbers_are_refused_by_name(void **state)
         size_t index;
         double value;
     } cases[] = {
-        {"turned", 0, NAN}, {"turned", 130 * 67 - 1, INFINITY}, {"thin", 299, -INFINITY}, {"lower", 65 * 70, NAN}, {"vector", 76, INFINITY}, {"table", 2050 * 2049 - 1, NAN},
+        {"turned", 0, NAN},      {"turned", 130 * 67 - 1, INFINITY}, {"thin", 299, -INFINITY},
+        {"lower", 65 * 70, NAN}, {"vector", 76, INFINITY},           {"table", 2050 * 2049 - 1, NAN},
     };
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         put_large(types[t]);
@@ -552,7 +587,9 @@ static void a_file_that_cannot_be_written_is_an_error(void **state)
     hd_err err = {0};
     model m = model_of(&configs[0], 1);
     size_t blocks = hd_mem_now().blocks;
-    assert_int_equal(hd_params_save(m.params, "/tmp/heed/there/is/no/such/folder/model.safetensors", NULL, 0, &err), HD_EFILE);
+    assert_int_equal(
+        hd_params_save(m.params, "/tmp/heed/there/is/no/such/folder/model.safetensors", NULL, 0, &err),
+        HD_EFILE);
     assert_non_null(strstr(err.text, "/no/such/folder"));
     assert_int_equal(hd_mem_now().blocks, blocks);
     model_free(&m);
@@ -597,7 +634,8 @@ static moments moments_of(const hd_real *x, size_t n)
     return m;
 }
 
-/* Five standard errors of each estimate: with a fixed seed the test is no lottery, and a wrong draw would be far outside. */
+/* Five standard errors of each estimate: with a fixed seed the test is no lottery, and a wrong draw would be
+ * far outside. */
 static void initial_values_have_the_bounds_and_variances_they_should(void **state)
 {
     (void)state;
@@ -620,21 +658,26 @@ static void initial_values_have_the_bounds_and_variances_they_should(void **stat
     hd_backend *b = backend_of("cpu", 1);
     hd_params p;
     hd_params_init(&p, b);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) hd_param_add(&p, cases[i].rows, cases[i].cols, cases[i].init, "%s", cases[i].name);
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        hd_param_add(&p, cases[i].rows, cases[i].cols, cases[i].init, "%s", cases[i].name);
     hd_param *one = hd_param_add(&p, 100, 0, (hd_init){HD_INIT_ONE, 0, 0}, "one");
     if (hd_params_ready(&p, false, &err) || hd_params_draw(&p, 3, &err)) fail_msg("%s", err.text);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         size_t count = hd_count_of(&p.list[i]->t);
-        double n = (double)count, reach = cases[i].reach, expected = reach > 0 ? reach * reach / 3 : cases[i].deviation * cases[i].deviation;
+        double n = (double)count, reach = cases[i].reach,
+               expected = reach > 0 ? reach * reach / 3 : cases[i].deviation * cases[i].deviation;
         moments m = moments_of(p.list[i]->t.data, count);
-        double variance_error = reach > 0 ? sqrt(0.8 / n) : sqrt(2 / n), share = reach > 0 ? 1 / sqrt(3) : 0.682689; /* kurtosis 1.8 and 3 */
-        print_message("%-14s deviation %.6f (%.6f), in [%.4f, %.4f]\n", cases[i].name, sqrt(m.variance), sqrt(expected), m.least, m.most);
+        double variance_error = reach > 0 ? sqrt(0.8 / n) : sqrt(2 / n),
+               share = reach > 0 ? 1 / sqrt(3) : 0.682689; /* kurtosis 1.8 and 3 */
+        print_message("%-14s deviation %.6f (%.6f), in [%.4f, %.4f]\n", cases[i].name, sqrt(m.variance),
+                      sqrt(expected), m.least, m.most);
         assert_true(fabs(m.variance - expected) <= 5 * expected * variance_error);
         assert_true(fabs(m.mean) <= 5 * sqrt(expected / n));
         if (expected > 0) assert_true(fabs(m.inside - share) <= 5 * sqrt(share * (1 - share) / n));
         if (reach <= 0) continue;
         assert_true(m.most <= reach * 1.000001 && m.least >= -reach * 1.000001);
-        assert_true(m.most >= reach * 0.999 && m.least <= -reach * 0.999); /* chance of missing it: (1 - 0.0005)^50000 */
+        assert_true(m.most >= reach * 0.999 &&
+                    m.least <= -reach * 0.999); /* chance of missing it: (1 - 0.0005)^50000 */
     }
     for (size_t i = 0; i < 100; i++) assert_true(((hd_real *)one->t.data)[i] == 1);
     hd_params_release(&p);
@@ -647,9 +690,11 @@ static void parts_are_drawn_by_their_own_shape(void **state)
     model m = model_of(&configs[0], 1);
     size_t c = m.t->opt.width;
     for (size_t i = 0; i < 3; i++) {
-        moments q = moments_of((const hd_real *)m.t->encoder.stage[0].stack.block[0].self.qkv->t.data + i * c * c, c * c);
+        moments q = moments_of(
+            (const hd_real *)m.t->encoder.stage[0].stack.block[0].self.qkv->t.data + i * c * c, c * c);
         assert_true(q.most <= sqrt(3 / (double)c) * 1.000001);
-        assert_true(q.most >= sqrt(3 / (double)c) * 0.98); /* [3C,C] as a whole would reach sqrt(1.5/C) alone */
+        assert_true(q.most >=
+                    sqrt(3 / (double)c) * 0.98); /* [3C,C] as a whole would reach sqrt(1.5/C) alone */
     }
     model_free(&m);
 }
@@ -678,7 +723,9 @@ static void adding_a_parameter_changes_no_other(void **state)
     hd_param *y2 = hd_param_add(&many, 7, 0, normal, "y");
     hd_param_add(&many, 5, 0, normal, "between")->group = 2;
     hd_param *x2 = hd_param_add(&many, 11, 3, normal, "x");
-    if (hd_params_ready(&few, false, &err) || hd_params_ready(&many, true, &err) || hd_params_draw(&few, 3, &err) || hd_params_draw(&many, 3, &err)) fail_msg("%s", err.text);
+    if (hd_params_ready(&few, false, &err) || hd_params_ready(&many, true, &err) ||
+        hd_params_draw(&few, 3, &err) || hd_params_draw(&many, 3, &err))
+        fail_msg("%s", err.text);
     assert_memory_equal(x->t.data, x2->t.data, 33 * sizeof(hd_real));
     assert_memory_equal(y->t.data, y2->t.data, 7 * sizeof(hd_real));
     assert_memory_not_equal(x->t.data, y->t.data, 7 * sizeof(hd_real)); /* each has a stream of its own */
@@ -690,7 +737,8 @@ static void adding_a_parameter_changes_no_other(void **state)
 static void sinusoids_are_those_of_marian_and_survive_the_drawing(void **state)
 {
     (void)state;
-    static const double row[8] = {.84147096, .09983341, .00999983, .00100000, .54030228, .99500418, .99994999, .99999952};
+    static const double row[8] = {.84147096, .09983341, .00999983, .00100000,
+                                  .54030228, .99500418, .99994999, .99999952};
     hd_backend *b = backend_of("cpu", 1);
     hd_encdec_opt o = toy_opt();
     o.width = 8, o.heads = 2;
@@ -706,8 +754,14 @@ static void sinusoids_are_those_of_marian_and_survive_the_drawing(void **state)
 }
 
 /* Weights and biases of Linear(in, out), LayerNorm(width). */
-static size_t linear(size_t in, size_t out) { return in * out + out; }
-static size_t norm(size_t width) { return 2 * width; }
+static size_t linear(size_t in, size_t out)
+{
+    return in * out + out;
+}
+static size_t norm(size_t width)
+{
+    return 2 * width;
+}
 
 /* Sizes on the null backend, which has room for any model. */
 static void parameters_are_counted_as_in_the_literature(void **state)
@@ -718,10 +772,19 @@ static void parameters_are_counted_as_in_the_literature(void **state)
     static const struct {
         int layers, heads;
         size_t width, count;
-    } gpt2[] = {{12, 12, 768, 124439808}, {24, 16, 1024, 354823168}, {36, 20, 1280, 774030080}, {48, 25, 1600, 1557611200}};
+    } gpt2[] = {{12, 12, 768, 124439808},
+                {24, 16, 1024, 354823168},
+                {36, 20, 1280, 774030080},
+                {48, 25, 1600, 1557611200}};
     for (size_t i = 0; i < COUNT_OF(gpt2); i++) {
         hd_gpt *g = NULL;
-        hd_gpt_opt o = {.layers = gpt2[i].layers, .heads = gpt2[i].heads, .width = gpt2[i].width, .vocab = 50257, .positions = 1024, .eps = 1e-5f, .act = HD_gelu_tanh};
+        hd_gpt_opt o = {.layers = gpt2[i].layers,
+                        .heads = gpt2[i].heads,
+                        .width = gpt2[i].width,
+                        .vocab = 50257,
+                        .positions = 1024,
+                        .eps = 1e-5f,
+                        .act = HD_gelu_tanh};
         if (hd_gpt_new(&g, b, &o, true, &err)) fail_msg("%s", err.text);
         assert_int_equal(hd_params_size(&g->params), gpt2[i].count);
         hd_gpt_free(g);
@@ -729,14 +792,25 @@ static void parameters_are_counted_as_in_the_literature(void **state)
     size_t d = 512, f = 2048, v = 16000, attention = 4 * linear(d, d), ffn = linear(d, f) + linear(f, d);
     size_t base = v * d + 6 * (attention + ffn + 2 * norm(d)) + 6 * (2 * attention + ffn + 3 * norm(d));
     assert_int_equal(base, 52330496);
-    hd_encdec_opt o = {.encoder_layers = 6, .decoder_layers = 6, .heads = 8, .width = d, .inner = f, .source_vocab = v, .target_vocab = v, .tied = true, .eps = 1e-5f,
-                            .act = HD_relu, .positions = 1024};
+    hd_encdec_opt o = {.encoder_layers = 6,
+                       .decoder_layers = 6,
+                       .heads = 8,
+                       .width = d,
+                       .inner = f,
+                       .source_vocab = v,
+                       .target_vocab = v,
+                       .tied = true,
+                       .eps = 1e-5f,
+                       .act = HD_relu,
+                       .positions = 1024};
     static const struct {
         bool untied, pre_norm, plain, output_bias, learned;
-    } cases[] = {{0}, {.untied = true}, {.pre_norm = true}, {.output_bias = true}, {.learned = true}, {.plain = true}};
+    } cases[] = {
+        {0}, {.untied = true}, {.pre_norm = true}, {.output_bias = true}, {.learned = true}, {.plain = true}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_encdec *m = NULL;
-        o.tied = !cases[i].untied, o.pre_norm = cases[i].pre_norm, o.plain = cases[i].plain, o.output_bias = cases[i].output_bias, o.learned_positions = cases[i].learned;
+        o.tied = !cases[i].untied, o.pre_norm = cases[i].pre_norm, o.plain = cases[i].plain,
+        o.output_bias = cases[i].output_bias, o.learned_positions = cases[i].learned;
         if (hd_encdec_new(&m, b, &o, true, &err)) fail_msg("%s", err.text);
         size_t count = base;
         if (cases[i].untied) count += 2 * v * d;
@@ -745,7 +819,8 @@ static void parameters_are_counted_as_in_the_literature(void **state)
         if (cases[i].learned) count += 1024 * d;
         if (cases[i].plain) count -= 18 * 4 * d + 30 * norm(d);
         assert_int_equal(hd_params_size(&m->params), count);
-        /* buffers hold them, the sinusoids and up to a cache line of slack each; gradients are for what is trained alone */
+        /* buffers hold them, the sinusoids and up to a cache line of slack each; gradients are for what is
+         * trained alone */
         assert_true(m->params.trainable >= count && m->params.trainable < count + m->params.count * 16);
         assert_true(m->params.total == m->params.trainable + (cases[i].learned ? 0 : 1024 * d));
         hd_encdec_free(m);

@@ -1,6 +1,6 @@
-/* What PyTorch 1.13 gives in double for the layers of recurrent_test.c (case by case: rows, states after the last
-   step, gradient of the input), and the lectures' GRU encoder and decoder from golden.json. Weights and inputs
-   of the former are waves: see wave() there. */
+/* What PyTorch 1.13 gives in double for the layers of recurrent_test.c (case by case: rows, states after the
+   last step, gradient of the input), and the lectures' GRU encoder and decoder from golden.json. Weights and
+   inputs of the former are waves: see wave() there. */
 #ifndef RECURRENT_NUMBERS_H
 #define RECURRENT_NUMBERS_H
 

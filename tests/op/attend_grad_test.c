@@ -15,7 +15,7 @@ typedef struct shape {
     hd_mask mask;
     int window, buckets, reach;
     bool additive, both_ways, ragged, gate, one_tensor;
-    int centre; /* columns of it */
+    int center; /* columns of it */
 } shape;
 
 static size_t sum_of(const int32_t *n, int items)
@@ -61,7 +61,7 @@ static hd_tensor *attend(hd_run *r, hd_tensor *const *x, const gradient_case *c)
                        .sigma = s->sigma};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = x[next++];
     if (s->buckets) o.table = x[next++];
-    if (s->centre) o.centre = x[next++];
+    if (s->center) o.center = x[next++];
     if (s->ragged) o.ragged = x[next++];
     if (s->gate) o.gate = x[next++];
     const hd_seg *qseg = hd_seg_of(r, s->tq, (size_t)s->items, number), *kseg = key_segments(r, s);
@@ -83,7 +83,7 @@ static gradient_case case_of(const shape *s)
     }
     if (s->additive) c.leaf[n++] = (leaf)LEAF("additive", 1, heads * d);
     if (s->buckets) c.leaf[n++] = (leaf)LEAF("table", (size_t)s->buckets, heads);
-    if (s->centre) c.leaf[n++] = (leaf)LEAF("centre", rq, (size_t)s->centre);
+    if (s->center) c.leaf[n++] = (leaf)LEAF("center", rq, (size_t)s->center);
     if (s->ragged) c.leaf[n++] = (leaf)LEAF("ragged", pairs, heads);
     if (s->gate) c.leaf[n++] = (leaf)LEAF("gate", 1, heads);
     return c;
@@ -129,9 +129,9 @@ static const shape shapes[] = {
     {"relative, default reach", CROSS(HEADS(2, 3, .buckets = 6))},
     {"relative, new rows after a cache", .items = 2, .cross = true, .tq = {1, 2}, .tk = {9, 6},
      HEADS(2, 3, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
-    {"gaussian, one centre", CROSS(HEADS(2, 3, .centre = 1, .sigma = 1.3f))},
-    {"gaussian, one centre, three heads", SELF(HEADS(3, 2, .centre = 1, .sigma = 0.9f, .window = 2))},
-    {"gaussian, a centre for each head", CROSS(HEADS(2, 3, .centre = 2, .sigma = 2))},
+    {"gaussian, one center", CROSS(HEADS(2, 3, .center = 1, .sigma = 1.3f))},
+    {"gaussian, one center, three heads", SELF(HEADS(3, 2, .center = 1, .sigma = 0.9f, .window = 2))},
+    {"gaussian, a center for each head", CROSS(HEADS(2, 3, .center = 2, .sigma = 2))},
     {"ragged", CROSS(HEADS(2, 3, .ragged = true))},
     {"ragged, causal", SELF(HEADS(2, 3, .ragged = true, .mask = HD_CAUSAL))},
     {"ragged, nothing for some", HOLLOW(HEADS(2, 3, .ragged = true))},
@@ -141,11 +141,11 @@ static const shape shapes[] = {
     {"dropout, causal window", SELF(HEADS(2, 3, .dropout = 0.3f, .mask = HD_CAUSAL, .window = 1))},
     {"dropout, gate", CROSS(HEADS(4, 2, .kv_heads = 2, .dv = 3, .dropout = 0.5f, .gate = true))},
     {"everything on dot", CROSS(HEADS(4, 3, .kv_heads = 2, .dv = 2, .scale = 0.8f, .mask = HD_CAUSAL,
-                                      .window = 4, .dropout = 0.25f, .buckets = 6, .reach = 8, .centre = 4,
+                                      .window = 4, .dropout = 0.25f, .buckets = 6, .reach = 8, .center = 4,
                                       .sigma = 1.5f, .ragged = true, .gate = true))},
     {"everything on additive",
      SELF(HEADS(2, 3, .kv_heads = 1, .dv = 2, .additive = true, .window = 3, .dropout = 0.25f, .buckets = 8,
-                .both_ways = true, .reach = 8, .centre = 1, .sigma = 1.5f, .ragged = true, .gate = true))},
+                .both_ways = true, .reach = 8, .center = 1, .sigma = 1.5f, .ragged = true, .gate = true))},
 };
 
 /* Beyond a tile of queries (56) and a run of the mask (128). */

@@ -14,13 +14,13 @@ typedef struct shape {
     int heads, kv_heads, d, dv;
     float scale, sigma, dropout;
     hd_mask mask;
-    int window, buckets, reach, centre;
+    int window, buckets, reach, center;
     bool additive, both_ways, ragged, gate;
 } shape;
 
 /* Everything an attention takes, in host memory. */
 typedef struct inputs {
-    hd_real *q, *k, *v, *additive, *table, *centre, *ragged, *gate;
+    hd_real *q, *k, *v, *additive, *table, *center, *ragged, *gate;
     size_t rq, rk, pairs, d, dv, heads, groups;
 } inputs;
 
@@ -47,14 +47,14 @@ static inputs make_inputs(const shape *s)
     n.q = numbers(n.rq * n.heads * n.d, 1, 1), n.k = numbers(n.rk * n.groups * n.d, 1, 2),
     n.v = numbers(n.rk * n.groups * n.dv, 1, 3);
     n.additive = numbers(n.heads * n.d, 1, 4), n.table = numbers((size_t)s->buckets * n.heads, 1, 5),
-    n.centre = numbers(n.rq * (size_t)s->centre, 3, 6);
+    n.center = numbers(n.rq * (size_t)s->center, 3, 6);
     n.ragged = numbers(n.pairs * n.heads, 1, 7), n.gate = numbers(n.heads, 1, 8);
     return n;
 }
 
 static void free_inputs(inputs *n)
 {
-    free(n->q), free(n->k), free(n->v), free(n->additive), free(n->table), free(n->centre), free(n->ragged),
+    free(n->q), free(n->k), free(n->v), free(n->additive), free(n->table), free(n->center), free(n->ragged),
         free(n->gate);
 }
 
@@ -75,10 +75,10 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                 for (int j = 0; j < s->tk[i]; j++) {
                     double *w = &all[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h], score = 0;
                     *w = -INFINITY;
-                    double where = !s->centre
+                    double where = !s->center
                                        ? at
-                                       : (double)n->centre[row * (size_t)s->centre + (s->centre > 1 ? h : 0)];
-                    double middle = s->centre ? fmin(fmax(where, 0), s->tk[i] - 1) : at;
+                                       : (double)n->center[row * (size_t)s->center + (s->center > 1 ? h : 0)];
+                    double middle = s->center ? fmin(fmax(where, 0), s->tk[i] - 1) : at;
                     if ((s->mask == HD_CAUSAL && j > at) || (s->window && fabs(j - middle) > s->window))
                         continue;
                     const hd_real *q = n->q + row * n->heads * n->d + h * n->d,
@@ -93,7 +93,7 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                                                                              s->reach ? s->reach : 128) *
                                                       n->heads +
                                                   h];
-                    if (s->centre && s->sigma > 0)
+                    if (s->center && s->sigma > 0)
                         score -= (j - where) * (j - where) / (2 * (double)s->sigma * (double)s->sigma);
                     if (s->ragged)
                         score += (double)n->ragged[(first + (size_t)(a * s->tk[i] + j)) * n->heads + h];
@@ -165,7 +165,7 @@ static hd_real *attend(hd_run *r, const shape *s, const inputs *n, hd_mode mode)
     hd_rows v = {hd_from(r, n->rk, n->groups * n->dv, n->v), k.seg};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = hd_from(r, 1, n->heads * n->d, n->additive);
     if (s->buckets) o.table = hd_from(r, (size_t)s->buckets, n->heads, n->table);
-    if (s->centre) o.centre = hd_from(r, n->rq, (size_t)s->centre, n->centre);
+    if (s->center) o.center = hd_from(r, n->rq, (size_t)s->center, n->center);
     if (s->ragged) o.ragged = hd_from(r, n->pairs, n->heads, n->ragged);
     if (s->gate) o.gate = hd_from(r, 1, n->heads, n->gate);
     return host_copy(r, hd_attend(r, q, k, v, &o).t);
@@ -206,18 +206,18 @@ static const shape shapes[] = {
      SELF(.heads = 3, .d = 5, .additive = true, .scale = 0.5f, .mask = HD_CAUSAL)},
     {"table", SELF(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
     {"table both ways", CROSS(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .both_ways = true)},
-    {"centre", CROSS(.heads = 2, .d = 8, .centre = 1, .sigma = 1.5f)},
-    {"window around a centre", CROSS(.heads = 2, .d = 8, .centre = 1, .sigma = 1.5f, .window = 2)},
-    {"window around a centre alone", GAPS(.heads = 2, .d = 8, .centre = 2, .window = 1)},
-    {"centre for each head", GAPS(.heads = 2, .d = 8, .centre = 2, .sigma = 0.7f)},
+    {"center", CROSS(.heads = 2, .d = 8, .center = 1, .sigma = 1.5f)},
+    {"window around a center", CROSS(.heads = 2, .d = 8, .center = 1, .sigma = 1.5f, .window = 2)},
+    {"window around a center alone", GAPS(.heads = 2, .d = 8, .center = 2, .window = 1)},
+    {"center for each head", GAPS(.heads = 2, .d = 8, .center = 2, .sigma = 0.7f)},
     {"ragged", GAPS(.heads = 2, .d = 8, .ragged = true)},
     {"gate", SELF(.heads = 4, .kv_heads = 2, .d = 4, .gate = true)},
     {"everything on dot",
      CROSS(.heads = 4, .kv_heads = 2, .d = 6, .dv = 10, .scale = 0.4f, .mask = HD_CAUSAL, .window = 4,
-           .buckets = 6, .reach = 8, .centre = 4, .sigma = 2, .ragged = true, .gate = true)},
+           .buckets = 6, .reach = 8, .center = 4, .sigma = 2, .ragged = true, .gate = true)},
     {"everything on additive",
      GAPS(.heads = 2, .kv_heads = 1, .d = 6, .dv = 3, .additive = true, .window = 3, .buckets = 8,
-          .both_ways = true, .centre = 1, .sigma = 2, .ragged = true, .gate = true)},
+          .both_ways = true, .center = 1, .sigma = 2, .ragged = true, .gate = true)},
     {"many", LARGE(.heads = 2, .d = 16)},
     {"many, causal", LARGE(.heads = 2, .d = 16, .mask = HD_CAUSAL)},
     {"many, window", LARGE(.heads = 2, .d = 16, .window = 20)},

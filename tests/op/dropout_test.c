@@ -39,7 +39,7 @@ static void the_rate_is_right_and_the_mean_is_kept(void **state)
     hd_backend_free(b);
 }
 
-/* Neighbours in a row, in a column and in the next op agree as often as independent draws do. */
+/* Neighbors in a row, in a column and in the next op agree as often as independent draws do. */
 static void draws_are_not_correlated(void **state)
 {
     (void)state;

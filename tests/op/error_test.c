@@ -124,9 +124,9 @@ static hd_tensor *nothing(hd_run *r, const void *context, hd_tensor *const *in)
     X(attend_additive_shape, HD_ESHAPE, "attend:|additive|1 x 3|1 x 4",                                      \
       attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .score = HD_ADDITIVE, .additive = of(r, 1, 3)}))        \
     X(attend_sigma, HD_EARG, "attend:|sigma|0",                                                              \
-      attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .centre = of(r, 5, 1)}))                                \
-    X(attend_centre, HD_ESHAPE, "attend:|centre|4 x 1|5 x 1",                                                \
-      attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .centre = of(r, 4, 1), .sigma = 1}))                    \
+      attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .center = of(r, 5, 1)}))                                \
+    X(attend_center, HD_ESHAPE, "attend:|center|4 x 1|5 x 1",                                                \
+      attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .center = of(r, 4, 1), .sigma = 1}))                    \
     X(attend_table, HD_ESHAPE, "attend:|table|8 x 3",                                                        \
       attend(r, 4, 4, 4, (hd_attend_opt){.heads = 2, .table = of(r, 8, 3)}))                                 \
     X(attend_small_table, HD_EARG, "attend:|3 buckets|128",                                                  \

@@ -86,7 +86,7 @@ static hd_tensor *step_attended(step *s, hd_tensor *h)
                               .score = HD_ADDITIVE,
                               .additive = step_leaf(s, 1, c),
                               .window = 7,
-                              .centre = step_leaf(s, s->rows, 1),
+                              .center = step_leaf(s, s->rows, 1),
                               .sigma = 3};
     return hd_add(r, sum, hd_attend(r, x, x, x, &additive).t);
 }

@@ -16,7 +16,7 @@ static int make_model(void **state)
     shell_prepare();
     if (scratch_make(state)) return -1;
     int failed = shell(out, "$HEED corpus -q --pairs 15000 --valid 0 --test 0 --out c && "
-                            "$HEED train -q --preset rnnsearch --device cpu --tokeniser words --width 64 "
+                            "$HEED train -q --preset rnnsearch --device cpu --tokenizer words --width 64 "
                             "--batch-tokens 250 --lr 0.01 --dropout 0.1 --label-smoothing 0 --steps 700 "
                             "--max-length 40 --train c/train.en c/train.de --out m");
     if (failed) fprintf(stderr, "%s", out);
@@ -80,13 +80,13 @@ static void judge(tally *t, const hd_attention_maps *a)
     }
 }
 
-static void ids_of(const hd_tokeniser *t, const hd_text *text, hd_ids *out)
+static void ids_of(const hd_tokenizer *t, const hd_text *text, hd_ids *out)
 {
     hd_err err = {0};
     out->count = 0;
-    if (hd_tokeniser_encode_ids(t, text->data, text->size, out, &err) || hd_ids_reserve(out, 1, &err))
+    if (hd_tokenizer_encode_ids(t, text->data, text->size, out, &err) || hd_ids_reserve(out, 1, &err))
         fail_msg("%s", err.text);
-    out->at[out->count++] = hd_tokeniser_special(t).end;
+    out->at[out->count++] = hd_tokenizer_special(t).end;
 }
 
 static void words_look_at_what_they_translate(void **state)
@@ -105,15 +105,15 @@ static void words_look_at_what_they_translate(void **state)
     for (int i = 0; i < SENTENCES; i++) {
         hd_attention_maps a;
         if (hd_grammar_next(g, &english, &german, &err)) fail_msg("%s", err.text);
-        ids_of(t->tokeniser[0], &english, &source);
-        ids_of(t->tokeniser[1], &german, &target);
+        ids_of(t->tokenizer[0], &english, &source);
+        ids_of(t->tokenizer[1], &german, &target);
         hd_attention_ask ask = {.source = source.at,
                                 .sources = source.count,
-                                .start = hd_tokeniser_special(t->tokeniser[1]).start,
+                                .start = hd_tokenizer_special(t->tokenizer[1]).start,
                                 .target = target.at,
                                 .targets = target.count,
-                                .source_pieces = t->tokeniser[0],
-                                .target_pieces = t->tokeniser[1]};
+                                .source_pieces = t->tokenizer[0],
+                                .target_pieces = t->tokenizer[1]};
         if (hd_attention_collect(&a, &r, &(hd_attender){.encdec = t->model}, &ask, &err))
             fail_msg("%s", err.text);
         judge(&all, &a);

@@ -265,11 +265,11 @@ static void tokens_have_the_names_of_their_pieces(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     int given = 0;
     subject s = subject_of(false);
     hd_attention_ask ask = ask_of();
-    if (hd_tokeniser_train(&t, HD_TOKENISER_words, (hd_feed){one_line, &given}, &(hd_tokeniser_opt){0}, &err))
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_words, (hd_feed){one_line, &given}, &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     static const char broken[] = "a\xFF"
                                  "b\0c\xC3\xA4";
@@ -280,9 +280,9 @@ static void tokens_have_the_names_of_their_pieces(void **state)
     hd_attention_maps a = collect(&s, &ask);
     assert_string_equal(a.source[0], "5");
     assert_string_equal(a.source[6], "2");
-    assert_string_equal(a.input[0], hd_tokeniser_piece(t, TOY_BEGIN));
+    assert_string_equal(a.input[0], hd_tokenizer_piece(t, TOY_BEGIN));
     for (size_t i = 0; i < TARGETS; i++) {
-        const char *piece = hd_tokeniser_piece(t, target[i]);
+        const char *piece = hd_tokenizer_piece(t, target[i]);
         char number[16];
         snprintf(number, sizeof number, "%d", target[i]);
         assert_string_equal(a.output[i], piece ? piece : number);
@@ -294,7 +294,7 @@ static void tokens_have_the_names_of_their_pieces(void **state)
     assert_string_equal(a.translation, "");
     assert_true(a.score == -2.5);
     hd_attention_release(&a);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     subject_free(&s);
 }
 

@@ -23,13 +23,13 @@ static const body_kind bodies[] = {
     {"stages", "bi-gru:1+transformer:1"}, {"bag", "none"}, {"bert", NULL}, {"gpt", NULL}, {"lstm", NULL}};
 enum { BODIES = COUNT_OF(bodies) };
 
-static hd_body_opt body_opt(const body_kind *k, const hd_tokeniser *t)
+static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
 {
     hd_err err = {0};
     hd_stages stages;
     hd_body_opt o = {.kind = k->stages ? HD_BODY_stages : HD_BODY_lm,
                      .positions = MOST,
-                     .vocab = hd_tokeniser_size(t),
+                     .vocab = hd_tokenizer_size(t),
                      .width = WIDTH,
                      .inner = 20,
                      .heads = 2,
@@ -52,16 +52,15 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokeniser *t)
     return o;
 }
 
-static hd_any_model labeller(const body_kind *k, hd_label_task task, hd_pool_kind pool,
-                             hd_tokeniser_kind unit)
+static hd_any_model labeler(const body_kind *k, hd_label_task task, hd_pool_kind pool, hd_tokenizer_kind unit)
 {
     hd_err err = {0};
-    hd_labeller *l = hd_mem_zero(sizeof *l);
+    hd_labeler *l = hd_mem_zero(sizeof *l);
     speaker_lines text = {speaker_text};
-    if (hd_tokeniser_train(&l->tokeniser, unit, (hd_feed){speaker_next, &text},
-                           &(hd_tokeniser_opt){.vocab = 300}, &err))
+    if (hd_tokenizer_train(&l->tokenizer, unit, (hd_feed){speaker_next, &text},
+                           &(hd_tokenizer_opt){.vocab = 300}, &err))
         fail_msg("%s", err.text);
-    hd_classifier_opt o = {.body = body_opt(k, l->tokeniser),
+    hd_classifier_opt o = {.body = body_opt(k, l->tokenizer),
                            .pool = task == HD_TAG ? HD_POOL_each : pool,
                            .classes = task == HD_REGRESS ? 1 : 3,
                            .numbers = task == HD_REGRESS};
@@ -70,12 +69,12 @@ static hd_any_model labeller(const body_kind *k, hd_label_task task, hd_pool_kin
     l->backend = backend;
     for (int i = 0; i < 3 && task != HD_REGRESS; i++)
         assert_int_equal(hd_vocab_add(&l->labels, &"abc"[i], 1, &err), HD_OK);
-    return (hd_any_model){.labeller = l};
+    return (hd_any_model){.labeler = l};
 }
 
-static hd_any_model words_labeller(const body_kind *k, hd_label_task task)
+static hd_any_model words_labeler(const body_kind *k, hd_label_task task)
 {
-    return labeller(k, task, HD_POOL_mean, HD_TOKENISER_words);
+    return labeler(k, task, HD_POOL_mean, HD_TOKENIZER_words);
 }
 
 static hd_embeddings embed(const hd_any_model *m, hd_embed_opt opt)
@@ -89,31 +88,31 @@ static hd_embeddings embed(const hd_any_model *m, hd_embed_opt opt)
 }
 
 /* The lines as training has them: a tagger reads words, the others whole texts. */
-static hd_examples examples_of(const hd_labeller *l)
+static hd_examples examples_of(const hd_labeler *l)
 {
     hd_err err = {0};
-    hd_labelled x = {0};
+    hd_labeled x = {0};
     hd_examples out;
-    hd_examples_opt o = hd_labeller_examples(&l->model->opt);
+    hd_examples_opt o = hd_labeler_examples(&l->model->opt);
     for (size_t i = 0; i < LINES; i++) {
         const char *at = lines[i];
-        if (!o.each) assert_int_equal(hd_labelled_add(&x, (hd_line){at, strlen(at)}, -1, &err), HD_OK);
+        if (!o.each) assert_int_equal(hd_labeled_add(&x, (hd_line){at, strlen(at)}, -1, &err), HD_OK);
         for (size_t n; o.each && *(at += strspn(at, " ")); at += n) {
             n = strcspn(at, " ");
-            assert_int_equal(hd_labelled_add(&x, (hd_line){at, n}, -1, &err), HD_OK);
+            assert_int_equal(hd_labeled_add(&x, (hd_line){at, n}, -1, &err), HD_OK);
         }
-        assert_int_equal(hd_labelled_end(&x, &err), HD_OK);
+        assert_int_equal(hd_labeled_end(&x, &err), HD_OK);
     }
-    if (hd_examples_make(&out, &x, l->tokeniser, &o, &err)) fail_msg("%s", err.text);
-    hd_labelled_release(&x);
+    if (hd_examples_make(&out, &x, l->tokenizer, &o, &err)) fail_msg("%s", err.text);
+    hd_labeled_release(&x);
     return out;
 }
 
-static void check_rows(const body_kind *k, hd_label_task task, hd_tokeniser_kind unit)
+static void check_rows(const body_kind *k, hd_label_task task, hd_tokenizer_kind unit)
 {
-    hd_any_model m = labeller(k, task, HD_POOL_mean, unit);
-    const hd_body *body = &m.labeller->model->body;
-    hd_examples x = examples_of(m.labeller);
+    hd_any_model m = labeler(k, task, HD_POOL_mean, unit);
+    const hd_body *body = &m.labeler->model->body;
+    hd_examples x = examples_of(m.labeler);
     hd_embeddings e = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .rows = 9});
     assert_int_equal(x.count, LINES);
     assert_int_equal(e.width, body->out);
@@ -140,8 +139,8 @@ static void vectors_are_the_rows_of_the_body(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++)
         for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
-            check_rows(&bodies[i], task, HD_TOKENISER_words);
-            check_rows(&bodies[i], task, HD_TOKENISER_sentencepiece);
+            check_rows(&bodies[i], task, HD_TOKENIZER_words);
+            check_rows(&bodies[i], task, HD_TOKENIZER_sentencepiece);
         }
 }
 
@@ -164,12 +163,12 @@ static void the_head_reads_what_is_pooled(void **state)
                  {4, HD_POOL_first, HD_POOLING_FIRST}};
     for (size_t n = 0; n < COUNT_OF(cases); n++) {
         hd_err err = {0};
-        hd_any_model m = labeller(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENISER_words);
-        const hd_dense *out = &m.labeller->model->out;
-        hd_examples x = examples_of(m.labeller);
+        hd_any_model m = labeler(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
+        const hd_dense *out = &m.labeler->model->out;
+        hd_examples x = examples_of(m.labeler);
         hd_real logp[LINES][3];
         hd_embeddings e = embed(&m, (hd_embed_opt){.pool = cases[n].how});
-        if (hd_labeller_ask(&run, m.labeller, &x, keep, logp, &err)) fail_msg("%s", err.text);
+        if (hd_labeler_ask(&run, m.labeler, &x, keep, logp, &err)) fail_msg("%s", err.text);
         hd_run_begin(&run, HD_INFERENCE);
         hd_real *w = host_copy(&run, &out->w->t), *b = host_copy(&run, &out->b->t);
         for (size_t i = 0; i < LINES; i++) {
@@ -194,7 +193,7 @@ static void every_layer_of_a_body_can_be_asked(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_any_model m = words_labeller(&bodies[i], HD_CLASSIFY);
+        hd_any_model m = words_labeler(&bodies[i], HD_CLASSIFY);
         const hd_reader by = hd_reader_of(&m);
         const int layers = hd_reader_layers(&by), bag = !strcmp(bodies[i].name, "bag");
         assert_int_equal(layers, bag ? 0 : LAYERS);
@@ -228,7 +227,7 @@ static void long_lines_are_refused_or_cut(void **state)
     const hd_line line = {"the cat the cat the cat the cat the cat the cat the cat", 55};
     for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++) {
         hd_err err = {0};
-        hd_any_model m = words_labeller(&bodies[2], task);
+        hd_any_model m = words_labeler(&bodies[2], task);
         hd_embeddings e;
         if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){0}, &err)) fail_msg("%s", err.text);
         assert_int_equal(e.of[0].status, HD_ELIMIT);
@@ -236,7 +235,7 @@ static void long_lines_are_refused_or_cut(void **state)
         if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){.cut = true}, &err))
             fail_msg("%s", err.text);
         assert_int_equal(e.of[0].tokens, MOST);
-        bool ends = e.of[0].ids[MOST - 1] == hd_tokeniser_special(m.labeller->tokeniser).end;
+        bool ends = e.of[0].ids[MOST - 1] == hd_tokenizer_special(m.labeler->tokenizer).end;
         assert_int_equal(ends, task == HD_CLASSIFY);
         hd_embeddings_release(&e);
         hd_any_model_release(&m);
@@ -252,7 +251,7 @@ static void a_word_has_its_own_rows(void **state)
     for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++)
         for (size_t i = 0; i < BODIES; i++) {
             hd_err err = {0};
-            hd_any_model m = labeller(&bodies[i], task, HD_POOL_mean, HD_TOKENISER_characters);
+            hd_any_model m = labeler(&bodies[i], task, HD_POOL_mean, HD_TOKENIZER_characters);
             const hd_line line = {"a dog on", 8};
             const char *why;
             hd_similar s;
@@ -278,21 +277,21 @@ static void a_word_has_its_own_rows(void **state)
         }
 }
 
-static void neighbours_are_those_in_the_table_of_the_body(void **state)
+static void neighbors_are_those_in_the_table_of_the_body(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_any_model m = words_labeller(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
+        hd_any_model m = words_labeler(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
         const hd_reader by = hd_reader_of(&m);
         hd_terms terms;
-        hd_neighbours n;
-        if (hd_terms_read(&terms, "cat", &err) || hd_neighbours_find(&n, &m, &terms, 3, &err))
+        hd_neighbors n;
+        if (hd_terms_read(&terms, "cat", &err) || hd_neighbors_find(&n, &m, &terms, 3, &err))
             fail_msg("%s", err.text);
         assert_int_equal(n.count, 3);
         hd_run_begin(&run, HD_INFERENCE);
         hd_real *all = host_copy(&run, &hd_reader_table(&by)->t);
-        const hd_real *a = all + (size_t)hd_tokeniser_id(by.tokeniser, "cat") * WIDTH,
+        const hd_real *a = all + (size_t)hd_tokenizer_id(by.tokenizer, "cat") * WIDTH,
                       *b = all + (size_t)n.at[0].id * WIDTH;
         double ab = 0, aa = 0, bb = 0;
         for (size_t c = 0; c < WIDTH; c++)
@@ -300,7 +299,7 @@ static void neighbours_are_those_in_the_table_of_the_body(void **state)
                 bb += (double)b[c] * (double)b[c];
         assert_true(fabs(ab / sqrt(aa * bb) - n.at[0].cosine) < 1e-9);
         free(all);
-        hd_neighbours_release(&n);
+        hd_neighbors_release(&n);
         hd_any_model_release(&m);
     }
 }
@@ -312,14 +311,14 @@ static void folders_of_every_task_are_opened(void **state)
     (void)state;
     for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
         hd_err err = {0};
-        hd_any_model m = words_labeller(&bodies[2], task), again;
+        hd_any_model m = words_labeler(&bodies[2], task), again;
         hd_embeddings a = embed(&m, (hd_embed_opt){0}), b;
         assert_int_equal(mkdir(at("task%d", task), 0777), 0);
-        if (hd_labeller_save(m.labeller, at("task%d", task), &err) ||
-            hd_labeller_publish(m.labeller, at("task%d", task), &err) ||
+        if (hd_labeler_save(m.labeler, at("task%d", task), &err) ||
+            hd_labeler_publish(m.labeler, at("task%d", task), &err) ||
             hd_any_model_open(&again, at("task%d", task), backend, &err))
             fail_msg("%s", err.text);
-        assert_true(again.labeller && !again.masked && !again.language && !again.translator);
+        assert_true(again.labeler && !again.masked && !again.language && !again.translator);
         b = embed(&again, (hd_embed_opt){0});
         for (size_t i = 0; i < LINES; i++)
             assert_memory_equal(a.of[i].vector, b.of[i].vector, a.width * sizeof(hd_real));
@@ -333,7 +332,7 @@ static void folders_of_every_task_are_opened(void **state)
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_any_model m = words_labeller(&bodies[2], HD_TAG);
+    hd_any_model m = words_labeler(&bodies[2], HD_TAG);
     const hd_line line = {"the cat sat", 11};
     hd_embeddings e = embed(&m, (hd_embed_opt){0}); /* step memory is taken once */
     hd_embeddings_release(&e);
@@ -373,7 +372,7 @@ int main(void)
         cmocka_unit_test(every_layer_of_a_body_can_be_asked),
         cmocka_unit_test(long_lines_are_refused_or_cut),
         cmocka_unit_test(a_word_has_its_own_rows),
-        cmocka_unit_test(neighbours_are_those_in_the_table_of_the_body),
+        cmocka_unit_test(neighbors_are_those_in_the_table_of_the_body),
         cmocka_unit_test(folders_of_every_task_are_opened),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };

@@ -35,12 +35,12 @@ static void draw_all(hd_params *p)
     }
 }
 
-static hd_tokeniser *words_of_speaker(void)
+static hd_tokenizer *words_of_speaker(void)
 {
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     speaker_lines feed = {speaker_text};
-    if (hd_tokeniser_train(&t, HD_TOKENISER_words, (hd_feed){speaker_next, &feed}, &(hd_tokeniser_opt){0},
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_words, (hd_feed){speaker_next, &feed}, &(hd_tokenizer_opt){0},
                            &err))
         fail_msg("%s", err.text);
     return t;
@@ -50,12 +50,12 @@ static hd_masked *bert_of(hd_backend *b, bool pooler)
 {
     hd_err err = {0};
     hd_masked *m = hd_mem_zero(sizeof *m);
-    m->backend = b, m->tokeniser = words_of_speaker();
+    m->backend = b, m->tokenizer = words_of_speaker();
     hd_bert_opt o = {.layers = LAYERS,
                      .heads = 2,
                      .width = WIDTH,
                      .inner = 20,
-                     .vocab = hd_masked_vocab(m->tokeniser),
+                     .vocab = hd_masked_vocab(m->tokenizer),
                      .positions = 9,
                      .pooler = pooler};
     if (hd_bert_new(&m->model, b, &o, false, &err)) fail_msg("%s", err.text);
@@ -66,7 +66,7 @@ static hd_masked *bert_of(hd_backend *b, bool pooler)
 static hd_language *speaker_of(hd_backend *b, hd_lm_kind kind)
 {
     hd_err err = {0};
-    hd_language *l = speaker(b, kind, HD_TOKENISER_words);
+    hd_language *l = speaker(b, kind, HD_TOKENIZER_words);
     hd_lm_opt o = l->lm->opt;
     hd_lm_free(l->lm);
     l->lm = NULL;
@@ -86,7 +86,7 @@ static subject subject_of(subject_kind kind)
     if (kind == TRANSLATOR || kind == STAGES) {
         const char *encoder = kind == STAGES ? "bi-gru:2+transformer:1" : "transformer:3";
         s.model.translator =
-            small_staged(s.backend, HD_TOKENISER_words, false, false, encoder, "transformer", NULL);
+            small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL);
         draw_all(&s.model.translator->model->params);
     }
     for (size_t i = 0; i < LINES; i++) s.line[i] = line_of((s.model.translator ? source_lines : lines)[i]);
@@ -166,7 +166,7 @@ static void every_layer_is_that_of_the_model(void **state)
             size_t width = kind == STAGES && layer < LAYERS ? 2 * WIDTH : WIDTH;
             assert_int_equal(e.width, width);
             for (size_t i = 0; i < LINES; i++) {
-                int32_t ids[64] = {hd_tokeniser_special(by.tokeniser).start},
+                int32_t ids[64] = {hd_tokenizer_special(by.tokenizer).start},
                         len = (int32_t)e.of[i].tokens + before;
                 memcpy(ids + before, e.of[i].ids, e.of[i].tokens * sizeof *ids);
                 hd_run_begin(&s.run, HD_INFERENCE);
@@ -269,7 +269,7 @@ static void layer_0_is_the_table(void **state)
         subject s = subject_of(kind == SUBJECTS ? CELLS : (subject_kind)kind);
         if (kind == SUBJECTS) {
             hd_language_free(s.model.language);
-            s.model.language = speaker(s.backend, HD_LM_ffnn, HD_TOKENISER_words);
+            s.model.language = speaker(s.backend, HD_LM_ffnn, HD_TOKENIZER_words);
         }
         const hd_reader by = hd_reader_of(&s.model);
         hd_param *table = hd_reader_table(&by);

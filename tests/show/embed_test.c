@@ -52,14 +52,14 @@ static hd_embeddings embed(subject *s, size_t from, size_t count, hd_embed_opt o
 static hd_real *rows_of(subject *s, hd_line line, size_t *rows)
 {
     hd_err err = {0};
-    const hd_tokeniser *t = hd_reader_of(&s->model).tokeniser;
+    const hd_tokenizer *t = hd_reader_of(&s->model).tokenizer;
     hd_ids ids = {0};
     const hd_language *l = s->model.language;
     hd_run *r = &s->run;
     assert_int_equal(hd_ids_reserve(&ids, 40, &err), HD_OK);
-    if (l) ids.at[ids.count++] = hd_tokeniser_special(t).start;
-    assert_int_equal(hd_tokeniser_encode_ids(t, line.text, line.size, &ids, &err), HD_OK);
-    if (!l) ids.at[ids.count++] = hd_tokeniser_special(t).end;
+    if (l) ids.at[ids.count++] = hd_tokenizer_special(t).start;
+    assert_int_equal(hd_tokenizer_encode_ids(t, line.text, line.size, &ids, &err), HD_OK);
+    if (!l) ids.at[ids.count++] = hd_tokenizer_special(t).end;
     const int32_t len = (int32_t)ids.count;
     hd_run_begin(r, HD_INFERENCE);
     const int32_t *sent = hd_ints(r, ids.at, ids.count);
@@ -167,7 +167,7 @@ static void pooling_is_of_the_rows_of_a_line(void **state)
     }
 }
 
-static void normalised_vectors_have_length_1(void **state)
+static void normalized_vectors_have_length_1(void **state)
 {
     (void)state;
     subject s = subject_of(0);
@@ -308,7 +308,7 @@ int main(void)
         cmocka_unit_test(vectors_are_the_rows_of_the_model),
         cmocka_unit_test(a_probe_sees_the_same_rows),
         cmocka_unit_test(pooling_is_of_the_rows_of_a_line),
-        cmocka_unit_test(normalised_vectors_have_length_1),
+        cmocka_unit_test(normalized_vectors_have_length_1),
         cmocka_unit_test(a_line_gives_the_same_whatever_surrounds_it),
         cmocka_unit_test(models_without_states_are_refused),
         cmocka_unit_test(a_bad_line_costs_nobody_else),

@@ -357,7 +357,7 @@ static void a_sentence_is_translated_and_shown(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENISER_words, false, false);
+    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_exhibit *x = NULL;
     hd_translations found;
     hd_translate_opt opt = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10}};
@@ -398,7 +398,7 @@ static void what_cannot_be_shown_is_said(void **state)
                   "the sentence has 17 tokens with its end, the model takes 16"}};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENISER_words, true, false);
+    hd_translator *t = small_make(b, HD_TOKENIZER_words, true, false);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
@@ -450,7 +450,7 @@ static void every_language_model_is_shown(void **state)
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     for (int kind = 0; kind < HD_LM_KINDS; kind++) {
-        hd_language *l = speaker(b, (hd_lm_kind)kind, HD_TOKENISER_words);
+        hd_language *l = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_words);
         for (size_t i = 0; i < COUNT_OF(prompts); i++) {
             hd_exhibit *x = speak(&r, l, prompts[i]);
             hd_real *p = speak_plainly(&r, l, x);
@@ -475,7 +475,7 @@ static void counts_give_the_probability(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENISER_words);
+    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_words);
     hd_exhibit *x = speak(&r, l, "the cat sat on");
     double p = 1 / (double)l->lm->opt.vocab;
     assert_true(x->discounts && x->shares == 3);
@@ -491,7 +491,7 @@ static void counts_give_the_probability(void **state)
     assert_int_equal(x->share[2].total, 3);
     hd_exhibit_free(x);
     hd_language_free(l);
-    l = speaker(b, HD_LM_maxent, HD_TOKENISER_words);
+    l = speaker(b, HD_LM_maxent, HD_TOKENIZER_words);
     hd_real *w = hd_mem_array(64 * l->lm->opt.vocab, sizeof *w);
     fill_normal(w, 64 * l->lm->opt.vocab, 1, 3);
     hd_params_set(l->lm->params, hd_params_find(l->lm->params, "features.weight"), w);
@@ -511,7 +511,7 @@ static void a_window_has_a_row_for_each_token(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_language *l = speaker(b, HD_LM_ffnn, HD_TOKENISER_words);
+    hd_language *l = speaker(b, HD_LM_ffnn, HD_TOKENIZER_words);
     const hd_param *table = hd_params_find(l->lm->params, "encoder.weight");
     hd_exhibit *x = speak(&r, l, "cat");
     const hd_exhibit_item *t = hd_exhibit_find(x, "X");
@@ -521,7 +521,7 @@ static void a_window_has_a_row_for_each_token(void **state)
                             16 * sizeof(hd_real));
     hd_exhibit_free(x);
     hd_language_free(l);
-    l = speaker(b, HD_LM_gpt, HD_TOKENISER_words);
+    l = speaker(b, HD_LM_gpt, HD_TOKENIZER_words);
     hd_err err = {0};
     x = NULL;
     assert_int_equal(hd_exhibit_language(&x, &r, l, line_of("a a a a a a a a"), &err), HD_ELIMIT);
@@ -538,7 +538,7 @@ static void every_failed_allocation_is_reported(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENISER_words, false, false);
+    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_err err = {0};
     hd_exhibit *x = NULL;
     size_t reported = 0;

@@ -13,7 +13,7 @@ enum { WIDTH = 12, POSITIONS = 12, CLASSES = 3 };
 
 static hd_backend *backend;
 static hd_run run;
-static hd_tokeniser *tokeniser;
+static hd_tokenizer *tokenizer;
 
 static hd_line line_from(const char *text)
 {
@@ -46,7 +46,7 @@ static hd_bert_opt bert_opt(void)
                          .heads = 3,
                          .width = WIDTH,
                          .inner = 20,
-                         .vocab = hd_masked_vocab(tokeniser),
+                         .vocab = hd_masked_vocab(tokenizer),
                          .positions = POSITIONS};
 }
 
@@ -54,7 +54,7 @@ static hd_masked masked_of(bool headless, bool pooler)
 {
     hd_err err = {0};
     hd_bert_opt o = bert_opt();
-    hd_masked m = {.tokeniser = tokeniser, .backend = backend};
+    hd_masked m = {.tokenizer = tokenizer, .backend = backend};
     o.headless = headless, o.pooler = pooler;
     if (hd_bert_new(&m.model, backend, &o, false, &err)) fail_msg("%s", err.text);
     stir(&m.model->params);
@@ -219,10 +219,10 @@ static void pages_name_masks(void **state)
 
 /* -- classifiers -- */
 
-static hd_labeller labeller_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
+static hd_labeler labeler_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
 {
     hd_err err = {0};
-    hd_labeller l = {.tokeniser = tokeniser, .backend = backend};
+    hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
     hd_classifier_opt o = {.body = {.kind = kind, .positions = POSITIONS, .bert = bert_opt()},
                            .pool = pool,
                            .classes = numbers ? 1 : CLASSES,
@@ -232,7 +232,7 @@ static hd_labeller labeller_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind po
                             .layers = 2,
                             .heads = 3,
                             .width = WIDTH,
-                            .vocab = hd_tokeniser_size(tokeniser),
+                            .vocab = hd_tokenizer_size(tokenizer),
                             .context = POSITIONS};
     if (hd_classifier_new(&l.model, backend, &o, false, &err)) fail_msg("%s", err.text);
     stir(l.model->params);
@@ -242,10 +242,10 @@ static hd_labeller labeller_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind po
     return l;
 }
 
-static void labeller_close(hd_labeller *l)
+static void labeler_close(hd_labeler *l)
 {
-    l->tokeniser = NULL; /* the test's */
-    hd_labeller_release(l);
+    l->tokenizer = NULL; /* the test's */
+    hd_labeler_release(l);
 }
 
 static void hear(void *context, size_t label, const hd_real *logp)
@@ -261,18 +261,18 @@ static void hear_number(void *context, size_t label, const hd_real *logp)
 }
 
 /* What it answers to a text. */
-static void ask(const hd_labeller *l, const char *text, hd_real *logp)
+static void ask(const hd_labeler *l, const char *text, hd_real *logp)
 {
     hd_err err = {0};
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_examples e = {0};
-    hd_examples_opt opt = hd_labeller_examples(&l->model->opt);
-    if (hd_labeller_take(&items, l, line_from(text), &err) ||
-        hd_examples_make(&e, &items, tokeniser, &opt, &err) ||
-        hd_labeller_ask(&run, l, &e, l->model->opt.numbers ? hear_number : hear, logp, &err))
+    hd_examples_opt opt = hd_labeler_examples(&l->model->opt);
+    if (hd_labeler_take(&items, l, line_from(text), &err) ||
+        hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
+        hd_labeler_ask(&run, l, &e, l->model->opt.numbers ? hear_number : hear, logp, &err))
         fail_msg("%s", err.text);
     hd_examples_release(&e);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
 }
 
 static void labels_are_those_of_the_classifier(void **state)
@@ -292,7 +292,7 @@ static void labels_are_those_of_the_classifier(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_real logp[CLASSES];
-        hd_labeller l = labeller_of(cases[i].kind, HD_LM_gpt, cases[i].pool, cases[i].numbers);
+        hd_labeler l = labeler_of(cases[i].kind, HD_LM_gpt, cases[i].pool, cases[i].numbers);
         l.pairs = cases[i].pairs;
         ask(&l, cases[i].text, logp);
         if (hd_exhibit_labels(&x, &run, &l, line_from(cases[i].text), &err)) fail_msg("%s", err.text);
@@ -312,17 +312,17 @@ static void labels_are_those_of_the_classifier(void **state)
             }
         }
         hd_exhibit_free(x);
-        labeller_close(&l);
+        labeler_close(&l);
     }
 }
 
 /* -- classifiers and taggers on encoders of their own -- */
 
-static hd_labeller labeller_on(const char *stages, hd_pool_kind pool, bool one_hot, hd_unary cell)
+static hd_labeler labeler_on(const char *stages, hd_pool_kind pool, bool one_hot, hd_unary cell)
 {
     hd_err err = {0};
-    hd_labeller l = {.tokeniser = tokeniser, .backend = backend};
-    hd_classifier_opt o = {.body = {.vocab = hd_tokeniser_size(tokeniser),
+    hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
+    hd_classifier_opt o = {.body = {.vocab = hd_tokenizer_size(tokenizer),
                                     .positions = POSITIONS,
                                     .width = WIDTH,
                                     .inner = 20,
@@ -343,13 +343,13 @@ static hd_labeller labeller_on(const char *stages, hd_pool_kind pool, bool one_h
     return l;
 }
 
-static double weight(const hd_labeller *l, const char *name, size_t at)
+static double weight(const hd_labeler *l, const char *name, size_t at)
 {
     return (double)((const hd_real *)hd_params_find(l->model->params, name)->t.data)[at];
 }
 
 /* h as its formula says, from the row before and what enters. */
-static void check_simple_cells(const hd_labeller *l, const hd_exhibit *x, bool sigmoid)
+static void check_simple_cells(const hd_labeler *l, const hd_exhibit *x, bool sigmoid)
 {
     const hd_exhibit_item *in = item(x, "enc.emb"), *h = item(x, "enc.0.h");
     for (size_t t = 0; t < h->rows; t++)
@@ -392,7 +392,7 @@ static void encoders_of_their_own_are_shown(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_real logp[CLASSES];
-        hd_labeller l = labeller_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
+        hd_labeler l = labeler_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
         ask(&l, "the cat sat", logp);
         if (hd_exhibit_labels(&x, &run, &l, line_from("the cat sat"), &err)) fail_msg("%s", err.text);
         assert_formulas(x);
@@ -403,7 +403,7 @@ static void encoders_of_their_own_are_shown(void **state)
             assert_near("p", x->top[k].p, exp((double)logp[x->top[k].token.id]));
         if (!strcmp(cases[i].stages, "rnn:1")) check_simple_cells(&l, x, cases[i].cell == HD_sigmoid);
         hd_exhibit_free(x);
-        labeller_close(&l);
+        labeler_close(&l);
     }
 }
 
@@ -419,14 +419,14 @@ static void taggers_have_labels_for_each_token(void **state)
     hd_err err = {0};
     hd_exhibit *x = NULL;
     hd_real logp[3 * CLASSES];
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_examples e = {0};
     hd_text page = {0}, json = {0};
-    hd_labeller l = labeller_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
-    hd_examples_opt opt = hd_labeller_examples(&l.model->opt);
-    if (hd_labeller_take(&items, &l, line_from(" the cat\tsat"), &err) ||
-        hd_examples_make(&e, &items, tokeniser, &opt, &err) ||
-        hd_labeller_ask(&run, &l, &e, hear_tag, logp, &err) ||
+    hd_labeler l = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    hd_examples_opt opt = hd_labeler_examples(&l.model->opt);
+    if (hd_labeler_take(&items, &l, line_from(" the cat\tsat"), &err) ||
+        hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
+        hd_labeler_ask(&run, &l, &e, hear_tag, logp, &err) ||
         hd_exhibit_labels(&x, &run, &l, line_from(" the cat\tsat"), &err) ||
         hd_exhibit_text(&page, x, &(hd_exhibit_look){.width = 80, .digits = 2}, &err) ||
         hd_exhibit_json(&json, x, NULL, &err))
@@ -447,9 +447,9 @@ static void taggers_have_labels_for_each_token(void **state)
         if (!strstr(page.data, says[i])) fail_msg("'%s' is not in %s", says[i], page.data);
     assert_non_null(strstr(json.data, "\"tags\""));
     hd_text_release(&page), hd_text_release(&json);
-    hd_examples_release(&e), hd_labelled_release(&items);
+    hd_examples_release(&e), hd_labeled_release(&items);
     hd_exhibit_free(x);
-    labeller_close(&l);
+    labeler_close(&l);
 }
 
 /* -- what cannot be -- */
@@ -459,10 +459,10 @@ static void what_cannot_be_shown_is_refused(void **state)
     (void)state;
     static const char many[] = "the cat sat on the mat the dog sat on the log";
     hd_masked m = masked_of(false, false);
-    hd_labeller l = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
-                tagger = labeller_on("gru:1", HD_POOL_each, false, HD_tanh);
+    hd_labeler l = labeler_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
+               tagger = labeler_on("gru:1", HD_POOL_each, false, HD_tanh);
     const struct {
-        const hd_labeller *l; /* NULL: the masked language model */
+        const hd_labeler *l; /* NULL: the masked language model */
         const char *text;
         hd_status status;
         const char *says;
@@ -483,7 +483,7 @@ static void what_cannot_be_shown_is_refused(void **state)
         assert_null(x);
         if (!strstr(err.text, cases[i].says)) fail_msg("case %zu: %s", i, err.text);
     }
-    labeller_close(&l), labeller_close(&tagger);
+    labeler_close(&l), labeler_close(&tagger);
     hd_bert_free(m.model);
 }
 
@@ -491,8 +491,8 @@ static void no_allocation_that_fails_leaks(void **state)
 {
     (void)state;
     hd_masked m = masked_of(false, false);
-    hd_labeller l = labeller_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
-                tagger = labeller_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    hd_labeler l = labeler_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
+               tagger = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
     for (int labels = 0; labels < 3; labels++) {
         size_t blocks = hd_mem_now().blocks, reported = 0;
         bool done = false;
@@ -513,7 +513,7 @@ static void no_allocation_that_fails_leaks(void **state)
         }
         assert_true(done && reported >= 4);
     }
-    labeller_close(&l), labeller_close(&tagger);
+    labeler_close(&l), labeler_close(&tagger);
     hd_bert_free(m.model);
 }
 
@@ -524,14 +524,14 @@ static int prepare(void **state)
     speaker_lines lines = {speaker_text};
     backend = backend_of("cpu", 1);
     run = run_on(backend);
-    return (int)hd_tokeniser_train(&tokeniser, HD_TOKENISER_words, (hd_feed){speaker_next, &lines},
-                                   &(hd_tokeniser_opt){0}, &err);
+    return (int)hd_tokenizer_train(&tokenizer, HD_TOKENIZER_words, (hd_feed){speaker_next, &lines},
+                                   &(hd_tokenizer_opt){0}, &err);
 }
 
 static int finish(void **state)
 {
     (void)state;
-    hd_tokeniser_free(tokeniser);
+    hd_tokenizer_free(tokenizer);
     hd_run_release(&run);
     hd_backend_free(backend);
     return hd_mem_now().blocks != 0;

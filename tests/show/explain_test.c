@@ -212,7 +212,7 @@ static void shares_add_up_to_one(void **state)
     hd_explain_free(x);
 }
 
-/* Behaviour, not bits: PyTorch has both answers right from step 31 on and a loss of 0.01431 at step 400. */
+/* Behavior, not bits: PyTorch has both answers right from step 31 on and a loss of 0.01431 at step 400. */
 static void training_learns_both_answers(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void training_learns_both_answers(void **state)
 static hd_status all_of_it(hd_backend *backend, hd_text *text, hd_err *err)
 {
     hd_explain *x = NULL;
-    const hd_explain_look look = {.width = 80, .colour = true, .utf8 = true, .digits = 2};
+    const hd_explain_look look = {.width = 80, .color = true, .utf8 = true, .digits = 2};
     hd_status s = hd_explain_run(&x, backend, &(hd_explain_opt){true, 2}, err);
     if (!s) s = hd_explain_text(text, x, &look, err);
     if (!s) s = hd_explain_json(text, x, "out.b", err);
@@ -340,7 +340,7 @@ static void the_json_of_training(void **state)
     json_decref(x);
 }
 
-/* No colour, no trailing blank, no line wider than asked for; every matrix by name. */
+/* No color, no trailing blank, no line wider than asked for; every matrix by name. */
 static void the_page_is_plain_and_fits(void **state)
 {
     (void)state;
@@ -389,18 +389,18 @@ static void the_mask_and_the_moments_are_shown(void **state)
     free(out);
 }
 
-static void softmax_is_shaded_where_colour_is_welcome(void **state)
+static void softmax_is_shaded_where_color_is_welcome(void **state)
 {
     (void)state;
     hd_err err = {0};
     hd_explain *x = explain(false, 0);
-    for (int colour = 0; colour < 2; colour++) {
+    for (int color = 0; color < 2; color++) {
         hd_text text = {0};
         const hd_explain_look look = {
-            .width = 80, .colour = colour, .utf8 = true, .digits = 2, .only = "*.softmax"};
+            .width = 80, .color = color, .utf8 = true, .digits = 2, .only = "*.softmax"};
         assert_int_equal(hd_explain_text(&text, x, &look, &err), HD_OK);
-        assert_int_equal(strstr(text.data, "48;5;") != NULL, colour);
-        assert_int_equal(strchr(text.data, '\033') != NULL, colour);
+        assert_int_equal(strstr(text.data, "48;5;") != NULL, color);
+        assert_int_equal(strchr(text.data, '\033') != NULL, color);
         hd_text_release(&text);
     }
     hd_explain_free(x);
@@ -452,7 +452,7 @@ int main(void)
         cmocka_unit_test(the_json_of_training),
         cmocka_unit_test(the_page_is_plain_and_fits),
         cmocka_unit_test(the_mask_and_the_moments_are_shown),
-        cmocka_unit_test(softmax_is_shaded_where_colour_is_welcome),
+        cmocka_unit_test(softmax_is_shaded_where_color_is_welcome),
         cmocka_unit_test(training_lines_are_thinned),
         cmocka_unit_test(a_pattern_without_match_is_an_error),
     };

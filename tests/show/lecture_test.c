@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "show/lecture.h"
-#include "text/tokeniser.h"
-#include "train/optimiser.h"
+#include "text/tokenizer.h"
+#include "train/optimizer.h"
 
 enum { N = HD_LECTURE_LENGTH, VOCAB = HD_LECTURE_VOCAB };
 
@@ -98,27 +98,27 @@ static void words_are_learned_from_the_text_of_the_pairs(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     size_t at = 0;
-    if (hd_tokeniser_train(&t, HD_TOKENISER_words, (hd_feed){next_text, &at}, &(hd_tokeniser_opt){0}, &err))
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_words, (hd_feed){next_text, &at}, &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
-    size_t specials = hd_tokeniser_size(t) - (VOCAB - 3);
+    size_t specials = hd_tokenizer_size(t) - (VOCAB - 3);
     for (size_t i = 3; i < VOCAB; i++)
-        assert_string_equal(hd_tokeniser_piece(t, (int32_t)(specials + i - 3)), hd_lecture_words[i]);
-    for (size_t i = 0; i < specials; i++) assert_int_equal(hd_tokeniser_piece(t, (int32_t)i)[0], '<');
+        assert_string_equal(hd_tokenizer_piece(t, (int32_t)(specials + i - 3)), hd_lecture_words[i]);
+    for (size_t i = 0; i < specials; i++) assert_int_equal(hd_tokenizer_piece(t, (int32_t)i)[0], '<');
     for (size_t i = 0; i < 4; i++) {
         const int32_t *want = i % 2 ? hd_lecture_pairs[i / 2].target : hd_lecture_pairs[i / 2].source;
         hd_ids ids = {0};
         hd_text back = {0};
-        assert_int_equal(hd_tokeniser_encode_ids(t, texts[i], strlen(texts[i]), &ids, &err), HD_OK);
+        assert_int_equal(hd_tokenizer_encode_ids(t, texts[i], strlen(texts[i]), &ids, &err), HD_OK);
         assert_int_equal(ids.count, N);
         for (size_t j = 0; j < N; j++) assert_int_equal(ids.at[j] - (int32_t)specials + 3, want[j]);
-        assert_int_equal(hd_tokeniser_decode(t, ids.at, ids.count, &back, &err), HD_OK);
+        assert_int_equal(hd_tokenizer_decode(t, ids.at, ids.count, &back, &err), HD_OK);
         assert_string_equal(back.data, texts[i]);
         hd_ids_release(&ids);
         hd_text_release(&back);
     }
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static void names_are_unique_and_in_order(void **state)
@@ -247,16 +247,16 @@ static void one_step_of_sgd_gives_the_known_loss(void **state)
 {
     (void)state;
     fixture f = start();
-    hd_optimiser sgd;
+    hd_optimizer sgd;
     hd_err err = {0};
     double norm = 0;
-    assert_int_equal(hd_optimiser_init(&sgd, &f.model->params, &(hd_optimiser_opt){.kind = HD_OPT_SGD}, &err),
+    assert_int_equal(hd_optimizer_init(&sgd, &f.model->params, &(hd_optimizer_opt){.kind = HD_OPT_SGD}, &err),
                      HD_OK);
     assert_true(fabs(loss_of(&f, true) - 3.44390847) < 1e-6);
-    assert_int_equal(hd_optimiser_step(&f.run, &sgd, 0.1, N, &norm, NULL), HD_OK);
+    assert_int_equal(hd_optimizer_step(&f.run, &sgd, 0.1, N, &norm, NULL), HD_OK);
     assert_true(fabs(norm - 1.83148654) < 1e-6);
     assert_true(fabs(loss_of(&f, false) - 3.10910895) < 1e-6);
-    hd_optimiser_release(&sgd);
+    hd_optimizer_release(&sgd);
     stop(&f);
 }
 

@@ -1,4 +1,4 @@
-/* Neighbours and sums of words in a table that was made by hand: the lectures' features of cat, king and the
+/* Neighbors and sums of words in a table that was made by hand: the lectures' features of cat, king and the
    rest, with the cosines that belong to it. */
 #include "show/neighbors.h"
 
@@ -17,15 +17,15 @@ static const double table[WORDS][FEATURES] = {
 static hd_backend *backend;
 static hd_any_model model;
 
-static hd_language *language_of(hd_tokeniser_kind unit, hd_lm_kind kind)
+static hd_language *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
 {
     hd_err err = {0};
     hd_language *l = hd_mem_zero(sizeof *l);
     l->backend = backend;
-    l->tokeniser = small_tokeniser(unit, words);
-    hd_special special = hd_tokeniser_special(l->tokeniser);
+    l->tokenizer = small_tokenizer(unit, words);
+    hd_special special = hd_tokenizer_special(l->tokenizer);
     hd_lm_opt o = {.kind = kind,
-                   .vocab = hd_tokeniser_size(l->tokeniser),
+                   .vocab = hd_tokenizer_size(l->tokenizer),
                    .start = special.start,
                    .end = special.end,
                    .unk = special.unk,
@@ -45,7 +45,7 @@ static void fill_table(hd_language *l)
     hd_real *x = malloc(rows * FEATURES * sizeof *x);
     for (size_t i = 0; i < rows * FEATURES; i++) x[i] = 9;
     for (size_t i = 0; i < WORDS; i++) {
-        int32_t id = hd_tokeniser_id(l->tokeniser, words[i]);
+        int32_t id = hd_tokenizer_id(l->tokenizer, words[i]);
         for (size_t c = 0; id >= 0 && c < FEATURES; c++) x[(size_t)id * FEATURES + c] = (hd_real)table[i][c];
     }
     assert_int_equal(hd_params_set(l->lm->params, p, x), HD_OK);
@@ -56,7 +56,7 @@ static int make(void **state)
 {
     (void)state;
     backend = backend_of("cpu", 1);
-    model.language = language_of(HD_TOKENISER_words, HD_LM_rnn);
+    model.language = language_of(HD_TOKENIZER_words, HD_LM_rnn);
     fill_table(model.language);
     return 0;
 }
@@ -69,22 +69,22 @@ static int drop(void **state)
     return 0;
 }
 
-static hd_neighbours found(const char *sum, size_t top)
+static hd_neighbors found(const char *sum, size_t top)
 {
     hd_err err = {0};
     hd_terms terms;
-    hd_neighbours n = {0};
-    if (hd_terms_read(&terms, sum, &err) || hd_neighbours_find(&n, &model, &terms, top, &err))
+    hd_neighbors n = {0};
+    if (hd_terms_read(&terms, sum, &err) || hd_neighbors_find(&n, &model, &terms, top, &err))
         fail_msg("%s: %s", sum, err.text);
     return n;
 }
 
 static const char *piece_of(int32_t id)
 {
-    return hd_tokeniser_piece(model.language->tokeniser, id);
+    return hd_tokenizer_piece(model.language->tokenizer, id);
 }
 
-static void neighbours_come_by_their_cosines(void **state)
+static void neighbors_come_by_their_cosines(void **state)
 {
     (void)state;
     static const struct {
@@ -92,16 +92,16 @@ static void neighbours_come_by_their_cosines(void **state)
         double cosine;
     } expected[] = {{KITTEN, 0.960769}, {DOG, 0.611237},    {MAN, 0.441999},    {WOMAN, 0.310851},
                     {KING, 0.011979},   {QUEEN, -0.043971}, {HOUSES, -0.208201}};
-    hd_neighbours n = found("cat", 100);
+    hd_neighbors n = found("cat", 100);
     assert_int_equal(n.count, COUNT_OF(expected)); /* neither specials nor the cat itself */
     for (size_t i = 0; i < n.count; i++) {
         assert_string_equal(piece_of(n.at[i].id), words[expected[i].word]);
         assert_true(fabs(n.at[i].cosine - expected[i].cosine) < 2e-6);
     }
-    hd_neighbours_release(&n);
+    hd_neighbors_release(&n);
     n = found("cat", 2);
     assert_int_equal(n.count, 2);
-    hd_neighbours_release(&n);
+    hd_neighbors_release(&n);
 }
 
 static void king_minus_man_plus_woman_is_queen(void **state)
@@ -109,37 +109,37 @@ static void king_minus_man_plus_woman_is_queen(void **state)
     (void)state;
     static const char *const sums[] = {"king - man + woman", "woman + king - man", "  king -\tman  + woman "};
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
-        hd_neighbours n = found(sums[i], 5);
+        hd_neighbors n = found(sums[i], 5);
         assert_int_equal(n.count, 5);
         assert_string_equal(piece_of(n.at[0].id), "queen");
         assert_true(fabs(n.at[0].cosine - 0.9209) < 5e-5);
         for (size_t k = 0; k < n.count; k++)
             for (int w = MAN; w <= KING; w++) assert_string_not_equal(piece_of(n.at[k].id), words[w]);
-        hd_neighbours_release(&n);
+        hd_neighbors_release(&n);
     }
 }
 
 static void words_of_several_pieces_have_their_mean(void **state)
 {
     (void)state;
-    hd_any_model letters = {.language = language_of(HD_TOKENISER_characters, HD_LM_rnn)};
+    hd_any_model letters = {.language = language_of(HD_TOKENIZER_characters, HD_LM_rnn)};
     hd_err err = {0};
     assert_int_equal(hd_params_draw(letters.language->lm->params, 3, &err), HD_OK);
     hd_param *p = letters.language->lm->type->table(letters.language->lm);
     size_t rows = hd_rows_of(&p->t);
     hd_real *x = malloc(rows * FEATURES * sizeof *x);
     assert_int_equal(hd_params_get(letters.language->lm->params, p, &p->t, x), HD_OK);
-    const hd_tokeniser *t = letters.language->tokeniser;
+    const hd_tokenizer *t = letters.language->tokenizer;
     double mean[FEATURES];
     for (size_t c = 0; c < FEATURES; c++) {
         mean[c] = 0;
         for (const char *l = "man"; *l; l++)
-            mean[c] += (double)x[(size_t)hd_tokeniser_id(t, (char[2]){*l, 0}) * FEATURES + c] / 3;
-        mean[c] -= (double)x[(size_t)hd_tokeniser_id(t, "d") * FEATURES + c]; /* a word of one piece */
+            mean[c] += (double)x[(size_t)hd_tokenizer_id(t, (char[2]){*l, 0}) * FEATURES + c] / 3;
+        mean[c] -= (double)x[(size_t)hd_tokenizer_id(t, "d") * FEATURES + c]; /* a word of one piece */
     }
     hd_terms terms;
-    hd_neighbours n = {0};
-    if (hd_terms_read(&terms, "man - d", &err) || hd_neighbours_find(&n, &letters, &terms, 100, &err))
+    hd_neighbors n = {0};
+    if (hd_terms_read(&terms, "man - d", &err) || hd_neighbors_find(&n, &letters, &terms, 100, &err))
         fail_msg("%s", err.text);
     assert_true(n.count > 3);
     for (size_t i = 0; i < n.count; i++) {
@@ -149,9 +149,9 @@ static void words_of_several_pieces_have_their_mean(void **state)
             ab += mean[c] * (double)v[c], aa += mean[c] * mean[c], bb += (double)v[c] * (double)v[c];
         assert_true(fabs(ab / sqrt(aa * bb) - n.at[i].cosine) < 1e-9);
         assert_true(!i || n.at[i - 1].cosine >= n.at[i].cosine);
-        assert_null(strpbrk(hd_tokeniser_piece(t, n.at[i].id), "mand"));
+        assert_null(strpbrk(hd_tokenizer_piece(t, n.at[i].id), "mand"));
     }
-    hd_neighbours_release(&n);
+    hd_neighbors_release(&n);
     free(x);
     hd_any_model_release(&letters);
 }
@@ -183,9 +183,9 @@ static void what_is_no_sum_of_words_is_said(void **state)
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         hd_err err = {0};
         hd_terms terms;
-        hd_neighbours n;
+        hd_neighbors n;
         assert_int_equal(hd_terms_read(&terms, sums[i].text, &err), HD_OK);
-        assert_int_equal(hd_neighbours_find(&n, &model, &terms, 3, &err), HD_EARG);
+        assert_int_equal(hd_neighbors_find(&n, &model, &terms, 3, &err), HD_EARG);
         assert_null(n.at);
         if (!strstr(err.text, sums[i].says)) fail_msg("'%s': '%s'", sums[i].text, err.text);
     }
@@ -194,12 +194,12 @@ static void what_is_no_sum_of_words_is_said(void **state)
 static void models_without_a_table_are_refused(void **state)
 {
     (void)state;
-    hd_any_model counted = {.language = language_of(HD_TOKENISER_words, HD_LM_ngram)};
+    hd_any_model counted = {.language = language_of(HD_TOKENIZER_words, HD_LM_ngram)};
     hd_err err = {0};
-    hd_neighbours n = {0};
+    hd_neighbors n = {0};
     hd_terms terms;
     assert_int_equal(hd_terms_read(&terms, "cat", &err), HD_OK);
-    assert_int_equal(hd_neighbours_find(&n, &counted, &terms, 3, &err), HD_EARG);
+    assert_int_equal(hd_neighbors_find(&n, &counted, &terms, 3, &err), HD_EARG);
     assert_non_null(strstr(err.text, "ngram has no table of token vectors"));
     hd_any_model_release(&counted);
 }
@@ -212,12 +212,12 @@ static void no_allocation_that_fails_leaks(void **state)
     assert_int_equal(hd_terms_read(&terms, "king - man", &(hd_err){0}), HD_OK);
     for (hd_status s = HD_ENOMEM; s; n++) {
         hd_err err = {0};
-        hd_neighbours out;
+        hd_neighbors out;
         hd_mem_fail_at(n);
-        s = hd_neighbours_find(&out, &model, &terms, 3, &err);
+        s = hd_neighbors_find(&out, &model, &terms, 3, &err);
         hd_mem_fail_at(0);
         assert_int_equal(s, err.status);
-        hd_neighbours_release(&out);
+        hd_neighbors_release(&out);
         assert_int_equal(hd_mem_now().blocks, blocks);
     }
     assert_in_range(n, 4, 1000);
@@ -226,7 +226,7 @@ static void no_allocation_that_fails_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_come_by_their_cosines),
+        cmocka_unit_test(neighbors_come_by_their_cosines),
         cmocka_unit_test(king_minus_man_plus_woman_is_queen),
         cmocka_unit_test(words_of_several_pieces_have_their_mean),
         cmocka_unit_test(what_is_no_sum_of_words_is_said),

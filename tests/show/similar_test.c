@@ -1,4 +1,4 @@
-/* Where a word stands and what its vectors are: whole words, folded as the tokeniser folds, of several
+/* Where a word stands and what its vectors are: whole words, folded as the tokenizer folds, of several
    pieces, at several places. */
 #include "check.h"
 #include "scratch.h"
@@ -35,13 +35,13 @@ static int make(void **state)
     run = run_on(backend);
     put_file(at("vocab.txt"), vocabulary);
     hd_masked *m = model.masked = hd_mem_zero(sizeof *m);
-    if (hd_tokeniser_open(&m->tokeniser, HD_TOKENISER_wordpiece, at("vocab.txt"), &err))
+    if (hd_tokenizer_open(&m->tokenizer, HD_TOKENIZER_wordpiece, at("vocab.txt"), &err))
         fail_msg("%s", err.text);
     hd_bert_opt o = {.layers = 2,
                      .heads = 2,
                      .width = 16,
                      .inner = 24,
-                     .vocab = hd_masked_vocab(m->tokeniser),
+                     .vocab = hd_masked_vocab(m->tokenizer),
                      .positions = 32};
     if (hd_bert_new(&m->model, backend, &o, false, &err) || hd_params_draw(&m->model->params, 5, &err))
         fail_msg("%s", err.text);
@@ -74,7 +74,7 @@ static void a_word_is_found_in_every_sentence(void **state)
 {
     (void)state;
     hd_similar s =
-        similar("APPLE", sentences, SENTENCES, (hd_embed_opt){0}); /* folded as the tokeniser does */
+        similar("APPLE", sentences, SENTENCES, (hd_embed_opt){0}); /* folded as the tokenizer does */
     assert_int_equal(s.count, SENTENCES);
     for (size_t i = 0; i < SENTENCES; i++) {
         assert_null(why[i]);

@@ -26,8 +26,8 @@ static void penalties_are_those_of_the_cpu(void **state)
     static const float penalty[] = {0, 1.3f, 0, 1.3f};
     for (int kind = 0; kind < HD_LM_KINDS; kind++) {
         hd_backend *cpu = backend_of("cpu", 1), *b = device_new(HD_PRECISION_F32);
-        hd_language *there = speaker(cpu, (hd_lm_kind)kind, HD_TOKENISER_characters),
-                    *here = speaker(b, (hd_lm_kind)kind, HD_TOKENISER_characters);
+        hd_language *there = speaker(cpu, (hd_lm_kind)kind, HD_TOKENIZER_characters),
+                    *here = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_characters);
         for (size_t i = 0; i < COUNT_OF(penalty); i++) {
             char expected[256], text[256];
             double sum, logp;
@@ -52,12 +52,12 @@ static void every_precision_knows_the_sign(void **state)
     (void)state;
     for (const hd_precision *p = device_precisions(); *p; p++) {
         hd_backend *b = device_new(*p);
-        hd_language *l = speaker(b, HD_LM_maxent, HD_TOKENISER_characters);
-        size_t v = hd_tokeniser_size(l->tokeniser);
+        hd_language *l = speaker(b, HD_LM_maxent, HD_TOKENIZER_characters);
+        size_t v = hd_tokenizer_size(l->tokenizer);
         hd_real *bias = malloc(v * sizeof *bias);
         for (size_t i = 0; i < v; i++) bias[i] = -9;
-        bias[hd_tokeniser_id(l->tokeniser, "a")] = -1, bias[hd_tokeniser_id(l->tokeniser, "d")] = -1.5f;
-        bias[hd_tokeniser_id(l->tokeniser, "c")] = -1.75f;
+        bias[hd_tokenizer_id(l->tokenizer, "a")] = -1, bias[hd_tokenizer_id(l->tokenizer, "d")] = -1.5f;
+        bias[hd_tokenizer_id(l->tokenizer, "c")] = -1.75f;
         assert_int_equal(hd_params_set(l->lm->params, hd_params_find(l->lm->params, "features.bias"), bias),
                          HD_OK);
         free(bias);

@@ -13,7 +13,7 @@
 
 enum { STEPS = 5, ITEMS = 6, CONTEXT = 20 };
 
-static hd_tokeniser *tokeniser;
+static hd_tokenizer *tokenizer;
 static hd_ids text;
 
 typedef struct result {
@@ -28,12 +28,12 @@ static result steps_on(hd_backend *b, bool capture)
     hd_err err = {0};
     hd_bert *m = NULL;
     hd_masked_rows rows;
-    hd_masking how = {tokeniser, false};
+    hd_masking how = {tokenizer, false};
     hd_run run = run_on(b), *r = &run;
     hd_bert_opt o = {.layers = 2,
                      .heads = 2,
                      .width = 32,
-                     .vocab = hd_masked_vocab(tokeniser),
+                     .vocab = hd_masked_vocab(tokenizer),
                      .positions = CONTEXT,
                      .dropout = 0.1f};
     result y = {0};
@@ -104,12 +104,12 @@ int main(void)
     hd_err err = {0};
     speaker_lines lines = {speaker_text};
     if (device_missing()) return 77;
-    if (hd_tokeniser_train(&tokeniser, HD_TOKENISER_words, (hd_feed){speaker_next, &lines},
-                           &(hd_tokeniser_opt){0}, &err))
+    if (hd_tokenizer_train(&tokenizer, HD_TOKENIZER_words, (hd_feed){speaker_next, &lines},
+                           &(hd_tokenizer_opt){0}, &err))
         return 1;
-    text = speaker_ids(tokeniser, speaker_text);
+    text = speaker_ids(tokenizer, speaker_text);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     hd_ids_release(&text);
-    hd_tokeniser_free(tokeniser);
+    hd_tokenizer_free(tokenizer);
     return failed;
 }

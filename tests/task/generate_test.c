@@ -10,7 +10,7 @@ typedef struct scene {
     hd_language *language;
 } scene;
 
-static scene scene_of(hd_lm_kind kind, hd_tokeniser_kind unit)
+static scene scene_of(hd_lm_kind kind, hd_tokenizer_kind unit)
 {
     scene s = {.backend = backend_of("cpu", 1)};
     s.run = run_on(s.backend);
@@ -45,8 +45,8 @@ static const char *text_of(const hd_generated *g)
 /* What hd_search finds for the same prompt, as text: ends of lines are characters of a text of characters. */
 static void search(scene *s, char text[][256], const char *prompt, const hd_generate_opt *o)
 {
-    const hd_tokeniser *t = s->language->tokeniser;
-    hd_special special = hd_tokeniser_special(t);
+    const hd_tokenizer *t = s->language->tokenizer;
+    hd_special special = hd_tokenizer_special(t);
     const int32_t banned[] = {special.pad, special.unk, special.start};
     hd_search_opt ask = {.kind = o->temperature > 0 ? HD_SEARCH_SAMPLE : HD_SEARCH_GREEDY,
                          .best = o->samples,
@@ -65,7 +65,7 @@ static void search(scene *s, char text[][256], const char *prompt, const hd_gene
     hd_found *found = NULL;
     hd_ids_reserve(&ids, 1, &err);
     ids.at[ids.count++] = special.end;
-    assert_int_equal(hd_tokeniser_encode_ids(t, prompt, strlen(prompt), &ids, &err), HD_OK);
+    assert_int_equal(hd_tokenizer_encode_ids(t, prompt, strlen(prompt), &ids, &err), HD_OK);
     int32_t len = (int32_t)ids.count;
     const hd_lm *m = s->language->lm;
     assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, &err), HD_OK);
@@ -75,7 +75,7 @@ static void search(scene *s, char text[][256], const char *prompt, const hd_gene
         size_t at = 0;
         for (size_t j = 0; j < g->length; j++)
             at += (size_t)snprintf(text[i] + at, 256 - at, "%s",
-                                   g->ids[j] == special.end ? "\n" : hd_tokeniser_piece(t, g->ids[j]));
+                                   g->ids[j] == special.end ? "\n" : hd_tokenizer_piece(t, g->ids[j]));
     }
     hd_found_free(found);
     hd_stepper_release(&stepper);
@@ -91,7 +91,7 @@ static void tokens_are_those_of_search(void **state)
         {.tokens = 60, .temperature = 0.7f, .top_k = 4, .samples = 2, .seed = 6, .key = 11},
         {.tokens = 60, .temperature = 1.3f, .top_p = 0.9f, .samples = 2, .seed = 7},
     };
-    scene s = scene_of(HD_LM_ngram, HD_TOKENISER_characters);
+    scene s = scene_of(HD_LM_ngram, HD_TOKENIZER_characters);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char expected[3][256] = {""};
         hd_generated g[3] = {0};
@@ -111,7 +111,7 @@ static void a_sample_does_not_depend_on_the_others(void **state)
 {
     (void)state;
     for (int kind = 0; kind < HD_LM_KINDS; kind++) { /* 40 tokens: five times what gpt sees */
-        scene s = scene_of((hd_lm_kind)kind, HD_TOKENISER_characters);
+        scene s = scene_of((hd_lm_kind)kind, HD_TOKENIZER_characters);
         hd_generated one[1] = {0}, four[4] = {0};
         hd_generate_opt o = {.tokens = 40, .temperature = 1, .seed = 3};
         write_on(&s, one, "a cat", o);
@@ -140,7 +140,7 @@ static void a_prompt_does_not_depend_on_the_others(void **state)
     for (size_t i = 0; i < PROMPTS; i++) lines[i] = line_of(prompts[i]);
     for (int kind = 0; kind < HD_LM_KINDS; kind++)
         for (size_t stops = 0; stops < 2; stops++) {
-            scene s = scene_of((hd_lm_kind)kind, HD_TOKENISER_characters);
+            scene s = scene_of((hd_lm_kind)kind, HD_TOKENIZER_characters);
             hd_err err = {0};
             hd_generated all[PROMPTS * SAMPLES] = {0};
             hd_generate_opt o = {.tokens = 40,
@@ -191,7 +191,7 @@ static void a_stop_ends_a_text_and_is_never_told(void **state)
         const char *stop[2];
         size_t stops;
     } cases[] = {{{"\n"}, 1}, {{"sat on"}, 1}, {{"zzz", "the log"}, 2}, {{"dog", "do"}, 2}, {{"on the "}, 1}};
-    scene s = scene_of(HD_LM_ngram, HD_TOKENISER_characters);
+    scene s = scene_of(HD_LM_ngram, HD_TOKENIZER_characters);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         listener ear = {0};
         hd_generated all = {0}, g = {0};
@@ -220,7 +220,7 @@ static void a_stop_ends_a_text_and_is_never_told(void **state)
 static void text_is_told_while_it_comes(void **state)
 {
     (void)state;
-    scene s = scene_of(HD_LM_ngram, HD_TOKENISER_words);
+    scene s = scene_of(HD_LM_ngram, HD_TOKENIZER_words);
     listener ear = {0};
     hd_generated g = {0};
     hd_generate_opt o = {.tokens = 50, .temperature = 1, .seed = 4, .tell = hear, .context = &ear};
@@ -248,7 +248,7 @@ static void words_are_joined_to_the_prompt(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"the cat sat on the", " "}, {"the cat sat on the ", "l"}, {"the cat\n", "t"}, {"", "t"}};
-    scene s = scene_of(HD_LM_ngram, HD_TOKENISER_words);
+    scene s = scene_of(HD_LM_ngram, HD_TOKENIZER_words);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_generated g = {0};
         write_on(&s, &g, cases[i][0], (hd_generate_opt){.tokens = 30});
@@ -266,7 +266,7 @@ static void words_are_joined_to_the_prompt(void **state)
 static void a_prompt_may_be_longer_than_what_a_model_sees(void **state)
 {
     (void)state;
-    scene s = scene_of(HD_LM_gpt, HD_TOKENISER_characters);
+    scene s = scene_of(HD_LM_gpt, HD_TOKENIZER_characters);
     hd_generated a = {0}, b = {0};
     hd_generate_opt o = {.tokens = 30, .temperature = 1, .seed = 9};
     write_on(&s, &a, "a dog sat on the log", o); /* the last eight are the same */
@@ -286,7 +286,7 @@ static void what_cannot_be_is_refused(void **state)
                                      {.tokens = 1, .temperature = NAN},
                                      {.tokens = 1, .top_p = 2},
                                      {.tokens = 1, .stop = &nothing, .stops = 1}};
-    scene s = scene_of(HD_LM_ngram, HD_TOKENISER_words);
+    scene s = scene_of(HD_LM_ngram, HD_TOKENIZER_words);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_generated g = {0};
@@ -302,10 +302,10 @@ static void what_cannot_be_is_refused(void **state)
 static void give_logits(scene *s, hd_real a, hd_real b, hd_real c)
 {
     hd_params *p = s->language->lm->params;
-    const hd_tokeniser *t = s->language->tokeniser;
-    hd_real *bias = malloc(hd_tokeniser_size(t) * sizeof *bias);
-    for (size_t i = 0; i < hd_tokeniser_size(t); i++) bias[i] = -9;
-    bias[hd_tokeniser_id(t, "a")] = a, bias[hd_tokeniser_id(t, "d")] = b, bias[hd_tokeniser_id(t, "c")] = c;
+    const hd_tokenizer *t = s->language->tokenizer;
+    hd_real *bias = malloc(hd_tokenizer_size(t) * sizeof *bias);
+    for (size_t i = 0; i < hd_tokenizer_size(t); i++) bias[i] = -9;
+    bias[hd_tokenizer_id(t, "a")] = a, bias[hd_tokenizer_id(t, "d")] = b, bias[hd_tokenizer_id(t, "c")] = c;
     assert_int_equal(hd_params_set(p, hd_params_find(p, "features.bias"), bias), HD_OK);
     free(bias);
 }
@@ -325,7 +325,7 @@ static void repetition_costs_what_transformers_takes(void **state)
         {{2, 1.5f, 1.05f}, 1.2f, "aaaa"}, {{2, 1.5f, -1.05f}, 0.5f, "aaaa"},
         {{2, 1.5f, 1.05f}, 1, "aaaa"},    {{2, 1.5f, 1.05f}, 0, "aaaa"},
     };
-    scene s = scene_of(HD_LM_maxent, HD_TOKENISER_characters);
+    scene s = scene_of(HD_LM_maxent, HD_TOKENIZER_characters);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_generated g = {0};
         const hd_real *z = cases[i].logit;
@@ -333,7 +333,7 @@ static void repetition_costs_what_transformers_takes(void **state)
         write_on(&s, &g, "a", (hd_generate_opt){.tokens = 4, .repetition = cases[i].penalty});
         assert_string_equal(text_of(&g), cases[i].text);
         double sum = 0, all = log(exp((double)z[0]) + exp((double)z[1]) + exp((double)z[2]) +
-                                  ((double)hd_tokeniser_size(s.language->tokeniser) - 3) * exp(-9.0));
+                                  ((double)hd_tokenizer_size(s.language->tokenizer) - 3) * exp(-9.0));
         for (const char *c = text_of(&g); *c; c++) sum += (double)z[*c == 'a' ? 0 : *c == 'd' ? 1 : 2] - all;
         assert_true(fabs(g.logp - sum) < 1e-4); /* of the model as it is */
         hd_generated_release(&g);
@@ -348,17 +348,17 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
     (void)state;
     enum { TOKENS = 5 };
     for (int kind = HD_LM_maxent; kind < HD_LM_KINDS; kind++) {
-        scene s = scene_of((hd_lm_kind)kind, HD_TOKENISER_characters);
-        const hd_tokeniser *t = s.language->tokeniser;
+        scene s = scene_of((hd_lm_kind)kind, HD_TOKENIZER_characters);
+        const hd_tokenizer *t = s.language->tokenizer;
         const hd_lm *m = s.language->lm;
-        size_t v = hd_tokeniser_size(t);
-        hd_special special = hd_tokeniser_special(t);
+        size_t v = hd_tokenizer_size(t);
+        hd_special special = hd_tokenizer_special(t);
         hd_ids ids = {0};
         hd_err err = {0};
         char expected[64] = "";
         assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
         ids.at[ids.count++] = special.end;
-        assert_int_equal(hd_tokeniser_encode_ids(t, "a", 1, &ids, &err), HD_OK);
+        assert_int_equal(hd_tokenizer_encode_ids(t, "a", 1, &ids, &err), HD_OK);
         for (int i = 0; i < TOKENS; i++) {
             hd_stepper stepper;
             int32_t len = (int32_t)ids.count, best = -1;
@@ -381,7 +381,7 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
             hd_stepper_release(&stepper);
             assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
             ids.at[ids.count++] = best;
-            strcat(expected, best == special.end ? "\n" : hd_tokeniser_piece(t, best));
+            strcat(expected, best == special.end ? "\n" : hd_tokenizer_piece(t, best));
         }
         hd_generated g[2] = {0};
         const hd_line prompts[] = {line_of("the"), line_of("a")};
@@ -398,7 +398,7 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
 static void every_failed_allocation_is_an_error(void **state)
 {
     (void)state;
-    scene s = scene_of(HD_LM_gpt, HD_TOKENISER_characters);
+    scene s = scene_of(HD_LM_gpt, HD_TOKENIZER_characters);
     hd_generate_opt o = {.tokens = 20, .temperature = 1, .samples = 2, .repetition = 1.2f};
     size_t calls = 0, start = 0;
     for (size_t n = 0; n <= calls; n++) {

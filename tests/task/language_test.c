@@ -9,15 +9,15 @@
 
 static const char words[] = "to be or\n\nnot to be\nthat is\nthe question für\n";
 
-static hd_tokeniser *tokeniser_of(hd_tokeniser_kind kind)
+static hd_tokenizer *tokenizer_of(hd_tokenizer_kind kind)
 {
     hd_err err = {0};
     hd_plain_text text = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     put_file(at("text"), words);
     if (hd_plain_text_read(&text, at("text"), &err)) fail_msg("%s", err.text);
     hd_plain_walk walk = {&text, 0};
-    if (hd_tokeniser_train(&t, kind, hd_plain_feed(&walk), &(hd_tokeniser_opt){0}, &err))
+    if (hd_tokenizer_train(&t, kind, hd_plain_feed(&walk), &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&text);
     return t;
@@ -29,10 +29,10 @@ static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
     hd_err err = {0};
     hd_language *l = hd_mem_zero(sizeof *l);
     l->backend = b;
-    l->tokeniser = tokeniser_of(HD_TOKENISER_characters);
-    hd_special special = hd_tokeniser_special(l->tokeniser);
+    l->tokenizer = tokenizer_of(HD_TOKENIZER_characters);
+    hd_special special = hd_tokenizer_special(l->tokenizer);
     hd_lm_opt o = {.kind = kind,
-                   .vocab = hd_tokeniser_size(l->tokeniser),
+                   .vocab = hd_tokenizer_size(l->tokenizer),
                    .start = special.start,
                    .end = special.end,
                    .unk = special.unk,
@@ -54,7 +54,7 @@ static hd_stream_text stream_of(const hd_language *l, const char *path)
     hd_err err = {0};
     hd_plain_text text = {0};
     hd_stream_text s = {0};
-    if (hd_plain_text_read(&text, path, &err) || hd_stream_text_of(&s, &text, l->tokeniser, &err))
+    if (hd_plain_text_read(&text, path, &err) || hd_stream_text_of(&s, &text, l->tokenizer, &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&text);
     return s;
@@ -75,18 +75,18 @@ static void a_text_is_a_stream(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of(HD_TOKENISER_words);
+    hd_tokenizer *t = tokenizer_of(HD_TOKENIZER_words);
     hd_plain_text text = plain_of(words);
     hd_stream_text s = {0};
     if (hd_stream_text_of(&s, &text, t, &err)) fail_msg("%s", err.text);
     assert_int_equal(s.lines, 5);
     assert_int_equal(s.characters, 9 + 1 + 10 + 8 + 17);
     assert_int_equal(s.count, 4 + 1 + 4 + 3 + 4);
-    assert_int_equal(s.ids[3], hd_tokeniser_special(t).end);
-    assert_int_equal(s.ids[4], hd_tokeniser_special(t).end);
+    assert_int_equal(s.ids[3], hd_tokenizer_special(t).end);
+    assert_int_equal(s.ids[4], hd_tokenizer_special(t).end);
     hd_stream_text_release(&s);
     hd_plain_text_release(&text);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 /* Wherever it is cut: as characters the two parts are the whole, and have the sizes asked for. */
@@ -95,7 +95,7 @@ static void a_text_is_cut_at_a_character(void **state)
     (void)state;
     enum { ALL = 45 }; /* characters of words */
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of(HD_TOKENISER_characters);
+    hd_tokenizer *t = tokenizer_of(HD_TOKENIZER_characters);
     for (int tail_size = 1; tail_size < ALL; tail_size++) {
         hd_plain_text all = plain_of(words), head = plain_of(words), tail = {0};
         hd_stream_text whole = {0}, a = {0}, b = {0};
@@ -113,7 +113,7 @@ static void a_text_is_cut_at_a_character(void **state)
         hd_stream_text_release(&whole), hd_stream_text_release(&a), hd_stream_text_release(&b);
         hd_plain_text_release(&all), hd_plain_text_release(&head), hd_plain_text_release(&tail);
     }
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static void a_part_has_at_least_a_character(void **state)
@@ -295,9 +295,9 @@ static void a_hostile_config_is_refused(void **state)
     assert_refused(b, good, "\"context\": 6", "\"contents\": 6", "\"context\" is missing");
     assert_refused(b, good, "\"dropout\": 0", "\"dropout\": 7", "\"dropout\" is 7");
     assert_refused(b, good, "\"tied\": false", "\"tied\": 0", "\"tied\" is not true or false");
-    assert_refused(b, good, "\"characters\"", "\"runes\"", "there is no tokeniser \"runes\"");
+    assert_refused(b, good, "\"characters\"", "\"runes\"", "there is no tokenizer \"runes\"");
     assert_refused(b, good, "\"kneser-ney\"", "\"none\"", "there is no smoothing \"none\"");
-    assert_refused(b, good, "\"vocabulary\": ", "\"vocabulary\": 1", "tokeniser.txt: has ");
+    assert_refused(b, good, "\"vocabulary\": ", "\"vocabulary\": 1", "tokenizer.txt: has ");
     assert_refused(b, good, "\"width\": 8", "\"width\": 10", "model.safetensors");
     assert_refused(b, good, "{", "[", "config.json");
     put_file(at("model/config.json"), good);

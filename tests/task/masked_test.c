@@ -19,12 +19,12 @@ static hd_line line_from(const char *text)
     return (hd_line){text, strlen(text)};
 }
 
-static hd_tokeniser *tokeniser_of(hd_tokeniser_kind kind)
+static hd_tokenizer *tokenizer_of(hd_tokenizer_kind kind)
 {
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     speaker_lines lines = {speaker_text};
-    if (hd_tokeniser_train(&t, kind, (hd_feed){speaker_next, &lines}, &(hd_tokeniser_opt){.vocab = 300},
+    if (hd_tokenizer_train(&t, kind, (hd_feed){speaker_next, &lines}, &(hd_tokenizer_opt){.vocab = 300},
                            &err))
         fail_msg("%s", err.text);
     return t;
@@ -37,7 +37,7 @@ static void a_share_of_the_tokens_is_asked_for_and_most_of_it_hidden(void **stat
     (void)state;
     enum { ITEMS = 2000 };
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of(HD_TOKENISER_words);
+    hd_tokenizer *t = tokenizer_of(HD_TOKENIZER_words);
     hd_ids ids = speaker_ids(t, speaker_text);
     hd_masking how = {t, false};
     hd_masked_rows m;
@@ -49,7 +49,7 @@ static void a_share_of_the_tokens_is_asked_for_and_most_of_it_hidden(void **stat
     assert_int_equal(m.asked, ITEMS * (size_t)(0.15 * (double)words + 0.5));
     for (size_t i = 0; i < m.rows; i++) {
         size_t at = i % (ids.count + 1);
-        int32_t was = at ? ids.at[at - 1] : hd_tokeniser_special(t).start;
+        int32_t was = at ? ids.at[at - 1] : hd_tokenizer_special(t).start;
         if (m.target[i] < 0) {
             assert_int_equal(m.ids[i], was);
             continue;
@@ -66,24 +66,24 @@ static void a_share_of_the_tokens_is_asked_for_and_most_of_it_hidden(void **stat
     assert_true(fabs((double)other / n - 0.1) < 0.015);
     hd_masked_rows_release(&m);
     hd_ids_release(&ids);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static void words_are_masked_whole_or_not_at_all(void **state)
 {
     (void)state;
-    static const hd_tokeniser_kind kinds[] = {HD_TOKENISER_sentencepiece, HD_TOKENISER_characters};
+    static const hd_tokenizer_kind kinds[] = {HD_TOKENIZER_sentencepiece, HD_TOKENIZER_characters};
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         hd_err err = {0};
-        hd_tokeniser *t = tokeniser_of(kinds[k]);
+        hd_tokenizer *t = tokenizer_of(kinds[k]);
         hd_masking how = {t, true};
         hd_masked_rows m;
         hd_ids ids = {0};
         size_t parts = 0, asked = 0;
-        if (hd_tokeniser_encode_ids(t, "thorn thorn", 11, &ids, &err) ||
+        if (hd_tokenizer_encode_ids(t, "thorn thorn", 11, &ids, &err) ||
             hd_masked_rows_init(&m, 1, ids.count + 1, &err))
             fail_msg("%s", err.text);
-        bool spaced = kinds[k] == HD_TOKENISER_characters; /* the space is a token of its own */
+        bool spaced = kinds[k] == HD_TOKENIZER_characters; /* the space is a token of its own */
         size_t word = (ids.count - spaced) / 2;
         for (uint64_t seed = 0; seed < 50; seed++) {
             hd_rng rng = hd_rng_make(seed, 0);
@@ -99,7 +99,7 @@ static void words_are_masked_whole_or_not_at_all(void **state)
         assert_true(word > 1 && parts > 10 && asked > 50);
         hd_masked_rows_release(&m);
         hd_ids_release(&ids);
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
     }
 }
 
@@ -120,9 +120,9 @@ static hd_masked_train_opt small_opt(const char *train, const char *out)
 {
     return (hd_masked_train_opt){
         .train = train,
-        .kind = HD_TOKENISER_words,
+        .kind = HD_TOKENIZER_words,
         .model = {.layers = 2, .heads = 2, .width = 32, .inner = 64, .positions = 16},
-        .optimiser = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-8f, .clip = 1},
+        .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-8f, .clip = 1},
         .batch = 8,
         .parts = 1,
         .device = "cpu",
@@ -209,7 +209,7 @@ static void it_fills_in_what_it_has_read(void **state)
         assert_int_equal(f.top, 3);
         for (size_t k = 0; k < f.masks; k++) {
             const hd_filling *best = f.choice + k * f.top;
-            assert_string_equal(hd_tokeniser_piece(m->tokeniser, best->id), cases[i].word[k]);
+            assert_string_equal(hd_tokenizer_piece(m->tokenizer, best->id), cases[i].word[k]);
             assert_true(best[0].p >= best[1].p && best[1].p >= best[2].p);
             assert_true(best[0].p > 0.5 && best[0].p + best[1].p + best[2].p < 1 + 1e-6);
         }
@@ -229,7 +229,7 @@ static void all_pieces_can_be_asked_for_and_no_special_is_among_them(void **stat
     double sum = 0;
     for (size_t i = 0; i < f.top; i++) {
         sum += f.choice[i].p;
-        assert_false(hd_masked_is_special(m->tokeniser, f.choice[i].id));
+        assert_false(hd_masked_is_special(m->tokenizer, f.choice[i].id));
         for (size_t k = 0; k < i; k++) assert_int_not_equal(f.choice[i].id, f.choice[k].id);
     }
     assert_true(sum <= 1 + 1e-5 && sum > 0.5);
@@ -265,15 +265,15 @@ static void a_text_is_judged_alike_every_time(void **state)
     hd_err err = {0};
     hd_masked_judged a, b;
     hd_masked *m = opened(at("m"));
-    hd_masking how = {m->tokeniser, false};
-    hd_ids ids = speaker_ids(m->tokeniser, speaker_text);
+    hd_masking how = {m->tokenizer, false};
+    hd_ids ids = speaker_ids(m->tokenizer, speaker_text);
     hd_stream_text text = {.ids = ids.at, .count = ids.count};
     if (hd_masked_judge(&a, &run, m, &how, &text, &err) || hd_masked_judge(&b, &run, m, &how, &text, &err))
         fail_msg("%s", err.text);
     assert_memory_equal(&a, &b, sizeof a);
     assert_true(a.asked >= 4 && a.right * 3 > a.asked && a.nats > 0);
     assert_true(a.nats / (double)a.asked < log((double)m->model->opt.vocab));
-    int32_t end = hd_tokeniser_special(m->tokeniser).end;
+    int32_t end = hd_tokenizer_special(m->tokenizer).end;
     assert_int_equal(hd_masked_judge(&a, &run, m, &how, &(hd_stream_text){.ids = &end, .count = 1}, &err),
                      HD_EARG);
     hd_ids_release(&ids);
@@ -429,7 +429,7 @@ static void a_word_has_the_vector_of_its_sense(void **state)
     if (hd_any_model_open(&m, at("fruit"), backend, &err) ||
         hd_embed_lines(&e, &run, &m, line, SENTENCES, &(hd_embed_opt){.pool = HD_POOLING_NONE}, &err))
         fail_msg("%s", err.text);
-    int32_t id = hd_tokeniser_id(m.masked->tokeniser, "apple");
+    int32_t id = hd_tokenizer_id(m.masked->tokenizer, "apple");
     for (size_t i = 0; i < SENTENCES; i++)
         for (size_t k = 0; k < e.of[i].tokens; k++)
             if (e.of[i].ids[k] == id) apple[i] = e.of[i].vector + k * e.width;
@@ -464,7 +464,7 @@ static void lines_have_rows_for_start_tokens_and_end(void **state)
     assert_int_equal(e[0].width, 32);
     assert_int_equal(all->tokens, 5);
     assert_int_equal(all->ids[0], HD_START_ID);
-    assert_int_equal(all->ids[3], hd_masked_id(m.masked->tokeniser));
+    assert_int_equal(all->ids[3], hd_masked_id(m.masked->tokenizer));
     assert_int_equal(all->ids[4], HD_END_ID);
     assert_int_equal(e[0].of[1].tokens, 0);
     assert_int_equal(e[0].of[2].status, HD_EFORMAT);

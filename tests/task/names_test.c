@@ -49,7 +49,7 @@ static hd_label_train_opt loop_of(const char *table, const char *out, double lr,
 {
     return (hd_label_train_opt){.task = HD_CLASSIFY,
                                 .train = table,
-                                .kind = HD_TOKENISER_characters,
+                                .kind = HD_TOKENIZER_characters,
                                 .model = {.body = {.encoder = {.at = {{HD_STAGE_rnn, false, 1}}, .count = 1},
                                                    .positions = 32,
                                                    .width = 16,
@@ -58,7 +58,7 @@ static hd_label_train_opt loop_of(const char *table, const char *out, double lr,
                                                    .act = HD_gelu,
                                                    .one_hot = true},
                                           .pool = HD_POOL_last},
-                                .optimiser = {.kind = HD_OPT_SGD, .clip = 3},
+                                .optimizer = {.kind = HD_OPT_SGD, .clip = 3},
                                 .batch = FEW,
                                 .parts = 1,
                                 .device = "cpu",
@@ -71,28 +71,28 @@ static hd_label_train_opt loop_of(const char *table, const char *out, double lr,
                                             .report_every = 1}};
 }
 
-static hd_labeller *trained(const hd_label_train_opt *o, hd_label_result *r)
+static hd_labeler *trained(const hd_label_train_opt *o, hd_label_result *r)
 {
     hd_err err = {0};
-    hd_labeller *l = NULL;
+    hd_labeler *l = NULL;
     if (hd_folder_make(o->trainer.folder, NULL, &err) || hd_label_train(r, o, &err) ||
-        hd_labeller_open(&l, o->trainer.folder, HD_CLASSIFY, backend, &err))
+        hd_labeler_open(&l, o->trainer.folder, HD_CLASSIFY, backend, &err))
         fail_msg("%s", err.text);
     return l;
 }
 
 /* The gradient of the sum of the losses: name after name, each as long as it is. */
-static hd_classifier *sum_of_gradients(const hd_labeller *begun)
+static hd_classifier *sum_of_gradients(const hd_labeler *begun)
 {
     hd_err err = {0};
     hd_classifier *m = NULL;
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_vocab labels = {0};
     hd_examples x = {0};
-    hd_examples_opt e = hd_labeller_examples(&begun->model->opt);
+    hd_examples_opt e = hd_labeler_examples(&begun->model->opt);
     if (hd_classifier_new(&m, backend, &begun->model->opt, true, &err) ||
-        hd_labelled_table(&items, &labels, at("few.tsv"), &err) ||
-        hd_examples_make(&x, &items, begun->tokeniser, &e, &err))
+        hd_labeled_table(&items, &labels, at("few.tsv"), &err) ||
+        hd_examples_make(&x, &items, begun->tokenizer, &e, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < m->params->count; i++) {
         hd_param *to = m->params->list[i];
@@ -102,12 +102,12 @@ static hd_classifier *sum_of_gradients(const hd_labeller *begun)
     for (uint32_t i = 0; i < FEW; i++) {
         hd_class_batch b;
         hd_run_begin(&run, HD_TRAIN);
-        hd_labeller_send(&run, &b, &x, &i, 1, &m->opt, 0);
+        hd_labeler_send(&run, &b, &x, &i, 1, &m->opt, 0);
         hd_classifier_loss(&run, m, &b, &(hd_loss_opt){.coef = 1});
         hd_backward(&run);
         assert_run_ok(&run);
     }
-    hd_examples_release(&x), hd_labelled_release(&items), hd_vocab_release(&labels);
+    hd_examples_release(&x), hd_labeled_release(&items), hd_vocab_release(&labels);
     return m;
 }
 
@@ -118,14 +118,14 @@ static void an_update_follows_the_clipped_gradient_of_the_sum(void **state)
     (void)state;
     hd_label_result r;
     const hd_label_train_opt none = loop_of(at("few.tsv"), at("none"), 0, true);
-    hd_labeller *begun = trained(&none, &r);
+    hd_labeler *begun = trained(&none, &r);
     hd_classifier *m = sum_of_gradients(begun);
     double squares = 0;
     for (size_t i = 0; i < m->params->trainable; i++) squares += pow((double)m->params->grad[i], 2);
     assert_true(sqrt(squares) > 2 * 3 && sqrt(squares) / FEW < 3);
     for (int sum = 0; sum < 2; sum++) {
         const hd_label_train_opt one = loop_of(at("few.tsv"), at("one%d", sum), rate, sum);
-        hd_labeller *l = trained(&one, &r);
+        hd_labeler *l = trained(&one, &r);
         double factor = sum ? rate * 3 / sqrt(squares) : rate / FEW;
         for (size_t i = 0; i < m->params->count; i++) {
             const hd_param *p = m->params->list[i];
@@ -137,10 +137,10 @@ static void an_update_follows_the_clipped_gradient_of_the_sum(void **state)
                     fail_msg("%s, number %zu: %g, expected %g", p->name, k, (double)now[k],
                              (double)was[k] - factor * (double)g[k]);
         }
-        hd_labeller_free(l);
+        hd_labeler_free(l);
     }
     hd_classifier_free(m);
-    hd_labeller_free(begun);
+    hd_labeler_free(begun);
 }
 
 typedef struct reports {
@@ -165,7 +165,7 @@ static void names_are_learned(void **state)
     o.valid_fraction = 0.25, o.batch = 8;
     o.trainer.steps = 0, o.trainer.epochs = 30, o.trainer.report_every = 50;
     o.trainer.tell = note, o.trainer.context = &told;
-    hd_labeller *l = trained(&o, &r);
+    hd_labeler *l = trained(&o, &r);
     print_message("mean loss %.3f at first, %.3f in the end; %.3f of %zu names never seen are told apart\n",
                   told.first, told.last, r.accuracy, r.judged);
     assert_true(told.first > 0.5 && told.first < 1.6); /* a name's, not a batch's: log 4 is 1.39 */
@@ -173,8 +173,8 @@ static void names_are_learned(void **state)
     /* letters as they stand in the vocabulary are what enters, and nothing is learned of them */
     assert_null(hd_params_find(l->model->params, "model.encoder.embed_tokens.weight"));
     const hd_param *in = hd_params_find(l->model->params, "model.encoder.rnn.weight_ih_l0");
-    assert_int_equal(hd_cols_of(&in->t), hd_tokeniser_size(l->tokeniser));
-    hd_labeller_free(l);
+    assert_int_equal(hd_cols_of(&in->t), hd_tokenizer_size(l->tokenizer));
+    hd_labeler_free(l);
 }
 
 int main(void)

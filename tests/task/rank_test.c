@@ -5,7 +5,7 @@
 
 enum { TEXTS = 9 };
 
-/* Neighbours share a source; the model of words knows both languages' letters only where it should. */
+/* Neighbors share a source; the model of words knows both languages' letters only where it should. */
 static const char *const sources[TEXTS] = {"a b c", "a b c", "a b c", "d", "d", "a b c", "e f g h", "d", "d"};
 static const char *const targets[TEXTS] = {"A B", "", "C C C C", "A B", "H ö", "A B", "A B", "D !", "D !"};
 static const char *const texts[TEXTS] = {"the cat", "",   "the dog sat on the log", "a mat",  "the zebra",
@@ -49,12 +49,12 @@ static double forward_pass(hd_run *r, const hd_translator *t, hd_line source, hd
 {
     hd_err err = {0};
     hd_ids in = {0}, out = {0};
-    hd_tokeniser_encode_ids(t->tokeniser[0], source.text, source.size, &in, &err);
-    hd_tokeniser_encode_ids(t->tokeniser[1], text.text, text.size, &out, &err);
+    hd_tokenizer_encode_ids(t->tokenizer[0], source.text, source.size, &in, &err);
+    hd_tokenizer_encode_ids(t->tokenizer[1], text.text, text.size, &out, &err);
     assert_int_equal(hd_ids_reserve(&in, 1, &err) || hd_ids_reserve(&out, 1, &err), 0);
-    in.at[in.count++] = hd_tokeniser_special(t->tokeniser[0]).end;
-    out.at[out.count++] = hd_tokeniser_special(t->tokeniser[1]).end;
-    int32_t read[32] = {hd_tokeniser_special(t->tokeniser[1]).start};
+    in.at[in.count++] = hd_tokenizer_special(t->tokenizer[0]).end;
+    out.at[out.count++] = hd_tokenizer_special(t->tokenizer[1]).end;
+    int32_t read[32] = {hd_tokenizer_special(t->tokenizer[1]).start};
     memcpy(read + 1, out.at, (out.count - 1) * sizeof *read);
     const int32_t from = (int32_t)in.count, to = (int32_t)out.count;
     hd_run_begin(r, HD_INFERENCE);
@@ -79,7 +79,7 @@ static double as_judged(hd_run *r, const hd_language *l, hd_line text, size_t *t
     hd_err err = {0};
     char whole[64];
     snprintf(whole, sizeof whole, "%s\n", text.text);
-    hd_ids ids = speaker_ids(l->tokeniser, whole);
+    hd_ids ids = speaker_ids(l->tokenizer, whole);
     const hd_stream_text t = {.ids = ids.at, .count = ids.count, .lines = 1, .characters = text.size + 1};
     hd_fluency f;
     if (hd_language_judge(&f, r, l, &t, &err)) fail_msg("%s", err.text);
@@ -128,7 +128,7 @@ static void a_text_has_its_score_whatever_surrounds_it(void **state)
     }
 }
 
-static void a_normalised_score_is_that_of_a_token(void **state)
+static void a_normalized_score_is_that_of_a_token(void **state)
 {
     (void)state;
     subject s = subject_of(0);
@@ -237,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_those_of_a_forward_pass),
         cmocka_unit_test(a_text_has_its_score_whatever_surrounds_it),
-        cmocka_unit_test(a_normalised_score_is_that_of_a_token),
+        cmocka_unit_test(a_normalized_score_is_that_of_a_token),
         cmocka_unit_test(sorting_is_by_score_and_stable),
         cmocka_unit_test(what_cannot_be_scored_costs_nobody_else),
         cmocka_unit_test(a_long_text_has_a_score_too),

@@ -23,8 +23,8 @@ CHECK_UNUSED static hd_any_model reader_of(hd_backend *b, size_t which)
 {
     const reader_kind *k = &reader_kinds[which];
     hd_err err = {0};
-    if (!k->encoder) return (hd_any_model){.language = speaker(b, k->kind, HD_TOKENISER_words)};
-    hd_translator *t = small_make(b, HD_TOKENISER_words, false, false);
+    if (!k->encoder) return (hd_any_model){.language = speaker(b, k->kind, HD_TOKENIZER_words)};
+    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_encdec_opt o = t->model->opt;
     hd_encdec_free(t->model);
     t->model = NULL;

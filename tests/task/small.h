@@ -8,7 +8,7 @@
 
 enum { SMALL_LONGEST = 8, SMALL_POSITIONS = 16 };
 
-/* Lines of a vocabulary, a feed as the tokenisers take it. */
+/* Lines of a vocabulary, a feed as the tokenizers take it. */
 typedef struct small_lines {
     const char *const *line; /* ends with NULL */
 } small_lines;
@@ -22,12 +22,12 @@ CHECK_UNUSED static bool small_next(void *context, hd_line *line)
     return true;
 }
 
-CHECK_UNUSED static hd_tokeniser *small_tokeniser(hd_tokeniser_kind kind, const char *const *lines)
+CHECK_UNUSED static hd_tokenizer *small_tokenizer(hd_tokenizer_kind kind, const char *const *lines)
 {
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     small_lines feed = {lines};
-    if (hd_tokeniser_train(&t, kind, (hd_feed){small_next, &feed}, &(hd_tokeniser_opt){0}, &err))
+    if (hd_tokenizer_train(&t, kind, (hd_feed){small_next, &feed}, &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     return t;
 }
@@ -35,23 +35,23 @@ CHECK_UNUSED static hd_tokeniser *small_tokeniser(hd_tokeniser_kind kind, const 
 static const char *const small_source[] = {"a b c d e f g h . ! ? , ; Ö 。", NULL};
 static const char *const small_target[] = {"A B C D E F G H . ! ? , ; ö", NULL};
 
-/* shared: one tokeniser for both sides. Stages of both sides as --encoder and --decoder spell them. */
-CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokeniser_kind kind, bool shared,
+/* shared: one tokenizer for both sides. Stages of both sides as --encoder and --decoder spell them. */
+CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokenizer_kind kind, bool shared,
                                                 bool training, const char *encoder, const char *decoder,
                                                 const hd_recurrent_decoder_opt *recurrent)
 {
     hd_err err = {0};
     hd_translator *t = hd_mem_zero(sizeof *t);
-    t->tokeniser[0] = small_tokeniser(kind, small_source);
-    t->tokeniser[1] = shared ? t->tokeniser[0] : small_tokeniser(kind, small_target);
+    t->tokenizer[0] = small_tokenizer(kind, small_source);
+    t->tokenizer[1] = shared ? t->tokenizer[0] : small_tokenizer(kind, small_target);
     t->longest = SMALL_LONGEST;
     hd_encdec_opt o = {.encoder_layers = 1,
                        .decoder_layers = 1,
                        .heads = 2,
                        .width = 16,
                        .inner = 24,
-                       .source_vocab = hd_tokeniser_size(t->tokeniser[0]),
-                       .target_vocab = hd_tokeniser_size(t->tokeniser[1]),
+                       .source_vocab = hd_tokenizer_size(t->tokenizer[0]),
+                       .target_vocab = hd_tokenizer_size(t->tokenizer[1]),
                        .tied = shared,
                        .pre_norm = true,
                        .eps = 1e-5f,
@@ -65,7 +65,7 @@ CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokeniser_kind
     return t;
 }
 
-CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokeniser_kind kind, bool shared,
+CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokenizer_kind kind, bool shared,
                                               bool training)
 {
     return small_staged(b, kind, shared, training, "transformer", "transformer", NULL);

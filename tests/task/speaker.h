@@ -29,32 +29,32 @@ CHECK_UNUSED static bool speaker_next(void *context, hd_line *line)
 }
 
 /* Lines of a text and the end token behind each. */
-CHECK_UNUSED static hd_ids speaker_ids(const hd_tokeniser *t, const char *text)
+CHECK_UNUSED static hd_ids speaker_ids(const hd_tokenizer *t, const char *text)
 {
     hd_ids ids = {0};
     hd_err err = {0};
     speaker_lines lines = {text};
     for (hd_line line; speaker_next(&lines, &line);) {
-        assert_int_equal(hd_tokeniser_encode_ids(t, line.text, line.size, &ids, &err), HD_OK);
+        assert_int_equal(hd_tokenizer_encode_ids(t, line.text, line.size, &ids, &err), HD_OK);
         assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
-        ids.at[ids.count++] = hd_tokeniser_special(t).end;
+        ids.at[ids.count++] = hd_tokenizer_special(t).end;
     }
     return ids;
 }
 
 /* kind: HD_LM_ngram of order 3, or another with small sizes and a context of 8. */
-CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_tokeniser_kind unit)
+CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
 {
     hd_err err = {0};
     hd_language *l = hd_mem_zero(sizeof *l);
     speaker_lines lines = {speaker_text};
     l->backend = b;
-    if (hd_tokeniser_train(&l->tokeniser, unit, (hd_feed){speaker_next, &lines}, &(hd_tokeniser_opt){0},
+    if (hd_tokenizer_train(&l->tokenizer, unit, (hd_feed){speaker_next, &lines}, &(hd_tokenizer_opt){0},
                            &err))
         fail_msg("%s", err.text);
-    hd_special special = hd_tokeniser_special(l->tokeniser);
+    hd_special special = hd_tokenizer_special(l->tokenizer);
     hd_lm_opt opt = {.kind = kind,
-                     .vocab = hd_tokeniser_size(l->tokeniser),
+                     .vocab = hd_tokenizer_size(l->tokenizer),
                      .start = special.start,
                      .end = special.end,
                      .unk = special.unk,
@@ -71,14 +71,14 @@ CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_toke
         if (hd_params_draw(l->lm->params, 7, &err)) fail_msg("%s", err.text);
         return l;
     }
-    hd_ids ids = speaker_ids(l->tokeniser, speaker_text);
+    hd_ids ids = speaker_ids(l->tokenizer, speaker_text);
     if (l->lm->type->count(l->lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
     hd_ids_release(&ids);
     return l;
 }
 
 /* The same as a folder. */
-CHECK_UNUSED static void speaker_folder(const char *path, hd_lm_kind kind, hd_tokeniser_kind unit)
+CHECK_UNUSED static void speaker_folder(const char *path, hd_lm_kind kind, hd_tokenizer_kind unit)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);

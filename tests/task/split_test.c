@@ -24,9 +24,9 @@ static const char *parts_of(const hd_translator *t, hd_line line, const hd_line 
         assert_true(part->line == 5 && part->index == i && part->begin == at && part->size > 1);
         assert_true(part->size <= t->model->opt.positions);
         at += part->size;
-        assert_int_equal(p.ids.at[at - 1], hd_tokeniser_special(t->tokeniser[0]).end);
+        assert_int_equal(p.ids.at[at - 1], hd_tokenizer_special(t->tokenizer[0]).end);
         if (i) hd_text_put(&text, "|");
-        if (hd_tokeniser_decode(t->tokeniser[0], p.ids.at + part->begin, part->size, &text, &err))
+        if (hd_tokenizer_decode(t->tokenizer[0], p.ids.at + part->begin, part->size, &text, &err))
             fail_msg("%s", err.text);
     }
     assert_int_equal(at, p.ids.count);
@@ -139,7 +139,7 @@ static void parts_and_pieces_know_their_bytes(void **state)
             assert_true(x->begin >= s.begin && x->end <= s.end);
             assert_string_equal(word, end                  ? ""
                                       : x->id == HD_UNK_ID ? "xyz"
-                                                           : hd_tokeniser_piece(words->tokeniser[0], x->id));
+                                                           : hd_tokenizer_piece(words->tokenizer[0], x->id));
         }
     }
     hd_parts_release(&p);
@@ -262,7 +262,7 @@ static void nothing_of_a_megabyte_is_lost(void **state)
     size_t word = 0;
     for (size_t i = 0; i < p.count; i++)
         for (size_t k = 0; k + 1 < p.at[i].size; k++, word++) {
-            const char *piece = hd_tokeniser_piece(words->tokeniser[0], p.ids.at[p.at[i].begin + k]);
+            const char *piece = hd_tokenizer_piece(words->tokenizer[0], p.ids.at[p.at[i].begin + k]);
             assert_true(word < WORDS && piece[0] == text[2 * word] && !piece[1]);
         }
     assert_int_equal(word, WORDS);
@@ -306,8 +306,8 @@ static int open_all(void **state)
 {
     (void)state;
     backend = backend_of("cpu", 1);
-    words = small_make(backend, HD_TOKENISER_words, false, false);
-    characters = small_make(backend, HD_TOKENISER_characters, false, false);
+    words = small_make(backend, HD_TOKENIZER_words, false, false);
+    characters = small_make(backend, HD_TOKENIZER_characters, false, false);
     return 0;
 }
 

@@ -33,7 +33,7 @@ static void bench_make(bench *b, int threads)
     hd_err err = {0};
     b->backend = backend_of("cpu", threads);
     b->run = run_on(b->backend);
-    b->t = small_make(b->backend, HD_TOKENISER_words, false, false);
+    b->t = small_make(b->backend, HD_TOKENIZER_words, false, false);
     if (hd_encdec_prepare(b->t->model, HD_DECODING, &err)) fail_msg("%s", err.text);
 }
 
@@ -288,7 +288,7 @@ static void the_prefix_begins_the_translation(void **state)
         for (size_t i = 0; i < 4; i++) {
             hd_ids ids = {0};
             assert_int_equal(out.of[i].status, HD_OK);
-            hd_tokeniser_encode_ids(b.t->tokeniser[1], prefix[i].text, prefix[i].size, &ids, &err);
+            hd_tokenizer_encode_ids(b.t->tokenizer[1], prefix[i].text, prefix[i].size, &ids, &err);
             for (size_t n = 0; n < out.of[i].count; n++) {
                 const hd_hypothesis *h = &out.of[i].hypothesis[n];
                 assert_true(h->length > ids.count);

@@ -14,7 +14,7 @@ static void must(hd_status s, const hd_err *err)
     if (s) fail_msg("%s", err->text);
 }
 
-/* A fresh folder with config, tokenisers and weights. */
+/* A fresh folder with config, tokenizers and weights. */
 static const char *saved(const char *name, const hd_translator *t)
 {
     static char path[4][128];
@@ -44,19 +44,19 @@ static void a_folder_gives_the_same_translator_back(void **state)
     (void)state;
     static const struct {
         const char *name;
-        hd_tokeniser_kind kind;
+        hd_tokenizer_kind kind;
         bool shared;
         int files;
-    } cases[] = {{"words", HD_TOKENISER_words, true, 3},
-                 {"apart", HD_TOKENISER_words, false, 4},
-                 {"characters", HD_TOKENISER_characters, false, 4}};
+    } cases[] = {{"words", HD_TOKENIZER_words, true, 3},
+                 {"apart", HD_TOKENIZER_words, false, 4},
+                 {"characters", HD_TOKENIZER_characters, false, 4}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_translator *a = small_make(backend, cases[i].kind, cases[i].shared, true), *b = NULL;
         const char *folder = saved(cases[i].name, a);
         assert_int_equal(entries_in(folder), cases[i].files);
         must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
-        assert_int_equal(b->tokeniser[0] == b->tokeniser[1], cases[i].shared);
+        assert_int_equal(b->tokenizer[0] == b->tokenizer[1], cases[i].shared);
         assert_int_equal(b->longest, a->longest);
         const hd_encdec_opt *x = &a->model->opt, *y = &b->model->opt;
         assert_true(x->width == y->width && x->inner == y->inner && x->heads == y->heads && x->act == y->act);
@@ -112,7 +112,7 @@ static void every_shape_comes_back(void **state)
         hd_err err = {0};
         char name[16], text[2][HD_STAGES_TEXT], expected[64];
         snprintf(name, sizeof name, "shape%zu", i);
-        hd_translator *a = small_staged(backend, HD_TOKENISER_words, true, true, cases[i].encoder,
+        hd_translator *a = small_staged(backend, HD_TOKENIZER_words, true, true, cases[i].encoder,
                                         cases[i].decoder, &cases[i].recurrent),
                       *b = NULL;
         const char *folder = saved(name, a);
@@ -151,7 +151,7 @@ static const char *refused(const char *folder, hd_weights which)
 static void what_is_no_model_is_refused(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true);
+    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true);
     const char *folder = saved("refused", t);
     assert_holds(refused(at("absent"), HD_WEIGHTS_BEST), "absent: there is no such folder");
     assert_int_equal(mkdir(at("empty"), 0777), 0);
@@ -187,19 +187,19 @@ static void what_is_no_model_is_refused(void **state)
     hd_translator_free(t);
 }
 
-/* A tokeniser of the wrong size is named, of each side; a folder of an older heed does not say the size. */
-static void a_tokeniser_that_does_not_fit_is_named(void **state)
+/* A tokenizer of the wrong size is named, of each side; a folder of an older heed does not say the size. */
+static void a_tokenizer_that_does_not_fit_is_named(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true), *old = NULL;
+    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true), *old = NULL;
     const char *folder = saved("misfit", t);
     size_t size;
     char *pieces = get_file(at("misfit/target.txt"), &size), longer[2048], says[200];
     snprintf(longer, sizeof longer, "%.*sanother\n", (int)size, pieces);
     put_file(at("misfit/target.txt"), longer);
     snprintf(says, sizeof says,
-             "misfit/target.txt: has %zu pieces, but \"target_vocab\" in config.json is %zu: the tokeniser "
+             "misfit/target.txt: has %zu pieces, but \"target_vocab\" in config.json is %zu: the tokenizer "
              "belongs to another model, or was cut short",
              t->model->opt.target_vocab + 1, t->model->opt.target_vocab);
     assert_holds(refused(folder, HD_WEIGHTS_BEST), says);
@@ -262,7 +262,7 @@ static void a_wrong_shape_is_refused(void **state)
         {"\"reverse_source\": false", "\"reverse_source\": 0", "\"reverse_source\" is not true or false"},
         {"\"model\": \"encoder-decoder\"", "\"model\": \"transformer\"", "\"encoder_layers\" is missing"},
     };
-    hd_translator *t = small_staged(backend, HD_TOKENISER_words, true, true, "bi-gru:1", "gru:1",
+    hd_translator *t = small_staged(backend, HD_TOKENIZER_words, true, true, "bi-gru:1", "gru:1",
                                     &(hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map});
     assert_refused("shape", t, cases, COUNT_OF(cases));
     hd_translator_free(t);
@@ -289,18 +289,18 @@ static void a_wrong_config_is_refused(void **state)
         {"\"decoder_layers\": 1", "\"decoder_layers\": 2", "model.decoder.layers.1."},
         {"\"positions\": 16", "\"positions\": 1", "\"positions\" is 1"},
         {"\"activation\": \"relu\"", "\"activation\": \"rela\"", "there is no activation \"rela\""},
-        {"\"target_vocab\": ", "\"target_vocab\": 9", "tokeniser.txt: has "},
+        {"\"target_vocab\": ", "\"target_vocab\": 9", "tokenizer.txt: has "},
         {"\"source_vocab\": ", "\"source_vocab\": -", "which no model has"},
         {"\"eps\":", "\"epsilon\":", "\"eps\" is missing: a number"},
         {"\"eps\": ", "\"eps\": -", "\"eps\" is -1e-05, which no model has"},
         {"\"tied\": true", "\"tied\": \"yes\"", "\"tied\" is not true or false"},
         {"\"longest\": 8", "\"longest\": 0", "\"longest\" is 0"},
-        {"\"source_tokeniser\": \"words\"", "\"source_tokeniser\": \"w\"", "there is no tokeniser \"w\""},
-        {"\"shared_tokeniser\": true", "\"shared_tokeniser\": false", "source.txt: "},
+        {"\"source_tokenizer\": \"words\"", "\"source_tokenizer\": \"w\"", "there is no tokenizer \"w\""},
+        {"\"shared_tokenizer\": true", "\"shared_tokenizer\": false", "source.txt: "},
         {"{\"format\"", "[{\"format\"", "config.json:"},
         {"}", "", "config.json:"},
     };
-    hd_translator *t = small_make(backend, HD_TOKENISER_words, true, true);
+    hd_translator *t = small_make(backend, HD_TOKENIZER_words, true, true);
     assert_refused("config", t, cases, COUNT_OF(cases));
     const char *folder = at("config");
     put_file(at("config/config.json"), "");
@@ -316,7 +316,7 @@ static void a_wrong_config_is_refused(void **state)
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENISER_words, false, true), *opened = NULL;
+    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true), *opened = NULL;
     const char *folder = saved("starved", t);
     hd_status (*const save[])(const hd_translator *, const char *, hd_err *) = {hd_translator_save,
                                                                                 hd_translator_publish};
@@ -352,7 +352,7 @@ static void every_failing_allocation_is_reported(void **state)
 static void what_is_kept_is_put_back_once(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENISER_words, true, true);
+    hd_translator *t = small_make(backend, HD_TOKENIZER_words, true, true);
     hd_err err = {0};
     const char *folder = saved("kept", t);
     char *first = get_file(at("kept/model.safetensors"), NULL);
@@ -399,7 +399,7 @@ int main(void)
         cmocka_unit_test(what_is_no_model_is_refused),
         cmocka_unit_test(every_shape_comes_back),
         cmocka_unit_test(a_wrong_shape_is_refused),
-        cmocka_unit_test(a_tokeniser_that_does_not_fit_is_named),
+        cmocka_unit_test(a_tokenizer_that_does_not_fit_is_named),
         cmocka_unit_test(a_wrong_config_is_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
         cmocka_unit_test(what_is_kept_is_put_back_once),

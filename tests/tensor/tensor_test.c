@@ -1,5 +1,5 @@
 /* Tensor descriptions and conversions. Easy to get wrong here: a reference that rounds as the code does;
-   small floats are checked against their definition, by the neighbours of every value. */
+   small floats are checked against their definition, by the neighbors of every value. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

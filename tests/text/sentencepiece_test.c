@@ -1,4 +1,4 @@
-/* The tokeniser sentencepiece: the ids are the library's, offsets lead back into the text, and neither a
+/* The tokenizer sentencepiece: the ids are the library's, offsets lead back into the text, and neither a
    hostile text nor a hostile model ends the process. */
 #include "text/sentencepiece_test.h"
 
@@ -61,12 +61,12 @@ static void corpus_close(corpus_walk *w)
     hd_lines_close(w->lines[1]);
 }
 
-static hd_tokeniser *learn(const hd_tokeniser_opt *opt)
+static hd_tokenizer *learn(const hd_tokenizer_opt *opt)
 {
     corpus_walk w;
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
-    ASSERT_OK(hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, corpus_open(&w), opt, &err), err);
+    ASSERT_OK(hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, corpus_open(&w), opt, &err), err);
     corpus_close(&w);
     return t;
 }
@@ -76,19 +76,19 @@ static size_t vocab(void)
     return real() ? 2000 : 320;
 }
 
-static hd_tokeniser *shared_model; /* byte-pair, learned once */
+static hd_tokenizer *shared_model; /* byte-pair, learned once */
 
 static int learn_shared(void **state)
 {
     if (make_folder(state)) return -1;
-    shared_model = learn(&(hd_tokeniser_opt){.vocab = vocab()});
+    shared_model = learn(&(hd_tokenizer_opt){.vocab = vocab()});
     hd_err err = {0};
-    return hd_tokeniser_save(shared_model, in_folder("shared.spm"), &err) != HD_OK;
+    return hd_tokenizer_save(shared_model, in_folder("shared.spm"), &err) != HD_OK;
 }
 
 static int drop_shared(void **state)
 {
-    hd_tokeniser_free(shared_model);
+    hd_tokenizer_free(shared_model);
     return remove_folder(state);
 }
 
@@ -96,12 +96,12 @@ static void specials_have_their_ids(void **state)
 {
     (void)state;
     for (int i = 0; i < HD_SPECIALS; i++) {
-        assert_string_equal(hd_tokeniser_piece(shared_model, i), hd_special_piece[i]);
-        assert_int_equal(hd_tokeniser_id(shared_model, hd_special_piece[i]), i);
+        assert_string_equal(hd_tokenizer_piece(shared_model, i), hd_special_piece[i]);
+        assert_int_equal(hd_tokenizer_id(shared_model, hd_special_piece[i]), i);
     }
-    assert_int_equal(hd_tokeniser_size(shared_model), vocab());
-    assert_int_equal(hd_tokeniser_id(shared_model, "no such piece"), -1);
-    assert_null(hd_tokeniser_piece(shared_model, (int32_t)vocab()));
+    assert_int_equal(hd_tokenizer_size(shared_model), vocab());
+    assert_int_equal(hd_tokenizer_id(shared_model, "no such piece"), -1);
+    assert_null(hd_tokenizer_piece(shared_model, (int32_t)vocab()));
 }
 
 /* Before any other test asks for a piece: the library may allocate at the first call only. */
@@ -109,8 +109,8 @@ static void pieces_are_known_without_memory(void **state)
 {
     (void)state;
     cpp_fail_at(1);
-    const char *piece = hd_tokeniser_piece(shared_model, HD_END_ID);
-    size_t size = hd_tokeniser_size(shared_model);
+    const char *piece = hd_tokenizer_piece(shared_model, HD_END_ID);
+    size_t size = hd_tokenizer_size(shared_model);
     cpp_fail_at(0);
     assert_string_equal(piece, hd_special_piece[HD_END_ID]);
     assert_int_equal(size, vocab());
@@ -119,10 +119,10 @@ static void pieces_are_known_without_memory(void **state)
 static void a_failing_allocation_of_the_library_is_told(void **state)
 {
     (void)state;
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
     cpp_fail_at(1);
-    hd_status s = hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("shared.spm"), &err);
+    hd_status s = hd_tokenizer_open(&t, HD_TOKENIZER_sentencepiece, in_folder("shared.spm"), &err);
     assert_true(cpp_fail_at(0) > 0);
     assert_int_equal(s, HD_ENOMEM);
     assert_non_null(strstr(err.text, "out of memory"));
@@ -136,11 +136,11 @@ static void learning_twice_gives_the_same_file(void **state)
         hd_map file[2] = {{0}};
         hd_err err = {0};
         for (int i = 0; i < 2; i++) {
-            hd_tokeniser *t = learn(&(hd_tokeniser_opt){.vocab = vocab() - 10, .unigram = unigram});
+            hd_tokenizer *t = learn(&(hd_tokenizer_opt){.vocab = vocab() - 10, .unigram = unigram});
             const char *path = in_folder(i ? "second" : "first");
-            ASSERT_OK(hd_tokeniser_save(t, path, &err), err);
+            ASSERT_OK(hd_tokenizer_save(t, path, &err), err);
             ASSERT_OK(hd_map_open(&file[i], path, &err), err);
-            hd_tokeniser_free(t);
+            hd_tokenizer_free(t);
         }
         assert_int_equal(file[0].size, file[1].size);
         assert_memory_equal(file[0].data, file[1].data, file[0].size);
@@ -157,17 +157,17 @@ static void ids_and_text_are_the_librarys(void **state)
     hd_feed feed = corpus_open(&w);
     direct *d = direct_open(in_folder("shared.spm"));
     assert_non_null(d);
-    assert_int_equal(direct_size(d), hd_tokeniser_size(shared_model));
+    assert_int_equal(direct_size(d), hd_tokenizer_size(shared_model));
     while (feed.next(feed.context, &line)) {
         static int expected[LONGEST];
         static char text[LONGEST];
         hd_ids ids = {0};
         hd_text out = {0};
         hd_err err = {0};
-        ASSERT_OK(hd_tokeniser_encode_ids(shared_model, line.text, line.size, &ids, &err), err);
+        ASSERT_OK(hd_tokenizer_encode_ids(shared_model, line.text, line.size, &ids, &err), err);
         assert_int_equal(direct_encode(d, line.text, line.size, expected, LONGEST), ids.count);
         assert_memory_equal(ids.at, expected, ids.count * sizeof(int));
-        ASSERT_OK(hd_tokeniser_decode(shared_model, ids.at, ids.count, &out, &err), err);
+        ASSERT_OK(hd_tokenizer_decode(shared_model, ids.at, ids.count, &out, &err), err);
         assert_int_equal(direct_decode(d, expected, ids.count, text, LONGEST), out.size);
         assert_memory_equal(out.data, text, out.size);
         hd_ids_release(&ids);
@@ -201,8 +201,8 @@ static void text_comes_back_and_offsets_cover_it(void **state)
         hd_ids ids = {0};
         hd_text out = {0};
         hd_err err = {0};
-        ASSERT_OK(hd_tokeniser_encode(shared_model, line.text, line.size, &p, &err), err);
-        ASSERT_OK(hd_tokeniser_encode_ids(shared_model, line.text, line.size, &ids, &err), err);
+        ASSERT_OK(hd_tokenizer_encode(shared_model, line.text, line.size, &p, &err), err);
+        ASSERT_OK(hd_tokenizer_encode_ids(shared_model, line.text, line.size, &ids, &err), err);
         assert_int_equal(p.count, ids.count);
         for (size_t i = 0; i < p.count; i++) {
             assert_int_equal(p.at[i].id, ids.at[i]);
@@ -211,7 +211,7 @@ static void text_comes_back_and_offsets_cover_it(void **state)
         }
         assert_int_equal(p.at[0].begin, 0);
         for (size_t i = p.at[p.count - 1].end; i < line.size; i++) assert_int_equal(line.text[i], ' ');
-        ASSERT_OK(hd_tokeniser_decode(shared_model, ids.at, ids.count, &out, &err), err);
+        ASSERT_OK(hd_tokenizer_decode(shared_model, ids.at, ids.count, &out, &err), err);
         same += same_words(line.text, line.size, out.data, out.size);
         lines++;
         hd_pieces_release(&p);
@@ -220,7 +220,7 @@ static void text_comes_back_and_offsets_cover_it(void **state)
     }
     corpus_close(&w);
     assert_true(lines >= 500 &&
-                same * 1000 >= lines * 990); /* the rest has signs that are normalised, as no-break spaces */
+                same * 1000 >= lines * 990); /* the rest has signs that are normalized, as no-break spaces */
 }
 
 static void unknown_characters_become_bytes(void **state)
@@ -230,21 +230,21 @@ static void unknown_characters_become_bytes(void **state)
     hd_pieces p = {0};
     hd_text out = {0};
     hd_err err = {0};
-    ASSERT_OK(hd_tokeniser_encode(shared_model, text, strlen(text), &p, &err), err);
+    ASSERT_OK(hd_tokenizer_encode(shared_model, text, strlen(text), &p, &err), err);
     static const char *const piece[] = {"▁",      "<0xE6>", "<0x97>", "<0xA5>", "▁",
                                         "<0xF0>", "<0x9F>", "<0x99>", "<0x82>"};
     assert_int_equal(p.count, COUNT_OF(piece));
     int32_t ids[COUNT_OF(piece)];
     for (size_t i = 0; i < p.count; i++)
-        assert_string_equal(hd_tokeniser_piece(shared_model, ids[i] = p.at[i].id), piece[i]);
+        assert_string_equal(hd_tokenizer_piece(shared_model, ids[i] = p.at[i].id), piece[i]);
     assert_int_equal(p.at[1].end, 0); /* the last byte has the character */
     assert_int_equal(p.at[3].begin, 0);
     assert_int_equal(p.at[3].end, 3);
     assert_int_equal(p.at[8].end, strlen(text));
-    ASSERT_OK(hd_tokeniser_decode(shared_model, ids, p.count, &out, &err), err);
+    ASSERT_OK(hd_tokenizer_decode(shared_model, ids, p.count, &out, &err), err);
     assert_string_equal(out.data, text);
     out.size = 0;
-    ASSERT_OK(hd_tokeniser_decode(shared_model, ids, 3, &out, &err), err); /* half a character */
+    ASSERT_OK(hd_tokenizer_decode(shared_model, ids, 3, &out, &err), err); /* half a character */
     assert_string_equal(out.data, "\xef\xbf\xbd\xef\xbf\xbd");
     hd_text_release(&out);
     hd_pieces_release(&p);
@@ -254,15 +254,15 @@ static void odd_ids_decode(void **state)
 {
     (void)state;
     int32_t word = 0; /* any that begins with a space: which are learned depends on the library's version */
-    while (strncmp(hd_tokeniser_piece(shared_model, word), "▁", strlen("▁")) ||
-           strlen(hd_tokeniser_piece(shared_model, word)) < strlen("▁") + 2)
+    while (strncmp(hd_tokenizer_piece(shared_model, word), "▁", strlen("▁")) ||
+           strlen(hd_tokenizer_piece(shared_model, word)) < strlen("▁") + 2)
         word++;
     const int32_t ids[] = {HD_START_ID, -1, word, HD_PAD_ID, 1 << 30, INT32_MIN, HD_UNK_ID, word, HD_END_ID};
     hd_text out = {0};
     hd_err err = {0};
-    ASSERT_OK(hd_tokeniser_decode(shared_model, ids, COUNT_OF(ids), &out, &err), err);
+    ASSERT_OK(hd_tokenizer_decode(shared_model, ids, COUNT_OF(ids), &out, &err), err);
     assert_int_equal(hd_utf8_good(out.data, out.size), out.size);
-    assert_non_null(strstr(out.data, hd_tokeniser_piece(shared_model, word) + strlen("▁")));
+    assert_non_null(strstr(out.data, hd_tokenizer_piece(shared_model, word) + strlen("▁")));
     hd_text_release(&out);
 }
 
@@ -272,26 +272,26 @@ static void too_large_is_lowered_too_small_is_refused(void **state)
     for (int unigram = 0; unigram < 2; unigram++) {
         heard h = {{0}, 0};
         hd_log log = {hear, &h, HD_INFO};
-        hd_tokeniser *t = NULL;
+        hd_tokenizer *t = NULL;
         hd_err err = {0};
-        hd_tokeniser_opt opt = {.vocab = 5000, .unigram = unigram, .log = &log};
+        hd_tokenizer_opt opt = {.vocab = 5000, .unigram = unigram, .log = &log};
         ASSERT_OK(
-            hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, FEED("a man sees a dog", "a dog"), &opt, &err),
+            hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, FEED("a man sees a dog", "a dog"), &opt, &err),
             err);
-        assert_true(hd_tokeniser_size(t) < 400);
+        assert_true(hd_tokenizer_size(t) < 400);
         assert_int_equal(h.count, 1);
         assert_non_null(strstr(h.last, "info: the text supports a vocabulary of "));
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
         opt.vocab = 262;
         assert_int_equal(
-            hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, FEED("a man sees a dog", "a dog"), &opt, &err),
+            hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, FEED("a man sees a dog", "a dog"), &opt, &err),
             HD_EARG);
         assert_error(
             &err, HD_EARG,
             "a vocabulary of 262 is too small: specials, bytes and the characters of the text are 269");
         err = (hd_err){0};
         opt.coverage = 0.5;
-        hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, FEED("a"), &opt, &err);
+        hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, FEED("a"), &opt, &err);
         assert_error(&err, HD_EARG, "not between 0.98 and 1");
     }
 }
@@ -321,12 +321,12 @@ static void odd_texts_are_learned_from_or_refused(void **state)
                  {".", true}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (int unigram = 0; unigram < 2; unigram++) {
-            hd_tokeniser *t = NULL;
+            hd_tokenizer *t = NULL;
             hd_err err = {0};
-            hd_tokeniser_opt opt = {.vocab = 300, .unigram = unigram};
-            hd_status s = hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, FEED(cases[i].line), &opt, &err);
+            hd_tokenizer_opt opt = {.vocab = 300, .unigram = unigram};
+            hd_status s = hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, FEED(cases[i].line), &opt, &err);
             assert_int_equal(s, cases[i].good ? HD_OK : HD_EARG);
-            hd_tokeniser_free(t);
+            hd_tokenizer_free(t);
         }
     }
     free(word);
@@ -343,7 +343,7 @@ static void any_bytes_are_encoded(void **state)
         for (size_t k = 0; k < size; k++) text[k] = (char)hd_rng_below(&rng, i % 2 ? 256 : 128);
         hd_pieces p = {0};
         hd_err err = {0};
-        ASSERT_OK(hd_tokeniser_encode(shared_model, text, size, &p, &err), err);
+        ASSERT_OK(hd_tokenizer_encode(shared_model, text, size, &p, &err), err);
         for (size_t k = 0; k < p.count; k++) assert_true(p.at[k].id >= 0 && p.at[k].end <= size);
         hd_pieces_release(&p);
     }
@@ -361,30 +361,30 @@ static void a_foreign_model_keeps_its_ids(void **state)
     assert_int_equal(direct_train(in_folder("lines.txt"), prefix, "--vocab_size=60 --hard_vocab_limit=false"),
                      0);
     direct *d = direct_open(in_folder("foreign.model"));
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
-    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("foreign.model"), &err), err);
-    hd_special s = hd_tokeniser_special(t);
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_sentencepiece, in_folder("foreign.model"), &err), err);
+    hd_special s = hd_tokenizer_special(t);
     assert_int_equal(s.unk, 0);
     assert_int_equal(s.start, 1);
     assert_int_equal(s.end, 2);
     assert_int_equal(s.pad, direct_size(d)); /* it has none: behind its last */
-    assert_int_equal(hd_tokeniser_size(t), direct_size(d) + 1);
-    assert_string_equal(hd_tokeniser_piece(t, s.pad), "<pad>");
-    assert_int_equal(hd_tokeniser_id(t, "<pad>"), s.pad);
+    assert_int_equal(hd_tokenizer_size(t), direct_size(d) + 1);
+    assert_string_equal(hd_tokenizer_piece(t, s.pad), "<pad>");
+    assert_int_equal(hd_tokenizer_id(t, "<pad>"), s.pad);
     int expected[64];
     hd_ids ids = {0};
     hd_text out = {0};
-    ASSERT_OK(hd_tokeniser_encode_ids(t, "the dog sees 7", 14, &ids, &err), err);
+    ASSERT_OK(hd_tokenizer_encode_ids(t, "the dog sees 7", 14, &ids, &err), err);
     assert_int_equal(direct_encode(d, "the dog sees 7", 14, expected, 64), ids.count);
     assert_memory_equal(ids.at, expected, ids.count * sizeof(int));
     ASSERT_OK(hd_ids_reserve(&ids, 1, &err), err);
     ids.at[ids.count++] = s.pad;
-    ASSERT_OK(hd_tokeniser_decode(t, ids.at, ids.count, &out, &err), err);
+    ASSERT_OK(hd_tokenizer_decode(t, ids.at, ids.count, &out, &err), err);
     assert_string_equal(out.data, "the dog sees 7");
     hd_text_release(&out);
     hd_ids_release(&ids);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     direct_close(d);
 }
 
@@ -407,24 +407,24 @@ static void what_is_no_model_is_refused(void **state)
         {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "damaged or cut short"},
         {"\x0a\x05\x0a\x03"
          "abc\x1a\x04\x12\x02xy",
-         13, "its normalisation table is cut short"},
+         13, "its normalization table is cut short"},
         {"\x0a\x05\x0a\x03"
          "abc\x1a\x09\x12\x07\xff\xff\xff\xff"
          "abc",
-         18, "its normalisation table is damaged"},
+         18, "its normalization table is damaged"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        hd_tokeniser *t = NULL;
+        hd_tokenizer *t = NULL;
         hd_err err = {0};
         put_file("bad.model", cases[i].bytes, cases[i].size);
-        hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("bad.model"), &err);
+        hd_tokenizer_open(&t, HD_TOKENIZER_sentencepiece, in_folder("bad.model"), &err);
         assert_error(&err, HD_EFORMAT, cases[i].message);
         assert_non_null(strstr(err.text, "bad.model: "));
         assert_null(t);
     }
 }
 
-/* Bytes changed, cut and repeated at random, mostly in the normalisation table, which the library follows
+/* Bytes changed, cut and repeated at random, mostly in the normalization table, which the library follows
  * blindly. */
 static void damaged_models_do_no_harm(void **state)
 {
@@ -441,19 +441,19 @@ static void damaged_models_do_no_harm(void **state)
             bytes[hd_rng_below(&rng, (uint32_t)map.size)] = (uint8_t)hd_rng_u32(&rng);
         size_t size = i % 10 ? map.size : hd_rng_below(&rng, (uint32_t)map.size);
         put_file("damaged.model", bytes, size);
-        hd_tokeniser *t = NULL;
+        hd_tokenizer *t = NULL;
         err = (hd_err){0};
-        if (hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("damaged.model"), &err)) continue;
+        if (hd_tokenizer_open(&t, HD_TOKENIZER_sentencepiece, in_folder("damaged.model"), &err)) continue;
         static const char *const text = "Ein Mann läuft ½ über die ﬁ Straße … ㎏ Å ①.";
         hd_ids ids = {0};
         hd_text out = {0};
         opened++;
         for (size_t k = 0; k + 1 < strlen(text); k++)
-            hd_tokeniser_encode_ids(t, text + k, strlen(text) - k, &ids, NULL);
-        hd_tokeniser_decode(t, ids.at, ids.count, &out, NULL);
+            hd_tokenizer_encode_ids(t, text + k, strlen(text) - k, &ids, NULL);
+        hd_tokenizer_decode(t, ids.at, ids.count, &out, NULL);
         hd_ids_release(&ids);
         hd_text_release(&out);
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
     }
     assert_true(opened > 0); /* some damage does not show */
     free(bytes);
@@ -471,17 +471,17 @@ static void put_varint(hd_text *t, size_t value)
     put_byte(t, (unsigned)value);
 }
 
-/* A model of one piece whose normalisation table is this trie with two strings of two bytes. */
+/* A model of one piece whose normalization table is this trie with two strings of two bytes. */
 static hd_status check_trie(const uint32_t *unit, uint32_t units)
 {
     hd_text model = {0};
     const uint32_t bytes = units * (uint32_t)sizeof *unit;
-    size_t table = sizeof bytes + bytes + 4, normaliser = 1 + (table < 16384 ? 2U : 3U) + table;
+    size_t table = sizeof bytes + bytes + 4, normalizer = 1 + (table < 16384 ? 2U : 3U) + table;
     hd_text_add(&model,
                 "\x0a\x05\x0a\x03"
                 "abc\x1a",
                 8);
-    put_varint(&model, normaliser);
+    put_varint(&model, normalizer);
     put_byte(&model, 0x12);
     put_varint(&model, table);
     hd_text_add(&model, (const char *)&bytes, sizeof bytes);
@@ -558,16 +558,16 @@ static void nothing_is_printed(void **state)
     fflush(stderr);
     int keep = dup(STDERR_FILENO), file = open(in_folder("stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_true(keep >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
-    hd_tokeniser *t = NULL, *u = NULL;
+    hd_tokenizer *t = NULL, *u = NULL;
     hd_err err = {0};
-    hd_status s = hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, FEED("a man", "\xe2\x96\x85", ""),
-                                     &(hd_tokeniser_opt){.vocab = 1000}, &err);
-    hd_tokeniser_free(t);
+    hd_status s = hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, FEED("a man", "\xe2\x96\x85", ""),
+                                     &(hd_tokenizer_opt){.vocab = 1000}, &err);
+    hd_tokenizer_free(t);
     put_file("bad.model",
              "\x0a\x05\x0a\x03"
              "abc",
              7);
-    hd_status bad = hd_tokeniser_open(&u, HD_TOKENISER_sentencepiece, in_folder("bad.model"), &err);
+    hd_status bad = hd_tokenizer_open(&u, HD_TOKENIZER_sentencepiece, in_folder("bad.model"), &err);
     fflush(stderr);
     dup2(keep, STDERR_FILENO);
     off_t printed = lseek(file, 0, SEEK_END);

@@ -10,7 +10,7 @@ static const char *const cases[] = {
     "Hello",
     "Hello. | How are you? | I am fine!",
     "Really?! | No!!! | Yes.",
-    /* tokenised before: marks stand alone, quotes too */
+    /* tokenized before: marks stand alone, quotes too */
     "He knows me . | She sleeps . | The dog barks .",
     "he knows me . | she sleeps ! | does the dog bark ?",
     "He said \" I go . \" | She left .",

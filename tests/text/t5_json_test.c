@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "text/lines.h"
 #include "text/sentencepiece/sentencepiece_view.h"
-#include "text/tokeniser_find.h"
+#include "text/tokenizer_find.h"
 #include "text/unigram_model.h"
 
 enum { LINES = 4000, SENTINELS = 100 };
@@ -52,17 +52,17 @@ static void ids_are_those_of_the_model(void **state)
     (void)state;
     hd_err err = {0};
     hd_spm_view v;
-    hd_tokeniser *whole = NULL, *parts = NULL;
+    hd_tokenizer *whole = NULL, *parts = NULL;
     hd_text model = unigram_model(), line = {0};
     ASSERT_OK(hd_spm_view_read(&v, (hd_line){model.data, model.size}, &err), err);
     put_whole(&v);
     put_file("spiece.model", model.data, model.size);
-    ASSERT_OK(hd_tokeniser_open(&parts, HD_TOKENISER_t5, in_folder("spiece.model"), &err), err);
+    ASSERT_OK(hd_tokenizer_open(&parts, HD_TOKENIZER_t5, in_folder("spiece.model"), &err), err);
     assert_int_equal(unlink(in_folder("spiece.model")), 0);
-    ASSERT_OK(hd_tokeniser_open_any(&whole, folder, false, &err), err);
-    assert_int_equal(hd_tokeniser_kind_of(whole), HD_TOKENISER_t5);
-    assert_int_equal(hd_tokeniser_size(whole), hd_tokeniser_size(parts));
-    hd_special a = hd_tokeniser_special(whole), b = hd_tokeniser_special(parts);
+    ASSERT_OK(hd_tokenizer_open_any(&whole, folder, false, &err), err);
+    assert_int_equal(hd_tokenizer_kind_of(whole), HD_TOKENIZER_t5);
+    assert_int_equal(hd_tokenizer_size(whole), hd_tokenizer_size(parts));
+    hd_special a = hd_tokenizer_special(whole), b = hd_tokenizer_special(parts);
     assert_memory_equal(&a, &b, sizeof a);
     uint64_t seed = 11;
     for (int i = 0; i < LINES; i++) {
@@ -71,10 +71,10 @@ static void ids_are_those_of_the_model(void **state)
         line_next(&line, &seed);
         for (int k = 0; k < 2; k++) {
             hd_ids ids = {0};
-            const hd_tokeniser *t = k ? parts : whole;
-            ASSERT_OK(hd_tokeniser_encode(t, line.data, line.size, &p[k], &err), err);
-            ASSERT_OK(hd_tokeniser_encode_ids(t, line.data, line.size, &ids, &err), err);
-            ASSERT_OK(hd_tokeniser_decode(t, ids.at, ids.count, &back[k], &err), err);
+            const hd_tokenizer *t = k ? parts : whole;
+            ASSERT_OK(hd_tokenizer_encode(t, line.data, line.size, &p[k], &err), err);
+            ASSERT_OK(hd_tokenizer_encode_ids(t, line.data, line.size, &ids, &err), err);
+            ASSERT_OK(hd_tokenizer_decode(t, ids.at, ids.count, &back[k], &err), err);
             hd_ids_release(&ids);
         }
         assert_int_equal(p[0].count, p[1].count);
@@ -83,9 +83,9 @@ static void ids_are_those_of_the_model(void **state)
         if (back[0].size) assert_memory_equal(back[0].data, back[1].data, back[0].size);
         for (int k = 0; k < 2; k++) hd_pieces_release(&p[k]), hd_text_release(&back[k]);
     }
-    assert_int_equal(hd_tokeniser_id(whole, "<extra_id_0>"), hd_tokeniser_size(parts) - 1);
-    hd_tokeniser_free(whole);
-    hd_tokeniser_free(parts);
+    assert_int_equal(hd_tokenizer_id(whole, "<extra_id_0>"), hd_tokenizer_size(parts) - 1);
+    hd_tokenizer_free(whole);
+    hd_tokenizer_free(parts);
     hd_spm_view_release(&v);
     hd_text_release(&model);
     hd_text_release(&line);
@@ -95,20 +95,20 @@ static void it_comes_back_as_it_was(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_map before = {0}, after = {0};
-    ASSERT_OK(hd_tokeniser_open_any(&t, folder, false, &err), err);
+    ASSERT_OK(hd_tokenizer_open_any(&t, folder, false, &err), err);
     ASSERT_OK(hd_map_open(&before, in_folder("tokenizer.json"), &err), err);
     put_file("target.spiece.model", "old", 3);
-    ASSERT_OK(hd_tokeniser_save(t, in_folder("target.spiece.model"), &err), err);
+    ASSERT_OK(hd_tokenizer_save(t, in_folder("target.spiece.model"), &err), err);
     ASSERT_OK(hd_map_open(&after, in_folder("target.tokenizer.json"), &err), err);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, after.size);
     assert_int_equal(access(in_folder("target.spiece.model"), F_OK), -1);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     t = NULL;
-    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_t5, in_folder("target.spiece.model"), &err), err);
-    hd_tokeniser_free(t);
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_t5, in_folder("target.spiece.model"), &err), err);
+    hd_tokenizer_free(t);
     hd_map_close(&before);
     hd_map_close(&after);
 }
@@ -132,7 +132,7 @@ static void what_is_not_known_is_refused(void **state)
         {"{\"pre_tokenizer\": " CUT
          ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAEAAAAA\"}, "
          "\"model\": " MODEL "}",
-         "normalisation table"},
+         "normalization table"},
         {"{\"model\": " MODEL "}", "no pre_tokenizer"},
         {"{\"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"model\": " MODEL "}",
          "pre_tokenizer \"ByteLevel\" of tokenizer.json is not known"},
@@ -159,10 +159,10 @@ static void what_is_not_known_is_refused(void **state)
          "'b' is not the piece of its id"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        hd_tokeniser *t = NULL;
+        hd_tokenizer *t = NULL;
         hd_err err = {0};
         put_file("tokenizer.json", bad[i].text, strlen(bad[i].text));
-        hd_tokeniser_open_any(&t, in_folder("tokenizer.json"), false, &err);
+        hd_tokenizer_open_any(&t, in_folder("tokenizer.json"), false, &err);
         assert_null(t);
         assert_error(&err, HD_EFORMAT, bad[i].why);
     }

@@ -1,4 +1,4 @@
-/* Files of published tokenisers that are refused: with their name, the reason, and for lists the line. */
+/* Files of published tokenizers that are refused: with their name, the reason, and for lists the line. */
 #include "data/fixture.h"
 #include "text/published/bert_text.h"
 #include "text/published/byte_level.h"
@@ -28,11 +28,11 @@ static const char *whole_bpe(const char *parts, const char *model)
     return text;
 }
 
-static void refused(hd_tokeniser_kind kind, const char *name, hd_status status, const char *message)
+static void refused(hd_tokenizer_kind kind, const char *name, hd_status status, const char *message)
 {
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
-    hd_tokeniser_open(&t, kind, in_folder(name), &err);
+    hd_tokenizer_open(&t, kind, in_folder(name), &err);
     assert_error(&err, status, message);
     assert_non_null(strstr(err.text, folder));
     assert_null(t);
@@ -63,22 +63,22 @@ static void parts_that_are_not_known_are_named(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put_text("tokenizer.json", whole_bpe(cases[i].parts, cases[i].model));
-        refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT, cases[i].message);
+        refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT, cases[i].message);
     }
     char *odd = strdup(whole_bpe("", "\"merges\": []")), *list = strstr(odd, "[]");
     memcpy(list, "17", 2);
     put_text("tokenizer.json", odd);
-    refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT, "\"added_tokens\" is not a list of tokens");
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT, "\"added_tokens\" is not a list of tokens");
     free(odd);
     put_text("tokenizer.json", "{\"pre_tokenizer\": {\"type\": \"Split\"}, \"model\": {\"type\": \"BPE\"}}");
-    refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT,
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT,
             "pre_tokenizer \"Split\" of tokenizer.json is not");
-    refused(HD_TOKENISER_wordpiece, "tokenizer.json", HD_EFORMAT, "model \"BPE\" of tokenizer.json is not");
-    hd_tokeniser *t = NULL;
+    refused(HD_TOKENIZER_wordpiece, "tokenizer.json", HD_EFORMAT, "model \"BPE\" of tokenizer.json is not");
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
     put_text("tokenizer.json", whole_bpe("", "\"merges\": [\"a b\"]"));
-    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_bpe, in_folder("tokenizer.json"), &err), err);
-    hd_tokeniser_free(t);
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_bpe, in_folder("tokenizer.json"), &err), err);
+    hd_tokenizer_free(t);
 }
 
 static void vocabularies_must_be_dense_and_whole(void **state)
@@ -104,15 +104,15 @@ static void vocabularies_must_be_dense_and_whole(void **state)
     put_text("merges.txt", "");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put_text("vocab.json", byte_vocab(cases[i].more));
-        refused(HD_TOKENISER_bpe, "vocab.json", HD_EFORMAT, cases[i].message);
+        refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT, cases[i].message);
     }
     put_text("vocab.json", "{\"<|endoftext|>\": 0}");
-    refused(HD_TOKENISER_bpe, "vocab.json", HD_EFORMAT,
+    refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT,
             "no piece for the byte 0x00: not a vocabulary of byte-level BPE");
     put_text("vocab.json", "[]");
-    refused(HD_TOKENISER_bpe, "vocab.json", HD_EFORMAT, "is not an object of pieces and ids");
+    refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT, "is not an object of pieces and ids");
     put_text("vocab.json", "");
-    refused(HD_TOKENISER_bpe, "vocab.json", HD_EFORMAT, "vocab.json:1: ");
+    refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT, "vocab.json:1: ");
 }
 
 static void merges_name_their_line(void **state)
@@ -133,10 +133,10 @@ static void merges_name_their_line(void **state)
     put_text("vocab.json", byte_vocab(END ", \"ab\": 257"));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put_text("merges.txt", cases[i].text);
-        refused(HD_TOKENISER_bpe, "vocab.json", HD_EFORMAT, cases[i].message);
+        refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT, cases[i].message);
     }
     remove(in_folder("merges.txt"));
-    refused(HD_TOKENISER_bpe, "vocab.json", HD_EFILE, "merges.txt: cannot open: No such file");
+    refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFILE, "merges.txt: cannot open: No such file");
 }
 
 static void deep_and_huge_files_are_refused(void **state)
@@ -146,10 +146,10 @@ static void deep_and_huge_files_are_refused(void **state)
     char *text = calloc(HUGE_BYTES, 1);
     memset(text, '[', DEPTH);
     put_file("tokenizer.json", text, DEPTH);
-    refused(HD_TOKENISER_bpe, "tokenizer.json", HD_EFORMAT,
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT,
             "tokenizer.json:1: maximum parsing depth reached");
     put_file("tokenizer.json", text, HUGE_BYTES);
-    refused(HD_TOKENISER_bpe, "tokenizer.json", HD_ELIMIT, "bytes are too many for a file of a tokeniser");
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_ELIMIT, "bytes are too many for a file of a tokenizer");
     remove(in_folder("tokenizer.json"));
     free(text);
 }
@@ -171,11 +171,11 @@ static void lists_of_wordpiece_name_their_line(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put_file("vocab.txt", cases[i].text, cases[i].size ? cases[i].size : strlen(cases[i].text));
-        refused(HD_TOKENISER_wordpiece, "vocab.txt", HD_EFORMAT, cases[i].message);
+        refused(HD_TOKENIZER_wordpiece, "vocab.txt", HD_EFORMAT, cases[i].message);
     }
     put_text("vocab.txt", "[UNK]\n[SEP]\nthe\n");
     put_text("tokenizer_config.json", "{\"do_lower_case\": 7}");
-    refused(HD_TOKENISER_wordpiece, "vocab.txt", HD_EFORMAT,
+    refused(HD_TOKENIZER_wordpiece, "vocab.txt", HD_EFORMAT,
             "config.json: \"do_lower_case\" is not true or false");
     remove(in_folder("tokenizer_config.json"));
 }
@@ -186,46 +186,46 @@ static void settings_beside_a_list_are_read(void **state)
     (void)state;
     put_text("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nthe\nThe\n");
     for (int cased = 0; cased < 2; cased++) {
-        hd_tokeniser *t = NULL;
+        hd_tokenizer *t = NULL;
         hd_err err = {0};
         hd_ids ids = {0};
         put_text("tokenizer_config.json", cased ? "{\"do_lower_case\": false}" : "{}");
-        ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_wordpiece, in_folder("vocab.txt"), &err), err);
-        ASSERT_OK(hd_tokeniser_encode_ids(t, "The", 3, &ids, &err), err);
+        ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_wordpiece, in_folder("vocab.txt"), &err), err);
+        ASSERT_OK(hd_tokenizer_encode_ids(t, "The", 3, &ids, &err), err);
         assert_int_equal(ids.at[0], cased ? 4 : 3);
         hd_ids_release(&ids);
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
     }
     remove(in_folder("tokenizer_config.json"));
 }
 
-/* added_tokens.json of older folders: tokens behind those of the vocabulary, found in normalised text. */
+/* added_tokens.json of older folders: tokens behind those of the vocabulary, found in normalized text. */
 static void added_tokens_beside_a_list_are_read(void **state)
 {
     (void)state;
     static const char text[] = "the Newtok, xnewtoky [Ent][UNK] the";
     static const int32_t wanted[] = {3, 4, 0, 0, 4, 0, 5, 0, 3}; /* the comma, x and y are unknown */
-    hd_tokeniser *t = NULL, *again = NULL;
+    hd_tokenizer *t = NULL, *again = NULL;
     hd_err err = {0};
     hd_ids ids = {0}, back = {0};
     put_text("vocab.txt", "[UNK]\n[CLS]\n[SEP]\nthe\n");
     put_text("added_tokens.json", "{\"[ENT]\": 5, \"NewTok\": 4, \"[UNK]\": 0}");
-    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_wordpiece, in_folder("vocab.txt"), &err), err);
-    assert_int_equal(hd_tokeniser_size(t), 6);
-    assert_int_equal(hd_tokeniser_id(t, "NewTok"), 4);
-    ASSERT_OK(hd_tokeniser_encode_ids(t, text, strlen(text), &ids, &err), err);
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_wordpiece, in_folder("vocab.txt"), &err), err);
+    assert_int_equal(hd_tokenizer_size(t), 6);
+    assert_int_equal(hd_tokenizer_id(t, "NewTok"), 4);
+    ASSERT_OK(hd_tokenizer_encode_ids(t, text, strlen(text), &ids, &err), err);
     assert_int_equal(ids.count, COUNT_OF(wanted));
     assert_memory_equal(ids.at, wanted, sizeof wanted);
     remove(in_folder("added_tokens.json"));
-    ASSERT_OK(hd_tokeniser_save(t, in_folder("vocab.txt"), &err), err); /* with the file */
-    ASSERT_OK(hd_tokeniser_open(&again, HD_TOKENISER_wordpiece, in_folder("vocab.txt"), &err), err);
-    ASSERT_OK(hd_tokeniser_encode_ids(again, text, strlen(text), &back, &err), err);
+    ASSERT_OK(hd_tokenizer_save(t, in_folder("vocab.txt"), &err), err); /* with the file */
+    ASSERT_OK(hd_tokenizer_open(&again, HD_TOKENIZER_wordpiece, in_folder("vocab.txt"), &err), err);
+    ASSERT_OK(hd_tokenizer_encode_ids(again, text, strlen(text), &back, &err), err);
     assert_int_equal(back.count, ids.count);
     assert_memory_equal(back.at, ids.at, sizeof wanted);
     hd_ids_release(&ids);
     hd_ids_release(&back);
-    hd_tokeniser_free(t);
-    hd_tokeniser_free(again);
+    hd_tokenizer_free(t);
+    hd_tokenizer_free(again);
     static const struct {
         const char *text, *message;
     } bad[] = {
@@ -242,12 +242,12 @@ static void added_tokens_beside_a_list_are_read(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         put_text("added_tokens.json", bad[i].text);
-        refused(HD_TOKENISER_wordpiece, "vocab.txt", HD_EFORMAT, bad[i].message);
+        refused(HD_TOKENIZER_wordpiece, "vocab.txt", HD_EFORMAT, bad[i].message);
     }
     remove(in_folder("added_tokens.json"));
 }
 
-static void bert_normalises_in_four_steps(void **state)
+static void bert_normalizes_in_four_steps(void **state)
 {
     (void)state;
     static const struct {
@@ -302,7 +302,7 @@ int main(void)
         cmocka_unit_test(lists_of_wordpiece_name_their_line),
         cmocka_unit_test(settings_beside_a_list_are_read),
         cmocka_unit_test(added_tokens_beside_a_list_are_read),
-        cmocka_unit_test(bert_normalises_in_four_steps),
+        cmocka_unit_test(bert_normalizes_in_four_steps),
         cmocka_unit_test(broken_bytes_are_replaced),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

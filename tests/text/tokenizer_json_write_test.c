@@ -1,4 +1,4 @@
-/* What is written for transformers: tokenizer.json gives the ids of the tokeniser it was made of. The tests
+/* What is written for transformers: tokenizer.json gives the ids of the tokenizer it was made of. The tests
    know the file, by a digest, and what Hugging Face's tokenizers 0.23.3 made of 12,000 lines with it; both
    come from published/make.py --written FOLDER, where FOLDER is what this program wrote when called with it.
  */
@@ -28,7 +28,7 @@ static void digest_add(uint64_t *d, uint32_t number)
     for (int i = 0; i < 32; i += 8) digest_byte(d, (uint8_t)(number >> i));
 }
 
-/* -- tokenisers -- */
+/* -- tokenizers -- */
 
 static const char *lists_of(bool characters)
 {
@@ -91,32 +91,32 @@ typedef enum sample { WORDS, CHARACTERS, UNIGRAM, UNIGRAM_BYTES, BPE_BYTES, SAMP
 
 static const char *const sample_name[] = {"words", "characters", "unigram", "unigram-bytes", "bpe-bytes"};
 
-static hd_tokeniser *tokeniser_of(sample which)
+static hd_tokenizer *tokenizer_of(sample which)
 {
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_err err = {0};
-    const char *path = in_folder("tokeniser");
+    const char *path = in_folder("tokenizer");
     if (which <= CHARACTERS) {
-        put_file("tokeniser", lists_of(which == CHARACTERS), strlen(lists_of(which == CHARACTERS)));
+        put_file("tokenizer", lists_of(which == CHARACTERS), strlen(lists_of(which == CHARACTERS)));
     } else {
         hd_text model = spm_model(which >= UNIGRAM_BYTES, which == BPE_BYTES);
-        put_file("tokeniser", model.data, model.size);
+        put_file("tokenizer", model.data, model.size);
         hd_text_release(&model);
     }
-    hd_tokeniser_kind kind = which == WORDS        ? HD_TOKENISER_words
-                             : which == CHARACTERS ? HD_TOKENISER_characters
-                                                   : HD_TOKENISER_sentencepiece;
-    ASSERT_OK(hd_tokeniser_open(&t, kind, path, &err), err);
+    hd_tokenizer_kind kind = which == WORDS        ? HD_TOKENIZER_words
+                             : which == CHARACTERS ? HD_TOKENIZER_characters
+                                                   : HD_TOKENIZER_sentencepiece;
+    ASSERT_OK(hd_tokenizer_open(&t, kind, path, &err), err);
     return t;
 }
 
 static const hd_text_form bert = {
-    .native = HD_TOKENISER_wordpiece, .lead = 0, .trail = 1, .mask = "[MASK]", .types = true, .longest = 77};
-static const hd_text_form gpt = {.native = HD_TOKENISER_bpe, .lead = 1, .trail = -1, .continues = true};
+    .native = HD_TOKENIZER_wordpiece, .lead = 0, .trail = 1, .mask = "[MASK]", .types = true, .longest = 77};
+static const hd_text_form gpt = {.native = HD_TOKENIZER_bpe, .lead = 1, .trail = -1, .continues = true};
 
 /* -- the same ids -- */
 
-static uint64_t digest_of_ids(const hd_tokeniser *t)
+static uint64_t digest_of_ids(const hd_tokenizer *t)
 {
     uint64_t d = digest_start, s = seed;
     hd_text line = {0};
@@ -125,7 +125,7 @@ static uint64_t digest_of_ids(const hd_tokeniser *t)
     for (int i = 0; i < LINES; i++) {
         line_next(&line, &s);
         ids.count = 0;
-        ASSERT_OK(hd_tokeniser_encode_ids(t, line.data, line.size, &ids, &err), err);
+        ASSERT_OK(hd_tokenizer_encode_ids(t, line.data, line.size, &ids, &err), err);
         digest_add(&d, (uint32_t)ids.count);
         for (size_t k = 0; k < ids.count; k++) digest_add(&d, (uint32_t)ids.at[k]);
     }
@@ -159,10 +159,10 @@ static void ids_are_those_of_tokenizers(void **state)
     };
     for (sample which = 0; which < SAMPLES; which++) {
         hd_err err = {0};
-        hd_tokeniser *t = tokeniser_of(which);
+        hd_tokenizer *t = tokenizer_of(which);
         ASSERT_OK(hd_tokenizer_json_save(t, &gpt, folder, &err), err);
         uint64_t file = digest_of_file(in_folder("tokenizer.json")), ids = digest_of_ids(t);
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
         if (file != wanted[which].file)
             fail_msg("%s: tokenizer.json is not the one that was checked: 0x%016llx", sample_name[which],
                      (unsigned long long)file);
@@ -197,7 +197,7 @@ static void the_config_names_the_tokens(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of(WORDS);
+    hd_tokenizer *t = tokenizer_of(WORDS);
     ASSERT_OK(hd_tokenizer_json_save(t, &bert, folder, &err), err);
     opened c = read_json("tokenizer_config.json"), j = read_json("tokenizer.json");
     has_text(&c, "tokenizer_class", "PreTrainedTokenizerFast");
@@ -211,7 +211,7 @@ static void the_config_names_the_tokens(void **state)
     assert_int_equal(json_array_size(json_object_get(c.root, "model_input_names")), 3);
     const json_t *added = json_object_get(j.root, "added_tokens"), *mask = json_array_get(added, 4);
     assert_int_equal(json_array_size(added), 5);
-    assert_int_equal(json_integer_value(json_object_get(mask, "id")), hd_tokeniser_size(t));
+    assert_int_equal(json_integer_value(json_object_get(mask, "id")), hd_tokenizer_size(t));
     assert_string_equal(json_string_value(json_object_get(mask, "content")), "[MASK]");
     const json_t *pair = json_object_get(json_object_get(j.root, "post_processor"), "pair");
     assert_int_equal(json_array_size(pair), 5); /* lead A trail B trail */
@@ -228,22 +228,22 @@ static void the_config_names_the_tokens(void **state)
     assert_true(json_is_true(json_object_get(c.root, "split_special_tokens")));
     assert_int_equal(json_array_size(json_object_get(c.root, "model_input_names")), 2);
     hd_arena_release(&c.arena);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static void native_files_are_left_alone(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of(WORDS);
+    hd_tokenizer *t = tokenizer_of(WORDS);
     unlink(in_folder("tokenizer.json"));
-    const hd_text_form words = {.native = HD_TOKENISER_words, .lead = -1, .trail = -1};
+    const hd_text_form words = {.native = HD_TOKENIZER_words, .lead = -1, .trail = -1};
     ASSERT_OK(hd_tokenizer_json_save(t, &words, folder, &err), err);
     assert_int_equal(access(in_folder("tokenizer.json"), F_OK), -1);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
-/* With the normalisation that models learned here have. */
+/* With the normalization that models learned here have. */
 static bool one_line(void *context, hd_line *line)
 {
     static const char text[] = "a cat sat on a mat";
@@ -255,9 +255,9 @@ static void models_learned_here_compose_characters(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
-    ASSERT_OK(hd_tokeniser_train(&t, HD_TOKENISER_sentencepiece, (hd_feed){one_line, &(int){0}},
-                                 &(hd_tokeniser_opt){.vocab = 275}, &err),
+    hd_tokenizer *t = NULL;
+    ASSERT_OK(hd_tokenizer_train(&t, HD_TOKENIZER_sentencepiece, (hd_feed){one_line, &(int){0}},
+                                 &(hd_tokenizer_opt){.vocab = 275}, &err),
               err);
     ASSERT_OK(hd_tokenizer_json_save(t, &gpt, folder, &err), err);
     opened j = read_json("tokenizer.json");
@@ -270,23 +270,23 @@ static void models_learned_here_compose_characters(void **state)
     assert_true(json_string_length(json_object_get(json_array_get(steps, 5), "precompiled_charsmap")) >
                 100000);
     hd_arena_release(&j.arena);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static void what_cannot_be_written_is_refused(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
+    hd_tokenizer *t = NULL;
     hd_text model = spm_model(false, true), piece = {0};
     unigram_string(&piece, 1, (char[]){"symbol"});
     unigram_varint(&piece, 3 << 3), unigram_varint(&piece, 4);
     unigram_field(&model, 1, &piece);
-    put_file("tokeniser", model.data, model.size);
-    ASSERT_OK(hd_tokeniser_open(&t, HD_TOKENISER_sentencepiece, in_folder("tokeniser"), &err), err);
+    put_file("tokenizer", model.data, model.size);
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_sentencepiece, in_folder("tokenizer"), &err), err);
     hd_tokenizer_json_save(t, &gpt, folder, &err);
     assert_error(&err, HD_EARG, "pieces its user defined");
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
     hd_text_release(&piece);
     hd_text_release(&model);
 }
@@ -298,10 +298,10 @@ static int write_samples(const char *to)
         char path[512];
         hd_err err = {0};
         snprintf(path, sizeof path, "%s/%s", to, sample_name[which]);
-        hd_tokeniser *t = tokeniser_of(which);
+        hd_tokenizer *t = tokenizer_of(which);
         if (hd_folder_make(path, NULL, &err) || hd_tokenizer_json_save(t, &gpt, path, &err))
             return fprintf(stderr, "%s\n", err.text), 1;
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* A SentencePiece model of the pieces in published/unigram.tsv, normalised by nothing: it pads with 0, ends
+/* A SentencePiece model of the pieces in published/unigram.tsv, normalized by nothing: it pads with 0, ends
    with 1, knows 2 for unknown, and has no start, as T5's. Include after check.h. */
 #ifndef UNIGRAM_MODEL_H
 #define UNIGRAM_MODEL_H
@@ -39,7 +39,7 @@ static void unigram_piece(hd_text *to, char *row)
     hd_text_release(&piece);
 }
 
-/* How it was trained, how texts are normalised. */
+/* How it was trained, how texts are normalized. */
 static void unigram_settings(hd_text *model)
 {
     hd_text trainer = {0}, normal = {0};

@@ -15,20 +15,20 @@ typedef struct bench {
     hd_backend *backend;
     hd_run run;
     hd_params params;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } bench;
 
-static hd_status save(const char *folder, const hd_progress *p, hd_optimiser *o, hd_err *err)
+static hd_status save(const char *folder, const hd_progress *p, hd_optimizer *o, hd_err *err)
 {
     char step[HD_PATH];
     hd_status s = hd_checkpoint_write(folder, p, o, step, err);
     return s ? s : hd_checkpoint_commit(folder, step, err);
 }
 
-static const hd_optimiser_opt adam = {.kind = HD_OPT_ADAM, .average = 0.9f},
+static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .average = 0.9f},
                               momentum = {.kind = HD_OPT_SGD, .momentum = 0.5f}, plain = {.kind = HD_OPT_SGD};
 
-static void bench_make(bench *b, const hd_optimiser_opt *opt, size_t rows, uint64_t seed)
+static void bench_make(bench *b, const hd_optimizer_opt *opt, size_t rows, uint64_t seed)
 {
     hd_err err = {0};
     *b = (bench){.backend = backend_of("cpu", 1)};
@@ -38,13 +38,13 @@ static void bench_make(bench *b, const hd_optimiser_opt *opt, size_t rows, uint6
     hd_param_add(&b->params, VECTOR, 0, (hd_init){HD_INIT_NORMAL, 1, 0}, "vector");
     hd_param_add(&b->params, 2, COLS, (hd_init){HD_INIT_NORMAL, 1, 0}, "frozen")->trainable = false;
     if (hd_params_ready(&b->params, true, &err) || hd_params_draw(&b->params, seed, &err) ||
-        hd_optimiser_init(&b->optimiser, &b->params, opt, &err))
+        hd_optimizer_init(&b->optimizer, &b->params, opt, &err))
         fail_msg("%s", err.text);
 }
 
 static void bench_free(bench *b)
 {
-    hd_optimiser_release(&b->optimiser);
+    hd_optimizer_release(&b->optimizer);
     hd_params_release(&b->params);
     hd_run_release(&b->run);
     hd_backend_free(b->backend);
@@ -59,7 +59,7 @@ static void bench_train(bench *b, int updates)
             hd_param *p = b->params.list[k];
             if (p->trainable) fill_normal(p->grad.data, hd_count_of(&p->t), 1, (uint64_t)(100 * i) + k);
         }
-        assert_int_equal(hd_optimiser_step(&b->run, &b->optimiser, 0.01, 1, NULL, NULL), HD_OK);
+        assert_int_equal(hd_optimizer_step(&b->run, &b->optimizer, 0.01, 1, NULL, NULL), HD_OK);
     }
 }
 
@@ -71,13 +71,13 @@ static void assert_same_numbers(const hd_real *a, const hd_real *b, size_t count
 
 static void assert_same_state(const bench *a, const bench *b)
 {
-    const hd_optimiser *x = &a->optimiser, *y = &b->optimiser;
+    const hd_optimizer *x = &a->optimizer, *y = &b->optimizer;
     assert_int_equal(a->params.total, b->params.total);
     assert_same_numbers(a->params.value, b->params.value, a->params.total);
     assert_same_numbers(x->first, y->first, a->params.trainable);
     assert_same_numbers(x->second, y->second, a->params.trainable);
     assert_same_numbers(x->mean, y->mean, a->params.trainable);
-    assert_int_equal(hd_optimiser_updates(x), hd_optimiser_updates(y));
+    assert_int_equal(hd_optimizer_updates(x), hd_optimizer_updates(y));
 }
 
 /* NaN is like NaN. */
@@ -118,7 +118,7 @@ static void everything_comes_back_with_the_same_bits(void **state)
     (void)state;
     static const struct {
         const char *name;
-        const hd_optimiser_opt *opt;
+        const hd_optimizer_opt *opt;
         hd_progress at;
     } cases[] = {
         {"adam", &adam, {UINT64_MAX, 2, 3, 4, 5, 6, 7, 0.1, 1.0 / 3, 2.0 / 3, 8, 9, UINT64_MAX - 1}},
@@ -135,10 +135,10 @@ static void everything_comes_back_with_the_same_bits(void **state)
         bench_make(&b, cases[i].opt, ROWS, 2);
         bench_train(&a, 5);
         assert_false(hd_checkpoint_exists(folder));
-        must(save(folder, &cases[i].at, &a.optimiser, &err), &err);
+        must(save(folder, &cases[i].at, &a.optimizer, &err), &err);
         assert_true(hd_checkpoint_exists(folder));
         memset(&back, 0xA5, sizeof back);
-        must(hd_checkpoint_load(folder, &back, &b.optimiser, &err), &err);
+        must(hd_checkpoint_load(folder, &back, &b.optimizer, &err), &err);
         assert_same_progress(&cases[i].at, &back);
         assert_same_state(&a, &b);
         memset(&numbers, 0xA5, sizeof numbers);
@@ -164,9 +164,9 @@ static void saving_twice_gives_the_same_files(void **state)
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
     bench_train(&a, 4);
-    must(save(model("once"), &some, &a.optimiser, &err), &err);
-    must(hd_checkpoint_load(at("once"), &back, &b.optimiser, &err), &err);
-    must(save(model("twice"), &back, &b.optimiser, &err), &err);
+    must(save(model("once"), &some, &a.optimizer, &err), &err);
+    must(hd_checkpoint_load(at("once"), &back, &b.optimizer, &err), &err);
+    must(save(model("twice"), &back, &b.optimizer, &err), &err);
     assert_int_equal(entries_in(at("once/train/step-7")), COUNT_OF(files));
     for (size_t i = 0; i < COUNT_OF(files); i++)
         assert_same_file(at("once/train/step-7/%s", files[i]), at("twice/train/step-7/%s", files[i]));
@@ -177,7 +177,7 @@ static void saving_twice_gives_the_same_files(void **state)
 static void weights_alone_are_averaged_where_there_is_an_average(void **state)
 {
     (void)state;
-    static const hd_optimiser_opt *const opts[] = {&adam, &plain};
+    static const hd_optimizer_opt *const opts[] = {&adam, &plain};
     for (size_t i = 0; i < COUNT_OF(opts); i++) {
         bench a, b;
         hd_err err = {0};
@@ -185,9 +185,9 @@ static void weights_alone_are_averaged_where_there_is_an_average(void **state)
         bench_make(&a, opts[i], ROWS, 1);
         bench_make(&b, &plain, ROWS, 2);
         bench_train(&a, 4);
-        must(save(folder, &some, &a.optimiser, &err), &err);
+        must(save(folder, &some, &a.optimizer, &err), &err);
         must(hd_checkpoint_weights(folder, &b.params, &err), &err);
-        hd_optimiser_swap(&a.optimiser); /* nothing happens without an average */
+        hd_optimizer_swap(&a.optimizer); /* nothing happens without an average */
         assert_same_numbers(a.params.value, b.params.value, a.params.total);
         bench_free(&a);
         bench_free(&b);
@@ -204,7 +204,7 @@ static void older_ones_go_and_leftovers_are_swept(void **state)
     bench_make(&a, &adam, ROWS, 1);
     must(hd_checkpoint_sweep(folder, &err), &err); /* of a folder without train/ */
     for (p.step = 1; p.step <= 3; p.step++) {
-        must(save(folder, &p, &a.optimiser, &err), &err);
+        must(save(folder, &p, &a.optimizer, &err), &err);
         assert_int_equal(entries_in(at("swept/train")), 2);
     }
     char *line = get_file(at("swept/train/current"), NULL);
@@ -221,7 +221,7 @@ static void older_ones_go_and_leftovers_are_swept(void **state)
     assert_int_equal(entries_in(at("swept/train")), 3);
     assert_true(is_there(at("swept/train/step-3/state.json")) && is_there(at("swept/train/log.jsonl")));
     assert_int_equal(entries_in(folder), 2);
-    must(hd_checkpoint_load(folder, &p, &a.optimiser, &err), &err);
+    must(hd_checkpoint_load(folder, &p, &a.optimizer, &err), &err);
     assert_int_equal(p.step, 3);
     assert_int_equal(unlink(at("swept/train/current")), 0); /* killed before the first one was current */
     must(hd_checkpoint_sweep(folder, &err), &err);
@@ -252,11 +252,11 @@ static void a_current_that_names_no_checkpoint_is_refused(void **state)
     hd_err err = {0};
     const char *folder = model("named");
     bench_make(&a, &adam, ROWS, 1);
-    must(save(folder, &some, &a.optimiser, &err), &err);
+    must(save(folder, &some, &a.optimizer, &err), &err);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err why[3] = {0};
         put_file(at("named/train/current"), cases[i]);
-        if (hd_checkpoint_load(folder, &p, &a.optimiser, &why[0]) != HD_EFORMAT) fail_msg("'%s'", cases[i]);
+        if (hd_checkpoint_load(folder, &p, &a.optimizer, &why[0]) != HD_EFORMAT) fail_msg("'%s'", cases[i]);
         assert_int_equal(hd_checkpoint_weights(folder, &a.params, &why[1]), HD_EFORMAT);
         assert_int_equal(hd_checkpoint_sweep(folder, &why[2]),
                          HD_EFORMAT); /* or it would sweep the good one */
@@ -277,7 +277,7 @@ static void assert_refused(const char *folder, const char *file)
     hd_err err = {0};
     bench_make(&b, &adam, ROWS, 2);
     size_t blocks = hd_mem_now().blocks;
-    hd_status s = hd_checkpoint_load(folder, &p, &b.optimiser, &err);
+    hd_status s = hd_checkpoint_load(folder, &p, &b.optimizer, &err);
     assert_int_equal(hd_mem_now().blocks, blocks);
     if (!s || s != err.status || !strstr(err.text, file)) fail_msg("%s: %d '%s'", file, (int)s, err.text);
     bench_free(&b);
@@ -295,7 +295,7 @@ static void a_damaged_file_gives_one_clear_error(void **state)
     hd_err err = {0};
     const char *folder = model("damaged");
     bench_make(&a, &adam, ROWS, 1);
-    must(save(folder, &some, &a.optimiser, &err), &err);
+    must(save(folder, &some, &a.optimizer, &err), &err);
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         const char *path = at("damaged/train/step-7/%s", files[i]);
         size_t size;
@@ -337,7 +337,7 @@ static void a_damaged_file_gives_one_clear_error(void **state)
     bench_free(&a);
 }
 
-static void another_model_or_optimiser_is_refused(void **state)
+static void another_model_or_optimizer_is_refused(void **state)
 {
     (void)state;
     bench a, other, sgd;
@@ -347,10 +347,10 @@ static void another_model_or_optimiser_is_refused(void **state)
     bench_make(&a, &plain, ROWS, 1);
     bench_make(&other, &plain, ROWS + 1, 1);
     bench_make(&sgd, &momentum, ROWS, 1);
-    must(save(folder, &some, &a.optimiser, &err), &err);
-    assert_true(hd_checkpoint_load(folder, &p, &other.optimiser, &shape));
+    must(save(folder, &some, &a.optimizer, &err), &err);
+    assert_true(hd_checkpoint_load(folder, &p, &other.optimizer, &shape));
     assert_non_null(strstr(shape.text, "matrix"));
-    assert_true(hd_checkpoint_load(folder, &p, &sgd.optimiser, &moments));
+    assert_true(hd_checkpoint_load(folder, &p, &sgd.optimizer, &moments));
     assert_non_null(strstr(moments.text, "moments.safetensors"));
     bench_free(&a);
     bench_free(&other);
@@ -367,13 +367,13 @@ static void every_failing_allocation_leaves_the_old_checkpoint(void **state)
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
     bench_train(&a, 2);
-    must(save(folder, &p, &a.optimiser, &err), &err);
+    must(save(folder, &p, &a.optimizer, &err), &err);
     size_t blocks = hd_mem_now().blocks, n = 1;
     p.step = 8;
     for (hd_status s = HD_ENOMEM; s; n++) { /* the save */
         hd_err why = {0};
         hd_mem_fail_at(n);
-        s = save(folder, &p, &a.optimiser, &why);
+        s = save(folder, &p, &a.optimizer, &why);
         hd_mem_fail_at(0);
         assert_int_equal(hd_mem_now().blocks, blocks);
         assert_int_equal(s, why.status);
@@ -381,7 +381,7 @@ static void every_failing_allocation_leaves_the_old_checkpoint(void **state)
         assert_int_equal(s, HD_ENOMEM);
         assert_false(is_there(at("starved/train/step-8")));
         hd_progress now;
-        must(hd_checkpoint_load(folder, &now, &b.optimiser, &err), &err);
+        must(hd_checkpoint_load(folder, &now, &b.optimizer, &err), &err);
         assert_int_equal(now.step, 7);
         assert_same_state(&a, &b); /* the average was swapped back, too */
     }
@@ -389,7 +389,7 @@ static void every_failing_allocation_leaves_the_old_checkpoint(void **state)
     for (n = 1;; n++) { /* the load */
         hd_err why = {0};
         hd_mem_fail_at(n);
-        hd_status s = hd_checkpoint_load(folder, &p, &b.optimiser, &why);
+        hd_status s = hd_checkpoint_load(folder, &p, &b.optimizer, &why);
         hd_mem_fail_at(0);
         assert_int_equal(hd_mem_now().blocks, blocks);
         if (!s) break;
@@ -420,23 +420,23 @@ static void a_full_disk_leaves_the_old_checkpoint(void **state)
     const char *folder = model("full");
     bench_make(&a, &adam, ROWS, 1);
     bench_make(&b, &adam, ROWS, 2);
-    must(save(folder, &p, &a.optimiser, &err), &err);
+    must(save(folder, &p, &a.optimizer, &err), &err);
     signal(SIGXFSZ, SIG_IGN);
     p.step = 8;
     for (rlim_t bytes = 0; bytes < 1300; bytes += 600) {
         hd_err why = {0};
         limit_files(bytes);
-        hd_status s = save(folder, &p, &a.optimiser, &why);
+        hd_status s = save(folder, &p, &a.optimizer, &why);
         limit_files(RLIM_INFINITY);
         assert_int_equal(s, HD_EFILE);
         assert_non_null(strstr(why.text, "cannot write: File too large"));
         assert_int_equal(entries_in(at("full/train")), 2);
-        must(hd_checkpoint_load(folder, &p, &b.optimiser, &err), &err);
+        must(hd_checkpoint_load(folder, &p, &b.optimizer, &err), &err);
         assert_int_equal(p.step, 7);
         p.step = 8;
     }
     assert_same_state(&a, &b);
-    must(save(folder, &p, &a.optimiser, &err), &err); /* there is room again */
+    must(save(folder, &p, &a.optimizer, &err), &err); /* there is room again */
     bench_free(&a);
     bench_free(&b);
 }
@@ -448,13 +448,13 @@ static void a_folder_that_cannot_be_written_is_named(void **state)
     hd_err err[3] = {0};
     bench_make(&a, &adam, ROWS, 1);
     put_file(at("file"), "");
-    assert_int_equal(save(at("file"), &some, &a.optimiser, &err[0]), HD_EFILE);
+    assert_int_equal(save(at("file"), &some, &a.optimizer, &err[0]), HD_EFILE);
     assert_non_null(strstr(err[0].text, "file/train: "));
-    assert_int_equal(save(at("absent"), &some, &a.optimiser, &err[1]), HD_EFILE);
+    assert_int_equal(save(at("absent"), &some, &a.optimizer, &err[1]), HD_EFILE);
     assert_non_null(strstr(err[1].text, "absent/train: cannot make the folder"));
     model("blocked");
     put_file(at("blocked/train"), "");
-    assert_int_equal(save(at("blocked"), &some, &a.optimiser, &err[2]), HD_EFILE);
+    assert_int_equal(save(at("blocked"), &some, &a.optimizer, &err[2]), HD_EFILE);
     assert_non_null(strstr(err[2].text, "blocked/train: is a file, not a folder"));
     bench_free(&a);
 }
@@ -468,7 +468,7 @@ int main(void)
         cmocka_unit_test(older_ones_go_and_leftovers_are_swept),
         cmocka_unit_test(a_current_that_names_no_checkpoint_is_refused),
         cmocka_unit_test(a_damaged_file_gives_one_clear_error),
-        cmocka_unit_test(another_model_or_optimiser_is_refused),
+        cmocka_unit_test(another_model_or_optimizer_is_refused),
         cmocka_unit_test(every_failing_allocation_leaves_the_old_checkpoint),
         cmocka_unit_test(a_full_disk_leaves_the_old_checkpoint),
         cmocka_unit_test(a_folder_that_cannot_be_written_is_named),

@@ -23,11 +23,11 @@ static const kind kinds[] = {{"post-norm", .dropout = 0.1f},
                              {"pre-norm, recompute", .pre_norm = true, .recompute = true, .dropout = 0.1f},
                              {"gpt", .gpt = true, .dropout = 0.1f}};
 
-static const hd_optimiser_opt adamw = {.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1, .average = 0.99f};
+static const hd_optimizer_opt adamw = {.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1, .average = 0.99f};
 
 /* Lives where it was opened. */
 static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool captures,
-                       const hd_optimiser_opt *o)
+                       const hd_optimizer_opt *o)
 {
     hd_err err = {0};
     hd_backend *b = device_new(precision);
@@ -42,7 +42,7 @@ static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool cap
     else
         p->m.t = toy_transformer(b, &t, true), p->m.params = &p->m.t->params;
     toy_stir(p->m.params);
-    if (hd_optimiser_init(&p->m.optimiser, p->m.params, o, &err)) fail_msg("%s", err.text);
+    if (hd_optimizer_init(&p->m.optimizer, p->m.params, o, &err)) fail_msg("%s", err.text);
 }
 
 /* -- one step -- */
@@ -89,8 +89,8 @@ static hd_tensor *loss_of(pupil *p, const sent *s)
     if (p->m.g)
         return hd_gpt_loss(r, p->m.g, hd_gpt_forward(r, p->m.g, s->input, s->out, NULL), s->target, &o);
     hd_encoded memory = hd_encdec_encode(r, p->m.t, s->source, s->in);
-    return hd_encdec_loss(r, p->m.t, hd_encdec_decode(r, p->m.t, s->input, s->out, memory, NULL),
-                               s->target, &o);
+    return hd_encdec_loss(r, p->m.t, hd_encdec_decode(r, p->m.t, s->input, s->out, memory, NULL), s->target,
+                          &o);
 }
 
 /* As the trainer's run_part; `update` false leaves the gradient to be read. */
@@ -101,13 +101,13 @@ static void learn_or(pupil *p, const lesson *l, bool update)
     r->now.number = l->number, r->now.rate = (float)l->rate, r->now.weight = l->weight;
     hd_run_begin(r, HD_TRAIN);
     uint64_t shape = hd_shape_mix(send(r, &s, l), update);
-    if (p->captures && hd_replay(r, p->m.optimiser.serial, shape, NULL)) {
+    if (p->captures && hd_replay(r, p->m.optimizer.serial, shape, NULL)) {
         p->replayed++;
     } else {
-        if (p->captures) hd_capture(r, p->m.optimiser.serial, shape);
+        if (p->captures) hd_capture(r, p->m.optimizer.serial, shape);
         hd_loss_put(r, loss_of(p, &s));
         hd_backward(r);
-        if (update) hd_optimiser_update(r, &p->m.optimiser);
+        if (update) hd_optimizer_update(r, &p->m.optimizer);
         if (p->captures) hd_captured(r, NULL);
     }
     assert_run_ok(r);
@@ -140,11 +140,11 @@ static void same_flat(const char *what, uint32_t step, pupil *a, pupil *b, const
 /* a was captured, b was not: all they know is the same. */
 static void assert_same(pupil *a, pupil *b, uint32_t step)
 {
-    const hd_optimiser *o = &a->m.optimiser, *p = &b->m.optimiser;
+    const hd_optimizer *o = &a->m.optimizer, *p = &b->m.optimizer;
     if (memcmp(&a->found.loss, &b->found.loss, sizeof a->found.loss))
         fail_msg("step %u: loss %.9g, run directly %.9g", step, (double)a->found.loss, (double)b->found.loss);
     assert_int_equal(a->found.skip, b->found.skip);
-    assert_int_equal(hd_optimiser_updates(o), hd_optimiser_updates(p));
+    assert_int_equal(hd_optimizer_updates(o), hd_optimizer_updates(p));
     if (!a->found.skip) {
         assert_memory_equal(&a->found.norm, &b->found.norm, sizeof a->found.norm);
         assert_memory_equal(&a->found.clip, &b->found.clip, sizeof a->found.clip);
@@ -243,7 +243,7 @@ static void the_rate_of_each_step_is_obeyed(void **state)
     static pupil p;
     static const double rates[] = {0, 0, 0.1, 0, 0.025, 0.05, 0, 0.2};
     pupil_open(&p, &(kind){"", .dropout = 0}, HD_PRECISION_F32, true,
-               &(hd_optimiser_opt){.kind = HD_OPT_SGD});
+               &(hd_optimizer_opt){.kind = HD_OPT_SGD});
     size_t n = p.m.params->trainable;
     for (uint32_t i = 0; i < COUNT_OF(rates); i++) {
         hd_real *before = toy_copy(&p.m, p.m.params->value);
@@ -267,7 +267,7 @@ static void adam_counts_its_updates(void **state)
 {
     (void)state;
     static pupil p;
-    const hd_optimiser_opt opt = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-6f};
+    const hd_optimizer_opt opt = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-6f};
     pupil_open(&p, &kinds[0], HD_PRECISION_F32, true, &opt);
     uint32_t t = 0;
     for (uint32_t i = 1; i <= 12; i++) {
@@ -278,11 +278,11 @@ static void adam_counts_its_updates(void **state)
         if (broken) poison(&p, NAN);
         learn(&p, &l);
         t += !broken;
-        assert_int_equal(hd_optimiser_updates(&p.m.optimiser), t);
+        assert_int_equal(hd_optimizer_updates(&p.m.optimizer), t);
         assert_int_equal(p.found.skip, broken);
         if (!broken) assert_int_equal(p.found.updates, t);
-        hd_real *after = toy_copy(&p.m, p.m.params->value), *m = toy_copy(&p.m, p.m.optimiser.first),
-                *v = toy_copy(&p.m, p.m.optimiser.second);
+        hd_real *after = toy_copy(&p.m, p.m.params->value), *m = toy_copy(&p.m, p.m.optimizer.first),
+                *v = toy_copy(&p.m, p.m.optimizer.second);
         for (size_t k = 0; !broken && k < p.m.params->trainable; k++) {
             double step =
                 rate / (1 - pow(0.9, t)) * (double)m[k] / (sqrt((double)v[k] / (1 - pow(0.98, t))) + 1e-6);
@@ -307,17 +307,17 @@ static void a_gradient_that_is_no_number_is_skipped(void **state)
         for (uint32_t i = 1; i <= 14; i++) {
             lesson l = lesson_of(&batches[0], i, 1e-3);
             bool broken = i == 5 || i == 8 || i == 9 || i == 12;
-            hd_real *before = toy_copy(&a.m, a.m.params->value), *mean = toy_copy(&a.m, a.m.optimiser.mean);
-            uint32_t updates = hd_optimiser_updates(&a.m.optimiser);
+            hd_real *before = toy_copy(&a.m, a.m.params->value), *mean = toy_copy(&a.m, a.m.optimizer.mean);
+            uint32_t updates = hd_optimizer_updates(&a.m.optimizer);
             if (i == 5 || i == 8) l.weight = 0;
             if (i == 9) poison(&a, -INFINITY), poison(&b, -INFINITY);
             if (i == 12) poison(&a, NAN), poison(&b, NAN);
             learn(&a, &l), learn(&b, &l);
-            hd_real *after = toy_copy(&a.m, a.m.params->value), *then = toy_copy(&a.m, a.m.optimiser.mean),
+            hd_real *after = toy_copy(&a.m, a.m.params->value), *then = toy_copy(&a.m, a.m.optimizer.mean),
                     *grad = toy_copy(&a.m, a.m.params->grad);
             size_t bytes = a.m.params->trainable * sizeof *after;
             assert_int_equal(a.found.skip, broken);
-            assert_int_equal(hd_optimiser_updates(&a.m.optimiser), updates + !broken);
+            assert_int_equal(hd_optimizer_updates(&a.m.optimizer), updates + !broken);
             assert_int_equal(!memcmp(before, after, bytes), broken);
             assert_int_equal(!memcmp(mean, then, bytes), broken);
             assert_true(norm_of(grad, a.m.params->trainable) == 0);
@@ -454,7 +454,7 @@ static void one_seed_gives_the_same_bits_twice(void **state)
                 learn(&p[0], &l), learn(&p[1], &l);
                 assert_same(&p[0], &p[1], i);
             }
-            assert_true(hd_optimiser_updates(&p[0].m.optimiser) == 20);
+            assert_true(hd_optimizer_updates(&p[0].m.optimizer) == 20);
             hd_backend *b = p[1].m.backend;
             b->release(b, block[0], 12345), b->release(b, block[1], (4 << 20) + 1);
             toy_close(&p[0].m), toy_close(&p[1].m);
@@ -470,7 +470,7 @@ static void the_copy_task_is_learned(void **state)
     enum { STEPS = 120 };
     for (const hd_precision *precision = device_precisions(); *precision; precision++) {
         double first = 0, last = 0;
-        pupil_open(&p, &kinds[0], *precision, true, &(hd_optimiser_opt){.kind = HD_OPT_ADAM, .clip = 1});
+        pupil_open(&p, &kinds[0], *precision, true, &(hd_optimizer_opt){.kind = HD_OPT_ADAM, .clip = 1});
         for (uint32_t i = 1; i <= STEPS; i++) {
             toy_batch batch = toy_range((int32_t)(32 * (i % 40)), 32);
             lesson l = lesson_of(&batch, i, 3e-3);

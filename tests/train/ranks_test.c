@@ -17,7 +17,7 @@ typedef struct toy {
     hd_run run;
     hd_params params;
     hd_param *w;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     const char *folder, *ill; /* what goes wrong, and where: the name of the case */
     uint64_t made;
     double loss; /* of the last report */
@@ -98,14 +98,14 @@ static void tell(void *context, const hd_news *n)
 
 static hd_status make(toy *t, hd_err *err)
 {
-    hd_optimiser_opt o = {.kind = HD_OPT_ADAM, .average = 0.5f};
+    hd_optimizer_opt o = {.kind = HD_OPT_ADAM, .average = 0.5f};
     t->backend = backend_of("cpu", 1);
     t->run = run_on(t->backend);
     hd_params_init(&t->params, t->backend);
     t->w = hd_param_add(&t->params, 1, DIM, (hd_init){HD_INIT_NORMAL, 1, 0}, "w");
     hd_status s = hd_params_ready(&t->params, true, err);
     if (!s) s = hd_params_draw(&t->params, 5, err);
-    if (!s) s = hd_optimiser_init(&t->optimiser, &t->params, &o, err);
+    if (!s) s = hd_optimizer_init(&t->optimizer, &t->params, &o, err);
     return s;
 }
 
@@ -133,7 +133,7 @@ static hd_status run(toy *t, hd_progress *p, hd_ending *ending, hd_err *err)
                         .tell = tell,
                         .context = t};
     if (is_ill(t, "before", 2, 0)) return hd_err_set(err, HD_EMISSING, "no device");
-    return hd_trainer_run(&t->run, &t->optimiser, &trainee, &o, p, ending, err);
+    return hd_trainer_run(&t->run, &t->optimizer, &trainee, &o, p, ending, err);
 }
 
 static int be_process(const char *ill, const char *folder)
@@ -153,7 +153,7 @@ static int be_process(const char *ill, const char *folder)
     else
         printf("ended %d at %d, skipped %d, weights %.17g\n", ending, (int)p.step, (int)p.skipped, check);
     if (!s && !hd_rank() && t.loss > 0) printf("loss %.9g\n", t.loss);
-    hd_optimiser_release(&t.optimiser);
+    hd_optimizer_release(&t.optimizer);
     hd_params_release(&t.params);
     hd_run_release(&t.run);
     hd_backend_free(t.backend);

@@ -13,7 +13,7 @@ typedef struct toy {
     hd_run run;
     hd_params params;
     hd_param *w;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     char folder[128];
     uint64_t made;                 /* batches given: the step, as nothing is left out */
     const double *quality;         /* [step]; NULL: better every time */
@@ -134,15 +134,15 @@ static void toy_make(toy *t, const char *name, float average)
     t->run = run_on(t->backend);
     hd_params_init(&t->params, t->backend);
     t->w = hd_param_add(&t->params, 1, DIM, (hd_init){HD_INIT_NORMAL, 1, 0}, "w");
-    hd_optimiser_opt o = {.kind = HD_OPT_ADAM, .average = average};
+    hd_optimizer_opt o = {.kind = HD_OPT_ADAM, .average = average};
     if (hd_params_ready(&t->params, true, &err) || hd_params_draw(&t->params, 5, &err) ||
-        hd_optimiser_init(&t->optimiser, &t->params, &o, &err))
+        hd_optimizer_init(&t->optimizer, &t->params, &o, &err))
         fail_msg("%s", err.text);
 }
 
 static void toy_free(toy *t)
 {
-    hd_optimiser_release(&t->optimiser);
+    hd_optimizer_release(&t->optimizer);
     hd_params_release(&t->params);
     hd_run_release(&t->run);
     hd_backend_free(t->backend);
@@ -181,7 +181,7 @@ static hd_trainee trainee_of(toy *t)
 static hd_status toy_run(toy *t, const hd_trainer_opt *opt, hd_progress *p, hd_ending *ending, hd_err *err)
 {
     hd_trainee trainee = trainee_of(t);
-    return hd_trainer_run(&t->run, &t->optimiser, &trainee, opt, p, ending, err);
+    return hd_trainer_run(&t->run, &t->optimizer, &trainee, opt, p, ending, err);
 }
 
 /* One sitting in the folder, from its checkpoint where it has one. */
@@ -326,7 +326,7 @@ static void without_validations_the_newest_is_published_at_every_save(void **sta
     hd_trainer_opt o = usual(&t, 10);
     hd_trainee trainee = trainee_of(&t);
     trainee.validate = NULL, trainee.keep = NULL, trainee.restore = NULL;
-    assert_int_equal(hd_trainer_run(&t.run, &t.optimiser, &trainee, &o, &p, &ending, &err), HD_OK);
+    assert_int_equal(hd_trainer_run(&t.run, &t.optimizer, &trainee, &o, &p, &ending, &err), HD_OK);
     assert_int_equal(t.publishes, 4); /* 3, 6, 9 and the end */
     assert_same_file(at("newest/model.safetensors"), at("newest/train/step-10/weights.safetensors"));
     toy_free(&t);
@@ -440,7 +440,7 @@ static void an_update_that_is_not_finite_is_left_out_and_counted(void **state)
     hd_trainer_opt o = usual(&t, LAST);
     assert_int_equal(toy_run(&t, &o, &p, &ending, &err), HD_OK);
     assert_true(p.step == LAST && p.skipped == 4 && p.broken == 0 && t.told[HD_NEWS_SKIP] == 4);
-    assert_int_equal(hd_optimiser_updates(&t.optimiser), LAST - 4);
+    assert_int_equal(hd_optimizer_updates(&t.optimizer), LAST - 4);
     for (int i = 0; i < DIM; i++) assert_true(isfinite(((hd_real *)t.w->t.data)[i]));
     toy_free(&t);
 }
@@ -581,7 +581,7 @@ static void other_data_is_refused_and_nothing_is_changed(void **state)
     hd_trainee trainee = trainee_of(&t);
     trainee.corpus = 78;
     hd_trainer_opt o = usual(&t, LAST);
-    assert_int_equal(hd_trainer_run(&t.run, &t.optimiser, &trainee, &o, &p, &ending, &err), HD_EARG);
+    assert_int_equal(hd_trainer_run(&t.run, &t.optimizer, &trainee, &o, &p, &ending, &err), HD_EARG);
     assert_non_null(strstr(err.text, "data is not what the run began with"));
     assert_true(is_there(at("data/train/step-5")));
     assert_int_equal(t.publishes, 0);

@@ -173,8 +173,9 @@ static void memory_does_not_grow_with_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_read_back_exactly),  cmocka_unit_test(any_token_is_valid),
-        cmocka_unit_test(a_file_can_be_restricted),   cmocka_unit_test(no_sentence_is_an_empty_list), cmocka_unit_test(memory_does_not_grow_with_the_file),
+        cmocka_unit_test(numbers_read_back_exactly),          cmocka_unit_test(any_token_is_valid),
+        cmocka_unit_test(a_file_can_be_restricted),           cmocka_unit_test(no_sentence_is_an_empty_list),
+        cmocka_unit_test(memory_does_not_grow_with_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void a_small_map_looks_like_this(void **state)
     hd_attention_release(&a);
 }
 
-static void colour_shades_cells_with_numbers_in_them(void **state)
+static void color_shades_cells_with_numbers_in_them(void **state)
 {
     (void)state;
     hd_attention_maps a = small_maps();
@@ -142,7 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_map_looks_like_this),
-        cmocka_unit_test(colour_shades_cells_with_numbers_in_them),
+        cmocka_unit_test(color_shades_cells_with_numbers_in_them),
         cmocka_unit_test(lines_fit),
         cmocka_unit_test(wide_characters_count_two_columns),
         cmocka_unit_test(every_failed_allocation_is_reported),

@@ -1,4 +1,4 @@
-/* Curves as a plot: a mark where each number belongs, lines between neighbours, all names, in every format.
+/* Curves as a plot: a mark where each number belongs, lines between neighbors, all names, in every format.
  */
 #include "check.h"
 #include "scratch.h"

@@ -48,8 +48,8 @@ void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
                                                                  at->table_reach))[h->head];
         }
     }
-    if (at->centre && at->sigma > 0) {
-        hd_real c = hd_head_centre(h, a), k = -1 / (2 * at->sigma * at->sigma);
+    if (at->center && at->sigma > 0) {
+        hd_real c = hd_head_center(h, a), k = -1 / (2 * at->sigma * at->sigma);
         for (size_t j = sees.lo; j < sees.hi; j++) s[j] += ((hd_real)j - c) * ((hd_real)j - c) * k;
     }
     if (at->ragged)

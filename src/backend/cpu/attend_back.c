@@ -73,11 +73,11 @@ static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *d
             hd_relative_bucket(distance, (int)hd_rows_of(at->table), at->table_both_ways, at->table_reach);
         hd_row(g->dtable, (size_t)bucket)[h->head] += ds[j];
     }
-    if (g->dcentre && at->sigma > 0) {
-        size_t column = hd_cols_of(at->centre) > 1 ? h->head : 0;
-        hd_real c = hd_head_centre(h, a), sum = 0;
+    if (g->dcenter && at->sigma > 0) {
+        size_t column = hd_cols_of(at->center) > 1 ? h->head : 0;
+        hd_real c = hd_head_center(h, a), sum = 0;
         for (size_t j = sees.lo; j < sees.hi; j++) sum += ds[j] * ((hd_real)j - c);
-        hd_row(g->dcentre, h->qrow + a)[column] += sum / (at->sigma * at->sigma);
+        hd_row(g->dcenter, h->qrow + a)[column] += sum / (at->sigma * at->sigma);
     }
     for (size_t j = sees.lo; g->dragged && j < sees.hi; j++)
         hd_row(g->dragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head] += ds[j];
@@ -221,13 +221,13 @@ hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
                              KERNEL(panel_size)()};
     size_t total = 0;
     for (int i = 0; i < 8; i++) total += w.sizes[i] = (sizes[i] + 15) / 16 * 16;
-    bool shared_centre = g->dcentre && hd_cols_of(at->centre) == 1; /* heads add to one column: one worker */
-    w.whole = g->dtable || g->dadditive || g->dgate || at->kseg->overlap || shared_centre;
+    bool shared_center = g->dcenter && hd_cols_of(at->center) == 1; /* heads add to one column: one worker */
+    w.whole = g->dtable || g->dadditive || g->dgate || at->kseg->overlap || shared_center;
     if (!hd_cpu_scratch(w.cpu, total * sizeof(hd_real))) return HD_ENOMEM;
     if (g->fresh_q) clear_items(g->dq, at->qseg);
     if (g->fresh_k) clear_items(g->dk, at->kseg);
     if (g->fresh_v) clear_items(g->dv, at->kseg);
     size_t units = (size_t)at->kv_heads * (w.whole ? 1 : at->qseg->items);
-    hd_team_run(w.cpu->team, units, shared_centre ? units : 1, back_part, &w);
+    hd_team_run(w.cpu->team, units, shared_center ? units : 1, back_part, &w);
     return HD_OK;
 }

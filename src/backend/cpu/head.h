@@ -55,9 +55,9 @@ INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a)
     return hd_row(t, h->qrow + a) + h->head * h->dv;
 }
 
-INLINE hd_real hd_head_centre(const hd_head *h, size_t a)
+INLINE hd_real hd_head_center(const hd_head *h, size_t a)
 {
-    return hd_row(h->at->centre, h->qrow + a)[hd_cols_of(h->at->centre) > 1 ? h->head : 0];
+    return hd_row(h->at->center, h->qrow + a)[hd_cols_of(h->at->center) > 1 ? h->head : 0];
 }
 
 /* Keys that query a alone may see. */
@@ -67,8 +67,8 @@ INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
     if (h->at->mask == HD_CAUSAL && at + 1 < hi) hi = at + 1;
     if (h->at->window > 0) {
         ptrdiff_t from = at - h->at->window, to = at + h->at->window;
-        if (h->at->centre) {
-            hd_real c = hd_head_centre(h, a), end = (hd_real)(h->tk ? h->tk - 1 : 0);
+        if (h->at->center) {
+            hd_real c = hd_head_center(h, a), end = (hd_real)(h->tk ? h->tk - 1 : 0);
             c = !(c > 0) ? 0 : c > end ? end : c;
             from = (ptrdiff_t)ceil((double)c - h->at->window);
             to = (ptrdiff_t)floor((double)c + h->at->window);
@@ -83,7 +83,7 @@ INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
 INLINE hd_reach hd_head_reach(const hd_head *h, size_t a, size_t n)
 {
     size_t strip = KERNEL(strip)();
-    if (h->at->window > 0 && h->at->centre) return (hd_reach){0, h->tk}; /* in no order */
+    if (h->at->window > 0 && h->at->center) return (hd_reach){0, h->tk}; /* in no order */
     hd_reach first = hd_head_sees(h, a), last = hd_head_sees(h, a + n - 1);
     return (hd_reach){first.lo / strip * strip, last.hi > first.hi ? last.hi : first.hi};
 }

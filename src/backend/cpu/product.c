@@ -1,7 +1,7 @@
 /* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the
    second-level cache and a panel of a in the first. A tile is TILE_ROWS rows by STRIP columns; rows left over
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
-   neighbours. */
+   neighbors. */
 #include "backend/cpu/product.h"
 #include "backend/cpu/quad.h"
 #include "backend/cpu/tile.h"
@@ -145,7 +145,8 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
         TILE_CASE(1)
         TILE_CASE(2)
         TILE_CASE(3)
-        TILE_CASE(4) TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(4)
+        TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
             TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif

@@ -1,4 +1,4 @@
-/* The optimiser's passes over flat buffers. The sum of squares goes through fixed chunks, so that the clip
+/* The optimizer's passes over flat buffers. The sum of squares goes through fixed chunks, so that the clip
    factor has the same bits on any number of threads. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"

@@ -46,7 +46,7 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     t->causal = at->mask == HD_CAUSAL, t->additive = at->score == HD_ADDITIVE;
     t->both_ways = at->table_both_ways, t->drops = at->draw.p > 0, t->window = at->window;
     t->q = mat_of(q), t->k = mat_of(k), t->v = mat_of(v), t->weight = mat_of(at->additive);
-    t->table = mat_of(at->table), t->centre = mat_of(at->centre), t->ragged = mat_of(at->ragged);
+    t->table = mat_of(at->table), t->center = mat_of(at->center), t->ragged = mat_of(at->ragged);
     t->gate = mat_of(at->gate), t->ragged_begin = at->ragged_begin;
     t->qbegin = at->qseg->begin, t->qlen = at->qseg->len;
     t->kbegin = at->kseg->begin, t->klen = at->kseg->len;
@@ -58,7 +58,7 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
 
 bool hd_attend_plain(const attend_of *t)
 {
-    return !t->additive && !t->table.p && !t->centre.p && !t->ragged.p && !t->gate.p && t->window <= 0;
+    return !t->additive && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p && t->window <= 0;
 }
 
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse)

@@ -12,7 +12,7 @@ typedef struct attend_of {
     float scale, sigma;
     bool causal, additive, both_ways, drops;
     int window;
-    mat q, k, v, weight, table, centre, ragged, gate; /* weight: of the additive score */
+    mat q, k, v, weight, table, center, ragged, gate; /* weight: of the additive score */
     const int32_t *ragged_begin, *qbegin, *qlen, *kbegin, *klen;
     int items, longest_q, longest_k;
     draw_of draw;
@@ -69,9 +69,9 @@ typedef struct reach {
     int lo, hi;
 } reach;
 
-DEVICE float centre_of(const attend_of &t, const place &p, int a)
+DEVICE float center_of(const attend_of &t, const place &p, int a)
 {
-    return mat_get(t.centre, p.qrow + a, t.centre.cols > 1 ? p.head : 0);
+    return mat_get(t.center, p.qrow + a, t.center.cols > 1 ? p.head : 0);
 }
 
 /* Keys [lo, hi) that query a may see. */
@@ -81,8 +81,8 @@ DEVICE reach sees_of(const attend_of &t, const place &p, int a)
     if (t.causal && at + 1 < hi) hi = at + 1;
     if (t.window > 0) {
         long long from = at - t.window, to = at + t.window;
-        if (t.centre.p) {
-            float c = fminf(fmaxf(centre_of(t, p, a), 0.0f), (float)max(p.tk - 1, 0));
+        if (t.center.p) {
+            float c = fminf(fmaxf(center_of(t, p, a), 0.0f), (float)max(p.tk - 1, 0));
             from = (long long)ceilf(c - (float)t.window), to = (long long)floorf(c + (float)t.window);
         }
         if (from > lo) lo = from;
@@ -163,8 +163,8 @@ DEVICE float biased_score(const attend_of &t, const attend_edges &e, const place
 {
     float s = raw * t.scale;
     if (t.table.p) s += mat_get(t.table, (size_t)bucket_of(t, e, j - a - p.shift), p.head);
-    if (t.centre.p && t.sigma > 0) {
-        float c = (float)j - centre_of(t, p, a);
+    if (t.center.p && t.sigma > 0) {
+        float c = (float)j - center_of(t, p, a);
         s += c * c * (-1 / (2 * t.sigma * t.sigma));
     }
     if (t.ragged.p) s += mat_get(t.ragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j, p.head);

@@ -19,7 +19,7 @@ DEVICE void fetch_row(float *to, const mat &m, size_t row, size_t column, int n)
 }
 
 /* A query's gradient: first delta = sum of weight * gradient of the weight, kept for the keys' turn; then
-   what the query owns: dq, its rows of dragged and dcentre. */
+   what the query owns: dq, its rows of dragged and dcenter. */
 static __global__ void query_back(const __grid_constant__ attend_of t, const __grid_constant__ attend_edges e,
                                   const __grid_constant__ back_of g)
 {
@@ -47,8 +47,8 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
         g.delta[at] = o.delta;
         if (t.drops && !p.head) g.key[row] = o.key;
     }
-    if (!g.dq.p && !g.dcentre.p && !g.dragged.p) return;
-    float centre = g.dcentre.p ? centre_of(t, p, a) : 0, pull = 0;
+    if (!g.dq.p && !g.dcenter.p && !g.dragged.p) return;
+    float center = g.dcenter.p ? center_of(t, p, a) : 0, pull = 0;
     for (int from = 0; from < t.d; from += 32 * WIDE) {
         float acc[WIDE] = {};
         for (int first = sees.lo; first < sees.hi; first += 32) {
@@ -58,7 +58,7 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
                 float dw, w = pair_weight(t, e, p, a, j, o, q, dy, &dw);
                 ds = w * (dw - o.delta) * o.gate;
                 if (!from) {
-                    pull = fmaf(ds, (float)j - centre, pull);
+                    pull = fmaf(ds, (float)j - center, pull);
                     if (g.dragged.p)
                         mat_put_or_add(g.dragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j,
                                        p.head, ds, true);
@@ -82,11 +82,11 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
                 mat_put_or_add(g.dq, row, (size_t)p.head * t.d + c, acc[x] * t.scale, !g.fresh_q);
         }
     }
-    if (!g.dcentre.p) return;
+    if (!g.dcenter.p) return;
     pull = t.sigma > 0 ? warp_sum(pull) / (t.sigma * t.sigma) : 0;
     if (lane) return;
-    if (t.centre.cols > 1)
-        mat_put_or_add(g.dcentre, row, p.head, pull, true);
+    if (t.center.cols > 1)
+        mat_put_or_add(g.dcenter, row, p.head, pull, true);
     else
         g.pull[at] = pull;
 }
@@ -198,7 +198,7 @@ static hd_status back_any(hd_cuda *c, const attend_of *t, const attend_edges *e,
     g.delta = (float *)room, g.pull = (float *)(room + floats), g.key = (uint64_t *)(room + 2 * floats);
     g.part = (float *)(room + 2 * floats + keys);
     g.dq = mat_of(a->dq), g.dk = mat_of(a->dk), g.dv = mat_of(a->dv), g.dy = mat_of(a->dy);
-    g.lse = mat_of(a->lse), g.dcentre = mat_of(a->dcentre), g.dragged = mat_of(a->dragged);
+    g.lse = mat_of(a->lse), g.dcenter = mat_of(a->dcenter), g.dragged = mat_of(a->dragged);
     g.fresh_q = a->fresh_q, g.fresh_k = a->fresh_k, g.fresh_v = a->fresh_v;
     size_t shared = (size_t)WARPS * (t->d + t->dv) * sizeof(float);
     if (shared > 48 * 1024) return hd_cuda_fail(c, "attend_back", "heads are too wide");

@@ -5,9 +5,9 @@
 #include "backend/cuda/attend.h"
 
 typedef struct back_of {
-    mat dq, dk, dv, dy, lse, dcentre, dragged;
+    mat dq, dk, dv, dy, lse, dcenter, dragged;
     bool fresh_q, fresh_k, fresh_v;
-    float *delta, *pull; /* scratch [Rq,H]: sum of weight * its gradient; gradient of a shared centre */
+    float *delta, *pull; /* scratch [Rq,H]: sum of weight * its gradient; gradient of a shared center */
     uint64_t *key;       /* scratch [Rq]: of the dropout draws */
     float *part;         /* scratch [units, buckets + D]: shares of dtable and dadditive */
 } back_of;
@@ -18,7 +18,7 @@ typedef struct back_plan {
     size_t bytes;
 } back_plan;
 
-/* Gradients that all items share: table, additive weight, gate, a centre with one column. */
+/* Gradients that all items share: table, additive weight, gate, a center with one column. */
 back_plan hd_attend_back_plan(const attend_of *t, const hd_attend_back_args *a);
 void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e, const back_of *g,
                            const back_plan *plan, const hd_attend_back_args *a);

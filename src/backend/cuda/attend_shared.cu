@@ -1,4 +1,4 @@
-/* Attention backward, gradients that all items share: relative table, additive weight, gates, a centre with
+/* Attention backward, gradients that all items share: relative table, additive weight, gates, a center with
    one column. A block takes some queries of one head of one item and leaves its share in scratch; the shares
    are added in a fixed order. Easy to get wrong: blocks beyond an item's end must still leave zeros. */
 #include "backend/cuda/attend_back.h"
@@ -99,8 +99,8 @@ static __global__ void gate_back(const __grid_constant__ attend_of t, const floa
     if (!me) mat_put_or_add(dgate, 0, head, (float)room[0], true);
 }
 
-/* A centre that all heads share. */
-static __global__ void centre_back(const __grid_constant__ attend_of t, const float *pull, mat dcentre)
+/* A center that all heads share. */
+static __global__ void center_back(const __grid_constant__ attend_of t, const float *pull, mat dcenter)
 {
     size_t unit = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (unit >= (size_t)t.items * t.longest_q) return;
@@ -109,7 +109,7 @@ static __global__ void centre_back(const __grid_constant__ attend_of t, const fl
     size_t row = (size_t)t.qbegin[item] + a;
     float sum = 0;
     for (int h = 0; h < t.heads; h++) sum += pull[row * t.heads + h];
-    mat_put_or_add(dcentre, row, 0, sum, true);
+    mat_put_or_add(dcenter, row, 0, sum, true);
 }
 
 void hd_attend_add_shares(hd_cuda *c, const attend_of *t, const float *part, const back_plan *plan,
@@ -131,7 +131,7 @@ void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e
         hd_attend_add_shares(c, t, g->part, plan, mat_of(a->dtable), mat_of(a->dadditive));
     }
     if (a->dgate) gate_back<<<(unsigned)t->heads, THREADS, 0, c->stream>>>(*t, g->delta, mat_of(a->dgate));
-    if (a->dcentre && t->centre.cols == 1)
-        centre_back<<<hd_blocks((size_t)t->items * t->longest_q, THREADS), THREADS, 0, c->stream>>>(
-            *t, g->pull, mat_of(a->dcentre));
+    if (a->dcenter && t->center.cols == 1)
+        center_back<<<hd_blocks((size_t)t->items * t->longest_q, THREADS), THREADS, 0, c->stream>>>(
+            *t, g->pull, mat_of(a->dcenter));
 }

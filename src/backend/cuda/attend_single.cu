@@ -12,7 +12,7 @@ static size_t room_of(const attend_of *t)
 
 bool hd_attend_single_fits(const attend_of *t)
 {
-    return t->longest_q == 1 && t->group == 1 && !t->table.p && !t->centre.p && !t->ragged.p && !t->gate.p &&
+    return t->longest_q == 1 && t->group == 1 && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p &&
            t->window <= 0 && room_of(t) <= MOST_ROOM;
 }
 

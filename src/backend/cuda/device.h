@@ -72,7 +72,7 @@ DEVICE void set_float(bf16 *p, float x)
     *p = __float2bfloat16(x);
 }
 
-/* Eight neighbours at a 16-byte (bf16) or 32-byte (f32) boundary. */
+/* Eight neighbors at a 16-byte (bf16) or 32-byte (f32) boundary. */
 DEVICE void load8(float v[8], const bf16 *p)
 {
     uint4 raw = *(const uint4 *)p;

@@ -7,7 +7,7 @@
 
 enum { WARPS = 8, TURNS = 4, PIECE = 32, AHEAD = 4 };
 
-/* W (1 or 8) neighbours as floats. */
+/* W (1 or 8) neighbors as floats. */
 template <int W, typename T> DEVICE void load(float v[W], const T *p)
 {
     if constexpr (W == 8)
@@ -123,7 +123,7 @@ static __global__ void number_rows(uint32_t *key, uint32_t *row, const int32_t *
     row[i] = i;
 }
 
-/* One block sums the rows at PIECE neighbouring places of the sorted list, run by run. A run that came from
+/* One block sums the rows at PIECE neighboring places of the sorted list, run by run. A run that came from
    the piece before goes to head, one that began here and goes on to tail, others to y. */
 template <typename X, typename Y, int W> static __global__ void sum_pieces(summing s)
 {

@@ -1,4 +1,4 @@
-/* The optimiser's passes over flat buffers. The sum of squares goes through a fixed number of blocks and the
+/* The optimizer's passes over flat buffers. The sum of squares goes through a fixed number of blocks and the
    partial sums are added in order, so that the clip factor has the same bits in every run. A group's part of
    the buffers may begin anywhere: only what lies on 16-byte boundaries goes by fours. */
 #include "backend/cuda/device.h"

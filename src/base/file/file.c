@@ -62,7 +62,7 @@ void hd_map_forget(const hd_map *m, const void *from, size_t bytes)
 {
     long page = sysconf(_SC_PAGESIZE);
     if (!m->size || !bytes || page < 1) return;
-    /* the pages at both ends are read again should a neighbour ask for them */
+    /* the pages at both ends are read again should a neighbor ask for them */
     uintptr_t begin = (uintptr_t)from / (uintptr_t)page * (uintptr_t)page;
     madvise((void *)begin, (uintptr_t)from + bytes - begin, MADV_DONTNEED);
 }

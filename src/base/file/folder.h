@@ -22,8 +22,8 @@ hd_status hd_folder_make(const char *path, bool *made, hd_err *err);
 typedef hd_status hd_folder_fn(void *context, const char *name, hd_err *err);
 hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err);
 
-/* One that is not there is empty, and so is one with nothing but a lock (base/file/lock.h) and what a killed save
-   left. */
+/* One that is not there is empty, and so is one with nothing but a lock (base/file/lock.h) and what a killed
+   save left. */
 hd_status hd_folder_empty(const char *path, bool *empty, hd_err *err);
 /* With all below it; what is not there is removed already. Of a link the link alone. */
 hd_status hd_folder_remove(const char *path, hd_err *err);

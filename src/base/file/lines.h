@@ -1,5 +1,5 @@
-/* Lines of a text file, plain or compressed (base/file/packed.h), or of standard input. What a file is, its first
-   bytes say, not its name. */
+/* Lines of a text file, plain or compressed (base/file/packed.h), or of standard input. What a file is, its
+   first bytes say, not its name. */
 #ifndef HD_BASE_FILE_LINES_H
 #define HD_BASE_FILE_LINES_H
 

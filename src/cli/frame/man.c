@@ -103,7 +103,7 @@ static void show_rest(FILE *to, const hd_verb *of)
         "0 for success, 1 for a failure, 2 for wrong usage, 128 + N for a training that signal N stopped.\n",
         to);
     section(to, "Environment");
-    fputs(".TP\n.B NO_COLOR\nIf set and not empty, nothing is coloured.\n", to);
+    fputs(".TP\n.B NO_COLOR\nIf set and not empty, nothing is colored.\n", to);
     fputs(".TP\n.B HEED_ISA\nThe instruction set to compute with on the CPU, of those that 'heed info "
           "\\-\\-devices' can "
           "name; without it the fastest one. Bits are the same for the same set.\n",

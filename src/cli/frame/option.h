@@ -108,7 +108,7 @@ hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, si
 enum { HD_OPTION_SUGGESTION = 160 };
 
 /* ", did you mean '--width'?" for a name that is not in the tables: what heed calls what others call so, else
-   the row spelt most like it; "" when none is near. dashes: "--" or "". */
+   the row spelled most like it; "" when none is near. dashes: "--" or "". */
 const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
                                  char buffer[HD_OPTION_SUGGESTION]);
 

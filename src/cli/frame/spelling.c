@@ -1,4 +1,4 @@
-/* Edit distance with swaps of neighbours (optimal string alignment). A word that begins with the typed one is
+/* Edit distance with swaps of neighbors (optimal string alignment). A word that begins with the typed one is
    near, whatever its length. */
 #include "cli/frame/spelling.h"
 

@@ -1,4 +1,4 @@
-/* "Did you mean": the nearest of some known words to a misspelt one. */
+/* "Did you mean": the nearest of some known words to a misspelled one. */
 #ifndef HD_CLI_FRAME_SPELLING_H
 #define HD_CLI_FRAME_SPELLING_H
 

@@ -29,12 +29,12 @@ hd_terminal hd_terminal_of(FILE *file)
 
 const char *hd_terminal_bold(const hd_terminal *t)
 {
-    return t->colour ? "\033[1m" : "";
+    return t->color ? "\033[1m" : "";
 }
 
 const char *hd_terminal_plain(const hd_terminal *t)
 {
-    return t->colour ? "\033[0m" : "";
+    return t->color ? "\033[0m" : "";
 }
 
 /* One call a message: lines of several threads do not mix. */

@@ -126,7 +126,7 @@ hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *er
     if (!s) s = full_names(&o->train, memory, err);
     if (!s) s = full_names(&o->valid, memory, err);
     if (!s) s = full_names(&o->train_dir, memory, err);
-    return s ? s : full_names(&o->tokeniser_file, memory, err);
+    return s ? s : full_names(&o->tokenizer_file, memory, err);
 }
 
 /* -- the options it has kept -- */

@@ -6,20 +6,20 @@
 #include "base/mem.h"
 #include "cli/frame/settings.h"
 
-static const char *const of_tokeniser[] = {"tokeniser", "vocab",          "subwords",        "coverage",
-                                           "unit",      "separate-vocab", "tokeniser-model", NULL};
+static const char *const of_tokenizer[] = {"tokenizer", "vocab",          "subwords",        "coverage",
+                                           "unit",      "separate-vocab", "tokenizer-model", NULL};
 
 bool hd_train_from_brings(const char *name)
 {
-    return hd_settings_named(name, of_tokeniser);
+    return hd_settings_named(name, of_tokenizer);
 }
 
 hd_status hd_train_from_check(const hd_option_set sets[2], hd_err *err)
 {
     const hd_train_options *o = sets[0].into;
-    for (const char *const *name = of_tokeniser; *name; name++)
+    for (const char *const *name = of_tokenizer; *name; name++)
         if (hd_train_given(sets, *name))
-            return hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the tokeniser is the model's",
+            return hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the tokenizer is the model's",
                               *name, o->from);
     return HD_OK;
 }

@@ -1,11 +1,11 @@
 /* --from FOLDER: a run that begins with a model that is there. What the model brings, its sizes and its
-   tokeniser, is what the run has; options that say otherwise are refused. */
+   tokenizer, is what the run has; options that say otherwise are refused. */
 #ifndef HD_CLI_TRAIN_FROM_H
 #define HD_CLI_TRAIN_FROM_H
 
 #include "cli/train/options.h"
 
-/* Whether a row is about the tokeniser, which comes with the model. */
+/* Whether a row is about the tokenizer, which comes with the model. */
 bool hd_train_from_brings(const char *name);
 /* HD_EARG where such a row is given. */
 hd_status hd_train_from_check(const hd_option_set sets[2], hd_err *err);

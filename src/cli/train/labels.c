@@ -98,7 +98,7 @@ static hd_status check(const hd_train_options *o, hd_err *err)
     if (o->train.count && folder)
         return hd_err_set(err, HD_EARG, "--train and --train-dir exclude each other");
     if (o->train.count > 1 || o->valid.count > 1)
-        return hd_err_set(err, HD_EARG, "labelled items are in one file: --%s has two",
+        return hd_err_set(err, HD_EARG, "labeled items are in one file: --%s has two",
                           o->train.count > 1 ? "train" : "valid");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
@@ -178,9 +178,9 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
 static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
 {
     hd_classifier_opt model;
-    const char *tokeniser = NULL;
+    const char *tokenizer = NULL;
     hd_status s = check(o, err);
-    if (!s) s = hd_train_tokeniser(&tokeniser, o, err);
+    if (!s) s = hd_train_tokenizer(&tokenizer, o, err);
     if (!s) s = model_of(&model, o, err);
     if (!s && o->freeze.count && !o->resume) s = attempt(&model, o, err);
     if (s) return s;
@@ -200,9 +200,9 @@ static hd_status meaning(hd_label_train_opt *to, const hd_train_options *o, int 
                        .unigram = o->subwords == 1,
                        .coverage = o->coverage,
                        .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
-        .tokeniser = tokeniser,
+        .tokenizer = tokenizer,
         .model = model,
-        .optimiser = hd_train_optimiser(o),
+        .optimizer = hd_train_optimizer(o),
         .smoothing = (float)o->label_smoothing,
         .batch = (size_t)o->batch,
         .parts = (size_t)o->accumulate,
@@ -219,7 +219,7 @@ static void say_plan(void *context, const hd_label_plan *p)
 {
     const hd_command *c = hd_train_sitting_command(context);
     const hd_classifier_opt *m = &p->model;
-    bool tags = hd_labeller_task(m) == HD_TAG;
+    bool tags = hd_labeler_task(m) == HD_TAG;
     char stages[HD_STAGES_TEXT], labels[40] = "numbers", a[32], b[32], d[32];
     if (!m->numbers) snprintf(labels, sizeof labels, "%zu labels", m->classes);
     hd_log_say(&c->log, HD_INFO, "%s, width %zu%s%s, vocabulary %s, %s: %s parameters",

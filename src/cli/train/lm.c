@@ -32,7 +32,7 @@ static const struct {
               {"vocab", EVERY},
               {"subwords", EVERY},
               {"coverage", EVERY},
-              {"tokeniser-model", EVERY},
+              {"tokenizer-model", EVERY},
               {"order", NGRAM | MAXENT | FFNN},
               {"smoothing", NGRAM},
               {"add-k", NGRAM},
@@ -54,7 +54,7 @@ static const struct {
               {"schedule", LEARNED},
               {"decay-steps", LEARNED},
               {"floor", LEARNED},
-              {"optimiser", LEARNED},
+              {"optimizer", LEARNED},
               {"beta1", LEARNED},
               {"beta2", LEARNED},
               {"adam-eps", LEARNED},
@@ -157,12 +157,12 @@ static hd_status take_sizes(const hd_option_set sets[2], const hd_lm_opt *m, hd_
 static hd_status take_model(const hd_option_set sets[2], size_t *context, hd_err *err)
 {
     hd_train_options *o = sets[0].into;
-    hd_tokeniser *tokeniser = NULL;
+    hd_tokenizer *tokenizer = NULL;
     hd_lm_opt m;
     size_t window = 0;
     hd_status s = hd_train_from_check(sets, err);
-    if (!s) s = hd_language_describe(o->from, &m, &tokeniser, err);
-    hd_tokeniser_free(tokeniser);
+    if (!s) s = hd_language_describe(o->from, &m, &tokenizer, err);
+    hd_tokenizer_free(tokenizer);
     if (!s && m.kind == HD_LM_ngram)
         s = hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot go on learning", o->from);
     if (!s) s = take_sizes(sets, &m, err);
@@ -265,8 +265,8 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
     if (o->from && !preset)
         hd_train_from_calm(sets, o->model == HD_LM_gpt ? hd_train_from_rate((size_t)o->width) : o->lr / 10);
     if (o->model == HD_LM_gpt && !o->from && !hd_train_given(sets, "inner")) o->inner = 4 * o->width;
-    if (o->tokeniser_file.count && !hd_train_given(sets, "unit") &&
-        !strstr(o->tokeniser_file.text[0], ".txt"))
+    if (o->tokenizer_file.count && !hd_train_given(sets, "unit") &&
+        !strstr(o->tokenizer_file.text[0], ".txt"))
         o->unit = HD_TRAIN_SUBWORD;
     if (o->unit != HD_TRAIN_SUBWORD && !hd_train_given(sets, "vocab")) o->vocab = HD_TRAIN_ALL_PIECES;
     if (!hd_train_given(sets, "order") && !o->from)
@@ -337,7 +337,7 @@ static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, i
                        .coverage = o->coverage,
                        .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
         .model = model_of(o),
-        .optimiser = hd_train_optimiser(o),
+        .optimizer = hd_train_optimizer(o),
         .smoothing = (float)o->label_smoothing,
         .batch = (size_t)o->batch,
         .parts = (size_t)o->accumulate,
@@ -345,7 +345,7 @@ static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, i
         .precision = (hd_precision)o->precision,
         .threads = threads,
         .trainer = hd_train_loop(o)};
-    s = hd_train_tokeniser(&to->tokeniser, o, err);
+    s = hd_train_tokenizer(&to->tokenizer, o, err);
     return s ? s : window_of(o, &to->model.context, err);
 }
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-hd_optimiser_opt hd_train_optimiser(const hd_train_options *o)
+hd_optimizer_opt hd_train_optimizer(const hd_train_options *o)
 {
-    return (hd_optimiser_opt){.kind = (hd_optimiser_kind)o->optimiser,
+    return (hd_optimizer_opt){.kind = (hd_optimizer_kind)o->optimizer,
                               .momentum = (float)o->momentum,
                               .beta1 = (float)o->beta1,
                               .beta2 = (float)o->beta2,
@@ -41,19 +41,19 @@ static const char *name_in(const char *path, size_t *folder)
     return slash ? slash + 1 : path;
 }
 
-hd_status hd_train_tokeniser(const char **to, const hd_train_options *o, hd_err *err)
+hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err *err)
 {
-    const char *const *file = o->tokeniser_file.text;
-    *to = o->tokeniser_file.count ? file[0] : NULL;
-    if (o->tokeniser_file.count < 2) return HD_OK;
+    const char *const *file = o->tokenizer_file.text;
+    *to = o->tokenizer_file.count ? file[0] : NULL;
+    if (o->tokenizer_file.count < 2) return HD_OK;
     size_t folder[2];
     const char *name[2] = {name_in(file[0], &folder[0]), name_in(file[1], &folder[1])};
     if (strcmp(name[0], "vocab.json") || strcmp(name[1], "merges.txt"))
         return hd_err_set(err, HD_EARG,
-                          "--tokeniser-model has two files: there is one tokeniser (its two files can be "
+                          "--tokenizer-model has two files: there is one tokenizer (its two files can be "
                           "vocab.json and merges.txt)");
     if (folder[0] != folder[1] || memcmp(file[0], file[1], folder[0]))
-        return hd_err_set(err, HD_EARG, "--tokeniser-model: %s and %s must lie in one folder", file[0],
+        return hd_err_set(err, HD_EARG, "--tokenizer-model: %s and %s must lie in one folder", file[0],
                           file[1]);
     return HD_OK;
 }

@@ -5,11 +5,11 @@
 #include "cli/train/options.h"
 #include "train/trainer.h"
 
-hd_optimiser_opt hd_train_optimiser(const hd_train_options *o);
+hd_optimizer_opt hd_train_optimizer(const hd_train_options *o);
 hd_trainer_opt hd_train_loop(const hd_train_options *o);
-/* The tokeniser file of a task with one tokeniser; NULL: there is none. vocab.json and merges.txt are one, by
+/* The tokenizer file of a task with one tokenizer; NULL: there is none. vocab.json and merges.txt are one, by
    the first of them. */
-hd_status hd_train_tokeniser(const char **to, const hd_train_options *o, hd_err *err);
+hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err *err);
 hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that the run can end */
 
 #endif

@@ -55,12 +55,12 @@ static hd_status context_of(const hd_train_options *o, size_t *to, hd_err *err)
 static hd_status take_model(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
-    hd_tokeniser *tokeniser = NULL;
+    hd_tokenizer *tokenizer = NULL;
     hd_bert_opt m;
     size_t context = 0;
     hd_status s = hd_train_from_check(sets, err);
-    if (!s) s = hd_masked_describe(o->from, &m, &tokeniser, err);
-    hd_tokeniser_free(tokeniser);
+    if (!s) s = hd_masked_describe(o->from, &m, &tokenizer, err);
+    hd_tokenizer_free(tokenizer);
     if (!s) s = hd_train_from_number(sets, "layers", (size_t)m.layers, err);
     if (!s) s = hd_train_from_number(sets, "width", m.width, err);
     if (!s) s = hd_train_from_number(sets, "inner", m.inner, err);
@@ -130,7 +130,7 @@ static hd_status meaning(hd_masked_train_opt *to, const hd_train_options *o, int
                                         .dropout = (float)o->dropout,
                                         .act = hd_train_activation(o->activation)},
                               .whole_words = o->whole_words,
-                              .optimiser = hd_train_optimiser(o),
+                              .optimizer = hd_train_optimizer(o),
                               .smoothing = (float)o->label_smoothing,
                               .batch = (size_t)o->batch,
                               .parts = (size_t)o->accumulate,
@@ -138,7 +138,7 @@ static hd_status meaning(hd_masked_train_opt *to, const hd_train_options *o, int
                               .precision = (hd_precision)o->precision,
                               .threads = threads,
                               .trainer = hd_train_loop(o)};
-    s = hd_train_tokeniser(&to->tokeniser, o, err);
+    s = hd_train_tokenizer(&to->tokenizer, o, err);
     return s ? s : context_of(o, &to->model.positions, err);
 }
 

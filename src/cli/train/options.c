@@ -47,10 +47,10 @@ static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};
-static const char *const optimisers[] = {"sgd", "adam", "adamw", NULL};
-static const char *const tokenisers[] = {
+static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const tokenizers[] = {
 #define X(name, summary) #name,
-    HD_TOKENISER_LIST(X)
+    HD_TOKENIZER_LIST(X)
 #undef X
         NULL};
 static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", NULL};
@@ -100,7 +100,7 @@ const hd_option hd_train_table[] = {
      HD_CHOICE_INTO(OWNER, preset, presets)},
     {"out", 'o', "FOLDER", NULL, "the model's folder; made if it is not there", HD_FILE_INTO(OWNER, out)},
     {"from", 0, "FOLDER", NULL,
-     "begin with the model in this folder, trained here or imported: its tokeniser, sizes and weights. "
+     "begin with the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
      "translate, lm, mlm: without --preset for 3 epochs, with a small --lr (5e-5 at a width of 768, more "
      "where "
      "it is narrower). classify, regress: fine-tune a model of task mlm, lm, classify or regress; its last "
@@ -137,10 +137,10 @@ const hd_option hd_train_table[] = {
     {"empty", 0, "WHAT", "skip", "lines without words: skip or error", DATA,
      HD_CHOICE_INTO(OWNER, empty, empty_lines)},
 
-    {"tokeniser", 0, "KIND", "sentencepiece",
-     "sentencepiece (subwords), words or characters; with --tokeniser-model also bpe, wordpiece, marian or "
+    {"tokenizer", 0, "KIND", "sentencepiece",
+     "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian or "
      "t5",
-     VOCABULARY, HD_CHOICE_INTO(OWNER, tokeniser, tokenisers)},
+     VOCABULARY, HD_CHOICE_INTO(OWNER, tokenizer, tokenizers)},
     {"vocab", 0, "N", "8000",
      "most pieces in a vocabulary; fewer where the text supports fewer; words or characters of the other "
      "tasks: all",
@@ -152,10 +152,10 @@ const hd_option hd_train_table[] = {
      HD_FLOAT_INTO(OWNER, coverage, 0.9, 1)},
     {"separate-vocab", 0, NULL, NULL, "a vocabulary for each side (with --untied)", VOCABULARY,
      HD_FLAG_INTO(OWNER, separate_vocab)},
-    {"tokeniser-model", 0, "FILE", NULL,
-     "use existing tokeniser files: one for both sides, or two; for lm and mlm also vocab.json and "
+    {"tokenizer-model", 0, "FILE", NULL,
+     "use existing tokenizer files: one for both sides, or two; for lm and mlm also vocab.json and "
      "merges.txt, tokenizer.json, or a folder with them",
-     VOCABULARY, HD_FILES_AT_ONCE_INTO(OWNER, tokeniser_file, 2)},
+     VOCABULARY, HD_FILES_AT_ONCE_INTO(OWNER, tokenizer_file, 2)},
 
     {"encoder-layers", 0, "N", "4", "layers of the encoder", MODEL,
      HD_INT_INTO(OWNER, encoder_layers, 1, 1000)},
@@ -270,7 +270,7 @@ const hd_option hd_train_table[] = {
      "tokens enter an rnn, gru or lstm as vectors with a single 1 instead of learned ones: for characters",
      LABELS, HD_FLAG_INTO(OWNER, one_hot)},
     {"scratch", 0, NULL, NULL,
-     "with --from: take the sizes and the tokeniser of that model, but draw the weights: what it would be "
+     "with --from: take the sizes and the tokenizer of that model, but draw the weights: what it would be "
      "without what that has learned",
      LABELS, HD_FLAG_INTO(OWNER, scratch)},
     {"lm-loss", 0, "X", "0",
@@ -295,8 +295,8 @@ const hd_option hd_train_table[] = {
      LEARNING, HD_LONG_INTO(OWNER, decay_steps, 0, 1e15)},
     {"floor", 0, "X", "0", "cosine, linear: share of the rate that is left after the last update", LEARNING,
      HD_FLOAT_INTO(OWNER, floor, 0, 1)},
-    {"optimiser", 0, "NAME", "adamw", "sgd, adam or adamw", LEARNING,
-     HD_CHOICE_INTO(OWNER, optimiser, optimisers)},
+    {"optimizer", 0, "NAME", "adamw", "sgd, adam or adamw", LEARNING,
+     HD_CHOICE_INTO(OWNER, optimizer, optimizers)},
     {"beta1", 0, "X", "0.9", "of adam, below 1", LEARNING, HD_FLOAT_INTO(OWNER, beta1, 0, BELOW_1)},
     {"beta2", 0, "X", "0.98", "of adam, below 1", LEARNING, HD_FLOAT_INTO(OWNER, beta2, 0, BELOW_1)},
     {"adam-eps", 0, "X", "1e-9", "of adam, above 0", LEARNING, HD_FLOAT_INTO(OWNER, adam_eps, 1e-30, 1)},
@@ -387,10 +387,10 @@ hd_unary hd_train_cell(int choice)
     return hd_train_names_cell(choice) ? hd_train_activation(choice) : HD_tanh;
 }
 
-hd_tokeniser_kind hd_train_unit(int unit)
+hd_tokenizer_kind hd_train_unit(int unit)
 {
-    static const hd_tokeniser_kind kinds[] = {[HD_TRAIN_WORD] = HD_TOKENISER_words,
-                                              [HD_TRAIN_CHAR] = HD_TOKENISER_characters,
-                                              [HD_TRAIN_SUBWORD] = HD_TOKENISER_sentencepiece};
+    static const hd_tokenizer_kind kinds[] = {[HD_TRAIN_WORD] = HD_TOKENIZER_words,
+                                              [HD_TRAIN_CHAR] = HD_TOKENIZER_characters,
+                                              [HD_TRAIN_SUBWORD] = HD_TOKENIZER_sentencepiece};
     return kinds[unit];
 }

@@ -6,7 +6,7 @@
 
 #include "cli/frame/option.h"
 #include "model/lm/lm.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef enum hd_train_task {
     HD_TRAIN_TRANSLATE,
@@ -28,8 +28,8 @@ typedef struct hd_train_options {
     double valid_fraction;
     int max_length, too_long, broken, empty;
     /* vocabulary */
-    int tokeniser, vocab, subwords;
-    hd_texts tokeniser_file;
+    int tokenizer, vocab, subwords;
+    hd_texts tokenizer_file;
     double coverage;
     bool separate_vocab;
     /* model */
@@ -53,7 +53,7 @@ typedef struct hd_train_options {
     double lm_loss;
     double dropout, attention_dropout, inner_dropout, source_dropout;
     /* learning */
-    int batch_tokens, accumulate, seed, schedule, optimiser;
+    int batch_tokens, accumulate, seed, schedule, optimizer;
     int64_t warmup, decay_steps;
     bool fit_warmup;
     double lr, floor, beta1, beta2, adam_eps, weight_decay, momentum, clip, ema, label_smoothing;
@@ -94,7 +94,7 @@ enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
 
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
-hd_tokeniser_kind hd_train_unit(int unit);
+hd_tokenizer_kind hd_train_unit(int unit);
 enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
 
 #endif

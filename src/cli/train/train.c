@@ -1,4 +1,4 @@
-/* heed train: from sentence pairs, a text or labelled items to a model folder, in one sitting or in many. */
+/* heed train: from sentence pairs, a text or labeled items to a model folder, in one sitting or in many. */
 #include "cli/train/train.h"
 
 #include "backend/ranks.h"
@@ -25,7 +25,7 @@ static const hd_example examples[] = {
     {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
      "model",
      "one that counts"},
-    {"heed train --task lm --preset gpt2 --tokeniser-model vocab.json merges.txt --train text.gz --out model",
+    {"heed train --task lm --preset gpt2 --tokenizer-model vocab.json merges.txt --train text.gz --out model",
      "a GPT-2 of one's own"},
     {"heed train --task lm --from gpt2 --train text.txt --valid-fraction 0.1 --out tuned",
      "a model that is there goes on learning, from another text"},
@@ -34,7 +34,7 @@ static const hd_example examples[] = {
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
      "which class a text is of, from a file for each class"},
     {"heed train --task classify --from bert --train train.tsv --valid dev.tsv --out model",
-     "fine-tune a BERT on labelled texts, or pairs of them"},
+     "fine-tune a BERT on labeled texts, or pairs of them"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
@@ -44,7 +44,7 @@ const hd_usage hd_verb_train_usage = {
     .about =
         "Learns to translate from sentences and their translations. The vocabulary is learned first, then a "
         "Transformer or, by --preset or --encoder and --decoder, recurrent networks. The model folder holds "
-        "config.json, the tokeniser and model.safetensors, the best "
+        "config.json, the tokenizer and model.safetensors, the best "
         "model by "
         "validation; below train/ the last checkpoint and the log (log.jsonl, TensorBoard events). "
         "training.yml "
@@ -64,7 +64,7 @@ const hd_usage hd_verb_train_usage = {
         "with the same label count once. A tenth is held back, by which the best model is chosen; it is kept "
         "in train/held-out.tsv. --task regress learns a number in the same way.\n"
         "With --from MODEL classify and regress fine-tune a BERT or a language model that has learned from "
-        "plain text: tokeniser and sizes are those of MODEL, its weights are where learning begins.\n"
+        "plain text: tokenizer and sizes are those of MODEL, its weights are where learning begins.\n"
         "Ctrl-C or SIGTERM saves and ends, with exit status 130 or 143; --resume --out FOLDER goes on bit "
         "for bit. Before the first update there is nothing to save, and it ends at once. One process at a "
         "time trains in a folder.",

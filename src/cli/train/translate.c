@@ -42,7 +42,7 @@ static const setting settings[] = {
     {"attention-dropout", {"0", "0", "0.1", "0.1", "0", "0", "0", "0"}},
     {"inner-dropout", {"0", "0", "0.1", "0.1"}},
     {"label-smoothing", {NULL, NULL, NULL, NULL, NULL, NULL, NULL, "0"}},
-    {"optimiser", {NULL, NULL, NULL, NULL, "adam", "adam", "adam", "adam"}},
+    {"optimizer", {NULL, NULL, NULL, NULL, "adam", "adam", "adam", "adam"}},
     {"beta2", {NULL, NULL, NULL, NULL, "0.999", "0.999", "0.999", "0.999"}},
     {"adam-eps", {NULL, NULL, NULL, NULL, "1e-8", "1e-8", "1e-8", "1e-8"}},
     {"lr", {"0.005", "0.002", "0.0007", "0.0005", "0.001", "0.002", "0.001", "0.005"}},
@@ -88,7 +88,7 @@ static const char *const of_model[] = {"encoder-layers", "decoder-layers", "widt
 static hd_status take_model(const hd_option_set sets[2], hd_err *err)
 {
     hd_train_options *o = sets[0].into;
-    hd_tokeniser *tokeniser[2] = {NULL, NULL};
+    hd_tokenizer *tokenizer[2] = {NULL, NULL};
     hd_encdec_opt m;
     size_t longest;
     hd_status s = hd_train_from_check(sets, err);
@@ -96,8 +96,8 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
         if (hd_train_given(sets, *name))
             s = hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the model has its shape", *name,
                            o->from);
-    if (!s) s = hd_translator_describe(o->from, &m, tokeniser, &longest, err);
-    hd_tokeniser_free_pair(tokeniser);
+    if (!s) s = hd_translator_describe(o->from, &m, tokenizer, &longest, err);
+    hd_tokenizer_free_pair(tokenizer);
     if (!s) s = hd_train_from_number(sets, "encoder-layers", (size_t)m.encoder_layers, err);
     if (!s) s = hd_train_from_number(sets, "decoder-layers", (size_t)m.decoder_layers, err);
     if (!s) s = hd_train_from_number(sets, "width", m.width, err);
@@ -211,10 +211,10 @@ static hd_translate_data data_of(const hd_train_options *o)
         .empty = when_empty[o->empty],
         .too_long = when_long[o->too_long],
         .longest = (size_t)o->max_length,
-        .kind = (hd_tokeniser_kind)o->tokeniser,
+        .kind = (hd_tokenizer_kind)o->tokenizer,
         .vocabulary = {.vocab = (size_t)o->vocab, .unigram = o->subwords == 1, .coverage = o->coverage},
         .separate = o->separate_vocab,
-        .tokeniser = {o->tokeniser_file.text[0], o->tokeniser_file.text[1]}};
+        .tokenizer = {o->tokenizer_file.text[0], o->tokenizer_file.text[1]}};
 }
 
 static hd_status check(const hd_train_options *o, hd_err *err)
@@ -242,7 +242,7 @@ static hd_status meaning(hd_translate_train_opt *to, const hd_train_options *o, 
     *to = (hd_translate_train_opt){.from = o->from,
                                    .data = data_of(o),
                                    .model = model_of(o),
-                                   .optimiser = hd_train_optimiser(o),
+                                   .optimizer = hd_train_optimizer(o),
                                    .sampling_decay = (uint64_t)o->sampling_decay,
                                    .smoothing = (float)o->label_smoothing,
                                    .batch_tokens = (size_t)o->batch_tokens,

@@ -30,7 +30,7 @@ static double rate_of(const hd_body_opt *b, bool scratch)
 static hd_status refuse_given(const hd_option_set sets[2], hd_err *err)
 {
     static const char *const its_own[] = {"encoder",         "unit", "vocab",      "subwords", "coverage",
-                                          "tokeniser-model", "norm", "activation", "untied",   "one-hot"};
+                                          "tokenizer-model", "norm", "activation", "untied",   "one-hot"};
     const hd_train_options *o = sets[0].into;
     for (size_t i = 0; i < sizeof its_own / sizeof *its_own; i++)
         if (hd_train_given(sets, its_own[i]))

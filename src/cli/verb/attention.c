@@ -21,7 +21,7 @@ hd_status hd_attending_open(hd_attending *a, hd_err *err)
 static hd_status show(const hd_attending *a, const hd_attention_maps *maps, hd_err *err)
 {
     const hd_terminal *t = &a->command->out;
-    hd_attention_look look = {.width = t->width, .colour = t->colour, .utf8 = true, .pick = pick_of(a)};
+    hd_attention_look look = {.width = t->width, .color = t->color, .utf8 = true, .pick = pick_of(a)};
     hd_text out = {0};
     hd_status s = hd_attention_text(&out, maps, &look, err);
     hd_text_put(&out, "\n");

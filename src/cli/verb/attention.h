@@ -40,7 +40,7 @@ typedef struct hd_attending { /* all but the file is the caller's, set before it
     const hd_command *command;
     hd_attending_options o;
     hd_attender model;
-    const hd_tokeniser *pieces;
+    const hd_tokenizer *pieces;
     hd_attention_file *file;
 } hd_attending;
 

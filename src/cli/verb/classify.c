@@ -67,9 +67,9 @@ const hd_usage hd_verb_classify_usage = {
     .examples = examples,
 };
 
-static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
+static hd_status take(const hd_labels_call *c, hd_labeled *items, hd_line line, hd_err *err)
 {
-    return hd_labeller_take(items, c->labeller, line, err);
+    return hd_labeler_take(items, c->labeler, line, err);
 }
 
 /* The likeliest label that is not taken yet, and marks it taken. */
@@ -108,13 +108,13 @@ static void put_number(hd_text *to, const hd_labels_call *c, double number)
 static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *logp)
 {
     const struct classify *o = c->command->options;
-    size_t classes = c->labeller->model->opt.classes, last = 0;
+    size_t classes = c->labeler->model->opt.classes, last = 0;
     char number[HD_DECIMAL];
     if (c->o->json) hd_text_put(to, ", \"labels\": [");
     for (size_t i = 0; i < (size_t)o->top && i < classes; i++) {
         last = next_best(logp, classes, i, last);
         if (last == classes) break; /* numbers that are none have no order */
-        const char *label = hd_vocab_piece(&c->labeller->labels, (int32_t)last);
+        const char *label = hd_vocab_piece(&c->labeler->labels, (int32_t)last);
         double probability = exp((double)logp[last]);
         if (!c->o->json) {
             hd_text_print(to, "%s%s\t%s", i ? "\t" : "", label, hd_decimal(number, "%.4f", probability));
@@ -136,15 +136,15 @@ static bool is_blank(hd_line line)
     return true;
 }
 
-static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, const hd_real *logp)
+static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, const hd_real *logp)
 {
-    const hd_classifier_opt *m = &c->labeller->model->opt;
+    const hd_classifier_opt *m = &c->labeler->model->opt;
     for (size_t i = 0; i < items->count; i++) {
         size_t unit = items->begin[i], end = items->begin[i + 1];
-        if (c->o->json) put_quoted(to, "{\"text\": ", hd_labelled_unit(items, unit));
-        if (c->o->json && unit + 1 < end) put_quoted(to, ", \"text2\": ", hd_labelled_unit(items, unit + 1));
+        if (c->o->json) put_quoted(to, "{\"text\": ", hd_labeled_unit(items, unit));
+        if (c->o->json && unit + 1 < end) put_quoted(to, ", \"text2\": ", hd_labeled_unit(items, unit + 1));
         bool empty = true; /* of what no one has said there is nothing to say */
-        for (size_t k = unit; k < end; k++) empty = empty && is_blank(hd_labelled_unit(items, k));
+        for (size_t k = unit; k < end; k++) empty = empty && is_blank(hd_labeled_unit(items, k));
         if (empty)
             hd_text_put(to, !c->o->json  ? "\n"
                             : m->numbers ? ", \"number\": null}\n"
@@ -159,17 +159,17 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, 
 static hd_status judge(hd_labels_call *c, hd_err *err)
 {
     const struct classify *o = c->command->options;
-    hd_labelled items = {0};
-    bool numbers = c->labeller->model->opt.numbers;
-    hd_vocab *labels = numbers ? NULL : &c->labeller->labels;
+    hd_labeled items = {0};
+    bool numbers = c->labeler->model->opt.numbers;
+    hd_vocab *labels = numbers ? NULL : &c->labeler->labels;
     if (numbers && (o->dir || c->o->plot))
         return hd_err_set(err, HD_EARG, "the model gives numbers: --%s is for labels",
                           o->dir ? "dir" : "plot");
     if (!o->dir) hd_input_await(c->command, hd_labels_input(c->command), "a table with labels");
-    hd_status s = o->dir ? hd_labelled_folder(&items, labels, o->dir, err)
-                         : hd_labelled_table(&items, labels, hd_labels_input(c->command), err);
+    hd_status s = o->dir ? hd_labeled_folder(&items, labels, o->dir, err)
+                         : hd_labeled_table(&items, labels, hd_labels_input(c->command), err);
     if (!s) s = hd_labels_judge(c, &items, err);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
     return s;
 }
 
@@ -178,7 +178,7 @@ static hd_status check(const hd_command *c, hd_err *err)
     const struct classify *o = c->options;
     bool judges = hd_labels_judges(&o->common);
     if (o->dir && !judges)
-        return hd_err_set(err, HD_EARG, "--dir is labelled input, which --confusion or --plot is for");
+        return hd_err_set(err, HD_EARG, "--dir is labeled input, which --confusion or --plot is for");
     if (o->dir && c->operands.count > 1)
         return hd_err_set(err, HD_EARG, "--dir and %s exclude each other", c->operands.word[1]);
     if (judges && o->common.attending.file)

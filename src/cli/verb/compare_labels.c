@@ -22,16 +22,16 @@ typedef struct row {
 } row;
 
 /* Every model has labels of its own, by which the table is read. */
-static hd_status judge(row *w, hd_run *r, const hd_labeller *l, const char *table, hd_err *err)
+static hd_status judge(row *w, hd_run *r, const hd_labeler *l, const char *table, hd_err *err)
 {
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_examples x = {0};
     hd_judged found = {0};
     hd_vocab labels = l->labels; /* not added to */
-    hd_examples_opt e = hd_labeller_examples(&l->model->opt);
-    hd_status s = hd_labelled_table(&items, w->numbers ? NULL : &labels, table, err);
-    if (!s) s = hd_examples_make(&x, &items, l->tokeniser, &e, err);
-    if (!s) s = hd_labeller_judge(&found, r, l, &x, err);
+    hd_examples_opt e = hd_labeler_examples(&l->model->opt);
+    hd_status s = hd_labeled_table(&items, w->numbers ? NULL : &labels, table, err);
+    if (!s) s = hd_examples_make(&x, &items, l->tokenizer, &e, err);
+    if (!s) s = hd_labeler_judge(&found, r, l, &x, err);
     if (!s) {
         hd_judged_figures(&found, w->figure);
         w->items = x.labels;
@@ -39,14 +39,14 @@ static hd_status judge(row *w, hd_run *r, const hd_labeller *l, const char *tabl
     }
     hd_confusion_release(&found.confusion);
     hd_examples_release(&x);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
     return s;
 }
 
 static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
 {
-    hd_labeller *l = NULL;
-    hd_status s = hd_labeller_open(&l, w->folder, HD_CLASSIFY, r->backend, err);
+    hd_labeler *l = NULL;
+    hd_status s = hd_labeler_open(&l, w->folder, HD_CLASSIFY, r->backend, err);
     if (!s) {
         hd_body_text(&l->model->opt.body, w->body);
         w->parameters = hd_params_size(l->model->params);
@@ -54,7 +54,7 @@ static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
         w->trained = hd_duration_load(w->folder).seconds;
         s = judge(w, r, l, table, err);
     }
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     return s;
 }
 

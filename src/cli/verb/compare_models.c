@@ -80,14 +80,14 @@ static hd_status read_kind(hd_asked_model *m, const char *kind, hd_err *err)
 }
 
 /* "ngram(order=3 smoothing=add-k)", whose parentheses match. */
-static hd_status read_model(hd_models *all, char *spelt, hd_err *err)
+static hd_status read_model(hd_models *all, char *spelled, hd_err *err)
 {
     static const char between[] = " \t,";
     hd_asked_model *m = &all->at[all->count++];
-    size_t rows = hd_option_count(hd_train_table), size = strlen(spelt);
-    char *open = strchr(spelt, '(');
-    if (open && (spelt[size - 1] != ')' || strchr(open + 1, '(')))
-        return hd_err_set(err, HD_EARG, "--models: '%s' is not MODEL or MODEL(NAME=VALUE ...)", spelt);
+    size_t rows = hd_option_count(hd_train_table), size = strlen(spelled);
+    char *open = strchr(spelled, '(');
+    if (open && (spelled[size - 1] != ')' || strchr(open + 1, '(')))
+        return hd_err_set(err, HD_EARG, "--models: '%s' is not MODEL or MODEL(NAME=VALUE ...)", spelled);
     m->given = hd_arena_take(&all->memory, rows);
     if (!m->given) return hd_err_nomem(err, rows);
     memset(m->given, 0, rows);
@@ -95,8 +95,8 @@ static hd_status read_model(hd_models *all, char *spelt, hd_err *err)
     hd_words none = {NULL, 0};
     hd_status s = hd_option_parse(sets, &none, false, err);
     if (!s) s = give(m, "task", "lm", err);
-    if (open) *open = 0, spelt[size - 1] = 0;
-    if (!s) s = read_kind(m, spelt, err);
+    if (open) *open = 0, spelled[size - 1] = 0;
+    if (!s) s = read_kind(m, spelled, err);
     char *next = NULL;
     for (char *word = open && !s ? strtok_r(open + 1, between, &next) : NULL; word && !s;
          word = strtok_r(NULL, between, &next))
@@ -123,16 +123,16 @@ static char *cut_model(char *text, char **rest)
     return text;
 }
 
-hd_status hd_models_read(hd_models *out, const char *spelt, hd_err *err)
+hd_status hd_models_read(hd_models *out, const char *spelled, hd_err *err)
 {
-    size_t size = strlen(spelt) + 1, most = 1;
+    size_t size = strlen(spelled) + 1, most = 1;
     *out = (hd_models){0};
     hd_arena_init(&out->memory, hd_source_host, 0);
-    for (const char *c = spelt; *c; c++) most += *c == ',';
+    for (const char *c = spelled; *c; c++) most += *c == ',';
     out->at = hd_mem_array(most, sizeof *out->at);
     char *copy = hd_arena_take(&out->memory, size);
     hd_status s = out->at && copy ? HD_OK : hd_err_nomem(err, most * sizeof *out->at);
-    if (!s) memcpy(copy, spelt, size);
+    if (!s) memcpy(copy, spelled, size);
     for (char *rest = copy; !s && rest;) s = read_model(out, cut_model(rest, &rest), err);
     return s;
 }

@@ -29,7 +29,7 @@ typedef struct hd_models {
 } hd_models;
 
 /* HD_EARG with a text that shows what cannot be meant. */
-hd_status hd_models_read(hd_models *out, const char *spelt, hd_err *err);
+hd_status hd_models_read(hd_models *out, const char *spelled, hd_err *err);
 void hd_models_release(hd_models *m); /* what was read, or {0} */
 
 /* An option for all models that have it and did not get it yet. The value is borrowed. *taken: whether any

@@ -91,9 +91,9 @@ const hd_usage hd_verb_embed_usage = {
         "each line. Models of other kinds have no such rows.\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
         "behind each line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
-        "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalises "
+        "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalizes "
         "before its layers; 0 is the table of token vectors, without positions and norms.\n"
-        "--similar finds a word in the lines, as a whole and with its letters folded as the tokeniser folds "
+        "--similar finds a word in the lines, as a whole and with its letters folded as the tokenizer folds "
         "them, and writes the cosine of every two of its vectors. A word of several pieces has the mean of "
         "their rows; each place where it stands has its own. Lines without it are warned of; where none has "
         "it the exit status is 1.\n"
@@ -169,12 +169,12 @@ static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char 
     }
 }
 
-static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokeniser *t)
+static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokenizer *t)
 {
     hd_text_put(to, ", \"tokens\": [");
     for (size_t i = 0; i < e->tokens; i++) {
         if (i) hd_text_put(to, ", ");
-        const char *piece = hd_tokeniser_piece(t, e->ids[i]);
+        const char *piece = hd_tokenizer_piece(t, e->ids[i]);
         hd_put_json(to, piece ? piece : HD_MASK_TEXT, false);
     }
     hd_text_put(to, "], \"vectors\": [");
@@ -188,7 +188,7 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
     hd_put_json(to, c->why[line] ? NULL : c->line[line].text, false);
     if (why) hd_text_put(to, ", \"error\": "), hd_put_json(to, why, false);
     if (all)
-        put_tokens(to, e, hd_reader_of(&c->model).tokeniser);
+        put_tokens(to, e, hd_reader_of(&c->model).tokenizer);
     else
         hd_text_put(to, ", \"vector\": ");
     for (size_t i = 0; i < e->vectors; i++) {
@@ -309,7 +309,7 @@ static hd_status open_attending(call *c, hd_err *err)
             err, HD_EARG,
             "--attention of `heed embed` is for masked language models: `heed translate`, `heed "
             "generate` and `heed classify` have it for others");
-    a->model.bert = c->model.masked->model, a->pieces = c->model.masked->tokeniser;
+    a->model.bert = c->model.masked->model, a->pieces = c->model.masked->tokenizer;
     return hd_attending_open(a, err);
 }
 
@@ -330,7 +330,7 @@ static int run(call *c, hd_err *err)
     if (!s) s = open_attending(c, err);
     if (!s)
         s = o->words.nearest || o->words.analogy
-                ? hd_embed_neighbours(c->command, &o->words, &c->model, o->json, err)
+                ? hd_embed_neighbors(c->command, &o->words, &c->model, o->json, err)
                 : read_lines(c, err);
     s = hd_attending_close(&c->attending, s, err);
     return s ? hd_command_fail(c->command, err) : HD_EXIT_OK;

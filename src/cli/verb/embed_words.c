@@ -41,20 +41,20 @@ hd_status hd_embed_words_check(const hd_command *c, const hd_embed_words *w, int
     return HD_OK;
 }
 
-/* -- neighbours -- */
+/* -- neighbors -- */
 
-static hd_status put_neighbours(hd_text *to, const hd_embed_words *w, const hd_neighbours *n,
-                                const hd_tokeniser *t, hd_err *err)
+static hd_status put_neighbors(hd_text *to, const hd_embed_words *w, const hd_neighbors *n,
+                               const hd_tokenizer *t, hd_err *err)
 {
     hd_status s = HD_OK;
     hd_text_put(to, w->nearest ? "{\"nearest\": " : "{\"analogy\": ");
     hd_put_json(to, w->nearest ? w->nearest : w->analogy, false);
-    hd_text_put(to, ", \"neighbours\": [");
+    hd_text_put(to, ", \"neighbors\": [");
     for (size_t i = 0; !s && i < n->count; i++) {
         hd_text text = {0};
-        s = hd_tokeniser_decode(t, &n->at[i].id, 1, &text, err);
+        s = hd_tokenizer_decode(t, &n->at[i].id, 1, &text, err);
         hd_text_put(to, i ? ", {\"token\": " : "{\"token\": ");
-        hd_put_json(to, hd_tokeniser_piece(t, n->at[i].id), false);
+        hd_put_json(to, hd_tokenizer_piece(t, n->at[i].id), false);
         hd_text_put(to, ", \"text\": ");
         hd_put_json(to, text.data ? text.data : "", false);
         hd_text_put(to, ", \"cosine\": ");
@@ -73,22 +73,22 @@ static hd_status put_out(const hd_command *c, hd_text *out, hd_status s, hd_err 
     return s;
 }
 
-hd_status hd_embed_neighbours(const hd_command *c, const hd_embed_words *w, const hd_any_model *m, bool json,
-                              hd_err *err)
+hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_any_model *m, bool json,
+                             hd_err *err)
 {
-    const hd_tokeniser *t = hd_reader_of(m).tokeniser;
-    hd_neighbours n = {0};
+    const hd_tokenizer *t = hd_reader_of(m).tokenizer;
+    hd_neighbors n = {0};
     hd_terms terms;
     hd_text out = {0};
     hd_status s = read_terms(&terms, w, err);
-    if (!s) s = hd_neighbours_find(&n, m, &terms, (size_t)w->top, err);
-    if (!s && json) s = put_neighbours(&out, w, &n, t, err);
+    if (!s) s = hd_neighbors_find(&n, m, &terms, (size_t)w->top, err);
+    if (!s && json) s = put_neighbors(&out, w, &n, t, err);
     for (size_t i = 0; !s && !json && i < n.count; i++) {
         char number[HD_DECIMAL];
         hd_text_print(&out, "%s  %s\n", hd_decimal(number, "%.4f", n.at[i].cosine),
-                      hd_tokeniser_piece(t, n.at[i].id));
+                      hd_tokenizer_piece(t, n.at[i].id));
     }
-    hd_neighbours_release(&n);
+    hd_neighbors_release(&n);
     return put_out(c, &out, s, err);
 }
 
@@ -99,7 +99,7 @@ hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const h
 {
     char title[128];
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = c->out.width, .colour = c->out.colour, .utf8 = true};
+    hd_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
     hd_similarity_view v = {.of = found, .layer = layer, .title = title};
     if (!found->count) return hd_err_set(err, HD_EARG, "no line has the word '%.64s'", w->similar);
     snprintf(title, sizeof title, "Cosines of \"%.64s\", layer %d", w->similar, layer);

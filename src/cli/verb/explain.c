@@ -145,13 +145,13 @@ static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_er
     return s;
 }
 
-static hd_status explain_labeller(call *c, const char *folder, hd_label_task task, hd_line text, hd_err *err)
+static hd_status explain_labeler(call *c, const char *folder, hd_label_task task, hd_line text, hd_err *err)
 {
-    hd_labeller *l = NULL;
-    hd_status s = hd_labeller_open(&l, folder, task, c->backend, err);
+    hd_labeler *l = NULL;
+    hd_status s = hd_labeler_open(&l, folder, task, c->backend, err);
     if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
-    hd_unknown_warn(c->command, &(hd_any_model){.labeller = l});
-    hd_labeller_free(l);
+    hd_unknown_warn(c->command, &(hd_any_model){.labeler = l});
+    hd_labeler_free(l);
     return s;
 }
 
@@ -167,8 +167,8 @@ static hd_status explain_model(call *c, hd_err *err)
     if (s) return s;
     if (kind == HD_MODEL_LANGUAGE) return explain_language(c, folder, line, err);
     if (kind == HD_MODEL_MASKED) return explain_masked(c, folder, line, err);
-    if (kind == HD_MODEL_TAGGER) return explain_labeller(c, folder, HD_TAG, line, err);
-    if (kind == HD_MODEL_CLASSIFIER) return explain_labeller(c, folder, HD_CLASSIFY, line, err);
+    if (kind == HD_MODEL_TAGGER) return explain_labeler(c, folder, HD_TAG, line, err);
+    if (kind == HD_MODEL_CLASSIFIER) return explain_labeler(c, folder, HD_CLASSIFY, line, err);
     return explain_translator(c, folder, line, err);
 }
 
@@ -196,7 +196,7 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
 {
     const struct explain *o = c->o;
     const hd_exhibit_look look = {.width = c->command->out.width,
-                                  .colour = c->command->out.colour,
+                                  .color = c->command->out.color,
                                   .utf8 = has_utf8(),
                                   .digits = o->digits,
                                   .columns = o->columns,
@@ -265,7 +265,7 @@ static hd_status compute(hd_text *page, const hd_command *c, const struct explai
     hd_backend *backend = NULL;
     hd_explain *x = NULL;
     const hd_explain_look look = {.width = c->out.width,
-                                  .colour = c->out.colour,
+                                  .color = c->out.color,
                                   .utf8 = has_utf8(),
                                   .digits = o->digits,
                                   .only = o->only,

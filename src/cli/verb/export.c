@@ -15,15 +15,15 @@ const hd_usage hd_verb_export_usage = {
     .most = 2,
     .about =
         "Writes the model of the folder MODEL as Hugging Face's transformers has it: config.json, "
-        "model.safetensors with the weights to the bit, and the tokeniser's files. A language model gpt "
+        "model.safetensors with the weights to the bit, and the tokenizer's files. A language model gpt "
         "becomes a GPT-2; a masked language model a BERT; so do classifiers made of them; a translator "
-        "becomes a Pegasus if it is a Transformer with sinusoids and one vocabulary that normalises before "
+        "becomes a Pegasus if it is a Transformer with sinusoids and one vocabulary that normalizes before "
         "its "
-        "layers, as by default, and a MarianMT if it normalises behind them (--norm post); what was a T5 "
+        "layers, as by default, and a MarianMT if it normalizes behind them (--norm post); what was a T5 "
         "becomes "
         "one again.\n"
-        "What was imported gets its tokeniser files back as they were. Those of other tokenisers are "
-        "written as heed has them: transformers opens the model but not the tokeniser.\n"
+        "What was imported gets its tokenizer files back as they were. Those of other tokenizers are "
+        "written as heed has them: transformers opens the model but not the tokenizer.\n"
         "HF_FOLDER must not be there, or be empty.",
     .options = options,
     .examples = examples,

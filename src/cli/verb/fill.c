@@ -72,23 +72,23 @@ static void put_lines(hd_text *to, const call *c, const hd_filled *f)
     for (size_t i = 0; i < f->masks * f->top; i++) {
         char p[HD_DECIMAL];
         hd_text_print(to, "%zu  %s  %s\n", i / f->top + 1, hd_decimal(p, "%.4f", f->choice[i].p),
-                      hd_tokeniser_piece(c->model->tokeniser, f->choice[i].id));
+                      hd_tokenizer_piece(c->model->tokenizer, f->choice[i].id));
     }
 }
 
 static hd_status put_object(hd_text *to, const call *c, const char *text, const hd_filled *f, hd_err *err)
 {
-    const hd_tokeniser *t = c->model->tokeniser;
+    const hd_tokenizer *t = c->model->tokenizer;
     hd_status s = HD_OK;
     hd_text_put(to, "{\"text\": ");
     hd_put_json(to, text, false);
     hd_text_put(to, ", \"masks\": [");
     for (size_t i = 0; !s && i < f->masks * f->top; i++) {
         hd_text word = {0};
-        s = hd_tokeniser_decode(t, &f->choice[i].id, 1, &word, err);
+        s = hd_tokenizer_decode(t, &f->choice[i].id, 1, &word, err);
         hd_text_put(to, i % f->top ? ", " : i ? "], [" : "[");
         hd_text_put(to, "{\"token\": ");
-        hd_put_json(to, hd_tokeniser_piece(t, f->choice[i].id), false);
+        hd_put_json(to, hd_tokenizer_piece(t, f->choice[i].id), false);
         hd_text_put(to, ", \"text\": ");
         if (!s) hd_put_json(to, word.data ? word.data : "", false);
         hd_text_put(to, ", \"probability\": ");
@@ -105,7 +105,7 @@ static hd_status attend(const call *c, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
     if (!hd_attending_wanted(c->attending)) return HD_OK;
-    hd_status s = hd_masked_encode_again(c->model->tokeniser, text, &ids, err);
+    hd_status s = hd_masked_encode_again(c->model->tokenizer, text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
     if (!s) s = hd_attending_add(c->attending, c->run, &one, err);
     hd_ids_release(&ids);
@@ -169,7 +169,7 @@ int hd_verb_fill(const hd_command *command)
     if (!s) s = hd_masked_fill_check(model, &err);
     hd_attending attending = {.command = command, .o = o->attending};
     if (!s) {
-        attending.model.bert = model->model, attending.pieces = model->tokeniser;
+        attending.model.bert = model->model, attending.pieces = model->tokenizer;
         s = hd_attending_open(&attending, &err);
     }
     const call c = {command, o, &run, model, &attending};

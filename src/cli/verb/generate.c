@@ -330,7 +330,7 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
     if (!s) {
-        c->attending.model.lm = c->language->lm, c->attending.pieces = c->language->tokeniser;
+        c->attending.model.lm = c->language->lm, c->attending.pieces = c->language->tokenizer;
         s = hd_attending_open(&c->attending, err);
     }
     size_t most = MOST_PROMPTS * c->opt.samples;

@@ -21,9 +21,10 @@ const hd_usage hd_verb_import_usage = {
     .most = 2,
     .about =
         "Makes the model folder MODEL of HF_FOLDER, a checkpoint as Hugging Face's transformers saves it: "
-        "config.json with \"model_type\" bert, gpt2, marian, pegasus, t5 or mt5, model.safetensors (or its parts "
+        "config.json with \"model_type\" bert, gpt2, marian, pegasus, t5 or mt5, model.safetensors (or its "
+        "parts "
         "with "
-        "model.safetensors.index.json; f32, f16 or bf16), and the tokeniser: vocab.json with merges.txt or "
+        "model.safetensors.index.json; f32, f16 or bf16), and the tokenizer: vocab.json with merges.txt or "
         "tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, target.spm and "
         "vocab.json of a marian; spiece.model of a t5; or what `heed export` wrote.\n"
         "MODEL must not be there, or be empty. What config.json asks for and heed does not have, a tensor "

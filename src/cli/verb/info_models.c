@@ -87,16 +87,16 @@ static void put_model(hd_sheet *s, const hd_encdec *m)
     hd_sheet_real(s, "gflop_per_translation", hd_encdec_flops(m, 1, 25, 25) / 1e9, " (25 tokens to 25)");
 }
 
-static void put_vocabulary(hd_sheet *s, hd_tokeniser *const t[2])
+static void put_vocabulary(hd_sheet *s, hd_tokenizer *const t[2])
 {
-    static const char *const kind[] = {"source_tokeniser", "target_tokeniser"}, *const size[] = {
+    static const char *const kind[] = {"source_tokenizer", "target_tokenizer"}, *const size[] = {
                                                                                     "source_vocab",
                                                                                     "target_vocab"};
     for (int side = 0; side < 2; side++) {
-        hd_sheet_text(s, kind[side], hd_tokeniser_name(hd_tokeniser_kind_of(t[side])));
-        hd_sheet_whole(s, size[side], hd_tokeniser_size(t[side]));
+        hd_sheet_text(s, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(t[side])));
+        hd_sheet_whole(s, size[side], hd_tokenizer_size(t[side]));
     }
-    hd_sheet_switch(s, "shared_tokeniser", t[0] == t[1]);
+    hd_sheet_switch(s, "shared_tokenizer", t[0] == t[1]);
 }
 
 /* measure: the key of what the best was chosen by, where it was not the loss. */
@@ -143,7 +143,7 @@ static void put_tensors(hd_sheet *s, const hd_params *params)
     if (s->json) hd_text_put(&s->out, "}");
 }
 
-static void put_language(hd_sheet *s, const hd_lm *m, const hd_tokeniser *t)
+static void put_language(hd_sheet *s, const hd_lm *m, const hd_tokenizer *t)
 {
     const hd_lm_opt *o = &m->opt;
     bool windowed = o->kind == HD_LM_ngram || o->kind == HD_LM_maxent || o->kind == HD_LM_ffnn;
@@ -156,37 +156,37 @@ static void put_language(hd_sheet *s, const hd_lm *m, const hd_tokeniser *t)
     if (o->kind == HD_LM_gpt) hd_sheet_whole(s, "heads", (uint64_t)o->heads);
     if (o->kind != HD_LM_ngram && o->kind != HD_LM_maxent) hd_sheet_whole(s, "width", o->width);
     hd_sheet_whole(s, m->params ? "parameters" : "ngrams", hd_lm_size(m));
-    hd_sheet_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
-    hd_sheet_whole(s, "vocab", hd_tokeniser_size(t));
+    hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
+    hd_sheet_whole(s, "vocab", hd_tokenizer_size(t));
 }
 
 static hd_status put_language_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_lm_opt opt;
-    hd_tokeniser *tokeniser = NULL;
+    hd_tokenizer *tokenizer = NULL;
     hd_backend *backend = NULL;
     hd_lm *lm = NULL;
-    hd_status s = hd_language_describe(folder, &opt, &tokeniser, err);
+    hd_status s = hd_language_describe(folder, &opt, &tokenizer, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_lm_new(&lm, &opt, backend, false, err);
     if (!s && !lm->params) s = lm->type->load(lm, folder, err);
     if (!s) {
-        put_language(page, lm, tokeniser);
+        put_language(page, lm, tokenizer);
         s = put_training(page, folder, "best_bleu", err);
         if (tensors && lm->params) put_tensors(page, lm->params);
     }
     hd_lm_free(lm);
     hd_backend_free(backend);
-    hd_tokeniser_free(tokeniser);
+    hd_tokenizer_free(tokenizer);
     return s;
 }
 
-static void put_labeller(hd_sheet *s, const hd_classifier *m, const hd_tokeniser *t)
+static void put_labeler(hd_sheet *s, const hd_classifier *m, const hd_tokenizer *t)
 {
     const hd_classifier_opt *o = &m->opt;
     const hd_body_opt *b = &o->body;
     char stages[HD_STAGES_TEXT];
-    bool tags = hd_labeller_task(o) == HD_TAG;
+    bool tags = hd_labeler_task(o) == HD_TAG;
     hd_sheet_text(s, "task", tags ? "tag" : o->numbers ? "regress" : "classify");
     hd_sheet_text(s, "encoder", hd_body_text(b, stages));
     if (!tags) hd_sheet_text(s, "pool", hd_pool_names[o->pool]);
@@ -204,29 +204,29 @@ static void put_labeller(hd_sheet *s, const hd_classifier *m, const hd_tokeniser
     hd_sheet_whole(s, "positions", b->positions);
     if (!o->numbers) hd_sheet_whole(s, "classes", o->classes);
     hd_sheet_whole(s, "parameters", hd_params_size(m->params));
-    hd_sheet_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
-    hd_sheet_whole(s, "vocab", hd_tokeniser_size(t));
+    hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
+    hd_sheet_whole(s, "vocab", hd_tokenizer_size(t));
 }
 
-static hd_status put_labeller_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
+static hd_status put_labeler_folder(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_classifier_opt opt;
-    hd_labeller l;
+    hd_labeler l;
     hd_backend *backend = NULL;
-    hd_status s = hd_labeller_describe(&l, &opt, folder, err);
+    hd_status s = hd_labeler_describe(&l, &opt, folder, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_classifier_new(&l.model, backend, &opt, false, err);
     if (!s) {
-        put_labeller(page, l.model, l.tokeniser);
+        put_labeler(page, l.model, l.tokenizer);
         s = put_training(page, folder, "best_accuracy", err);
         if (tensors) put_tensors(page, l.model->params);
     }
-    hd_labeller_release(&l);
+    hd_labeler_release(&l);
     hd_backend_free(backend);
     return s;
 }
 
-static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokeniser *t)
+static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokenizer *t)
 {
     const hd_bert_opt *o = &m->opt;
     hd_sheet_text(s, "task", "mlm");
@@ -240,7 +240,7 @@ static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokeniser *t)
     hd_sheet_switch(s, "predicts_words", !o->headless);
     hd_sheet_switch(s, "pooler", o->pooler);
     hd_sheet_whole(s, "parameters", hd_params_size(&m->params));
-    hd_sheet_text(s, "tokeniser", hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+    hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
     hd_sheet_whole(s, "vocab", o->vocab);
 }
 
@@ -249,17 +249,17 @@ static hd_status put_masked_folder(hd_sheet *page, const char *folder, bool tens
     hd_bert_opt opt;
     hd_masked m = {0};
     hd_backend *backend = NULL;
-    hd_status s = hd_masked_describe(folder, &opt, &m.tokeniser, err);
+    hd_status s = hd_masked_describe(folder, &opt, &m.tokenizer, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_bert_new(&m.model, backend, &opt, false, err);
     if (!s) {
-        put_masked(page, m.model, m.tokeniser);
+        put_masked(page, m.model, m.tokenizer);
         s = put_training(page, folder, "best_loss", err);
         if (tensors) put_tensors(page, &m.model->params);
     }
     hd_bert_free(m.model);
     hd_backend_free(backend);
-    hd_tokeniser_free(m.tokeniser);
+    hd_tokenizer_free(m.tokenizer);
     return s;
 }
 
@@ -268,17 +268,17 @@ static hd_status put_translator_folder(hd_sheet *page, const char *folder, bool 
     char path[HD_PATH];
     struct stat info;
     hd_encdec_opt opt;
-    hd_tokeniser *tokeniser[2] = {NULL, NULL};
+    hd_tokenizer *tokenizer[2] = {NULL, NULL};
     hd_backend *backend = NULL;
     hd_encdec *model = NULL;
     size_t longest = 0;
-    hd_status s = hd_translator_describe(folder, &opt, tokeniser, &longest, err);
+    hd_status s = hd_translator_describe(folder, &opt, tokenizer, &longest, err);
     if (!s) s = hd_backend_new(&backend, "null", NULL, err);
     if (!s) s = hd_encdec_new(&model, backend, &opt, false, err);
     if (!s) s = hd_path(path, folder, "model.safetensors", err);
     if (!s) {
         put_model(page, model);
-        put_vocabulary(page, tokeniser);
+        put_vocabulary(page, tokenizer);
         hd_sheet_whole(page, "longest_trained", longest);
         if (!stat(path, &info)) hd_sheet_real(page, "megabytes", (double)info.st_size / 1e6, "");
         s = put_training(page, folder, "best_bleu", err);
@@ -286,7 +286,7 @@ static hd_status put_translator_folder(hd_sheet *page, const char *folder, bool 
     }
     hd_encdec_free(model);
     hd_backend_free(backend);
-    hd_tokeniser_free_pair(tokeniser);
+    hd_tokenizer_free_pair(tokenizer);
     return s;
 }
 
@@ -294,8 +294,8 @@ hd_status hd_info_model(hd_sheet *page, const char *folder, bool tensors, hd_err
 {
     static hd_status (*const put[])(hd_sheet * page, const char *folder, bool tensors, hd_err *err) = {
         [HD_MODEL_TRANSLATOR] = put_translator_folder, [HD_MODEL_LANGUAGE] = put_language_folder,
-        [HD_MODEL_MASKED] = put_masked_folder,         [HD_MODEL_CLASSIFIER] = put_labeller_folder,
-        [HD_MODEL_TAGGER] = put_labeller_folder,
+        [HD_MODEL_MASKED] = put_masked_folder,         [HD_MODEL_CLASSIFIER] = put_labeler_folder,
+        [HD_MODEL_TAGGER] = put_labeler_folder,
     };
     hd_model_kind kind;
     hd_status s = hd_any_model_kind(&kind, folder, err);

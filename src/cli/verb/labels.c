@@ -17,9 +17,9 @@ enum { CHUNK = 512 }; /* lines */
 static hd_status open_attending(hd_labels_call *c, hd_err *err)
 {
     hd_attending *a = &c->attending;
-    const hd_body *b = &c->labeller->model->body;
+    const hd_body *b = &c->labeler->model->body;
     char body[HD_STAGES_TEXT];
-    *a = (hd_attending){.command = c->command, .o = c->o->attending, .pieces = c->labeller->tokeniser};
+    *a = (hd_attending){.command = c->command, .o = c->o->attending, .pieces = c->labeler->tokenizer};
     a->model = (hd_attender){.bert = b->bert, .lm = b->lm};
     if (b->bert || b->lm) return hd_attending_open(a, err);
     return !hd_attending_wanted(a)
@@ -37,14 +37,14 @@ hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err)
     hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
     if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_labeller_open(&c->labeller, c->command->operands.word[0], task, c->backend, err);
+    if (!s) s = hd_labeler_open(&c->labeler, c->command->operands.word[0], task, c->backend, err);
     return s ? s : open_attending(c, err);
 }
 
 void hd_labels_close(hd_labels_call *c)
 {
-    hd_unknown_warn(c->command, &(hd_any_model){.labeller = c->labeller});
-    hd_labeller_free(c->labeller);
+    hd_unknown_warn(c->command, &(hd_any_model){.labeler = c->labeler});
+    hd_labeler_free(c->labeler);
     hd_run_release(&c->run);
     hd_backend_free(c->backend);
 }
@@ -60,10 +60,10 @@ static hd_status show(hd_labels_call *c, const hd_confusion *found, hd_err *err)
 {
     const hd_terminal *t = &c->command->out;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = t->width, .colour = t->colour, .utf8 = true};
+    hd_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
     const char **label = hd_mem_array(found->classes, sizeof *label);
     if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
-    for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeller->labels, (int32_t)i);
+    for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeler->labels, (int32_t)i);
     hd_confusion_view v = {.of = found, .label = label, .title = "What is taken for what"};
     hd_status s = c->o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
     if (!s) s = hd_command_put_text(c->command, &out, true, err);
@@ -92,13 +92,13 @@ static hd_status show_numbers(hd_labels_call *c, const hd_judged *j, const hd_ex
     return hd_command_put_text(c->command, &out, true, err);
 }
 
-hd_status hd_labels_judge(hd_labels_call *c, const hd_labelled *items, hd_err *err)
+hd_status hd_labels_judge(hd_labels_call *c, const hd_labeled *items, hd_err *err)
 {
-    hd_examples_opt e = hd_labeller_examples(&c->labeller->model->opt);
+    hd_examples_opt e = hd_labeler_examples(&c->labeler->model->opt);
     hd_examples x = {0};
     hd_judged found = {0};
-    hd_status s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
-    if (!s) s = hd_labeller_judge(&found, &c->run, c->labeller, &x, err);
+    hd_status s = hd_examples_make(&x, items, c->labeler->tokenizer, &e, err);
+    if (!s) s = hd_labeler_judge(&found, &c->run, c->labeler, &x, err);
     if (!s) s = found.confusion.classes ? show(c, &found.confusion, err) : show_numbers(c, &found, &x, err);
     hd_confusion_release(&found.confusion);
     hd_examples_release(&x);
@@ -119,7 +119,7 @@ static void hear(void *context, size_t label, const hd_real *logp)
 }
 
 /* Of one text for each item; two are named by their tokens. */
-static hd_status attend(hd_labels_call *c, const hd_labelled *items, const hd_examples *x, hd_err *err)
+static hd_status attend(hd_labels_call *c, const hd_labeled *items, const hd_examples *x, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && hd_attending_wanted(&c->attending) && i < x->count; i++) {
@@ -128,24 +128,24 @@ static hd_status attend(hd_labels_call *c, const hd_labelled *items, const hd_ex
         hd_attended one = {.ids = x->id + begin,
                            .count = rows,
                            .second = pair ? x->second[i] : 0,
-                           .text = hd_labelled_unit(items, items->begin[i]),
+                           .text = hd_labeled_unit(items, items->begin[i]),
                            .score = (double)NAN};
-        if (pair) one.second_text = hd_labelled_unit(items, items->begin[i] + 1);
+        if (pair) one.second_text = hd_labeled_unit(items, items->begin[i] + 1);
         s = hd_attending_add(&c->attending, &c->run, &one, err);
     }
     return s;
 }
 
-static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_put *put, hd_err *err)
+static hd_status answer(hd_labels_call *c, const hd_labeled *items, hd_labels_put *put, hd_err *err)
 {
-    const hd_classifier_opt *m = &c->labeller->model->opt;
-    hd_examples_opt e = hd_labeller_examples(m);
+    const hd_classifier_opt *m = &c->labeler->model->opt;
+    hd_examples_opt e = hd_labeler_examples(m);
     hd_examples x = {0};
     hd_text out = {0};
     hearing h = {hd_mem_array(items->units * m->classes + 1, sizeof *h.logp), m->classes};
     hd_status s = h.logp ? HD_OK : hd_err_nomem(err, items->units * m->classes * sizeof *h.logp);
-    if (!s) s = hd_examples_make(&x, items, c->labeller->tokeniser, &e, err);
-    if (!s) s = hd_labeller_ask(&c->run, c->labeller, &x, hear, &h, err);
+    if (!s) s = hd_examples_make(&x, items, c->labeler->tokenizer, &e, err);
+    if (!s) s = hd_labeler_ask(&c->run, c->labeler, &x, hear, &h, err);
     if (!s) put(&out, c, items, h.logp);
     if (!s) s = hd_command_put_text(c->command, &out, true, err);
     if (!s) s = attend(c, items, &x, err);
@@ -155,7 +155,7 @@ static hd_status answer(hd_labels_call *c, const hd_labelled *items, hd_labels_p
 }
 
 /* Lines until there are many, whoever writes them pauses, or one is refused: then *why. */
-static hd_status read_chunk(hd_labels_call *c, hd_input *in, hd_labelled *items, hd_labels_take *take,
+static hd_status read_chunk(hd_labels_call *c, hd_input *in, hd_labeled *items, hd_labels_take *take,
                             const char **why, bool *ended, hd_err *err)
 {
     hd_status s = HD_OK;
@@ -181,14 +181,14 @@ static hd_status answer_lines(hd_labels_call *c, hd_input *in, hd_labels_take *t
 {
     hd_status s = HD_OK;
     for (bool ended = false; !s && !ended;) {
-        hd_labelled items = {0};
+        hd_labeled items = {0};
         const char *why = NULL;
         s = read_chunk(c, in, &items, take, &why, &ended, err);
         hd_err later = {0}; /* what was read before a failure is answered first */
         hd_status now = items.count ? answer(c, &items, put, s ? &later : err) : HD_OK;
         if (!s) s = now;
         if (!s && why) s = refuse(c, in, why, err);
-        hd_labelled_release(&items);
+        hd_labeled_release(&items);
     }
     return s;
 }

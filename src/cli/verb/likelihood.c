@@ -11,9 +11,9 @@ hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd
                      hd_err *err)
 {
     hd_stream_text text = {0};
-    int32_t unk = hd_tokeniser_special(l->tokeniser).unk;
+    int32_t unk = hd_tokenizer_special(l->tokenizer).unk;
     *out = (hd_measured){0};
-    hd_status s = hd_stream_text_of(&text, plain, l->tokeniser, err);
+    hd_status s = hd_stream_text_of(&text, plain, l->tokenizer, err);
     if (!s) s = hd_language_judge(&out->fluency, r, l, &text, err);
     for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
     hd_stream_text_release(&text);
@@ -42,6 +42,6 @@ void hd_measured_json(hd_text *to, const hd_measured *m)
 
 const char *hd_unit_of(const hd_language *l)
 {
-    hd_tokeniser_kind kind = hd_tokeniser_kind_of(l->tokeniser);
-    return kind == HD_TOKENISER_words ? "word" : kind == HD_TOKENISER_characters ? "char" : "subword";
+    hd_tokenizer_kind kind = hd_tokenizer_kind_of(l->tokenizer);
+    return kind == HD_TOKENIZER_words ? "word" : kind == HD_TOKENIZER_characters ? "char" : "subword";
 }

@@ -58,7 +58,7 @@ const hd_usage hd_verb_plot_usage = {
         "Draws what training runs have told about themselves: the loss of training and of validation, or "
         "another number, from train/log.jsonl of each MODEL folder, in the terminal or, with --out, as a "
         "picture. A run that goes on can be drawn as far as it is. Several runs are drawn in one "
-        "picture, each in its colour or with its letter; a capital, or a wide line with marks, is "
+        "picture, each in its color or with its letter; a capital, or a wide line with marks, is "
         "validation.",
     .options = options,
     .size = sizeof(struct plot),
@@ -87,7 +87,7 @@ static hd_status add_run(plan *p, const struct plot *o, const char *folder, size
         snprintf(name, LONGEST_NAME, "%s, %s: %.6g at the end", folder, k ? "validation" : "training",
                  h->y[h->count - 1]);
         p->series[p->count++] =
-            (hd_series){.name = name, .x = h->x, .y = h->y, .count = h->count, .colour = run, .strong = k};
+            (hd_series){.name = name, .x = h->x, .y = h->y, .count = h->count, .color = run, .strong = k};
     }
     if (!s && p->count == before)
         s = hd_err_set(err, HD_EARG, "%s: its log has no %s%s%s; its numbers: %s", folder, o->metric,
@@ -100,7 +100,7 @@ static hd_status show(const hd_command *c, const plan *p, hd_err *err)
 {
     const struct plot *o = c->options;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = c->out.width, .colour = c->out.colour, .utf8 = true};
+    hd_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
     hd_series_plot v = {.title = o->metric,
                         .across = axis_names[o->over],
                         .upward = o->metric,

@@ -297,7 +297,7 @@ static hd_status settle(call *c, hd_err *err)
 
 /* -- the verb -- */
 
-/* Copies a line whose group is known; neighbours share their source. */
+/* Copies a line whose group is known; neighbors share their source. */
 static hd_status keep(call *c, held *h, hd_line line, bool begins, hd_err *err)
 {
     hd_line why = {0};
@@ -340,7 +340,7 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
     if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
-    if (!s && (c->model.masked || c->model.labeller))
+    if (!s && (c->model.masked || c->model.labeler))
         return hd_err_set(
             err, HD_EARG, "%s: a %s gives whole texts no probability: take a translator or a language model",
             c->command->operands.word[0], c->model.masked ? "masked language model" : "classifier or tagger");

@@ -8,7 +8,7 @@
 #include "metric/report.h"
 #include "view/plot.h"
 
-enum { PRETOKENISED = 100 }; /* so many lines that end in " ." look it */
+enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
 
 struct score {
     hd_texts ref, hyp;
@@ -33,7 +33,7 @@ static const hd_option options[] = {
     {"metric", 'm', "LIST", "bleu,chrf,ter",
      "what to compute, with commas between; chrf stands for all that begin so" HD_METRIC_LIST(METRIC_HELP),
      HD_TEXT_INTO(struct score, metric)},
-    {"tokenize", 0, "NAME", "13a", "tokeniser of BLEU" HD_CUT_LIST(CUT_HELP),
+    {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_CUT_LIST(CUT_HELP),
      HD_CHOICE_INTO(struct score, tokenize, hd_cut_names)},
     {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
      HD_FLAG_INTO(struct score, lowercase)},
@@ -76,7 +76,7 @@ const hd_usage hd_verb_score_usage = {
              "numbers and the signatures are those of sacreBLEU 2.6.0.\n"
              "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
              "input. Text must not be "
-             "tokenised.",
+             "tokenized.",
     .options = options,
     .size = sizeof(struct score),
     .examples = examples,
@@ -98,7 +98,7 @@ struct job {
     hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
     hd_score_report_cell cell[HD_OPTION_MOST * HD_METRICS];
     double *sample[HD_OPTION_MOST * HD_METRICS];
-    size_t pretokenised;
+    size_t pretokenized;
     hd_lengths lengths;
 };
 
@@ -203,7 +203,7 @@ static hd_status differ(struct job *j, hd_err *err)
                       hd_lines_name(j->file[other]), hd_lines_count(j->file[other]));
 }
 
-static bool looks_tokenised(hd_line l)
+static bool looks_tokenized(hd_line l)
 {
     while (l.size && strchr(" \t\r", l.text[l.size - 1])) l.size--;
     return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
@@ -213,7 +213,7 @@ static hd_status score_line(struct job *j, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; i < j->systems; i++) {
-        j->pretokenised += looks_tokenised(j->line[i]);
+        j->pretokenized += looks_tokenized(j->line[i]);
         for (size_t m = 0; !s && m < j->metrics; m++)
             s = hd_metric_add(j->metric[i * j->metrics + m], j->line[i], j->line + j->systems, err);
     }
@@ -335,9 +335,9 @@ int hd_verb_score(const hd_command *c)
     if (!misused) misused = check_lengths(j, &err);
     hd_status s = misused ? misused : open_all(j, &err);
     if (!s) s = read_all(j, &err);
-    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenised >= PRETOKENISED)
-        hd_log_say(&c->log, HD_WARN, "%zu lines end in ' .': BLEU is meant for text that is not tokenised",
-                   j->pretokenised);
+    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
+        hd_log_say(&c->log, HD_WARN, "%zu lines end in ' .': BLEU is meant for text that is not tokenized",
+                   j->pretokenized);
     if (!s && !j->o->sentence) s = j->o->by_length ? show_lengths(j, &err) : show(j, &err);
     job_free(j);
     return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;

@@ -45,17 +45,17 @@ const hd_usage hd_verb_tag_usage = {
     .examples = examples,
 };
 
-static hd_status take(const hd_labels_call *c, hd_labelled *items, hd_line line, hd_err *err)
+static hd_status take(const hd_labels_call *c, hd_labeled *items, hd_line line, hd_err *err)
 {
-    return hd_labeller_take(items, c->labeller, line, err);
+    return hd_labeler_take(items, c->labeler, line, err);
 }
 
 static const char *label_of(const hd_labels_call *c, const hd_real *logp)
 {
     size_t best = 0;
-    for (size_t k = 1; k < c->labeller->model->opt.classes; k++)
+    for (size_t k = 1; k < c->labeler->model->opt.classes; k++)
         if (logp[k] > logp[best]) best = k;
-    return hd_vocab_piece(&c->labeller->labels, (int32_t)best);
+    return hd_vocab_piece(&c->labeler->labels, (int32_t)best);
 }
 
 static void put_token(hd_text *to, bool json, hd_line token, const char *label)
@@ -76,14 +76,14 @@ static void put_token(hd_text *to, bool json, hd_line token, const char *label)
     hd_text_release(&text);
 }
 
-static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, const hd_real *logp)
+static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, const hd_real *logp)
 {
-    size_t classes = c->labeller->model->opt.classes;
+    size_t classes = c->labeler->model->opt.classes;
     for (size_t i = 0; i < items->count; i++) {
         if (c->o->json) hd_text_put(to, "{\"tokens\": [");
         for (size_t u = items->begin[i]; u < items->begin[i + 1]; u++) {
             if (c->o->json && u > items->begin[i]) hd_text_put(to, ", ");
-            put_token(to, c->o->json, hd_labelled_unit(items, u), label_of(c, logp + u * classes));
+            put_token(to, c->o->json, hd_labeled_unit(items, u), label_of(c, logp + u * classes));
         }
         hd_text_put(to, c->o->json ? "]}\n" : "\n");
     }
@@ -91,11 +91,11 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labelled *items, 
 
 static hd_status judge(hd_labels_call *c, hd_err *err)
 {
-    hd_labelled items = {0};
+    hd_labeled items = {0};
     hd_input_await(c->command, hd_labels_input(c->command), "a token, a tab and its label a line");
-    hd_status s = hd_labelled_tokens(&items, &c->labeller->labels, hd_labels_input(c->command), err);
+    hd_status s = hd_labeled_tokens(&items, &c->labeler->labels, hd_labels_input(c->command), err);
     if (!s) s = hd_labels_judge(c, &items, err);
-    hd_labelled_release(&items);
+    hd_labeled_release(&items);
     return s;
 }
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/frame/input.h"
 #include "show/framed.h"
-#include "text/tokeniser_find.h"
+#include "text/tokenizer_find.h"
 #include "view/draw/markup.h"
 
 struct tokenize {
@@ -30,7 +30,7 @@ static const hd_option options[] = {
      "say by a mask "
      "which tokens count; heed itself never pads",
      HD_INT_INTO(struct tokenize, pad, 0, 1 << 20)},
-    {"target", 0, NULL, NULL, "the tokeniser of the target, where there are two",
+    {"target", 0, NULL, NULL, "the tokenizer of the target, where there are two",
      HD_FLAG_INTO(struct tokenize, target)},
     {0},
 };
@@ -49,14 +49,14 @@ const hd_usage hd_verb_tokenize_usage = {
     .about =
         "Writes the tokens of each line of standard input, a line for a line. MODEL is the folder of a "
         "model, "
-        "a folder with the tokeniser of a published checkpoint (tokenizer.json, vocab.json with merges.txt, "
+        "a folder with the tokenizer of a published checkpoint (tokenizer.json, vocab.json with merges.txt, "
         "vocab.txt, source.spm with vocab.json, spiece.model), or one of these files.\n"
         "With --specials a line is cut as the model of the folder reads it: [MASK] is one token to a masked "
         "language model; a classifier reads a start and an end around a text, of a model of pairs around two "
         "with "
         "a tab between, cut to its positions; a tagger each word by itself; a translator or language model "
         "an end "
-        "behind the line, and whatever a published tokeniser puts there.\n"
+        "behind the line, and whatever a published tokenizer puts there.\n"
         "In pieces a backslash is written \\\\, a blank or another control byte \\xNN. With --decode a line "
         "of numbers alone is ids.\n" HD_INPUT_ABOUT,
     .options = options,
@@ -67,7 +67,7 @@ const hd_usage hd_verb_tokenize_usage = {
 typedef struct call {
     const hd_command *command;
     const struct tokenize *o;
-    hd_tokeniser *tokeniser;
+    hd_tokenizer *tokenizer;
     hd_frame frame;
     hd_pieces pieces;
     size_t unpadded; /* of them, with --pad */
@@ -138,7 +138,7 @@ static void put_object(call *c)
 static hd_status pad(call *c, hd_err *err)
 {
     size_t most = (size_t)c->o->pad;
-    hd_piece filler = {.id = hd_tokeniser_special(c->tokeniser).pad, .text = -1};
+    hd_piece filler = {.id = hd_tokenizer_special(c->tokenizer).pad, .text = -1};
     c->unpadded = c->pieces.count;
     if (c->pieces.count > most)
         return hd_err_set(err, HD_ELIMIT, "%zu tokens are more than --pad %zu", c->pieces.count, most);
@@ -151,7 +151,7 @@ static hd_status encode(call *c, hd_line line, hd_err *err)
 {
     c->pieces.count = 0;
     hd_status s = c->o->specials ? hd_frame_encode(&c->frame, line, &c->pieces, err)
-                                 : hd_tokeniser_encode(c->tokeniser, line.text, line.size, &c->pieces, err);
+                                 : hd_tokenizer_encode(c->tokenizer, line.text, line.size, &c->pieces, err);
     if (!s && c->o->pad) s = pad(c, err);
     if (s) return s;
     if (!c->o->json) return put_tokens(c), HD_OK;
@@ -209,14 +209,14 @@ static hd_status add_word(call *c, hd_line word, bool numbers, hd_err *err)
     int shown = word.size > 60 ? 60 : (int)word.size;
     if (numbers && !is_number(word))
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not an id", shown, word.text);
-    long number = numbers ? strtol(word.text, NULL, 10) : hd_tokeniser_id(c->tokeniser, piece_of(c, word));
+    long number = numbers ? strtol(word.text, NULL, 10) : hd_tokenizer_id(c->tokenizer, piece_of(c, word));
     if (c->word.missed) return hd_text_status(&c->word, err);
     int32_t mask = hd_frame_mask(&c->frame);
     if (mask >= 0 && (numbers ? number == mask : !strcmp(c->word.data, hd_frame_piece(&c->frame, mask))))
         return HD_OK; /* as other special tokens, it has no text */
-    if (number < 0 || (size_t)number >= hd_tokeniser_size(c->tokeniser))
+    if (number < 0 || (size_t)number >= hd_tokenizer_size(c->tokenizer))
         return hd_err_set(err, HD_EFORMAT, "'%.*s' is not %s of the vocabulary of %zu", shown, word.text,
-                          numbers ? "an id" : "a piece", hd_tokeniser_size(c->tokeniser));
+                          numbers ? "an id" : "a piece", hd_tokenizer_size(c->tokenizer));
     hd_status s = hd_ids_reserve(&c->ids, 1, err);
     if (!s) c->ids.at[c->ids.count++] = (int32_t)number;
     return s;
@@ -231,7 +231,7 @@ static hd_status decode(call *c, hd_line line, hd_err *err)
     hd_status s = HD_OK;
     c->ids.count = 0;
     while (!s && next_word(&line, &word)) s = add_word(c, word, numbers, err);
-    if (!s && c->ids.count) s = hd_tokeniser_decode(c->tokeniser, c->ids.at, c->ids.count, &text, err);
+    if (!s && c->ids.count) s = hd_tokenizer_decode(c->tokenizer, c->ids.at, c->ids.count, &text, err);
     if (!s && c->o->json) {
         hd_text_put(&c->out, "{\"text\": ");
         hd_put_json_bytes(&c->out, text.data ? text.data : "", text.size, false);
@@ -270,11 +270,11 @@ static hd_status run(call *c, hd_err *err)
     hd_line line;
     const char *why;
     const char *what = c->o->decode ? "ids or pieces, a blank between them" : "a line to cut into tokens";
-    hd_status s = hd_tokeniser_open_any(&c->tokeniser, c->command->operands.word[0], c->o->target, err);
-    if (!s && c->o->pad && hd_tokeniser_special(c->tokeniser).pad < 0)
+    hd_status s = hd_tokenizer_open_any(&c->tokenizer, c->command->operands.word[0], c->o->target, err);
+    if (!s && c->o->pad && hd_tokenizer_special(c->tokenizer).pad < 0)
         s = hd_err_set(err, HD_EARG, "--pad: the vocabulary of %s has no token for padding",
                        c->command->operands.word[0]);
-    if (!s) s = hd_frame_open(&c->frame, c->tokeniser, c->command->operands.word[0], err);
+    if (!s) s = hd_frame_open(&c->frame, c->tokenizer, c->command->operands.word[0], err);
     if (!s) s = hd_input_open(&c->in, c->command, "-", what, HD_INPUT_ZEROS, err);
     while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) s = tell(c, line, why, err);
     return s;
@@ -298,7 +298,7 @@ int hd_verb_tokenize(const hd_command *command)
         return hd_verb_misused(command->verb, &err);
     }
     hd_status s = run(&c, &err);
-    hd_tokeniser_free(c.tokeniser);
+    hd_tokenizer_free(c.tokenizer);
     hd_pieces_release(&c.pieces);
     hd_ids_release(&c.ids);
     hd_text_release(&c.out);

@@ -102,7 +102,7 @@ static hd_status read_chunk(call *c, hd_err *err)
 static hd_status show(call *c, const hd_attention_maps *maps, hd_text *out, hd_err *err)
 {
     const hd_terminal *t = &c->command->out;
-    hd_attention_look look = {.width = t->width, .colour = t->colour, .utf8 = true, .pick = c->pick};
+    hd_attention_look look = {.width = t->width, .color = t->color, .utf8 = true, .pick = c->pick};
     hd_status s = hd_attention_text(out, maps, &look, err);
     hd_text_put(out, "\n");
     return s;
@@ -147,11 +147,11 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
         hd_attention_maps maps;
         hd_attention_ask ask = {.source = found->source + source,
                                 .sources = found->source_end[part] - source,
-                                .start = hd_tokeniser_special(c->translator->tokeniser[1]).start,
+                                .start = hd_tokenizer_special(c->translator->tokenizer[1]).start,
                                 .target = h->ids + target,
                                 .targets = h->end[part] - target,
-                                .source_pieces = c->translator->tokeniser[0],
-                                .target_pieces = c->translator->tokeniser[1],
+                                .source_pieces = c->translator->tokenizer[0],
+                                .target_pieces = c->translator->tokenizer[1],
                                 .sentence = text_of(c->line[i].text, found->part[part]),
                                 .translation = text_of(h->text, h->part[part]),
                                 .score = h->scores[part],

@@ -4,12 +4,12 @@
 #include "cli/verb/translate_options.h"
 #include "view/draw/markup.h"
 
-static void put_tokens(hd_text *to, const hd_tokeniser *t, const int32_t *ids, size_t count)
+static void put_tokens(hd_text *to, const hd_tokenizer *t, const int32_t *ids, size_t count)
 {
     hd_text_put(to, "[");
     for (size_t i = 0; i < count; i++) {
         if (i) hd_text_put(to, ", ");
-        hd_put_json(to, hd_tokeniser_piece(t, ids[i]), false);
+        hd_put_json(to, hd_tokenizer_piece(t, ids[i]), false);
     }
     hd_text_put(to, "]");
 }
@@ -43,7 +43,7 @@ static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothe
     hd_text_put(to, "{\"text\": ");
     hd_put_json(to, h->text, false);
     hd_text_put(to, ", \"tokens\": ");
-    put_tokens(to, t->tokeniser[1], h->ids, h->length);
+    put_tokens(to, t->tokenizer[1], h->ids, h->length);
     hd_text_put(to, ", \"score\": ");
     hd_put_number(to, h->score, 17);
     hd_text_put(to, ", \"logprob\": ");
@@ -69,9 +69,9 @@ static void put_sources(hd_text *to, hd_line line, const hd_translation *found)
 }
 
 /* The tokens that are <unk>, and the words of the line they stand for. */
-static void put_unknown(hd_text *to, const hd_tokeniser *t, hd_line line, const hd_translation *found)
+static void put_unknown(hd_text *to, const hd_tokenizer *t, hd_line line, const hd_translation *found)
 {
-    const int32_t unk = hd_tokeniser_special(t).unk;
+    const int32_t unk = hd_tokenizer_special(t).unk;
     size_t count = found->parts ? found->source_end[found->parts - 1] : 0, n = 0;
     for (size_t i = 0; i < count; i++) {
         if (found->source[i] != unk) continue;
@@ -101,12 +101,12 @@ static void put_object(hd_text *to, const hd_translator *t, hd_line line, const 
     hd_text_print(to, "{\"line\": %zu, \"source\": ", number);
     hd_put_json(to, found->status == HD_EFORMAT ? NULL : line.text, false);
     hd_text_put(to, ", \"tokens\": ");
-    put_tokens(to, t->tokeniser[0], found->source, found->parts ? found->source_end[found->parts - 1] : 0);
+    put_tokens(to, t->tokenizer[0], found->source, found->parts ? found->source_end[found->parts - 1] : 0);
     if (found->status) {
         hd_text_put(to, ", \"error\": ");
         hd_put_json(to, found->why, false);
     }
-    put_unknown(to, t->tokeniser[0], line, found);
+    put_unknown(to, t->tokenizer[0], line, found);
     if (found->parts > 1) put_sources(to, line, found);
     if (skipped) put_skipped(to, line, skipped);
     hd_text_put(to, ", \"hypotheses\": [");

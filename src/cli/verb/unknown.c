@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-/* The sum over both sides of a translator, which may share their tokeniser. */
+/* The sum over both sides of a translator, which may share their tokenizer. */
 static hd_unknown unknown_of(const hd_any_model *m)
 {
-    const hd_tokeniser *t = m->translator ? m->translator->tokeniser[0]
-                            : m->language ? m->language->tokeniser
-                            : m->masked   ? m->masked->tokeniser
-                            : m->labeller ? m->labeller->tokeniser
+    const hd_tokenizer *t = m->translator ? m->translator->tokenizer[0]
+                            : m->language ? m->language->tokenizer
+                            : m->masked   ? m->masked->tokenizer
+                            : m->labeler  ? m->labeler->tokenizer
                                           : NULL;
-    hd_unknown all = t ? hd_tokeniser_unknown(t) : (hd_unknown){0};
-    if (!m->translator || m->translator->tokeniser[1] == t) return all;
-    hd_unknown other = hd_tokeniser_unknown(m->translator->tokeniser[1]);
+    hd_unknown all = t ? hd_tokenizer_unknown(t) : (hd_unknown){0};
+    if (!m->translator || m->translator->tokenizer[1] == t) return all;
+    hd_unknown other = hd_tokenizer_unknown(m->translator->tokenizer[1]);
     all.tokens += other.tokens, all.unknown += other.unknown;
     for (size_t i = 0; i < other.words && all.words < HD_UNKNOWN_WORDS; i++)
         memcpy(all.word[all.words++], other.word[i], sizeof *other.word);

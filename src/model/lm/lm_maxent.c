@@ -34,7 +34,7 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
     return HD_OK;
 }
 
-/* The finaliser of splitmix64: every bit of h and the token reaches every bit of the result. */
+/* The finalizer of splitmix64: every bit of h and the token reaches every bit of the result. */
 static uint64_t mix(uint64_t h, int32_t token)
 {
     h += 0x9e3779b97f4a7c15u + (uint64_t)(uint32_t)token;

@@ -80,7 +80,7 @@ static hd_status save(const hd_lm *m, const char *folder, hd_err *err)
     return s ? s : hd_ngram_save(m->model, path, err);
 }
 
-/* The file must fit the options: they are those of the tokeniser and the configuration beside it. */
+/* The file must fit the options: they are those of the tokenizer and the configuration beside it. */
 static hd_status load(hd_lm *m, const char *folder, hd_err *err)
 {
     char path[HD_PATH];

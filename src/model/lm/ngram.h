@@ -50,7 +50,7 @@ typedef struct hd_ngram_opt {
     int32_t start;   /* stands before every document: context alone, it is never counted as a next token */
     int32_t end;     /* is predicted behind every document; -1: documents just stop */
     int32_t unk; /* what an id outside the vocabulary is taken for when asked about; -1: it has probability
-                    0, and no context with it was seen. A tokeniser's <unk> is a token like any other. */
+                    0, and no context with it was seen. A tokenizer's <unk> is a token like any other. */
 } hd_ngram_opt;
 
 typedef struct hd_ngram hd_ngram;

@@ -10,26 +10,26 @@
 enum { ROWS = 2048 }; /* of a step, about */
 
 /* The tokens between blanks. */
-static hd_status take_tokens(hd_labelled *items, hd_line text, hd_err *err)
+static hd_status take_tokens(hd_labeled *items, hd_line text, hd_err *err)
 {
     hd_status s = HD_OK;
     for (const char *at = text.text, *end = at + text.size; !s && at < end;) {
         size_t size = 0;
         while (at + size < end && !strchr(" \t\r", at[size])) size++;
-        if (size) s = hd_labelled_add(items, (hd_line){at, size}, -1, err);
+        if (size) s = hd_labeled_add(items, (hd_line){at, size}, -1, err);
         at += size + 1;
     }
-    return s ? s : hd_labelled_end(items, err);
+    return s ? s : hd_labeled_end(items, err);
 }
 
-hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err)
+hd_status hd_labeler_take(hd_labeled *items, const hd_labeler *l, hd_line text, hd_err *err)
 {
     if (l->model->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
     const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
     size_t size = tab ? (size_t)(tab - text.text) : text.size;
-    hd_status s = hd_labelled_add(items, (hd_line){text.text, size}, -1, err);
-    if (!s && tab) s = hd_labelled_add(items, (hd_line){tab + 1, text.size - size - 1}, -1, err);
-    return s ? s : hd_labelled_end(items, err);
+    hd_status s = hd_labeled_add(items, (hd_line){text.text, size}, -1, err);
+    if (!s && tab) s = hd_labeled_add(items, (hd_line){tab + 1, text.size - size - 1}, -1, err);
+    return s ? s : hd_labeled_end(items, err);
 }
 
 /* What a batch has of its own: by rows, filled up with -1, and by items. */
@@ -96,8 +96,8 @@ static const hd_seg *send_items(const packing *p)
     return one ? hd_seg_within(p->r, one, p->count, p->key, bounds) : NULL;
 }
 
-uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
-                          size_t count, const hd_classifier_opt *o, float lm_loss)
+uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
+                         size_t count, const hd_classifier_opt *o, float lm_loss)
 {
     bool each = o->pool == HD_POOL_each;
     *out = (hd_class_batch){0};
@@ -138,15 +138,15 @@ uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, 
 }
 
 /* Examples from .. to-1 and the labels they have. */
-static hd_status ask_some(hd_run *r, const hd_labeller *l, const hd_examples *x, size_t from, size_t to,
-                          hd_labeller_hear *hear, void *context, hd_err *err)
+static hd_status ask_some(hd_run *r, const hd_labeler *l, const hd_examples *x, size_t from, size_t to,
+                          hd_labeler_hear *hear, void *context, hd_err *err)
 {
     size_t classes = l->model->opt.classes, labels = x->first[to] - x->first[from];
     hd_class_batch batch;
     hd_run_begin(r, HD_INFERENCE);
     uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
     for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
-    if (which) hd_labeller_send(r, &batch, x, which, to - from, &l->model->opt, 0);
+    if (which) hd_labeler_send(r, &batch, x, which, to - from, &l->model->opt, 0);
     hd_tensor *y = which ? hd_classifier_logp(r, l->model, &batch) : NULL;
     hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
     if (y && logp) hd_read_output(r, y, logp);
@@ -155,8 +155,8 @@ static hd_status ask_some(hd_run *r, const hd_labeller *l, const hd_examples *x,
     return HD_OK;
 }
 
-hd_status hd_labeller_ask(hd_run *r, const hd_labeller *l, const hd_examples *x, hd_labeller_hear *hear,
-                          void *context, hd_err *err)
+hd_status hd_labeler_ask(hd_run *r, const hd_labeler *l, const hd_examples *x, hd_labeler_hear *hear,
+                         void *context, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t from = 0, to; !s && from < x->count; from = to) {
@@ -192,26 +192,25 @@ static void judge_number(void *context, size_t label, const hd_real *number)
     j->out->loss += error * error;
 }
 
-static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeller *l, hd_err *err)
+static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeler *l, hd_err *err)
 {
     size_t n = j->x->labels;
     j->guess = hd_mem_array(n + 1, sizeof *j->guess);
     hd_status s = j->guess ? HD_OK : hd_err_nomem(err, n * sizeof *j->guess);
-    if (!s) s = hd_labeller_ask(r, l, j->x, judge_number, j, err);
+    if (!s) s = hd_labeler_ask(r, l, j->x, judge_number, j, err);
     if (!s) s = hd_spearman(&j->out->spearman, j->guess, j->x->value, n, err);
     if (!s) j->out->pearson = hd_pearson(j->guess, j->x->value, n);
     hd_mem_free(j->guess);
     return s;
 }
 
-hd_status hd_labeller_judge(hd_judged *out, hd_run *r, const hd_labeller *l, const hd_examples *x,
-                            hd_err *err)
+hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_labeler *l, const hd_examples *x, hd_err *err)
 {
     judging j = {.out = out, .x = x, .classes = l->model->opt.classes};
     *out = (hd_judged){0};
     if (l->model->opt.numbers) return judge_numbers(&j, r, l, err);
     hd_status s = hd_confusion_init(&out->confusion, j.classes, err);
-    if (!s) s = hd_labeller_ask(r, l, x, judge_class, &j, err);
+    if (!s) s = hd_labeler_ask(r, l, x, judge_class, &j, err);
     if (!s && j.failed.status) s = hd_err_set(err, j.failed.status, "%s", j.failed.text);
     if (s) hd_confusion_release(&out->confusion);
     return s;

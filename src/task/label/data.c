@@ -1,4 +1,4 @@
-/* The data of a labeller's training run. */
+/* The data of a labeler's training run. */
 #include "task/label/data.h"
 
 #include <stdio.h>
@@ -9,22 +9,22 @@
 
 void hd_label_set_release(hd_label_set *s)
 {
-    hd_labelled_release(&s->train);
-    hd_labelled_release(&s->valid);
+    hd_labeled_release(&s->train);
+    hd_labeled_release(&s->valid);
 }
 
-static hd_status read_file(hd_labelled *out, hd_vocab *labels, const hd_label_train_opt *o, const char *path,
+static hd_status read_file(hd_labeled *out, hd_vocab *labels, const hd_label_train_opt *o, const char *path,
                            hd_err *err)
 {
-    return o->task == HD_TAG ? hd_labelled_tokens(out, labels, path, err)
-                             : hd_labelled_table(out, o->task == HD_REGRESS ? NULL : labels, path, err);
+    return o->task == HD_TAG ? hd_labeled_tokens(out, labels, path, err)
+                             : hd_labeled_table(out, o->task == HD_REGRESS ? NULL : labels, path, err);
 }
 
 static hd_status read_valid(hd_label_set *d, hd_vocab *labels, const hd_label_train_opt *o, hd_err *err)
 {
     hd_status s = read_file(&d->valid, labels, o, o->valid, err);
-    bool pairs = hd_labelled_pairs(&d->train);
-    if (s || o->task == HD_TAG || hd_labelled_pairs(&d->valid) == pairs) return s;
+    bool pairs = hd_labeled_pairs(&d->train);
+    if (s || o->task == HD_TAG || hd_labeled_pairs(&d->valid) == pairs) return s;
     return hd_err_set(err, HD_EFORMAT, "%s: %s column text2, but %s has %s", o->valid, pairs ? "no" : "a",
                       o->train, pairs ? "one" : "none");
 }
@@ -33,16 +33,16 @@ hd_status hd_label_set_read(hd_label_set *out, hd_vocab *labels, const hd_label_
 {
     const char *from = o->folder ? o->folder : o->train;
     hd_label_set d = {0};
-    hd_status s = o->folder ? hd_labelled_folder(&d.train, labels, o->folder, err)
+    hd_status s = o->folder ? hd_labeled_folder(&d.train, labels, o->folder, err)
                             : read_file(&d.train, labels, o, o->train, err);
     if (!s && o->task != HD_REGRESS && labels->count < 2)
         s = hd_err_set(err, HD_EFORMAT, "%s: all of it has the label \"%s\": there is nothing to tell apart",
                        from, hd_vocab_piece(labels, 0));
-    if (!s) s = hd_labelled_distinct(&d.train, &d.repeated, err);
+    if (!s) s = hd_labeled_distinct(&d.train, &d.repeated, err);
     if (!s && o->valid)
         s = read_valid(&d, labels, o, err);
     else if (!s && o->valid_fraction > 0)
-        s = hd_labelled_split(&d.train, o->valid_fraction, o->trainer.seed, &d.valid, err);
+        s = hd_labeled_split(&d.train, o->valid_fraction, o->trainer.seed, &d.valid, err);
     if (s)
         hd_label_set_release(&d);
     else
@@ -56,11 +56,11 @@ static void put_column(hd_text *to, hd_line text)
     for (size_t i = 0; i < text.size; i++) hd_text_add(to, text.text[i] == '\t' ? " " : text.text + i, 1);
 }
 
-static void put_tokens(hd_text *to, const hd_labelled *x, const hd_vocab *labels)
+static void put_tokens(hd_text *to, const hd_labeled *x, const hd_vocab *labels)
 {
     for (size_t i = 0; i < x->count; i++) {
         for (size_t u = x->begin[i]; u < x->begin[i + 1]; u++) {
-            put_column(to, hd_labelled_unit(x, u));
+            put_column(to, hd_labeled_unit(x, u));
             hd_text_print(to, "\t%s\n", hd_vocab_piece(labels, x->label[u]));
         }
         hd_text_put(to, "\n");
@@ -77,16 +77,16 @@ static void put_value(hd_text *to, double x)
     hd_text_put(to, digits);
 }
 
-static void put_table(hd_text *to, const hd_labelled *x, const hd_vocab *labels)
+static void put_table(hd_text *to, const hd_labeled *x, const hd_vocab *labels)
 {
-    hd_text_put(to, hd_labelled_pairs(x) ? "label\ttext\ttext2\n" : "label\ttext\n");
+    hd_text_put(to, hd_labeled_pairs(x) ? "label\ttext\ttext2\n" : "label\ttext\n");
     for (size_t i = 0; i < x->count; i++) {
         size_t u = x->begin[i];
         if (x->label[u] < 0)
             put_value(to, x->value[u]);
         else
             hd_text_put(to, hd_vocab_piece(labels, x->label[u]));
-        for (; u < x->begin[i + 1]; u++) hd_text_put(to, "\t"), put_column(to, hd_labelled_unit(x, u));
+        for (; u < x->begin[i + 1]; u++) hd_text_put(to, "\t"), put_column(to, hd_labeled_unit(x, u));
         hd_text_put(to, "\n");
     }
 }

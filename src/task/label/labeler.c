@@ -23,9 +23,9 @@ enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
 static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
 /* The vocabulary of a BERT has [MASK], too. */
-static size_t pieces_of(const hd_body_opt *o, const hd_tokeniser *t)
+static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 {
-    return o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokeniser_size(t);
+    return o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokenizer_size(t);
 }
 
 /* -- writing -- */
@@ -64,21 +64,21 @@ static void put_body(hd_text *to, const hd_body_opt *o)
     hd_text_print(to, ",\n \"positions\": %zu", o->positions);
 }
 
-static hd_status save_config(const hd_labeller *l, const char *folder, hd_err *err)
+static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
 {
     const hd_classifier_opt *o = &l->model->opt;
     hd_text c = {0};
-    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"pool\": \"%s\"", tasks[hd_labeller_task(o)],
+    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"pool\": \"%s\"", tasks[hd_labeler_task(o)],
                   hd_pool_names[o->pool]);
     put_body(&c, &o->body);
-    hd_model_config_put_padded(&c, hd_body_vocab(&o->body), pieces_of(&o->body, l->tokeniser));
+    hd_model_config_put_padded(&c, hd_body_vocab(&o->body), pieces_of(&o->body, l->tokenizer));
     if (o->bare) hd_text_put(&c, ",\n \"bare\": true");
-    hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokeniser\": \"%s\"}\n", o->classes,
-                  l->pairs ? "true" : "false", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
+    hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokenizer\": \"%s\"}\n", o->classes,
+                  l->pairs ? "true" : "false", hd_tokenizer_name(hd_tokenizer_kind_of(l->tokenizer)));
     return save_text(folder, "config.json", &c, err);
 }
 
-static hd_status save_labels(const hd_labeller *l, const char *folder, hd_err *err)
+static hd_status save_labels(const hd_labeler *l, const char *folder, hd_err *err)
 {
     hd_text t = {0};
     for (size_t i = 0; i < l->labels.count; i++)
@@ -86,19 +86,19 @@ static hd_status save_labels(const hd_labeller *l, const char *folder, hd_err *e
     return save_text(folder, "labels.txt", &t, err);
 }
 
-hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err)
+hd_status hd_labeler_save(const hd_labeler *l, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
     if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
-    if (!s) s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    if (!s) s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
+    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
     if (!s && !l->model->opt.numbers) s = save_labels(l, folder, err);
     if (!s) s = save_config(l, folder, err);
     return s ? s : hd_model_config_seal(folder, err);
 }
 
-hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err)
+hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *err)
 {
     return hd_published_save(l->model->params, folder, err);
 }
@@ -172,57 +172,57 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     return s;
 }
 
-hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
+hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
 {
     hd_model_config c;
-    *out = (hd_labeller){0};
+    *out = (hd_labeler){0};
     hd_model_config_open(&c, folder, err);
     if (!c.status) read_model(&c, opt);
     if (!c.status) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
-    if (!c.status) out->tokeniser = hd_model_config_tokeniser(&c, folder);
+    if (!c.status) out->tokenizer = hd_model_config_tokenizer(&c, folder);
     if (!c.status && !opt->numbers) c.status = read_labels(&out->labels, folder, err);
     if (!c.status)
-        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), out->tokeniser,
-                                    pieces_of(&opt->body, out->tokeniser));
+        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), out->tokenizer,
+                                    pieces_of(&opt->body, out->tokenizer));
     if (!c.status && !opt->numbers && opt->classes != out->labels.count)
         hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
                                out->labels.count);
-    if (c.status) hd_labeller_release(out);
+    if (c.status) hd_labeler_release(out);
     hd_model_config_release(&c);
     return c.status;
 }
 
-hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task task, hd_backend *backend,
-                           hd_err *err)
+hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
+                          hd_err *err)
 {
     hd_classifier_opt opt;
-    hd_labeller *l = hd_mem_zero(sizeof *l);
+    hd_labeler *l = hd_mem_zero(sizeof *l);
     if (!l) return hd_err_nomem(err, sizeof *l);
-    hd_status s = hd_labeller_describe(l, &opt, folder, err);
+    hd_status s = hd_labeler_describe(l, &opt, folder, err);
     l->backend = backend;
-    if (!s && (hd_labeller_task(&opt) == HD_TAG) != (task == HD_TAG))
-        s = hd_task_refuse(folder, tasks[hd_labeller_task(&opt)], tasks[task], err);
+    if (!s && (hd_labeler_task(&opt) == HD_TAG) != (task == HD_TAG))
+        s = hd_task_refuse(folder, tasks[hd_labeler_task(&opt)], tasks[task], err);
     if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
     if (!s) s = hd_published_load(l->model->params, folder, err);
     if (!s) s = hd_classifier_prepare(l->model, HD_ASKING, err);
     if (s)
-        hd_labeller_free(l);
+        hd_labeler_free(l);
     else
         *out = l;
     return s;
 }
 
-void hd_labeller_release(hd_labeller *l)
+void hd_labeler_release(hd_labeler *l)
 {
     hd_classifier_free(l->model);
-    hd_tokeniser_free(l->tokeniser);
+    hd_tokenizer_free(l->tokenizer);
     hd_vocab_release(&l->labels);
-    *l = (hd_labeller){0};
+    *l = (hd_labeler){0};
 }
 
-void hd_labeller_free(hd_labeller *l)
+void hd_labeler_free(hd_labeler *l)
 {
     if (!l) return;
-    hd_labeller_release(l);
+    hd_labeler_release(l);
     hd_mem_free(l);
 }

@@ -1,5 +1,5 @@
-/* A classifier or a tagger with its tokeniser and labels, the folder it lies in (config.json with "task":
-   "classify", "regress" or "tag", the tokeniser file, labels.txt unless labels are numbers,
+/* A classifier or a tagger with its tokenizer and labels, the folder it lies in (config.json with "task":
+   "classify", "regress" or "tag", the tokenizer file, labels.txt unless labels are numbers,
    model.safetensors), and what is asked of it. */
 #ifndef HD_TASK_LABEL_LABELER_H
 #define HD_TASK_LABEL_LABELER_H
@@ -11,35 +11,35 @@
 
 typedef enum hd_label_task { HD_CLASSIFY, HD_TAG, HD_REGRESS } hd_label_task;
 
-typedef struct hd_labeller {
+typedef struct hd_labeler {
     hd_classifier *model;
-    hd_tokeniser *tokeniser;
+    hd_tokenizer *tokenizer;
     hd_vocab labels;     /* one label a line in labels.txt, in the order of the classes; of numbers none */
     bool pairs;          /* its items are pairs of texts */
     hd_backend *backend; /* borrowed */
-} hd_labeller;
+} hd_labeler;
 
-static inline hd_label_task hd_labeller_task(const hd_classifier_opt *o)
+static inline hd_label_task hd_labeler_task(const hd_classifier_opt *o)
 {
     return o->pool == HD_POOL_each ? HD_TAG : o->numbers ? HD_REGRESS : HD_CLASSIFY;
 }
 
 /* Refuses a folder of another task with a text that names the verb it is for. HD_CLASSIFY and HD_REGRESS are
    both those of `heed classify`. */
-hd_status hd_labeller_open(hd_labeller **out, const char *folder, hd_label_task task, hd_backend *backend,
-                           hd_err *err);
-void hd_labeller_free(hd_labeller *l);    /* accepts NULL */
-void hd_labeller_release(hd_labeller *l); /* what it holds; accepts {0} */
-hd_status hd_labeller_save(const hd_labeller *l, const char *folder, hd_err *err);    /* all but weights */
-hd_status hd_labeller_publish(const hd_labeller *l, const char *folder, hd_err *err); /* the weights */
-/* Reads back what hd_labeller_save wrote: tokeniser, labels, and the options of a model that is not made. */
-hd_status hd_labeller_describe(hd_labeller *out, hd_classifier_opt *opt, const char *folder, hd_err *err);
+hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
+                          hd_err *err);
+void hd_labeler_free(hd_labeler *l);    /* accepts NULL */
+void hd_labeler_release(hd_labeler *l); /* what it holds; accepts {0} */
+hd_status hd_labeler_save(const hd_labeler *l, const char *folder, hd_err *err);    /* all but weights */
+hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *err); /* the weights */
+/* Reads back what hd_labeler_save wrote: tokenizer, labels, and the options of a model that is not made. */
+hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const char *folder, hd_err *err);
 
 /* Appends a text as an item without a label; of a model of pairs two texts, a tab between; of a tagger a
    sentence, blanks between its tokens. */
-hd_status hd_labeller_take(hd_labelled *items, const hd_labeller *l, hd_line text, hd_err *err);
+hd_status hd_labeler_take(hd_labeled *items, const hd_labeler *l, hd_line text, hd_err *err);
 /* How its items become examples. */
-static inline hd_examples_opt hd_labeller_examples(const hd_classifier_opt *o)
+static inline hd_examples_opt hd_labeler_examples(const hd_classifier_opt *o)
 {
     return (hd_examples_opt){.each = o->pool == HD_POOL_each, .bare = o->bare, .longest = o->body.positions};
 }
@@ -47,21 +47,20 @@ static inline hd_examples_opt hd_labeller_examples(const hd_classifier_opt *o)
 /* Sends the examples of these numbers, which are also the keys of their random draws. The number tells the
    shape they are filled up to. lm_loss: the weight of the loss that a language model below has on the mean
    token of an item, in training; 0: it has none. A failure stays in the run. */
-uint64_t hd_labeller_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
-                          size_t count, const hd_classifier_opt *o, float lm_loss);
+uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
+                         size_t count, const hd_classifier_opt *o, float lm_loss);
 
 /* Told the log-probabilities of every label in turn, or the number. */
-typedef void hd_labeller_hear(void *context, size_t label, const hd_real *logp);
-hd_status hd_labeller_ask(hd_run *r, const hd_labeller *l, const hd_examples *x, hd_labeller_hear *hear,
-                          void *context, hd_err *err);
+typedef void hd_labeler_hear(void *context, size_t label, const hd_real *logp);
+hd_status hd_labeler_ask(hd_run *r, const hd_labeler *l, const hd_examples *x, hd_labeler_hear *hear,
+                         void *context, hd_err *err);
 
 typedef struct hd_judged {
     double loss;              /* minus the sum of log-probabilities of the truth, or of squared errors */
     hd_confusion confusion;   /* of classes; to be released */
     double pearson, spearman; /* of numbers */
 } hd_judged;
-hd_status hd_labeller_judge(hd_judged *out, hd_run *r, const hd_labeller *l, const hd_examples *x,
-                            hd_err *err);
+hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_labeler *l, const hd_examples *x, hd_err *err);
 /* What is said of it, the foremost first: of classes accuracy, macro-F1, of two the F1 of the second, and
    Matthews' correlation; of numbers Pearson's and Spearman's. */
 void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES]);

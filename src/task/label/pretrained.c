@@ -9,7 +9,7 @@
 
 void hd_origin_release(hd_origin *o)
 {
-    hd_tokeniser_free(o->tokeniser);
+    hd_tokenizer_free(o->tokenizer);
     hd_vocab_release(&o->labels);
     *o = (hd_origin){0};
 }
@@ -17,7 +17,7 @@ void hd_origin_release(hd_origin *o)
 static hd_status from_masked(hd_origin *out, const char *folder, hd_err *err)
 {
     out->body.kind = HD_BODY_bert;
-    hd_status s = hd_masked_describe(folder, &out->body.bert, &out->tokeniser, err);
+    hd_status s = hd_masked_describe(folder, &out->body.bert, &out->tokenizer, err);
     out->body.positions = out->body.bert.positions;
     return s;
 }
@@ -26,7 +26,7 @@ static hd_status from_language(hd_origin *out, const char *folder, hd_err *err)
 {
     hd_lm_opt *o = &out->body.lm;
     out->body.kind = HD_BODY_lm;
-    hd_status s = hd_language_describe(folder, o, &out->tokeniser, err);
+    hd_status s = hd_language_describe(folder, o, &out->tokenizer, err);
     if (s) return s;
     if (o->kind != HD_LM_rnn && o->kind != HD_LM_gru && o->kind != HD_LM_lstm && o->kind != HD_LM_gpt)
         return hd_err_set(err, HD_EARG,
@@ -37,15 +37,15 @@ static hd_status from_language(hd_origin *out, const char *folder, hd_err *err)
     return HD_OK;
 }
 
-static hd_status from_labeller(hd_origin *out, const char *folder, hd_err *err)
+static hd_status from_labeler(hd_origin *out, const char *folder, hd_err *err)
 {
-    hd_labeller l;
-    hd_status s = hd_labeller_describe(&l, &out->head, folder, err);
+    hd_labeler l;
+    hd_status s = hd_labeler_describe(&l, &out->head, folder, err);
     if (s) return s;
     out->body = out->head.body;
-    out->tokeniser = l.tokeniser, l.tokeniser = NULL;
+    out->tokenizer = l.tokenizer, l.tokenizer = NULL;
     out->labels = l.labels, l.labels = (hd_vocab){0};
-    hd_labeller_release(&l);
+    hd_labeler_release(&l);
     return HD_OK;
 }
 
@@ -64,7 +64,7 @@ hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
     else if (!strcmp(task, "lm"))
         s = from_language(out, folder, err);
     else if (!strcmp(task, "classify") || !strcmp(task, "regress"))
-        s = from_labeller(out, folder, err);
+        s = from_labeler(out, folder, err);
     else
         s = hd_err_set(err, HD_EARG,
                        "%s: \"task\" is \"%s\": a classifier begins with a model of task mlm, lm, classify "

@@ -1,5 +1,5 @@
 /* The model that a classifier begins with: the folder of a masked language model, a language model with
-   states or another classifier gives body, tokeniser and weights. */
+   states or another classifier gives body, tokenizer and weights. */
 #ifndef HD_TASK_LABEL_PRETRAINED_H
 #define HD_TASK_LABEL_PRETRAINED_H
 
@@ -7,7 +7,7 @@
 
 typedef struct hd_origin {
     hd_body_opt body; /* its positions: the most it can take; of recurrent ones 0, which is any */
-    hd_tokeniser *tokeniser;
+    hd_tokenizer *tokenizer;
     hd_classifier_opt head; /* of a classifier: pool, classes and whether it gives numbers; else classes 0 */
     hd_vocab labels;        /* of a classifier */
 } hd_origin;

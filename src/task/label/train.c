@@ -23,10 +23,10 @@ typedef struct session {
     hd_run run;
     hd_label_set set;
     hd_examples train, valid; /* valid.count 0: there is none */
-    hd_labeller labeller;
+    hd_labeler labeler;
     hd_classifier_opt model; /* vocabulary and classes are filled in */
     hd_origin origin;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     uint32_t *order; /* [train.count] examples of the epoch */
     uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
     size_t batches;  /* of an epoch */
@@ -84,7 +84,7 @@ static hd_status next(void *context, hd_load *out, hd_err *err)
                      .batch = s->at % s->batches,
                      .parts = parts_of(s),
                      .tokens = labels,
-                     .flops = hd_classifier_flops(s->labeller.model, items, (double)rows / items)};
+                     .flops = hd_classifier_flops(s->labeler.model, items, (double)rows / items)};
     return HD_OK;
 }
 
@@ -101,15 +101,15 @@ static uint64_t send(hd_run *r, void *context, size_t part)
     session *s = context;
     size_t first = share(s, (size_t)s->backend->rank), mine = share(s, (size_t)s->backend->rank + 1) - first;
     size_t parts = parts_of(s), from = first + mine * part / parts, to = first + mine * (part + 1) / parts;
-    return hd_labeller_send(r, &s->sent, &s->train, s->order + from, to - from, &s->labeller.model->opt,
-                            s->opt->lm_loss);
+    return hd_labeler_send(r, &s->sent, &s->train, s->order + from, to - from, &s->labeler.model->opt,
+                           s->opt->lm_loss);
 }
 
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
 {
     session *s = context;
     (void)part;
-    return hd_classifier_loss(r, s->labeller.model, &s->sent,
+    return hd_classifier_loss(r, s->labeler.model, &s->sent,
                               &(hd_loss_opt){.coef = 1, .smoothing = s->opt->smoothing});
 }
 
@@ -117,7 +117,7 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
 {
     session *s = context;
     hd_judged j;
-    hd_status st = hd_labeller_judge(&j, r, &s->labeller, &s->valid, err);
+    hd_status st = hd_labeler_judge(&j, r, &s->labeler, &s->valid, err);
     if (st) return st;
     double mean = j.loss / (double)s->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
     hd_figure all[HD_FIGURES];
@@ -135,7 +135,7 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
 static hd_status publish(void *context, hd_err *err)
 {
     session *s = context;
-    return hd_labeller_publish(&s->labeller, s->opt->trainer.folder, err);
+    return hd_labeler_publish(&s->labeler, s->opt->trainer.folder, err);
 }
 
 /* A time that cannot be kept costs a warning, not the run. */
@@ -167,8 +167,8 @@ static bool stop(void *context)
 static void release(session *s)
 {
     hd_run_log_close(&s->log);
-    hd_optimiser_release(&s->optimiser);
-    hd_labeller_release(&s->labeller);
+    hd_optimizer_release(&s->optimizer);
+    hd_labeler_release(&s->labeler);
     hd_origin_release(&s->origin);
     hd_run_release(&s->run);
     hd_label_set_release(&s->set);
@@ -178,18 +178,18 @@ static void release(session *s)
     hd_backend_free(s->backend);
 }
 
-/* Of a run that is resumed the tokeniser and the body are those in the folder: what it began with may be
+/* Of a run that is resumed the tokenizer and the body are those in the folder: what it began with may be
  * gone.
  */
 static hd_status resume_folder(session *s, hd_err *err)
 {
-    hd_labeller old;
+    hd_labeler old;
     hd_classifier_opt then;
-    hd_status st = hd_labeller_describe(&old, &then, s->opt->trainer.folder, err);
+    hd_status st = hd_labeler_describe(&old, &then, s->opt->trainer.folder, err);
     if (st) return st;
-    s->labeller.tokeniser = old.tokeniser, old.tokeniser = NULL;
+    s->labeler.tokenizer = old.tokenizer, old.tokenizer = NULL;
     s->model.body = then.body;
-    hd_labeller_release(&old);
+    hd_labeler_release(&old);
     return HD_OK;
 }
 
@@ -203,33 +203,33 @@ static hd_status take_origin(session *s, hd_err *err)
     *body = s->origin.body;
     body->positions = asked.positions;
     hd_body_drop(body, asked.dropout);
-    s->labeller.tokeniser = s->origin.tokeniser, s->origin.tokeniser = NULL;
+    s->labeler.tokenizer = s->origin.tokenizer, s->origin.tokenizer = NULL;
     return HD_OK;
 }
 
-static hd_status make_tokeniser(session *s, hd_err *err)
+static hd_status make_tokenizer(session *s, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
-    hd_labelled_walk walk = {&s->set.train, 0};
-    hd_tokeniser_opt v = o->vocabulary;
+    hd_labeled_walk walk = {&s->set.train, 0};
+    hd_tokenizer_opt v = o->vocabulary;
     v.log = &o->log;
     if (o->trainer.resume) return resume_folder(s, err);
     if (o->from) return take_origin(s, err);
-    return hd_training_tokeniser(&s->labeller.tokeniser, o->kind, o->tokeniser, hd_labelled_feed(&walk), &v,
+    return hd_training_tokenizer(&s->labeler.tokenizer, o->kind, o->tokenizer, hd_labeled_feed(&walk), &v,
                                  err);
 }
 
 static hd_status read_data(session *s, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
-    hd_examples_opt e = hd_labeller_examples(&o->model);
+    hd_examples_opt e = hd_labeler_examples(&o->model);
     s->model = o->model;
-    hd_status st = hd_label_set_read(&s->set, &s->labeller.labels, o, err);
-    if (!st) st = make_tokeniser(s, err);
-    s->labeller.pairs = o->task != HD_TAG && hd_labelled_pairs(&s->set.train);
-    if (!st) st = hd_examples_make(&s->train, &s->set.train, s->labeller.tokeniser, &e, err);
+    hd_status st = hd_label_set_read(&s->set, &s->labeler.labels, o, err);
+    if (!st) st = make_tokenizer(s, err);
+    s->labeler.pairs = o->task != HD_TAG && hd_labeled_pairs(&s->set.train);
+    if (!st) st = hd_examples_make(&s->train, &s->set.train, s->labeler.tokenizer, &e, err);
     if (!st && s->set.valid.count)
-        st = hd_examples_make(&s->valid, &s->set.valid, s->labeller.tokeniser, &e, err);
+        st = hd_examples_make(&s->valid, &s->set.valid, s->labeler.tokenizer, &e, err);
     if (!st && s->train.count >= UINT32_MAX)
         st = hd_err_set(err, HD_ELIMIT, "%zu items are more than a run can take", s->train.count);
     return st;
@@ -241,33 +241,33 @@ static hd_status begin_with_mean(session *s)
     double sum = 0;
     for (size_t i = 0; i < s->train.labels; i++) sum += s->train.value[i];
     hd_real mean = (hd_real)(sum / (double)s->train.labels);
-    return hd_params_set(s->labeller.model->params, s->labeller.model->out.b, &mean);
+    return hd_params_set(s->labeler.model->params, s->labeler.model->out.b, &mean);
 }
 
 static hd_status begin_weights(session *s, hd_err *err)
 {
-    hd_classifier *m = s->labeller.model;
+    hd_classifier *m = s->labeler.model;
     const hd_label_train_opt *o = s->opt;
     hd_status st = hd_params_draw(m->params, o->trainer.seed, err);
     if (!st && m->opt.numbers) st = begin_with_mean(s);
     if (st || !o->from || o->scratch || o->trainer.resume) return st;
-    return hd_origin_take(&s->origin, o->from, m, &s->labeller.labels, err);
+    return hd_origin_take(&s->origin, o->from, m, &s->labeler.labels, err);
 }
 
 static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_label_train_opt *o = s->opt;
     s->model.numbers = o->task == HD_REGRESS;
-    s->model.classes = s->model.numbers ? 1 : s->labeller.labels.count;
-    if (s->model.body.kind == HD_BODY_stages) s->model.body.vocab = hd_tokeniser_size(s->labeller.tokeniser);
-    s->labeller.backend = s->backend;
-    hd_status st = hd_classifier_new(&s->labeller.model, s->backend, &s->model, true, err);
+    s->model.classes = s->model.numbers ? 1 : s->labeler.labels.count;
+    if (s->model.body.kind == HD_BODY_stages) s->model.body.vocab = hd_tokenizer_size(s->labeler.tokenizer);
+    s->labeler.backend = s->backend;
+    hd_status st = hd_classifier_new(&s->labeler.model, s->backend, &s->model, true, err);
     if (st) return st;
     s->batches = (s->train.count + o->batch - 1) / o->batch;
     s->order = hd_mem_array(s->train.count, sizeof *s->order);
     if (!s->order) return hd_err_nomem(err, s->train.count * sizeof *s->order);
     if (!dry) st = begin_weights(s, err);
-    return st ? st : hd_optimiser_init(&s->optimiser, s->labeller.model->params, &o->optimiser, err);
+    return st ? st : hd_optimizer_init(&s->optimizer, s->labeler.model->params, &o->optimizer, err);
 }
 
 static hd_status open_session(session *s, const hd_label_train_opt *o, bool dry, hd_err *err)
@@ -282,9 +282,9 @@ static hd_status open_session(session *s, const hd_label_train_opt *o, bool dry,
 static hd_label_plan plan_of(const session *s)
 {
     double work = s->opt->trainer.work > 0 ? s->opt->trainer.work : 3, items = (double)s->train.count;
-    double all = hd_classifier_flops(s->labeller.model, items, (double)s->train.rows / items);
-    hd_label_plan p = {.model = s->labeller.model->opt,
-                       .parameters = hd_params_size(s->labeller.model->params),
+    double all = hd_classifier_flops(s->labeler.model, items, (double)s->train.rows / items);
+    hd_label_plan p = {.model = s->labeler.model->opt,
+                       .parameters = hd_params_size(s->labeler.model->params),
                        .items = s->set.train.count,
                        .labels = s->train.labels,
                        .valid_items = s->set.valid.count,
@@ -326,9 +326,9 @@ static hd_status begin_folder(const session *s, hd_err *err)
     hd_status st = HD_OK;
     if (!o->resume && !s->backend->rank) {
         if (s->opt->open) st = s->opt->open(o->context, err);
-        if (!st) st = hd_labeller_save(&s->labeller, o->folder, err);
+        if (!st) st = hd_labeler_save(&s->labeler, o->folder, err);
         if (!st && s->set.valid.count)
-            st = hd_label_set_keep(&s->set, &s->labeller.labels, s->opt->task, o->folder, err);
+            st = hd_label_set_keep(&s->set, &s->labeler.labels, s->opt->task, o->folder, err);
     }
     return hd_ranks_agree(st, NULL, 0, err);
 }
@@ -362,7 +362,7 @@ static hd_status learn(session *s, hd_label_result *out, hd_err *err)
     if (trainer.resume) s->before = hd_duration_load(trainer.folder).seconds;
     s->began = hd_seconds();
     hd_status st =
-        hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+        hd_trainer_run(&s->run, &s->optimizer, &trainee, &trainer, &out->progress, &out->ending, err);
     if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
     return st;
 }
@@ -370,11 +370,11 @@ static hd_status learn(session *s, hd_label_result *out, hd_err *err)
 /* What the published model makes of the part that is held back. */
 static hd_status judge(session *s, hd_label_result *out, hd_err *err)
 {
-    hd_labeller *l = NULL;
+    hd_labeler *l = NULL;
     hd_judged j = {0};
     if (!s->valid.count || s->backend->rank) return HD_OK;
-    hd_status st = hd_labeller_open(&l, s->opt->trainer.folder, s->opt->task, s->backend, err);
-    if (!st) st = hd_labeller_judge(&j, &s->run, l, &s->valid, err);
+    hd_status st = hd_labeler_open(&l, s->opt->trainer.folder, s->opt->task, s->backend, err);
+    if (!st) st = hd_labeler_judge(&j, &s->run, l, &s->valid, err);
     if (!st) {
         out->judged = s->valid.labels;
         out->accuracy = hd_confusion_accuracy(&j.confusion);
@@ -382,7 +382,7 @@ static hd_status judge(session *s, hd_label_result *out, hd_err *err)
         hd_judged_figures(&j, out->figure);
     }
     hd_confusion_release(&j.confusion);
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     return st;
 }
 
@@ -394,7 +394,7 @@ hd_status hd_label_train(hd_label_result *out, const hd_label_train_opt *opt, hd
     if (st) return st;
     *out = (hd_label_result){.accuracy = NAN, .macro_f1 = NAN};
     st = open_session(&s, opt, false, err);
-    if (!st) st = hd_training_same(data_hash(&s), s.labeller.model->params, err);
+    if (!st) st = hd_training_same(data_hash(&s), s.labeler.model->params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && !s.backend->rank) begin_plan(&s);
     if (!st) st = learn(&s, out, err);

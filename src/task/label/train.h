@@ -1,4 +1,4 @@
-/* Training a classifier or a tagger: from labelled texts or sentences to a model folder. An update sees
+/* Training a classifier or a tagger: from labeled texts or sentences to a model folder. An update sees
    `batch` items; every epoch has all of them once, in an order of its own. The best model is the one of the
    highest accuracy on what is held back, of numbers the one of the least squared error; where none is, the
    newest. With `from` the model begins with the body of another: fine-tuning. */
@@ -23,15 +23,15 @@ typedef struct hd_label_train_opt {
     const char *train, *valid; /* files: tables (classify, regress) or tokens (tag); valid NULL: none */
     const char *folder;        /* classify, instead of train: a file for each class */
     double valid_fraction;     /* without valid: the share that is held back; 0: none */
-    const char *from; /* the folder of the model it begins with: body and tokeniser are its; NULL: none */
-    bool scratch;     /* of from only the sizes and the tokeniser, not the weights */
-    hd_tokeniser_kind kind;
-    hd_tokeniser_opt vocabulary;
-    const char *tokeniser;   /* an existing file to use instead; NULL: learned */
+    const char *from; /* the folder of the model it begins with: body and tokenizer are its; NULL: none */
+    bool scratch;     /* of from only the sizes and the tokenizer, not the weights */
+    hd_tokenizer_kind kind;
+    hd_tokenizer_opt vocabulary;
+    const char *tokenizer;   /* an existing file to use instead; NULL: learned */
     hd_classifier_opt model; /* vocabulary and classes are filled in; with `from` the body, but its positions
                                 and dropout */
     float lm_loss;           /* weight of the loss on words of a language model below; 0: none */
-    hd_optimiser_opt optimiser;
+    hd_optimizer_opt optimizer;
     float smoothing;        /* of the targets */
     size_t batch, parts;    /* items of an update; it is computed in so many parts */
     hd_trainer_opt trainer; /* as for a translator; intervals of 0: an epoch */

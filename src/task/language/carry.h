@@ -4,7 +4,7 @@
 #define HD_TASK_LANGUAGE_CARRY_H
 
 #include "task/language/language.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 typedef struct hd_carry {
     hd_run *run;

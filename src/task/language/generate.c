@@ -31,7 +31,7 @@ typedef struct loop {
     int32_t *parent;         /* [total] rows of the last step that the live ones continue */
     bool moved;              /* parent is not 0, 1, 2, ... */
     hd_stepper stepper;
-    bool penal;   /* tokens that come again are penalised */
+    bool penal;   /* tokens that come again are penalized */
     hd_text text; /* scratch */
 } loop;
 
@@ -46,12 +46,12 @@ static bool broken(const hd_text *t, size_t from)
 /* Writes down the text of the ids that have none yet; of half a character only where `all` is wanted. */
 static hd_status write_down(loop *l, sample *s, bool all, hd_err *err)
 {
-    const hd_tokeniser *t = l->language->tokeniser;
+    const hd_tokenizer *t = l->language->tokenizer;
     const int32_t *ids = s->ids.at + s->before;
     l->text.size = 0;
-    hd_status st = hd_tokeniser_decode(t, ids, s->known - s->before, &l->text, err);
+    hd_status st = hd_tokenizer_decode(t, ids, s->known - s->before, &l->text, err);
     size_t old = l->text.size;
-    if (!st) st = hd_tokeniser_decode(t, ids, s->ids.count - s->before, &l->text, err);
+    if (!st) st = hd_tokenizer_decode(t, ids, s->ids.count - s->before, &l->text, err);
     if (!st) st = hd_text_status(&l->text, err);
     size_t from = 2 * old; /* the second text begins as the first one does */
     if (st || l->text.size <= from || (!all && broken(&l->text, from))) return st;
@@ -126,7 +126,7 @@ static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err 
 {
     const char *at = prompt.text, *end = at + prompt.size;
     for (bool more = true; more;) {
-        const char *stop = at < end && !hd_tokeniser_keeps_lines(l->language->tokeniser)
+        const char *stop = at < end && !hd_tokenizer_keeps_lines(l->language->tokenizer)
                                ? memchr(at, '\n', (size_t)(end - at))
                                : NULL;
         more = stop;
@@ -134,7 +134,7 @@ static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err 
         hd_status s = hd_ids_reserve(ids, 1, err);
         if (s) return s;
         ids->at[ids->count++] = l->special.end;
-        s = hd_tokeniser_encode_ids(l->language->tokeniser, at, (size_t)(stop - at), ids, err);
+        s = hd_tokenizer_encode_ids(l->language->tokenizer, at, (size_t)(stop - at), ids, err);
         if (s) return s;
         at = stop + 1;
     }
@@ -150,7 +150,7 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
     while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
     s->shown = s->out->text.size;
     l->text.size = 0;
-    st = hd_tokeniser_decode(l->language->tokeniser, s->ids.at + s->before, s->known - s->before, &l->text,
+    st = hd_tokenizer_decode(l->language->tokenizer, s->ids.at + s->before, s->known - s->before, &l->text,
                              err);
     s->blank = typed.size && typed.text[typed.size - 1] == ' ' &&
                !(l->text.size && l->text.data[l->text.size - 1] == ' ');
@@ -199,7 +199,7 @@ static hd_tensor *step(loop *l, bool first)
 
 /* Rows of the live ones in which what they have written, or the prompt has, counts less. What stands before
    the prompt is no part of it. The signs decide, so the numbers are read first. */
-static hd_tensor *penalised(loop *l, hd_tensor *x)
+static hd_tensor *penalized(loop *l, hd_tensor *x)
 {
     hd_run *r = l->r;
     size_t v = l->stepper.vocab, n = l->count, most = 0, count = 0;
@@ -227,10 +227,10 @@ static hd_tensor *penalised(loop *l, hd_tensor *x)
 static hd_tensor *allowed(loop *l, hd_tensor *x)
 {
     int32_t banned[3];
-    size_t count = hd_tokeniser_unwritten(l->language->tokeniser, banned);
+    size_t count = hd_tokenizer_unwritten(l->language->tokenizer, banned);
     hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
     for (size_t i = 0; mask && i < count; i++) mask[banned[i]] = -INFINITY;
-    for (size_t i = hd_tokeniser_size(l->language->tokeniser); mask && i < l->stepper.vocab; i++)
+    for (size_t i = hd_tokenizer_size(l->language->tokenizer); mask && i < l->stepper.vocab; i++)
         mask[i] = -INFINITY; /* rows that no piece has */
     return mask ? hd_add(l->r, x, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
 }
@@ -263,7 +263,7 @@ static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token,
     r->draws = 0; /* whatever the model drew before */
     hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores;
     hd_tensor *x = hd_gather(r, scores, hd_ints(r, row, n), n, 1);
-    x = allowed(l, l->penal ? penalised(l, x) : x);
+    x = allowed(l, l->penal ? penalized(l, x) : x);
     hd_tensor *ids = hd_sample(r, x, &ask, NULL);
     if (!ids || r->err.status) return;
     r->backend->download(r->backend, token, ids->data, n * sizeof *token);
@@ -353,7 +353,7 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
               .prompts = prompts,
               .samples = opt->samples ? opt->samples : 1};
     hd_step before = r->now;
-    l.special = hd_tokeniser_special(language->tokeniser);
+    l.special = hd_tokenizer_special(language->tokenizer);
     hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
     if (!s) s = open_stepper(&l, err);

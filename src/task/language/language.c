@@ -67,8 +67,8 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"lm\"");
     hd_language_put_model(&c, &l->lm->opt);
-    hd_model_config_put_padded(&c, l->lm->opt.vocab, hd_tokeniser_size(l->tokeniser));
-    hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(l->tokeniser)));
+    hd_model_config_put_padded(&c, l->lm->opt.vocab, hd_tokenizer_size(l->tokenizer));
+    hd_text_print(&c, ",\n \"tokenizer\": \"%s\"}\n", hd_tokenizer_name(hd_tokenizer_kind_of(l->tokenizer)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, c.data, c.size, err);
@@ -79,8 +79,8 @@ static hd_status save_config(const hd_language *l, const char *folder, hd_err *e
 hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(l->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(l->tokeniser, path, err);
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
+    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
     if (!s) s = save_config(l, folder, err);
     return s ? s : hd_model_config_seal(folder, err);
 }
@@ -126,26 +126,26 @@ void hd_language_read_model(hd_model_config *c, hd_lm_opt *o)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
 }
 
-static void open_tokeniser(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokeniser **tokeniser)
+static void open_tokenizer(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokenizer **tokenizer)
 {
-    *tokeniser = hd_model_config_tokeniser(c, folder);
+    *tokenizer = hd_model_config_tokenizer(c, folder);
     if (c->status) return;
-    hd_model_config_check_vocab(c, o->vocab, *tokeniser, hd_tokeniser_size(*tokeniser));
-    hd_special special = hd_tokeniser_special(*tokeniser);
+    hd_model_config_check_vocab(c, o->vocab, *tokenizer, hd_tokenizer_size(*tokenizer));
+    hd_special special = hd_tokenizer_special(*tokenizer);
     o->start = special.start, o->end = special.end, o->unk = special.unk;
 }
 
-hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
+hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokenizer **tokenizer, hd_err *err)
 {
     hd_model_config c;
-    *tokeniser = NULL;
+    *tokenizer = NULL;
     hd_model_config_open(&c, folder, err);
     hd_model_config_task(&c, "lm");
     if (!c.status) hd_language_read_model(&c, opt);
-    if (!c.status) open_tokeniser(&c, folder, opt, tokeniser);
+    if (!c.status) open_tokenizer(&c, folder, opt, tokenizer);
     if (c.status) {
-        hd_tokeniser_free(*tokeniser);
-        *tokeniser = NULL;
+        hd_tokenizer_free(*tokenizer);
+        *tokenizer = NULL;
     }
     hd_model_config_release(&c);
     return c.status;
@@ -157,7 +157,7 @@ hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *ba
     hd_language *l = hd_mem_zero(sizeof *l);
     if (!l) return hd_err_nomem(err, sizeof *l);
     l->backend = backend;
-    hd_status s = hd_language_describe(folder, &opt, &l->tokeniser, err);
+    hd_status s = hd_language_describe(folder, &opt, &l->tokenizer, err);
     if (!s) s = hd_lm_new(&l->lm, &opt, backend, false, err);
     if (!s)
         s = l->lm->params ? hd_published_load(l->lm->params, folder, err)
@@ -174,6 +174,6 @@ void hd_language_free(hd_language *l)
 {
     if (!l) return;
     hd_lm_free(l->lm);
-    hd_tokeniser_free(l->tokeniser);
+    hd_tokenizer_free(l->tokenizer);
     hd_mem_free(l);
 }

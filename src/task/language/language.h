@@ -1,4 +1,4 @@
-/* A language model with its tokeniser, the folder it lies in (config.json with "task": "lm", the tokeniser
+/* A language model with its tokenizer, the folder it lies in (config.json with "task": "lm", the tokenizer
    file, model.safetensors or ngram.bin), and what is asked of it. */
 #ifndef HD_TASK_LANGUAGE_LANGUAGE_H
 #define HD_TASK_LANGUAGE_LANGUAGE_H
@@ -6,21 +6,21 @@
 #include "decode/search.h"
 #include "model/lm/lm.h"
 #include "task/model_config.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_language {
     hd_lm *lm;
-    hd_tokeniser *tokeniser;
+    hd_tokenizer *tokenizer;
     hd_backend *backend; /* borrowed */
 } hd_language;
 
 hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err);
 void hd_language_free(hd_language *l); /* accepts NULL */
 hd_status hd_language_save(const hd_language *l, const char *folder,
-                           hd_err *err); /* config.json, tokeniser */
+                           hd_err *err); /* config.json, tokenizer */
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
-/* Reads back what hd_language_save wrote, without weights. The caller frees the tokeniser. */
-hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+/* Reads back what hd_language_save wrote, without weights. The caller frees the tokenizer. */
+hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
 /* The keys of a language model in config.json, also where it is a part of another model. */
 void hd_language_put_model(hd_text *to, const hd_lm_opt *o);
 void hd_language_read_model(hd_model_config *c, hd_lm_opt *o);
@@ -28,7 +28,7 @@ void hd_language_read_model(hd_model_config *c, hd_lm_opt *o);
 hd_status hd_language_remove(const char *folder, hd_err *err);
 
 /* A text as one stream: every line and an end token behind it, or its characters as they are where the
-   tokeniser keeps lines. hd_stream_text_of (language_text.h) makes
+   tokenizer keeps lines. hd_stream_text_of (language_text.h) makes
    one. */
 typedef struct hd_stream_text {
     int32_t *ids;

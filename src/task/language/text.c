@@ -157,21 +157,21 @@ static uint64_t hash_of(const int32_t *ids, size_t count)
 }
 
 /* Every line and an end token behind it; behind the last one not where the text is cut there. */
-static hd_status encode_lines(hd_ids *ids, const hd_plain_text *text, const hd_tokeniser *t, hd_err *err)
+static hd_status encode_lines(hd_ids *ids, const hd_plain_text *text, const hd_tokenizer *t, hd_err *err)
 {
-    int32_t end = hd_tokeniser_special(t).end;
+    int32_t end = hd_tokenizer_special(t).end;
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < text->lines; i++) {
         hd_line line = line_at(text, i);
-        s = hd_tokeniser_encode_ids(t, line.text, line.size, ids, err);
+        s = hd_tokenizer_encode_ids(t, line.text, line.size, ids, err);
         if (!s) s = hd_ids_reserve(ids, 1, err);
         if (!s && !(text->open && i + 1 == text->lines)) ids->at[ids->count++] = end;
     }
     return s;
 }
 
-/* For tokenisers to which ends of lines are text. */
-static hd_status encode_whole(hd_ids *ids, const hd_plain_text *text, const hd_tokeniser *t, hd_err *err)
+/* For tokenizers to which ends of lines are text. */
+static hd_status encode_whole(hd_ids *ids, const hd_plain_text *text, const hd_tokenizer *t, hd_err *err)
 {
     hd_text all = {0};
     for (size_t i = 0; i < text->lines; i++) {
@@ -180,17 +180,17 @@ static hd_status encode_whole(hd_ids *ids, const hd_plain_text *text, const hd_t
         if (!(text->open && i + 1 == text->lines)) hd_text_put(&all, "\n");
     }
     hd_status s = hd_text_status(&all, err);
-    if (!s && all.size) s = hd_tokeniser_encode_ids(t, all.data, all.size, ids, err);
+    if (!s && all.size) s = hd_tokenizer_encode_ids(t, all.data, all.size, ids, err);
     hd_text_release(&all);
     return s;
 }
 
-hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokeniser *t,
+hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokenizer *t,
                             hd_err *err)
 {
     hd_stream_text x = {.lines = text->lines};
     hd_ids ids = {0};
-    hd_status s = (hd_tokeniser_keeps_lines(t) ? encode_whole : encode_lines)(&ids, text, t, err);
+    hd_status s = (hd_tokenizer_keeps_lines(t) ? encode_whole : encode_lines)(&ids, text, t, err);
     for (size_t i = 0; i < text->lines; i++)
         x.characters += characters_in(line_at(text, i)) - (text->open && i + 1 == text->lines);
     x.ids = ids.at, x.count = ids.count;

@@ -29,7 +29,7 @@ typedef struct hd_plain_walk {
 hd_feed hd_plain_feed(hd_plain_walk *walk);
 
 /* The same lines as tokens. */
-hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokeniser *t,
+hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokenizer *t,
                             hd_err *err);
 
 #endif

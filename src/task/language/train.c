@@ -25,7 +25,7 @@ typedef struct session {
     hd_stream_text train, valid; /* valid.count 0: there is none */
     hd_language language;
     hd_lm_opt found; /* in the folder of the run, or in that of the model it begins with */
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     size_t length, batches; /* tokens of a window; batches of an epoch */
     hd_window *window;      /* [batch] of the update */
     int32_t *key;           /* [batch] */
@@ -168,10 +168,10 @@ static void release(session *s)
 {
     hd_run_log_close(&s->log);
     hd_carry_release(&s->carry);
-    hd_optimiser_release(&s->optimiser);
+    hd_optimizer_release(&s->optimizer);
     hd_lm_free(s->language.lm);
     hd_run_release(&s->run);
-    hd_tokeniser_free(s->language.tokeniser);
+    hd_tokenizer_free(s->language.tokenizer);
     hd_stream_text_release(&s->train);
     hd_stream_text_release(&s->valid);
     hd_mem_free(s->window);
@@ -180,16 +180,16 @@ static void release(session *s)
 }
 
 /* Of a run that is resumed it is the one in its folder, of one that begins with a model that model's. */
-static hd_status make_tokeniser(session *s, const hd_plain_text *text, hd_err *err)
+static hd_status make_tokenizer(session *s, const hd_plain_text *text, hd_err *err)
 {
     const hd_language_train_opt *o = s->opt;
-    hd_tokeniser **to = &s->language.tokeniser;
+    hd_tokenizer **to = &s->language.tokenizer;
     hd_plain_walk walk = {text, 0};
-    hd_tokeniser_opt v = o->vocabulary;
+    hd_tokenizer_opt v = o->vocabulary;
     v.log = &o->log;
     const char *folder = o->trainer.resume ? o->trainer.folder : o->from;
     if (folder) return hd_language_describe(folder, &s->found, to, err);
-    return hd_training_tokeniser(to, o->kind, o->tokeniser, hd_plain_feed(&walk), &v, err);
+    return hd_training_tokenizer(to, o->kind, o->tokenizer, hd_plain_feed(&walk), &v, err);
 }
 
 static hd_status read_texts(session *s, hd_err *err)
@@ -200,11 +200,11 @@ static hd_status read_texts(session *s, hd_err *err)
     if (!st && o->valid) st = hd_plain_text_read(&held, o->valid, err);
     if (!st && !o->valid && o->valid_fraction > 0)
         st = hd_plain_text_split(&text, o->valid_fraction, &held, err);
-    if (!st) st = make_tokeniser(s, &text, err);
-    if (!st) st = hd_stream_text_of(&s->train, &text, s->language.tokeniser, err);
+    if (!st) st = make_tokenizer(s, &text, err);
+    if (!st) st = hd_stream_text_of(&s->train, &text, s->language.tokenizer, err);
     if (!st && !s->train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", o->train);
-    if (!st && held.lines) st = hd_stream_text_of(&s->valid, &held, s->language.tokeniser, err);
+    if (!st && held.lines) st = hd_stream_text_of(&s->valid, &held, s->language.tokenizer, err);
     hd_plain_text_release(&text);
     hd_plain_text_release(&held);
     return st;
@@ -218,7 +218,7 @@ static hd_status open_carry(session *s, hd_err *err)
     for (size_t i = 0; i < parts; i++) items[i] = batch * (i + 1) / parts - batch * i / parts;
     hd_status st = hd_carry_init(&s->carry, &s->run, s->language.lm, items, parts, s->length, err);
     hd_mem_free(items);
-    if (!st) s->optimiser.beside = hd_carry_beside(&s->carry);
+    if (!st) s->optimizer.beside = hd_carry_beside(&s->carry);
     return st;
 }
 
@@ -246,8 +246,8 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     const hd_language_train_opt *o = s->opt;
     hd_lm_opt m = o->from ? going_on(s) : o->model;
     size_t window = o->model.context && o->model.context < m.context ? o->model.context : m.context;
-    hd_special special = hd_tokeniser_special(s->language.tokeniser);
-    if (!o->from) m.vocab = hd_tokeniser_size(s->language.tokeniser); /* a published one may have more */
+    hd_special special = hd_tokenizer_special(s->language.tokenizer);
+    if (!o->from) m.vocab = hd_tokenizer_size(s->language.tokenizer); /* a published one may have more */
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     if (m.kind == HD_LM_maxent && !m.buckets) m.buckets = buckets_of(m.vocab);
     s->language.backend = s->backend;
@@ -261,7 +261,7 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     if (!s->window || !s->key) return hd_err_nomem(err, o->batch * sizeof *s->window);
     for (size_t i = 0; i < o->batch; i++) s->key[i] = (int32_t)i;
     if (!dry) st = hd_training_weights(s->language.lm->params, o->from, &o->trainer, err);
-    if (!st) st = hd_optimiser_init(&s->optimiser, s->language.lm->params, &o->optimiser, err);
+    if (!st) st = hd_optimizer_init(&s->optimizer, s->language.lm->params, &o->optimizer, err);
     return st || !s->language.lm->type->state || s->backend->ranks > 1 ? st : open_carry(s, err);
 }
 
@@ -353,7 +353,7 @@ static hd_status learn(session *s, hd_language_result *out, hd_err *err)
     if (!trainer.valid_every) trainer.valid_every = VALID_EVERY;
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
     hd_status st =
-        hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+        hd_trainer_run(&s->run, &s->optimizer, &trainee, &trainer, &out->progress, &out->ending, err);
     out->seconds = hd_seconds() - s->began;
     out->size = hd_lm_size(s->language.lm);
     if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);

@@ -20,16 +20,16 @@ typedef struct hd_language_plan {
 } hd_language_plan;
 
 typedef struct hd_language_train_opt {
-    /* A folder of such a model to begin with: its tokeniser, sizes and weights. Of `model` the dropout and
+    /* A folder of such a model to begin with: its tokenizer, sizes and weights. Of `model` the dropout and
        the context (0: the model's) count then. Not read when a run is resumed. NULL: none. */
     const char *from;
     const char *train, *valid; /* texts; valid NULL: none */
     double valid_fraction;     /* without a file: the last share of the characters; 0: none */
-    hd_tokeniser_kind kind;
-    hd_tokeniser_opt vocabulary;
-    const char *tokeniser; /* an existing file to use instead; NULL: learned */
+    hd_tokenizer_kind kind;
+    hd_tokenizer_opt vocabulary;
+    const char *tokenizer; /* an existing file to use instead; NULL: learned */
     hd_lm_opt model;       /* vocabulary and specials are filled in; buckets 0: chosen by the vocabulary */
-    hd_optimiser_opt optimiser;
+    hd_optimizer_opt optimizer;
     float smoothing;        /* of the targets */
     size_t batch, parts;    /* windows of an update; it is computed in so many parts */
     hd_trainer_opt trainer; /* as for a translator; intervals of 0: chosen here */

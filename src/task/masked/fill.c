@@ -27,7 +27,7 @@ static hd_status check(hd_line text, hd_err *err)
 static size_t find_masks(const hd_masked *m, const hd_ids *ids, int32_t *place)
 {
     size_t n = 0;
-    int32_t mask = hd_masked_id(m->tokeniser);
+    int32_t mask = hd_masked_id(m->tokenizer);
     for (size_t i = 0; i < ids->count; i++)
         if (ids->at[i] == mask) place[n++] = (int32_t)i;
     return n;
@@ -38,7 +38,7 @@ static void keep_best(hd_filled *out, const hd_masked *m, const int32_t *id, con
     for (size_t i = 0; i < out->masks; i++, id += k, logp += k) {
         hd_filling *to = out->choice + i * out->top;
         for (size_t j = 0, n = 0; j < k && n < out->top; j++)
-            if (hd_masked_piece(m->tokeniser, id[j]) && !hd_masked_is_special(m->tokeniser, id[j]))
+            if (hd_masked_piece(m->tokenizer, id[j]) && !hd_masked_is_special(m->tokenizer, id[j]))
                 to[n++] = (hd_filling){id[j], exp((double)logp[j])};
     }
 }
@@ -47,7 +47,7 @@ static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids
                      hd_err *err)
 {
     size_t rows = ids->count, vocab = m->model->opt.vocab,
-           k = out->top + SPECIALS + (vocab - hd_masked_vocab(m->tokeniser));
+           k = out->top + SPECIALS + (vocab - hd_masked_vocab(m->tokenizer));
     if (k > vocab) k = vocab;
     hd_run_begin(r, HD_INFERENCE);
     int32_t *type = hd_host_take(r, rows * sizeof *type), len = (int32_t)rows; /* zeros: the first text */
@@ -69,13 +69,13 @@ static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids
 
 hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line text, size_t top, hd_err *err)
 {
-    size_t vocab = hd_masked_vocab(m->tokeniser), pieces = vocab > SPECIALS ? vocab - SPECIALS : 1;
+    size_t vocab = hd_masked_vocab(m->tokenizer), pieces = vocab > SPECIALS ? vocab - SPECIALS : 1;
     hd_ids ids = {0};
     int32_t *place = NULL;
     *out = (hd_filled){.top = top < pieces ? top : pieces};
     hd_status s = hd_masked_fill_check(m, err);
     if (!s) s = check(text, err);
-    if (!s) s = hd_masked_encode(m->tokeniser, text, &ids, err);
+    if (!s) s = hd_masked_encode(m->tokenizer, text, &ids, err);
     if (!s && !(place = hd_mem_array(ids.count, sizeof *place)))
         s = hd_err_nomem(err, ids.count * sizeof *place);
     if (!s) out->masks = find_masks(m, &ids, place);

@@ -28,7 +28,7 @@ hd_status hd_masked_judge(hd_masked_judged *out, hd_run *r, const hd_masked *m, 
                           const hd_stream_text *text, hd_err *err)
 {
     size_t length = m->model->opt.positions, items = ROWS / length ? ROWS / length : 1;
-    int32_t end = hd_tokeniser_special(m->tokeniser).end;
+    int32_t end = hd_tokenizer_special(m->tokenizer).end;
     hd_masked_rows rows = {0};
     hd_masked_judged found = {0};
     hd_status s = hd_masked_rows_init(&rows, items, length, err);

@@ -24,26 +24,26 @@ enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
 
 /* -- tokens -- */
 
-int32_t hd_masked_id(const hd_tokeniser *t)
+int32_t hd_masked_id(const hd_tokenizer *t)
 {
-    int32_t own = hd_tokeniser_special(t).mask;
-    return own >= 0 ? own : (int32_t)hd_tokeniser_size(t);
+    int32_t own = hd_tokenizer_special(t).mask;
+    return own >= 0 ? own : (int32_t)hd_tokenizer_size(t);
 }
 
-const char *hd_masked_piece(const hd_tokeniser *t, int32_t id)
+const char *hd_masked_piece(const hd_tokenizer *t, int32_t id)
 {
-    const char *piece = hd_tokeniser_piece(t, id);
+    const char *piece = hd_tokenizer_piece(t, id);
     return piece || id != hd_masked_id(t) ? piece : HD_MASK_TEXT;
 }
 
-size_t hd_masked_vocab(const hd_tokeniser *t)
+size_t hd_masked_vocab(const hd_tokenizer *t)
 {
-    return hd_tokeniser_size(t) + (hd_tokeniser_special(t).mask < 0);
+    return hd_tokenizer_size(t) + (hd_tokenizer_special(t).mask < 0);
 }
 
-bool hd_masked_is_special(const hd_tokeniser *t, int32_t id)
+bool hd_masked_is_special(const hd_tokenizer *t, int32_t id)
 {
-    hd_special s = hd_tokeniser_special(t);
+    hd_special s = hd_tokenizer_special(t);
     return id == s.pad || id == s.unk || id == s.start || id == s.end || id == hd_masked_id(t);
 }
 
@@ -62,20 +62,20 @@ size_t hd_masked_before(hd_line text)
     return text.size;
 }
 
-static hd_status add_pieces(hd_ids *out, const hd_tokeniser *t, hd_line text, bool again, hd_err *err)
+static hd_status add_pieces(hd_ids *out, const hd_tokenizer *t, hd_line text, bool again, hd_err *err)
 {
     hd_pieces piece = {0};
-    hd_status s = again ? hd_tokeniser_encode_again(t, text.text, text.size, &piece, err)
-                        : hd_tokeniser_encode(t, text.text, text.size, &piece, err);
+    hd_status s = again ? hd_tokenizer_encode_again(t, text.text, text.size, &piece, err)
+                        : hd_tokenizer_encode(t, text.text, text.size, &piece, err);
     if (!s) s = hd_ids_reserve(out, piece.count, err);
     for (size_t i = 0; !s && i < piece.count; i++) out->at[out->count++] = piece.at[i].id;
     hd_pieces_release(&piece);
     return s;
 }
 
-static hd_status encode(const hd_tokeniser *t, hd_line text, bool again, hd_ids *out, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, hd_line text, bool again, hd_ids *out, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(t);
+    hd_special special = hd_tokenizer_special(t);
     hd_status s = add(out, special.start, err);
     while (!s && text.size) {
         size_t n = hd_masked_before(text);
@@ -86,12 +86,12 @@ static hd_status encode(const hd_tokeniser *t, hd_line text, bool again, hd_ids 
     return s ? s : add(out, special.end, err);
 }
 
-hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+hd_status hd_masked_encode(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err)
 {
     return encode(t, text, false, out, err);
 }
 
-hd_status hd_masked_encode_again(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err)
+hd_status hd_masked_encode_again(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err)
 {
     return encode(t, text, true, out, err);
 }
@@ -116,12 +116,12 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
     hd_text c = {0};
     hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
     hd_masked_put_model(&c, &m->model->opt);
-    hd_model_config_put_padded(&c, m->model->opt.vocab, hd_masked_vocab(m->tokeniser));
+    hd_model_config_put_padded(&c, m->model->opt.vocab, hd_masked_vocab(m->tokenizer));
     if (m->longest) hd_text_print(&c, ",\n \"longest\": %zu", m->longest);
     if (m->pool != HD_POOLING_AUTO)
         hd_text_print(&c, ",\n \"pool\": \"%s\",\n \"normalize\": %s", hd_pooling_names[m->pool],
                       m->normalize ? "true" : "false");
-    hd_text_print(&c, ",\n \"tokeniser\": \"%s\"}\n", hd_tokeniser_name(hd_tokeniser_kind_of(m->tokeniser)));
+    hd_text_print(&c, ",\n \"tokenizer\": \"%s\"}\n", hd_tokenizer_name(hd_tokenizer_kind_of(m->tokenizer)));
     hd_status s = hd_text_status(&c, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, c.data, c.size, err);
@@ -132,8 +132,8 @@ static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err
 hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_status s = hd_tokeniser_path(path, folder, hd_tokeniser_kind_of(m->tokeniser), err);
-    if (!s) s = hd_tokeniser_save(m->tokeniser, path, err);
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(m->tokenizer), err);
+    if (!s) s = hd_tokenizer_save(m->tokenizer, path, err);
     if (!s) s = save_config(m, folder, err);
     return s ? s : hd_model_config_seal(folder, err);
 }
@@ -192,21 +192,21 @@ static hd_status describe(const char *folder, hd_bert_opt *opt, hd_masked *m, hd
     hd_model_config_task(&c, "mlm");
     if (!c.status) hd_masked_read_model(&c, opt);
     if (!c.status) read_sentence(&c, m, opt->positions);
-    if (!c.status) m->tokeniser = hd_model_config_tokeniser(&c, folder);
-    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, m->tokeniser, hd_masked_vocab(m->tokeniser));
+    if (!c.status) m->tokenizer = hd_model_config_tokenizer(&c, folder);
+    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, m->tokenizer, hd_masked_vocab(m->tokenizer));
     if (c.status) {
-        hd_tokeniser_free(m->tokeniser);
-        m->tokeniser = NULL;
+        hd_tokenizer_free(m->tokenizer);
+        m->tokenizer = NULL;
     }
     hd_model_config_release(&c);
     return c.status;
 }
 
-hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err)
+hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err)
 {
     hd_masked m = {0};
     hd_status s = describe(folder, opt, &m, err);
-    *tokeniser = m.tokeniser;
+    *tokenizer = m.tokenizer;
     return s;
 }
 
@@ -231,6 +231,6 @@ void hd_masked_free(hd_masked *m)
 {
     if (!m) return;
     hd_bert_free(m->model);
-    hd_tokeniser_free(m->tokeniser);
+    hd_tokenizer_free(m->tokenizer);
     hd_mem_free(m);
 }

@@ -1,7 +1,7 @@
-/* A masked language model (BERT) with its tokeniser, the folder it lies in (config.json with "task": "mlm",
-   the tokeniser file, model.safetensors), and what is asked of it. A text is read with the start token before
-   it and the end token behind it. "[MASK]" in a text stands for what is missing; where the tokeniser has no
-   piece for it, its id comes behind the tokeniser's last. */
+/* A masked language model (BERT) with its tokenizer, the folder it lies in (config.json with "task": "mlm",
+   the tokenizer file, model.safetensors), and what is asked of it. A text is read with the start token before
+   it and the end token behind it. "[MASK]" in a text stands for what is missing; where the tokenizer has no
+   piece for it, its id comes behind the tokenizer's last. */
 #ifndef HD_TASK_MASKED_MASKED_H
 #define HD_TASK_MASKED_MASKED_H
 
@@ -9,13 +9,13 @@
 #include "model/bert.h"
 #include "task/model_config.h"
 #include "task/pooling.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 #define HD_MASK_TEXT "[MASK]"
 
 typedef struct hd_masked {
     hd_bert *model;
-    hd_tokeniser *tokeniser;
+    hd_tokenizer *tokenizer;
     hd_backend *backend; /* borrowed */
     size_t longest;  /* tokens of a text that becomes a vector, where that is less than positions; else 0 */
     hd_pooling pool; /* of a sentence model: how its rows become the vector; else AUTO */
@@ -24,27 +24,27 @@ typedef struct hd_masked {
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err);
 void hd_masked_free(hd_masked *m);                                                /* accepts NULL */
-hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);    /* config.json, tokeniser */
+hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);    /* config.json, tokenizer */
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err); /* weights */
-/* Reads back what hd_masked_save wrote, without weights. The caller frees the tokeniser. */
-hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokeniser **tokeniser, hd_err *err);
+/* Reads back what hd_masked_save wrote, without weights. The caller frees the tokenizer. */
+hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
 
 /* The keys of a BERT in config.json, also where it is a part of another model. */
 void hd_masked_put_model(hd_text *to, const hd_bert_opt *o);
 void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o);
 
-int32_t hd_masked_id(const hd_tokeniser *t);                    /* of [MASK] */
-const char *hd_masked_piece(const hd_tokeniser *t, int32_t id); /* that of [MASK] too; NULL: it has none */
-size_t hd_masked_vocab(const hd_tokeniser *t); /* V of the model: the tokeniser's, and [MASK] */
+int32_t hd_masked_id(const hd_tokenizer *t);                    /* of [MASK] */
+const char *hd_masked_piece(const hd_tokenizer *t, int32_t id); /* that of [MASK] too; NULL: it has none */
+size_t hd_masked_vocab(const hd_tokenizer *t); /* V of the model: the tokenizer's, and [MASK] */
 /* Whether it is no piece of a text: what begins, ends or fills one, [MASK] and <unk>. */
-bool hd_masked_is_special(const hd_tokeniser *t, int32_t id);
+bool hd_masked_is_special(const hd_tokenizer *t, int32_t id);
 
 /* Bytes before the next "[MASK]" of a text, or all of them. */
 size_t hd_masked_before(hd_line text);
 /* Appends the start, the pieces and masks of a text, and the end. */
-hd_status hd_masked_encode(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err);
+hd_status hd_masked_encode(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err);
 /* The same of a text that was encoded before: what is unknown in it is not counted again. */
-hd_status hd_masked_encode_again(const hd_tokeniser *t, hd_line text, hd_ids *out, hd_err *err);
+hd_status hd_masked_encode_again(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err);
 
 typedef struct hd_filling {
     int32_t id;

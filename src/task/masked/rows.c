@@ -44,17 +44,17 @@ static bool begins_with(const char *piece, const char *mark)
 }
 
 /* Whether a token goes on with the word of the one before it. */
-static bool goes_on(const hd_tokeniser *t, int32_t id, int32_t before)
+static bool goes_on(const hd_tokenizer *t, int32_t id, int32_t before)
 {
     static const char space[] = "\xe2\x96\x81"; /* what SentencePiece puts before words */
-    const char *piece = hd_tokeniser_piece(t, id), *last = hd_tokeniser_piece(t, before);
+    const char *piece = hd_tokenizer_piece(t, id), *last = hd_tokenizer_piece(t, before);
     if (!piece || !last || hd_masked_is_special(t, before)) return false;
-    switch (hd_tokeniser_kind_of(t)) {
-    case HD_TOKENISER_sentencepiece:
+    switch (hd_tokenizer_kind_of(t)) {
+    case HD_TOKENIZER_sentencepiece:
         return !begins_with(piece, space);
-    case HD_TOKENISER_characters:
+    case HD_TOKENIZER_characters:
         return !strchr(" \t", *piece) && !strchr(" \t", *last);
-    case HD_TOKENISER_wordpiece:
+    case HD_TOKENIZER_wordpiece:
         return begins_with(piece, "##");
     default:
         return false;
@@ -67,9 +67,9 @@ static size_t find_words(size_t *word, const hd_masking *how, const int32_t *ids
     size_t words = 0;
     *tokens = 0;
     for (size_t i = 0; i < n; i++) {
-        if (hd_masked_is_special(how->tokeniser, ids[i])) continue;
+        if (hd_masked_is_special(how->tokenizer, ids[i])) continue;
         ++*tokens;
-        if (!how->whole_words || !i || !goes_on(how->tokeniser, ids[i], ids[i - 1])) word[words++] = i;
+        if (!how->whole_words || !i || !goes_on(how->tokenizer, ids[i], ids[i - 1])) word[words++] = i;
     }
     return words;
 }
@@ -78,10 +78,10 @@ static size_t find_words(size_t *word, const hd_masking *how, const int32_t *ids
 static int32_t disguise(const hd_masking *how, int32_t id, hd_rng *rng)
 {
     double way = hd_rng_unit(rng);
-    if (way < 0.8) return hd_masked_id(how->tokeniser);
+    if (way < 0.8) return hd_masked_id(how->tokenizer);
     for (int i = 0; way < 0.9 && i < TRIES; i++) {
-        int32_t any = (int32_t)hd_rng_below(rng, (uint32_t)hd_tokeniser_size(how->tokeniser));
-        if (!hd_masked_is_special(how->tokeniser, any)) return any;
+        int32_t any = (int32_t)hd_rng_below(rng, (uint32_t)hd_tokenizer_size(how->tokenizer));
+        if (!hd_masked_is_special(how->tokenizer, any)) return any;
     }
     return id;
 }
@@ -95,8 +95,8 @@ static size_t mask_word(int32_t *read, int32_t *target, const hd_masking *how, c
         target[i] = ids[i];
         read[i] = disguise(how, ids[i], rng);
         i++;
-    } while (how->whole_words && i < n && !hd_masked_is_special(how->tokeniser, ids[i]) &&
-             goes_on(how->tokeniser, ids[i], ids[i - 1]));
+    } while (how->whole_words && i < n && !hd_masked_is_special(how->tokenizer, ids[i]) &&
+             goes_on(how->tokenizer, ids[i], ids[i - 1]));
     return i - at;
 }
 
@@ -106,7 +106,7 @@ void hd_masked_rows_add(hd_masked_rows *m, const hd_masking *how, const int32_t 
     size_t tokens = 0, words = find_words(m->word, how, ids, n, &tokens);
     size_t want = (size_t)(HD_MASKED_SHARE * (double)tokens + 0.5), asked = 0;
     if (!want) want = 1;
-    *read++ = hd_tokeniser_special(how->tokeniser).start, *target++ = -1;
+    *read++ = hd_tokenizer_special(how->tokenizer).start, *target++ = -1;
     memcpy(read, ids, n * sizeof *ids);
     for (size_t i = 0; i < n; i++) target[i] = -1;
     for (size_t left = words; left && asked < want; left--) { /* a word that was not drawn yet */

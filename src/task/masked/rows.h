@@ -9,7 +9,7 @@
 #define HD_MASKED_SHARE 0.15
 
 typedef struct hd_masking {
-    const hd_tokeniser *tokeniser;
+    const hd_tokenizer *tokenizer;
     bool whole_words; /* all tokens of a word are asked for, or none */
 } hd_masking;
 

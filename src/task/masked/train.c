@@ -26,7 +26,7 @@ typedef struct session {
     hd_bert_opt found; /* in the folder of the run, or in that of the model it begins with */
     size_t room;       /* tokens of a window, the start among them */
     hd_masking how;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
     size_t batches;      /* of an epoch */
     hd_masked_rows rows; /* of the update */
     uint64_t at;         /* the update to come, from 0 */
@@ -68,7 +68,7 @@ static void draw_windows(session *s)
 {
     hd_rng rng = hd_rng_make(s->opt->trainer.seed, 0x6d6c6d00000000u + s->at);
     size_t room = s->room - 1;
-    int32_t end = hd_tokeniser_special(s->masked.tokeniser).end;
+    int32_t end = hd_tokenizer_special(s->masked.tokenizer).end;
     hd_masked_rows_clear(&s->rows);
     for (size_t i = 0; i < s->opt->batch; i++) {
         size_t place = (size_t)(hd_rng_unit(&rng) * (double)s->train.count);
@@ -168,10 +168,10 @@ static bool stop(void *context)
 static void release(session *s)
 {
     hd_run_log_close(&s->log);
-    hd_optimiser_release(&s->optimiser);
+    hd_optimizer_release(&s->optimizer);
     hd_bert_free(s->masked.model);
     hd_run_release(&s->run);
-    hd_tokeniser_free(s->masked.tokeniser);
+    hd_tokenizer_free(s->masked.tokenizer);
     hd_stream_text_release(&s->train);
     hd_stream_text_release(&s->valid);
     hd_masked_rows_release(&s->rows);
@@ -179,19 +179,19 @@ static void release(session *s)
 }
 
 /* Of a run that is resumed it is the one in its folder, of one that begins with a model that model's. */
-static hd_status make_tokeniser(session *s, const hd_plain_text *text, hd_err *err)
+static hd_status make_tokenizer(session *s, const hd_plain_text *text, hd_err *err)
 {
     const hd_masked_train_opt *o = s->opt;
-    hd_tokeniser **to = &s->masked.tokeniser;
+    hd_tokenizer **to = &s->masked.tokenizer;
     hd_plain_walk walk = {text, 0};
-    hd_tokeniser_opt v = o->vocabulary;
+    hd_tokenizer_opt v = o->vocabulary;
     v.log = &o->log;
     const char *folder = o->trainer.resume ? o->trainer.folder : o->from;
     if (folder) return hd_masked_describe(folder, &s->found, to, err);
-    return hd_training_tokeniser(to, o->kind, o->tokeniser, hd_plain_feed(&walk), &v, err);
+    return hd_training_tokenizer(to, o->kind, o->tokenizer, hd_plain_feed(&walk), &v, err);
 }
 
-static bool has_words(const hd_stream_text *text, const hd_tokeniser *t)
+static bool has_words(const hd_stream_text *text, const hd_tokenizer *t)
 {
     for (size_t i = 0; i < text->count; i++)
         if (!hd_masked_is_special(t, text->ids[i])) return true;
@@ -206,12 +206,12 @@ static hd_status read_texts(session *s, hd_err *err)
     if (!st && o->valid) st = hd_plain_text_read(&held, o->valid, err);
     if (!st && !o->valid && o->valid_fraction > 0)
         st = hd_plain_text_split(&text, o->valid_fraction, &held, err);
-    if (!st) st = make_tokeniser(s, &text, err);
-    if (!st) st = hd_stream_text_of(&s->train, &text, s->masked.tokeniser, err);
-    if (!st && !has_words(&s->train, s->masked.tokeniser))
+    if (!st) st = make_tokenizer(s, &text, err);
+    if (!st) st = hd_stream_text_of(&s->train, &text, s->masked.tokenizer, err);
+    if (!st && !has_words(&s->train, s->masked.tokenizer))
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", o->train);
-    if (!st && held.lines) st = hd_stream_text_of(&s->valid, &held, s->masked.tokeniser, err);
-    if (!st && held.lines && !has_words(&s->valid, s->masked.tokeniser))
+    if (!st && held.lines) st = hd_stream_text_of(&s->valid, &held, s->masked.tokenizer, err);
+    if (!st && held.lines && !has_words(&s->valid, s->masked.tokenizer))
         st = hd_err_set(err, HD_EARG, "the text to validate with has no token that could be masked");
     hd_plain_text_release(&text);
     hd_plain_text_release(&held);
@@ -223,16 +223,16 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
     const hd_masked_train_opt *o = s->opt;
     hd_bert_opt m = o->from ? s->found : o->model;
     m.dropout = o->model.dropout;
-    if (!o->from) m.vocab = hd_masked_vocab(s->masked.tokeniser); /* a published one may have more */
+    if (!o->from) m.vocab = hd_masked_vocab(s->masked.tokenizer); /* a published one may have more */
     s->masked.backend = s->backend;
-    s->how = (hd_masking){s->masked.tokeniser, o->whole_words};
+    s->how = (hd_masking){s->masked.tokenizer, o->whole_words};
     s->room = o->model.positions && o->model.positions < m.positions ? o->model.positions : m.positions;
     s->batches = s->train.count / (o->batch * (s->room - 1));
     if (!s->batches) s->batches = 1;
     hd_status st = hd_bert_new(&s->masked.model, s->backend, &m, true, err);
     if (!st) st = hd_masked_rows_init(&s->rows, o->batch, s->room, err);
     if (!st && !dry) st = hd_training_weights(&s->masked.model->params, o->from, &o->trainer, err);
-    return st ? st : hd_optimiser_init(&s->optimiser, &s->masked.model->params, &o->optimiser, err);
+    return st ? st : hd_optimizer_init(&s->optimizer, &s->masked.model->params, &o->optimizer, err);
 }
 
 static hd_status open_session(session *s, const hd_masked_train_opt *o, bool dry, hd_err *err)
@@ -313,7 +313,7 @@ static hd_status learn(session *s, hd_masked_result *out, hd_err *err)
     if (!trainer.valid_every) trainer.valid_every = VALID_EVERY;
     if (!trainer.save_every) trainer.save_every = trainer.valid_every;
     hd_status st =
-        hd_trainer_run(&s->run, &s->optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+        hd_trainer_run(&s->run, &s->optimizer, &trainee, &trainer, &out->progress, &out->ending, err);
     if (!st) keep_time(s, out->ending != HD_ENDED_STOPPED && out->ending != HD_ENDED_MINUTES);
     return st;
 }
@@ -325,7 +325,7 @@ hd_status hd_masked_train(hd_masked_result *out, const hd_masked_train_opt *opt,
     if (st) return st;
     *out = (hd_masked_result){0};
     st = open_session(&s, opt, false, err);
-    if (!st) st = hd_training_same(data_hash(&s), s.optimiser.params, err);
+    if (!st) st = hd_training_same(data_hash(&s), s.optimizer.params, err);
     if (!st) st = begin_folder(&s, err);
     if (!st && opt->began && !s.backend->rank) {
         hd_masked_plan plan = plan_of(&s);

@@ -58,7 +58,7 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X(SOURCE_VOCAB, source_vocab, 1) \
     X(TARGET_VOCAB, target_vocab, 1)
 
-/* Of a T5; all else is as hd_encdec_opt_t5 says. The tokeniser may have fewer pieces than there are ids. */
+/* Of a T5; all else is as hd_encdec_opt_t5 says. The tokenizer may have fewer pieces than there are ids. */
 #define T5_SIZES(X)                   \
     X("head_width", head_width, 1)    \
     X("buckets", relative.buckets, 4) \
@@ -138,9 +138,9 @@ hd_status hd_translator_config_save(const hd_translator_config *c, const char *f
     hd_text_put(to, "{\"format\": 1,\n \"task\": \"translate\"");
     put_model(to, &m);
     hd_text_print(to, ",\n \"longest\": %zu", c->longest);
-    PUT_TEXT("source_tokeniser", hd_tokeniser_name(c->tokeniser[0]))
-    PUT_TEXT("target_tokeniser", hd_tokeniser_name(c->tokeniser[1]))
-    hd_text_print(to, ",\n \"shared_tokeniser\": %s}\n", c->shared ? "true" : "false");
+    PUT_TEXT("source_tokenizer", hd_tokenizer_name(c->tokenizer[0]))
+    PUT_TEXT("target_tokenizer", hd_tokenizer_name(c->tokenizer[1]))
+    hd_text_print(to, ",\n \"shared_tokenizer\": %s}\n", c->shared ? "true" : "false");
     hd_status s = hd_text_status(to, err);
     if (!s) s = hd_path(path, folder, "config.json", err);
     if (!s) s = hd_save_bytes(path, to->data, to->size, err);
@@ -202,9 +202,9 @@ hd_status hd_translator_config_load(hd_translator_config *to, const char *folder
     hd_model_config_task(&c, "translate");
     read_model(&c, &to->model);
     to->longest = (size_t)hd_model_config_whole(&c, "longest", 1, MOST_SIZE);
-    to->shared = hd_model_config_switch(&c, "shared_tokeniser");
-    to->tokeniser[0] = hd_model_config_tokeniser_kind(&c, "source_tokeniser");
-    to->tokeniser[1] = hd_model_config_tokeniser_kind(&c, "target_tokeniser");
+    to->shared = hd_model_config_switch(&c, "shared_tokenizer");
+    to->tokenizer[0] = hd_model_config_tokenizer_kind(&c, "source_tokenizer");
+    to->tokenizer[1] = hd_model_config_tokenizer_kind(&c, "target_tokenizer");
     hd_model_config_release(&c);
     return c.status;
 }

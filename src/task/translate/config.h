@@ -1,21 +1,21 @@
-/* config.json of a translator: what its model and its tokenisers are. */
+/* config.json of a translator: what its model and its tokenizers are. */
 #ifndef HD_TASK_TRANSLATE_CONFIG_H
 #define HD_TASK_TRANSLATE_CONFIG_H
 
 #include "model/encdec/encdec.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_translator_config {
     hd_encdec_opt model; /* but for what only training needs; vocabularies of 0: older ones do not say them */
     size_t longest;
-    hd_tokeniser_kind tokeniser[2];
-    bool shared; /* one tokeniser for both sides */
+    hd_tokenizer_kind tokenizer[2];
+    bool shared; /* one tokenizer for both sides */
 } hd_translator_config;
 
 /* What "model" says: "transformer", "t5", or "encoder-decoder" where there is more to say. */
 const char *hd_translator_model_name(const hd_encdec_opt *o);
 
-/* The key of how many pieces the tokeniser of a side has, or of a T5 rows the table of both. */
+/* The key of how many pieces the tokenizer of a side has, or of a T5 rows the table of both. */
 const char *hd_translator_vocab_key(const hd_encdec_opt *o, int side);
 
 hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err);

@@ -1,11 +1,11 @@
-/* The data of a training run: tokenisers and packed corpora, made from the files. */
+/* The data of a training run: tokenizers and packed corpora, made from the files. */
 #ifndef HD_TASK_TRANSLATE_DATA_H
 #define HD_TASK_TRANSLATE_DATA_H
 
 #include "task/translate/train.h"
 
 typedef struct hd_translate_set {
-    hd_tokeniser *tokeniser[2];
+    hd_tokenizer *tokenizer[2];
     hd_encdec_opt model;                 /* of the folder that they come from, if they do */
     hd_sentences train_text, valid_text; /* the training text is released once it is packed */
     hd_corpus train, valid;
@@ -13,7 +13,7 @@ typedef struct hd_translate_set {
     size_t longest; /* tokens of the longest sentence kept for training, end included */
 } hd_translate_set;
 
-/* Reads, learns or opens the tokenisers, packs. folder: a model whose tokenisers are to be used, or NULL. */
+/* Reads, learns or opens the tokenizers, packs. folder: a model whose tokenizers are to be used, or NULL. */
 hd_status hd_translate_set_make(hd_translate_set *out, const hd_translate_data *data, const char *folder,
                                 hd_team *team, const hd_log *log, hd_err *err);
 void hd_translate_set_release(hd_translate_set *s);

@@ -102,7 +102,7 @@ static hd_status add_ids(const intake *in, hd_line text, const hd_piece *piece, 
     if (s) return s;
     for (size_t i = 0; i <= count; i++) {
         uint32_t end = (uint32_t)part.bytes.end;
-        hd_piece x = {.id = hd_tokeniser_special(in->t->tokeniser[0]).end, .begin = end, .end = end};
+        hd_piece x = {.id = hd_tokenizer_special(in->t->tokenizer[0]).end, .begin = end, .end = end};
         if (i < count) x = piece[i], x.begin += (uint32_t)from, x.end += (uint32_t)from;
         if (!hd_pieces_add(&p->pieces, x)) return hd_err_nomem(err, sizeof x);
         p->ids.at[p->ids.count++] = x.id;
@@ -129,7 +129,7 @@ static hd_status next_part(const hd_translator *t, hd_line l, size_t most, hd_pi
     if (*take < l.size) *take = cut_at(l, *take);
     for (;;) {
         piece->count = 0;
-        hd_status s = hd_tokeniser_encode_again(t->tokeniser[0], l.text, *take, piece, err);
+        hd_status s = hd_tokenizer_encode_again(t->tokenizer[0], l.text, *take, piece, err);
         if (s || piece->count <= most) return s;
         size_t fits = piece->at[most].begin;
         if (!fits) return piece->count = most, HD_OK; /* a character of more pieces than the model takes */
@@ -185,9 +185,9 @@ static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix,
 {
     hd_part *part = &p->at[p->count - 1];
     part->prefix = p->forced.count;
-    hd_status s = hd_tokeniser_encode_ids(t->tokeniser[1], prefix.text, prefix.size, &p->forced, err);
+    hd_status s = hd_tokenizer_encode_ids(t->tokenizer[1], prefix.text, prefix.size, &p->forced, err);
     if (!s && opt->force) s = hd_ids_reserve(&p->forced, 1, err);
-    if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokeniser_special(t->tokeniser[1]).end;
+    if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokenizer_special(t->tokenizer[1]).end;
     part->prefixes = p->forced.count - part->prefix;
     if (!s && part->prefixes > limit_of(part, t, opt)) {
         p->forced.count = part->prefix;
@@ -223,7 +223,7 @@ static hd_status add_text(const intake *in, hd_line text, bool given, hd_err *er
     const hd_translate_opt *opt = in->opt;
     const size_t most = in->most, trained = in->t->longest;
     hd_pieces piece = {0};
-    hd_status s = hd_tokeniser_encode(in->t->tokeniser[0], text.text, text.size, &piece, err);
+    hd_status s = hd_tokenizer_encode(in->t->tokenizer[0], text.text, text.size, &piece, err);
     bool too_long = piece.count > most, wordy = piece.count + 1 > trained && !given;
     if (!s && too_long && (opt->too_long == HD_LONG_SKIP || (given && opt->too_long == HD_LONG_SPLIT)))
         s = refuse(in->to, HD_ELIMIT, "longer than the model can take");

@@ -29,8 +29,8 @@ typedef struct session {
     hd_backend *backend;
     hd_run run;
     hd_translate_set set;
-    hd_translator translator; /* borrows the set's tokenisers */
-    hd_optimiser optimiser;
+    hd_translator translator; /* borrows the set's tokenizers */
+    hd_optimizer optimizer;
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
     hd_translate_batch sent; /* of it, as long as its step */
@@ -195,7 +195,7 @@ static void release(session *s)
     hd_run_log_close(&s->log);
     hd_batches_free(s->batches);
     hd_batches_free(s->valid_batches);
-    hd_optimiser_release(&s->optimiser);
+    hd_optimizer_release(&s->optimizer);
     hd_encdec_free(s->translator.model);
     hd_run_release(&s->run);
     hd_translate_set_release(&s->set);
@@ -205,8 +205,8 @@ static void release(session *s)
 static hd_status open_batches(session *s, hd_err *err)
 {
     const hd_translate_train_opt *o = s->opt;
-    hd_special source = hd_tokeniser_special(s->set.tokeniser[0]),
-               target = hd_tokeniser_special(s->set.tokeniser[1]);
+    hd_special source = hd_tokenizer_special(s->set.tokenizer[0]),
+               target = hd_tokenizer_special(s->set.tokenizer[1]);
     hd_batch_opt b = {.tokens = o->batch_tokens,
                       .seed = o->trainer.seed,
                       .ahead = s->backend->dry ? 0 : AHEAD,
@@ -231,9 +231,9 @@ static hd_encdec_opt model_of(const session *s)
     m.dropout = now->dropout, m.attention_dropout = now->attention_dropout;
     m.inner_dropout = now->inner_dropout, m.source_dropout = now->source_dropout;
     m.recompute = now->recompute, m.frozen = now->frozen;
-    if (s->opt->from) return m; /* a T5 has more ids than its tokeniser has pieces */
-    m.source_vocab = hd_tokeniser_size(s->set.tokeniser[0]);
-    m.target_vocab = hd_tokeniser_size(s->set.tokeniser[1]);
+    if (s->opt->from) return m; /* a T5 has more ids than its tokenizer has pieces */
+    m.source_vocab = hd_tokenizer_size(s->set.tokenizer[0]);
+    m.target_vocab = hd_tokenizer_size(s->set.tokenizer[1]);
     return m;
 }
 
@@ -254,15 +254,15 @@ static hd_status open_session(session *s, const hd_translate_train_opt *o, bool 
     hd_team_free(team);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     hd_encdec_opt m = st ? o->model : model_of(s);
-    if (!st && !o->from && m.tied && s->set.tokeniser[0] != s->set.tokeniser[1])
+    if (!st && !o->from && m.tied && s->set.tokenizer[0] != s->set.tokenizer[1])
         st = hd_err_set(err, HD_EARG,
                         "tied embeddings need one vocabulary for both sides: add --untied, or leave "
                         "--separate-vocab out");
     if (!st) st = hd_encdec_new(&s->translator.model, s->backend, &m, true, err);
     if (!st) st = hd_encdec_feed(s->translator.model, &o->feeding, err);
     if (!st && !dry) st = hd_training_weights(&s->translator.model->params, o->from, &o->trainer, err);
-    if (!st) st = hd_optimiser_init(&s->optimiser, &s->translator.model->params, &o->optimiser, err);
-    memcpy(s->translator.tokeniser, s->set.tokeniser, sizeof s->translator.tokeniser);
+    if (!st) st = hd_optimizer_init(&s->optimizer, &s->translator.model->params, &o->optimizer, err);
+    memcpy(s->translator.tokenizer, s->set.tokenizer, sizeof s->translator.tokenizer);
     s->translator.longest = s->set.longest;
     return st ? st : open_batches(s, err);
 }
@@ -369,7 +369,7 @@ hd_status hd_translate_train(hd_translate_result *out, const hd_translate_train_
         if (!trainer.valid_every)
             trainer.valid_every = plan.batches < MOST_VALID_EVERY ? plan.batches : MOST_VALID_EVERY;
         if (!trainer.save_every) trainer.save_every = trainer.valid_every;
-        st = hd_trainer_run(&s.run, &s.optimiser, &trainee, &trainer, &out->progress, &out->ending, err);
+        st = hd_trainer_run(&s.run, &s.optimizer, &trainee, &trainer, &out->progress, &out->ending, err);
     }
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);

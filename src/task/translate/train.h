@@ -12,10 +12,10 @@ typedef struct hd_translate_data {
     double valid_fraction;           /* without a file: this share of the training pairs is held back */
     hd_policy broken, empty, too_long;
     size_t longest; /* tokens of a sentence on either side */
-    hd_tokeniser_kind kind;
-    hd_tokeniser_opt vocabulary;
-    bool separate;            /* a tokeniser for each side */
-    const char *tokeniser[2]; /* existing files to use instead; the second NULL: one for both */
+    hd_tokenizer_kind kind;
+    hd_tokenizer_opt vocabulary;
+    bool separate;            /* a tokenizer for each side */
+    const char *tokenizer[2]; /* existing files to use instead; the second NULL: one for both */
 } hd_translate_data;
 
 /* X(NAME, name, how the best model is chosen) */
@@ -43,7 +43,7 @@ typedef struct hd_translate_plan {
 } hd_translate_plan;
 
 typedef struct hd_translate_train_opt {
-    /* A folder of a translator to begin with: its tokenisers, sizes and weights. Of `model` what only
+    /* A folder of a translator to begin with: its tokenizers, sizes and weights. Of `model` what only
        training needs counts then, and the positions must be those. Not read when a run is resumed. NULL:
        none. */
     const char *from;
@@ -51,7 +51,7 @@ typedef struct hd_translate_train_opt {
     hd_encdec_opt model;     /* the vocabularies are filled in */
     hd_feeding feeding;      /* of the decoder in training; validations are fed the truth */
     uint64_t sampling_decay; /* updates in which the rate of the feeding rises from 0; 0: none */
-    hd_optimiser_opt optimiser;
+    hd_optimizer_opt optimizer;
     float smoothing;
     size_t batch_tokens;    /* of an update: the sum of the longer side of each pair */
     size_t parts;           /* an update is computed in so many */

@@ -101,10 +101,10 @@ static size_t batch_size(const job *j)
 
 static hd_search_opt search_of(const job *j, int32_t banned[3])
 {
-    hd_special special = hd_tokeniser_special(j->t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(j->t->tokenizer[1]);
     hd_search_opt o = j->opt->search;
     o.end = special.end;
-    o.banned = banned, o.banned_count = hd_tokeniser_unwritten(j->t->tokeniser[1], banned);
+    o.banned = banned, o.banned_count = hd_tokenizer_unwritten(j->t->tokenizer[1], banned);
     if (j->parts.forced.count) o.prefix = j->prefix, o.prefix_len = j->prefix_len;
     o.key = j->key;
     if (j->opt->force) o.kind = HD_SEARCH_GREEDY, o.best = 1, o.max_length = 0, o.max_ratio = 0;
@@ -113,7 +113,7 @@ static hd_search_opt search_of(const job *j, int32_t banned[3])
 
 static hd_status search_batch(job *j, hd_err *err)
 {
-    hd_special special = hd_tokeniser_special(j->t->tokeniser[1]);
+    hd_special special = hd_tokenizer_special(j->t->tokenizer[1]);
     int32_t banned[3];
     size_t items = batch_size(j), rows = 0, forced = 0;
     hd_stepper stepper = {0};
@@ -199,7 +199,7 @@ static hd_status assemble(job *j, hd_hypothesis *to, size_t first, size_t parts,
         to->finished = to->finished && g->finished;
         if (i) put_joint(j, &text, first + i);
         span[i].begin = text.size;
-        s = hd_tokeniser_decode(j->t->tokeniser[1], g->ids, g->length, &text, err);
+        s = hd_tokenizer_decode(j->t->tokenizer[1], g->ids, g->length, &text, err);
         span[i].end = text.size;
     }
     if (j->opt->search.length.kind != HD_LENGTH_NONE) to->score /= (double)parts;

@@ -12,23 +12,23 @@
 #include "train/checkpoint.h"
 #include "train/published.h"
 
-static hd_status tokeniser_path(char to[HD_PATH], const char *folder, bool shared, int side,
-                                hd_tokeniser_kind kind, hd_err *err)
+static hd_status tokenizer_path(char to[HD_PATH], const char *folder, bool shared, int side,
+                                hd_tokenizer_kind kind, hd_err *err)
 {
-    hd_tokeniser_place place = shared ? HD_OF_BOTH : side ? HD_OF_TARGET : HD_OF_SOURCE;
-    return hd_path(to, folder, hd_tokeniser_file(kind, place), err);
+    hd_tokenizer_place place = shared ? HD_OF_BOTH : side ? HD_OF_TARGET : HD_OF_SOURCE;
+    return hd_path(to, folder, hd_tokenizer_file(kind, place), err);
 }
 
 /* -- writing -- */
 
-hd_status hd_translator_save_tokenisers(const hd_translator *t, const char *folder, hd_err *err)
+hd_status hd_translator_save_tokenizers(const hd_translator *t, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    bool shared = t->tokeniser[0] == t->tokeniser[1];
+    bool shared = t->tokenizer[0] == t->tokenizer[1];
     hd_status s = HD_OK;
     for (int side = 0; !s && side < (shared ? 1 : 2); side++) {
-        s = tokeniser_path(path, folder, shared, side, hd_tokeniser_kind_of(t->tokeniser[side]), err);
-        if (!s) s = hd_tokeniser_save(t->tokeniser[side], path, err);
+        s = tokenizer_path(path, folder, shared, side, hd_tokenizer_kind_of(t->tokenizer[side]), err);
+        if (!s) s = hd_tokenizer_save(t->tokenizer[side], path, err);
     }
     return s;
 }
@@ -38,11 +38,11 @@ hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err 
     char path[HD_PATH];
     hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
     if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
-    if (!s) s = hd_translator_save_tokenisers(t, folder, err);
+    if (!s) s = hd_translator_save_tokenizers(t, folder, err);
     if (s) return s;
     hd_translator_config c = {
-        .model = t->model->opt, .longest = t->longest, .shared = t->tokeniser[0] == t->tokeniser[1]};
-    for (int side = 0; side < 2; side++) c.tokeniser[side] = hd_tokeniser_kind_of(t->tokeniser[side]);
+        .model = t->model->opt, .longest = t->longest, .shared = t->tokenizer[0] == t->tokenizer[1]};
+    for (int side = 0; side < 2; side++) c.tokenizer[side] = hd_tokenizer_kind_of(t->tokenizer[side]);
     s = hd_translator_config_save(&c, folder, err);
     return s ? s : hd_model_config_seal(folder, err);
 }
@@ -56,8 +56,8 @@ hd_status hd_translator_remove(const char *folder, hd_err *err)
         s = hd_path(path, folder, fixed[i], err);
         if (!s) s = hd_folder_remove(path, err);
     }
-    for (int i = 0; !s && i < 4 * HD_TOKENISERS; i++) {
-        s = tokeniser_path(path, folder, i & 1, i >> 1 & 1, (hd_tokeniser_kind)(i >> 2), err);
+    for (int i = 0; !s && i < 4 * HD_TOKENIZERS; i++) {
+        s = tokenizer_path(path, folder, i & 1, i >> 1 & 1, (hd_tokenizer_kind)(i >> 2), err);
         if (!s) s = hd_folder_remove(path, err);
     }
     return s;
@@ -70,31 +70,31 @@ hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_e
 
 /* -- reading -- */
 
-/* That of the tokeniser, which a T5 may exceed. */
-static hd_status set_vocab(hd_encdec_opt *o, int side, const hd_tokeniser *t, hd_err *err)
+/* That of the tokenizer, which a T5 may exceed. */
+static hd_status set_vocab(hd_encdec_opt *o, int side, const hd_tokenizer *t, hd_err *err)
 {
-    size_t *vocab = side ? &o->target_vocab : &o->source_vocab, pieces = hd_tokeniser_size(t);
+    size_t *vocab = side ? &o->target_vocab : &o->source_vocab, pieces = hd_tokenizer_size(t);
     bool padded = o->names == &hd_encdec_t5;
     if (!*vocab) *vocab = pieces; /* a folder of an older heed */
     if (*vocab < pieces || (*vocab > pieces && !padded))
-        return hd_tokeniser_refuse(t, pieces, hd_translator_vocab_key(o, side), *vocab, err);
+        return hd_tokenizer_refuse(t, pieces, hd_translator_vocab_key(o, side), *vocab, err);
     return HD_OK;
 }
 
-hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokeniser *tokeniser[2],
+hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokenizer *tokenizer[2],
                                  size_t *longest, hd_err *err)
 {
     char path[HD_PATH];
     hd_translator_config c;
     hd_status s = hd_translator_config_load(&c, folder, err);
-    tokeniser[0] = tokeniser[1] = NULL;
+    tokenizer[0] = tokenizer[1] = NULL;
     for (int side = 0; !s && side < (c.shared ? 1 : 2); side++) {
-        s = tokeniser_path(path, folder, c.shared, side, c.tokeniser[side], err);
-        if (!s) s = hd_tokeniser_open(&tokeniser[side], c.tokeniser[side], path, err);
+        s = tokenizer_path(path, folder, c.shared, side, c.tokenizer[side], err);
+        if (!s) s = hd_tokenizer_open(&tokenizer[side], c.tokenizer[side], path, err);
     }
-    if (!s && c.shared) tokeniser[1] = tokeniser[0];
-    for (int side = 0; !s && side < 2; side++) s = set_vocab(&c.model, side, tokeniser[side], err);
-    if (s) return hd_tokeniser_free_pair(tokeniser), s;
+    if (!s && c.shared) tokenizer[1] = tokenizer[0];
+    for (int side = 0; !s && side < 2; side++) s = set_vocab(&c.model, side, tokenizer[side], err);
+    if (s) return hd_tokenizer_free_pair(tokenizer), s;
     *opt = c.model, *longest = c.longest;
     return HD_OK;
 }
@@ -116,7 +116,7 @@ hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend
     hd_encdec_opt opt;
     hd_translator *t = hd_mem_zero(sizeof *t);
     if (!t) return hd_err_nomem(err, sizeof *t);
-    hd_status s = hd_translator_describe(folder, &opt, t->tokeniser, &t->longest, err);
+    hd_status s = hd_translator_describe(folder, &opt, t->tokenizer, &t->longest, err);
     if (!s) s = make_model(t, folder, &opt, backend, err);
     if (!s)
         s = which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, &t->model->params, err)
@@ -133,6 +133,6 @@ void hd_translator_free(hd_translator *t)
 {
     if (!t) return;
     hd_encdec_free(t->model);
-    hd_tokeniser_free_pair(t->tokeniser);
+    hd_tokenizer_free_pair(t->tokenizer);
     hd_mem_free(t);
 }

@@ -1,15 +1,15 @@
-/* A translator: an encoder-decoder with the tokenisers of both its sides, and the folder it lies in:
-   config.json, model.safetensors and a tokeniser file for each side (or one for both). Read-only once it is
+/* A translator: an encoder-decoder with the tokenizers of both its sides, and the folder it lies in:
+   config.json, model.safetensors and a tokenizer file for each side (or one for both). Read-only once it is
    open: any number of runs may share one. */
 #ifndef HD_TASK_TRANSLATE_TRANSLATOR_H
 #define HD_TASK_TRANSLATE_TRANSLATOR_H
 
 #include "model/encdec/encdec.h"
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_translator {
     hd_encdec *model;
-    hd_tokeniser *tokeniser[2]; /* of the source and the target; one and the same where they share it */
+    hd_tokenizer *tokenizer[2]; /* of the source and the target; one and the same where they share it */
     size_t longest;             /* tokens of the longest sentence it was trained with, end included */
 } hd_translator;
 
@@ -20,18 +20,18 @@ hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend
                              hd_err *err);
 void hd_translator_free(hd_translator *t); /* accepts NULL */
 
-/* Writes config.json and the tokenisers; the weights come later. */
+/* Writes config.json and the tokenizers; the weights come later. */
 hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err);
-hd_status hd_translator_save_tokenisers(const hd_translator *t, const char *folder, hd_err *err);
+hd_status hd_translator_save_tokenizers(const hd_translator *t, const char *folder, hd_err *err);
 /* Removes the files of a model and its training from a folder, and nothing else that is in it: corpora
    perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
 hd_status hd_translator_remove(const char *folder, hd_err *err);
 /* Replaces model.safetensors. */
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err);
 
-/* Reads back what hd_translator_save wrote, without weights: *opt gets sizes and kinds, the tokenisers are
+/* Reads back what hd_translator_save wrote, without weights: *opt gets sizes and kinds, the tokenizers are
    opened. The caller frees them. */
-hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokeniser *tokeniser[2],
+hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokenizer *tokenizer[2],
                                  size_t *longest, hd_err *err);
 
 #endif

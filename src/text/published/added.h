@@ -3,14 +3,14 @@
 #ifndef HD_TEXT_PUBLISHED_ADDED_H
 #define HD_TEXT_PUBLISHED_ADDED_H
 
-#include "text/tokeniser.h"
+#include "text/tokenizer.h"
 
 typedef struct hd_added_token {
     const char *text; /* borrowed from the vocabulary */
     size_t size;      /* bytes of it, at least 1 */
     int32_t id;
     bool special;        /* decoding leaves it out */
-    bool normal;         /* is looked for in the normalised text */
+    bool normal;         /* is looked for in the normalized text */
     bool word;           /* only where no letter or digit touches it */
     bool lstrip, rstrip; /* takes the spaces before it, behind it */
 } hd_added_token;
@@ -35,7 +35,7 @@ typedef struct hd_stretch {
 typedef enum hd_added_which { HD_ADDED_RAW, HD_ADDED_NORMAL } hd_added_which;
 
 /* The next stretch from *at on, which moves behind it; false: the text is over. `which` tokens are looked
-   for: those of the text as it is, or those of the normalised one, in what lies between the former. */
+   for: those of the text as it is, or those of the normalized one, in what lies between the former. */
 bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
                    hd_stretch *out);
 

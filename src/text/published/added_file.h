@@ -20,7 +20,7 @@ hd_status hd_added_file_read(hd_added_file *a, hd_file_set *files, const char *v
 /* Appends its tokens to the vocabulary, seen 0 times: a model does not make such pieces of a text. Together
    the ids must be 0 to n-1. */
 hd_status hd_added_file_join(const hd_added_file *a, hd_vocab *v, hd_err *err);
-/* Puts behind those of `out` the ones it does not have; they are looked for in normalised text. */
+/* Puts behind those of `out` the ones it does not have; they are looked for in normalized text. */
 hd_status hd_added_file_put(const hd_added_file *a, const hd_vocab *v, hd_added *out, hd_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* BERT's normalisation, character by character. The order of its steps is that of Hugging Face's tokenizers:
+/* BERT's normalization, character by character. The order of its steps is that of Hugging Face's tokenizers:
    clean, space out ideographs, strip accents, lower case. */
 #include "text/published/bert_text.h"
 
@@ -27,7 +27,7 @@ static bool is_ideograph(int32_t point)
     return false;
 }
 
-/* One character as the normalised text gets it, `from` that of the original. */
+/* One character as the normalized text gets it, `from` that of the original. */
 static void put(hd_bert_text *t, int32_t point, struct hd_origin from)
 {
     char bytes[4];

@@ -1,4 +1,4 @@
-/* Text as BERT normalises it, and where each byte of it comes from. */
+/* Text as BERT normalizes it, and where each byte of it comes from. */
 #ifndef HD_TEXT_PUBLISHED_BERT_TEXT_H
 #define HD_TEXT_PUBLISHED_BERT_TEXT_H
 

@@ -1,4 +1,4 @@
-/* The tokeniser `bpe`: byte-level byte-pair encoding as GPT-2 has it. A text is cut into words, a word into
+/* The tokenizer `bpe`: byte-level byte-pair encoding as GPT-2 has it. A text is cut into words, a word into
    bytes, and bytes are merged; so every text has pieces, and no piece is unknown. */
 #include "text/published/bpe.h"
 
@@ -8,7 +8,7 @@
 #include "text/published/byte_level.h"
 #include "text/character.h"
 
-static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_bpe *b = t->state = hd_mem_zero(sizeof *b);
     if (!b) return hd_err_nomem(err, sizeof *b);
@@ -16,7 +16,7 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
     return s ? s : hd_word_cache_new(&b->cache, err);
 }
 
-static void release(hd_tokeniser *t)
+static void release(hd_tokenizer *t)
 {
     hd_bpe *b = t->state;
     if (!b) return;
@@ -164,7 +164,7 @@ static hd_status put_between(walk *w, const char *text, size_t from, size_t end)
     return s;
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const hd_bpe *b = t->state;
     walk w = {.bpe = b, .to = to, .err = err};
@@ -198,7 +198,7 @@ static void add_bytes(hd_text *to, const char *piece)
     }
 }
 
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const hd_bpe *b = t->state;
     hd_text bytes = {0};
@@ -214,17 +214,17 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return s ? s : hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokeniser *t, int32_t id)
+static const char *piece(const hd_tokenizer *t, int32_t id)
 {
     return hd_vocab_piece(&((const hd_bpe *)t->state)->vocab, id);
 }
 
-static int32_t id_of(const hd_tokeniser *t, const char *name)
+static int32_t id_of(const hd_tokenizer *t, const char *name)
 {
     return hd_vocab_find(&((const hd_bpe *)t->state)->vocab, name, strlen(name));
 }
 
-const hd_tokeniser_type hd_tokeniser_bpe = {
+const hd_tokenizer_type hd_tokenizer_bpe = {
     .file = {"source.vocab.json", "target.vocab.json", HD_BPE_VOCAB},
     .keeps_lines = true,
     .open = open_files,

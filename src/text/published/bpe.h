@@ -19,8 +19,8 @@ typedef struct hd_bpe {
 } hd_bpe;
 
 /* Fills t and its state, a hd_bpe of zeros, but for the cache. */
-hd_status hd_bpe_read(hd_tokeniser *t, const char *path, hd_err *err);
-hd_status hd_bpe_save(const hd_tokeniser *t, const char *path, hd_err *err);
+hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err);
+hd_status hd_bpe_save(const hd_tokenizer *t, const char *path, hd_err *err);
 
 #define HD_BPE_VOCAB "vocab.json"
 

@@ -123,7 +123,7 @@ static hd_status check_model(const hd_tokenizer_json *j, const json_t *model)
     return HD_OK;
 }
 
-static hd_status read_whole(hd_tokeniser *t, const hd_tokenizer_json *j)
+static hd_status read_whole(hd_tokenizer *t, const hd_tokenizer_json *j)
 {
     static const char *const models[] = {"BPE", NULL}, *const cuts[] = {"ByteLevel", NULL},
                              *const none[] = {NULL};
@@ -152,7 +152,7 @@ static hd_status read_whole(hd_tokeniser *t, const hd_tokenizer_json *j)
     return s ? s : hd_find_specials(&t->special, &b->vocab, false, j->path, j->err);
 }
 
-static hd_status read_parts(hd_tokeniser *t, const hd_tokenizer_json *vocab, hd_arena *arena)
+static hd_status read_parts(hd_tokenizer *t, const hd_tokenizer_json *vocab, hd_arena *arena)
 {
     hd_bpe *b = t->state;
     hd_err *err = vocab->err;
@@ -183,7 +183,7 @@ static hd_status read_parts(hd_tokeniser *t, const hd_tokenizer_json *vocab, hd_
     return s;
 }
 
-static hd_status read_files(hd_tokeniser *t, const char *path, hd_arena *arena, hd_err *err)
+static hd_status read_files(hd_tokenizer *t, const char *path, hd_arena *arena, hd_err *err)
 {
     hd_bpe *b = t->state;
     bool whole = hd_is_called(path, WHOLE);
@@ -198,7 +198,7 @@ static hd_status read_files(hd_tokeniser *t, const char *path, hd_arena *arena, 
     return s ? s : measure(b, err);
 }
 
-hd_status hd_bpe_read(hd_tokeniser *t, const char *path, hd_err *err)
+hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_arena arena;
     const hd_bpe *b = t->state;
@@ -211,7 +211,7 @@ hd_status hd_bpe_read(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-hd_status hd_bpe_save(const hd_tokeniser *t, const char *path, hd_err *err)
+hd_status hd_bpe_save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     static const char *const all[] = {VOCAB, MERGES, WHOLE, CONFIG, HD_ADDED_FILE, NULL};
     const hd_bpe *b = t->state;

@@ -60,7 +60,7 @@ hd_status hd_file_set_read(hd_file_set *f, const char *path, const char *name, b
     hd_text *bytes = &f->at[f->count].bytes;
     f->at[f->count++].name = name;
     if (map.size > HD_FILE_SET_BYTES)
-        s = hd_err_set(err, HD_ELIMIT, "%s: %zu bytes are too many for a file of a tokeniser", path,
+        s = hd_err_set(err, HD_ELIMIT, "%s: %zu bytes are too many for a file of a tokenizer", path,
                        map.size);
     else {
         hd_text_add(bytes, (const char *)map.data, map.size);

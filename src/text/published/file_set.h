@@ -1,4 +1,4 @@
-/* The files of a published tokeniser, as they were read: saving it writes the same bytes under the same
+/* The files of a published tokenizer, as they were read: saving it writes the same bytes under the same
    names. */
 #ifndef HD_TEXT_PUBLISHED_FILE_SET_H
 #define HD_TEXT_PUBLISHED_FILE_SET_H

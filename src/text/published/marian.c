@@ -1,4 +1,4 @@
-/* The tokeniser `marian`: a SentencePiece model cuts the text, and vocab.json beside it says the ids of its
+/* The tokenizer `marian`: a SentencePiece model cuts the text, and vocab.json beside it says the ids of its
    pieces; source.spm and target.spm share one (or the target has target_vocab.json). A language code >>xx<<
    in front of a text is a piece of its own. */
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct marian {
     hd_added added;
 } marian;
 
-static hd_status read_vocab(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status read_vocab(hd_tokenizer *t, const char *path, hd_err *err)
 {
     marian *m = t->state;
     char *vocab = t->from;
@@ -41,7 +41,7 @@ static hd_status read_vocab(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     marian *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
@@ -51,7 +51,7 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     static const char *const none[] = {NULL};
     const marian *m = t->state;
@@ -59,7 +59,7 @@ static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
     return s ? s : hd_file_set_save(&m->files, path, none, err);
 }
 
-static void release(hd_tokeniser *t)
+static void release(hd_tokenizer *t)
 {
     marian *m = t->state;
     if (!m) return;
@@ -71,7 +71,7 @@ static void release(hd_tokeniser *t)
 }
 
 typedef struct walk {
-    const hd_tokeniser *t;
+    const hd_tokenizer *t;
     hd_piece_sink to;
     size_t begin; /* of the stretch in the text */
 } walk;
@@ -110,7 +110,7 @@ static hd_status put_stretch(walk *w, const char *text, size_t size, hd_err *err
     return code == size ? HD_OK : hd_spm_encode(m->file.model, text + code, size - code, put_piece, w, err);
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const marian *m = t->state;
     hd_stretch part;
@@ -126,7 +126,7 @@ static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd
 }
 
 /* Pieces one behind the other, U+2581 being a space, without spaces around. */
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     static const char space[] = "\xe2\x96\x81";
     const marian *m = t->state;
@@ -149,17 +149,17 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return s ? s : hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokeniser *t, int32_t id)
+static const char *piece(const hd_tokenizer *t, int32_t id)
 {
     return hd_vocab_piece(&((const marian *)t->state)->vocab, id);
 }
 
-static int32_t id_of(const hd_tokeniser *t, const char *name)
+static int32_t id_of(const hd_tokenizer *t, const char *name)
 {
     return hd_vocab_find(&((const marian *)t->state)->vocab, name, strlen(name));
 }
 
-const hd_tokeniser_type hd_tokeniser_marian = {
+const hd_tokenizer_type hd_tokenizer_marian = {
     .file = {"source.spm", "target.spm", "source.spm"},
     .open = open_files,
     .save = save,

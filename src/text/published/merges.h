@@ -1,4 +1,4 @@
-/* The merges of byte-pair encoding: which two neighbours become one piece, and which pair goes first. */
+/* The merges of byte-pair encoding: which two neighbors become one piece, and which pair goes first. */
 #ifndef HD_TEXT_PUBLISHED_MERGES_H
 #define HD_TEXT_PUBLISHED_MERGES_H
 

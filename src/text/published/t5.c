@@ -1,4 +1,4 @@
-/* The tokeniser `t5`: a SentencePiece model, and behind its pieces the sentinels <extra_id_99> to
+/* The tokenizer `t5`: a SentencePiece model, and behind its pieces the sentinels <extra_id_99> to
    <extra_id_0>, which are found in a text as they are. A stretch between two of them is a text of its own.
    Where there is no spiece.model, a tokenizer.json has all of this among its pieces. */
 #include <stdio.h>
@@ -61,7 +61,7 @@ static hd_status add_sentinels(t5 *m, hd_err *err)
 }
 
 /* The model's own special tokens are found in a text, too. */
-static hd_status add_specials(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status add_specials(hd_tokenizer *t, const char *path, hd_err *err)
 {
     t5 *m = t->state;
     hd_spm_special own = hd_spm_specials(m->file.model);
@@ -116,7 +116,7 @@ static hd_status open_whole(t5 *m, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     char *found = t->from;
     t5 *m = t->state = hd_mem_zero(sizeof *m);
@@ -134,7 +134,7 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     static const char *const parts[] = {CONFIG, WHOLE, NULL}, *const whole[] = {CONFIG, MODEL, NULL};
     const t5 *m = t->state;
@@ -142,7 +142,7 @@ static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
     return s ? s : hd_file_set_save(&m->config, path, m->whole ? whole : parts, err);
 }
 
-static void release(hd_tokeniser *t)
+static void release(hd_tokenizer *t)
 {
     t5 *m = t->state;
     if (!m) return;
@@ -169,7 +169,7 @@ static bool put_piece(void *context, const hd_spm_piece_of *p)
     return put(w, p->id, w->begin + p->begin, w->begin + p->end);
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const t5 *m = t->state;
     walk w = {.to = to};
@@ -186,7 +186,7 @@ static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd
 }
 
 /* Sentinels have no text: they stand for what a model is to fill in. */
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const t5 *m = t->state;
     hd_ids known = {0};
@@ -199,13 +199,13 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return s;
 }
 
-static const char *piece(const hd_tokeniser *t, int32_t id)
+static const char *piece(const hd_tokenizer *t, int32_t id)
 {
     const t5 *m = t->state;
     return id < m->pieces ? hd_spm_piece(m->file.model, id) : m->sentinel[id - m->pieces];
 }
 
-static int32_t id_of(const hd_tokeniser *t, const char *name)
+static int32_t id_of(const hd_tokenizer *t, const char *name)
 {
     const t5 *m = t->state;
     for (int i = 0; i < m->sentinels; i++)
@@ -213,7 +213,7 @@ static int32_t id_of(const hd_tokeniser *t, const char *name)
     return hd_spm_id(m->file.model, name);
 }
 
-const hd_tokeniser_type hd_tokeniser_t5 = {
+const hd_tokenizer_type hd_tokenizer_t5 = {
     .file = {"source.spiece.model", "target.spiece.model", MODEL},
     .open = open_files,
     .save = save,

@@ -1,5 +1,5 @@
 /* T5's tokenizer.json is made of a SentencePiece model and says all of it: vocabulary and scores, the table
-   that normalises characters, and, by how texts are cut, that words begin with U+2581. So it becomes that
+   that normalizes characters, and, by how texts are cut, that words begin with U+2581. So it becomes that
    model again. The file is hostile: what is made of it is checked as any .model file. */
 #include "text/published/t5_json.h"
 

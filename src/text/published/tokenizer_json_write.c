@@ -1,4 +1,4 @@
-/* Writing tokenizer.json. What the kinds of tokenisers differ in they write themselves; here are the special
+/* Writing tokenizer.json. What the kinds of tokenizers differ in they write themselves; here are the special
    tokens and what stands around a text. Easy to get wrong: tokens that are not among the model's pieces get
    their ids in the order of the list. */
 #include "text/published/tokenizer_json_write.h"
@@ -20,9 +20,9 @@ typedef struct tokens {
     size_t count;
 } tokens;
 
-static void add_token(tokens *all, const hd_tokeniser *t, int32_t id)
+static void add_token(tokens *all, const hd_tokenizer *t, int32_t id)
 {
-    const char *text = hd_tokeniser_piece(t, id);
+    const char *text = hd_tokenizer_piece(t, id);
     if (!text) return;
     size_t i = all->count;
     for (size_t k = 0; k < all->count; k++)
@@ -32,15 +32,15 @@ static void add_token(tokens *all, const hd_tokeniser *t, int32_t id)
     all->count++;
 }
 
-static int32_t mask_id(const hd_tokeniser *t)
+static int32_t mask_id(const hd_tokenizer *t)
 {
-    int32_t own = hd_tokeniser_special(t).mask;
-    return own >= 0 ? own : (int32_t)hd_tokeniser_size(t);
+    int32_t own = hd_tokenizer_special(t).mask;
+    return own >= 0 ? own : (int32_t)hd_tokenizer_size(t);
 }
 
-static tokens tokens_of(const hd_tokeniser *t, const hd_text_form *how)
+static tokens tokens_of(const hd_tokenizer *t, const hd_text_form *how)
 {
-    hd_special s = hd_tokeniser_special(t);
+    hd_special s = hd_tokenizer_special(t);
     const int32_t id[] = {s.pad, s.unk, s.start, s.end, s.mask};
     tokens all = {.count = 0};
     for (size_t i = 0; i < sizeof id / sizeof *id; i++)
@@ -64,15 +64,15 @@ static void put_added(json_t *root, const tokens *all)
 
 /* -- what stands around a text -- */
 
-static void put_special(json_t *list, json_t *names, const hd_tokeniser *t, int32_t id, int type)
+static void put_special(json_t *list, json_t *names, const hd_tokenizer *t, int32_t id, int type)
 {
     if (id < 0) return;
-    const char *text = hd_tokeniser_piece(t, id);
+    const char *text = hd_tokenizer_piece(t, id);
     hd_json_append(list, json_pack("{s:{s:s,s:i}}", "SpecialToken", "id", text, "type_id", type));
     hd_json_set(names, text, json_pack("{s:s,s:[i],s:[s]}", "id", text, "ids", id, "tokens", text));
 }
 
-static void put_frame(json_t *root, const hd_tokeniser *t, const hd_text_form *how)
+static void put_frame(json_t *root, const hd_tokenizer *t, const hd_text_form *how)
 {
     json_t *post = json_pack("{s:s}", "type", "TemplateProcessing"), *names = json_object();
     for (int pair = 0; pair < 2; pair++) {
@@ -104,7 +104,7 @@ static hd_status save(json_t *root, const char *folder, const char *name, hd_err
     return s;
 }
 
-static hd_status save_whole(const hd_tokeniser *t, const hd_text_form *how, const char *folder, hd_err *err)
+static hd_status save_whole(const hd_tokenizer *t, const hd_text_form *how, const char *folder, hd_err *err)
 {
     tokens all = tokens_of(t, how);
     hd_json_begin();
@@ -117,15 +117,15 @@ static hd_status save_whole(const hd_tokeniser *t, const hd_text_form *how, cons
     return s;
 }
 
-static void put_name(json_t *root, const char *key, const hd_tokeniser *t, int32_t id)
+static void put_name(json_t *root, const char *key, const hd_tokenizer *t, int32_t id)
 {
-    if (id >= 0) hd_json_set(root, key, json_string(hd_tokeniser_piece(t, id)));
+    if (id >= 0) hd_json_set(root, key, json_string(hd_tokenizer_piece(t, id)));
 }
 
 /* A text cannot speak special tokens here, but for the mask. */
-static hd_status save_config(const hd_tokeniser *t, const hd_text_form *how, const char *folder, hd_err *err)
+static hd_status save_config(const hd_tokenizer *t, const hd_text_form *how, const char *folder, hd_err *err)
 {
-    hd_special s = hd_tokeniser_special(t);
+    hd_special s = hd_tokenizer_special(t);
     hd_json_begin();
     json_t *root = json_pack("{s:s,s:b,s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
                              "clean_up_tokenization_spaces", 0, "split_special_tokens", how->mask == NULL);
@@ -138,7 +138,7 @@ static hd_status save_config(const hd_tokeniser *t, const hd_text_form *how, con
         put_name(root, "sep_token", t, how->trail);
     }
     if (how->mask)
-        hd_json_set(root, "mask_token", json_string(s.mask < 0 ? how->mask : hd_tokeniser_piece(t, s.mask)));
+        hd_json_set(root, "mask_token", json_string(s.mask < 0 ? how->mask : hd_tokenizer_piece(t, s.mask)));
     if (how->longest) hd_json_set(root, "model_max_length", json_integer((json_int_t)how->longest));
     json_t *names = json_pack("[s,s]", "input_ids", "attention_mask");
     if (how->types) hd_json_append(names, json_string("token_type_ids"));
@@ -146,13 +146,13 @@ static hd_status save_config(const hd_tokeniser *t, const hd_text_form *how, con
     return save(root, folder, "tokenizer_config.json", err);
 }
 
-hd_status hd_tokenizer_json_save(const hd_tokeniser *t, const hd_text_form *how, const char *folder,
+hd_status hd_tokenizer_json_save(const hd_tokenizer *t, const hd_text_form *how, const char *folder,
                                  hd_err *err)
 {
-    if ((int)hd_tokeniser_kind_of(t) == how->native) return HD_OK;
+    if ((int)hd_tokenizer_kind_of(t) == how->native) return HD_OK;
     if (!t->type->describe)
-        return hd_err_set(err, HD_EARG, "a tokeniser \"%s\" cannot be exported with this kind of model",
-                          hd_tokeniser_name(hd_tokeniser_kind_of(t)));
+        return hd_err_set(err, HD_EARG, "a tokenizer \"%s\" cannot be exported with this kind of model",
+                          hd_tokenizer_name(hd_tokenizer_kind_of(t)));
     hd_status s = save_whole(t, how, folder, err);
     return s ? s : save_config(t, how, folder, err);
 }

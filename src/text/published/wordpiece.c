@@ -1,4 +1,4 @@
-/* The tokeniser `wordpiece`: BERT's. A text is normalised and cut at spaces and punctuation marks; a word is
+/* The tokenizer `wordpiece`: BERT's. A text is normalized and cut at spaces and punctuation marks; a word is
    the longest piece of the vocabulary that begins it, the longest "##" piece that goes on, and so forth;
    where that fails, or the word is too long, all of it is one [UNK]. */
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct wordpiece {
     hd_vocab vocab;
     hd_added added;
     hd_bert_rules rules;
-    hd_text normal;              /* contents of the added tokens that are looked for in normalised text */
+    hd_text normal;              /* contents of the added tokens that are looked for in normalized text */
     char prefix[LONGEST_PREFIX]; /* of a piece that goes on with a word */
     size_t prefix_size;
     size_t longest_word;  /* characters */
@@ -46,7 +46,7 @@ static hd_status read_lines(wordpiece *w, hd_line text, const char *path, hd_err
     return s;
 }
 
-static hd_status finish(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status finish(hd_tokenizer *t, const char *path, hd_err *err)
 {
     wordpiece *w = t->state;
     hd_status s = hd_find_specials(&t->special, &w->vocab, true, path, err);
@@ -62,7 +62,7 @@ static hd_status finish(hd_tokeniser *t, const char *path, hd_err *err)
 }
 
 /* [CLS] A [SEP], and for a pair B [SEP] behind it. */
-static void frame_texts(hd_tokeniser *t)
+static void frame_texts(hd_tokenizer *t)
 {
     for (int pair = 0; pair < 2; pair++) {
         hd_frame_add(&t->frame[pair], t->special.start, 0);
@@ -83,8 +83,8 @@ static hd_status read_rules(wordpiece *w, const hd_tokenizer_json *j, const json
     return s ? s : hd_json_switch(j, from, "strip_accents", r->lower, &r->unaccent);
 }
 
-/* Where added tokens are looked for in normalised text, they are normalised, too. */
-static hd_status normalise_added(wordpiece *w, hd_err *err)
+/* Where added tokens are looked for in normalized text, they are normalized, too. */
+static hd_status normalize_added(wordpiece *w, hd_err *err)
 {
     hd_bert_text n = {0};
     hd_status s = HD_OK;
@@ -109,7 +109,7 @@ static hd_status normalise_added(wordpiece *w, hd_err *err)
     return s;
 }
 
-static hd_status read_vocab(hd_tokeniser *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
+static hd_status read_vocab(hd_tokenizer *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
 {
     wordpiece *w = t->state;
     char config[HD_PATH];
@@ -129,7 +129,7 @@ static hd_status read_vocab(hd_tokeniser *t, hd_line text, const char *path, hd_
     if (!s) s = finish(t, path, err);
     if (!s) s = hd_add_specials(&w->added, &t->special, &w->vocab, err);
     if (!s) s = hd_added_file_put(&more, &w->vocab, &w->added, err);
-    if (!s) s = normalise_added(w, err);
+    if (!s) s = normalize_added(w, err);
     if (!s) frame_texts(t);
     return s;
 }
@@ -151,7 +151,7 @@ static hd_status read_model(wordpiece *w, const hd_tokenizer_json *j, const json
     return HD_OK;
 }
 
-static hd_status read_whole(hd_tokeniser *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
+static hd_status read_whole(hd_tokenizer *t, hd_line text, const char *path, hd_arena *arena, hd_err *err)
 {
     static const char *const models[] = {"WordPiece", NULL}, *const normals[] = {"BertNormalizer", NULL},
                              *const cuts[] = {"BertPreTokenizer", NULL};
@@ -163,25 +163,25 @@ static hd_status read_whole(hd_tokeniser *t, hd_line text, const char *path, hd_
                  *added = json_object_get(root, "added_tokens");
     const char *unk = json_string_value(json_object_get(model, "unk_token"));
     hd_post post = {0};
-    int which = 0, normaliser = 0, cut = 0;
+    int which = 0, normalizer = 0, cut = 0;
     if (!s) s = hd_json_part(&j, model, "model", models, &which);
-    if (!s) s = hd_json_part(&j, normal, "normalizer", normals, &normaliser);
+    if (!s) s = hd_json_part(&j, normal, "normalizer", normals, &normalizer);
     if (!s) s = hd_json_part(&j, json_object_get(root, "pre_tokenizer"), "pre_tokenizer", cuts, &cut);
     if (!s && cut < 0)
         s = hd_err_set(err, HD_EFORMAT, "%s: no pre_tokenizer: BertPreTokenizer is expected", path);
-    if (!s && normaliser >= 0)
+    if (!s && normalizer >= 0)
         s = read_rules(w, &j, normal, "clean_text", "handle_chinese_chars", "lowercase");
     if (!s) s = read_model(w, &j, model);
     if (!s) s = hd_json_vocab(&j, json_object_get(model, "vocab"), added, &w->vocab);
     if (!s) s = hd_json_added(&j, added, &w->vocab, &w->added);
-    if (!s) s = normalise_added(w, err);
+    if (!s) s = normalize_added(w, err);
     if (!s) s = hd_json_post(&j, &w->vocab, &post);
     if (!s && unk) w->unk = hd_vocab_find(&w->vocab, unk, strlen(unk));
     memcpy(t->frame, post.frame, sizeof t->frame);
     return s ? s : finish(t, path, err);
 }
 
-static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_arena arena;
     hd_line text;
@@ -199,14 +199,14 @@ static hd_status open_files(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     static const char *const all[] = {VOCAB, WHOLE, CONFIG, HD_ADDED_FILE, NULL};
     const wordpiece *w = t->state;
     return hd_file_set_save(&w->files, path, all, err);
 }
 
-static void release(hd_tokeniser *t)
+static void release(hd_tokenizer *t)
 {
     wordpiece *w = t->state;
     if (!w) return;
@@ -221,17 +221,17 @@ static void release(hd_tokeniser *t)
 /* -- encoding -- */
 
 typedef struct walk {
-    const hd_tokeniser *t;
+    const hd_tokenizer *t;
     const wordpiece *w;
     hd_piece_sink to;
     hd_err *err;
     hd_bert_text normal;
     hd_text word; /* with room for the prefix before it */
     hd_ids ids;
-    size_t begin; /* in the text, of what is normalised */
+    size_t begin; /* in the text, of what is normalized */
 } walk;
 
-/* A piece that is bytes at .. end-1 of the normalised text. */
+/* A piece that is bytes at .. end-1 of the normalized text. */
 static hd_status put(walk *k, int32_t id, size_t at, size_t end)
 {
     const struct hd_origin *from = k->normal.from;
@@ -311,7 +311,7 @@ static hd_status put_word(walk *k, size_t at, size_t size)
     return put_ids(k, k->ids.at, k->ids.count, at, size);
 }
 
-/* The words of bytes at .. end-1 of the normalised text. */
+/* The words of bytes at .. end-1 of the normalized text. */
 static hd_status put_words(walk *k, size_t at, size_t end)
 {
     const char *text = k->normal.text.data;
@@ -339,7 +339,7 @@ static hd_status put_stretch(walk *k, const char *text, size_t size)
     return s;
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const wordpiece *w = t->state;
     walk k = {.t = t, .w = w, .to = to, .err = err};
@@ -363,7 +363,7 @@ static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd
 /* -- decoding -- */
 
 /* Pieces with a space between them, those that go on with a word without. */
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const wordpiece *w = t->state;
     bool first = true;
@@ -379,17 +379,17 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokeniser *t, int32_t id)
+static const char *piece(const hd_tokenizer *t, int32_t id)
 {
     return hd_vocab_piece(&((const wordpiece *)t->state)->vocab, id);
 }
 
-static int32_t id_of(const hd_tokeniser *t, const char *name)
+static int32_t id_of(const hd_tokenizer *t, const char *name)
 {
     return hd_vocab_find(&((const wordpiece *)t->state)->vocab, name, strlen(name));
 }
 
-const hd_tokeniser_type hd_tokeniser_wordpiece = {
+const hd_tokenizer_type hd_tokenizer_wordpiece = {
     .file = {"source.vocab.txt", "target.vocab.txt", VOCAB},
     .open = open_files,
     .save = save,

@@ -1,4 +1,4 @@
-/* The tokeniser `sentencepiece`: subwords by byte-pair encoding or a unigram model, through the SentencePiece
+/* The tokenizer `sentencepiece`: subwords by byte-pair encoding or a unigram model, through the SentencePiece
    library. Easy to get wrong: what the library takes for granted it checks by ending the process, so lines
    are chosen before it gets them. */
 #include <string.h>
@@ -42,7 +42,7 @@ static size_t part_of(hd_line line)
     return space ? space : end;
 }
 
-/* Does anything remain of the line when it is normalised? A character the library uses for itself makes it
+/* Does anything remain of the line when it is normalized? A character the library uses for itself makes it
    skip the line. */
 static bool is_useful(hd_line line)
 {
@@ -77,7 +77,7 @@ static bool next_part(void *context, const char **text, size_t *size)
 }
 
 /* Gives the specials ids: the model's own, or new ones behind its pieces. */
-static void place_specials(hd_tokeniser *t, struct state *m)
+static void place_specials(hd_tokenizer *t, struct state *m)
 {
     hd_spm_special own = hd_spm_specials(m->file.model);
     const int has[HD_SPECIALS] = {own.pad, own.unk, own.start, own.end};
@@ -90,14 +90,14 @@ static void place_specials(hd_tokeniser *t, struct state *m)
     t->size = (size_t)(m->pieces + m->lacking);
 }
 
-static struct state *state_new(hd_tokeniser *t, hd_err *err)
+static struct state *state_new(hd_tokenizer *t, hd_err *err)
 {
     struct state *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) hd_err_nomem(err, sizeof *m);
     return m;
 }
 
-static hd_status load(hd_tokeniser *t, hd_err *err)
+static hd_status load(hd_tokenizer *t, hd_err *err)
 {
     struct state *m = t->state;
     hd_status s = hd_spm_file_load(&m->file, err);
@@ -121,7 +121,7 @@ static hd_status learn(struct state *m, struct lines *lines, const hd_spm_plan *
     return hd_err_set(err, s, "%s", why.text);
 }
 
-static hd_status train(hd_tokeniser *t, hd_feed feed, const hd_tokeniser_opt *opt, hd_err *err)
+static hd_status train(hd_tokenizer *t, hd_feed feed, const hd_tokenizer_opt *opt, hd_err *err)
 {
     struct lines lines = {.from = feed};
     const hd_spm_plan plan = {.vocab = opt->vocab ? opt->vocab : HD_SUBWORDS,
@@ -149,7 +149,7 @@ static hd_status train(hd_tokeniser *t, hd_feed feed, const hd_tokeniser_opt *op
     return HD_OK;
 }
 
-static hd_status open_model(hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status open_model(hd_tokenizer *t, const char *path, hd_err *err)
 {
     struct state *m = state_new(t, err);
     hd_status s = m ? hd_spm_file_open(&m->file, path, err) : HD_ENOMEM;
@@ -157,13 +157,13 @@ static hd_status open_model(hd_tokeniser *t, const char *path, hd_err *err)
     return s;
 }
 
-static hd_status save(const hd_tokeniser *t, const char *path, hd_err *err)
+static hd_status save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     const struct state *m = t->state;
     return hd_spm_file_save(&m->file, path, err);
 }
 
-static void release(hd_tokeniser *t)
+static void release(hd_tokenizer *t)
 {
     struct state *m = t->state;
     if (!m) return;
@@ -178,13 +178,13 @@ static bool put_piece(void *context, const hd_spm_piece_of *p)
                    (hd_piece){.id = p->id, .begin = (uint32_t)p->begin, .end = (uint32_t)p->end});
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     const struct state *m = t->state;
     return hd_spm_encode(m->file.model, text, size, put_piece, &to, err);
 }
 
-static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
+static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const struct state *m = t->state;
     int32_t *known = hd_mem_array(count, sizeof *known);
@@ -199,13 +199,13 @@ static hd_status decode(const hd_tokeniser *t, const int32_t *ids, size_t count,
     return s;
 }
 
-static const char *piece(const hd_tokeniser *t, int32_t id)
+static const char *piece(const hd_tokenizer *t, int32_t id)
 {
     const struct state *m = t->state;
     return id < m->pieces ? hd_spm_piece(m->file.model, id) : hd_special_piece[m->lacks[id - m->pieces]];
 }
 
-static int32_t id_of(const hd_tokeniser *t, const char *name)
+static int32_t id_of(const hd_tokenizer *t, const char *name)
 {
     const struct state *m = t->state;
     for (int i = 0; i < m->lacking; i++)
@@ -213,14 +213,14 @@ static int32_t id_of(const hd_tokeniser *t, const char *name)
     return hd_spm_id(m->file.model, name);
 }
 
-static hd_status describe(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err)
+static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err)
 {
     const struct state *m = t->state;
     return hd_spm_describe(&m->file, root, continues, err);
 }
 
-const hd_tokeniser_type hd_tokeniser_sentencepiece = {
-    .file = {"source.model", "target.model", "tokeniser.model"},
+const hd_tokenizer_type hd_tokenizer_sentencepiece = {
+    .file = {"source.model", "target.model", "tokenizer.model"},
     .train = train,
     .open = open_model,
     .save = save,

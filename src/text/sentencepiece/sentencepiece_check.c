@@ -1,6 +1,6 @@
 /* Checks a SentencePiece model, a protocol buffer, where the library (0.1.97 and 0.2.0) would read outside
    its memory:
-   1. Fields 3 and 5 (normaliser, denormaliser) have in hd_proto_field 2 a table: the size of a trie (uint32),
+   1. Fields 3 and 5 (normalizer, denormalizer) have in hd_proto_field 2 a table: the size of a trie (uint32),
    the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a double array
    (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^ label, the
    value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only what can be reached
@@ -60,12 +60,12 @@ static bool walk(trie *t, size_t place, int depth)
 static hd_status check_table(hd_proto_span table, hd_err *err)
 {
     uint32_t size;
-    if (!table.size) return HD_OK; /* no normalisation */
-    if (table.size <= sizeof size) return broken(err, "its normalisation table is cut short");
+    if (!table.size) return HD_OK; /* no normalization */
+    if (table.size <= sizeof size) return broken(err, "its normalization table is cut short");
     memcpy(&size, table.at, sizeof size);
     table.at += sizeof size, table.size -= sizeof size;
     if (size >= table.size || size < sizeof size || table.at[table.size - 1])
-        return broken(err, "its normalisation table is damaged");
+        return broken(err, "its normalization table is damaged");
     trie t = {.units = {table.at, size},
               .strings = {table.at + size, table.size - size},
               .count = size / sizeof size};
@@ -73,10 +73,10 @@ static hd_status check_table(hd_proto_span table, hd_err *err)
     if (!t.most) return hd_err_nomem(err, t.count);
     bool good = walk(&t, 0, 0);
     hd_mem_free(t.most);
-    return good ? HD_OK : broken(err, "its normalisation table is damaged");
+    return good ? HD_OK : broken(err, "its normalization table is damaged");
 }
 
-static hd_status check_normaliser(hd_proto_span message, hd_err *err)
+static hd_status check_normalizer(hd_proto_span message, hd_err *err)
 {
     hd_proto_field f;
     hd_status s = HD_OK;
@@ -152,7 +152,7 @@ hd_status hd_spm_check(const uint8_t *bytes, size_t size, hd_err *err)
             pieces++;
             users += user_piece(f.bytes).size > 0;
         } else if (f.number == 3 || f.number == 5) {
-            s = check_normaliser(f.bytes, err);
+            s = check_normalizer(f.bytes, err);
         }
     }
     if (!s && !pieces) return broken(err, "it has no pieces");

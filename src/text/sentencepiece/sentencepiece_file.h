@@ -1,4 +1,4 @@
-/* The file of a SentencePiece model with the model in it, for every tokeniser that has one. */
+/* The file of a SentencePiece model with the model in it, for every tokenizer that has one. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_FILE_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_FILE_H
 

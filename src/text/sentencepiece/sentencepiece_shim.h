@@ -1,5 +1,5 @@
 /* The SentencePiece library as C: no exception leaves, no line is printed, no id is passed on unchecked. For
-   the tokenisers that have such a model only. Texts of errors name no file; the caller does. */
+   the tokenizers that have such a model only. Texts of errors name no file; the caller does. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_SHIM_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_SHIM_H
 
@@ -30,7 +30,7 @@ typedef bool hd_spm_take(void *context, const char *bytes, size_t size);
 typedef struct hd_spm_piece_of {
     int id;
     size_t begin, end; /* bytes of the text */
-    const char *piece; /* of what has no piece the normalised text; valid during the call */
+    const char *piece; /* of what has no piece the normalized text; valid during the call */
     size_t size;
 } hd_spm_piece_of;
 

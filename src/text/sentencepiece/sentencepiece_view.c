@@ -1,5 +1,5 @@
 /* Reading a SentencePiece model, a protocol buffer: field 1 pieces, 2 how it was trained, 3 how texts are
-   normalised. Easy to get wrong: what is absent has a value that is not 0. */
+   normalized. Easy to get wrong: what is absent has a value that is not 0. */
 #include "text/sentencepiece/sentencepiece_view.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static hd_status read_trainer(hd_spm_view *v, hd_proto_span message, hd_err *err
     return HD_OK;
 }
 
-static hd_status read_normaliser(hd_spm_view *v, hd_proto_span message, hd_err *err)
+static hd_status read_normalizer(hd_spm_view *v, hd_proto_span message, hd_err *err)
 {
     hd_proto_field f;
     while (message.size) {
@@ -78,7 +78,7 @@ hd_status hd_spm_view_read(hd_spm_view *v, hd_line bytes, hd_err *err)
         if (!hd_proto_take(&message, &f)) s = damaged(err);
         if (!s && f.number == 1) s = read_piece(v, f.bytes, err);
         if (!s && f.number == 2) s = read_trainer(v, f.bytes, err);
-        if (!s && f.number == 3) s = read_normaliser(v, f.bytes, err);
+        if (!s && f.number == 3) s = read_normalizer(v, f.bytes, err);
     }
     if (s) hd_spm_view_release(v);
     return s;

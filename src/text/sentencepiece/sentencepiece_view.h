@@ -1,5 +1,5 @@
 /* What the file of a SentencePiece model says, for those who need more of it than the library tells: pieces
-   with their scores, how texts are normalised. Of a file that hd_spm_check let pass. */
+   with their scores, how texts are normalized. Of a file that hd_spm_check let pass. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_VIEW_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_VIEW_H
 
@@ -30,7 +30,7 @@ typedef struct hd_spm_view {
     bool tidy;        /* of several spaces one stays, and none at the ends */
     bool escape;      /* spaces are U+2581 */
     bool suffix;      /* the space is put behind */
-    hd_line name;     /* of the normalisation: "nmt_nfkc" */
+    hd_line name;     /* of the normalization: "nmt_nfkc" */
     hd_line charsmap; /* its table; empty: characters stay as they are */
 } hd_spm_view;
 

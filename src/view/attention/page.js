@@ -71,7 +71,7 @@ function scaleOf(map) {
     return scale;
 }
 
-/* -- colours -- */
+/* -- colors -- */
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const LIGHT = [0xf7fbff, 0xdeebf7, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b];
@@ -147,14 +147,14 @@ function layOut() {
 
 /* -- drawing -- */
 
-function label(text, x, y, {align = "left", turn = 0, strong = false, colour = "--ink"} = {}) {
+function label(text, x, y, {align = "left", turn = 0, strong = false, color = "--ink"} = {}) {
     pen.save();
     pen.translate(x, y);
     pen.rotate(-turn * Math.PI / 180);
     pen.font = strong ? "bold " + FONT : FONT;
     pen.textAlign = align;
     pen.textBaseline = "middle";
-    pen.fillStyle = style(strong ? "--mark" : colour);
+    pen.fillStyle = style(strong ? "--mark" : color);
     pen.fillText(text, 0, 0);
     pen.restore();
 }
@@ -176,7 +176,7 @@ function drawMap(w, h) {
             pen.fillStyle = plan.shades[Math.round(Math.min(v / scale, 1) * 256)];
             pen.fillRect(x, y, c - 1, c - 1);
             if (c < 36) continue;
-            label(v.toFixed(2), x + (c - 1) / 2, y + c / 2, {align: "center", colour: v / scale > .55 ? "--paper" : "--ink"});
+            label(v.toFixed(2), x + (c - 1) / 2, y + c / 2, {align: "center", color: v / scale > .55 ? "--paper" : "--ink"});
         }
     if (state.row >= 0 && state.col >= 0) {
         pen.strokeStyle = style("--mark");
@@ -231,8 +231,8 @@ function drawLines(w, h) {
     for (let j = j0; j < j1; j++)
         label(isolated(plan.to[j]) + (state.row < 0 ? "" : "  " + share(state.row, j)), x1, y(j), {strong: j === state.col});
     pen.restore();
-    label("attends", x0, 16, {align: "right", colour: "--faint"});
-    label("to", x1, 16, {colour: "--faint"});
+    label("attends", x0, 16, {align: "right", color: "--faint"});
+    label("to", x1, 16, {color: "--faint"});
 }
 
 function thumb(layer, head) {
@@ -270,11 +270,11 @@ function drawAll(w, h) {
     pen.restore();
     for (let l = l0; l < l1; l++) {
         const y = top + (l + .5) * (tall + 10) - 5 - sy;
-        if (y > top) label("layer " + (p.layer + l), left - 10, y, {align: "right", colour: "--faint"});
+        if (y > top) label("layer " + (p.layer + l), left - 10, y, {align: "right", color: "--faint"});
     }
     for (let k = k0; k < k1; k++) {
         const x = left + k * (side + 10) + side / 2 - sx;
-        if (x > left) label(k < p.heads ? "head " + (p.head + k) : "mean", x, 16, {align: "center", colour: "--faint"});
+        if (x > left) label(k < p.heads ? "head " + (p.head + k) : "mean", x, 16, {align: "center", color: "--faint"});
     }
 }
 

@@ -1,5 +1,5 @@
-/* The heat map, laid out and drawn. Colours are ColorBrewer's "Blues": one hue, even steps to the eye, and
-   right in print and for the colour-blind. */
+/* The heat map, laid out and drawn. Colors are ColorBrewer's "Blues": one hue, even steps to the eye, and
+   right in print and for the color-blind. */
 #include "view/attention/picture.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 
 enum { STOPS = 9, STRIPES = 60 };
 
-static const hd_colour blues[STOPS] = {{0xf7, 0xfb, 0xff}, {0xde, 0xeb, 0xf7}, {0xc6, 0xdb, 0xef},
-                                       {0x9e, 0xca, 0xe1}, {0x6b, 0xae, 0xd6}, {0x42, 0x92, 0xc6},
-                                       {0x21, 0x71, 0xb5}, {0x08, 0x51, 0x9c}, {0x08, 0x30, 0x6b}};
-static const hd_colour white = {255, 255, 255}, ink = {0x1f, 0x23, 0x28}, faint = {0x59, 0x63, 0x6e};
+static const hd_color blues[STOPS] = {{0xf7, 0xfb, 0xff}, {0xde, 0xeb, 0xf7}, {0xc6, 0xdb, 0xef},
+                                      {0x9e, 0xca, 0xe1}, {0x6b, 0xae, 0xd6}, {0x42, 0x92, 0xc6},
+                                      {0x21, 0x71, 0xb5}, {0x08, 0x51, 0x9c}, {0x08, 0x30, 0x6b}};
+static const hd_color white = {255, 255, 255}, ink = {0x1f, 0x23, 0x28}, faint = {0x59, 0x63, 0x6e};
 
 static const double margin = 20, gap = 6, letters = 12, small = 11, large = 15;
 static const double longest_label = 150; /* pixels */
@@ -33,13 +33,13 @@ static uint8_t between(uint8_t a, uint8_t b, double share)
     return (uint8_t)lround(a + (b - a) * share);
 }
 
-static hd_colour colour_of(double share)
+static hd_color color_of(double share)
 {
     double at = share > 0 ? fmin(share, 1) * (STOPS - 1) : 0;
     int i = at < STOPS - 1 ? (int)at : STOPS - 2;
-    const hd_colour *a = &blues[i], *b = &blues[i + 1];
-    return (hd_colour){between(a->red, b->red, at - i), between(a->green, b->green, at - i),
-                       between(a->blue, b->blue, at - i)};
+    const hd_color *a = &blues[i], *b = &blues[i + 1];
+    return (hd_color){between(a->red, b->red, at - i), between(a->green, b->green, at - i),
+                      between(a->blue, b->blue, at - i)};
 }
 
 double hd_attention_scale(const hd_attention_map *m)
@@ -138,7 +138,7 @@ static void draw_labels(const hd_attention_picture *p, const hd_canvas *c)
                             .y = p->top + ((double)i + 0.5) * p->cell + letters * 0.36,
                             .size = letters,
                             .anchor = HD_ANCHOR_END,
-                            .colour = ink,
+                            .color = ink,
                             .text = buf,
                             .tip = m->row[i]};
         write_at(c, t);
@@ -152,7 +152,7 @@ static void draw_labels(const hd_attention_picture *p, const hd_canvas *c)
                             .y = p->top - gap,
                             .size = letters,
                             .turned = 45,
-                            .colour = ink,
+                            .color = ink,
                             .text = buf,
                             .tip = m->col[j]};
         write_at(c, t);
@@ -168,7 +168,7 @@ static void draw_cell(const hd_attention_picture *p, const hd_canvas *c, size_t 
                         p->top + (double)i * p->cell,
                         p->cell - 1,
                         p->cell - 1,
-                        colour_of(share),
+                        color_of(share),
                         tip};
     c->rect(c->context, &r);
     if (!p->values) return;
@@ -177,7 +177,7 @@ static void draw_cell(const hd_attention_picture *p, const hd_canvas *c, size_t 
                                  .y = r.y + r.height / 2 + small * 0.36,
                                  .size = p->cell < 40 ? small - 1 : small,
                                  .anchor = HD_ANCHOR_MIDDLE,
-                                 .colour = share > 0.55 ? white : ink,
+                                 .color = share > 0.55 ? white : ink,
                                  .text = hd_decimal(number, "%.2f", v),
                                  .tip = tip});
 }
@@ -210,25 +210,25 @@ static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
     double x = p->left, y = p->height - margin - small - gap - bar_height, step = bar_width / STRIPES;
     for (int i = 0; i < STRIPES; i++)
         c->rect(c->context, &(hd_canvas_rect){x + i * step, y, i + 1 < STRIPES ? step + 0.5 : step,
-                                              bar_height, colour_of((i + 0.5) / STRIPES), NULL});
+                                              bar_height, color_of((i + 0.5) / STRIPES), NULL});
     for (int i = 0; i < 3; i++) {
         char number[HD_DECIMAL];
         write_at(c, (hd_canvas_text){.x = x + bar_width * i / 2,
                                      .y = y + bar_height + gap + small * 0.8,
                                      .size = small,
                                      .anchor = (hd_anchor)i,
-                                     .colour = faint,
+                                     .color = faint,
                                      .text = hd_decimal(number, "%g", p->scale * i / 2)});
     }
     write_at(c, (hd_canvas_text){.x = x + bar_width + gap,
                                  .y = y + bar_height / 2 + small * 0.36,
                                  .size = small,
-                                 .colour = faint,
+                                 .color = faint,
                                  .text = "attention weight"});
     if (p->map->unknown)
         write_at(c,
                  (hd_canvas_text){
-                     .x = x, .y = y - 1.5 * gap, .size = small, .colour = faint, .text = HD_UNKNOWN_LEGEND});
+                     .x = x, .y = y - 1.5 * gap, .size = small, .color = faint, .text = HD_UNKNOWN_LEGEND});
 }
 
 hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canvas *c, hd_err *err)
@@ -238,20 +238,20 @@ hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canv
     write_at(c, (hd_canvas_text){.x = margin,
                                  .y = margin + large * 0.8,
                                  .size = large,
-                                 .colour = ink,
+                                 .color = ink,
                                  .bold = true,
                                  .text = p->title});
     write_at(c, (hd_canvas_text){.x = p->left,
                                  .y = p->top - p->overhang - gap,
                                  .size = small,
-                                 .colour = faint,
+                                 .color = faint,
                                  .text = axis_of(m, false)});
     write_at(c, (hd_canvas_text){.x = margin + small,
                                  .y = p->top + (double)m->rows * p->cell / 2,
                                  .size = small,
                                  .turned = 90,
                                  .anchor = HD_ANCHOR_MIDDLE,
-                                 .colour = faint,
+                                 .color = faint,
                                  .text = axis_of(m, true)});
     draw_labels(p, c);
     draw_legend(p, c);

@@ -8,7 +8,7 @@
 #include "show/attention.h"
 #include "view/draw/drawing.h"
 
-/* The smallest round number (1, 0.8, 0.6, ...) that no weight exceeds: what the darkest colour stands for. */
+/* The smallest round number (1, 0.8, 0.6, ...) that no weight exceeds: what the darkest color stands for. */
 double hd_attention_scale(const hd_attention_map *m);
 
 typedef struct hd_attention_picture {
@@ -17,7 +17,7 @@ typedef struct hd_attention_picture {
     double left, top; /* of the cells */
     double cell;      /* side of one */
     double overhang;  /* how far slanted labels reach up and to the side */
-    double scale;     /* the weight of the darkest colour */
+    double scale;     /* the weight of the darkest color */
     bool values;      /* numbers in the cells */
     bool below;       /* column labels below the cells too, and */
     bool right;       /* row labels right of them: in a large map the others are far away */

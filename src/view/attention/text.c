@@ -66,10 +66,10 @@ static int level_of(const page *g, double v, int levels)
     return n < levels ? n : levels - 1;
 }
 
-/* A cell of n columns: with colour its weight in percent on a background, else a block of one shade. */
+/* A cell of n columns: with color its weight in percent on a background, else a block of one shade. */
 static hd_ink cell_of(const page *g, double v, int n, char buf[CELL])
 {
-    if (g->pen.colour) {
+    if (g->pen.color) {
         char number[16];
         int digits = snprintf(number, sizeof number, "%.0f", v * 100), before = (n - digits + 1) / 2;
         snprintf(buf, CELL, "%*s%s%*s", before, "", number, n - digits - before, "");
@@ -112,11 +112,11 @@ static void put_panel(page *g, size_t from, size_t end)
     for (size_t i = 0; i < g->map.rows; i++) put_row(g, i, from, end);
 }
 
-/* What the shades stand for; with colour the numbers say it. */
+/* What the shades stand for; with color the numbers say it. */
 static void put_legend(page *g)
 {
     char buf[32];
-    if (g->pen.colour) return;
+    if (g->pen.color) return;
     hd_pen_end(&g->pen);
     for (int i = 1; i < LEVELS; i++) {
         snprintf(buf, sizeof buf, "%s %s%.2g", shades[g->pen.utf8][i], i == 1 ? "from " : "",
@@ -165,7 +165,7 @@ static void put_strongest(page *g)
 hd_status hd_attention_text(hd_text *to, const hd_attention_maps *a, const hd_attention_look *look,
                             hd_err *err)
 {
-    page g = {.pen = {.to = to, .width = look->width, .colour = look->colour, .utf8 = look->utf8}};
+    page g = {.pen = {.to = to, .width = look->width, .color = look->color, .utf8 = look->utf8}};
     char buf[HD_LABEL];
     hd_status s = hd_attention_map_of(&g.map, a, &look->pick, err);
     if (s) return s;

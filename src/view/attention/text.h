@@ -6,9 +6,9 @@
 #include "show/attention.h"
 
 typedef struct hd_attention_look {
-    int width;   /* columns to fill; what is wider continues below */
-    bool colour; /* escape codes: a background for each weight, with its number */
-    bool utf8;   /* signs beyond ASCII */
+    int width;  /* columns to fill; what is wider continues below */
+    bool color; /* escape codes: a background for each weight, with its number */
+    bool utf8;  /* signs beyond ASCII */
     hd_attention_pick pick;
 } hd_attention_look;
 

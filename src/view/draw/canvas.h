@@ -5,19 +5,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct hd_colour {
+typedef struct hd_color {
     uint8_t red, green, blue;
-} hd_colour;
+} hd_color;
 
 typedef struct hd_canvas_rect {
     double x, y, width, height;
-    hd_colour fill;
+    hd_color fill;
     const char *tip; /* shown when pointed at; NULL: nothing */
 } hd_canvas_rect;
 
 typedef struct hd_canvas_line {
     double x, y, to_x, to_y, wide;
-    hd_colour colour;
+    hd_color color;
 } hd_canvas_line;
 
 typedef enum hd_anchor { HD_ANCHOR_START, HD_ANCHOR_MIDDLE, HD_ANCHOR_END } hd_anchor;
@@ -26,7 +26,7 @@ typedef struct hd_canvas_text {
     double x, y, size; /* of its anchor on the base line; of the letters */
     int turned;        /* degrees, anticlockwise around the anchor */
     hd_anchor anchor;
-    hd_colour colour;
+    hd_color color;
     bool bold;
     const char *text, *tip; /* tip as above */
 } hd_canvas_text;

@@ -17,14 +17,14 @@ static double width(void *context, const char *text, double size, bool bold)
     return hd_letters_width(context, text, size, bold);
 }
 
-static void take_colour(cairo_t *c, hd_colour colour)
+static void take_color(cairo_t *c, hd_color color)
 {
-    cairo_set_source_rgb(c, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+    cairo_set_source_rgb(c, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
 }
 
 static void rect(void *context, const hd_canvas_rect *r)
 {
-    take_colour(context, r->fill);
+    take_color(context, r->fill);
     cairo_rectangle(context, r->x, r->y, r->width, r->height);
     cairo_fill(context);
 }
@@ -36,14 +36,14 @@ static void text(void *context, const hd_canvas_text *t)
     cairo_translate(c, t->x, t->y);
     cairo_rotate(c, -t->turned * acos(-1) / 180);
     cairo_move_to(c, -hd_letters_width(c, t->text, t->size, t->bold) * (int)t->anchor / 2, 0);
-    take_colour(c, t->colour);
+    take_color(c, t->color);
     hd_letters_show(c, t->text, t->size, t->bold);
     cairo_restore(c);
 }
 
 static void line(void *context, const hd_canvas_line *l)
 {
-    take_colour(context, l->colour);
+    take_color(context, l->color);
     cairo_set_line_width(context, l->wide);
     cairo_set_line_cap(context, CAIRO_LINE_CAP_ROUND);
     cairo_move_to(context, l->x, l->y);

@@ -83,8 +83,8 @@ static void text(void *context, const hd_canvas_text *t)
         hd_put_number(to, t->y, DIGITS);
         hd_text_put(to, ")\"");
     }
-    hd_text_print(to, "%s fill=\"#%02x%02x%02x\"%s", anchors[t->anchor], t->colour.red, t->colour.green,
-                  t->colour.blue, t->bold ? " font-weight=\"bold\"" : "");
+    hd_text_print(to, "%s fill=\"#%02x%02x%02x\"%s", anchors[t->anchor], t->color.red, t->color.green,
+                  t->color.blue, t->bold ? " font-weight=\"bold\"" : "");
     finish(to, "text", t->text, t->tip);
 }
 
@@ -97,8 +97,8 @@ static void line(void *context, const hd_canvas_line *l)
     number(to, "x2", l->to_x);
     number(to, "y2", l->to_y);
     number(to, "stroke-width", l->wide);
-    hd_text_print(to, " stroke=\"#%02x%02x%02x\" stroke-linecap=\"round\"", l->colour.red, l->colour.green,
-                  l->colour.blue);
+    hd_text_print(to, " stroke=\"#%02x%02x%02x\" stroke-linecap=\"round\"", l->color.red, l->color.green,
+                  l->color.blue);
     finish(to, "line", NULL, NULL);
 }
 

@@ -95,11 +95,11 @@ static void draw_legend(const hd_series_plot *v, const hd_canvas *c)
         double y = margin + large + gap + ((double)i + 0.5) * row_height;
         hd_plot_label(c, s->name, letters, longest_label, label);
         c->line(c->context, &(hd_canvas_line){margin, y, margin + 3 * gap, y, s->strong ? wide : thin,
-                                              hd_plot_colour(s->colour)});
+                                              hd_plot_color(s->color)});
         hd_plot_write(c, (hd_canvas_text){.x = margin + 4 * gap,
                                           .y = y + letters * 0.36,
                                           .size = letters,
-                                          .colour = hd_plot_ink,
+                                          .color = hd_plot_ink,
                                           .text = label,
                                           .tip = c->tips ? s->name : NULL});
     }
@@ -116,7 +116,7 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
                                           .y = y + small * 0.36,
                                           .size = small,
                                           .anchor = HD_ANCHOR_END,
-                                          .colour = hd_plot_faint,
+                                          .color = hd_plot_faint,
                                           .text = number_of(n, v->y_step, number)});
     }
     for (int i = 0; i <= lines_of(v->x_low, v->x_high, v->x_step); i++) {
@@ -126,10 +126,10 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
                                           .y = bottom + gap + small * 0.8,
                                           .size = small,
                                           .anchor = HD_ANCHOR_MIDDLE,
-                                          .colour = hd_plot_faint,
+                                          .color = hd_plot_faint,
                                           .text = number_of(n, v->x_step, number)});
     }
-    hd_canvas_text name = {.x = v->left, .size = small, .colour = hd_plot_faint, .text = v->upward};
+    hd_canvas_text name = {.x = v->left, .size = small, .color = hd_plot_faint, .text = v->upward};
     name.y = top - gap;
     hd_plot_write(c, name);
     name.y = bottom + gap + small + gap + small * 0.8, name.text = v->across;
@@ -138,7 +138,7 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
 
 static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_series *s)
 {
-    hd_colour colour = hd_plot_colour(s->colour);
+    hd_color color = hd_plot_color(s->color);
     char tip[HD_DECIMAL];
     for (size_t k = 0; k < s->count; k++) {
         if (!isfinite(s->x[k]) || !isfinite(s->y[k])) continue;
@@ -146,9 +146,9 @@ static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_se
         bool joined = k && isfinite(s->x[k - 1]) && isfinite(s->y[k - 1]);
         if (joined)
             c->line(c->context, &(hd_canvas_line){x_of(v, s->x[k - 1]), y_of(v, s->y[k - 1]), x, y,
-                                                  s->strong ? wide : thin, colour});
+                                                  s->strong ? wide : thin, color});
         if (s->strong || s->count == 1)
-            c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, colour,
+            c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, color,
                                                   c->tips ? hd_decimal(tip, "%.6g", s->y[k]) : NULL});
     }
 }
@@ -175,7 +175,7 @@ hd_drawing hd_series_drawing(hd_series_plot *v)
 
 static char letter_of(const hd_series *s)
 {
-    return (char)((s->strong ? 'A' : 'a') + (int)(s->colour % LETTERS));
+    return (char)((s->strong ? 'A' : 'a') + (int)(s->color % LETTERS));
 }
 
 /* y at x between two points that follow each other; NaN where the series has none there. */

@@ -8,9 +8,9 @@
 typedef struct hd_series {
     const char *name; /* valid UTF-8, as all texts here */
     const double *x, *y;
-    size_t count;  /* where a number is not finite the line is broken */
-    size_t colour; /* number of the colour (view/plot.h); as text the number of the letter */
-    bool strong;   /* a wide line with marks, as text a capital */
+    size_t count; /* where a number is not finite the line is broken */
+    size_t color; /* number of the color (view/plot.h); as text the number of the letter */
+    bool strong;  /* a wide line with marks, as text a capital */
 } hd_series;
 
 typedef struct hd_series_plot {

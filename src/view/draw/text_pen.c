@@ -39,7 +39,7 @@ int hd_pen_columns(const char *s)
 
 static void take_ink(hd_pen *p, hd_ink ink)
 {
-    if (!p->colour || ink == p->now) return;
+    if (!p->color || ink == p->now) return;
     if (p->now != HD_INK_PLAIN) hd_text_put(p->to, "\033[0m");
     hd_text_put(p->to, codes[ink]);
     p->now = ink;

@@ -1,5 +1,5 @@
 /* A pen that writes lines of text and knows its column, so that blanks are only written in front of
-   something. Inks become escape codes where colour is allowed; signs beyond ASCII replace ASCII ones where
+   something. Inks become escape codes where color is allowed; signs beyond ASCII replace ASCII ones where
    the locale has them. */
 #ifndef HD_VIEW_DRAW_TEXT_PEN_H
 #define HD_VIEW_DRAW_TEXT_PEN_H
@@ -20,10 +20,10 @@ typedef enum hd_ink {
 
 typedef struct hd_pen {
     hd_text *to;
-    int width;         /* columns to fill */
-    bool colour, utf8; /* may escape codes be written, and signs beyond ASCII? */
-    int at;            /* columns written in this line */
-    int next;          /* where the next text goes; callers may move it to the right */
+    int width;        /* columns to fill */
+    bool color, utf8; /* may escape codes be written, and signs beyond ASCII? */
+    int at;           /* columns written in this line */
+    int next;         /* where the next text goes; callers may move it to the right */
     hd_ink now;
 } hd_pen;
 

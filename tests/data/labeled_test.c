@@ -4,20 +4,20 @@
 
 #include "data/examples.h"
 
-typedef hd_status read_fn(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err);
+typedef hd_status read_fn(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 
-static hd_labelled read_with(read_fn *read, hd_vocab *labels, const char *path)
+static hd_labeled read_with(read_fn *read, hd_vocab *labels, const char *path)
 {
     hd_err err = {0};
-    hd_labelled x;
+    hd_labeled x;
     if (read(&x, labels, path, &err)) fail_msg("%s", err.text);
     return x;
 }
 
-static void assert_unit(const hd_labelled *x, const hd_vocab *labels, size_t u, const char *text,
+static void assert_unit(const hd_labeled *x, const hd_vocab *labels, size_t u, const char *text,
                         const char *label)
 {
-    hd_line got = hd_labelled_unit(x, u);
+    hd_line got = hd_labeled_unit(x, u);
     assert_int_equal(got.size, strlen(text));
     assert_memory_equal(got.text, text, got.size);
     assert_string_equal(hd_vocab_piece(labels, x->label[u]), label);
@@ -26,7 +26,7 @@ static void assert_unit(const hd_labelled *x, const hd_vocab *labels, size_t u, 
 static void assert_refused(read_fn *read, hd_vocab *labels, const char *path, const char *says)
 {
     hd_err err = {0};
-    hd_labelled x;
+    hd_labeled x;
     size_t blocks = hd_mem_now().blocks;
     hd_status s = read(&x, labels, path, &err);
     if (!s || !strstr(err.text, says)) fail_msg("%s: '%s' does not say '%s'", path, err.text, says);
@@ -53,7 +53,7 @@ static void a_file_is_a_class(void **state)
     put_file(at("names/Amis"), "Al\n");
     put_file(at("names/.hidden"), "\xff\n");
     assert_int_equal(mkdir(at("names/folder"), 0777), 0);
-    hd_labelled x = read_with(hd_labelled_folder, &labels, at("names"));
+    hd_labeled x = read_with(hd_labeled_folder, &labels, at("names"));
     assert_int_equal(labels.count, 3);
     assert_int_equal(x.count, 4);
     assert_unit(&x, &labels, 0, "Al", "Amis");
@@ -61,19 +61,19 @@ static void a_file_is_a_class(void **state)
     assert_unit(&x, &labels, 2, "Bi", "B.b");
     assert_unit(&x, &labels, 3, "Zama", "Zulu");
     assert_string_equal(hd_vocab_piece(&labels, 2), "Zulu");
-    hd_labelled_release(&x);
+    hd_labeled_release(&x);
     put_file(at("names/Empty.txt"), "\n \n");
     hd_vocab none = {0};
-    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt: there is no item in it");
-    assert_refused(hd_labelled_folder, &labels, at("names"),
+    assert_refused(hd_labeled_folder, &none, at("names"), "Empty.txt: there is no item in it");
+    assert_refused(hd_labeled_folder, &labels, at("names"),
                    "\"Empty\" is none of the 3 that are known: Amis");
     put_file(at("names/Empty.txt"), "good\n\xff\xfe\n");
-    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt:2");
+    assert_refused(hd_labeled_folder, &none, at("names"), "Empty.txt:2");
     put_bytes(at("names/Empty.txt"), "a\0b\n", 4);
-    assert_refused(hd_labelled_folder, &none, at("names"), "Empty.txt:1: a zero byte");
-    assert_refused(hd_labelled_folder, &none, at("nothing"), "nothing: cannot open the folder");
+    assert_refused(hd_labeled_folder, &none, at("names"), "Empty.txt:1: a zero byte");
+    assert_refused(hd_labeled_folder, &none, at("nothing"), "nothing: cannot open the folder");
     make_folder("bare");
-    assert_refused(hd_labelled_folder, &none, at("bare"), "there is no file in it");
+    assert_refused(hd_labeled_folder, &none, at("bare"), "there is no file in it");
     hd_vocab_release(&labels);
 }
 
@@ -97,21 +97,21 @@ static void a_table_names_its_columns(void **state)
     hd_vocab labels = {0}, none = {0};
     put_file(at("t.tsv"),
              "\xef\xbb\xbfid\ttext\tlabel\n1\tgood day\ten\n\n2\tguten Tag\tde\n3\t\"so\" \tde\n");
-    hd_labelled x = read_with(hd_labelled_table, &labels, at("t.tsv"));
+    hd_labeled x = read_with(hd_labeled_table, &labels, at("t.tsv"));
     assert_int_equal(x.count, 3);
     assert_unit(&x, &labels, 0, "good day", "en");
     assert_unit(&x, &labels, 1, "guten Tag", "de");
     assert_unit(&x, &labels, 2, "\"so\"", "de");
     assert_string_equal(hd_vocab_piece(&labels, 0), "de"); /* in alphabetical order */
-    hd_labelled_release(&x);
+    hd_labeled_release(&x);
     put_file(at("t.tsv"), "label\ttext\nen\tx\nfr\ty\n");
-    assert_refused(hd_labelled_table, &labels, at("t.tsv"), "t.tsv:3: the label \"fr\" is none of the 2");
+    assert_refused(hd_labeled_table, &labels, at("t.tsv"), "t.tsv:3: the label \"fr\" is none of the 2");
     assert_int_equal(labels.count, 2);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         put_file(at("t.tsv"), bad[i].text);
-        assert_refused(hd_labelled_table, &none, at("t.tsv"), bad[i].says);
+        assert_refused(hd_labeled_table, &none, at("t.tsv"), bad[i].says);
     }
-    assert_refused(hd_labelled_table, &none, at("nothing.tsv"), "nothing.tsv");
+    assert_refused(hd_labeled_table, &none, at("nothing.tsv"), "nothing.tsv");
     hd_vocab_release(&labels);
 }
 
@@ -121,27 +121,27 @@ static void a_table_may_have_pairs(void **state)
     hd_vocab labels = {0};
     hd_err err = {0};
     put_file(at("t.tsv"), "text2\tlabel\ttext\nno\tx\tyes\nno\tx\tyes\nyes\tx\tno\n");
-    hd_labelled x = read_with(hd_labelled_table, &labels, at("t.tsv")), out = {0};
+    hd_labeled x = read_with(hd_labeled_table, &labels, at("t.tsv")), out = {0};
     size_t dropped = 0;
     assert_int_equal(x.count, 3);
     assert_int_equal(x.units, 6);
-    assert_true(hd_labelled_pairs(&x));
+    assert_true(hd_labeled_pairs(&x));
     assert_unit(&x, &labels, 0, "yes", "x");
     assert_unit(&x, &labels, 1, "no", "x");
-    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    if (hd_labeled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
     assert_int_equal(dropped, 1); /* a pair the other way round is another one */
-    if (hd_labelled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
+    if (hd_labeled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
     assert_int_equal(x.count + out.count, 2);
-    assert_true(hd_labelled_pairs(&x) && hd_labelled_pairs(&out));
-    hd_labelled_release(&out);
-    hd_labelled_release(&x);
+    assert_true(hd_labeled_pairs(&x) && hd_labeled_pairs(&out));
+    hd_labeled_release(&out);
+    hd_labeled_release(&x);
     hd_vocab_release(&labels);
 }
 
-static hd_status read_numbers(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err)
+static hd_status read_numbers(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
 {
     (void)labels;
-    return hd_labelled_table(out, NULL, path, err);
+    return hd_labeled_table(out, NULL, path, err);
 }
 
 static void labels_may_be_numbers(void **state)
@@ -153,18 +153,18 @@ static void labels_may_be_numbers(void **state)
         "nan", "inf", "0x10", "1 2",   "1111111111111111111111111111111111111111111111111111111111111111111"};
     hd_err err = {0};
     put_file(at("t.tsv"), "label\ttext\n 1.5 \ta\n-2\tb\n0\tc\n+3e1\td\n1.50\ta\n");
-    hd_labelled x = read_with(read_numbers, NULL, at("t.tsv")), out = {0};
+    hd_labeled x = read_with(read_numbers, NULL, at("t.tsv")), out = {0};
     for (size_t i = 0; i < COUNT_OF(is); i++) assert_true(fabs(x.value[i] - is[i]) < 1e-15 && x.label[i] < 0);
     size_t dropped = 0;
-    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    if (hd_labeled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
     assert_int_equal(dropped, 1);
     assert_true(fabs(x.value[3] - 30) < 1e-15);
-    if (hd_labelled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
+    if (hd_labeled_split(&x, 0.5, 1, &out, &err)) fail_msg("%s", err.text);
     double sum = 0;
     for (size_t i = 0; i < 2; i++) sum += x.value[i] + out.value[i];
     assert_true(fabs(sum - 29.5) < 1e-15);
-    hd_labelled_release(&out);
-    hd_labelled_release(&x);
+    hd_labeled_release(&out);
+    hd_labeled_release(&x);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char text[128];
         snprintf(text, sizeof text, "label\ttext\n1\ta\n%s\tb\n", bad[i]);
@@ -178,48 +178,48 @@ static void tokens_stand_one_a_line(void **state)
     (void)state;
     hd_vocab labels = {0}, none = {0};
     put_file(at("c"), "\n\nthe\tDET\ndog\tNN\tx\tNOUN\n\n\n  \nNew York\tNOUN");
-    hd_labelled x = read_with(hd_labelled_tokens, &labels, at("c"));
+    hd_labeled x = read_with(hd_labeled_tokens, &labels, at("c"));
     assert_int_equal(x.count, 2);
     assert_int_equal(x.units, 3);
     assert_int_equal(x.begin[1], 2);
     assert_unit(&x, &labels, 0, "the", "DET");
     assert_unit(&x, &labels, 1, "dog", "NOUN");
     assert_unit(&x, &labels, 2, "New York", "NOUN");
-    hd_labelled_release(&x);
+    hd_labeled_release(&x);
     put_file(at("c"), "the DET\n");
-    assert_refused(hd_labelled_tokens, &none, at("c"), "c:1: no tab");
+    assert_refused(hd_labeled_tokens, &none, at("c"), "c:1: no tab");
     put_file(at("c"), "the\tDET\n\n\tNOUN\n");
-    assert_refused(hd_labelled_tokens, &none, at("c"), "c:3: the token is empty");
+    assert_refused(hd_labeled_tokens, &none, at("c"), "c:3: the token is empty");
     put_file(at("c"), "the\t\n");
-    assert_refused(hd_labelled_tokens, &none, at("c"), "c:1: the label is empty");
+    assert_refused(hd_labeled_tokens, &none, at("c"), "c:1: the label is empty");
     put_file(at("c"), "\n");
-    assert_refused(hd_labelled_tokens, &none, at("c"), "there is no item in it");
+    assert_refused(hd_labeled_tokens, &none, at("c"), "there is no item in it");
     hd_vocab_release(&labels);
 }
 
 /* -- parts -- */
 
 /* `count` texts, each in `classes` classes, all of it `times`; in falling order with `down`. */
-static hd_labelled numbers(size_t count, int classes, int times, bool down)
+static hd_labeled numbers(size_t count, int classes, int times, bool down)
 {
     hd_err err = {0};
-    hd_labelled x = {0};
+    hd_labeled x = {0};
     for (int t = 0; t < times; t++)
         for (size_t i = 0; i < count; i++)
             for (int c = 0; c < classes; c++) {
                 char text[32];
                 int size = snprintf(text, sizeof text, "item %zu", down ? count - 1 - i : i);
-                hd_labelled_add(&x, (hd_line){text, (size_t)size}, c, &err);
-                hd_labelled_end(&x, &err);
+                hd_labeled_add(&x, (hd_line){text, (size_t)size}, c, &err);
+                hd_labeled_end(&x, &err);
             }
     assert_int_equal(err.status, 0);
     return x;
 }
 
-static bool has(const hd_labelled *x, hd_line text)
+static bool has(const hd_labeled *x, hd_line text)
 {
     for (size_t i = 0; i < x->units; i++) {
-        hd_line t = hd_labelled_unit(x, i);
+        hd_line t = hd_labeled_unit(x, i);
         if (t.size == text.size && !memcmp(t.text, text.text, t.size)) return true;
     }
     return false;
@@ -230,81 +230,80 @@ static void what_is_there_twice_counts_once(void **state)
     (void)state;
     hd_err err = {0};
     size_t dropped = 0;
-    hd_labelled x = numbers(50, 2, 3, false);
-    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    hd_labeled x = numbers(50, 2, 3, false);
+    if (hd_labeled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
     assert_int_equal(dropped, 200);
     assert_int_equal(x.count, 100); /* the same text in another class is another item */
-    hd_labelled y = numbers(50, 2, 1, false);
+    hd_labeled y = numbers(50, 2, 1, false);
     assert_memory_equal(x.bytes, y.bytes, y.used);
     assert_memory_equal(x.label, y.label, y.units * sizeof *y.label);
-    if (hd_labelled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
+    if (hd_labeled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
     assert_int_equal(dropped, 0);
-    hd_labelled_release(&x);
-    hd_labelled_release(&y);
+    hd_labeled_release(&x);
+    hd_labeled_release(&y);
 }
 
-static hd_labelled held_of(hd_labelled *x, double fraction, uint64_t seed)
+static hd_labeled held_of(hd_labeled *x, double fraction, uint64_t seed)
 {
     hd_err err = {0};
-    hd_labelled held;
-    if (hd_labelled_split(x, fraction, seed, &held, &err)) fail_msg("%s", err.text);
+    hd_labeled held;
+    if (hd_labeled_split(x, fraction, seed, &held, &err)) fail_msg("%s", err.text);
     return held;
 }
 
 static void no_text_lies_in_both_parts(void **state)
 {
     (void)state;
-    hd_labelled x = numbers(200, 2, 2, false), held = held_of(&x, 0.1, 7);
+    hd_labeled x = numbers(200, 2, 2, false), held = held_of(&x, 0.1, 7);
     assert_int_equal(held.count, 20 * 4); /* all of a text's items move together */
     assert_int_equal(x.count, 180 * 4);
-    for (size_t i = 0; i < held.units; i++) assert_false(has(&x, hd_labelled_unit(&held, i)));
-    hd_labelled_release(&x);
-    hd_labelled_release(&held);
+    for (size_t i = 0; i < held.units; i++) assert_false(has(&x, hd_labeled_unit(&held, i)));
+    hd_labeled_release(&x);
+    hd_labeled_release(&held);
 }
 
 static void the_seed_alone_decides_what_is_held_back(void **state)
 {
     (void)state;
-    hd_labelled x = numbers(200, 1, 1, false), a = held_of(&x, 0.1, 7);
-    hd_labelled y = numbers(200, 2, 1, true), b = held_of(&y, 0.1, 7); /* another order, more labels */
-    hd_labelled z = numbers(200, 1, 1, false), c = held_of(&z, 0.1, 8);
+    hd_labeled x = numbers(200, 1, 1, false), a = held_of(&x, 0.1, 7);
+    hd_labeled y = numbers(200, 2, 1, true), b = held_of(&y, 0.1, 7); /* another order, more labels */
+    hd_labeled z = numbers(200, 1, 1, false), c = held_of(&z, 0.1, 8);
     size_t same = 0;
     for (size_t i = 0; i < a.units; i++) {
-        assert_true(has(&b, hd_labelled_unit(&a, i)));
-        same += has(&c, hd_labelled_unit(&a, i));
+        assert_true(has(&b, hd_labeled_unit(&a, i)));
+        same += has(&c, hd_labeled_unit(&a, i));
     }
     assert_in_range(same, 0, 10);
-    hd_labelled all[] = {x, y, z, a, b, c};
-    for (size_t i = 0; i < COUNT_OF(all); i++) hd_labelled_release(&all[i]);
+    hd_labeled all[] = {x, y, z, a, b, c};
+    for (size_t i = 0; i < COUNT_OF(all); i++) hd_labeled_release(&all[i]);
 }
 
 static void each_part_has_something(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_labelled x = numbers(2, 1, 1, false), held = held_of(&x, 0.01, 1), none;
+    hd_labeled x = numbers(2, 1, 1, false), held = held_of(&x, 0.01, 1), none;
     assert_int_equal(held.count, 1);
     assert_int_equal(x.count, 1);
-    assert_int_equal(hd_labelled_split(&x, 0.1, 1, &none, &err), HD_EARG);
+    assert_int_equal(hd_labeled_split(&x, 0.1, 1, &none, &err), HD_EARG);
     assert_non_null(strstr(err.text, "one item alone"));
-    hd_labelled_release(&x);
-    hd_labelled_release(&held);
+    hd_labeled_release(&x);
+    hd_labeled_release(&held);
 }
 
 /* -- ids -- */
 
-static hd_tokeniser *characters_of(const hd_labelled *x)
+static hd_tokenizer *characters_of(const hd_labeled *x)
 {
     hd_err err = {0};
-    hd_tokeniser *t = NULL;
-    hd_labelled_walk walk = {x, 0};
-    if (hd_tokeniser_train(&t, HD_TOKENISER_characters, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0},
-                           &err))
+    hd_tokenizer *t = NULL;
+    hd_labeled_walk walk = {x, 0};
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_characters, hd_labeled_feed(&walk), &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     return t;
 }
 
-static hd_examples examples_of(const hd_labelled *x, const hd_tokeniser *t, bool each, size_t longest)
+static hd_examples examples_of(const hd_labeled *x, const hd_tokenizer *t, bool each, size_t longest)
 {
     hd_err err = {0};
     hd_examples e;
@@ -316,8 +315,8 @@ static hd_examples examples_of(const hd_labelled *x, const hd_tokeniser *t, bool
 static void a_text_stands_between_start_and_end(void **state)
 {
     (void)state;
-    hd_labelled x = numbers(12, 1, 1, false);
-    hd_tokeniser *t = characters_of(&x);
+    hd_labeled x = numbers(12, 1, 1, false);
+    hd_tokenizer *t = characters_of(&x);
     hd_examples e = examples_of(&x, t, false, 8), same = examples_of(&x, t, false, 9);
     assert_int_equal(e.count, 12);
     assert_int_equal(e.begin[1], 8); /* <s> i t e m _ 0 </s> */
@@ -330,21 +329,21 @@ static void a_text_stands_between_start_and_end(void **state)
     assert_true(e.hash != same.hash);
     hd_examples_release(&e);
     hd_examples_release(&same);
-    hd_tokeniser_free(t);
-    hd_labelled_release(&x);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&x);
 }
 
 static void two_texts_stand_behind_each_other(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_labelled x = {0};
+    hd_labeled x = {0};
     static const char *const texts[] = {"abcdef", "gh", "a", "b"};
     for (int i = 0; i < 4; i++) {
-        hd_labelled_add(&x, (hd_line){texts[i], strlen(texts[i])}, i / 2, &err);
-        if (i % 2) hd_labelled_end(&x, &err);
+        hd_labeled_add(&x, (hd_line){texts[i], strlen(texts[i])}, i / 2, &err);
+        if (i % 2) hd_labeled_end(&x, &err);
     }
-    hd_tokeniser *t = characters_of(&x);
+    hd_tokenizer *t = characters_of(&x);
     hd_examples whole = examples_of(&x, t, false, 100), cut = examples_of(&x, t, false, 8);
     static const char *const piece[] = {"<s>",  "a",   "b", "c",    "</s>", "g",   "h",
                                         "</s>", "<s>", "a", "</s>", "b",    "</s>"};
@@ -352,7 +351,7 @@ static void two_texts_stand_behind_each_other(void **state)
     assert_int_equal(whole.cut, 0);
     assert_int_equal(whole.second[0], 8);
     assert_int_equal(cut.rows, COUNT_OF(piece)); /* the longer one is cut */
-    for (size_t i = 0; i < cut.rows; i++) assert_string_equal(hd_tokeniser_piece(t, cut.id[i]), piece[i]);
+    for (size_t i = 0; i < cut.rows; i++) assert_string_equal(hd_tokenizer_piece(t, cut.id[i]), piece[i]);
     assert_int_equal(cut.cut, 1);
     assert_int_equal(cut.second[0], 5);
     assert_int_equal(cut.second[1], 3);
@@ -360,20 +359,20 @@ static void two_texts_stand_behind_each_other(void **state)
     assert_true(cut.label[0] == 0 && cut.label[1] == 1);
     hd_examples_release(&whole);
     hd_examples_release(&cut);
-    hd_tokeniser_free(t);
-    hd_labelled_release(&x);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&x);
 }
 
 static void every_token_has_its_row(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_labelled x = {0};
+    hd_labeled x = {0};
     static const char *const tokens[] = {"abc", "d", "", "ef"};
-    for (int i = 0; i < 4; i++) hd_labelled_add(&x, (hd_line){tokens[i], strlen(tokens[i])}, i, &err);
-    hd_labelled_end(&x, &err);
-    hd_labelled_end(&x, &err); /* a line without tokens */
-    hd_tokeniser *t = characters_of(&x);
+    for (int i = 0; i < 4; i++) hd_labeled_add(&x, (hd_line){tokens[i], strlen(tokens[i])}, i, &err);
+    hd_labeled_end(&x, &err);
+    hd_labeled_end(&x, &err); /* a line without tokens */
+    hd_tokenizer *t = characters_of(&x);
     hd_examples e = examples_of(&x, t, true, 100), parted = examples_of(&x, t, true, 4);
     static const int32_t row[] = {0, 3, 4, 5}, in_parts[] = {0, 3, 0, 1};
     assert_int_equal(e.count, 1);
@@ -389,8 +388,8 @@ static void every_token_has_its_row(void **state)
     assert_int_equal(parted.cut, 1);
     hd_examples_release(&e);
     hd_examples_release(&parted);
-    hd_tokeniser_free(t);
-    hd_labelled_release(&x);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&x);
 }
 
 /* -- memory -- */
@@ -398,21 +397,21 @@ static void every_token_has_its_row(void **state)
 static hd_status everything(hd_err *err)
 {
     hd_vocab labels = {0};
-    hd_labelled x = {0}, held = {0};
+    hd_labeled x = {0}, held = {0};
     hd_examples e = {0};
-    hd_tokeniser *t = NULL;
-    hd_labelled_walk walk = {&x, 0};
+    hd_tokenizer *t = NULL;
+    hd_labeled_walk walk = {&x, 0};
     size_t dropped;
-    hd_status s = hd_labelled_folder(&x, &labels, at("some"), err);
-    if (!s) s = hd_labelled_distinct(&x, &dropped, err);
-    if (!s) s = hd_labelled_split(&x, 0.4, 1, &held, err);
+    hd_status s = hd_labeled_folder(&x, &labels, at("some"), err);
+    if (!s) s = hd_labeled_distinct(&x, &dropped, err);
+    if (!s) s = hd_labeled_split(&x, 0.4, 1, &held, err);
     if (!s)
-        s = hd_tokeniser_train(&t, HD_TOKENISER_words, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0}, err);
+        s = hd_tokenizer_train(&t, HD_TOKENIZER_words, hd_labeled_feed(&walk), &(hd_tokenizer_opt){0}, err);
     if (!s) s = hd_examples_make(&e, &x, t, &(hd_examples_opt){.each = true, .longest = 4}, err);
     hd_examples_release(&e);
-    hd_tokeniser_free(t);
-    hd_labelled_release(&held);
-    hd_labelled_release(&x);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&held);
+    hd_labeled_release(&x);
     hd_vocab_release(&labels);
     return s;
 }

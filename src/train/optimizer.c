@@ -1,5 +1,5 @@
-/* Optimisers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
-#include "train/optimiser.h"
+/* Optimizers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
+#include "train/optimizer.h"
 
 #include "base/serial.h"
 
@@ -16,9 +16,9 @@ static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
     return block;
 }
 
-hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err)
+hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimizer_opt *opt, hd_err *err)
 {
-    *o = (hd_optimiser){.opt = *opt, .params = params, .serial = hd_serial()};
+    *o = (hd_optimizer){.opt = *opt, .params = params, .serial = hd_serial()};
     if (!params->grad) return hd_err_set(err, HD_EARG, "the model was not made for training");
     bool adam = opt->kind != HD_OPT_SGD;
     if (adam && opt->eps <= 0) {
@@ -34,12 +34,12 @@ hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimis
     if (opt->average > 0) o->spare = take(b, SPARE * sizeof *o->spare, &s, err);
     o->squares = take(b, sizeof *o->squares, &s, err);
     o->done = take(b, sizeof *o->done, &s, err);
-    if (s) return hd_optimiser_release(o), s;
+    if (s) return hd_optimizer_release(o), s;
     if (o->mean) b->copy(b, o->mean, params->value, bytes);
     return HD_OK;
 }
 
-void hd_optimiser_release(hd_optimiser *o)
+void hd_optimizer_release(hd_optimizer *o)
 {
     if (!o->params) return;
     hd_backend *b = o->params->backend;
@@ -51,24 +51,24 @@ void hd_optimiser_release(hd_optimiser *o)
     if (o->spare) b->release(b, o->spare, SPARE * sizeof *o->spare);
     if (o->squares) b->release(b, o->squares, sizeof *o->squares);
     if (o->done) b->release(b, o->done, sizeof *o->done);
-    *o = (hd_optimiser){0};
+    *o = (hd_optimizer){0};
 }
 
-uint32_t hd_optimiser_updates(const hd_optimiser *o)
+uint32_t hd_optimizer_updates(const hd_optimizer *o)
 {
     uint32_t updates = 0;
     o->params->backend->download(o->params->backend, &updates, o->done, sizeof updates);
     return updates;
 }
 
-void hd_optimiser_resume(hd_optimiser *o, uint32_t updates)
+void hd_optimizer_resume(hd_optimizer *o, uint32_t updates)
 {
     o->params->backend->upload(o->params->backend, o->done, &updates, sizeof updates);
 }
 
-static void update_group(hd_run *r, hd_optimiser *o, const hd_group *g)
+static void update_group(hd_run *r, hd_optimizer *o, const hd_group *g)
 {
-    const hd_optimiser_opt *k = &o->opt;
+    const hd_optimizer_opt *k = &o->opt;
     hd_params *p = o->params;
     HD_CALL(r, update, .value = p->value + g->begin, .grad = p->grad + g->begin,
             .first = o->first ? o->first + g->begin : NULL, .second = o->second ? o->second + g->begin : NULL,
@@ -78,14 +78,14 @@ static void update_group(hd_run *r, hd_optimiser *o, const hd_group *g)
             .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
 }
 
-hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
+hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weight, double *norm,
                             bool *skipped)
 {
     hd_backend *b = r->backend;
     if (r->err.status) return r->err.status;
     r->now.rate = (float)rate, r->now.weight = weight;
     hd_send_block(r);
-    hd_optimiser_update(r, o);
+    hd_optimizer_update(r, o);
     if (r->err.status) return r->err.status;
     if (!norm && !skipped) return HD_OK;
     hd_step now;
@@ -95,7 +95,7 @@ hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weig
     return HD_OK;
 }
 
-void hd_optimiser_update(hd_run *r, hd_optimiser *o)
+void hd_optimizer_update(hd_run *r, hd_optimizer *o)
 {
     hd_params *p = o->params;
     hd_status s = r->err.status ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
@@ -108,7 +108,7 @@ void hd_optimiser_update(hd_run *r, hd_optimiser *o)
                 .decay = o->opt.average, .step = r->block);
 }
 
-void hd_optimiser_swap(hd_optimiser *o)
+void hd_optimizer_swap(hd_optimizer *o)
 {
     hd_backend *b = o->params->backend;
     size_t all = o->params->trainable;

@@ -1,22 +1,22 @@
-/* Optimisers over a model's flat buffers: one pass per parameter group. Gradients come in as sums; the
+/* Optimizers over a model's flat buffers: one pass per parameter group. Gradients come in as sums; the
    division by the step's weight, the clipping and the update are that one pass. */
-#ifndef HD_TRAIN_OPTIMISER_H
-#define HD_TRAIN_OPTIMISER_H
+#ifndef HD_TRAIN_OPTIMIZER_H
+#define HD_TRAIN_OPTIMIZER_H
 
 #include "nn/param.h"
 #include "op/run.h"
 
-typedef enum hd_optimiser_kind { HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW } hd_optimiser_kind;
+typedef enum hd_optimizer_kind { HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW } hd_optimizer_kind;
 
-typedef struct hd_optimiser_opt {
-    hd_optimiser_kind kind;
+typedef struct hd_optimizer_opt {
+    hd_optimizer_kind kind;
     float momentum; /* SGD; 0: none */
     bool nesterov;
     float beta1, beta2, eps; /* Adam; eps 0: 1e-9, and with betas of 0 0.9 and 0.98, as in the paper */
     float decay; /* weight decay: added to the gradient, or decoupled for AdamW; only parameters that decay */
     float clip;  /* largest global norm of the gradient; 0: none */
     float average; /* decay of the moving average of the weights; 0: none */
-} hd_optimiser_opt;
+} hd_optimizer_opt;
 
 /* What a run carries from update to update beside weights and moments: files of its own in the folder of a
    checkpoint. Functions NULL: nothing. */
@@ -26,8 +26,8 @@ typedef struct hd_beside {
     void *context;
 } hd_beside;
 
-typedef struct hd_optimiser {
-    hd_optimiser_opt opt;
+typedef struct hd_optimizer {
+    hd_optimizer_opt opt;
     hd_params *params;
     uint64_t serial; /* of captured updates */
     hd_real *first, *second,
@@ -35,27 +35,27 @@ typedef struct hd_optimiser {
     hd_real *spare;   /* of the average, to swap through: a swap back must not fail for lack of memory */
     double *squares;  /* of the gradient, backend memory */
     uint32_t *done;   /* done so far, skipped ones not counted; backend memory */
-    hd_beside beside; /* set after hd_optimiser_init by who has such */
-} hd_optimiser;
+    hd_beside beside; /* set after hd_optimizer_init by who has such */
+} hd_optimizer;
 
 /* The moving average starts from the values of now: draw or load them before. */
-hd_status hd_optimiser_init(hd_optimiser *o, hd_params *params, const hd_optimiser_opt *opt, hd_err *err);
-void hd_optimiser_release(hd_optimiser *o);
+hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimizer_opt *opt, hd_err *err);
+void hd_optimizer_release(hd_optimizer *o);
 
 /* Updates done so far, skipped ones not counted: the t of Adam. Reading waits for the device. */
-uint32_t hd_optimiser_updates(const hd_optimiser *o);
-void hd_optimiser_resume(hd_optimiser *o, uint32_t updates);
+uint32_t hd_optimizer_updates(const hd_optimizer *o);
+void hd_optimizer_resume(hd_optimizer *o, uint32_t updates);
 
 /* One update with learning rate `rate` from gradients that are sums over `weight` (tokens). Sums over
    processes first, clears the gradients after. *norm gets the global norm, *skipped whether the update was
    left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
-hd_status hd_optimiser_step(hd_run *r, hd_optimiser *o, double rate, double weight, double *norm,
+hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weight, double *norm,
                             bool *skipped);
 /* Its kernels alone: rate and weight are what the step block says, and norm and skip are left in it. */
-void hd_optimiser_update(hd_run *r, hd_optimiser *o);
+void hd_optimizer_update(hd_run *r, hd_optimizer *o);
 
 /* Exchanges the values and their moving average, where there is one: to use the averaged model, and again to
  * go on. */
-void hd_optimiser_swap(hd_optimiser *o);
+void hd_optimizer_swap(hd_optimizer *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* The folder of a classifier or tagger, hostile ones too; what is asked of it does not depend on what is
-   asked beside it; what it begins with is taken over; and a label that hangs on both neighbours is learned by
+   asked beside it; what it begins with is taken over; and a label that hangs on both neighbors is learned by
    an encoder that sees both. */
 #include "check.h"
 #include "scratch.h"
@@ -23,7 +23,7 @@ static hd_label_train_opt small_opt(hd_label_task task, const char *stages, cons
         .task = task,
         .train = task == HD_TAG ? at("tags") : at("table.tsv"),
         .valid_fraction = 0.2,
-        .kind = HD_TOKENISER_words,
+        .kind = HD_TOKENIZER_words,
         .model = {.body = {.encoder = hd_stages_resolved(&s, 1),
                            .positions = 32,
                            .width = 16,
@@ -31,7 +31,7 @@ static hd_label_train_opt small_opt(hd_label_task task, const char *stages, cons
                            .heads = 2,
                            .act = HD_gelu},
                   .pool = task == HD_TAG ? HD_POOL_each : HD_POOL_mean},
-        .optimiser = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f},
+        .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f},
         .batch = 8,
         .parts = 1,
         .device = "cpu",
@@ -52,7 +52,7 @@ static hd_label_result train(const hd_label_train_opt *o)
     return r;
 }
 
-/* Sentences of x and y whose labels say whether both neighbours are x; there is one on either side of all. */
+/* Sentences of x and y whose labels say whether both neighbors are x; there is one on either side of all. */
 static void put_tags(const char *path, int sentences)
 {
     hd_rng rng = hd_rng_make(5, 5);
@@ -93,7 +93,7 @@ static int finish(void **state)
 
 /* -- learning -- */
 
-static void labels_that_hang_on_both_neighbours_need_both_directions(void **state)
+static void labels_that_hang_on_both_neighbors_need_both_directions(void **state)
 {
     (void)state;
     static const struct {
@@ -128,14 +128,14 @@ static void every_encoder_learns_a_class(void **state)
 static void assert_refused(const char *folder, const char *from, const char *to, const char *says)
 {
     hd_err err = {0};
-    hd_labeller *l = NULL;
+    hd_labeler *l = NULL;
     unseal(at("%s", folder));
     char *text = get_file(at("%s/config.json", folder), NULL), changed[4096];
     char *place = strstr(text, from);
     if (!place) fail_msg("there is no %s in %s", from, text);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - text), text, to, place + strlen(from));
     put_file(at("%s/config.json", folder), changed);
-    hd_status s = hd_labeller_open(&l, at("%s", folder), HD_CLASSIFY, backend, &err);
+    hd_status s = hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, backend, &err);
     put_file(at("%s/config.json", folder), text);
     free(text);
     if (!s || !strstr(err.text, says)) fail_msg("%s -> %s: '%s' does not say '%s'", from, to, err.text, says);
@@ -147,11 +147,11 @@ static void hostile_folders_are_refused(void **state)
     hd_label_train_opt o = small_opt(HD_CLASSIFY, "transformer", at("m"));
     train(&o);
     hd_err err = {0};
-    hd_labeller *l = NULL;
-    if (hd_labeller_open(&l, at("m"), HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    hd_labeler *l = NULL;
+    if (hd_labeler_open(&l, at("m"), HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
     assert_string_equal(hd_vocab_piece(&l->labels, 0), "bad");
-    hd_labeller_free(l);
-    assert_int_equal(hd_labeller_open(&l, at("m"), HD_TAG, backend, &err), HD_EFORMAT);
+    hd_labeler_free(l);
+    assert_int_equal(hd_labeler_open(&l, at("m"), HD_TAG, backend, &err), HD_EFORMAT);
     assert_non_null(strstr(err.text, "this is a classifier, which `heed classify` reads"));
     assert_refused("m", "\"classify\"", "\"lm\"", "this is a language model, which `heed generate` reads");
     assert_refused("m", "\"classify\"", "\"dance\"", "\"task\" is \"dance\"");
@@ -167,7 +167,7 @@ static void hostile_folders_are_refused(void **state)
     assert_refused("m", "\"width\": 16", "\"width\": 99999999", "which no model has");
     assert_refused("m", "\"classes\": 2", "\"classes\": 3", "labels.txt has 2");
     assert_refused("m", "\"gelu\"", "\"gulp\"", "there is no activation");
-    assert_refused("m", "\"words\"", "\"letters\"", "there is no tokeniser");
+    assert_refused("m", "\"words\"", "\"letters\"", "there is no tokenizer");
     assert_refused("m", "\"dropout\": 0", "\"dropout\": -1", "\"dropout\" is -1");
     put_bytes(at("m/labels.txt"), "bad\ngo\0od\n", 10);
     assert_refused("m", "\"width\"", "\"width\"", "labels.txt:2: a zero byte at offset 2");
@@ -191,17 +191,17 @@ static void a_new_run_leaves_nothing_of_another(void **state)
 
 /* -- what it begins with -- */
 
-static hd_tokeniser *tokeniser_of_table(void)
+static hd_tokenizer *tokenizer_of_table(void)
 {
     hd_err err = {0};
     hd_vocab labels = {0};
-    hd_labelled x = {0};
-    hd_tokeniser *t = NULL;
-    hd_labelled_walk walk = {&x, 0};
-    if (hd_labelled_table(&x, &labels, at("table.tsv"), &err) ||
-        hd_tokeniser_train(&t, HD_TOKENISER_words, hd_labelled_feed(&walk), &(hd_tokeniser_opt){0}, &err))
+    hd_labeled x = {0};
+    hd_tokenizer *t = NULL;
+    hd_labeled_walk walk = {&x, 0};
+    if (hd_labeled_table(&x, &labels, at("table.tsv"), &err) ||
+        hd_tokenizer_train(&t, HD_TOKENIZER_words, hd_labeled_feed(&walk), &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
-    hd_labelled_release(&x);
+    hd_labeled_release(&x);
     hd_vocab_release(&labels);
     return t;
 }
@@ -210,7 +210,7 @@ static hd_tokeniser *tokeniser_of_table(void)
 static void put_origin(const char *model, const char *folder)
 {
     hd_err err = {0};
-    hd_tokeniser *t = tokeniser_of_table();
+    hd_tokenizer *t = tokenizer_of_table();
     hd_lm_kind kind = 0;
     while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
     hd_bert_opt b = {.layers = 2,
@@ -228,10 +228,10 @@ static void put_origin(const char *model, const char *folder)
                    .inner = 24,
                    .order = 3,
                    .context = 20,
-                   .vocab = hd_tokeniser_size(t),
+                   .vocab = hd_tokenizer_size(t),
                    .dropout = 0.1f};
-    hd_masked m = {.tokeniser = t};
-    hd_language l = {.tokeniser = t};
+    hd_masked m = {.tokenizer = t};
+    hd_language l = {.tokenizer = t};
     hd_status s = hd_folder_make(folder, NULL, &err);
     if (!s && kind == HD_LM_KINDS) {
         s = hd_bert_new(&m.model, backend, &b, false, &err);
@@ -247,7 +247,7 @@ static void put_origin(const char *model, const char *folder)
     if (s) fail_msg("%s", err.text);
     hd_bert_free(m.model);
     hd_lm_free(l.lm);
-    hd_tokeniser_free(t);
+    hd_tokenizer_free(t);
 }
 
 static hd_label_train_opt tuned(const char *from, hd_pool_kind pool, const char *out)
@@ -259,11 +259,11 @@ static hd_label_train_opt tuned(const char *from, hd_pool_kind pool, const char 
     return o;
 }
 
-static hd_labeller *opened(const char *folder)
+static hd_labeler *opened(const char *folder)
 {
     hd_err err = {0};
-    hd_labeller *l = NULL;
-    if (hd_labeller_open(&l, folder, HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    hd_labeler *l = NULL;
+    if (hd_labeler_open(&l, folder, HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
     return l;
 }
 
@@ -272,7 +272,7 @@ static size_t same_tensors(const char *a, const char *b, const char *begins, siz
 {
     hd_err err = {0};
     hd_safetensors *file[2] = {NULL, NULL};
-    hd_labeller *l = opened(at("%s", b));
+    hd_labeler *l = opened(at("%s", b));
     size_t same = 0;
     if (hd_safetensors_open(&file[0], at("%s/model.safetensors", a), &err) ||
         hd_safetensors_open(&file[1], at("%s/model.safetensors", b), &err))
@@ -297,7 +297,7 @@ static size_t same_tensors(const char *a, const char *b, const char *begins, siz
     }
     hd_safetensors_free(file[0]);
     hd_safetensors_free(file[1]);
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     return same;
 }
 
@@ -369,28 +369,28 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
         put_origin(models[i], at("beside"));
         hd_label_train_opt o = tuned(at("beside"), i ? HD_POOL_last : HD_POOL_first, at("asked-beside"));
         train(&o);
-        hd_labeller *l = opened(at("asked-beside"));
-        hd_examples_opt e = hd_labeller_examples(&l->model->opt);
+        hd_labeler *l = opened(at("asked-beside"));
+        hd_examples_opt e = hd_labeler_examples(&l->model->opt);
         for (size_t k = 0; k <= COUNT_OF(texts); k++) {
-            hd_labelled x = {0};
+            hd_labeled x = {0};
             hd_examples ids = {0};
             heard now = {0};
             size_t from = k < COUNT_OF(texts) ? k : 0, to = k < COUNT_OF(texts) ? k + 1 : k;
             for (size_t j = from; j < to; j++) {
-                hd_labelled_add(&x, (hd_line){texts[j], strlen(texts[j])}, -1, &err);
-                hd_labelled_end(&x, &err);
+                hd_labeled_add(&x, (hd_line){texts[j], strlen(texts[j])}, -1, &err);
+                hd_labeled_end(&x, &err);
             }
-            if (hd_examples_make(&ids, &x, l->tokeniser, &e, &err) ||
-                hd_labeller_ask(&run, l, &ids, keep, &now, &err))
+            if (hd_examples_make(&ids, &x, l->tokenizer, &e, &err) ||
+                hd_labeler_ask(&run, l, &ids, keep, &now, &err))
                 fail_msg("%s", err.text);
             memcpy(to - from > 1 ? all.logp : one.logp + 2 * from, now.logp,
                    2 * (to - from) * sizeof *now.logp);
             hd_examples_release(&ids);
-            hd_labelled_release(&x);
+            hd_labeled_release(&x);
         }
         for (size_t k = 0; k < 2 * COUNT_OF(texts); k++) /* sums of float32 in another order */
             if (!(fabs((double)(one.logp[k] - all.logp[k])) < 1e-5)) fail_msg("%s: %zu", models[i], k);
-        hd_labeller_free(l);
+        hd_labeler_free(l);
     }
 }
 
@@ -419,7 +419,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     hd_classifier_opt o = {.body = {.kind = HD_BODY_bert}, .numbers = true, .classes = 1};
     hd_class_batch b;
     hd_run_begin(&run, HD_TRAIN);
-    hd_labeller_send(&run, &b, &x, which, 2, &o, 0.5f);
+    hd_labeler_send(&run, &b, &x, which, 2, &o, 0.5f);
     assert_run_ok(&run);
     assert_memory_equal(b.type, type, sizeof type);
     assert_memory_equal(b.next, next, sizeof next);
@@ -431,7 +431,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
         assert_int_equal(b.items->key[i], which[i]); /* draws of a text are its own, wherever it stands */
     }
     hd_run_begin(&run, HD_INFERENCE);
-    hd_labeller_send(&run, &b, &x, which, 2, &o, 0.5f);
+    hd_labeler_send(&run, &b, &x, which, 2, &o, 0.5f);
     assert_null(b.next);
 }
 
@@ -455,31 +455,31 @@ static void hostile_bodies_are_refused(void **state)
     train(&o);
     assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no states");
     assert_refused("hg", "\"positions\": 20", "\"positions\": 21", "the gpt has 20 positions");
-    assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "tokeniser.txt: has ");
+    assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "tokenizer.txt: has ");
 }
 
 /* -- memory -- */
 
 static hd_status ask_all(hd_err *err)
 {
-    hd_labeller *l = NULL;
-    hd_labelled x = {0};
+    hd_labeler *l = NULL;
+    hd_labeled x = {0};
     hd_examples e = {0};
     hd_judged j = {0};
     hd_run r = {0};
     hd_backend *b = NULL; /* of its own: one keeps what it needed once */
     hd_status s = hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, err);
-    if (!s) s = hd_labeller_open(&l, at("asked"), HD_CLASSIFY, b, err);
+    if (!s) s = hd_labeler_open(&l, at("asked"), HD_CLASSIFY, b, err);
     if (!s) s = hd_run_init(&r, b, err);
-    if (!s) s = hd_labelled_table(&x, &l->labels, at("table.tsv"), err);
-    hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeller_examples(&l->model->opt);
-    if (!s) s = hd_examples_make(&e, &x, l->tokeniser, &o, err);
-    if (!s) s = hd_labeller_judge(&j, &r, l, &e, err);
+    if (!s) s = hd_labeled_table(&x, &l->labels, at("table.tsv"), err);
+    hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeler_examples(&l->model->opt);
+    if (!s) s = hd_examples_make(&e, &x, l->tokenizer, &o, err);
+    if (!s) s = hd_labeler_judge(&j, &r, l, &e, err);
     hd_confusion_release(&j.confusion);
     hd_examples_release(&e);
-    hd_labelled_release(&x);
+    hd_labeled_release(&x);
     hd_run_release(&r);
-    hd_labeller_free(l);
+    hd_labeler_free(l);
     hd_backend_free(b);
     return s;
 }
@@ -535,7 +535,7 @@ static void a_run_that_lacks_memory_says_so_and_leaves_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_that_hang_on_both_neighbours_need_both_directions),
+        cmocka_unit_test(labels_that_hang_on_both_neighbors_need_both_directions),
         cmocka_unit_test(every_encoder_learns_a_class),
         cmocka_unit_test(hostile_folders_are_refused),
         cmocka_unit_test(a_new_run_leaves_nothing_of_another),

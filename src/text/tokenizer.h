@@ -1,9 +1,9 @@
-/* Tokenisers: text to ids and back, with the vocabulary behind them. A tokeniser does not change once it is
+/* Tokenizers: text to ids and back, with the vocabulary behind them. A tokenizer does not change once it is
    made; any number of threads may share one. Every vocabulary made here has <pad> <unk> <s> </s>, ids 0 to 3;
    a SentencePiece model made elsewhere keeps its ids, and what it lacks of the four gets ids behind its last.
-   The tokeniser of a published checkpoint keeps its vocabulary as it is: ask for `special`. */
-#ifndef HD_TEXT_TOKENISER_H
-#define HD_TEXT_TOKENISER_H
+   The tokenizer of a published checkpoint keeps its vocabulary as it is: ask for `special`. */
+#ifndef HD_TEXT_TOKENIZER_H
+#define HD_TEXT_TOKENIZER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,18 +14,18 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "text/tally.h"
-#include "text/tokeniser_list.h"
+#include "text/tokenizer_list.h"
 
-typedef enum hd_tokeniser_kind {
-#define X(name, summary) HD_TOKENISER_##name,
-    HD_TOKENISER_LIST(X)
+typedef enum hd_tokenizer_kind {
+#define X(name, summary) HD_TOKENIZER_##name,
+    HD_TOKENIZER_LIST(X)
 #undef X
-        HD_TOKENISERS
-} hd_tokeniser_kind;
+        HD_TOKENIZERS
+} hd_tokenizer_kind;
 
-const char *hd_tokeniser_name(hd_tokeniser_kind kind);
-const char *hd_tokeniser_summary(hd_tokeniser_kind kind);
-int hd_tokeniser_find(const char *name); /* the kind; -1 when there is none of that name */
+const char *hd_tokenizer_name(hd_tokenizer_kind kind);
+const char *hd_tokenizer_summary(hd_tokenizer_kind kind);
+int hd_tokenizer_find(const char *name); /* the kind; -1 when there is none of that name */
 
 /* In vocabularies made here. */
 enum { HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, HD_SPECIALS };
@@ -44,50 +44,50 @@ typedef struct hd_feed {
 
 enum { HD_SUBWORDS = 8000 };
 
-typedef struct hd_tokeniser_opt {
+typedef struct hd_tokenizer_opt {
     size_t vocab; /* most pieces, the specials among them; 0: HD_SUBWORDS, for words and characters all there
                      are */
     bool unigram; /* sentencepiece: a unigram model instead of byte-pair encoding */
     double coverage;   /* sentencepiece: share of the characters that get a piece of their own; 0: 0.9995 */
     uint64_t least;    /* words, characters: how often a piece must be seen; 0: once */
     const hd_log *log; /* may be NULL; is told when the text supports fewer pieces than asked for */
-} hd_tokeniser_opt;
+} hd_tokenizer_opt;
 
-typedef struct hd_tokeniser hd_tokeniser;
+typedef struct hd_tokenizer hd_tokenizer;
 
 /* Kinds that come with published checkpoints are opened, not learned. */
-bool hd_tokeniser_learns(hd_tokeniser_kind kind);
+bool hd_tokenizer_learns(hd_tokenizer_kind kind);
 
 /* The same lines and options give the same vocabulary. */
-hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed lines,
-                             const hd_tokeniser_opt *opt, hd_err *err);
+hd_status hd_tokenizer_train(hd_tokenizer **out, hd_tokenizer_kind kind, hd_feed lines,
+                             const hd_tokenizer_opt *opt, hd_err *err);
 /* sentencepiece reads any .model file, words and characters one piece a line (vocab.h), the others the file
-   hd_tokeniser_file names, with what belongs to it beside it, or a tokenizer.json. A file that is none is
+   hd_tokenizer_file names, with what belongs to it beside it, or a tokenizer.json. A file that is none is
    refused with a text that names it, the line, and what to do. */
-hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err);
+hd_status hd_tokenizer_open(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err);
 /* Files beside it, too, where the kind has more than one: under the names they had, whatever that of path. */
-hd_status hd_tokeniser_save(const hd_tokeniser *t, const char *path, hd_err *err);
-void hd_tokeniser_free(hd_tokeniser *t);         /* accepts NULL */
-void hd_tokeniser_free_pair(hd_tokeniser *t[2]); /* which may be one and the same; sets both to NULL */
+hd_status hd_tokenizer_save(const hd_tokenizer *t, const char *path, hd_err *err);
+void hd_tokenizer_free(hd_tokenizer *t);         /* accepts NULL */
+void hd_tokenizer_free_pair(hd_tokenizer *t[2]); /* which may be one and the same; sets both to NULL */
 
 /* What its file is called in the folder of a model: of the source, of the target, of both. */
-typedef enum hd_tokeniser_place { HD_OF_SOURCE, HD_OF_TARGET, HD_OF_BOTH, HD_PLACES } hd_tokeniser_place;
-const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place);
+typedef enum hd_tokenizer_place { HD_OF_SOURCE, HD_OF_TARGET, HD_OF_BOTH, HD_PLACES } hd_tokenizer_place;
+const char *hd_tokenizer_file(hd_tokenizer_kind kind, hd_tokenizer_place place);
 
-hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t);
-hd_special hd_tokeniser_special(const hd_tokeniser *t);
+hd_tokenizer_kind hd_tokenizer_kind_of(const hd_tokenizer *t);
+hd_special hd_tokenizer_special(const hd_tokenizer *t);
 /* Whether ends of lines are characters of a text like others. Otherwise the end token stands for them. */
-bool hd_tokeniser_keeps_lines(const hd_tokeniser *t);
+bool hd_tokenizer_keeps_lines(const hd_tokenizer *t);
 /* Ids that a model never writes, and how many: <pad>, <unk> and what begins a text, as far as there are some
    and none is the end. Published models write <unk> where they want to. */
-size_t hd_tokeniser_unwritten(const hd_tokeniser *t, int32_t out[3]);
-size_t hd_tokeniser_size(const hd_tokeniser *t);      /* V: ids are below it */
-const char *hd_tokeniser_from(const hd_tokeniser *t); /* the file with its pieces; "": it was learned */
+size_t hd_tokenizer_unwritten(const hd_tokenizer *t, int32_t out[3]);
+size_t hd_tokenizer_size(const hd_tokenizer *t);      /* V: ids are below it */
+const char *hd_tokenizer_from(const hd_tokenizer *t); /* the file with its pieces; "": it was learned */
 
 /* What stands for an id in the vocabulary, "▁the" or "<0x41>"; NULL for a number that is no id. Lives as long
  * as t. */
-const char *hd_tokeniser_piece(const hd_tokeniser *t, int32_t id);
-int32_t hd_tokeniser_id(const hd_tokeniser *t, const char *piece); /* -1: not in the vocabulary */
+const char *hd_tokenizer_piece(const hd_tokenizer *t, int32_t id);
+int32_t hd_tokenizer_id(const hd_tokenizer *t, const char *piece); /* -1: not in the vocabulary */
 
 /* A piece of a text: bytes begin .. end-1 of it. What a character became that has no piece may share its
    bytes: the last of its byte pieces has them, the others are empty. Byte-level BPE cuts within characters.
@@ -117,21 +117,21 @@ hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err); /* room for so 
 
 /* Any bytes are a text: what is not UTF-8 becomes <unk> or U+FFFD. No special is added. Both append to out,
    the offsets being those in this text. */
-hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+hd_status hd_tokenizer_encode(const hd_tokenizer *t, const char *text, size_t size, hd_pieces *out,
                               hd_err *err);
-hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
+hd_status hd_tokenizer_encode_ids(const hd_tokenizer *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err);
 
 /* The same of a text that was encoded before, or is in part: what is unknown in it is not counted again. */
-hd_status hd_tokeniser_encode_again(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+hd_status hd_tokenizer_encode_again(const hd_tokenizer *t, const char *text, size_t size, hd_pieces *out,
                                     hd_err *err);
 
 /* What was encoded so far, and how much of it is <unk>. Any thread. */
-hd_unknown hd_tokeniser_unknown(const hd_tokeniser *t);
+hd_unknown hd_tokenizer_unknown(const hd_tokenizer *t);
 
 /* A text, or a pair (second not NULL), as the model takes it: with [CLS] and [SEP], or </s> behind it. What
    is put around has begin and end 0. */
-hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const hd_line *second,
+hd_status hd_tokenizer_encode_framed(const hd_tokenizer *t, hd_line first, const hd_line *second,
                                      hd_pieces *out, hd_err *err);
 
 /* Offsets of the pieces of one of the two texts, which is given, in characters instead of bytes. Parts of a
@@ -140,7 +140,7 @@ void hd_pieces_count_characters(hd_pieces *p, int which, hd_line text);
 
 /* Appends the text of the ids, in UTF-8. <pad>, <s> and </s> have none; half a character is U+FFFD; what is
    no id reads as <unk> does. */
-hd_status hd_tokeniser_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out,
+hd_status hd_tokenizer_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out,
                               hd_err *err);
 
 /* -- for the files of this folder -- */
@@ -164,27 +164,27 @@ typedef struct hd_text_frame {
 
 bool hd_frame_add(hd_text_frame *f, int32_t id, int type); /* false: it is full */
 
-typedef struct hd_tokeniser_type {
+typedef struct hd_tokenizer_type {
     const char *file[HD_PLACES];
     bool keeps_lines;
     /* NULL: it is not learned */
-    hd_status (*train)(hd_tokeniser *t, hd_feed lines, const hd_tokeniser_opt *opt, hd_err *err);
-    hd_status (*open)(hd_tokeniser *t, const char *path, hd_err *err);
-    hd_status (*save)(const hd_tokeniser *t, const char *path, hd_err *err);
-    void (*release)(hd_tokeniser *t); /* half-built ones too */
-    hd_status (*encode)(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
-    hd_status (*decode)(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
+    hd_status (*train)(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err);
+    hd_status (*open)(hd_tokenizer *t, const char *path, hd_err *err);
+    hd_status (*save)(const hd_tokenizer *t, const char *path, hd_err *err);
+    void (*release)(hd_tokenizer *t); /* half-built ones too */
+    hd_status (*encode)(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
+    hd_status (*decode)(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
     /* Sets "normalizer", "pre_tokenizer", "decoder" and "model" of a tokenizer.json that cuts texts as it
        does; failures to allocate are hd_json_missed's to tell. continues: texts that are decoded stand behind
        others and keep the space before their first word. NULL: it cannot. */
-    hd_status (*describe)(const hd_tokeniser *t, json_t *root, bool continues, hd_err *err);
-    const char *(*piece)(const hd_tokeniser *t, int32_t id); /* id is one */
-    int32_t (*id)(const hd_tokeniser *t, const char *piece);
-} hd_tokeniser_type;
+    hd_status (*describe)(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err);
+    const char *(*piece)(const hd_tokenizer *t, int32_t id); /* id is one */
+    int32_t (*id)(const hd_tokenizer *t, const char *piece);
+} hd_tokenizer_type;
 
-struct hd_tokeniser {
-    hd_tokeniser_kind kind;
-    const hd_tokeniser_type *type;
+struct hd_tokenizer {
+    hd_tokenizer_kind kind;
+    const hd_tokenizer_type *type;
     size_t size;
     hd_special special;
     hd_text_frame
@@ -194,8 +194,8 @@ struct hd_tokeniser {
     hd_tally *tally;
 };
 
-#define X(name, summary) extern const hd_tokeniser_type hd_tokeniser_##name;
-HD_TOKENISER_LIST(X)
+#define X(name, summary) extern const hd_tokenizer_type hd_tokenizer_##name;
+HD_TOKENIZER_LIST(X)
 #undef X
 
 #endif

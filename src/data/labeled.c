@@ -1,6 +1,6 @@
 /* Items with labels as read. Easy to get wrong: labels get their numbers in alphabetical order, whatever the
    order they are met in, so that the same data in other files makes the same model. */
-#include "data/labelled.h"
+#include "data/labeled.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "base/file/folder.h"
 #include "base/mem.h"
 
-void hd_labelled_release(hd_labelled *x)
+void hd_labeled_release(hd_labeled *x)
 {
     hd_mem_free(x->begin);
     hd_mem_free(x->end);
     hd_mem_free(x->label);
     hd_mem_free(x->value);
     hd_mem_free(x->bytes);
-    *x = (hd_labelled){0};
+    *x = (hd_labeled){0};
 }
 
 /* -- putting together -- */
@@ -40,7 +40,7 @@ static size_t twice(size_t room, size_t need, size_t least)
     return room;
 }
 
-hd_status hd_labelled_add(hd_labelled *x, hd_line unit, int32_t label, hd_err *err)
+hd_status hd_labeled_add(hd_labeled *x, hd_line unit, int32_t label, hd_err *err)
 {
     if (x->units == x->unit_places) {
         size_t places = twice(x->unit_places, x->units + 1, 1024);
@@ -69,7 +69,7 @@ hd_status hd_labelled_add(hd_labelled *x, hd_line unit, int32_t label, hd_err *e
     return HD_OK;
 }
 
-hd_status hd_labelled_end(hd_labelled *x, hd_err *err)
+hd_status hd_labeled_end(hd_labeled *x, hd_err *err)
 {
     if (x->count + 2 > x->places) {
         size_t places = twice(x->places, x->count + 2, 1024);
@@ -86,15 +86,15 @@ hd_status hd_labelled_end(hd_labelled *x, hd_err *err)
 /* -- reading -- */
 
 typedef struct reader {
-    hd_labelled *into;
+    hd_labeled *into;
     hd_vocab *labels; /* NULL: they are numbers */
     bool fixed;       /* no label may be added */
     hd_lines *lines;
 } reader;
 
-static reader reader_of(hd_labelled *into, hd_vocab *labels)
+static reader reader_of(hd_labeled *into, hd_vocab *labels)
 {
-    *into = (hd_labelled){0};
+    *into = (hd_labeled){0};
     return (reader){.into = into, .labels = labels, .fixed = !labels || labels->count > 0};
 }
 
@@ -201,7 +201,7 @@ static hd_status finish(reader *r, hd_status s, const char *path, hd_err *err)
                        r->lines ? hd_lines_name(r->lines) : path);
     hd_lines_close(r->lines);
     if (!s && !r->fixed) s = sort_labels(r, err);
-    if (s) hd_labelled_release(r->into);
+    if (s) hd_labeled_release(r->into);
     if (s && !r->fixed) hd_vocab_release(r->labels);
     return s;
 }
@@ -268,8 +268,8 @@ static hd_status read_class(reader *r, const char *folder, const char *name, hd_
     while (!s && !(s = next(r, &line, err)) && line.text) {
         line = trimmed(line);
         if (!line.size) continue;
-        s = hd_labelled_add(r->into, line, label, err);
-        if (!s) s = hd_labelled_end(r->into, err);
+        s = hd_labeled_add(r->into, line, label, err);
+        if (!s) s = hd_labeled_end(r->into, err);
     }
     hd_lines_close(r->lines);
     r->lines = NULL;
@@ -279,7 +279,7 @@ static hd_status read_class(reader *r, const char *folder, const char *name, hd_
     return s;
 }
 
-hd_status hd_labelled_folder(hd_labelled *out, hd_vocab *labels, const char *folder, hd_err *err)
+hd_status hd_labeled_folder(hd_labeled *out, hd_vocab *labels, const char *folder, hd_err *err)
 {
     reader r = reader_of(out, labels);
     names n = {.folder = folder};
@@ -342,13 +342,13 @@ static hd_status add_row(reader *r, hd_line line, const size_t at[COLUMNS], hd_e
     if (!text[0].size || !text[texts - 1].size) return refuse(r, "the text is empty", err);
     hd_status s = r->labels ? number_of(r, name, &label, err) : value_of(r, name, &value, err);
     for (size_t i = 0; !s && i < texts; i++) {
-        s = hd_labelled_add(r->into, text[i], label, err);
+        s = hd_labeled_add(r->into, text[i], label, err);
         if (!s) r->into->value[r->into->units - 1] = value;
     }
-    return s ? s : hd_labelled_end(r->into, err);
+    return s ? s : hd_labeled_end(r->into, err);
 }
 
-hd_status hd_labelled_table(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err)
+hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
 {
     reader r = reader_of(out, labels);
     size_t at[COLUMNS];
@@ -373,10 +373,10 @@ static hd_status add_token(reader *r, hd_line line, hd_err *err)
             name = {last + 1, (size_t)(line.text + line.size - last - 1)};
     if (!trimmed(token).size) return refuse(r, "the token is empty", err);
     hd_status s = number_of(r, trimmed(name), &label, err);
-    return s ? s : hd_labelled_add(r->into, trimmed(token), label, err);
+    return s ? s : hd_labeled_add(r->into, trimmed(token), label, err);
 }
 
-hd_status hd_labelled_tokens(hd_labelled *out, hd_vocab *labels, const char *path, hd_err *err)
+hd_status hd_labeled_tokens(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
 {
     reader r = reader_of(out, labels);
     hd_line line;
@@ -386,7 +386,7 @@ hd_status hd_labelled_tokens(hd_labelled *out, hd_vocab *labels, const char *pat
         if (s) break;
         bool blank = !line.text || !trimmed(line).size;
         if (!blank) s = add_token(&r, line, err);
-        if (blank && out->units > ended) s = hd_labelled_end(out, err), ended = out->units;
+        if (blank && out->units > ended) s = hd_labeled_end(out, err), ended = out->units;
         if (!line.text) break;
     }
     return finish(&r, s, path, err);
@@ -394,13 +394,13 @@ hd_status hd_labelled_tokens(hd_labelled *out, hd_vocab *labels, const char *pat
 
 static bool next_unit(void *context, hd_line *line)
 {
-    hd_labelled_walk *w = context;
+    hd_labeled_walk *w = context;
     if (w->next >= w->of->units) return false;
-    *line = hd_labelled_unit(w->of, w->next++);
+    *line = hd_labeled_unit(w->of, w->next++);
     return true;
 }
 
-hd_feed hd_labelled_feed(hd_labelled_walk *walk)
+hd_feed hd_labeled_feed(hd_labeled_walk *walk)
 {
     return (hd_feed){next_unit, walk};
 }

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/labelled.h"
+#include "data/labeled.h"
 
 /* The units of an item, each ended by a newline (no unit has one), and with `labels` their numbers. */
-static void key_of(hd_text *to, const hd_labelled *x, size_t item, bool labels)
+static void key_of(hd_text *to, const hd_labeled *x, size_t item, bool labels)
 {
     to->size = 0;
     for (size_t u = x->begin[item]; u < x->begin[item + 1]; u++) {
-        hd_line text = hd_labelled_unit(x, u);
+        hd_line text = hd_labeled_unit(x, u);
         hd_text_add(to, text.text, text.size);
         hd_text_put(to, "\n");
     }
@@ -19,36 +19,36 @@ static void key_of(hd_text *to, const hd_labelled *x, size_t item, bool labels)
 }
 
 /* Appends the items that are marked so. */
-static hd_status copy(hd_labelled *to, const hd_labelled *x, const bool *mark, bool value, hd_err *err)
+static hd_status copy(hd_labeled *to, const hd_labeled *x, const bool *mark, bool value, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < x->count; i++) {
         if (mark[i] != value) continue;
         for (size_t u = x->begin[i]; !s && u < x->begin[i + 1]; u++)
-            if (!(s = hd_labelled_add(to, hd_labelled_unit(x, u), x->label[u], err)))
+            if (!(s = hd_labeled_add(to, hd_labeled_unit(x, u), x->label[u], err)))
                 to->value[to->units - 1] = x->value[u];
-        if (!s) s = hd_labelled_end(to, err);
+        if (!s) s = hd_labeled_end(to, err);
     }
     return s;
 }
 
 /* The marked ones go to out, where there is one, and x keeps the others. */
-static hd_status part(hd_labelled *x, const bool *mark, hd_labelled *out, hd_err *err)
+static hd_status part(hd_labeled *x, const bool *mark, hd_labeled *out, hd_err *err)
 {
-    hd_labelled kept = {0}, gone = {0};
+    hd_labeled kept = {0}, gone = {0};
     hd_status s = copy(&kept, x, mark, false, err);
     if (!s && out) s = copy(&gone, x, mark, true, err);
-    hd_labelled old = s ? kept : *x;
+    hd_labeled old = s ? kept : *x;
     if (s)
-        hd_labelled_release(&gone);
+        hd_labeled_release(&gone);
     else
         *x = kept;
-    hd_labelled_release(&old);
+    hd_labeled_release(&old);
     if (!s && out) *out = gone;
     return s;
 }
 
-hd_status hd_labelled_distinct(hd_labelled *x, size_t *dropped, hd_err *err)
+hd_status hd_labeled_distinct(hd_labeled *x, size_t *dropped, hd_err *err)
 {
     hd_vocab seen = {0};
     hd_text key = {0};
@@ -107,7 +107,7 @@ static hd_status choose(bool *moves, hd_vocab *texts, double fraction, uint64_t 
     return HD_OK;
 }
 
-hd_status hd_labelled_split(hd_labelled *x, double fraction, uint64_t seed, hd_labelled *out, hd_err *err)
+hd_status hd_labeled_split(hd_labeled *x, double fraction, uint64_t seed, hd_labeled *out, hd_err *err)
 {
     hd_vocab texts = {0};
     hd_text key = {0};

@@ -1,6 +1,6 @@
-/* Telling tokenisers apart, by config.json of a model's folder or else by the names of files, which published
+/* Telling tokenizers apart, by config.json of a model's folder or else by the names of files, which published
    checkpoints share. */
-#include "text/tokeniser_find.h"
+#include "text/tokenizer_find.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 enum { MOST_CONFIG = 1 << 20 };
 
 /* A tokenizer.json says what it is. */
-static hd_status open_json(hd_tokeniser **out, const char *path, hd_err *err)
+static hd_status open_json(hd_tokenizer **out, const char *path, hd_err *err)
 {
     hd_arena arena;
     json_t *root = NULL;
@@ -21,9 +21,9 @@ static hd_status open_json(hd_tokeniser **out, const char *path, hd_err *err)
     const char *type = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
     static const struct {
         const char *type;
-        hd_tokeniser_kind kind;
+        hd_tokenizer_kind kind;
     } known[] = {
-        {"WordPiece", HD_TOKENISER_wordpiece}, {"BPE", HD_TOKENISER_bpe}, {"Unigram", HD_TOKENISER_t5}};
+        {"WordPiece", HD_TOKENIZER_wordpiece}, {"BPE", HD_TOKENIZER_bpe}, {"Unigram", HD_TOKENIZER_t5}};
     int kind = -1;
     for (size_t i = 0; type && i < sizeof known / sizeof *known; i++)
         if (!strcmp(type, known[i].type)) kind = (int)known[i].kind;
@@ -31,11 +31,11 @@ static hd_status open_json(hd_tokeniser **out, const char *path, hd_err *err)
         s = hd_err_set(err, HD_EFORMAT, "%s: model \"%.60s\" of tokenizer.json is not known", path,
                        type ? type : "");
     hd_arena_release(&arena);
-    return s ? s : hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
+    return s ? s : hd_tokenizer_open(out, (hd_tokenizer_kind)kind, path, err);
 }
 
 /* A list of heed's begins with <pad>; of single characters or of words. */
-static hd_status open_list(hd_tokeniser **out, const char *path, hd_err *err)
+static hd_status open_list(hd_tokenizer **out, const char *path, hd_err *err)
 {
     hd_lines *lines = NULL;
     hd_line line = {0};
@@ -44,28 +44,28 @@ static hd_status open_list(hd_tokeniser **out, const char *path, hd_err *err)
     bool own = !s && line.text && !strcmp(line.text, hd_special_piece[HD_PAD_ID]);
     hd_lines_close(lines);
     if (s) return s;
-    if (!own) return hd_tokeniser_open(out, HD_TOKENISER_wordpiece, path, err);
+    if (!own) return hd_tokenizer_open(out, HD_TOKENIZER_wordpiece, path, err);
     hd_err why = {0};
-    s = hd_tokeniser_open(out, HD_TOKENISER_characters, path, &why);
+    s = hd_tokenizer_open(out, HD_TOKENIZER_characters, path, &why);
     if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why.text);
-    return s ? hd_tokeniser_open(out, HD_TOKENISER_words, path, err) : HD_OK;
+    return s ? hd_tokenizer_open(out, HD_TOKENIZER_words, path, err) : HD_OK;
 }
 
-static hd_status open_file(hd_tokeniser **out, const char *path, hd_err *err)
+static hd_status open_file(hd_tokenizer **out, const char *path, hd_err *err)
 {
     char vocab[HD_PATH];
     hd_status s = hd_beside(vocab, path, "vocab.json", err);
     if (s) return s;
     if (hd_is_called(path, "tokenizer.json")) return open_json(out, path, err);
-    if (hd_is_called(path, ".json")) return hd_tokeniser_open(out, HD_TOKENISER_bpe, path, err);
+    if (hd_is_called(path, ".json")) return hd_tokenizer_open(out, HD_TOKENIZER_bpe, path, err);
     if (hd_is_called(path, ".txt")) return open_list(out, path, err);
-    if (hd_is_called(path, "spiece.model")) return hd_tokeniser_open(out, HD_TOKENISER_t5, path, err);
+    if (hd_is_called(path, "spiece.model")) return hd_tokenizer_open(out, HD_TOKENIZER_t5, path, err);
     bool mapped = hd_is_called(path, ".spm") && !access(vocab, F_OK);
-    return hd_tokeniser_open(out, mapped ? HD_TOKENISER_marian : HD_TOKENISER_sentencepiece, path, err);
+    return hd_tokenizer_open(out, mapped ? HD_TOKENIZER_marian : HD_TOKENIZER_sentencepiece, path, err);
 }
 
 /* Whether config.json of the folder is heed's; then *s says how opening went. */
-static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_status *s, hd_err *err)
+static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_status *s, hd_err *err)
 {
     char path[HD_PATH];
     hd_arena arena;
@@ -74,31 +74,31 @@ static bool open_model(hd_tokeniser **out, const char *folder, bool target, hd_s
     hd_arena_init(&arena, hd_source_host, 0);
     hd_err why = {0};
     *s = hd_json_read(&root, &arena, path, MOST_CONFIG, &why);
-    const char *one = json_string_value(json_object_get(root, "tokeniser")),
+    const char *one = json_string_value(json_object_get(root, "tokenizer")),
                *side =
-                   json_string_value(json_object_get(root, target ? "target_tokeniser" : "source_tokeniser")),
+                   json_string_value(json_object_get(root, target ? "target_tokenizer" : "source_tokenizer")),
                *name = one ? one : side;
-    bool both = one || json_is_true(json_object_get(root, "shared_tokeniser")), own = !*s && name;
-    int kind = own ? hd_tokeniser_find(name) : -1;
-    hd_tokeniser_place place = both ? HD_OF_BOTH : target ? HD_OF_TARGET : HD_OF_SOURCE;
+    bool both = one || json_is_true(json_object_get(root, "shared_tokenizer")), own = !*s && name;
+    int kind = own ? hd_tokenizer_find(name) : -1;
+    hd_tokenizer_place place = both ? HD_OF_BOTH : target ? HD_OF_TARGET : HD_OF_SOURCE;
     if (*s == HD_ENOMEM) {
         hd_err_set(err, *s, "%s", why.text);
         own = true;
     } else if (kind >= 0) {
         *s = hd_seal_check(folder, root, err);
-        if (!*s) *s = hd_path(path, folder, hd_tokeniser_file((hd_tokeniser_kind)kind, place), err);
-        if (!*s) *s = hd_tokeniser_open(out, (hd_tokeniser_kind)kind, path, err);
+        if (!*s) *s = hd_path(path, folder, hd_tokenizer_file((hd_tokenizer_kind)kind, place), err);
+        if (!*s) *s = hd_tokenizer_open(out, (hd_tokenizer_kind)kind, path, err);
     } else if (own) {
-        *s = hd_err_set(err, HD_EFORMAT, "%s: there is no tokeniser \"%.40s\"", path, name);
+        *s = hd_err_set(err, HD_EFORMAT, "%s: there is no tokenizer \"%.40s\"", path, name);
     }
     hd_arena_release(&arena);
     return own;
 }
 
-static hd_status open_folder(hd_tokeniser **out, const char *folder, bool target, hd_err *err)
+static hd_status open_folder(hd_tokenizer **out, const char *folder, bool target, hd_err *err)
 {
     /* heed's own first: beside them lies what was made of them for others */
-    static const char *const names[] = {"source.model", "tokeniser.model", "tokeniser.txt", "source.spm",
+    static const char *const names[] = {"source.model", "tokenizer.model", "tokenizer.txt", "source.spm",
                                         "spiece.model", "tokenizer.json",  "vocab.json",    "vocab.txt"};
     char path[HD_PATH];
     hd_status s = HD_OK;
@@ -113,20 +113,20 @@ static hd_status open_folder(hd_tokeniser **out, const char *folder, bool target
     }
     return s ? s
              : hd_err_set(err, HD_EFILE,
-                          "%s: no tokeniser in the folder: tokenizer.json, vocab.json with merges.txt, "
+                          "%s: no tokenizer in the folder: tokenizer.json, vocab.json with merges.txt, "
                           "vocab.txt, source.spm with vocab.json, or spiece.model is expected",
                           folder);
 }
 
-hd_status hd_tokeniser_open_any(hd_tokeniser **out, const char *path, bool target, hd_err *err)
+hd_status hd_tokenizer_open_any(hd_tokenizer **out, const char *path, bool target, hd_err *err)
 {
     struct stat info;
     if (stat(path, &info)) return hd_err_set(err, HD_EFILE, "%s: there is no such file or folder", path);
     return S_ISDIR(info.st_mode) ? open_folder(out, path, target, err) : open_file(out, path, err);
 }
 
-hd_status hd_tokeniser_open_as(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err)
+hd_status hd_tokenizer_open_as(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err)
 {
-    bool list = hd_is_called(path, ".txt") && (kind == HD_TOKENISER_words || kind == HD_TOKENISER_characters);
-    return list ? hd_tokeniser_open(out, kind, path, err) : hd_tokeniser_open_any(out, path, false, err);
+    bool list = hd_is_called(path, ".txt") && (kind == HD_TOKENIZER_words || kind == HD_TOKENIZER_characters);
+    return list ? hd_tokenizer_open(out, kind, path, err) : hd_tokenizer_open_any(out, path, false, err);
 }

@@ -1,5 +1,5 @@
-/* What all tokenisers share: the registry, lists of pieces, and the checks before a type's own function. */
-#include "text/tokeniser.h"
+/* What all tokenizers share: the registry, lists of pieces, and the checks before a type's own function. */
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,50 +13,50 @@ const char *const hd_special_piece[HD_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s
 
 static const struct {
     const char *name, *summary;
-    const hd_tokeniser_type *type;
-} kinds[HD_TOKENISERS] = {
-#define X(name, summary) {#name, summary, &hd_tokeniser_##name},
-    HD_TOKENISER_LIST(X)
+    const hd_tokenizer_type *type;
+} kinds[HD_TOKENIZERS] = {
+#define X(name, summary) {#name, summary, &hd_tokenizer_##name},
+    HD_TOKENIZER_LIST(X)
 #undef X
 };
 
-const char *hd_tokeniser_name(hd_tokeniser_kind kind)
+const char *hd_tokenizer_name(hd_tokenizer_kind kind)
 {
     return kinds[kind].name;
 }
 
-const char *hd_tokeniser_summary(hd_tokeniser_kind kind)
+const char *hd_tokenizer_summary(hd_tokenizer_kind kind)
 {
     return kinds[kind].summary;
 }
 
-int hd_tokeniser_find(const char *name)
+int hd_tokenizer_find(const char *name)
 {
-    for (int i = 0; i < HD_TOKENISERS; i++)
+    for (int i = 0; i < HD_TOKENIZERS; i++)
         if (!strcmp(kinds[i].name, name)) return i;
     return -1;
 }
 
-bool hd_tokeniser_learns(hd_tokeniser_kind kind)
+bool hd_tokenizer_learns(hd_tokenizer_kind kind)
 {
     return kinds[kind].type->train != NULL;
 }
 
-const char *hd_tokeniser_file(hd_tokeniser_kind kind, hd_tokeniser_place place)
+const char *hd_tokenizer_file(hd_tokenizer_kind kind, hd_tokenizer_place place)
 {
     return kinds[kind].type->file[place];
 }
 
-static hd_tokeniser *new_of(hd_tokeniser_kind kind, hd_err *err)
+static hd_tokenizer *new_of(hd_tokenizer_kind kind, hd_err *err)
 {
-    hd_tokeniser *t = hd_mem_zero(sizeof *t);
+    hd_tokenizer *t = hd_mem_zero(sizeof *t);
     hd_tally *tally = t ? hd_tally_new() : NULL;
     if (!tally) {
         hd_err_nomem(err, sizeof *t);
         hd_mem_free(t);
         return NULL;
     }
-    *t = (hd_tokeniser){.kind = kind,
+    *t = (hd_tokenizer){.kind = kind,
                         .type = kinds[kind].type,
                         .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, -1},
                         .tally = tally};
@@ -71,7 +71,7 @@ bool hd_frame_add(hd_text_frame *f, int32_t id, int type)
     return true;
 }
 
-static void end_texts(hd_tokeniser *t)
+static void end_texts(hd_tokenizer *t)
 {
     for (int pair = 0; pair < 2; pair++)
         for (int i = 0; i <= pair; i++) {
@@ -80,41 +80,41 @@ static void end_texts(hd_tokeniser *t)
         }
 }
 
-static hd_status publish(hd_tokeniser **out, hd_tokeniser *t, hd_status s)
+static hd_status publish(hd_tokenizer **out, hd_tokenizer *t, hd_status s)
 {
     if (!s && !t->frame[0].count) end_texts(t);
     if (s)
-        hd_tokeniser_free(t);
+        hd_tokenizer_free(t);
     else
         *out = t;
     return s;
 }
 
-hd_status hd_tokeniser_train(hd_tokeniser **out, hd_tokeniser_kind kind, hd_feed lines,
-                             const hd_tokeniser_opt *opt, hd_err *err)
+hd_status hd_tokenizer_train(hd_tokenizer **out, hd_tokenizer_kind kind, hd_feed lines,
+                             const hd_tokenizer_opt *opt, hd_err *err)
 {
-    if (!hd_tokeniser_learns(kind))
+    if (!hd_tokenizer_learns(kind))
         return hd_err_set(err, HD_EARG, "%s is not learned here: give the file of one that is",
-                          hd_tokeniser_name(kind));
-    hd_tokeniser *t = new_of(kind, err);
+                          hd_tokenizer_name(kind));
+    hd_tokenizer *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
     return publish(out, t, t->type->train(t, lines, opt, err));
 }
 
-hd_status hd_tokeniser_open(hd_tokeniser **out, hd_tokeniser_kind kind, const char *path, hd_err *err)
+hd_status hd_tokenizer_open(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err)
 {
-    hd_tokeniser *t = new_of(kind, err);
+    hd_tokenizer *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
     snprintf(t->from, sizeof t->from, "%s", path);
     return publish(out, t, t->type->open(t, path, err));
 }
 
-hd_status hd_tokeniser_save(const hd_tokeniser *t, const char *path, hd_err *err)
+hd_status hd_tokenizer_save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
     return t->type->save(t, path, err);
 }
 
-void hd_tokeniser_free(hd_tokeniser *t)
+void hd_tokenizer_free(hd_tokenizer *t)
 {
     if (!t) return;
     t->type->release(t);
@@ -122,54 +122,54 @@ void hd_tokeniser_free(hd_tokeniser *t)
     hd_mem_free(t);
 }
 
-void hd_tokeniser_free_pair(hd_tokeniser *t[2])
+void hd_tokenizer_free_pair(hd_tokenizer *t[2])
 {
-    if (t[1] != t[0]) hd_tokeniser_free(t[1]);
-    hd_tokeniser_free(t[0]);
+    if (t[1] != t[0]) hd_tokenizer_free(t[1]);
+    hd_tokenizer_free(t[0]);
     t[0] = t[1] = NULL;
 }
 
-hd_tokeniser_kind hd_tokeniser_kind_of(const hd_tokeniser *t)
+hd_tokenizer_kind hd_tokenizer_kind_of(const hd_tokenizer *t)
 {
     return t->kind;
 }
 
-bool hd_tokeniser_keeps_lines(const hd_tokeniser *t)
+bool hd_tokenizer_keeps_lines(const hd_tokenizer *t)
 {
     return t->type->keeps_lines;
 }
 
-size_t hd_tokeniser_unwritten(const hd_tokeniser *t, int32_t out[3])
+size_t hd_tokenizer_unwritten(const hd_tokenizer *t, int32_t out[3])
 {
     const hd_special *s = &t->special;
-    const int32_t all[] = {s->pad, hd_tokeniser_learns(t->kind) ? s->unk : -1, s->start};
+    const int32_t all[] = {s->pad, hd_tokenizer_learns(t->kind) ? s->unk : -1, s->start};
     size_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] >= 0 && all[i] != s->end) out[count++] = all[i];
     return count;
 }
 
-hd_special hd_tokeniser_special(const hd_tokeniser *t)
+hd_special hd_tokenizer_special(const hd_tokenizer *t)
 {
     return t->special;
 }
 
-size_t hd_tokeniser_size(const hd_tokeniser *t)
+size_t hd_tokenizer_size(const hd_tokenizer *t)
 {
     return t->size;
 }
 
-const char *hd_tokeniser_from(const hd_tokeniser *t)
+const char *hd_tokenizer_from(const hd_tokenizer *t)
 {
     return t->from;
 }
 
-const char *hd_tokeniser_piece(const hd_tokeniser *t, int32_t id)
+const char *hd_tokenizer_piece(const hd_tokenizer *t, int32_t id)
 {
     return id < 0 || (size_t)id >= t->size ? NULL : t->type->piece(t, id);
 }
 
-int32_t hd_tokeniser_id(const hd_tokeniser *t, const char *piece)
+int32_t hd_tokenizer_id(const hd_tokenizer *t, const char *piece)
 {
     return t->type->id(t, piece);
 }
@@ -232,22 +232,22 @@ static bool put_id(void *context, hd_piece piece)
     return true;
 }
 
-static hd_status encode(const hd_tokeniser *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
+static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     if (size > TEXT_LONGEST)
-        return hd_err_set(err, HD_ELIMIT, "a text of %zu bytes is too long for a tokeniser: cut it in lines",
+        return hd_err_set(err, HD_ELIMIT, "a text of %zu bytes is too long for a tokenizer: cut it in lines",
                           size);
     return size ? t->type->encode(t, text, size, to, err) : HD_OK;
 }
 
-hd_status hd_tokeniser_encode_again(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+hd_status hd_tokenizer_encode_again(const hd_tokenizer *t, const char *text, size_t size, hd_pieces *out,
                                     hd_err *err)
 {
     return encode(t, text, size, (hd_piece_sink){put_piece, out}, err);
 }
 
 /* Counts pieces of a text; the words behind the first unknown ones are kept. */
-static void count(const hd_tokeniser *t, const char *text, const hd_piece *piece, size_t count)
+static void count(const hd_tokenizer *t, const char *text, const hd_piece *piece, size_t count)
 {
     size_t unknown = 0;
     for (size_t i = 0; i < count; i++) {
@@ -259,17 +259,17 @@ static void count(const hd_tokeniser *t, const char *text, const hd_piece *piece
     hd_tally_add(t->tally, count, unknown);
 }
 
-hd_status hd_tokeniser_encode(const hd_tokeniser *t, const char *text, size_t size, hd_pieces *out,
+hd_status hd_tokenizer_encode(const hd_tokenizer *t, const char *text, size_t size, hd_pieces *out,
                               hd_err *err)
 {
     size_t from = out->count;
-    hd_status s = hd_tokeniser_encode_again(t, text, size, out, err);
+    hd_status s = hd_tokenizer_encode_again(t, text, size, out, err);
     if (!s && t->special.unk >= 0) count(t, text, out->at + from, out->count - from);
     return s;
 }
 
 /* Ids say nothing of their words: a text with unknown ones is read once more while those are wanted. */
-static hd_status count_ids(const hd_tokeniser *t, const char *text, size_t size, const int32_t *ids,
+static hd_status count_ids(const hd_tokenizer *t, const char *text, size_t size, const int32_t *ids,
                            size_t ids_count, hd_err *err)
 {
     size_t unknown = 0;
@@ -277,12 +277,12 @@ static hd_status count_ids(const hd_tokeniser *t, const char *text, size_t size,
     hd_status s = HD_OK;
     for (size_t i = 0; i < ids_count; i++) unknown += ids[i] == t->special.unk;
     if (!unknown || !hd_tally_wants_words(t->tally)) return hd_tally_add(t->tally, ids_count, unknown), HD_OK;
-    s = hd_tokeniser_encode(t, text, size, &piece, err);
+    s = hd_tokenizer_encode(t, text, size, &piece, err);
     hd_pieces_release(&piece);
     return s;
 }
 
-hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_t size, hd_ids *out,
+hd_status hd_tokenizer_encode_ids(const hd_tokenizer *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err)
 {
     size_t from = out->count;
@@ -291,22 +291,22 @@ hd_status hd_tokeniser_encode_ids(const hd_tokeniser *t, const char *text, size_
     return s;
 }
 
-hd_unknown hd_tokeniser_unknown(const hd_tokeniser *t)
+hd_unknown hd_tokenizer_unknown(const hd_tokenizer *t)
 {
     return hd_tally_of(t->tally);
 }
 
 /* Pieces of the text as part of a frame. */
-static hd_status frame_text(const hd_tokeniser *t, hd_line text, int which, int8_t type, hd_pieces *out,
+static hd_status frame_text(const hd_tokenizer *t, hd_line text, int which, int8_t type, hd_pieces *out,
                             hd_err *err)
 {
     size_t from = out->count;
-    hd_status s = hd_tokeniser_encode(t, text.text, text.size, out, err);
+    hd_status s = hd_tokenizer_encode(t, text.text, text.size, out, err);
     for (size_t i = from; i < out->count; i++) out->at[i].text = (int8_t)which, out->at[i].type = type;
     return s;
 }
 
-hd_status hd_tokeniser_encode_framed(const hd_tokeniser *t, hd_line first, const hd_line *second,
+hd_status hd_tokenizer_encode_framed(const hd_tokenizer *t, hd_line first, const hd_line *second,
                                      hd_pieces *out, hd_err *err)
 {
     const hd_text_frame *f = &t->frame[second != NULL];
@@ -355,7 +355,7 @@ void hd_pieces_count_characters(hd_pieces *p, int which, hd_line text)
     }
 }
 
-hd_status hd_tokeniser_decode(const hd_tokeniser *t, const int32_t *ids, size_t count, hd_text *out,
+hd_status hd_tokenizer_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out,
                               hd_err *err)
 {
     return t->type->decode(t, ids, count, out, err);

@@ -1,6 +1,7 @@
-/* Optimisers against their formulas. Easy to get wrong: the reference must use the rates and betas as the kernel gets them, which is as floats. */
+/* Optimizers against their formulas. Easy to get wrong: the reference must use the rates and betas as the
+ * kernel gets them, which is as floats. */
 #include "check.h"
-#include "train/optimiser.h"
+#include "train/optimizer.h"
 
 enum { ROWS = 3, COLS = 37, MATRIX = ROWS * COLS, VECTOR = 21, ALL = MATRIX + VECTOR }; /* no whole vectors */
 
@@ -9,7 +10,7 @@ typedef struct bench {
     hd_run run;
     hd_params params;
     hd_param *matrix, *vector;
-    hd_optimiser optimiser;
+    hd_optimizer optimizer;
 } bench;
 
 static void bench_open(bench *b, int threads)
@@ -21,14 +22,16 @@ static void bench_open(bench *b, int threads)
     b->vector = hd_param_add(&b->params, VECTOR, 0, (hd_init){HD_INIT_NORMAL, 1, 0}, "vector");
 }
 
-static void bench_ready(bench *b, const hd_optimiser_opt *opt)
+static void bench_ready(bench *b, const hd_optimizer_opt *opt)
 {
     hd_err err = {0};
-    if (hd_params_ready(&b->params, true, &err) || hd_params_draw(&b->params, 5, &err) || hd_optimiser_init(&b->optimiser, &b->params, opt, &err)) fail_msg("%s", err.text);
+    if (hd_params_ready(&b->params, true, &err) || hd_params_draw(&b->params, 5, &err) ||
+        hd_optimizer_init(&b->optimizer, &b->params, opt, &err))
+        fail_msg("%s", err.text);
 }
 
-/* In place: the optimiser keeps the address of the parameters. */
-static void bench_make(bench *b, const hd_optimiser_opt *opt)
+/* In place: the optimizer keeps the address of the parameters. */
+static void bench_make(bench *b, const hd_optimizer_opt *opt)
 {
     bench_open(b, 1);
     bench_ready(b, opt);
@@ -36,7 +39,7 @@ static void bench_make(bench *b, const hd_optimiser_opt *opt)
 
 static void bench_close(bench *b)
 {
-    hd_optimiser_release(&b->optimiser);
+    hd_optimizer_release(&b->optimizer);
     hd_params_release(&b->params);
     hd_run_release(&b->run);
     hd_backend_free(b->backend);
@@ -45,8 +48,11 @@ static void bench_close(bench *b)
 /* Values (or gradients) of matrix and vector, one after the other. */
 static void get_all(const bench *b, bool gradients, hd_real *out)
 {
-    assert_int_equal(hd_params_get(&b->params, b->matrix, gradients ? &b->matrix->grad : &b->matrix->t, out), HD_OK);
-    assert_int_equal(hd_params_get(&b->params, b->vector, gradients ? &b->vector->grad : &b->vector->t, out + MATRIX), HD_OK);
+    assert_int_equal(hd_params_get(&b->params, b->matrix, gradients ? &b->matrix->grad : &b->matrix->t, out),
+                     HD_OK);
+    assert_int_equal(
+        hd_params_get(&b->params, b->vector, gradients ? &b->vector->grad : &b->vector->t, out + MATRIX),
+        HD_OK);
 }
 
 static void set_values(bench *b, const hd_real *v)
@@ -67,7 +73,7 @@ static double step(bench *b, double rate, double weight)
     double norm = 0;
     bool skipped = true;
     hd_run_begin(&b->run, HD_TRAIN);
-    hd_optimiser_step(&b->run, &b->optimiser, rate, weight, &norm, &skipped);
+    hd_optimizer_step(&b->run, &b->optimizer, rate, weight, &norm, &skipped);
     assert_run_ok(&b->run);
     assert_false(skipped);
     return norm;
@@ -79,9 +85,13 @@ static void fill(hd_real *x, double value)
 }
 
 /* The larger of the two sizes; NaN wins. */
-static double larger(double worst, double difference) { return fabs(difference) <= worst ? worst : fabs(difference); }
+static double larger(double worst, double difference)
+{
+    return fabs(difference) <= worst ? worst : fabs(difference);
+}
 
-/* f(x) = x^2 / 2 from 1024: all iterates are multiples of a power of two below 2^24 of them, so float holds them exactly. */
+/* f(x) = x^2 / 2 from 1024: all iterates are multiples of a power of two below 2^24 of them, so float holds
+ * them exactly. */
 static void sgd_on_a_quadratic_gives_the_exact_iterates(void **state)
 {
     (void)state;
@@ -91,7 +101,8 @@ static void sgd_on_a_quadratic_gives_the_exact_iterates(void **state)
     } cases[] = {{0, false}, {0.5f, false}, {0.5f, true}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         bench b;
-        bench_make(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD, .momentum = cases[c].momentum, .nesterov = cases[c].nesterov});
+        bench_make(&b, &(hd_optimizer_opt){
+                           .kind = HD_OPT_SGD, .momentum = cases[c].momentum, .nesterov = cases[c].nesterov});
         double x = 1024, u = 0, mu = (double)cases[c].momentum;
         hd_real value[ALL];
         fill(value, x);
@@ -111,11 +122,14 @@ static void sgd_on_a_quadratic_gives_the_exact_iterates(void **state)
 }
 
 /* torch.optim's SGD, Adam and AdamW for one number, in double. */
-static void reference(const hd_optimiser_opt *o, double rate, bool decays, int t, double g, double *w, double *m, double *v)
+static void reference(const hd_optimizer_opt *o, double rate, bool decays, int t, double g, double *w,
+                      double *m, double *v)
 {
     double b1 = (double)o->beta1, b2 = (double)o->beta2, decay = decays ? (double)o->decay : 0;
-    if (o->kind == HD_OPT_ADAMW) *w *= 1 - rate * decay;
-    else g += decay * *w;
+    if (o->kind == HD_OPT_ADAMW)
+        *w *= 1 - rate * decay;
+    else
+        g += decay * *w;
     if (o->kind == HD_OPT_SGD) {
         double mu = (double)o->momentum;
         *m = mu * *m + g;
@@ -133,7 +147,7 @@ static void twenty_steps_follow_the_formulas_of_torch(void **state)
     (void)state;
     static const struct {
         const char *name;
-        hd_optimiser_opt opt;
+        hd_optimizer_opt opt;
         double weight;
     } cases[] = {
         {"sgd", {.kind = HD_OPT_SGD}, 1},
@@ -143,13 +157,15 @@ static void twenty_steps_follow_the_formulas_of_torch(void **state)
         {"adam of the paper", {.kind = HD_OPT_ADAM}, 1000},
         {"adam of torch", {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}, 1},
         {"adam, large eps", {.kind = HD_OPT_ADAM, .beta1 = 0.5f, .beta2 = 0.9f, .eps = 0.5f}, 1},
-        {"adam, decay added", {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.1f}, 5},
+        {"adam, decay added",
+         {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.1f},
+         5},
         {"adamw", {.kind = HD_OPT_ADAMW, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.1f}, 5},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         bench b;
         bench_make(&b, &cases[c].opt);
-        hd_optimiser_opt opt = cases[c].opt;
+        hd_optimizer_opt opt = cases[c].opt;
         if (opt.kind != HD_OPT_SGD && opt.beta1 <= 0) opt.beta1 = 0.9f, opt.beta2 = 0.98f, opt.eps = 1e-9f;
         double w[ALL], m[ALL] = {0}, v[ALL] = {0}, worst = 0;
         hd_real value[ALL], grad[ALL];
@@ -160,35 +176,41 @@ static void twenty_steps_follow_the_formulas_of_torch(void **state)
             fill_normal(grad, ALL, cases[c].weight, (uint64_t)(100 + t));
             set_gradients(&b, grad);
             step(&b, (double)rate, cases[c].weight);
-            for (size_t i = 0; i < ALL; i++) reference(&opt, (double)rate, i < MATRIX, t, (double)grad[i] / cases[c].weight, &w[i], &m[i], &v[i]);
+            for (size_t i = 0; i < ALL; i++)
+                reference(&opt, (double)rate, i < MATRIX, t, (double)grad[i] / cases[c].weight, &w[i], &m[i],
+                          &v[i]);
         }
         get_all(&b, false, value);
-        for (size_t i = 0; i < ALL; i++) worst = larger(worst, (double)value[i] - w[i]), assert_true(fabs(w[i]) < 8);
-        /* values stay below 8 and change 20 times, each time by a rounding of up to 8 * 2^-24 and by a moment that is off by as much; a wrong
-           factor in one of the formulas is worth more than 1e-3 */
+        for (size_t i = 0; i < ALL; i++)
+            worst = larger(worst, (double)value[i] - w[i]), assert_true(fabs(w[i]) < 8);
+        /* values stay below 8 and change 20 times, each time by a rounding of up to 8 * 2^-24 and by a moment
+           that is off by as much; a wrong factor in one of the formulas is worth more than 1e-3 */
         print_message("%-24s off by %.1e\n", cases[c].name, worst);
         if (!(worst <= 20 * 2 * 8 * 0x1p-24)) fail_msg("%s: off by %g", cases[c].name, worst);
-        assert_int_equal(hd_optimiser_updates(&b.optimiser), 20);
+        assert_int_equal(hd_optimizer_updates(&b.optimizer), 20);
         bench_close(&b);
     }
 }
 
-/* Without a gradient only the decay moves a weight: by w * rate * decay in SGD and AdamW; Adam makes the added decay a step of the full rate. */
+/* Without a gradient only the decay moves a weight: by w * rate * decay in SGD and AdamW; Adam makes the
+ * added decay a step of the full rate. */
 static void decay_moves_matrices_and_nothing_else(void **state)
 {
     (void)state;
-    static const hd_optimiser_kind kinds[] = {HD_OPT_SGD, HD_OPT_ADAMW, HD_OPT_ADAM};
+    static const hd_optimizer_kind kinds[] = {HD_OPT_SGD, HD_OPT_ADAMW, HD_OPT_ADAM};
     for (size_t c = 0; c < COUNT_OF(kinds); c++) {
         bench b;
-        bench_make(&b, &(hd_optimiser_opt){.kind = kinds[c], .decay = 0.5f, .eps = 1e-9f});
+        bench_make(&b, &(hd_optimizer_opt){.kind = kinds[c], .decay = 0.5f, .eps = 1e-9f});
         hd_real before[ALL], after[ALL];
         get_all(&b, false, before);
         step(&b, 0.125, 1);
         get_all(&b, false, after);
         assert_memory_equal(before + MATRIX, after + MATRIX, VECTOR * sizeof *after);
         for (size_t i = 0; i < MATRIX; i++) {
-            double expected = kinds[c] == HD_OPT_ADAM ? (double)before[i] - (before[i] > 0 ? 0.125 : -0.125) : (double)before[i] * (1 - 0.125 * 0.5);
-            assert_true(fabs((double)after[i] - expected) <= 1e-6 * (fabs((double)before[i]) + 0.125)); /* a few float roundings */
+            double expected = kinds[c] == HD_OPT_ADAM ? (double)before[i] - (before[i] > 0 ? 0.125 : -0.125)
+                                                      : (double)before[i] * (1 - 0.125 * 0.5);
+            assert_true(fabs((double)after[i] - expected) <=
+                        1e-6 * (fabs((double)before[i]) + 0.125)); /* a few float roundings */
         }
         bench_close(&b);
     }
@@ -201,18 +223,21 @@ static void a_norm_of_six_with_limit_three_is_halved_and_two_is_left(void **stat
     static const struct {
         float limit;
         double each, weight, norm, factor;
-    } cases[] = {{3, 3, 1, 6, 0.5}, {3, 1, 1, 2, 1}, {0, 3, 1, 6, 1}, {3, 1.5, 1, 3, 1}, {3, 12, 4, 6, 0.5}, {3, 6, 8, 1.5, 1}};
+    } cases[] = {{3, 3, 1, 6, 0.5}, {3, 1, 1, 2, 1},    {0, 3, 1, 6, 1},
+                 {3, 1.5, 1, 3, 1}, {3, 12, 4, 6, 0.5}, {3, 6, 8, 1.5, 1}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         bench b;
-        bench_make(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD, .clip = cases[c].limit});
-        static const size_t where[] = {0, MATRIX - 1, MATRIX, ALL - 1}; /* the norm is that of all parameters together */
+        bench_make(&b, &(hd_optimizer_opt){.kind = HD_OPT_SGD, .clip = cases[c].limit});
+        static const size_t where[] = {0, MATRIX - 1, MATRIX,
+                                       ALL - 1}; /* the norm is that of all parameters together */
         hd_real grad[ALL] = {0}, value[ALL] = {0};
         for (int k = 0; k < 4; k++) grad[where[k]] = (hd_real)cases[c].each;
         set_values(&b, value);
         set_gradients(&b, grad);
         assert_true(step(&b, 1, cases[c].weight) == cases[c].norm); /* squares and roots here are exact */
         get_all(&b, false, value);
-        for (size_t i = 0; i < ALL; i++) assert_true((double)value[i] == -(double)grad[i] / cases[c].weight * cases[c].factor);
+        for (size_t i = 0; i < ALL; i++)
+            assert_true((double)value[i] == -(double)grad[i] / cases[c].weight * cases[c].factor);
         bench_close(&b);
     }
 }
@@ -221,7 +246,7 @@ static void gradients_are_divided_by_the_weight(void **state)
 {
     (void)state;
     bench b;
-    bench_make(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD});
+    bench_make(&b, &(hd_optimizer_opt){.kind = HD_OPT_SGD});
     hd_real grad[ALL], value[ALL] = {0};
     fill(grad, 24);
     set_values(&b, value);
@@ -235,10 +260,10 @@ static void gradients_are_divided_by_the_weight(void **state)
 static void the_step_clears_the_gradients(void **state)
 {
     (void)state;
-    static const hd_optimiser_kind kinds[] = {HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW};
+    static const hd_optimizer_kind kinds[] = {HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW};
     for (size_t c = 0; c < COUNT_OF(kinds); c++) {
         bench b;
-        bench_make(&b, &(hd_optimiser_opt){.kind = kinds[c]});
+        bench_make(&b, &(hd_optimizer_opt){.kind = kinds[c]});
         hd_real grad[ALL], zero[ALL] = {0};
         fill(grad, 1);
         set_gradients(&b, grad);
@@ -261,10 +286,10 @@ static snapshot *snapshot_of(const bench *b)
     size_t bytes = b->params.trainable * sizeof(hd_real);
     assert_true(bytes <= sizeof s->value);
     b->backend->download(b->backend, s->value, b->params.value, bytes);
-    if (b->optimiser.first) b->backend->download(b->backend, s->first, b->optimiser.first, bytes);
-    if (b->optimiser.second) b->backend->download(b->backend, s->second, b->optimiser.second, bytes);
-    if (b->optimiser.mean) b->backend->download(b->backend, s->mean, b->optimiser.mean, bytes);
-    s->updates = hd_optimiser_updates(&b->optimiser);
+    if (b->optimizer.first) b->backend->download(b->backend, s->first, b->optimizer.first, bytes);
+    if (b->optimizer.second) b->backend->download(b->backend, s->second, b->optimizer.second, bytes);
+    if (b->optimizer.mean) b->backend->download(b->backend, s->mean, b->optimizer.mean, bytes);
+    s->updates = hd_optimizer_updates(&b->optimizer);
     return s;
 }
 
@@ -275,7 +300,7 @@ static void assert_same_state(const bench *b, snapshot *expected)
     free(now), free(expected);
 }
 
-static const hd_optimiser_opt every_kind[] = {
+static const hd_optimizer_opt every_kind[] = {
     {.kind = HD_OPT_SGD, .average = 0.9f, .decay = 0.1f},
     {.kind = HD_OPT_SGD, .momentum = 0.9f, .average = 0.9f, .clip = 1},
     {.kind = HD_OPT_ADAM, .average = 0.9f, .clip = 1, .decay = 0.1f},
@@ -291,7 +316,7 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state)
         double weight;
     } cases[] = {{NAN, 1}, {INFINITY, 1}, {-INFINITY, 1}, {1, 0}}; /* the last: no tokens at all */
     for (size_t c = 0; c < 2 * COUNT_OF(cases) * COUNT_OF(every_kind); c++) {
-        const hd_optimiser_opt *kind = &every_kind[c / 2 % COUNT_OF(every_kind)];
+        const hd_optimizer_opt *kind = &every_kind[c / 2 % COUNT_OF(every_kind)];
         const size_t bad = c / 2 / COUNT_OF(every_kind);
         const bool told = c % 2;
         bench b, same;
@@ -307,7 +332,9 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state)
         bool skipped = false;
         double norm = 0;
         hd_run_begin(&b.run, HD_TRAIN);
-        assert_int_equal(hd_optimiser_step(&b.run, &b.optimiser, 0.1, cases[bad].weight, told ? &norm : NULL, told ? &skipped : NULL), HD_OK);
+        assert_int_equal(hd_optimizer_step(&b.run, &b.optimizer, 0.1, cases[bad].weight, told ? &norm : NULL,
+                                           told ? &skipped : NULL),
+                         HD_OK);
         if (told && !skipped) fail_msg("case %zu: not skipped, norm %g", c, norm);
         assert_true(!told || !isfinite(norm));
         assert_same_state(&b, before);
@@ -325,7 +352,7 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state)
 static void a_resumed_count_is_the_t_of_adam(void **state)
 {
     (void)state;
-    const hd_optimiser_opt opt = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f};
+    const hd_optimizer_opt opt = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f};
     bench b;
     bench_make(&b, &opt);
     hd_real grad[ALL], value[ALL];
@@ -333,12 +360,13 @@ static void a_resumed_count_is_the_t_of_adam(void **state)
     get_all(&b, false, value);
     double w = (double)value[0], m = 0, v = 0;
     reference(&opt, 0.125, true, 42, (double)grad[0], &w, &m, &v);
-    hd_optimiser_resume(&b.optimiser, 41);
+    hd_optimizer_resume(&b.optimizer, 41);
     set_gradients(&b, grad);
     step(&b, 0.125, 1);
     get_all(&b, false, value);
-    assert_true(fabs((double)value[0] - w) <= 1e-6); /* a few float roundings; a first update would be 0.04 further */
-    assert_int_equal(hd_optimiser_updates(&b.optimiser), 42);
+    assert_true(fabs((double)value[0] - w) <=
+                1e-6); /* a few float roundings; a first update would be 0.04 further */
+    assert_int_equal(hd_optimizer_updates(&b.optimizer), 42);
     bench_close(&b);
 }
 
@@ -354,7 +382,7 @@ static void a_step_that_fails_changes_nothing_and_can_be_tried_again(void **stat
         snapshot *before = snapshot_of(&b);
         hd_run_begin(&b.run, HD_TRAIN);
         hd_mem_fail_at(1); /* the first sum of squares needs scratch memory */
-        assert_int_equal(hd_optimiser_step(&b.run, &b.optimiser, 0.1, 1, NULL, NULL), HD_ENOMEM);
+        assert_int_equal(hd_optimizer_step(&b.run, &b.optimizer, 0.1, 1, NULL, NULL), HD_ENOMEM);
         hd_mem_fail_at(0);
         assert_same_state(&b, before);
         assert_true(step(&b, 0.1, 1) == step(&same, 0.1, 1));
@@ -367,7 +395,7 @@ static void the_average_follows_the_values_from_where_they_were(void **state)
 {
     (void)state;
     bench b;
-    bench_make(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD, .average = 0.75f});
+    bench_make(&b, &(hd_optimizer_opt){.kind = HD_OPT_SGD, .average = 0.75f});
     double mean[ALL];
     hd_real value[ALL], grad[ALL];
     get_all(&b, false, value);
@@ -386,7 +414,8 @@ static void the_average_follows_the_values_from_where_they_were(void **state)
         const hd_param *p = i < MATRIX ? b.matrix : b.vector;
         worst = larger(worst, (double)s->mean[p->at + (i < MATRIX ? i : i - MATRIX)] - mean[i]);
     }
-    assert_true(worst <= 4 * 4 * 0x1p-24); /* values below 4; each rounding is forgotten by a quarter a step, so at most four add up */
+    assert_true(worst <= 4 * 4 * 0x1p-24); /* values below 4; each rounding is forgotten by a quarter a step,
+                                              so at most four add up */
     free(s);
     bench_close(&b);
 }
@@ -396,10 +425,11 @@ static void each_group_has_its_own_learning_rate(void **state)
     (void)state;
     bench b;
     bench_open(&b, 1);
-    hd_param *slow = hd_param_add(&b.params, 5, 3, (hd_init){HD_INIT_NORMAL, 1, 0}, "slow"), *still = hd_param_add(&b.params, 4, 0, (hd_init){HD_INIT_NORMAL, 1, 0}, "still");
+    hd_param *slow = hd_param_add(&b.params, 5, 3, (hd_init){HD_INIT_NORMAL, 1, 0}, "slow"),
+             *still = hd_param_add(&b.params, 4, 0, (hd_init){HD_INIT_NORMAL, 1, 0}, "still");
     slow->group = 1, still->group = 7;
     b.params.factor[1] = 0.25f, b.params.factor[7] = 0;
-    bench_ready(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD});
+    bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_SGD});
     hd_real one[ALL], before[4], value[ALL] = {0};
     fill(one, 1);
     set_values(&b, value);
@@ -425,16 +455,20 @@ static void frozen_parameters_have_no_gradient_and_never_change(void **state)
     bench b;
     bench_open(&b, 1);
     hd_init normal = {HD_INIT_NORMAL, 1, 0};
-    hd_param *frozen = hd_param_add(&b.params, COLS, COLS, normal, "body.frozen.weight"), *free_one = hd_param_add(&b.params, COLS, 0, normal, "head.bias");
+    hd_param *frozen = hd_param_add(&b.params, COLS, COLS, normal, "body.frozen.weight"),
+             *free_one = hd_param_add(&b.params, COLS, 0, normal, "head.bias");
     hd_err err = {0};
-    assert_int_equal(hd_params_freeze(&b.params, (hd_frozen){(const char *const[]){"body.*"}, 1}, &err), HD_OK);
-    assert_int_equal(hd_params_freeze(&b.params, (hd_frozen){(const char *const[]){"nothing.*"}, 1}, &err), HD_EARG);
+    assert_int_equal(hd_params_freeze(&b.params, (hd_frozen){(const char *const[]){"body.*"}, 1}, &err),
+                     HD_OK);
+    assert_int_equal(hd_params_freeze(&b.params, (hd_frozen){(const char *const[]){"nothing.*"}, 1}, &err),
+                     HD_EARG);
     assert_non_null(strstr(err.text, "nothing.*"));
-    bench_ready(&b, &(hd_optimiser_opt){.kind = HD_OPT_ADAMW, .decay = 0.5f, .average = 0.5f});
+    bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.5f, .average = 0.5f});
     assert_null(frozen->t.grad);
     assert_null(frozen->grad.data);
     assert_false(frozen->t.wants_grad);
-    hd_real *before = malloc(COLS * COLS * sizeof *before), *after = malloc(COLS * COLS * sizeof *after), bias[COLS], bias_after[COLS];
+    hd_real *before = malloc(COLS * COLS * sizeof *before), *after = malloc(COLS * COLS * sizeof *after),
+            bias[COLS], bias_after[COLS];
     hd_params_get(&b.params, frozen, &frozen->t, before);
     hd_params_get(&b.params, free_one, &free_one->t, bias);
     for (int t = 0; t < 3; t++) {
@@ -442,7 +476,7 @@ static void frozen_parameters_have_no_gradient_and_never_change(void **state)
         hd_tensor *x = hd_linear(&b.run, &b.matrix->t, &frozen->t, &free_one->t, HD_tanh);
         hd_sum_loss(&b.run, x, 1);
         hd_backward(&b.run);
-        hd_optimiser_step(&b.run, &b.optimiser, 0.1, 1, NULL, NULL);
+        hd_optimizer_step(&b.run, &b.optimizer, 0.1, 1, NULL, NULL);
         assert_run_ok(&b.run);
     }
     hd_params_get(&b.params, frozen, &frozen->t, after);
@@ -461,11 +495,14 @@ static void freezing_one_name_freezes_its_whole_storage(void **state)
         bench b;
         bench_open(&b, 1);
         hd_init normal = {HD_INIT_NORMAL, 1, 0};
-        hd_param *qkv = hd_param_hidden(&b.params, 6, 4, normal), *table = hd_param_add(&b.params, 5, 4, normal, "table");
-        hd_param *q = hd_param_part(&b.params, qkv, 0, 2, normal, "attention.q"), *k = hd_param_part(&b.params, qkv, 2, 4, normal, "attention.kv");
-        hd_param *tied = hd_param_alias(&b.params, table, "tied.name"), *view = hd_param_view(&b.params, qkv, 2, 4);
+        hd_param *qkv = hd_param_hidden(&b.params, 6, 4, normal),
+                 *table = hd_param_add(&b.params, 5, 4, normal, "table");
+        hd_param *q = hd_param_part(&b.params, qkv, 0, 2, normal, "attention.q"),
+                 *k = hd_param_part(&b.params, qkv, 2, 4, normal, "attention.kv");
+        hd_param *tied = hd_param_alias(&b.params, table, "tied.name"),
+                 *view = hd_param_view(&b.params, qkv, 2, 4);
         assert_int_equal(hd_params_freeze(&b.params, (hd_frozen){&patterns[c], 1}, NULL), HD_OK);
-        bench_ready(&b, &(hd_optimiser_opt){.kind = HD_OPT_SGD});
+        bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_SGD});
         bool parts = c == 0;
         assert_int_equal(qkv->t.wants_grad, !parts);
         assert_int_equal(q->t.wants_grad, !parts);
@@ -482,12 +519,13 @@ static void updates_have_the_same_bits_on_any_number_of_threads(void **state)
 {
     (void)state;
     enum { MANY = 100003 };
-    hd_real *grad = malloc(MANY * sizeof *grad), *first = malloc(MANY * sizeof *first), *value = malloc(MANY * sizeof *value);
+    hd_real *grad = malloc(MANY * sizeof *grad), *first = malloc(MANY * sizeof *first),
+            *value = malloc(MANY * sizeof *value);
     for (int threads = 1; threads <= 4; threads++) {
         bench b;
         bench_open(&b, threads);
         hd_param *large = hd_param_add(&b.params, MANY, 1, (hd_init){HD_INIT_NORMAL, 1, 0}, "large");
-        bench_ready(&b, &(hd_optimiser_opt){.kind = HD_OPT_ADAM, .clip = 1, .average = 0.5f, .decay = 0.01f});
+        bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_ADAM, .clip = 1, .average = 0.5f, .decay = 0.01f});
         for (int t = 0; t < 3; t++) {
             fill_normal(grad, MANY, 1, (uint64_t)t);
             b.backend->upload(b.backend, large->grad.data, grad, MANY * sizeof *grad);
@@ -507,7 +545,7 @@ static void a_model_that_is_not_for_training_is_refused(void **state)
     bench b;
     bench_open(&b, 1);
     assert_int_equal(hd_params_ready(&b.params, false, &err), HD_OK);
-    assert_int_equal(hd_optimiser_init(&b.optimiser, &b.params, &(hd_optimiser_opt){0}, &err), HD_EARG);
+    assert_int_equal(hd_optimizer_init(&b.optimizer, &b.params, &(hd_optimizer_opt){0}, &err), HD_EARG);
     assert_string_equal(err.text, "the model was not made for training");
     bench_close(&b);
 }
@@ -517,7 +555,7 @@ static void betas_of_0_are_obeyed_where_eps_is_given(void **state)
 {
     (void)state;
     static const struct {
-        hd_optimiser_opt opt;
+        hd_optimizer_opt opt;
         float beta1, beta2, eps;
     } cases[] = {{{.kind = HD_OPT_ADAM}, 0.9f, 0.98f, 1e-9f},
                  {{.kind = HD_OPT_ADAM, .eps = 1e-8f}, 0, 0, 1e-8f},
@@ -525,7 +563,7 @@ static void betas_of_0_are_obeyed_where_eps_is_given(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         bench b;
         bench_make(&b, &cases[i].opt);
-        const hd_optimiser_opt *o = &b.optimiser.opt;
+        const hd_optimizer_opt *o = &b.optimizer.opt;
         assert_true(o->beta1 == cases[i].beta1 && o->beta2 == cases[i].beta2 && o->eps == cases[i].eps);
         bench_close(&b);
     }
