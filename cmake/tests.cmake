@@ -50,6 +50,10 @@ if(heed_cuda)
 endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers)
 add_test(NAME layers.self COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers --self-test)
+if(NOT HEED_SANITIZE) # a thousand processes, each of which takes seconds with sanitizers
+    add_test(NAME digests COMMAND ${PROJECT_SOURCE_DIR}/tests/digests/run $<TARGET_FILE:heed_program>)
+    set_tests_properties(digests PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience} PROCESSORS 2)
+endif()
 # Last: it reads what the tests that the page names have said.
 add_test(NAME lectures COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-lectures --build ${PROJECT_BINARY_DIR})
 set_tests_properties(lectures PROPERTIES DEPENDS "${heed_tests}" TIMEOUT ${heed_patience})
