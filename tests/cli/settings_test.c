@@ -159,7 +159,7 @@ static void numbers_have_no_more_digits_than_they_need(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_text t = {0};
         struct values v = {.lr = cases[i].number};
-        hd_settings_value(&t, &table[4], &v);
+        hd_option_value(&t, &table[4], &v);
         assert_string_equal(t.data, cases[i].text);
         hd_text_release(&t);
     }
@@ -171,7 +171,7 @@ static void one_row_is_copied_and_no_other(void **state)
     const struct values from = {true, 1, 2, 3, 4, "five", "six", "seven", {{"a", "b"}, 2}, {{"c"}, 1}};
     for (size_t i = 0; table[i].name; i++) {
         struct values to = {0}, nothing = {0};
-        hd_settings_copy(&table[i], &to, &from);
+        hd_option_copy(&table[i], &to, &from);
         size_t offset = table[i].offset, size = hd_option_size(&table[i]);
         assert_memory_equal((char *)&to + offset, (const char *)&from + offset, size);
         memset((char *)&to + offset, 0, size);

@@ -4,7 +4,7 @@
 
 #include "base/file/lines.h"
 #include "cli/frame/config.h"
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "model/lm/ngram.h"
 #include "data/labeled.h"
 #include "task/label/labeler.h"
@@ -29,10 +29,9 @@ static hd_status read_config(hd_err *err)
     hd_train_options o = {0};
     bool given[128] = {false};
     const hd_option_set sets[2] = {{hd_train_table, &o, given}, {hd_no_options, NULL, NULL}};
-    hd_words none = {NULL, 0};
     hd_arena texts;
     MUST(hd_option_count(hd_train_table) < sizeof given);
-    MUST(!hd_option_parse(sets, &none, false, NULL));
+    MUST(!hd_option_set_defaults(&sets[0], NULL));
     hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
     o.config = path;
     *at.given = true;

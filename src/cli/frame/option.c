@@ -2,150 +2,19 @@
    options; the last of a repeated option wins, unless its row says `many`. --no-name takes a flag back. */
 #include "cli/frame/option.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/frame/spelling.h"
 #include "cli/frame/synonyms.h"
 
-const hd_option hd_no_options[] = {{0}};
-
-/* ---- values ---- */
-
-static hd_status read_flag(const char *text, bool *into, hd_err *err)
-{
-    static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcasecmp(words[i], text)) return *into = i % 2, HD_OK;
-    return hd_err_set(err, HD_EARG, "'%s' is not true or false", text);
-}
-
-static hd_status read_whole(const hd_option *o, const char *text, int64_t *into, hd_err *err)
-{
-    char *end;
-    long long value = strtoll(text, &end, 10); /* what is too large comes as the largest */
-    if (end == text || *end) return hd_err_set(err, HD_EARG, "'%s' is not a whole number", text);
-    if (value < (int64_t)o->min || value > (int64_t)o->max) /* as doubles, 2^53 + 1 would be 2^53 */
-        return hd_err_set(err, HD_EARG, "%s is not between %.0f and %.0f", text, o->min, o->max);
-    *into = value;
-    return HD_OK;
-}
-
-static hd_status read_int(const hd_option *o, const char *text, int *into, hd_err *err)
-{
-    int64_t value = 0;
-    hd_status s = read_whole(o, text, &value, err);
-    if (!s) *into = (int)value;
-    return s;
-}
-
-static hd_status read_float(const hd_option *o, const char *text, double *into, hd_err *err)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || isnan(value)) return hd_err_set(err, HD_EARG, "'%s' is not a number", text);
-    if (value < o->min || value > o->max)
-        return hd_err_set(err, HD_EARG, "%s is not between %.10g and %.10g", text, o->min, o->max);
-    *into = value;
-    return HD_OK;
-}
-
-static hd_status read_choice(const hd_option *o, const char *text, int *into, hd_err *err)
-{
-    char list[256] = "";
-    for (int i = 0; o->choices[i]; i++) {
-        if (!strcmp(o->choices[i], text)) {
-            *into = i;
-            return HD_OK;
-        }
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choices[i]);
-    }
-    return hd_err_set(err, HD_EARG, "'%s' is not one of %s", text, list);
-}
-
-static hd_status read_text(const hd_option *o, const char *text, void *field, hd_err *err)
-{
-    if (!o->many && !o->most) return *(const char **)field = text, HD_OK;
-    hd_texts *into = field;
-    if (o->many && into->count == HD_OPTION_MOST)
-        return hd_err_set(err, HD_EARG, "given more than %d times", HD_OPTION_MOST);
-    if (!o->many && into->count == o->most)
-        return hd_err_set(err, HD_EARG, "takes at most %d values", o->most);
-    into->text[into->count++] = text;
-    return HD_OK;
-}
-
-hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_err *err)
-{
-    switch (o->type) {
-    case HD_OPTION_FLAG:
-        return read_flag(text, field, err);
-    case HD_OPTION_INT:
-        return read_int(o, text, field, err);
-    case HD_OPTION_LONG:
-        return read_whole(o, text, field, err);
-    case HD_OPTION_FLOAT:
-        return read_float(o, text, field, err);
-    case HD_OPTION_CHOICE:
-        return read_choice(o, text, field, err);
-    case HD_OPTION_TEXT:
-    case HD_OPTION_FILE:
-        return read_text(o, text, field, err);
-    }
-    return HD_EARG;
-}
-
-/* ---- rows ---- */
-
-size_t hd_option_count(const hd_option *table)
-{
-    size_t count = 0;
-    while (table[count].name) count++;
-    return count;
-}
-
-size_t hd_option_size(const hd_option *o)
-{
-    switch (o->type) {
-    case HD_OPTION_FLAG:
-        return sizeof(bool);
-    case HD_OPTION_INT:
-    case HD_OPTION_CHOICE:
-        return sizeof(int);
-    case HD_OPTION_LONG:
-        return sizeof(int64_t);
-    case HD_OPTION_FLOAT:
-        return sizeof(double);
-    case HD_OPTION_TEXT:
-    case HD_OPTION_FILE:
-        return o->many || o->most ? sizeof(hd_texts) : sizeof(const char *);
-    }
-    return 0;
-}
-
-static hd_option_place place_of(const hd_option_set *set, const hd_option *o)
-{
-    return (hd_option_place){o, (char *)set->into + o->offset,
-                             set->given ? set->given + (o - set->table) : NULL};
-}
-
-hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length)
-{
-    for (int s = 0; s < 2; s++)
-        for (const hd_option *o = sets[s].table; o->name; o++)
-            if (strlen(o->name) == length && !memcmp(o->name, name, length)) return place_of(&sets[s], o);
-    return (hd_option_place){0};
-}
+/* ---- names ---- */
 
 static hd_option_place find_letter(const hd_option_set sets[2], char letter)
 {
     for (int s = 0; s < 2; s++)
         for (const hd_option *o = sets[s].table; o->name; o++)
-            if (o->letter == letter) return place_of(&sets[s], o);
+            if (o->letter == letter) return hd_option_find(sets, o->name, strlen(o->name));
     return (hd_option_place){0};
 }
 
@@ -270,18 +139,10 @@ static hd_status take_letters(const hd_option_set sets[2], const hd_words *words
     return HD_OK;
 }
 
-static hd_status set_defaults(const hd_option_set *of, hd_err *err)
-{
-    hd_status s = HD_OK;
-    for (const hd_option *o = of->table; !s && o->name; o++)
-        if (o->fallback) s = hd_option_read(o, place_of(of, o).field, o->fallback, err);
-    return s;
-}
-
 hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool leading, hd_err *err)
 {
-    hd_status s = set_defaults(&sets[0], err);
-    if (!s) s = set_defaults(&sets[1], err);
+    hd_status s = hd_option_set_defaults(&sets[0], err);
+    if (!s) s = hd_option_set_defaults(&sets[1], err);
     int kept = 0;
     bool ended = false;
     for (int i = 0; !s && i < words->count; i++) {

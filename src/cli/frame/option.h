@@ -1,84 +1,9 @@
-/* Option tables: help, man pages, completions and the parser all read the same rows. A row says where its
-   value goes by offset; the macros below take the C type of that field from the table's owner, so a row and
-   its field cannot disagree. */
+/* Options on the command line: the parser, what it suggests for a name it does not know, and how help shows a
+   row. */
 #ifndef HD_CLI_FRAME_OPTION_H
 #define HD_CLI_FRAME_OPTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-
-typedef enum hd_option_type {
-    HD_OPTION_FLAG,   /* bool */
-    HD_OPTION_INT,    /* int within [min, max] */
-    HD_OPTION_LONG,   /* int64_t within [min, max], at most 2^53 */
-    HD_OPTION_FLOAT,  /* double within [min, max] */
-    HD_OPTION_CHOICE, /* int, the index in choices */
-    HD_OPTION_TEXT,   /* const char *, NULL without default */
-    HD_OPTION_FILE    /* the same; completed as a path */
-} hd_option_type;
-
-enum { HD_OPTION_MOST = 64 };
-
-/* What an option of several values fills, in the order given. */
-typedef struct hd_texts {
-    const char *text[HD_OPTION_MOST];
-    int count;
-} hd_texts;
-
-/* A table ends with a row without name. Its fields from `type` on come from one of the macros. */
-typedef struct hd_option {
-    const char *name;     /* long form, without dashes */
-    char letter;          /* short form, or 0 */
-    const char *argument; /* how help calls the value; NULL for a flag */
-    const char *fallback; /* default as typed; NULL: zero, false or NULL */
-    const char *help;
-    const char *group; /* heading in help; NULL: "Options" */
-    bool hidden;       /* works, but no page shows it */
-    hd_option_type type;
-    double min, max;
-    const char *const *choices; /* ends with NULL */
-    size_t offset;
-    /* TEXT or FILE of several values; the field is a hd_texts, and there is no default. A word that begins
-       with a dash ends the values of `most`, a lone dash is one of them. */
-    bool many; /* may be repeated */
-    int most;  /* takes 1 to so many words at once; 0: one */
-} hd_option;
-
-#define HD_OPTION_INTO(ctype, owner, field) \
-    .offset = _Generic(((owner *)0)->field, ctype : offsetof(owner, field))
-#define HD_FLAG_INTO(owner, field) .type = HD_OPTION_FLAG, HD_OPTION_INTO(bool, owner, field)
-#define HD_INT_INTO(owner, field, low, high) \
-    .type = HD_OPTION_INT, .min = low, .max = high, HD_OPTION_INTO(int, owner, field)
-#define HD_LONG_INTO(owner, field, low, high) \
-    .type = HD_OPTION_LONG, .min = low, .max = high, HD_OPTION_INTO(int64_t, owner, field)
-#define HD_FLOAT_INTO(owner, field, low, high) \
-    .type = HD_OPTION_FLOAT, .min = low, .max = high, HD_OPTION_INTO(double, owner, field)
-#define HD_CHOICE_INTO(owner, field, list) \
-    .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_INTO(int, owner, field)
-#define HD_TEXT_INTO(owner, field) .type = HD_OPTION_TEXT, HD_OPTION_INTO(const char *, owner, field)
-#define HD_FILE_INTO(owner, field) .type = HD_OPTION_FILE, HD_OPTION_INTO(const char *, owner, field)
-#define HD_FILES_INTO(owner, field) \
-    .type = HD_OPTION_FILE, .many = true, HD_OPTION_INTO(hd_texts, owner, field)
-#define HD_FILES_AT_ONCE_INTO(owner, field, number) \
-    .type = HD_OPTION_FILE, .most = number, HD_OPTION_INTO(hd_texts, owner, field)
-#define HD_TEXTS_AT_ONCE_INTO(owner, field, number) \
-    .type = HD_OPTION_TEXT, .most = number, HD_OPTION_INTO(hd_texts, owner, field)
-
-/* A FILE row of this name lets a verb take its options from a file (cli/frame/config.h). */
-#define HD_CONFIG_NAME "config"
-#define HD_CONFIG_HELP \
-    "YAML file of options, each a line 'name: value'; the command line wins, 'no-NAME' undoes a flag"
-
-extern const hd_option hd_no_options[]; /* the empty table */
-
-typedef struct hd_option_set {
-    const hd_option *table;
-    void *into;
-    bool *given; /* one a row, false before: was it given? NULL: nobody asks */
-} hd_option_set;
+#include "run/option.h"
 
 typedef struct hd_words {
     char **word; /* borrowed from argv; text values point into it */
@@ -90,31 +15,12 @@ typedef struct hd_words {
    text names the option. */
 hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool leading, hd_err *err);
 
-/* Rows of a table. */
-size_t hd_option_count(const hd_option *table);
-
-/* Bytes of the field a row fills. */
-size_t hd_option_size(const hd_option *o);
-
-/* A row, and where its value and its mark go. */
-typedef struct hd_option_place {
-    const hd_option *option; /* NULL: there is none of this name */
-    void *field;
-    bool *given; /* may be NULL */
-} hd_option_place;
-
-hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length);
-
 enum { HD_OPTION_SUGGESTION = 160 };
 
 /* ", did you mean '--width'?" for a name that is not in the tables: what heed calls what others call so, else
    the row spelled most like it; "" when none is near. dashes: "--" or "". */
 const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
                                  char buffer[HD_OPTION_SUGGESTION]);
-
-/* Reads one value into the field of o; one of several is added. Text is kept, not copied. HD_EARG with a text
-   that does not name the option. */
-hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_err *err);
 
 /* "-t, --threads N"; "--train FILE [FILE]" */
 const char *hd_option_form(const hd_option *o, char *buffer, size_t size);

@@ -6,16 +6,10 @@
 #include "base/text.h"
 #include "cli/frame/option.h"
 
-/* The value of a row as YAML (and JSON) writes it; nothing where it has none. */
-void hd_settings_value(hd_text *to, const hd_option *o, const void *into);
-
 /* "name: value" lines of every row but those named in `but` (ends with NULL). */
 void hd_settings_write(hd_text *to, const hd_option *table, const void *into, const char *const *but);
 
 /* Whether a list of names, which ends with NULL, has this one. */
 bool hd_settings_named(const char *name, const char *const *list);
-
-/* Copies the value of a row from one struct to another. */
-void hd_settings_copy(const hd_option *o, void *to, const void *from);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_ENCDEC_H
 #define HD_CLI_TRAIN_ENCDEC_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "model/encdec/encdec.h"
 
 /* Their stages and options, and what they are fed in training; HD_EARG where they are none or cannot go

@@ -148,8 +148,8 @@ static hd_status compare(const hd_train_options *then, const hd_train_options *n
         const hd_option *row = &hd_train_table[i];
         hd_text a = {0}, b = {0};
         if ((given && !given[i]) || hd_settings_named(row->name, may_change)) continue;
-        hd_settings_value(&a, row, then);
-        hd_settings_value(&b, row, now);
+        hd_option_value(&a, row, then);
+        hd_option_value(&b, row, now);
         s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
         if (!s && strcmp(a.data ? a.data : "", b.data ? b.data : "")) s = differ(row, a.data, b.data, err);
         hd_text_release(&a);
@@ -208,7 +208,7 @@ hd_status hd_train_folder_resume(hd_train_options *o, const bool *given, hd_aren
         const hd_option *row = &hd_train_table[i];
         bool keep = hd_settings_named(row->name, of_this_call) ||
                     (given[i] && hd_settings_named(row->name, free_to_change));
-        if (!keep) hd_settings_copy(row, o, &then);
+        if (!keep) hd_option_copy(row, o, &then);
     }
     return s;
 }

@@ -3,7 +3,7 @@
 #define HD_CLI_TRAIN_FOLDER_H
 
 #include "base/arena.h"
-#include "cli/train/options.h"
+#include "run/options.h"
 
 /* A new run wants an empty folder, or with --overwrite a model's. */
 hd_status hd_train_folder_check(const hd_train_options *o, hd_err *err);

@@ -30,8 +30,8 @@ static bool is(const hd_option *row, const hd_train_options *o, const char *valu
 {
     hd_train_options then = {0};
     if (hd_option_read(row, (char *)&then + row->offset, value, err)) return false;
-    hd_settings_value(has, row, o);
-    hd_settings_value(other, row, &then);
+    hd_option_value(has, row, o);
+    hd_option_value(other, row, &then);
     return hd_text_status(has, err) == HD_OK && hd_text_status(other, err) == HD_OK &&
            !strcmp(has->data ? has->data : "", other->data ? other->data : "");
 }

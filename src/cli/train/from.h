@@ -3,7 +3,7 @@
 #ifndef HD_CLI_TRAIN_FROM_H
 #define HD_CLI_TRAIN_FROM_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 
 /* Whether a row is about the tokenizer, which comes with the model. */
 bool hd_train_from_brings(const char *name);

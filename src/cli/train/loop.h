@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_LOOP_H
 #define HD_CLI_TRAIN_LOOP_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "train/trainer.h"
 
 hd_optimizer_opt hd_train_optimizer(const hd_train_options *o);

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_MEMORY_H
 #define HD_CLI_TRAIN_MEMORY_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "cli/frame/verb.h"
 
 /* Prints both; a run that does not fit is warned of, with what would help its task. */

@@ -3,7 +3,7 @@
 #ifndef HD_CLI_TRAIN_SITTING_H
 #define HD_CLI_TRAIN_SITTING_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "cli/train/progress.h"
 
 typedef struct hd_train_sitting {

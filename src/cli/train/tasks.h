@@ -4,7 +4,7 @@
 #ifndef HD_CLI_TRAIN_TASKS_H
 #define HD_CLI_TRAIN_TASKS_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "cli/frame/verb.h"
 
 /* HD_EARG where an option of another task is given. */

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_TRAIN_H
 #define HD_CLI_TRAIN_TRAIN_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "cli/frame/verb.h"
 
 /* Trains as o says, into o->out; what is not given is filled in. given: one for each row of hd_train_table.

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_TUNING_H
 #define HD_CLI_TRAIN_TUNING_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 
 /* Gives classify and regress what is not given. Sizes are those of the model in --from, and HD_EARG is
    whatever contradicts them; the recipe is one for weights that know a language already. */

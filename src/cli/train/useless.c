@@ -8,8 +8,8 @@ static bool differs(const hd_option *row, const void *options, const char *witho
     hd_train_options other = {0};
     hd_text a = {0}, b = {0};
     if (without) hd_option_read(row, (char *)&other + row->offset, without, &(hd_err){0});
-    hd_settings_value(&a, row, options);
-    hd_settings_value(&b, row, &other);
+    hd_option_value(&a, row, options);
+    hd_option_value(&b, row, &other);
     bool differ = strcmp(a.data ? a.data : "", b.data ? b.data : "") != 0;
     hd_text_release(&a);
     hd_text_release(&b);

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_TRAIN_USELESS_H
 #define HD_CLI_TRAIN_USELESS_H
 
-#include "cli/train/options.h"
+#include "run/options.h"
 
 /* Refuses option `name` where it is given with another value than it has without (what training.yml says of
    it begins the same run): "--heads is for OWNER, not for --model lstm". without NULL: as in the table. */

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/file/folder.h"
-#include "cli/train/options.h"
+#include "run/options.h"
 #include "cli/frame/verb.h"
 
 enum { HD_MODEL_NAME = 128 };

@@ -16,12 +16,6 @@
 #include "task/translate/data.h"
 #include "train/run_log.h"
 
-const char *const hd_choice_names[HD_CHOICES + 1] = {
-#define X(NAME, name, text) #name,
-    HD_CHOICE_LIST(X)
-#undef X
-};
-
 enum { MOST_VALID_EVERY = 1000, AHEAD = 4, DRY_BATCHES = 2000, RATES = 32 };
 
 typedef struct session {

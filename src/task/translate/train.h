@@ -3,6 +3,7 @@
 #define HD_TASK_TRANSLATE_TRAIN_H
 
 #include "data/batch.h"
+#include "run/options.h"
 #include "task/translate/translate.h"
 #include "train/trainer.h"
 
@@ -17,17 +18,6 @@ typedef struct hd_translate_data {
     bool separate;            /* a tokenizer for each side */
     const char *tokenizer[2]; /* existing files to use instead; the second NULL: one for both */
 } hd_translate_data;
-
-/* X(NAME, name, how the best model is chosen) */
-#define HD_CHOICE_LIST(X)                                                 \
-    X(BLEU, bleu, "by the BLEU score of translated validation sentences") \
-    X(LOSS, loss, "by the validation loss")
-
-#define X(NAME, name, text) HD_CHOICE_##NAME,
-typedef enum hd_choice { HD_CHOICE_LIST(X) HD_CHOICES } hd_choice;
-#undef X
-
-extern const char *const hd_choice_names[HD_CHOICES + 1];
 
 /* What a run will be. */
 typedef struct hd_translate_plan {

@@ -1,10 +1,10 @@
-/* The options of `heed train`: one table has those of all tasks (cli/train/tasks.h). */
-#ifndef HD_CLI_TRAIN_OPTIONS_H
-#define HD_CLI_TRAIN_OPTIONS_H
+/* The options of `heed train`: one table has those of all tasks. */
+#ifndef HD_RUN_OPTIONS_H
+#define HD_RUN_OPTIONS_H
 
 #include <string.h>
 
-#include "cli/frame/option.h"
+#include "run/option.h"
 #include "model/lm/lm.h"
 #include "text/tokenizer.h"
 
@@ -17,6 +17,17 @@ typedef enum hd_train_task {
     HD_TRAIN_REGRESS,
     HD_TRAIN_TASKS
 } hd_train_task;
+
+/* X(NAME, name, how the best model is chosen) */
+#define HD_CHOICE_LIST(X)                                                 \
+    X(BLEU, bleu, "by the BLEU score of translated validation sentences") \
+    X(LOSS, loss, "by the validation loss")
+
+#define X(NAME, name, text) HD_CHOICE_##NAME,
+typedef enum hd_choice { HD_CHOICE_LIST(X) HD_CHOICES } hd_choice;
+#undef X
+
+extern const char *const hd_choice_names[HD_CHOICES + 1];
 
 typedef struct hd_train_options {
     /* the run */

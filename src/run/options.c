@@ -1,8 +1,11 @@
 /* The options of `heed train`. */
-#include "cli/train/options.h"
+#include "run/options.h"
 
-#include "task/label/train.h"
-#include "task/translate/train.h"
+#include "backend/backend.h"
+#include "model/classifier.h"
+#include "model/encdec/encdec.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
 
 #define OWNER hd_train_options
 
@@ -13,6 +16,12 @@ const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
                                       [HD_TRAIN_MLM] = "mlm",
                                       [HD_TRAIN_REGRESS] = "regress",
                                       NULL};
+const char *const hd_choice_names[HD_CHOICES + 1] = {
+#define X(NAME, name, text) #name,
+    HD_CHOICE_LIST(X)
+#undef X
+};
+
 static const char *const models[] = {
 #define X(name, text) #name,
     HD_LM_LIST(X)
