@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file/seal.h"
+#include "text/tokenizer_find.h"
 
 enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 
@@ -118,7 +119,7 @@ static const json_t *member(hd_model_config *c, const char *key, bool fits, cons
 
 long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most)
 {
-    const json_t *v = json_object_get(c->object, key);
+    const json_t *v = hd_tokenizer_member(c->object, key);
     v = member(c, key, json_is_integer(v), v, "a whole number");
     long long n = v ? json_integer_value(v) : least;
     if (v && (n < least || n > most)) hd_model_config_refuse(c, "\"%s\" is %lld, which no model has", key, n);
@@ -127,7 +128,7 @@ long long hd_model_config_whole(hd_model_config *c, const char *key, long long l
 
 double hd_model_config_real(hd_model_config *c, const char *key, double most)
 {
-    const json_t *v = json_object_get(c->object, key);
+    const json_t *v = hd_tokenizer_member(c->object, key);
     v = member(c, key, json_is_number(v), v, "a number");
     double x = v ? json_number_value(v) : 0;
     if (v && !(x >= 0 && x <= most)) hd_model_config_refuse(c, "\"%s\" is %g, which no model has", key, x);
@@ -136,20 +137,20 @@ double hd_model_config_real(hd_model_config *c, const char *key, double most)
 
 bool hd_model_config_switch(hd_model_config *c, const char *key)
 {
-    const json_t *v = json_object_get(c->object, key);
+    const json_t *v = hd_tokenizer_member(c->object, key);
     return json_is_true(member(c, key, json_is_boolean(v), v, "true or false"));
 }
 
 const char *hd_model_config_text(hd_model_config *c, const char *key)
 {
-    const json_t *v = json_object_get(c->object, key);
+    const json_t *v = hd_tokenizer_member(c->object, key);
     v = member(c, key, json_is_string(v), v, "a text");
     return v ? json_string_value(v) : "";
 }
 
 bool hd_model_config_has(const hd_model_config *c, const char *key)
 {
-    const json_t *v = json_object_get(c->object, key);
+    const json_t *v = hd_tokenizer_member(c->object, key);
     return v && !json_is_null(v);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "text/character.h"
@@ -101,10 +102,23 @@ hd_status hd_tokenizer_train(hd_tokenizer **out, hd_tokenizer_kind kind, hd_feed
     return publish(out, t, t->type->train(t, lines, opt, err));
 }
 
+const char *hd_tokenizer_before(const char *name, char buffer[HD_PATH])
+{
+    snprintf(buffer, HD_PATH, "%s", name);
+    const char *base = strrchr(buffer, '/');
+    char *at = strstr(base ? base : buffer, "tokenizer");
+    if (!at) return NULL;
+    at[strlen("tokeni")] = 's';
+    return buffer;
+}
+
 hd_status hd_tokenizer_open(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err)
 {
+    char buffer[HD_PATH];
+    const char *before = access(path, F_OK) ? hd_tokenizer_before(path, buffer) : NULL;
     hd_tokenizer *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
+    if (before && !access(before, F_OK)) path = before;
     snprintf(t->from, sizeof t->from, "%s", path);
     return publish(out, t, t->type->open(t, path, err));
 }

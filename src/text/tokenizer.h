@@ -63,7 +63,8 @@ hd_status hd_tokenizer_train(hd_tokenizer **out, hd_tokenizer_kind kind, hd_feed
                              const hd_tokenizer_opt *opt, hd_err *err);
 /* sentencepiece reads any .model file, words and characters one piece a line (vocab.h), the others the file
    hd_tokenizer_file names, with what belongs to it beside it, or a tokenizer.json. A file that is none is
-   refused with a text that names it, the line, and what to do. */
+   refused with a text that names it, the line, and what to do. Where there is none of this name, the one
+   that an earlier version wrote (hd_tokenizer_before) is opened. */
 hd_status hd_tokenizer_open(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err);
 /* Files beside it, too, where the kind has more than one: under the names they had, whatever that of path. */
 hd_status hd_tokenizer_save(const hd_tokenizer *t, const char *path, hd_err *err);
@@ -73,6 +74,9 @@ void hd_tokenizer_free_pair(hd_tokenizer *t[2]); /* which may be one and the sam
 /* What its file is called in the folder of a model: of the source, of the target, of both. */
 typedef enum hd_tokenizer_place { HD_OF_SOURCE, HD_OF_TARGET, HD_OF_BOTH, HD_PLACES } hd_tokenizer_place;
 const char *hd_tokenizer_file(hd_tokenizer_kind kind, hd_tokenizer_place place);
+/* A file of a model's folder or a key of its config.json as version 0.1 spelled it, "tokeniser"; NULL: the
+ * same. */
+const char *hd_tokenizer_before(const char *name, char buffer[HD_PATH]);
 
 hd_tokenizer_kind hd_tokenizer_kind_of(const hd_tokenizer *t);
 hd_special hd_tokenizer_special(const hd_tokenizer *t);

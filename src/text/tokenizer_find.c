@@ -64,6 +64,14 @@ static hd_status open_file(hd_tokenizer **out, const char *path, hd_err *err)
     return hd_tokenizer_open(out, mapped ? HD_TOKENIZER_marian : HD_TOKENIZER_sentencepiece, path, err);
 }
 
+json_t *hd_tokenizer_member(const json_t *config, const char *key)
+{
+    char buffer[HD_PATH];
+    json_t *v = json_object_get(config, key);
+    const char *before = v ? NULL : hd_tokenizer_before(key, buffer);
+    return before ? json_object_get(config, before) : v;
+}
+
 /* Whether config.json of the folder is heed's; then *s says how opening went. */
 static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_status *s, hd_err *err)
 {
@@ -74,11 +82,11 @@ static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_s
     hd_arena_init(&arena, hd_source_host, 0);
     hd_err why = {0};
     *s = hd_json_read(&root, &arena, path, MOST_CONFIG, &why);
-    const char *one = json_string_value(json_object_get(root, "tokenizer")),
-               *side =
-                   json_string_value(json_object_get(root, target ? "target_tokenizer" : "source_tokenizer")),
+    const char *one = json_string_value(hd_tokenizer_member(root, "tokenizer")),
+               *side = json_string_value(
+                   hd_tokenizer_member(root, target ? "target_tokenizer" : "source_tokenizer")),
                *name = one ? one : side;
-    bool both = one || json_is_true(json_object_get(root, "shared_tokenizer")), own = !*s && name;
+    bool both = one || json_is_true(hd_tokenizer_member(root, "shared_tokenizer")), own = !*s && name;
     int kind = own ? hd_tokenizer_find(name) : -1;
     hd_tokenizer_place place = both ? HD_OF_BOTH : target ? HD_OF_TARGET : HD_OF_SOURCE;
     if (*s == HD_ENOMEM) {
@@ -98,8 +106,9 @@ static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_s
 static hd_status open_folder(hd_tokenizer **out, const char *folder, bool target, hd_err *err)
 {
     /* heed's own first: beside them lies what was made of them for others */
-    static const char *const names[] = {"source.model", "tokenizer.model", "tokenizer.txt", "source.spm",
-                                        "spiece.model", "tokenizer.json",  "vocab.json",    "vocab.txt"};
+    static const char *const names[] = {
+        "source.model", "tokenizer.model", "tokenizer.txt",  "tokeniser.model", "tokeniser.txt",
+        "source.spm",   "spiece.model",    "tokenizer.json", "vocab.json",      "vocab.txt"};
     char path[HD_PATH];
     hd_status s = HD_OK;
     if (open_model(out, folder, target, &s, err)) return s;

@@ -12,4 +12,7 @@ hd_status hd_tokenizer_open_any(hd_tokenizer **out, const char *path, bool targe
  */
 hd_status hd_tokenizer_open_as(hd_tokenizer **out, hd_tokenizer_kind kind, const char *path, hd_err *err);
 
+/* A member of config.json, by the key of today or that of an earlier version; NULL: there is none. */
+json_t *hd_tokenizer_member(const json_t *config, const char *key);
+
 #endif

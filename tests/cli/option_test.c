@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/frame/option.c"
+#include "cli/frame/renamed.c"
 #include "cli/frame/spelling.c"
 #include "cli/frame/synonyms.c"
 

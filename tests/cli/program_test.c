@@ -12,6 +12,7 @@
 
 #include "cli/frame/option.c"
 #include "cli/frame/config.c"
+#include "cli/frame/renamed.c"
 #include "cli/frame/spelling.c"
 #include "cli/frame/synonyms.c"
 #include "cli/frame/terminal.c"

@@ -8,6 +8,7 @@
 #undef is_in
 #include "cli/frame/config.c"
 #include "cli/frame/option.c"
+#include "cli/frame/renamed.c"
 #include "cli/frame/spelling.c"
 #include "cli/frame/synonyms.c"
 

@@ -11,6 +11,7 @@
 
 #include "base/file/file.h"
 #include "base/file/lines.h"
+#include "cli/frame/renamed.h"
 
 enum { LONGEST_NAME = 64 };
 
@@ -27,6 +28,7 @@ struct reader {
     hd_map file;
     hd_arena *texts;
     const struct seen *seen;
+    const hd_renamed *renamed; /* of the current option; NULL: it has its name of today */
     yaml_parser_t yaml;
     yaml_event_t event; /* the current one */
     hd_err *err;
@@ -127,17 +129,25 @@ static bool is_null(const yaml_event_t *e)
 
 /* ---- options ---- */
 
-/* Finds the option that the key names, and notes that it is set here. */
-static hd_status read_key(struct reader *r, hd_option_place *at)
+/* The name that the current event is, with '-' for '_'; one that is too long or holds a zero byte is cut. */
+static hd_status read_key(const struct reader *r, char name[LONGEST_NAME], bool *cut)
 {
     if (r->event.type != YAML_SCALAR_EVENT)
         return wrong(r, HD_EFORMAT, line_of_event(r), "the name of an option is expected before the ':'");
-    char name[LONGEST_NAME];
-    size_t length = r->event.data.scalar.length, line = line_of_event(r);
-    snprintf(name, sizeof name, "%s", (const char *)r->event.data.scalar.value);
+    snprintf(name, LONGEST_NAME, "%s", (const char *)r->event.data.scalar.value);
+    *cut = strlen(name) != r->event.data.scalar.length;
     for (char *c = name; *c; c++)
         if (*c == '_') *c = '-';
-    *at = strlen(name) == length ? hd_option_find(r->sets, name, length) : (hd_option_place){0};
+    return HD_OK;
+}
+
+/* Finds the option of that name, whose value the current event begins, and notes that it is set here. */
+static hd_status find_option(struct reader *r, const char *name, bool cut, size_t line, hd_option_place *at)
+{
+    const char *value = r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL;
+    r->renamed = cut ? NULL : hd_renamed_find(r->sets, name, value);
+    const char *today = r->renamed ? r->renamed->name : name;
+    *at = cut ? (hd_option_place){0} : hd_option_find(r->sets, today, strlen(today));
     if (!at->option) {
         char suggestion[HD_OPTION_SUGGESTION];
         return wrong(r, HD_EARG, line, "unknown option '%s'%s", name,
@@ -169,8 +179,9 @@ static hd_status read_scalar(const struct reader *r, const hd_option *o, void *f
     memcpy(text, e->data.scalar.value, length);
     text[length] = 0;
     hd_err why = {0};
-    return hd_option_read(o, field, text, &why) ? wrong(r, HD_EARG, line, "%s: %s", o->name, why.text)
-                                                : HD_OK;
+    const char *today = r->renamed && r->renamed->becomes ? r->renamed->becomes : text;
+    return hd_option_read(o, field, today, &why) ? wrong(r, HD_EARG, line, "%s: %s", o->name, why.text)
+                                                 : HD_OK;
 }
 
 static hd_status read_list(struct reader *r, const hd_option *o, void *field)
@@ -213,10 +224,14 @@ static hd_status read_mapping(struct reader *r)
 {
     for (;;) {
         hd_option_place at = {0};
+        char name[LONGEST_NAME];
+        bool cut = false;
         hd_status s = next(r);
         if (s || r->event.type == YAML_MAPPING_END_EVENT) return s;
-        s = read_key(r, &at);
+        size_t line = line_of_event(r);
+        s = read_key(r, name, &cut);
         if (!s) s = next(r);
+        if (!s) s = find_option(r, name, cut, line, &at);
         if (!s) s = read_value(r, at);
         if (s) return s;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/frame/renamed.h"
 #include "cli/frame/spelling.h"
 #include "cli/frame/synonyms.h"
 
@@ -109,6 +110,8 @@ static hd_status unknown_name(const hd_option_set sets[2], const char *name, siz
 {
     char typed[64], suggestion[HD_OPTION_SUGGESTION];
     snprintf(typed, sizeof typed, "%.*s", (int)length, name);
+    const hd_renamed *today = hd_renamed_find(sets, typed, NULL);
+    if (today) return hd_err_set(err, HD_EARG, "--%s is now called --%s", typed, today->name);
     return hd_err_set(err, HD_EARG, "unknown option '--%s'%s", typed,
                       hd_option_suggestion(sets, typed, "--", suggestion));
 }

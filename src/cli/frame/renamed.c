@@ -1,0 +1,38 @@
+/* Options by their earlier names: a rename adds a line here. Where a name had two meanings and one of them
+   moved, the line says by its value which: {"context", "context-length", HD_RENAMED_NUMBER, NULL}. */
+#include "cli/frame/renamed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const hd_renamed renamed[] = {
+    {"tokeniser", "tokenizer", NULL, NULL},
+    {"tokeniser-model", "tokenizer-model", NULL, NULL},
+    {"optimiser", "optimizer", NULL, NULL},
+};
+
+static bool is_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return end != text && !*end;
+}
+
+static bool in_tables(const hd_option_set sets[2], const char *name)
+{
+    return hd_option_find(sets, name, strlen(name)).option;
+}
+
+const hd_renamed *hd_renamed_find(const hd_option_set sets[2], const char *before, const char *value)
+{
+    bool still = in_tables(sets, before);
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        const hd_renamed *row = &renamed[i];
+        bool fits = !row->value ? !still
+                    : !value    ? !still
+                                : !strcmp(row->value, value) ||
+                                   (!strcmp(row->value, HD_RENAMED_NUMBER) && is_number(value));
+        if (fits && !strcmp(row->before, before) && in_tables(sets, row->name)) return row;
+    }
+    return NULL;
+}
