@@ -10,7 +10,7 @@
 enum { HYP_LEN, REF_LEN, CORRECT, TOTAL = CORRECT + HD_BLEU_ORDER, STATS = TOTAL + HD_BLEU_ORDER };
 
 struct bleu {
-    hd_cut_text hyp, ref[HD_METRIC_REFS];
+    hd_bleu_words hyp, ref[HD_METRIC_REFS];
     hd_word_book book;
     hd_gram gram;
 };
@@ -18,8 +18,8 @@ struct bleu {
 static void release(void *state)
 {
     struct bleu *b = state;
-    hd_cut_release(&b->hyp);
-    for (int r = 0; r < HD_METRIC_REFS; r++) hd_cut_release(&b->ref[r]);
+    hd_bleu_words_release(&b->hyp);
+    for (int r = 0; r < HD_METRIC_REFS; r++) hd_bleu_words_release(&b->ref[r]);
     hd_word_book_release(&b->book);
     hd_gram_release(&b->gram);
 }
@@ -45,10 +45,10 @@ static hd_status count(void *state, const hd_metric_opt *opt, hd_line hyp, const
 {
     struct bleu *b = state;
     hd_gram_text ref[HD_METRIC_REFS];
-    hd_status s = hd_cut_line(&b->hyp, opt->cut, opt->lowercase, hyp, err);
+    hd_status s = hd_bleu_tokenize(&b->hyp, opt->tokenizer, opt->lowercase, hyp, err);
     if (!s) s = hd_word_number(&b->book, &b->hyp.words, err);
     for (int r = 0; !s && r < opt->refs; r++) {
-        s = hd_cut_line(&b->ref[r], opt->cut, opt->lowercase, refs[r], err);
+        s = hd_bleu_tokenize(&b->ref[r], opt->tokenizer, opt->lowercase, refs[r], err);
         if (!s) s = hd_word_find(&b->book, &b->ref[r].words, err);
         ref[r] = (hd_gram_text){b->ref[r].words.number, b->ref[r].words.count};
     }
@@ -105,7 +105,7 @@ static double score(const hd_metric_opt *opt, const double *stat)
 static void sign(hd_text *to, const hd_metric_opt *opt)
 {
     hd_text_print(to, "|case:%s|eff:%s|tok:%s|smooth:exp", opt->lowercase ? "lc" : "mixed",
-                  opt->sentence ? "yes" : "no", hd_cut_names[opt->cut]);
+                  opt->sentence ? "yes" : "no", hd_bleu_tokenizer_names[opt->tokenizer]);
 }
 
 static void detail(hd_text *to, const hd_metric_opt *opt, const double *stat)

@@ -5,21 +5,21 @@
 #include <string.h>
 #include <utf8proc.h>
 
-const char *const hd_cut_names[] = {
+const char *const hd_bleu_tokenizer_names[] = {
 #define X(name, help) #name,
-    HD_CUT_LIST(X)
+    HD_BLEU_TOKENIZER_LIST(X)
 #undef X
         NULL,
 };
 
-void hd_cut_release(hd_cut_text *t)
+void hd_bleu_words_release(hd_bleu_words *t)
 {
     hd_runes_release(&t->text);
     hd_runes_release(&t->other);
     hd_word_list_release(&t->words);
 }
 
-static void swap(hd_cut_text *t)
+static void swap(hd_bleu_words *t)
 {
     hd_runes text = t->text;
     t->text = t->other;
@@ -27,7 +27,7 @@ static void swap(hd_cut_text *t)
 }
 
 /* One pass over characters: those that stand `alone` get a space on both sides. */
-static hd_status space_if(hd_cut_text *t, bool (*alone)(uint32_t c), hd_err *err)
+static hd_status space_if(hd_bleu_words *t, bool (*alone)(uint32_t c), hd_err *err)
 {
     const hd_runes *from = &t->text;
     if (!hd_runes_reserve(&t->other, 3 * from->count)) return hd_err_nomem(err, 3 * from->count);
@@ -43,14 +43,15 @@ static hd_status space_if(hd_cut_text *t, bool (*alone)(uint32_t c), hd_err *err
     return HD_OK;
 }
 
-/* One pass over pairs: where `cut` says so, the pair ab becomes "a b " or, with `first`, " a b". */
-static hd_status cut_pairs(hd_cut_text *t, bool (*cut)(uint32_t a, uint32_t b), bool first, hd_err *err)
+/* One pass over pairs: where `splits` says so, the pair ab becomes "a b " or, with `first`, " a b". */
+static hd_status split_pairs(hd_bleu_words *t, bool (*splits)(uint32_t a, uint32_t b), bool first,
+                             hd_err *err)
 {
     const hd_runes *from = &t->text;
     if (!hd_runes_reserve(&t->other, 2 * from->count)) return hd_err_nomem(err, 2 * from->count);
     uint32_t *to = t->other.at;
     for (size_t i = 0; i < from->count; i++) {
-        if (i + 1 == from->count || !cut(from->at[i], from->at[i + 1])) {
+        if (i + 1 == from->count || !splits(from->at[i], from->at[i + 1])) {
             *to++ = from->at[i];
             continue;
         }
@@ -133,7 +134,7 @@ static bool dash_behind_digit(uint32_t a, uint32_t b)
     return is_digit(a) && b == '-';
 }
 
-static hd_status cut_13a(hd_cut_text *t, hd_err *err)
+static hd_status tokenize_13a(hd_bleu_words *t, hd_err *err)
 {
     replace(&t->text, "<skipped>", "");
     replace(&t->text, "-\n", "");
@@ -146,9 +147,9 @@ static hd_status cut_13a(hd_cut_text *t, hd_err *err)
     }
     hd_status s = pad(&t->text, err);
     if (!s) s = space_if(t, stands_alone, err);
-    if (!s) s = cut_pairs(t, stop_behind_other, false, err);
-    if (!s) s = cut_pairs(t, stop_before_other, true, err);
-    if (!s) s = cut_pairs(t, dash_behind_digit, false, err);
+    if (!s) s = split_pairs(t, stop_behind_other, false, err);
+    if (!s) s = split_pairs(t, stop_before_other, true, err);
+    if (!s) s = split_pairs(t, dash_behind_digit, false, err);
     return s;
 }
 
@@ -182,10 +183,10 @@ static bool punctuation_before_other(uint32_t a, uint32_t b)
     return is_punctuation(a) && !is_number(b);
 }
 
-static hd_status cut_intl(hd_cut_text *t, hd_err *err)
+static hd_status tokenize_intl(hd_bleu_words *t, hd_err *err)
 {
-    hd_status s = cut_pairs(t, punctuation_behind_other, false, err);
-    if (!s) s = cut_pairs(t, punctuation_before_other, true, err);
+    hd_status s = split_pairs(t, punctuation_behind_other, false, err);
+    if (!s) s = split_pairs(t, punctuation_before_other, true, err);
     if (!s) s = space_if(t, is_symbol, err);
     return s;
 }
@@ -198,23 +199,23 @@ static bool always(uint32_t c)
     return true;
 }
 
-static hd_status cut_char(hd_cut_text *t, hd_err *err)
+static hd_status tokenize_char(hd_bleu_words *t, hd_err *err)
 {
     return space_if(t, always, err);
 }
 
-static hd_status cut_none(hd_cut_text *t, hd_err *err)
+static hd_status tokenize_none(hd_bleu_words *t, hd_err *err)
 {
     (void)t;
     (void)err;
     return HD_OK;
 }
 
-hd_status hd_cut_line(hd_cut_text *t, hd_cut by, bool lowercase, hd_line line, hd_err *err)
+hd_status hd_bleu_tokenize(hd_bleu_words *t, hd_bleu_tokenizer by, bool lowercase, hd_line line, hd_err *err)
 {
-    static hd_status (*const apply[])(hd_cut_text *, hd_err *) = {
-#define X(name, help) cut_##name,
-        HD_CUT_LIST(X)
+    static hd_status (*const apply[])(hd_bleu_words *, hd_err *) = {
+#define X(name, help) tokenize_##name,
+        HD_BLEU_TOKENIZER_LIST(X)
 #undef X
     };
     hd_status s = hd_runes_decode(&t->text, line, err);

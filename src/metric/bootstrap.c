@@ -42,10 +42,10 @@ hd_status hd_bootstrap(const hd_metric *const *metric, size_t metrics, hd_metric
     size_t count = hd_metric_count(metric[0]);
     uint32_t *times = hd_mem_array(count, sizeof *times);
     if (!times) return hd_err_nomem(err, count * sizeof *times);
-    hd_draw draw = hd_draw_make((uint32_t)trials.seed);
+    hd_numpy_random draw = hd_numpy_random_make((uint32_t)trials.seed);
     for (int t = 0; t < trials.samples; t++) {
         memset(times, 0, count * sizeof *times);
-        for (size_t i = 0; i < count; i++) times[hd_draw_below(&draw, (uint32_t)count)]++;
+        for (size_t i = 0; i < count; i++) times[hd_numpy_random_below(&draw, (uint32_t)count)]++;
         for (size_t m = 0; m < metrics; m++) score[m][t] = score_sample(metric[m], times, count);
     }
     hd_mem_free(times);

@@ -13,12 +13,12 @@
 enum { BEAM = 25, FAR = 1 << 29 }; /* FAR: outside the band; more than any distance, and never overflows */
 enum { MATCH, SUBSTITUTE, DELETE, INSERT };
 
-struct hd_edit_band {
+struct hd_edit_distance_band {
     size_t low, high; /* columns low..high-1 of the row */
     size_t at;        /* of the row's first cell in cost and op */
 };
 
-void hd_edit_release(hd_edit *e)
+void hd_edit_distance_release(hd_edit_distance *e)
 {
     hd_mem_free(e->align);
     hd_mem_free(e->hyp_errs);
@@ -29,20 +29,20 @@ void hd_edit_release(hd_edit *e)
     hd_mem_free(e->path);
     hd_mem_free(e->above);
     hd_mem_free(e->row);
-    *e = (hd_edit){0};
+    *e = (hd_edit_distance){0};
 }
 
 /* Lays out the band; returns its cells. Row 0 needs none: its cell j costs j. */
-static size_t lay_band(hd_edit *e)
+static size_t lay_band(hd_edit_distance *e)
 {
     size_t cells = 0;
     double ratio = e->hyps ? (double)e->refs / (double)e->hyps : 1;
     size_t beam = ratio / 2 > BEAM ? (size_t)ceil(ratio / 2 + BEAM) : BEAM;
-    e->band[0] = (struct hd_edit_band){0, e->refs + 1, 0};
+    e->band[0] = (struct hd_edit_distance_band){0, e->refs + 1, 0};
     for (size_t i = 1; i <= e->hyps; i++) {
         size_t middle = (size_t)floor((double)i * ratio);
         size_t high = i == e->hyps || middle + beam > e->refs + 1 ? e->refs + 1 : middle + beam;
-        e->band[i] = (struct hd_edit_band){middle > beam ? middle - beam : 0, high, cells};
+        e->band[i] = (struct hd_edit_distance_band){middle > beam ? middle - beam : 0, high, cells};
         cells += high - e->band[i].low;
     }
     return cells;
@@ -53,7 +53,8 @@ static size_t lay_band(hd_edit *e)
     (fresh = hd_room(block, &(room), count, sizeof *(block)), (block) = fresh ? fresh : (block), \
      fresh != NULL)
 
-hd_status hd_edit_begin(hd_edit *e, size_t hyps, const uint32_t *ref, size_t refs, hd_err *err)
+hd_status hd_edit_distance_begin(hd_edit_distance *e, size_t hyps, const uint32_t *ref, size_t refs,
+                                 hd_err *err)
 {
     void *fresh;
     e->hyps = hyps;
@@ -74,15 +75,15 @@ static void fill(int32_t *row, size_t from, size_t to)
 }
 
 /* The cells beside the band of row i that the next row looks at. */
-static void close_band(const hd_edit *e, size_t i, int32_t *row)
+static void close_band(const hd_edit_distance *e, size_t i, int32_t *row)
 {
     if (e->band[i].low) row[e->band[i].low - 1] = FAR;
     if (i < e->hyps) fill(row, e->band[i].high, e->band[i + 1].high);
 }
 
 /* Row i, for hypothesis word i-1, from the row above. op may be NULL. */
-static inline void step(const hd_edit *e, size_t i, uint32_t word, const int32_t *above, int32_t *row,
-                        uint8_t *op)
+static inline void step(const hd_edit_distance *e, size_t i, uint32_t word, const int32_t *above,
+                        int32_t *row, uint8_t *op)
 {
     size_t j = e->band[i].low, high = e->band[i].high;
     int32_t left = FAR;
@@ -104,9 +105,9 @@ static inline void step(const hd_edit *e, size_t i, uint32_t word, const int32_t
 }
 
 /* Row i of the matrix into the row in work. */
-static void load(hd_edit *e, size_t i)
+static void load(hd_edit_distance *e, size_t i)
 {
-    const struct hd_edit_band *b = &e->band[i];
+    const struct hd_edit_distance_band *b = &e->band[i];
     if (!i)
         for (size_t j = 0; j <= e->refs; j++) e->above[j] = (int32_t)j;
     else
@@ -114,7 +115,7 @@ static void load(hd_edit *e, size_t i)
     if (i) close_band(e, i, e->above);
 }
 
-static void swap_rows(hd_edit *e)
+static void swap_rows(hd_edit_distance *e)
 {
     int32_t *above = e->above;
     size_t room = e->above_room;
@@ -124,7 +125,7 @@ static void swap_rows(hd_edit *e)
     e->row_room = room;
 }
 
-size_t hd_edit_distance(hd_edit *e, const uint32_t *hyp, size_t same)
+size_t hd_edit_distance_after(hd_edit_distance *e, const uint32_t *hyp, size_t same)
 {
     load(e, same);
     for (size_t i = same + 1; i <= e->hyps; i++) {
@@ -135,7 +136,7 @@ size_t hd_edit_distance(hd_edit *e, const uint32_t *hyp, size_t same)
 }
 
 /* The operations from the end to the front; returns how many. */
-static size_t trace(hd_edit *e)
+static size_t trace(hd_edit_distance *e)
 {
     size_t i = e->hyps, j = e->refs, count = 0;
     while (i || j) {
@@ -147,7 +148,7 @@ static size_t trace(hd_edit *e)
     return count;
 }
 
-static void make_alignment(hd_edit *e)
+static void make_alignment(hd_edit_distance *e)
 {
     size_t h = 0, r = 0;
     e->hyp_errs[0] = e->ref_errs[0] = 0;
@@ -161,11 +162,11 @@ static void make_alignment(hd_edit *e)
     }
 }
 
-size_t hd_edit_align(hd_edit *e, const uint32_t *hyp)
+size_t hd_edit_distance_align(hd_edit_distance *e, const uint32_t *hyp)
 {
     load(e, 0);
     for (size_t i = 1; i <= e->hyps; i++) {
-        const struct hd_edit_band *b = &e->band[i];
+        const struct hd_edit_distance_band *b = &e->band[i];
         step(e, i, hyp[i - 1], e->above, e->row, e->op + b->at);
         memcpy(e->cost + b->at, e->row + b->low, (b->high - b->low) * sizeof *e->cost);
         swap_rows(e);

@@ -8,30 +8,31 @@
 
 #include "base/status.h"
 
-typedef struct hd_edit {
+typedef struct hd_edit_distance {
     size_t hyps, refs; /* words */
     const uint32_t *ref;
     /* Of the hypothesis last aligned, refs of them: */
     int32_t *align;                /* the last hypothesis word at or before each reference word; -1: none */
     uint32_t *hyp_errs, *ref_errs; /* errors before each word, and in all behind the last */
     /* The matrix: a row for each hypothesis word, of which only the band is kept. */
-    struct hd_edit_band *band; /* [hyps+1] */
+    struct hd_edit_distance_band *band; /* [hyps+1] */
     int32_t *cost;
     uint8_t *op, *path;
     int32_t *above, *row; /* [refs+1] two rows in work */
     size_t align_room, hyp_room, ref_room, band_room, cost_room, op_room, path_room, above_room, row_room;
-} hd_edit;
+} hd_edit_distance;
 
 /* {0} before first use. */
-void hd_edit_release(hd_edit *e);
+void hd_edit_distance_release(hd_edit_distance *e);
 
 /* Makes ready for hypotheses of `hyps` words against ref (borrowed). */
-hd_status hd_edit_begin(hd_edit *e, size_t hyps, const uint32_t *ref, size_t refs, hd_err *err);
+hd_status hd_edit_distance_begin(hd_edit_distance *e, size_t hyps, const uint32_t *ref, size_t refs,
+                                 hd_err *err);
 
 /* The distance, with the alignment. */
-size_t hd_edit_align(hd_edit *e, const uint32_t *hyp);
+size_t hd_edit_distance_align(hd_edit_distance *e, const uint32_t *hyp);
 
 /* The distance of a hypothesis whose first `same` words are those of the one last aligned. */
-size_t hd_edit_distance(hd_edit *e, const uint32_t *hyp, size_t same);
+size_t hd_edit_distance_after(hd_edit_distance *e, const uint32_t *hyp, size_t same);
 
 #endif

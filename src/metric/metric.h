@@ -17,11 +17,11 @@ typedef enum hd_metric_kind {
 enum { HD_METRIC_STATS = 24, HD_METRIC_REFS = 64 };
 
 typedef struct hd_metric_opt {
-    int refs;       /* references of each segment, 1 to HD_METRIC_REFS */
-    bool lowercase; /* BLEU and chrF; TER always does */
-    bool sentence;  /* segments are scored one by one: BLEU counts only orders that exist */
-    bool keep;      /* keep what every segment counted, for resampling */
-    hd_cut cut;     /* of BLEU */
+    int refs;                    /* references of each segment, 1 to HD_METRIC_REFS */
+    bool lowercase;              /* BLEU and chrF; TER always does */
+    bool sentence;               /* segments are scored one by one: BLEU counts only orders that exist */
+    bool keep;                   /* keep what every segment counted, for resampling */
+    hd_bleu_tokenizer tokenizer; /* of BLEU */
 } hd_metric_opt;
 
 /* What a metric is. Its numbers are sums: those of a corpus are those of its segments, added. */

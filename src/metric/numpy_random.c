@@ -30,24 +30,24 @@ static void spread_seed(uint32_t seed, uint64_t out[WORDS / 2])
     for (int i = 0; i < WORDS / 2; i++) out[i] = (uint64_t)word[2 * i + 1] << 32 | word[2 * i];
 }
 
-static void advance(hd_draw *d)
+static void advance(hd_numpy_random *d)
 {
     const hd_u128 factor = (hd_u128)0x2360ed051fc65da4u << 64 | 0x4385df649fccf645u;
     d->state = d->state * factor + d->step;
 }
 
-hd_draw hd_draw_make(uint32_t seed)
+hd_numpy_random hd_numpy_random_make(uint32_t seed)
 {
     uint64_t word[WORDS / 2];
     spread_seed(seed, word);
-    hd_draw d = {.step = ((hd_u128)word[2] << 64 | word[3]) << 1 | 1};
+    hd_numpy_random d = {.step = ((hd_u128)word[2] << 64 | word[3]) << 1 | 1};
     advance(&d);
     d.state += (hd_u128)word[0] << 64 | word[1];
     advance(&d);
     return d;
 }
 
-static uint32_t draw_word(hd_draw *d)
+static uint32_t draw_word(hd_numpy_random *d)
 {
     d->has_half = !d->has_half;
     if (!d->has_half) return d->half;
@@ -59,7 +59,7 @@ static uint32_t draw_word(hd_draw *d)
     return (uint32_t)x;
 }
 
-uint32_t hd_draw_below(hd_draw *d, uint32_t end)
+uint32_t hd_numpy_random_below(hd_numpy_random *d, uint32_t end)
 {
     if (end == 1) return 0; /* without a draw, as NumPy does */
     uint64_t m = (uint64_t)draw_word(d) * end;

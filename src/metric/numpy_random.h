@@ -9,13 +9,13 @@
 
 __extension__ typedef unsigned __int128 hd_u128;
 
-typedef struct hd_draw {
+typedef struct hd_numpy_random {
     hd_u128 state, step;
     uint32_t half; /* the upper half of the last 64 bits */
     bool has_half;
-} hd_draw;
+} hd_numpy_random;
 
-hd_draw hd_draw_make(uint32_t seed);              /* numpy.random.default_rng(seed) */
-uint32_t hd_draw_below(hd_draw *d, uint32_t end); /* .integers(0, end), end > 0 */
+hd_numpy_random hd_numpy_random_make(uint32_t seed);              /* numpy.random.default_rng(seed) */
+uint32_t hd_numpy_random_below(hd_numpy_random *d, uint32_t end); /* .integers(0, end), end > 0 */
 
 #endif

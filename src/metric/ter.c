@@ -11,9 +11,9 @@ enum { EDITS, LENGTH, STATS };
 enum { LONGEST_SHIFT = 10, FARTHEST_SHIFT = 50, MOST_TRIES = 1000, MOST_WORDS = 1 << 16 };
 
 struct ter {
-    hd_cut_text hyp, ref;
+    hd_bleu_words hyp, ref;
     hd_word_book book;
-    hd_edit edit;
+    hd_edit_distance edit;
     uint32_t *now, *tried; /* words of the hypothesis with the shifts made so far, and with one more */
     size_t now_room, tried_room;
 };
@@ -21,10 +21,10 @@ struct ter {
 static void release(void *state)
 {
     struct ter *t = state;
-    hd_cut_release(&t->hyp);
-    hd_cut_release(&t->ref);
+    hd_bleu_words_release(&t->hyp);
+    hd_bleu_words_release(&t->ref);
     hd_word_book_release(&t->book);
-    hd_edit_release(&t->edit);
+    hd_edit_distance_release(&t->edit);
     hd_mem_free(t->now);
     hd_mem_free(t->tried);
 }
@@ -69,7 +69,7 @@ static void apply(uint32_t *words, const uint32_t *from, size_t count, const str
 static void try_block(struct ter *t, size_t before, size_t start_h, size_t start_r, size_t length,
                       size_t *tries, struct shift *best)
 {
-    hd_edit *e = &t->edit;
+    hd_edit_distance *e = &t->edit;
     size_t last = SIZE_MAX; /* the place tried before this one */
     for (size_t place = start_r; place <= start_r + length; place++) {
         size_t to = place ? (size_t)(e->align[place - 1] + 1) : 0;
@@ -77,7 +77,7 @@ static void try_block(struct ter *t, size_t before, size_t start_h, size_t start
         last = to;
         struct shift s = {start_h, length, to, 0};
         apply(t->tried, t->now, e->hyps, &s);
-        size_t after = hd_edit_distance(e, t->tried, to < start_h ? to : start_h);
+        size_t after = hd_edit_distance_after(e, t->tried, to < start_h ? to : start_h);
         s.gain = (int64_t)before - (int64_t)after;
         if (is_better(&s, best)) *best = s;
         ++*tries;
@@ -93,7 +93,7 @@ static bool all_right(const uint32_t *errs, size_t start, size_t length)
 /* One search for the best shift; its gain is INT64_MIN where there is none. */
 static struct shift search(struct ter *t, size_t before, size_t *tries)
 {
-    hd_edit *e = &t->edit;
+    hd_edit_distance *e = &t->edit;
     struct shift best = {.gain = INT64_MIN};
     for (size_t h = 0; before && h < e->hyps; h++) {
         if (all_right(e->hyp_errs, h, e->hyps - h)) break; /* nor is any block from here on wrong */
@@ -120,11 +120,11 @@ static hd_status count_edits(struct ter *t, size_t *edits, hd_err *err)
     size_t shifts = 0, tries = 0, distance;
     *edits = hyp->count;
     if (!ref->count) return HD_OK;
-    hd_status s = hd_edit_begin(&t->edit, hyp->count, ref->number, ref->count, err);
+    hd_status s = hd_edit_distance_begin(&t->edit, hyp->count, ref->number, ref->count, err);
     if (s) return s;
     memcpy(t->now, hyp->number, hyp->count * sizeof *t->now);
     for (;; shifts++) {
-        distance = hd_edit_align(&t->edit, t->now);
+        distance = hd_edit_distance_align(&t->edit, t->now);
         struct shift best = search(t, distance, &tries);
         if (tries >= MOST_TRIES || best.gain <= 0) break;
         apply(t->tried, t->now, hyp->count, &best);
@@ -134,9 +134,9 @@ static hd_status count_edits(struct ter *t, size_t *edits, hd_err *err)
     return HD_OK;
 }
 
-static hd_status read_words(hd_cut_text *t, hd_line line, hd_err *err)
+static hd_status read_words(hd_bleu_words *t, hd_line line, hd_err *err)
 {
-    hd_status s = hd_cut_line(t, HD_CUT_none, true, line, err);
+    hd_status s = hd_bleu_tokenize(t, HD_BLEU_TOKENIZER_none, true, line, err);
     if (!s && t->words.count > MOST_WORDS)
         s = hd_err_set(err, HD_ELIMIT, "%zu words, the most is %d", t->words.count, MOST_WORDS);
     return s;

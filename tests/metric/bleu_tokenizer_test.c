@@ -5,12 +5,12 @@
 #include <utf8proc.h>
 
 /* The tokens joined by single spaces, in UTF-8. */
-static void assert_tokens(hd_cut by, bool lowercase, const char *line, const char *expected)
+static void assert_tokens(hd_bleu_tokenizer by, bool lowercase, const char *line, const char *expected)
 {
-    hd_cut_text t = {0};
+    hd_bleu_words t = {0};
     hd_text text = {0};
     hd_err err = {0};
-    assert_int_equal(hd_cut_line(&t, by, lowercase, line_of(line), &err), HD_OK);
+    assert_int_equal(hd_bleu_tokenize(&t, by, lowercase, line_of(line), &err), HD_OK);
     hd_text_put(&text, "");
     for (size_t i = 0; i < t.words.count; i++) {
         if (i) hd_text_put(&text, " ");
@@ -22,7 +22,7 @@ static void assert_tokens(hd_cut by, bool lowercase, const char *line, const cha
     }
     assert_string_equal(text.data, expected);
     hd_text_release(&text);
-    hd_cut_release(&t);
+    hd_bleu_words_release(&t);
 }
 
 static void tokens_of_13a(void **state)
@@ -47,21 +47,22 @@ static void tokens_of_13a(void **state)
         {"«a» “b” … — € ٣.٤", "«a» “b” … — € ٣ . ٤"},
         {"a\u00a0b\u3000c\u200bd \t", "a b c\u200bd"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) assert_tokens(HD_CUT_13a, false, cases[i][0], cases[i][1]);
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_tokens(HD_BLEU_TOKENIZER_13a, false, cases[i][0], cases[i][1]);
 }
 
 static void tokens_of_the_others(void **state)
 {
     (void)state;
     static const struct {
-        hd_cut by;
+        hd_bleu_tokenizer by;
         const char *line, *tokens;
     } cases[] = {
-        {HD_CUT_intl, "Hello, «world»! 3.14 2019.", "Hello , « world » ! 3.14 2019."},
-        {HD_CUT_intl, "5€ a+b ½. “x”", "5 € a + b ½ . “ x ”"},
-        {HD_CUT_intl, "... ,,7", ". . . , ,7"},
-        {HD_CUT_char, "ab 日本 e\u0301", "a b 日 本 e \u0301"},
-        {HD_CUT_none, "Hello,  world!\t", "Hello, world!"},
+        {HD_BLEU_TOKENIZER_intl, "Hello, «world»! 3.14 2019.", "Hello , « world » ! 3.14 2019."},
+        {HD_BLEU_TOKENIZER_intl, "5€ a+b ½. “x”", "5 € a + b ½ . “ x ”"},
+        {HD_BLEU_TOKENIZER_intl, "... ,,7", ". . . , ,7"},
+        {HD_BLEU_TOKENIZER_char, "ab 日本 e\u0301", "a b 日 本 e \u0301"},
+        {HD_BLEU_TOKENIZER_none, "Hello,  world!\t", "Hello, world!"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_tokens(cases[i].by, false, cases[i].line, cases[i].tokens);
@@ -88,7 +89,8 @@ static void lower_case_is_pythons(void **state)
         {"K Å Ω", "k å ω"},
         {"日本", "日本"},
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) assert_tokens(HD_CUT_none, true, cases[i][0], cases[i][1]);
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_tokens(HD_BLEU_TOKENIZER_none, true, cases[i][0], cases[i][1]);
 }
 
 /* Each of these may stand inside a word: the sigma before it does not end one. */
@@ -102,7 +104,7 @@ static void signs_inside_words_are_known(void **state)
         char line[32], lower[32];
         snprintf(line, sizeof line, "ΑΣ%sΑ", signs[i]);
         snprintf(lower, sizeof lower, "ασ%sα", signs[i]);
-        assert_tokens(HD_CUT_none, true, line, lower);
+        assert_tokens(HD_BLEU_TOKENIZER_none, true, line, lower);
     }
 }
 

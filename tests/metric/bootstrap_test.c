@@ -12,11 +12,13 @@ static void draws_are_numpys(void **state)
                                      839, 332, 567, 598, 213, 186, 229, 672, 613, 941};
     static const uint32_t large[] = {2834714867, 2052539810, 2691641402, 1734877356, 2327057070, 2500953064,
                                      675621569,  166594732,  900498854,  855201101,  2620660335, 2737869579};
-    hd_draw a = hd_draw_make(12345), b = hd_draw_make(7), c = hd_draw_make(12345);
-    for (size_t i = 0; i < COUNT_OF(small); i++) assert_int_equal(hd_draw_below(&a, 1000), small[i]);
-    for (size_t i = 0; i < COUNT_OF(large); i++) assert_int_equal(hd_draw_below(&b, 3000000000), large[i]);
-    assert_int_equal(hd_draw_below(&c, 1), 0); /* takes nothing from the stream */
-    assert_int_equal(hd_draw_below(&c, 1000), small[0]);
+    hd_numpy_random a = hd_numpy_random_make(12345), b = hd_numpy_random_make(7),
+                    c = hd_numpy_random_make(12345);
+    for (size_t i = 0; i < COUNT_OF(small); i++) assert_int_equal(hd_numpy_random_below(&a, 1000), small[i]);
+    for (size_t i = 0; i < COUNT_OF(large); i++)
+        assert_int_equal(hd_numpy_random_below(&b, 3000000000), large[i]);
+    assert_int_equal(hd_numpy_random_below(&c, 1), 0); /* takes nothing from the stream */
+    assert_int_equal(hd_numpy_random_below(&c, 1000), small[0]);
 }
 
 static const char *const refs[CORPUS_REFS][CORPUS_LINES] = {

@@ -139,7 +139,7 @@ static void every_column_of_every_case_agrees(void **state)
     hd_lines_close(table);
 }
 
-static void assert_joined(const hd_cut_text *t, hd_line expected)
+static void assert_joined(const hd_bleu_words *t, hd_line expected)
 {
     hd_runes text = {0};
     hd_err err = {0};
@@ -162,7 +162,7 @@ static void lines_tokenized_by_13a_agree(void **state)
     static const char *const names[] = {"fr_punct", "ws_tricky", "chrf_punct"};
     static const char *const sides[][2] = {{".hyp", ".hyp.13a"}, {".ref", ".ref.13a"}};
     if (access(CASES "golden.tsv", R_OK)) leave_out(CASES "golden.tsv is not there");
-    hd_cut_text t = {0};
+    hd_bleu_words t = {0};
     int lines = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         for (size_t side = 0; side < COUNT_OF(sides); side++) {
@@ -170,14 +170,14 @@ static void lines_tokenized_by_13a_agree(void **state)
             for (hd_line from, expected; next_line(raw, &from); lines++) {
                 hd_err err = {0};
                 assert_true(next_line(cut, &expected));
-                assert_int_equal(hd_cut_line(&t, HD_CUT_13a, false, from, &err), HD_OK);
+                assert_int_equal(hd_bleu_tokenize(&t, HD_BLEU_TOKENIZER_13a, false, from, &err), HD_OK);
                 assert_joined(&t, expected);
             }
             hd_lines_close(raw);
             hd_lines_close(cut);
         }
     assert_true(lines > 50);
-    hd_cut_release(&t);
+    hd_bleu_words_release(&t);
 }
 
 int main(void)

@@ -94,13 +94,13 @@ static void distance_is_the_plain_one_inside_the_band(void **state)
 {
     (void)state;
     hd_rng r = hd_rng_make(2, 1);
-    hd_edit e = {0};
+    hd_edit_distance e = {0};
     for (int round = 0; round < 2000; round++) {
         uint32_t hyp[LONGEST], ref[LONGEST], kinds = 1 + hd_rng_below(&r, 8);
         size_t hyps = least(draw(&r, hyp, kinds, false), 24), refs = least(draw(&r, ref, kinds, true), 24);
         hd_err err = {0};
-        assert_int_equal(hd_edit_begin(&e, hyps, ref, refs, &err), HD_OK);
-        size_t distance = hd_edit_align(&e, hyp);
+        assert_int_equal(hd_edit_distance_begin(&e, hyps, ref, refs, &err), HD_OK);
+        size_t distance = hd_edit_distance_align(&e, hyp);
         assert_int_equal(distance, plain_distance(hyp, hyps, ref, refs));
         /* what is right on one side is right on the other, and the rest explains the distance */
         size_t right = hyps - e.hyp_errs[hyps];
@@ -110,9 +110,9 @@ static void distance_is_the_plain_one_inside_the_band(void **state)
         /* another end, the same beginning */
         size_t kept = hyps ? hd_rng_below(&r, (uint32_t)hyps + 1) : 0;
         for (size_t i = kept; i < hyps; i++) hyp[i] = hd_rng_below(&r, kinds);
-        assert_int_equal(hd_edit_distance(&e, hyp, kept), plain_distance(hyp, hyps, ref, refs));
+        assert_int_equal(hd_edit_distance_after(&e, hyp, kept), plain_distance(hyp, hyps, ref, refs));
     }
-    hd_edit_release(&e);
+    hd_edit_distance_release(&e);
 }
 
 /* A hypothesis of one word against 300: the band is widened so that rows meet. */
@@ -123,15 +123,15 @@ static void very_unlike_lengths_have_a_distance(void **state)
                                         {100, 300}, {60, 60}, {7, 1000}};
     uint32_t hyp[1000], ref[1000];
     for (uint32_t i = 0; i < 1000; i++) hyp[i] = i, ref[i] = i + 1000;
-    hd_edit e = {0};
+    hd_edit_distance e = {0};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         size_t hyps = lengths[i][0], refs = lengths[i][1];
         hd_err err = {0};
-        assert_int_equal(hd_edit_begin(&e, hyps, ref, refs, &err), HD_OK);
-        assert_int_equal(hd_edit_align(&e, hyp), hyps > refs ? hyps : refs);
-        assert_int_equal(hd_edit_distance(&e, hyp, hyps / 2), hyps > refs ? hyps : refs);
+        assert_int_equal(hd_edit_distance_begin(&e, hyps, ref, refs, &err), HD_OK);
+        assert_int_equal(hd_edit_distance_align(&e, hyp), hyps > refs ? hyps : refs);
+        assert_int_equal(hd_edit_distance_after(&e, hyp, hyps / 2), hyps > refs ? hyps : refs);
     }
-    hd_edit_release(&e);
+    hd_edit_distance_release(&e);
 }
 
 int main(void)

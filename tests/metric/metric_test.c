@@ -93,15 +93,15 @@ static void every_tokenizer_scores_as_sacrebleu(void **state)
 {
     (void)state;
     static const struct {
-        hd_cut by;
+        hd_bleu_tokenizer by;
         double bleu;
-    } all[] = {{HD_CUT_intl, 32.201805772513346},
-               {HD_CUT_char, 65.75331407353885},
-               {HD_CUT_none, 27.20877832421806}};
+    } all[] = {{HD_BLEU_TOKENIZER_intl, 32.201805772513346},
+               {HD_BLEU_TOKENIZER_char, 65.75331407353885},
+               {HD_BLEU_TOKENIZER_none, 27.20877832421806}};
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        assert_same(finish(metric_over(HD_METRIC_bleu, (hd_metric_opt){.refs = 1, .cut = all[i].by}, 3,
+        assert_same(finish(metric_over(HD_METRIC_bleu, (hd_metric_opt){.refs = 1, .tokenizer = all[i].by}, 3,
                                        cases[2].hyp, cases[2].ref)),
-                    all[i].bleu, hd_cut_names[all[i].by]);
+                    all[i].bleu, hd_bleu_tokenizer_names[all[i].by]);
 }
 
 static void segments_score_as_sentences(void **state)
@@ -174,7 +174,7 @@ static void signatures_are_those_of_sacrebleu(void **state)
     } all[] = {
         {HD_METRIC_bleu, {.refs = 2}, {0, 0}, "nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:heed-"},
         {HD_METRIC_bleu,
-         {.refs = 1, .lowercase = true, .sentence = true, .cut = HD_CUT_intl},
+         {.refs = 1, .lowercase = true, .sentence = true, .tokenizer = HD_BLEU_TOKENIZER_intl},
          {1000, 12345},
          "nrefs:1|bs:1000|seed:12345|case:lc|eff:yes|tok:intl|smooth:exp|version:heed-"},
         {HD_METRIC_chrf2, {.refs = 1}, {0, 0}, "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:heed-"},
@@ -315,7 +315,9 @@ static hd_status whole_life(hd_metric_kind kind, double *score, hd_err *err)
 {
     hd_metric *m = NULL;
     hd_status s = hd_metric_new(
-        &m, kind, &(hd_metric_opt){.refs = 2, .lowercase = true, .keep = true, .cut = HD_CUT_13a}, err);
+        &m, kind,
+        &(hd_metric_opt){.refs = 2, .lowercase = true, .keep = true, .tokenizer = HD_BLEU_TOKENIZER_13a},
+        err);
     for (int i = 0; !s && i < 3; i++) {
         const hd_line refs[2] = {line_of(cases[1].ref[0][i]), line_of(cases[1].ref[1][i])};
         s = hd_metric_add(m, line_of(cases[1].hyp[i]), refs, err);

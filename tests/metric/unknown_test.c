@@ -10,8 +10,8 @@ static void unknown_words_cost_bleu(void **state)
                                        "the old man rides a <unk> <unk> down the street"};
     double last = 101;
     for (size_t i = 0; i < COUNT_OF(hyps); i++) {
-        double bleu =
-            score_pair(HD_METRIC_bleu, (hd_metric_opt){.refs = 1, .cut = HD_CUT_none}, hyps[i], ref);
+        double bleu = score_pair(
+            HD_METRIC_bleu, (hd_metric_opt){.refs = 1, .tokenizer = HD_BLEU_TOKENIZER_none}, hyps[i], ref);
         print_message("%zu unknown: %.2f\n", i, bleu);
         assert_true(bleu < last);
         last = bleu;

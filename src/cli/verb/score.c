@@ -33,8 +33,8 @@ static const hd_option options[] = {
     {"metric", 'm', "LIST", "bleu,chrf,ter",
      "what to compute, with commas between; chrf stands for all that begin so" HD_METRIC_LIST(METRIC_HELP),
      HD_TEXT_INTO(struct score, metric)},
-    {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_CUT_LIST(CUT_HELP),
-     HD_CHOICE_INTO(struct score, tokenize, hd_cut_names)},
+    {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_BLEU_TOKENIZER_LIST(CUT_HELP),
+     HD_CHOICE_INTO(struct score, tokenize, hd_bleu_tokenizer_names)},
     {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
      HD_FLAG_INTO(struct score, lowercase)},
     {"sentence", 's', NULL, NULL,
@@ -181,7 +181,7 @@ static hd_status open_all(struct job *j, hd_err *err)
                                .lowercase = j->o->lowercase,
                                .sentence = j->o->sentence,
                                .keep = j->o->bootstrap > 0 || j->o->by_length,
-                               .cut = (hd_cut)j->o->tokenize};
+                               .tokenizer = (hd_bleu_tokenizer)j->o->tokenize};
     hd_metric **next = j->metric;
     for (size_t i = 0; i < j->systems; i++)
         for (int k = 0; !s && k < HD_METRICS; k++)
