@@ -78,6 +78,7 @@ static hd_status read_text(const hd_option *o, const char *text, void *field, hd
 
 hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_err *err)
 {
+    if (o->gone) return hd_err_set(err, HD_EARG, "gone: %s", o->gone);
     switch (o->type) {
     case HD_OPTION_FLAG:
         return read_flag(text, field, err);

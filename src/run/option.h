@@ -37,6 +37,7 @@ typedef struct hd_option {
     const char *help;
     const char *group; /* heading in help; NULL: "Options" */
     bool hidden;       /* works, but no page shows it */
+    const char *gone;  /* not an option any more: what to do instead; the rest of the row is unused */
     hd_option_type type;
     double min, max;
     const char *const *choices; /* ends with NULL */

@@ -33,6 +33,7 @@ static const hd_option table[] = {
     {"pair", 'p', "FILE", NULL, "", HD_FILES_AT_ONCE_INTO(struct values, pair, 2)},
     {"names", 0, "NAME", NULL, "", HD_TEXTS_AT_ONCE_INTO(struct values, names, 3)},
     {"each", 0, "FILE", NULL, "", .most = 2, HD_FILES_INTO(struct values, each)},
+    {"input", 'i', .gone = "give files after MODEL"},
     {0},
 };
 static const hd_option common[] = {
@@ -138,6 +139,21 @@ static void wrong_values_are_named(void **state)
         assert_int_equal(parse(&v, cases[i].line, false, &words, &err), HD_EARG);
         assert_string_equal(err.text, cases[i].text);
     }
+}
+
+static void an_option_that_is_gone_says_what_to_do(void **state)
+{
+    (void)state;
+    struct values v;
+    hd_words words;
+    hd_err err;
+    static const char *const lines[] = {"--input x", "--input=x", "--input", "-i x", "-fix"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_int_equal(parse(&v, lines[i], false, &words, &err), HD_EARG);
+        assert_string_equal(err.text, "--input is gone: give files after MODEL");
+    }
+    assert_int_equal(parse(&v, "--inptu x", false, &words, &err), HD_EARG);
+    assert_string_equal(err.text, "unknown option '--inptu'");
 }
 
 static void whole_numbers_are_exact(void **state)
@@ -283,6 +299,7 @@ int main(void)
         cmocka_unit_test(every_form_is_read),
         cmocka_unit_test(leading_options_end_at_the_first_word),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(an_option_that_is_gone_says_what_to_do),
         cmocka_unit_test(whole_numbers_are_exact),
         cmocka_unit_test(several_values_follow_one_option),
         cmocka_unit_test(what_was_given_is_marked),

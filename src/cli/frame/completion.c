@@ -12,7 +12,7 @@ static void each_option(FILE *to, const hd_verb *v, void (*show)(FILE *, const h
     hd_page_tables tables = hd_page_options(v);
     for (int t = 0; t < 2; t++)
         for (const hd_option *o = tables.table[t]; o->name; o++)
-            if (!o->hidden) show(to, v, o);
+            if (!o->hidden && !o->gone) show(to, v, o);
 }
 
 static void put_verbs(FILE *to)

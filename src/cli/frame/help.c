@@ -79,11 +79,11 @@ static void show_options(const hd_terminal *to, const hd_verb *v)
     int widest = 0;
     for (int t = 0; t < 2; t++)
         for (const hd_option *o = tables.table[t]; o->name; o++)
-            if (!o->hidden) widest = wider(widest, strlen(form_of(o, form, sizeof form)));
+            if (!o->hidden && !o->gone) widest = wider(widest, strlen(form_of(o, form, sizeof form)));
     const char *group = "";
     for (int t = 0; t < 2; t++)
         for (const hd_option *o = tables.table[t]; o->name; o++) {
-            if (o->hidden) continue;
+            if (o->hidden || o->gone) continue;
             if (strcmp(group, hd_page_group(o))) heading(to, group = hd_page_group(o));
             row(to, form_of(o, form, sizeof form), hd_option_help(o, help, sizeof help),
                 INDENT + widest + GAP);

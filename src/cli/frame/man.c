@@ -63,7 +63,7 @@ static void show_options(FILE *to, const hd_verb *v)
     const char *group = "";
     for (int t = 0; t < 2; t++)
         for (const hd_option *o = tables.table[t]; o->name; o++) {
-            if (o->hidden) continue;
+            if (o->hidden || o->gone) continue;
             if (strcmp(group, hd_page_group(o))) section(to, group = hd_page_group(o));
             show_option(to, o);
         }

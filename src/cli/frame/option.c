@@ -21,7 +21,8 @@ static hd_option_place find_letter(const hd_option_set sets[2], char letter)
 
 static bool has(const hd_option_set sets[2], const char *name)
 {
-    return hd_option_find(sets, name, strlen(name)).option;
+    const hd_option *o = hd_option_find(sets, name, strlen(name)).option;
+    return o && !o->gone;
 }
 
 /* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong. */
@@ -50,7 +51,7 @@ const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed,
     hd_spelling best = hd_spelling_of(name);
     for (int s = 0; s < 2; s++)
         for (const hd_option *o = sets[s].table; o->name; o++)
-            if (!o->hidden) hd_spelling_try(&best, o->name);
+            if (!o->hidden && !o->gone) hd_spelling_try(&best, o->name);
     const char *const one[] = {best.match, NULL};
     const hd_synonym *other = find_synonym(sets, best);
     size_t used = 0;
@@ -116,6 +117,11 @@ static hd_status unknown_name(const hd_option_set sets[2], const char *name, siz
                       hd_option_suggestion(sets, typed, "--", suggestion));
 }
 
+static hd_status is_gone(const hd_option *o, hd_err *err)
+{
+    return hd_err_set(err, HD_EARG, "--%s is gone: %s", o->name, o->gone);
+}
+
 static hd_status take_name(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)
 {
     const char *name = words->word[*i] + 2, *equals = strchr(name, '=');
@@ -125,6 +131,7 @@ static hd_status take_name(const hd_option_set sets[2], const hd_words *words, i
     if (back) at = hd_option_find(sets, name + 3, length - 3);
     if (!at.option || (back && at.option->type != HD_OPTION_FLAG))
         return unknown_name(sets, name, length, err);
+    if (at.option->gone) return is_gone(at.option, err);
     if (at.option->type != HD_OPTION_FLAG) return take_value(at, equals ? equals + 1 : NULL, words, i, err);
     if (equals) return hd_err_set(err, HD_EARG, "--%.*s takes no value", (int)length, name);
     return give(at, back ? "false" : "true", err);
@@ -135,6 +142,7 @@ static hd_status take_letters(const hd_option_set sets[2], const hd_words *words
     for (const char *letter = words->word[*i] + 1; *letter; letter++) {
         hd_option_place at = find_letter(sets, *letter);
         if (!at.option) return hd_err_set(err, HD_EARG, "unknown option '-%c'", *letter);
+        if (at.option->gone) return is_gone(at.option, err);
         if (at.option->type != HD_OPTION_FLAG)
             return take_value(at, letter[1] ? letter + 1 : NULL, words, i, err);
         give(at, "true", err);
