@@ -77,9 +77,9 @@ static bool setup_gpt(job *j, hd_err *err)
     hd_gpt_opt o = {
         .layers = 4, .heads = 4, .width = 128, .vocab = 65, .positions = 64, .eps = 1e-5f, .act = HD_gelu};
     j->items = 12, j->length = 64, j->vocab = o.vocab;
-    j->flops = hd_gpt_flops(&o, j->items, j->length);
     if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err))
         return false;
+    j->flops = hd_gpt_flops(j->gpt, j->items, j->length);
     return !hd_optimizer_init(
         &j->opt, &j->gpt->params,
         &(hd_optimizer_opt){

@@ -153,7 +153,7 @@ hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, con
 
 double hd_bert_flops(const hd_bert *m, double items, double length, double count)
 {
-    double rows = items * length, d = (double)m->opt.width, f = (double)m->opt.inner;
-    return m->opt.layers * rows * (8 * d * d + 4 * d * f + 4 * d * length) +
+    double d = (double)m->opt.width;
+    return hd_stack_flops(&m->stack.opt, items, length, 0) +
            count * (2 * d * d + 2 * d * (double)m->opt.vocab);
 }

@@ -140,12 +140,9 @@ double hd_encoder_flops(const hd_encoder *e, double items, double length)
     double sum = 0, rows = items * length;
     for (int i = 0; i < e->stages; i++) {
         const hd_encoder_stage *s = &e->stage[i];
-        const hd_stack_opt *o = &s->stack.opt;
-        double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
-               a = (double)hd_stack_attention_width(o);
         if (hd_stage_recurs(&s->is)) sum += rows * hd_recurrent_flops(&s->cells);
         if (s->fit.w) sum += 2 * rows * (double)hd_count_of(&s->fit.w->t);
-        sum += o->layers * rows * (8 * d * a + 4 * d * f + 4 * a * length);
+        sum += hd_stack_flops(&s->stack.opt, items, length, 0);
     }
     return sum;
 }

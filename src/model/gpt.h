@@ -2,7 +2,7 @@
 #ifndef HD_MODEL_GPT_H
 #define HD_MODEL_GPT_H
 
-#include "nn/layer.h"
+#include "model/stack.h"
 
 typedef struct hd_gpt_opt {
     int layers, heads;
@@ -18,8 +18,7 @@ typedef struct hd_gpt {
     hd_gpt_opt opt;
     hd_params params;
     hd_embedding embedding;
-    hd_block *block;
-    hd_norm_layer last;
+    hd_stack stack;
     hd_param *head; /* the output layer's table */
 } hd_gpt;
 
@@ -34,6 +33,6 @@ hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_
 hd_rows hd_gpt_behind(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg);
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x);
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt);
-double hd_gpt_flops(const hd_gpt_opt *o, size_t sequences, size_t length);
+double hd_gpt_flops(const hd_gpt *m, size_t sequences, size_t length);
 
 #endif

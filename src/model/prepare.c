@@ -87,7 +87,7 @@ hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
 
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 {
-    for (int l = 0; l < m->opt.layers; l++) prepare_block(p, &m->block[l]);
+    prepare_stack(p, &m->stack);
     hd_prepare(p, m->head);
 }
 

@@ -2,6 +2,7 @@
 #include "model/stack.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -32,6 +33,17 @@ const hd_stack_names hd_stack_bert = {
     .back = "output.dense",
     .last = "layer_norm"};
 
+const hd_stack_names hd_stack_gpt2 = {.layers = "h",
+                                      .self = "attn",
+                                      .joint = "c_attn",
+                                      .out = "c_proj",
+                                      .norm = {"ln_1", NULL, "ln_2"},
+                                      .in = "mlp.c_fc",
+                                      .back = "mlp.c_proj",
+                                      .last = "ln_f",
+                                      .transposed = true,
+                                      .norm_first = true};
+
 /* The sublayers of a T5 are numbered. */
 #define T5_NAMES(feed_forward)                                                                  \
     {                                                                                           \
@@ -45,6 +57,8 @@ const hd_stack_names hd_stack_bert = {
 
 const hd_stack_names hd_stack_t5_encoder = T5_NAMES("layer.1"), hd_stack_t5_decoder = T5_NAMES("layer.2");
 
+enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
+
 size_t hd_stack_attention_width(const hd_stack_opt *o)
 {
     return o->head_width ? (size_t)o->heads * o->head_width : o->width;
@@ -53,6 +67,22 @@ size_t hd_stack_attention_width(const hd_stack_opt *o)
 static const hd_stack_names *names_of(const hd_stack_opt *o)
 {
     return o->names ? o->names : &hd_stack_marian;
+}
+
+static hd_init init_of(const hd_stack_opt *o)
+{
+    return o->init.kind == HD_INIT_ZERO ? (hd_init){HD_INIT_XAVIER, 1, 0} : o->init;
+}
+
+/* A name inside the stack. */
+static const char *named(char to[160], const hd_stack_opt *o, const char *format, ...)
+{
+    va_list args;
+    int at = snprintf(to, 160, "%s%s", o->name, *o->name ? "." : "");
+    va_start(args, format);
+    if (at < 160) vsnprintf(to + at, 160 - (size_t)at, format, args);
+    va_end(args);
+    return to;
 }
 
 static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
@@ -70,14 +100,17 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
     hd_mha m = hd_mha_make(p, &(hd_mha_opt){.width = o->width,
                                             .head_width = o->head_width,
                                             .heads = o->heads,
+                                            .kv_heads = o->kv_heads,
                                             .no_bias = o->plain || o->unbiased,
                                             .dropout = o->attention_dropout,
-                                            .init = {HD_INIT_XAVIER, 1, 0},
+                                            .init = init_of(o),
                                             .name = name,
                                             .query = n->query,
                                             .key = n->key,
                                             .value = n->value,
-                                            .out = n->out});
+                                            .out = n->out,
+                                            .joint = n->joint,
+                                            .transposed = n->transposed});
     if (o->unscaled_scores) m.extra.scale = 1;
     return m;
 }
@@ -87,31 +120,60 @@ static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
 {
     const hd_stack_names *n = names_of(o);
     hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)o->width)), 0};
-    hd_param *table = hd_param_add(p, o->relative.buckets, (size_t)o->heads, init,
-                                   "%s.%s.0.%s.relative_attention_bias.weight", o->name, n->layers, n->self);
+    char name[160];
+    hd_param *table = hd_param_add(p, o->relative.buckets, (size_t)o->heads, init, "%s.weight",
+                                   named(name, o, "%s.0.%s.relative_attention_bias", n->layers, n->self));
     for (int l = 0; table && l < o->layers; l++) {
         hd_attend_opt *a = &b[l].self.extra;
-        a->table = &table->t, a->table_both_ways = !o->cross, a->table_reach = o->relative.reach;
+        a->table = &table->t, a->table_both_ways = !o->causal, a->table_reach = o->relative.reach;
     }
 }
 
 static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
-    hd_dense_opt dense = {.init = {HD_INIT_XAVIER, 1, 0}, .no_bias = o->unbiased};
     const hd_stack_names *n = names_of(o);
+    hd_dense_opt dense = {.init = init_of(o), .no_bias = o->unbiased, .transposed = n->transposed};
     char name[160];
-#define NAMED(last) (snprintf(name, sizeof name, "%s.%s.%d.%s", o->name, n->layers, layer, last), name)
+#define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
+#define NORM(i, when) \
+    if (n->norm_first == (when)) b->norm[i] = norm_at(p, o, NAMED(n->norm[i]))
     b->has_cross = o->cross;
+    NORM(0, true);
     b->self = attention_at(p, o, NAMED(n->self));
-    b->norm[0] = norm_at(p, o, NAMED(n->norm[0]));
-    if (o->cross) b->cross = attention_at(p, o, NAMED(n->cross));
-    if (o->cross) b->norm[1] = norm_at(p, o, NAMED(n->norm[1]));
+    NORM(0, false);
+    if (o->cross) {
+        NORM(1, true);
+        b->cross = attention_at(p, o, NAMED(n->cross));
+        NORM(1, false);
+    }
+    NORM(2, true);
     b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
     b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
     if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
     b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
-    b->norm[2] = norm_at(p, o, NAMED(n->norm[2]));
+    NORM(2, false);
+#undef NORM
 #undef NAMED
+}
+
+/* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
+hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
+{
+    const hd_relative *r = &o->relative;
+    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
+        return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
+                          MOST_ATTENTION);
+    if (o->kv_heads < 0 || (o->kv_heads && o->heads % o->kv_heads))
+        return hd_err_set(err, HD_EARG, "%d heads cannot share %d heads of keys and values", o->heads,
+                          o->kv_heads);
+    if (r->buckets && (r->buckets < 4 || r->buckets > MOST_BUCKETS || r->reach <= (int)(r->buckets / 2)))
+        return hd_err_set(err, HD_EARG,
+                          "relative positions have 4 to %d buckets and reach farther than half of them: not "
+                          "%zu, which reach %d",
+                          MOST_BUCKETS, r->buckets, r->reach);
+    return HD_OK;
 }
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
@@ -119,12 +181,13 @@ hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd
     char name[160];
     if (opt->gated && !names_of(opt)->gated[0])
         return hd_err_set(err, HD_EARG, "blocks of these names have no gate");
+    if (opt->cross && !names_of(opt)->cross)
+        return hd_err_set(err, HD_EARG, "blocks of these names have no cross-attention");
     *out = (hd_stack){.opt = *opt, .block = hd_mem_array((size_t)opt->layers, sizeof *out->block)};
     if (!out->block) return hd_err_nomem(err, (size_t)opt->layers * sizeof *out->block);
     for (int l = 0; l < opt->layers; l++) make_block(p, opt, &out->block[l], l);
     if (opt->relative.buckets) make_relative(p, opt, out->block);
-    snprintf(name, sizeof name, "%s.%s", opt->name, names_of(opt)->last);
-    if (opt->pre_norm) out->last = norm_at(p, opt, name);
+    if (opt->pre_norm) out->last = norm_at(p, opt, named(name, opt, "%s", names_of(opt)->last));
     out->opt.name = NULL;
     return HD_OK;
 }
@@ -155,9 +218,9 @@ static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in
 static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream *s, hd_rows memory,
                       hd_slot *slot)
 {
-    hd_mask mask = k->opt.cross ? HD_CAUSAL : HD_FULL;
+    hd_mask mask = k->opt.causal ? HD_CAUSAL : HD_FULL;
     if (!k->opt.recompute || !r->taping) {
-        hd_block_of(r, b, s, memory, mask, slot, slot ? slot + 1 : NULL);
+        hd_block_of(r, b, s, memory, mask, slot, slot && k->opt.cross ? slot + 1 : NULL);
         return;
     }
     layer_call *c = hd_host_take(r, sizeof *c);
@@ -166,12 +229,24 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
     s->x.t = hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t}, 2);
 }
 
+static int layer_slots(const hd_stack *k)
+{
+    return 1 + k->opt.cross;
+}
+
+size_t hd_stack_slots(const hd_stack *k, hd_slot_kind *kinds)
+{
+    int n = k->opt.layers * layer_slots(k);
+    for (int i = 0; kinds && i < n; i++) kinds[i] = i % layer_slots(k) ? HD_FIXED : HD_GROW;
+    return (size_t)n;
+}
+
 static hd_rows run_blocks(hd_run *r, const hd_stack *k, int layers, hd_rows x, hd_rows memory, hd_slot *slot)
 {
     hd_stream s = {.x = x, .pre = k->opt.pre_norm, .dropout = k->opt.dropout};
     for (int l = 0; l < layers; l++) {
         hd_probe_enter(r, "%d", l);
-        run_block(r, k, &k->block[l], &s, memory, slot ? slot + HD_STACK_SLOTS * l : NULL);
+        run_block(r, k, &k->block[l], &s, memory, slot ? slot + layer_slots(k) * l : NULL);
         hd_probe_leave(r);
     }
     return hd_stream_end(r, &s, layers == k->opt.layers ? &k->last : NULL);
@@ -185,4 +260,14 @@ hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_
 hd_rows hd_stack_behind(hd_run *r, const hd_stack *k, int layers, hd_rows x)
 {
     return run_blocks(r, k, layers, x, (hd_rows){0}, NULL);
+}
+
+double hd_stack_flops(const hd_stack_opt *o, double items, double length, double memory)
+{
+    double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
+           a = (double)hd_stack_attention_width(o), kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
+    double each = 4 * d * (a + kv) + 4 * d * f;
+    if (!o->cross) return o->layers * (items * length) * (each + 4 * a * length);
+    return o->layers * items *
+           (length * (each + 4 * d * a) + memory * 4 * d * kv + 4 * a * (length * length + length * memory));
 }

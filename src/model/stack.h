@@ -1,4 +1,6 @@
-/* A stack of Transformer blocks, of an encoder or a decoder. Tensors carry the names of a published model. */
+/* The Transformer: a stack of blocks that every model with attention is made of. It is an encoder, a decoder
+   that sees what came before (causal), one that also asks a memory (cross), by options; tensors carry the
+   names of a published model. */
 #ifndef HD_MODEL_STACK_H
 #define HD_MODEL_STACK_H
 
@@ -9,13 +11,18 @@ typedef struct hd_stack_names {
     const char *layers;                    /* before the number */
     const char *self, *cross;              /* attention */
     const char *query, *key, *value, *out; /* of either */
+    const char *joint;                     /* query, key and value as one tensor; NULL: three */
     const char *norm[3];                   /* of self, cross, feed-forward */
     const char *in, *back;                 /* of the feed-forward layer */
     const char *gated[2];                  /* of a gated one in place of `in`; NULL: there is none */
     const char *last;                      /* the norm behind all layers */
+    bool transposed;                       /* files hold weights [in, out] */
+    bool norm_first; /* a norm is registered before what it belongs to; sums over all parameters, such as the
+                        norm of gradients, go in this order */
 } hd_stack_names;
 
-extern const hd_stack_names hd_stack_marian, hd_stack_bert, hd_stack_t5_encoder, hd_stack_t5_decoder;
+extern const hd_stack_names hd_stack_marian, hd_stack_bert, hd_stack_gpt2, hd_stack_t5_encoder,
+    hd_stack_t5_decoder;
 
 /* Numbers that are added to scores by how far the key is from the query: one for each head and bucket of
    distances. All layers of a stack share them. */
@@ -26,6 +33,7 @@ typedef struct hd_relative {
 
 typedef struct hd_stack_opt {
     int layers, heads;
+    int kv_heads;        /* of keys and values, each shared by heads / kv_heads queries; 0: as heads */
     size_t width, inner; /* d_model, feed-forward */
     size_t head_width;   /* 0: width / heads */
     bool pre_norm;
@@ -35,12 +43,14 @@ typedef struct hd_stack_opt {
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
     bool gated;           /* the feed-forward layer has a gate */
     hd_relative relative; /* of self-attention */
-    bool cross;           /* a decoder's: it sees what came before and asks the memory */
+    bool causal;          /* a row sees itself and what came before in its item */
+    bool cross;           /* blocks ask a memory, too */
     float eps;
     hd_unary act;
     float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */
     bool recompute;                                  /* keep no activations inside blocks */
-    const char *name;                                /* "model.encoder", borrowed for the making */
+    hd_init init;                                    /* of weights; zeros: Xavier's */
+    const char *name;                                /* "model.encoder" or "", borrowed for the making */
     const hd_stack_names *names;                     /* NULL: MarianMT's */
 } hd_stack_opt;
 
@@ -52,16 +62,23 @@ typedef struct hd_stack {
 
 /* Columns of all heads together. */
 size_t hd_stack_attention_width(const hd_stack_opt *o);
+/* Whether heads and relative positions fit. */
+hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err);
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err);
 void hd_stack_release(hd_stack *s); /* accepts {0} */
 
-/* slot: NULL, or the first of HD_STACK_SLOTS a layer, GROW and FIXED by turns. Memory is not read once the
-   slots hold it. */
-enum { HD_STACK_SLOTS = 2 };
+/* The kinds of its slots in a cache: a GROW one a layer, and behind it a FIXED one where blocks ask a memory;
+   returns how many (kinds may be NULL). */
+size_t hd_stack_slots(const hd_stack *s, hd_slot_kind *kinds);
+/* slot: NULL, or the first of them. Memory is not read once they hold it. */
 hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_slot *slot);
-/* What an encoder's first blocks give, 1 to all of them; the norm after pre-norm blocks comes behind all
-   alone. The others are not run. */
+/* What the first blocks give, 1 to all of them, of a stack without a memory; the norm after pre-norm blocks
+   comes behind all alone. The others are not run. */
 hd_rows hd_stack_behind(hd_run *r, const hd_stack *s, int layers, hd_rows x);
+
+/* Multiply-adds times two of the matrix products of one forward pass over items of equal length that ask
+   memories of equal length. */
+double hd_stack_flops(const hd_stack_opt *o, double items, double length, double memory);
 
 #endif

@@ -50,27 +50,44 @@ hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, co
     return (hd_rows){hd_dropout(r, hd_probe_offer(r, "X", x, seg), e->dropout, seg), seg};
 }
 
+/* q, k and v of q, k and k rows as three tensors of files. */
+static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, size_t k)
+{
+    const char *names[3] = {o->query, o->key, o->value};
+    const size_t rows[3] = {q, k, k}, at[3] = {0, q, q + k};
+    const hd_init zero = {HD_INIT_ZERO, 0, 0};
+    m->qkv = hd_param_hidden(p, q + 2 * k, o->width, o->init);
+    for (int i = 0; i < 3; i++)
+        hd_param_part(p, m->qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
+    m->q = hd_param_view(p, m->qkv, 0, q), m->kv = hd_param_view(p, m->qkv, q, 2 * k);
+    if (o->no_bias) return;
+    m->qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
+    for (int i = 0; i < 3; i++)
+        hd_param_part(p, m->qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
+    m->q_bias = hd_param_view(p, m->qkv_bias, 0, q), m->kv_bias = hd_param_view(p, m->qkv_bias, q, 2 * k);
+}
+
+static hd_dense make_named(hd_params *p, size_t in, size_t out, const hd_mha_opt *o, const char *last)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", o->name, last);
+    return hd_dense_make(p, in, out,
+                         &(hd_dense_opt){.init = o->init, .no_bias = o->no_bias, .transposed = o->transposed},
+                         name);
+}
+
 hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
 {
     hd_mha m = {.heads = o->heads, .kv_heads = o->kv_heads ? o->kv_heads : o->heads, .dropout = o->dropout};
     m.head_width = o->head_width ? o->head_width : o->width / (size_t)o->heads;
     size_t q = (size_t)m.heads * m.head_width, k = (size_t)m.kv_heads * m.head_width;
-    const char *names[3] = {o->query, o->key, o->value};
-    const size_t rows[3] = {q, k, k}, at[3] = {0, q, q + k};
-    char out[256];
-    m.qkv = hd_param_hidden(p, q + 2 * k, o->width, o->init);
-    for (int i = 0; i < 3; i++)
-        hd_param_part(p, m.qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
-    m.q = hd_param_view(p, m.qkv, 0, q), m.kv = hd_param_view(p, m.qkv, q, 2 * k);
-    if (!o->no_bias) {
-        hd_init zero = {HD_INIT_ZERO, 0, 0};
-        m.qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
-        for (int i = 0; i < 3; i++)
-            hd_param_part(p, m.qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
-        m.q_bias = hd_param_view(p, m.qkv_bias, 0, q), m.kv_bias = hd_param_view(p, m.qkv_bias, q, 2 * k);
+    if (o->joint) {
+        hd_dense qkv = make_named(p, o->width, q + 2 * k, o, o->joint);
+        m.qkv = qkv.w, m.qkv_bias = qkv.b;
+    } else {
+        make_parts(&m, p, o, q, k);
     }
-    snprintf(out, sizeof out, "%s.%s", o->name, o->out);
-    m.out = hd_dense_make(p, q, o->width, &(hd_dense_opt){.init = o->init, .no_bias = o->no_bias}, out);
+    m.out = make_named(p, q, o->width, o, o->out);
     return m;
 }
 

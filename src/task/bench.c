@@ -209,7 +209,7 @@ static double flops_of(const job *j)
     const spec *s = j->s;
     double n = (double)s->items, t = (double)s->length, passes = s->work < DECODE ? 3 : 1;
     if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
-    if (j->gpt) return passes * hd_gpt_flops(&j->gpt->opt, s->items, s->length);
+    if (j->gpt) return passes * hd_gpt_flops(j->gpt, s->items, s->length);
     return passes * hd_encdec_flops(j->nmt, n, t, t);
 }
 

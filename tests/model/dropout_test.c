@@ -88,13 +88,7 @@ static double loss_by_hand(toy *m, const toy_batch *b, const rates *p)
     seg = hd_seg_of(r, b->target_len, b->items, b->key);
     x = embedded(r, m->t ? &m->t->target : &m->g->embedding, hd_ints(r, b->input, b->target_rows), seg,
                  p->embedding);
-    if (m->t) {
-        x = stack_by_hand(r, &m->t->stack[0], x, memory, HD_CAUSAL, p);
-    } else {
-        for (int l = 0; l < m->g->opt.layers; l++)
-            x = block_by_hand(r, &m->g->block[l], x, memory, HD_CAUSAL, !m->g->opt.post_norm, p);
-        x.t = normed(r, &m->g->last, x.t, x.seg);
-    }
+    x = stack_by_hand(r, m->t ? &m->t->stack[0] : &m->g->stack, x, memory, HD_CAUSAL, p);
     hd_tensor *logits = hd_linear(r, x.t, value(m->t ? m->t->output : m->g->head), NULL, HD_IDENTITY);
     double loss = hd_loss_total(
         r, hd_cross_entropy(r, logits, hd_ints(r, b->target, b->target_rows), &(hd_loss_opt){.coef = 1}));

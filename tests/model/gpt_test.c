@@ -130,8 +130,8 @@ static void operations_are_two_for_each_weight_and_token(void **state)
             weights += (double)hd_count_of(&p->t);
     }
     double attention = 2 * 2 * 2 * 32; /* layers, products, multiply and add */
-    assert_true(hd_gpt_flops(&o, 1, 1) == 2 * weights + attention);
-    assert_true(hd_gpt_flops(&o, 5, 3) == 5 * 3 * (2 * weights + 3 * attention));
+    assert_true(hd_gpt_flops(m.g, 1, 1) == 2 * weights + attention);
+    assert_true(hd_gpt_flops(m.g, 5, 3) == 5 * 3 * (2 * weights + 3 * attention));
     toy_close(&m);
 }
 

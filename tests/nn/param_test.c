@@ -253,7 +253,7 @@ static void a_gpt_file_has_gpt2_names_shapes_and_orientation(void **state)
     assert_int_equal(hd_safetensors_count(s), e.count);
     const hd_real *file =
                       (const hd_real *)(const void *)hd_safetensors_find(s, "h.1.attn.c_attn.weight")->data,
-                  *memory = m.g->block[1].self.qkv->t.data;
+                  *memory = m.g->stack.block[1].self.qkv->t.data;
     for (size_t in = 0; in < d; in++)
         for (size_t out = 0; out < 3 * d; out++) assert_true(file[in * 3 * d + out] == memory[out * d + in]);
     hd_safetensors_free(s);

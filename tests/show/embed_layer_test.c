@@ -143,8 +143,8 @@ static hd_tensor *by_hand(subject *s, subject_kind kind, int layers, const int32
     if (kind == BERT) return bert_by_hand(r, s->model.masked->model, layers, ids, seg);
     if (kind == GPT) {
         const hd_gpt *m = s->model.language->lm->model;
-        return blocks_by_hand(r, m->block, layers, true, HD_CAUSAL,
-                              hd_embedding_of(r, &m->embedding, ids, seg->pos, seg), &m->last);
+        return blocks_by_hand(r, m->stack.block, layers, true, HD_CAUSAL,
+                              hd_embedding_of(r, &m->embedding, ids, seg->pos, seg), &m->stack.last);
     }
     const hd_encoder *e = &s->model.translator->model->encoder;
     hd_rows x = hd_embedding_of(r, &e->embedding, ids, seg->pos, seg);

@@ -29,8 +29,6 @@ static bool attends_first(const hd_stages *s)
 
 /* -- making -- */
 
-enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
-
 static hd_embedding embedding(const hd_encdec *m, const hd_stages *side)
 {
     const hd_encdec_opt *o = &m->opt;
@@ -98,6 +96,7 @@ static hd_stack_opt blocks(const hd_encdec_opt *o, bool cross)
                           .unscaled_scores = o->unscaled_scores,
                           .gated = o->gated,
                           .relative = o->relative,
+                          .causal = cross,
                           .cross = cross,
                           .eps = o->eps,
                           .act = o->act,
@@ -193,28 +192,12 @@ static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
     return HD_OK;
 }
 
-/* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
-static hd_status check_attention(const hd_encdec_opt *o, hd_err *err)
-{
-    const hd_relative *r = &o->relative;
-    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
-        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
-    if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
-        return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
-                          MOST_ATTENTION);
-    if (r->buckets && (r->buckets < 4 || r->buckets > MOST_BUCKETS || r->reach <= (int)(r->buckets / 2)))
-        return hd_err_set(err, HD_EARG,
-                          "relative positions have 4 to %d buckets and reach farther than half of them: not "
-                          "%zu, which reach %d",
-                          MOST_BUCKETS, r->buckets, r->reach);
-    return HD_OK;
-}
-
 static hd_status check(const hd_encdec_opt *o, hd_err *err)
 {
     bool attends = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
                    hd_stages_have(&o->decoder, HD_STAGE_transformer);
-    hd_status s = attends ? check_attention(o, err) : HD_OK;
+    hd_stack_opt stack = blocks(o, true);
+    hd_status s = attends ? hd_stack_check(&stack, err) : HD_OK;
     if (s) return s;
     if (!o->width || !o->inner || !o->source_vocab || !o->target_vocab || !o->positions)
         return hd_err_set(
@@ -283,9 +266,7 @@ hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err)
 static size_t slots(const hd_encdec *m, hd_slot_kind *kinds)
 {
     size_t n = hd_encdec_recurs(m) ? hd_recurrent_decoder_slots(&m->cells, kinds) : 0;
-    for (int i = 0; i < m->stacks; i++)
-        for (int l = 0; l < m->stack[i].opt.layers; l++, n += HD_STACK_SLOTS)
-            if (kinds) kinds[n] = HD_GROW, kinds[n + 1] = HD_FIXED;
+    for (int i = 0; i < m->stacks; i++) n += hd_stack_slots(&m->stack[i], kinds ? kinds + n : NULL);
     return n;
 }
 
@@ -323,7 +304,7 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
         if (i + recurs) hd_probe_enter(r, "stage%d", i + recurs);
         x = hd_stack_of(r, &m->stack[i], x, rows, hd_cache_slot(cache, slot));
         if (i + recurs) hd_probe_leave(r);
-        slot += HD_STACK_SLOTS * (size_t)m->stack[i].opt.layers;
+        slot += hd_stack_slots(&m->stack[i], NULL);
     }
     hd_probe_leave(r);
     return x;
@@ -355,11 +336,6 @@ double hd_encdec_flops(const hd_encdec *m, double sentences, double source, doub
     double b = sentences, s = source, t = target;
     double sum = hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
-    for (int i = 0; i < m->stacks; i++) {
-        const hd_stack_opt *o = &m->stack[i].opt;
-        double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
-               a = (double)hd_stack_attention_width(o);
-        sum += o->layers * b * (t * (12 * d * a + 4 * d * f) + s * 4 * d * a + 4 * a * (t * t + t * s));
-    }
+    for (int i = 0; i < m->stacks; i++) sum += hd_stack_flops(&m->stack[i].opt, b, t, s);
     return sum;
 }

@@ -59,7 +59,7 @@ static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows x, const int32_t *t
 
 static double flops(const hd_lm *m, size_t windows, size_t length)
 {
-    return hd_gpt_flops(&((const hd_gpt *)m->model)->opt, windows, length);
+    return hd_gpt_flops(m->model, windows, length);
 }
 
 static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
