@@ -71,7 +71,7 @@ static void it_says_what_it_must(void **state)
         {" will turn on the lamp .", " wird die Lampe einschalten ."},
         {" expensive car ", " teure Auto "},
         {" in the big garden .", " im großen Garten "},
-        {" traveled to Munich .", " nach München gereist ."},
+        {" travelled to Munich .", " nach München gereist ."},
     };
     hd_text english = {0}, german = {0};
     hd_err err = {0};

@@ -274,6 +274,7 @@ const hd_word_verb hd_word_verbs[] = {
     {"run", "runs", "ran", "rennen", "renne", "rennst", "rennt", "gerannt", "", HD_GO, 0, SEIN | BEAST},
     {"come", "comes", "came", "kommen", "komme", "kommst", "kommt", "gekommen", "", HD_GO, 0,
      SEIN | CITY | BEAST},
+    /* spelled so, whatever the rest: the corpus keeps its bytes */
     {"travel", "travels", "travelled", "reisen", "reise", "reist", "reist", "gereist", "", HD_GO, 0,
      SEIN | CITY | WITH},
 
