@@ -110,9 +110,9 @@ static void source_put(void *context, void *block, size_t bytes)
     b->release(b, block, bytes);
 }
 
-hd_source hd_backend_source(hd_backend *b)
+hd_allocator hd_backend_allocator(hd_backend *b)
 {
-    return (hd_source){source_get, source_put, b};
+    return (hd_allocator){source_get, source_put, b};
 }
 
 void hd_backend_gone(hd_backend *b, uint64_t serial)

@@ -117,7 +117,7 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
 /* Another one that can use b's memory: on the same device, with the same precision. */
 hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err);
 void hd_backend_free(hd_backend *b); /* accepts NULL */
-hd_source hd_backend_source(hd_backend *b);
+hd_allocator hd_backend_allocator(hd_backend *b);
 void hd_backend_gone(hd_backend *b, uint64_t serial);
 hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
 

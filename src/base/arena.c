@@ -21,9 +21,9 @@ static void host_put(void *context, void *block, size_t bytes)
     hd_mem_free(block);
 }
 
-const hd_source hd_source_host = {.get = host_get, .put = host_put, .context = NULL};
+const hd_allocator hd_allocator_host = {.get = host_get, .put = host_put, .context = NULL};
 
-void hd_arena_init(hd_arena *a, hd_source source, size_t chunk_min)
+void hd_arena_init(hd_arena *a, hd_allocator source, size_t chunk_min)
 {
     *a = (hd_arena){.source = source, .chunk_min = chunk_min};
 }

@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 /* Where bytes come from: hd_mem for the host, a backend's memory otherwise. get returns NULL on failure. */
-typedef struct hd_source {
+typedef struct hd_allocator {
     void *(*get)(void *context, size_t bytes);
     void (*put)(void *context, void *block, size_t bytes);
     void *context;
-} hd_source;
+} hd_allocator;
 
-extern const hd_source hd_source_host;
+extern const hd_allocator hd_allocator_host;
 
 typedef struct hd_arena_chunk {
     char *base;
@@ -25,7 +25,7 @@ typedef struct hd_arena_chunk {
 enum { HD_ARENA_CHUNKS = 64 };
 
 typedef struct hd_arena {
-    hd_source source;
+    hd_allocator source;
     size_t chunk_min; /* smallest chunk asked of the source */
     hd_arena_chunk chunk[HD_ARENA_CHUNKS];
     int chunks;  /* owned */
@@ -41,7 +41,7 @@ typedef struct hd_arena_mark {
     size_t used;
 } hd_arena_mark;
 
-void hd_arena_init(hd_arena *a, hd_source source, size_t chunk_min);
+void hd_arena_init(hd_arena *a, hd_allocator source, size_t chunk_min);
 void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena may be used again */
 void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
 hd_arena_mark hd_arena_here(const hd_arena *a);

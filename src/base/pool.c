@@ -14,7 +14,7 @@ typedef struct hd_pool_bin {
     bool needed; /* something was taken since the last reset */
 } bin;
 
-void hd_pool_init(hd_pool *p, hd_source source)
+void hd_pool_init(hd_pool *p, hd_allocator source)
 {
     *p = (hd_pool){.source = source};
 }

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 
 typedef struct hd_pool {
-    hd_source source;
+    hd_allocator source;
     struct hd_pool_bin *bins; /* one per size, in a growing table */
     size_t bin_count, bin_room;
     size_t used, peak, owned; /* bytes handed out now, at most, and held from the source */
@@ -16,7 +16,7 @@ typedef struct hd_pool {
     bool keep; /* never return blocks before the release: something remembers their addresses */
 } hd_pool;
 
-void hd_pool_init(hd_pool *p, hd_source source);
+void hd_pool_init(hd_pool *p, hd_allocator source);
 void hd_pool_release(hd_pool *p);             /* returns every block, also those still handed out */
 void *hd_pool_take(hd_pool *p, size_t bytes); /* not cleared; NULL on failure */
 void hd_pool_give(hd_pool *p, void *block,

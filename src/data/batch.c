@@ -20,6 +20,8 @@ struct slot {
 };
 
 struct hd_batches {
+    hd_source source; /* at first: it is cast from one to the other */
+    const hd_batch *now;
     hd_batch_opt opt;
     const hd_corpus *corpus;
     hd_epoch epoch;   /* this and make are the thread's while it runs */
@@ -243,6 +245,38 @@ hd_status hd_batches_seek(hd_batches *b, hd_position at, hd_err *err)
     return HD_OK;
 }
 
+/* -- as a source -- */
+
+static hd_status next_of(hd_source *s, hd_position *after, hd_err *err)
+{
+    hd_batches *b = (hd_batches *)s;
+    hd_status st = hd_batches_next(b, &b->now, err);
+    *after = b->next;
+    return st;
+}
+
+static hd_status seek_of(hd_source *s, hd_position at, hd_err *err)
+{
+    return hd_batches_seek((hd_batches *)s, at, err);
+}
+
+static void free_of(hd_source *s)
+{
+    hd_batches_free((hd_batches *)s);
+}
+
+hd_source *hd_batches_source(hd_batches *b)
+{
+    return &b->source;
+}
+
+const hd_batch *hd_batches_now(const hd_batches *b)
+{
+    return b->now;
+}
+
+/* -- making -- */
+
 static hd_status check(const hd_corpus *c, const hd_batch_opt *o, hd_err *err)
 {
     if (!c->count) return hd_err_set(err, HD_EARG, "there are no sentences to make batches of");
@@ -281,11 +315,14 @@ hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_bat
     b->slot = hd_mem_array(b->slots, sizeof *b->slot);
     s = b->slot ? init_lock(b, err) : hd_err_nomem(err, b->slots * sizeof *b->slot);
     if (!s) s = hd_epoch_init(&b->epoch, corpus, &b->opt, err);
-    if (s)
+    if (s) {
         hd_batches_free(b);
-    else
-        *out = b;
-    return s;
+        return s;
+    }
+    hd_epoch_form(&b->epoch, 0);
+    b->source = (hd_source){corpus->hash, b->epoch.batches, next_of, seek_of, free_of};
+    *out = b;
+    return HD_OK;
 }
 
 void hd_batches_free(hd_batches *b)

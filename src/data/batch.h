@@ -6,11 +6,7 @@
 #define HD_DATA_BATCH_H
 
 #include "data/corpus.h"
-
-/* Of the batch that comes next; {0} is the start. */
-typedef struct hd_position {
-    uint64_t epoch, batch;
-} hd_position;
+#include "data/source.h"
 
 /* Sentences are one behind the other. len counts the special that is added. */
 typedef struct hd_batch {
@@ -50,6 +46,10 @@ void hd_batches_free(hd_batches *b); /* accepts NULL; at any moment */
 /* The next batch, valid until the next call of any function here but position; NULL behind the end. A failure
    of the thread is reported by the call that wanted its batch, and again until seek. */
 hd_status hd_batches_next(hd_batches *b, const hd_batch **out, hd_err *err);
+
+/* The same batches as a source, which lives as long as they do; its next forms what hd_batches_now gives. */
+hd_source *hd_batches_source(hd_batches *b);
+const hd_batch *hd_batches_now(const hd_batches *b);
 
 hd_position hd_batches_position(const hd_batches *b);
 /* The same batches follow as followed when the position was asked for. Fails, and changes nothing, where the

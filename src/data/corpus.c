@@ -1,12 +1,11 @@
-/* A corpus in ids. A team encodes a block of sentences, each worker into a list of its own; the caller then
-   gathers them in order, so the result does not depend on who did what. */
+/* A corpus in ids. */
 #include "data/corpus.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-enum { BLOCK = 1 << 14, GRAIN = 64 };
+enum { BLOCK = 1 << 14 };
 
 void hd_corpus_release(hd_corpus *c)
 {
@@ -15,73 +14,6 @@ void hd_corpus_release(hd_corpus *c)
         hd_mem_free(c->side[i].begin);
     }
     *c = (hd_corpus){0};
-}
-
-/* Where the ids of a sentence of the block are. */
-struct found {
-    int worker;
-    size_t at[2], len[2];
-};
-
-struct worker {
-    hd_ids ids[2];
-    hd_err err;
-};
-
-struct work {
-    const hd_sentences *from;
-    const hd_tokenizer *const *tokenizer;
-    size_t first; /* sentence of the block */
-    struct found *found;
-    struct worker *worker;
-    int workers;
-};
-
-static void encode_part(void *arg, size_t begin, size_t end, int worker)
-{
-    struct work *work = arg;
-    struct worker *w = &work->worker[worker];
-    for (size_t i = begin; i < end && !w->err.status; i++) {
-        struct found *f = &work->found[i];
-        f->worker = worker;
-        for (int side = 0; side < work->from->sides; side++) {
-            hd_line text = hd_sentence(work->from, side, work->first + i);
-            f->at[side] = w->ids[side].count;
-            if (hd_tokenizer_encode_ids(work->tokenizer[side], text.text, text.size, &w->ids[side], &w->err))
-                break;
-            f->len[side] = w->ids[side].count - f->at[side];
-        }
-    }
-}
-
-static hd_status encode_block(struct work *work, size_t count, hd_team *team, hd_err *err)
-{
-    for (int i = 0; i < work->workers; i++) work->worker[i].ids[0].count = work->worker[i].ids[1].count = 0;
-    if (team)
-        hd_team_run(team, count, GRAIN, encode_part, work);
-    else
-        encode_part(work, 0, count, 0);
-    for (int i = 0; i < work->workers; i++) {
-        const hd_err *e = &work->worker[i].err;
-        if (e->status) return hd_err_set(err, e->status, "%s", e->text);
-    }
-    return HD_OK;
-}
-
-static hd_status work_init(struct work *work, const hd_team *team, hd_err *err)
-{
-    work->workers = team ? hd_team_size(team) : 1;
-    work->found = hd_mem_array(BLOCK, sizeof *work->found);
-    work->worker = work->found ? hd_mem_array((size_t)work->workers, sizeof *work->worker) : NULL;
-    return work->worker ? HD_OK : hd_err_nomem(err, BLOCK * sizeof *work->found);
-}
-
-static void work_release(struct work *work)
-{
-    for (int i = 0; work->worker && i < work->workers; i++)
-        for (int side = 0; side < 2; side++) hd_ids_release(&work->worker[i].ids[side]);
-    hd_mem_free(work->worker);
-    hd_mem_free(work->found);
 }
 
 static hd_status reserve(hd_corpus *c, int side, size_t more, hd_err *err)
@@ -113,70 +45,74 @@ static uint64_t mix(uint64_t h, uint64_t value)
     return h ^ h >> 29;
 }
 
-static hd_status add(hd_corpus *c, const struct work *work, const struct found *f, const size_t len[2],
-                     hd_err *err)
+uint64_t hd_corpus_hash(uint64_t hash, const int32_t *ids, size_t len)
 {
+    hash = mix(hash, len);
+    for (size_t i = 0; i < len; i++) hash = mix(hash, (uint32_t)ids[i]);
+    return hash;
+}
+
+static hd_status add(void *context, const int32_t *const ids[2], const size_t len[2], hd_err *err)
+{
+    hd_corpus *c = context;
     if (c->count == INT32_MAX) return hd_err_set(err, HD_ELIMIT, "more than %d sentences", INT32_MAX);
     for (int side = 0; side < c->sides; side++) {
         hd_status s = reserve(c, side, len[side], err);
         if (s) return s;
         size_t begin = c->side[side].begin[c->count];
-        const int32_t *ids = work->worker[f->worker].ids[side].at + f->at[side];
-        memcpy(c->side[side].id + begin, ids, len[side] * sizeof *ids);
+        memcpy(c->side[side].id + begin, ids[side], len[side] * sizeof **ids);
         c->side[side].begin[c->count + 1] = begin + len[side];
-        c->hash = mix(c->hash, len[side]);
-        for (size_t i = 0; i < len[side]; i++) c->hash = mix(c->hash, (uint32_t)ids[i]);
+        c->hash = hd_corpus_hash(c->hash, ids[side], len[side]);
     }
     c->count++;
     return HD_OK;
 }
 
-/* Takes sentence i, encoded, leaves it out or refuses it. */
-static hd_status judge(hd_corpus *c, const struct work *work, size_t i, const hd_corpus_opt *opt,
+/* Takes sentence i of the block, leaves it out or refuses it. */
+static hd_status judge(hd_ids_sink to, const hd_ids_encoder *e, size_t i, const hd_corpus_opt *opt,
                        hd_report *r, hd_err *err)
 {
-    const hd_sentences *from = work->from;
-    const struct found *f = &work->found[i - work->first];
-    size_t len[2] = {f->len[0], f->len[1]};
-    for (int side = 0; side < c->sides; side++) {
-        const char *file = from->file[from->file[1] ? side : 0];
+    const hd_sentences *from = e->from;
+    const int32_t *ids[2] = {0};
+    size_t len[2] = {0}, first = 0;
+    for (int side = 0; side < from->sides; side++) {
+        size_t line;
+        const char *file = hd_sentences_file(from, side, from->line[e->first + i], &line);
+        ids[side] = hd_ids_encoder_at(e, i, side, &len[side]);
+        if (!side) first = len[0];
         if (!len[side]) {
             if (opt->empty == HD_POLICY_ERROR)
                 return hd_err_set(err, HD_EFORMAT,
-                                  "%s:%u: the line has no tokens (remove it, or skip empty lines)", file,
-                                  from->line[i]);
-            hd_report_note(r, HD_FAULT_empty, file, from->line[i], false);
+                                  "%s:%zu: the line has no tokens (remove it, or skip empty lines)", file,
+                                  line);
+            hd_report_note(r, HD_FAULT_empty, file, line, false);
             return HD_OK;
         }
         if (!opt->longest || len[side] <= opt->longest) continue;
         if (opt->too_long == HD_POLICY_ERROR)
             return hd_err_set(err, HD_ELIMIT,
-                              "%s:%u: %zu tokens, %zu are allowed (skip or cut long lines, or allow longer)",
-                              file, from->line[i], len[side], opt->longest);
-        bool cut = opt->too_long == HD_POLICY_CUT, counted = side && f->len[0] > opt->longest;
-        if (!counted) hd_report_note(r, HD_FAULT_too_long, file, from->line[i], cut);
+                              "%s:%zu: %zu tokens, %zu are allowed (skip or cut long lines, or allow longer)",
+                              file, line, len[side], opt->longest);
+        bool cut = opt->too_long == HD_POLICY_CUT, counted = side && first > opt->longest;
+        if (!counted) hd_report_note(r, HD_FAULT_too_long, file, line, cut);
         if (!cut) return HD_OK;
         len[side] = opt->longest;
     }
-    return add(c, work, f, len, err);
+    r->kept++;
+    return to.put(to.context, ids, len, err);
 }
 
-static hd_status make(hd_corpus *c, struct work *work, const hd_corpus_opt *opt, hd_report *r, hd_err *err)
+hd_status hd_corpus_encode(hd_ids_sink to, const hd_sentences *from, hd_ids_encoder *encoder,
+                           const hd_corpus_opt *opt, hd_report *report, hd_err *err)
 {
-    const size_t count = work->from->count;
     hd_status s = HD_OK;
-    for (; !s && work->first < count; work->first += BLOCK) {
-        size_t block = count - work->first < BLOCK ? count - work->first : BLOCK;
-        s = encode_block(work, block, opt->team, err);
-        for (size_t i = 0; !s && i < block; i++) s = judge(c, work, work->first + i, opt, r, err);
+    for (size_t first = 0; !s && first < from->count; first += HD_IDS_ENCODER_BLOCK) {
+        size_t left = from->count - first, block = left < HD_IDS_ENCODER_BLOCK ? left : HD_IDS_ENCODER_BLOCK;
+        s = hd_ids_encoder_run(encoder, from, first, block, err);
+        for (size_t i = 0; !s && i < block; i++) s = judge(to, encoder, i, opt, report, err);
     }
-    r->lines = count;
-    r->kept = c->count;
-    if (s) return s;
-    hd_report_say(r, opt->log);
-    return c->count ? HD_OK
-                    : hd_err_set(err, HD_EFORMAT, "%s: none of its %zu lines can be used",
-                                 work->from->file[0], count);
+    report->lines += from->count;
+    return s;
 }
 
 hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_tokenizer *const tokenizer[2],
@@ -184,10 +120,14 @@ hd_status hd_corpus_make(hd_corpus *out, const hd_sentences *from, const hd_toke
 {
     hd_corpus c = {.sides = from->sides};
     hd_report r = {0};
-    struct work work = {.from = from, .tokenizer = tokenizer};
-    hd_status s = work_init(&work, opt->team, err);
-    if (!s) s = make(&c, &work, opt, &r, err);
-    work_release(&work);
+    hd_ids_encoder encoder;
+    hd_status s = hd_ids_encoder_init(&encoder, tokenizer, opt->team, err);
+    if (!s) s = hd_corpus_encode((hd_ids_sink){add, &c}, from, &encoder, opt, &r, err);
+    hd_ids_encoder_release(&encoder);
+    if (!s) hd_report_say(&r, opt->log);
+    if (!s && !c.count)
+        s = hd_err_set(err, HD_EFORMAT, "%s: none of its %zu lines can be used",
+                       hd_sentences_file(from, 0, 1, &(size_t){0}), from->count);
     if (s) {
         hd_corpus_release(&c);
         return s;

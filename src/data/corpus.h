@@ -2,8 +2,7 @@
 #ifndef HD_DATA_CORPUS_H
 #define HD_DATA_CORPUS_H
 
-#include "base/team.h"
-#include "data/sentences.h"
+#include "data/ids_encoder.h"
 
 typedef struct hd_corpus {
     int sides;    /* 1 or 2 */
@@ -35,5 +34,18 @@ static inline size_t hd_corpus_len(const hd_corpus *c, int side, size_t i)
 {
     return c->side[side].begin[i + 1] - c->side[side].begin[i];
 }
+
+/* Takes the ids of a sentence, of each side. */
+typedef struct hd_ids_sink {
+    hd_status (*put)(void *context, const int32_t *const ids[2], const size_t len[2], hd_err *err);
+    void *context;
+} hd_ids_sink;
+
+/* Encodes, leaves out and cuts as hd_corpus_make does, wherever the ids then go. Adds to the report. */
+hd_status hd_corpus_encode(hd_ids_sink to, const hd_sentences *from, hd_ids_encoder *encoder,
+                           const hd_corpus_opt *opt, hd_report *report, hd_err *err);
+
+/* The hash of a corpus with one side of one sentence more. */
+uint64_t hd_corpus_hash(uint64_t hash, const int32_t *ids, size_t len);
 
 #endif

@@ -8,38 +8,41 @@
 #include "data/report.h"
 #include "text/tokenizer.h"
 
+/* The files that sentences come from, one for each side or one for both. */
+typedef struct hd_origin_files {
+    char *name[2];  /* one name for a tab-separated file */
+    uint32_t first; /* lines of the files before them */
+} hd_origin_files;
+
 typedef struct hd_sentences {
-    int sides;     /* 1 or 2 */
-    size_t count;  /* sentences, or pairs of them */
-    char *file[2]; /* what they were read from; one name for a tab-separated file */
+    int sides;    /* 1 or 2 */
+    size_t count; /* sentences, or pairs of them */
     struct {
         char *bytes; /* one behind the other */
         size_t *end; /* [count] */
         size_t used, room;
     } side[2];
-    uint32_t *line; /* [count] number in the file, from 1 */
+    uint32_t *line; /* [count] number of the line, from 1, counted over all files */
     size_t places;
+    hd_origin_files *origin;
+    size_t origins;
 } hd_sentences;
 
-typedef struct hd_read_opt {
-    const char *source; /* a file, plain or compressed (gzip, xz, zstd); "-": standard input */
-    const char *target; /* another, parallel to it; NULL: none */
-    bool tabs;          /* source has both sides: the first two columns, parted by a tab */
-    hd_policy broken;   /* lines that are not UTF-8 or hold a zero byte: ERROR (default) or SKIP */
-    hd_policy empty;    /* lines of spaces or nothing: SKIP (default) or ERROR */
-    size_t longest;     /* bytes of a line; 0: HD_LINE_LONGEST. A longer one is an error */
-    const hd_log *log;  /* gets the warnings; may be NULL */
-} hd_read_opt;
-
-/* Reads and checks. report (may be NULL) gets the counts; it points into out. Fails where nothing is left. */
-hd_status hd_sentences_read(hd_sentences *out, const hd_read_opt *opt, hd_report *report, hd_err *err);
 void hd_sentences_release(hd_sentences *s); /* accepts {0} */
+
+/* To put them together: the files that the next ones come from, then sentences. */
+hd_status hd_sentences_begin(hd_sentences *s, const char *const name[2], uint32_t lines_before, hd_err *err);
+hd_status hd_sentences_add(hd_sentences *s, const hd_line text[2], uint32_t line, hd_err *err);
+void hd_sentences_clear(hd_sentences *s); /* but for the files; memory stays for the next ones */
 
 static inline hd_line hd_sentence(const hd_sentences *s, int side, size_t i)
 {
     size_t begin = i ? s->side[side].end[i - 1] : 0;
     return (hd_line){s->side[side].bytes + begin, s->side[side].end[i] - begin};
 }
+
+/* The file that a line, counted over all, is in; *number: which of its lines. The name lives as long as s. */
+const char *hd_sentences_file(const hd_sentences *s, int side, uint32_t line, size_t *number);
 
 /* Moves about `fraction` of the sentences from s to out: those whose hash says so, whatever their place.
    Equal sentences (pairs) stay together, and more of a corpus moves no sentence to the other part. */

@@ -118,7 +118,7 @@ typedef struct opened {
 
 static hd_status begin(opened *o, const char *folder, hd_err *err)
 {
-    hd_arena_init(&o->arena, hd_source_host, 0);
+    hd_arena_init(&o->arena, hd_allocator_host, 0);
     o->w = hd_mem_zero(sizeof *o->w);
     return o->w ? open_all(o->w, &o->arena, folder, err) : hd_err_nomem(err, sizeof *o->w);
 }

@@ -13,9 +13,9 @@ enum { HOST_CHUNK = 256 * 1024, STEP_CHUNK = 4 * 1024 * 1024 };
 hd_status hd_run_init(hd_run *r, hd_backend *backend, hd_err *err)
 {
     *r = (hd_run){.backend = backend, .now = {.weight = 1, .clip = 1}};
-    hd_arena_init(&r->host, hd_source_host, HOST_CHUNK);
-    hd_arena_init(&r->step, hd_backend_source(backend), STEP_CHUNK);
-    hd_pool_init(&r->grads, hd_backend_source(backend));
+    hd_arena_init(&r->host, hd_allocator_host, HOST_CHUNK);
+    hd_arena_init(&r->step, hd_backend_allocator(backend), STEP_CHUNK);
+    hd_pool_init(&r->grads, hd_backend_allocator(backend));
     r->grads.keep = backend->capture != NULL;
     r->block = backend->alloc(backend, sizeof *r->block);
     if (!r->block) return hd_backend_nomem(backend, sizeof *r->block, err);

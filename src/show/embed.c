@@ -228,7 +228,7 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, c
 {
     job j = {.r = r, .by = hd_reader_of(m), .opt = settle(m, opt), .out = out};
     *out = (hd_embeddings){.count = count};
-    hd_arena_init(&out->memory, hd_source_host, 1 << 16);
+    hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
     hd_status s = check(&j.by, &j.opt, err);
     if (!s)
         out->width = opt->table ? hd_cols_of(&hd_reader_table(&j.by)->t) : hd_reader_width(&j.by, opt->layer);

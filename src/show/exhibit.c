@@ -14,7 +14,7 @@ hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err)
 {
     hd_exhibit *x = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
-    hd_arena_init(&x->memory, hd_source_host, 1 << 16);
+    hd_arena_init(&x->memory, hd_allocator_host, 1 << 16);
     *out = x;
     return HD_OK;
 }

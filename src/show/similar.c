@@ -11,7 +11,7 @@
 void hd_similar_init(hd_similar *s, const char *word)
 {
     *s = (hd_similar){.word = word};
-    hd_arena_init(&s->memory, hd_source_host, 1 << 14);
+    hd_arena_init(&s->memory, hd_allocator_host, 1 << 14);
 }
 
 void hd_similar_release(hd_similar *s)

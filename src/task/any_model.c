@@ -16,7 +16,7 @@ hd_status hd_any_model_kind(hd_model_kind *out, const char *folder, hd_err *err)
     hd_err why = {0};
     *out = HD_MODEL_TRANSLATOR;
     if (hd_path(path, folder, "config.json", &why)) return HD_OK;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     hd_status s = hd_json_read(&object, &arena, path, MOST_CONFIG, &why);
     const char *task = s ? NULL : json_string_value(json_object_get(object, "task"));
     if (task && !strcmp(task, "lm")) *out = HD_MODEL_LANGUAGE;

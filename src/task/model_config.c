@@ -45,7 +45,7 @@ void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
 void hd_model_config_read(hd_model_config *c, const char *folder, const char *maker, hd_err *err)
 {
     c->object = NULL, c->err = err;
-    hd_arena_init(&c->arena, hd_source_host, 0);
+    hd_arena_init(&c->arena, hd_allocator_host, 0);
     c->status = hd_path(c->path, folder, "config.json", err);
     bool folder_lacks = !c->status && access(folder, F_OK) && errno == ENOENT;
     int why = !c->status && access(c->path, F_OK) ? errno : 0; /* what is not told here opening it says */
@@ -61,7 +61,7 @@ void hd_model_config_read(hd_model_config *c, const char *folder, const char *ma
 void hd_model_config_read_file(hd_model_config *c, const char *folder, const char *name, hd_err *err)
 {
     c->object = NULL, c->err = err;
-    hd_arena_init(&c->arena, hd_source_host, 0);
+    hd_arena_init(&c->arena, hd_allocator_host, 0);
     c->status = hd_path(c->path, folder, name, err);
     if (!c->status && !access(c->path, F_OK))
         c->status = hd_json_read(&c->object, &c->arena, c->path, MOST_FILE, err);

@@ -276,7 +276,7 @@ static hd_status check_layout(const hd_safetensors *s, hd_err *err)
 
 static hd_status read_all(hd_safetensors *s, const uint8_t *bytes, size_t size, const char *file, hd_err *err)
 {
-    hd_arena_init(&s->arena, hd_source_host, 16 * 1024);
+    hd_arena_init(&s->arena, hd_allocator_host, 16 * 1024);
     s->file = hd_mem_text(file);
     if (!s->file) return hd_err_nomem(err, strlen(file) + 1);
     hd_status status = read_header(s, bytes, size, err);

@@ -333,7 +333,7 @@ static hd_status read_all(hd_safetensors *s, const uint8_t *bytes, size_t size, 
     reader r = {.s = s, .bytes = bytes, .size = size};
     hd_pickle_value dict = {0};
     hd_err why = {0};
-    hd_arena_init(&s->arena, hd_source_host, 16 * 1024);
+    hd_arena_init(&s->arena, hd_allocator_host, 16 * 1024);
     s->file = hd_mem_text(file);
     if (!s->file) return hd_err_nomem(err, strlen(file) + 1);
     hd_status st = hd_pickle_new(&r.pickle, &(hd_pickle_host){&r, name_of, call, find_storage}, &why);

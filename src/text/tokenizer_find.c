@@ -16,7 +16,7 @@ static hd_status open_json(hd_tokenizer **out, const char *path, hd_err *err)
 {
     hd_arena arena;
     json_t *root = NULL;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     hd_status s = hd_json_read(&root, &arena, path, HD_FILE_SET_BYTES, err);
     const char *type = json_string_value(json_object_get(json_object_get(root, "model"), "type"));
     static const struct {
@@ -79,7 +79,7 @@ static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_s
     hd_arena arena;
     json_t *root = NULL;
     if (hd_path(path, folder, "config.json", NULL)) return false;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     hd_err why = {0};
     *s = hd_json_read(&root, &arena, path, MOST_CONFIG, &why);
     const char *one = json_string_value(hd_tokenizer_member(root, "tokenizer")),

@@ -162,7 +162,7 @@ static hd_status load_numbers(const char *path, hd_progress *p, uint64_t *update
 {
     hd_arena arena;
     json_t *o = NULL;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     hd_status s = hd_json_read(&o, &arena, path, MOST_STATE, err);
     if (!s) s = get_numbers(o, path, p, updates, err);
     hd_arena_release(&arena);

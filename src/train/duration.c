@@ -34,7 +34,7 @@ hd_duration hd_duration_load(const char *folder)
     char path[HD_PATH];
     hd_arena arena;
     json_t *object = NULL;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     hd_status s = hd_path(path, folder, FILE_NAME, NULL);
     if (!s) s = hd_json_read(&object, &arena, path, MOST_BYTES, NULL);
     const json_t *seconds = s ? NULL : json_object_get(object, "seconds");

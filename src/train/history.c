@@ -22,7 +22,7 @@ static hd_status reader_open(reader *r, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     *r = (reader){.began = (double)NAN, .epoch_steps = (double)INFINITY};
-    hd_arena_init(&r->memory, hd_source_host, 0);
+    hd_arena_init(&r->memory, hd_allocator_host, 0);
     hd_status s = hd_path(path, folder, "train/log.jsonl", err);
     return s ? s : hd_lines_open(&r->lines, path, NULL, err);
 }

@@ -182,7 +182,7 @@ static hd_status is_kept(bool *kept, hd_arena *scratch, const char *line, size_t
 static hd_status copy_lines(hd_save *to, hd_map from, uint64_t last, hd_err *err)
 {
     hd_arena scratch;
-    hd_arena_init(&scratch, hd_source_host, PARSE_ROOM);
+    hd_arena_init(&scratch, hd_allocator_host, PARSE_ROOM);
     hd_status s = HD_OK;
     const char *at = (const char *)from.data, *end = at + from.size;
     while (!s && at < end) {

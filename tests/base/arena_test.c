@@ -34,7 +34,7 @@ static void blocks_are_aligned_and_apart(void **state)
     (void)state;
     hd_arena a;
     void *at[SIZES];
-    hd_arena_init(&a, hd_source_host, 1024);
+    hd_arena_init(&a, hd_allocator_host, 1024);
     take_all(&a, at);
     for (int i = 0; i < SIZES; i++) {
         assert_int_equal((uintptr_t)at[i] % HD_ALIGN, 0);
@@ -50,7 +50,7 @@ static void rewind_gives_the_same_address(void **state)
     (void)state;
     hd_arena a;
     void *first[SIZES], *second[SIZES];
-    hd_arena_init(&a, hd_source_host, 256);
+    hd_arena_init(&a, hd_allocator_host, 256);
     hd_arena_mark empty = hd_arena_here(&a);
     hd_arena_take(&a, 100);
     hd_arena_mark m = hd_arena_here(&a);
@@ -70,7 +70,7 @@ static void peak_counts_what_was_handed_out_alone(void **state)
     (void)state;
     hd_arena a;
     void *at[SIZES];
-    hd_arena_init(&a, hd_source_host, 64);
+    hd_arena_init(&a, hd_allocator_host, 64);
     take_all(&a, at);
     assert_true(a.chunks > 1);
     assert_int_equal(a.peak, rounded_sum()); /* not the rests of the chunks */
@@ -89,7 +89,7 @@ static void reset_joins_the_chunks_once(void **state)
     hd_arena a;
     void *first[SIZES], *second[SIZES], *third[SIZES];
     size_t blocks = hd_mem_now().blocks;
-    hd_arena_init(&a, hd_source_host, 64);
+    hd_arena_init(&a, hd_allocator_host, 64);
     take_all(&a, first);
     assert_true(a.chunks > 1);
     hd_arena_reset(&a);
@@ -111,7 +111,7 @@ static void failed_join_starts_anew(void **state)
     hd_arena a;
     void *at[SIZES];
     size_t blocks = hd_mem_now().blocks;
-    hd_arena_init(&a, hd_source_host, 64);
+    hd_arena_init(&a, hd_allocator_host, 64);
     take_all(&a, at);
     hd_mem_fail_at(1);
     hd_arena_reset(&a);
@@ -130,7 +130,7 @@ static void growing_costs_a_quarter_at_most(void **state)
     enum { MIB = 1 << 20, NEED = 200 };
     hd_arena a;
     size_t before = hd_mem_now().used;
-    hd_arena_init(&a, hd_source_host, 4 * MIB);
+    hd_arena_init(&a, hd_allocator_host, 4 * MIB);
     hd_mem_peak_reset();
     for (size_t need = NEED / 2; need <= NEED; need += NEED / 20) {
         for (size_t i = 0; i < need; i++) assert_non_null(hd_arena_take(&a, MIB));
@@ -144,7 +144,7 @@ static void failed_take_changes_nothing(void **state)
 {
     (void)state;
     hd_arena a;
-    hd_arena_init(&a, hd_source_host, 256);
+    hd_arena_init(&a, hd_allocator_host, 256);
     hd_mem_limit(hd_mem_now().used + 100);
     assert_null(hd_arena_take(&a, 1000)); /* also the first of all */
     assert_int_equal(a.chunks, 0);
@@ -165,7 +165,7 @@ static void a_tight_source_still_gives_what_is_needed(void **state)
 {
     (void)state;
     hd_arena a;
-    hd_arena_init(&a, hd_source_host, 64);
+    hd_arena_init(&a, hd_allocator_host, 64);
     assert_non_null(hd_arena_take(&a, 2000000));
     hd_mem_limit(hd_mem_now().used + 5000); /* less than a doubling */
     assert_non_null(hd_arena_take(&a, 4096));
@@ -179,7 +179,7 @@ static void released_arena_may_be_used_again(void **state)
     (void)state;
     hd_arena a;
     size_t blocks = hd_mem_now().blocks;
-    hd_arena_init(&a, hd_source_host, 64);
+    hd_arena_init(&a, hd_allocator_host, 64);
     hd_arena_release(&a);
     for (int round = 0; round < 3; round++) {
         void *at[SIZES];
@@ -209,7 +209,7 @@ static void bytes_are_never_touched(void **state)
     size_t next = 4096;
     hd_arena a;
     void *at[SIZES];
-    hd_arena_init(&a, (hd_source){pretend_get, pretend_put, &next}, 512);
+    hd_arena_init(&a, (hd_allocator){pretend_get, pretend_put, &next}, 512);
     for (int round = 0; round < 3; round++) {
         take_all(&a, at);
         hd_arena_reset(&a);

@@ -47,7 +47,7 @@ static void jansson_belongs_to_the_host(void **state)
     count_blocks();
     json_t *hosts = json_pack("{s:i}", "kept", 1);
     size_t before = held;
-    hd_arena_init(&arena, hd_source_host, 64);
+    hd_arena_init(&arena, hd_allocator_host, 64);
     assert_non_null(hd_json_load(&arena, "[1,2,3]", 7, &e));
     hd_json_begin();
     json_t *all = json_object();
@@ -91,7 +91,7 @@ static void a_tree_needs_less_than_was_asked_for(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         hd_arena arena;
         json_error_t e;
-        hd_arena_init(&arena, hd_source_host, 64);
+        hd_arena_init(&arena, hd_allocator_host, 64);
         count_blocks();
         size_t used = hd_mem_now().used;
         hd_mem_peak_reset();
@@ -111,7 +111,7 @@ static void a_parse_without_memory_says_so(void **state)
     (void)state;
     hd_arena arena;
     json_error_t e;
-    hd_arena_init(&arena, hd_source_host, 64);
+    hd_arena_init(&arena, hd_allocator_host, 64);
     for (size_t n = 1; n <= 2; n++) { /* the room, and the note that the tree goes with the arena */
         hd_mem_fail_at(n);
         assert_null(hd_json_load(&arena, "{}", 2, &e));

@@ -14,7 +14,7 @@ static void a_block_comes_back_for_the_same_size_alone(void **state)
 {
     (void)state;
     hd_pool p;
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     void *a = hd_pool_take(&p, 100), *b = hd_pool_take(&p, 100), *c = hd_pool_take(&p, 101);
     assert_ptr_not_equal(a, b);
     hd_pool_give(&p, a, 100);
@@ -29,7 +29,7 @@ static void counters_follow_takes_and_gives(void **state)
 {
     (void)state;
     hd_pool p;
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     void *a = hd_pool_take(&p, 1000), *b = hd_pool_take(&p, 24);
     assert_int_equal(p.used, 1024);
     hd_pool_give(&p, a, 1000);
@@ -65,7 +65,7 @@ static void after_a_reset_the_same_requests_get_the_same_blocks(void **state)
     (void)state;
     hd_pool p;
     void *first[STEPS], *next[STEPS];
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     one_step(&p, first);
     size_t owned = p.owned;
     for (int round = 0; round < 3; round++) {
@@ -82,7 +82,7 @@ static void no_block_is_out_twice(void **state)
     (void)state;
     hd_pool p;
     unsigned char *at[100];
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     for (int round = 0; round < 4; round++) {
         for (size_t i = 0; i < 100; i++) at[i] = memset(hd_pool_take(&p, 1 + i % 10), (int)i, 1 + i % 10);
         for (size_t i = 0; i < 100; i++) assert_int_equal(at[i][i % 10], i);
@@ -95,7 +95,7 @@ static void zero_bytes_and_null_are_fine(void **state)
 {
     (void)state;
     hd_pool p;
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     void *a = hd_pool_take(&p, 0);
     assert_non_null(a);
     hd_pool_give(&p, NULL, 10);
@@ -111,7 +111,7 @@ static void release_returns_also_what_is_out(void **state)
     hd_pool p;
     size_t blocks = hd_mem_now().blocks;
     void *at[STEPS];
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     one_step(&p, at);
     hd_pool_release(&p);
     assert_int_equal(hd_mem_now().blocks, blocks);
@@ -126,7 +126,7 @@ static void every_failing_allocation_is_survived(void **state)
     size_t blocks = hd_mem_now().blocks;
     for (size_t n = 1; n < 400; n++) {
         hd_pool p;
-        hd_pool_init(&p, hd_source_host);
+        hd_pool_init(&p, hd_allocator_host);
         hd_mem_fail_at(n);
         int failures = 0;
         for (size_t i = 0; i < 120; i++) {
@@ -149,7 +149,7 @@ static void sizes_that_never_come_back_are_returned(void **state)
 {
     (void)state;
     hd_pool p;
-    hd_pool_init(&p, hd_source_host);
+    hd_pool_init(&p, hd_allocator_host);
     for (size_t step = 0; step < 50; step++) {
         size_t bytes = 4096 + 64 * step;
         hd_pool_give(&p, hd_pool_take(&p, bytes), bytes);

@@ -61,7 +61,7 @@ static int make_file(void **state)
 {
     (void)state;
     int file = mkstemp(path);
-    hd_arena_init(&texts, hd_source_host, 256);
+    hd_arena_init(&texts, hd_allocator_host, 256);
     return file < 0 ? -1 : close(file);
 }
 

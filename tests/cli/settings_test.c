@@ -81,7 +81,7 @@ static void values_come_back_as_they_were(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_arena memory;
-        hd_arena_init(&memory, hd_source_host, 0);
+        hd_arena_init(&memory, hd_allocator_host, 0);
         struct values back = through_a_file(&cases[i], &memory);
         assert_true(back.flag == cases[i].flag && back.number == cases[i].number);
         assert_true(back.color == cases[i].color && back.steps == cases[i].steps && back.lr == cases[i].lr);
@@ -128,7 +128,7 @@ static void any_text_comes_back(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         hd_arena memory;
-        hd_arena_init(&memory, hd_source_host, 0);
+        hd_arena_init(&memory, hd_allocator_host, 0);
         struct values v = {.text = texts[i], .pair = {{texts[i], "x"}, 2}};
         struct values back = through_a_file(&v, &memory);
         if (!same_text(back.text, texts[i]) || !same_texts(&v.pair, &back.pair)) fail_msg("'%s'", texts[i]);

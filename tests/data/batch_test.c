@@ -205,6 +205,30 @@ static void a_restored_position_equals_an_uninterrupted_run(void **state)
     hd_corpus_release(&c);
 }
 
+static void a_source_gives_the_same_batches_and_positions(void **state)
+{
+    (void)state;
+    hd_corpus c = corpus_of(SENTENCES, 2);
+    c.hash = 17;
+    hd_batches *plainly = open_batches(&c, plain), *b = open_batches(&c, plain);
+    hd_source *source = hd_batches_source(b);
+    hd_position after = {0};
+    hd_err err = {0};
+    assert_int_equal(source->hash, 17);
+    for (size_t i = 0; i < source->batches + 3; i++) {
+        ASSERT_OK(source->next(source, &after, &err), err);
+        assert_same(hd_batches_now(b), next_batch(plainly));
+        assert_int_equal(after.epoch, i + 1 >= source->batches);
+        assert_int_equal(after.batch, (i + 1) % source->batches);
+    }
+    ASSERT_OK(source->seek(source, (hd_position){0, 2}, &err), err);
+    ASSERT_OK(source->next(source, &after, &err), err);
+    assert_int_equal(after.batch, 3);
+    hd_source_free(source);
+    hd_batches_free(plainly);
+    hd_corpus_release(&c);
+}
+
 static void a_position_that_is_none_is_refused(void **state)
 {
     (void)state;
@@ -422,6 +446,7 @@ int main(void)
         cmocka_unit_test(batches_are_full_and_even),
         cmocka_unit_test(seeds_and_epochs_differ_but_repeat),
         cmocka_unit_test(a_restored_position_equals_an_uninterrupted_run),
+        cmocka_unit_test(a_source_gives_the_same_batches_and_positions),
         cmocka_unit_test(a_position_that_is_none_is_refused),
         cmocka_unit_test(shares_make_up_the_batch),
         cmocka_unit_test(a_thread_ahead_changes_nothing),

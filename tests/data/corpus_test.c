@@ -3,6 +3,7 @@
 #include "data/fixture.h"
 
 #include "data/corpus.h"
+#include "data/reader.h"
 
 static hd_tokenizer *words;
 

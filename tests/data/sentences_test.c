@@ -3,13 +3,78 @@
 
 #include <zlib.h>
 
-#include "data/sentences.h"
+#include "data/reader.h"
 
 static void assert_sentence(const hd_sentences *s, int side, size_t i, const char *text)
 {
     hd_line line = hd_sentence(s, side, i);
     assert_int_equal(line.size, strlen(text));
     assert_memory_equal(line.text, text, line.size);
+}
+
+static void several_files_are_read_one_behind_the_other(void **state)
+{
+    (void)state;
+    hd_sentences s = {0}, held = {0};
+    hd_report r;
+    hd_err err = {0};
+    size_t line;
+    hd_files more = {0};
+    put_text("1.en", "one\n\ntwo\n"), put_text("1.de", "eins\n\nzwei\n");
+    put_text("2.en", "\xef\xbb\xbfthree\nfour\n"), put_text("2.de", "drei\n\n");
+    ASSERT_OK(hd_files_add(&more, in_folder("2.en"), &err), err);
+    ASSERT_OK(hd_files_add(&more, in_folder("2.de"), &err), err);
+    hd_read_opt opt = {.source = in_folder("1.en"), .target = in_folder("1.de"), .more = &more};
+    ASSERT_OK(hd_sentences_read(&s, &opt, &r, &err), err);
+    assert_int_equal(s.count, 3);
+    assert_sentence(&s, 0, 2, "three"); /* without the mark before it */
+    assert_sentence(&s, 1, 2, "drei");
+    assert_string_equal(hd_sentences_file(&s, 1, s.line[2], &line), in_folder("2.de"));
+    assert_int_equal(line, 1);
+    assert_string_equal(hd_sentences_file(&s, 0, s.line[1], &line), in_folder("1.en"));
+    assert_int_equal(line, 3);
+    assert_int_equal(r.fault[HD_FAULT_empty].count, 2);
+    ASSERT_OK(hd_sentences_split(&s, 1, &held, &err), err);
+    assert_string_equal(hd_sentences_file(&held, 0, held.line[2], &line), in_folder("2.en"));
+    hd_sentences_release(&s);
+    hd_sentences_release(&held);
+    opt = (hd_read_opt){in_folder("1.en"), in_folder("1.de"), &more, .empty = HD_POLICY_ERROR};
+    assert_int_equal(hd_sentences_read(&s, &opt, NULL, &err), HD_EFORMAT);
+    assert_error(&err, HD_EFORMAT, "1.en:2: the line is empty");
+    more.count--;
+    err = (hd_err){0};
+    hd_sentences_read(&s, &opt, NULL, &err);
+    assert_error(&err, HD_EARG, "2.en has no partner");
+    more.count++;
+    hd_files_release(&more);
+}
+
+static void pieces_of_a_corpus_make_up_all_of_it(void **state)
+{
+    (void)state;
+    hd_sentences all = {0}, some = {0};
+    hd_reader *reader = NULL;
+    hd_err err = {0};
+    size_t n = 0;
+    put_text("p.en", "a\nbb\nccc\ndddd\n\ne\n"), put_text("p.de", "A\nBB\nCCC\nDDDD\n\nE\n");
+    hd_read_opt opt = {.source = in_folder("p.en"), .target = in_folder("p.de")};
+    ASSERT_OK(hd_sentences_read(&all, &opt, NULL, &err), err);
+    ASSERT_OK(hd_reader_open(&reader, &opt, &err), err);
+    for (;;) {
+        ASSERT_OK(hd_reader_next(reader, &some, 3, &err), err);
+        if (!some.count) break;
+        for (size_t i = 0; i < some.count; i++, n++) {
+            char text[16];
+            hd_line line = hd_sentence(&all, 1, n);
+            snprintf(text, sizeof text, "%.*s", (int)line.size, line.text);
+            assert_sentence(&some, 1, i, text);
+            assert_int_equal(some.line[i], all.line[n]);
+        }
+    }
+    assert_int_equal(n, all.count);
+    hd_reader_close(reader);
+    hd_sentences_release(&all);
+    hd_sentences_release(&some);
 }
 
 static void two_files_are_pairs(void **state)
@@ -71,7 +136,7 @@ static void gzip_and_standard_input_are_read(void **state)
     ASSERT_OK(status, err);
     assert_sentence(&s, 0, 1, "two");
     assert_sentence(&s, 1, 1, "zwei");
-    assert_string_equal(s.file[1], "standard input");
+    assert_string_equal(s.origin[0].name[1], "standard input");
     hd_sentences_release(&s);
 }
 
@@ -278,6 +343,8 @@ static void every_failing_allocation_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_files_are_read_one_behind_the_other),
+        cmocka_unit_test(pieces_of_a_corpus_make_up_all_of_it),
         cmocka_unit_test(two_files_are_pairs),
         cmocka_unit_test(one_file_may_have_both_sides_or_one),
         cmocka_unit_test(gzip_and_standard_input_are_read),

@@ -35,7 +35,7 @@ static hd_status read_config(hd_err *err)
     hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
     o.config = path;
     *at.given = true;
-    hd_arena_init(&texts, hd_source_host, 0);
+    hd_arena_init(&texts, hd_allocator_host, 0);
     hd_status s = hd_config_read(sets, &texts, err);
     hd_arena_release(&texts);
     return s;

@@ -181,7 +181,7 @@ static opened read_json(const char *name)
 {
     opened o = {.root = NULL};
     hd_err err = {0};
-    hd_arena_init(&o.arena, hd_source_host, 0);
+    hd_arena_init(&o.arena, hd_allocator_host, 0);
     ASSERT_OK(hd_json_read(&o.root, &o.arena, in_folder(name), 1 << 24, &err), err);
     return o;
 }

@@ -119,7 +119,7 @@ static void numbers_read_back_with_the_same_bits(void **state)
     for (size_t i = 0; i < 200; i++, line = strchr(line, '\n') + 1) {
         hd_arena arena;
         json_error_t why;
-        hd_arena_init(&arena, hd_source_host, 4096);
+        hd_arena_init(&arena, hd_allocator_host, 4096);
         json_t *root = hd_json_load(&arena, line, (size_t)(strchr(line, '\n') - line), &why);
         assert_non_null(root);
         double back = json_number_value(json_object_get(root, "loss"));

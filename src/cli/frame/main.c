@@ -123,7 +123,7 @@ static int run_verb(const hd_verb *v, hd_words words)
     void *options = hd_mem_zero(v->usage->size);
     bool *given = hd_mem_array(rows, sizeof *given);
     hd_arena texts;
-    hd_arena_init(&texts, hd_source_host, TEXTS);
+    hd_arena_init(&texts, hd_allocator_host, TEXTS);
     hd_err err = {0};
     if (!options || !given) hd_err_nomem(&err, v->usage->size + rows);
     int status = err.status          ? hd_command_fail(&c, &err)

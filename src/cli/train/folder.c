@@ -217,7 +217,7 @@ hd_status hd_train_folder_same(const hd_train_options *o, hd_err *err)
 {
     hd_train_options then;
     hd_arena memory;
-    hd_arena_init(&memory, hd_source_host, 0);
+    hd_arena_init(&memory, hd_allocator_host, 0);
     hd_status s = read_options(&then, o->out, &memory, err);
     if (!s) s = compare(&then, o, NULL, without_effect, err);
     hd_arena_release(&memory);

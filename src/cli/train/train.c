@@ -101,7 +101,7 @@ hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *er
     hd_train_options now = *o;
     const hd_option_set sets[2] = {{hd_train_table, &now, (bool *)given}, {hd_no_options, NULL, NULL}};
     hd_arena memory;
-    hd_arena_init(&memory, hd_source_host, 0);
+    hd_arena_init(&memory, hd_allocator_host, 0);
     hd_status s = fill_options(sets, err);
     if (!s) s = hd_train_folder_name(&now, &memory, err);
     if (!s) s = hd_train_folder_same(&now, err);
@@ -148,7 +148,7 @@ int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
                    o->overwrite ? "overwrite" : "dry-run");
         return hd_verb_misused(c->verb, &err);
     }
-    hd_arena_init(&memory, hd_source_host, 0);
+    hd_arena_init(&memory, hd_allocator_host, 0);
     hd_status s = o->resume ? hd_train_folder_resumable(o, &err) : fill_options(sets, &err);
     if (!s) s = hd_train_folder_name(o, &memory, &err);
     int status =

@@ -127,7 +127,7 @@ hd_status hd_models_read(hd_models *out, const char *spelled, hd_err *err)
 {
     size_t size = strlen(spelled) + 1, most = 1;
     *out = (hd_models){0};
-    hd_arena_init(&out->memory, hd_source_host, 0);
+    hd_arena_init(&out->memory, hd_allocator_host, 0);
     for (const char *c = spelled; *c; c++) most += *c == ',';
     out->at = hd_mem_array(most, sizeof *out->at);
     char *copy = hd_arena_take(&out->memory, size);

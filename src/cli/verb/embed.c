@@ -344,7 +344,7 @@ int hd_verb_embed(const hd_command *command)
     c->command = command, c->o = command->options;
     c->attending = (hd_attending){.command = command, .o = c->o->attending};
     c->attending.o.layer = c->o->layer > 0 ? c->o->layer : 0;
-    hd_arena_init(&c->memory, hd_source_host, 1 << 16);
+    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
     if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
     c->in.command = command;
     int status = hd_input_close(&c->in, run(c, &err), "read");

@@ -388,7 +388,7 @@ int hd_verb_rank(const hd_command *command)
         hd_err_set(&err, HD_EARG, "standard input can be read only once");
         return hd_verb_misused(command->verb, &err);
     }
-    hd_arena_init(&c.memory, hd_source_host, 1 << 16);
+    hd_arena_init(&c.memory, hd_allocator_host, 1 << 16);
     int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
     status = hd_input_close(&c.in, status, "scored");
     close_all(&c);

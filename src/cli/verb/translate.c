@@ -275,7 +275,7 @@ int hd_verb_translate(const hd_command *command)
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = c->in.command = command, c->o = command->options;
-    hd_arena_init(&c->memory, hd_source_host, 1 << 16);
+    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
     hd_status s = hd_translate_meaning(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);

@@ -1,6 +1,8 @@
 /* The data of a training run. */
 #include "task/translate/data.h"
 
+#include "data/reader.h"
+
 static hd_status read_pairs(hd_sentences *out, const char *const file[2], const hd_translate_data *d,
                             const hd_log *log, hd_err *err)
 {

@@ -288,7 +288,7 @@ hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, 
     job j = {.r = r, .t = t, .opt = opt, .out = out, .line = line};
     hd_status s = HD_OK;
     *out = (hd_translations){.count = count};
-    hd_arena_init(&out->memory, hd_source_host, 1 << 16);
+    hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     for (size_t i = 0; !s && i < count; i++)

@@ -204,7 +204,7 @@ hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err)
     const hd_bpe *b = t->state;
     hd_status s = hd_file_set_find(t->from, path, VOCAB, WHOLE, err);
     if (s) return s;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     s = read_files(t, t->from, &arena, err);
     hd_arena_release(&arena);
     t->size = b->vocab.count;

@@ -29,7 +29,7 @@ static hd_status read_vocab(hd_tokenizer *t, const char *path, hd_err *err)
     if (!s && (!hd_is_called(path, "target.spm") || access(vocab, F_OK)))
         s = hd_beside(vocab, path, name = VOCAB, err);
     if (!s) s = hd_file_set_read(&m->files, vocab, name, true, &text, err);
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     if (!s) s = hd_file_json(&root, &arena, text, vocab, err);
     if (!s) s = hd_json_vocab(&(hd_tokenizer_json){vocab, root, err}, root, NULL, &m->vocab);
     if (!s) s = hd_find_specials(&t->special, &m->vocab, false, vocab, err);

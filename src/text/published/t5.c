@@ -32,7 +32,7 @@ static hd_status read_config(t5 *m, const char *path, hd_err *err)
     hd_status s = hd_beside(config, path, CONFIG, err);
     if (!s) s = hd_file_set_read_beside(&m->config, path, CONFIG, &text, err);
     if (s || !text.text) return s;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     s = hd_file_json(&root, &arena, text, config, err);
     const json_t *extra = json_object_get(root, "extra_ids");
     json_int_t n = json_integer_value(extra);
@@ -106,7 +106,7 @@ static hd_status open_whole(t5 *m, const char *path, hd_err *err)
     m->whole = true;
     hd_status s = hd_file_set_read(&m->config, path, WHOLE, true, &text, err);
     if (s) return s;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     s = hd_file_json(&root, &arena, text, path, err);
     if (!s) s = hd_t5_json_model(&(hd_tokenizer_json){path, root, err}, &m->file.bytes);
     if (!s && (s = hd_spm_file_load(&m->file, &why))) hd_err_set(err, s, "%s: %s", path, why.text);

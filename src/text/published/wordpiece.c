@@ -193,7 +193,7 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
     bool whole = !s && hd_is_called(found, WHOLE);
     if (!s) s = hd_file_set_read(&w->files, found, whole ? WHOLE : VOCAB, true, &text, err);
     if (s) return s;
-    hd_arena_init(&arena, hd_source_host, 0);
+    hd_arena_init(&arena, hd_allocator_host, 0);
     s = whole ? read_whole(t, text, found, &arena, err) : read_vocab(t, text, found, &arena, err);
     hd_arena_release(&arena);
     return s;
