@@ -56,7 +56,7 @@ static void numbers_are_those_of_perplexity(void **state)
     json_t *all = json_loads(must_run("$HEED compare grams fresh --text t --json"), 0, &e);
     json_t *one = json_loads(must_run("$HEED perplexity fresh --json < t"), 0, &e);
     json_t *fresh = json_array_get(json_object_get(all, "models"), 1);
-    static const char *const keys[] = {"tokens", "perplexity", "bits_per_character", "characters", "nats"};
+    static const char *const keys[] = {"token_count", "perplexity", "bits_per_character", "characters", "logprob"};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         assert_true(json_equal(json_object_get(fresh, keys[i]), json_object_get(one, keys[i])));
     assert_string_equal(json_string_value(json_object_get(fresh, "model")), "fresh");
@@ -109,7 +109,7 @@ static void every_kind_is_trained_and_stands_in_its_row(void **state)
     for (size_t i = 0; i < HD_LM_KINDS; i++) {
         assert_string_equal(text_at(all, i, "model"), hd_lm_names[i]);
         assert_string_equal(text_at(all, i, "kind"), hd_lm_names[i]);
-        assert_int_equal(number_at(all, i, "tokens"), 74); /* a tenth of the characters */
+        assert_int_equal(number_at(all, i, "token_count"), 74); /* a tenth of the characters */
         assert_true(number_at(all, i, "training_seconds") >= 0);
         assert_true(number_at(all, i, "perplexity") > 1);
     }
@@ -125,7 +125,7 @@ static void what_is_trained_is_not_trained_again(void **state)
     (void)state;
     json_t *first = ladder_of("--models ngram,ffnn"), *second = ladder_of("--models ngram,ffnn");
     for (size_t i = 0; i < 2; i++) {
-        assert_true(number_at(first, i, "nats") == number_at(second, i, "nats"));
+        assert_true(number_at(first, i, "logprob") == number_at(second, i, "logprob"));
         assert_true(number_at(first, i, "training_seconds") == number_at(second, i, "training_seconds"));
     }
     json_decref(first);

@@ -54,7 +54,7 @@ static void a_line_of_numbers_for_each_line(void **state)
         assert_int_equal(*at++, '\n');
     }
     assert_int_equal(*at, 0);
-    assert_prints("$HEED embed t < in > a; gzip -kf in; $HEED embed t -i in.gz --threads 1 | cmp - a", 0, "");
+    assert_prints("$HEED embed t < in > a; gzip -kf in; $HEED embed t in.gz --threads 1 | cmp - a", 0, "");
 }
 
 static void json_names_what_it_holds(void **state)
@@ -112,11 +112,12 @@ static void bad_lines_leave_empty_ones(void **state)
         shell(out, "printf 'a\\n\\377\\nb\\n' | $HEED embed t 2> said | awk '{ print NF }'; cat said"), 0);
     assert_memory_equal(out, "16\n0\n16\n", 8);
     assert_non_null(
-        strstr(out, "standard input:2: not UTF-8: byte 0xff at offset 0: an empty line stands for it"));
+        strstr(out, "standard input:2: not UTF-8: byte 0xff at offset 0: answered with an empty line"));
     assert_non_null(strstr(out, "1 of 3 lines could not be read"));
     assert_int_equal(shell(out, "echo 'the cat sat' | $HEED embed gpt -q --json"), 1); /* 8 positions */
-    assert_non_null(strstr(out, "\"text\": \"the cat sat\", \"error\": \"longer than the model can take\", "
-                                "\"vector\": null}"));
+    assert_non_null(
+        strstr(out, "\"text\": \"the cat sat\", \"line\": 1, \"error\": \"longer than the model can take\", "
+                    "\"vector\": null}"));
     assert_int_equal(shell(out, "echo 'the cat sat' | $HEED embed gpt -q --long cut"), 0);
     assert_prints("$HEED embed t < /dev/null", 0, "");
 }
@@ -128,7 +129,7 @@ static void what_cannot_be_read_is_said_once(void **state)
     assert_fails("$HEED embed t --pool sum < in", 2, "--pool|'sum' is not one of");
     assert_fails("$HEED embed ngram < in", 1, "ngram|gru|translators");
     assert_fails("$HEED embed nowhere < in", 1, "nowhere: there is no such folder");
-    assert_fails("$HEED embed t -i nowhere", 1, "nowhere");
+    assert_fails("$HEED embed t nowhere", 1, "nowhere");
 }
 
 int main(void)

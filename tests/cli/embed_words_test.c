@@ -162,7 +162,7 @@ static void what_does_not_go_together_is_said_once(void **state)
     assert_fails("$HEED embed bert --similar ' '", 2, "--similar: there is no word");
     assert_fails("$HEED embed bert --nearest ''", 2, "--nearest: there is no word");
     assert_fails("$HEED embed bert --nearest pear --layer 1", 2, "layer 0");
-    assert_fails("$HEED embed bert --nearest pear -i asked", 2, "--input");
+    assert_fails("$HEED embed bert --nearest pear asked", 2, "--nearest reads no lines: leave out asked");
     assert_fails("$HEED embed bert --nearest pear --pool max", 2, "--pool");
     assert_fails("$HEED embed bert --similar pear --normalize", 2, "--normalize");
     assert_fails("$HEED embed bert --similar pear --top 3", 2, "--top");

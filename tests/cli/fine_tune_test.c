@@ -188,7 +188,7 @@ static void numbers_are_learned(void **state)
     must_run("echo a1 | $HEED classify n --json | grep '{\"text\": \"a1\", \"number\": '");
     must_run(
         "$HEED info n | grep -q regress && ! test -e n/labels.txt && grep '\"pearson\":' n/train/log.jsonl");
-    assert_fails("$HEED classify n --confusion --plot c.svg numbers.tsv", 1, "gives numbers");
+    assert_fails("$HEED classify n --confusion --plot c.svg numbers.tsv", 1, "predicts numbers");
     assert_fails("$HEED generate n", 1, "a model that gives numbers, which `heed classify` reads");
     must_run("rm -rf s; " TRAIN
              "--task regress --train numbers.tsv --model gru --unit word --epochs 1 --out s");
@@ -231,7 +231,7 @@ static void what_a_classifier_looks_at_is_shown(void **state)
     must_run("grep -q '\"source_tokens\":\\[\"<s>\",\"a1\",\"b2\",\"</s>\"\\]' a.json && grep -q "
              "'\"decoder\":\\[\\[\\[\\[1,0,0,0\\]' b.json");
     assert_fails("echo a1 | $HEED classify s --attention s.json", 1,
-                 "on a bert or a gpt, this one is on gru:1");
+                 "on a bert or gpt; this one is on gru:1");
     must_run("$HEED explain s a1 | grep '^Classifier, gru:1'");
     assert_fails("$HEED classify a --confusion --attention s.json dev.tsv", 2, "--attention and --confusion");
 }

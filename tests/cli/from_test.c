@@ -164,8 +164,8 @@ static void an_imported_model_goes_on_learning(void **state)
          *after = strdup(must_run("$HEED perplexity tuned --device cpu --json few"));
     json_t *a = json_loads(before, JSON_DISABLE_EOF_CHECK, NULL),
            *b = json_loads(after, JSON_DISABLE_EOF_CHECK, NULL);
-    double from = json_number_value(json_object_get(a, "nats")),
-           to = json_number_value(json_object_get(b, "nats"));
+    double from = -json_number_value(json_object_get(a, "logprob")),
+           to = -json_number_value(json_object_get(b, "logprob"));
     print_message("%.1f nats before, %.1f after\n", from, to);
     assert_true(from > 0 && to > 0 && to < 0.8 * from);
     json_decref(a), json_decref(b);

@@ -59,15 +59,15 @@ static void several_prompts_and_samples_are_told_apart(void **state)
 {
     (void)state;
     put_file(at("p"), "the cat\n\na\\nb\n");
-    char *out = strdup(must_run("$HEED generate m --prompts p --samples 2 --tokens 9 --json"));
+    char *out = strdup(must_run("$HEED generate m p --samples 2 --tokens 9 --json"));
     static const char *const prompt[] = {"the cat", "", "a\nb"};
     char texts[6][64], *line = out;
     for (int i = 0; i < 6; i++) {
         json_t *o = parsed(line);
         assert_string_equal(json_string_value(json_object_get(o, "prompt")), prompt[i / 2]);
         assert_int_equal(json_integer_value(json_object_get(o, "sample")), i % 2 + 1);
-        assert_int_equal(json_integer_value(json_object_get(o, "tokens")), 9);
-        assert_true(json_number_value(json_object_get(o, "logp")) < 0);
+        assert_int_equal(json_integer_value(json_object_get(o, "token_count")), 9);
+        assert_true(json_number_value(json_object_get(o, "logprob")) < 0);
         assert_true(json_is_false(json_object_get(o, "stopped")));
         snprintf(texts[i], sizeof texts[i], "%s", json_string_value(json_object_get(o, "text")));
         json_decref(o);
@@ -82,7 +82,7 @@ static void several_prompts_and_samples_are_told_apart(void **state)
         snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s%s%s", i ? "\n" : "",
                  prompt[i / 2], texts[i], n && texts[i][n - 1] == '\n' ? "" : "\n");
     }
-    assert_prints("$HEED generate m --prompts p --samples 2 --tokens 9", 0, expected);
+    assert_prints("$HEED generate m p --samples 2 --tokens 9", 0, expected);
 }
 
 /* More prompts than go side by side, with a model whose context is short: each line as it is without those
@@ -91,21 +91,19 @@ static void more_prompts_change_none_before_them(void **state)
 {
     (void)state;
     must_run("for i in $(seq 150); do echo \"the cat $i\" | cut -c 1-$((i % 9 + 1)); done > many");
-    must_run(
-        "$HEED generate g --prompts many --samples 2 --tokens 20 --json > all && test $(wc -l < all) = 300");
-    must_run("head -n 70 many | $HEED generate g --prompts - --samples 2 --tokens 20 --json > some && "
+    must_run("$HEED generate g many --samples 2 --tokens 20 --json > all && test $(wc -l < all) = 300");
+    must_run("head -n 70 many | $HEED generate g - --samples 2 --tokens 20 --json > some && "
              "head -n 140 all | cmp - some");
-    must_run("head -n 1 many | $HEED generate g --prompts - --samples 1 --tokens 20 --json > one && "
+    must_run("head -n 1 many | $HEED generate g - --samples 1 --tokens 20 --json > one && "
              "head -n 1 all | cmp - one");
-    must_run(
-        "printf 'a\\nb\\n\\377\\nc\\n' > bad; ! $HEED generate g --prompts bad --tokens 5 --json > out 2> "
-        "why "
-        "&& grep -q 'bad:3: not UTF-8' why && printf 'a\\nb\\nx\\nc\\n' | $HEED generate g --prompts - "
-        "--tokens 5 --json | sed '3s/.*/{\"error\": \"not UTF-8: byte 0xff at offset 0\"}/' | cmp - out");
-    assert_prints(
-        "printf 'a\\n\\377\\n' | $HEED generate g --prompts - --tokens 1 --no-prompt 2>&1 > out | wc -l; "
-        "sed 1d out",
-        0, "2\n\n\n");
+    must_run("printf 'a\\nb\\n\\377\\nc\\n' > bad; ! $HEED generate g bad --tokens 5 --json > out 2> "
+             "why "
+             "&& grep -q 'bad:3: not UTF-8' why && printf 'a\\nb\\nx\\nc\\n' | $HEED generate g - "
+             "--tokens 5 --json | sed '3s/.*/{\"line\": 3, \"error\": \"not UTF-8: byte 0xff at offset "
+             "0\"}/' | cmp - out");
+    assert_prints("printf 'a\\n\\377\\n' | $HEED generate g - --tokens 1 --no-prompt 2>&1 > out | wc -l; "
+                  "sed 1d out",
+                  0, "2\n\n\n");
 }
 
 /* A stop may be typed as \n or be the line end itself. */
@@ -113,8 +111,8 @@ static void a_line_end_stops_however_it_is_typed(void **state)
 {
     (void)state;
     must_run("printf 'the cat\\nthe d\\n' > two");
-    must_run("$HEED generate m --prompts two --tokens 64 --stop \"\\n\" --samples 4 > a && "
-             "$HEED generate m --prompts two --tokens 64 --stop '\n' --samples 4 | cmp - a && "
+    must_run("$HEED generate m two --tokens 64 --stop \"\\n\" --samples 4 > a && "
+             "$HEED generate m two --tokens 64 --stop '\n' --samples 4 | cmp - a && "
              "test $(grep -c '^the ' a) = 8 && test $(wc -l < a) = 15"); /* 8 texts, 7 empty lines */
 }
 
@@ -128,10 +126,10 @@ static void one_model_does_what_the_prefix_asks(void **state)
     must_run("$HEED train -q --task lm --model gpt --device cpu --layers 2 --width 32 --heads 2 --context 24 "
              "--batch 16 --lr 0.01 --warmup 20 --steps 700 --train tasks --out both");
     must_run("for w in abc dab bdc; do echo \"copy: $w ->\"; echo \"reverse: $w ->\"; done > ask");
-    assert_prints("$HEED generate both --device cpu --prompts ask --tokens 64 --stop '\\n' --samples 5 "
+    assert_prints("$HEED generate both --device cpu ask --tokens 64 --stop '\\n' --samples 5 "
                   "--temperature 0.7 --vote | cut -f1 | tr '\\n' ' '",
                   0, "abc cba dab bad bdc cdb ");
-    assert_prints("$HEED generate both --device cpu --prompts ask --tokens 64 --stop '\\n' --greedy "
+    assert_prints("$HEED generate both --device cpu ask --tokens 64 --stop '\\n' --greedy "
                   "--no-prompt | tr -d ' ' | tr -s '\\n' ' '",
                   0, "abc cba dab bad bdc cdb ");
 }
@@ -140,8 +138,8 @@ static void a_prompt_can_be_left_out(void **state)
 {
     (void)state;
     must_run("printf 'the cat\nthe d\n' > two; for n in 1 2; do "
-             "$HEED generate m --prompts two --samples $n --tokens 9 --stop '\n' > with && "
-             "$HEED generate m --prompts two --samples $n --tokens 9 --stop '\n' --no-prompt > without && "
+             "$HEED generate m two --samples $n --tokens 9 --stop '\n' > with && "
+             "$HEED generate m two --samples $n --tokens 9 --stop '\n' --no-prompt > without && "
              "sed 's/^the cat//; s/^the d//' with | cmp - without || exit 1; done");
     must_run("test \"$($HEED generate m --prompt 'the cat' --tokens 9 --greedy)\" = "
              "\"the cat$($HEED generate m --prompt 'the cat' --tokens 9 --greedy --no-prompt)\"");
@@ -162,8 +160,7 @@ static void samples_vote(void **state)
 {
     (void)state;
     put_file(at("q"), "the \nthe dog sat on the\n");
-    static const char ask[] =
-        "$HEED generate m --prompts q --samples 9 --tokens 4 --stop ' ' --temperature 0.7 ";
+    static const char ask[] = "$HEED generate m q --samples 9 --tokens 4 --stop ' ' --temperature 0.7 ";
     char command[256];
     snprintf(command, sizeof command, "%s--json", ask);
     char *all = strdup(must_run(command)), *line = all;
@@ -252,10 +249,11 @@ static void what_cannot_be_is_said_once(void **state)
     (void)state;
     assert_fails("$HEED generate", 2, "heed generate: ");
     assert_fails("$HEED generate nowhere", 1, "heed generate: nowhere");
-    assert_fails("$HEED generate m --prompt a --prompts b", 2, "--prompt and --prompts");
+    assert_fails("$HEED generate m --prompt a b", 2, "--prompt and files of prompts exclude");
     assert_fails("$HEED generate m --greedy --temperature 1", 2, "--greedy and --temperature");
     assert_fails("$HEED generate m --stop ''", 2, "--stop is empty");
-    assert_fails("$HEED generate m --prompts nowhere", 1, "nowhere");
+    assert_fails("$HEED generate m nowhere", 1, "nowhere");
+    assert_fails("$HEED generate m --prompts p", 2, "--prompts is gone: give files of prompts after MODEL");
     assert_fails("$HEED generate m --prompt \"$(printf 'a\\377')\"", 1, "--prompt is not UTF-8");
     assert_fails("$HEED generate m --temperature -1", 2, "--temperature");
     assert_fails("$HEED generate m --tokens 10 > /dev/full", 1, "cannot write");
@@ -265,9 +263,9 @@ static void weights_can_be_of_bf16(void **state)
 {
     (void)state;
     must_run("printf 'the\\na cat\\nthe dog\\n' > three && "
-             "$HEED generate g --device cpu --precision bf16 --prompts three --greedy --tokens 20 > all && "
+             "$HEED generate g --device cpu --precision bf16 three --greedy --tokens 20 > all && "
              "test $(wc -c < all) -gt 60 && "
-             "$HEED generate g --device cpu --precision bf16 --prompts three --greedy --tokens 20 "
+             "$HEED generate g --device cpu --precision bf16 three --greedy --tokens 20 "
              "--threads 1 | cmp - all && "
              "$HEED generate g --device cpu --precision bf16 --prompt 'the' --greedy --tokens 20 > one && "
              "head -c $(wc -c < one) all | cmp - one");

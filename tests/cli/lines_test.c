@@ -20,12 +20,12 @@ static const struct {
     {"$HEED fill bert -d cpu --top 1", "the [MASK]", 1, "--json",
      "type a line with [MASK] in it, Ctrl-D to end"},
     {"$HEED embed bert -d cpu", "the cat", 1, "--json", "type a line to turn into a vector, Ctrl-D to end"},
-    {"$HEED generate gpt -d cpu --prompts - --tokens 3 --vote", "the", 1, "--json",
+    {"$HEED generate gpt -d cpu - --tokens 3 --vote", "the", 1, "--json",
      "type a prompt to continue, Ctrl-D to end"},
     {"$HEED rank gpt -d cpu --moses", "1 ||| the", 1, "--json",
      "type lines ID ||| HYPOTHESIS, Ctrl-D to end"},
     {"$HEED translate translator -d cpu", "the cat", 1, "--json", "type a line to translate, Ctrl-D to end"},
-    {"$HEED tokenize bert", "the cat", 1, "--json", "type a line to cut into tokens, Ctrl-D to end"},
+    {"$HEED tokenize bert", "the cat", 1, "--json", "type a line to tokenize, Ctrl-D to end"},
     {"$HEED perplexity gpt -d cpu", "the cat", 1, NULL, "type a text to measure, Ctrl-D to end"},
     {"$HEED score --ref text", "the cat", 1, NULL, "type translations, a line for each of the references"},
 };
@@ -83,7 +83,7 @@ static void every_line_has_its_answer_whatever_is_in_it(void **state)
         if (lines_in(at("out")) != 3 * verbs[v].each + 2)
             fail_msg("%s: %d lines", verbs[v].command, lines_in(at("out")));
         assert_err_says(v, "standard input:2: ");
-        assert_err_says(v, strstr(verbs[v].command, "--moses") ? "'ID ||| HYPOTHESIS' is expected"
+        assert_err_says(v, strstr(verbs[v].command, "--moses") ? "not 'ID ||| HYPOTHESIS' with a number as ID"
                                                                : "not UTF-8: byte 0xff at offset 0: ");
         assert_err_says(v, "standard input:4: the line is longer than 16777216 bytes: ");
         assert_err_says(v, "heed: error: 2 of 5 lines could not be ");
@@ -96,6 +96,33 @@ static void every_line_has_its_answer_whatever_is_in_it(void **state)
     }
 }
 
+/* Several files are read as one; a message names the file and its line, JSON the line of all. */
+static void files_follow_the_model(void **state)
+{
+    (void)state;
+    char command[300], out[SHELL_ROOM];
+    for (size_t v = 0; v < LINE_VERBS; v++) {
+        if (strstr(verbs[v].command, "fill")) continue; /* its operands are texts */
+        snprintf(command, sizeof command, "printf '%s\\n' > a; printf '%s\\n\\377\\n' > b", verbs[v].good,
+                 verbs[v].good);
+        must_run(command);
+        snprintf(command, sizeof command, "cat a b | %s %s > one 2> err; %s a b %s > two 2> err; cmp one two",
+                 verbs[v].command, verbs[v].json, verbs[v].command, verbs[v].json);
+        if (strstr(command, "generate gpt -d cpu - --tokens 3 --vote a b"))
+            snprintf(command, sizeof command,
+                     "cat a b | %s --json > one 2> err; $HEED generate gpt -d cpu a b --tokens 3 --vote "
+                     "--json > two 2> err; cmp one two",
+                     verbs[v].command);
+        assert_prints(command, 0, "");
+        assert_err_says(v, "b:2: ");
+        assert_prints("grep -c '\"line\": 3, .*\"error\": ' two", 0, "1\n");
+    }
+    assert_fails("echo the | $HEED embed bert -d cpu - -", 1, "standard input can be read only once");
+    assert_int_equal(shell(out, "$HEED tokenize bert a nowhere"), 1);
+    assert_non_null(strstr(out, "the cat\n")); /* what was read before is answered */
+    assert_non_null(strstr(out, "nowhere: cannot open"));
+}
+
 /* What only one verb can be asked. */
 static void a_question_that_has_no_answer_does_not_end_the_run(void **state)
 {
@@ -104,13 +131,13 @@ static void a_question_that_has_no_answer_does_not_end_the_run(void **state)
     assert_int_equal(
         shell(out, "printf 'no mask\\nthe [MASK]\\n' | $HEED fill bert -d cpu --top 1 | cut -c1"), 0);
     assert_non_null(strstr(out, "standard input:1: there is no [MASK] in the text: write it where a word is "
-                                "missing: an empty line stands for it"));
+                                "missing: answered with an empty line"));
     assert_non_null(strstr(out, "1 of 2 lines could not be answered"));
     assert_non_null(strstr(out, "\n\n1\n"));
     assert_int_equal(
         shell(out, "printf '3 ||| a\\nb\\n2 ||| c\\n4 ||| d\\n' | $HEED rank gpt -d cpu --moses"), 1);
-    static const char *const said[] = {"standard input:2: 'ID ||| HYPOTHESIS' is expected",
-                                       "standard input:3: id 2 comes after 3: they must not fall",
+    static const char *const said[] = {"standard input:2: not 'ID ||| HYPOTHESIS' with a number as ID",
+                                       "standard input:3: id 2 comes after 3: ids must not decrease",
                                        "2 of 4 lines could not be scored",
                                        "\nb ||| -inf\n2 ||| c ||| -inf\n4 |||"};
     for (size_t i = 0; i < COUNT_OF(said); i++)
@@ -123,8 +150,7 @@ static void a_question_that_has_no_answer_does_not_end_the_run(void **state)
         shell(out, "head -2 text > two; printf '1 ||| der\\n9 ||| der\\n' | $HEED rank translator -d cpu "
                    "--source two"),
         1);
-    assert_non_null(
-        strstr(out, "standard input:2: there is no source 9: two has 2 lines, the first being 1"));
+    assert_non_null(strstr(out, "standard input:2: no source 9: two has 2 lines, counted from 1"));
     assert_non_null(strstr(out, "\n9 ||| der ||| -inf\n"));
 }
 
@@ -137,7 +163,7 @@ static void texts_that_cannot_be_measured_leave_the_others_what_they_are(void **
         shell(out, "$HEED perplexity gpt -d cpu text bad nowhere text > out; cat out | sed 's/:.*//'"), 0);
     assert_non_null(strstr(out, "bad:1: not UTF-8"));
     assert_non_null(strstr(out, "nowhere: cannot open: No such file or directory"));
-    assert_non_null(strstr(out, "2 of 4 texts could not be measured\ntext\n\n\ntext\n"));
+    assert_non_null(strstr(out, "2 of 4 files could not be measured\ntext\n\n\ntext\n"));
     assert_fails("$HEED perplexity gpt -d cpu bad", 1, "bad:1: not UTF-8");
 }
 
@@ -248,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_has_its_answer_whatever_is_in_it),
+        cmocka_unit_test(files_follow_the_model),
         cmocka_unit_test(a_question_that_has_no_answer_does_not_end_the_run),
         cmocka_unit_test(texts_that_cannot_be_measured_leave_the_others_what_they_are),
         cmocka_unit_test(lines_up_to_the_limit_are_read),

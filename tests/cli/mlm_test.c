@@ -241,7 +241,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"perplexity m < text", 1, "this is a masked language model, which `heed fill` reads"},
         {"translate m < text", 1, "this is a masked language model, which `heed fill` reads"},
         {"classify m < text", 1, "this is a masked language model, which `heed fill` reads"},
-        {"rank m < text", 1, "a masked language model gives whole texts no probability"},
+        {"rank m < text", 1, "a masked language model gives no probability of a text"},
     };
     put_file(at("blank"), "\n\n");
     put_file(at("broken"), "good\n\xff\xfe\n");

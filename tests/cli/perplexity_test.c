@@ -38,7 +38,7 @@ static void numbers_are_those_of_the_model(void **state)
 {
     (void)state;
     json_t *o = object_of("$HEED perplexity m --json < t");
-    assert_int_equal(json_integer_value(json_object_get(o, "tokens")), 35);
+    assert_int_equal(json_integer_value(json_object_get(o, "token_count")), 35);
     assert_int_equal(json_integer_value(json_object_get(o, "characters")), 35);
     assert_int_equal(json_integer_value(json_object_get(o, "unknown")), 2); /* z and b */
     double perplexity = json_number_value(json_object_get(o, "perplexity"));
@@ -57,8 +57,8 @@ static void every_text_has_its_line(void **state)
 {
     (void)state;
     const char *out = must_run("printf 'the\\n' | $HEED perplexity g t - --json");
-    assert_non_null(strstr(out, ", \"text\": \"t\"}\n{\"tokens\": 4, "));
-    assert_non_null(strstr(out, ", \"text\": \"-\"}\n"));
+    assert_non_null(strstr(out, ", \"file\": \"t\"}\n{\"token_count\": 4, "));
+    assert_non_null(strstr(out, ", \"file\": \"-\"}\n"));
     out = must_run("gzip -k t; $HEED perplexity m t t.gz");
     assert_memory_equal(out, "t: 35 tokens", 12);
     assert_non_null(strstr(out, "\nt.gz: 35 tokens"));

@@ -59,7 +59,7 @@ static void the_best_are_the_first_of_all(void **state)
 {
     (void)state;
     assert_prints("$HEED rank t < pairs > all; awk -F'\\t' '$1 != last { print; last = $1 }' all > first; "
-                  "$HEED rank t -n 1 < pairs | cmp - first; gzip -kf pairs; $HEED rank t -i pairs.gz "
+                  "$HEED rank t -n 1 < pairs | cmp - first; gzip -kf pairs; $HEED rank t pairs.gz "
                   "--batch 1 --threads 1 | cmp - all; $HEED rank t --normalize < pairs | wc -l",
                   0, "6\n");
 }
@@ -102,9 +102,9 @@ static void a_language_model_ranks_texts(void **state)
     json_error_t e;
     json_t *one = json_loads(must_run("echo 'the cat sat' | $HEED rank lm --json"), 0, &e);
     json_t *measured = json_loads(must_run("echo 'the cat sat' | $HEED perplexity lm --json"), 0, &e);
-    assert_true(fabs(json_number_value(json_object_get(one, "logprob")) +
-                     json_number_value(json_object_get(measured, "nats"))) < 1e-5);
-    assert_true(json_equal(json_object_get(one, "tokens"), json_object_get(measured, "tokens")));
+    assert_true(fabs(json_number_value(json_object_get(one, "logprob")) -
+                     json_number_value(json_object_get(measured, "logprob"))) < 1e-5);
+    assert_true(json_equal(json_object_get(one, "token_count"), json_object_get(measured, "token_count")));
     assert_null(json_object_get(one, "source"));
     json_decref(one);
     json_decref(measured);
@@ -128,7 +128,7 @@ static void json_has_all_of_a_line(void **state)
         const char *source, *text;
         if (json_unpack_ex(o, &e, JSON_STRICT, "{s:I, s:I, s:I, s:s, s:s, s:F, s:F, s:I}", "group", &group,
                            "rank", &rank, "line", &number, "source", &source, "text", &text, "score", &score,
-                           "logprob", &sum, "tokens", &tokens))
+                           "logprob", &sum, "token_count", &tokens))
             fail_msg("%s: %s", line, e.text);
         static const long long groups[] = {1, 1, 2, 3, 3, 3}, ranks[] = {1, 2, 1, 1, 2, 3};
         assert_int_equal(group, groups[n]);
@@ -161,12 +161,12 @@ static void bad_lines_come_last(void **state)
     char *first = strstr(out, "a\tA\t-"), *bad = strstr(out, "a\t\377\t-inf\n"),
          *tab = strstr(out, "no tab\t-inf\n");
     assert_true(first && bad && tab && first < bad && bad < tab);
-    assert_non_null(strstr(out, "standard input:1: its given translation is not UTF-8: it comes last"));
+    assert_non_null(strstr(out, "standard input:1: its given translation is not UTF-8: ranked last"));
     assert_non_null(strstr(out, "standard input:3: no tab"));
     assert_non_null(strstr(out, "2 of 3 lines could not be scored"));
     assert_int_equal(shell(out, "printf 'a\\t\\377\\n' | $HEED rank t --json -q"), 1);
     assert_non_null(
-        strstr(out, "\"text\": null, \"score\": null, \"logprob\": null, \"tokens\": 0, \"error\": "));
+        strstr(out, "\"text\": null, \"score\": null, \"logprob\": null, \"token_count\": 0, \"error\": "));
     assert_prints("$HEED rank t < /dev/null", 0, "");
 }
 
@@ -179,11 +179,11 @@ static void what_cannot_be_ranked_is_said_once(void **state)
     assert_fails("$HEED rank t --source - < moses", 2, "standard input can be read only once");
     assert_fails("$HEED rank t --source nowhere < moses", 1, "nowhere");
     static const char *const cases[][2] = {
-        {"$HEED rank t --source sources < pairs", "standard input:1: 'ID ||| HYPOTHESIS'"},
-        {"$HEED rank t --source sources --first 1 < moses", "standard input:1: id 0: say with --first"},
-        {"printf '5 ||| A\\n' | $HEED rank t --source sources", "id 5: say with --first"},
+        {"$HEED rank t --source sources < pairs", "standard input:1: not 'ID ||| HYPOTHESIS'"},
+        {"$HEED rank t --source sources --first 1 < moses", "standard input:1: id 0: give --first"},
+        {"printf '5 ||| A\\n' | $HEED rank t --source sources", "id 5: give --first"},
         {"printf '0 ||| A\\n3 ||| A\\n' | $HEED rank t --source sources",
-         "standard input:2: there is no source 3: sources has 3 lines, the first being 0"},
+         "standard input:2: no source 3: sources has 3 lines, counted from 0"},
         {"printf '2 ||| A\\n1 ||| A\\n' | $HEED rank lm --moses", "id 1 comes after 2"},
         {"printf '99999999999999999 ||| A\\n' | $HEED rank lm --moses", "standard input:1: "},
     };

@@ -54,9 +54,9 @@ static void lines_are_padded_to_twenty_tokens(void **state)
                   "tokenize bert --decode",
                   0, "<s> the cat </s> <pad>\nthe cat\n");
     assert_prints("printf 'the cat sat\\nthe\\n' | $HEED tokenize bert --pad 2 2> told", 1, "\nthe <pad>\n");
-    assert_prints("grep -c ':1: 3 tokens are more than --pad 2' told", 0, "1\n");
-    assert_fails("echo a | $HEED tokenize $P/gpt2/vocab.json --pad 4", 1, "no token for padding");
-    assert_fails("echo 1 | $HEED tokenize bert --pad 4 --decode", 2, "--pad is not for --decode");
+    assert_prints("grep -c ':1: 3 tokens, more than --pad 2' told", 0, "1\n");
+    assert_fails("echo a | $HEED tokenize $P/gpt2/vocab.json --pad 4", 1, "has no padding token");
+    assert_fails("echo 1 | $HEED tokenize bert --pad 4 --decode", 2, "--pad and --decode exclude each other");
 }
 
 static void specials_are_what_the_model_gets(void **state)
@@ -99,20 +99,19 @@ static void tokens_come_back_as_text(void **state)
 static void broken_lines_are_told_and_the_rest_goes_on(void **state)
 {
     (void)state;
-    assert_prints(
-        "printf 'the\\na\\377b\\ncat\\n' | $HEED tokenize $P/bert", 1,
-        "heed: warning: standard input:2: not UTF-8: byte 0xff at offset 1: an empty line stands for "
-        "it\nthe\n\ncat\nheed: error: 1 of 3 lines could not be read\n");
+    assert_prints("printf 'the\\na\\377b\\ncat\\n' | $HEED tokenize $P/bert", 1,
+                  "heed: warning: standard input:2: not UTF-8: byte 0xff at offset 1: answered with an empty "
+                  "line\nthe\n\ncat\nheed: error: 1 of 3 lines could not be tokenized\n");
     assert_prints("printf 'the\\n\\377\\n' | $HEED tokenize $P/bert --json 2>/dev/null | tail -1", 0,
-                  "{\"error\": \"not UTF-8: byte 0xff at offset 0\"}\n");
-    assert_prints(
-        "printf '4 99999\\n4\\n' | $HEED tokenize $P/bert --decode", 1,
-        "heed: warning: standard input:1: '99999' is not an id of the vocabulary of 1500: an empty line "
-        "stands for it\n\n\nheed: error: 1 of 2 lines could not be decoded\n");
-    assert_prints(
-        "printf 'the qqqq\\n' | $HEED tokenize $P/bert --decode", 1,
-        "heed: warning: standard input:1: 'qqqq' is not a piece of the vocabulary of 1500: an empty line "
-        "stands for it\n\nheed: error: 1 of 1 lines could not be decoded\n");
+                  "{\"line\": 2, \"error\": \"not UTF-8: byte 0xff at offset 0\"}\n");
+    assert_prints("printf '4 99999\\n4\\n' | $HEED tokenize $P/bert --decode", 1,
+                  "heed: warning: standard input:1: '99999' is not an id of the vocabulary, which has 1500: "
+                  "answered with an "
+                  "empty line\n\n\nheed: error: 1 of 2 lines could not be decoded\n");
+    assert_prints("printf 'the qqqq\\n' | $HEED tokenize $P/bert --decode", 1,
+                  "heed: warning: standard input:1: 'qqqq' is not a token of the vocabulary, which has 1500: "
+                  "answered with an "
+                  "empty line\n\nheed: error: 1 of 1 lines could not be decoded\n");
 }
 
 static void what_is_no_tokenizer_is_refused(void **state)
@@ -127,8 +126,8 @@ static void what_is_no_tokenizer_is_refused(void **state)
         {"$HEED tokenize", 2, "MODEL"},
         {"$HEED tokenize nothing </dev/null", 1, "nothing: there is no such file or folder"},
         {"mkdir e; $HEED tokenize e </dev/null", 1, "e: no tokenizer in the folder: tokenizer.json, "},
-        {"$HEED tokenize m --ids --json </dev/null", 2, "--ids and --json cannot be used together"},
-        {"$HEED tokenize m --pieces </dev/null", 2, "--pieces is for --decode"},
+        {"$HEED tokenize m --ids --json </dev/null", 2, "--ids and --json exclude each other"},
+        {"$HEED tokenize m --pieces </dev/null", 2, "--pieces needs --decode"},
         {"mkdir u; echo '{\"model\": {\"type\": \"Unigram\"}}' >u/tokenizer.json; $HEED tokenize u "
          "</dev/null",
          1, "u/tokenizer.json: no pre_tokenizer: Metaspace is expected"},

@@ -42,7 +42,7 @@ static void as_many_lines_come_out_as_go_in(void **state)
     assert_prints("printf 'I saw it .' | $HEED translate -d cpu m | wc -l", 0,
                   "1\n"); /* the last line needs no end */
     assert_prints("sed 's/$/\\r/' c/test.en | $HEED translate -d cpu m | cmp - clean.de", 0, "");
-    assert_prints("$HEED translate -d cpu m --input c/test.en | cmp - clean.de; gzip -c c/test.en | $HEED "
+    assert_prints("$HEED translate -d cpu m c/test.en | cmp - clean.de; gzip -c c/test.en | $HEED "
                   "translate -d cpu "
                   "m | cmp - clean.de",
                   0, "");
@@ -63,9 +63,9 @@ static void bad_lines_cost_nobody_else(void **state)
     assert_int_equal(status, 1);
     assert_string_equal(
         out,
-        "heed: warning: standard input:5: not UTF-8: byte 0xfc at offset 0: an empty line stands for it\n"
-        "heed: warning: standard input:10: a zero byte at offset 1: is this a text file?: an "
-        "empty line stands for it\n"
+        "heed: warning: standard input:5: not UTF-8: byte 0xfc at offset 0: answered with an empty line\n"
+        "heed: warning: standard input:10: a zero byte at offset 1: is this a text file?: "
+        "answered with an empty line\n"
         "heed: error: 2 of 36 lines could not be translated\n");
     assert_prints("wc -l <mixed.de; sed '5d;10d;15d;20d;25d;30d' mixed.de | cmp - clean.de; sed -n "
                   "'5p;10p;15p;20p' mixed.de",
@@ -91,7 +91,7 @@ static void too_long_lines_are_split_cut_or_skipped(void **state)
     assert_string_equal(out, "heed: warning: standard input:2: too long: only its beginning is translated\n");
     assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --long skip <long >skip.de"), 1);
     assert_string_equal(
-        out, "heed: warning: standard input:2: longer than the model can take: an empty line stands for it\n"
+        out, "heed: warning: standard input:2: longer than the model can take: answered with an empty line\n"
              "heed: error: 1 of 3 lines could not be translated\n");
     assert_prints("for f in split cut skip; do wc -l <$f.de; head -1 $f.de | cmp - clean.de 2>&1 | grep -v "
                   "EOF; tail -1 $f.de >last; "
@@ -159,7 +159,7 @@ static void json_tells_the_parts_of_a_line(void **state)
         for (size_t k = 0; k < 3; k++) {
             const json_t *p = json_array_get(parts, k);
             assert_non_null(text = strstr(text, text_of(p, "text")));
-            score += number_of(p, "score") / 3, tokens += number_of(p, "tokens");
+            score += number_of(p, "score") / 3, tokens += number_of(p, "token_count");
         }
         assert_true(fabs(score - number_of(h, "score")) < 1e-12);
         assert_true(tokens == (double)json_array_size(json_object_get(h, "tokens")));
@@ -203,7 +203,7 @@ static void skipped_words_are_warned_of(void **state)
     must_run("{ head -4 c/test.en | tr '\\n' ' '; echo; sed -n 5p c/test.en; } >four");
     must_run(
         "$HEED translate -d cpu m --sentences keep --warn-skipped --json --max-length 3 --attention w.json "
-        "<four 2>warned >skip.json; grep -q '^heed: warning: standard input:1: hardly any attention for ' "
+        "<four 2>warned >skip.json; grep -q '^heed: warning: standard input:1: hardly any attention to ' "
         "warned");
     assert_int_equal(shell(out, "$HEED translate -d cpu m --sentences keep --max-length 3 <four >/dev/null"),
                      0);
@@ -387,7 +387,7 @@ static void a_given_beginning_begins_the_translation(void **state)
              "i=$((i + 1)); done; echo; sed -n 2p c/test.en; } >far");
     assert_prints("$HEED translate -d cpu m --prefix <far 2>&1 >far.de", 1,
                   "heed: warning: standard input:1: the given beginning is longer than a translation may "
-                  "become: an empty line stands for it\n"
+                  "become: answered with an empty line\n"
                   "heed: error: 1 of 2 lines could not be translated\n");
     assert_prints("sed -n 1p far.de; sed -n 2p far.de >second; sed -n 2p clean.de | cmp - second", 0, "\n");
 }
@@ -489,12 +489,12 @@ static void what_is_no_model_is_refused(void **state)
     assert_fails("$HEED translate -d cpu untrained --checkpoint last <c/test.en", 1,
                  "untrained/train/current: ");
     assert_fails("$HEED translate -d cpu torn <c/test.en", 1, "torn/config.json:");
-    assert_fails("$HEED translate -d cpu m --input nothing", 1, "nothing: cannot open: No such file");
-    assert_fails("$HEED translate -d cpu m --input c", 1, "c: is a folder, not a file");
-    assert_fails("$HEED translate -d cpu m c/test.en", 2, "unexpected argument 'c/test.en'");
+    assert_fails("$HEED translate -d cpu m nothing", 1, "nothing: cannot open: No such file");
+    assert_fails("$HEED translate -d cpu m c", 1, "c: is a folder, not a file");
+    assert_fails("$HEED translate -d cpu m --input c/test.en", 2, "--input is gone: give files after MODEL");
     assert_fails("$HEED translate -d cpu", 2, "MODEL is missing");
     assert_fails("$HEED translate -d cpu m --prefix --force", 2, "--prefix and --force exclude each other");
-    assert_fails("$HEED translate -d cpu m --n-best 6", 2, "--n-best 6 is more than --beam 5 keeps");
+    assert_fails("$HEED translate -d cpu m --n-best 6", 2, "--n-best 6 is more than --beam 5");
     assert_fails("$HEED translate -d cpu m --sample --exhaustive", 2,
                  "--sample and --exhaustive exclude each other");
     assert_fails("$HEED translate -d cpu m --exhaustive", 2, "--exhaustive needs --max-length");

@@ -3,7 +3,18 @@
 
 #include <string.h>
 
-#include "view/draw/markup.h"
+#include "base/mem.h"
+#include "view/draw/json_members.h"
+
+/* -- files -- */
+
+hd_words hd_input_files(const hd_command *c, int skip)
+{
+    static char standard[] = "-";
+    static char *const none[] = {standard};
+    if (c->operands.count <= skip) return (hd_words){(char **)none, 1};
+    return (hd_words){c->operands.word + skip, c->operands.count - skip};
+}
 
 bool hd_input_await(const hd_command *c, const char *path, const char *what)
 {
@@ -13,27 +24,160 @@ bool hd_input_await(const hd_command *c, const char *path, const char *what)
     return live;
 }
 
-hd_status hd_input_open(hd_input *in, const hd_command *c, const char *path, const char *what,
-                        hd_input_check check, hd_err *err)
+static hd_status open_next(hd_input *in, hd_err *err)
 {
-    *in = (hd_input){.command = c};
+    const hd_command *c = in->command;
+    const char *path = in->files.word[0];
     const hd_lines_opt opt = {
-        .utf8 = check != HD_INPUT_BYTES, .no_zero = check == HD_INPUT_TEXT, .goes_on = true};
-    in->live = hd_input_await(c, path, what);
+        .utf8 = in->check != HD_INPUT_BYTES, .no_zero = in->check == HD_INPUT_TEXT, .goes_on = true};
+    hd_lines_close(in->lines);
+    in->lines = NULL;
+    in->file = strcmp(path, "-") ? path : "standard input";
+    in->files.word++, in->files.count--;
+    in->live = hd_input_await(c, path, in->what);
     if (in->live) fputs("> ", c->err.file), fflush(c->err.file); /* opening reads the first bytes */
     return hd_lines_open(&in->lines, path, &opt, err);
 }
 
-hd_status hd_input_next(hd_input *in, hd_line *line, const char **why, hd_err *err)
+hd_status hd_input_open(hd_input *in, hd_words files, const char *what, hd_input_check check, hd_err *err)
+{
+    int standard = 0;
+    in->files = files, in->what = what, in->check = check;
+    hd_arena_init(&in->memory, hd_allocator_host, 1 << 16);
+    for (int i = 0; i < files.count; i++) standard += !strcmp(files.word[i], "-");
+    if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
+    return open_next(in, err);
+}
+
+int hd_input_close(hd_input *in, int status, const char *done)
+{
+    hd_err err = {0};
+    if (!status && hd_command_put(in->command, "", 0, true, &err))
+        status = hd_command_fail(in->command, &err);
+    if (!status && in->bad) {
+        hd_log_say(&in->command->log, HD_ERROR, "%zu of %zu lines could not be %s", in->bad, in->count, done);
+        status = HD_EXIT_FAILURE;
+    }
+    hd_lines_close(in->lines);
+    hd_arena_release(&in->memory);
+    hd_mem_free(in->chunk);
+    *in = (hd_input){0};
+    return status;
+}
+
+/* -- lines -- */
+
+bool hd_input_ready(const hd_input *in)
+{
+    return hd_lines_ready(in->lines);
+}
+
+hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err)
 {
     FILE *f = in->command->err.file;
     bool waits = in->live && hd_lines_count(in->lines) && !hd_lines_ready(in->lines);
     if (waits) fputs("> ", f), fflush(f);
-    hd_status s = hd_lines_next(in->lines, line, err);
+    *line = (hd_input_line){.file = in->file};
+    hd_status s = hd_lines_next(in->lines, &line->text, err);
+    while (!s && !line->text.text && in->files.count) {
+        s = open_next(in, err);
+        if (!s) s = hd_lines_next(in->lines, &line->text, err);
+    }
+    if (s || !line->text.text) return s;
     const hd_err *refused = hd_lines_refused(in->lines);
-    *why = refused ? refused->text : NULL;
+    line->why = refused ? refused->text : NULL;
+    line->file = in->file;
+    line->at = hd_lines_count(in->lines);
+    line->number = ++in->count;
+    return HD_OK;
+}
+
+/* -- many at once -- */
+
+static const char *copy(hd_input *in, const char *text, size_t size, hd_err *err)
+{
+    char *block = hd_arena_take(&in->memory, size + 1);
+    if (!block) return hd_err_nomem(err, size + 1), NULL;
+    memcpy(block, text, size);
+    block[size] = 0;
+    return block;
+}
+
+/* Keeps a line as number `i` of the chunk. */
+static hd_status keep(hd_input *in, size_t i, hd_input_line line, hd_err *err)
+{
+    if (i == in->chunk_room) {
+        size_t room = i ? 2 * i : 64;
+        hd_input_line *chunk = hd_mem_grow(in->chunk, room * sizeof *chunk);
+        if (!chunk) return hd_err_nomem(err, room * sizeof *chunk);
+        in->chunk = chunk, in->chunk_room = room;
+    }
+    line.text.text = copy(in, line.text.text, line.text.size, err);
+    if (line.text.text && line.why) line.why = copy(in, line.why, strlen(line.why), err);
+    in->chunk[i] = line;
+    return err->status;
+}
+
+static hd_status read_chunk(hd_input *in, size_t most, size_t *count, bool *ended, hd_err *err)
+{
+    hd_status s = HD_OK;
+    hd_arena_reset(&in->memory);
+    *count = 0;
+    do {
+        hd_input_line line;
+        s = hd_input_next(in, &line, err);
+        *ended = s || !line.text.text;
+        if (!*ended) s = keep(in, *count, line, err);
+        if (!*ended && !s) ++*count;
+    } while (!s && !*ended && *count < most && hd_lines_ready(in->lines));
     return s;
 }
+
+hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void *context, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (bool ended = false; !s && !ended;) {
+        size_t count = 0;
+        s = read_chunk(in, most, &count, &ended, err);
+        hd_err later = {0}; /* what was read before a failure is answered first */
+        hd_status now = count ? answer(context, in->chunk, count, s ? &later : err) : HD_OK;
+        if (!s) s = now;
+    }
+    return s;
+}
+
+/* -- one by one -- */
+
+static hd_status answer_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context,
+                            const hd_input_line *line, hd_text *to, hd_err *err)
+{
+    hd_err later = {0};
+    if (line->why) return hd_input_stand_in(in, to, json, line, line->why), HD_OK;
+    hd_status s = answer(context, line->text, to, err);
+    if (!s || !hd_input_forgives(err, &later)) return s;
+    to->size = 0;
+    hd_input_stand_in(in, to, json, line, later.text);
+    return HD_OK;
+}
+
+hd_status hd_input_each_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context, hd_err *err)
+{
+    hd_text out = {0};
+    hd_input_line line;
+    hd_status s = hd_input_next(in, &line, err);
+    while (!s && line.text.text) {
+        bool now = !hd_lines_ready(in->lines);
+        out.size = 0;
+        s = answer_one(in, json, answer, context, &line, &out, err);
+        if (!s) s = hd_text_status(&out, err);
+        if (!s) s = hd_command_put(in->command, out.data, out.size, now, err);
+        if (!s) s = hd_input_next(in, &line, err);
+    }
+    hd_text_release(&out);
+    return s;
+}
+
+/* -- refusing -- */
 
 bool hd_input_forgives(hd_err *err, hd_err *why)
 {
@@ -43,33 +187,20 @@ bool hd_input_forgives(hd_err *err, hd_err *why)
     return true;
 }
 
-void hd_input_refuse(hd_input *in, size_t number, const char *why, const char *result)
+void hd_input_refuse(hd_input *in, const hd_input_line *line, const char *why, const char *result)
 {
     in->bad++;
-    hd_log_say(&in->command->log, HD_WARN, "%s:%zu: %s: %s", hd_lines_name(in->lines), number, why, result);
+    hd_log_say(&in->command->log, HD_WARN, "%s:%zu: %s: %s", line->file, line->at, why, result);
 }
 
-void hd_input_stand_in(hd_text *to, bool json, const char *why)
+void hd_input_stand_in(hd_input *in, hd_text *to, bool json, const hd_input_line *line, const char *why)
 {
+    hd_input_refuse(in, line, why, HD_INPUT_EMPTY);
     if (json) {
-        hd_text_put(to, "{\"error\": ");
-        hd_put_json(to, why, false);
-        hd_text_put(to, "}");
+        hd_member_begin(to, NULL, '{');
+        hd_member_count(to, "line", line->number);
+        hd_member_text(to, "error", why);
+        hd_member_end(to, '}');
     }
     hd_text_put(to, "\n");
-}
-
-int hd_input_close(hd_input *in, int status, const char *done)
-{
-    hd_err err = {0};
-    if (!status && hd_command_put(in->command, "", 0, true, &err))
-        status = hd_command_fail(in->command, &err);
-    if (!status && in->bad) {
-        hd_log_say(&in->command->log, HD_ERROR, "%zu of %zu lines could not be %s", in->bad,
-                   hd_lines_count(in->lines), done);
-        status = HD_EXIT_FAILURE;
-    }
-    hd_lines_close(in->lines);
-    in->lines = NULL;
-    return status;
 }

@@ -1,56 +1,88 @@
-/* Lines that a verb answers one by one, in one way for all verbs: as many answers as lines, an empty one for
-   a line that cannot be read or answered, with a warning; in the end their number and exit status 1. And what
-   is said to someone who is expected to type. */
+/* Lines that a verb answers one by one, alike for all verbs: one answer a line; a line that cannot be read or
+   answered gives an empty answer and a warning, and in the end their number and exit status 1. At a terminal
+   the user is told what to type. */
 #ifndef HD_CLI_FRAME_INPUT_H
 #define HD_CLI_FRAME_INPUT_H
 
+#include "base/arena.h"
 #include "base/file/lines.h"
 #include "base/text.h"
 #include "cli/frame/verb.h"
 
-/* A paragraph of a verb's help. */
-#define HD_INPUT_ABOUT                                                                                       \
-    "A line that cannot be read or answered gives an empty line, with --json an object with \"error\", and " \
-    "a "                                                                                                     \
-    "warning with its number; the exit status is then 1 in the end. A line has at "                          \
-    "most " HD_LINE_LONGEST_TEXT "."
+/* Paragraphs of a verb's help. */
+#define HD_INPUT_FILES \
+    "Lines come from the files, plain or compressed (gzip, xz, zstd), or from standard input."
+#define HD_INPUT_ABOUT                                                                                     \
+    "A line that cannot be read or answered gives an empty line, with --json an object with \"line\" and " \
+    "\"error\", and a warning; the exit status is then 1. A line has at most " HD_LINE_LONGEST_TEXT "."
 
-typedef struct hd_input {
-    const hd_command *command;
-    hd_lines *lines;
-    size_t bad; /* lines that were refused */
-    bool live;  /* someone types them */
-} hd_input;
+enum { HD_INPUT_FILES_MOST = 10000 };
 
-/* Where `path` is standard input and that a terminal, says what is awaited: "a line to translate". Returns
-   whether it is. */
-bool hd_input_await(const hd_command *c, const char *path, const char *what);
-
-/* What is refused beside lines that are too long. */
+/* What is refused, besides lines that are too long. */
 typedef enum hd_input_check {
     HD_INPUT_TEXT,  /* what is not UTF-8, and zero bytes */
     HD_INPUT_ZEROS, /* what is not UTF-8 */
     HD_INPUT_BYTES  /* nothing: the verb checks its parts itself */
 } hd_input_check;
 
-hd_status hd_input_open(hd_input *in, const hd_command *c, const char *path, const char *what,
-                        hd_input_check check, hd_err *err);
+typedef struct hd_input_line {
+    hd_line text;     /* followed by a zero byte; empty where it could not be read */
+    const char *why;  /* NULL, or why it could not be read */
+    const char *file; /* where it stands, for messages */
+    size_t at;        /* its number there, from 1 */
+    size_t number;    /* its number in all files, from 1 */
+} hd_input_line;
 
-/* The next line, text NULL at the end; *why: NULL, or why an empty one stands for it. Both are valid until
-   the next call. */
-hd_status hd_input_next(hd_input *in, hd_line *line, const char **why, hd_err *err);
+typedef struct hd_input {
+    const hd_command *command;
+    hd_words files; /* those not opened yet */
+    const char *what, *file;
+    hd_input_check check;
+    hd_lines *lines;
+    bool live;         /* someone types them */
+    size_t count, bad; /* lines read, and those refused */
+    hd_input_line *chunk;
+    size_t chunk_room;
+    hd_arena memory; /* of the lines of a chunk */
+} hd_input;
 
-/* Is the failure that of one line and not of the run? Then *err is cleared after its text went to why. */
+/* The operands behind the first `skip`; none: standard input. Borrowed from the command. */
+hd_words hd_input_files(const hd_command *c, int skip);
+
+/* If `path` is standard input and that is a terminal, says what to type: "a line to translate". Returns
+   whether it is. */
+bool hd_input_await(const hd_command *c, const char *path, const char *what);
+
+/* `in` may be closed whether or not this was called or failed; it is {.command = c} before. */
+hd_status hd_input_open(hd_input *in, hd_words files, const char *what, hd_input_check check, hd_err *err);
+
+/* Closes; if lines were refused, says how many were not "translated". Returns the exit status. */
+int hd_input_close(hd_input *in, int status, const char *done);
+
+/* The next line, valid until the next call; text.text is NULL at the end. */
+hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err);
+
+/* Whether the next line is there without waiting for whoever writes it. */
+bool hd_input_ready(const hd_input *in);
+
+/* Answers `count` lines, which are valid until it returns. */
+typedef hd_status hd_input_answer(void *context, const hd_input_line *lines, size_t count, hd_err *err);
+/* Has all lines answered, up to `most` at once, fewer when whoever writes them pauses. */
+hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void *context, hd_err *err);
+
+/* Appends the answer to a line, with its line end. */
+typedef hd_status hd_input_answer_one(void *context, hd_line line, hd_text *to, hd_err *err);
+/* Has all lines answered one by one. An answer that fails because of its line is replaced. */
+hd_status hd_input_each_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context, hd_err *err);
+
+/* Is the failure one of the line and not of the run? If so, *err is cleared and its text goes to why. */
 bool hd_input_forgives(hd_err *err, hd_err *why);
 
-/* Counts a line that is refused, and warns of it: "FILE:NUMBER: why: result". */
-void hd_input_refuse(hd_input *in, size_t number, const char *why, const char *result);
-#define HD_INPUT_EMPTY "an empty line stands for it"
+/* Counts a line as refused and warns: "FILE:NUMBER: why: result". */
+void hd_input_refuse(hd_input *in, const hd_input_line *line, const char *why, const char *result);
+#define HD_INPUT_EMPTY "answered with an empty line"
 
-/* The answer that stands for a refused line, where a verb has no better one. */
-void hd_input_stand_in(hd_text *to, bool json, const char *why);
-
-/* Closes; says how many lines were not "translated". Returns the exit status. */
-int hd_input_close(hd_input *in, int status, const char *done);
+/* Refuses a line and appends the answer that stands for it. */
+void hd_input_stand_in(hd_input *in, hd_text *to, bool json, const hd_input_line *line, const char *why);
 
 #endif

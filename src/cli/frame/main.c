@@ -59,12 +59,19 @@ static int finish(int status)
     return status ? status : HD_EXIT_FAILURE;
 }
 
+/* "MODEL is missing": the first operand that is not given. */
+static hd_status misses(const char *operands, int given, hd_err *err)
+{
+    for (; given; given--) operands += strcspn(operands, " ") + 1;
+    return hd_err_set(err, HD_EARG, "%.*s is missing", (int)strcspn(operands, " "), operands);
+}
+
 static hd_status check_usage(const hd_verb *v, const hd_command *c, hd_err *err)
 {
     const hd_usage *u = v->usage;
     if (c->common.quiet && c->common.verbose)
         return hd_err_set(err, HD_EARG, "--quiet and --verbose exclude each other");
-    if (c->operands.count < u->least) return hd_err_set(err, HD_EARG, "%s is missing", u->operands);
+    if (c->operands.count < u->least) return misses(u->operands, c->operands.count, err);
     if (c->operands.count > u->most)
         return hd_err_set(err, HD_EARG, "unexpected argument '%s'", c->operands.word[u->most]);
     return HD_OK;

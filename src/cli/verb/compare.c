@@ -245,7 +245,6 @@ static void put_object(hd_text *to, const struct compare *o, const row *rows, si
                       w->unit, w->size);
         hd_text_put(to, "\"training_seconds\": ");
         hd_put_number(to, w->trained, 9);
-        hd_text_put(to, ", ");
         hd_measured_json(to, &w->m);
         hd_text_put(to, ", \"nats_per_token\": ");
         hd_put_number(to, nats(w), 9);

@@ -2,26 +2,25 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/mem.h"
 #include "cli/verb/attention.h"
 #include "cli/verb/embed_words.h"
 #include "cli/frame/input.h"
+#include "cli/frame/machine.h"
 #include "cli/verb/unknown.h"
 #include "show/embed.h"
 #include "show/reader.h"
 #include "view/plot.h"
+#include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 enum { CHUNK = 512 }; /* lines read at once */
 
 struct embed {
-    const char *input;
     int pool;
     int too_long; /* 1: cut */
     bool normalize, json;
-    const char *device;
-    int precision;
+    hd_machine_options machine;
     int layer;
     hd_embed_words words;
     hd_attending_options attending;
@@ -32,9 +31,7 @@ static const char *const long_lines[] = {"error", "cut", NULL};
 #define POOL_HELP(NAME, name, text, reduction) "; " #name ": " text
 
 static const hd_option options[] = {
-    {"input", 'i', "FILE", "-",
-     "lines to turn into vectors, plain or compressed (gzip, xz, zstd); -: standard input",
-     HD_FILE_INTO(struct embed, input)},
+    {"input", 'i', .gone = "give files after MODEL"},
     {"pool", 'p', "HOW", "auto", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
     {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
@@ -56,39 +53,35 @@ static const hd_option options[] = {
      HD_INT_INTO(struct embed, words.top, 1, 1 << 20)},
     HD_ATTENDING_FILE(struct embed, attending),
     HD_ATTENDING_HEAD(struct embed, attending),
-    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
-     HD_TEXT_INTO(struct embed, device)},
-    {"precision", 0, "KIND", "auto",
-     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
-     HD_CHOICE_INTO(struct embed, precision, hd_precision_names)},
+    HD_MACHINE_ROWS(struct embed, machine),
     {0},
 };
 
 static const hd_example examples[] = {
-    {"heed embed model < in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
-    {"heed embed model --normalize --json < in.en", "vectors whose products are cosines"},
-    {"heed embed bert --pool first < in.txt", "what BERT makes of the token before each line"},
-    {"heed embed minilm --long cut < in.txt", "as sentence-transformers does with the same model"},
-    {"heed embed lm --pool none < in.txt", "a vector for each token, an empty line behind each line"},
-    {"heed embed bert --similar apple < in.txt", "is an apple in one sentence like that in another?"},
+    {"heed embed model in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
+    {"heed embed model --normalize --json in.en", "vectors whose products are cosines"},
+    {"heed embed bert --pool first in.txt", "what BERT makes of the token before each line"},
+    {"heed embed minilm --long cut in.txt", "as sentence-transformers does with the same model"},
+    {"heed embed lm --pool none in.txt", "a vector for each token, an empty line behind each line"},
+    {"heed embed bert --similar apple in.txt", "is an apple in one sentence like that in another?"},
     {"heed embed bert --layer 0 --analogy 'king - man + woman'",
      "sums of words in the table of token vectors"},
-    {"heed embed minilm --attention out.html < in.txt",
+    {"heed embed minilm --attention out.html in.txt",
      "also what each token of a line looked at, to be looked at in a browser"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_embed_usage = {
-    .operands = "MODEL",
+    .operands = "MODEL [FILE...]",
     .least = 1,
-    .most = 1,
+    .most = 1 + HD_INPUT_FILES_MOST,
     .about =
-        "Turns the lines of standard input, or of --input, into vectors with the model in the folder MODEL: "
+        "Turns lines into vectors with the model in the folder MODEL: "
         "the rows of a translator's encoder, one for each token and one for the end of the line, or the "
         "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, or the rows of "
         "a masked language model (bert) for the start of the line, each token and the end, or those of the "
         "body of a classifier, for the same, or of a tagger, for each token alone; pooled to one vector for "
-        "each line. Models of other kinds have no such rows.\n"
+        "each line. Models of other kinds have no such rows. " HD_INPUT_FILES "\n"
         "One line goes out for each that came in, with --pool none one for each token and an empty one "
         "behind each line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
         "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalizes "
@@ -110,55 +103,22 @@ const hd_usage hd_verb_embed_usage = {
 typedef struct call {
     const hd_command *command;
     const struct embed *o;
-    hd_backend *backend;
-    hd_run run;
+    hd_machine machine;
     hd_any_model model;
     hd_input in;
-    hd_arena memory; /* of the lines of a chunk */
+    const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK];
-    const char *why[CHUNK]; /* NULL, or why an empty line stands for it */
-    size_t count, done;     /* lines in this chunk, and before it */
-    hd_similar similar;     /* of all chunks, with --similar */
-    bool ended;
+    size_t count;
+    hd_similar similar; /* of all chunks, with --similar */
     hd_attending attending;
 } call;
-
-static hd_status copy(call *c, const char **to, const char *text, size_t size, hd_err *err)
-{
-    char *block = hd_arena_take(&c->memory, size + 1);
-    if (!block) return hd_err_nomem(err, size + 1);
-    memcpy(block, text, size + 1);
-    *to = block;
-    return HD_OK;
-}
-
-/* Lines until a chunk is full or whoever writes them pauses. */
-static hd_status read_chunk(call *c, hd_err *err)
-{
-    hd_status s = HD_OK;
-    c->done += c->count;
-    c->count = 0;
-    hd_arena_reset(&c->memory);
-    do {
-        hd_line line;
-        const char *why;
-        s = hd_input_next(&c->in, &line, &why, err);
-        c->ended = s || !line.text;
-        if (c->ended) break;
-        c->line[c->count].size = line.size, c->why[c->count] = NULL;
-        s = copy(c, &c->line[c->count].text, line.text, line.size, err);
-        if (!s && why) s = copy(c, &c->why[c->count], why, strlen(why), err);
-        c->count += !s;
-    } while (!s && c->count < CHUNK && hd_lines_ready(c->in.lines));
-    return s;
-}
 
 /* -- writing -- */
 
 /* Why line i of the chunk has no vector though it has text; NULL: it has one. */
 static const char *why_not(const call *c, size_t i, const hd_embedded *e)
 {
-    return c->why[i] ? c->why[i] : e->status ? e->why : NULL;
+    return c->from[i].why ? c->from[i].why : e->status ? e->why : NULL;
 }
 
 static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char *between)
@@ -185,8 +145,11 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
     bool all = c->o->pool == HD_POOLING_NONE;
     const char *why = why_not(c, line, e);
     hd_text_put(to, "{\"text\": ");
-    hd_put_json(to, c->why[line] ? NULL : c->line[line].text, false);
-    if (why) hd_text_put(to, ", \"error\": "), hd_put_json(to, why, false);
+    hd_put_json(to, c->from[line].why ? NULL : c->line[line].text, false);
+    if (why) {
+        hd_member_count(to, "line", c->from[line].number);
+        hd_member_text(to, "error", why);
+    }
     if (all)
         put_tokens(to, e, hd_reader_of(&c->model).tokenizer);
     else
@@ -212,7 +175,7 @@ static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t w
 static hd_status attend(call *c, hd_line line, const hd_embedded *e, hd_err *err)
 {
     hd_attended one = {.ids = e->ids, .count = e->tokens, .text = line, .score = (double)NAN};
-    return e->tokens ? hd_attending_add(&c->attending, &c->run, &one, err) : HD_OK;
+    return e->tokens ? hd_attending_add(&c->attending, &c->machine.run, &one, err) : HD_OK;
 }
 
 static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
@@ -222,7 +185,7 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
     for (size_t i = 0; !s && i < c->count; i++) {
         const hd_embedded *e = &all->of[i];
         const char *why = why_not(c, i, e);
-        if (why) hd_input_refuse(&c->in, c->done + i + 1, why, HD_INPUT_EMPTY);
+        if (why) hd_input_refuse(&c->in, &c->from[i], why, HD_INPUT_EMPTY);
         out.size = 0;
         if (c->o->json)
             put_object(&out, c, i, e, all->width);
@@ -250,22 +213,26 @@ static hd_status find_word(call *c, hd_err *err)
 {
     const char *why[CHUNK];
     const hd_embed_opt opt = opt_of(c->o);
-    hd_status s = hd_similar_add(&c->similar, &c->run, &c->model, c->line, c->count, c->done, &opt, why, err);
+    hd_status s = hd_similar_add(&c->similar, &c->machine.run, &c->model, c->line, c->count,
+                                 c->from->number - 1, &opt, why, err);
     for (size_t i = 0; !s && i < c->count; i++)
-        if (c->why[i])
-            hd_input_refuse(&c->in, c->done + i + 1, c->why[i], "left out");
+        if (c->from[i].why)
+            hd_input_refuse(&c->in, &c->from[i], c->from[i].why, "left out");
         else if (why[i])
-            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: left out", hd_lines_name(c->in.lines),
-                       c->done + i + 1, why[i]);
+            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: %s: left out", c->from[i].file, c->from[i].at,
+                       why[i]);
     return s;
 }
 
-static hd_status embed_chunk(call *c, hd_err *err)
+static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
 {
+    call *c = context;
     hd_embeddings all = {0};
+    c->from = line, c->count = count;
+    for (size_t i = 0; i < count; i++) c->line[i] = line[i].text;
     const hd_embed_opt opt = opt_of(c->o);
     if (c->o->words.similar) return find_word(c, err);
-    hd_status s = hd_embed_lines(&all, &c->run, &c->model, c->line, c->count, &opt, err);
+    hd_status s = hd_embed_lines(&all, &c->machine.run, &c->model, c->line, c->count, &opt, err);
     if (!s) s = write_chunk(c, &all, err);
     hd_embeddings_release(&all);
     return s;
@@ -274,13 +241,8 @@ static hd_status embed_chunk(call *c, hd_err *err)
 static hd_status read_lines(call *c, hd_err *err)
 {
     const char *what = c->o->words.similar ? "lines with the word" : "a line to turn into a vector";
-    hd_status s = hd_input_open(&c->in, c->command, c->o->input, what, HD_INPUT_TEXT, err);
-    while (!s && !c->ended) {
-        s = read_chunk(c, err);
-        hd_err later = {0}; /* what was read before a failure is answered first */
-        hd_status now = c->count ? embed_chunk(c, s ? &later : err) : HD_OK;
-        if (!s) s = now;
-    }
+    hd_status s = hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_TEXT, err);
+    if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
     if (s || !c->o->words.similar) return s;
     const hd_reader by = hd_reader_of(&c->model);
     int layer = c->o->layer < 0 ? hd_reader_layers(&by) : c->o->layer;
@@ -289,13 +251,9 @@ static hd_status read_lines(call *c, hd_err *err)
 
 static hd_status open_model(call *c, hd_err *err)
 {
-    hd_backend_opt opt = {.threads = c->command->common.threads,
-                          .precision = (hd_precision)c->o->precision,
-                          .log = &c->command->log};
     hd_status s = c->o->words.plot ? hd_plot_check(c->o->words.plot, err) : HD_OK;
-    if (!s) s = hd_backend_new(&c->backend, c->o->device, &opt, err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
+    if (!s) s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
+    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->machine.backend, err);
     return s;
 }
 
@@ -344,16 +302,13 @@ int hd_verb_embed(const hd_command *command)
     c->command = command, c->o = command->options;
     c->attending = (hd_attending){.command = command, .o = c->o->attending};
     c->attending.o.layer = c->o->layer > 0 ? c->o->layer : 0;
-    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
     if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
     c->in.command = command;
     int status = hd_input_close(&c->in, run(c, &err), "read");
     hd_similar_release(&c->similar);
     hd_unknown_warn(command, &c->model);
     hd_any_model_release(&c->model);
-    hd_run_release(&c->run);
-    hd_backend_free(c->backend);
-    hd_arena_release(&c->memory);
+    hd_machine_close(&c->machine);
     hd_mem_free(c);
     return status;
 }

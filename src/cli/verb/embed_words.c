@@ -33,8 +33,8 @@ hd_status hd_embed_words_check(const hd_command *c, const hd_embed_words *w, int
     if (hd_command_given(c, "top") && !w->nearest && !w->analogy)
         return hd_err_set(err, HD_EARG, "--top is for --nearest and --analogy");
     if (!w->nearest && !w->analogy) return HD_OK;
-    if (hd_command_given(c, "input"))
-        return hd_err_set(err, HD_EARG, "--%s reads no lines: --input is not for it", name);
+    if (c->operands.count > 1)
+        return hd_err_set(err, HD_EARG, "--%s reads no lines: leave out %s", name, c->operands.word[1]);
     if (hd_command_given(c, "layer") && layer)
         return hd_err_set(err, HD_EARG, "--%s is asked of the token vectors, which are layer 0", name);
     if (read_terms(&terms, w, &why)) return hd_err_set(err, HD_EARG, "--%s: %s", name, why.text);

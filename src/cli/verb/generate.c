@@ -1,23 +1,24 @@
-/* heed generate: text that a language model writes behind a prompt. */
+/* heed generate: text that a language model writes after a prompt. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/verb/attention.h"
 #include "cli/frame/input.h"
+#include "cli/frame/machine.h"
+#include "cli/verb/attention.h"
 #include "cli/verb/unknown.h"
 #include "task/language/majority.h"
+#include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 struct generate {
-    const char *prompt, *prompts;
+    const char *prompt;
     int tokens, samples;
     double temperature, top_p, repetition;
     int top_k, seed;
     bool greedy;
     hd_texts stop;
     bool vote, no_prompt, json;
-    const char *device;
-    int precision;
+    hd_machine_options machine;
     hd_attending_options attending;
 };
 
@@ -25,89 +26,83 @@ struct generate {
 
 static const hd_option options[] = {
     {"prompt", 'p', "TEXT", NULL,
-     "what the text begins with; \\n, \\t and \\\\ stand for line end, tab and \\",
+     "what the text begins with; \\n, \\t and \\\\ stand for a line end, a tab and \\",
      HD_TEXT_INTO(struct generate, prompt)},
-    {"prompts", 0, "FILE", NULL, "prompts, one a line, with the same escapes; -: standard input",
-     HD_FILE_INTO(struct generate, prompts)},
-    {"tokens", 'n', "N", "200", "tokens to write, ends of lines too",
+    {"prompts", .gone = "give files of prompts after MODEL"},
+    {"tokens", 'n', "N", "200", "tokens to generate, line ends included",
      HD_INT_INTO(struct generate, tokens, 1, 100000000)},
     {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
     {"samples", 0, "N", "1", "texts for each prompt", HD_INT_INTO(struct generate, samples, 1, 100000)},
     {"vote", 0, NULL, NULL,
-     "of each prompt only the text that most of its samples agree on, blanks around it left out, and the "
-     "share of them, a line each with a tab between; of equals the likelier one",
+     "majority vote: for each prompt one line with the text that most of its samples agree on, spaces around "
+     "it ignored, a tab and their share; the more likely text breaks a tie",
      HD_FLAG_INTO(struct generate, vote)},
-    {"no-prompt", 0, NULL, NULL, "write the text without the prompt before it",
+    {"no-prompt", 0, NULL, NULL, "write the text without the prompt",
      HD_FLAG_INTO(struct generate, no_prompt)},
     {"json", 0, NULL, NULL,
-     "JSON Lines: prompt, sample, text, tokens, their log-probability, and whether a stop ended it; with "
-     "--vote prompt, answer, share, and all answers with how many gave them",
+     "JSON Lines: prompt, sample, text, token_count, logprob, and whether --stop ended it; with --vote "
+     "prompt, answer, share, and all answers with their counts",
      HD_FLAG_INTO(struct generate, json)},
-    {"temperature", 't', "X", "1", "below 1 more, above 1 less like the likeliest; 0: --greedy", SAMPLING,
-     HD_FLOAT_INTO(struct generate, temperature, 0, 100)},
-    {"top-k", 0, "N", "0", "draw among the N likeliest; 0: all", SAMPLING,
+    {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
+     SAMPLING, HD_FLOAT_INTO(struct generate, temperature, 0, 100)},
+    {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
      HD_INT_INTO(struct generate, top_k, 0, 1000000)},
-    {"top-p", 0, "X", "0", "draw among the likeliest that have this probability together; 0: all", SAMPLING,
-     HD_FLOAT_INTO(struct generate, top_p, 0, 1)},
+    {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
+     SAMPLING, HD_FLOAT_INTO(struct generate, top_p, 0, 1)},
     {"repetition-penalty", 0, "X", "1",
-     "divide the logits of tokens that are in the prompt or the text already, or multiply them where "
-     "they are below 0; 1: off",
-     SAMPLING, HD_FLOAT_INTO(struct generate, repetition, 0.01, 100)},
-    {"greedy", 0, NULL, NULL, "always take the likeliest token", SAMPLING,
+     "divide positive logits of tokens that already occur by X, multiply negative ones; 1: off", SAMPLING,
+     HD_FLOAT_INTO(struct generate, repetition, 0.01, 100)},
+    {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
      HD_FLAG_INTO(struct generate, greedy)},
-    {"seed", 0, "N", "1", "of the draws", SAMPLING, HD_INT_INTO(struct generate, seed, 0, 2147483647)},
+    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
+     HD_INT_INTO(struct generate, seed, 0, 2147483647)},
     HD_ATTENDING_FILE(struct generate, attending),
     HD_ATTENDING_VIEW(struct generate, attending),
     HD_ATTENDING_LAYER(struct generate, attending),
     HD_ATTENDING_HEAD(struct generate, attending),
-    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
-     HD_TEXT_INTO(struct generate, device)},
-    {"precision", 0, "KIND", "auto",
-     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
-     HD_CHOICE_INTO(struct generate, precision, hd_precision_names)},
+    HD_MACHINE_ROWS(struct generate, machine),
     {0},
 };
 
 static const hd_example examples[] = {
     {"heed generate model --prompt \"To be\" --tokens 200 --temperature 0.8 --seed 1", "200 more tokens"},
     {"heed generate model --prompt 'ROMEO:\\n' --stop '\\n\\n'", "up to the next empty line"},
-    {"heed generate model --prompts beginnings.txt --samples 3 --json",
-     "three texts for each line of a file"},
-    {"heed generate model --prompts questions.txt --tokens 64 --stop '\\n' --samples 16 --vote",
-     "the answer that most of 16 give to each line"},
+    {"heed generate model prompts.txt --samples 3 --json", "three texts for each line of a file"},
+    {"heed generate model questions.txt --tokens 64 --stop '\\n' --samples 16 --vote",
+     "the answer that most of 16 samples give to each line"},
     {"heed generate gpt --prompt \"To be\" --tokens 20 --attention out.html",
-     "what each token looked at, to be looked at in a browser"},
+     "what each token attends to, as a page for the browser"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_generate_usage = {
-    .operands = "MODEL",
+    .operands = "MODEL [FILE...]",
     .least = 1,
-    .most = 1,
-    .about = "Writes the prompt and what the language model in the folder MODEL continues it with, token by "
-             "token as they come. The prompt begins a line. The same seed gives the same text.\n"
-             "Several prompts and samples are continued side by side, which changes none of them. Of several "
-             "texts each ends in a line end, and an empty line stands between two; --json tells them apart "
-             "for certain. Of --prompts: " HD_INPUT_ABOUT "\n"
-             "--attention and --view show how each token of a gpt attends to those before it, in the prompt "
-             "and in what was written: both together must fit in the model's context.",
+    .most = 1 + HD_INPUT_FILES_MOST,
+    .about = "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
+             "The prompt is at the start of a line. The same seed gives the same text.\n"
+             "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
+             "escapes; without files either, the text starts from nothing. Prompts and samples are "
+             "continued in parallel, which changes none of them. Several texts each end in a line end, with "
+             "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
+             "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "
+             "both together must fit in the model's context.",
     .options = options,
     .size = sizeof(struct generate),
     .examples = examples,
 };
 
-enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* that go side by side, about */
+enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* continued in parallel, about */
 
 typedef struct call {
     const hd_command *command;
     const struct generate *o;
-    hd_backend *backend;
-    hd_run run;
+    hd_machine machine;
     hd_language *language;
     hd_generate_opt opt;
     char *stop[HD_OPTION_MOST];
-    hd_text prompt[MOST_PROMPTS]; /* those that wait, as meant */
+    hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
     hd_answer *answer;  /* [samples] */
@@ -116,7 +111,7 @@ typedef struct call {
     hd_input in;
 } call;
 
-/* Appends a text as it is meant. Another letter behind a backslash stays what it is. */
+/* A backslash before any other letter is itself. */
 static void unescape(hd_text *to, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -170,17 +165,15 @@ static hd_status heard(void *context, size_t which, const char *text, size_t siz
 static hd_status put_json(call *c, const hd_text *prompt, size_t sample, const hd_generated *g, hd_err *err)
 {
     hd_text out = {0};
-    hd_text_put(&out, "{\"prompt\": ");
-    hd_put_json(&out, prompt->data ? prompt->data : "", false);
-    hd_text_print(&out, ", \"sample\": %zu, \"text\": ", sample + 1);
-    hd_put_json(&out, g->text.data ? g->text.data : "", false);
-    hd_text_print(&out, ", \"tokens\": %zu, \"logp\": ", g->tokens);
-    hd_put_number(&out, g->logp, 9);
-    hd_text_print(&out, ", \"stopped\": %s}\n", g->stopped ? "true" : "false");
-    hd_status s = hd_text_status(&out, err);
-    if (!s) s = put(c, out.data, out.size, err);
-    hd_text_release(&out);
-    return s;
+    hd_member_begin(&out, NULL, '{');
+    hd_member_text(&out, "prompt", prompt->data ? prompt->data : "");
+    hd_member_count(&out, "sample", sample + 1);
+    hd_member_text(&out, "text", g->text.data ? g->text.data : "");
+    hd_member_count(&out, "token_count", g->tokens);
+    hd_member_number(&out, "logprob", g->logp, 9);
+    hd_member_flag(&out, "stopped", g->stopped);
+    hd_text_put(&out, "}\n");
+    return hd_command_put_text(c->command, &out, c->command->out.is_terminal, err);
 }
 
 static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
@@ -203,30 +196,19 @@ static void put_escaped(hd_text *to, hd_line text)
     }
 }
 
-/* hd_put_json wants an end behind the text. */
-static void put_quoted(hd_text *to, hd_line text)
-{
-    hd_text copy = {0};
-    hd_text_add(&copy, text.text, text.size);
-    hd_put_json(to, copy.data ? copy.data : "", false);
-    if (copy.missed) to->missed = copy.missed;
-    hd_text_release(&copy);
-}
-
 static void put_answers(hd_text *to, const hd_text *prompt, const hd_answer *a, size_t count, double share)
 {
-    hd_text_put(to, "{\"prompt\": ");
-    hd_put_json(to, prompt->data ? prompt->data : "", false);
-    hd_text_put(to, ", \"answer\": ");
-    put_quoted(to, a->text);
-    hd_text_put(to, ", \"share\": ");
-    hd_put_number(to, share, 9);
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "prompt", prompt->data ? prompt->data : "");
+    hd_member_bytes(to, "answer", a->text.text, a->text.size);
+    hd_member_number(to, "share", share, 9);
+    hd_member_begin(to, "answers", '[');
     for (size_t i = 0; i < count; i++) {
-        hd_text_put(to, i ? ", {\"text\": " : ", \"answers\": [{\"text\": ");
-        put_quoted(to, a[i].text);
-        hd_text_print(to, ", \"count\": %zu, \"logp\": ", a[i].count);
-        hd_put_number(to, a[i].logp, 9);
-        hd_text_put(to, "}");
+        hd_member_begin(to, NULL, '{');
+        hd_member_bytes(to, "text", a[i].text.text, a[i].text.size);
+        hd_member_count(to, "count", a[i].count);
+        hd_member_number(to, "logprob", a[i].logp, 9);
+        hd_member_end(to, '}');
     }
     hd_text_put(to, "]}\n");
 }
@@ -245,10 +227,7 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
         hd_put_number(&out, share, 4);
         hd_text_put(&out, "\n");
     }
-    hd_status s = hd_text_status(&out, err);
-    if (!s) s = put(c, out.data, out.size, err);
-    hd_text_release(&out);
-    return s;
+    return hd_command_put_text(c->command, &out, c->command->out.is_terminal, err);
 }
 
 /* -- the verb -- */
@@ -262,10 +241,10 @@ static hd_status attend(call *c, size_t i, hd_err *err)
                        .text = {prompt->data ? prompt->data : "", prompt->size},
                        .written = {g->text.data ? g->text.data : "", g->text.size},
                        .score = g->logp};
-    return hd_attending_add(&c->attending, &c->run, &one, err);
+    return hd_attending_add(&c->attending, &c->machine.run, &one, err);
 }
 
-/* Continues the prompts that wait, side by side. A single text is told while it comes. */
+/* Continues the prompts that wait. A single text is written while it comes. */
 static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS];
@@ -277,7 +256,7 @@ static hd_status go_on(call *c, hd_err *err)
         lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
     if (live) s = put_prompt(c, &c->prompt[0], err);
-    if (!s) s = hd_generate(c->made, &c->run, c->language, lines, c->prompts, &c->opt, err);
+    if (!s) s = hd_generate(c->made, &c->machine.run, c->language, lines, c->prompts, &c->opt, err);
     for (size_t i = 0; !s && !c->o->vote && i < n; i++) {
         s = put_made(c, i, live, err);
         if (!s) s = attend(c, i, err);
@@ -302,33 +281,31 @@ static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
     return s;
 }
 
-/* Those before it are continued first. It is counted among the prompts, so that the others draw as ever. */
-static hd_status refuse(call *c, const char *why, hd_err *err)
+/* It is counted among the prompts, so that the others draw as ever. */
+static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
 {
-    hd_status s = go_on(c, err);
     hd_text out = {0};
-    if (s) return s;
-    hd_input_refuse(&c->in, hd_lines_count(c->in.lines), why, HD_INPUT_EMPTY);
     if (!c->o->json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
-    hd_input_stand_in(&out, c->o->json, why);
+    hd_input_stand_in(&c->in, &out, c->o->json, line, line->why);
     c->opt.key++;
     return hd_command_put_text(c->command, &out, true, err);
 }
 
-static bool is_full(const call *c)
+static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
 {
-    return c->prompts == MOST_PROMPTS || (c->prompts + 1) * c->opt.samples > MOST_TEXTS;
+    call *c = context;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < count; i++) {
+        if (line[i].why) s = go_on(c, err); /* those before it */
+        if (!s) s = line[i].why ? refuse(c, &line[i], err) : add_prompt(c, line[i].text, err);
+    }
+    return s ? s : go_on(c, err);
 }
 
 static hd_status open_all(call *c, hd_err *err)
 {
-    const struct generate *o = c->o;
-    hd_backend_opt opt = {.threads = c->command->common.threads,
-                          .precision = (hd_precision)o->precision,
-                          .log = &c->command->log};
-    hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->backend, err);
+    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
+    if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->machine.backend, err);
     if (!s) {
         c->attending.model.lm = c->language->lm, c->attending.pieces = c->language->tokenizer;
         s = hd_attending_open(&c->attending, err);
@@ -340,39 +317,33 @@ static hd_status open_all(call *c, hd_err *err)
     return s;
 }
 
-/* Whoever types prompts gets an answer before the next one is waited for. */
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    const char *prompt = c->o->prompt ? c->o->prompt : "", *why;
-    hd_line line;
-    if (s) return s;
-    if (!c->o->prompts) {
+    const char *prompt = c->o->prompt ? c->o->prompt : "";
+    if (!s && c->command->operands.count == 1) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
         return s ? s : go_on(c, err);
     }
-    s = hd_input_open(&c->in, c->command, c->o->prompts, "a prompt to continue", HD_INPUT_TEXT, err);
-    while (!s && !(s = hd_input_next(&c->in, &line, &why, err)) && line.text) {
-        s = why ? refuse(c, why, err) : add_prompt(c, line, err);
-        if (!s && (is_full(c) || !hd_lines_ready(c->in.lines))) s = go_on(c, err);
-    }
-    hd_err later = {0}; /* what was read before a failure is continued first */
-    hd_status now = go_on(c, s ? &later : err);
-    return s ? s : now;
+    size_t most = MOST_TEXTS / c->opt.samples;
+    most = most < 1 ? 1 : most > MOST_PROMPTS ? MOST_PROMPTS : most;
+    if (!s)
+        s = hd_input_open(&c->in, hd_input_files(c->command, 1), "a prompt to continue", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&c->in, most, answer, c, err);
 }
 
-static hd_status meaning(call *c, hd_err *err)
+static hd_status read_options(call *c, hd_err *err)
 {
     const struct generate *o = c->o;
-    if (o->prompt && o->prompts)
-        return hd_err_set(err, HD_EARG, "--prompt and --prompts cannot be used together");
+    if (o->prompt && c->command->operands.count > 1)
+        return hd_err_set(err, HD_EARG, "--prompt and files of prompts exclude each other");
     if (o->vote && o->no_prompt)
-        return hd_err_set(err, HD_EARG, "--vote writes no prompt: --no-prompt is not needed");
+        return hd_err_set(err, HD_EARG, "--vote writes no prompt: leave out --no-prompt");
     if (o->vote && (o->attending.file || o->attending.view))
-        return hd_err_set(err, HD_EARG, "--vote and --%s cannot be used together",
+        return hd_err_set(err, HD_EARG, "--vote and --%s exclude each other",
                           o->attending.file ? "attention" : "view");
     if (o->greedy && hd_command_given(c->command, "temperature"))
-        return hd_err_set(err, HD_EARG, "--greedy and --temperature cannot be used together");
+        return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
     c->opt = (hd_generate_opt){.tokens = (size_t)o->tokens,
                                .temperature = o->greedy ? 0 : (float)o->temperature,
                                .top_k = (size_t)o->top_k,
@@ -391,17 +362,16 @@ int hd_verb_generate(const hd_command *command)
     c->command = command, c->o = command->options;
     c->in.command = command;
     c->attending = (hd_attending){.command = command, .o = c->o->attending};
-    hd_status s = meaning(c, &err);
+    hd_status s = read_options(c, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && hd_attending_close(&c->attending, run(c, &err), &err)) status = hd_command_fail(command, &err);
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
-    hd_unknown_warn(command, &(hd_any_model){.language = c->language});
+    if (!status) hd_unknown_warn(command, &(hd_any_model){.language = c->language});
     hd_language_free(c->language);
-    hd_run_release(&c->run);
-    hd_backend_free(c->backend);
+    hd_machine_close(&c->machine);
     status = hd_input_close(&c->in, status, "continued");
     hd_mem_free(c);
     return status;

@@ -1,49 +1,65 @@
-/* What `heed classify` and `heed tag` share: the model, the judging of labeled input, and lines that are
-   answered as they come. Numbers are answered as labels are. */
+/* What `heed classify` and `heed tag` share: the model, the evaluation on labeled input, and lines that are
+   answered as they come. A regression's numbers are answered as labels are. */
 #ifndef HD_CLI_VERB_LABELS_H
 #define HD_CLI_VERB_LABELS_H
 
+#include "cli/frame/input.h"
+#include "cli/frame/machine.h"
 #include "cli/verb/attention.h"
 #include "task/label/labeler.h"
 
 /* The options of both. */
 typedef struct hd_labels_options {
     bool json, confusion;
-    const char *plot, *device;
-    int precision;
+    const char *plot;
+    hd_machine_options machine;
     hd_attending_options attending; /* of classify alone */
 } hd_labels_options;
 
-typedef struct hd_labels_call {
+#define HD_LABELS_ROWS(owner, to)                                 \
+    {"json",                                                      \
+     0,                                                           \
+     NULL,                                                        \
+     NULL,                                                        \
+     "write a JSON object for each line, or one for --confusion", \
+     HD_FLAG_INTO(owner, to json)},                               \
+        {"plot",                                                  \
+         0,                                                       \
+         "FILE",                                                  \
+         NULL,                                                    \
+         "draw the confusion matrix as .svg, .png or .pdf",       \
+         HD_FILE_INTO(owner, to plot)},                           \
+        HD_MACHINE_ROWS(owner, to machine)
+
+typedef struct hd_labels_call hd_labels_call;
+
+/* How the two differ. */
+typedef struct hd_labels_verb {
+    hd_label_task task;
+    const char *awaited, *awaited_labeled; /* of a user who types lines, or labeled ones */
+    /* Writes the answer to item i: logp [units, classes] of all items. */
+    void (*put)(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp);
+    /* Reads labeled items from a file. */
+    hd_status (*read)(hd_labeled *items, const hd_labels_call *c, const char *path, hd_err *err);
+} hd_labels_verb;
+
+struct hd_labels_call {
     const hd_command *command;
     const hd_labels_options *o;
-    const char *awaited; /* of whoever types lines */
-    hd_backend *backend;
-    hd_run run;
+    const hd_labels_verb *verb;
+    hd_machine machine;
     hd_labeler *labeler;
     hd_attending attending;
-} hd_labels_call;
-
-hd_status hd_labels_open(hd_labels_call *c, hd_label_task task, hd_err *err); /* the model of operand 0 */
-void hd_labels_close(hd_labels_call *c);
-/* The file of operand 1, or "-". */
-const char *hd_labels_input(const hd_command *c);
+    hd_input in;
+};
 
 /* Whether labeled input is asked for. */
-static inline bool hd_labels_judges(const hd_labels_options *o)
+static inline bool hd_labels_evaluates(const hd_labels_options *o)
 {
     return o->confusion || o->plot;
 }
 
-/* Judges labeled items and shows what is taken for what, or how numbers go together. */
-hd_status hd_labels_judge(hd_labels_call *c, const hd_labeled *items, hd_err *err);
-
-/* Reads one line into items, as one or more units with the label -1, and ends their item. */
-typedef hd_status hd_labels_take(const hd_labels_call *c, hd_labeled *items, hd_line line, hd_err *err);
-/* Writes what is found of the items, in their order: logp [units, classes]. */
-typedef void hd_labels_put(hd_text *to, const hd_labels_call *c, const hd_labeled *items,
-                           const hd_real *logp);
-/* Lines of the input, answered whenever many have come or whoever writes them pauses. The exit status. */
-int hd_labels_answer(hd_labels_call *c, hd_labels_take *take, hd_labels_put *put, hd_err *err);
+/* Answers lines, or evaluates on labeled ones. Returns the exit status. */
+int hd_labels_run(const hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "view/draw/markup.h"
+#include "view/draw/json_members.h"
 
 static const double ln2 = 0.69314718055994530942;
 
@@ -30,14 +30,13 @@ hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd
 void hd_measured_json(hd_text *to, const hd_measured *m)
 {
     const hd_fluency *f = &m->fluency;
-    hd_text_print(to, "\"tokens\": %zu, \"perplexity\": ", f->tokens);
-    hd_put_number(to, m->perplexity, 9);
-    hd_text_put(to, ", \"bits_per_character\": ");
-    hd_put_number(to, m->bits, 9);
-    hd_text_print(to, ", \"characters\": %zu, \"unknown\": %zu, \"nats\": ", f->characters, m->unknown);
-    hd_put_number(to, f->nats, 12);
-    hd_text_put(to, ", \"seconds\": ");
-    hd_put_number(to, f->seconds, 6);
+    hd_member_count(to, "token_count", f->tokens);
+    hd_member_number(to, "perplexity", m->perplexity, 9);
+    hd_member_number(to, "bits_per_character", m->bits, 9);
+    hd_member_count(to, "characters", f->characters);
+    hd_member_count(to, "unknown", m->unknown);
+    hd_member_number(to, "logprob", -f->nats, 12);
+    hd_member_number(to, "seconds", f->seconds, 6);
 }
 
 const char *hd_unit_of(const hd_language *l)

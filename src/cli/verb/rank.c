@@ -1,107 +1,96 @@
-/* heed rank: given translations or texts, sorted by what a model thinks of them. Groups of lines are read,
+/* heed rank: sorts given translations or texts by their probability under a model. Groups of lines are read,
    scored many at a time and written in the order they came. */
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/mem.h"
 #include "cli/frame/input.h"
+#include "cli/frame/machine.h"
 #include "cli/verb/unknown.h"
-#include "cli/frame/verb.h"
 #include "task/rank.h"
+#include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 enum { CHUNK = 2048 }; /* lines scored at once, or as many as a group has */
 
 struct rank {
-    const char *input, *source;
+    const char *source;
     bool moses, normalize, json;
     int first, best, batch;
-    const char *device;
-    int precision;
+    hd_machine_options machine;
 };
 
 static const char *const firsts[] = {"auto", "0", "1", NULL};
 
 static const hd_option options[] = {
-    {"input", 'i', "FILE", "-", "lines to rank, plain or compressed (gzip, xz, zstd); -: standard input",
-     HD_FILE_INTO(struct rank, input)},
+    {"input", 'i', .gone = "give files after MODEL"},
     {"source", 0, "FILE", NULL,
-     "lines are ID ||| HYPOTHESIS ||| ..., and these the sources the ids count; a language model needs none",
+     "lines are ID ||| HYPOTHESIS ||| ..., and ID counts the lines of this file; a language model needs none",
      HD_FILE_INTO(struct rank, source)},
-    {"moses", 0, NULL, NULL, "lines are ID ||| HYPOTHESIS ||| ..., as --source says too",
+    {"moses", 0, NULL, NULL, "lines are ID ||| HYPOTHESIS ||| ...; --source implies it",
      HD_FLAG_INTO(struct rank, moses)},
-    {"first", 0, "ID", "auto", "of the first source: 0 or 1; auto: that of the first line",
+    {"first", 0, "ID", "auto", "ID of the first source: 0 or 1; auto: that of the first line",
      HD_CHOICE_INTO(struct rank, first, firsts)},
-    {"best", 'n', "N", "0", "lines to write of each group; 0: all",
+    {"best", 'n', "N", "0", "write the N best lines of each group; 0: all",
      HD_INT_INTO(struct rank, best, 0, 1 << 30)},
-    {"normalize", 0, NULL, NULL, "the score is the mean log-probability of a token, not the sum",
+    {"normalize", 0, NULL, NULL, "score by the mean log-probability of a token instead of the sum",
      HD_FLAG_INTO(struct rank, normalize)},
-    {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and tokens",
+    {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and token_count",
      HD_FLAG_INTO(struct rank, json)},
-    {"batch", 0, "N", "0", "hypotheses scored side by side; 0: 256",
+    {"batch", 0, "N", "0", "hypotheses scored in parallel; 0: 256",
      HD_INT_INTO(struct rank, batch, 0, 1000000)},
-    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(struct rank, device)},
-    {"precision", 0, "KIND", "auto",
-     "auto, f32 or bf16; on the CPU auto is f32, bf16 rounds weights and is faster",
-     HD_CHOICE_INTO(struct rank, precision, hd_precision_names)},
+    HD_MACHINE_ROWS(struct rank, machine),
     {0},
 };
 
 static const hd_example examples[] = {
-    {"heed rank model < pairs.tsv", "lines SOURCE<tab>HYPOTHESIS, the likeliest of each source first"},
-    {"heed translate a --n-best 10 < in.en | heed rank b --source in.en --best 1",
-     "the translations of one model that another likes best"},
-    {"heed rank lm --normalize --best 1 < pairs.tsv", "the most fluent ones, whatever their length"},
+    {"heed rank model pairs.tsv", "lines SOURCE<tab>HYPOTHESIS, the most likely one of each source first"},
+    {"heed translate a in.en --n-best 10 | heed rank b --source in.en --best 1",
+     "the translation of one model that another finds most likely"},
+    {"heed rank lm --normalize --best 1 pairs.tsv", "the most fluent ones, independent of length"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_rank_usage = {
-    .operands = "MODEL",
+    .operands = "MODEL [FILE...]",
     .least = 1,
-    .most = 1,
+    .most = 1 + HD_INPUT_FILES_MOST,
     .about =
-        "Sorts given hypotheses by their log-probability under the model in the folder MODEL: a translator "
-        "scores each as the translation of its source, a language model as a text of one line.\n"
-        "Lines are 'SOURCE<tab>HYPOTHESIS', with or without more columns; those that follow each other with "
-        "the same source are a group. With --source or --moses they are 'ID ||| HYPOTHESIS', with or without "
-        "more fields, and a group has one id. A language model also takes lines without a tab, which are one "
-        "group.\n"
-        "Every group is written in the order of its scores, the best first, equal ones as they came. The "
-        "score stands behind a line as its last column. A line that cannot be read or scored comes last in "
-        "its "
-        "group with the score -inf, with --json an object with \"error\", and a warning tells its number; "
-        "the "
-        "exit status is then 1 in the end. A line has at most " HD_LINE_LONGEST_TEXT
-        ", an empty one stands for "
-        "a longer one.",
+        "Sorts hypotheses by their log-probability under the model in the folder MODEL: a translator scores "
+        "each as a translation of its source, a language model as a text of one line. " HD_INPUT_FILES "\n"
+        "Lines are 'SOURCE<tab>HYPOTHESIS', optionally with more columns, and consecutive lines with the "
+        "same source form a group. With --source or --moses they are 'ID ||| HYPOTHESIS', optionally with "
+        "more fields, and a group has one id. A language model also takes lines without a tab, which form "
+        "one group.\n"
+        "Each group is written best first, ties in input order, with the score as the last column. A line "
+        "that cannot be read or scored comes last in its group with the score -inf, with --json an object "
+        "with \"error\", and gives a warning; the exit status is then 1. A line has at "
+        "most " HD_LINE_LONGEST_TEXT ".",
     .options = options,
     .size = sizeof(struct rank),
     .examples = examples,
 };
 
 typedef struct held {
-    hd_line line, source, text; /* as read; its parts, each ended by a zero byte */
-    size_t number;              /* in the input, from 1 */
-    size_t group;               /* the id, or a number from 1 */
-    const char *why;            /* NULL, or why it cannot be scored */
+    hd_input_line line;   /* its `why` also says why it cannot be scored */
+    hd_line source, text; /* its parts, each followed by a zero byte */
+    size_t group;         /* the id, or a number from 1 */
 } held;
 
 typedef struct call {
     const hd_command *command;
     const struct rank *o;
-    hd_backend *backend;
-    hd_run run;
+    hd_machine machine;
     hd_any_model model;
     hd_input in;
-    hd_lines *sources; /* NULL: they are in the lines, or nobody reads them */
+    hd_lines *sources; /* NULL: they are in the lines, or not needed */
     bool moses;
     hd_arena memory; /* of the lines of a chunk */
     held *at;
     size_t count, room;
     size_t group, first; /* the last group; id of the first source */
     bool begun;          /* a line had an id: both are known */
-    char why[400];       /* the line that is read last is refused */
+    char why[400];       /* the line read last is refused */
 } call;
 
 /* -- reading -- */
@@ -146,7 +135,7 @@ __attribute__((format(printf, 3, 4))) static void refuse(call *c, held *h, const
     va_start(args, format);
     vsnprintf(c->why, sizeof c->why, format, args);
     va_end(args);
-    h->why = c->why;
+    h->line.why = c->why;
 }
 
 /* Goes on to the source of the line's id. */
@@ -160,34 +149,36 @@ static hd_status find_source(call *c, held *h, hd_err *err)
     }
     const hd_err *refused = hd_lines_refused(c->sources);
     if (hd_lines_count(c->sources) < want)
-        refuse(c, h, "there is no source %zu: %s has %zu lines, the first being %zu", h->group,
-               hd_lines_name(c->sources), hd_lines_count(c->sources), c->first);
+        refuse(c, h, "no source %zu: %s has %zu lines, counted from %zu", h->group, hd_lines_name(c->sources),
+               hd_lines_count(c->sources), c->first);
     else if (refused)
         refuse(c, h, "%s:%zu: %s", hd_lines_name(c->sources), want, refused->text);
     return HD_OK;
 }
 
-/* The parts of a line are not copied yet, and the source is not looked for. One that is not as it should be
-   is of the group before. */
-static void read_moses(call *c, held *h, hd_line line)
+/* The parts of a line are not copied yet, and the source is not looked for. A malformed line belongs to the
+   group before. */
+static void read_moses(call *c, held *h)
 {
+    const hd_line line = h->line.text;
     size_t at, id;
     hd_line key = field(line, 0, &at);
     if (at == line.size || !is_id(key, &id)) {
-        refuse(c, h, "'ID ||| HYPOTHESIS' is expected, the id being a number");
+        refuse(c, h, "not 'ID ||| HYPOTHESIS' with a number as ID");
     } else if (c->begun && id < c->group) {
-        refuse(c, h, "id %zu comes after %zu: they must not fall", id, c->group);
+        refuse(c, h, "id %zu comes after %zu: ids must not decrease", id, c->group);
     } else {
         if (!c->begun) c->first = c->o->first ? (size_t)c->o->first - 1 : id;
         if (c->sources && (c->first > 1 || id < c->first))
-            refuse(c, h, "id %zu: say with --first whether the first source has 0 or 1", id);
+            refuse(c, h, "id %zu: give --first 0 or --first 1, the id of the first source", id);
         else
             c->begun = true, h->group = id, h->text = field(line, at, &at);
     }
 }
 
-static void read_tabs(const call *c, held *h, hd_line line)
+static void read_tabs(const call *c, held *h)
 {
+    const hd_line line = h->line.text;
     const char *tab = memchr(line.text, '\t', line.size);
     size_t end = tab ? (size_t)(tab - line.text) : c->model.language ? 0 : line.size;
     size_t begin = tab ? end + 1 : end, left = line.size - begin;
@@ -196,7 +187,7 @@ static void read_tabs(const call *c, held *h, hd_line line)
     bool same = last && last->source.size == end && !memcmp(last->source.text, line.text, end);
     h->group = c->group + !same;
     h->source = (hd_line){line.text, end};
-    if (tab || c->model.language) /* otherwise there is no text, and the task says so */
+    if (tab || c->model.language) /* else there is no text, and the task says so */
         h->text = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
 }
 
@@ -215,34 +206,34 @@ static hd_status make_room(call *c, hd_err *err)
 static void put_text(hd_text *to, const char *key, hd_line l)
 {
     bool good = l.text && hd_utf8_good(l.text, l.size) == l.size && !memchr(l.text, 0, l.size);
-    hd_text_print(to, ", \"%s\": ", key);
-    hd_put_json(to, good ? l.text : NULL, false);
+    hd_member_text(to, key, good ? l.text : NULL);
 }
 
 static const char *why_not(const held *h, const hd_verdict *v)
 {
-    return h->why ? h->why : v->status ? v->why : NULL;
+    return h->line.why ? h->line.why : v->status ? v->why : NULL;
 }
 
 static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t rank)
 {
-    hd_text_print(to, "{\"group\": %zu, \"rank\": %zu, \"line\": %zu", h->group, rank, h->number);
+    const char *why = why_not(h, v);
+    hd_member_begin(to, NULL, '{');
+    hd_member_count(to, "group", h->group);
+    hd_member_count(to, "rank", rank);
+    hd_member_count(to, "line", h->line.number);
     if (h->source.size) put_text(to, "source", h->source);
     put_text(to, "text", h->text);
-    hd_text_put(to, ", \"score\": ");
-    hd_put_number(to, v->score, 17);
-    hd_text_put(to, ", \"logprob\": ");
-    hd_put_number(to, v->logp, 17);
-    hd_text_print(to, ", \"tokens\": %zu", v->tokens);
-    const char *why = why_not(h, v);
-    if (why) hd_text_put(to, ", \"error\": "), hd_put_json(to, why, false);
+    hd_member_number(to, "score", v->score, 17);
+    hd_member_number(to, "logprob", v->logp, 17);
+    hd_member_count(to, "token_count", v->tokens);
+    if (why) hd_member_text(to, "error", why);
     hd_text_put(to, "}\n");
 }
 
 static void put_line(hd_text *to, const call *c, const held *h, const hd_verdict *v)
 {
     char score[HD_DECIMAL];
-    hd_text_add(to, h->line.text, h->line.size);
+    hd_text_add(to, h->line.text.text, h->line.text.size);
     hd_text_print(to, "%s%s\n", c->moses ? " ||| " : "\t", hd_decimal(score, "%.6f", v->score));
 }
 
@@ -251,8 +242,8 @@ static void warn(call *c, hd_verdict *v)
 {
     const held *h = &c->at[v->place];
     const char *why = why_not(h, v);
-    if (why) hd_input_refuse(&c->in, h->number, why, "it comes last");
-    if (h->why) v->score = v->logp = -INFINITY, v->tokens = 0;
+    if (why) hd_input_refuse(&c->in, &h->line, why, "ranked last");
+    if (h->line.why) v->score = v->logp = -INFINITY, v->tokens = 0;
 }
 
 static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
@@ -286,7 +277,7 @@ static hd_status settle(call *c, hd_err *err)
     hd_status s = v && line ? HD_OK : hd_err_nomem(err, n * sizeof *v);
     const hd_rank_opt opt = {.batch = (size_t)c->o->batch, .normalize = c->o->normalize};
     for (size_t i = 0; !s && i < n; i++) line[i] = c->at[i].source, line[n + i] = c->at[i].text;
-    if (!s) s = hd_rank_judge(v, &c->run, &c->model, line, line + n, n, &opt, err);
+    if (!s) s = hd_rank_judge(v, &c->machine.run, &c->model, line, line + n, n, &opt, err);
     if (!s) s = put_all(c, v, err);
     hd_mem_free(v);
     hd_mem_free(line);
@@ -298,69 +289,65 @@ static hd_status settle(call *c, hd_err *err)
 /* -- the verb -- */
 
 /* Copies a line whose group is known; neighbors share their source. */
-static hd_status keep(call *c, held *h, hd_line line, bool begins, hd_err *err)
+static hd_status keep(call *c, held *h, bool begins, hd_err *err)
 {
     hd_line why = {0};
     hd_status s = make_room(c, err);
-    if (!s && begins && c->sources && !h->why) s = find_source(c, h, err);
+    if (!s && begins && c->sources && !h->line.why) s = find_source(c, h, err);
     if (!s && !begins)
         h->source = c->at[c->count - 1].source;
     else if (!s)
         s = copy(c, &h->source, h->source.text ? h->source : (hd_line){"", 0}, err);
     if (!s && h->text.text) s = copy(c, &h->text, h->text, err);
-    if (!s) s = copy(c, &h->line, line, err);
-    if (!s && h->why) s = copy(c, &why, (hd_line){h->why, strlen(h->why)}, err), h->why = why.text;
+    if (!s) s = copy(c, &h->line.text, h->line.text, err);
+    if (!s && h->line.why) s = copy(c, &why, (hd_line){h->line.why, strlen(h->line.why)}, err);
     if (s) return s;
+    h->line.why = why.text;
     c->group = h->group;
     c->at[c->count++] = *h;
     return HD_OK;
 }
 
 /* A full chunk is settled where a new group begins. */
-static hd_status take(call *c, hd_line line, const char *why, hd_err *err)
+static hd_status take(call *c, hd_input_line line, hd_err *err)
 {
-    held h = {.number = hd_lines_count(c->in.lines), .group = c->group};
-    if (why)
-        refuse(c, &h, "%s", why), h.group += !c->moses && !c->count;
+    held h = {.line = line, .group = c->group};
+    if (line.why)
+        h.group += !c->moses && !c->count;
     else if (c->moses)
-        read_moses(c, &h, line);
+        read_moses(c, &h);
     else
-        read_tabs(c, &h, line);
+        read_tabs(c, &h);
     bool begins = !c->count || h.group != c->group;
     hd_status s = begins && c->count >= CHUNK ? settle(c, err) : HD_OK;
-    return s ? s : keep(c, &h, line, begins, err);
+    return s ? s : keep(c, &h, begins, err);
 }
 
 static hd_status open_all(call *c, hd_err *err)
 {
     const struct rank *o = c->o;
-    hd_backend_opt opt = {.threads = c->command->common.threads,
-                          .precision = (hd_precision)o->precision,
-                          .log = &c->command->log};
-    hd_status s = hd_backend_new(&c->backend, o->device, &opt, err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->backend, err);
+    const char *folder = c->command->operands.word[0];
+    hd_status s = hd_machine_open(&c->machine, c->command, &o->machine, err);
+    if (!s) s = hd_any_model_open(&c->model, folder, c->machine.backend, err);
     if (!s && (c->model.masked || c->model.labeler))
-        return hd_err_set(
-            err, HD_EARG, "%s: a %s gives whole texts no probability: take a translator or a language model",
-            c->command->operands.word[0], c->model.masked ? "masked language model" : "classifier or tagger");
+        return hd_err_set(err, HD_EARG,
+                          "%s: a %s gives no probability of a text: use a translator or a language model",
+                          folder, c->model.masked ? "masked language model" : "classifier or tagger");
     if (!s && c->model.translator && c->moses && !o->source)
-        return hd_err_set(err, HD_EARG, "a translator needs --source: the file with the sources of the ids");
+        return hd_err_set(err, HD_EARG, "a translator needs --source: the file whose lines the ids count");
     const hd_lines_opt goes_on = {.goes_on = true};
     if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, &goes_on, err);
     const char *what = c->moses            ? "lines ID ||| HYPOTHESIS"
                        : c->model.language ? "lines to rank"
                                            : "lines SOURCE<tab>HYPOTHESIS";
-    return s ? s : hd_input_open(&c->in, c->command, o->input, what, HD_INPUT_BYTES, err);
+    return s ? s : hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_BYTES, err);
 }
 
 static void close_all(call *c)
 {
     hd_lines_close(c->sources);
-    hd_unknown_warn(c->command, &c->model);
     hd_any_model_release(&c->model);
-    hd_run_release(&c->run);
-    hd_backend_free(c->backend);
+    hd_machine_close(&c->machine);
     hd_arena_release(&c->memory);
     hd_mem_free(c->at);
 }
@@ -368,15 +355,23 @@ static void close_all(call *c)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    const char *why;
-    for (hd_line line; !s;) {
-        s = hd_input_next(&c->in, &line, &why, err);
-        if (s || !line.text) break;
-        s = take(c, line, why, err);
+    for (hd_input_line line; !s;) {
+        s = hd_input_next(&c->in, &line, err);
+        if (s || !line.text.text) break;
+        s = take(c, line, err);
     }
     hd_err later = {0}; /* what was read before a failure is written first */
     hd_status now = c->count && s != HD_ENOMEM ? settle(c, s ? &later : err) : HD_OK;
     return s ? s : now;
+}
+
+static hd_status check(const hd_command *command, const struct rank *o, hd_err *err)
+{
+    const hd_words files = hd_input_files(command, 1);
+    for (int i = 0; o->source && !strcmp(o->source, "-") && i < files.count; i++)
+        if (!strcmp(files.word[i], "-"))
+            return hd_err_set(err, HD_EARG, "standard input can be read only once");
+    return HD_OK;
 }
 
 int hd_verb_rank(const hd_command *command)
@@ -384,12 +379,10 @@ int hd_verb_rank(const hd_command *command)
     hd_err err = {0};
     call c = {.command = command, .o = command->options, .in = {.command = command}};
     c.moses = c.o->moses || c.o->source;
-    if (c.o->source && !strcmp(c.o->source, "-") && !strcmp(c.o->input, "-")) {
-        hd_err_set(&err, HD_EARG, "standard input can be read only once");
-        return hd_verb_misused(command->verb, &err);
-    }
+    if (check(command, c.o, &err)) return hd_verb_misused(command->verb, &err);
     hd_arena_init(&c.memory, hd_allocator_host, 1 << 16);
     int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    if (!status) hd_unknown_warn(command, &c.model);
     status = hd_input_close(&c.in, status, "scored");
     close_all(&c);
     return status;

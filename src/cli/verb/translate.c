@@ -1,40 +1,35 @@
 /* heed translate: lines in, lines out, in order, always as many out as in. */
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/mem.h"
 #include "cli/frame/input.h"
+#include "cli/frame/machine.h"
 #include "cli/verb/translate_options.h"
 #include "cli/verb/unknown.h"
-#include "cli/frame/verb.h"
 #include "view/attention/file.h"
 #include "view/attention/text.h"
 
 enum { CHUNK = 2048 }; /* lines translated at once */
 
 static const hd_example examples[] = {
-    {"heed translate model < in.en > out.de", "a file"},
+    {"heed translate model in.en > out.de", "a file"},
     {"heed translate model", "from the terminal, line by line"},
-    {"heed translate model --n-best 4 --scores --json < in.en",
-     "four translations of each line with everything known of them"},
-    {"heed translate model --sample --temperature 0.8 --top-k 20 < in.en",
-     "something else each time another --seed is given"},
-    {"heed translate model --attention out.html < in.en",
-     "what was attended to, to be looked at in a browser"},
+    {"heed translate model in.en --n-best 4 --json", "four translations of each line, with their scores"},
+    {"heed translate model in.en --sample --temperature 0.8 --top-k 20",
+     "a random translation, another one for each --seed"},
+    {"heed translate model in.en --attention out.html", "what was attended to, as a page for the browser"},
     {"echo 'I ate an apple .' | heed translate model --view", "the alignment in the terminal"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_translate_usage = {
-    .operands = "MODEL",
+    .operands = "MODEL [FILE...]",
     .least = 1,
-    .most = 1,
-    .about =
-        "Translates the lines of standard input, or of --input, with the model in the folder MODEL. One line "
-        "goes "
-        "out for each that came in, in order, as soon as no more input is waiting. " HD_INPUT_ABOUT "\n"
-        "With --n-best the lines are 'NUMBER ||| TRANSLATION ||| SCORE', the number being that of the source "
-        "line.",
+    .most = 1 + HD_INPUT_FILES_MOST,
+    .about = "Translates lines with the model in the folder MODEL, one output line for each input line, in "
+             "order. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
+             "With --n-best the output lines are 'NUMBER ||| TRANSLATION ||| SCORE', with the number of the "
+             "source line.",
     .options = hd_translate_table,
     .size = sizeof(hd_translate_options),
     .examples = examples,
@@ -44,57 +39,24 @@ typedef struct call {
     const hd_command *command;
     const hd_translate_options *o;
     hd_translate_opt opt;
-    hd_backend *backend;
-    hd_run run;
+    hd_machine machine;
     hd_translator *translator;
     hd_attention_file *attention;
     hd_attention_pick pick;
     hd_attender attender;
     hd_input in;
-    hd_arena memory; /* of the lines of a chunk */
+    const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
-    const char *why[CHUNK]; /* NULL, or why an empty line stands for it */
-    size_t count, done;     /* lines in this chunk, and before it */
-    bool ended;             /* no more input */
 } call;
 
-/* -- reading -- */
-
-static hd_status keep_line(call *c, hd_line line, const char *why, hd_err *err)
+/* The source of a line and, with --prefix or --force, what follows the tab. */
+static void split(call *c, size_t i)
 {
+    hd_line line = c->from[i].text;
     const char *tab = c->o->prefix || c->o->force ? memchr(line.text, '\t', line.size) : NULL;
-    char *copy = hd_arena_take(&c->memory, line.size + 1);
-    if (!copy) return hd_err_nomem(err, line.size + 1);
-    memcpy(copy, line.text, line.size + 1);
-    c->line[c->count] = (hd_line){copy, line.size};
-    c->prefix[c->count] = (hd_line){NULL, 0};
-    if (tab) {
-        size_t at = (size_t)(tab - line.text);
-        copy[at] = 0;
-        c->line[c->count].size = at;
-        c->prefix[c->count] = (hd_line){copy + at + 1, line.size - at - 1};
-    }
-    if (why && !(copy = hd_arena_take(&c->memory, strlen(why) + 1)))
-        return hd_err_nomem(err, strlen(why) + 1);
-    c->why[c->count++] = why ? strcpy(copy, why) : NULL;
-    return HD_OK;
-}
-
-/* Lines until a chunk is full or whoever writes them pauses. */
-static hd_status read_chunk(call *c, hd_err *err)
-{
-    hd_status s = HD_OK;
-    hd_line line;
-    const char *why;
-    c->done += c->count;
-    c->count = 0;
-    hd_arena_reset(&c->memory);
-    do {
-        s = hd_input_next(&c->in, &line, &why, err);
-        c->ended = s || !line.text;
-        if (!c->ended) s = keep_line(c, line, why, err);
-    } while (!s && !c->ended && c->count < CHUNK && hd_lines_ready(c->in.lines));
-    return s;
+    size_t size = tab ? (size_t)(tab - line.text) : line.size;
+    c->line[i] = (hd_line){line.text, size};
+    c->prefix[i] = tab ? (hd_line){tab + 1, line.size - size - 1} : (hd_line){NULL, 0};
 }
 
 /* -- attention -- */
@@ -129,8 +91,8 @@ static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped
     }
     hd_text_put(&words, "'");
     if (named < skipped->count) hd_text_print(&words, " and %zu more", skipped->count - named);
-    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: hardly any attention for %s: the translation may lack %s",
-               hd_lines_name(c->in.lines), c->done + i + 1, words.data ? words.data : "some words",
+    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: hardly any attention to %s: the translation may miss %s",
+               c->from[i].file, c->from[i].at, words.data ? words.data : "some words",
                skipped->count > 1 ? "them" : "it");
     hd_text_release(&words);
 }
@@ -155,10 +117,10 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
                                 .sentence = text_of(c->line[i].text, found->part[part]),
                                 .translation = text_of(h->text, h->part[part]),
                                 .score = h->scores[part],
-                                .place = {c->done + i + 1, part + 1, found->parts}};
+                                .place = {c->from[i].number, part + 1, found->parts}};
         ask.source_text[0] = ask.sentence, ask.target_text = c->prefix[i];
         if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->run, &c->attender, &ask, err);
+        s = hd_attention_collect(&maps, &c->machine.run, &c->attender, &ask, err);
         if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
         if (!s && c->o->view) s = show(c, &maps, drawn, err);
         if (!s && c->o->warn_skipped)
@@ -177,7 +139,7 @@ static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text 
     hd_text drawn = {0};
     hd_status s = looks ? attend(c, i, t, &drawn, &skipped, err) : HD_OK;
     if (!s) warn_skipped(c, i, &skipped);
-    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &skipped, c->done + i + 1);
+    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &skipped, c->from[i].number);
     if (!s) s = hd_text_status(&drawn, err);
     if (!s) hd_text_add(out, drawn.data, drawn.size);
     hd_text_release(&drawn);
@@ -185,18 +147,18 @@ static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text 
     return s;
 }
 
-static hd_status write_chunk(call *c, hd_translations *found, hd_err *err)
+static hd_status write_chunk(call *c, hd_translations *found, size_t count, hd_err *err)
 {
     hd_text out = {0};
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < c->count; i++) {
+    for (size_t i = 0; !s && i < count; i++) {
+        const hd_input_line *line = &c->from[i];
         hd_translation *t = &found->of[i];
-        size_t number = c->done + i + 1;
-        if (c->why[i]) t->status = HD_EFORMAT, t->why = c->why[i];
-        if (t->status) hd_input_refuse(&c->in, number, t->why, HD_INPUT_EMPTY);
+        if (line->why) t->status = HD_EFORMAT, t->why = line->why;
+        if (t->status) hd_input_refuse(&c->in, line, t->why, HD_INPUT_EMPTY);
         if (t->cut)
             hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
-                       hd_lines_name(c->in.lines), number);
+                       line->file, line->at);
         s = write_line(c, i, t, &out, err);
     }
     hd_err later = {0}; /* what came before a failure is written all the same */
@@ -204,14 +166,17 @@ static hd_status write_chunk(call *c, hd_translations *found, hd_err *err)
     return s ? s : written;
 }
 
-static hd_status translate_chunk(call *c, hd_err *err)
+static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
 {
+    call *c = context;
     hd_translations found = {0};
-    c->opt.first = c->done;
     bool given = c->o->prefix || c->o->force;
-    hd_status s = hd_translate(&found, &c->run, c->translator, c->line, given ? c->prefix : NULL, c->count,
-                               &c->opt, err);
-    if (!s) s = write_chunk(c, &found, err);
+    c->from = line;
+    c->opt.first = line->number - 1;
+    for (size_t i = 0; i < count; i++) split(c, i);
+    hd_status s = hd_translate(&found, &c->machine.run, c->translator, c->line, given ? c->prefix : NULL,
+                               count, &c->opt, err);
+    if (!s) s = write_chunk(c, &found, count, err);
     hd_translations_release(&found);
     return s;
 }
@@ -220,15 +185,9 @@ static hd_status translate_chunk(call *c, hd_err *err)
 
 static hd_status open_all(call *c, hd_err *err)
 {
-    const hd_command *command = c->command;
-    hd_status s = hd_backend_new(&c->backend, c->o->device,
-                                 &(hd_backend_opt){.threads = command->common.threads,
-                                                   .precision = (hd_precision)c->o->precision,
-                                                   .log = &command->log},
-                                 err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
+    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
     if (!s)
-        s = hd_translator_open(&c->translator, command->operands.word[0], c->backend,
+        s = hd_translator_open(&c->translator, c->command->operands.word[0], c->machine.backend,
                                (hd_weights)c->o->checkpoint, err);
     if (!s) c->attender = (hd_attender){.encdec = c->translator->model};
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
@@ -244,22 +203,16 @@ static void close_all(call *c)
 {
     hd_attention_file_abandon(c->attention);
     hd_translator_free(c->translator);
-    hd_run_release(&c->run);
-    hd_backend_free(c->backend);
-    hd_arena_release(&c->memory);
+    hd_machine_close(&c->machine);
     hd_mem_free(c);
 }
 
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    if (!s) s = hd_input_open(&c->in, c->command, c->o->input, "a line to translate", HD_INPUT_TEXT, err);
-    while (!s && !c->ended) {
-        s = read_chunk(c, err);
-        hd_err later = {0}; /* what was read before a failure is translated first */
-        hd_status t = c->count ? translate_chunk(c, s ? &later : err) : HD_OK;
-        if (!s) s = t;
-    }
+    if (!s)
+        s = hd_input_open(&c->in, hd_input_files(c->command, 1), "a line to translate", HD_INPUT_TEXT, err);
+    if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
     hd_attention_file *file = c->attention;
     c->attention = NULL;
     if (!s && file)
@@ -275,11 +228,10 @@ int hd_verb_translate(const hd_command *command)
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
     c->command = c->in.command = command, c->o = command->options;
-    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
-    hd_status s = hd_translate_meaning(&c->opt, c->o, &err);
+    hd_status s = hd_translate_read_options(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
-    hd_unknown_warn(command, &(hd_any_model){.translator = c->translator});
+    if (!status) hd_unknown_warn(command, &(hd_any_model){.translator = c->translator});
     status = hd_input_close(&c->in, status, "translated");
     close_all(c);
     return status;

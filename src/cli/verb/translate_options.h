@@ -3,7 +3,7 @@
 #define HD_CLI_VERB_TRANSLATE_OPTIONS_H
 
 #include "base/text.h"
-#include "cli/frame/option.h"
+#include "cli/frame/machine.h"
 #include "show/coverage.h"
 
 typedef struct hd_translate_options {
@@ -16,7 +16,6 @@ typedef struct hd_translate_options {
     double temperature, top_p;
     int top_k, seed;
     /* input */
-    const char *input;
     int sentences, too_long, max_source, batch;
     bool prefix, force;
     /* output */
@@ -26,14 +25,13 @@ typedef struct hd_translate_options {
     int kind, layer, head;
     /* machine */
     int checkpoint;
-    const char *device;
-    int precision;
+    hd_machine_options machine;
 } hd_translate_options;
 
 extern const hd_option hd_translate_table[];
 
-/* HD_EARG where options do not fit together. */
-hd_status hd_translate_meaning(hd_translate_opt *to, const hd_translate_options *o, hd_err *err);
+/* HD_EARG if options exclude each other. */
+hd_status hd_translate_read_options(hd_translate_opt *to, const hd_translate_options *o, hd_err *err);
 
 /* Appends what a line gave, as lines of text or of JSON; number counts from 1. */
 void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,

@@ -1,0 +1,30 @@
+/* --device and --precision of a verb that computes, and the backend and run that they choose. */
+#ifndef HD_CLI_FRAME_MACHINE_H
+#define HD_CLI_FRAME_MACHINE_H
+
+#include "cli/frame/verb.h"
+#include "op/run.h"
+
+typedef struct hd_machine_options {
+    const char *name;
+    int precision;
+} hd_machine_options;
+
+/* Rows of an option table; `to` is where its owner has hd_machine_options. */
+#define HD_MACHINE_ROWS(owner, to)                                                                        \
+    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(owner, to.name)}, \
+    {                                                                                                     \
+        "precision", 0, "KIND", "auto",                                                                   \
+            "f32, bf16 or auto; auto is f32 on the CPU, where bf16 is faster but rounds the weights",     \
+            HD_CHOICE_INTO(owner, to.precision, hd_precision_names)                                       \
+    }
+
+typedef struct hd_machine {
+    hd_backend *backend;
+    hd_run run;
+} hd_machine;
+
+hd_status hd_machine_open(hd_machine *m, const hd_command *c, const hd_machine_options *o, hd_err *err);
+void hd_machine_close(hd_machine *m); /* accepts {0} */
+
+#endif
