@@ -40,14 +40,14 @@ int main(int argc, char **argv)
         return stop("BATCH from 1 to 1024, THREADS from 1", 2);
     hd_encdec_opt size = {.encoder_layers = 6,
                           .decoder_layers = 6,
-                          .heads = 8,
-                          .width = 512,
-                          .inner = 2048,
+                          .stack.heads = 8,
+                          .stack.width = 512,
+                          .stack.inner = 2048,
                           .source_vocab = 16000,
                           .target_vocab = 16000,
                           .tied = true,
-                          .eps = 1e-5f,
-                          .act = HD_relu,
+                          .stack.eps = 1e-5f,
+                          .stack.act = HD_relu,
                           .positions = 512};
     hd_search_opt o = {.end = -1, .max_length = LENGTH, .beam = 4};
     o.kind = argv[2][0] == 'b' ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;

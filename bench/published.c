@@ -46,15 +46,20 @@ static hd_status fill(hd_params *p, hd_err *err)
 
 static hd_status setup(job *j, bool gpt, hd_err *err)
 {
-    hd_gpt_opt g = {.layers = 12,
-                    .heads = 12,
-                    .width = 768,
+    hd_gpt_opt g = {.stack.pre_norm = true,
+                    .stack.layers = 12,
+                    .stack.heads = 12,
+                    .stack.width = 768,
                     .vocab = 50257,
                     .positions = 1024,
-                    .eps = 1e-5f,
-                    .act = HD_gelu_tanh};
-    hd_bert_opt b = {
-        .layers = 12, .heads = 12, .width = 768, .vocab = 30522, .positions = 512, .headless = true};
+                    .stack.eps = 1e-5f,
+                    .stack.act = HD_gelu_tanh};
+    hd_bert_opt b = {.stack.layers = 12,
+                     .stack.heads = 12,
+                     .stack.width = 768,
+                     .vocab = 30522,
+                     .positions = 512,
+                     .headless = true};
     hd_status s = gpt ? hd_gpt_new(&j->gpt, j->run.backend, &g, false, err)
                       : hd_bert_new(&j->bert, j->run.backend, &b, false, err);
     if (!s) s = fill(gpt ? &j->gpt->params : &j->bert->params, err);

@@ -33,17 +33,17 @@ static bool setup_nmt(job *j, bool base, hd_err *err)
 {
     hd_encdec_opt o = {.encoder_layers = base ? 6 : 4,
                        .decoder_layers = base ? 6 : 4,
-                       .heads = base ? 8 : 4,
-                       .width = base ? 512 : 128,
-                       .inner = base ? 2048 : 256,
+                       .stack.heads = base ? 8 : 4,
+                       .stack.width = base ? 512 : 128,
+                       .stack.inner = base ? 2048 : 256,
                        .source_vocab = base ? 16000 : 8000,
                        .target_vocab = base ? 16000 : 8000,
                        .tied = true,
-                       .eps = 1e-5f,
-                       .act = HD_relu,
-                       .dropout = 0.1f,
-                       .attention_dropout = 0.1f,
-                       .inner_dropout = 0.1f,
+                       .stack.eps = 1e-5f,
+                       .stack.act = HD_relu,
+                       .stack.dropout = 0.1f,
+                       .stack.attention_dropout = 0.1f,
+                       .stack.inner_dropout = 0.1f,
                        .positions = 512};
     j->items = base ? 40 : 100, j->length = base ? 25 : 20, j->vocab = o.target_vocab;
     if (hd_encdec_new(&j->nmt, j->run.backend, &o, true, err) || hd_params_draw(&j->nmt->params, 1, err))
@@ -56,13 +56,13 @@ static bool setup_nmt(job *j, bool base, hd_err *err)
    token. */
 static bool setup_rnn(job *j, hd_err *err)
 {
-    hd_encdec_opt o = {.width = 512,
-                       .inner = 1,
+    hd_encdec_opt o = {.stack.width = 512,
+                       .stack.inner = 1,
                        .source_vocab = 8000,
                        .target_vocab = 8000,
                        .output_bias = true,
                        .positions = 512,
-                       .dropout = 0.1f,
+                       .stack.dropout = 0.1f,
                        .recurrent = {.read = HD_READING_deep}};
     j->items = 64, j->length = 15, j->vocab = o.target_vocab;
     if (hd_stages_read(&o.encoder, "bi-gru:1", err) || hd_stages_read(&o.decoder, "gru:1", err) ||
@@ -74,8 +74,14 @@ static bool setup_rnn(job *j, hd_err *err)
 
 static bool setup_gpt(job *j, hd_err *err)
 {
-    hd_gpt_opt o = {
-        .layers = 4, .heads = 4, .width = 128, .vocab = 65, .positions = 64, .eps = 1e-5f, .act = HD_gelu};
+    hd_gpt_opt o = {.stack.pre_norm = true,
+                    .stack.layers = 4,
+                    .stack.heads = 4,
+                    .stack.width = 128,
+                    .vocab = 65,
+                    .positions = 64,
+                    .stack.eps = 1e-5f,
+                    .stack.act = HD_gelu};
     j->items = 12, j->length = 64, j->vocab = o.vocab;
     if (hd_gpt_new(&j->gpt, j->run.backend, &o, true, err) || hd_params_draw(&j->gpt->params, 1, err))
         return false;

@@ -20,28 +20,29 @@ hd_bert_opt hd_family_bert_config(hd_model_config *c)
 {
     static const char act[] = "hidden_act", eps[] = "layer_norm_eps", positions[] = "position_embedding_type";
     hd_bert_opt o = {0};
-    o.layers = (int)hd_family_whole(c, "num_hidden_layers", 1, MOST_LAYERS, 12);
-    o.heads = (int)hd_family_whole(c, "num_attention_heads", 1, MOST_HEADS, 12);
-    o.width = (size_t)hd_family_whole(c, "hidden_size", 1, MOST_SIZE, 768);
-    o.inner = (size_t)hd_family_whole(c, "intermediate_size", 1, 4 * MOST_SIZE, 3072);
+    o.stack.layers = (int)hd_family_whole(c, "num_hidden_layers", 1, MOST_LAYERS, 12);
+    o.stack.heads = (int)hd_family_whole(c, "num_attention_heads", 1, MOST_HEADS, 12);
+    o.stack.width = (size_t)hd_family_whole(c, "hidden_size", 1, MOST_SIZE, 768);
+    o.stack.inner = (size_t)hd_family_whole(c, "intermediate_size", 1, 4 * MOST_SIZE, 3072);
     o.positions = (size_t)hd_family_whole(c, "max_position_embeddings", 3, MOST_SIZE, 512);
     o.vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, 30522);
     o.types = (size_t)hd_family_whole(c, "type_vocab_size", 1, MOST_SIZE, 2);
-    o.act =
+    o.stack.act =
         hd_family_activation_called(c, hd_model_config_has(c, act) ? hd_model_config_text(c, act) : "gelu");
-    o.dropout = hd_model_config_has(c, "hidden_dropout_prob")
-                    ? (float)hd_model_config_real(c, "hidden_dropout_prob", 0.999)
-                    : 0.1f;
-    o.eps = hd_model_config_has(c, eps) ? (float)hd_model_config_real(c, eps, 1) : 1e-12f;
-    if (!(o.eps > 0)) hd_model_config_refuse(c, "\"%s\" is 0, which no model has", eps);
+    o.stack.dropout = hd_model_config_has(c, "hidden_dropout_prob")
+                          ? (float)hd_model_config_real(c, "hidden_dropout_prob", 0.999)
+                          : 0.1f;
+    o.stack.eps = hd_model_config_has(c, eps) ? (float)hd_model_config_real(c, eps, 1) : 1e-12f;
+    if (!(o.stack.eps > 0)) hd_model_config_refuse(c, "\"%s\" is 0, which no model has", eps);
     if (hd_model_config_has(c, positions) && strcmp(hd_model_config_text(c, positions), "absolute"))
         hd_model_config_refuse(c, "\"%s\" is \"%.40s\": heed's bert has \"absolute\"", positions,
                                hd_model_config_text(c, positions));
     hd_family_insist(c, "tie_word_embeddings", true);
     hd_family_insist(c, "is_decoder", false);
     hd_family_insist(c, "add_cross_attention", false);
-    if (o.width % (size_t)o.heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.width, o.heads);
+    if (o.stack.width % (size_t)o.stack.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.stack.width,
+                               o.stack.heads);
     return o;
 }
 
@@ -83,14 +84,16 @@ void hd_family_bert_put(hd_text *to, const char *architecture, const hd_bert_opt
     static const char *const dropouts[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
     int32_t pad = hd_tokenizer_special(t).pad;
     hd_text_print(to, "{\"model_type\": \"bert\",\n \"architectures\": [\"%s\"]", architecture);
-    hd_text_print(to, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->layers, o->heads);
-    hd_text_print(to, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->width, o->inner);
+    hd_text_print(to, ",\n \"num_hidden_layers\": %d,\n \"num_attention_heads\": %d", o->stack.layers,
+                  o->stack.heads);
+    hd_text_print(to, ",\n \"hidden_size\": %zu,\n \"intermediate_size\": %zu", o->stack.width,
+                  o->stack.inner);
     hd_text_print(to, ",\n \"max_position_embeddings\": %zu,\n \"type_vocab_size\": %zu", o->positions,
                   o->types);
     hd_text_print(to, ",\n \"vocab_size\": %zu,\n \"hidden_act\": \"%s\"", o->vocab,
-                  hd_family_activation_name(o->act));
-    for (int i = 0; i < 2; i++) hd_model_config_put_real(to, dropouts[i], (double)o->dropout);
-    hd_model_config_put_real(to, "layer_norm_eps", (double)o->eps);
+                  hd_family_activation_name(o->stack.act));
+    for (int i = 0; i < 2; i++) hd_model_config_put_real(to, dropouts[i], (double)o->stack.dropout);
+    hd_model_config_put_real(to, "layer_norm_eps", (double)o->stack.eps);
     if (pad >= 0) hd_text_print(to, ",\n \"pad_token_id\": %d", pad);
     hd_text_put(to, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
     hd_text_put(to, ",\n \"torch_dtype\": \"float32\"");
@@ -114,7 +117,7 @@ hd_status hd_family_bert_save_tokenizer(const hd_tokenizer *t, const hd_bert_opt
 
 hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err)
 {
-    if (hd_family_activation_name(o->act)) return HD_OK;
+    if (hd_family_activation_name(o->stack.act)) return HD_OK;
     return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder,
-                      hd_unary_name(o->act));
+                      hd_unary_name(o->stack.act));
 }

@@ -209,7 +209,7 @@ hd_status hd_family_sentence_read(hd_masked *m, const hd_bert_opt *o, const char
     hd_status s = read_limit(m, o->positions, folder, err);
     if (s) return s;
     hd_model_config_read_file(&c, folder, MODULES, err);
-    if (c.object) read_modules(&c, m, o->width, folder);
+    if (c.object) read_modules(&c, m, o->stack.width, folder);
     s = c.status;
     if (!s && c.object) s = check_prompt(folder, err);
     hd_model_config_release(&c);
@@ -244,7 +244,7 @@ static hd_status save_pooling(const hd_masked *m, const char *folder, hd_err *er
 {
     char path[HD_PATH];
     hd_text t = {0};
-    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", m->model->opt.width);
+    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", m->model->opt.stack.width);
     for (int i = 0; i < MODES; i++)
         if (modes[i].pool != HD_POOLING_AUTO)
             hd_text_print(&t, ",\n \"%s\": %s", modes[i].key, modes[i].pool == m->pool ? "true" : "false");

@@ -28,9 +28,10 @@ static void read_feed_forward(hd_model_config *c, hd_encdec_opt *o)
     const char *name = hd_model_config_has(c, key) ? hd_model_config_text(c, key)
                        : is_mt5(c)                 ? "gated-gelu"
                                                    : "relu";
-    o->gated = !strncmp(name, GATED, sizeof GATED - 1);
-    if (o->gated) name += sizeof GATED - 1;
-    o->act = o->gated && !strcmp(name, "gelu") ? HD_gelu_tanh : hd_family_activation_called(c, name);
+    o->stack.gated = !strncmp(name, GATED, sizeof GATED - 1);
+    if (o->stack.gated) name += sizeof GATED - 1;
+    o->stack.act =
+        o->stack.gated && !strcmp(name, "gelu") ? HD_gelu_tanh : hd_family_activation_called(c, name);
 }
 
 static hd_encdec_opt read_config(hd_model_config *c)
@@ -38,18 +39,18 @@ static hd_encdec_opt read_config(hd_model_config *c)
     hd_encdec_opt o = hd_encdec_opt_t5();
     o.encoder_layers = (int)hd_family_whole(c, "num_layers", 1, MOST_LAYERS, 6);
     o.decoder_layers = (int)hd_family_whole(c, "num_decoder_layers", 1, MOST_LAYERS, o.encoder_layers);
-    o.heads = (int)hd_family_whole(c, "num_heads", 1, MOST_HEADS, 8);
-    o.width = (size_t)hd_family_whole(c, "d_model", 1, MOST_SIZE, 512);
-    o.head_width = (size_t)hd_family_whole(c, "d_kv", 1, MOST_SIZE, 64);
-    o.inner = (size_t)hd_family_whole(c, "d_ff", 1, MOST_SIZE, 2048);
+    o.stack.heads = (int)hd_family_whole(c, "num_heads", 1, MOST_HEADS, 8);
+    o.stack.width = (size_t)hd_family_whole(c, "d_model", 1, MOST_SIZE, 512);
+    o.stack.head_width = (size_t)hd_family_whole(c, "d_kv", 1, MOST_SIZE, 64);
+    o.stack.inner = (size_t)hd_family_whole(c, "d_ff", 1, MOST_SIZE, 2048);
     o.positions = (size_t)hd_family_whole(c, "n_positions", 2, MOST_POSITIONS, 512);
     o.source_vocab = o.target_vocab =
         (size_t)hd_family_whole(c, "vocab_size", 1, MOST_SIZE, is_mt5(c) ? 250112 : 32128);
-    o.relative.buckets = (size_t)hd_family_whole(c, "relative_attention_num_buckets", 1, MOST_SIZE, 32);
-    o.relative.reach = (int)hd_family_whole(c, "relative_attention_max_distance", 1, MOST_SIZE, 128);
-    o.eps = hd_model_config_has(c, "layer_norm_epsilon")
-                ? (float)hd_model_config_real(c, "layer_norm_epsilon", 1)
-                : 1e-6f;
+    o.stack.relative.buckets = (size_t)hd_family_whole(c, "relative_attention_num_buckets", 1, MOST_SIZE, 32);
+    o.stack.relative.reach = (int)hd_family_whole(c, "relative_attention_max_distance", 1, MOST_SIZE, 128);
+    o.stack.eps = hd_model_config_has(c, "layer_norm_epsilon")
+                      ? (float)hd_model_config_real(c, "layer_norm_epsilon", 1)
+                      : 1e-6f;
     o.own_output = !hd_family_switch(c, "tie_word_embeddings", !is_mt5(c));
     o.scaled_output = hd_family_switch(c, "scale_decoder_outputs", !o.own_output);
     hd_family_insist(c, "is_encoder_decoder", true);
@@ -123,8 +124,10 @@ static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
 /* What comes behind "gated-", or all; NULL: there is no name for it. */
 static const char *feed_forward_name(const hd_encdec_opt *o)
 {
-    if (!o->gated) return hd_family_activation_name(o->act);
-    return o->act == HD_gelu_tanh ? "gelu" : o->act == HD_gelu ? NULL : hd_family_activation_name(o->act);
+    if (!o->stack.gated) return hd_family_activation_name(o->stack.act);
+    return o->stack.act == HD_gelu_tanh ? "gelu"
+           : o->stack.act == HD_gelu    ? NULL
+                                        : hd_family_activation_name(o->stack.act);
 }
 
 static hd_status save_config(const hd_translator *t, const char *folder, hd_err *err)
@@ -134,14 +137,15 @@ static hd_status save_config(const hd_translator *t, const char *folder, hd_err 
     hd_text c = {0};
     hd_text_put(&c, "{\"model_type\": \"t5\",\n \"architectures\": [\"T5ForConditionalGeneration\"]");
     hd_text_print(&c, ",\n \"vocab_size\": %zu,\n \"d_model\": %zu,\n \"d_kv\": %zu,\n \"d_ff\": %zu",
-                  o->source_vocab, o->width, o->head_width, o->inner);
+                  o->source_vocab, o->stack.width, o->stack.head_width, o->stack.inner);
     hd_text_print(&c, ",\n \"num_layers\": %d,\n \"num_decoder_layers\": %d,\n \"num_heads\": %d",
-                  o->encoder.at[0].layers, o->decoder.at[0].layers, o->heads);
-    hd_text_print(&c, ",\n \"relative_attention_num_buckets\": %zu", o->relative.buckets);
-    hd_text_print(&c, ",\n \"relative_attention_max_distance\": %d", o->relative.reach);
-    hd_text_print(&c, ",\n \"feed_forward_proj\": \"%s%s\"", o->gated ? GATED : "", feed_forward_name(o));
+                  o->encoder.at[0].layers, o->decoder.at[0].layers, o->stack.heads);
+    hd_text_print(&c, ",\n \"relative_attention_num_buckets\": %zu", o->stack.relative.buckets);
+    hd_text_print(&c, ",\n \"relative_attention_max_distance\": %d", o->stack.relative.reach);
+    hd_text_print(&c, ",\n \"feed_forward_proj\": \"%s%s\"", o->stack.gated ? GATED : "",
+                  feed_forward_name(o));
     hd_text_print(&c, ",\n \"n_positions\": %zu", o->positions);
-    hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->eps);
+    hd_model_config_put_real(&c, "layer_norm_epsilon", (double)o->stack.eps);
     /* older versions scale what is tied, newer ones what is not said to be untied */
     hd_text_print(&c, ",\n \"tie_word_embeddings\": %s,\n \"scale_decoder_outputs\": %s",
                   o->own_output && !o->scaled_output ? "false" : "true", o->scaled_output ? "true" : "false");

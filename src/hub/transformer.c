@@ -34,25 +34,28 @@ static size_t both(hd_model_config *c, const char *encoder, const char *decoder,
 
 static hd_encdec_opt read_config(hd_model_config *c, const hd_family_form *form)
 {
-    hd_encdec_opt o = {
-        .pre_norm = form->pre_norm, .output_bias = true, .eps = EPS, .sinusoid = {.halves = true}};
+    hd_encdec_opt o = {.stack.pre_norm = form->pre_norm,
+                       .output_bias = true,
+                       .stack.eps = EPS,
+                       .sinusoid = {.halves = true}};
     o.encoder_layers = (int)hd_family_whole(c, "encoder_layers", 1, MOST_LAYERS, 12);
     o.decoder_layers = (int)hd_family_whole(c, "decoder_layers", 1, MOST_LAYERS, 12);
-    o.heads = (int)both(c, "encoder_attention_heads", "decoder_attention_heads", MOST_HEADS, 16);
-    o.width = (size_t)hd_family_whole(c, "d_model", 1, MOST_SIZE, 1024);
-    o.inner = both(c, "encoder_ffn_dim", "decoder_ffn_dim", MOST_SIZE, 4096);
+    o.stack.heads = (int)both(c, "encoder_attention_heads", "decoder_attention_heads", MOST_HEADS, 16);
+    o.stack.width = (size_t)hd_family_whole(c, "d_model", 1, MOST_SIZE, 1024);
+    o.stack.inner = both(c, "encoder_ffn_dim", "decoder_ffn_dim", MOST_SIZE, 4096);
     o.positions = (size_t)hd_family_whole(c, "max_position_embeddings", 2, MOST_POSITIONS, 1024);
     o.source_vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, form->vocab);
     o.target_vocab =
         (size_t)hd_family_whole(c, "decoder_vocab_size", 1, 64 * MOST_SIZE, (long long)o.source_vocab);
     if (form->one_table && o.target_vocab != o.source_vocab)
         hd_model_config_refuse(c, "\"decoder_vocab_size\" is not \"vocab_size\"");
-    o.act = hd_family_activation(c, "gelu");
+    o.stack.act = hd_family_activation(c, "gelu");
     o.unscaled = !hd_family_switch(c, "scale_embedding", false);
     o.tied = form->one_table || hd_family_switch(c, "share_encoder_decoder_embeddings", true);
     if (o.tied) hd_family_insist(c, "tie_word_embeddings", true);
-    if (o.width % (size_t)o.heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.width, o.heads);
+    if (o.stack.width % (size_t)o.stack.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.stack.width,
+                               o.stack.heads);
     return o;
 }
 
@@ -168,13 +171,13 @@ static const char *fault_of(const hd_encdec_opt *o, const hd_family_form *form)
         return "it is no Transformer: `heed train --model transformer` makes one";
     if (o->learned_positions) return "its positions are learned: train with --position-kind sinusoidal";
     if (o->no_positions) return "it has no positions: train with --position-kind sinusoidal";
-    if (o->unscaled_scores) return "its attention scores are not scaled: train without --no-scale";
+    if (o->stack.unscaled_scores) return "its attention scores are not scaled: train without --no-scale";
     if (form->one_table && !o->tied)
         return "source and target have tables of their own: train without --untied and --separate-vocab, or "
                "with --norm post, which is MarianMT's form";
-    if (!hd_family_activation_name(o->act))
+    if (!hd_family_activation_name(o->stack.act))
         return "transformers lacks its activation: train with another --activation";
-    if (o->eps < EPS || o->eps > EPS) return "its norms have another epsilon than 1e-5";
+    if (o->stack.eps < EPS || o->stack.eps > EPS) return "its norms have another epsilon than 1e-5";
     return NULL;
 }
 
@@ -182,11 +185,11 @@ static void put_sizes(hd_text *c, const hd_encdec_opt *o)
 {
     static const char *const side[] = {"encoder", "decoder"};
     hd_text_print(c, ",\n \"vocab_size\": %zu,\n \"decoder_vocab_size\": %zu,\n \"d_model\": %zu",
-                  o->source_vocab, o->target_vocab, o->width);
+                  o->source_vocab, o->target_vocab, o->stack.width);
     for (int i = 0; i < 2; i++) {
         hd_text_print(c, ",\n \"%s_layers\": %d,\n \"%s_attention_heads\": %d", side[i],
-                      (i ? &o->decoder : &o->encoder)->at[0].layers, side[i], o->heads);
-        hd_text_print(c, ",\n \"%s_ffn_dim\": %zu", side[i], o->inner);
+                      (i ? &o->decoder : &o->encoder)->at[0].layers, side[i], o->stack.heads);
+        hd_text_print(c, ",\n \"%s_ffn_dim\": %zu", side[i], o->stack.inner);
     }
     hd_text_print(c, ",\n \"num_hidden_layers\": %d", o->encoder.at[0].layers);
 }
@@ -209,7 +212,7 @@ static hd_status save_config(const hd_translator *t, const hd_family_form *form,
     hd_text_print(&c, "{\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type,
                   form->architecture);
     put_sizes(&c, o);
-    hd_text_print(&c, ",\n \"activation_function\": \"%s\"", hd_family_activation_name(o->act));
+    hd_text_print(&c, ",\n \"activation_function\": \"%s\"", hd_family_activation_name(o->stack.act));
     hd_text_print(&c, ",\n \"max_position_embeddings\": %zu,\n \"max_length\": %zu", o->positions,
                   o->positions);
     hd_text_print(&c, ",\n \"scale_embedding\": %s,\n \"static_position_embeddings\": true",

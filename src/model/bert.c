@@ -12,20 +12,23 @@ static void make_embeddings(hd_bert *m)
     hd_params *p = &m->params;
     m->embedding = (hd_embedding){.scale = 1};
     m->embedding.table =
-        hd_param_add(p, o->vocab, o->width, NORMAL, "bert.embeddings.word_embeddings.weight");
+        hd_param_add(p, o->vocab, o->stack.width, NORMAL, "bert.embeddings.word_embeddings.weight");
     m->embedding.position =
-        hd_param_add(p, o->positions, o->width, NORMAL, "bert.embeddings.position_embeddings.weight");
-    m->type = hd_param_add(p, o->types, o->width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
-    m->norm = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, "bert.embeddings.LayerNorm");
+        hd_param_add(p, o->positions, o->stack.width, NORMAL, "bert.embeddings.position_embeddings.weight");
+    m->type =
+        hd_param_add(p, o->types, o->stack.width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
+    m->norm = hd_norm_make(p, o->stack.width, o->stack.eps, false, HD_AFFINE, "bert.embeddings.LayerNorm");
 }
 
 static void make_head(hd_bert *m)
 {
     const hd_bert_opt *o = &m->opt;
     hd_params *p = &m->params;
-    m->transform = hd_dense_make(p, o->width, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
-                                 "cls.predictions.transform.dense");
-    m->head = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, "cls.predictions.transform.LayerNorm");
+    m->transform =
+        hd_dense_make(p, o->stack.width, o->stack.width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
+                      "cls.predictions.transform.dense");
+    m->head = hd_norm_make(p, o->stack.width, o->stack.eps, false, HD_AFFINE,
+                           "cls.predictions.transform.LayerNorm");
     m->bias = hd_param_add(p, o->vocab, 0, ZERO, "cls.predictions.bias");
     hd_param_alias(p, m->embedding.table, "cls.predictions.decoder.weight");
     hd_param_alias(p, m->bias, "cls.predictions.decoder.bias");
@@ -33,47 +36,35 @@ static void make_head(hd_bert *m)
 
 static void make_pooler(hd_bert *m)
 {
-    m->pooler = hd_dense_make(&m->params, m->opt.width, m->opt.width,
+    m->pooler = hd_dense_make(&m->params, m->opt.stack.width, m->opt.stack.width,
                               &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, "bert.pooler.dense");
-}
-
-static hd_status make_blocks(hd_bert *m, hd_err *err)
-{
-    const hd_bert_opt *o = &m->opt;
-    return hd_stack_make(&m->stack, &m->params,
-                         &(hd_stack_opt){.layers = o->layers,
-                                         .heads = o->heads,
-                                         .width = o->width,
-                                         .inner = o->inner,
-                                         .eps = o->eps,
-                                         .act = o->act,
-                                         .dropout = o->dropout,
-                                         .attention_dropout = o->dropout,
-                                         .name = "bert.encoder",
-                                         .names = &hd_stack_bert},
-                         err);
 }
 
 hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt, hd_err *err)
 {
-    if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
+    const hd_stack_opt *o = &opt->stack;
+    if (o->heads < 1 || o->layers < 1 || !o->width || o->width % (size_t)o->heads || !opt->vocab ||
         !opt->positions)
         return hd_err_set(
             err, HD_EARG,
             "bert: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
-            opt->layers, opt->heads, opt->width, opt->vocab, opt->positions);
-    if (!(opt->dropout >= 0 && opt->dropout < 1))
-        return hd_err_set(err, HD_EARG, "bert: dropout %g is not in [0, 1)", (double)opt->dropout);
+            o->layers, o->heads, o->width, opt->vocab, opt->positions);
+    hd_status s = hd_stack_check(o, err);
+    if (s) return s;
+    if (!(opt->stack.dropout >= 0 && opt->stack.dropout < 1))
+        return hd_err_set(err, HD_EARG, "bert: dropout %g is not in [0, 1)", (double)opt->stack.dropout);
     hd_bert *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
-    if (!m->opt.inner) m->opt.inner = 4 * opt->width;
-    if (!(m->opt.eps > 0)) m->opt.eps = 1e-12f;
-    if (m->opt.act == HD_IDENTITY) m->opt.act = HD_gelu;
+    hd_stack_opt *k = &m->opt.stack;
+    if (!k->inner) k->inner = 4 * k->width;
+    if (!(k->eps > 0)) k->eps = 1e-12f;
+    if (k->act == HD_IDENTITY) k->act = HD_gelu;
+    k->attention_dropout = k->dropout, k->name = "bert.encoder", k->names = &hd_stack_bert;
     if (!m->opt.types) m->opt.types = 2;
     hd_params_init(&m->params, backend);
     make_embeddings(m);
-    hd_status s = make_blocks(m, err);
+    s = hd_stack_make(&m->stack, &m->params, k, err);
     if (!s && opt->pooler) make_pooler(m);
     if (!s && !opt->headless) make_head(m);
     if (s)
@@ -105,7 +96,7 @@ void hd_bert_free(hd_bert *m)
 
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg)
 {
-    return hd_bert_behind(r, m, m->opt.layers, ids, type, seg);
+    return hd_bert_behind(r, m, m->opt.stack.layers, ids, type, seg);
 }
 
 hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const int32_t *type,
@@ -116,7 +107,7 @@ hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *i
     x.t = hd_gather_add(r, x.t, &m->type->t, type);
     x = hd_norm_of(r, &m->norm, x);
     hd_probe_offer(r, "norm", x.t, x.seg);
-    x.t = hd_dropout(r, x.t, m->opt.dropout, seg);
+    x.t = hd_dropout(r, x.t, m->opt.stack.dropout, seg);
     x = hd_stack_behind(r, &m->stack, layers, x);
     hd_probe_leave(r);
     return x;
@@ -134,7 +125,7 @@ static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
     hd_rows x = hd_bert_rows(r, m, b->ids, b->type, b->seg);
     hd_probe_enter(r, "head");
     hd_tensor *y = hd_probe_offer(r, "asked", hd_gather(r, x.t, b->place, b->count, 1), NULL);
-    y = hd_dense_of(r, &m->transform, y, m->opt.act); /* what its norm offers as a sum */
+    y = hd_dense_of(r, &m->transform, y, m->opt.stack.act); /* what its norm offers as a sum */
     y = hd_probe_offer(r, "norm", hd_norm_of(r, &m->head, (hd_rows){y, NULL}).t, NULL);
     hd_probe_leave(r);
     return y;
@@ -153,7 +144,7 @@ hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, con
 
 double hd_bert_flops(const hd_bert *m, double items, double length, double count)
 {
-    double d = (double)m->opt.width;
+    double d = (double)m->opt.stack.width;
     return hd_stack_flops(&m->stack.opt, items, length, 0) +
            count * (2 * d * d + 2 * d * (double)m->opt.vocab);
 }

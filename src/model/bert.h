@@ -6,14 +6,12 @@
 #include "model/stack.h"
 
 typedef struct hd_bert_opt {
-    int layers, heads;
-    size_t width, inner; /* inner 0: 4 * width */
+    hd_stack_opt stack; /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
+                           embeddings and attention weights, too */
     size_t vocab, positions;
-    float eps, dropout; /* of embeddings, branches and attention weights; eps 0: 1e-12 */
-    hd_unary act;       /* HD_IDENTITY: gelu */
-    size_t types;       /* of tokens; 0: 2, of a first text and of a second */
-    bool headless;      /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
-    bool pooler;        /* with hd_bert_pooled */
+    size_t types;  /* of tokens; 0: 2, of a first text and of a second */
+    bool headless; /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
+    bool pooler;   /* with hd_bert_pooled */
 } hd_bert_opt;
 
 typedef struct hd_bert {

@@ -14,19 +14,23 @@ size_t hd_body_vocab(const hd_body_opt *o)
 
 size_t hd_body_width(const hd_body_opt *o)
 {
-    return o->kind == HD_BODY_bert ? o->bert.width : o->kind == HD_BODY_lm ? o->lm.width : o->width;
+    return o->kind == HD_BODY_bert ? o->bert.stack.width
+           : o->kind == HD_BODY_lm ? o->lm.stack.width
+                                   : o->stack.width;
 }
 
 float hd_body_dropout(const hd_body_opt *o)
 {
-    return o->kind == HD_BODY_bert ? o->bert.dropout : o->kind == HD_BODY_lm ? o->lm.dropout : o->dropout;
+    return o->kind == HD_BODY_bert ? o->bert.stack.dropout
+           : o->kind == HD_BODY_lm ? o->lm.stack.dropout
+                                   : o->stack.dropout;
 }
 
 void hd_body_drop(hd_body_opt *o, float dropout)
 {
-    *(o->kind == HD_BODY_bert ? &o->bert.dropout
-      : o->kind == HD_BODY_lm ? &o->lm.dropout
-                              : &o->dropout) = dropout;
+    *(o->kind == HD_BODY_bert ? &o->bert.stack.dropout
+      : o->kind == HD_BODY_lm ? &o->lm.stack.dropout
+                              : &o->stack.dropout) = dropout;
 }
 
 const char *hd_body_model(const hd_body_opt *o)
@@ -38,7 +42,7 @@ const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT])
 {
     if (o->kind == HD_BODY_stages) return hd_stages_text(&o->encoder, buf);
     snprintf(buf, HD_STAGES_TEXT, "%s:%d", hd_body_model(o),
-             o->kind == HD_BODY_bert ? o->bert.layers : o->lm.layers);
+             o->kind == HD_BODY_bert ? o->bert.stack.layers : o->lm.stack.layers);
     return buf;
 }
 
@@ -48,11 +52,13 @@ enum { MOST_ONE_HOT = 4096 }; /* the table has as many columns as rows */
 
 static hd_status check_stages(const hd_body_opt *o, hd_err *err)
 {
-    if (!o->width || !o->inner || !o->vocab || !o->positions || !o->encoder.count)
+    if (!o->stack.width || !o->stack.inner || !o->vocab || !o->positions || !o->encoder.count)
         return hd_err_set(err, HD_EARG,
                           "a classifier needs an encoder, width, inner width, vocabulary and positions");
-    if (hd_stages_have(&o->encoder, HD_STAGE_transformer) && (o->heads < 1 || o->width % (size_t)o->heads))
-        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (hd_stages_have(&o->encoder, HD_STAGE_transformer) &&
+        (o->stack.heads < 1 || o->stack.width % (size_t)o->stack.heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->stack.width,
+                          o->stack.heads);
     for (int i = 0; i < o->encoder.count; i++)
         if (o->encoder.at[i].kind != HD_STAGE_none && o->encoder.at[i].layers < 1)
             return hd_err_set(err, HD_EARG, "a classifier's encoder needs at least 1 layer in each stage");
@@ -70,38 +76,34 @@ static hd_embedding make_embedding(hd_body *b)
 {
     const hd_body_opt *o = &b->opt;
     bool blocks = o->encoder.at[0].kind == HD_STAGE_transformer;
-    float scale = blocks ? (float)sqrt((double)o->width) : 1;
+    float scale = blocks ? (float)sqrt((double)o->stack.width) : 1;
     hd_init init = {HD_INIT_NORMAL, 1 / scale, 0};
     if (o->one_hot)
         return (hd_embedding){.table = b->letters = hd_param_hidden(b->params, o->vocab, o->vocab,
                                                                     (hd_init){HD_INIT_TABLE, 0, 0}),
                               .scale = 1,
-                              .dropout = o->dropout};
+                              .dropout = o->stack.dropout};
     if (blocks)
-        b->positions = hd_param_hidden(b->params, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
+        b->positions =
+            hd_param_hidden(b->params, o->positions, o->stack.width, (hd_init){HD_INIT_TABLE, 0, 0});
     return (hd_embedding){
-        .table = hd_param_add(b->params, o->vocab, o->width, init, "model.encoder.embed_tokens.weight"),
+        .table = hd_param_add(b->params, o->vocab, o->stack.width, init, "model.encoder.embed_tokens.weight"),
         .position = b->positions,
         .scale = scale,
-        .dropout = o->dropout};
+        .dropout = o->stack.dropout};
 }
 
 static hd_status make_stages(hd_body *b, hd_backend *backend, hd_err *err)
 {
     const hd_body_opt *o = &b->opt;
     hd_encoder_opt e = {.stages = o->encoder,
-                        .stack = {.heads = o->heads,
-                                  .width = o->width,
-                                  .inner = o->inner,
-                                  .pre_norm = !o->post_norm,
-                                  .eps = 1e-5f,
-                                  .act = o->act,
-                                  .dropout = o->dropout},
+                        .stack = o->stack,
                         .in = o->one_hot ? o->vocab : 0,
                         .cell = o->cell,
                         .name = "model.encoder"};
     hd_status s = check_stages(o, err);
     if (s) return s;
+    e.stack.eps = 1e-5f;
     b->params = &b->own;
     hd_params_init(b->params, backend);
     s = hd_encoder_make(&b->encoder, b->params, &e, make_embedding(b), err);
@@ -123,7 +125,7 @@ static hd_status make_bert(hd_body *b, hd_backend *backend, hd_err *err)
     if (s) return s;
     b->opt.bert = b->bert->opt;
     b->params = &b->bert->params;
-    b->out = b->opt.bert.width;
+    b->out = b->opt.bert.stack.width;
     return HD_OK;
 }
 
@@ -138,7 +140,7 @@ static hd_status make_lm(hd_body *b, hd_backend *backend, hd_err *err)
                           "a language model of the kind %s has no states: rnn, gru, lstm and gpt have",
                           hd_lm_names[b->opt.lm.kind]);
     b->params = b->lm->params;
-    b->out = b->opt.lm.width;
+    b->out = b->opt.lm.stack.width;
     return HD_OK;
 }
 
@@ -153,7 +155,7 @@ hd_status hd_body_make(hd_body *b, hd_backend *backend, const hd_body_opt *opt, 
 static hd_status fill_tables(hd_body *b, hd_err *err)
 {
     size_t rows = b->letters ? b->opt.vocab : b->opt.positions,
-           cols = b->letters ? b->opt.vocab : b->opt.width;
+           cols = b->letters ? b->opt.vocab : b->opt.stack.width;
     if (!b->positions && !b->letters) return HD_OK;
     hd_real *table = hd_mem_array(rows * cols, sizeof *table);
     if (!table) return hd_err_nomem(err, rows * cols * sizeof *table);

@@ -18,15 +18,11 @@ typedef struct hd_body_opt {
     size_t positions; /* most rows of an item; of a BERT or a gpt no more than its own */
     size_t vocab;     /* stages; the others have their own */
     /* of stages */
-    hd_stages encoder; /* with its layers */
-    size_t width, inner;
-    int heads;
-    bool post_norm;
-    hd_unary act;  /* of the feed-forward layers */
-    hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
-    bool one_hot;  /* a token's vector has a 1 in its own column and nothing else, and is not learned; the
-                      first  stage recurs */
-    float dropout;
+    hd_stages encoder;  /* with its layers */
+    hd_stack_opt stack; /* as of hd_encoder_opt */
+    hd_unary cell;      /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
+    bool one_hot;     /* a token's vector has a 1 in its own column and nothing else, and is not learned; the
+                         first stage recurs */
     hd_bert_opt bert; /* of a BERT; without its head */
     hd_lm_opt lm;     /* of a language model */
 } hd_body_opt;

@@ -6,48 +6,33 @@
 
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0};
 
-static hd_status make_blocks(hd_gpt *m, hd_err *err)
-{
-    const hd_gpt_opt *o = &m->opt;
-    return hd_stack_make(&m->stack, &m->params,
-                         &(hd_stack_opt){.layers = o->layers,
-                                         .heads = o->heads,
-                                         .width = o->width,
-                                         .inner = o->inner,
-                                         .pre_norm = !o->post_norm,
-                                         .causal = true,
-                                         .eps = o->eps,
-                                         .act = o->act,
-                                         .dropout = o->dropout,
-                                         .attention_dropout = o->attention_dropout,
-                                         .init = NORMAL,
-                                         .name = "",
-                                         .names = &hd_stack_gpt2},
-                         err);
-}
-
 hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err)
 {
-    if (opt->heads < 1 || opt->layers < 1 || !opt->width || opt->width % (size_t)opt->heads || !opt->vocab ||
+    const hd_stack_opt *o = &opt->stack;
+    if (o->heads < 1 || o->layers < 1 || !o->width || o->width % (size_t)o->heads || !opt->vocab ||
         !opt->positions)
         return hd_err_set(
             err, HD_EARG,
             "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
-            opt->layers, opt->heads, opt->width, opt->vocab, opt->positions);
+            o->layers, o->heads, o->width, opt->vocab, opt->positions);
+    hd_status s = hd_stack_check(o, err);
+    if (s) return s;
     hd_gpt *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
     m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
-    if (!m->opt.inner) m->opt.inner = 4 * opt->width;
+    hd_stack_opt *k = &m->opt.stack;
+    if (!k->inner) k->inner = 4 * k->width;
+    k->causal = true, k->init = NORMAL, k->name = "", k->names = &hd_stack_gpt2;
     hd_params_init(&m->params, backend);
     m->params.prefix = "transformer.";
     m->embedding = (hd_embedding){.scale = 1, .dropout = opt->embedding_dropout};
-    m->embedding.table = hd_param_add(&m->params, opt->vocab, opt->width, NORMAL, "wte.weight");
-    m->embedding.position = hd_param_add(&m->params, opt->positions, opt->width, NORMAL, "wpe.weight");
-    m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->width, NORMAL, "lm_head.weight")
+    m->embedding.table = hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "wte.weight");
+    m->embedding.position = hd_param_add(&m->params, opt->positions, opt->stack.width, NORMAL, "wpe.weight");
+    m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "lm_head.weight")
                           : m->embedding.table;
     if (!opt->untied) hd_param_alias(&m->params, m->embedding.table, "lm_head.weight");
-    hd_status s = make_blocks(m, err);
+    s = hd_stack_make(&m->stack, &m->params, k, err);
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
     if (s)
         hd_gpt_free(m);

@@ -5,12 +5,10 @@
 #include "model/stack.h"
 
 typedef struct hd_gpt_opt {
-    int layers, heads;
-    size_t width, inner; /* inner 0: 4 * width */
+    hd_stack_opt stack; /* inner 0: 4 * width */
     size_t vocab, positions;
-    float eps, dropout, embedding_dropout, attention_dropout; /* dropout: of branches */
-    hd_unary act;
-    bool post_norm, untied; /* untied: the output layer has a table of its own */
+    float embedding_dropout;
+    bool untied; /* the output layer has a table of its own */
     hd_frozen frozen;
 } hd_gpt_opt;
 

@@ -37,7 +37,7 @@ typedef struct hd_stack_opt {
     size_t width, inner; /* d_model, feed-forward */
     size_t head_width;   /* 0: width / heads */
     bool pre_norm;
-    bool plain;           /* no bias in attention, no gain and bias in norms */
+    bool plain;           /* as in the lectures: no bias in attention, no gain and bias in norms */
     bool unbiased;        /* no bias anywhere */
     bool rms;             /* norms by the root of the mean square, with a gain alone */
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */

@@ -98,7 +98,7 @@ static stock stock_of_sides(const hd_encdec *m, hd_attention_kind k)
         bool looks =
             k == HD_ATTENTION_CROSS && hd_stage_recurs(x) && m->opt.recurrent.context == HD_CONTEXT_attention;
         if (looks) add_stage(&s, i, 1, m->cells.look.opt.heads);
-        if (x->kind == HD_STAGE_transformer) add_stage(&s, i, x->layers, m->opt.heads);
+        if (x->kind == HD_STAGE_transformer) add_stage(&s, i, x->layers, m->opt.stack.heads);
     }
     return s;
 }
@@ -107,9 +107,10 @@ static stock stock_of(const hd_attender *m, hd_attention_kind k)
 {
     if (m->encdec) return stock_of_sides(m->encdec, k);
     stock s = {.stack = m->lm ? "" : offered[k].stack};
-    if (m->bert && k == HD_ATTENTION_ENCODER) add_stage(&s, 0, m->bert->opt.layers, m->bert->opt.heads);
+    if (m->bert && k == HD_ATTENTION_ENCODER)
+        add_stage(&s, 0, m->bert->opt.stack.layers, m->bert->opt.stack.heads);
     if (m->lm && m->lm->opt.kind == HD_LM_gpt && k == HD_ATTENTION_DECODER)
-        add_stage(&s, 0, m->lm->opt.layers, m->lm->opt.heads);
+        add_stage(&s, 0, m->lm->opt.stack.layers, m->lm->opt.stack.heads);
     return s;
 }
 

@@ -70,7 +70,7 @@ static const hd_encoder *encoder_of(const hd_exhibited *of)
 /* What the cells of its rnn stages are made with. */
 static hd_unary cell_of(const hd_exhibited *of)
 {
-    hd_unary act = of->lm           ? of->lm->opt.act
+    hd_unary act = of->lm           ? of->lm->opt.stack.act
                    : of->encdec     ? of->encdec->opt.cell
                    : of->classifier ? of->classifier->opt.body.cell
                                     : HD_IDENTITY;
@@ -161,33 +161,33 @@ static const char *embedding_formula(const hd_exhibited *of, const char *name)
 
 static bool pre_norm(const hd_exhibited *of)
 {
-    if (of->lm) return !of->lm->opt.post_norm;
-    if (of->encdec) return of->encdec->opt.pre_norm;
-    return encoder_of(of) && !of->classifier->opt.body.post_norm;
+    if (of->lm) return of->lm->opt.stack.pre_norm;
+    if (of->encdec) return of->encdec->opt.stack.pre_norm;
+    return encoder_of(of) && of->classifier->opt.body.stack.pre_norm;
 }
 
 /* Of blocks without biases; NULL: as of the others. */
 static const char *unbiased_formula(const hd_encdec_opt *o, const char *name)
 {
-    bool pre = o->pre_norm, cross = inside(name, "cross");
+    bool pre = o->stack.pre_norm, cross = inside(name, "cross");
     if (is(name, "Q")) return pre ? "norm W_Q" : "x W_Q";
     if (is(name, "K")) return cross ? "m W_K: m are the encoder's rows" : pre ? "norm W_K" : "x W_K";
     if (is(name, "V")) return cross ? "m W_V: m are the encoder's rows" : pre ? "norm W_V" : "x W_V";
     if (is(name, "mha_out")) return "attn_out W_O";
     if (is(name, "hidden")) return pre ? "norm W1" : "x W1";
     if (is(name, "gate")) return pre ? "norm W3" : "x W3";
-    if (is(name, "out")) return o->gated ? "gated W2" : "act(hidden) W2";
+    if (is(name, "out")) return o->stack.gated ? "gated W2" : "act(hidden) W2";
     return NULL;
 }
 
 /* Of what blocks have in other kinds, too; NULL: as of most. */
 static const char *kind_formula(const hd_encdec_opt *o, const char *name)
 {
-    const char *special = o->unbiased ? unbiased_formula(o, name) : NULL;
+    const char *special = o->stack.unbiased ? unbiased_formula(o, name) : NULL;
     if (special) return special;
     if (is(name, "gated")) return "act(hidden) * gate";
-    if (is(name, "norm") && o->rms) return "sum / root of the mean square * gain, row by row";
-    if (is(name, "scaled") && o->relative.buckets && !inside(name, "cross"))
+    if (is(name, "norm") && o->stack.rms) return "sum / root of the mean square * gain, row by row";
+    if (is(name, "scaled") && o->stack.relative.buckets && !inside(name, "cross"))
         return "scores + a number for the distance of key and query";
     return NULL;
 }

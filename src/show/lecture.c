@@ -151,15 +151,15 @@ hd_status hd_lecture_new(hd_encdec **out, hd_backend *backend, float eps, bool t
 {
     const hd_encdec_opt opt = {.encoder_layers = 1,
                                .decoder_layers = 1,
-                               .heads = 1,
-                               .width = HD_LECTURE_WIDTH,
-                               .inner = HD_LECTURE_WIDTH,
+                               .stack.heads = 1,
+                               .stack.width = HD_LECTURE_WIDTH,
+                               .stack.inner = HD_LECTURE_WIDTH,
                                .source_vocab = HD_LECTURE_VOCAB,
                                .target_vocab = HD_LECTURE_VOCAB,
-                               .plain = true,
+                               .stack.plain = true,
                                .output_bias = true,
-                               .eps = eps,
-                               .act = HD_relu,
+                               .stack.eps = eps,
+                               .stack.act = HD_relu,
                                .positions = HD_LECTURE_POSITIONS};
     hd_encdec *m = NULL;
     hd_status s = hd_encdec_new(&m, backend, &opt, training, err);

@@ -61,9 +61,9 @@ hd_reader hd_reader_of(const hd_any_model *m)
 
 int hd_reader_layers(const hd_reader *a)
 {
-    if (a->bert) return a->bert->opt.layers;
+    if (a->bert) return a->bert->opt.stack.layers;
     if (a->encoder) return hd_encoder_layers(a->encoder);
-    return a->lm->type->states ? a->lm->opt.layers : 0;
+    return a->lm->type->states ? a->lm->opt.stack.layers : 0;
 }
 
 hd_param *hd_reader_table(const hd_reader *a)
@@ -75,8 +75,8 @@ hd_param *hd_reader_table(const hd_reader *a)
 
 size_t hd_reader_width(const hd_reader *a, int layer)
 {
-    if (a->bert) return a->bert->opt.width;
-    if (a->lm) return a->lm->opt.width;
+    if (a->bert) return a->bert->opt.stack.width;
+    if (a->lm) return a->lm->opt.stack.width;
     return layer ? hd_encoder_width(a->encoder, layer) : a->encoder->out;
 }
 

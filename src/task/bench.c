@@ -75,29 +75,30 @@ static hd_status make_model(job *j, hd_err *err)
     bool training = s->work < DECODE;
     hd_status st;
     if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
-        hd_gpt_opt o = {.layers = s->layers,
-                        .heads = s->heads,
-                        .width = s->width,
+        hd_gpt_opt o = {.stack.pre_norm = true,
+                        .stack.layers = s->layers,
+                        .stack.heads = s->heads,
+                        .stack.width = s->width,
                         .vocab = s->vocab,
                         .positions = s->length,
-                        .eps = 1e-5f,
-                        .act = HD_gelu};
+                        .stack.eps = 1e-5f,
+                        .stack.act = HD_gelu};
         st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);
     } else {
         float drop = training ? 0.1f : 0;
         hd_encdec_opt o = {.encoder_layers = s->layers,
                            .decoder_layers = s->layers,
-                           .heads = s->heads,
-                           .width = s->width,
-                           .inner = s->inner,
+                           .stack.heads = s->heads,
+                           .stack.width = s->width,
+                           .stack.inner = s->inner,
                            .source_vocab = s->vocab,
                            .target_vocab = s->vocab,
                            .tied = true,
-                           .eps = 1e-5f,
-                           .act = HD_relu,
-                           .dropout = drop,
-                           .attention_dropout = drop,
-                           .inner_dropout = drop,
+                           .stack.eps = 1e-5f,
+                           .stack.act = HD_relu,
+                           .stack.dropout = drop,
+                           .stack.attention_dropout = drop,
+                           .stack.inner_dropout = drop,
                            .positions = 512};
         if (s->reads && (st = hd_stages_read(&o.encoder, s->reads, err))) return st;
         st = hd_encdec_new(&j->nmt, j->backend, &o, training, err);

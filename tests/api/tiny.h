@@ -63,12 +63,12 @@ static hd_status tiny_write_stages(const char *folder, const char *encoder, cons
                                (hd_feed){tiny_line, &(tiny_feed){side, 0}}, &(hd_tokenizer_opt){0}, err);
     hd_encdec_opt o = {.encoder_layers = TINY_LAYERS,
                        .decoder_layers = TINY_LAYERS,
-                       .heads = TINY_HEADS,
-                       .width = 16,
-                       .inner = 32,
+                       .stack.heads = TINY_HEADS,
+                       .stack.width = 16,
+                       .stack.inner = 32,
                        .output_bias = true,
-                       .eps = 1e-5f,
-                       .act = HD_relu,
+                       .stack.eps = 1e-5f,
+                       .stack.act = HD_relu,
                        .positions = TINY_POSITIONS,
                        .sinusoid = {.halves = true}};
     if (!s) s = hd_stages_read(&o.encoder, encoder, err);

@@ -15,14 +15,15 @@ static void gpt_folder(const char *path)
     if (hd_tokenizer_open(&l.tokenizer, HD_TOKENIZER_bpe, HEED_SOURCE "/tests/text/published/gpt2/vocab.json",
                           &err))
         fail_msg("%s", err.text);
-    hd_lm_opt opt = {.kind = HD_LM_gpt,
+    hd_lm_opt opt = {.stack.pre_norm = true,
+                     .kind = HD_LM_gpt,
                      .vocab = hd_tokenizer_size(l.tokenizer),
                      .order = 1,
-                     .layers = 1,
-                     .heads = 2,
-                     .width = 16,
+                     .stack.layers = 1,
+                     .stack.heads = 2,
+                     .stack.width = 16,
                      .context = 8,
-                     .act = HD_gelu_tanh,
+                     .stack.act = HD_gelu_tanh,
                      .tied = true};
     assert_int_equal(mkdir(path, 0777), 0);
     if (hd_lm_new(&l.lm, &opt, b, false, &err) || hd_params_draw(l.lm->params, 7, &err) ||
@@ -41,9 +42,9 @@ static void bert_folder(const char *path)
     if (hd_tokenizer_open(&m.tokenizer, HD_TOKENIZER_wordpiece,
                           HEED_SOURCE "/tests/text/published/bert/vocab.txt", &err))
         fail_msg("%s", err.text);
-    hd_bert_opt opt = {.layers = 1,
-                       .heads = 2,
-                       .width = 16,
+    hd_bert_opt opt = {.stack.layers = 1,
+                       .stack.heads = 2,
+                       .stack.width = 16,
                        .positions = 8,
                        .vocab = hd_masked_vocab(m.tokenizer),
                        .headless = true};

@@ -35,7 +35,7 @@ static void subject_open(subject *s, kind_of_model k, hd_backend *b)
     *s = (subject){.backend = b, .r = run_on(b)};
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    o.pre_norm = k == PRE_NORM, o.positions = g.positions = POSITIONS;
+    o.stack.pre_norm = k == PRE_NORM, o.positions = g.positions = POSITIONS;
     if (k == GPT)
         s->g = toy_gpt(b, &g, false);
     else

@@ -143,7 +143,7 @@ static subject *subject_of(kind_of_model k, int threads, uint64_t seed)
     subject *s = new_subject(threads);
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    o.pre_norm = k == PRE_NORM, o.recurrent = recurrent[k].r;
+    o.stack.pre_norm = k == PRE_NORM, o.recurrent = recurrent[k].r;
     if (recurrent[k].encoder && (hd_stages_read(&o.encoder, recurrent[k].encoder, &err) ||
                                  hd_stages_read(&o.decoder, recurrent[k].decoder, &err)))
         fail_msg("%s", err.text);

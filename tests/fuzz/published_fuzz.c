@@ -42,7 +42,8 @@ static void publish(const char *where, const hd_params *p)
 
 static void write_gpt2(void)
 {
-    hd_lm_opt opt = {.kind = HD_LM_gpt,
+    hd_lm_opt opt = {.stack.pre_norm = true,
+                     .kind = HD_LM_gpt,
                      .layers = 1,
                      .heads = 1,
                      .width = 4,

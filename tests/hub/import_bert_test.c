@@ -177,8 +177,11 @@ static void what_was_trained_here_comes_back(void **state)
     if (hd_tokenizer_train(&m.tokenizer, HD_TOKENIZER_sentencepiece, (hd_feed){speaker_next, &lines},
                            &(hd_tokenizer_opt){.vocab = 310}, &err))
         fail_msg("%s", err.text);
-    const hd_bert_opt opt = {
-        .layers = 1, .heads = 2, .width = 8, .positions = 16, .vocab = hd_masked_vocab(m.tokenizer)};
+    const hd_bert_opt opt = {.stack.layers = 1,
+                             .stack.heads = 2,
+                             .stack.width = 8,
+                             .positions = 16,
+                             .vocab = hd_masked_vocab(m.tokenizer)};
     assert_int_equal(mkdir(at("own"), 0777), 0);
     if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 3, &err) ||
         hd_masked_save(&m, at("own"), &err) || hd_masked_publish(&m, at("own"), &err))

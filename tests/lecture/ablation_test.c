@@ -69,10 +69,10 @@ static void without_scale_scores_are_products_alone(void **state)
     for (int i = 0; i < 3; i++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.unscaled_scores = i == 0;
+        o.stack.unscaled_scores = i == 0;
         toy_open(&m, 1, &o, NULL, NULL);
         toy_stir(m.params);
-        if (i == 1) scale_queries(m.params, sqrt((double)o.width / o.heads));
+        if (i == 1) scale_queries(m.params, sqrt((double)o.stack.width / o.stack.heads));
         logits[i] = toy_logits(&m, &b);
         toy_close(&m);
     }

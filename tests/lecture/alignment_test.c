@@ -37,7 +37,7 @@ static void the_largest_weight_lies_on_the_word_that_is_said(void **state)
     const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = toy_opt();
-    o.encoder_layers = o.decoder_layers = o.heads = 1;
+    o.encoder_layers = o.decoder_layers = o.stack.heads = 1;
     toy m;
     toy_open(&m, 1, &o, NULL, &adam);
     for (uint32_t step = 1; step <= STEPS; step++) {

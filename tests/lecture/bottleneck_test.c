@@ -48,7 +48,7 @@ static void learn(toy *m, const encdec_case *c, uint32_t steps)
     static const hd_optimizer_opt adam = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
     hd_encdec_opt o = encdec_opt(c);
-    o.width = 24;
+    o.stack.width = 24;
     toy_open(m, 1, &o, NULL, &adam);
     for (uint32_t step = 1; step <= steps; step++) {
         const toy_batch b = words_again(0, step);

@@ -57,8 +57,8 @@ static hd_status new_model(toy *m, kind k, hd_err *err)
 {
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    o.encoder_layers = o.decoder_layers = g.layers = 1;
-    o.dropout = g.dropout = 0.1f, o.output_bias = true;
+    o.encoder_layers = o.decoder_layers = g.stack.layers = 1;
+    o.stack.dropout = g.stack.dropout = 0.1f, o.output_bias = true;
     if (k == RECURRENT) make_recurrent(&o);
     hd_status s = k == GPT ? hd_gpt_new(&m->g, m->backend, &g, true, err)
                            : hd_encdec_new(&m->t, m->backend, &o, true, err);
@@ -192,7 +192,7 @@ static void a_step_that_ran_out_of_memory_can_be_repeated(void **state)
         for (size_t n = 0; n <= calls; n++) { /* n = 0: none fails, they are counted */
             toy m;
             hd_encdec_opt o = toy_opt();
-            o.recompute = recompute, o.dropout = 0.1f;
+            o.stack.recompute = recompute, o.stack.dropout = 0.1f;
             toy_open(&m, 2, &o, NULL, &adam);
             size_t before = hd_mem_now().calls, failed = 0;
             hd_mem_fail_at(n);
@@ -246,9 +246,9 @@ static void open_plan(toy *m, const char *backend, const plan *p)
 {
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    o.width = 128, o.inner = 512, g.width = 256, g.layers = 4;
-    o.pre_norm = p->pre_norm, o.tied = !p->untied, o.recompute = p->recompute,
-    o.dropout = g.dropout = p->dropout;
+    o.stack.width = 128, o.stack.inner = 512, g.stack.width = 256, g.stack.layers = 4;
+    o.stack.pre_norm = p->pre_norm, o.tied = !p->untied, o.stack.recompute = p->recompute,
+    o.stack.dropout = g.stack.dropout = p->dropout;
     if (p->recurrent) make_recurrent(&o);
     toy_open_on(m, backend, 2, p->gpt ? NULL : &o, p->gpt ? &g : NULL, &adam);
 }

@@ -87,7 +87,7 @@ static void order_moves_a_sentence_more_than_its_voice(void **state)
     hd_encdec_opt o = encdec_opt(&c);
     hd_rng rng = hd_rng_make(4, 9);
     toy m;
-    o.width = 24, o.source_vocab = o.target_vocab = VOCAB;
+    o.stack.width = 24, o.source_vocab = o.target_vocab = VOCAB;
     toy_open(&m, 1, &o, NULL, &adam);
     assert_true(share_that_keeps_the_meaning(&m) <
                 0.5); /* to begin with, sentences of other lengths are far */

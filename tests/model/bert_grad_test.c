@@ -44,7 +44,7 @@ static void every_tensor_has_its_gradient(void **state)
     size_t tensors = 0;
     bert_toy t;
     hd_bert_opt o = bt_opt();
-    o.dropout = 0.2f;
+    o.stack.dropout = 0.2f;
     bt_open(&t, &o, 1);
     hd_params *p = &t.m->params;
     loss_at(&t, true);

@@ -82,12 +82,12 @@ static void block(double *x, size_t rows, const hd_bert *m, int layer)
     dense(q, x, rows, BT_WIDTH, BT_WIDTH, m, layer, "attention.self.query", false);
     dense(k, x, rows, BT_WIDTH, BT_WIDTH, m, layer, "attention.self.key", false);
     dense(v, x, rows, BT_WIDTH, BT_WIDTH, m, layer, "attention.self.value", false);
-    attend(a, q, k, v, rows, (size_t)m->opt.heads);
+    attend(a, q, k, v, rows, (size_t)m->opt.stack.heads);
     dense(y, a, rows, BT_WIDTH, BT_WIDTH, m, layer, "attention.output.dense", false);
     for (size_t i = 0; i < rows * BT_WIDTH; i++) x[i] += y[i];
     normalize(x, rows, m, layer, "attention.output.LayerNorm");
-    dense(a, x, rows, BT_WIDTH, m->opt.inner, m, layer, "intermediate.dense", true);
-    dense(y, a, rows, m->opt.inner, BT_WIDTH, m, layer, "output.dense", false);
+    dense(a, x, rows, BT_WIDTH, m->opt.stack.inner, m, layer, "intermediate.dense", true);
+    dense(y, a, rows, m->opt.stack.inner, BT_WIDTH, m, layer, "output.dense", false);
     for (size_t i = 0; i < rows * BT_WIDTH; i++) x[i] += y[i];
     normalize(x, rows, m, layer, "output.LayerNorm");
 }
@@ -105,7 +105,7 @@ static void reference(double *logits, const hd_bert *m, const int32_t *ids, cons
             x[i * BT_WIDTH + c] = word[(size_t)ids[i] * BT_WIDTH + c] + place[i * BT_WIDTH + c] +
                                   kind[(size_t)type[i] * BT_WIDTH + c];
     normalize(x, rows, m, -1, "bert.embeddings.LayerNorm");
-    for (int l = 0; l < m->opt.layers; l++) block(x, rows, m, l);
+    for (int l = 0; l < m->opt.stack.layers; l++) block(x, rows, m, l);
     dense(y, x, rows, BT_WIDTH, BT_WIDTH, m, -1, "cls.predictions.transform.dense", true);
     normalize(y, rows, m, -1, "cls.predictions.transform.LayerNorm");
     for (size_t i = 0; i < rows; i++)
@@ -222,7 +222,8 @@ static void it_learns_what_only_both_sides_tell(void **state)
     hd_err err = {0};
     bert_toy t = {.backend = backend_of("cpu", 2)};
     hd_optimizer optimizer;
-    hd_bert_opt o = {.layers = 2, .heads = 2, .width = 32, .vocab = BT_VOCAB, .positions = 4};
+    hd_bert_opt o = {
+        .stack.layers = 2, .stack.heads = 2, .stack.width = 32, .vocab = BT_VOCAB, .positions = 4};
     t.run = run_on(t.backend);
     if (hd_bert_new(&t.m, t.backend, &o, true, &err) || hd_params_draw(&t.m->params, 1, &err) ||
         hd_optimizer_init(&optimizer, &t.m->params, &adam, &err))
@@ -257,7 +258,8 @@ static void what_is_no_model_is_refused(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_bert_opt bad[] = {bt_opt(), bt_opt(), bt_opt(), bt_opt(), bt_opt()};
-    bad[0].heads = 5, bad[1].layers = 0, bad[2].vocab = 0, bad[3].positions = 0, bad[4].dropout = 1;
+    bad[0].stack.heads = 5, bad[1].stack.layers = 0, bad[2].vocab = 0, bad[3].positions = 0,
+    bad[4].stack.dropout = 1;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         hd_err err = {0};
         hd_bert *m = NULL;

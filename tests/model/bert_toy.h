@@ -20,8 +20,12 @@ typedef struct bert_toy {
 
 CHECK_UNUSED static hd_bert_opt bt_opt(void)
 {
-    return (hd_bert_opt){
-        .layers = 2, .heads = 3, .width = BT_WIDTH, .inner = 20, .vocab = BT_VOCAB, .positions = 9};
+    return (hd_bert_opt){.stack.layers = 2,
+                         .stack.heads = 3,
+                         .stack.width = BT_WIDTH,
+                         .stack.inner = 20,
+                         .vocab = BT_VOCAB,
+                         .positions = 9};
 }
 
 /* Gains of 1, biases of 0 and vectors of length 0.02 hide mistakes: all parameters are drawn here. */

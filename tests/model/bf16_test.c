@@ -25,9 +25,9 @@ static void open_with(toy *m, asked what, hd_precision precision, int threads)
     if (what == RECURRENT)
         t = (hd_encdec_opt){.encoder = {.at = {{.kind = HD_STAGE_lstm, .layers = 1}}, .count = 1},
                             .decoder = {.at = {{.kind = HD_STAGE_lstm, .layers = 1}}, .count = 1},
-                            .heads = 4,
-                            .width = 32,
-                            .inner = 64,
+                            .stack.heads = 4,
+                            .stack.width = 32,
+                            .stack.inner = 64,
                             .source_vocab = TOY_VOCAB,
                             .target_vocab = TOY_VOCAB,
                             .positions = 64};

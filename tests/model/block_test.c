@@ -33,7 +33,7 @@ static void a_block_that_has_nothing_to_add_passes_its_input_on(void **state)
     for (int pre = 0; pre < 2; pre++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = pre;
+        o.stack.pre_norm = pre;
         toy_open(&m, 1, &o, NULL, NULL);
         toy_stir(m.params);
         static const char *const parts[] = {
@@ -169,8 +169,9 @@ static void the_base_model_costs_what_table_2_says(void **state)
         hd_encdec *m = NULL;
         hd_backend *b = backend_of("null", 1);
         hd_encdec_opt o = toy_opt();
-        o.encoder_layers = o.decoder_layers = 6, o.heads = models[i].heads;
-        o.width = models[i].width, o.inner = models[i].inner, o.source_vocab = o.target_vocab = 37000;
+        o.encoder_layers = o.decoder_layers = 6, o.stack.heads = models[i].heads;
+        o.stack.width = models[i].width, o.stack.inner = models[i].inner,
+        o.source_vocab = o.target_vocab = 37000;
         if (hd_encdec_new(&m, b, &o, false, &err)) fail_msg("%s", err.text);
         double flops = 3 * models[i].updates * hd_encdec_flops(m, 1000, 25, 25);
         print_message("%s: %.2g operations, %.2g in the paper\n", models[i].name, flops, models[i].published);

@@ -184,7 +184,7 @@ static void impossible_options_are_refused(void **state)
                                            "begins with rnn, gru or lstm",
                                            "is too large for one-hot tokens"};
         if (k == 0) o.classes = 1;
-        if (k == 1) o.body.heads = 4;
+        if (k == 1) o.body.stack.heads = 4;
         if (k == 2) o.body.encoder.count = 0;
         if (k == 3) o.body.encoder.at[0].layers = 0;
         if (k >= 5) o.body.one_hot = true, o.body.vocab = k == 6 ? 5000 : CT_VOCAB;

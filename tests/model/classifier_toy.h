@@ -27,14 +27,15 @@ CHECK_UNUSED static hd_classifier_opt ct_opt(const char *stages, hd_pool_kind po
     hd_err err = {0};
     hd_stages s;
     if (hd_stages_read(&s, stages, &err)) fail_msg("%s", err.text);
-    return (hd_classifier_opt){.body = {.encoder = hd_stages_resolved(&s, 1),
+    return (hd_classifier_opt){.body = {.stack.pre_norm = true,
+                                        .encoder = hd_stages_resolved(&s, 1),
                                         .vocab = CT_VOCAB,
                                         .positions = 8,
-                                        .width = 6,
-                                        .inner = 10,
-                                        .heads = 2,
-                                        .act = HD_gelu,
-                                        .dropout = 0.1f},
+                                        .stack.width = 6,
+                                        .stack.inner = 10,
+                                        .stack.heads = 2,
+                                        .stack.act = HD_gelu,
+                                        .stack.dropout = 0.1f},
                                .pool = pool,
                                .classes = CT_CLASSES};
 }
@@ -46,17 +47,23 @@ CHECK_UNUSED static hd_classifier_opt ct_opt_from(const char *model, hd_pool_kin
     hd_lm_kind kind = 0;
     while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
     o.body.kind = kind == HD_LM_KINDS ? HD_BODY_bert : HD_BODY_lm;
-    o.body.bert = (hd_bert_opt){
-        .layers = 2, .heads = 2, .width = 6, .inner = 10, .vocab = CT_VOCAB, .positions = 8, .dropout = 0.1f};
-    o.body.lm = (hd_lm_opt){.kind = kind,
+    o.body.bert = (hd_bert_opt){.stack.layers = 2,
+                                .stack.heads = 2,
+                                .stack.width = 6,
+                                .stack.inner = 10,
+                                .vocab = CT_VOCAB,
+                                .positions = 8,
+                                .stack.dropout = 0.1f};
+    o.body.lm = (hd_lm_opt){.stack.pre_norm = true,
+                            .kind = kind,
                             .tied = true,
-                            .layers = 1,
-                            .heads = 2,
-                            .width = 6,
-                            .inner = 10,
+                            .stack.layers = 1,
+                            .stack.heads = 2,
+                            .stack.width = 6,
+                            .stack.inner = 10,
                             .vocab = CT_VOCAB,
                             .context = 8,
-                            .dropout = 0.1f};
+                            .stack.dropout = 0.1f};
     return o;
 }
 

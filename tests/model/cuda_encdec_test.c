@@ -17,7 +17,7 @@ static void open_on(toy *m, hd_backend *b, const encdec_case *c, bool fed)
 {
     hd_err err = {0};
     hd_encdec_opt o = encdec_opt(c);
-    o.width = 32, o.inner = 64, o.dropout = o.source_dropout = 0.1f;
+    o.stack.width = 32, o.stack.inner = 64, o.stack.dropout = o.source_dropout = 0.1f;
     *m = (toy){.backend = b, .run = run_on(b)};
     m->t = toy_transformer(b, &o, true), m->params = &m->t->params;
     toy_stir(m->params);

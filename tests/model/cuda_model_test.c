@@ -56,21 +56,21 @@ static const variant variants[] = {
 static hd_encdec_opt transformer_of(const variant *v)
 {
     hd_encdec_opt o = toy_opt();
-    if (v->width) o.width = v->width, o.heads = (int)v->heads, o.inner = v->inner;
+    if (v->width) o.stack.width = v->width, o.stack.heads = (int)v->heads, o.stack.inner = v->inner;
     if (v->vocab) o.source_vocab = o.target_vocab = v->vocab;
-    o.tied = v->tied, o.pre_norm = v->norm == PRE, o.plain = v->plain, o.output_bias = v->bias;
-    o.act = v->act, o.learned_positions = v->learned, o.recompute = v->recompute;
-    o.dropout = o.attention_dropout = o.inner_dropout = v->dropout;
+    o.tied = v->tied, o.stack.pre_norm = v->norm == PRE, o.stack.plain = v->plain, o.output_bias = v->bias;
+    o.stack.act = v->act, o.learned_positions = v->learned, o.stack.recompute = v->recompute;
+    o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = v->dropout;
     return o;
 }
 
 static hd_gpt_opt gpt_of(const variant *v)
 {
     hd_gpt_opt o = toy_gpt_opt();
-    if (v->width) o.width = v->width, o.heads = (int)v->heads, o.inner = v->inner;
+    if (v->width) o.stack.width = v->width, o.stack.heads = (int)v->heads, o.stack.inner = v->inner;
     if (v->vocab) o.vocab = v->vocab;
-    o.post_norm = v->norm == POST, o.act = v->act;
-    o.dropout = o.attention_dropout = v->dropout;
+    o.stack.pre_norm = v->norm != POST, o.stack.act = v->act;
+    o.stack.dropout = o.stack.attention_dropout = v->dropout;
     return o;
 }
 
@@ -343,9 +343,9 @@ static void a_model_too_large_is_refused_and_a_smaller_one_works(void **state)
     hd_gpt_opt p = toy_gpt_opt();
     double before = small_step(b);
     size_t used = b->used;
-    o.width = 4096, o.inner = 16384, o.positions = 16;
+    o.stack.width = 4096, o.stack.inner = 16384, o.positions = 16;
     o.source_vocab = o.target_vocab = (size_t)1 << 24; /* 256 GiB of embeddings */
-    p.width = 4096, p.vocab = (size_t)1 << 24;
+    p.stack.width = 4096, p.vocab = (size_t)1 << 24;
     if (device_is_cpu()) hd_mem_limit((size_t)1 << 32); /* where memory is promised that is not there */
     assert_told(b, hd_encdec_new(&m, b, &o, true, &err), &err);
     assert_null(m);

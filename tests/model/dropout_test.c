@@ -136,9 +136,9 @@ static void each_place_of_a_translator_draws(void **state)
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
             toy m;
             hd_encdec_opt o = toy_opt();
-            o.pre_norm = pre;
-            o.dropout = cases[i].p.branch, o.attention_dropout = cases[i].p.weights,
-            o.inner_dropout = cases[i].p.inner;
+            o.stack.pre_norm = pre;
+            o.stack.dropout = cases[i].p.branch, o.stack.attention_dropout = cases[i].p.weights,
+            o.stack.inner_dropout = cases[i].p.inner;
             toy_open(&m, 1, &o, NULL, NULL);
             toy_stir(m.params);
             double loss = compare(&m, &b, pre ? "pre-norm" : "post-norm", cases[i].name, &cases[i].p);
@@ -159,7 +159,8 @@ static void each_place_of_a_gpt_draws(void **state)
         const rates *p = &gpt_cases[i].p;
         toy m;
         hd_gpt_opt o = toy_gpt_opt();
-        o.embedding_dropout = p->embedding, o.dropout = p->branch, o.attention_dropout = p->weights;
+        o.embedding_dropout = p->embedding, o.stack.dropout = p->branch,
+        o.stack.attention_dropout = p->weights;
         toy_open(&m, 1, NULL, &o, NULL);
         toy_stir(m.params);
         double loss = compare(&m, &b, "gpt", gpt_cases[i].name, p);

@@ -88,9 +88,9 @@ CHECK_UNUSED static hd_encdec_opt encdec_opt_t5(const encdec_case *c)
 {
     hd_encdec_opt o = hd_encdec_opt_t5();
     o.source_vocab = o.target_vocab = TOY_VOCAB;
-    o.eps = 1e-6f, o.head_width = 3, o.relative = (hd_relative){.buckets = 8, .reach = 6};
-    o.gated = o.own_output = o.recompute = c->untied, o.scaled_output = !c->untied;
-    o.act = c->untied ? HD_gelu_tanh : HD_gelu; /* relu has a corner, which differences do not like */
+    o.stack.eps = 1e-6f, o.stack.head_width = 3, o.stack.relative = (hd_relative){.buckets = 8, .reach = 6};
+    o.stack.gated = o.own_output = o.stack.recompute = c->untied, o.scaled_output = !c->untied;
+    o.stack.act = c->untied ? HD_gelu_tanh : HD_gelu; /* relu has a corner, which differences do not like */
     return o;
 }
 
@@ -100,11 +100,11 @@ CHECK_UNUSED static hd_encdec_opt encdec_opt(const encdec_case *c)
     hd_err err = {0};
     if (hd_stages_read(&o.encoder, c->encoder, &err) || hd_stages_read(&o.decoder, c->decoder, &err))
         fail_msg("%s: %s", c->name, err.text);
-    o.width = 8, o.inner = 12, o.heads = 2, o.positions = 32;
+    o.stack.width = 8, o.stack.inner = 12, o.stack.heads = 2, o.positions = 32;
     if (c->t5) return o;
     o.recurrent = c->r, o.cell = c->cell, o.tied = !c->untied, o.reverse_source = c->reverse_source,
-    o.pre_norm = c->pre_norm;
-    o.output_bias = true, o.act = HD_gelu;
+    o.stack.pre_norm = c->pre_norm;
+    o.output_bias = true, o.stack.act = HD_gelu;
     return o;
 }
 

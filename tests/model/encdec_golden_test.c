@@ -15,7 +15,7 @@ static hd_encdec *model_of(golden *g, const char *encoder, const char *decoder, 
 {
     hd_err err = {0};
     hd_encdec *m = NULL;
-    o.inner = 1, o.positions = 8, o.output_bias = true;
+    o.stack.inner = 1, o.positions = 8, o.output_bias = true;
     if (hd_stages_read(&o.encoder, encoder, &err) || hd_stages_read(&o.decoder, decoder, &err) ||
         hd_encdec_new(&m, g->backend, &o, false, &err))
         fail_msg("%s", err.text);
@@ -128,7 +128,7 @@ static void gru_encoder_decoder(void **state)
     hd_found *f = NULL;
     hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = ASKED, .best = 1};
     hd_encdec *m = model_of(&g, "gru:1", "gru:1",
-                            (hd_encdec_opt){.width = 3,
+                            (hd_encdec_opt){.stack.width = 3,
                                             .source_vocab = 6,
                                             .target_vocab = 5,
                                             .recurrent = {.context = HD_CONTEXT_fixed, .relu = true}});
@@ -160,9 +160,10 @@ static void compare_cells(const char *what, const char *encoder, const char *dec
                           const hd_recurrent_decoder_opt *o, const char *const *names, const double *want)
 {
     golden g = golden_start();
-    hd_encdec *m = model_of(
-        &g, encoder, decoder,
-        (hd_encdec_opt){.width = 4, .source_vocab = 6, .target_vocab = 6, .cell = cell, .recurrent = *o});
+    hd_encdec *m =
+        model_of(&g, encoder, decoder,
+                 (hd_encdec_opt){
+                     .stack.width = 4, .source_vocab = 6, .target_vocab = 6, .cell = cell, .recurrent = *o});
     size_t named = 0, has = 0;
     for (size_t i = 0; i < m->params.count; i++) has += m->params.list[i]->name && !m->params.list[i]->alias;
     for (; names[named]; named++) {

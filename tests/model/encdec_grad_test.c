@@ -135,7 +135,7 @@ static void every_model_goes_back_as_it_went_forward(void **state)
     for (size_t i = 0; i < COUNT_OF(encdec_cases); i++) {
         toy m;
         hd_encdec_opt o = encdec_opt(&encdec_cases[i]);
-        o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
+        o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
         o.source_dropout = i % 2 ? 0.2f : 0;
         encdec_open(&m, &o, 1);
         wrong += !check_all(&encdec_cases[i], &m, &b, "");
@@ -159,7 +159,7 @@ static void words_of_its_own_go_back_as_they_went_forward(void **state)
         hd_err err = {0};
         hd_encdec_opt o = encdec_opt(&encdec_cases[i]);
         const hd_feeding *f = &kinds[(i + 3) % COUNT_OF(kinds)];
-        o.dropout = 0.1f;
+        o.stack.dropout = 0.1f;
         encdec_open(&m, &o, 1);
         if (!hd_encdec_feed(m.t, f, &err))
             wrong += !check_all(&encdec_cases[i], &m, &b, hd_feeding_names[f->kind]);

@@ -245,7 +245,7 @@ static void dropout_stands_between_embedding_and_cells(void **state)
     encdec_case c = {.name = "", .encoder = "gru:1", .decoder = "gru:1", .untied = true};
     hd_encdec_opt o = encdec_opt(&c);
     toy m;
-    o.dropout = 0.1f;
+    o.stack.dropout = 0.1f;
     encdec_open(&m, &o, 1);
     hd_run *r = &m.run;
     const hd_encoder *e = &m.t->encoder;

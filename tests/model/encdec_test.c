@@ -146,7 +146,7 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
     for (size_t c = 0; c < COUNT_OF(encdec_cases); c++) {
         toy m;
         hd_encdec_opt o = encdec_opt(&encdec_cases[c]);
-        o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
+        o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
         encdec_open(&m, &o, 2);
         hd_real *logits = toy_logits(&m, &b), *losses = row_losses(&m, &b);
         for (size_t i = 0; i < b.items; i++) {
@@ -238,7 +238,7 @@ static void training_gives_the_same_bits_on_any_number_of_threads(void **state)
         for (int k = 0; k < 2; k++) {
             toy m;
             hd_encdec_opt o = encdec_opt(&encdec_cases[c]);
-            o.dropout = 0.1f;
+            o.stack.dropout = 0.1f;
             encdec_open(&m, &o, k ? 3 : 1);
             toy_back(&m, &b, 0.1f, 2);
             gradient[k] = toy_copy(&m, m.params->grad);
@@ -263,7 +263,7 @@ static void some_models_learn_to_copy(void **state)
             toy m;
             double loss = 0;
             hd_encdec_opt o = encdec_opt(&encdec_cases[c]);
-            o.width = 24;
+            o.stack.width = 24;
             toy_open(&m, 2, &o, NULL, &adam);
             for (int t = 1; t <= 120; t++) loss = toy_step(&m, &b, 0, 0.015, (uint32_t)t);
             print_message("%-32s %.4f\n", encdec_cases[c].name, loss);
@@ -337,7 +337,8 @@ static void blocks_that_cannot_be_are_refused(void **state)
         hd_encdec_opt o = encdec_opt(&encdec_cases[0]);
         hd_encdec *m = NULL;
         hd_err err = {0};
-        o.gated = cases[i].gated, o.head_width = cases[i].head_width, o.relative = cases[i].relative;
+        o.stack.gated = cases[i].gated, o.stack.head_width = cases[i].head_width,
+        o.stack.relative = cases[i].relative;
         hd_status s = hd_encdec_new(&m, b, &o, true, &err);
         if (s != HD_EARG || !strstr(err.text, cases[i].says))
             fail_msg("case %zu: status %d, '%s' without '%s'", i, (int)s, err.text, cases[i].says);

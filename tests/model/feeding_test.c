@@ -15,7 +15,7 @@ static void open_named(toy *m, const char *name, float dropout)
     for (size_t i = 0; i < COUNT_OF(encdec_cases); i++) {
         if (strcmp(encdec_cases[i].name, name)) continue;
         hd_encdec_opt o = encdec_opt(&encdec_cases[i]);
-        o.dropout = dropout;
+        o.stack.dropout = dropout;
         encdec_open(m, &o, 2);
         return;
     }
@@ -478,7 +478,7 @@ static void the_truth_teaches_sooner(void **state)
     for (int k = 0; k < 2; k++) {
         toy m;
         hd_encdec_opt o = encdec_opt(&c);
-        o.width = 24;
+        o.stack.width = 24;
         toy_open(&m, 1, &o, NULL, &adam);
         if (k) feed(&m, (hd_feeding){HD_FEEDING_free, 0, 1});
         for (uint32_t step = 1; step <= STEPS; step++) {

@@ -29,7 +29,7 @@ static void both_kinds_of_norm_learn_to_count(void **state)
     for (int post = 0; post < 2; post++) {
         toy m;
         hd_gpt_opt o = toy_gpt_opt();
-        o.post_norm = post;
+        o.stack.pre_norm = !post;
         toy_open(&m, 2, NULL, &o, &adamw);
         double first = 0, loss = 0;
         for (int t = 1; t <= 200; t++) {
@@ -49,7 +49,7 @@ static void a_token_changes_no_earlier_row_and_every_later_one(void **state)
     for (int post = 0; post < 2; post++) {
         toy m;
         hd_gpt_opt o = toy_gpt_opt();
-        o.post_norm = post;
+        o.stack.pre_norm = !post;
         toy_open(&m, 2, NULL, &o, NULL);
         toy_stir(m.params);
         const toy_batch b = toy_range(0, 6);
@@ -102,7 +102,7 @@ static void training_gives_the_same_bits_on_any_number_of_threads_and_every_time
     for (size_t c = 0; c < COUNT_OF(threads); c++) {
         toy m;
         hd_gpt_opt o = toy_gpt_opt();
-        o.dropout = o.attention_dropout = 0.1f;
+        o.stack.dropout = o.stack.attention_dropout = 0.1f;
         toy_open(&m, threads[c], NULL, &o, &adamw);
         for (int t = 0; t < STEPS; t++) {
             toy_batch b = toy_range(t, 32 - t);
@@ -135,6 +135,62 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     toy_close(&m);
 }
 
+/* Copies the weights of `few` heads of keys and values to a model that has one for every query. */
+static void repeat_heads(toy *many, const toy *few, size_t heads, size_t kv_heads, size_t head)
+{
+    for (size_t i = 0; i < few->params->count; i++) {
+        const hd_param *from = few->params->list[i];
+        hd_param *to = from->name && !from->alias ? hd_params_find(many->params, from->name) : NULL;
+        if (!to) continue;
+        size_t rows = hd_rows_of(&from->t), cols = hd_cols_of(&from->t), q = heads * head,
+               kv = kv_heads * head;
+        bool joint = strstr(from->name, "c_attn");
+        if (joint && from->t.rank == 1) rows = hd_count_of(&from->t), cols = 1;
+        hd_real *x = calloc(hd_count_of(&from->t), sizeof *x), *y = calloc(hd_count_of(&to->t), sizeof *y);
+        assert_int_equal(hd_params_get(few->params, from, &from->t, x), HD_OK);
+        size_t total = joint ? 3 * q : rows;
+        for (size_t j = 0; j < total; j++) {
+            size_t k = j < q ? 0 : (j - q) % q, part = j < q ? 0 : (j - q) / q;
+            size_t row =
+                !joint || j < q ? j : q + part * kv + k / head / (heads / kv_heads) * head + k % head;
+            memcpy(y + j * cols, x + row * cols, cols * sizeof *y);
+        }
+        assert_int_equal(hd_params_set(many->params, to, y), HD_OK);
+        free(x);
+        free(y);
+    }
+}
+
+static void heads_that_share_keys_equal_heads_with_copies_of_them(void **state)
+{
+    (void)state;
+    for (int kv = 1; kv <= 2; kv++) {
+        toy few, many;
+        hd_gpt_opt o = toy_gpt_opt();
+        toy_open(&many, 2, NULL, &o, NULL);
+        o.stack.kv_heads = kv;
+        toy_open(&few, 2, NULL, &o, NULL);
+        toy_stir(few.params);
+        repeat_heads(&many, &few, (size_t)o.stack.heads, (size_t)kv, o.stack.width / (size_t)o.stack.heads);
+        const toy_batch b = toy_range(0, 6);
+        hd_real *x = toy_logits(&few, &b), *y = toy_logits(&many, &b);
+        assert_memory_equal(x, y, b.target_rows * TOY_VOCAB * sizeof *x);
+        assert_true(hd_gpt_flops(few.g, 2, 3) < hd_gpt_flops(many.g, 2, 3));
+        free(x);
+        free(y);
+        toy_close(&few);
+        toy_close(&many);
+    }
+    hd_gpt_opt o = toy_gpt_opt();
+    hd_backend *backend = backend_of("cpu", 1);
+    hd_gpt *m = NULL;
+    hd_err err = {0};
+    o.stack.kv_heads = 3;
+    assert_int_equal(hd_gpt_new(&m, backend, &o, false, &err), HD_EARG);
+    assert_non_null(strstr(err.text, "4 heads cannot share 3"));
+    backend->free(backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_token_changes_no_earlier_row_and_every_later_one),
         cmocka_unit_test(an_item_has_the_same_bits_whatever_else_is_in_the_batch),
         cmocka_unit_test(training_gives_the_same_bits_on_any_number_of_threads_and_every_time),
+        cmocka_unit_test(heads_that_share_keys_equal_heads_with_copies_of_them),
         cmocka_unit_test(operations_are_two_for_each_weight_and_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

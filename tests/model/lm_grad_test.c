@@ -83,9 +83,9 @@ static void every_model_goes_back_as_it_went_forward(void **state)
         for (int tied = 0; tied < 2; tied++) {
             char name[32];
             hd_lm_opt o = lm_opt(kind);
-            o.width = 6, o.tied = tied, o.dropout = 0.1f, o.post_norm = tied;
-            if (kind == HD_LM_rnn && tied) o.act = HD_sigmoid;
-            if (kind == HD_LM_ffnn) o.order = tied ? 2 : 4, o.inner = tied ? 0 : 10;
+            o.stack.width = 6, o.tied = tied, o.stack.dropout = 0.1f, o.stack.pre_norm = !tied;
+            if (kind == HD_LM_rnn && tied) o.stack.act = HD_sigmoid;
+            if (kind == HD_LM_ffnn) o.order = tied ? 2 : 4, o.stack.inner = tied ? 0 : 10;
             snprintf(name, sizeof name, "%s%s", hd_lm_names[kind], tied ? ", tied" : "");
             check_model(name, &o);
         }

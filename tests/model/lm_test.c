@@ -42,8 +42,8 @@ static void losses_are_what_stepping_says(void **state)
         for (int tied = 0; tied < 2; tied++) {
             lm_toy t;
             hd_lm_opt o = lm_opt(kind);
-            o.tied = o.post_norm = tied;
-            o.dropout = o.embedding_dropout = o.attention_dropout = 0.3f;
+            o.tied = tied, o.stack.pre_norm = !tied;
+            o.stack.dropout = o.embedding_dropout = o.stack.attention_dropout = 0.3f;
             lm_open(&t, &o, 2, false);
             hd_stepper s = stepper_of(&t, (int32_t[]){LM_START}, (int32_t[]){1}, 1);
             lm_windows all = {.items = 1, .len = {LM_TEXT}};
@@ -111,7 +111,7 @@ static void a_two_layer_network_has_pytorchs_numbers(void **state)
                                   -1.337644915, -2.306389907, -1.877866779};
     lm_toy t;
     hd_lm_opt o = lm_opt(HD_LM_ffnn);
-    o.vocab = 6, o.order = 3, o.width = 3, o.inner = 4, o.start = 2, o.end = 3;
+    o.vocab = 6, o.order = 3, o.stack.width = 3, o.stack.inner = 4, o.start = 2, o.end = 3;
     lm_open(&t, &o, 1, false);
     for (size_t p = 0; p < COUNT_OF(names); p++) {
         hd_param *one = (hd_param *)hd_params_find(t.m->params, names[p]);
@@ -274,7 +274,7 @@ static void losses_have_the_same_bits_on_any_number_of_threads(void **state)
             lm_toy t;
             hd_lm_opt o = lm_opt(kind);
             lm_windows w = {.items = 4, .from = {0, 11, 30, 5}, .len = {20, 17, 18, 1}};
-            o.dropout = 0.2f;
+            o.stack.dropout = 0.2f;
             lm_open(&t, &o, threads, true);
             hd_run_begin(&t.run, HD_TRAIN);
             hd_real *loss = host_copy(&t.run, lm_loss(&t, text, LM_TEXT, &w, NULL));
@@ -409,17 +409,17 @@ static void what_makes_no_model_is_refused(void **state)
         {HD_LM_ngram, {.order = HD_NGRAM_MOST + 1}},
         {HD_LM_maxent, {.order = 1}},
         {HD_LM_maxent, {.order = 3, .buckets = 0}},
-        {HD_LM_ffnn, {.order = 1, .width = 4}},
-        {HD_LM_ffnn, {.order = 300, .width = 4}},
-        {HD_LM_ffnn, {.order = 3, .width = 0}},
-        {HD_LM_ffnn, {.order = 3, .width = 4, .inner = 5, .tied = true}},
-        {HD_LM_rnn, {.layers = 1, .width = 4, .act = HD_gelu}},
-        {HD_LM_gru, {.layers = 0, .width = 4}},
-        {HD_LM_lstm, {.layers = 17, .width = 4}},
-        {HD_LM_lstm, {.layers = 1, .width = 0}},
-        {HD_LM_lstm, {.layers = 1, .width = 4, .dropout = 1}},
-        {HD_LM_gpt, {.layers = 1, .width = 5, .heads = 2, .context = 8}},
-        {HD_LM_gpt, {.layers = 1, .width = 4, .heads = 2, .context = 0}},
+        {HD_LM_ffnn, {.order = 1, .stack.width = 4}},
+        {HD_LM_ffnn, {.order = 300, .stack.width = 4}},
+        {HD_LM_ffnn, {.order = 3, .stack.width = 0}},
+        {HD_LM_ffnn, {.order = 3, .stack.width = 4, .stack.inner = 5, .tied = true}},
+        {HD_LM_rnn, {.stack.layers = 1, .stack.width = 4, .stack.act = HD_gelu}},
+        {HD_LM_gru, {.stack.layers = 0, .stack.width = 4}},
+        {HD_LM_lstm, {.stack.layers = 17, .stack.width = 4}},
+        {HD_LM_lstm, {.stack.layers = 1, .stack.width = 0}},
+        {HD_LM_lstm, {.stack.layers = 1, .stack.width = 4, .stack.dropout = 1}},
+        {HD_LM_gpt, {.stack.layers = 1, .stack.width = 5, .stack.heads = 2, .context = 8}},
+        {HD_LM_gpt, {.stack.layers = 1, .stack.width = 4, .stack.heads = 2, .context = 0}},
     };
     hd_backend *b = backend_of("cpu", 1);
     for (size_t i = 0; i < COUNT_OF(none); i++) {
@@ -468,7 +468,7 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     for (size_t c = 0; c < COUNT_OF(kinds); c++) {
         lm_toy t;
         hd_lm_opt o = lm_opt(kinds[c]);
-        o.inner = 10;
+        o.stack.inner = 10;
         lm_open(&t, &o, 1, false);
         double weights = 0;
         for (size_t i = 0; i < t.m->params->count; i++) {

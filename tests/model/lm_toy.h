@@ -17,7 +17,8 @@ CHECK_UNUSED static void lm_text(int32_t *ids, size_t n, uint64_t seed)
 
 CHECK_UNUSED static hd_lm_opt lm_opt(hd_lm_kind kind)
 {
-    return (hd_lm_opt){.kind = kind,
+    return (hd_lm_opt){.stack.pre_norm = true,
+                       .kind = kind,
                        .vocab = LM_VOCAB,
                        .start = LM_START,
                        .end = LM_END,
@@ -25,9 +26,9 @@ CHECK_UNUSED static hd_lm_opt lm_opt(hd_lm_kind kind)
                        .order = 3,
                        .smoothing = HD_SMOOTHING_KNESER_NEY,
                        .buckets = 97,
-                       .layers = 2,
-                       .heads = 2,
-                       .width = 16,
+                       .stack.layers = 2,
+                       .stack.heads = 2,
+                       .stack.width = 16,
                        .context = LM_TEXT};
 }
 

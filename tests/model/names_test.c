@@ -45,12 +45,13 @@ static void net_open(net *n)
     *n = (net){.backend = backend_of("cpu", 1)};
     n->run = run_on(n->backend);
     if (hd_stages_read(&s, "rnn", &err)) fail_msg("%s", err.text);
-    const hd_classifier_opt o = {.body = {.encoder = hd_stages_resolved(&s, 1),
+    const hd_classifier_opt o = {.body = {.stack.pre_norm = true,
+                                          .encoder = hd_stages_resolved(&s, 1),
                                           .vocab = LETTERS,
                                           .positions = LONGEST,
-                                          .width = 16,
-                                          .inner = 1,
-                                          .heads = 1},
+                                          .stack.width = 16,
+                                          .stack.inner = 1,
+                                          .stack.heads = 1},
                                  .pool = HD_POOL_last,
                                  .classes = LANGUAGES};
     const hd_optimizer_opt sgd = {.kind = HD_OPT_SGD, .clip = 3};

@@ -76,7 +76,7 @@ static void the_same_words_are_answered_as_the_prompt_asks(void **state)
     hd_encdec_opt o = encdec_opt(&c);
     hd_rng rng = hd_rng_make(1, 3);
     toy m;
-    o.width = 24;
+    o.stack.width = 24;
     toy_open(&m, 1, &o, NULL, &adam);
     for (uint32_t step = 1; step <= STEPS; step++) {
         toy_batch b = {0};

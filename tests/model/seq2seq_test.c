@@ -108,7 +108,7 @@ static void learn(const char *name, task *draw, uint32_t steps)
         MODEL("", "bi-gru:1", "gru:1", .r = {.begin = HD_BEGINNING_map, .read = HD_READING_deep});
     toy m;
     hd_encdec_opt o = encdec_opt(&c);
-    o.width = 24;
+    o.stack.width = 24;
     toy_open(&m, 1, &o, NULL, &adam);
     double before = share_right(&m, draw);
     for (uint32_t step = 1; step <= steps; step++) {

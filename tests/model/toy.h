@@ -52,27 +52,28 @@ CHECK_UNUSED static hd_encdec_opt toy_opt(void)
 {
     return (hd_encdec_opt){.encoder_layers = 2,
                            .decoder_layers = 2,
-                           .heads = 4,
-                           .width = 32,
-                           .inner = 64,
+                           .stack.heads = 4,
+                           .stack.width = 32,
+                           .stack.inner = 64,
                            .source_vocab = TOY_VOCAB,
                            .target_vocab = TOY_VOCAB,
                            .tied = true,
-                           .eps = 1e-5f,
-                           .act = HD_relu,
+                           .stack.eps = 1e-5f,
+                           .stack.act = HD_relu,
                            .positions = 64,
                            .sinusoid = {.halves = true}};
 }
 
 CHECK_UNUSED static hd_gpt_opt toy_gpt_opt(void)
 {
-    return (hd_gpt_opt){.layers = 2,
-                        .heads = 4,
-                        .width = 32,
+    return (hd_gpt_opt){.stack.pre_norm = true,
+                        .stack.layers = 2,
+                        .stack.heads = 4,
+                        .stack.width = 32,
                         .vocab = TOY_VOCAB,
                         .positions = 64,
-                        .eps = 1e-5f,
-                        .act = HD_gelu_tanh};
+                        .stack.eps = 1e-5f,
+                        .stack.act = HD_gelu_tanh};
 }
 
 CHECK_UNUSED static hd_encdec *toy_transformer(hd_backend *b, const hd_encdec_opt *opt, bool training)

@@ -87,21 +87,25 @@ static void the_transformer_goes_back_as_it_went_forward(void **state)
         const char *name;
         bool pre_norm, recompute, untied, learned;
         hd_unary act;
+        int kv_heads; /* of 4 */
     } cases[] = {
         {"post-norm", .act = HD_gelu},
         {"pre-norm", .pre_norm = true, .act = HD_silu},
         {"post-norm, recompute", .recompute = true, .act = HD_gelu_tanh},
         {"pre-norm, recompute", .pre_norm = true, .recompute = true, .act = HD_gelu},
+        {"two heads of keys and values", .act = HD_gelu, .kv_heads = 2},
+        {"one head of keys and values", .pre_norm = true, .act = HD_gelu, .kv_heads = 1},
         {"pre-norm, untied, learned", .pre_norm = true, .untied = true, .learned = true, .act = HD_tanh},
     };
     const toy_batch b = short_batch();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.width = 12, o.inner = 20, o.positions = 16, o.output_bias = true;
-        o.pre_norm = cases[c].pre_norm, o.recompute = cases[c].recompute, o.tied = !cases[c].untied,
-        o.learned_positions = cases[c].learned, o.act = cases[c].act;
-        o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
+        o.stack.width = 12, o.stack.inner = 20, o.positions = 16, o.output_bias = true;
+        o.stack.pre_norm = cases[c].pre_norm, o.stack.recompute = cases[c].recompute,
+        o.tied = !cases[c].untied, o.learned_positions = cases[c].learned, o.stack.act = cases[c].act;
+        o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
+        o.stack.kv_heads = cases[c].kv_heads;
         toy_open(&m, 1, &o, NULL, NULL);
         toy_stir(m.params);
         double worst = check_all(&m, &b, cases[c].name);
@@ -114,10 +118,13 @@ static void gpt_goes_back_as_it_went_forward(void **state)
 {
     (void)state;
     const toy_batch b = short_batch();
-    for (int post = 0; post < 2; post++) {
+    for (int k = 0; k < 4; k++) {
+        bool post = k == 1;
         toy m;
         hd_gpt_opt o = toy_gpt_opt();
-        o.width = 12, o.positions = 16, o.post_norm = post, o.dropout = o.attention_dropout = 0.1f;
+        o.stack.kv_heads = k < 2 ? 0 : k - 1;
+        o.stack.width = 12, o.positions = 16, o.stack.pre_norm = !post,
+        o.stack.dropout = o.stack.attention_dropout = 0.1f;
         toy_open(&m, 1, NULL, &o, NULL);
         toy_stir(m.params);
         assert_true(check_all(&m, &b, post ? "gpt, post-norm" : "gpt") < TOLERANCE);

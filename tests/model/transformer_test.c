@@ -45,10 +45,10 @@ static void every_variant_learns_to_copy(void **state)
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = cases[c].pre_norm, o.tied = !cases[c].untied, o.learned_positions = cases[c].learned,
-        o.plain = cases[c].plain;
-        o.output_bias = cases[c].output_bias, o.recompute = cases[c].recompute, o.act = cases[c].act,
-        o.dropout = cases[c].dropout;
+        o.stack.pre_norm = cases[c].pre_norm, o.tied = !cases[c].untied,
+        o.learned_positions = cases[c].learned, o.stack.plain = cases[c].plain;
+        o.output_bias = cases[c].output_bias, o.stack.recompute = cases[c].recompute,
+        o.stack.act = cases[c].act, o.stack.dropout = cases[c].dropout;
         toy_open(&m, 2, &o, NULL, &adam);
         double loss = learn(&m, &b, 140);
         print_message("%-40s %.4f\n", cases[c].name, loss);
@@ -124,7 +124,7 @@ static void a_target_token_changes_no_earlier_row_and_every_later_one(void **sta
     for (int pre = 0; pre < 2; pre++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = pre;
+        o.stack.pre_norm = pre;
         open_stirred(&m, &o);
         const toy_batch b = toy_range(0, 4);
         assert_true(b.target_rows < 64);
@@ -158,7 +158,7 @@ static void a_source_token_changes_every_row_of_its_item_and_no_other(void **sta
             toy_batch other = b;
             other.source[at] = other.source[at] == 5 ? 6 : 5;
             hd_real *other_memory = encoded(&m, &other), *other_logits = toy_logits(&m, &other);
-            assert_int_equal(changed_rows(memory, other_memory, b.source_rows, o.width),
+            assert_int_equal(changed_rows(memory, other_memory, b.source_rows, o.stack.width),
                              rows_between(begin, begin + (size_t)b.source_len[i]));
             assert_int_equal(changed_rows(logits, other_logits, b.target_rows, TOY_VOCAB),
                              rows_between(target_at, target_at + (size_t)b.target_len[i]));
@@ -194,7 +194,7 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
     for (int pre = 0; pre < 2; pre++) {
         toy m;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = pre, o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
+        o.stack.pre_norm = pre, o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
         open_stirred(&m, &o);
         for (size_t c = 0; c < COUNT_OF(batches); c++) {
             toy_batch b = {0};
@@ -204,8 +204,8 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
                 toy_batch alone = toy_range(b.key[i], 1);
                 hd_real *memory1 = encoded(&m, &alone), *logits1 = toy_logits(&m, &alone),
                         *losses1 = row_losses(&m, &alone);
-                assert_memory_equal(item_rows(memory, b.source_len, i, o.width), memory1,
-                                    alone.source_rows * o.width * sizeof(hd_real));
+                assert_memory_equal(item_rows(memory, b.source_len, i, o.stack.width), memory1,
+                                    alone.source_rows * o.stack.width * sizeof(hd_real));
                 assert_memory_equal(item_rows(logits, b.target_len, i, TOY_VOCAB), logits1,
                                     alone.target_rows * TOY_VOCAB * sizeof(hd_real));
                 assert_memory_equal(item_rows(losses, b.target_len, i, 1), losses1,
@@ -231,7 +231,7 @@ static trained train_on(int threads, bool pre_norm)
     toy m;
     trained r;
     hd_encdec_opt o = toy_opt();
-    o.pre_norm = pre_norm, o.dropout = o.attention_dropout = o.inner_dropout = 0.1f;
+    o.stack.pre_norm = pre_norm, o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
     toy_open(&m, threads, &o, NULL, &adam);
     for (int t = 0; t < STEPS; t++) {
         toy_batch b = toy_range(t * 5 % 17, 8 + t); /* other shapes every step */
@@ -267,7 +267,7 @@ static void dropout_draws_anew_in_every_step_and_not_at_all_when_it_is_off(void 
     (void)state;
     toy m;
     hd_encdec_opt o = toy_opt();
-    o.dropout = 0.1f;
+    o.stack.dropout = 0.1f;
     toy_open(&m, 1, &o, NULL, &adam);
     const toy_batch b = toy_range(0, 8);
     double one = toy_back(&m, &b, 0, 1), two = toy_back(&m, &b, 0, 2), again = toy_back(&m, &b, 0, 1);
@@ -301,7 +301,8 @@ static void accumulated_micro_batches_are_one_batch(void **state)
     const int32_t items = 24;
     toy m;
     hd_encdec_opt o = toy_opt();
-    o.dropout = o.attention_dropout = o.inner_dropout = 0.1f; /* masks go by the items' keys */
+    o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout =
+        0.1f; /* masks go by the items' keys */
     toy_open(&m, 2, &o, NULL, &adam);
     const toy_batch whole = toy_range(0, items);
     double loss = toy_back(&m, &whole, 0.1f, 4);
@@ -333,10 +334,10 @@ static void recomputing_gives_the_same_bits_as_keeping(void **state)
         bool pre = c & 1, tied = c & 2;
         toy kept, again;
         hd_encdec_opt o = toy_opt();
-        o.pre_norm = pre, o.tied = tied;
-        if (c & 4) o.dropout = o.attention_dropout = o.inner_dropout = 0.2f;
+        o.stack.pre_norm = pre, o.tied = tied;
+        if (c & 4) o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.2f;
         toy_open(&kept, 2, &o, NULL, &adam);
-        o.recompute = true;
+        o.stack.recompute = true;
         toy_open(&again, 3, &o, NULL, &adam);
         for (int t = 0; t < 3; t++) {
             toy_batch b = toy_range(t, 10);
@@ -378,11 +379,11 @@ static void a_gate_scales_one_head(void **state)
         hd_real *one_shut = toy_logits(&gated, &b);
         gate.data = open, where[c]->extra.gate = NULL;
 
-        size_t d = o.width / 4, bytes = o.width * o.width * sizeof(hd_real);
+        size_t d = o.stack.width / 4, bytes = o.stack.width * o.stack.width * sizeof(hd_real);
         hd_real *w = malloc(bytes), *kept = malloc(bytes);
         hd_params_get(cut.params, same[c]->out.w, &same[c]->out.w->t, kept);
         memcpy(w, kept, bytes);
-        for (size_t i = 0; i < o.width; i++) memset(w + i * o.width + 2 * d, 0, d * sizeof *w);
+        for (size_t i = 0; i < o.stack.width; i++) memset(w + i * o.stack.width + 2 * d, 0, d * sizeof *w);
         hd_params_set(cut.params, same[c]->out.w, w);
         hd_real *expected = toy_logits(&cut, &b);
         hd_params_set(cut.params, same[c]->out.w, kept);
@@ -411,7 +412,7 @@ static void a_window_bounds_what_a_row_sees(void **state)
         toy_batch other = b;
         other.source[j] = 1;
         hd_real *changed = encoded(&m, &other);
-        assert_int_equal(changed_rows(memory, changed, 40, o.width),
+        assert_int_equal(changed_rows(memory, changed, 40, o.stack.width),
                          rows_between(j < 2 ? 0 : j - 2, j + 3 < 40 ? j + 3 : 40));
         free(changed);
     }

@@ -41,7 +41,7 @@ static subject *subject_of(kind k)
     s->sources = toy_range(40, SOURCES);
     hd_encdec_opt o = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    o.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
+    o.stack.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
     if (k == GPT)
         s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
     else

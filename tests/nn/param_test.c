@@ -50,8 +50,8 @@ static model model_of(const config *c, uint64_t seed)
     hd_err err = {0};
     model m = {.backend = backend_of("cpu", 1)};
     hd_encdec_opt o = toy_opt();
-    o.tied = c->tied, o.pre_norm = c->pre_norm, o.plain = c->plain, o.output_bias = c->output_bias,
-    o.learned_positions = c->learned;
+    o.tied = c->tied, o.stack.pre_norm = c->pre_norm, o.stack.plain = c->plain,
+    o.output_bias = c->output_bias, o.learned_positions = c->learned;
     if (!c->tied) o.target_vocab = TOY_VOCAB + 4;
     hd_gpt_opt g = toy_gpt_opt();
     if (c->gpt)
@@ -169,13 +169,13 @@ static void expect_marian_layer(expectation *e, const hd_encdec_opt *o, const ch
 #define AT(...) (snprintf(name, sizeof name, __VA_ARGS__), name)
     for (int a = 0; a < (cross ? 2 : 1); a++) {
         for (int p = 0; p < 4; p++)
-            expect_linear(e, o->width, o->width,
+            expect_linear(e, o->stack.width, o->stack.width,
                           AT("model.%s.layers.%d.%s.%s", side, i, attention[a], parts[p]));
-        expect_norm(e, o->width, AT("model.%s.layers.%d.%s_layer_norm", side, i, attention[a]));
+        expect_norm(e, o->stack.width, AT("model.%s.layers.%d.%s_layer_norm", side, i, attention[a]));
     }
-    expect_linear(e, o->inner, o->width, AT("model.%s.layers.%d.fc1", side, i));
-    expect_linear(e, o->width, o->inner, AT("model.%s.layers.%d.fc2", side, i));
-    expect_norm(e, o->width, AT("model.%s.layers.%d.final_layer_norm", side, i));
+    expect_linear(e, o->stack.inner, o->stack.width, AT("model.%s.layers.%d.fc1", side, i));
+    expect_linear(e, o->stack.width, o->stack.inner, AT("model.%s.layers.%d.fc2", side, i));
+    expect_norm(e, o->stack.width, AT("model.%s.layers.%d.final_layer_norm", side, i));
 #undef AT
 }
 
@@ -189,11 +189,11 @@ static void a_transformer_file_has_marian_names_and_shapes(void **state)
         hd_safetensors *s = open_file(path);
         expectation e = {s, 0};
         if (tied) {
-            expect(&e, o->source_vocab, o->width, "model.shared.weight");
+            expect(&e, o->source_vocab, o->stack.width, "model.shared.weight");
         } else {
-            expect(&e, o->source_vocab, o->width, "model.encoder.embed_tokens.weight");
-            expect(&e, o->target_vocab, o->width, "model.decoder.embed_tokens.weight");
-            expect(&e, o->target_vocab, o->width, "lm_head.weight");
+            expect(&e, o->source_vocab, o->stack.width, "model.encoder.embed_tokens.weight");
+            expect(&e, o->target_vocab, o->stack.width, "model.decoder.embed_tokens.weight");
+            expect(&e, o->target_vocab, o->stack.width, "lm_head.weight");
         }
         for (int i = 0; i < o->encoder_layers; i++) expect_marian_layer(&e, o, "encoder", i, false);
         for (int i = 0; i < o->decoder_layers; i++) expect_marian_layer(&e, o, "decoder", i, true);
@@ -210,7 +210,7 @@ static void q_k_and_v_are_one_product_in_memory_and_three_tensors_in_the_file(vo
     (void)state;
     static const char *const names[] = {"q_proj", "k_proj", "v_proj"};
     model m = model_of(&configs[0], 1);
-    size_t c = m.t->opt.width;
+    size_t c = m.t->opt.stack.width;
     save(&m, path);
     hd_safetensors *s = open_file(path);
     const hd_mha *a = &m.t->stack[0].block[1].cross;
@@ -235,13 +235,13 @@ static void a_gpt_file_has_gpt2_names_shapes_and_orientation(void **state)
     (void)state;
     model m = model_of(&(config){"", .gpt = true}, 1);
     const hd_gpt_opt *o = &m.g->opt;
-    size_t d = o->width;
+    size_t d = o->stack.width;
     save(&m, path);
     hd_safetensors *s = open_file(path);
     expectation e = {s, 0};
     expect(&e, o->vocab, d, "wte.weight");
     expect(&e, o->positions, d, "wpe.weight");
-    for (int i = 0; i < o->layers; i++) {
+    for (int i = 0; i < o->stack.layers; i++) {
         expect(&e, d, 0, "h.%d.ln_1.weight", i), expect(&e, d, 0, "h.%d.ln_1.bias", i);
         expect(&e, d, 0, "h.%d.ln_2.weight", i), expect(&e, d, 0, "h.%d.ln_2.bias", i);
         expect(&e, d, 3 * d, "h.%d.attn.c_attn.weight", i), expect(&e, 3 * d, 0, "h.%d.attn.c_attn.bias", i);
@@ -688,7 +688,7 @@ static void parts_are_drawn_by_their_own_shape(void **state)
 {
     (void)state;
     model m = model_of(&configs[0], 1);
-    size_t c = m.t->opt.width;
+    size_t c = m.t->opt.stack.width;
     for (size_t i = 0; i < 3; i++) {
         moments q = moments_of(
             (const hd_real *)m.t->encoder.stage[0].stack.block[0].self.qkv->t.data + i * c * c, c * c);
@@ -741,7 +741,7 @@ static void sinusoids_are_those_of_marian_and_survive_the_drawing(void **state)
                                   .54030228, .99500418, .99994999, .99999952};
     hd_backend *b = backend_of("cpu", 1);
     hd_encdec_opt o = toy_opt();
-    o.width = 8, o.heads = 2;
+    o.stack.width = 8, o.stack.heads = 2;
     hd_encdec *m = toy_transformer(b, &o, true);
     const hd_real *table = m->positions->t.data;
     for (size_t i = 0; i < 8; i++) {
@@ -778,13 +778,14 @@ static void parameters_are_counted_as_in_the_literature(void **state)
                 {48, 25, 1600, 1557611200}};
     for (size_t i = 0; i < COUNT_OF(gpt2); i++) {
         hd_gpt *g = NULL;
-        hd_gpt_opt o = {.layers = gpt2[i].layers,
-                        .heads = gpt2[i].heads,
-                        .width = gpt2[i].width,
+        hd_gpt_opt o = {.stack.pre_norm = true,
+                        .stack.layers = gpt2[i].layers,
+                        .stack.heads = gpt2[i].heads,
+                        .stack.width = gpt2[i].width,
                         .vocab = 50257,
                         .positions = 1024,
-                        .eps = 1e-5f,
-                        .act = HD_gelu_tanh};
+                        .stack.eps = 1e-5f,
+                        .stack.act = HD_gelu_tanh};
         if (hd_gpt_new(&g, b, &o, true, &err)) fail_msg("%s", err.text);
         assert_int_equal(hd_params_size(&g->params), gpt2[i].count);
         hd_gpt_free(g);
@@ -794,14 +795,14 @@ static void parameters_are_counted_as_in_the_literature(void **state)
     assert_int_equal(base, 52330496);
     hd_encdec_opt o = {.encoder_layers = 6,
                        .decoder_layers = 6,
-                       .heads = 8,
-                       .width = d,
-                       .inner = f,
+                       .stack.heads = 8,
+                       .stack.width = d,
+                       .stack.inner = f,
                        .source_vocab = v,
                        .target_vocab = v,
                        .tied = true,
-                       .eps = 1e-5f,
-                       .act = HD_relu,
+                       .stack.eps = 1e-5f,
+                       .stack.act = HD_relu,
                        .positions = 1024};
     static const struct {
         bool untied, pre_norm, plain, output_bias, learned;
@@ -809,7 +810,7 @@ static void parameters_are_counted_as_in_the_literature(void **state)
         {0}, {.untied = true}, {.pre_norm = true}, {.output_bias = true}, {.learned = true}, {.plain = true}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_encdec *m = NULL;
-        o.tied = !cases[i].untied, o.pre_norm = cases[i].pre_norm, o.plain = cases[i].plain,
+        o.tied = !cases[i].untied, o.stack.pre_norm = cases[i].pre_norm, o.stack.plain = cases[i].plain,
         o.output_bias = cases[i].output_bias, o.learned_positions = cases[i].learned;
         if (hd_encdec_new(&m, b, &o, true, &err)) fail_msg("%s", err.text);
         size_t count = base;
@@ -837,22 +838,22 @@ static void options_that_make_no_model_are_refused(void **state)
         hd_err err = {0};
         hd_encdec *m = NULL;
         hd_encdec_opt o = toy_opt();
-        if (i == 0) o.heads = 5;
-        if (i == 1) o.heads = 0;
+        if (i == 0) o.stack.heads = 5;
+        if (i == 1) o.stack.heads = 0;
         if (i == 2) o.decoder_layers = 0;
         if (i == 3) o.target_vocab++;
-        if (i == 4) o.width = 0;
+        if (i == 4) o.stack.width = 0;
         if (i == 5) o.positions = 0;
         assert_int_equal(hd_encdec_new(&m, b, &o, false, &err), HD_EARG);
         assert_true(strlen(err.text) > 20);
         assert_null(m);
         hd_gpt *g = NULL;
         hd_gpt_opt p = toy_gpt_opt();
-        if (i == 0) p.heads = 5;
-        if (i == 1) p.heads = 0;
-        if (i == 2) p.layers = 0;
+        if (i == 0) p.stack.heads = 5;
+        if (i == 1) p.stack.heads = 0;
+        if (i == 2) p.stack.layers = 0;
         if (i == 3) p.vocab = 0;
-        if (i == 4) p.width = 0;
+        if (i == 4) p.stack.width = 0;
         if (i == 5) p.positions = 0;
         err = (hd_err){0};
         assert_int_equal(hd_gpt_new(&g, b, &p, false, &err), HD_EARG);

@@ -20,7 +20,7 @@ static subject subject_of(bool pre_norm)
 {
     subject s = {.backend = backend_of("cpu", 2)};
     hd_encdec_opt o = toy_opt();
-    o.encoder_layers = ENCODER, o.decoder_layers = DECODER, o.pre_norm = pre_norm;
+    o.encoder_layers = ENCODER, o.decoder_layers = DECODER, o.stack.pre_norm = pre_norm;
     s.r = run_on(s.backend);
     s.m = toy_transformer(s.backend, &o, false);
     toy_stir(&s.m->params);

@@ -27,23 +27,25 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
 {
     hd_err err = {0};
     hd_stages stages;
-    hd_body_opt o = {.kind = k->stages ? HD_BODY_stages : HD_BODY_lm,
+    hd_body_opt o = {.stack.pre_norm = true,
+                     .kind = k->stages ? HD_BODY_stages : HD_BODY_lm,
                      .positions = MOST,
                      .vocab = hd_tokenizer_size(t),
-                     .width = WIDTH,
-                     .inner = 20,
-                     .heads = 2,
-                     .act = HD_gelu};
-    o.lm = (hd_lm_opt){.kind = strcmp(k->name, "gpt") ? HD_LM_lstm : HD_LM_gpt,
+                     .stack.width = WIDTH,
+                     .stack.inner = 20,
+                     .stack.heads = 2,
+                     .stack.act = HD_gelu};
+    o.lm = (hd_lm_opt){.stack.pre_norm = true,
+                       .kind = strcmp(k->name, "gpt") ? HD_LM_lstm : HD_LM_gpt,
                        .vocab = o.vocab,
-                       .layers = LAYERS,
-                       .heads = 2,
-                       .width = WIDTH,
+                       .stack.layers = LAYERS,
+                       .stack.heads = 2,
+                       .stack.width = WIDTH,
                        .context = MOST};
-    o.bert = (hd_bert_opt){.layers = LAYERS,
-                           .heads = 2,
-                           .width = WIDTH,
-                           .inner = 20,
+    o.bert = (hd_bert_opt){.stack.layers = LAYERS,
+                           .stack.heads = 2,
+                           .stack.width = WIDTH,
+                           .stack.inner = 20,
                            .vocab = hd_masked_vocab(t),
                            .positions = MOST};
     if (!strcmp(k->name, "bert")) o.kind = HD_BODY_bert;

@@ -51,10 +51,10 @@ static hd_masked *bert_of(hd_backend *b, bool pooler)
     hd_err err = {0};
     hd_masked *m = hd_mem_zero(sizeof *m);
     m->backend = b, m->tokenizer = words_of_speaker();
-    hd_bert_opt o = {.layers = LAYERS,
-                     .heads = 2,
-                     .width = WIDTH,
-                     .inner = 20,
+    hd_bert_opt o = {.stack.layers = LAYERS,
+                     .stack.heads = 2,
+                     .stack.width = WIDTH,
+                     .stack.inner = 20,
                      .vocab = hd_masked_vocab(m->tokenizer),
                      .positions = 9,
                      .pooler = pooler};
@@ -70,7 +70,7 @@ static hd_language *speaker_of(hd_backend *b, hd_lm_kind kind)
     hd_lm_opt o = l->lm->opt;
     hd_lm_free(l->lm);
     l->lm = NULL;
-    o.layers = LAYERS;
+    o.stack.layers = LAYERS;
     if (hd_lm_new(&l->lm, &o, b, false, &err)) fail_msg("%s", err.text);
     draw_all(l->lm->params);
     return l;

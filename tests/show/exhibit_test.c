@@ -189,9 +189,11 @@ static hd_encdec *gated_t5(hd_backend *b)
     hd_err err = {0};
     hd_encdec *m = NULL;
     hd_encdec_opt o = hd_encdec_opt_t5();
-    o.encoder_layers = o.decoder_layers = 1, o.heads = 2, o.width = 8, o.head_width = 3, o.inner = 12;
-    o.source_vocab = o.target_vocab = TOY_VOCAB, o.positions = 16, o.eps = 1e-6f, o.act = HD_gelu_tanh;
-    o.relative = (hd_relative){.buckets = 8, .reach = 6}, o.gated = true, o.scaled_output = true;
+    o.encoder_layers = o.decoder_layers = 1, o.stack.heads = 2, o.stack.width = 8, o.stack.head_width = 3,
+    o.stack.inner = 12;
+    o.source_vocab = o.target_vocab = TOY_VOCAB, o.positions = 16, o.stack.eps = 1e-6f,
+    o.stack.act = HD_gelu_tanh;
+    o.stack.relative = (hd_relative){.buckets = 8, .reach = 6}, o.stack.gated = true, o.scaled_output = true;
     if (hd_encdec_new(&m, b, &o, false, &err) || hd_params_draw(&m->params, 3, &err))
         fail_msg("%s", err.text);
     return m;

@@ -42,10 +42,10 @@ static void stir(hd_params *p)
 
 static hd_bert_opt bert_opt(void)
 {
-    return (hd_bert_opt){.layers = 2,
-                         .heads = 3,
-                         .width = WIDTH,
-                         .inner = 20,
+    return (hd_bert_opt){.stack.layers = 2,
+                         .stack.heads = 3,
+                         .stack.width = WIDTH,
+                         .stack.inner = 20,
                          .vocab = hd_masked_vocab(tokenizer),
                          .positions = POSITIONS};
 }
@@ -227,11 +227,12 @@ static hd_labeler labeler_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind pool
                            .pool = pool,
                            .classes = numbers ? 1 : CLASSES,
                            .numbers = numbers};
-    o.body.lm = (hd_lm_opt){.kind = lm,
+    o.body.lm = (hd_lm_opt){.stack.pre_norm = true,
+                            .kind = lm,
                             .tied = true,
-                            .layers = 2,
-                            .heads = 3,
-                            .width = WIDTH,
+                            .stack.layers = 2,
+                            .stack.heads = 3,
+                            .stack.width = WIDTH,
                             .vocab = hd_tokenizer_size(tokenizer),
                             .context = POSITIONS};
     if (hd_classifier_new(&l.model, backend, &o, false, &err)) fail_msg("%s", err.text);
@@ -322,12 +323,13 @@ static hd_labeler labeler_on(const char *stages, hd_pool_kind pool, bool one_hot
 {
     hd_err err = {0};
     hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
-    hd_classifier_opt o = {.body = {.vocab = hd_tokenizer_size(tokenizer),
+    hd_classifier_opt o = {.body = {.stack.pre_norm = true,
+                                    .vocab = hd_tokenizer_size(tokenizer),
                                     .positions = POSITIONS,
-                                    .width = WIDTH,
-                                    .inner = 20,
-                                    .heads = 3,
-                                    .act = HD_gelu,
+                                    .stack.width = WIDTH,
+                                    .stack.inner = 20,
+                                    .stack.heads = 3,
+                                    .stack.act = HD_gelu,
                                     .one_hot = one_hot,
                                     .cell = cell},
                            .pool = pool,

@@ -13,8 +13,8 @@ static void open_decoder(toy *m, int layers, hd_unary cell, bool tied)
 {
     hd_err err = {0};
     char stages[16];
-    hd_encdec_opt o = {.width = W,
-                       .inner = 1,
+    hd_encdec_opt o = {.stack.width = W,
+                       .stack.inner = 1,
                        .source_vocab = WORDS,
                        .target_vocab = WORDS,
                        .tied = tied,

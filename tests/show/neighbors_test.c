@@ -24,15 +24,16 @@ static hd_language *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
     l->backend = backend;
     l->tokenizer = small_tokenizer(unit, words);
     hd_special special = hd_tokenizer_special(l->tokenizer);
-    hd_lm_opt o = {.kind = kind,
+    hd_lm_opt o = {.stack.pre_norm = true,
+                   .kind = kind,
                    .vocab = hd_tokenizer_size(l->tokenizer),
                    .start = special.start,
                    .end = special.end,
                    .unk = special.unk,
                    .order = 3,
                    .smoothing = HD_SMOOTHING_KNESER_NEY,
-                   .layers = 1,
-                   .width = FEATURES};
+                   .stack.layers = 1,
+                   .stack.width = FEATURES};
     if (hd_lm_new(&l->lm, &o, backend, false, &err)) fail_msg("%s", err.text);
     return l;
 }

@@ -129,7 +129,7 @@ static void a_gpt_attends_to_what_came_before(void **state)
     for (int post = 0; post < 2; post++) {
         lm_toy t;
         hd_lm_opt opt = lm_opt(HD_LM_gpt);
-        opt.post_norm = post;
+        opt.stack.pre_norm = !post;
         lm_open(&t, &opt, 2, false);
         hd_run *r = &t.run;
         hd_attender who = {.lm = t.m};

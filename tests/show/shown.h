@@ -20,8 +20,9 @@ CHECK_UNUSED static hd_encdec *shown_model(hd_backend *b, const char *encoder, c
 {
     hd_err err = {0};
     hd_encdec_opt opt = toy_opt();
-    opt.encoder_layers = opt.decoder_layers = 1, opt.heads = 2, opt.width = 8, opt.inner = 12;
-    opt.tied = false, opt.pre_norm = pre_norm;
+    opt.encoder_layers = opt.decoder_layers = 1, opt.stack.heads = 2, opt.stack.width = 8,
+    opt.stack.inner = 12;
+    opt.tied = false, opt.stack.pre_norm = pre_norm;
     if (o) opt.recurrent = *o;
     if (hd_stages_read(&opt.encoder, encoder, &err) || hd_stages_read(&opt.decoder, decoder, &err))
         fail_msg("%s", err.text);

@@ -37,10 +37,10 @@ static int make(void **state)
     hd_masked *m = model.masked = hd_mem_zero(sizeof *m);
     if (hd_tokenizer_open(&m->tokenizer, HD_TOKENIZER_wordpiece, at("vocab.txt"), &err))
         fail_msg("%s", err.text);
-    hd_bert_opt o = {.layers = 2,
-                     .heads = 2,
-                     .width = 16,
-                     .inner = 24,
+    hd_bert_opt o = {.stack.layers = 2,
+                     .stack.heads = 2,
+                     .stack.width = 16,
+                     .stack.inner = 24,
                      .vocab = hd_masked_vocab(m->tokenizer),
                      .positions = 32};
     if (hd_bert_new(&m->model, backend, &o, false, &err) || hd_params_draw(&m->model->params, 5, &err))

@@ -30,12 +30,12 @@ static result steps_on(hd_backend *b, bool capture)
     hd_masked_rows rows;
     hd_masking how = {tokenizer, false};
     hd_run run = run_on(b), *r = &run;
-    hd_bert_opt o = {.layers = 2,
-                     .heads = 2,
-                     .width = 32,
+    hd_bert_opt o = {.stack.layers = 2,
+                     .stack.heads = 2,
+                     .stack.width = 32,
                      .vocab = hd_masked_vocab(tokenizer),
                      .positions = CONTEXT,
-                     .dropout = 0.1f};
+                     .stack.dropout = 0.1f};
     result y = {0};
     if (hd_bert_new(&m, b, &o, true, &err) || hd_params_draw(&m->params, 1, &err) ||
         hd_masked_rows_init(&rows, ITEMS, CONTEXT, &err))

@@ -24,12 +24,13 @@ static hd_label_train_opt small_opt(hd_label_task task, const char *stages, cons
         .train = task == HD_TAG ? at("tags") : at("table.tsv"),
         .valid_fraction = 0.2,
         .kind = HD_TOKENIZER_words,
-        .model = {.body = {.encoder = hd_stages_resolved(&s, 1),
+        .model = {.body = {.stack.pre_norm = true,
+                           .encoder = hd_stages_resolved(&s, 1),
                            .positions = 32,
-                           .width = 16,
-                           .inner = 32,
-                           .heads = 2,
-                           .act = HD_gelu},
+                           .stack.width = 16,
+                           .stack.inner = 32,
+                           .stack.heads = 2,
+                           .stack.act = HD_gelu},
                   .pool = task == HD_TAG ? HD_POOL_each : HD_POOL_mean},
         .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f},
         .batch = 8,
@@ -213,23 +214,24 @@ static void put_origin(const char *model, const char *folder)
     hd_tokenizer *t = tokenizer_of_table();
     hd_lm_kind kind = 0;
     while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
-    hd_bert_opt b = {.layers = 2,
-                     .heads = 2,
-                     .width = 16,
-                     .inner = 24,
+    hd_bert_opt b = {.stack.layers = 2,
+                     .stack.heads = 2,
+                     .stack.width = 16,
+                     .stack.inner = 24,
                      .vocab = hd_masked_vocab(t),
                      .positions = 20,
-                     .dropout = 0.1f};
-    hd_lm_opt o = {.kind = kind,
+                     .stack.dropout = 0.1f};
+    hd_lm_opt o = {.stack.pre_norm = true,
+                   .kind = kind,
                    .tied = kind == HD_LM_gpt,
-                   .layers = 2,
-                   .heads = 2,
-                   .width = 16,
-                   .inner = 24,
+                   .stack.layers = 2,
+                   .stack.heads = 2,
+                   .stack.width = 16,
+                   .stack.inner = 24,
                    .order = 3,
                    .context = 20,
                    .vocab = hd_tokenizer_size(t),
-                   .dropout = 0.1f};
+                   .stack.dropout = 0.1f};
     hd_masked m = {.tokenizer = t};
     hd_language l = {.tokenizer = t};
     hd_status s = hd_folder_make(folder, NULL, &err);
@@ -254,7 +256,7 @@ static hd_label_train_opt tuned(const char *from, hd_pool_kind pool, const char 
 {
     hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", out);
     o.from = from;
-    o.model = (hd_classifier_opt){.body = {.positions = 20, .dropout = 0.1f}, .pool = pool};
+    o.model = (hd_classifier_opt){.body = {.positions = 20, .stack.dropout = 0.1f}, .pool = pool};
     o.trainer.steps = 3;
     return o;
 }

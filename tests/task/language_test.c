@@ -31,7 +31,8 @@ static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
     l->backend = b;
     l->tokenizer = tokenizer_of(HD_TOKENIZER_characters);
     hd_special special = hd_tokenizer_special(l->tokenizer);
-    hd_lm_opt o = {.kind = kind,
+    hd_lm_opt o = {.stack.pre_norm = true,
+                   .kind = kind,
                    .vocab = hd_tokenizer_size(l->tokenizer),
                    .start = special.start,
                    .end = special.end,
@@ -39,11 +40,11 @@ static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
                    .order = 3,
                    .smoothing = HD_SMOOTHING_KNESER_NEY,
                    .buckets = 100,
-                   .layers = 1,
-                   .heads = 2,
-                   .width = 8,
+                   .stack.layers = 1,
+                   .stack.heads = 2,
+                   .stack.width = 8,
                    .context = context,
-                   .act = HD_tanh};
+                   .stack.act = HD_tanh};
     if (hd_lm_new(&l->lm, &o, b, false, &err)) fail_msg("%s", err.text);
     if (l->lm->params && hd_params_draw(l->lm->params, 5, &err)) fail_msg("%s", err.text);
     return l;

@@ -121,7 +121,7 @@ static hd_masked_train_opt small_opt(const char *train, const char *out)
     return (hd_masked_train_opt){
         .train = train,
         .kind = HD_TOKENIZER_words,
-        .model = {.layers = 2, .heads = 2, .width = 32, .inner = 64, .positions = 16},
+        .model = {.stack.layers = 2, .stack.heads = 2, .stack.width = 32, .stack.inner = 64, .positions = 16},
         .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-8f, .clip = 1},
         .batch = 8,
         .parts = 1,

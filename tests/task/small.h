@@ -47,15 +47,15 @@ CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokenizer_kind
     t->longest = SMALL_LONGEST;
     hd_encdec_opt o = {.encoder_layers = 1,
                        .decoder_layers = 1,
-                       .heads = 2,
-                       .width = 16,
-                       .inner = 24,
+                       .stack.heads = 2,
+                       .stack.width = 16,
+                       .stack.inner = 24,
                        .source_vocab = hd_tokenizer_size(t->tokenizer[0]),
                        .target_vocab = hd_tokenizer_size(t->tokenizer[1]),
                        .tied = shared,
-                       .pre_norm = true,
-                       .eps = 1e-5f,
-                       .act = HD_relu,
+                       .stack.pre_norm = true,
+                       .stack.eps = 1e-5f,
+                       .stack.act = HD_relu,
                        .positions = SMALL_POSITIONS,
                        .sinusoid = {.halves = true}};
     if (recurrent) o.recurrent = *recurrent;

@@ -53,7 +53,8 @@ CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_toke
                            &err))
         fail_msg("%s", err.text);
     hd_special special = hd_tokenizer_special(l->tokenizer);
-    hd_lm_opt opt = {.kind = kind,
+    hd_lm_opt opt = {.stack.pre_norm = true,
+                     .kind = kind,
                      .vocab = hd_tokenizer_size(l->tokenizer),
                      .start = special.start,
                      .end = special.end,
@@ -61,11 +62,11 @@ CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_toke
                      .order = 3,
                      .smoothing = HD_SMOOTHING_KNESER_NEY,
                      .buckets = 64,
-                     .layers = 1,
-                     .heads = 2,
-                     .width = 16,
+                     .stack.layers = 1,
+                     .stack.heads = 2,
+                     .stack.width = 16,
                      .context = 8,
-                     .act = HD_tanh};
+                     .stack.act = HD_tanh};
     if (hd_lm_new(&l->lm, &opt, b, false, &err)) fail_msg("%s", err.text);
     if (l->lm->params) {
         if (hd_params_draw(l->lm->params, 7, &err)) fail_msg("%s", err.text);

@@ -27,14 +27,14 @@ static hd_translate_train_opt usual(size_t width, bool valid)
                  .kind = HD_TOKENIZER_words},
         .model = {.encoder_layers = 2,
                   .decoder_layers = 2,
-                  .heads = 4,
-                  .width = width,
-                  .inner = 4 * width,
+                  .stack.heads = 4,
+                  .stack.width = width,
+                  .stack.inner = 4 * width,
                   .tied = true,
-                  .pre_norm = true,
-                  .eps = 1e-5f,
-                  .act = HD_relu,
-                  .dropout = 0.1f,
+                  .stack.pre_norm = true,
+                  .stack.eps = 1e-5f,
+                  .stack.act = HD_relu,
+                  .stack.dropout = 0.1f,
                   .positions = 128,
                   .sinusoid = {.halves = true}},
         .optimizer = {.kind = HD_OPT_ADAM, .average = 0.9f},
@@ -86,7 +86,7 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
         hd_translate_result result;
         hd_translate_plan plan;
         hd_err err = {0};
-        o.parts = cases[i].parts, o.model.recompute = cases[i].recompute;
+        o.parts = cases[i].parts, o.model.stack.recompute = cases[i].recompute;
         if (cases[i].recurrent) make_recurrent(&o);
         o.feeding = cases[i].feeding, o.sampling_decay = cases[i].sampling_decay;
         if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);

@@ -59,11 +59,13 @@ static void a_folder_gives_the_same_translator_back(void **state)
         assert_int_equal(b->tokenizer[0] == b->tokenizer[1], cases[i].shared);
         assert_int_equal(b->longest, a->longest);
         const hd_encdec_opt *x = &a->model->opt, *y = &b->model->opt;
-        assert_true(x->width == y->width && x->inner == y->inner && x->heads == y->heads && x->act == y->act);
+        assert_true(x->stack.width == y->stack.width && x->stack.inner == y->stack.inner &&
+                    x->stack.heads == y->stack.heads && x->stack.act == y->stack.act);
         assert_true(x->encoder_layers == y->encoder_layers && x->decoder_layers == y->decoder_layers);
-        assert_true(x->tied == y->tied && x->pre_norm == y->pre_norm && x->positions == y->positions);
+        assert_true(x->tied == y->tied && x->stack.pre_norm == y->stack.pre_norm &&
+                    x->positions == y->positions);
         assert_true(x->source_vocab == y->source_vocab && x->target_vocab == y->target_vocab &&
-                    x->eps == y->eps);
+                    x->stack.eps == y->stack.eps);
         assert_same_weights(&a->model->params, &b->model->params);
         must(hd_translator_save(b, folder, &err), &err); /* writes the same */
         char *config = get_file(at("%s/config.json", cases[i].name), NULL);

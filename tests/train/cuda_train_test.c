@@ -33,8 +33,9 @@ static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool cap
     hd_backend *b = device_new(precision);
     hd_encdec_opt t = toy_opt();
     hd_gpt_opt g = toy_gpt_opt();
-    t.pre_norm = k->pre_norm, t.recompute = k->recompute;
-    t.dropout = t.attention_dropout = t.inner_dropout = g.dropout = g.attention_dropout = k->dropout;
+    t.stack.pre_norm = k->pre_norm, t.stack.recompute = k->recompute;
+    t.stack.dropout = t.stack.attention_dropout = t.stack.inner_dropout = g.stack.dropout =
+        g.stack.attention_dropout = k->dropout;
     device_count_replays(b);
     *p = (pupil){.m = {.backend = b, .run = run_on(b)}, .captures = captures};
     if (k->gpt)
@@ -342,7 +343,7 @@ static void a_replay_reads_its_own_batch(void **state)
         dry.dropout = 0;
         hd_encdec_opt t = toy_opt();
         hd_gpt_opt g = toy_gpt_opt();
-        t.pre_norm = dry.pre_norm;
+        t.stack.pre_norm = dry.pre_norm;
         toy_open(&cpu, 2, dry.gpt ? NULL : &t, &g, NULL);
         toy_stir(cpu.params);
         pupil_open(&a, &dry, HD_PRECISION_F32, true, &adamw);

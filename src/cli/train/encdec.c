@@ -184,11 +184,11 @@ const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size)
     bool cells = hd_stages_recur(&m->decoder), look = r->context == HD_CONTEXT_attention;
     if (!strcmp(hd_translator_model_name(m), "transformer"))
         snprintf(buf, size, "transformer %d+%d layers, width %zu, inner %zu, %d heads", in->layers,
-                 out->layers, m->width, m->inner, m->heads);
+                 out->layers, m->stack.width, m->stack.inner, m->stack.heads);
     else
         snprintf(buf, size, "encoder %s, decoder %s%s%s%s%s, width %zu", hd_stages_text(&m->encoder, from),
                  hd_stages_text(&m->decoder, to), cells ? ", context " : "",
                  cells ? hd_context_names[r->context] : "", cells && look ? " by score " : "",
-                 cells && look ? hd_scoring_names[r->score] : "", m->width);
+                 cells && look ? hd_scoring_names[r->score] : "", m->stack.width);
     return buf;
 }

@@ -120,9 +120,10 @@ static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_e
     hd_stages stages;
     hd_frozen frozen = {o->freeze.text, (size_t)o->freeze.count};
     if (o->from) { /* the rest is the body of that model */
-        *to = (hd_classifier_opt){.body = {.positions = (size_t)o->max_length, .dropout = (float)o->dropout},
-                                  .pool = (hd_pool_kind)(o->pool - 1),
-                                  .frozen = frozen};
+        *to = (hd_classifier_opt){
+            .body = {.positions = (size_t)o->max_length, .stack.dropout = (float)o->dropout},
+            .pool = (hd_pool_kind)(o->pool - 1),
+            .frozen = frozen};
         return HD_OK;
     }
     hd_status s = stages_of(&stages, o, err);
@@ -131,14 +132,14 @@ static hd_status model_of(hd_classifier_opt *to, const hd_train_options *o, hd_e
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     *to = (hd_classifier_opt){.body = {.encoder = hd_stages_resolved(&stages, o->layers),
                                        .positions = (size_t)o->max_length,
-                                       .width = (size_t)o->width,
-                                       .inner = (size_t)o->inner,
-                                       .heads = o->heads,
-                                       .post_norm = o->norm == 1,
-                                       .act = hd_train_block_activation(o->activation, HD_gelu),
+                                       .stack.width = (size_t)o->width,
+                                       .stack.inner = (size_t)o->inner,
+                                       .stack.heads = o->heads,
+                                       .stack.pre_norm = o->norm != 1,
+                                       .stack.act = hd_train_block_activation(o->activation, HD_gelu),
                                        .cell = hd_train_cell(o->activation),
                                        .one_hot = o->one_hot,
-                                       .dropout = (float)o->dropout},
+                                       .stack.dropout = (float)o->dropout},
                               .pool = pool_of(o, &stages),
                               .frozen = frozen};
     if (o->one_hot && !hd_stage_recurs(&stages.at[0]))

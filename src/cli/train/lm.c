@@ -137,19 +137,22 @@ static hd_status window_of(const hd_train_options *o, size_t *to, hd_err *err)
 
 static hd_status take_sizes(const hd_option_set sets[2], const hd_lm_opt *m, hd_err *err)
 {
-    size_t inner = m->inner ? m->inner : m->kind == HD_LM_gpt ? 4 * m->width : m->width;
+    size_t inner = m->stack.inner         ? m->stack.inner
+                   : m->kind == HD_LM_gpt ? 4 * m->stack.width
+                                          : m->stack.width;
     const struct {
         const char *name;
         size_t value;
-    } numbers[] = {{"order", (size_t)m->order}, {"features", m->buckets}, {"layers", (size_t)m->layers},
-                   {"width", m->width},         {"inner", inner},         {"heads", (size_t)m->heads}};
+    } numbers[] = {{"order", (size_t)m->order}, {"features", m->buckets}, {"layers", (size_t)m->stack.layers},
+                   {"width", m->stack.width},   {"inner", inner},         {"heads", (size_t)m->stack.heads}};
     hd_status s = hd_train_from_take(sets, "model", hd_lm_names[m->kind], err);
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
         if (hd_train_lm_has(m->kind, numbers[i].name))
             s = hd_train_from_number(sets, numbers[i].name, numbers[i].value, err);
-    if (!s && m->kind == HD_LM_gpt) s = hd_train_from_take(sets, "norm", m->post_norm ? "post" : "pre", err);
+    if (!s && m->kind == HD_LM_gpt)
+        s = hd_train_from_take(sets, "norm", m->stack.pre_norm ? "pre" : "post", err);
     if (!s && hd_train_lm_has(m->kind, "untied")) s = hd_train_from_switch(sets, "untied", !m->tied, err);
-    if (!s && hd_train_lm_has(m->kind, "activation")) s = hd_train_from_activation(sets, m->act, err);
+    if (!s && hd_train_lm_has(m->kind, "activation")) s = hd_train_from_activation(sets, m->stack.act, err);
     return s;
 }
 
@@ -170,7 +173,7 @@ static hd_status take_model(const hd_option_set sets[2], size_t *context, hd_err
     if (!s && m.kind == HD_LM_gpt && window > m.context)
         s = hd_err_set(err, HD_EARG, "--context is %zu, but the model of --from %s sees %zu tokens", window,
                        o->from, m.context);
-    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.dropout;
+    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.stack.dropout;
     *context = window ? window : m.context;
     return s;
 }
@@ -308,17 +311,17 @@ static hd_lm_opt model_of(const hd_train_options *o)
                        .smoothing = (hd_smoothing)o->smoothing,
                        .k = o->add_k,
                        .buckets = (size_t)o->features,
-                       .layers = o->layers,
-                       .heads = o->heads,
-                       .width = (size_t)o->width,
-                       .inner = (size_t)o->inner,
-                       .dropout = (float)o->dropout,
+                       .stack.layers = o->layers,
+                       .stack.heads = o->heads,
+                       .stack.width = (size_t)o->width,
+                       .stack.inner = (size_t)o->inner,
+                       .stack.dropout = (float)o->dropout,
                        .embedding_dropout = (float)o->dropout,
-                       .attention_dropout = (float)o->dropout,
-                       .post_norm = o->norm == 1,
+                       .stack.attention_dropout = (float)o->dropout,
+                       .stack.pre_norm = o->norm != 1,
                        /* a hidden layer of another width needs an output table of its own */
                        .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
-                       .act = hd_train_activation(o->activation)};
+                       .stack.act = hd_train_activation(o->activation)};
 }
 
 /* Borrows texts of o. */

@@ -61,16 +61,16 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
     hd_status s = hd_train_from_check(sets, err);
     if (!s) s = hd_masked_describe(o->from, &m, &tokenizer, err);
     hd_tokenizer_free(tokenizer);
-    if (!s) s = hd_train_from_number(sets, "layers", (size_t)m.layers, err);
-    if (!s) s = hd_train_from_number(sets, "width", m.width, err);
-    if (!s) s = hd_train_from_number(sets, "inner", m.inner, err);
-    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.heads, err);
-    if (!s) s = hd_train_from_activation(sets, m.act, err);
+    if (!s) s = hd_train_from_number(sets, "layers", (size_t)m.stack.layers, err);
+    if (!s) s = hd_train_from_number(sets, "width", m.stack.width, err);
+    if (!s) s = hd_train_from_number(sets, "inner", m.stack.inner, err);
+    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.stack.heads, err);
+    if (!s) s = hd_train_from_activation(sets, m.stack.act, err);
     if (!s) s = context_of(o, &context, err);
     if (!s && context > m.positions)
         s = hd_err_set(err, HD_EARG, "--context is %zu, but the model of --from %s reads %zu tokens", context,
                        o->from, m.positions);
-    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.dropout;
+    if (!s && !hd_train_given(sets, "dropout")) o->dropout = (double)m.stack.dropout;
     return s;
 }
 
@@ -123,12 +123,12 @@ static hd_status meaning(hd_masked_train_opt *to, const hd_train_options *o, int
                               .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
                                              .unigram = o->subwords == 1,
                                              .coverage = o->coverage},
-                              .model = {.layers = o->layers,
-                                        .heads = o->heads,
-                                        .width = (size_t)o->width,
-                                        .inner = (size_t)o->inner,
-                                        .dropout = (float)o->dropout,
-                                        .act = hd_train_activation(o->activation)},
+                              .model = {.stack.layers = o->layers,
+                                        .stack.heads = o->heads,
+                                        .stack.width = (size_t)o->width,
+                                        .stack.inner = (size_t)o->inner,
+                                        .stack.dropout = (float)o->dropout,
+                                        .stack.act = hd_train_activation(o->activation)},
                               .whole_words = o->whole_words,
                               .optimizer = hd_train_optimizer(o),
                               .smoothing = (float)o->label_smoothing,
@@ -149,7 +149,8 @@ static void say_plan(void *context, const hd_masked_plan *p)
     const hd_command *c = hd_train_sitting_command(context);
     char a[32], b[32], d[32];
     hd_log_say(&c->log, HD_INFO, "bert of %d layers of width %zu, vocabulary %s: %s parameters",
-               p->model.layers, p->model.width, hd_grouped(p->model.vocab, a), hd_grouped(p->parameters, b));
+               p->model.stack.layers, p->model.stack.width, hd_grouped(p->model.vocab, a),
+               hd_grouped(p->parameters, b));
     hd_log_say(&c->log, HD_INFO, "%s tokens in %s lines to learn from, %s to validate",
                hd_grouped(p->tokens, a), hd_grouped(p->lines, b), hd_grouped(p->valid_tokens, d));
     hd_log_say(&c->log, HD_DEBUG, "%s batches an epoch, %.2f GFLOP an update; on %s",

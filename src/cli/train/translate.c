@@ -100,9 +100,9 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
     hd_tokenizer_free_pair(tokenizer);
     if (!s) s = hd_train_from_number(sets, "encoder-layers", (size_t)m.encoder_layers, err);
     if (!s) s = hd_train_from_number(sets, "decoder-layers", (size_t)m.decoder_layers, err);
-    if (!s) s = hd_train_from_number(sets, "width", m.width, err);
-    if (!s) s = hd_train_from_number(sets, "inner", m.inner, err);
-    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.heads, err);
+    if (!s) s = hd_train_from_number(sets, "width", m.stack.width, err);
+    if (!s) s = hd_train_from_number(sets, "inner", m.stack.inner, err);
+    if (!s) s = hd_train_from_number(sets, "heads", (size_t)m.stack.heads, err);
     if (!s) s = hd_train_from_number(sets, "positions", m.positions, err);
     if (!s)
         s = hd_train_from_take(sets, "position-kind",
@@ -110,10 +110,10 @@ static hd_status take_model(const hd_option_set sets[2], hd_err *err)
                                : m.learned_positions ? "learned"
                                                      : "sinusoidal",
                                err);
-    if (!s) s = hd_train_from_switch(sets, "no-scale", m.unscaled_scores, err);
-    if (!s) s = hd_train_from_take(sets, "norm", m.pre_norm ? "pre" : "post", err);
+    if (!s) s = hd_train_from_switch(sets, "no-scale", m.stack.unscaled_scores, err);
+    if (!s) s = hd_train_from_take(sets, "norm", m.stack.pre_norm ? "pre" : "post", err);
     if (!s) s = hd_train_from_switch(sets, "untied", !m.tied, err);
-    if (!s) s = hd_train_from_activation(sets, m.cell == HD_sigmoid ? m.cell : m.act, err);
+    if (!s) s = hd_train_from_activation(sets, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
     if (!s && !hd_train_given(sets, "max-length") && o->max_length >= o->positions)
         o->max_length = o->positions - 1;
     return s;
@@ -177,24 +177,24 @@ static hd_encdec_opt model_of(const hd_train_options *o)
 {
     return (hd_encdec_opt){.encoder_layers = o->encoder_layers,
                            .decoder_layers = o->decoder_layers,
-                           .heads = o->heads,
-                           .width = (size_t)o->width,
-                           .inner = (size_t)o->inner,
+                           .stack.heads = o->heads,
+                           .stack.width = (size_t)o->width,
+                           .stack.inner = (size_t)o->inner,
                            .tied = !o->untied,
-                           .pre_norm = o->norm == 0,
-                           .eps = 1e-5f,
-                           .act = hd_train_block_activation(o->activation, HD_relu),
+                           .stack.pre_norm = o->norm == 0,
+                           .stack.eps = 1e-5f,
+                           .stack.act = hd_train_block_activation(o->activation, HD_relu),
                            .cell = hd_train_cell(o->activation),
-                           .dropout = (float)o->dropout,
-                           .attention_dropout = (float)o->attention_dropout,
-                           .inner_dropout = (float)o->inner_dropout,
+                           .stack.dropout = (float)o->dropout,
+                           .stack.attention_dropout = (float)o->attention_dropout,
+                           .stack.inner_dropout = (float)o->inner_dropout,
                            .source_dropout = (float)o->source_dropout,
                            .learned_positions = o->position_kind == 1,
                            .no_positions = o->position_kind == 2,
-                           .unscaled_scores = o->no_scale,
+                           .stack.unscaled_scores = o->no_scale,
                            .positions = (size_t)o->positions,
                            .sinusoid = {.halves = true},
-                           .recompute = o->recompute,
+                           .stack.recompute = o->recompute,
                            .frozen = {o->freeze.text, (size_t)o->freeze.count}};
 }
 

@@ -42,9 +42,9 @@ static hd_status refuse_given(const hd_option_set sets[2], hd_err *err)
 static hd_status keep_sizes(const hd_option_set sets[2], const hd_body_opt *b, hd_err *err)
 {
     bool bert = b->kind == HD_BODY_bert, lm = b->kind == HD_BODY_lm;
-    size_t layers = (size_t)(bert ? b->bert.layers : lm ? b->lm.layers : b->encoder.at[0].layers);
-    size_t heads = (size_t)(bert ? b->bert.heads : lm ? b->lm.heads : b->heads);
-    size_t inner = bert ? b->bert.inner : lm ? b->lm.inner : b->inner;
+    size_t layers = (size_t)(bert ? b->bert.stack.layers : lm ? b->lm.stack.layers : b->encoder.at[0].layers);
+    size_t heads = (size_t)(bert ? b->bert.stack.heads : lm ? b->lm.stack.heads : b->stack.heads);
+    size_t inner = bert ? b->bert.stack.inner : lm ? b->lm.stack.inner : b->stack.inner;
     hd_status s = hd_train_from_number(sets, "layers", layers, err);
     if (!s) s = hd_train_from_number(sets, "width", hd_body_width(b), err);
     if (!s) s = hd_train_from_number(sets, "heads", heads, err);

@@ -28,25 +28,25 @@ static void put_blocks(hd_sheet *s, const hd_encdec_opt *o)
 {
     bool any = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
                hd_stages_have(&o->decoder, HD_STAGE_transformer);
-    if (any) hd_sheet_whole(s, "heads", (uint64_t)o->heads);
-    if (any && o->head_width) hd_sheet_whole(s, "head_width", o->head_width);
-    hd_sheet_whole(s, "width", o->width);
+    if (any) hd_sheet_whole(s, "heads", (uint64_t)o->stack.heads);
+    if (any && o->stack.head_width) hd_sheet_whole(s, "head_width", o->stack.head_width);
+    hd_sheet_whole(s, "width", o->stack.width);
     if (o->cell == HD_sigmoid) hd_sheet_text(s, "cell", hd_unary_name(o->cell));
     if (!any) return;
-    hd_sheet_whole(s, "inner", o->inner);
-    if (o->gated) hd_sheet_switch(s, "gated", true);
-    if (o->unscaled_scores && !o->relative.buckets) hd_sheet_switch(s, "unscaled_scores", true);
-    hd_sheet_text(s, "norm", o->pre_norm ? "pre" : "post");
-    hd_sheet_text(s, "activation", hd_unary_name(o->act));
+    hd_sheet_whole(s, "inner", o->stack.inner);
+    if (o->stack.gated) hd_sheet_switch(s, "gated", true);
+    if (o->stack.unscaled_scores && !o->stack.relative.buckets) hd_sheet_switch(s, "unscaled_scores", true);
+    hd_sheet_text(s, "norm", o->stack.pre_norm ? "pre" : "post");
+    hd_sheet_text(s, "activation", hd_unary_name(o->stack.act));
     if (o->encoder.at[0].kind == HD_STAGE_transformer || o->decoder.at[0].kind == HD_STAGE_transformer)
         hd_sheet_text(s, "position_kind",
-                      o->relative.buckets    ? "relative"
-                      : o->no_positions      ? "none"
-                      : o->learned_positions ? "learned"
-                                             : "sinusoidal");
-    if (o->relative.buckets) {
-        hd_sheet_whole(s, "buckets", o->relative.buckets);
-        hd_sheet_whole(s, "reach", (uint64_t)o->relative.reach);
+                      o->stack.relative.buckets ? "relative"
+                      : o->no_positions         ? "none"
+                      : o->learned_positions    ? "learned"
+                                                : "sinusoidal");
+    if (o->stack.relative.buckets) {
+        hd_sheet_whole(s, "buckets", o->stack.relative.buckets);
+        hd_sheet_whole(s, "reach", (uint64_t)o->stack.relative.reach);
     }
 }
 
@@ -152,9 +152,10 @@ static void put_language(hd_sheet *s, const hd_lm *m, const hd_tokenizer *t)
     if (windowed) hd_sheet_whole(s, "order", (uint64_t)o->order);
     if (o->kind == HD_LM_ngram) hd_sheet_text(s, "smoothing", hd_smoothing_names[o->smoothing]);
     if (o->kind == HD_LM_maxent) hd_sheet_whole(s, "features", o->buckets);
-    if (!windowed) hd_sheet_whole(s, "layers", (uint64_t)o->layers), hd_sheet_whole(s, "context", o->context);
-    if (o->kind == HD_LM_gpt) hd_sheet_whole(s, "heads", (uint64_t)o->heads);
-    if (o->kind != HD_LM_ngram && o->kind != HD_LM_maxent) hd_sheet_whole(s, "width", o->width);
+    if (!windowed)
+        hd_sheet_whole(s, "layers", (uint64_t)o->stack.layers), hd_sheet_whole(s, "context", o->context);
+    if (o->kind == HD_LM_gpt) hd_sheet_whole(s, "heads", (uint64_t)o->stack.heads);
+    if (o->kind != HD_LM_ngram && o->kind != HD_LM_maxent) hd_sheet_whole(s, "width", o->stack.width);
     hd_sheet_whole(s, m->params ? "parameters" : "ngrams", hd_lm_size(m));
     hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
     hd_sheet_whole(s, "vocab", hd_tokenizer_size(t));
@@ -193,13 +194,14 @@ static void put_labeler(hd_sheet *s, const hd_classifier *m, const hd_tokenizer 
     hd_sheet_whole(s, "width", hd_body_width(b));
     if (b->cell == HD_sigmoid) hd_sheet_text(s, "cell", hd_unary_name(b->cell));
     if (b->one_hot) hd_sheet_switch(s, "one_hot", true);
-    if (b->kind == HD_BODY_bert) hd_sheet_whole(s, "heads", (uint64_t)b->bert.heads);
-    if (b->kind == HD_BODY_lm && b->lm.kind == HD_LM_gpt) hd_sheet_whole(s, "heads", (uint64_t)b->lm.heads);
+    if (b->kind == HD_BODY_bert) hd_sheet_whole(s, "heads", (uint64_t)b->bert.stack.heads);
+    if (b->kind == HD_BODY_lm && b->lm.kind == HD_LM_gpt)
+        hd_sheet_whole(s, "heads", (uint64_t)b->lm.stack.heads);
     if (b->kind == HD_BODY_stages && hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
-        hd_sheet_whole(s, "heads", (uint64_t)b->heads);
-        hd_sheet_whole(s, "inner", b->inner);
-        hd_sheet_text(s, "norm", b->post_norm ? "post" : "pre");
-        hd_sheet_text(s, "activation", hd_unary_name(b->act));
+        hd_sheet_whole(s, "heads", (uint64_t)b->stack.heads);
+        hd_sheet_whole(s, "inner", b->stack.inner);
+        hd_sheet_text(s, "norm", b->stack.pre_norm ? "pre" : "post");
+        hd_sheet_text(s, "activation", hd_unary_name(b->stack.act));
     }
     hd_sheet_whole(s, "positions", b->positions);
     if (!o->numbers) hd_sheet_whole(s, "classes", o->classes);
@@ -231,11 +233,11 @@ static void put_masked(hd_sheet *s, const hd_bert *m, const hd_tokenizer *t)
     const hd_bert_opt *o = &m->opt;
     hd_sheet_text(s, "task", "mlm");
     hd_sheet_text(s, "model", "bert");
-    hd_sheet_whole(s, "layers", (uint64_t)o->layers);
-    hd_sheet_whole(s, "heads", (uint64_t)o->heads);
-    hd_sheet_whole(s, "width", o->width);
-    hd_sheet_whole(s, "inner", o->inner);
-    hd_sheet_text(s, "activation", hd_unary_name(o->act));
+    hd_sheet_whole(s, "layers", (uint64_t)o->stack.layers);
+    hd_sheet_whole(s, "heads", (uint64_t)o->stack.heads);
+    hd_sheet_whole(s, "width", o->stack.width);
+    hd_sheet_whole(s, "inner", o->stack.inner);
+    hd_sheet_text(s, "activation", hd_unary_name(o->stack.act));
     hd_sheet_whole(s, "context", o->positions);
     hd_sheet_switch(s, "predicts_words", !o->headless);
     hd_sheet_switch(s, "pooler", o->pooler);

@@ -14,10 +14,10 @@ hd_encdec_opt hd_encdec_opt_t5(void)
 {
     return (hd_encdec_opt){.tied = true,
                            .unscaled = true,
-                           .pre_norm = true,
-                           .unbiased = true,
-                           .rms = true,
-                           .unscaled_scores = true,
+                           .stack.pre_norm = true,
+                           .stack.unbiased = true,
+                           .stack.rms = true,
+                           .stack.unscaled_scores = true,
                            .names = &hd_encdec_t5};
 }
 
@@ -32,9 +32,9 @@ static bool attends_first(const hd_stages *s)
 static hd_embedding embedding(const hd_encdec *m, const hd_stages *side)
 {
     const hd_encdec_opt *o = &m->opt;
-    bool scaled = attends_first(side) && !o->plain && !o->unscaled;
-    return (hd_embedding){.scale = scaled ? (float)sqrt((double)o->width) : 1,
-                          .dropout = o->dropout,
+    bool scaled = attends_first(side) && !o->stack.plain && !o->unscaled;
+    return (hd_embedding){.scale = scaled ? (float)sqrt((double)o->stack.width) : 1,
+                          .dropout = o->stack.dropout,
                           .position = attends_first(side) ? m->positions : NULL};
 }
 
@@ -42,25 +42,25 @@ static hd_embedding make_embeddings(hd_encdec *m)
 {
     const hd_encdec_opt *o = &m->opt;
     hd_params *p = &m->params;
-    hd_init init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->width)), 0};
+    hd_init init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->stack.width)), 0};
     const char *in = o->names->prefix;
     hd_param *shared =
-        o->tied ? hd_param_add(p, o->source_vocab, o->width, init, "%sshared.weight", in) : NULL;
-    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->relative.buckets ||
+        o->tied ? hd_param_add(p, o->source_vocab, o->stack.width, init, "%sshared.weight", in) : NULL;
+    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->stack.relative.buckets ||
         o->no_positions)
         m->positions = NULL;
     else if (o->learned_positions)
-        m->positions = hd_param_add(p, o->positions, o->width, init, "%sembed_positions.weight", in);
+        m->positions = hd_param_add(p, o->positions, o->stack.width, init, "%sembed_positions.weight", in);
     else
-        m->positions = hd_param_hidden(p, o->positions, o->width, (hd_init){HD_INIT_TABLE, 0, 0});
+        m->positions = hd_param_hidden(p, o->positions, o->stack.width, (hd_init){HD_INIT_TABLE, 0, 0});
     hd_embedding source = embedding(m, &o->encoder);
     m->target = embedding(m, &o->decoder);
     source.table =
         shared ? shared
-               : hd_param_add(p, o->source_vocab, o->width, init, "%sencoder.embed_tokens.weight", in);
+               : hd_param_add(p, o->source_vocab, o->stack.width, init, "%sencoder.embed_tokens.weight", in);
     m->target.table =
         shared ? shared
-               : hd_param_add(p, o->target_vocab, o->width, init, "%sdecoder.embed_tokens.weight", in);
+               : hd_param_add(p, o->target_vocab, o->stack.width, init, "%sdecoder.embed_tokens.weight", in);
     return source;
 }
 
@@ -85,26 +85,10 @@ static void make_output(hd_encdec *m, size_t in)
 
 static hd_stack_opt blocks(const hd_encdec_opt *o, bool cross)
 {
-    return (hd_stack_opt){.heads = o->heads,
-                          .width = o->width,
-                          .inner = o->inner,
-                          .head_width = o->head_width,
-                          .pre_norm = o->pre_norm,
-                          .plain = o->plain,
-                          .unbiased = o->unbiased,
-                          .rms = o->rms,
-                          .unscaled_scores = o->unscaled_scores,
-                          .gated = o->gated,
-                          .relative = o->relative,
-                          .causal = cross,
-                          .cross = cross,
-                          .eps = o->eps,
-                          .act = o->act,
-                          .dropout = o->dropout,
-                          .attention_dropout = o->attention_dropout,
-                          .inner_dropout = o->inner_dropout,
-                          .recompute = o->recompute,
-                          .names = cross ? o->names->decoder : o->names->encoder};
+    hd_stack_opt k = o->stack;
+    k.causal = k.cross = cross;
+    k.names = cross ? o->names->decoder : o->names->encoder;
+    return k;
 }
 
 /* Returns the columns of the decoder's rows in *out. */
@@ -116,25 +100,25 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
     hd_status s = HD_OK;
     char side[64], name[96];
     snprintf(side, sizeof side, "%sdecoder", o->names->prefix);
-    *out = o->width;
+    *out = o->stack.width;
     if (recurs) {
-        m->cells =
-            hd_recurrent_decoder_make(p, &o->recurrent,
-                                      &(hd_recurrent_decoder_sizes){.stage = o->decoder.at[0],
-                                                                    .cell = o->cell,
-                                                                    .in = o->width,
-                                                                    .width = o->width,
-                                                                    .positions = o->positions,
-                                                                    .dropout = o->dropout,
-                                                                    .attention_dropout = o->attention_dropout,
-                                                                    .encoder = &m->encoder,
-                                                                    .name = side});
+        m->cells = hd_recurrent_decoder_make(
+            p, &o->recurrent,
+            &(hd_recurrent_decoder_sizes){.stage = o->decoder.at[0],
+                                          .cell = o->cell,
+                                          .in = o->stack.width,
+                                          .width = o->stack.width,
+                                          .positions = o->positions,
+                                          .dropout = o->stack.dropout,
+                                          .attention_dropout = o->stack.attention_dropout,
+                                          .encoder = &m->encoder,
+                                          .name = side});
         *out = m->cells.out;
     }
     snprintf(name, sizeof name, "%s.fit", side);
-    if (o->decoder.count > recurs && m->encoder.out != o->width)
-        m->fit =
-            hd_dense_make(p, m->encoder.out, o->width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
+    if (o->decoder.count > recurs && m->encoder.out != o->stack.width)
+        m->fit = hd_dense_make(p, m->encoder.out, o->stack.width,
+                               &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
     for (int i = recurs; !s && i < o->decoder.count; i++) {
         hd_stack_opt k = blocks(o, true);
         snprintf(name, sizeof name, i ? "%s.%d" : "%s", side, i);
@@ -167,9 +151,9 @@ static hd_status fill_positions(hd_encdec *m, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
     if (o->learned_positions || !m->positions) return HD_OK;
-    hd_real *table = hd_mem_array(o->positions * o->width, sizeof *table);
-    if (!table) return hd_err_nomem(err, o->positions * o->width * sizeof *table);
-    hd_sinusoid_fill(table, o->positions, o->width, &o->sinusoid);
+    hd_real *table = hd_mem_array(o->positions * o->stack.width, sizeof *table);
+    if (!table) return hd_err_nomem(err, o->positions * o->stack.width * sizeof *table);
+    hd_sinusoid_fill(table, o->positions, o->stack.width, &o->sinusoid);
     hd_status s = hd_params_set(&m->params, m->positions, table);
     hd_mem_free(table);
     return s;
@@ -196,10 +180,9 @@ static hd_status check(const hd_encdec_opt *o, hd_err *err)
 {
     bool attends = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
                    hd_stages_have(&o->decoder, HD_STAGE_transformer);
-    hd_stack_opt stack = blocks(o, true);
-    hd_status s = attends ? hd_stack_check(&stack, err) : HD_OK;
+    hd_status s = attends ? hd_stack_check(&o->stack, err) : HD_OK;
     if (s) return s;
-    if (!o->width || !o->inner || !o->source_vocab || !o->target_vocab || !o->positions)
+    if (!o->stack.width || !o->stack.inner || !o->source_vocab || !o->target_vocab || !o->positions)
         return hd_err_set(
             err, HD_EARG,
             "an encoder-decoder needs width, inner width, vocabularies and positions of at least 1");

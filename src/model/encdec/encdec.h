@@ -17,29 +17,20 @@ typedef struct hd_encdec_names {
 extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5;
 
 typedef struct hd_encdec_opt {
-    hd_stages encoder, decoder; /* a decoder's recurrent stage comes first. Empty: a transformer */
-    int encoder_layers, decoder_layers, heads; /* layers: of stages that do not say */
-    size_t width, inner;                       /* d_model, feed-forward */
-    size_t head_width;                         /* 0: width / heads */
+    hd_stages encoder, decoder;         /* a decoder's recurrent stage comes first. Empty: a transformer */
+    int encoder_layers, decoder_layers; /* of stages that do not say */
+    hd_stack_opt stack; /* as of hd_encoder_opt; on both sides. Its dropout is that of embeddings, too;
+           relative positions take the place of the others */
     size_t source_vocab, target_vocab;
     bool tied;          /* one table for source, target and output; the vocabularies are one then */
     bool own_output;    /* tied: but the output layer has a table of its own */
     bool scaled_output; /* rows are divided by sqrt(width) before the output layer */
-    bool unscaled;      /* no sqrt(width) on embeddings */
-    bool pre_norm, unbiased, rms, unscaled_scores, gated; /* as of hd_stack_opt */
-    hd_relative relative;                                 /* of all blocks, in place of positions */
-    bool plain; /* as in the lectures: no bias in attention, no gain and bias in norms, no sqrt(width) on
-                   embeddings */
+    bool unscaled;      /* no sqrt(width) on embeddings; blocks that are plain have none either */
     bool output_bias;
-    float eps;
-    hd_unary act;
     hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
-    float dropout, attention_dropout,
-        inner_dropout; /* of embeddings and branches; of weights; of the hidden layer */
     bool learned_positions, no_positions;
     size_t positions; /* longest sentence */
     hd_sinusoid sinusoid;
-    bool recompute; /* keep no activations inside blocks */
     bool reverse_source;
     float source_dropout;               /* of whole source tokens */
     hd_recurrent_decoder_opt recurrent; /* of a recurrent decoder */

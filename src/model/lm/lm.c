@@ -18,9 +18,9 @@ hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *e
         return hd_err_set(err, HD_EARG, "there is no language model %d", (int)opt->kind);
     if (!opt->vocab || opt->vocab > INT32_MAX)
         return hd_err_set(err, HD_EARG, "%s: a vocabulary of %zu tokens", hd_lm_names[opt->kind], opt->vocab);
-    if (!(opt->dropout >= 0 && opt->dropout < 1))
+    if (!(opt->stack.dropout >= 0 && opt->stack.dropout < 1))
         return hd_err_set(err, HD_EARG, "%s: dropout %g is not in [0, 1)", hd_lm_names[opt->kind],
-                          (double)opt->dropout);
+                          (double)opt->stack.dropout);
     hd_lm *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     *m = (hd_lm){.opt = *opt, .type = types[opt->kind]};
@@ -75,7 +75,7 @@ hd_status hd_lm_check_order(const hd_lm_opt *o, hd_err *err)
 
 hd_status hd_lm_check_width(const hd_lm_opt *o, hd_err *err)
 {
-    if (o->width) return HD_OK;
+    if (o->stack.width) return HD_OK;
     return hd_err_set(err, HD_EARG, "%s: the width is 0", hd_lm_names[o->kind]);
 }
 

@@ -5,6 +5,7 @@
 #define HD_MODEL_LM_LM_H
 
 #include "model/lm/ngram.h"
+#include "model/stack.h"
 #include "model/stepper.h"
 #include "nn/cache.h"
 #include "nn/param.h"
@@ -32,16 +33,14 @@ typedef struct hd_lm_opt {
     int32_t start, end, unk;
     int order; /* ngram, maxent, ffnn: tokens it knows of at a time, the next one included */
     hd_smoothing smoothing;
-    double k;       /* of add-k */
-    size_t buckets; /* maxent: hashed features */
-    int layers, heads;
-    size_t width, inner; /* inner 0: 4 width (gpt), width (ffnn) */
-    size_t context;      /* gpt: positions; rnn, gru, lstm: rows of a window in training */
-    float dropout;
-    float embedding_dropout, attention_dropout; /* gpt: dropout is that of branches */
-    float eps;                                  /* gpt: of its norms; 0: 1e-5 */
-    bool post_norm, tied;
-    hd_unary act; /* of gpt, ffnn; of rnn: tanh or sigmoid. HD_IDENTITY: gelu_tanh, tanh, tanh */
+    double k;           /* of add-k */
+    size_t buckets;     /* maxent: hashed features */
+    hd_stack_opt stack; /* of a gpt; of the others layers, width, inner, dropout and act. inner 0: 4 width
+                           (gpt), width (ffnn); eps 0: 1e-5; act HD_IDENTITY: gelu_tanh, tanh (ffnn), tanh
+                           (rnn: or sigmoid) */
+    size_t context;     /* gpt: positions; rnn, gru, lstm: rows of a window in training */
+    float embedding_dropout; /* gpt */
+    bool tied;
 } hd_lm_opt;
 
 typedef struct hd_lm {

@@ -18,20 +18,13 @@ static void drop(hd_lm *m)
 static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
-    if (!(o->eps > 0)) m->opt.eps = 1e-5f;
-    hd_gpt_opt g = {.layers = o->layers,
-                    .heads = o->heads,
-                    .width = o->width,
-                    .inner = o->inner,
+    if (!(o->stack.eps > 0)) m->opt.stack.eps = 1e-5f;
+    hd_gpt_opt g = {.stack = o->stack,
                     .vocab = o->vocab,
                     .positions = o->context,
-                    .eps = o->eps,
-                    .dropout = o->dropout,
                     .embedding_dropout = o->embedding_dropout,
-                    .attention_dropout = o->attention_dropout,
-                    .act = o->act == HD_IDENTITY ? HD_gelu_tanh : o->act,
-                    .post_norm = o->post_norm,
                     .untied = !o->tied};
+    if (o->stack.act == HD_IDENTITY) g.stack.act = HD_gelu_tanh;
     hd_gpt *gpt = NULL;
     hd_status s = hd_gpt_make(&gpt, b, &g, err);
     if (s) return s;

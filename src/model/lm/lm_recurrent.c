@@ -28,25 +28,25 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     hd_recurrent_opt r = {.cell = cell_of(o->kind),
-                          .act = o->act,
-                          .in = o->width,
-                          .width = o->width,
-                          .layers = o->layers,
-                          .dropout = o->dropout,
+                          .act = o->stack.act,
+                          .in = o->stack.width,
+                          .width = o->stack.width,
+                          .layers = o->stack.layers,
+                          .dropout = o->stack.dropout,
                           .name = "rnn"};
     hd_status s = hd_lm_check_width(o, err);
     if (s) return s;
-    if (o->kind == HD_LM_rnn && o->act != HD_IDENTITY && o->act != HD_tanh && o->act != HD_sigmoid &&
-        o->act != HD_relu)
+    if (o->kind == HD_LM_rnn && o->stack.act != HD_IDENTITY && o->stack.act != HD_tanh &&
+        o->stack.act != HD_sigmoid && o->stack.act != HD_relu)
         return hd_err_set(err, HD_EARG, "rnn: the cell is tanh, sigmoid or relu, not %s",
-                          hd_unary_name(o->act));
-    if (o->layers < 1 || o->layers > HD_RECURRENT_LAYERS)
-        return hd_err_set(err, HD_EARG, "%s: %d layers; it must be 1 to %d", hd_lm_names[o->kind], o->layers,
-                          HD_RECURRENT_LAYERS);
+                          hd_unary_name(o->stack.act));
+    if (o->stack.layers < 1 || o->stack.layers > HD_RECURRENT_LAYERS)
+        return hd_err_set(err, HD_EARG, "%s: %d layers; it must be 1 to %d", hd_lm_names[o->kind],
+                          o->stack.layers, HD_RECURRENT_LAYERS);
     recurrent *x = m->model = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
     hd_params_init(&x->params, b);
-    x->words = hd_lm_words_make(&x->params, o, o->width, o->width);
+    x->words = hd_lm_words_make(&x->params, o, o->stack.width, o->stack.width);
     x->layers = hd_recurrent_make(&x->params, &r);
     m->params = &x->params;
     return HD_OK;
@@ -55,14 +55,14 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 static hd_status state(hd_cache **out, const hd_lm *m, size_t items, hd_err *err)
 {
     hd_slot_kind kinds[HD_RECURRENT_LAYERS];
-    for (int l = 0; l < m->opt.layers; l++) kinds[l] = HD_STATE;
-    return hd_cache_new(out, kinds, (size_t)m->opt.layers, items, err);
+    for (int l = 0; l < m->opt.stack.layers; l++) kinds[l] = HD_STATE;
+    return hd_cache_new(out, kinds, (size_t)m->opt.stack.layers, items, err);
 }
 
 static hd_rows embedded(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
 {
     const recurrent *x = m->model;
-    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.dropout};
+    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.stack.dropout};
     return hd_embedding_of(r, &e, ids, NULL, seg);
 }
 
@@ -71,7 +71,7 @@ static hd_rows hidden(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_se
 {
     const recurrent *x = m->model;
     hd_rows h = hd_recurrent_of(r, &x->layers, embedded(r, m, ids, seg), NULL, NULL, hd_cache_slot(cache, 0));
-    return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.dropout, h.seg)) : h;
+    return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.stack.dropout, h.seg)) : h;
 }
 
 static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
@@ -144,8 +144,9 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
 
 static double flops(const hd_lm *m, size_t windows, size_t length)
 {
-    double gates = (double)hd_cell_gates(cell_of(m->opt.kind)), d = (double)m->opt.width;
-    return 2 * (double)windows * (double)length * d * (m->opt.layers * gates * 2 * d + (double)m->opt.vocab);
+    double gates = (double)hd_cell_gates(cell_of(m->opt.kind)), d = (double)m->opt.stack.width;
+    return 2 * (double)windows * (double)length * d *
+           (m->opt.stack.layers * gates * 2 * d + (double)m->opt.vocab);
 }
 
 static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)

@@ -29,11 +29,11 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
     window *x = m->model = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
     hd_params_init(&x->params, b);
-    x->act = o->act == HD_IDENTITY ? HD_tanh : o->act;
-    x->inner = o->inner ? o->inner : o->width;
-    x->hidden = hd_dense_make(&x->params, (size_t)(o->order - 1) * o->width, x->inner,
+    x->act = o->stack.act == HD_IDENTITY ? HD_tanh : o->stack.act;
+    x->inner = o->stack.inner ? o->stack.inner : o->stack.width;
+    x->hidden = hd_dense_make(&x->params, (size_t)(o->order - 1) * o->stack.width, x->inner,
                               &(hd_dense_opt){.init = {HD_INIT_TORCH, 1, 0}}, "hidden");
-    x->words = hd_lm_words_make(&x->params, o, o->width, x->inner);
+    x->words = hd_lm_words_make(&x->params, o, o->stack.width, x->inner);
     m->params = &x->params;
     return HD_OK;
 }
@@ -50,9 +50,9 @@ static hd_tensor *hidden(hd_run *r, const hd_lm *m, const int32_t *before, const
         if (!token[k]) return NULL;
     }
     hd_tensor *all = count > 1 ? hd_concat_cols(r, token, count) : token[0];
-    all = hd_dropout(r, hd_probe_offer(r, "X", all, seg), m->opt.dropout, seg);
+    all = hd_dropout(r, hd_probe_offer(r, "X", all, seg), m->opt.stack.dropout, seg);
     hd_tensor *h = hd_probe_offer(r, "h", hd_dense_of(r, &x->hidden, all, x->act), seg);
-    return hd_dropout(r, h, m->opt.dropout, seg);
+    return hd_dropout(r, h, m->opt.stack.dropout, seg);
 }
 
 static hd_param *table(const hd_lm *m)
@@ -88,7 +88,7 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
 static double flops(const hd_lm *m, size_t windows, size_t length)
 {
     const window *x = m->model;
-    double in = (double)(m->opt.order - 1) * (double)m->opt.width, inner = (double)x->inner;
+    double in = (double)(m->opt.order - 1) * (double)m->opt.stack.width, inner = (double)x->inner;
     return 2 * (double)windows * (double)length * inner * (in + (double)m->opt.vocab);
 }
 

@@ -15,10 +15,10 @@
 enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
 
 /* X(key, field of hd_body_opt, least, most): whole numbers of config.json that an encoder of stages has */
-#define SIZES(X)                    \
-    X("heads", heads, 1, 1024)      \
-    X("width", width, 1, MOST_SIZE) \
-    X("inner", inner, 1, 4 * MOST_SIZE)
+#define SIZES(X)                          \
+    X("heads", stack.heads, 1, 1024)      \
+    X("width", stack.width, 1, MOST_SIZE) \
+    X("inner", stack.inner, 1, 4 * MOST_SIZE)
 
 static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
@@ -55,9 +55,9 @@ static void put_body(hd_text *to, const hd_body_opt *o)
         SIZES(X)
 #undef X
         hd_text_print(to, ",\n \"vocabulary\": %zu,\n \"post_norm\": %s", o->vocab,
-                      o->post_norm ? "true" : "false");
-        hd_model_config_put_real(to, "dropout", (double)o->dropout);
-        hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+                      o->stack.pre_norm ? "false" : "true");
+        hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
+        hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
         if (o->cell == HD_sigmoid) hd_text_print(to, ",\n \"cell\": \"%s\"", hd_unary_name(o->cell));
         if (o->one_hot) hd_text_put(to, ",\n \"one_hot\": true");
     }
@@ -116,9 +116,9 @@ static void read_stages(hd_model_config *c, hd_body_opt *o)
     SIZES(X)
 #undef X
     o->vocab = (size_t)hd_model_config_whole(c, "vocabulary", 1, 64 * MOST_SIZE);
-    o->post_norm = hd_model_config_switch(c, "post_norm");
-    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->act = hd_model_config_activation(c);
+    o->stack.pre_norm = !hd_model_config_switch(c, "post_norm");
+    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    o->stack.act = hd_model_config_activation(c);
     o->cell = hd_model_config_cell(c);
     o->one_hot = hd_model_config_has(c, "one_hot") && hd_model_config_switch(c, "one_hot");
 }

@@ -202,7 +202,7 @@ static hd_status take_origin(session *s, hd_err *err)
     if (st) return st;
     *body = s->origin.body;
     body->positions = asked.positions;
-    hd_body_drop(body, asked.dropout);
+    hd_body_drop(body, asked.stack.dropout);
     s->labeler.tokenizer = s->origin.tokenizer, s->origin.tokenizer = NULL;
     return HD_OK;
 }

@@ -15,28 +15,24 @@
 enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
 
 /* X(key, field of hd_lm_opt, least, most): whole numbers of config.json */
-#define SIZES(X)                           \
-    X("order", order, 1, 1000)             \
-    X("buckets", buckets, 0, MOST_BUCKETS) \
-    X("layers", layers, 1, MOST_LAYERS)    \
-    X("heads", heads, 1, 1024)             \
-    X("width", width, 1, MOST_SIZE)        \
-    X("inner", inner, 0, 4 * MOST_SIZE)    \
-    X("context", context, 1, MOST_SIZE)    \
+#define SIZES(X)                              \
+    X("order", order, 1, 1000)                \
+    X("buckets", buckets, 0, MOST_BUCKETS)    \
+    X("layers", stack.layers, 1, MOST_LAYERS) \
+    X("heads", stack.heads, 1, 1024)          \
+    X("width", stack.width, 1, MOST_SIZE)     \
+    X("inner", stack.inner, 0, 4 * MOST_SIZE) \
+    X("context", context, 1, MOST_SIZE)       \
     X("vocabulary", vocab, 1, 64 * MOST_SIZE)
-/* X(key, field) */
-#define SWITCHES(X)           \
-    X("post_norm", post_norm) \
-    X("tied", tied)
 /* X(key, field, most) */
 #define REALS(X)       \
     X("add_k", k, 1e9) \
-    X("dropout", dropout, 0.999)
+    X("dropout", stack.dropout, 0.999)
 /* X(key, field, most, what it is where the file lacks it): came later */
-#define LATE_REALS(X)                                            \
-    X("embedding_dropout", embedding_dropout, 0.999, o->dropout) \
-    X("attention_dropout", attention_dropout, 0.999, o->dropout) \
-    X("eps", eps, 1, 1e-5f)
+#define LATE_REALS(X)                                                        \
+    X("embedding_dropout", embedding_dropout, 0.999, o->stack.dropout)       \
+    X("attention_dropout", stack.attention_dropout, 0.999, o->stack.dropout) \
+    X("eps", stack.eps, 1, 1e-5f)
 
 /* -- writing -- */
 
@@ -46,9 +42,8 @@ void hd_language_put_model(hd_text *to, const hd_lm_opt *o)
 #define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
     SIZES(X)
 #undef X
-#define X(key, field) hd_text_print(to, ",\n \"" key "\": %s", o->field ? "true" : "false");
-    SWITCHES(X)
-#undef X
+    hd_text_print(to, ",\n \"post_norm\": %s,\n \"tied\": %s", o->stack.pre_norm ? "false" : "true",
+                  o->tied ? "true" : "false");
 #define X(key, field, most) hd_model_config_put_real(to, key, (double)o->field);
     REALS(X)
 #undef X
@@ -58,7 +53,7 @@ void hd_language_put_model(hd_text *to, const hd_lm_opt *o)
     }
 #undef X
     hd_text_print(to, ",\n \"smoothing\": \"%s\",\n \"activation\": \"%s\"", hd_smoothing_names[o->smoothing],
-                  hd_unary_name(o->act));
+                  hd_unary_name(o->stack.act));
 }
 
 static hd_status save_config(const hd_language *l, const char *folder, hd_err *err)
@@ -110,9 +105,8 @@ void hd_language_read_model(hd_model_config *c, hd_lm_opt *o)
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
     SIZES(X)
 #undef X
-#define X(key, field) o->field = hd_model_config_switch(c, key);
-    SWITCHES(X)
-#undef X
+    o->stack.pre_norm = !hd_model_config_switch(c, "post_norm");
+    o->tied = hd_model_config_switch(c, "tied");
 #define X(key, field, most) o->field = (__typeof__(o->field))hd_model_config_real(c, key, most);
     REALS(X)
 #undef X
@@ -121,9 +115,10 @@ void hd_language_read_model(hd_model_config *c, hd_lm_opt *o)
     LATE_REALS(X)
 #undef X
     o->smoothing = (hd_smoothing)hd_model_config_name(c, "smoothing", hd_smoothing_names, HD_SMOOTHINGS);
-    o->act = hd_model_config_activation(c);
-    if (o->kind == HD_LM_gpt && o->width % (size_t)o->heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    o->stack.act = hd_model_config_activation(c);
+    if (o->kind == HD_LM_gpt && o->stack.width % (size_t)o->stack.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
+                               o->stack.heads);
 }
 
 static void open_tokenizer(hd_model_config *c, const char *folder, hd_lm_opt *o, hd_tokenizer **tokenizer)

@@ -235,8 +235,8 @@ static hd_lm_opt going_on(const session *s)
 {
     const hd_lm_opt *now = &s->opt->model;
     hd_lm_opt m = s->found;
-    if (now->dropout < m.dropout || now->dropout > m.dropout)
-        m.dropout = m.embedding_dropout = m.attention_dropout = now->dropout;
+    if (now->stack.dropout < m.stack.dropout || now->stack.dropout > m.stack.dropout)
+        m.stack.dropout = m.embedding_dropout = m.stack.attention_dropout = now->stack.dropout;
     if (now->context && m.kind != HD_LM_gpt) m.context = now->context;
     return m;
 }

@@ -14,12 +14,12 @@
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
 
 /* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
-#define SIZES(X)                          \
-    X("layers", layers, 1, MOST_LAYERS)   \
-    X("heads", heads, 1, 1024)            \
-    X("width", width, 1, MOST_SIZE)       \
-    X("inner", inner, 1, 4 * MOST_SIZE)   \
-    X("context", positions, 3, MOST_SIZE) \
+#define SIZES(X)                              \
+    X("layers", stack.layers, 1, MOST_LAYERS) \
+    X("heads", stack.heads, 1, 1024)          \
+    X("width", stack.width, 1, MOST_SIZE)     \
+    X("inner", stack.inner, 1, 4 * MOST_SIZE) \
+    X("context", positions, 3, MOST_SIZE)     \
     X("vocabulary", vocab, 1, 64 * MOST_SIZE)
 
 /* -- tokens -- */
@@ -103,11 +103,11 @@ void hd_masked_put_model(hd_text *to, const hd_bert_opt *o)
 #define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
     SIZES(X)
 #undef X
-    hd_model_config_put_real(to, "dropout", (double)o->dropout);
-    hd_model_config_put_real(to, "eps", (double)o->eps);
+    hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
+    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
     hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
                   o->headless ? "true" : "false", o->pooler ? "true" : "false");
-    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->act));
+    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
 }
 
 static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
@@ -148,7 +148,7 @@ hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
 /* What folders may lack: that of models trained here. */
 static void read_parts(hd_model_config *c, hd_bert_opt *o)
 {
-    if (hd_model_config_has(c, "eps")) o->eps = (float)hd_model_config_real(c, "eps", 1);
+    if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
     if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
     if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
     if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
@@ -163,11 +163,12 @@ void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o)
     o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
     SIZES(X)
 #undef X
-    o->dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->act = hd_model_config_activation(c);
+    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    o->stack.act = hd_model_config_activation(c);
     read_parts(c, o);
-    if (!c->status && o->width % (size_t)o->heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (!c->status && o->stack.width % (size_t)o->stack.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
+                               o->stack.heads);
 }
 
 /* How texts become vectors: keys that only sentence models have. */

@@ -222,7 +222,7 @@ static hd_status make_model(session *s, bool dry, hd_err *err)
 {
     const hd_masked_train_opt *o = s->opt;
     hd_bert_opt m = o->from ? s->found : o->model;
-    m.dropout = o->model.dropout;
+    m.stack.dropout = o->model.stack.dropout;
     if (!o->from) m.vocab = hd_masked_vocab(s->masked.tokenizer); /* a published one may have more */
     s->masked.backend = s->backend;
     s->how = (hd_masking){s->masked.tokenizer, o->whole_words};

@@ -18,15 +18,15 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 #define LAYERS(X)                          \
     X("encoder_layers", encoder_layers, 1) \
     X("decoder_layers", decoder_layers, 1)
-#define SIZES(X)         \
-    X("heads", heads, 1) \
-    X("width", width, 1) \
-    X("inner", inner, 1) \
+#define SIZES(X)               \
+    X("heads", stack.heads, 1) \
+    X("width", stack.width, 1) \
+    X("inner", stack.inner, 1) \
     X("positions", positions, 2)
 /* X(key, field) */
 #define SWITCHES(X)               \
     X("tied", tied)               \
-    X("pre_norm", pre_norm)       \
+    X("pre_norm", stack.pre_norm) \
     X("output_bias", output_bias) \
     X("learned_positions", learned_positions)
 
@@ -59,13 +59,13 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X(TARGET_VOCAB, target_vocab, 1)
 
 /* Of a T5; all else is as hd_encdec_opt_t5 says. The tokenizer may have fewer pieces than there are ids. */
-#define T5_SIZES(X)                   \
-    X("head_width", head_width, 1)    \
-    X("buckets", relative.buckets, 4) \
-    X("reach", relative.reach, 1)     \
+#define T5_SIZES(X)                         \
+    X("head_width", stack.head_width, 1)    \
+    X("buckets", stack.relative.buckets, 4) \
+    X("reach", stack.relative.reach, 1)     \
     X(T5_VOCAB, source_vocab, 1)
 #define T5_SWITCHES(X)          \
-    X("gated", gated)           \
+    X("gated", stack.gated)     \
     X("own_output", own_output) \
     X("scaled_output", scaled_output)
 
@@ -115,15 +115,15 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
     }
     if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
     if (name != t5 && o->no_positions) PUT_SWITCH("no_positions", no_positions)
-    if (name != t5 && o->unscaled_scores) PUT_SWITCH("unscaled_scores", unscaled_scores)
+    if (name != t5 && o->stack.unscaled_scores) PUT_SWITCH("unscaled_scores", stack.unscaled_scores)
     if (name == encdec && o->cell == HD_sigmoid) PUT_TEXT("cell", hd_unary_name(o->cell))
     if (name == encdec) {
         CHOICES(PUT_CHOICE)
         MORE_SIZES(PUT_SIZE)
         MORE_SWITCHES(PUT_SWITCH)
     }
-    PUT_TEXT("activation", hd_unary_name(o->act))
-    hd_model_config_put_real(to, "eps", (double)o->eps);
+    PUT_TEXT("activation", hd_unary_name(o->stack.act))
+    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
 }
 
 hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err)
@@ -187,10 +187,10 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
         VOCABS(GET_VOCAB)
         if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
         if (hd_model_config_has(c, "no_positions")) GET_SWITCH("no_positions", no_positions)
-        if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", unscaled_scores)
+        if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", stack.unscaled_scores)
     }
-    o->eps = (float)hd_model_config_real(c, "eps", 1);
-    o->act = hd_model_config_activation(c);
+    o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
+    o->stack.act = hd_model_config_activation(c);
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
 }

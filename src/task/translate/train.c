@@ -222,9 +222,9 @@ static hd_encdec_opt model_of(const session *s)
 {
     const hd_encdec_opt *now = &s->opt->model;
     hd_encdec_opt m = s->opt->from ? s->set.model : *now;
-    m.dropout = now->dropout, m.attention_dropout = now->attention_dropout;
-    m.inner_dropout = now->inner_dropout, m.source_dropout = now->source_dropout;
-    m.recompute = now->recompute, m.frozen = now->frozen;
+    m.stack.dropout = now->stack.dropout, m.stack.attention_dropout = now->stack.attention_dropout;
+    m.stack.inner_dropout = now->stack.inner_dropout, m.source_dropout = now->source_dropout;
+    m.stack.recompute = now->stack.recompute, m.frozen = now->frozen;
     if (s->opt->from) return m; /* a T5 has more ids than its tokenizer has pieces */
     m.source_vocab = hd_tokenizer_size(s->set.tokenizer[0]);
     m.target_vocab = hd_tokenizer_size(s->set.tokenizer[1]);
