@@ -9,22 +9,27 @@
 
 #include "base/mem.h"
 #include "data/epoch.h"
+#include "data/round.h"
 
-enum { TOKENS_MOST = 1 << 30 }; /* row numbers are int32 */
+enum { TOKENS_MOST = 1 << 30, ROUND_BATCHES = 16 }; /* row numbers are int32 */
 
 struct slot {
     hd_batch batch;
     int32_t *block; /* all arrays of the batch */
     size_t room;
-    bool end; /* no batch: what there was has been given */
+    hd_position after; /* it */
+    bool end;          /* no batch: what there was has been given */
 };
 
 struct hd_batches {
     hd_source source; /* at first: it is cast from one to the other */
     const hd_batch *now;
     hd_batch_opt opt;
-    const hd_corpus *corpus;
-    hd_epoch epoch;   /* this and make are the thread's while it runs */
+    const hd_corpus *corpus; /* of shards that of the round */
+    hd_round round;          /* of shards; this and up to make are the thread's while it runs */
+    hd_epoch epoch;          /* or the round of one */
+    uint64_t number, before; /* of the epoch; its batches in rounds before this one */
+    bool formed;
     hd_position make; /* what is made next */
     hd_position next; /* what the caller gets next */
     struct slot *slot;
@@ -72,17 +77,23 @@ static void copy_ids(int32_t *to, const hd_corpus *c, int side, size_t sentence)
            hd_corpus_len(c, side, sentence) * sizeof *to);
 }
 
-/* Every ranks-th sentence: they are sorted by length, so all processes get about as much. */
-static hd_status fill(struct slot *slot, const hd_corpus *c, const hd_batch_opt *o, const uint32_t *sentence,
-                      size_t total, hd_err *err)
+/* Every ranks-th sentence: they are sorted by length, so all processes get about as much. In groups it is one
+   of each, unless that is not there. */
+static hd_status fill(struct slot *slot, const hd_batches *batches, const uint32_t *unit, size_t units,
+                      hd_err *err)
 {
+    const hd_corpus *c = batches->corpus;
+    const hd_batch_opt *o = &batches->opt;
     const size_t ranks = o->ranks > 1 ? (size_t)o->ranks : 1, rank = ranks > 1 ? (size_t)o->rank : 0;
+    const size_t group = batches->epoch.group, all = units * group;
     const int target = c->sides - 1;
-    size_t items = 0, source_rows = 0, target_rows = 0, source_total = 0, target_total = 0, tokens = 0;
-    for (size_t i = 0; i < total; i++) {
-        size_t sources = target ? hd_corpus_len(c, 0, sentence[i]) + 1 : 0;
-        size_t targets = hd_corpus_len(c, target, sentence[i]) + 1;
-        tokens += hd_epoch_cost(c, sentence[i]);
+    size_t total = 0, items = 0, source_rows = 0, target_rows = 0, source_total = 0, target_total = 0,
+           tokens = 0;
+    for (size_t i = 0; i < all; i++) {
+        size_t n = unit[i / group] * group + i % group, len = hd_corpus_len(c, target, n);
+        if (group > 1 && !len) continue;
+        size_t sources = target ? hd_corpus_len(c, 0, n) + 1 : 0, targets = len + 1;
+        tokens += hd_epoch_cost(c, n), total++;
         source_total += sources, target_total += targets;
         if (i % ranks == rank) items++, source_rows += sources, target_rows += targets;
     }
@@ -94,30 +105,67 @@ static hd_status fill(struct slot *slot, const hd_corpus *c, const hd_batch_opt 
     b->source_total = source_total;
     b->target_total = target_total;
     int32_t *source = b->source, *input = b->input, *output = b->output;
-    for (size_t i = rank, item = 0; i < total; i += ranks, item++) {
-        size_t len = hd_corpus_len(c, target, sentence[i]);
-        b->key[item] = (int32_t)sentence[i];
+    for (size_t i = rank, item = 0; i < all; i += ranks) {
+        size_t n = unit[i / group] * group + i % group, len = hd_corpus_len(c, target, n);
+        if (group > 1 && !len) continue;
+        b->key[item] = batches->round.key ? batches->round.key[n] : (int32_t)n;
         b->target_len[item] = (int32_t)len + 1;
         *input = o->target_start;
-        copy_ids(input + 1, c, target, sentence[i]);
-        copy_ids(output, c, target, sentence[i]);
+        copy_ids(input + 1, c, target, n);
+        copy_ids(output, c, target, n);
         output[len] = o->target_end;
         input += len + 1;
         output += len + 1;
-        if (!target) continue;
-        len = hd_corpus_len(c, 0, sentence[i]);
-        b->source_len[item] = (int32_t)len + 1;
-        copy_ids(source, c, 0, sentence[i]);
-        source[len] = o->source_end;
-        source += len + 1;
+        if (target) {
+            len = hd_corpus_len(c, 0, n);
+            b->source_len[item] = (int32_t)len + 1;
+            copy_ids(source, c, 0, n);
+            source[len] = o->source_end;
+            source += len + 1;
+        }
+        item++;
     }
     return HD_OK;
 }
 
-/* Behind the last batch of an epoch comes the first of the next. */
-static hd_position settled(hd_position at, size_t batches)
+/* -- where the batches come from -- */
+
+static hd_status form_round(hd_batches *b, uint64_t epoch, uint64_t round, hd_err *err)
 {
-    return at.batch < batches ? at : (hd_position){at.epoch + 1, 0};
+    b->formed = false;
+    hd_status s = hd_round_form(&b->round, epoch, round, err);
+    hd_epoch_release(&b->epoch);
+    if (!s) s = hd_epoch_init(&b->epoch, &b->round.corpus, b->round.ranks, &b->opt, err);
+    if (s) return s;
+    hd_epoch_form(&b->epoch, epoch * b->round.rounds + round);
+    b->before = round ? b->before : 0;
+    b->number = epoch;
+    b->formed = true;
+    return HD_OK;
+}
+
+/* Forms the epoch, or the round of it, that has a batch; where the epoch has fewer, its last round. */
+static hd_status reach(hd_batches *b, hd_position at, hd_err *err)
+{
+    if (!b->round.shards) {
+        if (!b->formed || b->number != at.epoch) hd_epoch_form(&b->epoch, at.epoch);
+        b->number = at.epoch, b->formed = true;
+        return HD_OK;
+    }
+    hd_status s = HD_OK;
+    if (!b->formed || b->number != at.epoch || at.batch < b->before) s = form_round(b, at.epoch, 0, err);
+    while (!s && at.batch >= b->before + b->epoch.batches && b->round.number + 1 < b->round.rounds) {
+        b->before += b->epoch.batches;
+        s = form_round(b, at.epoch, b->round.number + 1, err);
+    }
+    return s;
+}
+
+/* Behind the last batch of an epoch comes the first of the next. */
+static hd_position settled(const hd_batches *b, hd_position at)
+{
+    bool last = !b->round.shards || b->round.number + 1 == b->round.rounds;
+    return last && at.batch == b->before + b->epoch.batches ? (hd_position){at.epoch + 1, 0} : at;
 }
 
 /* Fills the slot with the batch at b->make and moves on. */
@@ -125,13 +173,15 @@ static hd_status make(hd_batches *b, struct slot *slot, hd_err *err)
 {
     slot->end = b->opt.once && b->make.epoch > 0;
     if (slot->end) return HD_OK;
-    if (b->epoch.number != b->make.epoch || !b->epoch.batches) hd_epoch_form(&b->epoch, b->make.epoch);
-    size_t total;
-    const uint32_t *sentence = hd_epoch_batch(&b->epoch, b->make.batch, &total);
+    hd_status s = reach(b, b->make, err);
+    if (!s && b->round.shards && !b->round.has_ids) s = hd_round_ids(&b->round, err);
+    if (s) return s;
+    size_t units;
+    const uint32_t *unit = hd_epoch_batch(&b->epoch, (size_t)(b->make.batch - b->before), &units);
     slot->batch.at = b->make;
-    slot->batch.batches = b->epoch.batches;
-    hd_status s = fill(slot, b->corpus, &b->opt, sentence, total, err);
-    if (!s) b->make = settled((hd_position){b->make.epoch, b->make.batch + 1}, b->epoch.batches);
+    slot->batch.batches = b->round.shards ? b->source.batches : b->epoch.batches;
+    s = fill(slot, b, unit, units, err);
+    if (!s) b->make = slot->after = settled(b, (hd_position){b->make.epoch, b->make.batch + 1});
     return s;
 }
 
@@ -221,8 +271,7 @@ hd_status hd_batches_next(hd_batches *b, const hd_batch **out, hd_err *err)
     *out = NULL;
     hd_status s = b->opt.ahead ? take(b, &slot, err) : make(b, slot, err);
     if (s || slot->end) return s;
-    hd_position at = slot->batch.at;
-    b->next = settled((hd_position){at.epoch, at.batch + 1}, slot->batch.batches);
+    b->next = slot->after;
     *out = &slot->batch;
     return HD_OK;
 }
@@ -235,13 +284,16 @@ hd_position hd_batches_position(const hd_batches *b)
 hd_status hd_batches_seek(hd_batches *b, hd_position at, hd_err *err)
 {
     halt(b);
-    hd_epoch_form(&b->epoch, at.epoch);
-    if (at.batch > b->epoch.batches)
+    hd_status s = reach(b, at, err);
+    if (s) return s;
+    uint64_t batches = b->before + b->epoch.batches;
+    if (at.batch > batches)
         return hd_err_set(err, HD_EARG,
-                          "there is no batch %llu in epoch %llu, which has %zu: the corpus or the batch "
+                          "there is no batch %llu in epoch %llu, which has %llu: the corpus or the batch "
                           "options have changed",
-                          (unsigned long long)at.batch, (unsigned long long)at.epoch, b->epoch.batches);
-    b->make = b->next = settled(at, b->epoch.batches);
+                          (unsigned long long)at.batch, (unsigned long long)at.epoch,
+                          (unsigned long long)batches);
+    b->make = b->next = settled(b, at);
     return HD_OK;
 }
 
@@ -277,9 +329,9 @@ const hd_batch *hd_batches_now(const hd_batches *b)
 
 /* -- making -- */
 
-static hd_status check(const hd_corpus *c, const hd_batch_opt *o, hd_err *err)
+static hd_status check(size_t sentences, const hd_batch_opt *o, hd_err *err)
 {
-    if (!c->count) return hd_err_set(err, HD_EARG, "there are no sentences to make batches of");
+    if (!sentences) return hd_err_set(err, HD_EARG, "there are no sentences to make batches of");
     if (!o->tokens || o->tokens > TOKENS_MOST)
         return hd_err_set(err, HD_EARG, "a batch of %zu tokens: at least 1, at most %d", o->tokens,
                           TOKENS_MOST);
@@ -303,9 +355,32 @@ static hd_status init_lock(hd_batches *b, hd_err *err)
     return code ? hd_err_set(err, HD_ELIMIT, "cannot make a lock: %s", strerror(code)) : HD_OK;
 }
 
-hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_batch_opt *opt, hd_err *err)
+/* Forms the first epoch, or its first round. */
+static hd_status begin(hd_batches *b, hd_shards *shards, hd_err *err)
 {
-    hd_status s = check(corpus, opt, err);
+    const hd_batch_opt *o = &b->opt;
+    if (!shards) {
+        hd_status s = hd_epoch_init(&b->epoch, b->corpus, 1, o, err);
+        return s ? s : reach(b, (hd_position){0}, err);
+    }
+    size_t ranks = o->ranks > 1 ? (size_t)o->ranks : 1, tokens = o->round;
+    if (!tokens && ROUND_BATCHES * o->tokens > HD_ROUND_TOKENS) tokens = ROUND_BATCHES * o->tokens;
+    if (shards->longest > o->tokens)
+        return hd_err_set(
+            err, HD_ELIMIT,
+            "%s: a sentence has %u tokens, a batch only %zu: raise the budget or leave out long "
+            "sentences",
+            shards->folder, shards->longest, o->tokens);
+    b->corpus = &b->round.corpus;
+    hd_status s =
+        hd_round_init(&b->round, shards, o->seed, ranks > 1 ? (size_t)o->rank : 0, ranks, tokens, err);
+    return s ? s : reach(b, (hd_position){0}, err);
+}
+
+static hd_status open_either(hd_batches **out, const hd_corpus *corpus, hd_shards *shards,
+                             const hd_batch_opt *opt, hd_err *err)
+{
+    hd_status s = check(shards ? shards->blocks : corpus->count, opt, err);
     if (s) return s;
     hd_batches *b = hd_mem_zero(sizeof *b);
     if (!b) return hd_err_nomem(err, sizeof *b);
@@ -314,15 +389,28 @@ hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_bat
     b->slots = (size_t)opt->ahead + 1;
     b->slot = hd_mem_array(b->slots, sizeof *b->slot);
     s = b->slot ? init_lock(b, err) : hd_err_nomem(err, b->slots * sizeof *b->slot);
-    if (!s) s = hd_epoch_init(&b->epoch, corpus, &b->opt, err);
+    if (!s) s = begin(b, shards, err);
     if (s) {
         hd_batches_free(b);
         return s;
     }
-    hd_epoch_form(&b->epoch, 0);
-    b->source = (hd_source){corpus->hash, b->epoch.batches, next_of, seek_of, free_of};
+    b->source = (hd_source){.hash = shards ? shards->head.hash ^ HD_SHARDS_ORDER : corpus->hash,
+                            .batches = b->epoch.batches * (shards ? b->round.rounds : 1),
+                            .next = next_of,
+                            .seek = seek_of,
+                            .free = free_of};
     *out = b;
     return HD_OK;
+}
+
+hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_batch_opt *opt, hd_err *err)
+{
+    return open_either(out, corpus, NULL, opt, err);
+}
+
+hd_status hd_batches_open(hd_batches **out, hd_shards *shards, const hd_batch_opt *opt, hd_err *err)
+{
+    return open_either(out, NULL, shards, opt, err);
 }
 
 void hd_batches_free(hd_batches *b)
@@ -335,6 +423,7 @@ void hd_batches_free(hd_batches *b)
         pthread_mutex_destroy(&b->lock);
     }
     hd_epoch_release(&b->epoch);
+    hd_round_release(&b->round);
     for (size_t i = 0; b->slot && i < b->slots; i++) hd_mem_free(b->slot[i].block);
     hd_mem_free(b->slot);
     hd_mem_free(b);

@@ -1,17 +1,20 @@
 /* Batches of a corpus by token budget, epoch after epoch. A batch is a set of sentences of similar length:
    the corpus is shuffled, cut in windows, each window sorted by length and cut in batches, and the batches
    shuffled again. All of it follows from the corpus, the seed and the epoch alone, so a position is two
-   numbers, and every process of a run forms the same batch and takes its share of it. */
+   numbers, and every process of a run forms the same batch and takes its share of it. A corpus on shards is
+   taken round by round (data/round.h), each as if it were a corpus; there the batches depend on the number of
+   processes, too. */
 #ifndef HD_DATA_BATCH_H
 #define HD_DATA_BATCH_H
 
 #include "data/corpus.h"
+#include "data/shards.h"
 #include "data/source.h"
 
 /* Sentences are one behind the other. len counts the special that is added. */
 typedef struct hd_batch {
     hd_position at;
-    size_t batches;               /* in this epoch */
+    size_t batches;               /* in this epoch; of shards about */
     size_t tokens;                /* what counts against the budget, all processes together */
     size_t total;                 /* sentences of all processes */
     size_t items;                 /* of this one: may be 0 */
@@ -32,6 +35,7 @@ typedef struct hd_batch_opt {
     int window;      /* batches a window is good for; 0: HD_BATCH_WINDOW */
     int rank, ranks; /* this process and how many there are; 0 of 0 or 1: alone */
     int ahead;       /* batches a thread prepares in advance; 0: the caller does it when asked */
+    size_t round;    /* shards: tokens of a round; 0: HD_ROUND_TOKENS, or those of 16 batches */
     int32_t source_end, target_start, target_end;
 } hd_batch_opt;
 
@@ -41,6 +45,8 @@ typedef struct hd_batches hd_batches;
 
 /* Borrows the corpus. Fails where a sentence is longer than the budget. */
 hd_status hd_batches_new(hd_batches **out, const hd_corpus *corpus, const hd_batch_opt *opt, hd_err *err);
+/* The same of shards, which are borrowed, too. in_order is for corpora in memory. */
+hd_status hd_batches_open(hd_batches **out, hd_shards *shards, const hd_batch_opt *opt, hd_err *err);
 void hd_batches_free(hd_batches *b); /* accepts NULL; at any moment */
 
 /* The next batch, valid until the next call of any function here but position; NULL behind the end. A failure

@@ -15,6 +15,14 @@ static size_t window_of(const hd_batch_opt *opt)
     return (opt->window ? (size_t)opt->window : HD_BATCH_WINDOW) * opt->tokens;
 }
 
+/* Of a sentence that is not there nothing is counted, though it costs one. */
+static size_t cost_of(const hd_epoch *e, size_t i)
+{
+    size_t cost = 0;
+    for (size_t k = 0; k < e->group; k++) cost += hd_epoch_cost(e->corpus, i * e->group + k);
+    return cost;
+}
+
 static hd_status measure(hd_epoch *e, size_t *total, hd_err *err)
 {
     *total = 0;
@@ -25,26 +33,28 @@ static hd_status measure(hd_epoch *e, size_t *total, hd_err *err)
                 err, HD_ELIMIT,
                 "sentence %zu has %zu tokens, a batch only %zu: raise the budget or leave out long sentences",
                 i, cost, e->opt->tokens);
-        if (cost > e->longest) e->longest = cost;
         *total += cost;
     }
+    for (size_t i = 0; i < e->count; i++)
+        if (cost_of(e, i) > e->longest) e->longest = cost_of(e, i);
     return HD_OK;
 }
 
-hd_status hd_epoch_init(hd_epoch *e, const hd_corpus *corpus, const hd_batch_opt *opt, hd_err *err)
+hd_status hd_epoch_init(hd_epoch *e, const hd_corpus *corpus, size_t group, const hd_batch_opt *opt,
+                        hd_err *err)
 {
     size_t total;
-    *e = (hd_epoch){.corpus = corpus, .opt = opt};
+    *e = (hd_epoch){.corpus = corpus, .opt = opt, .group = group, .count = corpus->count / group};
     hd_status s = measure(e, &total, err);
     if (s) return s;
     /* two batches in a row of a window are together over the budget; each window may end with a small one */
     size_t most = 2 * (total / opt->tokens + 1) + total / window_of(opt) + 1;
-    e->order = hd_mem_array(corpus->count, sizeof *e->order);
-    e->sorted = hd_mem_array(corpus->count, sizeof *e->sorted);
+    e->order = hd_mem_array(e->count, sizeof *e->order);
+    e->sorted = hd_mem_array(e->count, sizeof *e->sorted);
     e->begin = hd_mem_array(most + 1, sizeof *e->begin);
     e->turn = hd_mem_array(most, sizeof *e->turn);
-    e->count = hd_mem_array(e->longest + 2, sizeof *e->count);
-    if (e->order && e->sorted && e->begin && e->turn && e->count) return HD_OK;
+    e->tally = hd_mem_array(e->longest + 2, sizeof *e->tally);
+    if (e->order && e->sorted && e->begin && e->turn && e->tally) return HD_OK;
     hd_epoch_release(e);
     return hd_err_nomem(err, corpus->count * sizeof *e->order);
 }
@@ -55,7 +65,7 @@ void hd_epoch_release(hd_epoch *e)
     hd_mem_free(e->sorted);
     hd_mem_free(e->begin);
     hd_mem_free(e->turn);
-    hd_mem_free(e->count);
+    hd_mem_free(e->tally);
     *e = (hd_epoch){0};
 }
 
@@ -71,11 +81,10 @@ static void shuffle(uint32_t *x, size_t count, hd_rng *rng)
 /* By counting, so that equal lengths keep their order and no comparison decides. */
 static void sort_window(hd_epoch *e, size_t begin, size_t end)
 {
-    memset(e->count, 0, (e->longest + 2) * sizeof *e->count);
-    for (size_t i = begin; i < end; i++) e->count[hd_epoch_cost(e->corpus, e->order[i]) + 1]++;
-    for (size_t cost = 1; cost <= e->longest; cost++) e->count[cost + 1] += e->count[cost];
-    for (size_t i = begin; i < end; i++)
-        e->sorted[e->count[hd_epoch_cost(e->corpus, e->order[i])]++] = e->order[i];
+    memset(e->tally, 0, (e->longest + 2) * sizeof *e->tally);
+    for (size_t i = begin; i < end; i++) e->tally[cost_of(e, e->order[i]) + 1]++;
+    for (size_t cost = 1; cost <= e->longest; cost++) e->tally[cost + 1] += e->tally[cost];
+    for (size_t i = begin; i < end; i++) e->sorted[e->tally[cost_of(e, e->order[i])]++] = e->order[i];
     memcpy(e->order + begin, e->sorted, (end - begin) * sizeof *e->order);
 }
 
@@ -83,7 +92,7 @@ static void cut_window(hd_epoch *e, size_t begin, size_t end)
 {
     size_t tokens = 0;
     for (size_t i = begin; i < end; i++) {
-        size_t cost = hd_epoch_cost(e->corpus, e->order[i]);
+        size_t cost = cost_of(e, e->order[i]);
         if (i == begin || tokens + cost > e->opt->tokens) {
             e->begin[e->batches++] = (uint32_t)i;
             tokens = 0;
@@ -94,15 +103,14 @@ static void cut_window(hd_epoch *e, size_t begin, size_t end)
 
 void hd_epoch_form(hd_epoch *e, uint64_t number)
 {
-    const size_t count = e->corpus->count, window = window_of(e->opt);
+    const size_t count = e->count, window = window_of(e->opt);
     hd_rng rng = hd_rng_make(e->opt->seed, STREAM + number);
     for (size_t i = 0; i < count; i++) e->order[i] = (uint32_t)i;
     if (!e->opt->in_order) shuffle(e->order, count, &rng);
     e->number = number;
     e->batches = 0;
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
-        for (size_t tokens = 0; end < count && tokens < window; end++)
-            tokens += hd_epoch_cost(e->corpus, e->order[end]);
+        for (size_t tokens = 0; end < count && tokens < window; end++) tokens += cost_of(e, e->order[end]);
         sort_window(e, begin, end);
         cut_window(e, begin, end);
     }
