@@ -44,7 +44,8 @@ hd_status hd_lengths_read(hd_lengths *l, const char *list, hd_err *err)
         hd_bucket b;
         const hd_bucket *last = l->buckets ? &l->bucket[l->buckets - 1] : NULL;
         if (!read_bucket(&at, &b) || (*at && *at != ','))
-            return hd_err_set(err, HD_EARG, "'%s' are no buckets: '1-9,10-14,15-' would be some", list);
+            return hd_err_set(err, HD_EARG, "'%s' is not a list of ranges: write them as '1-9,10-14,15-'",
+                              list);
         if (last && b.from <= last->to)
             return hd_err_set(err, HD_EARG, "'%s': a bucket must begin behind the one before it", list);
         if (l->buckets == HD_BUCKETS)

@@ -162,14 +162,14 @@ static void bad_lines_are_named(void **state)
 static void other_verbs_say_who_reads_it(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"translate model", "generate model", "perplexity model", "tag model",
-                                        "compare model --text names.tsv"};
+    static const char *const verbs[] = {"translate model", "generate model", "perplexity model", "tag model"};
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         char command[128];
         snprintf(command, sizeof command, "$HEED %s < /dev/null", verbs[i]);
         assert_fails(command, 1, "this is a classifier, which `heed classify` reads");
     }
     must_run("$HEED train -q --task lm --model ngram --train names/A.txt --out lm");
+    assert_fails("$HEED compare -q lm model names.tsv", 1, "this is a classifier, which `heed classify` reads");
     assert_fails("$HEED classify lm < /dev/null", 1, "this is a language model, which `heed generate` reads");
 }
 

@@ -24,11 +24,11 @@ static void models_stand_in_the_order_given(void **state)
 {
     (void)state;
     char out[SHELL_ROOM], model[64], kind[16], unit[16];
-    snprintf(out, sizeof out, "%s", must_run("$HEED compare fresh grams words --text t"));
+    snprintf(out, sizeof out, "%s", must_run("$HEED compare fresh grams words t"));
     static const char *const expected[][3] = {
         {"fresh", "gpt", "char"}, {"grams", "ngram", "char"}, {"words", "ngram", "word"}};
     char *line = strchr(out, '\n');
-    assert_memory_equal(out, "model  kind    unit", 19);
+    assert_memory_equal(out, "model  kind   unit", 18);
     assert_null(strstr(out, "<unk>"));
     for (size_t i = 0; i < COUNT_OF(expected); i++, line = strchr(line + 1, '\n')) {
         double perplexity, bits, nats;
@@ -44,7 +44,7 @@ static void models_stand_in_the_order_given(void **state)
         assert_true(perplexity > 1 && bits > 0);
     }
     assert_string_equal(line, "\n");
-    const char *unknown = must_run("$HEED compare grams words --text u");
+    const char *unknown = must_run("$HEED compare grams words u");
     assert_non_null(strstr(unknown, "warning: words: 1 of 3 tokens are <unk>"));
     assert_non_null(strstr(unknown, "33.3%"));
 }
@@ -53,10 +53,11 @@ static void numbers_are_those_of_perplexity(void **state)
 {
     (void)state;
     json_error_t e;
-    json_t *all = json_loads(must_run("$HEED compare grams fresh --text t --json"), 0, &e);
+    json_t *all = json_loads(must_run("$HEED compare grams fresh t --json"), 0, &e);
     json_t *one = json_loads(must_run("$HEED perplexity fresh --json < t"), 0, &e);
     json_t *fresh = json_array_get(json_object_get(all, "models"), 1);
-    static const char *const keys[] = {"token_count", "perplexity", "bits_per_character", "characters", "logprob"};
+    static const char *const keys[] = {"token_count", "perplexity", "bits_per_character", "characters",
+                                       "logprob"};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         assert_true(json_equal(json_object_get(fresh, keys[i]), json_object_get(one, keys[i])));
     assert_string_equal(json_string_value(json_object_get(fresh, "model")), "fresh");
@@ -70,9 +71,9 @@ static void a_text_from_a_pipe_is_read_once(void **state)
     (void)state;
     char file[SHELL_ROOM];
     snprintf(file, sizeof file, "%s",
-             must_run("$HEED compare grams words fresh --text t | awk '{print $1, $6, $7, $8}'"));
-    assert_string_equal(
-        must_run("cat t | $HEED compare grams words fresh --text - | awk '{print $1, $6, $7, $8}'"), file);
+             must_run("$HEED compare grams words fresh t | awk '{print $1, $6, $7, $8}'"));
+    assert_string_equal(must_run("cat t | $HEED compare grams words fresh - | awk '{print $1, $6, $7, $8}'"),
+                        file);
 }
 
 /* ---- models that are trained first ---- */
@@ -132,8 +133,8 @@ static void what_is_trained_is_not_trained_again(void **state)
     json_decref(second);
     const char *out = must_run(LADDER "--models ngram,ffnn");
     assert_non_null(strstr(out, "warning: --features: none of these models has it"));
-    assert_non_null(strstr(out, "l/ngram: trained already, taken as it is"));
-    assert_non_null(strstr(out, "l/ffnn: trained already, taken as it is"));
+    assert_non_null(strstr(out, "l/ngram: already trained, used as it is"));
+    assert_non_null(strstr(out, "l/ffnn: already trained, used as it is"));
     out = must_run(LADDER "--models ngram,ffnn --overwrite");
     assert_null(strstr(out, "already"));
     /* but not where another one is asked for, by what is given or by what is not any more */
@@ -148,17 +149,17 @@ static void an_unfinished_model_is_resumed(void **state)
     must_run(LADDER "--models 'gru(seed=7)' -q && cp -r l/gru-seed=7 whole");
     must_run("sed 's/true/false/' whole/train/time.json > l/gru-seed=7/train/time.json");
     const char *out = must_run(LADDER "--models 'gru(seed=7)'");
-    assert_non_null(strstr(out, "l/gru-seed=7: resumed"));
+    assert_non_null(strstr(out, "l/gru-seed=7: resuming"));
     must_run("rm -r l/gru-seed=7 && $HEED train -q --task lm --model gru --seed 7 --unit char --device cpu "
              "--train long --valid-fraction 0.1 --steps 12 --width 16 --layers 1 --context 8 --minutes 1e-9 "
              "--out l/gru-seed=7 && grep -q '\"finished\": false' l/gru-seed=7/train/time.json");
     out = must_run(LADDER "--models 'gru(seed=7)'");
-    assert_non_null(strstr(out, "l/gru-seed=7: resumed"));
+    assert_non_null(strstr(out, "l/gru-seed=7: resuming"));
     must_run("cmp whole/model.safetensors l/gru-seed=7/model.safetensors && "
              "grep -q '\"finished\": true' l/gru-seed=7/train/time.json");
     must_run("rm -r l/gru-seed=7/train l/gru-seed=7/model.safetensors"); /* it never got anywhere */
     out = must_run(LADDER "--models 'gru(seed=7)'");
-    assert_non_null(strstr(out, "l/gru-seed=7: trained now"));
+    assert_non_null(strstr(out, "l/gru-seed=7: training"));
     must_run("cmp whole/model.safetensors l/gru-seed=7/model.safetensors");
 }
 
@@ -172,7 +173,7 @@ static void a_signal_ends_all_and_says_so(void **state)
           "--models gru,lstm -q & p=$!; while [ ! -e s/gru/training.yml ]; do sleep 0.02; done; "
           "kill -TERM $p; wait $p; echo $?; ls s");
     const char *says =
-        "heed compare: stopped; everything is saved, and the same command continues\n143\ngru\n";
+        "heed compare: stopped; everything is saved: give the same command to continue\n143\ngru\n";
     if (strcmp(out, says)) fail_msg("%s", out);
 }
 
@@ -208,10 +209,10 @@ static void models_that_cannot_be_meant_are_refused(void **state)
         {"--models 'ngram(layers=3)'", "ngram has no setting 'layers'"},
         {"--models 'ngram(order=x)'", "ngram(order=x): 'x' is not a whole number"},
         {"--models 'ngram(order=3 order=4)'", "ngram has 'order' twice"},
-        {"--models ngram,ngram", "ngram stands there twice"},
+        {"--models ngram,ngram", "ngram is there twice"},
         {"--models gpt --steps many", "--steps: 'many' is not a whole number"},
-        {"--models gpt,ngram grams", "the folder grams does not fit"},
-        {"--models gpt --text t", "--text does not fit"},
+        {"--models gpt,ngram grams", "leave out grams"},
+        {"--models gpt t --train t", "leave out t"},
         {"--models gpt --train -", "--train must be a file"},
         {"--models gpt --train nowhere", "heed compare: nowhere: |No such file"},
     };
@@ -221,17 +222,17 @@ static void models_that_cannot_be_meant_are_refused(void **state)
         assert_fails(command, i + 1 < COUNT_OF(cases) ? 2 : 1, cases[i][1]);
     }
     must_run("! test -e x");
-    assert_fails("$HEED compare --models gpt --train t", 2, "--out is missing");
-    assert_fails("$HEED compare --models gpt --out x", 2, "--train is missing");
-    assert_fails("$HEED compare grams --text t --order 3", 2, "--order is for models|--models is missing");
-    assert_fails("$HEED compare grams --text t --train t", 2, "--train is for models|--models is missing");
+    assert_fails("$HEED compare --models gpt --train t", 2, "--out is required");
+    assert_fails("$HEED compare --models gpt --out x", 2, "--train is required");
+    assert_fails("$HEED compare grams t --order 3", 2, "--order needs --models");
+    assert_fails("$HEED compare grams t --train t", 2, "--train needs --models");
     assert_fails("$HEED compare --models gpt --train t --out x --plot l.gif", 1, ".svg, .png or .pdf");
 }
 
 static void the_ladder_is_drawn(void **state)
 {
     (void)state;
-    must_run("$HEED compare grams words --text u --plot l.svg -q");
+    must_run("$HEED compare grams words u --plot l.svg -q");
     char *svg = get_file(at("l.svg"), NULL);
     assert_non_null(strstr(svg, ">grams<"));
     assert_non_null(strstr(svg, ">ngram, word, &lt;unk&gt; 33.3%<"));
@@ -241,11 +242,12 @@ static void the_ladder_is_drawn(void **state)
 static void what_cannot_be_compared_is_said_once(void **state)
 {
     (void)state;
-    assert_fails("$HEED compare --text t", 2, "which models?");
-    assert_fails("$HEED compare grams", 2, "--text is missing");
-    assert_fails("$HEED compare grams nowhere --text t", 1, "heed compare: nowhere");
-    assert_fails("$HEED compare grams --text nowhere", 1, "nowhere");
-    assert_fails("$HEED compare grams --text t --plot l.gif", 1, "l.gif|.svg, .png or .pdf");
+    assert_fails("$HEED compare t", 2, "no models: give their folders");
+    assert_fails("$HEED compare grams --text t", 2, "--text is gone: give the text after the models");
+    assert_prints("$HEED compare grams t > a; $HEED compare grams < t | cut -f1-60 | wc -l", 0, "2\n");
+    assert_fails("$HEED compare grams nowhere t", 1, "heed compare: nowhere");
+    assert_fails("$HEED compare grams nowhere", 1, "nowhere");
+    assert_fails("$HEED compare grams t --plot l.gif", 1, "l.gif|.svg, .png or .pdf");
 }
 
 int main(void)

@@ -52,7 +52,7 @@ static void six_files_of_the_sizes_asked_for(void **state)
 {
     (void)state;
     assert_prints("$HEED corpus --pairs 3000 --valid 200 --test 100 --out demo/", 0,
-                  "heed: wrote 3000 pairs to train with, 200 to validate, 100 to test to demo/\n");
+                  "heed: wrote 3000 training, 200 validation and 100 test pairs to demo/\n");
     assert_prints("ls demo | tr '\\n' ' '", 0, "test.de test.en train.de train.en valid.de valid.en ");
     assert_prints("cat demo/*.en | wc -l; cat demo/*.de | wc -l; wc -l <demo/valid.de", 0,
                   "3300\n3300\n200\n");
@@ -79,7 +79,7 @@ static void nothing_is_overwritten_unasked(void **state)
     (void)state;
     assert_prints("mkdir kept && echo mine >kept/valid.de", 0, "");
     assert_prints("$HEED corpus -n 10 -o kept", 1,
-                  "heed corpus: kept/valid.de: is already there (--overwrite replaces it)\n");
+                  "heed corpus: kept/valid.de: exists already (--overwrite replaces it)\n");
     assert_prints("ls kept; cat kept/valid.de", 0, "valid.de\nmine\n"); /* nor is anything left beside it */
     assert_prints("$HEED corpus -q -n 10 -o kept --overwrite && wc -l <kept/valid.de", 0, "500\n");
 }
@@ -88,7 +88,7 @@ static void what_is_wrong_is_said(void **state)
 {
     (void)state;
     assert_prints("$HEED corpus", 2,
-                  "heed corpus: --out is missing: where shall the files go? (try 'heed help corpus')\n");
+                  "heed corpus: --out is required: the folder for the files (try 'heed help corpus')\n");
     assert_prints("$HEED corpus --pairs 0 -o x", 2,
                   "heed corpus: --pairs: 0 is not between 1 and 10000000 (try 'heed help corpus')\n");
     assert_prints("touch file && $HEED corpus -o file", 1, "heed corpus: file: is a file, not a folder\n");

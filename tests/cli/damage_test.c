@@ -17,7 +17,7 @@ static const struct {
     {"gpt", "$HEED explain d the", "ln_f.weight"},
     {"gpt", "echo 'the cat' | $HEED rank d --device cpu", "ln_f.weight"},
     {"gpt", "$HEED perplexity d text --device cpu", "ln_f.weight"},
-    {"gpt", "$HEED compare d --text text --device cpu", "ln_f.weight"},
+    {"gpt", "$HEED compare d text --device cpu", "ln_f.weight"},
     {"translator", "echo 'the cat' | $HEED translate d --device cpu", "model.decoder.layer_norm.weight"},
 };
 

@@ -240,16 +240,19 @@ static void classifiers_are_compared(void **state)
 {
     (void)state;
     must_run("rm -rf a b; " TUNE "--from bert --epochs 2 --out a && " TUNE "--from gpt --epochs 2 --out b");
-    const char *out = must_run("$HEED compare a b --test dev.tsv");
-    assert_non_null(strstr(out, "accuracy   macro-F1         F1   Matthews\na "));
+    const char *out = must_run("$HEED compare a b dev.tsv");
+    assert_non_null(strstr(out, "  accuracy  macro-F1  "));
+    assert_non_null(strstr(out, "  F1  Matthews\na "));
     assert_non_null(strstr(out, "\nb      gpt:1 "));
     must_run(
-        "$HEED compare a b --test dev.tsv --json | grep '\"items\": 200, .*\"matthews\": .*\"matthews\": '");
+        "$HEED compare a b dev.tsv --json | grep '\"items\": 200, .*\"matthews\": .*\"matthews\": '");
     must_run("rm -rf n; " TRAIN "--task regress --train numbers.tsv --from bert --epochs 1 --out n && "
-             "$HEED compare n --test numbers.tsv | grep Spearman");
-    assert_fails("$HEED compare n a --test numbers.tsv", 1, "the label|is none of the 2");
-    assert_fails("$HEED compare a b --test dev.tsv --text plain", 2, "--text does not fit");
-    assert_fails("$HEED compare gpt --test dev.tsv", 1, "this is a language model");
+             "$HEED compare n numbers.tsv | grep Spearman");
+    assert_fails("$HEED compare n a numbers.tsv", 1, "the label|is none of the 2");
+    assert_fails("$HEED compare a b --test dev.tsv", 2, "--test is gone: give the table after the models");
+    assert_fails("$HEED compare a b dev.tsv --plot p.svg", 1, "--plot is for language models");
+    assert_fails("$HEED compare a b < dev.tsv", 1, "the table must be a file");
+    assert_fails("$HEED compare a gpt dev.tsv", 1, "this is a language model");
 }
 
 static void what_does_not_fit_is_refused(void **state)

@@ -27,7 +27,7 @@ static const struct {
     {"$HEED translate translator -d cpu", "the cat", 1, "--json", "type a line to translate, Ctrl-D to end"},
     {"$HEED tokenize bert", "the cat", 1, "--json", "type a line to tokenize, Ctrl-D to end"},
     {"$HEED perplexity gpt -d cpu", "the cat", 1, NULL, "type a text to measure, Ctrl-D to end"},
-    {"$HEED score --ref text", "the cat", 1, NULL, "type translations, a line for each of the references"},
+    {"$HEED score --ref text", "the cat", 1, NULL, "type translations, one line for each reference"},
 };
 
 enum { LINE_VERBS = 8 }; /* those that answer each line */
@@ -197,13 +197,13 @@ static void an_output_that_cannot_be_written_says_why_and_ends_the_work(void **s
         "$HEED explain bert 'the'",
         "$HEED embed bert --nearest the",
         "$HEED perplexity gpt text",
-        "$HEED compare gpt -t text",
-        "$HEED score --ref text --hyp text",
+        "$HEED compare gpt text",
+        "$HEED score --ref text text",
         "$HEED help train",
         "$HEED classify classifier --confusion labels.tsv",
         "$HEED --completion bash",
         "$HEED train --task lm --model gpt --train text --width 16 --heads 2 --dry-run",
-        "$HEED score --ref text --hyp text --sentence",
+        "$HEED score --ref text text --sentence",
         "$HEED generate gpt --tokens 30"};
     for (size_t v = 0; v < LINE_VERBS; v++) {
         char command[300];
@@ -265,7 +265,7 @@ static void someone_at_a_terminal_is_told_what_is_awaited(void **state)
 {
     (void)state;
     for (size_t v = 0; v < COUNT_OF(verbs); v++) on_a_terminal(verbs[v].command, verbs[v].await);
-    on_a_terminal("$HEED compare gpt --text -", "type a text to measure, Ctrl-D to end");
+    on_a_terminal("$HEED compare gpt -", "type a text to measure, Ctrl-D to end");
     on_a_terminal("$HEED train --task lm --train - --steps 1 --out x",
                   "type a text to learn from, Ctrl-D to end");
 }

@@ -24,7 +24,7 @@ static const char *const commands[] = {
     "$HEED perplexity gpt -d cpu --threads 1 text",
     "$HEED explain bert the --threads 1",
     "$HEED info bert",
-    "$HEED score --ref text --hyp text",
+    "$HEED score --ref text text",
     "rm -rf exported; $HEED export bert exported -q",
     TRAIN "--task lm --model gpt --heads 2 --train text --unit char --layers 1 --context 64",
     TRAIN "--task classify --train labels.tsv --unit char",

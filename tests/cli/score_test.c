@@ -95,8 +95,8 @@ static void a_system_is_scored(void **state)
     (void)state;
     static const char *const commands[] = {
         "$HEED score --ref ref --ref ref2 <a", "cat a | $HEED score -r ref.gz -r ref2",
-        "$HEED score -r ref --ref=ref2 --hyp a", "$HEED score -r - -r ref2 --hyp a <ref",
-        "gzip -c a | $HEED score -r ref -r ref2 --hyp -"};
+        "$HEED score -r ref --ref=ref2 a", "$HEED score -r - -r ref2 a <ref",
+        "gzip -c a | $HEED score -r ref -r ref2 -"};
     char out[ROOM];
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         assert_int_equal(shell(out, "%s 2>&1", commands[i]), 0);
@@ -166,7 +166,7 @@ static void systems_are_compared(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b -b 1000 -m bleu,ter"), 0);
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b -b 1000 -m bleu,ter"), 0);
     assert_page(out,
                 "BLEU|nrefs:2|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:%V\n"
                 "  a  48.5 (μ = 47.0 ± 46.8)\n"
@@ -174,13 +174,13 @@ static void systems_are_compared(void **state)
                 "TER|nrefs:2|bs:1000|seed:12345|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
                 "  a  40.0 (μ = 41.2 ± 37.5)\n"
                 "  b  33.3 (μ = 34.0 ± 15.9)  -6.7 (95 %: -25.0 to +18.2, p = 0.3347)\n");
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b -m ter"), 0);
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b -m ter"), 0);
     assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
                      "  a  40.0\n  b  33.3  -6.7\n");
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a -m chrf2 -b 1000"), 0);
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a -m chrf2 -b 1000"), 0);
     assert_page(out, "chrF2|nrefs:2|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V = "
                      "59.7 (μ = 60.3 ± 32.3)\n");
-    assert_int_equal(shell(out, "$HEED score -r ref --hyp a --hyp a --json -b 99 --seed 7 -m ter"), 0);
+    assert_int_equal(shell(out, "$HEED score -r ref a a --json -b 99 --seed 7 -m ter"), 0);
     assert_non_null(strstr(out, "{\"systems\": [{\"name\": \"a\", \"ter\": 50.0, "));
     assert_non_null(
         strstr(out, "\"difference\": {\"mean\": 0.0, \"low\": 0.0, \"high\": 0.0}, \"p\": 0.01}"));
@@ -191,22 +191,22 @@ static void lengths_have_scores_of_their_own(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --hyp a --hyp b --source src --by-length "
+    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b --source src --by-length "
                                 "--buckets 1-2,3-9,10- -m ter --plot l.svg"),
                      0);
     assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
-                     "words      sentences       a       b\n"
-                     "1-2                1     0.0    18.2\n"
-                     "3-9                2    63.2    42.1\n"
-                     "10-                0       -       -\n"
-                     "all                3    40.0    33.3\n");
+                     "words  sentences     a     b\n"
+                     "1-2            1   0.0  18.2\n"
+                     "3-9            2  63.2  42.1\n"
+                     "10-            0     -     -\n"
+                     "all            3  40.0  33.3\n");
     assert_int_equal(shell(out, "grep -c '<line' l.svg; grep -o '>TER by source length<\\|>n = 2<' l.svg"),
                      0);
     assert_string_equal(out, "4\n>TER by source length<\n>TER by source length<\n>n = 2<\n");
     /* of one bucket what the same lines have as a corpus; without --metric that is BLEU alone */
     assert_int_equal(
-        shell(out, "for f in ref a; do tail -2 $f >$f.long; done; $HEED score -r ref.long --hyp a.long "
-                   "-m bleu --json; $HEED score -r ref --hyp a --source src --by-length --json --buckets 3-9 "
+        shell(out, "for f in ref a; do tail -2 $f >$f.long; done; $HEED score -r ref.long a.long "
+                   "-m bleu --json; $HEED score -r ref a --source src --by-length --json --buckets 3-9 "
                    "2>warning; cat warning"),
         0);
     double whole = number_of(out, "bleu");
@@ -215,7 +215,7 @@ static void lengths_have_scores_of_their_own(void **state)
     assert_true(fabs(number_of(lengths, "bleu") / whole - 1) < 1e-14);
     assert_non_null(strstr(lengths, ", \"outside\": 1, \"systems\": [{\"name\": \"a\", \"bleu\": "));
     assert_null(strstr(lengths, "chrf"));
-    assert_non_null(strstr(lengths, "heed: warning: 1 of 3 sentences are in no bucket\n"));
+    assert_non_null(strstr(lengths, "heed: warning: 1 of 3 sentences are outside all --buckets\n"));
 }
 
 static void failures_are_named(void **state)
@@ -225,17 +225,17 @@ static void failures_are_named(void **state)
         int status;
         const char *arguments, *message;
     } cases[] = {
-        {1, "--ref ref --hyp short", "short has 2 lines, ref has 3"},
-        {1, "--ref ref --ref short --hyp a", "a has 3 lines, short has 2"},
-        {1, "--ref ref --hyp a --hyp short", "a has 3 lines, short has 2"},
+        {1, "--ref ref short", "short has 2 lines, ref has 3"},
+        {1, "--ref ref --ref short a", "a has 3 lines, short has 2"},
+        {1, "--ref ref a short", "a has 3 lines, short has 2"},
         {1, "--ref ref <short", "standard input has 2 lines, ref has 3"},
         {1, "--ref empty <empty", "standard input has no lines"},
         {1, "--ref ref <empty", "standard input has 0 lines, ref has 3"},
-        {1, "--ref none --hyp a", "none: cannot open: No such file or directory"},
-        {1, "--ref ref --hyp .", ".: is a folder, not a file"},
-        {1, "--ref ref --hyp bad", "bad:2: not UTF-8: byte 0xff at offset 0"},
-        {1, "--ref bad --hyp a", "bad:2: not UTF-8: byte 0xff at offset 0"},
-        {2, "--hyp a", "--ref is missing (try 'heed help score')"},
+        {1, "--ref none a", "none: cannot open: No such file or directory"},
+        {1, "--ref ref .", ".: is a folder, not a file"},
+        {1, "--ref ref bad", "bad:2: not UTF-8: byte 0xff at offset 0"},
+        {1, "--ref bad a", "bad:2: not UTF-8: byte 0xff at offset 0"},
+        {2, "a", "--ref is required: the reference translations (try 'heed help score')"},
         {2, "--ref -", "standard input can be read only once (try 'heed help score')"},
         {2, "--ref ref --metric blue",
          "--metric: 'blue' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
@@ -243,27 +243,28 @@ static void failures_are_named(void **state)
          "--metric: '' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
         {2, "--ref ref --tokenize zh",
          "--tokenize: 'zh' is not one of 13a, intl, char, none (try 'heed help score')"},
-        {2, "--ref ref --hyp a --hyp b --sentence", "--sentence scores one system (try 'heed help score')"},
+        {2, "--ref ref a b --sentence", "--sentence scores one system (try 'heed help score')"},
         {2, "--ref ref --sentence -b 5",
          "--sentence and --bootstrap exclude each other (try 'heed help score')"},
-        {1, "--ref ref --hyp a --source short --by-length", "a has 3 lines, short has 2"},
-        {2, "--ref ref --hyp a --by-length",
-         "--by-length wants --source: whose lengths? (try 'heed help score')"},
-        {2, "--ref ref --hyp a --source src", "--source wants --by-length (try 'heed help score')"},
-        {2, "--ref ref --hyp a --buckets 1-", "--buckets wants --by-length (try 'heed help score')"},
-        {2, "--ref ref --hyp a --source src --by-length --buckets 5-1",
-         "--buckets: '5-1' are no buckets: '1-9,10-14,15-' would be some (try 'heed help score')"},
-        {2, "--ref ref --hyp a --source src --by-length -m ter,bleu --plot l.svg",
-         "--plot draws one metric: say which with --metric (try 'heed help score')"},
-        {2, "--ref ref --hyp a --source src --by-length -b 5",
+        {1, "--ref ref a --source short --by-length", "a has 3 lines, short has 2"},
+        {2, "--ref ref a --by-length",
+         "--by-length needs --source: the source sentences (try 'heed help score')"},
+        {2, "--ref ref a --source src", "--source needs --by-length (try 'heed help score')"},
+        {2, "--ref ref a --buckets 1-", "--buckets needs --by-length (try 'heed help score')"},
+        {2, "--ref ref a --source src --by-length --buckets 5-1",
+         "--buckets: '5-1' is not a list of ranges: write them as '1-9,10-14,15-' (try 'heed help score')"},
+        {2, "--ref ref a --source src --by-length -m ter,bleu --plot l.svg",
+         "--plot draws one metric: choose it with --metric (try 'heed help score')"},
+        {2, "--ref ref a --source src --by-length -b 5",
          "--by-length and --bootstrap exclude each other (try 'heed help score')"},
         {2, "--ref ref --source - --by-length",
          "standard input can be read only once (try 'heed help score')"},
-        {1, "--ref ref --hyp a --source src --by-length --plot l.gif",
+        {1, "--ref ref a --source src --by-length --plot l.gif",
          "l.gif: a plot is written to a file that ends in .svg, .png or .pdf"},
         {2, "$(printf -- '--ref ref %.0s' $(seq 65))",
          "--ref: given more than 64 times (try 'heed help score')"},
-        {2, "--ref ref more", "unexpected argument 'more' (try 'heed help score')"},
+        {2, "--ref ref --hyp a", "--hyp is gone: give the translations as FILE (try 'heed help score')"},
+        {2, "--ref ref $(seq 65)", "unexpected argument '65' (try 'heed help score')"},
     };
     char out[ROOM], expected[256];
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -279,8 +280,8 @@ static void tokenized_text_is_warned_about(void **state)
     char out[ROOM];
     shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenized");
     assert_int_equal(shell(out, "$HEED score -m bleu -r tokenized <tokenized 2>&1 >/dev/null"), 0);
-    assert_string_equal(
-        out, "heed: warning: 100 lines end in ' .': BLEU is meant for text that is not tokenized\n");
+    assert_string_equal(out, "heed: warning: 100 lines end in ' .', as tokenized text does: BLEU needs text "
+                             "that is not tokenized\n");
     assert_int_equal(shell(out, "$HEED score -q -r tokenized <tokenized 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
     assert_int_equal(shell(out, "head -99 tokenized >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
@@ -291,11 +292,10 @@ static void nothing_leaks(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(
-        shell(out, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 --hyp a --hyp b -b 10 --json"), 0);
-    assert_int_equal(
-        shell(out, "env -u ASAN_OPTIONS $HEED score -r ref --hyp a --source src --by-length --json"), 0);
-    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref -r bad --hyp a 2>&1"), 1);
+    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 a b -b 10 --json"), 0);
+    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref a --source src --by-length --json"),
+                     0);
+    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref -r bad a 2>&1"), 1);
 }
 
 int main(void)

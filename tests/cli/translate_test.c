@@ -240,7 +240,7 @@ static void bleu_in_training_is_of_whole_lines(void **state)
         "--save-every 150 --steps 150 --out two/m");
     must_run(
         "for s in keep split; do $HEED translate -d cpu two/m --beam 1 --sentences $s <two/valid.en "
-        ">two/$s; $HEED score -m bleu --digits 4 --ref two/valid.de --hyp two/$s | sed 's/.* = \\([0-9.]*\\) "
+        ">two/$s; $HEED score -m bleu --digits 4 --ref two/valid.de two/$s | sed 's/.* = \\([0-9.]*\\) "
         ".*(BP.*/\\1/' >two/$s.bleu; done; sed -n 's/.*\"bleu\":\\([0-9.]*\\),.*/\\1/p' "
         "two/m/train/log.jsonl | tail -1 | xargs printf '%.4f\\n' >two/trained");
     assert_prints("cmp two/trained two/keep.bleu; cmp -s two/keep.bleu two/split.bleu || echo other", 0,

@@ -32,12 +32,12 @@ static const hd_option program_options[] = {
 
 static const hd_usage program_usage = {
     .operands = "VERB ...",
-    .about = "heed trains, runs and shows attention models.\n"
-             "'heed help VERB' shows what a verb does and every option it takes.",
+    .about = "heed trains, runs and explains attention models.\n"
+             "'heed help VERB' shows what a verb does and all its options.",
     .options = program_options,
 };
 
-const hd_verb hd_program = {"heed", "train, run and show attention models", &program_usage, NULL};
+const hd_verb hd_program = {"heed", "train, run and explain attention models", &program_usage, NULL};
 
 /* A closed stdin, stdout or stderr would become the next file opened, and messages would go into that file.
    Each is filled with one that refuses the use it is meant for. */

@@ -18,10 +18,10 @@ const hd_verb hd_verbs[] = {
 #define COMMON .group = "Options of every verb"
 
 const hd_option hd_common_options[] = {
-    {"threads", 0, "N", "0", "threads to compute with; 0 means all cores", COMMON,
+    {"threads", 0, "N", "0", "threads to use; 0: all cores", COMMON,
      HD_INT_INTO(hd_common, threads, 0, 1024)},
-    {"quiet", 'q', NULL, NULL, "say nothing but errors", COMMON, HD_FLAG_INTO(hd_common, quiet)},
-    {"verbose", 'v', NULL, NULL, "say more", COMMON, HD_FLAG_INTO(hd_common, verbose)},
+    {"quiet", 'q', NULL, NULL, "print only errors", COMMON, HD_FLAG_INTO(hd_common, quiet)},
+    {"verbose", 'v', NULL, NULL, "print more", COMMON, HD_FLAG_INTO(hd_common, verbose)},
     {"help", 'h', NULL, NULL, "show this help", COMMON, HD_FLAG_INTO(hd_common, help)},
     {0},
 };

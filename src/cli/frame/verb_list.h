@@ -3,26 +3,26 @@
 #ifndef HD_CLI_FRAME_VERB_LIST_H
 #define HD_CLI_FRAME_VERB_LIST_H
 
-#define HD_VERB_LIST(X)                                                            \
-    X(explain, "show what a model made of a sentence, every number with its name") \
-    X(train, "learn to translate, a language model, or labels")                    \
-    X(translate, "translate lines with a model")                                   \
-    X(rank, "sort given translations or texts by a model's log-probability")       \
-    X(embed, "turn lines into vectors with a model")                               \
-    X(generate, "write text with a language model")                                \
-    X(fill, "fill in the blanks of a text with a masked language model")           \
-    X(perplexity, "measure how well a language model expects a text")              \
-    X(compare, "measure several language models on one text: the ladder")          \
-    X(plot, "draw the loss curves of training runs")                               \
-    X(classify, "find the label of every line")                                    \
-    X(tag, "find the label of every token")                                        \
-    X(tokenize, "show the tokens of lines, or the text of tokens")                 \
-    X(import, "make a model of a folder that transformers wrote")                  \
-    X(export, "write a model as a folder that transformers reads")                 \
-    X(info, "show what a model folder holds")                                      \
-    X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does")      \
-    X(bench, "time training and search on this machine")                           \
-    X(corpus, "write a small English-German corpus to learn from")                 \
-    X(help, "show help on heed or on a verb")
+#define HD_VERB_LIST(X)                                                       \
+    X(explain, "show how a model computes its output, number by number")      \
+    X(train, "train a translator, language model, classifier or tagger")      \
+    X(translate, "translate text")                                            \
+    X(rank, "sort translations or texts by their probability under a model")  \
+    X(embed, "turn lines into vectors")                                       \
+    X(generate, "generate text with a language model")                        \
+    X(fill, "predict masked words with a masked language model")              \
+    X(perplexity, "measure how well a language model predicts a text")        \
+    X(compare, "measure several models on the same data")                     \
+    X(plot, "draw the loss curves of training runs")                          \
+    X(classify, "label every line")                                           \
+    X(tag, "label every token")                                               \
+    X(tokenize, "turn text into tokens, or back")                             \
+    X(import, "make a model from a Hugging Face checkpoint")                  \
+    X(export, "write a model as a Hugging Face checkpoint")                   \
+    X(info, "show what a model folder contains, or the devices")              \
+    X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does") \
+    X(bench, "time training and decoding on this machine")                    \
+    X(corpus, "write a small English-German corpus for training")             \
+    X(help, "show help for heed or a verb")
 
 #endif

@@ -1,4 +1,4 @@
-/* heed bench: how fast this machine is at heed's work. */
+/* heed bench: how fast this machine trains and decodes. */
 #include "cli/frame/verb.h"
 
 #include <string.h>
@@ -16,29 +16,28 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct bench, device)},
     {"precision", 0, "KIND", "auto", "auto, f32 or bf16 (not on the CPU)",
      HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
-    {"only", 0, "TEXT", NULL, "rows whose name contains TEXT, also those that are much for a CPU",
+    {"only", 0, "TEXT", NULL, "only rows whose name contains TEXT, also those too slow for a CPU by default",
      HD_TEXT_INTO(struct bench, only)},
-    {"rounds", 0, "N", "0", "timed repeats of each row; 0: chosen by how long one takes",
+    {"rounds", 0, "N", "0", "timed repetitions of each row; 0: by how long one takes",
      HD_INT_INTO(struct bench, rounds, 0, 200)},
-    {"kernels", 0, NULL, NULL, "also where the time of a training step goes, kernel by kernel (cuda)",
+    {"kernels", 0, NULL, NULL, "also show the time of each kernel in a training step (cuda)",
      HD_FLAG_INTO(struct bench, kernels)},
     {0},
 };
 
 static const hd_example examples[] = {
-    {"heed bench --device cuda", "training and search on the GPU"},
-    {"heed bench --device cuda --only 'base train' --kernels", "what one step is made of"},
+    {"heed bench --device cuda", "training and decoding on the GPU"},
+    {"heed bench --device cuda --only 'base train' --kernels", "the kernels of one training step"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_bench_usage = {
     .about =
-        "Times training steps and searches of fixed sizes on random tokens: for each its rate, the share of "
-        "the rate that the largest matrix product reaches, and the memory it takes.\n"
+        "Times training steps and decoding of fixed sizes on random tokens and shows for each the rate, its "
+        "share of the rate of the largest matrix product, and the memory.\n"
         "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
         "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
-        "of so many words "
-        "with one layer: cells go word by word, attention takes all words at once.",
+        "of that many words with one layer: an LSTM goes word by word, attention takes all words at once.",
     .options = options,
     .size = sizeof(struct bench),
     .examples = examples,
@@ -49,7 +48,7 @@ typedef struct sink {
     const char *device;
     double ceiling;
     bool begun;
-    double step; /* seconds of the row told last */
+    double step; /* seconds of the row shown last */
 } sink;
 
 static void begin(sink *s, hd_text *to)
@@ -98,7 +97,8 @@ int hd_verb_bench(const hd_command *c)
                           .log = &c->log,
                           .training = true};
     hd_status st = hd_backend_new(&b, o->device, &opt, &err);
-    if (!st && b->dry) st = hd_err_set(&err, HD_EARG, "the device '%s' computes nothing", o->device);
+    if (!st && b->dry)
+        st = hd_err_set(&err, HD_EARG, "device '%s' does not compute: use cpu or cuda", o->device);
     hd_bench_opt ask = {.only = o->only,
                         .rounds = o->rounds,
                         .by_kernel = o->kernels,

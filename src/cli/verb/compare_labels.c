@@ -1,14 +1,15 @@
-/* heed compare --test. */
+/* heed compare of classifiers. */
 #include "cli/verb/compare_labels.h"
 
-#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "cli/frame/table.h"
 #include "cli/train/progress.h"
 #include "task/label/labeler.h"
 #include "train/duration.h"
-#include "view/draw/text_pen.h"
+#include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 typedef struct row {
@@ -60,95 +61,80 @@ static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
 
 static void put_table(hd_text *to, const row *rows, size_t n)
 {
-    enum { STEP = 11 };
-    hd_pen p = {.to = to, .width = INT_MAX};
-    int wide = hd_pen_columns("model"), body = hd_pen_columns("body");
+    static const char *const heads[] = {"model", "body", "parameters", "trained"};
+    size_t figures = 0;
     char number[HD_DECIMAL];
-    for (size_t i = 0; i < n; i++) {
-        int columns = hd_pen_columns(rows[i].folder), of_body = hd_pen_columns(rows[i].body);
-        wide = columns > wide ? columns : wide;
-        body = of_body > body ? of_body : body;
-    }
-    wide += 2, body += wide;
-    hd_pen_put(&p, HD_INK_PLAIN, "model");
-    hd_pen_put_at(&p, wide, HD_INK_PLAIN, "body");
-    hd_pen_put_to(&p, body + 12, HD_INK_PLAIN, "parameters");
-    hd_pen_put_to(&p, body + 22, HD_INK_PLAIN, "trained");
-    for (int k = 0; k < HD_FIGURES && rows->figure[k].name; k++)
-        hd_pen_put_to(&p, body + 22 + (k + 1) * STEP, HD_INK_PLAIN, rows->figure[k].title);
-    hd_pen_end(&p);
+    while (figures < HD_FIGURES && rows->figure[figures].name) figures++;
+    hd_table t = {.columns = 4 + figures, .left = 2};
+    for (size_t k = 0; k < 4; k++) hd_table_add(&t, heads[k]);
+    for (size_t k = 0; k < figures; k++) hd_table_add(&t, rows->figure[k].title);
     for (size_t i = 0; i < n; i++) {
         const row *w = &rows[i];
-        hd_pen_put(&p, HD_INK_PLAIN, w->folder);
-        hd_pen_put_at(&p, wide, HD_INK_PLAIN, w->body);
-        hd_pen_put_to(&p, body + 12, HD_INK_PLAIN, hd_grouped(w->parameters, number));
-        hd_pen_put_to(&p, body + 22, HD_INK_PLAIN,
-                      isnan(w->trained) ? "-" : hd_decimal(number, "%.0f s", w->trained));
-        for (int k = 0; k < HD_FIGURES && w->figure[k].name; k++) {
+        hd_table_add(&t, w->folder);
+        hd_table_add(&t, w->body);
+        hd_table_add(&t, hd_grouped(w->parameters, number));
+        hd_table_add(&t, hd_compare_time(w->trained, number));
+        for (size_t k = 0; k < figures; k++) {
             const hd_figure *f = &w->figure[k];
-            hd_decimal(number, f->share ? "%.2f %%" : "%.4f", f->share ? 100 * f->value : f->value);
-            hd_pen_put_to(&p, body + 22 + (k + 1) * STEP, HD_INK_PLAIN, number);
+            hd_table_add(
+                &t, hd_decimal(number, f->share ? "%.2f %%" : "%.4f", f->share ? 100 * f->value : f->value));
         }
-        hd_pen_end(&p);
     }
+    hd_table_write(to, &t);
 }
 
-static void put_object(hd_text *to, const char *table, const row *rows, size_t n)
+static void put_object(hd_text *to, const char *file, const row *rows, size_t n)
 {
-    hd_text_put(to, "{\"test\": ");
-    hd_put_json(to, table, false);
-    hd_text_print(to, ", \"items\": %zu, \"models\": [", rows->items);
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "file", file);
+    hd_member_count(to, "items", rows->items);
+    hd_member_begin(to, "models", '[');
     for (size_t i = 0; i < n; i++) {
         const row *w = &rows[i];
-        hd_text_put(to, i ? ", {\"model\": " : "{\"model\": ");
-        hd_put_json(to, w->folder, false);
-        hd_text_print(to, ", \"body\": \"%s\", \"parameters\": %zu, \"training_seconds\": ", w->body,
-                      w->parameters);
-        hd_put_number(to, w->trained, 9);
-        hd_text_put(to, ", \"loss\": ");
-        hd_put_number(to, w->loss, 9);
-        for (int k = 0; k < HD_FIGURES && w->figure[k].name; k++) {
-            hd_text_print(to, ", \"%s\": ", w->figure[k].name);
-            hd_put_number(to, w->figure[k].value, 9);
-        }
-        hd_text_put(to, "}");
+        hd_member_begin(to, NULL, '{');
+        hd_member_text(to, "model", w->folder);
+        hd_member_text(to, "body", w->body);
+        hd_member_count(to, "parameters", w->parameters);
+        hd_member_number(to, "training_seconds", w->trained, 9);
+        hd_member_number(to, "loss", w->loss, 9);
+        for (int k = 0; k < HD_FIGURES && w->figure[k].name; k++)
+            hd_member_number(to, w->figure[k].name, w->figure[k].value, 9);
+        hd_member_end(to, '}');
     }
     hd_text_put(to, "]}\n");
 }
 
-static hd_status measure_all(row *rows, size_t n, hd_run *r, const char *table, hd_err *err)
+static hd_status measure_all(row *rows, size_t n, hd_run *r, const char *file, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < n; i++) {
-        s = measure(&rows[i], r, table, err);
+        s = measure(&rows[i], r, file, err);
         if (!s && rows[i].numbers != rows[0].numbers)
-            s = hd_err_set(err, HD_EARG, "%s gives %s, %s %s: they cannot be compared", rows[0].folder,
+            s = hd_err_set(err, HD_EARG, "%s predicts %s, %s %s: they cannot be compared", rows[0].folder,
                            rows[0].numbers ? "numbers" : "labels", rows[i].folder,
                            rows[i].numbers ? "numbers" : "labels");
     }
     return s;
 }
 
-hd_status hd_compare_labels(const hd_command *c, const char *table, const char *device, int precision,
+const char *hd_compare_time(double seconds, char number[HD_DECIMAL])
+{
+    return isnan(seconds) ? "-" : hd_decimal(number, seconds < 10 ? "%.2f s" : "%.0f s", seconds);
+}
+
+hd_status hd_compare_labels(const hd_command *c, hd_run *r, char *const *folder, size_t n, const char *file,
                             bool json, hd_err *err)
 {
-    hd_backend *backend = NULL;
-    hd_run r = {0};
     hd_text out = {0};
-    size_t n = (size_t)c->operands.count;
     row *rows = hd_mem_array(n, sizeof *rows);
-    hd_backend_opt opt = {.threads = c->common.threads, .precision = (hd_precision)precision, .log = &c->log};
     hd_status s = rows ? HD_OK : hd_err_nomem(err, n * sizeof *rows);
-    if (!s) s = hd_backend_new(&backend, device, &opt, err);
-    if (!s) s = hd_run_init(&r, backend, err);
-    for (size_t i = 0; !s && i < n; i++) rows[i].folder = c->operands.word[i];
-    if (!s) s = measure_all(rows, n, &r, table, err);
-    hd_run_release(&r);
-    hd_backend_free(backend);
-    if (!s && json) put_object(&out, table, rows, n);
+    if (!s && n > 1 && !strcmp(file, "-"))
+        s = hd_err_set(err, HD_EARG, "the table must be a file, as every classifier reads it anew");
+    for (size_t i = 0; !s && i < n; i++) rows[i].folder = folder[i];
+    if (!s) s = measure_all(rows, n, r, file, err);
+    if (!s && json) put_object(&out, file, rows, n);
     if (!s && !json) put_table(&out, rows, n);
     if (!s) s = hd_command_put_text(c, &out, true, err);
-    hd_text_release(&out);
     hd_mem_free(rows);
     return s;
 }

@@ -1,11 +1,16 @@
-/* heed compare --test: several classifiers on one table. */
+/* `heed compare` of classifiers: how well they predict the labels of a table. */
 #ifndef HD_CLI_VERB_COMPARE_LABELS_H
 #define HD_CLI_VERB_COMPARE_LABELS_H
 
 #include "cli/frame/verb.h"
+#include "op/run.h"
+#include "view/draw/markup.h"
 
-/* Those of the operands. All have classes, or all have numbers; HD_EARG where they are mixed. */
-hd_status hd_compare_labels(const hd_command *c, const char *table, const char *device, int precision,
+/* n folders, of classifiers or of regressions, on a table with labels. */
+hd_status hd_compare_labels(const hd_command *c, hd_run *r, char *const *folder, size_t n, const char *file,
                             bool json, hd_err *err);
+
+/* A training time: "1.25 s", "72 s", or "-" for NaN. */
+const char *hd_compare_time(double seconds, char number[HD_DECIMAL]);
 
 #endif

@@ -57,7 +57,7 @@ static hd_status read_setting(hd_asked_model *m, char *setting, hd_err *err)
         return hd_err_set(err, HD_EARG, "--models: '%s' in %s(...) is not NAME=VALUE", setting,
                           hd_lm_names[kind_of(m)]);
     if (used + strlen(setting) + 2 > sizeof m->name)
-        return hd_err_set(err, HD_EARG, "--models: the settings of %s are too long for a folder's name",
+        return hd_err_set(err, HD_EARG, "--models: the settings of %s are too long for a folder name",
                           hd_lm_names[kind_of(m)]);
     m->name[used++] = '-';
     for (const char *c = setting; *c; c++)
@@ -104,7 +104,7 @@ static hd_status read_model(hd_models *all, char *spelled, hd_err *err)
     for (size_t i = 0; !s && i + 1 < all->count; i++)
         if (!strcmp(all->at[i].name, m->name))
             s = hd_err_set(err, HD_EARG,
-                           "--models: %s stands there twice: settings tell models of a kind apart, as in "
+                           "--models: %s is there twice: give models of one kind different settings, as in "
                            "ngram(order=3),ngram(order=6)",
                            m->name);
     return s;
@@ -187,10 +187,10 @@ static int train(const hd_command *c, hd_asked_model *m, bool overwrite)
     o.out = m->options.out = m->folder;
     if (!overwrite && look(&now, m, &err)) return hd_command_fail(c, &err);
     if (now == FINISHED) {
-        hd_log_say(&c->log, HD_INFO, "%s: trained already, taken as it is", m->folder);
+        hd_log_say(&c->log, HD_INFO, "%s: already trained, used as it is", m->folder);
         return HD_EXIT_OK;
     }
-    hd_log_say(&c->log, HD_INFO, "%s: %s", m->folder, now == RESUMABLE ? "resumed" : "trained now");
+    hd_log_say(&c->log, HD_INFO, "%s: %s", m->folder, now == RESUMABLE ? "resuming" : "training");
     o.resume = now == RESUMABLE;
     o.overwrite = overwrite || now == BEGUN;
     return hd_train_run(c, &o, m->given);
@@ -205,7 +205,7 @@ int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool ove
         status = hd_path(a->folder, out, a->name, &err) ? hd_command_fail(c, &err) : train(c, a, overwrite);
         bool failed = status != HD_EXIT_OK && status != hd_train_stop_status();
         if (failed || !hd_train_stopped()) continue;
-        hd_err_set(&err, HD_EARG, "stopped; everything is saved, and the same command continues");
+        hd_err_set(&err, HD_EARG, "stopped; everything is saved: give the same command to continue");
         hd_command_fail(c, &err);
         status = hd_train_stop_status();
     }

@@ -1,4 +1,4 @@
-/* heed corpus: writes a parallel corpus of a small English and German, to learn from in minutes. */
+/* heed corpus: writes a small English-German parallel corpus that a model learns in minutes. */
 #include "cli/frame/verb.h"
 
 #include <stdio.h>
@@ -16,36 +16,29 @@ struct corpus {
 };
 
 static const hd_option options[] = {
-    {"out", 'o', "FOLDER", NULL, "where to write; made if it is not there, and then whole or not at all",
+    {"out", 'o', "FOLDER", NULL, "folder to write to; created if missing, and then complete or not at all",
      HD_FILE_INTO(struct corpus, out)},
-    {"pairs", 'n', "N", "20000", "sentence pairs to train with",
-     HD_INT_INTO(struct corpus, pairs, 1, 10000000)},
-    {"valid", 0, "N", "500", "pairs to validate with", HD_INT_INTO(struct corpus, valid, 0, 1000000)},
-    {"test", 0, "N", "500", "pairs to test with", HD_INT_INTO(struct corpus, test, 0, 1000000)},
-    {"seed", 0, "N", "1", "another seed gives other sentences, the same one the same",
-     HD_INT_INTO(struct corpus, seed, 0, 2147483647)},
-    {"overwrite", 0, NULL, NULL, "replace files that are there", HD_FLAG_INTO(struct corpus, overwrite)},
+    {"pairs", 'n', "N", "20000", "training pairs", HD_INT_INTO(struct corpus, pairs, 1, 10000000)},
+    {"valid", 0, "N", "500", "validation pairs", HD_INT_INTO(struct corpus, valid, 0, 1000000)},
+    {"test", 0, "N", "500", "test pairs", HD_INT_INTO(struct corpus, test, 0, 1000000)},
+    {"seed", 0, "N", "1", "seed of the random sentences", HD_INT_INTO(struct corpus, seed, 0, 2147483647)},
+    {"overwrite", 0, NULL, NULL, "replace existing files", HD_FLAG_INTO(struct corpus, overwrite)},
     {0},
 };
 
 static const hd_example examples[] = {
-    {"heed corpus --out demo",
-     "20,000 pairs in demo/train.en and demo/train.de, and 500 each of valid and test"},
+    {"heed corpus --out demo", "20,000 pairs in demo/train.en and demo/train.de, 500 each in valid and test"},
     {"heed corpus --pairs 100 --test 0 --valid 0 -o tiny", "a hundred pairs in two files"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_corpus_usage = {
-    .about = "Writes sentences of a small English with their German translation, one a line, words and marks "
-             "parted by "
-             "spaces: train.en and train.de, valid and test. The German has gender, case and number, "
-             "adjectives with their "
-             "endings, separable verbs, the perfect, modal verbs, negation, inversion and subordinate "
-             "clauses; each English "
-             "sentence has one translation.\n"
-             "No sentence is there twice, in one file or in two. '" HD_GRAMMAR_RESERVED
-             "' is in none of them: ask a "
-             "trained model for it.",
+    .about = "Writes sentences of a small English grammar with their German translation, one a line, words "
+             "and punctuation separated by spaces: train.en and train.de, valid and test. The German has "
+             "gender, case and number, adjective endings, separable verbs, the perfect, modal verbs, "
+             "negation, inversion and subordinate clauses; each English sentence has one translation.\n"
+             "No sentence occurs twice, in one file or in two. '" HD_GRAMMAR_RESERVED
+             "' is in none of them: a sentence to test a trained model with.",
     .options = options,
     .size = sizeof(struct corpus),
     .examples = examples,
@@ -68,7 +61,7 @@ static hd_status open_file(struct file *f, const struct corpus *o, const char *f
     hd_status s = hd_path(f->path, folder, below, err);
     if (s) return s;
     if (!o->overwrite && !access(f->path, F_OK))
-        return hd_err_set(err, HD_EFILE, "%s: is already there (--overwrite replaces it)", f->path);
+        return hd_err_set(err, HD_EFILE, "%s: exists already (--overwrite replaces it)", f->path);
     return hd_save_open(&f->save, f->path, err);
 }
 
@@ -150,13 +143,13 @@ int hd_verb_corpus(const hd_command *c)
     hd_err err = {0};
     bool empty = false;
     if (!o->out || !*o->out) {
-        hd_err_set(&err, HD_EARG, "--out is missing: where shall the files go?");
+        hd_err_set(&err, HD_EARG, "--out is required: the folder for the files");
         return hd_verb_misused(c->verb, &err);
     }
     hd_status s = hd_folder_empty(o->out, &empty, &err);
     if (!s) s = empty ? write_folder(o, &err) : write_among_others(o, &err);
     if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "wrote %d pairs to train with, %d to validate, %d to test to %s", o->pairs,
+    hd_log_say(&c->log, HD_INFO, "wrote %d training, %d validation and %d test pairs to %s", o->pairs,
                o->valid, o->test, o->out);
     return HD_EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* heed export: a folder that transformers reads, of a model. */
+/* heed export: writes a model as a folder that transformers reads. */
 #include "cli/frame/verb.h"
 #include "hub/import.h"
 
@@ -14,17 +14,15 @@ const hd_usage hd_verb_export_usage = {
     .least = 2,
     .most = 2,
     .about =
-        "Writes the model of the folder MODEL as Hugging Face's transformers has it: config.json, "
-        "model.safetensors with the weights to the bit, and the tokenizer's files. A language model gpt "
-        "becomes a GPT-2; a masked language model a BERT; so do classifiers made of them; a translator "
-        "becomes a Pegasus if it is a Transformer with sinusoids and one vocabulary that normalizes before "
-        "its "
-        "layers, as by default, and a MarianMT if it normalizes behind them (--norm post); what was a T5 "
-        "becomes "
-        "one again.\n"
-        "What was imported gets its tokenizer files back as they were. Those of other tokenizers are "
-        "written as heed has them: transformers opens the model but not the tokenizer.\n"
-        "HF_FOLDER must not be there, or be empty.",
+        "Writes the model in the folder MODEL as Hugging Face's transformers saves it: config.json, "
+        "model.safetensors with the same weights, bit for bit, and the tokenizer files. A gpt becomes a "
+        "GPT-2, a masked language model a BERT, and classifiers fine-tuned from them likewise. A "
+        "Transformer translator with sinusoidal positions and one vocabulary becomes a Pegasus if it is "
+        "pre-norm, the default, and a MarianMT if it is post-norm (--norm post). An imported T5 becomes a "
+        "T5.\n"
+        "An imported model gets its original tokenizer files. Other tokenizers are written in heed's "
+        "format: transformers opens the model but not the tokenizer.\n"
+        "HF_FOLDER must not exist, or be empty.",
     .options = options,
     .examples = examples,
 };
@@ -38,6 +36,6 @@ int hd_verb_export(const hd_command *c)
     if (!s) s = hd_export(word[0], word[1], backend, &err);
     hd_backend_free(backend);
     if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "%s is %s for transformers", word[1], word[0]);
+    hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
     return HD_EXIT_OK;
 }

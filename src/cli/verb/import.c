@@ -1,17 +1,17 @@
-/* heed import: a model of a folder that transformers wrote. */
+/* heed import: makes a model folder from one that transformers wrote. */
 #include "hub/import.h"
 #include "cli/frame/verb.h"
 
 static const hd_option options[] = {{0}};
 
 static const hd_example examples[] = {
-    {"heed import gpt2 gpt2.heed", "the folder of a GPT-2 becomes a language model"},
-    {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize < text",
-     "that of a BERT makes vectors"},
-    {"heed import sentiment model && heed classify model < text", "a BERT that classifies a classifier"},
-    {"heed import opus-mt-en-de en-de && heed translate en-de < text.en", "that of a MarianMT a translator"},
+    {"heed import gpt2 gpt2.heed", "a GPT-2 becomes a language model"},
+    {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize text",
+     "a BERT, and its sentence vectors"},
+    {"heed import sentiment model && heed classify model text", "a BERT classifier"},
+    {"heed import opus-mt-en-de en-de && heed translate en-de text.en", "a MarianMT translator"},
     {"echo 'translate English to German: It is cold.' | heed translate t5",
-     "what an imported T5 is to do stands in the text"},
+     "the text tells an imported T5 what to do"},
     {NULL, NULL},
 };
 
@@ -20,16 +20,14 @@ const hd_usage hd_verb_import_usage = {
     .least = 2,
     .most = 2,
     .about =
-        "Makes the model folder MODEL of HF_FOLDER, a checkpoint as Hugging Face's transformers saves it: "
+        "Makes the model folder MODEL from HF_FOLDER, a checkpoint saved by Hugging Face's transformers: "
         "config.json with \"model_type\" bert, gpt2, marian, pegasus, t5 or mt5, model.safetensors (or its "
-        "parts "
-        "with "
-        "model.safetensors.index.json; f32, f16 or bf16), and the tokenizer: vocab.json with merges.txt or "
-        "tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, target.spm and "
-        "vocab.json of a marian; spiece.model of a t5; or what `heed export` wrote.\n"
-        "MODEL must not be there, or be empty. What config.json asks for and heed does not have, a tensor "
-        "that is missing and one too many are told by name, and nothing is written. pytorch_model.bin is "
-        "not read.",
+        "parts with model.safetensors.index.json; f32, f16 or bf16), and the tokenizer: vocab.json with "
+        "merges.txt or tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, "
+        "target.spm and vocab.json of a marian; spiece.model of a t5; or what `heed export` wrote.\n"
+        "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
+        "tensor is missing or unknown, the error names it and nothing is written. pytorch_model.bin is not "
+        "read.",
     .options = options,
     .examples = examples,
 };
@@ -43,6 +41,6 @@ int hd_verb_import(const hd_command *c)
     if (!s) s = hd_import(word[0], word[1], backend, &err);
     hd_backend_free(backend);
     if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "%s is the model of %s", word[1], word[0]);
+    hd_log_say(&c->log, HD_INFO, "wrote %s, the model of %s", word[1], word[0]);
     return HD_EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* heed plot: what training runs have told, as curves in the terminal or in a picture. */
+/* heed plot: curves of training runs, in the terminal or as a picture. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,18 +26,17 @@ static const char *const lines[] = {"both", "train", "valid", NULL};
 static const char *const kinds[KINDS] = {"train", "valid"};
 
 static const hd_option options[] = {
-    {"out", 'o', "FILE", NULL, "a picture in place of the terminal's: .svg, .png or .pdf",
+    {"out", 'o', "FILE", NULL, "write a picture instead of drawing in the terminal: .svg, .png or .pdf",
      HD_FILE_INTO(struct plot, out)},
     {"metric", 0, "NAME", "loss",
-     "what to plot: loss, or any other number of train/log.jsonl, as perplexity, bleu, accuracy, rate, "
+     "what to plot: loss or another number in train/log.jsonl, such as perplexity, bleu, accuracy, rate, "
      "gradient_norm or tokens_per_second",
      HD_TEXT_INTO(struct plot, metric)},
-    {"over", 0, "WHAT", "steps", "the axis to the right: steps, epochs or time",
+    {"over", 0, "WHAT", "steps", "horizontal axis: steps, epochs or time",
      HD_CHOICE_INTO(struct plot, over, axes)},
-    {"lines", 0, "WHICH", "both", "of training, of validation, or both",
-     HD_CHOICE_INTO(struct plot, lines, lines)},
+    {"lines", 0, "WHICH", "both", "train, valid or both", HD_CHOICE_INTO(struct plot, lines, lines)},
     {"smooth", 0, "X", "0",
-     "moving average of the training line, as TensorBoard has it: from 0, as it is, to 0.999",
+     "smooth the training line by a moving average, as TensorBoard does: 0 (off) to 0.999",
      HD_FLOAT_INTO(struct plot, smooth, 0, 0.999)},
     {0},
 };
@@ -55,11 +54,10 @@ const hd_usage hd_verb_plot_usage = {
     .least = 1,
     .most = MOST_RUNS,
     .about =
-        "Draws what training runs have told about themselves: the loss of training and of validation, or "
-        "another number, from train/log.jsonl of each MODEL folder, in the terminal or, with --out, as a "
-        "picture. A run that goes on can be drawn as far as it is. Several runs are drawn in one "
-        "picture, each in its color or with its letter; a capital, or a wide line with marks, is "
-        "validation.",
+        "Draws the training and validation loss, or another number, from train/log.jsonl of each MODEL "
+        "folder, in the terminal or, with --out, as a picture. A run that is still training is drawn as far "
+        "as it is. Several runs share one picture, each with its own color or letter; a capital letter, or "
+        "a wide line with marks, is validation.",
     .options = options,
     .size = sizeof(struct plot),
     .examples = examples,
@@ -90,9 +88,9 @@ static hd_status add_run(plan *p, const struct plot *o, const char *folder, size
             (hd_series){.name = name, .x = h->x, .y = h->y, .count = h->count, .color = run, .strong = k};
     }
     if (!s && p->count == before)
-        s = hd_err_set(err, HD_EARG, "%s: its log has no %s%s%s; its numbers: %s", folder, o->metric,
+        s = hd_err_set(err, HD_EARG, "%s: no %s%s%s in its log, which has: %s", folder, o->metric,
                        o->lines ? " of " : "", o->lines ? lines[o->lines] : "",
-                       *hd_history_fields(folder, known, sizeof known) ? known : "none so far");
+                       *hd_history_fields(folder, known, sizeof known) ? known : "no numbers yet");
     return s;
 }
 

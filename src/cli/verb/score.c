@@ -11,7 +11,7 @@
 enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
 
 struct score {
-    hd_texts ref, hyp;
+    hd_texts ref;
     bool lowercase, sentence, json;
     int tokenize, bootstrap, seed, digits;
     const char *metric;
@@ -20,41 +20,37 @@ struct score {
 };
 
 #define METRIC_HELP(name, key, help) "; " key ": " help
-#define CUT_HELP(name, help)         "; " #name ": " help
+#define TOKENIZER_HELP(name, help)   "; " #name ": " help
 #define METRIC_KEY(name, key, help)  ", " key
 #define LENGTH                       .group = "By length"
 
 static const hd_option options[] = {
-    {"ref", 'r', "FILE", NULL, "references, line by line; repeated: more references of every line",
+    {"ref", 'r', "FILE", NULL, "reference translations; repeat it for several references of every line",
      HD_FILES_INTO(struct score, ref)},
-    {"hyp", 0, "FILE", NULL,
-     "what to score; repeated: more systems, compared with the first; without it, standard input",
-     HD_FILES_INTO(struct score, hyp)},
+    {"hyp", .gone = "give the translations as FILE"},
     {"metric", 'm', "LIST", "bleu,chrf,ter",
-     "what to compute, with commas between; chrf stands for all that begin so" HD_METRIC_LIST(METRIC_HELP),
+     "what to compute, separated by commas; chrf means all that begin with it" HD_METRIC_LIST(METRIC_HELP),
      HD_TEXT_INTO(struct score, metric)},
-    {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_BLEU_TOKENIZER_LIST(CUT_HELP),
+    {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_BLEU_TOKENIZER_LIST(TOKENIZER_HELP),
      HD_CHOICE_INTO(struct score, tokenize, hd_bleu_tokenizer_names)},
     {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
      HD_FLAG_INTO(struct score, lowercase)},
-    {"sentence", 's', NULL, NULL,
-     "score every line by itself: a line of output for each, tabs between metrics",
+    {"sentence", 's', NULL, NULL, "score every line by itself: an output line each, tabs between metrics",
      HD_FLAG_INTO(struct score, sentence)},
     {"bootstrap", 'b', "N", "0",
-     "resample N times: confidence intervals, and p-values against the first system",
+     "bootstrap resampling with N samples: confidence intervals, and p-values against the first system",
      HD_INT_INTO(struct score, bootstrap, 0, 1000000)},
-    {"seed", 0, "N", "12345", "of the resampling", HD_INT_INTO(struct score, seed, 0, 2147483647)},
-    {"digits", 0, "N", "1", "decimals shown, 0 to 15", HD_INT_INTO(struct score, digits, 0, 15)},
+    {"seed", 0, "N", "12345", "seed of the resampling", HD_INT_INTO(struct score, seed, 0, 2147483647)},
+    {"digits", 0, "N", "1", "decimals to show, 0 to 15", HD_INT_INTO(struct score, digits, 0, 15)},
     {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(struct score, json)},
 
     {"by-length", 0, NULL, NULL,
-     "a table: a line for each bucket of source lengths, a column for each system; of BLEU, unless --metric "
-     "says otherwise",
+     "a table with a line for each range of source lengths and a column for each system; of BLEU, unless "
+     "--metric is given",
      LENGTH, HD_FLAG_INTO(struct score, by_length)},
-    {"source", 0, "FILE", NULL, "what was translated, line by line", LENGTH,
-     HD_FILE_INTO(struct score, source)},
+    {"source", 0, "FILE", NULL, "the source sentences", LENGTH, HD_FILE_INTO(struct score, source)},
     {"buckets", 0, "LIST", NULL,
-     "words of the sources: '1-9,10-14,15-19,20-'; without it, steps of 5 with enough sentences in each",
+     "ranges of words, as in '1-9,10-14,15-19,20-'; default: steps of 5 with enough sentences in each",
      LENGTH, HD_TEXT_INTO(struct score, buckets)},
     {"plot", 0, "FILE", NULL, "a line for each system, as .svg, .png or .pdf", LENGTH,
      HD_FILE_INTO(struct score, plot)},
@@ -62,21 +58,22 @@ static const hd_option options[] = {
 };
 
 static const hd_example examples[] = {
-    {"heed score --ref ref.de < out.de", "all metrics of one system"},
-    {"heed score --ref ref.de --metric bleu --sentence < out.de", "BLEU of every sentence"},
-    {"heed score --ref ref.de --hyp a.de --hyp b.de --bootstrap 1000",
-     "is b better than a, or could it be chance?"},
-    {"heed score --ref ref.de --hyp a.de --hyp b.de --source src.en --by-length --plot lengths.svg",
-     "which one copes with long sentences?"},
+    {"heed score --ref ref.de out.de", "all metrics of one system"},
+    {"heed score --ref ref.de out.de --metric bleu --sentence", "BLEU of every sentence"},
+    {"heed score --ref ref.de a.de b.de --bootstrap 1000", "is b better than a, or could it be chance?"},
+    {"heed score --ref ref.de a.de b.de --source src.en --by-length --plot lengths.svg",
+     "which system copes with long sentences?"},
     {NULL, NULL},
 };
 
 const hd_usage hd_verb_score_usage = {
-    .about = "Scores translations against one or several references with BLEU, chrF2, chrF2++ and TER. The "
-             "numbers and the signatures are those of sacreBLEU 2.6.0.\n"
+    .operands = "[FILE...]",
+    .most = HD_OPTION_MOST,
+    .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
+             "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
+             "standard input; several are compared with the first.\n"
              "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
-             "input. Text must not be "
-             "tokenized.",
+             "input. The text must not be tokenized.",
     .options = options,
     .size = sizeof(struct score),
     .examples = examples,
@@ -131,13 +128,13 @@ static hd_status name_files(struct job *j, hd_err *err)
 {
     const struct score *o = j->o;
     int standard = 0;
-    if (!o->hyp.count) j->path[j->systems++] = "-";
-    for (int i = 0; i < o->hyp.count; i++) j->path[j->systems++] = o->hyp.text[i];
+    const hd_words hyps = hd_input_files(j->c, 0);
+    for (int i = 0; i < hyps.count; i++) j->path[j->systems++] = hyps.word[i];
     for (int i = 0; i < o->ref.count; i++) j->path[j->systems + j->refs++] = o->ref.text[i];
     j->files = j->systems + j->refs;
     if (o->source) j->path[j->files++] = o->source;
     for (size_t i = 0; i < j->files; i++) standard += !strcmp(j->path[i], "-");
-    if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is missing");
+    if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is required: the reference translations");
     if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
     if (o->sentence && j->systems > 1) return hd_err_set(err, HD_EARG, "--sentence scores one system");
     if (o->sentence && o->bootstrap)
@@ -149,17 +146,17 @@ static hd_status check_lengths(struct job *j, hd_err *err)
 {
     const struct score *o = j->o;
     if (!o->by_length && (o->source || o->buckets || o->plot))
-        return hd_err_set(err, HD_EARG, "%s wants --by-length",
-                          o->source    ? "--source"
-                          : o->buckets ? "--buckets"
-                                       : "--plot");
+        return hd_err_set(err, HD_EARG, "--%s needs --by-length",
+                          o->source    ? "source"
+                          : o->buckets ? "buckets"
+                                       : "plot");
     if (!o->by_length) return HD_OK;
-    if (!o->source) return hd_err_set(err, HD_EARG, "--by-length wants --source: whose lengths?");
+    if (!o->source) return hd_err_set(err, HD_EARG, "--by-length needs --source: the source sentences");
     if (o->sentence || o->bootstrap)
         return hd_err_set(err, HD_EARG, "--by-length and --%s exclude each other",
                           o->sentence ? "sentence" : "bootstrap");
     if (o->plot && j->metrics > 1)
-        return hd_err_set(err, HD_EARG, "--plot draws one metric: say which with --metric");
+        return hd_err_set(err, HD_EARG, "--plot draws one metric: choose it with --metric");
     hd_err why = {0};
     if (o->buckets && hd_lengths_read(&j->lengths, o->buckets, &why))
         return hd_err_set(err, HD_EARG, "--buckets: %s", why.text);
@@ -173,7 +170,7 @@ static hd_status open_all(struct job *j, hd_err *err)
     hd_status s = HD_OK;
     if (j->o->plot) s = hd_plot_check(j->o->plot, err);
     for (size_t i = 0; !s && i < j->files; i++) {
-        hd_input_await(j->c, j->path[i], "translations, a line for each of the references");
+        hd_input_await(j->c, j->path[i], "translations, one line for each reference");
         s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
     }
     for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
@@ -298,7 +295,7 @@ static hd_status show_lengths(struct job *j, hd_err *err)
     hd_text page = {0};
     hd_status s = hd_lengths_divide(&j->lengths, err);
     if (!s && j->lengths.outside)
-        hd_log_say(&j->c->log, HD_WARN, "%zu of %zu sentences are in no bucket", j->lengths.outside,
+        hd_log_say(&j->c->log, HD_WARN, "%zu of %zu sentences are outside all --buckets", j->lengths.outside,
                    j->lengths.count);
     if (!s)
         s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
@@ -336,7 +333,8 @@ int hd_verb_score(const hd_command *c)
     hd_status s = misused ? misused : open_all(j, &err);
     if (!s) s = read_all(j, &err);
     if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
-        hd_log_say(&c->log, HD_WARN, "%zu lines end in ' .': BLEU is meant for text that is not tokenized",
+        hd_log_say(&c->log, HD_WARN,
+                   "%zu lines end in ' .', as tokenized text does: BLEU needs text that is not tokenized",
                    j->pretokenized);
     if (!s && !j->o->sentence) s = j->o->by_length ? show_lengths(j, &err) : show(j, &err);
     job_free(j);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/frame/table.h"
 #include "view/curves.h"
-#include "view/draw/text_pen.h"
+#include "view/draw/json_members.h"
 #include "view/plot.h"
 #include "view/draw/markup.h"
 
@@ -47,42 +48,29 @@ static const double *score_at(const hd_score_lengths *s, const double *all, size
 
 /* -- text -- */
 
-enum { BETWEEN = 2, SENTENCES_TO = 20 };
-
-/* Columns up to which system i has its own. */
-static int end_of(const hd_score_lengths *s, size_t i)
-{
-    int width = hd_pen_columns(name_of(s, i)), least = s->digits + 5;
-    return (i ? end_of(s, i - 1) : SENTENCES_TO) + BETWEEN + (width > least ? width : least);
-}
-
-static void put_row(hd_pen *p, const hd_score_lengths *s, const double *all, size_t metric, size_t bucket)
-{
-    const hd_lengths *l = s->lengths;
-    const hd_bucket *b = bucket < l->buckets ? &l->bucket[bucket] : NULL;
-    char name[HD_BUCKET_NAME], count[32], decimal[HD_DECIMAL], format[16];
-    snprintf(count, sizeof count, "%zu", b ? b->segments : l->count);
-    snprintf(format, sizeof format, "%%.%df", s->digits);
-    hd_pen_put(p, HD_INK_PLAIN, b ? hd_bucket_name(b, name) : "all");
-    hd_pen_put_to(p, SENTENCES_TO, HD_INK_PLAIN, count);
-    for (size_t i = 0; i < s->systems; i++) {
-        double score = score_at(s, all, i, metric)[bucket];
-        hd_pen_put_to(p, end_of(s, i), HD_INK_PLAIN, isnan(score) ? "-" : hd_decimal(decimal, format, score));
-    }
-    hd_pen_end(p);
-}
-
 static void put_table(hd_text *to, const hd_score_lengths *s, const double *all, size_t metric)
 {
-    hd_pen pen = {.to = to};
+    const hd_lengths *l = s->lengths;
+    hd_table t = {.columns = 2 + s->systems, .left = 1};
+    char name[HD_BUCKET_NAME], number[HD_DECIMAL], format[16];
+    snprintf(format, sizeof format, "%%.%df", s->digits);
     hd_text_print(to, "%s|", hd_metric_is(metric_at(s, 0, metric))->name);
     hd_metric_sign(metric_at(s, 0, metric), (hd_metric_trials){0}, to);
     hd_text_put(to, "\n");
-    hd_pen_put(&pen, HD_INK_PLAIN, "words");
-    hd_pen_put_to(&pen, SENTENCES_TO, HD_INK_PLAIN, "sentences");
-    for (size_t i = 0; i < s->systems; i++) hd_pen_put_to(&pen, end_of(s, i), HD_INK_PLAIN, name_of(s, i));
-    hd_pen_end(&pen);
-    for (size_t b = 0; b <= s->lengths->buckets; b++) put_row(&pen, s, all, metric, b);
+    hd_table_add(&t, "words");
+    hd_table_add(&t, "sentences");
+    for (size_t i = 0; i < s->systems; i++) hd_table_add(&t, name_of(s, i));
+    for (size_t b = 0; b <= l->buckets; b++) {
+        const hd_bucket *k = b < l->buckets ? &l->bucket[b] : NULL;
+        hd_table_add(&t, k ? hd_bucket_name(k, name) : "all");
+        snprintf(number, sizeof number, "%zu", k ? k->segments : l->count);
+        hd_table_add(&t, number);
+        for (size_t i = 0; i < s->systems; i++) {
+            double score = score_at(s, all, i, metric)[b];
+            hd_table_add(&t, isnan(score) ? "-" : hd_decimal(number, format, score));
+        }
+    }
+    hd_table_write(to, &t);
 }
 
 hd_status hd_score_lengths_text(hd_text *to, const hd_score_lengths *s, hd_err *err)
@@ -98,15 +86,25 @@ hd_status hd_score_lengths_text(hd_text *to, const hd_score_lengths *s, hd_err *
 
 static void put_systems(hd_text *to, const hd_score_lengths *s, const double *all, size_t bucket)
 {
+    hd_member_begin(to, "systems", '[');
     for (size_t i = 0; i < s->systems; i++) {
-        hd_text_put(to, i ? ", {\"name\": " : "{\"name\": ");
-        hd_put_json(to, name_of(s, i), false);
-        for (size_t m = 0; m < s->metrics; m++) {
-            hd_text_print(to, ", \"%s\": ", hd_metric_key(metric_at(s, i, m)));
-            hd_put_number(to, score_at(s, all, i, m)[bucket], 17);
-        }
-        hd_text_put(to, "}");
+        hd_member_begin(to, NULL, '{');
+        hd_member_text(to, "name", name_of(s, i));
+        for (size_t m = 0; m < s->metrics; m++)
+            hd_member_number(to, hd_metric_key(metric_at(s, i, m)), score_at(s, all, i, m)[bucket], 17);
+        hd_member_end(to, '}');
     }
+    hd_member_end(to, ']');
+}
+
+static void put_bucket(hd_text *to, const hd_bucket *b)
+{
+    hd_member_count(to, "from", b->from);
+    if (b->to == HD_BUCKET_OPEN)
+        hd_member_text(to, "to", NULL);
+    else
+        hd_member_count(to, "to", b->to);
+    hd_member_count(to, "sentences", b->segments);
 }
 
 hd_status hd_score_lengths_json(hd_text *to, const hd_score_lengths *s, hd_err *err)
@@ -115,23 +113,21 @@ hd_status hd_score_lengths_json(hd_text *to, const hd_score_lengths *s, hd_err *
     double *all = NULL;
     hd_status st = scores_of(&all, s, err);
     if (st) return st;
-    hd_text_put(to, "{\"buckets\": [");
+    hd_member_begin(to, NULL, '{');
+    hd_member_begin(to, "buckets", '[');
     for (size_t b = 0; b < l->buckets; b++) {
-        const hd_bucket *k = &l->bucket[b];
-        hd_text_print(to, "%s{\"from\": %zu, \"to\": ", b ? ", " : "", k->from);
-        if (k->to == HD_BUCKET_OPEN)
-            hd_text_put(to, "null");
-        else
-            hd_text_print(to, "%zu", k->to);
-        hd_text_print(to, ", \"sentences\": %zu, \"systems\": [", k->segments);
+        hd_member_begin(to, NULL, '{');
+        put_bucket(to, &l->bucket[b]);
         put_systems(to, s, all, b);
-        hd_text_put(to, "]}");
+        hd_member_end(to, '}');
     }
-    hd_text_print(to, "], \"outside\": %zu, \"systems\": [", l->outside);
+    hd_member_end(to, ']');
+    hd_member_count(to, "outside", l->outside);
     put_systems(to, s, all, l->buckets);
-    hd_text_put(to, "], \"signature\": {");
+    hd_member_begin(to, "signature", '{');
     for (size_t m = 0; m < s->metrics; m++) {
-        hd_text_print(to, "%s\"%s\": \"", m ? ", " : "", hd_metric_key(metric_at(s, 0, m)));
+        hd_member_key(to, hd_metric_key(metric_at(s, 0, m)));
+        hd_text_put(to, "\"");
         hd_metric_sign(metric_at(s, 0, m), (hd_metric_trials){0}, to);
         hd_text_put(to, "\"");
     }
@@ -159,7 +155,7 @@ hd_status hd_score_lengths_plot(const char *path, const hd_score_lengths *s, hd_
     const char *metric = hd_metric_is(s->metric[0])->name;
     snprintf(title, sizeof title, "%s by source length", metric);
     hd_curves curves = {.title = title,
-                        .across = "words of the source, and sentences with so many",
+                        .across = "source length in words, and number of sentences",
                         .upward = metric,
                         .point = point,
                         .points = l->buckets,

@@ -1,4 +1,4 @@
-/* Words that a model's vocabulary lacks. */
+/* Words missing from a model's vocabulary. */
 #include "cli/verb/unknown.h"
 
 #include <string.h>
@@ -27,8 +27,7 @@ void hd_unknown_warn(const hd_command *c, const hd_any_model *m)
     for (size_t i = 0; i < u.words; i++) hd_text_print(&words, "%s'%s'", i ? ", " : ": ", u.word[i]);
     if (u.words && u.unknown > u.words) hd_text_put(&words, ", ...");
     if (u.unknown)
-        hd_log_say(&c->log, HD_WARN,
-                   "%zu of %zu tokens are not in the model's vocabulary and read as <unk>%s", u.unknown,
-                   u.tokens, words.data ? words.data : "");
+        hd_log_say(&c->log, HD_WARN, "%zu of %zu tokens are not in the model's vocabulary and read as <unk>%s",
+                   u.unknown, u.tokens, words.data ? words.data : "");
     hd_text_release(&words);
 }

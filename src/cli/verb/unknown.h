@@ -1,4 +1,4 @@
-/* One warning a run of words that a model's vocabulary lacks. */
+/* One warning per run about words missing from a model's vocabulary. */
 #ifndef HD_CLI_VERB_UNKNOWN_H
 #define HD_CLI_VERB_UNKNOWN_H
 
