@@ -1,6 +1,7 @@
 /* A string that grows by doubling. */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,4 +63,16 @@ void hd_text_print(hd_text *t, const char *format, ...)
 hd_status hd_text_status(const hd_text *t, hd_err *err)
 {
     return t->missed ? hd_err_nomem(err, t->missed) : HD_OK;
+}
+
+const char *hd_grouped(uint64_t n, char buffer[32])
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, n), to = 0;
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0) buffer[to++] = ',';
+        buffer[to++] = digits[i];
+    }
+    buffer[to] = 0;
+    return buffer;
 }

@@ -4,6 +4,7 @@
 #define HD_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -19,5 +20,8 @@ void hd_text_add(hd_text *t, const char *bytes, size_t count);
 void hd_text_put(hd_text *t, const char *string);
 void hd_text_print(hd_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 hd_status hd_text_status(const hd_text *t, hd_err *err);
+
+/* "12,345", in the buffer. */
+const char *hd_grouped(uint64_t n, char buffer[32]);
 
 #endif

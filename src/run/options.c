@@ -9,13 +9,11 @@
 
 #define OWNER hd_train_options
 
-const char *const hd_train_tasks[] = {[HD_TRAIN_TRANSLATE] = "translate",
-                                      [HD_TRAIN_LM] = "lm",
-                                      [HD_TRAIN_CLASSIFY] = "classify",
-                                      [HD_TRAIN_TAG] = "tag",
-                                      [HD_TRAIN_MLM] = "mlm",
-                                      [HD_TRAIN_REGRESS] = "regress",
-                                      NULL};
+const char *const hd_train_tasks[] = {
+#define X(NAME, name) #name,
+    HD_TRAIN_TASK_LIST(X)
+#undef X
+        NULL};
 const char *const hd_choice_names[HD_CHOICES + 1] = {
 #define X(NAME, name, text) #name,
     HD_CHOICE_LIST(X)

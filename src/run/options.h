@@ -5,18 +5,13 @@
 #include <string.h>
 
 #include "run/option.h"
+#include "run/task_list.h"
 #include "model/lm/lm.h"
 #include "text/tokenizer.h"
 
-typedef enum hd_train_task {
-    HD_TRAIN_TRANSLATE,
-    HD_TRAIN_LM,
-    HD_TRAIN_CLASSIFY,
-    HD_TRAIN_TAG,
-    HD_TRAIN_MLM,
-    HD_TRAIN_REGRESS,
-    HD_TRAIN_TASKS
-} hd_train_task;
+#define X(NAME, name) HD_TRAIN_##NAME,
+typedef enum hd_train_task { HD_TRAIN_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;
+#undef X
 
 /* X(NAME, name, how the best model is chosen) */
 #define HD_CHOICE_LIST(X)                                                 \

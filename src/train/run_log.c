@@ -37,24 +37,27 @@ static void add_training(hd_journal *j, const hd_news *n, hd_err *err)
         err);
 }
 
-static void add_valid(hd_journal *j, const hd_news *n, const char *measure, double value, hd_err *err)
+/* The foremost figure where it always was, before the others. */
+static void add_valid(hd_journal *j, const hd_news *n, hd_err *err)
 {
-    hd_field field[5 + HD_FIGURES] = {HD_FIELD("loss", n->valid.loss),
-                                      HD_FIELD("perplexity", exp(n->valid.loss)), HD_FIELD(measure, value),
-                                      HD_FIELD("best", (int)n->best), HD_FIELD("seconds", n->valid.seconds)};
-    size_t count = 5;
-    for (size_t i = 0; i < HD_FIGURES && n->valid.also[i].name; i++)
-        field[count++] = HD_FIELD(n->valid.also[i].name, n->valid.also[i].value);
+    hd_field field[4 + HD_FIGURES] = {HD_FIELD("loss", n->valid.loss),
+                                      HD_FIELD("perplexity", exp(n->valid.loss))};
+    const hd_figure *f = n->valid.figure;
+    size_t count = 2;
+    if (f->name) field[count++] = HD_FIELD(f->name, f->value);
+    field[count++] = HD_FIELD("best", (int)n->best);
+    field[count++] = HD_FIELD("seconds", n->valid.seconds);
+    for (size_t i = 1; i < HD_FIGURES && f[i].name; i++) field[count++] = HD_FIELD(f[i].name, f[i].value);
     hd_report_line line = {.step = n->at->step, .kind = "valid", .fields = field, .count = count};
     hd_journal_add(j, &line, err);
 }
 
-void hd_run_log_tell(hd_run_log *l, const hd_news *n, const char *measure, double value)
+void hd_run_log_tell(hd_run_log *l, const hd_news *n)
 {
     hd_err err = {0};
     if (!l->journal) return;
     if (n->kind == HD_NEWS_REPORT) add_training(l->journal, n, &err);
-    if (n->kind == HD_NEWS_VALID) add_valid(l->journal, n, measure, value, &err);
+    if (n->kind == HD_NEWS_VALID) add_valid(l->journal, n, &err);
     if (!err.status) return;
     hd_log_say(l->log, HD_WARN, "the run goes on without its log: %s", err.text);
     hd_run_log_close(l);

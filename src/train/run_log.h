@@ -14,7 +14,6 @@ typedef struct hd_run_log {
 /* From where the run goes on; of several processes only the first (rank 0) writes one. */
 void hd_run_log_open(hd_run_log *l, const hd_trainer_opt *o, int rank, const hd_log *log);
 void hd_run_log_close(hd_run_log *l);
-/* measure, value: what this task judges a validation by beside its loss. */
-void hd_run_log_tell(hd_run_log *l, const hd_news *n, const char *measure, double value);
+void hd_run_log_tell(hd_run_log *l, const hd_news *n);
 
 #endif

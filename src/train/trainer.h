@@ -12,16 +12,16 @@
 /* A batch, as the loop sees it: that of all processes, but for the parts. */
 typedef struct hd_load {
     uint64_t epoch, batch; /* of the batch after it */
+    size_t items;          /* what it is cut into parts from; the loop does not ask */
     size_t parts;          /* it is computed in so many parts, to save memory */
     size_t tokens;         /* its weight: what the gradient is divided by */
     double flops;          /* of one forward pass */
 } hd_load;
 
 typedef struct hd_validation {
-    double loss;                /* per token, without smoothing */
-    double score;               /* of translations, or NaN */
-    double quality;             /* what the best is chosen by: more is better */
-    hd_figure also[HD_FIGURES]; /* what else is said of it in reports */
+    double loss;                  /* per token, without smoothing */
+    double quality;               /* what the best is chosen by: more is better */
+    hd_figure figure[HD_FIGURES]; /* what else is said of it in reports, the foremost first */
     double seconds;
 } hd_validation;
 

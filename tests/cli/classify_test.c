@@ -31,9 +31,9 @@ static void a_folder_of_classes_is_learned(void **state)
     (void)state;
     const char *out = must_run("$HEED train --task classify --model rnn --unit char --train-dir names/ " SMALL
                                "--epochs 5 --device cpu --out rnn");
-    static const char *const said[] = {"rnn:1, width 16, pool last, vocabulary 25, 2 labels",
-                                       "7 items are there before with the same label and are left out",
-                                       "115 items to learn from, 13 held back; 15 batches an epoch",
+    static const char *const said[] = {"rnn:1, width 16, pool last: 978 parameters",
+                                       "vocabulary: 25; labels: 2; items: 115, 13 to validate; ",
+                                       "left out: 7 that repeat others; batches an epoch: 15\n",
                                        "accuracy ",
                                        "held out: accuracy ",
                                        "heed classify rnn < FILE"};
@@ -296,8 +296,8 @@ static void a_dry_run_writes_nothing(void **state)
 {
     (void)state;
     const char *out = must_run("$HEED train --task classify --train-dir names --dry-run");
-    assert_non_null(strstr(out, "encoder            gru:1\n"));
-    assert_non_null(strstr(out, "items              115, 13 held back\n"));
+    assert_non_null(strstr(out, "model              gru:1, width "));
+    assert_non_null(strstr(out, "items              115, 13 to validate\n"));
     out = must_run("$HEED help classify && $HEED help train");
     assert_non_null(strstr(out, "--confusion"));
     assert_non_null(strstr(out, "Classification and tagging"));

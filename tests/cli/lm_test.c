@@ -84,7 +84,7 @@ static void a_count_says_how_well_it_foresees(void **state)
     const char *out = must_run("$HEED train --task lm --model ngram --order 6 --smoothing kneser-ney --unit "
                                "char --train text.txt.gz --valid-fraction 0.1 --out grams");
     assert_non_null(strstr(out, "ngram of order 6, kneser-ney"));
-    assert_non_null(strstr(out, "valid loss "));
+    assert_non_null(strstr(out, "held out: loss "));
     assert_non_null(strstr(out, "bits per character "));
     must_run("$HEED train -q --task lm --model ngram --unit word --train - --out stdin < text.txt");
     must_run("grep -x 'order: 3' stdin/training.yml && grep '\"order\": 3' stdin/config.json");

@@ -5,52 +5,29 @@
 #include "scratch.h"
 
 #include "base/file/folder.h"
-#include "task/label/train.h"
+#include "task/label/data.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
+#include "task/session.h"
 #include "train/published.h"
 #include "unseal.h"
 
 static hd_backend *backend;
 static hd_run run;
 
-static hd_label_train_opt small_opt(hd_label_task task, const char *stages, const char *out)
-{
-    hd_err err = {0};
-    hd_stages s;
-    if (hd_stages_read(&s, stages, &err)) fail_msg("%s", err.text);
-    return (hd_label_train_opt){
-        .task = task,
-        .train = task == HD_TAG ? at("tags") : at("table.tsv"),
-        .valid_fraction = 0.2,
-        .kind = HD_TOKENIZER_words,
-        .model = {.body = {.stack.pre_norm = true,
-                           .encoder = hd_stages_resolved(&s, 1),
-                           .positions = 32,
-                           .stack.width = 16,
-                           .stack.inner = 32,
-                           .stack.heads = 2,
-                           .stack.act = HD_gelu},
-                  .pool = task == HD_TAG ? HD_POOL_each : HD_POOL_mean},
-        .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f},
-        .batch = 8,
-        .parts = 1,
-        .device = "cpu",
-        .threads = 1,
-        .trainer = {.folder = out,
-                    .seed = 3,
-                    .schedule = {HD_SCHEDULE_constant, 0.01, 5, 0, 0},
-                    .steps = 20,
-                    .report_every = 10}};
-}
+enum { GELU = 1 }; /* of --activation */
 
-static hd_label_result train(const hd_label_train_opt *o)
+static hd_train_options small_opt(hd_train_task task, const char *stages, const char *out)
 {
-    hd_err err = {0};
-    hd_label_result r = {0};
-    if (hd_folder_make(o->trainer.folder, NULL, &err) || hd_label_train(&r, o, &err))
-        fail_msg("%s", err.text);
-    return r;
+    hd_train_options o = plain_options(task, out);
+    o.train = one_text(task == HD_TRAIN_TAG ? at("tags") : at("table.tsv"));
+    o.valid_fraction = 0.2;
+    o.unit = HD_TRAIN_WORD, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.encoder = stages, o.layers = 1, o.max_length = 32, o.width = 16, o.inner = 32, o.heads = 2;
+    o.activation = GELU, o.pool = 1 + HD_POOL_mean;
+    o.beta2 = 0.99, o.batch = 8, o.seed = 3, o.lr = 0.01, o.warmup = 5;
+    o.steps = 20, o.report_every = 10;
+    return o;
 }
 
 /* Sentences of x and y whose labels say whether both neighbors are x; there is one on either side of all. */
@@ -102,12 +79,12 @@ static void labels_that_hang_on_both_neighbors_need_both_directions(void **state
         double least, most;
     } cases[] = {{"none", 0.5, 0.75}, {"gru", 0.65, 0.88}, {"bi-gru", 0.97, 1}, {"bi-lstm", 0.97, 1}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        hd_label_train_opt o = small_opt(HD_TAG, cases[i].stages, at("tagger-%zu", i));
-        o.trainer.steps = 350;
-        hd_label_result r = train(&o);
-        print_message("%-8s %.3f\n", cases[i].stages, r.accuracy);
-        if (!(r.accuracy >= cases[i].least && r.accuracy <= cases[i].most))
-            fail_msg("%s: accuracy %g", cases[i].stages, r.accuracy);
+        hd_train_options o = small_opt(HD_TRAIN_TAG, cases[i].stages, at("tagger-%zu", i));
+        o.steps = 350;
+        hd_outcome r = session_train(&o);
+        print_message("%-8s %.3f\n", cases[i].stages, r.figure[0].value);
+        if (!(r.figure[0].value >= cases[i].least && r.figure[0].value <= cases[i].most))
+            fail_msg("%s: accuracy %g", cases[i].stages, r.figure[0].value);
     }
 }
 
@@ -116,10 +93,11 @@ static void every_encoder_learns_a_class(void **state)
     (void)state;
     static const char *const stages[] = {"rnn", "gru", "bi-lstm", "transformer", "none"};
     for (size_t i = 0; i < COUNT_OF(stages); i++) {
-        hd_label_train_opt o = small_opt(HD_CLASSIFY, stages[i], at("class-%zu", i));
-        o.trainer.steps = 60;
-        hd_label_result r = train(&o);
-        if (!(r.accuracy > 0.95 && r.macro_f1 > 0.95)) fail_msg("%s: accuracy %g", stages[i], r.accuracy);
+        hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, stages[i], at("class-%zu", i));
+        o.steps = 60;
+        hd_outcome r = session_train(&o);
+        if (!(r.figure[0].value > 0.95 && r.figure[1].value > 0.95))
+            fail_msg("%s: accuracy %g", stages[i], r.figure[0].value);
         assert_int_equal(r.judged, 12);
     }
 }
@@ -145,8 +123,8 @@ static void assert_refused(const char *folder, const char *from, const char *to,
 static void hostile_folders_are_refused(void **state)
 {
     (void)state;
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "transformer", at("m"));
-    train(&o);
+    hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "transformer", at("m"));
+    session_train(&o);
     hd_err err = {0};
     hd_labeler *l = NULL;
     if (hd_labeler_open(&l, at("m"), HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
@@ -183,8 +161,8 @@ static void a_new_run_leaves_nothing_of_another(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", at("gone"));
-    train(&o);
+    hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "gru", at("gone"));
+    session_train(&o);
     assert_true(is_there(at("gone/labels.txt")) && is_there(at("gone/" HD_HELD_OUT)));
     if (hd_language_remove(at("gone"), &err)) fail_msg("%s", err.text);
     assert_int_equal(entries_in(at("gone")), 0);
@@ -252,12 +230,11 @@ static void put_origin(const char *model, const char *folder)
     hd_tokenizer_free(t);
 }
 
-static hd_label_train_opt tuned(const char *from, hd_pool_kind pool, const char *out)
+static hd_train_options tuned(const char *from, hd_pool_kind pool, const char *out)
 {
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", out);
+    hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, NULL, out);
     o.from = from;
-    o.model = (hd_classifier_opt){.body = {.positions = 20, .stack.dropout = 0.1f}, .pool = pool};
-    o.trainer.steps = 3;
+    o.max_length = 20, o.dropout = 0.1, o.pool = 1 + (int)pool, o.steps = 3;
     return o;
 }
 
@@ -320,15 +297,15 @@ static void every_body_is_taken_over(void **state)
         char from[32], out[32];
         snprintf(from, sizeof from, "from-%zu", i), snprintf(out, sizeof out, "tuned-%zu", i);
         put_origin(cases[i].model, at("%s", from));
-        hd_label_train_opt o = tuned(at("%s", from), cases[i].pool, at("%s", out));
-        o.trainer.schedule.peak = 0; /* what it begins with is what it ends with */
-        train(&o);
+        hd_train_options o = tuned(at("%s", from), cases[i].pool, at("%s", out));
+        o.lr = 0; /* what it begins with is what it ends with */
+        session_train(&o);
         same = same_tensors(from, out, cases[i].begins, &all);
         if (all != cases[i].tensors || same != all)
             fail_msg("%s: %zu of %zu tensors are the same, not all %zu", cases[i].model, same, all,
                      cases[i].tensors);
         o.scratch = true;
-        train(&o);
+        session_train(&o);
         same = same_tensors(from, out, cases[i].begins, &all);
         if (same >= all) fail_msg("%s: scratch takes all %zu tensors", cases[i].model, all);
     }
@@ -340,9 +317,9 @@ static void what_is_frozen_stays(void **state)
     static const char *const pattern[] = {"bert.embeddings.*", "bert.encoder.layer.0.*"};
     size_t all;
     put_origin("bert", at("ice"));
-    hd_label_train_opt o = tuned(at("ice"), HD_POOL_first, at("frozen"));
-    o.model.frozen = (hd_frozen){pattern, COUNT_OF(pattern)};
-    train(&o);
+    hd_train_options o = tuned(at("ice"), HD_POOL_first, at("frozen"));
+    o.freeze = (hd_texts){.text = {pattern[0], pattern[1]}, .count = 2};
+    session_train(&o);
     assert_int_equal(same_tensors("ice", "frozen", "bert.embeddings.", &all), 5);
     assert_int_equal(all, 5);
     assert_int_equal(same_tensors("ice", "frozen", "bert.encoder.layer.0.", &all), 16);
@@ -369,8 +346,8 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
         hd_err err = {0};
         heard one = {0}, all = {0};
         put_origin(models[i], at("beside"));
-        hd_label_train_opt o = tuned(at("beside"), i ? HD_POOL_last : HD_POOL_first, at("asked-beside"));
-        train(&o);
+        hd_train_options o = tuned(at("beside"), i ? HD_POOL_last : HD_POOL_first, at("asked-beside"));
+        session_train(&o);
         hd_labeler *l = opened(at("asked-beside"));
         hd_examples_opt e = hd_labeler_examples(&l->model->opt);
         for (size_t k = 0; k <= COUNT_OF(texts); k++) {
@@ -442,8 +419,8 @@ static void hostile_bodies_are_refused(void **state)
     (void)state;
     put_origin("bert", at("h-bert"));
     put_origin("gpt", at("h-gpt"));
-    hd_label_train_opt o = tuned(at("h-bert"), HD_POOL_first, at("hb"));
-    train(&o);
+    hd_train_options o = tuned(at("h-bert"), HD_POOL_first, at("hb"));
+    session_train(&o);
     assert_refused("hb", "\"bert\"", "\"bart\"", "there is no model \"bart\"");
     assert_refused("hb", "\"bert\"", "7", "\"model\" is not a text");
     assert_refused("hb", "\"positions\": 20", "\"positions\": 21", "the bert has 20 positions");
@@ -454,7 +431,7 @@ static void hostile_bodies_are_refused(void **state)
     assert_refused("hb", "\"classify\"", "\"regress\"", "\"classes\" is 2");
     assert_refused("hb", "\"model\": \"bert\"", "\"model\": \"gpt\"", "is missing");
     o = tuned(at("h-gpt"), HD_POOL_last, at("hg"));
-    train(&o);
+    session_train(&o);
     assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no states");
     assert_refused("hg", "\"positions\": 20", "\"positions\": 21", "the gpt has 20 positions");
     assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "tokenizer.txt: has ");
@@ -489,9 +466,9 @@ static hd_status ask_all(hd_err *err)
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "bi-rnn", at("asked"));
-    o.trainer.steps = 2;
-    train(&o);
+    hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "bi-rnn", at("asked"));
+    o.steps = 2;
+    session_train(&o);
     size_t blocks = hd_mem_now().blocks, n = 1;
     for (hd_status s = HD_ENOMEM; s; n++) {
         hd_err err = {0};
@@ -504,17 +481,17 @@ static void every_failing_allocation_is_reported(void **state)
     assert_in_range(n, 30, 2000);
 }
 
-static void lack_memory(const hd_label_train_opt *o)
+static void lack_memory(const hd_train_options *o)
 {
     size_t blocks = hd_mem_now().blocks;
     hd_err made = {0};
-    hd_folder_make(o->trainer.folder, NULL, &made);
+    hd_folder_make(o->out, NULL, &made);
     size_t n = 1;
     for (hd_status s = HD_ENOMEM; s; n += n < 60 ? 1 : 13) { /* every one would take a while */
         hd_err err = {0};
-        hd_label_result r;
+        hd_outcome r;
         hd_mem_fail_at(n);
-        s = hd_label_train(&r, o, &err);
+        s = session_try(&r, o, &err);
         hd_mem_fail_at(0);
         if (s && !err.status) fail_msg("%zu: nothing is said", n);
         assert_int_equal(hd_mem_now().blocks, blocks);
@@ -525,12 +502,12 @@ static void lack_memory(const hd_label_train_opt *o)
 static void a_run_that_lacks_memory_says_so_and_leaves_none(void **state)
 {
     (void)state;
-    hd_label_train_opt o = small_opt(HD_CLASSIFY, "gru", at("poor"));
-    o.trainer.steps = 2;
+    hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "gru", at("poor"));
+    o.steps = 2;
     lack_memory(&o);
     put_origin("bert", at("rich"));
     o = tuned(at("rich"), HD_POOL_first, at("poor-tuned"));
-    o.trainer.steps = 2;
+    o.steps = 2;
     lack_memory(&o);
 }
 

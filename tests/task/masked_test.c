@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "show/embed.h"
 #include "task/masked/judge.h"
-#include "task/masked/train.h"
+#include "task/session.h"
 #include "task/speaker.h"
 #include "unseal.h"
 
@@ -116,30 +116,15 @@ static void windows_are_whole_lines_where_they_fit(void **state)
 
 /* -- a folder -- */
 
-static hd_masked_train_opt small_opt(const char *train, const char *out)
+static hd_train_options small_opt(const char *train, const char *out)
 {
-    return (hd_masked_train_opt){
-        .train = train,
-        .kind = HD_TOKENIZER_words,
-        .model = {.stack.layers = 2, .stack.heads = 2, .stack.width = 32, .stack.inner = 64, .positions = 16},
-        .optimizer = {.kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-8f, .clip = 1},
-        .batch = 8,
-        .parts = 1,
-        .device = "cpu",
-        .threads = 1,
-        .trainer = {.folder = out,
-                    .seed = 3,
-                    .schedule = {HD_SCHEDULE_constant, 0.003, 10, 0, 0},
-                    .steps = 800,
-                    .report_every = 1000}};
-}
-
-static void train(const hd_masked_train_opt *o)
-{
-    hd_err err = {0};
-    hd_masked_result r;
-    if (hd_folder_make(o->trainer.folder, NULL, &err) || hd_masked_train(&r, o, &err))
-        fail_msg("%s", err.text);
+    hd_train_options o = plain_options(HD_TRAIN_MLM, out);
+    o.train = one_text(train);
+    o.unit = HD_TRAIN_WORD, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.layers = 2, o.heads = 2, o.width = 32, o.inner = 64, o.context = "16";
+    o.clip = 1, o.batch = 8, o.seed = 3, o.lr = 0.003, o.warmup = 10;
+    o.steps = 800, o.report_every = 1000;
+    return o;
 }
 
 static hd_masked *opened(const char *folder)
@@ -178,10 +163,10 @@ static int make_models(void **state)
     run = run_on(backend);
     put_file(at("text"), speaker_text);
     put_senses(at("apples"));
-    hd_masked_train_opt o = small_opt(at("text"), at("m"));
-    train(&o);
+    hd_train_options o = small_opt(at("text"), at("m"));
+    session_train(&o);
     o = small_opt(at("apples"), at("fruit"));
-    train(&o);
+    session_train(&o);
     return 0;
 }
 

@@ -4,7 +4,8 @@
 #include "scratch.h"
 
 #include "base/file/folder.h"
-#include "task/label/train.h"
+#include "task/label/labeler.h"
+#include "task/session.h"
 
 enum { FEW = 24, MANY = 400 };
 
@@ -45,38 +46,26 @@ static int finish(void **state)
     return scratch_remove(state) || hd_mem_now().blocks;
 }
 
-static hd_label_train_opt loop_of(const char *table, const char *out, double lr, bool sum)
+static const hd_session_hooks alone = {.threads = 1};
+
+static hd_train_options loop_of(const char *table, const char *out, double lr, bool sum)
 {
-    return (hd_label_train_opt){.task = HD_CLASSIFY,
-                                .train = table,
-                                .kind = HD_TOKENIZER_characters,
-                                .model = {.body = {.encoder = {.at = {{HD_STAGE_rnn, false, 1}}, .count = 1},
-                                                   .positions = 32,
-                                                   .stack.width = 16,
-                                                   .stack.inner = 1,
-                                                   .stack.heads = 1,
-                                                   .stack.act = HD_gelu,
-                                                   .one_hot = true},
-                                          .pool = HD_POOL_last},
-                                .optimizer = {.kind = HD_OPT_SGD, .clip = 3},
-                                .batch = FEW,
-                                .parts = 1,
-                                .device = "cpu",
-                                .threads = 1,
-                                .trainer = {.folder = out,
-                                            .seed = 3,
-                                            .schedule = {HD_SCHEDULE_constant, lr, 0, 0, 0},
-                                            .steps = 1,
-                                            .sum_loss = sum,
-                                            .report_every = 1}};
+    hd_train_options o = plain_options(HD_TRAIN_CLASSIFY, out);
+    o.train = one_text(table);
+    o.unit = HD_TRAIN_CHAR, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.encoder = "rnn", o.layers = 1, o.max_length = 32, o.width = 16, o.one_hot = true;
+    o.pool = 1 + HD_POOL_last;
+    o.optimizer = HD_OPT_SGD, o.clip = 3, o.sum_loss = sum, o.lr = lr;
+    o.batch = FEW, o.seed = 3, o.steps = 1, o.report_every = 1;
+    return o;
 }
 
-static hd_labeler *trained(const hd_label_train_opt *o, hd_label_result *r)
+static hd_labeler *trained(const hd_train_options *o, const hd_session_hooks *hooks, hd_outcome *r)
 {
     hd_err err = {0};
     hd_labeler *l = NULL;
-    if (hd_folder_make(o->trainer.folder, NULL, &err) || hd_label_train(r, o, &err) ||
-        hd_labeler_open(&l, o->trainer.folder, HD_CLASSIFY, backend, &err))
+    if (hd_folder_make(o->out, NULL, &err) || hd_session_train(r, hd_tasks[o->task], o, hooks, &err) ||
+        hd_labeler_open(&l, o->out, HD_CLASSIFY, backend, &err))
         fail_msg("%s", err.text);
     return l;
 }
@@ -116,16 +105,16 @@ static hd_classifier *sum_of_gradients(const hd_labeler *begun)
 static void an_update_follows_the_clipped_gradient_of_the_sum(void **state)
 {
     (void)state;
-    hd_label_result r;
-    const hd_label_train_opt none = loop_of(at("few.tsv"), at("none"), 0, true);
-    hd_labeler *begun = trained(&none, &r);
+    hd_outcome r;
+    const hd_train_options none = loop_of(at("few.tsv"), at("none"), 0, true);
+    hd_labeler *begun = trained(&none, &alone, &r);
     hd_classifier *m = sum_of_gradients(begun);
     double squares = 0;
     for (size_t i = 0; i < m->params->trainable; i++) squares += pow((double)m->params->grad[i], 2);
     assert_true(sqrt(squares) > 2 * 3 && sqrt(squares) / FEW < 3);
     for (int sum = 0; sum < 2; sum++) {
-        const hd_label_train_opt one = loop_of(at("few.tsv"), at("one%d", sum), rate, sum);
-        hd_labeler *l = trained(&one, &r);
+        const hd_train_options one = loop_of(at("few.tsv"), at("one%d", sum), rate, sum);
+        hd_labeler *l = trained(&one, &alone, &r);
         double factor = sum ? rate * 3 / sqrt(squares) : rate / FEW;
         for (size_t i = 0; i < m->params->count; i++) {
             const hd_param *p = m->params->list[i];
@@ -159,17 +148,18 @@ static void note(void *context, const hd_news *n)
 static void names_are_learned(void **state)
 {
     (void)state;
-    hd_label_result r;
+    hd_outcome r;
     reports told = {0};
-    hd_label_train_opt o = loop_of(at("many.tsv"), at("learned"), rate, true);
+    hd_train_options o = loop_of(at("many.tsv"), at("learned"), rate, true);
     o.valid_fraction = 0.25, o.batch = 8;
-    o.trainer.steps = 0, o.trainer.epochs = 30, o.trainer.report_every = 50;
-    o.trainer.tell = note, o.trainer.context = &told;
-    hd_labeler *l = trained(&o, &r);
+    o.steps = 0, o.epochs = 30, o.report_every = 50;
+    hd_session_hooks hooks = {.threads = 1, .tell = note, .context = &told};
+    hd_labeler *l = trained(&o, &hooks, &r);
+    double accuracy = r.figure[0].value;
     print_message("mean loss %.3f at first, %.3f in the end; %.3f of %zu names never seen are told apart\n",
-                  told.first, told.last, r.accuracy, r.judged);
+                  told.first, told.last, accuracy, r.judged);
     assert_true(told.first > 0.5 && told.first < 1.6); /* a name's, not a batch's: log 4 is 1.39 */
-    assert_true(told.last < 0.2 * told.first && r.accuracy > 0.95 && r.judged >= 90);
+    assert_true(told.last < 0.2 * told.first && accuracy > 0.95 && r.judged >= 90);
     /* letters as they stand in the vocabulary are what enters, and nothing is learned of them */
     assert_null(hd_params_find(l->model->params, "model.encoder.embed_tokens.weight"));
     const hd_param *in = hd_params_find(l->model->params, "model.encoder.rnn.weight_ih_l0");

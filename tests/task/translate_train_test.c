@@ -2,8 +2,8 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "base/file/folder.h"
-#include "task/translate/train.h"
+#include "model/encdec/encdec.h"
+#include "task/session.h"
 
 static char path[5][128]; /* the corpus and the model */
 
@@ -18,47 +18,52 @@ static int make_corpus(void **state)
     return 0;
 }
 
-static hd_translate_train_opt usual(size_t width, bool valid)
+static hd_train_options usual(int width, bool valid)
 {
-    return (hd_translate_train_opt){
-        .data = {.train = {path[0], path[1]},
-                 .valid = {valid ? path[2] : NULL, valid ? path[3] : NULL},
-                 .longest = 60,
-                 .kind = HD_TOKENIZER_words},
-        .model = {.encoder_layers = 2,
-                  .decoder_layers = 2,
-                  .stack.heads = 4,
-                  .stack.width = width,
-                  .stack.inner = 4 * width,
-                  .tied = true,
-                  .stack.pre_norm = true,
-                  .stack.eps = 1e-5f,
-                  .stack.act = HD_relu,
-                  .stack.dropout = 0.1f,
-                  .positions = 128,
-                  .sinusoid = {.halves = true}},
-        .optimizer = {.kind = HD_OPT_ADAM, .average = 0.9f},
-        .smoothing = 0.1f,
-        .batch_tokens = 2000,
-        .judged = 20,
-        .device = "cpu",
-        .threads = 2,
-        .trainer = {.folder = path[4], .seed = 1, .schedule = {.peak = 0.001}, .epochs = 1}};
+    hd_train_options o = plain_options(HD_TRAIN_TRANSLATE, path[4]);
+    o.train = (hd_texts){.text = {path[0], path[1]}, .count = 2};
+    if (valid) o.valid = (hd_texts){.text = {path[2], path[3]}, .count = 2};
+    o.max_length = 60, o.tokenizer = HD_TOKENIZER_words, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.encoder_layers = o.decoder_layers = 2;
+    o.width = width, o.inner = 4 * width, o.dropout = 0.1, o.positions = 128;
+    o.ema = 0.9, o.label_smoothing = 0.1, o.lr = 0.001;
+    o.batch_tokens = 2000, o.valid_sentences = 20, o.epochs = 1;
+    return o;
 }
 
 /* Row by row, with attention. */
-static void make_recurrent(hd_translate_train_opt *o)
+static void make_recurrent(hd_train_options *o)
 {
-    o->model.encoder = (hd_stages){{{HD_STAGE_gru, true, 1}}, 1};
-    o->model.decoder = (hd_stages){{{HD_STAGE_gru, false, 2}}, 1};
-    o->model.recurrent = (hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map, .read = HD_READING_deep};
+    o->encoder = "bi-gru:1", o->decoder = "gru:2";
+    o->begin = HD_BEGINNING_map, o->read = HD_READING_deep;
 }
 
-static void train(const hd_translate_train_opt *o, hd_translate_result *result)
+static const hd_task *const task = &hd_task_translate;
+static const hd_session_hooks two = {.threads = 2};
+
+static hd_outcome train(const hd_train_options *o, const hd_session_hooks *hooks)
 {
+    hd_outcome result;
     hd_err err = {0};
     must_run("rm -rf m; mkdir m");
-    if (hd_translate_train(result, o, &err)) fail_msg("%s", err.text);
+    if (hd_session_train(&result, task, o, hooks, &err)) fail_msg("%s", err.text);
+    return result;
+}
+
+static hd_plan planned(const hd_train_options *o)
+{
+    hd_plan plan;
+    hd_err err = {0};
+    if (hd_session_plan(&plan, task, o, &two, &err)) fail_msg("%s", err.text);
+    return plan;
+}
+
+static const char *fact(const hd_plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->facts; i++)
+        if (!strcmp(p->fact[i].name, name)) return p->fact[i].value;
+    fail_msg("the plan says nothing of %s", name);
+    return NULL;
 }
 
 /* The most memory a run holds is what was planned, to a quarter. The rest is the corpus and what the kernels
@@ -67,32 +72,25 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
 {
     (void)state;
     static const struct {
-        size_t width, parts;
+        int width, parts;
         bool recompute, valid, recurrent;
-        hd_feeding feeding;
-        uint64_t sampling_decay;
-    } cases[] = {{.width = 64, .parts = 1},
-                 {.width = 64, .parts = 4},
-                 {.width = 64, .parts = 1, .recompute = true},
-                 {.width = 32, .parts = 1, .valid = true},
-                 {.width = 48, .parts = 1, .recurrent = true},
-                 {.width = 32,
-                  .parts = 2,
-                  .recurrent = true,
-                  .feeding = {HD_FEEDING_gumbel, 0.5f, 1},
-                  .sampling_decay = 3}};
+        int feeding, sampling_decay;
+    } cases[] = {
+        {.width = 64, .parts = 1},
+        {.width = 64, .parts = 4},
+        {.width = 64, .parts = 1, .recompute = true},
+        {.width = 32, .parts = 1, .valid = true},
+        {.width = 48, .parts = 1, .recurrent = true},
+        {.width = 32, .parts = 2, .recurrent = true, .feeding = HD_FEEDING_gumbel, .sampling_decay = 3}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        hd_translate_train_opt o = usual(cases[i].width, cases[i].valid);
-        hd_translate_result result;
-        hd_translate_plan plan;
-        hd_err err = {0};
-        o.parts = cases[i].parts, o.model.stack.recompute = cases[i].recompute;
+        hd_train_options o = usual(cases[i].width, cases[i].valid);
+        o.accumulate = cases[i].parts, o.recompute = cases[i].recompute;
         if (cases[i].recurrent) make_recurrent(&o);
         o.feeding = cases[i].feeding, o.sampling_decay = cases[i].sampling_decay;
-        if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);
+        hd_plan plan = planned(&o);
         size_t before = hd_mem_now().used;
         hd_mem_peak_reset();
-        train(&o, &result);
+        hd_outcome result = train(&o, &two);
         double peak = (double)(hd_mem_now().peak - before), planned = (double)plan.memory;
         assert_int_equal(hd_mem_now().used, before);
         assert_int_equal(plan.batches, result.progress.step);
@@ -103,19 +101,23 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
 
 static void assert_plan_counts(bool recurrent)
 {
-    hd_translate_train_opt o = usual(32, true);
-    hd_translate_result result;
-    hd_translate_plan plan;
-    hd_err err = {0};
+    hd_train_options o = usual(32, true);
+    double pairs = 0, tokens = 0;
+    char target[64];
     if (recurrent) make_recurrent(&o);
     must_run("rm -rf m");
-    if (hd_translate_plan_make(&plan, &o, &err)) fail_msg("%s", err.text);
+    hd_plan plan = planned(&o);
     assert_false(is_there(path[4]));
-    assert_true(plan.pairs == 1000 && plan.valid_pairs == 100 && plan.trainable == plan.parameters);
-    assert_true(plan.model.source_vocab > 1000 && plan.model.source_vocab == plan.model.target_vocab);
-    assert_true(plan.batch_tokens > 1500 && plan.batch_tokens <= 2000);
-    train(&o, &result);
-    assert_int_equal(result.progress.tokens, plan.target_tokens);
+    assert_string_equal(fact(&plan, "pairs"), "1,000, 100 to validate");
+    assert_true(plan.parameters && plan.trainable == plan.parameters);
+    assert_int_equal(fact(&plan, "vocabulary")[1], ','); /* some thousand, and the same for both sides */
+    assert_null(strstr(fact(&plan, "vocabulary"), "and"));
+    assert_int_equal(sscanf(fact(&plan, "an update"), "%lf pairs and %lf tokens", &pairs, &tokens), 2);
+    assert_true(tokens > 1500 && tokens <= 2000 && fabs(pairs * (double)plan.batches - 1000) < 1);
+    hd_outcome result = train(&o, &two);
+    char grouped[32];
+    snprintf(target, sizeof target, ", %s target", hd_grouped(result.progress.tokens, grouped));
+    assert_non_null(strstr(fact(&plan, "tokens an epoch"), target));
     /* the work of single batches, which are not all like the mean */
     assert_true(fabs(result.progress.flops / (plan.flops * (double)plan.batches) - 1) < 0.1);
 }
@@ -143,24 +145,25 @@ static hd_status open_folder(void *context, hd_err *err)
 static void the_folder_is_opened_once_all_is_read(void **state)
 {
     (void)state;
-    hd_translate_train_opt o = usual(16, true);
-    hd_translate_result result;
+    hd_train_options o = usual(16, true);
+    hd_outcome result;
     hd_err wrong = {0}, refused = {0}, none = {0};
     opening seen = {0};
+    hd_session_hooks hooks = {.threads = 2, .open = open_folder, .context = &seen};
     must_run("rm -rf m");
-    o.open = open_folder, o.trainer.context = &seen, o.trainer.steps = 1;
-    o.data.valid[1] = path[1]; /* of another length */
-    assert_int_equal(hd_translate_train(&result, &o, &wrong), HD_EFORMAT);
+    o.steps = 1;
+    o.valid.text[1] = path[1]; /* of another length */
+    assert_int_equal(hd_session_train(&result, task, &o, &hooks, &wrong), HD_EFORMAT);
     assert_int_equal(seen.calls, 0);
-    o.data.valid[1] = path[3];
+    o.valid.text[1] = path[3];
     seen.refuse = true;
-    assert_int_equal(hd_translate_train(&result, &o, &refused), HD_ELIMIT);
+    assert_int_equal(hd_session_train(&result, task, &o, &hooks, &refused), HD_ELIMIT);
     assert_true(seen.calls == 1 && !is_there(path[4]));
     seen.refuse = false;
-    if (hd_translate_train(&result, &o, &none)) fail_msg("%s", none.text);
+    if (hd_session_train(&result, task, &o, &hooks, &none)) fail_msg("%s", none.text);
     assert_true(seen.calls == 2 && !seen.was_there && result.progress.step == 1);
-    o.trainer.resume = true, o.trainer.steps = 2;
-    if (hd_translate_train(&result, &o, &none)) fail_msg("%s", none.text);
+    o.resume = true, o.steps = 2;
+    if (hd_session_train(&result, task, &o, &hooks, &none)) fail_msg("%s", none.text);
     assert_true(seen.calls == 2 && result.progress.step == 2); /* a run that goes on has its folder */
 }
 
@@ -168,20 +171,21 @@ static void the_folder_is_opened_once_all_is_read(void **state)
 static void failing_allocations_leave_nothing_behind(void **state)
 {
     (void)state;
-    hd_translate_train_opt o = usual(16, true);
-    hd_translate_result result;
-    o.trainer.steps = 2, o.trainer.valid_every = 1, o.judged = 2, o.threads = 1;
-    o.data.train[0] = path[2], o.data.train[1] = path[3];
-    train(&o, &result);
+    hd_train_options o = usual(16, true);
+    const hd_session_hooks one = {.threads = 1};
+    o.steps = 2, o.valid_every = 1, o.valid_sentences = 2;
+    o.train.text[0] = path[2], o.train.text[1] = path[3];
+    train(&o, &one);
     size_t calls = hd_mem_now().calls, blocks = hd_mem_now().blocks;
-    train(&o, &result);
+    train(&o, &one);
     calls = hd_mem_now().calls - calls;
     assert_int_equal(hd_mem_now().blocks, blocks);
     for (size_t n = 1; n <= calls; n += 1 + calls / 60) {
         hd_err err = {0};
+        hd_outcome result;
         must_run("rm -rf m; mkdir m");
         hd_mem_fail_at(n);
-        hd_status s = hd_translate_train(&result, &o, &err);
+        hd_status s = hd_session_train(&result, task, &o, &one, &err);
         hd_mem_fail_at(0);
         assert_int_equal(s, err.status); /* a failed join of step memory is none */
         if (hd_mem_now().blocks != blocks) fail_msg("failure %zu of %zu leaves blocks", n, calls);

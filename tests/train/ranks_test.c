@@ -69,7 +69,7 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
     if (hd_rank()) return hd_err_set(err, HD_EARG, "validated by another than the first");
     if (is_ill(t, "valid", 0, 6)) return hd_err_set(err, HD_ELIMIT, "no score");
     bool flat = !strcmp(t->ill, "patience");
-    *out = (hd_validation){.loss = 1, .score = NAN, .quality = flat ? 1 : (double)t->made};
+    *out = (hd_validation){.loss = 1, .quality = flat ? 1 : (double)t->made};
     return HD_OK;
 }
 

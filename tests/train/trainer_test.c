@@ -80,7 +80,6 @@ static hd_status validate(hd_run *r, void *context, hd_validation *out, hd_err *
     if (t->fail_at && t->made == t->fail_at) return hd_err_set(err, HD_ELIMIT, "killed");
     t->validations++;
     *out = (hd_validation){.loss = t->loss ? t->loss[t->made] : 1,
-                           .score = NAN,
                            .quality = t->quality ? t->quality[t->made] : (double)t->made};
     if (t->made >= t->blind_from && t->made < t->blind_to) out->loss = NAN, out->quality = -INFINITY;
     return HD_OK;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "cli/frame/config.h"
 #include "cli/frame/settings.h"
-#include "cli/train/encdec.h"
+#include "task/translate/options.h"
 #include "cli/train/from.h"
 #include "cli/train/tasks.h"
 #include "task/language/language.h"

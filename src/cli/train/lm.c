@@ -1,16 +1,12 @@
-/* heed train --task lm: what each kind of language model has where options are not given, what they mean, and
-   a run. */
-#include <math.h>
+/* heed train --task lm: what each kind of language model has where options are not given. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/train/from.h"
-#include "cli/train/loop.h"
-#include "cli/train/memory.h"
-#include "cli/train/sitting.h"
 #include "cli/train/tasks.h"
 #include "cli/train/useless.h"
-#include "task/language/train.h"
+#include "run/loop.h"
+#include "task/language/language.h"
 
 /* -- what a kind has -- */
 
@@ -121,18 +117,6 @@ static const setting settings[] = {
     {NULL, {NULL}, {NULL}},
 };
 
-/* --context has a word for a translator, for a language model a number. */
-static hd_status window_of(const hd_train_options *o, size_t *to, hd_err *err)
-{
-    static const hd_option row = {"context", .type = HD_OPTION_INT, .min = 1, .max = 1000000};
-    hd_err why = {0};
-    int n = 0;
-    if (o->context && hd_option_read(&row, &n, o->context, &why))
-        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
-    *to = (size_t)n;
-    return HD_OK;
-}
-
 /* -- a model to begin with -- */
 
 static hd_status take_sizes(const hd_option_set sets[2], const hd_lm_opt *m, hd_err *err)
@@ -169,7 +153,7 @@ static hd_status take_model(const hd_option_set sets[2], size_t *context, hd_err
     if (!s && m.kind == HD_LM_ngram)
         s = hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot go on learning", o->from);
     if (!s) s = take_sizes(sets, &m, err);
-    if (!s) s = window_of(o, &window, err);
+    if (!s) s = hd_train_context(&window, o, 1, err);
     if (!s && m.kind == HD_LM_gpt && window > m.context)
         s = hd_err_set(err, HD_EARG, "--context is %zu, but the model of --from %s sees %zu tokens", window,
                        o->from, m.context);
@@ -262,7 +246,7 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
     if (preset && o->model != HD_LM_gpt)
         return hd_err_set(err, HD_EARG, "--model %s has no --preset: gpt has", hd_lm_names[o->model]);
     s = fill(sets, preset, err);
-    if (!s && !o->from) s = window_of(o, &window, err);
+    if (!s && !o->from) s = hd_train_context(&window, o, 1, err);
     if (s) return s;
     fill_batch(sets, preset, window);
     if (o->from && !preset)
@@ -277,149 +261,4 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err)
                    : o->unit == HD_TRAIN_CHAR ? 6
                                               : 3;
     return o->from ? HD_OK : refuse_useless(sets, err);
-}
-
-/* -- what they mean -- */
-
-static hd_status check(const hd_train_options *o, hd_err *err)
-{
-    hd_lm_kind kind = (hd_lm_kind)o->model;
-    if (!o->train.count) return hd_err_set(err, HD_EARG, "--train is missing: what shall be learned from?");
-    if (o->train.count > 1 || o->valid.count > 1)
-        return hd_err_set(err, HD_EARG, "a language model learns from one text: --%s has two files",
-                          o->train.count > 1 ? "train" : "valid");
-    if (o->valid.count && o->valid_fraction > 0)
-        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
-    if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)
-        return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);
-    if ((kind == HD_LM_ffnn || kind == HD_LM_maxent) && o->order < 2)
-        return hd_err_set(err, HD_EARG, "--order 1: a %s looks at one token at least: --order 2",
-                          hd_lm_names[kind]);
-    if (kind == HD_LM_ngram) return HD_OK;
-    if (kind == HD_LM_gpt && o->width % o->heads)
-        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    hd_unary act = hd_train_activation(o->activation);
-    if (kind == HD_LM_rnn && act != HD_tanh && act != HD_sigmoid)
-        return hd_err_set(err, HD_EARG, "--activation of a rnn is tanh or sigmoid");
-    return hd_train_check_end(o, err);
-}
-
-static hd_lm_opt model_of(const hd_train_options *o)
-{
-    return (hd_lm_opt){.kind = (hd_lm_kind)o->model,
-                       .order = o->order,
-                       .smoothing = (hd_smoothing)o->smoothing,
-                       .k = o->add_k,
-                       .buckets = (size_t)o->features,
-                       .stack.layers = o->layers,
-                       .stack.heads = o->heads,
-                       .stack.width = (size_t)o->width,
-                       .stack.inner = (size_t)o->inner,
-                       .stack.dropout = (float)o->dropout,
-                       .embedding_dropout = (float)o->dropout,
-                       .stack.attention_dropout = (float)o->dropout,
-                       .stack.pre_norm = o->norm != 1,
-                       /* a hidden layer of another width needs an output table of its own */
-                       .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
-                       .stack.act = hd_train_activation(o->activation)};
-}
-
-/* Borrows texts of o. */
-static hd_status meaning(hd_language_train_opt *to, const hd_train_options *o, int threads, hd_err *err)
-{
-    hd_status s = check(o, err);
-    if (s) return s;
-    *to = (hd_language_train_opt){
-        .from = o->from,
-        .train = o->train.text[0],
-        .valid = o->valid.count ? o->valid.text[0] : NULL,
-        .valid_fraction = o->valid_fraction,
-        .kind = hd_train_unit(o->unit),
-        .vocabulary = {.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
-                       .unigram = o->subwords == 1,
-                       .coverage = o->coverage,
-                       .least = o->unit == HD_TRAIN_WORD ? 2 : 1}, /* <unk> is learned from words seen once */
-        .model = model_of(o),
-        .optimizer = hd_train_optimizer(o),
-        .smoothing = (float)o->label_smoothing,
-        .batch = (size_t)o->batch,
-        .parts = (size_t)o->accumulate,
-        .device = o->device,
-        .precision = (hd_precision)o->precision,
-        .threads = threads,
-        .trainer = hd_train_loop(o)};
-    s = hd_train_tokenizer(&to->tokenizer, o, err);
-    return s ? s : window_of(o, &to->model.context, err);
-}
-
-/* -- a run -- */
-
-static void say_plan(void *context, const hd_language_plan *p)
-{
-    const hd_command *c = hd_train_sitting_command(context);
-    const hd_lm_opt *m = &p->model;
-    char a[32], b[32], d[32];
-    if (!p->parameters)
-        hd_log_say(&c->log, HD_INFO, "%s of order %d, %s; vocabulary %s", hd_lm_names[m->kind], m->order,
-                   hd_smoothing_names[m->smoothing], hd_grouped(m->vocab, a));
-    else
-        hd_log_say(&c->log, HD_INFO, "%s, vocabulary %s: %s parameters", hd_lm_names[m->kind],
-                   hd_grouped(m->vocab, a), hd_grouped(p->parameters, b));
-    hd_log_say(&c->log, HD_INFO, "%s tokens in %s lines to learn from, %s to validate",
-               hd_grouped(p->tokens, a), hd_grouped(p->lines, b), hd_grouped(p->valid_tokens, d));
-    if (p->parameters)
-        hd_log_say(&c->log, HD_DEBUG, "%s batches an epoch, %.2f GFLOP an update; on %s",
-                   hd_grouped(p->batches, a), p->flops / 1e9, p->backend);
-}
-
-static int show_plan(const hd_command *c, const hd_train_options *o, const hd_language_train_opt *t)
-{
-    hd_language_plan p;
-    hd_err err = {0};
-    char a[32], b[32];
-    if (hd_language_plan_make(&p, t, &err)) return hd_command_fail(c, &err);
-    FILE *f = c->out.file;
-    if (p.parameters) fprintf(f, "parameters         %s\n", hd_grouped(p.parameters, a));
-    fprintf(f, "vocabulary         %s\n", hd_grouped(p.model.vocab, a));
-    fprintf(f, "tokens             %s", hd_grouped(p.tokens, a));
-    if (p.valid_tokens) fprintf(f, ", %s to validate", hd_grouped(p.valid_tokens, b));
-    fputc('\n', f);
-    if (!p.parameters) return HD_EXIT_OK;
-    fprintf(f, "batches an epoch   %s\n", hd_grouped(p.batches, a));
-    hd_train_memory_show(c, o, p.memory);
-    fprintf(f, "work               %.2f GFLOP an update, %.2f TFLOP an epoch\n", p.flops / 1e9,
-            p.flops * (double)p.batches / 1e12);
-    return HD_EXIT_OK;
-}
-
-static void say_counted(const hd_command *c, const char *folder, const hd_language_result *r)
-{
-    char a[32];
-    const hd_fluency *v = &r->valid;
-    hd_log_say(&c->log, HD_INFO, "%s different n-grams counted in %.2f s", hd_grouped(r->size, a),
-               r->seconds);
-    if (v->tokens)
-        hd_log_say(&c->log, HD_INFO, "valid loss %.4f  perplexity %.2f  bits per character %.4f",
-                   v->nats / (double)v->tokens, exp(v->nats / (double)v->tokens),
-                   v->nats / (double)v->characters / log(2));
-    hd_log_say(&c->log, HD_INFO, "the model is in %s: heed generate %s --prompt TEXT", folder, folder);
-}
-
-int hd_train_lm(const hd_command *c, const hd_train_options *o)
-{
-    hd_err err = {0};
-    hd_language_train_opt t;
-    hd_language_result result;
-    hd_train_sitting now;
-    if (meaning(&t, o, c->common.threads, &err)) return hd_verb_misused(c->verb, &err);
-    t.log = c->log;
-    if (o->dry_run) return show_plan(c, o, &t);
-    if (hd_train_sitting_begin(&now, c, o, &t.trainer, &err)) return hd_command_fail(c, &err);
-    t.open = hd_train_sitting_open, t.began = say_plan;
-    hd_status s = hd_language_train(&result, &t, &err);
-    hd_train_progress_end(&now.progress);
-    if (s) return hd_command_fail(c, &err);
-    if (!result.counted) return hd_train_sitting_end(&now, &result.progress, result.ending);
-    say_counted(c, o->out, &result);
-    return HD_EXIT_OK;
 }

@@ -18,18 +18,6 @@ const char *hd_clock(double seconds, char buffer[32])
     return buffer;
 }
 
-const char *hd_grouped(uint64_t n, char buffer[32])
-{
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%" PRIu64, n), to = 0;
-    for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0) buffer[to++] = ',';
-        buffer[to++] = digits[i];
-    }
-    buffer[to] = 0;
-    return buffer;
-}
-
 void hd_train_progress_end(hd_train_progress *p)
 {
     if (p->open) fputs("\r\033[K", p->command->err.file);
@@ -52,28 +40,21 @@ static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
     put_place(f, p, n);
     fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
     if (isfinite(n->tokens_second))
-        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
-                p->labels   ? "labels"
-                : p->masked ? "masked tokens"
-                            : "tokens");
+        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed), p->task->unit);
     if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
 }
 
 static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char seconds[32];
+    hd_text t = {0};
     put_place(f, p, n);
     fprintf(f, "  valid loss %.4f", n->valid.loss);
-    if (p->numbers)
-        fprintf(f, "  Pearson %.4f", n->valid.score / 100);
-    else if (p->labels)
-        fprintf(f, "  accuracy %.2f %%", n->valid.score);
-    else
-        fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
-    if (p->masked) fprintf(f, "  accuracy %.2f %%", n->valid.score);
-    if (!p->labels && !p->masked && !isnan(n->valid.score)) fprintf(f, "  BLEU %.2f", n->valid.score);
-    for (const hd_figure *m = n->valid.also; m < n->valid.also + HD_FIGURES && m->name; m++)
-        fprintf(f, m->share ? "  %s %.2f %%" : "  %s %.4f", m->title, m->share ? 100 * m->value : m->value);
+    if (p->task->perplexity) fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
+    for (const hd_figure *m = n->valid.figure; m < n->valid.figure + HD_FIGURES && m->name; m++)
+        if (m->title && !isnan(m->value)) hd_figure_put(&t, m, "  ");
+    if (t.data) fputs(t.data, f);
+    hd_text_release(&t);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 

@@ -3,16 +3,14 @@
 #define HD_CLI_TRAIN_PROGRESS_H
 
 #include "cli/frame/verb.h"
-#include "train/trainer.h"
+#include "run/task.h"
 
 typedef struct hd_train_progress {
     const hd_command *command;
+    const hd_task *task;
     uint64_t steps, epochs; /* limits; 0: none */
     uint64_t warmup;        /* updates, as asked for */
     double peak;            /* learning rate */
-    bool labels;            /* a validation's score is the accuracy of labels, not BLEU */
-    bool numbers;           /* of numbers: it is their correlation */
-    bool masked;            /* it is the accuracy of masked tokens */
     double drawn;           /* when the line was last drawn */
     bool open;              /* the line is on the screen */
     bool warned;            /* of a rate that is 0 */
@@ -23,7 +21,5 @@ void hd_train_progress_end(hd_train_progress *p); /* takes the line away */
 
 /* "12:34" or "1:02:03" of seconds; "-" where they are not known. */
 const char *hd_clock(double seconds, char buffer[32]);
-/* "12,345" */
-const char *hd_grouped(uint64_t n, char buffer[32]);
 
 #endif

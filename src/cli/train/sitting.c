@@ -5,6 +5,10 @@
 
 #include "cli/frame/signals.h"
 #include "cli/train/folder.h"
+#include "cli/train/plan.h"
+#include "cli/train/progress.h"
+#include "run/session.h"
+#include "task/list.h"
 
 bool hd_train_stopped(void)
 {
@@ -25,71 +29,103 @@ static bool is_stopped(void *context)
     return hd_signals_noted();
 }
 
+typedef struct sitting {
+    const hd_train_options *options;
+    hd_train_progress progress;
+} sitting;
+
 static void tell(void *context, const hd_news *n)
 {
-    hd_train_progress_tell(&((hd_train_sitting *)context)->progress, n);
-}
-
-hd_status hd_train_sitting_begin(hd_train_sitting *s, const hd_command *c, const hd_train_options *o,
-                                 hd_trainer_opt *loop, hd_err *err)
-{
-    *s = (hd_train_sitting){.options = o,
-                            .progress = {.command = c,
-                                         .steps = (uint64_t)o->steps,
-                                         .epochs = (uint64_t)o->epochs,
-                                         .warmup = (uint64_t)o->warmup,
-                                         .peak = o->lr,
-                                         .labels = o->task == HD_TRAIN_CLASSIFY || o->task == HD_TRAIN_TAG ||
-                                                   o->task == HD_TRAIN_REGRESS,
-                                         .numbers = o->task == HD_TRAIN_REGRESS,
-                                         .masked = o->task == HD_TRAIN_MLM}};
-    hd_status st = o->resume ? HD_OK : hd_train_folder_check(o, err);
-    if (st) return st;
-    loop->stop = is_stopped, loop->tell = tell, loop->context = s;
-    return HD_OK;
+    sitting *s = context;
+    hd_train_progress_tell(&s->progress, n);
 }
 
 /* What is counted has nothing to save until it is done; what learns can be saved from the beginning. */
-hd_status hd_train_sitting_open(void *context, hd_err *err)
+static hd_status open_folder(void *context, hd_err *err)
 {
-    const hd_train_options *o = ((const hd_train_sitting *)context)->options;
+    const hd_train_options *o = ((const sitting *)context)->options;
     if (o->task != HD_TRAIN_LM || o->model != HD_LM_ngram) hd_signals_note();
     return hd_train_folder_open(o, err);
 }
 
-const hd_command *hd_train_sitting_command(const void *context)
+static void began(void *context, const hd_plan *p)
 {
-    return ((const hd_train_sitting *)context)->progress.command;
+    hd_train_plan_say(((const sitting *)context)->progress.command, p);
 }
 
-int hd_train_sitting_end(const hd_train_sitting *s, const hd_progress *p, hd_ending ending)
+static void say_judged(const hd_command *c, const hd_task *task, const hd_outcome *out)
 {
-    const hd_command *c = s->progress.command;
-    const hd_train_options *o = s->options;
+    char a[32];
+    hd_text t = {0};
+    for (const hd_figure *f = out->figure; f < out->figure + HD_FIGURES && f->name; f++)
+        hd_figure_put(&t, f, t.size ? ", " : "");
+    hd_log_say(&c->log, HD_INFO, "held out: %s of %s %s", t.data ? t.data : "", hd_grouped(out->judged, a),
+               task->judged);
+    hd_text_release(&t);
+}
+
+static void say_ending(const hd_command *c, const hd_task *task, const hd_outcome *out)
+{
     static const char *const why[] = {[HD_ENDED_STEPS] = "as many steps as asked for",
                                       [HD_ENDED_EPOCHS] = "as many epochs as asked for",
                                       [HD_ENDED_MINUTES] = "the time is over",
                                       [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
                                       [HD_ENDED_STOPPED] = "stopped"};
+    const hd_progress *p = &out->progress;
     char a[32], b[32];
-    static const char *const what[] = {[HD_TRAIN_TRANSLATE] = "target tokens", [HD_TRAIN_LM] = "tokens",
-                                       [HD_TRAIN_CLASSIFY] = "items",          [HD_TRAIN_TAG] = "tokens",
-                                       [HD_TRAIN_MLM] = "masked tokens",       [HD_TRAIN_REGRESS] = "items"};
-    static const struct {
-        const char *verb, *with;
-    } use[] = {
-        [HD_TRAIN_TRANSLATE] = {"translate", "< FILE"},    [HD_TRAIN_LM] = {"generate", "--prompt TEXT"},
-        [HD_TRAIN_CLASSIFY] = {"classify", "< FILE"},      [HD_TRAIN_TAG] = {"tag", "< FILE"},
-        [HD_TRAIN_MLM] = {"fill", "'TEXT WITH A [MASK]'"}, [HD_TRAIN_REGRESS] = {"classify", "< FILE"}};
-    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %s%s", why[ending], hd_grouped(p->step, a),
-               hd_grouped(p->tokens, b), what[o->task],
-               ending != HD_ENDED_STOPPED ? ""
-               : p->broken                ? "; saved are those before the gradient was not finite"
-                                          : "; everything is saved");
-    if (ending == HD_ENDED_STOPPED)
+    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %s%s", why[out->ending], hd_grouped(p->step, a),
+               hd_grouped(p->tokens, b), task->unit,
+               out->ending != HD_ENDED_STOPPED ? ""
+               : p->broken                     ? "; saved are those before the gradient was not finite"
+                                               : "; everything is saved");
+}
+
+/* Says why it ended, and what can be done now; returns the exit status. */
+static int end(const hd_command *c, const hd_train_options *o, const hd_task *task, const hd_outcome *out)
+{
+    bool stopped = !out->counted && out->ending == HD_ENDED_STOPPED;
+    char a[32];
+    if (out->counted)
+        hd_log_say(&c->log, HD_INFO, "%s different n-grams counted in %.2f s", hd_grouped(out->counted, a),
+                   out->seconds);
+    if (out->judged) say_judged(c, task, out);
+    if (!out->counted) say_ending(c, task, out);
+    if (stopped)
         hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", o->out);
     else
-        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, use[o->task].verb, o->out,
-                   use[o->task].with);
-    return ending == HD_ENDED_STOPPED ? hd_train_stop_status() : HD_EXIT_OK;
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, task->verb, o->out,
+                   task->with);
+    return stopped ? hd_train_stop_status() : HD_EXIT_OK;
+}
+
+int hd_train_sit(const hd_command *c, const hd_train_options *o)
+{
+    const hd_task *task = hd_tasks[o->task];
+    sitting now = {.options = o,
+                   .progress = {.command = c,
+                                .task = task,
+                                .steps = (uint64_t)o->steps,
+                                .epochs = (uint64_t)o->epochs,
+                                .warmup = (uint64_t)o->warmup,
+                                .peak = o->lr}};
+    hd_session_hooks hooks = {.threads = c->common.threads,
+                              .log = c->log,
+                              .open = open_folder,
+                              .began = began,
+                              .stop = is_stopped,
+                              .tell = tell,
+                              .context = &now};
+    hd_outcome out;
+    hd_plan plan;
+    hd_err err = {0};
+    if (task->check(o, &err)) return hd_verb_misused(c->verb, &err);
+    if (o->dry_run) {
+        if (hd_session_plan(&plan, task, o, &hooks, &err)) return hd_command_fail(c, &err);
+        hd_train_plan_show(c, o, task, &plan);
+        return HD_EXIT_OK;
+    }
+    hd_status s = o->resume ? HD_OK : hd_train_folder_check(o, &err);
+    if (!s) s = hd_session_train(&out, task, o, &hooks, &err);
+    hd_train_progress_end(&now.progress);
+    return s ? hd_command_fail(c, &err) : end(c, o, task, &out);
 }

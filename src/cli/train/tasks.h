@@ -19,12 +19,6 @@ hd_status hd_train_lm_preset(const hd_option_set sets[2], hd_err *err);
 hd_status hd_train_label_preset(const hd_option_set sets[2], hd_err *err);
 hd_status hd_train_mlm_preset(const hd_option_set sets[2], hd_err *err);
 
-/* Trains, or says what it would be; the exit status. */
-int hd_train_translate(const hd_command *c, const hd_train_options *o);
-int hd_train_lm(const hd_command *c, const hd_train_options *o);
-int hd_train_labels(const hd_command *c, const hd_train_options *o);
-int hd_train_mlm(const hd_command *c, const hd_train_options *o);
-
 /* Whether an option means something to language models of a kind. */
 bool hd_train_lm_has(hd_lm_kind kind, const char *option);
 

@@ -5,6 +5,7 @@
 #include "cli/frame/input.h"
 #include "cli/frame/signals.h"
 #include "cli/train/folder.h"
+#include "cli/train/sitting.h"
 #include "cli/train/tasks.h"
 
 static const hd_example examples[] = {
@@ -74,18 +75,14 @@ const hd_usage hd_verb_train_usage = {
     .spreads = true,
 };
 
-typedef struct task {
-    hd_status (*preset)(const hd_option_set sets[2], hd_err *err); /* what is not given */
-    int (*train)(const hd_command *c, const hd_train_options *o);
-} task;
-
-static const task tasks[HD_TRAIN_TASKS] = {
-    [HD_TRAIN_TRANSLATE] = {hd_train_translate_preset, hd_train_translate},
-    [HD_TRAIN_LM] = {hd_train_lm_preset, hd_train_lm},
-    [HD_TRAIN_CLASSIFY] = {hd_train_label_preset, hd_train_labels},
-    [HD_TRAIN_TAG] = {hd_train_label_preset, hd_train_labels},
-    [HD_TRAIN_MLM] = {hd_train_mlm_preset, hd_train_mlm},
-    [HD_TRAIN_REGRESS] = {hd_train_label_preset, hd_train_labels}};
+/* What is not given, by task. */
+static hd_status (*const presets[HD_TRAIN_TASKS])(const hd_option_set sets[2], hd_err *err) = {
+    [HD_TRAIN_TRANSLATE] = hd_train_translate_preset,
+    [HD_TRAIN_LM] = hd_train_lm_preset,
+    [HD_TRAIN_CLASSIFY] = hd_train_label_preset,
+    [HD_TRAIN_TAG] = hd_train_label_preset,
+    [HD_TRAIN_MLM] = hd_train_mlm_preset,
+    [HD_TRAIN_REGRESS] = hd_train_label_preset};
 
 /* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
@@ -93,7 +90,7 @@ static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
     hd_train_options *o = sets[0].into;
     hd_status s = hd_train_belong(sets, err);
     if (!hd_train_given(sets, "warmup") && !hd_train_given(sets, "fit-warmup")) o->fit_warmup = true;
-    return s ? s : tasks[o->task].preset(sets, err);
+    return s ? s : presets[o->task](sets, err);
 }
 
 hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *err)
@@ -115,9 +112,7 @@ static int train(const hd_command *c, hd_train_options *o, bool *given, hd_statu
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
     for (int i = 0; !s && i < o->train.count; i++)
         hd_input_await(c, o->train.text[i], "a text to learn from");
-    return s == HD_EARG ? hd_verb_misused(c->verb, err)
-           : s          ? hd_command_fail(c, err)
-                        : tasks[o->task].train(c, o);
+    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : hd_train_sit(c, o);
 }
 
 /* Nobody else writes in the folder meanwhile; the first process holds it for all. */

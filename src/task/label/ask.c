@@ -222,12 +222,12 @@ void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES])
     size_t n = 0;
     for (size_t i = 0; i < HD_FIGURES; i++) out[i] = (hd_figure){0};
     if (!c->classes) {
-        out[n++] = (hd_figure){"pearson", "Pearson", j->pearson, false};
-        out[n++] = (hd_figure){"spearman", "Spearman", j->spearman, false};
+        out[n++] = (hd_figure){"pearson", "Pearson", .value = j->pearson};
+        out[n++] = (hd_figure){"spearman", "Spearman", .value = j->spearman};
         return;
     }
-    out[n++] = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), true};
-    out[n++] = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), true};
-    if (c->classes == 2) out[n++] = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, true};
-    out[n++] = (hd_figure){"matthews", "Matthews", hd_confusion_matthews(c), false};
+    out[n++] = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), .share = true};
+    out[n++] = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), .share = true};
+    if (c->classes == 2) out[n++] = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, .share = true};
+    out[n++] = (hd_figure){"matthews", "Matthews", .value = hd_confusion_matthews(c)};
 }

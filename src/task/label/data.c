@@ -13,36 +13,38 @@ void hd_label_set_release(hd_label_set *s)
     hd_labeled_release(&s->valid);
 }
 
-static hd_status read_file(hd_labeled *out, hd_vocab *labels, const hd_label_train_opt *o, const char *path,
+static hd_status read_file(hd_labeled *out, hd_vocab *labels, const hd_train_options *o, const char *path,
                            hd_err *err)
 {
-    return o->task == HD_TAG ? hd_labeled_tokens(out, labels, path, err)
-                             : hd_labeled_table(out, o->task == HD_REGRESS ? NULL : labels, path, err);
+    return o->task == HD_TRAIN_TAG
+               ? hd_labeled_tokens(out, labels, path, err)
+               : hd_labeled_table(out, o->task == HD_TRAIN_REGRESS ? NULL : labels, path, err);
 }
 
-static hd_status read_valid(hd_label_set *d, hd_vocab *labels, const hd_label_train_opt *o, hd_err *err)
+static hd_status read_valid(hd_label_set *d, hd_vocab *labels, const hd_train_options *o, hd_err *err)
 {
-    hd_status s = read_file(&d->valid, labels, o, o->valid, err);
+    hd_status s = read_file(&d->valid, labels, o, o->valid.text[0], err);
     bool pairs = hd_labeled_pairs(&d->train);
-    if (s || o->task == HD_TAG || hd_labeled_pairs(&d->valid) == pairs) return s;
-    return hd_err_set(err, HD_EFORMAT, "%s: %s column text2, but %s has %s", o->valid, pairs ? "no" : "a",
-                      o->train, pairs ? "one" : "none");
+    if (s || o->task == HD_TRAIN_TAG || hd_labeled_pairs(&d->valid) == pairs) return s;
+    return hd_err_set(err, HD_EFORMAT, "%s: %s column text2, but %s has %s", o->valid.text[0],
+                      pairs ? "no" : "a", o->train.text[0], pairs ? "one" : "none");
 }
 
-hd_status hd_label_set_read(hd_label_set *out, hd_vocab *labels, const hd_label_train_opt *o, hd_err *err)
+hd_status hd_label_set_read(hd_label_set *out, hd_vocab *labels, const hd_train_options *o, hd_err *err)
 {
-    const char *from = o->folder ? o->folder : o->train;
+    const char *folder = o->train_dir.count ? o->train_dir.text[0] : NULL;
+    const char *from = folder ? folder : o->train.text[0];
     hd_label_set d = {0};
-    hd_status s = o->folder ? hd_labeled_folder(&d.train, labels, o->folder, err)
-                            : read_file(&d.train, labels, o, o->train, err);
-    if (!s && o->task != HD_REGRESS && labels->count < 2)
+    hd_status s =
+        folder ? hd_labeled_folder(&d.train, labels, folder, err) : read_file(&d.train, labels, o, from, err);
+    if (!s && o->task != HD_TRAIN_REGRESS && labels->count < 2)
         s = hd_err_set(err, HD_EFORMAT, "%s: all of it has the label \"%s\": there is nothing to tell apart",
                        from, hd_vocab_piece(labels, 0));
     if (!s) s = hd_labeled_distinct(&d.train, &d.repeated, err);
-    if (!s && o->valid)
+    if (!s && o->valid.count)
         s = read_valid(&d, labels, o, err);
     else if (!s && o->valid_fraction > 0)
-        s = hd_labeled_split(&d.train, o->valid_fraction, o->trainer.seed, &d.valid, err);
+        s = hd_labeled_split(&d.train, o->valid_fraction, (uint64_t)o->seed, &d.valid, err);
     if (s)
         hd_label_set_release(&d);
     else

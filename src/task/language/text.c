@@ -206,3 +206,22 @@ void hd_stream_text_release(hd_stream_text *s)
     hd_mem_free(s->ids);
     *s = (hd_stream_text){0};
 }
+
+hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
+                               hd_session *s, hd_err *err)
+{
+    const hd_train_options *o = s->options;
+    hd_plain_text text = {0}, held = {0};
+    hd_plain_walk walk = {&text, 0};
+    hd_status st = hd_plain_text_read(&text, o->train.text[0], err);
+    if (!st && o->valid.count) st = hd_plain_text_read(&held, o->valid.text[0], err);
+    if (!st && !o->valid.count && o->valid_fraction > 0)
+        st = hd_plain_text_split(&text, o->valid_fraction, &held, err);
+    if (!st && !*tokenizer) st = hd_session_tokenizer(s, tokenizer, hd_plain_feed(&walk), err);
+    if (!st) st = hd_stream_text_of(train, &text, *tokenizer, err);
+    if (!st && held.lines) st = hd_stream_text_of(valid, &held, *tokenizer, err);
+    s->train = train->hash, s->valid = valid->hash, s->validates = valid->count > 0;
+    hd_plain_text_release(&text);
+    hd_plain_text_release(&held);
+    return st;
+}

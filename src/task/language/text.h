@@ -3,6 +3,7 @@
 #ifndef HD_TASK_LANGUAGE_TEXT_H
 #define HD_TASK_LANGUAGE_TEXT_H
 
+#include "run/session.h"
 #include "task/language/language.h"
 
 typedef struct hd_plain_text {
@@ -31,5 +32,10 @@ hd_feed hd_plain_feed(hd_plain_walk *walk);
 /* The same lines as tokens. */
 hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokenizer *t,
                             hd_err *err);
+
+/* What a run learns from and what it validates with (count 0: nothing), as tokens, and tells the session of
+   them. The tokenizer is made where *tokenizer is NULL. */
+hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
+                               hd_session *s, hd_err *err);
 
 #endif

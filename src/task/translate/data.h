@@ -2,7 +2,9 @@
 #ifndef HD_TASK_TRANSLATE_DATA_H
 #define HD_TASK_TRANSLATE_DATA_H
 
-#include "task/translate/train.h"
+#include "data/corpus.h"
+#include "run/options.h"
+#include "task/translate/translator.h"
 
 typedef struct hd_translate_set {
     hd_tokenizer *tokenizer[2];
@@ -14,7 +16,7 @@ typedef struct hd_translate_set {
 } hd_translate_set;
 
 /* Reads, learns or opens the tokenizers, packs. folder: a model whose tokenizers are to be used, or NULL. */
-hd_status hd_translate_set_make(hd_translate_set *out, const hd_translate_data *data, const char *folder,
+hd_status hd_translate_set_make(hd_translate_set *out, const hd_train_options *o, const char *folder,
                                 hd_team *team, const hd_log *log, hd_err *err);
 void hd_translate_set_release(hd_translate_set *s);
 

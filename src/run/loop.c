@@ -1,5 +1,5 @@
 /* What the options mean to the loop of every task. */
-#include "cli/train/loop.h"
+#include "run/loop.h"
 
 #include <string.h>
 
@@ -30,7 +30,34 @@ hd_trainer_opt hd_train_loop(const hd_train_options *o)
                             .save_every = (uint64_t)o->save_every,
                             .report_every = (uint64_t)o->report_every,
                             .sum_loss = o->sum_loss,
+                            .work = hd_train_work(o),
                             .patience = (uint64_t)o->patience};
+}
+
+double hd_train_work(const hd_train_options *o)
+{
+    return o->recompute ? 4 : 3;
+}
+
+/* <unk> is learned from words that are seen once. */
+hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o)
+{
+    return (hd_tokenizer_opt){.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
+                              .unigram = o->subwords == 1,
+                              .coverage = o->coverage,
+                              .least = o->unit == HD_TRAIN_WORD && o->task != HD_TRAIN_MLM ? 2 : 1};
+}
+
+/* It is a text, for it means another thing to translators. */
+hd_status hd_train_context(size_t *to, const hd_train_options *o, int least, hd_err *err)
+{
+    const hd_option row = {"context", .type = HD_OPTION_INT, .min = least, .max = 1000000};
+    hd_err why = {0};
+    int n = 0;
+    if (o->context && hd_option_read(&row, &n, o->context, &why))
+        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
+    *to = (size_t)n;
+    return HD_OK;
 }
 
 /* A file's name without its folder, and the length of what stands before it. */
@@ -55,6 +82,22 @@ hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err 
     if (folder[0] != folder[1] || memcmp(file[0], file[1], folder[0]))
         return hd_err_set(err, HD_EARG, "--tokenizer-model: %s and %s must lie in one folder", file[0],
                           file[1]);
+    return HD_OK;
+}
+
+hd_status hd_train_check_files(const hd_train_options *o, const char *what, hd_err *err)
+{
+    bool folder = o->task == HD_TRAIN_CLASSIFY;
+    if (!o->train.count && !o->train_dir.count)
+        return hd_err_set(err, HD_EARG, "--train%s is missing: what shall be learned from?",
+                          folder ? " or --train-dir" : "");
+    if (o->train.count && o->train_dir.count)
+        return hd_err_set(err, HD_EARG, "--train and --train-dir exclude each other");
+    if (what && (o->train.count > 1 || o->valid.count > 1))
+        return hd_err_set(err, HD_EARG, "%s: --%s has two files", what,
+                          o->train.count > 1 ? "train" : "valid");
+    if (o->valid.count && o->valid_fraction > 0)
+        return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
     return HD_OK;
 }
 

@@ -1,10 +1,10 @@
-/* The options of encoder-decoders. */
-#include "cli/train/encdec.h"
+/* What the options of a run mean to a translator: which of them its encoder and decoder have, and the model.
+ */
+#include "task/translate/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "task/translate/config.h"
+#include "run/loop.h"
 
 /* What a model must have for an option to matter. */
 typedef enum need { CELLS, LOOK, WINDOW, WORDS, COIN, SAMPLES, BLOCKS, ACTS, PLACES, BACKWARDS, NEEDS } need;
@@ -152,8 +152,34 @@ static hd_status attempt(const hd_encdec_opt *m, const hd_feeding *feeding, hd_e
     return s;
 }
 
-hd_status hd_train_encdec(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
+static hd_encdec_opt model_of(const hd_train_options *o)
 {
+    return (hd_encdec_opt){.encoder_layers = o->encoder_layers,
+                           .decoder_layers = o->decoder_layers,
+                           .stack.heads = o->heads,
+                           .stack.width = (size_t)o->width,
+                           .stack.inner = (size_t)o->inner,
+                           .tied = !o->untied,
+                           .stack.pre_norm = o->norm == 0,
+                           .stack.eps = 1e-5f,
+                           .stack.act = hd_train_block_activation(o->activation, HD_relu),
+                           .cell = hd_train_cell(o->activation),
+                           .stack.dropout = (float)o->dropout,
+                           .stack.attention_dropout = (float)o->attention_dropout,
+                           .stack.inner_dropout = (float)o->inner_dropout,
+                           .source_dropout = (float)o->source_dropout,
+                           .learned_positions = o->position_kind == 1,
+                           .no_positions = o->position_kind == 2,
+                           .stack.unscaled_scores = o->no_scale,
+                           .positions = (size_t)o->positions,
+                           .sinusoid = {.halves = true},
+                           .stack.recompute = o->recompute,
+                           .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+}
+
+hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
+{
+    *to = model_of(o);
     *feeding = (hd_feeding){(hd_feeding_kind)o->feeding, (float)o->sampling_rate, (float)o->temperature};
     to->recurrent = (hd_recurrent_decoder_opt){.begin = (hd_beginning)o->begin,
                                                .query = (hd_asking)o->query,
@@ -173,22 +199,25 @@ hd_status hd_train_encdec(hd_encdec_opt *to, hd_feeding *feeding, const hd_train
     to->reverse_source = o->reverse_source && has(to, o, BACKWARDS);
     if (has(to, o, BLOCKS) && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    return attempt(to, feeding, err);
+    return HD_OK;
 }
 
-const char *hd_train_shape(const hd_encdec_opt *m, char *buf, size_t size)
+hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
 {
-    const hd_recurrent_decoder_opt *r = &m->recurrent;
-    const hd_stage *in = m->encoder.at, *out = m->decoder.at;
-    char from[HD_STAGES_TEXT], to[HD_STAGES_TEXT];
-    bool cells = hd_stages_recur(&m->decoder), look = r->context == HD_CONTEXT_attention;
-    if (!strcmp(hd_translator_model_name(m), "transformer"))
-        snprintf(buf, size, "transformer %d+%d layers, width %zu, inner %zu, %d heads", in->layers,
-                 out->layers, m->stack.width, m->stack.inner, m->stack.heads);
-    else
-        snprintf(buf, size, "encoder %s, decoder %s%s%s%s%s, width %zu", hd_stages_text(&m->encoder, from),
-                 hd_stages_text(&m->decoder, to), cells ? ", context " : "",
-                 cells ? hd_context_names[r->context] : "", cells && look ? " by score " : "",
-                 cells && look ? hd_scoring_names[r->score] : "", m->stack.width);
-    return buf;
+    hd_encdec_opt model;
+    hd_feeding feeding;
+    hd_status s = hd_train_check_files(o, NULL, err);
+    if (s) return s;
+    if (o->max_length + 1 > o->positions)
+        return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
+                          o->positions, o->max_length);
+    if (o->batch_tokens < o->max_length + 1)
+        return hd_err_set(err, HD_EARG,
+                          "--batch-tokens %d is less than a sentence of --max-length %d and its end",
+                          o->batch_tokens, o->max_length);
+    if (o->separate_vocab && !o->untied)
+        return hd_err_set(err, HD_EARG, "--separate-vocab needs --untied: tables of their own");
+    s = hd_train_check_end(o, err);
+    if (!s) s = hd_translate_model(&model, &feeding, o, err);
+    return s ? s : attempt(&model, &feeding, err);
 }

@@ -1,0 +1,87 @@
+/* What a run will be, and its memory beside that of the machine. */
+#include "cli/train/plan.h"
+
+#include <stdio.h>
+
+#include "backend/backend.h"
+#include "backend/ranks.h"
+
+#define MIB 1048576.0
+#define GIB 1073741824.0
+
+typedef struct choice {
+    const char *wanted; /* NULL: any */
+    hd_device device;
+    bool found;
+} choice;
+
+static void take(void *context, const hd_device *d)
+{
+    choice *c = context;
+    if (c->found || d->why[0] || (c->wanted && strcmp(c->wanted, d->backend))) return;
+    c->device = *d, c->found = true;
+}
+
+static void show_memory(const hd_command *c, const hd_train_options *o, const hd_task *task, size_t bytes)
+{
+    FILE *f = c->out.file;
+    choice on = {.wanted = strcmp(o->device, "auto") ? o->device : NULL};
+    hd_backend_list(take, &on);
+    const hd_device *d = &on.device;
+    fprintf(f, "memory             %.1f MiB for weights, gradients, moments and the largest update\n",
+            (double)bytes / MIB);
+    if (!on.found || !d->memory) {
+        fprintf(f, "device             %s: its memory is not known here\n",
+                on.found ? d->backend : o->device);
+        return;
+    }
+    fprintf(f, "device             %s, %.1f of %.1f GiB free\n", d->backend, (double)d->left / GIB,
+            (double)d->memory / GIB);
+    if (bytes > d->left)
+        hd_log_say(&c->log, HD_WARN, "the run needs %.1f GiB, and the %s has %.1f GiB free: give %s",
+                   (double)bytes / GIB, d->backend, (double)d->left / GIB, task->remedy);
+}
+
+/* Of small models the first digits that are not 0. */
+static int places(double x)
+{
+    return x < 1 ? 4 : 2;
+}
+
+void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd_task *task, const hd_plan *p)
+{
+    FILE *f = c->out.file;
+    char a[32];
+    double update = p->flops / 1e9, epoch = p->flops * (double)p->batches / 1e12;
+    fprintf(f, "model              %s\n", p->model);
+    if (p->parameters) fprintf(f, "parameters         %s", hd_grouped(p->parameters, a));
+    if (p->trainable < p->parameters) fprintf(f, ", %s of them trained", hd_grouped(p->trainable, a));
+    if (p->parameters) fputc('\n', f);
+    for (const hd_fact *x = p->fact; x < p->fact + p->facts; x++) fprintf(f, "%-18s %s\n", x->name, x->value);
+    if (!p->parameters) return;
+    fprintf(f, "batches an epoch   %s\n", hd_grouped(p->batches, a));
+    show_memory(c, o, task, p->memory);
+    fprintf(f, "work               %.*f GFLOP an update, %.*f TFLOP an epoch\n", places(update), update,
+            places(epoch), epoch);
+}
+
+void hd_train_plan_say(const hd_command *c, const hd_plan *p)
+{
+    char a[32];
+    hd_text t = {0};
+    hd_text_put(&t, p->model);
+    if (p->parameters) hd_text_print(&t, ": %s parameters", hd_grouped(p->parameters, a));
+    if (p->trainable < p->parameters)
+        hd_text_print(&t, ", %s of them frozen", hd_grouped(p->parameters - p->trainable, a));
+    hd_log_say(&c->log, HD_INFO, "%s", t.data ? t.data : "");
+    hd_text_release(&t);
+    for (const hd_fact *x = p->fact; x < p->fact + p->facts; x++)
+        hd_text_print(&t, "%s: %s; ", x->name, x->value);
+    hd_text_print(&t, "batches an epoch: %s", hd_grouped(p->batches, a));
+    if (!p->parameters && t.data) *strrchr(t.data, ';') = 0; /* what is counted has none */
+    hd_log_say(&c->log, HD_INFO, "%s", t.data ? t.data : "");
+    hd_text_release(&t);
+    if (hd_ranks() > 1) hd_log_say(&c->log, HD_INFO, "%d processes share every batch", hd_ranks());
+    if (p->parameters)
+        hd_log_say(&c->log, HD_DEBUG, "%.3f GFLOP an update; on %s", p->flops / 1e9, p->backend);
+}

@@ -1,0 +1,20 @@
+/* What the options of a run mean to a classifier or tagger. */
+#ifndef HD_TASK_LABEL_OPTIONS_H
+#define HD_TASK_LABEL_OPTIONS_H
+
+#include "run/options.h"
+#include "task/label/labeler.h"
+
+static inline hd_label_task hd_label_task_of(const hd_train_options *o)
+{
+    return o->task == HD_TRAIN_TAG ? HD_TAG : o->task == HD_TRAIN_REGRESS ? HD_REGRESS : HD_CLASSIFY;
+}
+
+/* HD_EARG where options do not go together. */
+hd_status hd_label_check(const hd_train_options *o, hd_err *err);
+/* The stages of --encoder, or the one of --model. */
+hd_status hd_label_stages(hd_stages *out, const hd_train_options *o, hd_err *err);
+/* The model but for its vocabulary and classes; with --from but for its body. */
+hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_err *err);
+
+#endif
