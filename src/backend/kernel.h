@@ -129,11 +129,15 @@ typedef struct hd_scatter_args {
     bool add;
 } hd_scatter_args;
 
-/* Cache: y[begin[i] + len[i] + j] = x[row j of item i of from]; then len[i] += from.len[i] when `advance` */
+/* Cache: y[begin[i] + len[i] + j] = x[row j of item i of from]; then len[i] += from.len[i] when `advance`.
+ * len NULL: 0. page: row len[i] + j of item i lies where this table says (hd_seg.page) instead. x may be y
+ * where no row is both read and written. */
 typedef struct hd_append_args {
     const hd_tensor *y, *x;
     const hd_seg *from;
     const int32_t *begin;
+    const int32_t *page;
+    size_t pages;
     int32_t *len;
     bool advance;
 } hd_append_args;

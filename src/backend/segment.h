@@ -1,11 +1,14 @@
 /* Segments: item i of a batch owns rows begin[i] .. begin[i]+len[i]-1. There is no padding. Segments may
-   overlap (hypotheses that share one memory) and have gaps (slack of a growing cache). */
+   overlap (hypotheses that share one memory) and have gaps (slack of a growing cache). The rows of a cache
+   lie in blocks that a table names, item by item: then begin says nothing. */
 #ifndef HD_BACKEND_SEGMENT_H
 #define HD_BACKEND_SEGMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { HD_PAGE_ROWS = 16 }; /* of a block */
 
 typedef struct hd_seg {
     const int32_t *begin, *len; /* [items], backend memory */
@@ -15,6 +18,9 @@ typedef struct hd_seg {
                                 only the backend knows */
     const int32_t
         *key; /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
+    const int32_t *page; /* [items, pages], backend memory: row j of item i is row j % HD_PAGE_ROWS of block
+                            page[i * pages + j / HD_PAGE_ROWS]; NULL: rows lie one after the other */
+    size_t pages;
     const struct hd_unrolled *steps; /* the same rows step after step, where that was laid out; else NULL */
     size_t items, rows;              /* host-side upper bounds, as is `longest` */
     size_t longest;

@@ -1,11 +1,13 @@
-/* What decoding remembers. A slot is GROW (rows appended, item by item, with room to spare), FIXED (rows
-   filled in once, then read: cross-attention) or STATE (one row per item that is replaced: a recurrent
-   state). All GROW slots are equally wide and hold the same rows of the same items, as do all FIXED ones: one
-   layout of each kind serves all layers. hd_cache_pick reorders, repeats or drops items in all slots; it is
-   the only thing beam search, sampling and compaction use. */
+/* What decoding remembers. A slot is GROW (rows appended, item by item), FIXED (rows filled in once, then
+   read: cross-attention) or STATE (one row per item that is replaced: a recurrent state). Rows of GROW and
+   FIXED slots lie in blocks (nn/pages.h), one table of each kind for all slots, which may be of different
+   widths: an item takes no more room than it has rows, and items that begin alike share what they have in
+   common. Items join while others go on; hd_cache_pick reorders, repeats or drops items in all slots, and
+   copies no rows but states. */
 #ifndef HD_NN_CACHE_H
 #define HD_NN_CACHE_H
 
+#include "nn/pages.h"
 #include "op/op.h"
 
 typedef enum hd_slot_kind { HD_GROW, HD_FIXED, HD_STATE } hd_slot_kind;
@@ -13,42 +15,42 @@ typedef enum hd_slot_kind { HD_GROW, HD_FIXED, HD_STATE } hd_slot_kind;
 typedef struct hd_slot {
     struct hd_cache *cache;
     hd_slot_kind kind;
-    bool filled;
-    hd_tensor t;  /* rows in model memory: GROW [items*capacity, C], FIXED [rows, C], STATE [items, C] */
-    size_t place; /* GROW: which of them it is */
+    bool filled; /* for the items of this step */
+    bool held;   /* while items join: for those that were there before */
+    hd_tensor t; /* in model memory: STATE [items, C], others [blocks * HD_PAGE_ROWS, C] */
 } hd_slot;
-
-typedef struct hd_layout { /* host, [items] */
-    int32_t *begin, *len;
-} hd_layout;
 
 typedef struct hd_cache {
     hd_backend *backend; /* of the run that filled it; must outlive it */
     hd_slot *slot;
     size_t slots, items;
+    bool grows;      /* some slot does */
+    size_t first;    /* steps are of the items from here on: 0, or those that join */
     int32_t *length; /* host, [items]: rows each item has been through, for positions */
-    hd_layout grow, fixed;
-    bool laid; /* the layout of FIXED slots is known */
-    size_t growing, capacity;
-    struct {
-        void *data;
-        size_t bytes;
-    } store, spare; /* of all GROW slots; picks go to and fro between the two */
-    struct {        /* of the step that began last: the new rows and, in backend memory, where all is */
+    hd_pages grow, fixed;
+    bool laid; /* FIXED rows of the items from `first` on have their blocks */
+    struct {   /* of the step that began last: the new rows and, in backend memory, where all is */
         uint64_t step;
         const hd_seg *seg;
         const int32_t *pos, *before;
+        bool fresh; /* no item had rows before */
         hd_seg *grow, *fixed;
     } now;
 } hd_cache;
 
-/* kinds: one per slot. */
+/* kinds: one per slot. The items have no rows yet. */
 hd_status hd_cache_new(hd_cache **out, const hd_slot_kind *kinds, size_t slots, size_t items, hd_err *err);
 void hd_cache_free(hd_cache *c);
 static inline hd_slot *hd_cache_slot(hd_cache *c, size_t i)
 {
     return c ? &c->slot[i] : NULL;
 }
+
+/* n items without rows join. The next step is of them alone, and slots are not filled for them;
+   hd_cache_joined ends it, and steps are of all items again. After a failure the cache is good for
+   hd_cache_free only. */
+hd_status hd_cache_join(hd_run *r, hd_cache *c, size_t n);
+hd_status hd_cache_joined(hd_run *r, hd_cache *c);
 
 /* Begins a step that adds the rows of seg: makes room, counts them and sends all lengths to the backend, so
    that nothing else has to be. Called by whatever asks first; a step that is captured calls it before. False
@@ -61,7 +63,8 @@ uint64_t hd_cache_shape(const hd_cache *c);
 hd_rows hd_slot_grow(hd_run *r, hd_slot *s, hd_rows x);
 /* FIXED: takes x in the first time; returns what it holds (x.t is not read then). */
 hd_rows hd_slot_fixed(hd_run *r, hd_slot *s, hd_rows x);
-/* FIXED: what it holds, copied out so that every item has rows of its own. Sent: not in a captured step. */
+/* GROW, FIXED: what it holds, copied out so that every item has rows of its own, one after the other. Sent:
+   not in a captured step. */
 hd_rows hd_slot_spread(hd_run *r, hd_slot *s);
 /* STATE: what it holds ({NULL} before the first put), and putting the next. */
 hd_tensor *hd_slot_state(hd_run *r, hd_slot *s);

@@ -100,6 +100,9 @@ static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
         return hd_fail(r, HD_EARG, "attend: %s without segments", q.seg ? "keys" : "queries") != NULL;
     if (!hd_seg_fits(r, "attend", q.t, q.seg, o->dropout > 0) || !hd_seg_fits(r, "attend", k.t, k.seg, false))
         return false;
+    if (k.seg->page && q.seg->longest > 1)
+        return hd_fail(r, HD_ESHAPE, "attend: %zu queries at a time over keys in blocks", q.seg->longest) !=
+               NULL;
     if (q.seg->items != k.seg->items)
         return hd_fail(r, HD_ESHAPE, "attend: %zu items of queries, %zu of keys", q.seg->items,
                        k.seg->items) != NULL;

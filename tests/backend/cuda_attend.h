@@ -8,6 +8,7 @@ enum { NO_TABLE, ONE_WAY, BOTH_WAYS };
 enum { NO_CENTER, ONE_CENTER, CENTER_EACH };
 enum { NO_RAGGED, RAGGED, RAGGED_HOLES };
 enum { NO_GATE, GATE, GATE_ZERO };
+enum { PAGED = 1024 }; /* of k_how: seg_paged instead of seg_from */
 
 typedef struct attending {
     const char *name;
@@ -186,7 +187,10 @@ static scene *scene_of(pair *p, const attending *c)
     s->dv = (size_t)(c->dv ? c->dv : c->d);
     bool self = !c->k_most && !c->k_how;
     s->qs = seg_from(p, lengths(p, c->items, c->q_least, c->q_most), c->items, c->q_how);
-    s->ks = self ? s->qs : seg_from(p, lengths(p, c->items, c->k_least, c->k_most), c->items, c->k_how);
+    int32_t *keys = self ? NULL : lengths(p, c->items, c->k_least, c->k_most);
+    s->ks = self                ? s->qs
+            : c->k_how == PAGED ? seg_paged(p, keys, c->items)
+                                : seg_from(p, keys, c->items, c->k_how);
     s->q = twin_owned(p, "q", s->qs, s->h * s->d, ACT, 1);
     s->k = twin_owned(p, "k", s->ks, s->hk * s->d, ACT, 1);
     s->v = twin_owned(p, "v", s->ks, s->hk * s->dv, ACT, 1);

@@ -54,4 +54,72 @@ static void probes(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(attend), PAIR_TEST(probes))
+/* clang-format off */
+static const attending paged[] = {
+    {.name = "one", .heads = 1, .d = 16, .items = 1, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 1},
+    {.name = "decoding", .heads = 4, .d = 64, .items = 9, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 70,
+     .mask = HD_CAUSAL},
+    {.name = "4 on 2", .heads = 4, .kv = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 1, .k_least = 1,
+     .k_most = 50},
+    {.name = "fill items", .heads = 2, .d = 64, .items = 8, .q_least = 0, .q_most = 1, .k_least = 0, .k_most = 20},
+    {.name = "d 20", .heads = 2, .d = 20, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 33},
+    {.name = "6 heads on 2, d 20", .heads = 6, .kv = 2, .d = 20, .items = 4, .q_least = 1, .q_most = 1,
+     .k_least = 1, .k_most = 40},
+    {.name = "d 7", .heads = 3, .d = 7, .dv = 5, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 49},
+    {.name = "window", .heads = 2, .d = 16, .items = 5, .q_least = 1, .q_most = 1, .k_least = 0, .k_most = 50,
+     .window = 18, .mask = HD_CAUSAL},
+    {.name = "table", .heads = 4, .d = 32, .items = 5, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 60,
+     .mask = HD_CAUSAL, .table = ONE_WAY},
+    {.name = "additive", .heads = 2, .d = 70, .dv = 33, .items = 6, .q_least = 0, .q_most = 1, .k_least = 0,
+     .k_most = 60, .score = HD_ADDITIVE},
+    {.name = "center", .heads = 1, .d = 32, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 40,
+     .center = ONE_CENTER, .window = 5},
+    {.name = "many of 1", .heads = 8, .d = 64, .items = 300, .q_least = 1, .q_most = 1, .k_least = 1,
+     .k_most = 70, .mask = HD_CAUSAL},
+    {.name = "to 700, d 128, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 12, .q_least = 1, .q_most = 1,
+     .k_least = 1, .k_most = 700},
+};
+/* clang-format on */
+
+static void same_as_in_order(pair *p, const twin *x, const twin *y)
+{
+    for (int side = 0; side < 2 && !p->broken; side++) {
+        float *a = twin_read(p, x, side), *b = twin_read(p, y, side);
+        if (memcmp(a, b, x->rows * x->wide * sizeof *a)) fault(p, "side %d: other bits than in order", side);
+    }
+}
+
+/* Keys in blocks give the bits that they give one after the other, on both sides. */
+static void blocks(void **state)
+{
+    pair *p = pair_of(state);
+    for (p->layout = 0; p->layout < LAYOUTS; p->layout++)
+        for (const attending *c = paged; c < paged + COUNT_OF(paged); c++) {
+            begin_case(p, "%s in blocks", c->name);
+            attending with = *c;
+            with.k_how = PAGED;
+            scene *s = scene_of(p, &with);
+            twin_seg *plain = seg_from(p, s->ks->len, c->items, 0);
+            int32_t *index = pair_take(p, 2, (plain->rows + 1) * sizeof *index);
+            size_t at = 0;
+            for (size_t i = 0; i < c->items; i++)
+                for (size_t j = 0; j < (size_t)plain->len[i]; j++)
+                    index[at++] = s->ks->page[i * s->ks->pages + j / HD_PAGE_ROWS] * HD_PAGE_ROWS +
+                                  (int32_t)(j % HD_PAGE_ROWS);
+            twin_ints *rows = ints_from(p, index, plain->rows);
+            twin *k = twin_result(p, "k", plain->rows, s->hk * s->d, ACT, false),
+                 *v = twin_result(p, "v", plain->rows, s->hk * s->dv, ACT, false),
+                 *y = twin_result(p, "y", s->qs->rows, s->h * s->dv, ACT, false),
+                 *z = twin_result(p, "z", s->qs->rows, s->h * s->dv, ACT, false);
+            RUN(p, gather, .y = ON(k), .x = ON(s->k), .index = rows->on[side], .scale = 1);
+            RUN(p, gather, .y = ON(v), .x = ON(s->v), .index = rows->on[side], .scale = 1);
+            RUN(p, attend, .y = ON(y), .q = ON(s->q), .k = ON(s->k), .v = ON(s->v), .at = &s->at[side]);
+            for (int side = 0; side < 2; side++) s->at[side].kseg = ON(plain);
+            RUN(p, attend, .y = ON(z), .q = ON(s->q), .k = ON(k), .v = ON(v), .at = &s->at[side]);
+            compare(p, y, (close_enough){.tolerance = of(p, TOLERANCE_Y), .rows = s->qs->owned});
+            same_as_in_order(p, y, z);
+        }
+    pair_done(p);
+}
+
+PAIR_MAIN(PAIR_TEST(attend), PAIR_TEST(probes), PAIR_TEST(blocks))

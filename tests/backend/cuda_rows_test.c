@@ -111,6 +111,40 @@ static void append(void **state)
     pair_done(p);
 }
 
+/* The same into blocks, and rows of blocks to other ones of the same store. */
+static void append_to_blocks(void **state)
+{
+    pair *p = pair_of(state);
+    for (p->layout = 0; p->layout < LAYOUTS; p->layout++)
+        for (size_t i = 0; i < COUNT_OF(batches); i++) {
+            size_t items = batches[i].items, n = batches[i].cols, at = 0;
+            begin_case(p, "append %zu items of %d-%d, %zu columns, to blocks", items, batches[i].least,
+                       batches[i].most, n);
+            twin_seg *from = seg_from(p, lengths(p, items, batches[i].least, batches[i].most), items, LOOSE);
+            int32_t *held = lengths(p, items, 0, 40), *page = pair_take(p, 2, 8 * items * sizeof *page);
+            for (size_t j = 0; j < items; j++)
+                for (int32_t b = 0; b * HD_PAGE_ROWS < held[j] + from->len[j]; b++)
+                    page[8 * j + (size_t)b] = (int32_t)(items * 8 - at++ % (items * 8));
+            twin_ints *t = ints_from(p, page, 8 * items), *l = ints_from(p, held, items);
+            twin *x = twin_normal(p, "x", from->rows, n, ACT, 1),
+                 *y = twin_result(p, "y", (items * 8 + 1) * HD_PAGE_ROWS, n, ACT, false);
+            RUN(p, append, .y = ON(y), .x = ON(x), .from = ON(from), .page = t->on[side], .pages = 8,
+                .len = l->on[side]);
+            check_same(p, y, NULL);
+            int32_t *begin = pair_take(p, 2, (items + 1) * sizeof *begin),
+                    *to = pair_take(p, 2, (items + 1) * sizeof *to);
+            for (size_t j = 0; j < items; j++)
+                begin[j] = (int32_t)(j * 2 * HD_PAGE_ROWS), to[j] = begin[j] + HD_PAGE_ROWS;
+            twin_ints *b = ints_from(p, begin, items), *o = ints_from(p, to, items),
+                      *r = ints_from(p, lengths(p, items, 0, HD_PAGE_ROWS - 1), items);
+            RUN(p, append, .y = ON(y), .x = ON(y),
+                .from = &((hd_seg){.begin = b->on[side], .len = r->on[side], .items = items, .longest = 16}),
+                .begin = o->on[side]);
+            check_same(p, y, NULL);
+        }
+    pair_done(p);
+}
+
 static void fold(void **state)
 {
     pair *p = pair_of(state);
@@ -141,4 +175,5 @@ static void fold(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(gather), PAIR_TEST(scatter), PAIR_TEST(append), PAIR_TEST(fold))
+PAIR_MAIN(PAIR_TEST(gather), PAIR_TEST(scatter), PAIR_TEST(append), PAIR_TEST(append_to_blocks),
+          PAIR_TEST(fold))

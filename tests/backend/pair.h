@@ -68,6 +68,8 @@ typedef struct twin_seg {
     int32_t *begin, *len;
     bool *owned; /* [rows]: some item has it */
     size_t items, rows;
+    int32_t *page; /* [items, pages] where rows lie in blocks */
+    size_t pages;
 } twin_seg;
 
 static pair pairs[2]; /* f32, bf16 */
@@ -384,6 +386,43 @@ CHECK_UNUSED static twin_seg *seg_from(pair *p, const int32_t *len, size_t items
                                .longest = longest + (how & LOOSE ? 13 : 0),
                                .full = !(how & (GAPS | FILL | OVERLAP)),
                                .overlap = (how & OVERLAP) != 0};
+    return s;
+}
+
+/* Segments whose rows lie in blocks, in no order; items 2i and 2i+1 share the blocks that both fill. */
+CHECK_UNUSED static twin_seg *seg_paged(pair *p, const int32_t *len, size_t items)
+{
+    twin_seg *s = pair_take(p, 2, sizeof *s);
+    size_t wide = 1, blocks = 3, longest = 0;
+    for (size_t i = 0; i < items; i++) longest = (size_t)len[i] > longest ? (size_t)len[i] : longest;
+    while (wide * HD_PAGE_ROWS < longest) wide++;
+    int32_t *page = pair_take(p, 2, (items * wide + 1) * sizeof *page);
+    s->items = items, s->begin = pair_take(p, 2, (items + 1) * sizeof(int32_t));
+    s->len = pair_take(p, 2, (items + 1) * sizeof(int32_t));
+    for (size_t i = 0; i < items; i++)
+        for (size_t b = 0; b * HD_PAGE_ROWS < (size_t)(s->len[i] = len[i]); b++) {
+            bool shares =
+                i % 2 && (b + 1) * HD_PAGE_ROWS <= (size_t)(len[i] < len[i - 1] ? len[i] : len[i - 1]);
+            page[i * wide + b] = shares ? page[(i - 1) * wide + b] : (int32_t)blocks++;
+        }
+    for (size_t i = 0; i < items * wide; i++) page[i] = page[i] ? (int32_t)blocks - page[i] : 0;
+    s->rows = (blocks + 1) * HD_PAGE_ROWS;
+    s->owned = pair_take(p, 2, s->rows + 1);
+    for (size_t i = 0; i < items; i++)
+        for (size_t j = 0; j < (size_t)len[i]; j++)
+            s->owned[(size_t)page[i * wide + j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS] = true;
+    s->page = page, s->pages = wide;
+    twin_ints *b = ints_from(p, s->begin, items), *l = ints_from(p, s->len, items),
+              *t = ints_from(p, page, items * wide);
+    for (int side = 0; side < 2; side++)
+        s->on[side] = (hd_seg){.begin = b->on[side],
+                               .len = l->on[side],
+                               .page = t->on[side],
+                               .pages = wide,
+                               .items = items,
+                               .rows = s->rows,
+                               .longest = wide * HD_PAGE_ROWS,
+                               .overlap = true};
     return s;
 }
 

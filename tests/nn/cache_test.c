@@ -171,8 +171,34 @@ static void row_by_row_in_chunks_or_at_once_gives_the_whole_forward(void **state
     }
 }
 
+/* Two new items join those there are: the step that reads them is of them alone. */
+static size_t let_join(subject *s, hd_cache *c, sequence *q, size_t n, hd_rng *rng)
+{
+    int32_t count[MOST];
+    size_t more = n + 2 <= MOST ? 2 : 0;
+    for (size_t i = 0; i < more; i++) {
+        q[n + i] = (sequence){.source = (int)hd_rng_below(rng, SOURCES)};
+        count[i] = 1 + (int32_t)hd_rng_below(rng, 20);
+        grow(&q[n + i], count[i], rng);
+    }
+    if (!more) return n;
+    hd_run_begin(&s->run, HD_INFERENCE);
+    assert_int_equal(hd_cache_join(&s->run, c, more), HD_OK);
+    step_and_compare(s, c, q + n, count, more, true);
+    assert_int_equal(hd_cache_joined(&s->run, c), HD_OK);
+    return n + more;
+}
+
+/* Blocks that the items would need if they shared nothing. */
+static size_t blocks_of(const hd_pages *p)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < p->items; i++) sum += ((size_t)p->len[i] + HD_PAGE_ROWS - 1) / HD_PAGE_ROWS;
+    return sum;
+}
+
 /* Beam search at random: items grow by 0 to 3 tokens, then are repeated, dropped and reordered, up to 90
- * tokens (the first capacity is 32). */
+ * tokens; some join on the way. In the end all go, and every block is free again. */
 static void wander(subject *s, uint64_t seed)
 {
     sequence q[MOST] = {0}, next[MOST];
@@ -188,6 +214,7 @@ static void wander(subject *s, uint64_t seed)
             longest = q[i].len > longest ? q[i].len : longest;
         }
         step_and_compare(s, c, q, count, n, turn == 0);
+        if (turn % 3 == 1) n = let_join(s, c, q, n, &rng);
         size_t m = 1 + hd_rng_below(&rng, MOST);
         for (size_t i = 0; i < m; i++)
             parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
@@ -197,7 +224,12 @@ static void wander(subject *s, uint64_t seed)
         n = m;
         assert_int_equal(c->items, n);
         for (size_t i = 0; i < n; i++) assert_int_equal(c->length[i], q[i].len);
+        assert_true(hd_pages_held(&c->grow) <= blocks_of(&c->grow));
     }
+    hd_run_begin(&s->run, HD_INFERENCE);
+    assert_int_equal(hd_cache_pick(&s->run, c, NULL, 0), HD_OK);
+    assert_int_equal(hd_pages_held(&c->grow), 0);
+    assert_int_equal(hd_pages_held(&c->fixed), 0);
     hd_cache_free(c);
 }
 
@@ -256,7 +288,8 @@ static void a_fixed_slot_is_filled_once_and_then_read(void **state)
     step_and_compare(s, c, q, one, 2, true);
     hd_slot *cross = hd_cache_slot(c, 1);
     assert_int_equal(cross->kind, HD_FIXED);
-    assert_int_equal(hd_rows_of(&cross->t), s->sources.source_len[1] + s->sources.source_len[3]);
+    assert_int_equal(c->fixed.len[0], s->sources.source_len[1]);
+    assert_int_equal(c->fixed.len[1], s->sources.source_len[3]);
     void *data = cross->t.data;
     for (int i = 0; i < 2; i++) grow(&q[i], 1, &rng);
     /* another memory, even one of NaN, is not looked at any more */
@@ -295,13 +328,131 @@ static void a_fixed_slot_keeps_its_first_rows(void **state)
         hd_run_begin(&r, HD_INFERENCE);
         hd_rows x = {numbered(&r, 5, 3, 100 * t),
                      hd_seg_of(&r, t ? (const int32_t[]){4, 1} : (const int32_t[]){2, 3}, 2, NULL)};
-        hd_rows y = hd_slot_fixed(&r, hd_cache_slot(c, 0), t < 2 ? x : (hd_rows){0});
+        hd_slot_fixed(&r, hd_cache_slot(c, 0), t < 2 ? x : (hd_rows){0});
+        hd_rows y = hd_slot_spread(&r, hd_cache_slot(c, 0));
         hd_real *host = host_copy(&r, y.t);
         for (int i = 0; i < 15; i++) assert_true(host[i] == (hd_real)i);
         assert_int_equal(y.seg->len[0], 2), assert_int_equal(y.seg->len[1], 3);
         assert_int_equal(y.seg->begin[0], 0), assert_int_equal(y.seg->begin[1], 2);
         free(host);
     }
+    hd_cache_free(c);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+/* -- blocks -- */
+
+enum { WIDTHS = 2 };
+static const size_t widths[WIDTHS] = {3, 7};
+static size_t moved; /* bytes that kernels of rows have read */
+
+static hd_status (*plain_gather)(hd_backend *, const hd_gather_args *);
+static hd_status (*plain_append)(hd_backend *, const hd_append_args *);
+
+static hd_status counted_gather(hd_backend *b, const hd_gather_args *a)
+{
+    moved += hd_count_of(a->y) * sizeof(hd_real);
+    return plain_gather(b, a);
+}
+static hd_status counted_append(hd_backend *b, const hd_append_args *a)
+{
+    for (size_t i = 0; i < a->from->items; i++)
+        moved += (size_t)a->from->len[i] * hd_cols_of(a->x) * sizeof(hd_real);
+    return plain_append(b, a);
+}
+
+/* Number j of a slot's row: the item's mark, then the row's. */
+static hd_real mark_of(int32_t id, size_t slot, size_t column)
+{
+    return (hd_real)(id * 100 + (int32_t)(slot * 10 + column));
+}
+
+/* Appends a row to each item, ids[i] its mark, to all slots. */
+static void append_marks(hd_run *r, hd_cache *c, const int32_t *ids, size_t n)
+{
+    int32_t one[MOST];
+    hd_real x[MOST * 16];
+    for (size_t i = 0; i < n; i++) one[i] = 1;
+    const hd_seg *seg = hd_seg_of(r, one, n, NULL);
+    for (size_t k = 0; k < WIDTHS; k++) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < widths[k]; j++) x[i * widths[k] + j] = mark_of(ids[i], k, j);
+        assert_non_null(hd_slot_grow(r, hd_cache_slot(c, k), (hd_rows){hd_from(r, n, widths[k], x), seg}).t);
+    }
+}
+
+static void check_marks(hd_run *r, hd_cache *c, const sequence *q, size_t n)
+{
+    for (size_t k = 0; k < WIDTHS; k++) {
+        hd_real *got = host_copy(r, hd_slot_spread(r, hd_cache_slot(c, k)).t), *at = got;
+        for (size_t i = 0; i < n; i++)
+            for (int t = 0; t < q[i].len; t++)
+                for (size_t j = 0; j < widths[k]; j++) assert_true(*at++ == mark_of(q[i].id[t], k, j));
+        free(got);
+    }
+}
+
+/* Slots of two widths through one table, against plain lists; and what a pick costs: nothing, of whatever has
+   been remembered, while the next step copies but the blocks that are shared and not full. */
+static void slots_of_two_widths_share_a_table_and_a_pick_moves_no_rows(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    plain_gather = b->kernel.gather, plain_append = b->kernel.append;
+    b->kernel.gather = counted_gather, b->kernel.append = counted_append;
+    hd_run r = run_on(b);
+    hd_cache *c = NULL;
+    sequence q[MOST] = {0}, next[MOST];
+    hd_rng rng = hd_rng_make(5, 0);
+    size_t n = 2, row = (widths[0] + widths[1]) * sizeof(hd_real);
+    static const hd_slot_kind kinds[] = {HD_GROW, HD_GROW};
+    assert_int_equal(hd_cache_new(&c, kinds, WIDTHS, n, &err), HD_OK);
+    for (int t = 0; t < 80; t++) {
+        int32_t ids[MOST], parent[MOST];
+        for (size_t i = 0; i < n; i++) grow(&q[i], 1, &rng), ids[i] = q[i].id[q[i].len - 1];
+        hd_run_begin(&r, HD_INFERENCE);
+        moved = 0;
+        append_marks(&r, c, ids, n);
+        assert_run_ok(&r);
+        assert_true(moved <= n * row * HD_PAGE_ROWS);
+        check_marks(&r, c, q, n);
+        size_t m = t % 7 ? MOST : 2;
+        for (size_t i = 0; i < m; i++)
+            parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
+        moved = 0;
+        assert_int_equal(hd_cache_pick(&r, c, parent, m), HD_OK);
+        assert_int_equal(moved, 0);
+        memcpy(q, next, sizeof q), n = m;
+        check_marks(&r, c, q, n);
+    }
+    /* eight items of 80 rows that have most of them in common */
+    assert_int_equal(blocks_of(&c->grow), n * 5);
+    assert_true(hd_pages_held(&c->grow) < n * 5 / 2);
+    assert_int_equal(hd_cache_pick(&r, c, NULL, 0), HD_OK);
+    assert_int_equal(hd_pages_held(&c->grow), 0);
+    hd_cache_free(c);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+static void a_slot_refuses_rows_of_another_width(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_cache *c = NULL;
+    static const hd_slot_kind kinds[] = {HD_GROW};
+    assert_int_equal(hd_cache_new(&c, kinds, 1, 2, &err), HD_OK);
+    for (size_t cols = 4; cols < 6; cols++) {
+        hd_run_begin(&r, HD_INFERENCE);
+        hd_rows x = {numbered(&r, 2, cols, 0), hd_seg_of(&r, (const int32_t[]){1, 1}, 2, NULL)};
+        hd_slot_grow(&r, hd_cache_slot(c, 0), x);
+        assert_int_equal(r.err.status, cols == 4 ? HD_OK : HD_ESHAPE);
+    }
+    assert_string_equal(r.err.text, "cache: rows of 5 columns, those before have 4");
     hd_cache_free(c);
     hd_run_release(&r);
     hd_backend_free(b);
@@ -342,9 +493,28 @@ static void a_state_slot_holds_what_was_put_last(void **state)
     hd_read(&r, wide, x);
     for (int i = 0; i < 36; i++) assert_true(x[i] == (hd_real)i);
 
+    /* two items join: what the others have stays, and a slot that only the others have is an error */
+    hd_run_begin(&r, HD_INFERENCE);
+    assert_int_equal(hd_cache_join(&r, c, 2), HD_OK);
+    assert_null(hd_slot_state(&r, h));
+    hd_slot_put(&r, h, numbered(&r, 2, 9, 36));
+    hd_slot_put(&r, never, numbered(&r, 2, 2, 15));
+    assert_int_equal(hd_cache_joined(&r, c), HD_OK);
+    hd_read(&r, hd_slot_state(&r, h), x);
+    for (int i = 0; i < 54; i++) assert_true(x[i] == (hd_real)i);
+    hd_read(&r, hd_slot_state(&r, never), x);
+    for (int i = 0; i < 12; i++) assert_true(x[i] == (hd_real)(7 + i));
+    hd_run_begin(&r, HD_INFERENCE);
+    assert_int_equal(hd_cache_pick(&r, c, (const int32_t[]){0, 1, 2, 3}, 4), HD_OK);
+
     hd_slot_put(&r, h, numbered(&r, 3, 9, 0));
     assert_int_equal(r.err.status, HD_ESHAPE);
     assert_string_equal(r.err.text, "cache: a state of 3 rows for 4 items");
+    hd_run_begin(&r, HD_INFERENCE);
+    assert_int_equal(hd_cache_join(&r, c, 1), HD_OK);
+    hd_slot_put(&r, h, numbered(&r, 1, 9, 36));
+    assert_int_equal(hd_cache_joined(&r, c), HD_ESHAPE);
+    assert_string_equal(r.err.text, "cache: slot 1 was not filled for the items that join");
     hd_cache_free(c);
     hd_run_release(&r);
     hd_backend_free(b);
@@ -404,7 +574,8 @@ static void slots_refuse_rows_of_other_items(void **state)
     hd_backend_free(b);
 }
 
-/* One step, a pick, and another step, all on a fresh run: the allocations of a search. */
+/* A step, a pick, another step, and one of an item that joins, all on a fresh run: the allocations of a
+ * search. */
 static hd_status search(const subject *s, hd_err *err)
 {
     hd_run r = {0};
@@ -434,8 +605,17 @@ static hd_status search(const subject *s, hd_err *err)
         hd_real *z = logits_of(&r, s, p, one, 4, (hd_encoded){0}, c);
         assert_true(!st || !z);
         free(z);
+        if (!st) st = r.err.status;
     }
-    if (!st && r.err.status) st = r.err.status, *err = r.err;
+    if (!st) {
+        hd_run_begin(&r, HD_INFERENCE);
+        st = hd_cache_join(&r, c, 1);
+        if (!st)
+            free(logits_of(&r, s, q + 1, count + 1, 1, s->t ? memory_of(&r, s, q + 1, 1) : (hd_encoded){0},
+                           c));
+        if (!st) st = hd_cache_joined(&r, c);
+    }
+    if (st && !err->status) *err = r.err;
     hd_cache_free(c);
     hd_run_release(&r);
     return st;
@@ -477,6 +657,8 @@ int main(void)
         cmocka_unit_test(no_items_are_left_when_none_is_picked),
         cmocka_unit_test(a_fixed_slot_is_filled_once_and_then_read),
         cmocka_unit_test(a_fixed_slot_keeps_its_first_rows),
+        cmocka_unit_test(slots_of_two_widths_share_a_table_and_a_pick_moves_no_rows),
+        cmocka_unit_test(a_slot_refuses_rows_of_another_width),
         cmocka_unit_test(a_state_slot_holds_what_was_put_last),
         cmocka_unit_test(a_step_of_other_items_than_the_cache_is_refused),
         cmocka_unit_test(slots_refuse_rows_of_other_items),

@@ -33,7 +33,16 @@ void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, 
                     .m = n,
                     .n = h->tk,
                     .k = h->d};
-    KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
+    if (packed_keys) {
+        KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
+        return;
+    }
+    p.b_stride = h->k->stride;
+    for (size_t j = r.lo, end; j < r.hi; j = end) {
+        end = hd_head_run(h, j, r.hi);
+        p.c = s + j, p.b = hd_head_k(h, h->k, j), p.n = end - j;
+        KERNEL(product)(&p, 0, n, 0, (p.n + strip - 1) / strip, panel);
+    }
 }
 
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
@@ -109,10 +118,12 @@ INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_rea
 {
     vec sum[WIDE];
     for (int i = 0; i < vectors; i++) sum[i] = hd_set(0);
-    for (size_t t = r.lo; t < r.hi; t++) {
+    for (size_t t = r.lo, end; t < r.hi;) {
         const hd_real *v = hd_head_v(h, h->v, t) + from;
-        vec weight = hd_spread(s[t]);
-        for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(v + i * VL), weight, sum[i]);
+        for (end = hd_head_run(h, t, r.hi); t < end; t++, v += h->v->stride) {
+            vec weight = hd_spread(s[t]);
+            for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(v + i * VL), weight, sum[i]);
+        }
     }
     for (int i = 0; i < vectors; i++) hd_store(y + from + (size_t)i * VL, sum[i]);
 }
@@ -130,10 +141,28 @@ typedef struct job {
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
 } job;
 
-/* Few queries use the values as they lie: packing them would cost more than the sum. */
+/* Few queries use keys and values as they lie: packing them would cost more than the sums. */
+static bool few(const hd_head *h)
+{
+    return h->tq < FEW_QUERIES;
+}
 static bool lies(const hd_head *h)
 {
-    return h->tq < FEW_QUERIES && h->dv % VL == 0;
+    return few(h) && h->dv % VL == 0;
+}
+
+static void pack_values(const hd_head *h, hd_real *values)
+{
+    size_t strip = KERNEL(strip)();
+    if (!h->page) {
+        KERNEL(pack)(values, hd_head_v(h, h->v, 0), h->v->stride, false, h->dv, h->tk, 0, h->dv);
+        return;
+    }
+    for (size_t t = 0; t < h->tk; t++) { /* narrow heads, a row at a time */
+        const hd_real *v = hd_head_v(h, h->v, t);
+        for (size_t c = 0; c < (h->dv + strip - 1) / strip * strip; c++)
+            values[c / strip * strip * h->tk + t * strip + c % strip] = c < h->dv ? v[c] : 0;
+    }
 }
 
 static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys,
@@ -176,12 +205,11 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
         for (size_t e = 0; e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             if (!e && h.tk) {
-                if (at->score == HD_DOT)
+                if (at->score == HD_DOT && !few(&h))
                     KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
-                if (!lies(&h))
-                    KERNEL(pack)(values, hd_head_v(&h, h.v, 0), h.v->stride, false, h.dv, h.tk, 0, h.dv);
+                if (!lies(&h)) pack_values(&h, values);
             }
-            head_forward(w, &h, scores, keys, lies(&h) ? NULL : values, panel);
+            head_forward(w, &h, scores, few(&h) ? NULL : keys, lies(&h) ? NULL : values, panel);
         }
     }
 }

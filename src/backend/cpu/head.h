@@ -16,8 +16,9 @@ typedef struct hd_head {
     const hd_tensor *q, *k, *v;
     size_t item, head, group; /* group: the kv head */
     size_t tq, tk, d, dv;
-    size_t qrow, krow; /* first rows of the item */
-    ptrdiff_t shift;   /* key position of query 0: tk - tq */
+    size_t qrow, krow;   /* first rows of the item */
+    const int32_t *page; /* blocks of its keys; NULL: they lie one after the other from krow */
+    ptrdiff_t shift;     /* key position of query 0: tk - tq */
 } hd_head;
 
 /* Keys [lo, hi) that queries [a, a+n) may see, lo rounded down to a whole strip. */
@@ -32,6 +33,7 @@ INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_t
     h.group = head / (size_t)(at->heads / at->kv_heads);
     h.tq = (size_t)at->qseg->len[item], h.tk = (size_t)at->kseg->len[item];
     h.qrow = (size_t)at->qseg->begin[item], h.krow = (size_t)at->kseg->begin[item];
+    h.page = at->kseg->page ? at->kseg->page + item * at->kseg->pages : NULL;
     h.d = hd_cols_of(q) / (size_t)at->heads;
     h.dv = v ? hd_cols_of(v) / (size_t)at->kv_heads : 0;
     h.shift = (ptrdiff_t)h.tk - (ptrdiff_t)h.tq;
@@ -42,13 +44,23 @@ INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a)
 {
     return hd_row(t, h->qrow + a) + h->head * h->d;
 }
+INLINE size_t hd_head_row(const hd_head *h, size_t j)
+{
+    return h->page ? (size_t)h->page[j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS : h->krow + j;
+}
+/* The end of the keys that lie one after the other from key j on, at most `end`. */
+INLINE size_t hd_head_run(const hd_head *h, size_t j, size_t end)
+{
+    size_t next = (j / HD_PAGE_ROWS + 1) * HD_PAGE_ROWS;
+    return h->page && next < end ? next : end;
+}
 INLINE hd_real *hd_head_k(const hd_head *h, const hd_tensor *t, size_t j)
 {
-    return hd_row(t, h->krow + j) + h->group * h->d;
+    return hd_row(t, hd_head_row(h, j)) + h->group * h->d;
 }
 INLINE hd_real *hd_head_v(const hd_head *h, const hd_tensor *t, size_t j)
 {
-    return hd_row(t, h->krow + j) + h->group * h->dv;
+    return hd_row(t, hd_head_row(h, j)) + h->group * h->dv;
 }
 INLINE hd_real *hd_head_y(const hd_head *h, const hd_tensor *t, size_t a)
 {
@@ -100,7 +112,8 @@ INLINE size_t hd_head_draws(const hd_head *h)
     return h->head << 20;
 }
 
-/* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack). */
+/* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack), or NULL
+   where they are few: they are read as they lie. */
 void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
                          const hd_real *packed_keys, hd_real *panel);
 

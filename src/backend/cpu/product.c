@@ -146,7 +146,8 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
         TILE_CASE(2)
         TILE_CASE(3)
         TILE_CASE(4)
-        TILE_CASE(5) TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(5)
+        TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
             TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif
@@ -261,18 +262,18 @@ static size_t group_of(size_t rows, size_t depth)
 
 /* -- few rows of a: b is read as it lies, [N,K], and each number of it once -- */
 
-/* `rows` by QUADS * 4 columns. A square of b is turned in registers, so that each sum still goes over k in
+/* `rows` by `quads` * 4 columns. A square of b is turned in registers, so that each sum still goes over k in
    rising order. */
-INLINE void tile_turned(const place *p, int rows, const hd_real *a, size_t row, const hd_real *b,
+INLINE void tile_turned(const place *p, int rows, int quads, const hd_real *a, size_t row, const hd_real *b,
                         size_t stride, size_t k)
 {
     quad s[TURNED_ROWS][QUADS];
     size_t l = 0;
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
-    for (int q = 0; q < QUADS; q++) s[i][q] = *(const quad *)(p->start + (size_t)i * p->start_stride + 4 * q);
+    for (int q = 0; q < quads; q++) s[i][q] = *(const quad *)(p->start + (size_t)i * p->start_stride + 4 * q);
     for (; l + 4 <= k; l += 4) UNROLL
-    for (int q = 0; q < QUADS; q++) {
+    for (int q = 0; q < quads; q++) {
         quad y[4];
         turn_square(y, b + (size_t)(4 * q) * stride + l, stride);
         UNROLL
@@ -285,7 +286,7 @@ INLINE void tile_turned(const place *p, int rows, const hd_real *a, size_t row, 
         }
     }
     for (; l < k; l++) UNROLL
-    for (int q = 0; q < QUADS; q++) {
+    for (int q = 0; q < quads; q++) {
         const hd_real *f = b + (size_t)(4 * q) * stride + l;
         quad y = {f[0], f[stride], f[2 * stride], f[3 * stride]};
         UNROLL
@@ -296,31 +297,35 @@ INLINE void tile_turned(const place *p, int rows, const hd_real *a, size_t row, 
     }
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
-    for (int q = 0; q < QUADS; q++) *(quad *)(p->c + (size_t)i * p->c_stride + 4 * q) = s[i][q];
+    for (int q = 0; q < quads; q++) *(quad *)(p->c + (size_t)i * p->c_stride + 4 * q) = s[i][q];
 }
 
-#define TURNED_CASE(n)                                             \
-    case n:                                                        \
-        tile_turned(&to, n, a, p->a_stride, b, p->b_stride, p->k); \
+#define TURNED_CASE(n)                                                    \
+    case n:                                                               \
+        tile_turned(&to, n, quads, a, p->a_stride, b, p->b_stride, p->k); \
         break;
+
+/* Columns j to j + 4 * quads. */
+INLINE void turned_columns(const hd_product *p, size_t row, size_t rows, size_t j, int quads)
+{
+    const hd_real *a = p->a + row * p->a_stride, *b = p->b + j * p->b_stride;
+    place to = place_at(p, row, j, 0);
+    switch (rows) {
+        TURNED_CASE(1)
+        TURNED_CASE(2)
+        TURNED_CASE(3)
+        TURNED_CASE(4)
+    }
+}
 
 static void product_turned(const hd_product *p, size_t row, size_t rows, size_t from, size_t till,
                            hd_real *piece)
 {
-    const hd_real *a = p->a + row * p->a_stride;
     edge beside = {0};
     size_t j = from;
-    for (; j + 4 * QUADS <= till; j += 4 * QUADS) {
-        const hd_real *b = p->b + j * p->b_stride;
-        place to = place_at(p, row, j, 0);
-        switch (rows) {
-            TURNED_CASE(1)
-            TURNED_CASE(2)
-            TURNED_CASE(3)
-            TURNED_CASE(4)
-        }
-    }
-    for (; j < till; j += STRIP) /* less than a strip is left */
+    for (; j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
+    for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
+    for (; j < till; j += STRIP) /* less than a quad is left */
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK)
             strip_down(p, NULL, row, rows, j, kb, p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK, piece, &beside);
     KERNEL(finish)(p, row, rows, from, till);

@@ -63,15 +63,30 @@ hd_status KERNEL(scatter)(hd_backend *b, const hd_scatter_args *a)
     return HD_OK;
 }
 
-hd_status KERNEL(append)(hd_backend *b, const hd_append_args *a)
+/* Where row `at` of item i lies in a cache. */
+static size_t cache_row(const hd_append_args *a, size_t i, int32_t at)
 {
-    (void)b;
-    for (size_t i = 0; i < a->from->items; i++) {
+    const int32_t *page = a->page ? a->page + i * a->pages : NULL;
+    return page ? (size_t)(page[at / HD_PAGE_ROWS] * HD_PAGE_ROWS + at % HD_PAGE_ROWS)
+                : (size_t)(a->begin[i] + at);
+}
+
+static void append_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const hd_append_args *a = arg;
+    (void)worker;
+    for (size_t i = begin; i < end; i++) {
         for (int32_t j = 0; j < a->from->len[i]; j++)
-            memcpy(hd_row(a->y, (size_t)(a->begin[i] + a->len[i] + j)),
+            memcpy(hd_row(a->y, cache_row(a, i, (a->len ? a->len[i] : 0) + j)),
                    hd_row(a->x, (size_t)(a->from->begin[i] + j)), hd_cols_of(a->x) * sizeof(hd_real));
         if (a->advance) a->len[i] += a->from->len[i];
     }
+}
+
+hd_status KERNEL(append)(hd_backend *b, const hd_append_args *a)
+{
+    size_t each = a->from->longest * hd_cols_of(a->x) + 1; /* numbers of an item, at most */
+    hd_team_run(((hd_cpu *)b)->team, a->from->items, 1 + HD_GRAIN / each, append_part, (void *)a);
     return HD_OK;
 }
 

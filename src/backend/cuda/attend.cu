@@ -50,6 +50,7 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     t->gate = mat_of(at->gate), t->ragged_begin = at->ragged_begin;
     t->qbegin = at->qseg->begin, t->qlen = at->qseg->len;
     t->kbegin = at->kseg->begin, t->klen = at->kseg->len;
+    t->page = at->kseg->page, t->pages = (int)at->kseg->pages;
     t->items = (int)at->qseg->items;
     t->longest_q = (int)at->qseg->longest, t->longest_k = (int)at->kseg->longest;
     if (t->drops) t->draw = draw_make(&at->draw);
@@ -63,7 +64,8 @@ bool hd_attend_plain(const attend_of *t)
 
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse)
 {
-    if (!(t->scale > 0) || !hd_attend_plain(t) || t->d != t->dv || (t->d != 32 && t->d != 64 && t->d != 128))
+    if (!(t->scale > 0) || !hd_attend_plain(t) || t->page || t->d != t->dv ||
+        (t->d != 32 && t->d != 64 && t->d != 128))
         return false;
     if (lse && lse->dtype != HD_F32) return false;
     for (int i = 0; i < count; i++)
@@ -83,7 +85,7 @@ static __device__ void show(const attend_of &t, const attend_edges &e, const sho
     reach sees = sees_of(t, p, a);
     for (int j = threadIdx.x % 32; j < p.tk; j += 32) {
         bool seen = j >= sees.lo && j < sees.hi;
-        float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head),
+        float raw = raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head),
               s = biased_score(t, e, p, a, j, raw);
         size_t row = (size_t)out.begin[p.item] + (size_t)a * p.tk + j;
         if (out.raw.p) mat_put(out.raw, row, p.head, raw);
@@ -116,7 +118,7 @@ static __global__ void attend_any(const __grid_constant__ attend_of t, const __g
             int j = first + lane, n = min(32, sees.hi - first);
             float s = -INFINITY;
             if (lane < n)
-                s = biased_score(t, e, p, a, j, raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head));
+                s = biased_score(t, e, p, a, j, raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head));
             float top = fmaxf(max, warp_max(s));
             if (top == -INFINITY && !__any_sync(FULL_WARP, s != s)) continue;
             float shrink = max == -INFINITY ? 0 : expf(max - top), w = lane < n ? expf(s - top) : 0;
@@ -131,7 +133,7 @@ static __global__ void attend_any(const __grid_constant__ attend_of t, const __g
                     int c = from + lane + 32 * x;
                     if (c < t.dv)
                         acc[x] =
-                            fmaf(wi, mat_get(t.v, p.krow + first + i, (size_t)p.group * t.dv + c), acc[x]);
+                            fmaf(wi, mat_get(t.v, key_row(p, first + i), (size_t)p.group * t.dv + c), acc[x]);
                 }
             }
         }

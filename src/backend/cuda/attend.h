@@ -14,6 +14,8 @@ typedef struct attend_of {
     int window;
     mat q, k, v, weight, table, center, ragged, gate; /* weight: of the additive score */
     const int32_t *ragged_begin, *qbegin, *qlen, *kbegin, *klen;
+    const int32_t *page; /* [items, pages]: blocks of keys; NULL: they lie one after the other */
+    int pages;
     int items, longest_q, longest_k;
     draw_of draw;
     int exact, edges; /* of the relative table, one side: edge[b] is the first distance of bucket exact+1+b */
@@ -27,7 +29,7 @@ typedef struct attend_edges { /* apart: few kernels need it */
 bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, const hd_tensor *q,
                         const hd_tensor *k, const hd_tensor *v);
 /* Host: dot score and nothing beside it but a causal mask and dropout. Fast: also all of the given tensors
-   bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale. */
+   bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale, keys that do not lie in blocks. */
 bool hd_attend_plain(const attend_of *t);
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse);
 
@@ -54,6 +56,7 @@ enum { SHORT_ROWS = 64 }; /* items up to this long are one tile */
 typedef struct place {                    /* one head of one item */
     int item, head, group, tq, tk, shift; /* shift: key position of query 0 */
     size_t qrow, krow;
+    const int32_t *page; /* of the item, or NULL */
 } place;
 
 DEVICE place place_at(const attend_of &t, int item, int head)
@@ -62,7 +65,14 @@ DEVICE place place_at(const attend_of &t, int item, int head)
     p.item = item, p.head = head, p.group = head / t.group;
     p.tq = t.qlen[item], p.tk = t.klen[item], p.shift = p.tk - p.tq;
     p.qrow = (size_t)t.qbegin[item], p.krow = (size_t)t.kbegin[item];
+    p.page = t.page ? t.page + (size_t)item * t.pages : NULL;
     return p;
+}
+
+/* The row of key j. */
+DEVICE size_t key_row(const place &p, int j)
+{
+    return p.page ? (size_t)p.page[j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS : p.krow + j;
 }
 
 typedef struct reach {

@@ -20,15 +20,16 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
     float q[8] = {}, acc[8] = {}, top = -INFINITY, sum = 0;
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
-    const T *k = (const T *)t.k.p + p.krow * t.k.stride + (size_t)p.group * t.d + part * 8;
-    const T *v = (const T *)t.v.p + p.krow * t.v.stride + (size_t)p.group * t.dv + part * 8;
+    const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
+    const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
     for (int first = warp * each; first < p.tk; first += step * AHEAD) { /* the same for the whole warp */
         float kx[AHEAD][8] = {}, vx[AHEAD][8] = {}, s[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             int j = first + i * step + lane / LANES;
-            if (j < p.tk && has) load8(kx[i], k + j * t.k.stride);
-            if (j < p.tk && has_value) load8(vx[i], v + j * t.v.stride);
+            size_t row = j < p.tk ? key_row(p, j) : 0;
+            if (j < p.tk && has) load8(kx[i], k + row * t.k.stride);
+            if (j < p.tk && has_value) load8(vx[i], v + row * t.v.stride);
         }
         float most = top;
 #pragma unroll

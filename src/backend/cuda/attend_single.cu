@@ -42,7 +42,7 @@ DEVICE float score_of(const attend_of &t, const place &p, const single &s, int j
 {
     float sum = 0;
     for (int c = threadIdx.x % 32; c < t.d; c += 32) {
-        float k = mat_get(t.k, p.krow + j, (size_t)p.head * t.d + c);
+        float k = mat_get(t.k, key_row(p, j), (size_t)p.head * t.d + c);
         sum = t.additive ? fmaf(s.weight[c], tanhf(s.q[c] + k), sum) : fmaf(s.q[c], k, sum);
     }
     return warp_sum(sum) * t.scale;
@@ -76,7 +76,7 @@ static __global__ void single_forward(const __grid_constant__ attend_of t, const
     for (int c = me; c < t.dv; c += THREADS) {
         float out = 0;
         for (int j = 0; j < p.tk; j++)
-            out = fmaf(s.w[j], mat_get(t.v, p.krow + j, (size_t)p.head * t.dv + c), out);
+            out = fmaf(s.w[j], mat_get(t.v, key_row(p, j), (size_t)p.head * t.dv + c), out);
         mat_put(y, p.qrow, (size_t)p.head * t.dv + c, out * factor);
     }
 }

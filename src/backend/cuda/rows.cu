@@ -261,17 +261,26 @@ extern "C" hd_status hd_cuda_scatter(hd_backend *b, const hd_scatter_args *a)
 
 typedef struct appending {
     mat y, x;
-    const int32_t *from_begin, *from_len, *begin, *len;
+    const int32_t *from_begin, *from_len, *begin, *len, *page;
+    int pages;
 } appending;
+
+/* Where row `at` of item i lies in a cache. */
+DEVICE long long cache_row(const appending &a, int i, int at)
+{
+    if (!a.page) return (long long)a.begin[i] + at;
+    return (long long)a.page[(size_t)i * a.pages + at / HD_PAGE_ROWS] * HD_PAGE_ROWS + at % HD_PAGE_ROWS;
+}
 
 template <typename X, typename Y, int W> static __global__ void append_rows(appending a)
 {
-    int i = (int)blockIdx.x, more = a.from_len[i], from = a.from_begin[i], to = a.begin[i] + a.len[i];
+    int i = (int)blockIdx.x, more = a.from_len[i], from = a.from_begin[i], old = a.len ? a.len[i] : 0;
     int step = (int)(gridDim.y * blockDim.y);
     for (int j = (int)(blockIdx.y * blockDim.y + threadIdx.y); j < more; j += step) {
-        if (to + j < 0 || to + j >= a.y.rows) continue;
+        long long to = cache_row(a, i, old + j);
+        if (to < 0 || to >= a.y.rows) continue;
         const X *x = (const X *)a.x.p + (size_t)(from + j) * a.x.stride;
-        Y *y = (Y *)a.y.p + (size_t)(to + j) * a.y.stride;
+        Y *y = (Y *)a.y.p + (size_t)to * a.y.stride;
         for (int c = (int)threadIdx.x * W; c < a.x.cols; c += (int)blockDim.x * W) {
             float v[W];
             load<W>(v, x + c);
@@ -308,7 +317,8 @@ extern "C" hd_status hd_cuda_append(hd_backend *b, const hd_append_args *a)
     if (!from->items || !from->longest) return HD_OK;
     if (cols) {
         bool eights = by_eights(a->y) && by_eights(a->x);
-        appending s = {mat_of(a->y), mat_of(a->x), from->begin, from->len, a->begin, a->len};
+        appending s = {mat_of(a->y), mat_of(a->x), from->begin, from->len,
+                       a->begin,     a->len,       a->page,     (int)a->pages};
         dim3 block = item_block(eights ? cols / 8 : cols);
         dim3 grid = item_grid(from->items, from->longest, block);
         LAUNCH(append_rows, eights, a->x, a->y, grid, block, c->stream, s);
