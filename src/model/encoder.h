@@ -20,9 +20,12 @@ typedef struct hd_encoder_opt {
 
 typedef struct hd_encoder_stage {
     hd_stage is;
-    hd_dense fit; /* to the width that follows; w NULL: it fits */
+    const struct hd_stage_type *type;
+    size_t in, out; /* columns of the rows that it reads and gives */
+    hd_dense fit;   /* to the width that follows; w NULL: it fits */
     hd_stack stack;
     hd_recurrent cells;
+    void *self; /* of a kind that is neither */
 } hd_encoder_stage;
 
 typedef struct hd_encoder {
@@ -40,6 +43,29 @@ typedef struct hd_encoded {
     hd_tensor **last;
     const hd_recurrent *cells; /* whose states they are */
 } hd_encoded;
+
+struct hd_preparing; /* model/prepare.h */
+
+/* A kind of stage. Its functions may be NULL where there is nothing to do. */
+typedef struct hd_stage_type {
+    bool (*size)(int n); /* whether its name may have this number behind it; NULL: no number */
+    /* `is`, `in` and `out`, which is as `in`, are set; names of tensors begin with `name`. */
+    hd_status (*make)(hd_encoder_stage *s, hd_params *p, const hd_encoder_opt *o, const char *name,
+                      hd_err *err);
+    void (*free)(hd_encoder_stage *s);
+    /* Rows behind its first layers, 1 to all. What recurs puts its states into *out. */
+    hd_rows (*rows)(hd_run *r, const hd_encoder_stage *s, int layers, hd_rows x, hd_encoded *out);
+    double (*flops)(const hd_encoder_stage *s, double items, double length);
+    void (*prepare)(struct hd_preparing *p, const hd_encoder_stage *s); /* the weights of products */
+} hd_stage_type;
+
+#define X(name, text) extern const hd_stage_type hd_stage_type_##name;
+HD_STAGE_LIST(X)
+#undef X
+extern const hd_stage_type *const hd_stage_types[HD_STAGE_KINDS];
+
+/* Makes rows as wide as blocks, for a kind that wants them so: called by its `make`. */
+void hd_encoder_stage_fit(hd_encoder_stage *s, hd_params *p, const hd_encoder_opt *o, const char *name);
 
 /* The embedding is the caller's: its table may be shared. */
 hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_embedding embedding,

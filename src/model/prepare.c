@@ -38,7 +38,7 @@ static void prepare_block(hd_preparing *p, const hd_block *block)
     hd_prepare(p, block->ffn.out.w);
 }
 
-static void prepare_stack(hd_preparing *p, const hd_stack *k)
+void hd_prepare_stack(hd_preparing *p, const hd_stack *k)
 {
     for (int l = 0; l < k->opt.layers; l++) prepare_block(p, &k->block[l]);
 }
@@ -54,9 +54,9 @@ void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c)
 static void prepare_encoder(hd_preparing *p, const hd_encoder *e)
 {
     for (int i = 0; i < e->stages; i++) {
-        hd_prepare_recurrent(p, &e->stage[i].cells);
-        hd_prepare(p, e->stage[i].fit.w);
-        prepare_stack(p, &e->stage[i].stack);
+        const hd_encoder_stage *s = &e->stage[i];
+        hd_prepare(p, s->fit.w);
+        if (s->type->prepare) s->type->prepare(p, s);
     }
 }
 
@@ -80,14 +80,14 @@ hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
     prepare_encoder(&p, &m->encoder);
     prepare_cells(&p, &m->cells);
     hd_prepare(&p, m->fit.w);
-    for (int i = 0; i < m->stacks; i++) prepare_stack(&p, &m->stack[i]);
+    for (int i = 0; i < m->stacks; i++) hd_prepare_stack(&p, &m->stack[i]);
     hd_prepare(&p, m->output);
     return p.status;
 }
 
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 {
-    prepare_stack(p, &m->stack);
+    hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->head);
 }
 
@@ -101,7 +101,7 @@ hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
 hd_status hd_bert_prepare(hd_bert *m, hd_use use, hd_err *err)
 {
     hd_preparing p = {HD_OK, m->params.backend, use, err};
-    prepare_stack(&p, &m->stack);
+    hd_prepare_stack(&p, &m->stack);
     hd_prepare(&p, m->pooler.w);
     hd_prepare(&p, m->transform.w);
     if (!m->opt.headless) hd_prepare(&p, m->embedding.table);

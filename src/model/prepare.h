@@ -20,6 +20,7 @@ typedef struct hd_preparing {
 
 void hd_prepare(hd_preparing *p, hd_param *w);
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m);
+void hd_prepare_stack(hd_preparing *p, const hd_stack *k);
 void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c);
 
 hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/encoder.h"
+
 enum { MOST_LAYERS = 1000 };
 
 static const char *const names[] = {
@@ -12,9 +14,26 @@ static const char *const names[] = {
 #undef X
 };
 
-static bool is(const char *name, const char *text, size_t size)
+/* A whole number from 1 to `most`; 0: it is none. */
+static int number(const char *text, size_t size, int most)
 {
-    return strlen(name) == size && !memcmp(name, text, size);
+    int n = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || n > most) return 0;
+        n = 10 * n + (text[i] - '0');
+    }
+    return n <= most ? n : 0;
+}
+
+/* Whether `text` is the name of kind k, and its size behind it if it has one. */
+static bool is_kind(int k, const char *text, size_t size, int *number_behind)
+{
+    size_t name = strlen(names[k]);
+    *number_behind = 0;
+    if (size < name || memcmp(names[k], text, name)) return false;
+    if (size == name) return true;
+    *number_behind = number(text + name, size - name, MOST_LAYERS);
+    return hd_stage_types[k]->size && hd_stage_types[k]->size(*number_behind);
 }
 
 /* One of them, of `size` bytes. */
@@ -24,16 +43,14 @@ static bool read_stage(hd_stage *out, const char *text, size_t size)
     size_t name = colon ? (size_t)(colon - text) : size;
     *out = (hd_stage){.kind = HD_STAGE_KINDS};
     if (name > 3 && !memcmp(text, "bi-", 3)) out->both_ways = true, text += 3, name -= 3, size -= 3;
-    for (int k = 0; k < HD_STAGE_KINDS; k++)
-        if (is(names[k], text, name)) out->kind = (hd_stage_kind)k;
-    for (size_t i = name + 1; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || out->layers > MOST_LAYERS) return false;
-        out->layers = 10 * out->layers + (text[i] - '0');
-    }
+    for (int k = 0; k < HD_STAGE_KINDS && out->kind == HD_STAGE_KINDS; k++)
+        if (is_kind(k, text, name, &out->size)) out->kind = (hd_stage_kind)k;
     if (out->kind == HD_STAGE_KINDS || (out->both_ways && !hd_stage_recurs(out))) return false;
-    return !colon || (out->layers >= 1 && out->layers <= MOST_LAYERS && out->kind != HD_STAGE_none);
+    if (colon) out->layers = number(colon + 1, size - name - 1, MOST_LAYERS);
+    return !colon || (out->layers && out->kind != HD_STAGE_none);
 }
 
+#define X(name, text) #name ", "
 hd_status hd_stages_read(hd_stages *out, const char *text, hd_err *err)
 {
     *out = (hd_stages){0};
@@ -43,8 +60,9 @@ hd_status hd_stages_read(hd_stages *out, const char *text, hd_err *err)
             return hd_err_set(err, HD_EARG, "%.60s: more than %d stages", text, HD_STAGES);
         if (!read_stage(&out->at[out->count], at, size))
             return hd_err_set(err, HD_EARG,
-                              "\"%.*s\" is no stage: transformer, rnn, gru, lstm, bi-rnn, bi-gru, bi-lstm or "
-                              "none, with :LAYERS behind it if you like, joined by +",
+                              "\"%.*s\" is no stage: " HD_STAGE_LIST(
+                                  X) "joined by +; bi- before rnn, gru or lstm "
+                                     "reads both ways, :LAYERS behind any but none says how many",
                               (int)(size < 60 ? size : 60), at);
         out->count++;
         at += size;
@@ -54,6 +72,7 @@ hd_status hd_stages_read(hd_stages *out, const char *text, hd_err *err)
         return hd_err_set(err, HD_EARG, "%.60s: none stands alone", text);
     return HD_OK;
 }
+#undef X
 
 const char *hd_stages_text(const hd_stages *s, char to[HD_STAGES_TEXT])
 {
@@ -63,6 +82,8 @@ const char *hd_stages_text(const hd_stages *s, char to[HD_STAGES_TEXT])
         const hd_stage *x = &s->at[i];
         at += (size_t)snprintf(to + at, HD_STAGES_TEXT - at, "%s%s%s", i ? "+" : "",
                                x->both_ways ? "bi-" : "", names[x->kind]);
+        if (x->size && at < HD_STAGES_TEXT)
+            at += (size_t)snprintf(to + at, HD_STAGES_TEXT - at, "%d", x->size);
         if (x->layers && at < HD_STAGES_TEXT)
             at += (size_t)snprintf(to + at, HD_STAGES_TEXT - at, ":%d", x->layers);
     }

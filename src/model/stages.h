@@ -1,5 +1,6 @@
 /* What a model's side is stacked from: one to four stages, each a stack of one kind of layer. Spelled
-   "bi-gru:2+transformer:4": kinds from the input on, "bi-" for both directions, the layers of each. */
+   "bi-gru:2+transformer:4": kinds from the input on, "bi-" for both directions, the layers of each. A kind is
+   a line in HD_STAGE_LIST and a file that defines hd_stage_type_NAME (model/encoder.h). */
 #ifndef HD_MODEL_STAGES_H
 #define HD_MODEL_STAGES_H
 
@@ -27,6 +28,7 @@ typedef struct hd_stage {
     hd_stage_kind kind;
     bool both_ways; /* recurrent: a second direction beside the first */
     int layers;     /* 0: as many as the model's options say */
+    int size;       /* the number behind the name, of kinds that have one; 0: none was said */
 } hd_stage;
 
 typedef struct hd_stages {

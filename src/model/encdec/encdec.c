@@ -162,7 +162,7 @@ static hd_status fill_positions(hd_encdec *m, hd_err *err)
 static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
 {
     for (int i = 0; i < o->decoder.count; i++)
-        if (o->decoder.at[i].kind == HD_STAGE_none || (i && hd_stage_recurs(&o->decoder.at[i])))
+        if (o->decoder.at[i].kind != HD_STAGE_transformer && (i || !hd_stage_recurs(&o->decoder.at[i])))
             return hd_err_set(err, HD_EARG,
                               "a decoder is rnn, gru, lstm or transformer, or one of the first three and "
                               "transformers behind it");
