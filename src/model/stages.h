@@ -11,11 +11,12 @@
 #include "backend/kernel.h"
 
 /* X(name, what it is) */
-#define HD_STAGE_LIST(X)                                        \
-    X(transformer, "blocks of self-attention and feed-forward") \
-    X(rnn, "a simple recurrent network")                        \
-    X(gru, "gated recurrent units")                             \
-    X(lstm, "long short-term memory")                           \
+#define HD_STAGE_LIST(X)                                                                              \
+    X(transformer, "blocks of self-attention and feed-forward")                                       \
+    X(rnn, "a simple recurrent network")                                                              \
+    X(gru, "gated recurrent units")                                                                   \
+    X(lstm, "long short-term memory")                                                                 \
+    X(conv, "convolutions over as many tokens as the number behind it: conv3, conv5 (encoders only)") \
     X(none, "nothing: the token vectors themselves (encoders only)")
 
 #define X(name, text) HD_STAGE_##name,

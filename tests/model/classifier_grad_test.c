@@ -118,8 +118,8 @@ static void words_that_are_learned_beside_add_their_gradient(void **state)
 static void every_pooling_goes_back_as_it_went_forward(void **state)
 {
     (void)state;
-    static const char *const stages[] = {"rnn", "gru:2", "bi-lstm", "transformer", "bi-gru+transformer",
-                                         "none"};
+    static const char *const stages[] = {"rnn",  "gru:2",   "bi-lstm", "transformer", "bi-gru+transformer",
+                                         "none", "conv3:2", "conv5"};
     for (size_t i = 0; i < COUNT_OF(stages); i++)
         for (int pool = 0; pool < HD_POOLS; pool++) check_model(stages[i], (hd_pool_kind)pool, false);
     hd_classifier_opt letters = ct_opt("rnn", HD_POOL_last);

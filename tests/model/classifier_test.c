@@ -3,7 +3,7 @@
 
 static const char *const all_stages[] = {"rnn",     "gru:2",         "lstm",        "bi-rnn",
                                          "bi-lstm", "transformer:2", "lstm+bi-gru", "bi-gru+transformer",
-                                         "none"};
+                                         "none",    "conv:2",        "conv5",       "bi-gru+conv3"};
 
 /* Log-probabilities of items from .. to-1; the caller frees them. */
 static hd_real *logp_of(classifier_toy *t, size_t from, size_t to)

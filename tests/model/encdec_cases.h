@@ -31,6 +31,8 @@ static const encdec_case encdec_cases[] = {
     MODEL("gru, lstm", "gru:1", "lstm:1", .untied = true),
     MODEL("bi-gru under blocks", "bi-gru:1+transformer:1", "gru:1", .r = {.begin = HD_BEGINNING_map}),
     MODEL("blocks under gru", "transformer:1+gru:1", "gru:1", .pre_norm = true),
+    MODEL("conv, gru", "conv:2", "gru:1", .r = {.begin = HD_BEGINNING_map}),
+    MODEL("conv under blocks", "conv5:1+transformer:1", "transformer:1", .pre_norm = true),
     MODEL("transformer, gru", "transformer:1", "gru:1", .r = {.begin = HD_BEGINNING_map}),
     MODEL("gru, gru under blocks", "gru:1", "gru:1+transformer:1", .untied = true),
     MODEL("bi-gru, lstm under blocks", "bi-gru:1", "lstm:1+transformer:1",

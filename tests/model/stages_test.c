@@ -7,6 +7,9 @@ static void what_is_read_is_written_again(void **state)
     (void)state;
     static const char *const texts[] = {"transformer",
                                         "none",
+                                        "conv",
+                                        "conv3:2",
+                                        "conv5+bi-gru:2",
                                         "rnn",
                                         "gru:2",
                                         "bi-lstm:16",
@@ -74,6 +77,13 @@ static void what_is_no_stage_is_refused(void **state)
         {"bi-transformer", "is no stage"},
         {"bi-bi-gru", "is no stage"},
         {"none:1", "is no stage"},
+        {"none3", "is no stage"},
+        {"gru3", "is no stage"},
+        {"conv1", "is no stage"},
+        {"conv4", "is no stage"},
+        {"conv33", "is no stage"},
+        {"conv3x", "is no stage"},
+        {"bi-conv", "is no stage"},
         {"none+gru", "none stands alone"},
         {"gru+gru+gru+gru+gru", "more than 4 stages"},
     };
