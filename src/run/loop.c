@@ -48,18 +48,6 @@ hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o)
                               .least = o->unit == HD_TRAIN_WORD && o->task != HD_TRAIN_MLM ? 2 : 1};
 }
 
-/* It is a text, for it means another thing to translators. */
-hd_status hd_train_context(size_t *to, const hd_train_options *o, int least, hd_err *err)
-{
-    const hd_option row = {"context", .type = HD_OPTION_INT, .min = least, .max = 1000000};
-    hd_err why = {0};
-    int n = 0;
-    if (o->context && hd_option_read(&row, &n, o->context, &why))
-        return hd_err_set(err, HD_EARG, "--context: %s", why.text);
-    *to = (size_t)n;
-    return HD_OK;
-}
-
 /* A file's name without its folder, and the length of what stands before it. */
 static const char *name_in(const char *path, size_t *folder)
 {
@@ -89,7 +77,7 @@ hd_status hd_train_check_files(const hd_train_options *o, const char *what, hd_e
 {
     bool folder = o->task == HD_TRAIN_CLASSIFY;
     if (!o->train.count && !o->train_dir.count)
-        return hd_err_set(err, HD_EARG, "--train%s is missing: what shall be learned from?",
+        return hd_err_set(err, HD_EARG, "--train%s is required: the data to learn from",
                           folder ? " or --train-dir" : "");
     if (o->train.count && o->train_dir.count)
         return hd_err_set(err, HD_EARG, "--train and --train-dir exclude each other");
@@ -103,10 +91,8 @@ hd_status hd_train_check_files(const hd_train_options *o, const char *what, hd_e
 
 hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
 {
-    if (o->patience && !o->valid.count && o->valid_fraction <= 0)
-        return hd_err_set(err, HD_EARG,
-                          "--patience needs something to validate with: --valid or --valid-fraction");
     if (!o->epochs && !o->steps && o->minutes <= 0 && !o->patience)
-        return hd_err_set(err, HD_EARG, "when shall it end? Give --epochs, --steps, --minutes or --patience");
+        return hd_err_set(err, HD_EARG,
+                          "no stopping condition: give --epochs, --steps, --minutes or --patience");
     return HD_OK;
 }

@@ -10,8 +10,6 @@ hd_trainer_opt hd_train_loop(const hd_train_options *o);
 double hd_train_work(const hd_train_options *o); /* flops of an update as a multiple of the forward pass's */
 /* How the tokenizer is learned. */
 hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o);
-/* --context of models of one text: tokens, at least so many; 0: not given. */
-hd_status hd_train_context(size_t *to, const hd_train_options *o, int least, hd_err *err);
 /* The tokenizer file of a task with one tokenizer; NULL: there is none. vocab.json and merges.txt are one, by
    the first of them. */
 hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err *err);

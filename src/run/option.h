@@ -20,6 +20,23 @@ typedef enum hd_option_type {
     HD_OPTION_FILE    /* the same; completed as a path */
 } hd_option_type;
 
+/* Who says what a row is in a run that begins with a model that is there. */
+typedef enum hd_option_from {
+    HD_FROM_USER,      /* the options, as in any run */
+    HD_FROM_DEFAULT,   /* the model, where the options do not */
+    HD_FROM_MODEL,     /* the model: an option that differs is refused */
+    HD_FROM_SIZE,      /* the same, and a preset that differs is refused, too */
+    HD_FROM_TOKENIZER, /* the tokenizer of the model: the option is refused */
+} hd_option_from;
+
+/* What becomes of a row when the run goes on later. */
+typedef enum hd_option_keep {
+    HD_KEEP,        /* it is kept, and cannot change: it would be another run */
+    HD_KEEP_LIMIT,  /* may change: it says when the run ends */
+    HD_KEEP_REPORT, /* may change: it has no effect on what is learned */
+    HD_KEEP_NOT,    /* it is about one call */
+} hd_option_keep;
+
 enum { HD_OPTION_MOST = 64 };
 
 /* What an option of several values fills, in the order given. */
@@ -46,6 +63,11 @@ typedef struct hd_option {
        with a dash ends the values of `most`, a lone dash is one of them. */
     bool many; /* may be repeated */
     int most;  /* takes 1 to so many words at once; 0: one */
+    /* Columns of a table that several tasks share (run/recipe.h); 0 in others. */
+    unsigned tasks;      /* bits of the tasks that have it; 0: all */
+    unsigned needs;      /* parts of a run without which it has no effect, one of them; 0: none */
+    hd_option_from from; /* where a run begins with a model */
+    hd_option_keep keep; /* where a run is resumed */
 } hd_option;
 
 #define HD_OPTION_INTO(ctype, owner, field) \
@@ -75,10 +97,20 @@ typedef struct hd_option {
 
 extern const hd_option hd_no_options[]; /* the empty table */
 
+/* Where the value of a row is from. */
+typedef enum hd_given {
+    HD_GIVEN_NOT,      /* its default */
+    HD_GIVEN_HERE,     /* the command line */
+    HD_GIVEN_FILE,     /* a file of options */
+    HD_GIVEN_PRESET,   /* not given: a preset has it */
+    HD_GIVEN_MODEL,    /* not given: the model that the run begins with has it */
+    HD_GIVEN_BY_OTHERS /* not given: it follows from other options */
+} hd_given;
+
 typedef struct hd_option_set {
     const hd_option *table;
     void *into;
-    bool *given; /* one a row, false before: was it given? NULL: nobody asks */
+    hd_given *given; /* one a row, 0 before; NULL: nobody asks */
 } hd_option_set;
 
 /* Rows of a table. */
@@ -91,8 +123,14 @@ size_t hd_option_size(const hd_option *o);
 typedef struct hd_option_place {
     const hd_option *option; /* NULL: there is none of this name */
     void *field;
-    bool *given; /* may be NULL */
+    hd_given *given; /* may be NULL */
 } hd_option_place;
+
+/* Whether somebody has given it, on the command line or in a file. */
+static inline bool hd_option_given(const hd_given *g)
+{
+    return g && (*g == HD_GIVEN_HERE || *g == HD_GIVEN_FILE);
+}
 
 hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length);
 
@@ -105,6 +143,9 @@ hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_e
 
 /* The value of a row as YAML (and JSON) writes it; nothing where it has none. */
 void hd_option_value(hd_text *to, const hd_option *o, const void *into);
+
+/* Whether a row has another value in one struct than in the other. */
+bool hd_option_differs(const hd_option *o, const void *a, const void *b);
 
 /* Copies the value of a row from one struct to another. */
 void hd_option_copy(const hd_option *o, void *to, const void *from);

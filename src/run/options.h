@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/option.h"
+#include "run/presets.h"
 #include "run/task_list.h"
 #include "model/lm/lm.h"
 #include "text/tokenizer.h"
@@ -42,14 +43,13 @@ typedef struct hd_train_options {
     int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
     bool untied, no_scale;
     const char *encoder, *decoder; /* stages; NULL: a transformer */
-    const char *context;           /* of hd_context_names; for lm the tokens of a window */
-    int score, attention, window, attention_heads, query, begin, read;
+    int decoder_context, score, attention, window, attention_heads, query, begin, read;
     bool project, feed_context, skips, no_feedback, relu, reverse_source;
     int feeding;
     double sampling_rate, temperature;
     int64_t sampling_decay;
     /* language models */
-    int model, unit, order, smoothing, layers, batch, features;
+    int model, unit, context, order, smoothing, layers, batch, features;
     double add_k;
     bool whole_words; /* of masked ones */
     /* classifiers and taggers */
@@ -76,17 +76,57 @@ typedef struct hd_train_options {
     int precision;
 } hd_train_options;
 
+/* X(NAME, what it is): the parts a run can have. A row of the table needs one of some, or has no effect. The
+   task says those of the model (run/recipe.h), up to MODEL. */
+#define HD_PART_LIST(X)                                                                                    \
+    X(UPDATES, "a model that is trained by updates, not --model ngram")                                    \
+    X(NETWORK, "a neural network")                                                                         \
+    X(LAYERS, "rnn, gru, lstm or transformer layers")                                                      \
+    X(BLOCKS, "transformer layers")                                                                        \
+    X(CELLS_FIRST, "an encoder that begins with rnn, gru or lstm")                                         \
+    X(ACTIVATION, "layers that have it: transformer (relu, gelu, gelu_tanh, silu) or rnn (tanh, sigmoid)") \
+    X(POSITIONS, "an --encoder or --decoder that begins with transformer")                                 \
+    X(WINDOWS, "a model that reads windows of a text")                                                     \
+    X(NGRAM, "--model ngram")                                                                              \
+    X(MAXENT, "--model maxent")                                                                            \
+    X(FFNN, "--model ffnn")                                                                                \
+    X(DECODER_CELLS, "a recurrent --decoder")                                                              \
+    X(ATTENTION, "a recurrent --decoder with --decoder-context attention")                                 \
+    X(LOCAL_ATTENTION, "a recurrent --decoder with local --attention")                                     \
+    X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
+    X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
+    X(MODEL, "")                                                                                           \
+    X(SCHEDULED, "--feeding scheduled or gumbel")                                                          \
+    X(SAMPLES, "--feeding free, scheduled or gumbel")                                                      \
+    X(ADD_K, "--smoothing add-k")                                                                          \
+    X(SUBWORDS, "a subword vocabulary that is learned here")                                               \
+    X(UNTIED, "--untied")                                                                                  \
+    X(PRESET, "a preset of the task")                                                                      \
+    X(FROM, "--from")                                                                                      \
+    X(VALIDATION, "--valid or --valid-fraction")                                                           \
+    X(ADAM, "--optimizer adam or adamw")                                                                   \
+    X(SGD, "--optimizer sgd")                                                                              \
+    X(DECAY, "--schedule cosine or linear")
+
+enum {
+#define X(NAME, text) HD_PART_##NAME,
+    HD_PART_LIST(X) HD_PARTS
+#undef X
+};
+enum {
+#define X(NAME, text) HD_HAS_##NAME = 1 << HD_PART_##NAME,
+    HD_PART_LIST(X)
+#undef X
+};
+
 extern const hd_option hd_train_table[];
 extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */
 
 /* Whether a row of the table was given. */
 static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
 {
-    return *hd_option_find(sets, name, strlen(name)).given;
+    return hd_option_given(hd_option_find(sets, name, strlen(name)).given);
 }
-
-/* --preset: those of translators, then those of masked language models, then those of language models. */
-enum { HD_TRAIN_TUTORIAL = 7, HD_TRAIN_BERT_TINY = 8, HD_TRAIN_GPT2 = 11, HD_TRAIN_PRESETS = 15 };
 
 hd_unary hd_train_activation(int choice); /* what --activation says */
 /* What it says of the feed-forward layers of blocks (`usual` where it is of cells), and of rnn cells (tanh
@@ -97,6 +137,7 @@ bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid *
 
 /* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
 enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
+extern const char *const hd_train_model_names[HD_LM_KINDS + 2]; /* ends with NULL */
 
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };

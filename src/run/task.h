@@ -4,7 +4,7 @@
 #ifndef HD_RUN_TASK_H
 #define HD_RUN_TASK_H
 
-#include "run/options.h"
+#include "run/recipe.h"
 #include "train/trainer.h"
 
 typedef struct hd_session hd_session;
@@ -54,6 +54,7 @@ typedef struct hd_task {
     bool alone;              /* a batch has the items of this process alone */
     bool varies;             /* batches differ in size: the memory of many is measured */
     uint64_t valid_every; /* updates between validations where nothing is said; 0: an epoch, at most 1000 */
+    const hd_recipe *recipe; /* its options */
     size_t size;
 
     /* HD_EARG where options do not go together; before any data is read. */

@@ -284,7 +284,7 @@ static hd_status refuse_side(const hd_encdec *m, hd_attention_kind k, hd_err *er
     if (k == HD_ATTENTION_CROSS)
         return hd_err_set(err, HD_EARG,
                           "the model has no attention from its decoder to its encoder: it was trained with "
-                          "--context %s",
+                          "--decoder-context %s",
                           hd_context_names[m->opt.recurrent.context]);
     return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", hd_attention_title(k),
                       hd_attention_name(k),

@@ -53,7 +53,7 @@ enum { ROWS = sizeof table / sizeof *table - 1, COMMON_ROWS = sizeof common / si
 
 static char path[] = "/tmp/heed-config-test-XXXXXX";
 static struct values v;
-static bool given[ROWS + COMMON_ROWS];
+static hd_given given[ROWS + COMMON_ROWS];
 static hd_arena texts;
 static hd_err err;
 
@@ -110,7 +110,7 @@ static void read_well(const char *line, const char *data)
 static bool was_given(const char *name)
 {
     const hd_option_set sets[2] = {{table, &v, given}, {common, &v, given + ROWS}};
-    return *hd_option_find(sets, name, strlen(name)).given;
+    return hd_option_given(hd_option_find(sets, name, strlen(name)).given);
 }
 
 static void without_a_file_nothing_is_read(void **state)

@@ -89,7 +89,7 @@ static void parts_go_together(void **state)
         const char *options;
         bool looks;
     } cases[] = {
-        {"--encoder bi-gru --decoder gru --context attention --score additive", true},
+        {"--encoder bi-gru --decoder gru --decoder-context attention --score additive", true},
         {"--encoder gru --decoder gru --score dot", true},
         {"--encoder gru --decoder rnn --score scaled --begin zeros", true},
         {"--encoder bi-gru --decoder gru --score dot --project", true},
@@ -102,9 +102,9 @@ static void parts_go_together(void **state)
         {"--encoder bi-lstm --decoder lstm --attention-heads 2 --query current --read sum", true},
         {"--encoder gru:2 --decoder gru:2 --query current --read tanh --feed-context --skips", true},
         {"--encoder gru --decoder gru --read deep --begin mean --relu", true},
-        {"--encoder gru --decoder gru --context everywhere --no-feedback", false},
-        {"--encoder bi-gru --decoder gru:2 --context mean --read sum", false},
-        {"--encoder lstm --decoder lstm --context fixed --reverse-source --untied", false},
+        {"--encoder gru --decoder gru --decoder-context everywhere --no-feedback", false},
+        {"--encoder bi-gru --decoder gru:2 --decoder-context mean --read sum", false},
+        {"--encoder lstm --decoder lstm --decoder-context fixed --reverse-source --untied", false},
         {"--encoder none --decoder gru", true},
         {"--encoder transformer:1 --decoder gru --heads 2 --inner 32", true},
         {"--encoder bi-gru --decoder transformer:1 --heads 2 --inner 32 --recompute", true},
@@ -144,26 +144,28 @@ static void options_that_say_nothing_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"--score dot", "--score needs a recurrent --decoder with --context attention"},
-        {"--context fixed", "--context needs a recurrent --decoder: here --encoder is transformer"},
-        {"--encoder gru --decoder gru --context fixed --score dot", "--decoder gru, --context fixed"},
-        {"--encoder gru --decoder gru --heads 2", "--heads needs a transformer"},
-        {"--encoder gru --decoder gru+transformer --position-kind learned", "at the beginning of --encoder"},
+        {"--score dot", "--score needs a recurrent --decoder with --decoder-context attention"},
+        {"--decoder-context fixed",
+         "--decoder-context needs a recurrent --decoder: here --encoder is transformer"},
+        {"--encoder gru --decoder gru --decoder-context fixed --score dot",
+         "--decoder gru, --decoder-context fixed"},
+        {"--encoder gru --decoder gru --heads 2", "--heads needs transformer layers"},
+        {"--encoder gru --decoder gru+transformer --position-kind learned", "begins with transformer"},
         {"--encoder gru --decoder rnn --activation gelu", "--activation needs layers that have it"},
         {"--encoder gru --decoder gru --activation sigmoid",
-         "a transformer (relu, gelu, gelu_tanh, silu) or an "},
+         "transformer (relu, gelu, gelu_tanh, silu) or "},
         {"--activation sigmoid", "an rnn (tanh, sigmoid): here --encoder is transformer"},
-        {"--encoder gru --decoder gru --context fixed --begin ones", "never learns of the source"},
+        {"--encoder gru --decoder gru --decoder-context fixed --begin ones", "never learns of the source"},
         {"--encoder gru --decoder gru --window 3", "--window needs a recurrent --decoder with local"},
         {"--encoder bi-gru --decoder gru --reverse-source", "recurrent network of one direction"},
         {"--encoder foo", "--encoder: \"foo\" is no stage"},
         {"--encoder gru --decoder gru+", "--decoder: \"\" is no stage"},
         {"--encoder gru --decoder bi-gru", "both directions are for encoders"},
         {"--encoder gru --decoder transformer+gru", "a decoder is rnn, gru, lstm or transformer"},
-        {"--encoder gru --decoder gru --context 64", "--context: '64' is not one of attention, fixed, "},
+        {"--encoder gru --decoder gru --context 64", "--context is an option of --task lm, not of translate"},
         {"--encoder bi-gru --decoder gru --score dot", "add --project"},
         {"--encoder transformer --decoder gru --begin final", "take --begin map"},
-        {"--encoder gru --decoder gru --context fixed --begin zeros", "never learns of the source"},
+        {"--encoder gru --decoder gru --decoder-context fixed --begin zeros", "never learns of the source"},
         {"--encoder gru --decoder gru --feed-context", "--feed-context feeds back"},
         {"--encoder gru:17 --decoder gru", "1 to 16"},
         {"--preset rnnsearch --attention-heads 3", "the heads do not divide"},
@@ -179,7 +181,7 @@ static void options_that_say_nothing_are_refused(void **state)
     assert_fails("$HEED train --task lm --train c/train.en --encoder gru --out no", 2,
                  "--encoder is an option of --task translate, not of lm");
     assert_fails("$HEED train --task lm --train c/train.en --context fixed --out no", 2,
-                 "--context: 'fixed' is not a whole number");
+                 "--context fixed is now called --decoder-context fixed");
     assert_fails("$HEED train --task lm --train c/train.en --context 0 --out no", 2,
                  "--context: 0 is not between 1 and 1000000");
 }
@@ -214,14 +216,14 @@ static void positions_and_scale_can_be_left_out(void **state)
     assert_fails("$HEED train -q --from bare --position-kind learned " DATA "--steps 1 --out no", 2,
                  "--position-kind is learned, but|it is none");
     assert_fails("$HEED train --encoder gru --decoder gru --no-scale " DATA "--out no", 2,
-                 "--no-scale needs a transformer");
+                 "--no-scale needs transformer layers");
 }
 
 /* A preset's part gives way to an option that takes what it is for. */
 static void options_change_parts_of_a_preset(void **state)
 {
     (void)state;
-    must_run(TRAIN "--preset luong --context fixed --steps 1 --overwrite --out other");
+    must_run(TRAIN "--preset luong --decoder-context fixed --steps 1 --overwrite --out other");
     assert_null(strstr(must_run("$HEED info other"), "feed_context"));
     must_run(TRAIN "--preset sutskever --encoder bi-lstm --steps 1 --overwrite --out other");
     assert_null(strstr(must_run("$HEED info other"), "reverse_source"));
@@ -229,8 +231,8 @@ static void options_change_parts_of_a_preset(void **state)
     assert_has(must_run("$HEED info other"), "heads                 2\n");
     /* a Transformer's options are those it had */
     must_run("$HEED train -q $TINY " DATA "--steps 1 --overwrite --out other");
-    assert_prints("grep -cE '^(context|score|begin|read|window|reverse-source)' other/training.yml", 1,
-                  "0\n");
+    assert_prints("grep -cE '^(decoder-context|score|begin|read|window|reverse-source)' other/training.yml",
+                  1, "0\n");
     assert_prints("head -n 5 other/config.json", 0,
                   "{\"format\": 1,\n \"task\": \"translate\",\n \"model\": \"transformer\",\n "
                   "\"encoder_layers\": 1,\n \"decoder_layers\": 1,\n");
@@ -278,7 +280,7 @@ static void what_was_looked_at_is_shown(void **state)
     assert_fails("$HEED translate look --view --layer 2 <c/test.en", 1,
                  "there is no layer 2 in cross-attention");
     must_run(TRAIN "--preset sutskever --steps 1 --overwrite --out look");
-    assert_fails("$HEED translate look --view <c/test.en", 1, "it was trained with --context fixed");
+    assert_fails("$HEED translate look --view <c/test.en", 1, "it was trained with --decoder-context fixed");
 }
 
 int main(void)

@@ -42,8 +42,9 @@ static void every_kind_trains(void **state)
         "--feeding gumbel",
         "--feeding gumbel --sampling-rate 0.3 --sampling-decay 3 --temperature 2 --source-dropout 0.1",
     };
-    static const char *const models[] = {"--preset rnnsearch", "--preset luong", "--preset sutskever",
-                                         "--encoder transformer:1 --decoder rnn --heads 2 --context mean"};
+    static const char *const models[] = {
+        "--preset rnnsearch", "--preset luong", "--preset sutskever",
+        "--encoder transformer:1 --decoder rnn --heads 2 --decoder-context mean"};
     for (size_t i = 0; i < COUNT_OF(feedings); i++) {
         const char *model = models[i % COUNT_OF(models)];
         must_run(said(TRAIN "%s %s --steps 3 --out m", model, feedings[i]));
@@ -145,7 +146,8 @@ static void what_does_not_fit_is_refused(void **state)
         {"--feeding free", "--feeding needs a recurrent --decoder alone|--decoder transformer"},
         {"--encoder gru --decoder gru+transformer:1 --feeding gumbel",
          "--feeding needs a recurrent --decoder"},
-        {CELLS "--context everywhere --no-feedback --feeding scheduled", "which reads the token before"},
+        {CELLS "--decoder-context everywhere --no-feedback --feeding scheduled",
+         "which reads the previous token"},
         {CELLS "--feeding always", "--feeding: 'always' is not one of teacher, free, scheduled, gumbel"},
         {CELLS "--sampling-rate 0.5", "--sampling-rate needs --feeding scheduled or gumbel"},
         {CELLS "--feeding free --sampling-rate 0.5", "--sampling-rate needs --feeding scheduled or gumbel"},

@@ -148,7 +148,7 @@ static void words_beside_count_only_where_asked(void **state)
              "--from gpt --steps 8 --lm-loss 0.5 --out c");
     assert_prints(SAME "same a b", 0, "");
     assert_prints("cmp -s a/model.safetensors c/model.safetensors", 1, "");
-    assert_fails(TUNE "--from bert --lm-loss 0.5 --out x", 2, "bert is no language model");
+    assert_fails(TUNE "--from bert --lm-loss 0.5 --out x", 2, "bert is not a language model");
 }
 
 static void a_classifier_goes_on_as_another(void **state)
@@ -267,7 +267,8 @@ static void what_does_not_fit_is_refused(void **state)
         {"--from bert --width 64 --out x", 2, "--width is 64, but in the model of --from bert it is 32"},
         {"--from bert --layers 3 --out x", 2, "--layers is 3, but in the model of --from bert it is 1"},
         {"--from gpt --heads 4 --out x", 2, "--heads is 4, but in the model of --from gpt it is 2"},
-        {"--from bert --unit char --out x", 2, "--unit does not go with --from: it is as it is in bert"},
+        {"--from bert --unit char --out x", 2,
+         "--unit does not go with --from bert: the tokenizer is the model's"},
         {"--from bert --tokenizer-model bert/tokenizer.txt --out x", 2, "--tokenizer-model does not go with"},
         {"--from bert --model gru --out x", 2, "--model does not go with --from: it is bert there"},
         {"--from bert --encoder gru --out x", 2, "--encoder does not go with"},

@@ -208,7 +208,7 @@ static void what_does_not_fit_is_refused(void **state)
         int status;
         const char *says;
     } cases[] = {
-        {"train -q --task mlm --out x", 2, "--train is missing"},
+        {"train -q --task mlm --out x", 2, "--train is required"},
         {"train -q --task mlm --train text text --out x", 2, "one text: --train has two files"},
         {"train -q --task mlm --preset tiny --train text --out x", 2, "--preset|bert-tiny"},
         {"train -q --preset bert-tiny --train text text --out x", 2, "--preset|--task mlm"},

@@ -43,7 +43,7 @@ static const hd_option common[] = {
 
 enum { ROWS = sizeof table / sizeof *table - 1 };
 
-static bool given[ROWS + 1]; /* the last is of the one common row */
+static hd_given given[ROWS + 1]; /* the last is of the one common row */
 
 /* Parses a line split at spaces; what is left over is in *words. */
 static hd_status parse(struct values *v, const char *line, bool leading, hd_words *words, hd_err *err)
@@ -226,7 +226,7 @@ static void what_was_given_is_marked(void **state)
         bool expected = false;
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             expected |= !strcmp(table[i].name, names[k]);
-        if (given[i] != expected) fail_msg("--%s", table[i].name);
+        if (hd_option_given(&given[i]) != expected) fail_msg("--%s", table[i].name);
     }
     assert_true(given[ROWS]);
     assert_int_equal(parse(&v, "", false, &words, &err), HD_OK);

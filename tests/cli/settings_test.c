@@ -3,9 +3,6 @@
 #include "check.h"
 #include "scratch.h"
 
-#define is_in settings_is_in
-#include "cli/frame/settings.c"
-#undef is_in
 #include "cli/frame/config.c"
 #include "cli/frame/option.c"
 #include "cli/frame/renamed.c"
@@ -38,16 +35,20 @@ static const hd_option table[] = {
     {0},
 };
 
-static const char *const but[] = {HD_CONFIG_NAME, NULL};
+static bool is_kept(const hd_option *row, const void *options)
+{
+    (void)options;
+    return strcmp(row->name, HD_CONFIG_NAME);
+}
 
 /* Writes v to a file and reads that. */
 static struct values through_a_file(const struct values *v, hd_arena *memory)
 {
     hd_text t = {0};
     hd_err err = {0};
-    bool given[COUNT_OF(table)] = {false};
+    hd_given given[COUNT_OF(table)] = {HD_GIVEN_NOT};
     struct values back = {.config = at("settings.yml")};
-    hd_settings_write(&t, table, v, but);
+    hd_config_write(&t, table, v, is_kept);
     assert_int_equal(hd_text_status(&t, &err), HD_OK);
     put_bytes(at("settings.yml"), t.data, t.size);
     hd_text_release(&t);
@@ -141,7 +142,7 @@ static void what_has_no_value_is_not_written(void **state)
     (void)state;
     hd_text t = {0};
     struct values v = {.number = 3, .lr = 1e9, .config = "mine.yml"};
-    hd_settings_write(&t, table, &v, but);
+    hd_config_write(&t, table, &v, is_kept);
     assert_string_equal(t.data, "flag: false\nnumber: 3\ncolor: red\nsteps: 0\nlr: 1e+09\n");
     hd_text_release(&t);
 }
@@ -188,7 +189,7 @@ static void lack_of_memory_is_noticed(void **state)
     for (size_t missed = 1; missed; n++) {
         hd_text t = {0};
         hd_mem_fail_at(n);
-        hd_settings_write(&t, table, &v, but);
+        hd_config_write(&t, table, &v, is_kept);
         hd_mem_fail_at(0);
         missed = t.missed;
         hd_text_release(&t);

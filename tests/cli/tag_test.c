@@ -76,7 +76,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails("$HEED train -q --task tag --train-dir . --out x", 2,
                  "--train-dir is an option of --task classify, not of tag");
     assert_fails(TRAIN "--pool mean --out x", 2, "--pool is an option of --task classify, not of tag");
-    assert_fails("$HEED train -q --task tag --out x", 2, "--train is missing");
+    assert_fails("$HEED train -q --task tag --out x", 2, "--train is required");
     must_run("printf 'a b\\n' > bad; printf 'a\\tX\\n\\nb\\tX\\n' > one");
     assert_fails("$HEED train -q --task tag --train bad --out x", 1, "bad:1: no tab");
     assert_fails("$HEED train -q --task tag --train one --out x", 1, "all of it has the label \"X\"");

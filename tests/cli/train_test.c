@@ -175,8 +175,8 @@ static void what_may_change_and_what_may_not(void **state)
         {"--freeze 'model.encoder.*'", 2, "--freeze was not given |is [\"model.encoder.*\"] now"},
         {"--valid-every 5", 2, "--valid-every was 4 |is 5 now"},
         {"--train c/nothing c/train.de", 1, "c/nothing: No such file"},
-        {"--overwrite", 2, "--resume goes on with a run: --overwrite does not fit"},
-        {"--dry-run", 2, "--resume goes on with a run: --dry-run does not fit"},
+        {"--overwrite", 2, "--resume continues a run: --overwrite does not go with it"},
+        {"--dry-run", 2, "--resume continues a run: --dry-run does not go with it"},
         {"--lr 0.01 --width 16 --train c/../c/train.en c/train.de", 0, NULL},
         {"--steps 5 --threads 2 --report-every 1 --save-every 1 --patience 9 --epochs 50", 0, NULL},
         {"--config fixed/training.yml", 0, NULL},
@@ -209,7 +209,7 @@ static void folders_are_not_overwritten_unasked(void **state)
     assert_fails(TRAIN "--steps 2 --out c/train.en", 1, "c/train.en: is a file, not a folder");
     assert_fails(TRAIN "--steps 2 --out c/train.en/x", 1, "c/train.en/x: |Not a directory");
     assert_fails(TRAIN "--steps 2 --out no/such", 1, "no/such: cannot make the folder: No such file");
-    assert_fails(TRAIN "--steps 2", 2, "--out is missing: where shall the model go?");
+    assert_fails(TRAIN "--steps 2", 2, "--out is required: the model folder to write");
     /* a run that cannot begin costs nothing */
     assert_fails("$HEED train -q $TINY --train c/train.en c/valid.de --steps 2 --overwrite --out mine", 1,
                  "300 lines");
@@ -343,9 +343,9 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--config b.yml", 2, "b.yml:1: unknown option 'widht', did you mean 'width'?"},
         {DATA "--config c.yml", 2, "c.yml:|: not YAML"},
         {DATA "--config d.yml", 1, "d.yml: cannot open: No such file"},
-        {"", 2, "--train is missing: what shall be learned from?"},
-        {DATA "--steps 0", 2, "when shall it end? Give --epochs, --steps, --minutes or --patience"},
-        {DATA "--patience 3", 2, "--patience needs something to validate with"},
+        {"", 2, "--train is required: the data to learn from"},
+        {DATA "--steps 0", 2, "no stopping condition: give --epochs, --steps, --minutes or --patience"},
+        {DATA "--patience 3", 2, "--patience needs --valid or --valid-fraction"},
         {DATA VALID "--valid-fraction 0.1", 2, "--valid and --valid-fraction exclude each other"},
         {DATA "--separate-vocab", 2, "--separate-vocab needs --untied"},
         {DATA "--positions 20", 2, "--positions 20 is too few for --max-length 40 and the end"},
@@ -496,7 +496,7 @@ static void layers_are_those_of_both_sides(void **state)
     }
     must_run(LAYERS "--layers 2 --overwrite --out layers && $HEED train -q --resume --layers 2 --out layers");
     assert_fails("$HEED train -q --resume --layers 3 --out layers", 2,
-                 "--layers was 2 when the run began and is 3 now");
+                 "--encoder-layers was 2 when the run began and is 3 now");
 }
 
 static void what_is_frozen_stays_as_drawn(void **state)

@@ -40,7 +40,7 @@ static void put_quoted(FILE *to, const char *text, const char *special, const ch
 
 static bool takes_verb(const hd_verb *v)
 {
-    return v->usage->operands && !strcmp(v->usage->operands, "[VERB]");
+    return v->usage->operands && !strncmp(v->usage->operands, "[VERB", 5);
 }
 
 static bool takes_files(const hd_verb *v)

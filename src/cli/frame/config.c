@@ -206,7 +206,7 @@ static hd_status read_list(struct reader *r, const hd_option *o, void *field)
 static hd_status read_value(struct reader *r, hd_option_place at)
 {
     union value forgotten = {.texts = {.count = 0}};
-    void *field = *at.given ? &forgotten : at.field;
+    void *field = hd_option_given(at.given) ? &forgotten : at.field;
     hd_status s;
     if (r->event.type == YAML_SCALAR_EVENT)
         s = read_scalar(r, at.option, field);
@@ -216,7 +216,7 @@ static hd_status read_value(struct reader *r, hd_option_place at)
         s = wrong(r, HD_EARG, r->seen->line,
                   "%s: holds 'name: value' lines; options are not nested, each stands at the left margin",
                   at.option->name);
-    if (!s) *at.given = true;
+    if (!s && !hd_option_given(at.given)) *at.given = HD_GIVEN_FILE;
     return s;
 }
 
@@ -291,10 +291,22 @@ static hd_status read_file(struct reader *r)
 hd_status hd_config_read(const hd_option_set sets[2], hd_arena *texts, hd_err *err)
 {
     hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
-    if (!at.option || at.option->type != HD_OPTION_FILE || !*at.given) return HD_OK;
+    if (!at.option || at.option->type != HD_OPTION_FILE || !hd_option_given(at.given)) return HD_OK;
     struct reader r = {.sets = sets, .path = *(const char **)at.field, .texts = texts, .err = err};
     hd_status s = hd_map_open(&r.file, r.path, err);
     if (!s) s = read_file(&r);
     hd_map_close(&r.file);
     return s;
+}
+
+void hd_config_write(hd_text *to, const hd_option *table, const void *options, hd_config_keeps *keeps)
+{
+    for (const hd_option *o = table; o->name; o++) {
+        hd_text value = {0};
+        if (!keeps(o, options)) continue;
+        hd_option_value(&value, o, options);
+        if (value.size) hd_text_print(to, "%s: %s\n", o->name, value.data);
+        if (value.missed) to->missed = value.missed;
+        hd_text_release(&value);
+    }
 }

@@ -1,6 +1,7 @@
 /* The verb help, and the help page of every verb: two columns, wrapped at the width of the terminal. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/frame/page.h"
 
 enum { INDENT = 2, GAP = 2, WIDEST_LEFT = 24 };
@@ -13,6 +14,20 @@ hd_page_tables hd_page_options(const hd_verb *v)
 const char *hd_page_group(const hd_option *o)
 {
     return o->group ? o->group : "Options";
+}
+
+hd_status hd_page_rows(hd_row_help **out, const hd_verb *v, const hd_option_set *given, hd_err *err)
+{
+    hd_page_tables tables = hd_page_options(v);
+    size_t count = hd_option_count(tables.table[0]) + hd_option_count(tables.table[1]);
+    hd_row_help *row = *out = hd_mem_array(count, sizeof *row);
+    if (!row) return hd_err_nomem(err, count * sizeof *row);
+    for (int t = 0; t < 2; t++)
+        for (const hd_option *o = tables.table[t]; o->name; o++, row++) {
+            row->left_out = o->hidden || o->gone;
+            if (o->fallback) snprintf(row->fallback, sizeof row->fallback, "%s", o->fallback);
+        }
+    return v->usage->show ? v->usage->show(*out, given, err) : HD_OK;
 }
 
 /* Writes text from column `at` on, further lines and paragraphs starting at `indent`. Ends the last line. */
@@ -72,20 +87,22 @@ static const char *form_of(const hd_option *o, char *buffer, size_t size)
     return buffer;
 }
 
-static void show_options(const hd_terminal *to, const hd_verb *v)
+static void show_options(const hd_terminal *to, const hd_verb *v, const hd_row_help *rows)
 {
     hd_page_tables tables = hd_page_options(v);
-    char form[80], help[512];
+    char form[80], help[600];
     int widest = 0;
+    const hd_row_help *r = rows;
     for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++)
-            if (!o->hidden && !o->gone) widest = wider(widest, strlen(form_of(o, form, sizeof form)));
+        for (const hd_option *o = tables.table[t]; o->name; o++, r++)
+            if (!r->left_out) widest = wider(widest, strlen(form_of(o, form, sizeof form)));
     const char *group = "";
+    r = rows;
     for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++) {
-            if (o->hidden || o->gone) continue;
+        for (const hd_option *o = tables.table[t]; o->name; o++, r++) {
+            if (r->left_out) continue;
             if (strcmp(group, hd_page_group(o))) heading(to, group = hd_page_group(o));
-            row(to, form_of(o, form, sizeof form), hd_option_help(o, help, sizeof help),
+            row(to, form_of(o, form, sizeof form), hd_option_help(o, r->fallback, help, sizeof help),
                 INDENT + widest + GAP);
         }
 }
@@ -108,30 +125,35 @@ static void show_examples(const hd_terminal *to, const hd_example *e)
     }
 }
 
-void hd_page_help(const hd_terminal *to, const hd_verb *v)
+hd_status hd_page_help(const hd_terminal *to, const hd_verb *v, const hd_option_set *given, hd_err *err)
 {
     const char *operands = v->usage->operands;
+    hd_row_help *rows = NULL;
     hd_title title;
+    hd_status s = hd_page_rows(&rows, v, given, err);
+    if (s) return hd_mem_free(rows), s;
     fprintf(to->file, "%sUsage:%s %s [OPTION]...%s%s\n\n", hd_terminal_bold(to), hd_terminal_plain(to),
             hd_verb_title(v, ' ', &title), operands ? " " : "", operands ? operands : "");
     wrap(to, v->usage->about, 0, 0);
     if (v == &hd_program) show_verbs(to);
-    show_options(to, v);
+    show_options(to, v, rows);
     show_examples(to, v->usage->examples);
+    hd_mem_free(rows);
+    return HD_OK;
 }
 
 const hd_usage hd_verb_help_usage = {
-    .operands = "[VERB]",
-    .most = 1,
-    .about = "Shows what a verb does and every option it takes; without VERB, the list of verbs.",
+    .operands = "[VERB [OPTION]...]",
+    .about =
+        "Shows what a verb does and every option it takes; without VERB, the list of verbs. With options, "
+        "those of heed train that go with them: 'heed help train --task lm' shows the options of a language "
+        "model with their defaults.",
     .options = hd_no_options,
 };
 
+/* Help of a verb is asked of the verb (cli/frame/main.c). */
 int hd_verb_help(const hd_command *c)
 {
     hd_err err = {0};
-    const hd_verb *v = c->operands.count ? hd_verb_find(c->operands.word[0], &err) : &hd_program;
-    if (!v) return hd_verb_misused(&hd_program, &err);
-    hd_page_help(&c->out, v);
-    return HD_EXIT_OK;
+    return hd_page_help(&c->out, &hd_program, NULL, &err) ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

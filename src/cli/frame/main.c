@@ -86,7 +86,7 @@ static hd_status read_options(hd_command *c, const hd_option_set sets[2], hd_are
 }
 
 /* Runs c with the options that words and a file give. */
-static int run_command(hd_command *c, void *options, bool *given, hd_arena *texts)
+static int run_command(hd_command *c, void *options, hd_given *given, hd_arena *texts)
 {
     const hd_option_set sets[2] = {
         {c->verb->usage->options, options, given},
@@ -96,10 +96,8 @@ static int run_command(hd_command *c, void *options, bool *given, hd_arena *text
     hd_status s = read_options(c, sets, texts, &err);
     if (s == HD_EFILE || s == HD_ENOMEM) return hd_command_fail(c, &err);
     if (s) return hd_verb_misused(c->verb, &err);
-    if (c->common.help) {
-        hd_page_help(&c->out, c->verb);
-        return HD_EXIT_OK;
-    }
+    if (c->common.help)
+        return hd_page_help(&c->out, c->verb, &sets[0], &err) ? hd_verb_misused(c->verb, &err) : HD_EXIT_OK;
     c->options = options;
     c->given = given;
     c->log = hd_terminal_log(&c->err, c->common.quiet ? HD_ERROR : c->common.verbose ? HD_DEBUG : HD_INFO);
@@ -108,7 +106,7 @@ static int run_command(hd_command *c, void *options, bool *given, hd_arena *text
 
 /* Of several processes the first alone prints: the streams of the others lead nowhere. All end together, so
    that a launcher that sees one end badly finds nobody still at work. */
-static int run_together(hd_command *c, void *options, bool *given, hd_arena *texts)
+static int run_together(hd_command *c, void *options, hd_given *given, hd_arena *texts)
 {
     hd_err err = {0};
     FILE *nowhere = NULL;
@@ -122,13 +120,16 @@ static int run_together(hd_command *c, void *options, bool *given, hd_arena *tex
     return status;
 }
 
-static int run_verb(const hd_verb *v, hd_words words)
+static int run_verb(const hd_verb *v, hd_words words, bool help)
 {
-    hd_command c = {
-        .verb = v, .operands = words, .out = hd_terminal_of(stdout), .err = hd_terminal_of(stderr)};
+    hd_command c = {.verb = v,
+                    .operands = words,
+                    .common = {.help = help},
+                    .out = hd_terminal_of(stdout),
+                    .err = hd_terminal_of(stderr)};
     size_t rows = hd_option_count(v->usage->options) + hd_option_count(hd_common_options);
     void *options = hd_mem_zero(v->usage->size);
-    bool *given = hd_mem_array(rows, sizeof *given);
+    hd_given *given = hd_mem_array(rows, sizeof *given);
     hd_arena texts;
     hd_arena_init(&texts, hd_allocator_host, TEXTS);
     hd_err err = {0};
@@ -147,8 +148,17 @@ static int write_man_page(const char *name)
     hd_err err = {0};
     const hd_verb *v = strcmp(name, hd_program.name) ? hd_verb_find(name, &err) : &hd_program;
     if (!v) return hd_verb_misused(&hd_program, &err);
-    hd_page_man(stdout, v);
-    return HD_EXIT_OK;
+    return hd_page_man(stdout, v, &err) ? hd_verb_misused(v, &err) : HD_EXIT_OK;
+}
+
+/* 'heed help VERB ...' is 'heed VERB --help ...'. */
+static int run_named_verb(hd_words words)
+{
+    hd_err err = {0};
+    bool help = words.count > 1 && !strcmp(words.word[0], "help") && words.word[1][0] != '-';
+    const hd_verb *v = hd_verb_find(words.word[help], &err);
+    if (!v) return hd_verb_misused(&hd_program, &err);
+    return run_verb(v, (hd_words){words.word + 1 + help, words.count - 1 - help}, help);
 }
 
 static int run_program(hd_words words)
@@ -159,18 +169,16 @@ static int run_program(hd_words words)
     if (hd_option_parse(sets, &words, true, &err)) return hd_verb_misused(&hd_program, &err);
     hd_terminal out = hd_terminal_of(stdout);
     if (p.help)
-        hd_page_help(&out, &hd_program);
-    else if (p.version)
+        return hd_page_help(&out, &hd_program, NULL, &err) ? hd_verb_misused(&hd_program, &err) : HD_EXIT_OK;
+    if (p.version)
         hd_page_version(stdout);
     else if (p.completion >= 0)
         hd_page_completion(stdout, p.completion);
     else if (p.man_page)
         return write_man_page(p.man_page);
-    else if (words.count) {
-        const hd_verb *v = hd_verb_find(words.word[0], &err);
-        return v ? run_verb(v, (hd_words){words.word + 1, words.count - 1})
-                 : hd_verb_misused(&hd_program, &err);
-    } else {
+    else if (words.count)
+        return run_named_verb(words);
+    else {
         hd_err_set(&err, HD_EARG, "no verb given");
         return hd_verb_misused(&hd_program, &err);
     }

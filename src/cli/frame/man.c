@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/frame/page.h"
 #include "heed.h"
 
@@ -42,9 +43,9 @@ static void section(FILE *to, const char *title)
     fputc('\n', to);
 }
 
-static void show_option(FILE *to, const hd_option *o)
+static void show_option(FILE *to, const hd_option *o, const char *fallback)
 {
-    char help[512];
+    char help[600];
     fputs(".TP\n", to);
     if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB\\-\\-", to);
@@ -54,18 +55,18 @@ static void show_option(FILE *to, const hd_option *o)
     if (o->most == 2) fprintf(to, " [\\fI%s\\fR]", o->argument);
     if (o->most > 2) fputs("...", to);
     fputc('\n', to);
-    line(to, hd_option_help(o, help, sizeof help));
+    line(to, hd_option_help(o, fallback, help, sizeof help));
 }
 
-static void show_options(FILE *to, const hd_verb *v)
+static void show_options(FILE *to, const hd_verb *v, const hd_row_help *row)
 {
     hd_page_tables tables = hd_page_options(v);
     const char *group = "";
     for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++) {
-            if (o->hidden || o->gone) continue;
+        for (const hd_option *o = tables.table[t]; o->name; o++, row++) {
+            if (row->left_out) continue;
             if (strcmp(group, hd_page_group(o))) section(to, group = hd_page_group(o));
-            show_option(to, o);
+            show_option(to, o, row->fallback);
         }
 }
 
@@ -116,9 +117,12 @@ static void show_rest(FILE *to, const hd_verb *of)
     fputc('\n', to);
 }
 
-void hd_page_man(FILE *to, const hd_verb *v)
+hd_status hd_page_man(FILE *to, const hd_verb *v, hd_err *err)
 {
     hd_title title;
+    hd_row_help *rows = NULL;
+    hd_status s = hd_page_rows(&rows, v, NULL, err);
+    if (s) return hd_mem_free(rows), s;
     hd_verb_title(v, '-', &title);
     fputs(".TH ", to);
     upper(to, title.text);
@@ -131,7 +135,9 @@ void hd_page_man(FILE *to, const hd_verb *v)
     section(to, "Description");
     line(to, v->usage->about);
     if (v == &hd_program) show_verbs(to);
-    show_options(to, v);
+    show_options(to, v, rows);
     show_examples(to, v->usage->examples);
     show_rest(to, v);
+    hd_mem_free(rows);
+    return HD_OK;
 }

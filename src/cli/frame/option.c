@@ -76,7 +76,7 @@ static hd_status give(hd_option_place at, const char *text, hd_err *err)
     hd_err why = {0};
     if (hd_option_read(at.option, at.field, text, &why))
         return hd_err_set(err, HD_EARG, "--%s: %s", at.option->name, why.text);
-    if (at.given) *at.given = true;
+    if (at.given) *at.given = HD_GIVEN_HERE;
     return HD_OK;
 }
 
@@ -98,13 +98,18 @@ static hd_status take_several(hd_option_place at, const char *attached, const hd
 }
 
 /* The value of an option: what follows in the same word, or the next word. */
-static hd_status take_value(hd_option_place at, const char *attached, const hd_words *words, int *i,
-                            hd_err *err)
+static hd_status take_value(const hd_option_set sets[2], hd_option_place at, const char *attached,
+                            const hd_words *words, int *i, hd_err *err)
 {
     if (at.option->most) return take_several(at, attached, words, i, err);
     if (!attached && *i + 1 == words->count)
         return hd_err_set(err, HD_EARG, "--%s needs a value %s", at.option->name, at.option->argument);
-    return give(at, attached ? attached : words->word[++*i], err);
+    const char *value = attached ? attached : words->word[++*i];
+    const hd_renamed *moved = hd_renamed_find(sets, at.option->name, value);
+    if (moved)
+        return hd_err_set(err, HD_EARG, "--%s %s is now called --%s %s", at.option->name, value, moved->name,
+                          moved->becomes ? moved->becomes : value);
+    return give(at, value, err);
 }
 
 static hd_status unknown_name(const hd_option_set sets[2], const char *name, size_t length, hd_err *err)
@@ -132,7 +137,8 @@ static hd_status take_name(const hd_option_set sets[2], const hd_words *words, i
     if (!at.option || (back && at.option->type != HD_OPTION_FLAG))
         return unknown_name(sets, name, length, err);
     if (at.option->gone) return is_gone(at.option, err);
-    if (at.option->type != HD_OPTION_FLAG) return take_value(at, equals ? equals + 1 : NULL, words, i, err);
+    if (at.option->type != HD_OPTION_FLAG)
+        return take_value(sets, at, equals ? equals + 1 : NULL, words, i, err);
     if (equals) return hd_err_set(err, HD_EARG, "--%.*s takes no value", (int)length, name);
     return give(at, back ? "false" : "true", err);
 }
@@ -144,7 +150,7 @@ static hd_status take_letters(const hd_option_set sets[2], const hd_words *words
         if (!at.option) return hd_err_set(err, HD_EARG, "unknown option '-%c'", *letter);
         if (at.option->gone) return is_gone(at.option, err);
         if (at.option->type != HD_OPTION_FLAG)
-            return take_value(at, letter[1] ? letter + 1 : NULL, words, i, err);
+            return take_value(sets, at, letter[1] ? letter + 1 : NULL, words, i, err);
         give(at, "true", err);
     }
     return HD_OK;
@@ -186,9 +192,9 @@ const char *hd_option_form(const hd_option *o, char *buffer, size_t size)
     return buffer;
 }
 
-const char *hd_option_help(const hd_option *o, char *buffer, size_t size)
+const char *hd_option_help(const hd_option *o, const char *fallback, char *buffer, size_t size)
 {
-    if (!o->fallback) return o->help;
-    snprintf(buffer, size, "%s (default %s)", o->help, o->fallback);
+    if (!*fallback) return o->help;
+    snprintf(buffer, size, "%s (default %s)", o->help, fallback);
     return buffer;
 }

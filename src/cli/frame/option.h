@@ -25,7 +25,7 @@ const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed,
 /* "-t, --threads N"; "--train FILE [FILE]" */
 const char *hd_option_form(const hd_option *o, char *buffer, size_t size);
 
-/* The help text with the default behind it. */
-const char *hd_option_help(const hd_option *o, char *buffer, size_t size);
+/* The help text with the default behind it; "": none. */
+const char *hd_option_help(const hd_option *o, const char *fallback, char *buffer, size_t size);
 
 #endif

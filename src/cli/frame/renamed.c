@@ -9,6 +9,10 @@ static const hd_renamed renamed[] = {
     {"tokeniser", "tokenizer", NULL, NULL},
     {"tokeniser-model", "tokenizer-model", NULL, NULL},
     {"optimiser", "optimizer", NULL, NULL},
+    {"context", "decoder-context", "attention", NULL},
+    {"context", "decoder-context", "fixed", NULL},
+    {"context", "decoder-context", "everywhere", NULL},
+    {"context", "decoder-context", "mean", NULL},
 };
 
 static bool is_number(const char *text)

@@ -52,10 +52,10 @@ const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer)
 bool hd_command_given(const hd_command *c, const char *name)
 {
     const hd_option *const tables[2] = {c->verb->usage->options, hd_common_options};
-    const bool *given = c->given;
+    const hd_given *given = c->given;
     for (int t = 0; t < 2; t++)
         for (const hd_option *o = tables[t]; o->name; o++, given++)
-            if (!strcmp(o->name, name)) return *given;
+            if (!strcmp(o->name, name)) return hd_option_given(given);
     return false;
 }
 

@@ -14,6 +14,12 @@ typedef struct hd_example {
     const char *command, *help;
 } hd_example;
 
+/* How help shows a row of a table. */
+typedef struct hd_row_help {
+    bool left_out;
+    char fallback[56]; /* "": none */
+} hd_row_help;
+
 typedef struct hd_usage {
     const char *operands;       /* as in "[VERB]" or "FILE..."; NULL when the verb takes none */
     int least, most;            /* how many of them */
@@ -22,6 +28,9 @@ typedef struct hd_usage {
     size_t size;                /* of the struct the options fill */
     const hd_example *examples; /* ends with a row without command; may be NULL */
     bool spreads;               /* may run as several processes, which a launcher starts */
+    /* Of a table whose rows depend on one another: what help shows of each, by what is given in `set`. NULL:
+       every row with its default. */
+    hd_status (*show)(hd_row_help *rows, const hd_option_set *set, hd_err *err);
 } hd_usage;
 
 /* Options of every verb. */
@@ -37,8 +46,8 @@ typedef struct hd_verb hd_verb;
 /* One call of a verb; all of it is borrowed. */
 typedef struct hd_command {
     const hd_verb *verb;
-    const void *options; /* the verb's struct, filled */
-    const bool *given;   /* one for each row of the verb's table, then of hd_common_options */
+    const void *options;   /* the verb's struct, filled */
+    const hd_given *given; /* one for each row of the verb's table, then of hd_common_options */
     hd_common common;
     hd_words operands;
     hd_terminal out, err; /* stdout and stderr */

@@ -12,23 +12,9 @@
 #include "base/file/lines.h"
 #include "base/mem.h"
 #include "cli/frame/config.h"
-#include "cli/frame/settings.h"
-#include "task/translate/options.h"
-#include "cli/train/from.h"
-#include "cli/train/tasks.h"
 #include "task/language/language.h"
+#include "task/list.h"
 #include "train/checkpoint.h"
-
-/* Not kept in training.yml: they are about one call, not about the run. */
-static const char *const of_this_call[] = {"out",     "resume",       "overwrite", "dry-run",
-                                           "minutes", HD_CONFIG_NAME, NULL};
-/* Change nothing in what is learned. */
-static const char *const without_effect[] = {
-    "out", "resume", "overwrite", "dry-run", "minutes", "report-every", HD_CONFIG_NAME, "device", NULL};
-/* May be other when a run is resumed. */
-static const char *const free_to_change[] = {"out",        "resume", "overwrite", "dry-run",  HD_CONFIG_NAME,
-                                             "epochs",     "steps",  "minutes",   "patience", "report-every",
-                                             "save-every", "device", NULL};
 
 /* Behind all options: without it, some may be missing. */
 static const char last_line[] = "# end of the options\n";
@@ -50,23 +36,23 @@ hd_status hd_train_folder_check(const hd_train_options *o, hd_err *err)
     return s;
 }
 
+static bool has_effect(const hd_option *row, const hd_train_options *o)
+{
+    return hd_recipe_applies(row, o, hd_recipe_parts(hd_tasks[o->task]->recipe, o));
+}
+
+static bool is_kept(const hd_option *row, const void *options)
+{
+    return row->keep != HD_KEEP_NOT && has_effect(row, options);
+}
+
 static hd_status keep_options(const hd_train_options *o, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
-    const char *left_out[128] = {NULL};
-    for (size_t i = 0, n = 0; hd_train_table[i].name && n < 127; i++) {
-        const char *name = hd_train_table[i].name;
-        if (hd_settings_named(name, of_this_call) || hd_train_foreign((hd_train_task)o->task, name) ||
-            (o->task == HD_TRAIN_TRANSLATE && hd_train_encdec_idle(o, name)) ||
-            (o->task == HD_TRAIN_LM && o->preset < HD_TRAIN_GPT2 && !strcmp(name, "preset")) ||
-            (o->task == HD_TRAIN_TRANSLATE && !strcmp(name, "layers")) || /* said by those of each side */
-            (o->from && hd_train_from_brings(name)))
-            left_out[n++] = name;
-    }
     hd_text_put(&t, "# The options of this training run. `heed train --resume --out FOLDER` reads them;\n"
                     "# `heed train --config training.yml --out OTHER` begins another such run.\n");
-    hd_settings_write(&t, hd_train_table, o, left_out);
+    hd_config_write(&t, hd_train_table, o, is_kept);
     hd_text_put(&t, last_line);
     hd_status s = hd_text_status(&t, err);
     if (!s && hd_utf8_good(t.data, t.size) < t.size)
@@ -139,15 +125,16 @@ static hd_status differ(const hd_option *row, const char *then, const char *now,
         then ? then : "not given", now ? now : "not given");
 }
 
-/* What is given now (NULL: everything) and may not change must be what it was. */
-static hd_status compare(const hd_train_options *then, const hd_train_options *now, const bool *given,
-                         const char *const *may_change, hd_err *err)
+/* What is given now (NULL: everything) must be what it was, but for rows of these kinds on. */
+static hd_status compare(const hd_train_options *then, const hd_train_options *now, const hd_given *given,
+                         hd_option_keep may_change, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
         hd_text a = {0}, b = {0};
-        if ((given && !given[i]) || hd_settings_named(row->name, may_change)) continue;
+        if (given ? !hd_option_given(&given[i]) : !has_effect(row, now)) continue;
+        if (row->keep >= may_change) continue;
         hd_option_value(&a, row, then);
         hd_option_value(&b, row, now);
         s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
@@ -179,17 +166,16 @@ static hd_status read_options(hd_train_options *then, const char *folder, hd_are
 {
     char path[HD_PATH];
     size_t rows = hd_option_count(hd_train_table);
-    bool *known = hd_mem_array(rows, sizeof *known);
+    hd_given *known = hd_mem_array(rows, sizeof *known);
     if (!known) return hd_err_nomem(err, rows);
     *then = (hd_train_options){0};
     const hd_option_set sets[2] = {{hd_train_table, then, known}, {hd_no_options, NULL, NULL}};
-    hd_words none = {NULL, 0};
-    hd_status s = hd_option_parse(sets, &none, false, err);
+    hd_status s = hd_option_set_defaults(&sets[0], err);
     if (!s) s = hd_path(path, folder, "training.yml", err);
     then->config = path;
     size_t config =
         (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
-    known[config] = true;
+    known[config] = HD_GIVEN_HERE;
     if (!s) s = hd_config_read(sets, memory, err);
     if (!s) s = check_end(path, err);
     then->config = NULL;
@@ -197,17 +183,16 @@ static hd_status read_options(hd_train_options *then, const char *folder, hd_are
     return s;
 }
 
-hd_status hd_train_folder_resume(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err)
+hd_status hd_train_folder_resume(hd_train_options *o, hd_given *given, hd_arena *memory, hd_err *err)
 {
     hd_train_options then;
     hd_status s = read_options(&then, o->out, memory, err);
-    if (!s && then.task == HD_TRAIN_TRANSLATE)
-        then.layers = then.encoder_layers == then.decoder_layers ? then.encoder_layers : 0;
-    if (!s) s = compare(&then, o, given, free_to_change, err);
+    const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
+    if (!s && hd_tasks[then.task]->recipe->spread) hd_tasks[then.task]->recipe->spread(sets);
+    if (!s) s = compare(&then, o, given, HD_KEEP_LIMIT, err);
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
-        bool keep = hd_settings_named(row->name, of_this_call) ||
-                    (given[i] && hd_settings_named(row->name, free_to_change));
+        bool keep = row->keep == HD_KEEP_NOT || (row->keep && hd_option_given(&given[i]));
         if (!keep) hd_option_copy(row, o, &then);
     }
     return s;
@@ -219,7 +204,7 @@ hd_status hd_train_folder_same(const hd_train_options *o, hd_err *err)
     hd_arena memory;
     hd_arena_init(&memory, hd_allocator_host, 0);
     hd_status s = read_options(&then, o->out, &memory, err);
-    if (!s) s = compare(&then, o, NULL, without_effect, err);
+    if (!s) s = compare(&then, o, NULL, HD_KEEP_REPORT, err);
     hd_arena_release(&memory);
     return s;
 }

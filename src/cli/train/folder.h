@@ -16,7 +16,7 @@ hd_status hd_train_folder_resumable(const hd_train_options *o, hd_err *err);
 hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *err);
 /* Makes o the options of the run in o->out, with what may change as it is given now; HD_EARG where something
    else is given that differs. */
-hd_status hd_train_folder_resume(hd_train_options *o, const bool *given, hd_arena *memory, hd_err *err);
+hd_status hd_train_folder_resume(hd_train_options *o, hd_given *given, hd_arena *memory, hd_err *err);
 /* HD_EARG where a run with these options is another than the one in o->out. */
 hd_status hd_train_folder_same(const hd_train_options *o, hd_err *err);
 

@@ -7,6 +7,7 @@
 #include "cli/train/folder.h"
 #include "cli/train/plan.h"
 #include "cli/train/progress.h"
+#include "cli/train/recipe.h"
 #include "run/session.h"
 #include "task/list.h"
 
@@ -98,7 +99,7 @@ static int end(const hd_command *c, const hd_train_options *o, const hd_task *ta
     return stopped ? hd_train_stop_status() : HD_EXIT_OK;
 }
 
-int hd_train_sit(const hd_command *c, const hd_train_options *o)
+int hd_train_sit(const hd_command *c, const hd_train_options *o, const hd_given *given)
 {
     const hd_task *task = hd_tasks[o->task];
     sitting now = {.options = o,
@@ -121,6 +122,7 @@ int hd_train_sit(const hd_command *c, const hd_train_options *o)
     if (task->check(o, &err)) return hd_verb_misused(c->verb, &err);
     if (o->dry_run) {
         if (hd_session_plan(&plan, task, o, &hooks, &err)) return hd_command_fail(c, &err);
+        if (hd_train_recipe_show(c, o, given, &err)) return hd_command_fail(c, &err);
         hd_train_plan_show(c, o, task, &plan);
         return HD_EXIT_OK;
     }

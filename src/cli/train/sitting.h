@@ -7,7 +7,7 @@
 #include "run/options.h"
 
 /* Trains as the options say, or with --dry-run only says what it would be; the exit status. */
-int hd_train_sit(const hd_command *c, const hd_train_options *o);
+int hd_train_sit(const hd_command *c, const hd_train_options *o, const hd_given *given);
 bool hd_train_stopped(void);    /* by a signal, since the last training began */
 int hd_train_stop_status(void); /* the exit status of a run that a signal stopped: 130 after Ctrl-C */
 

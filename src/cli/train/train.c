@@ -5,8 +5,9 @@
 #include "cli/frame/input.h"
 #include "cli/frame/signals.h"
 #include "cli/train/folder.h"
+#include "cli/train/recipe.h"
 #include "cli/train/sitting.h"
-#include "cli/train/tasks.h"
+#include "task/list.h"
 
 static const hd_example examples[] = {
     {"heed train --train pairs.en pairs.de --valid-fraction 0.01 --epochs 30 --out model",
@@ -15,7 +16,8 @@ static const hd_example examples[] = {
      "the model of the paper"},
     {"heed train --preset rnnsearch --train a.en a.de --valid b.en b.de --out model",
      "recurrent networks with attention: sutskever, luong and tutorial are others"},
-    {"heed train --encoder bi-gru --decoder gru --context attention --score additive --train a.en a.de "
+    {"heed train --encoder bi-gru --decoder gru --decoder-context attention --score additive --train a.en "
+     "a.de "
      "--valid-fraction 0.01 --out model",
      "one of one's own"},
     {"heed train --config model.yml --out model", "options from a file"},
@@ -73,30 +75,19 @@ const hd_usage hd_verb_train_usage = {
     .size = sizeof(hd_train_options),
     .examples = examples,
     .spreads = true,
+    .show = hd_train_recipe_rows,
 };
 
-/* What is not given, by task. */
-static hd_status (*const presets[HD_TRAIN_TASKS])(const hd_option_set sets[2], hd_err *err) = {
-    [HD_TRAIN_TRANSLATE] = hd_train_translate_preset,
-    [HD_TRAIN_LM] = hd_train_lm_preset,
-    [HD_TRAIN_CLASSIFY] = hd_train_label_preset,
-    [HD_TRAIN_TAG] = hd_train_label_preset,
-    [HD_TRAIN_MLM] = hd_train_mlm_preset,
-    [HD_TRAIN_REGRESS] = hd_train_label_preset};
-
-/* Of a new run: what is not given, by its task. */
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
 {
-    hd_train_options *o = sets[0].into;
-    hd_status s = hd_train_belong(sets, err);
-    if (!hd_train_given(sets, "warmup") && !hd_train_given(sets, "fit-warmup")) o->fit_warmup = true;
-    return s ? s : presets[o->task](sets, err);
+    const hd_train_options *o = sets[0].into;
+    return hd_recipe_fill(hd_tasks[o->task]->recipe, sets, err);
 }
 
-hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *err)
+hd_status hd_train_same(const hd_train_options *o, const hd_given *given, hd_err *err)
 {
     hd_train_options now = *o;
-    const hd_option_set sets[2] = {{hd_train_table, &now, (bool *)given}, {hd_no_options, NULL, NULL}};
+    const hd_option_set sets[2] = {{hd_train_table, &now, (hd_given *)given}, {hd_no_options, NULL, NULL}};
     hd_arena memory;
     hd_arena_init(&memory, hd_allocator_host, 0);
     hd_status s = fill_options(sets, err);
@@ -106,18 +97,18 @@ hd_status hd_train_same(const hd_train_options *o, const bool *given, hd_err *er
     return s;
 }
 
-static int train(const hd_command *c, hd_train_options *o, bool *given, hd_status s, hd_arena *memory,
+static int train(const hd_command *c, hd_train_options *o, hd_given *given, hd_status s, hd_arena *memory,
                  hd_err *err)
 {
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
     for (int i = 0; !s && i < o->train.count; i++)
         hd_input_await(c, o->train.text[i], "a text to learn from");
-    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : hd_train_sit(c, o);
+    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : hd_train_sit(c, o, given);
 }
 
 /* Nobody else writes in the folder meanwhile; the first process holds it for all. */
-static int train_alone(const hd_command *c, hd_train_options *o, bool *given, hd_status s, hd_arena *memory,
-                       hd_err *err)
+static int train_alone(const hd_command *c, hd_train_options *o, hd_given *given, hd_status s,
+                       hd_arena *memory, hd_err *err)
 {
     hd_lock lock = {0};
     hd_signals_catch(&lock, &c->log);
@@ -129,17 +120,17 @@ static int train_alone(const hd_command *c, hd_train_options *o, bool *given, hd
     return status;
 }
 
-int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
+int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given)
 {
     const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
     hd_err err = {0};
     hd_arena memory;
     if (!o->dry_run && (!o->out || !*o->out)) {
-        hd_err_set(&err, HD_EARG, "--out is missing: where shall the model go?");
+        hd_err_set(&err, HD_EARG, "--out is required: the model folder to write");
         return hd_verb_misused(c->verb, &err);
     }
     if (o->resume && (o->overwrite || o->dry_run)) {
-        hd_err_set(&err, HD_EARG, "--resume goes on with a run: --%s does not fit",
+        hd_err_set(&err, HD_EARG, "--resume continues a run: --%s does not go with it",
                    o->overwrite ? "overwrite" : "dry-run");
         return hd_verb_misused(c->verb, &err);
     }
@@ -155,5 +146,5 @@ int hd_train_run(const hd_command *c, hd_train_options *o, bool *given)
 int hd_verb_train(const hd_command *c)
 {
     hd_train_options o = *(const hd_train_options *)c->options;
-    return hd_train_run(c, &o, (bool *)c->given);
+    return hd_train_run(c, &o, (hd_given *)c->given);
 }

@@ -9,7 +9,7 @@
 #include "cli/frame/spelling.h"
 #include "cli/train/train.h"
 #include "cli/train/sitting.h"
-#include "cli/train/tasks.h"
+#include "task/language/recipe.h"
 #include "train/checkpoint.h"
 #include "train/duration.h"
 
@@ -31,7 +31,7 @@ static hd_status give(hd_asked_model *m, const char *option, const char *value, 
 {
     hd_option_place at = place_of(m, option);
     hd_status s = hd_option_read(at.option, at.field, value, err);
-    if (!s) *at.given = true;
+    if (!s) *at.given = HD_GIVEN_HERE;
     return s;
 }
 
@@ -40,7 +40,7 @@ static hd_status no_setting(const hd_asked_model *m, const char *setting, hd_err
     const char *kind = hd_lm_names[kind_of(m)];
     hd_spelling near = hd_spelling_of(setting);
     for (const hd_option *o = hd_train_table; o->name; o++)
-        if (hd_train_lm_has(kind_of(m), o->name)) hd_spelling_try(&near, o->name);
+        if (hd_language_has(kind_of(m), o)) hd_spelling_try(&near, o->name);
     if (near.match)
         return hd_err_set(err, HD_EARG, "--models: %s has no setting '%s', did you mean '%s'?", kind, setting,
                           near.match);
@@ -63,8 +63,9 @@ static hd_status read_setting(hd_asked_model *m, char *setting, hd_err *err)
     for (const char *c = setting; *c; c++)
         m->name[used++] = (char)(isalnum((unsigned char)*c) || strchr("=.+-_", *c) ? *c : '_');
     *value++ = 0;
-    if (!hd_train_lm_has(kind_of(m), setting)) return no_setting(m, setting, err);
-    if (*place_of(m, setting).given)
+    hd_option_place at = place_of(m, setting);
+    if (!at.option || !hd_language_has(kind_of(m), at.option)) return no_setting(m, setting, err);
+    if (hd_option_given(at.given))
         return hd_err_set(err, HD_EARG, "--models: %s has '%s' twice", hd_lm_names[kind_of(m)], setting);
     if (!give(m, setting, value, &why)) return HD_OK;
     return hd_err_set(err, HD_EARG, "--models: %s(%s=%s): %s", hd_lm_names[kind_of(m)], setting, value,
@@ -88,9 +89,9 @@ static hd_status read_model(hd_models *all, char *spelled, hd_err *err)
     char *open = strchr(spelled, '(');
     if (open && (spelled[size - 1] != ')' || strchr(open + 1, '(')))
         return hd_err_set(err, HD_EARG, "--models: '%s' is not MODEL or MODEL(NAME=VALUE ...)", spelled);
-    m->given = hd_arena_take(&all->memory, rows);
-    if (!m->given) return hd_err_nomem(err, rows);
-    memset(m->given, 0, rows);
+    m->given = hd_arena_take(&all->memory, rows * sizeof *m->given);
+    if (!m->given) return hd_err_nomem(err, rows * sizeof *m->given);
+    memset(m->given, 0, rows * sizeof *m->given);
     const hd_option_set sets[2] = {{hd_train_table, &m->options, m->given}, {hd_no_options, NULL, NULL}};
     hd_words none = {NULL, 0};
     hd_status s = hd_option_parse(sets, &none, false, err);
@@ -150,9 +151,9 @@ hd_status hd_models_give(hd_models *m, const char *option, const char *value, bo
     for (size_t i = 0; i < m->count; i++) {
         hd_asked_model *a = &m->at[i];
         hd_err why = {0};
-        if (!hd_train_lm_has(kind_of(a), option)) continue;
+        if (!hd_language_has(kind_of(a), place_of(a, option).option)) continue;
         *taken = true;
-        if (!*place_of(a, option).given && give(a, option, value, &why))
+        if (!hd_option_given(place_of(a, option).given) && give(a, option, value, &why))
             return hd_err_set(err, HD_EARG, "--%s: %s", option, why.text);
     }
     return HD_OK;

@@ -19,7 +19,7 @@ typedef struct hd_asked_model {
     char name[HD_MODEL_NAME];
     char folder[HD_PATH]; /* once it is trained */
     hd_train_options options;
-    bool *given; /* one for each row of hd_train_table */
+    hd_given *given; /* one for each row of hd_train_table */
 } hd_asked_model;
 
 typedef struct hd_models {

@@ -64,12 +64,12 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
         fail(p, "it cannot read what it has not said yet: both directions are for encoders");
     else if ((o->begin == HD_BEGINNING_final || o->context == HD_CONTEXT_everywhere) && !cells)
         fail(p,
-             "the encoder has no last state to begin with: take --begin map and --context mean or attention");
+             "the encoder has no last state to begin with: take --begin map and --decoder-context mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
         fail(p, "the mean of the encoder's states has another width: take --begin map or linear");
     else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_ASKING_current ||
                                  o->read == HD_READING_state))
-        fail(p, "--feed-context feeds back what is read of state and context: it needs --context attention, "
+        fail(p, "--feed-context feeds back what is read of state and context: it needs --decoder-context attention, "
                 "--query current and --read tanh, deep or sum");
     else if (o->context == HD_CONTEXT_attention && o->query == HD_ASKING_current &&
              o->read == HD_READING_state)
@@ -79,7 +79,7 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
               o->begin == HD_BEGINNING_learned))
         fail(
             p,
-            "with --context fixed and a first state of --begin zeros, ones or learned it never learns of the "
+            "with --decoder-context fixed and a first state of --begin zeros, ones or learned it never learns of the "
             "source: take --begin final, mean, linear or map");
 }
 

@@ -13,8 +13,7 @@ hd_status hd_label_stages(hd_stages *out, const hd_train_options *o, hd_err *err
     if (o->encoder) return hd_stages_read(out, o->encoder, err);
     if (o->model < HD_LM_rnn || o->model == HD_LM_gpt)
         return hd_err_set(err, HD_EARG,
-                          "--model %s is for --task lm: labels come from rnn, gru, lstm or transformer, or "
-                          "from --encoder",
+                          "--model %s is for --task lm: use rnn, gru, lstm or transformer, or --encoder",
                           hd_lm_names[o->model]);
     *out = (hd_stages){.at = {{.kind = kinds[o->model]}}, .count = 1};
     return HD_OK;
@@ -54,8 +53,6 @@ hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_er
                                        .stack.dropout = (float)o->dropout},
                               .pool = pool_of(o, &stages),
                               .frozen = frozen};
-    if (o->one_hot && !hd_stage_recurs(&stages.at[0]))
-        return hd_err_set(err, HD_EARG, "--one-hot needs an encoder that begins with rnn, gru or lstm");
     if (hd_train_names_cell(o->activation) && !hd_stages_have(&stages, HD_STAGE_rnn))
         return hd_err_set(err, HD_EARG, "--activation %s is of an rnn, and the encoder has none",
                           hd_unary_name(hd_train_activation(o->activation)));

@@ -11,6 +11,7 @@
 #include "run/session.h"
 #include "task/label/data.h"
 #include "task/label/options.h"
+#include "task/label/recipe.h"
 #include "task/label/pretrained.h"
 #include "task/list.h"
 
@@ -285,6 +286,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
         .with = "< FILE",                                \
         .remedy = "a smaller --batch or --accumulate N", \
         .varies = true,                                  \
+        .recipe = &hd_recipe_labels,                     \
         .size = sizeof(labeling),                        \
         .check = hd_label_check,                         \
         .open = open,                                    \

@@ -3,35 +3,33 @@
 
 #include "run/loop.h"
 
-hd_status hd_language_model(hd_lm_opt *to, const hd_train_options *o, hd_err *err)
+hd_lm_opt hd_language_model(const hd_train_options *o)
 {
-    *to = (hd_lm_opt){.kind = (hd_lm_kind)o->model,
-                      .order = o->order,
-                      .smoothing = (hd_smoothing)o->smoothing,
-                      .k = o->add_k,
-                      .buckets = (size_t)o->features,
-                      .stack.layers = o->layers,
-                      .stack.heads = o->heads,
-                      .stack.width = (size_t)o->width,
-                      .stack.inner = (size_t)o->inner,
-                      .stack.dropout = (float)o->dropout,
-                      .embedding_dropout = (float)o->dropout,
-                      .stack.attention_dropout = (float)o->dropout,
-                      .stack.pre_norm = o->norm != 1,
-                      /* a hidden layer of another width needs an output table of its own */
-                      .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
-                      .stack.act = hd_train_activation(o->activation)};
-    return hd_train_context(&to->context, o, 1, err);
+    return (hd_lm_opt){.kind = (hd_lm_kind)o->model,
+                       .context = (size_t)o->context,
+                       .order = o->order,
+                       .smoothing = (hd_smoothing)o->smoothing,
+                       .k = o->add_k,
+                       .buckets = (size_t)o->features,
+                       .stack.layers = o->layers,
+                       .stack.heads = o->heads,
+                       .stack.width = (size_t)o->width,
+                       .stack.inner = (size_t)o->inner,
+                       .stack.dropout = (float)o->dropout,
+                       .embedding_dropout = (float)o->dropout,
+                       .stack.attention_dropout = (float)o->dropout,
+                       .stack.pre_norm = o->norm != 1,
+                       /* a hidden layer of another width needs an output table of its own */
+                       .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
+                       .stack.act = hd_train_activation(o->activation)};
 }
 
 hd_status hd_language_check(const hd_train_options *o, hd_err *err)
 {
     hd_lm_kind kind = (hd_lm_kind)o->model;
-    hd_lm_opt model;
     const char *file;
     hd_status s = hd_train_check_files(o, "a language model learns from one text", err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
-    if (!s) s = hd_language_model(&model, o, err);
     if (s) return s;
     if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)
         return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);

@@ -8,6 +8,6 @@
 /* HD_EARG where options do not go together. */
 hd_status hd_language_check(const hd_train_options *o, hd_err *err);
 /* The model but for its vocabulary. */
-hd_status hd_language_model(hd_lm_opt *to, const hd_train_options *o, hd_err *err);
+hd_lm_opt hd_language_model(const hd_train_options *o);
 
 #endif

@@ -11,6 +11,7 @@
 #include "run/session.h"
 #include "task/language/carry.h"
 #include "task/language/options.h"
+#include "task/language/recipe.h"
 #include "task/language/text.h"
 #include "task/language/window.h"
 #include "task/list.h"
@@ -235,10 +236,10 @@ static hd_status open(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
     const char *folder = hd_session_folder(s);
-    hd_lm_opt model;
+    hd_lm_opt model = hd_language_model(s->options);
+    hd_status st = HD_OK;
     l->seed = (uint64_t)s->options->seed, l->batch = (size_t)s->options->batch;
-    hd_status st = hd_language_model(&model, s->options, err);
-    if (!st && folder) st = hd_language_describe(folder, &l->found, &l->language.tokenizer, err);
+    if (folder) st = hd_language_describe(folder, &l->found, &l->language.tokenizer, err);
     if (!st) st = hd_stream_texts_read(&l->train, &l->valid, &l->language.tokenizer, s, err);
     if (!st && !l->train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
@@ -272,6 +273,7 @@ const hd_task hd_task_lm = {
     .remedy = "a smaller --batch or --accumulate N",
     .perplexity = true,
     .valid_every = VALID_EVERY,
+    .recipe = &hd_recipe_lm,
     .size = sizeof(speaking),
     .check = hd_language_check,
     .open = open,

@@ -5,13 +5,15 @@
 
 hd_status hd_masked_model(hd_bert_opt *to, const hd_train_options *o, hd_err *err)
 {
-    *to = (hd_bert_opt){.stack.layers = o->layers,
+    *to = (hd_bert_opt){.positions = (size_t)o->context,
+                        .stack.layers = o->layers,
                         .stack.heads = o->heads,
                         .stack.width = (size_t)o->width,
                         .stack.inner = (size_t)o->inner,
                         .stack.dropout = (float)o->dropout,
                         .stack.act = hd_train_activation(o->activation)};
-    return hd_train_context(&to->positions, o, 3, err);
+    if (o->context && o->context < 3) return hd_err_set(err, HD_EARG, "--context %d: at least 3", o->context);
+    return HD_OK;
 }
 
 hd_status hd_masked_check(const hd_train_options *o, hd_err *err)

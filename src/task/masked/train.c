@@ -11,6 +11,7 @@
 #include "task/list.h"
 #include "task/masked/judge.h"
 #include "task/masked/options.h"
+#include "task/masked/recipe.h"
 
 enum { VALID_EVERY = 500 };
 #define SINGLE_LINES 0.1 /* share of the windows: what is filled in is often one line */
@@ -201,6 +202,7 @@ const hd_task hd_task_mlm = {
     .perplexity = true,
     .varies = true,
     .valid_every = VALID_EVERY,
+    .recipe = &hd_recipe_mlm,
     .size = sizeof(masking),
     .check = hd_masked_check,
     .open = open,

@@ -14,6 +14,7 @@
 #include "task/translate/config.h"
 #include "task/translate/data.h"
 #include "task/translate/options.h"
+#include "task/translate/recipe.h"
 #include "task/translate/translate.h"
 
 enum { AHEAD = 4, RATES = 32 };
@@ -300,6 +301,7 @@ const hd_task hd_task_translate = {
     .perplexity = true,
     .alone = true,
     .varies = true,
+    .recipe = &hd_recipe_translate,
     .size = sizeof(translating),
     .check = hd_translate_check,
     .open = open,

@@ -1,0 +1,134 @@
+/* Presets and recipes. tiny is measured (docs/recipes.md), the other Transformers follow the literature for
+   their size; the recurrent ones have the shape of their papers, in the size of Multi30k. Of language models
+   gpt is nanoGPT's setting for a laptop, the others are measured on tinyshakespeare's characters
+   (docs/language-models.md). gpt2 has the sizes of the published models, nanoGPT's recipe for the smallest
+   and the rates of GPT-3's paper for the others; bert-base has the recipe of its paper. Labels are measured
+   on names (docs/classification.md). */
+#include "run/presets.h"
+
+#include "run/options.h"
+
+/* clang-format off */
+static const hd_setting tiny[] = {
+    {"encoder-layers", "4"}, {"decoder-layers", "4"}, {"width", "128"}, {"inner", "256"}, {"heads", "4"},
+    {"vocab", "8000"}, {"batch-tokens", "2500"}, {"dropout", "0.2"}, {"attention-dropout", "0"},
+    {"inner-dropout", "0"}, {"lr", "0.005"}, {"warmup", "1000"}, {"schedule", "linear"},
+    {"weight-decay", "0.2"}, {"ema", "0"}, {"epochs", "40"}, {0}};
+static const hd_setting small[] = {
+    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "256"}, {"inner", "1024"},
+    {"batch-tokens", "4096"}, {"lr", "0.002"}, {"warmup", "2000"}, {0}};
+static const hd_setting base[] = {
+    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "512"}, {"inner", "2048"}, {"heads", "8"},
+    {"vocab", "16000"}, {"batch-tokens", "16384"}, {"dropout", "0.1"}, {"attention-dropout", "0.1"},
+    {"inner-dropout", "0.1"}, {"lr", "0.0007"}, {"warmup", "4000"}, {"schedule", "inverse_sqrt"},
+    {"weight-decay", "0.01"}, {"ema", "0.9995"}, {"steps", "100000"}, {0}};
+static const hd_setting big[] = {
+    {"width", "1024"}, {"inner", "4096"}, {"heads", "16"}, {"vocab", "32000"}, {"batch-tokens", "32768"},
+    {"dropout", "0.3"}, {"lr", "0.0005"}, {"ema", "0.9999"}, {"steps", "300000"}, {0}};
+static const hd_setting recurrent[] = {
+    {"decoder-context", "attention"}, {"encoder-layers", "1"}, {"decoder-layers", "1"}, {"width", "512"},
+    {"optimizer", "adam"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"lr", "0.001"}, {"warmup", "0"},
+    {"weight-decay", "0"}, {"dropout", "0.3"}, {"epochs", "20"}, {0}};
+static const hd_setting sutskever[] = {
+    {"encoder", "lstm"}, {"decoder", "lstm"}, {"decoder-context", "fixed"}, {"reverse-source", "true"},
+    {"encoder-layers", "4"}, {"decoder-layers", "4"}, {"dropout", "0.2"}, {"clip", "5"}, {0}};
+static const hd_setting rnnsearch[] = {
+    {"encoder", "bi-gru"}, {"decoder", "gru"}, {"begin", "map"}, {"read", "deep"}, {"lr", "0.002"}, {0}};
+static const hd_setting luong[] = {
+    {"encoder", "lstm"}, {"decoder", "lstm"}, {"score", "bilinear"}, {"query", "current"}, {"read", "tanh"},
+    {"feed-context", "true"}, {"encoder-layers", "2"}, {"decoder-layers", "2"}, {"clip", "5"}, {0}};
+static const hd_setting tutorial[] = {
+    {"encoder", "gru"}, {"decoder", "gru"}, {"untied", "true"}, {"width", "128"}, {"batch-tokens", "1000"},
+    {"dropout", "0.1"}, {"label-smoothing", "0"}, {"lr", "0.005"}, {0}};
+static const hd_setting cells[] = {
+    {"layers", "1"}, {"width", "256"}, {"inner", "256"}, {"heads", "1"}, {"context", "64"},
+    {"activation", "tanh"}, {"dropout", "0"}, {"batch", "12"}, {"lr", "0.004"}, {"warmup", "100"},
+    {"schedule", "cosine"}, {"floor", "0.1"}, {"weight-decay", "0.01"}, {"beta2", "0.99"},
+    {"adam-eps", "1e-8"}, {"label-smoothing", "0"}, {"steps", "2000"}, {0}};
+static const hd_setting rnn[] = {{"lr", "0.002"}, {0}};
+static const hd_setting ffnn[] = {{"width", "64"}, {"batch", "24"}, {"lr", "0.005"}, {"steps", "4000"}, {0}};
+static const hd_setting ngram[] = {
+    {"width", "1"}, {"inner", "1"}, {"lr", "0.001"}, {"weight-decay", "0"}, {"activation", "relu"},
+    {"steps", "0"}, {0}};
+static const hd_setting maxent[] = {{"lr", "0.02"}, {"steps", "1000"}, {0}};
+static const hd_setting gpt[] = {
+    {"layers", "4"}, {"width", "128"}, {"heads", "4"}, {"activation", "gelu"}, {"lr", "0.002"},
+    {"weight-decay", "0.1"}, {0}};
+static const hd_setting gpt2[] = {
+    {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"context", "1024"}, {"activation", "gelu_tanh"},
+    {"unit", "subword"}, {"vocab", "50257"}, {"accumulate", "40"}, {"lr", "0.0006"}, {"warmup", "2000"},
+    {"beta2", "0.95"}, {"steps", "600000"}, {0}};
+static const hd_setting gpt2_medium[] = {
+    {"layers", "24"}, {"width", "1024"}, {"heads", "16"}, {"accumulate", "60"}, {"lr", "0.0003"}, {0}};
+static const hd_setting gpt2_large[] = {
+    {"layers", "36"}, {"width", "1280"}, {"heads", "20"}, {"accumulate", "120"}, {"lr", "0.00025"}, {0}};
+static const hd_setting gpt2_xl[] = {
+    {"layers", "48"}, {"width", "1600"}, {"heads", "25"}, {"accumulate", "240"}, {"lr", "0.0002"}, {0}};
+static const hd_setting bert_tiny[] = {
+    {"unit", "subword"}, {"layers", "2"}, {"width", "128"}, {"inner", "512"}, {"heads", "2"},
+    {"activation", "gelu"}, {"context", "128"}, {"batch", "32"}, {"dropout", "0.1"}, {"lr", "0.001"},
+    {"warmup", "500"}, {"weight-decay", "0.01"}, {"beta2", "0.98"}, {"adam-eps", "1e-6"},
+    {"label-smoothing", "0"}, {"steps", "10000"}, {0}};
+static const hd_setting bert_mini[] = {
+    {"layers", "4"}, {"width", "256"}, {"inner", "1024"}, {"heads", "4"}, {"lr", "0.0005"},
+    {"warmup", "1000"}, {0}};
+static const hd_setting bert_base[] = {
+    {"layers", "12"}, {"width", "768"}, {"inner", "3072"}, {"heads", "12"}, {"context", "512"},
+    {"vocab", "30522"}, {"batch", "256"}, {"lr", "0.0001"}, {"warmup", "10000"}, {"beta2", "0.999"},
+    {"steps", "1000000"}, {0}};
+static const hd_setting labels[] = {
+    {"layers", "1"}, {"width", "128"}, {"inner", "256"}, {"heads", "4"}, {"activation", "gelu"},
+    {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"floor", "0.01"},
+    {"weight-decay", "0.05"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"label-smoothing", "0"},
+    {"batch", "32"}, {"max-length", "512"}, {"epochs", "20"}, {0}};
+static const hd_setting labels_blocks[] = {
+    {"layers", "2"}, {"dropout", "0.2"}, {"lr", "0.001"}, {"warmup", "200"}, {0}};
+static const hd_setting fine_tuning[] = {
+    {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
+    {"label-smoothing", "0"}, {"batch", "32"}, {"epochs", "10"}, {0}};
+/* clang-format on */
+
+const char *const hd_preset_names[HD_PRESETS + 1] = {
+#define X(NAME, name) name,
+    HD_PRESET_LIST(X)
+#undef X
+};
+
+const hd_preset_info hd_presets[HD_PRESET_NONE] = {
+    [HD_PRESET_TINY] = {"tiny", HD_TRAIN_TRANSLATE, false, HD_PRESET_NONE, tiny},
+    [HD_PRESET_SMALL] = {"small", HD_TRAIN_TRANSLATE, false, HD_PRESET_TINY, small},
+    [HD_PRESET_BASE] = {"base", HD_TRAIN_TRANSLATE, false, HD_PRESET_NONE, base},
+    [HD_PRESET_BIG] = {"big", HD_TRAIN_TRANSLATE, false, HD_PRESET_BASE, big},
+    [HD_PRESET_SUTSKEVER] = {"sutskever", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, sutskever},
+    [HD_PRESET_RNNSEARCH] = {"rnnsearch", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, rnnsearch},
+    [HD_PRESET_LUONG] = {"luong", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, luong},
+    [HD_PRESET_TUTORIAL] = {"tutorial", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, tutorial},
+    [HD_PRESET_BERT_TINY] = {"bert-tiny", HD_TRAIN_MLM, true, HD_PRESET_NONE, bert_tiny},
+    [HD_PRESET_BERT_MINI] = {"bert-mini", HD_TRAIN_MLM, true, HD_PRESET_BERT_TINY, bert_mini},
+    [HD_PRESET_BERT_BASE] = {"bert-base", HD_TRAIN_MLM, true, HD_PRESET_BERT_TINY, bert_base},
+    [HD_PRESET_GPT2] = {"gpt2", HD_TRAIN_LM, true, HD_PRESET_GPT, gpt2},
+    [HD_PRESET_GPT2_MEDIUM] = {"gpt2-medium", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_medium},
+    [HD_PRESET_GPT2_LARGE] = {"gpt2-large", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_large},
+    [HD_PRESET_GPT2_XL] = {"gpt2-xl", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_xl},
+    [HD_PRESET_RECURRENT] = {NULL, -1, false, HD_PRESET_NONE, recurrent},
+    [HD_PRESET_CELLS] = {NULL, -1, false, HD_PRESET_NONE, cells},
+    [HD_PRESET_RNN] = {NULL, -1, false, HD_PRESET_CELLS, rnn},
+    [HD_PRESET_FFNN] = {NULL, -1, false, HD_PRESET_CELLS, ffnn},
+    [HD_PRESET_NGRAM] = {NULL, -1, false, HD_PRESET_CELLS, ngram},
+    [HD_PRESET_MAXENT] = {NULL, -1, false, HD_PRESET_NGRAM, maxent},
+    [HD_PRESET_GPT] = {NULL, -1, false, HD_PRESET_CELLS, gpt},
+    [HD_PRESET_LABELS] = {NULL, -1, false, HD_PRESET_NONE, labels},
+    [HD_PRESET_LABELS_BLOCKS] = {NULL, -1, false, HD_PRESET_LABELS, labels_blocks},
+    [HD_PRESET_FINE_TUNING] = {NULL, -1, false, HD_PRESET_NONE, fine_tuning},
+};
+
+const char *hd_preset_value(hd_preset p, const char *option, bool *named)
+{
+    for (; p != HD_PRESET_NONE; p = hd_presets[p].base)
+        for (const hd_setting *x = hd_presets[p].settings; x->option; x++)
+            if (!strcmp(x->option, option)) {
+                *named = hd_presets[p].name != NULL;
+                return x->value;
+            }
+    return NULL;
+}

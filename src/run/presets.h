@@ -1,0 +1,66 @@
+/* What options are where they are not given: presets, which --preset names, and the recipes that tasks have
+   without one. */
+#ifndef HD_RUN_PRESETS_H
+#define HD_RUN_PRESETS_H
+
+#include <stdbool.h>
+
+/* X(NAME, name) */
+#define HD_PRESET_LIST(X)         \
+    X(TINY, "tiny")               \
+    X(SMALL, "small")             \
+    X(BASE, "base")               \
+    X(BIG, "big")                 \
+    X(SUTSKEVER, "sutskever")     \
+    X(RNNSEARCH, "rnnsearch")     \
+    X(LUONG, "luong")             \
+    X(TUTORIAL, "tutorial")       \
+    X(BERT_TINY, "bert-tiny")     \
+    X(BERT_MINI, "bert-mini")     \
+    X(BERT_BASE, "bert-base")     \
+    X(GPT2, "gpt2")               \
+    X(GPT2_MEDIUM, "gpt2-medium") \
+    X(GPT2_LARGE, "gpt2-large")   \
+    X(GPT2_XL, "gpt2-xl")
+
+/* X(NAME): those without a name. */
+#define HD_RECIPE_LIST(X) \
+    X(RECURRENT)          \
+    X(CELLS)              \
+    X(RNN)                \
+    X(FFNN)               \
+    X(NGRAM)              \
+    X(MAXENT)             \
+    X(GPT)                \
+    X(LABELS)             \
+    X(LABELS_BLOCKS)      \
+    X(FINE_TUNING)
+
+typedef enum hd_preset {
+#define X(NAME, ...) HD_PRESET_##NAME,
+    HD_PRESET_LIST(X) HD_PRESETS,
+    HD_PRESET_BEFORE = HD_PRESETS - 1,
+    HD_RECIPE_LIST(X) HD_PRESET_NONE
+#undef X
+} hd_preset;
+
+typedef struct hd_setting {
+    const char *option, *value;
+} hd_setting;
+
+typedef struct hd_preset_info {
+    const char *name;           /* NULL: a recipe */
+    int task;                   /* a hd_train_task; of a recipe -1 */
+    bool published;             /* its sizes are those of the model of this name */
+    hd_preset base;             /* has what this one does not; HD_PRESET_NONE: nothing */
+    const hd_setting *settings; /* ends with a row without option */
+} hd_preset_info;
+
+extern const hd_preset_info hd_presets[HD_PRESET_NONE];
+extern const char *const hd_preset_names[HD_PRESETS + 1]; /* ends with NULL */
+
+/* What a preset, or one it is made from, has for an option; NULL: nothing. named: whether that is a preset
+   and not a recipe. */
+const char *hd_preset_value(hd_preset p, const char *option, bool *named);
+
+#endif
