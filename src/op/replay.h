@@ -35,4 +35,10 @@ static inline uint64_t hd_shape_mix(uint64_t a, uint64_t b)
     return h ^ h >> 32;
 }
 
+/* The shape of a batch that is filled up: also whether there was something to fill. */
+static inline uint64_t hd_shape_of(hd_bounds b, size_t live)
+{
+    return hd_shape_mix(hd_shape_mix(hd_shape_mix(b.items, b.rows), b.longest), live == b.rows);
+}
+
 #endif

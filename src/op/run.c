@@ -192,28 +192,36 @@ static size_t up_to(size_t n, size_t grain)
     return (n + grain - 1) / grain * grain;
 }
 
-hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items)
+/* Just what a batch has. */
+static hd_bounds bounds_of(const int32_t *len, size_t items)
 {
     hd_bounds b = {.items = items};
     for (size_t i = 0; i < items; i++) {
         b.rows += (size_t)len[i];
         if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
     }
+    return b;
+}
+
+hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items)
+{
+    hd_bounds b = bounds_of(len, items);
     if (!r->backend->capture) return b;
     size_t longest = 32;
     while (longest < b.longest) longest *= 2;
     return (hd_bounds){up_to(items, 64), up_to(b.rows, b.rows < 8192 ? 128 : 512), longest};
 }
 
+hd_bounds hd_bounds_now(const hd_run *r, const int32_t *len, size_t items)
+{
+    return r->training ? hd_bounds_of(r, len, items) : bounds_of(len, items);
+}
+
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key)
 {
-    hd_bounds b = {.items = items};
-    for (size_t i = 0; i < items; i++) {
+    for (size_t i = 0; i < items; i++)
         if (len[i] < 0) return hd_fail(r, HD_EARG, "segment %zu has length %d", i, len[i]);
-        b.rows += (size_t)len[i];
-        if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
-    }
-    return hd_seg_within(r, len, items, key, b);
+    return hd_seg_within(r, len, items, key, bounds_of(len, items));
 }
 
 /* All numbers travel in one block: begin, len, key of the items, then item, pos of the rows. */

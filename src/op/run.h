@@ -78,6 +78,8 @@ typedef struct hd_bounds {
 } hd_bounds;
 /* The bounds of a batch on this backend; just what it has where nothing is captured. */
 hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items);
+/* The same in a step that trains; else just what it has: only those steps are captured. */
+hd_bounds hd_bounds_now(const hd_run *r, const int32_t *len, size_t items);
 hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds bounds);
 
 /* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments

@@ -104,14 +104,11 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
     int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
     if (!len) return 0;
     size_t live = 0, row = 0, label = 0;
-    hd_bounds bounds = {.items = count};
     for (size_t i = 0; i < count; i++) {
         size_t n = x->begin[which[i] + 1] - x->begin[which[i]];
         len[i] = (int32_t)n, key[i] = (int32_t)which[i], live += n;
-        if (n > bounds.longest) bounds.longest = n;
     }
-    bounds.rows = live;
-    if (r->training) bounds = hd_bounds_of(r, len, count); /* only those steps are captured */
+    hd_bounds bounds = hd_bounds_now(r, len, count);
     size_t rows = bounds.rows, labels = each ? rows : bounds.items;
     int32_t *all = hd_host_take(r, (2 * rows + labels + 1) * sizeof *all);
     int32_t *target = all + rows, *at = target + labels;
@@ -134,7 +131,7 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
     if (o->body.kind != HD_BODY_stages) out->items = send_items(&p);
     if (o->numbers) send_values(&p, out);
     if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
-    return hd_shape_mix(hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest), live == rows);
+    return hd_shape_of(bounds, live);
 }
 
 /* Examples from .. to-1 and the labels they have. */

@@ -23,10 +23,7 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int3
     if (!len) return 0;
     size_t live = 0, places = m->type->looks_back ? (size_t)m->opt.order - 1 : 0, row = 0;
     for (size_t i = 0; i < items; i++) live += w[i].len, len[i] = (int32_t)w[i].len;
-    hd_bounds bounds = {items, live, 0};
-    for (size_t i = 0; i < items; i++)
-        if (w[i].len > bounds.longest) bounds.longest = w[i].len;
-    if (r->training) bounds = hd_bounds_of(r, len, items); /* only those steps are captured */
+    hd_bounds bounds = hd_bounds_now(r, len, items);
     size_t rows = bounds.rows;
     int32_t *all = hd_host_take(r, (rows * (2 + places) + 1) * sizeof *all);
     int32_t *seen = hd_host_take(r, (places + 1) * sizeof *seen);
@@ -44,7 +41,7 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int3
                          .ids = hd_ints(r, all, rows),
                          .target = hd_ints(r, all + rows, rows),
                          .before = places ? hd_ints(r, all + 2 * rows, places * rows) : NULL};
-    return hd_shape_mix(hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest), live == rows);
+    return hd_shape_of(bounds, live);
 }
 
 /* -- judging -- */

@@ -145,11 +145,8 @@ static size_t rows_before(const hd_masked_rows *m, size_t item)
 uint64_t hd_masked_rows_send(hd_run *r, hd_bert_batch *out, const hd_masked_rows *m, size_t from, size_t to)
 {
     size_t first = rows_before(m, from), live = rows_before(m, to) - first, items = to - from, asked = 0;
-    hd_bounds bounds = {items, live, 0};
+    hd_bounds bounds = hd_bounds_now(r, m->len + from, items);
     *out = (hd_bert_batch){0};
-    for (size_t i = from; i < to; i++)
-        if ((size_t)m->len[i] > bounds.longest) bounds.longest = (size_t)m->len[i];
-    if (r->training) bounds = hd_bounds_of(r, m->len + from, items);
     for (size_t i = 0; i < live; i++) asked += m->target[first + i] >= 0;
     size_t rows = bounds.rows, count = asked_within(r, asked), n = 0;
     int32_t *all = hd_host_take(r, 2 * (rows + count) * sizeof *all),
@@ -167,6 +164,5 @@ uint64_t hd_masked_rows_send(hd_run *r, hd_bert_batch *out, const hd_masked_rows
                            .place = hd_ints(r, place, count),
                            .target = hd_ints(r, target, count),
                            .count = count};
-    uint64_t shape = hd_shape_mix(hd_shape_mix(bounds.items, rows), bounds.longest);
-    return hd_shape_mix(hd_shape_mix(shape, live == rows), count);
+    return hd_shape_mix(hd_shape_of(bounds, live), count);
 }

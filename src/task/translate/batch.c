@@ -20,9 +20,7 @@ uint64_t hd_translate_send(hd_run *r, hd_translate_batch *out, const hd_encdec *
                                 .source = hd_ids_within(r, b->source + source, sources, in.rows),
                                 .input = hd_ids_within(r, b->input + target, targets, to_be.rows),
                                 .output = hd_ids_within(r, b->output + target, targets, to_be.rows)};
-    uint64_t shape = hd_shape_mix(hd_shape_mix(in.items, in.rows), in.longest);
-    shape = hd_shape_mix(hd_shape_mix(shape, to_be.rows), to_be.longest);
-    return hd_shape_mix(shape, 2 * (sources == in.rows) + (targets == to_be.rows));
+    return hd_shape_mix(hd_shape_of(in, sources), hd_shape_of(to_be, targets));
 }
 
 hd_tensor *hd_translate_loss(hd_run *r, const hd_encdec *m, const hd_translate_batch *b, float smoothing)
