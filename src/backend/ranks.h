@@ -23,10 +23,10 @@ void hd_ranks_end(void);
 int hd_rank(void);  /* from 0 */
 int hd_ranks(void); /* 1: alone */
 
-enum { HD_RANKS_NUMBERS = 7 };
+enum { HD_RANKS_NUMBERS = 7 }; /* that one exchange has room for; more take a second */
 
-/* Waits for all, and sums count numbers over them, at most HD_RANKS_NUMBERS. Fails everywhere where s is a
-   failure somewhere, with the text of the first process that failed; where that is this one, with err's. */
+/* Waits for all, and sums count numbers over them, as many in each. Fails everywhere where s is a failure
+   somewhere, with the text of the first process that failed; where that is this one, with err's. */
 hd_status hd_ranks_agree(hd_status s, double *sum, size_t count, hd_err *err);
 
 /* Everyone gets what process 0 has in these bytes. */

@@ -324,7 +324,7 @@ hd_status hd_session_train(hd_outcome *out, const hd_task *task, const hd_train_
     if (o->resume) s.before = hd_duration_load(o->out).seconds;
     s.began = hd_seconds();
     if (!st) st = s.params ? learn(&s, out, err) : count(&s, out, err);
-    if (!st && task->judge && !s.backend->rank) st = task->judge(&s, out, err);
+    if (!st && task->judge) st = task->judge(&s, out, err);
     release(&s);
     st = hd_ranks_agree(st, NULL, 0, err);
     hd_ranks_end();

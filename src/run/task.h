@@ -79,7 +79,7 @@ typedef struct hd_task {
     hd_status (*count)(hd_session *s, hd_err *err);
     hd_status (*save)(hd_session *s, const char *folder, hd_err *err);    /* all but weights */
     hd_status (*publish)(hd_session *s, const char *folder, hd_err *err); /* the weights */
-    /* Once all is published, by the first process: judges it. NULL: the validations have. */
+    /* Once all is published: judges it, as validate does. NULL: the validations have. */
     hd_status (*judge)(hd_session *s, hd_outcome *out, hd_err *err);
 } hd_task;
 

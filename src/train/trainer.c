@@ -232,7 +232,7 @@ static hd_status update(trainer *t, hd_err *err)
     return HD_OK;
 }
 
-/* -- validations and checkpoints: the work of the first process -- */
+/* -- validations, of which all do their part, and checkpoints, the work of the first process -- */
 
 /* All wait for it, and then stand where it stands. */
 static hd_status follow(trainer *t, hd_status s, hd_err *err)
@@ -265,6 +265,17 @@ static hd_status restore_published(const trainer *t, hd_err *err)
     return t->t->restore ? t->t->restore(t->t->context, err) : hd_published_restore(t->opt->folder, err);
 }
 
+/* Publishes the best so far. */
+static hd_status choose(trainer *t, bool due, hd_news *n, hd_err *err)
+{
+    bool good = false;
+    hd_status s = check_finite(t, false, &good, err);
+    n->best = !s && good && !t->at.broken && is_better(t, &n->valid);
+    if (n->best && !due && t->published)
+        n->best = !keep_published(t); /* it stays, and the run ends with that */
+    return n->best ? t->t->publish(t->t->context, err) : s;
+}
+
 /* With the averaged weights where there are some. A validation that is not due by the step is told and may be
    published, but the run does not remember it: what it replaces is kept, for the case that the run goes on.
  */
@@ -272,7 +283,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_VALID);
     double began = hd_seconds();
-    bool good = false;
+    bool first = !t->r->backend->rank;
     hd_err why = {0};
     hd_optimizer_swap(t->o);
     hd_status s = t->t->validate(t->r, t->t->context, &n.valid, &why);
@@ -281,13 +292,9 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
         s = not_finite(t, "what the model gives in the validation is", err);
     else if (s)
         s = hd_err_set(err, s, "%s", why.text);
-    if (!s) s = check_finite(t, false, &good, err);
-    n.best = !s && good && !t->at.broken && is_better(t, &n.valid);
-    if (n.best && !due && t->published)
-        n.best = !keep_published(t); /* it stays, and the run ends with that */
-    if (n.best) s = t->t->publish(t->t->context, err);
+    if (!s && first) s = choose(t, due, &n, err);
     hd_optimizer_swap(t->o);
-    if (s) return s;
+    if (s || !first) return s;
     t->published = t->published || n.best;
     if (due && n.best) {
         t->at.best = n.valid.quality, t->at.best_loss = n.valid.loss;
@@ -301,7 +308,7 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
 
 static hd_status validate(trainer *t, bool due, hd_err *err)
 {
-    return follow(t, t->r->backend->rank ? HD_OK : judge(t, due, err), err);
+    return follow(t, judge(t, due, err), err);
 }
 
 /* Before anything is known to be better, the newest model is the one to use. */

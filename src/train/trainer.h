@@ -1,7 +1,7 @@
 /* The training loop: batches, updates, validations, checkpoints, and when to end. It knows nothing of the
    task but the functions of a trainee. A run that was stopped, however, and is resumed makes the same bits as
-   one that was not. Where several processes train together (backend/ranks.h) all call it; the first of them
-   validates, saves and tells. */
+   one that was not. Where several processes train together (backend/ranks.h) all call it and validate; the
+   first of them saves and tells. */
 #ifndef HD_TRAIN_TRAINER_H
 #define HD_TRAIN_TRAINER_H
 
@@ -34,7 +34,8 @@ typedef struct hd_trainee {
     uint64_t (*send)(hd_run *r, void *context, size_t part);
     /* Forward of part i of the batch: the losses of its rows. NULL on failure. */
     hd_tensor *(*loss)(hd_run *r, void *context, size_t part);
-    /* Judges the model as it is now. NULL: there is nothing to validate with. */
+    /* Judges the model as it is now; of several processes each does a part, and what it finds is that of all:
+       an exchange (backend/ranks.h) ends it. NULL: there is nothing to validate with. */
     hd_status (*validate)(hd_run *r, void *context, hd_validation *out, hd_err *err);
     /* Saves the model as it is now to where it is looked for. */
     hd_status (*publish)(void *context, hd_err *err);

@@ -109,6 +109,46 @@ static void recurrent_models_train_as_one(void **state)
     }
 }
 
+/* Nothing is learned at a rate of 0, so that all judge the same weights: only the order of sums differs. */
+static void processes_validate_as_one(void **state)
+{
+    (void)state;
+    static const char *const runs[] = {
+        "--task lm --model gpt --layers 1 --width 16 --heads 2 --train c/train.en --valid c/train.de",
+        "--task lm --model gru --width 16 --context 4 --train c/train.en --valid c/train.de",
+        "--task mlm --unit word --layers 1 --width 16 --heads 2 --context 16 --train c/train.en "
+        "--valid c/train.de",
+        "--task classify --width 16 --train names.tsv --valid-fraction 0.5 --max-length 300",
+        "--task regress --width 16 --train numbers.tsv --valid-fraction 0.5 --max-length 300"};
+    must_run("awk 'BEGIN { print \"label\\ttext\" } { print (NR % 3) \"\\t\" $0 }' c/train.en > names.tsv");
+    must_run(
+        "awk 'BEGIN { print \"label\\ttext\" } { print (NR % 7) / 7 \"\\t\" $0 }' c/train.en > numbers.tsv");
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        double loss[3], score[3];
+        for (int ranks = 1; ranks <= 3; ranks++) {
+            char command[1024];
+            snprintf(command, sizeof command,
+                     RUN "%d $HEED train -q --device cpu --threads 1 --lr 0 --steps 1 --overwrite --out v %s",
+                     ranks, runs[i]);
+            must_run(command);
+            char *log = get_file(at("v/train/log.jsonl"), NULL),
+                 *line = strstr(log, "{\"step\":1,\"kind\":\"valid\"");
+            if (line) line[strcspn(line, "\n")] = 0;
+            json_t *found = line ? json_loads(line, 0, NULL) : NULL;
+            if (!found) fail_msg("%s: no validation in %s", runs[i], log);
+            loss[ranks - 1] = number(found, "loss");
+            const json_t *share = json_object_get(found, i == 4 ? "pearson" : "accuracy");
+            score[ranks - 1] = json_is_number(share) ? json_number_value(share) : 0;
+            json_decref(found);
+            free(log);
+        }
+        for (int k = 1; k < 3; k++)
+            if (fabs(loss[k] / loss[0] - 1) > 1e-12 || fabs(score[k] - score[0]) > 1e-12)
+                fail_msg("%s: %.17g and %.17g, %.17g and %.17g", runs[i], loss[0], loss[k], score[0],
+                         score[k]);
+    }
+}
+
 static void sittings_of_processes_leave_no_trace(void **state)
 {
     (void)state;
@@ -204,11 +244,9 @@ int main(void)
 {
     if (!processes_prepare()) return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_train_as_one),
-        cmocka_unit_test(recurrent_models_train_as_one),
-        cmocka_unit_test(sittings_of_processes_leave_no_trace),
-        cmocka_unit_test(one_process_speaks),
-        cmocka_unit_test(failures_end_all_and_are_said_once),
+        cmocka_unit_test(processes_train_as_one),    cmocka_unit_test(recurrent_models_train_as_one),
+        cmocka_unit_test(processes_validate_as_one), cmocka_unit_test(sittings_of_processes_leave_no_trace),
+        cmocka_unit_test(one_process_speaks),        cmocka_unit_test(failures_end_all_and_are_said_once),
         cmocka_unit_test(a_signal_to_one_stops_all),
     };
     return cmocka_run_group_tests(tests, make_corpus, scratch_remove);

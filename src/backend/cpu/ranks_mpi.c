@@ -95,16 +95,28 @@ static hd_status hear(hd_status s, hd_err *err)
     return hd_err_set(err, us.failed.status, "%s", us.failed.text);
 }
 
+/* Over all processes, where all are known to be here. */
+static int add_up(void *x, size_t count, MPI_Datatype type, size_t size)
+{
+    int failed = MPI_SUCCESS;
+    for (size_t n; count && !failed; x = (char *)x + n * size, count -= n) {
+        n = count < MOST_AT_ONCE ? count : MOST_AT_ONCE;
+        failed = MPI_Allreduce(MPI_IN_PLACE, x, (int)n, type, MPI_SUM, us.all);
+    }
+    return failed;
+}
+
 hd_status hd_ranks_agree(hd_status s, double *sum, size_t count, hd_err *err)
 {
     double all[1 + HD_RANKS_NUMBERS] = {s != HD_OK};
+    size_t first = count < HD_RANKS_NUMBERS ? count : HD_RANKS_NUMBERS;
     if (us.ranks < 2) return s;
     if (us.failed.status) return hd_err_set(err, us.failed.status, "%s", us.failed.text);
-    if (count) memcpy(all + 1, sum, count * sizeof *sum);
+    if (first) memcpy(all + 1, sum, first * sizeof *sum);
     if (MPI_Allreduce(MPI_IN_PLACE, all, 1 + HD_RANKS_NUMBERS, MPI_DOUBLE, MPI_SUM, us.all)) return lose(err);
     if (all[0] > 0) return hear(s, err);
-    if (count) memcpy(sum, all + 1, count * sizeof *sum);
-    return HD_OK;
+    if (first) memcpy(sum, all + 1, first * sizeof *sum);
+    return count > first && add_up(sum + first, count - first, MPI_DOUBLE, sizeof *sum) ? lose(err) : HD_OK;
 }
 
 hd_status hd_ranks_share(void *data, size_t bytes, hd_err *err)
@@ -119,9 +131,5 @@ hd_status hd_ranks_sum(hd_real *x, size_t count)
 {
     if (us.ranks < 2) return HD_OK;
     if (us.failed.status) return us.failed.status;
-    for (size_t n; count; x += n, count -= n) {
-        n = count < MOST_AT_ONCE ? count : MOST_AT_ONCE;
-        if (MPI_Allreduce(MPI_IN_PLACE, x, (int)n, REAL, MPI_SUM, us.all)) return lose(NULL);
-    }
-    return HD_OK;
+    return add_up(x, count, REAL, sizeof *x) ? lose(NULL) : HD_OK;
 }

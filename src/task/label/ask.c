@@ -2,6 +2,7 @@
    always in the same order: the rest can then be captured. */
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 #include "metric/correlation.h"
 #include "op/replay.h"
@@ -156,29 +157,28 @@ hd_status hd_labeler_ask(hd_run *r, const hd_labeler *l, const hd_examples *x, h
                          void *context, hd_err *err)
 {
     hd_status s = HD_OK;
+    int turn = 0;
     for (size_t from = 0, to; !s && from < x->count; from = to) {
         for (to = from + 1; to < x->count && x->begin[to + 1] - x->begin[from] <= ROWS;) to++;
-        s = ask_some(r, l, x, from, to, hear, context, err);
+        if (turn++ % hd_ranks() == hd_rank()) s = ask_some(r, l, x, from, to, hear, context, err);
     }
     return s;
 }
 
 typedef struct judging {
-    hd_judged *out;
     const hd_examples *x;
     size_t classes;
-    double *guess; /* [labels] of numbers */
-    hd_err failed; /* counting took more memory than there is */
+    double loss, *guess; /* [labels] the likeliest class, or the number; 0 where another process asks */
 } judging;
 
 static void judge_class(void *context, size_t label, const hd_real *logp)
 {
     judging *j = context;
-    size_t best = 0, truth = (size_t)j->x->label[label];
+    size_t best = 0;
     for (size_t k = 1; k < j->classes; k++)
         if (logp[k] > logp[best]) best = k;
-    j->out->loss -= (double)logp[truth];
-    if (!j->failed.status) hd_confusion_add(&j->out->confusion, truth, best, &j->failed);
+    j->guess[label] = (double)best;
+    j->loss -= (double)logp[j->x->label[label]];
 }
 
 static void judge_number(void *context, size_t label, const hd_real *number)
@@ -186,30 +186,33 @@ static void judge_number(void *context, size_t label, const hd_real *number)
     judging *j = context;
     double error = (double)*number - j->x->value[label];
     j->guess[label] = (double)*number;
-    j->out->loss += error * error;
+    j->loss += error * error;
 }
 
-static hd_status judge_numbers(judging *j, hd_run *r, const hd_labeler *l, hd_err *err)
+static hd_status count_classes(hd_judged *out, const judging *j, hd_err *err)
 {
-    size_t n = j->x->labels;
-    j->guess = hd_mem_array(n + 1, sizeof *j->guess);
-    hd_status s = j->guess ? HD_OK : hd_err_nomem(err, n * sizeof *j->guess);
-    if (!s) s = hd_labeler_ask(r, l, j->x, judge_number, j, err);
-    if (!s) s = hd_spearman(&j->out->spearman, j->guess, j->x->value, n, err);
-    if (!s) j->out->pearson = hd_pearson(j->guess, j->x->value, n);
-    hd_mem_free(j->guess);
+    hd_status s = hd_confusion_init(&out->confusion, j->classes, err);
+    for (size_t i = 0; !s && i < j->x->labels; i++)
+        s = hd_confusion_add(&out->confusion, (size_t)j->x->label[i], (size_t)j->guess[i], err);
+    if (s) hd_confusion_release(&out->confusion);
     return s;
 }
 
 hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_labeler *l, const hd_examples *x, hd_err *err)
 {
-    judging j = {.out = out, .x = x, .classes = l->model->opt.classes};
+    bool numbers = l->model->opt.numbers;
+    judging j = {.x = x, .classes = l->model->opt.classes};
     *out = (hd_judged){0};
-    if (l->model->opt.numbers) return judge_numbers(&j, r, l, err);
-    hd_status s = hd_confusion_init(&out->confusion, j.classes, err);
-    if (!s) s = hd_labeler_ask(r, l, x, judge_class, &j, err);
-    if (!s && j.failed.status) s = hd_err_set(err, j.failed.status, "%s", j.failed.text);
-    if (s) hd_confusion_release(&out->confusion);
+    j.guess = hd_mem_array(x->labels + 1, sizeof *j.guess);
+    hd_status s = j.guess ? HD_OK : hd_err_nomem(err, x->labels * sizeof *j.guess);
+    if (!s) s = hd_labeler_ask(r, l, x, numbers ? judge_number : judge_class, &j, err);
+    s = hd_ranks_agree(s, &j.loss, 1, err);
+    if (!s) s = hd_ranks_agree(s, j.guess, x->labels, err);
+    out->loss = j.loss;
+    if (!s && numbers) s = hd_spearman(&out->spearman, j.guess, x->value, x->labels, err);
+    if (!s && numbers) out->pearson = hd_pearson(j.guess, x->value, x->labels);
+    if (!s && !numbers) s = count_classes(out, &j, err);
+    hd_mem_free(j.guess);
     return s;
 }
 

@@ -50,7 +50,8 @@ static inline hd_examples_opt hd_labeler_examples(const hd_classifier_opt *o)
 uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
                          size_t count, const hd_classifier_opt *o, float lm_loss);
 
-/* Told the log-probabilities of every label in turn, or the number. */
+/* Told the log-probabilities of every label in turn, or the number; of several processes each is told of a
+   part of them, and judging puts them together. */
 typedef void hd_labeler_hear(void *context, size_t label, const hd_real *logp);
 hd_status hd_labeler_ask(hd_run *r, const hd_labeler *l, const hd_examples *x, hd_labeler_hear *hear,
                          void *context, hd_err *err);

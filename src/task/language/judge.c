@@ -2,6 +2,7 @@
    are, and what a window begins with that counts already only gives context. */
 #include <math.h>
 
+#include "backend/ranks.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
@@ -65,6 +66,7 @@ static hd_status judge_anew(double *nats, hd_run *r, const hd_lm *m, const hd_st
 {
     size_t length = m->opt.context, most = ROWS / length ? ROWS / length : 1, n = 0;
     hd_window *w = hd_mem_array(most, sizeof *w);
+    int turn = 0;
     hd_status s = w ? HD_OK : hd_err_nomem(err, most * sizeof *w);
     for (size_t at = 0; !s && at < text->count;) {
         size_t back = at < again ? at : again, len = length;
@@ -72,7 +74,7 @@ static hd_status judge_anew(double *nats, hd_run *r, const hd_lm *m, const hd_st
         w[n++] = (hd_window){at - back, len, back};
         at += len - back;
         if (n < most && at < text->count) continue;
-        s = judge_windows(nats, r, m, text, w, n, NULL, err);
+        if (turn++ % hd_ranks() == hd_rank()) s = judge_windows(nats, r, m, text, w, n, NULL, err);
         n = 0;
     }
     hd_mem_free(w);
@@ -85,23 +87,26 @@ static hd_status judge_carried(double *nats, hd_run *r, const hd_lm *m, const hd
 {
     size_t length = m->opt.context, streams = text->count / (STREAM_WINDOWS * length);
     streams = streams < 1 ? 1 : streams > STREAMS ? STREAMS : streams;
+    size_t rank = (size_t)hd_rank(), ranks = (size_t)hd_ranks();
+    size_t first = streams * rank / ranks, mine = streams * (rank + 1) / ranks - first;
     hd_window w[STREAMS] = {0};
     size_t at[STREAMS], count[STREAMS], end[STREAMS]; /* where it stands, counts from, ends */
     hd_cache *state = NULL;
-    hd_status s = m->type->state(&state, m, streams, err);
-    for (size_t i = 0; i < streams; i++) {
-        count[i] = text->count * i / streams, end[i] = text->count * (i + 1) / streams;
-        at[i] = i ? count[i] - length : 0;
+    if (!mine) return HD_OK;
+    hd_status s = m->type->state(&state, m, mine, err);
+    for (size_t i = 0; i < mine; i++) {
+        count[i] = text->count * (first + i) / streams, end[i] = text->count * (first + i + 1) / streams;
+        at[i] = first + i ? count[i] - length : 0;
     }
     for (bool more = true; !s && more;) {
         more = false;
-        for (size_t i = 0; i < streams; i++) {
+        for (size_t i = 0; i < mine; i++) {
             size_t len = end[i] - at[i] < length ? end[i] - at[i] : length;
             w[i] = (hd_window){at[i], len, at[i] < count[i] ? count[i] - at[i] : 0};
             at[i] += len;
             more = more || at[i] < end[i];
         }
-        s = judge_windows(nats, r, m, text, w, streams, state, err);
+        s = judge_windows(nats, r, m, text, w, mine, state, err);
     }
     hd_cache_free(state);
     return s;
@@ -120,6 +125,7 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const h
         s = judge_carried(&nats, r, m, text, err);
     else
         s = judge_anew(&nats, r, m, text, overlap && !m->type->looks_back ? m->opt.context / 2 : 0, err);
+    if (m->params) s = hd_ranks_agree(s, &nats, 1, err);
     if (!s)
         *out = (hd_fluency){.tokens = text->count,
                             .characters = text->characters,

@@ -1,6 +1,8 @@
 /* Judging a masked language model. */
 #include "task/masked/judge.h"
 
+#include "backend/ranks.h"
+
 enum { ROWS = 2048, SEED = 15 }; /* rows of a step, about */
 
 static hd_status judge_rows(hd_masked_judged *to, hd_run *r, const hd_masked *m, const hd_masked_rows *rows,
@@ -31,15 +33,19 @@ hd_status hd_masked_judge(hd_masked_judged *out, hd_run *r, const hd_masked *m, 
     int32_t end = hd_tokenizer_special(m->tokenizer).end;
     hd_masked_rows rows = {0};
     hd_masked_judged found = {0};
+    int turn = 0;
     hd_status s = hd_masked_rows_init(&rows, items, length, err);
     for (size_t at = 0, number = 0, n; !s && at < text->count; at += n, number++) {
         hd_rng rng = hd_rng_make(SEED, number);
         n = hd_masked_window(text->ids, text->count, at, length - 1, end);
         hd_masked_rows_add(&rows, how, text->ids + at, n, &rng);
         if (rows.items < items && at + n < text->count) continue;
-        s = judge_rows(&found, r, m, &rows, err);
+        if (turn++ % hd_ranks() == hd_rank()) s = judge_rows(&found, r, m, &rows, err);
         hd_masked_rows_clear(&rows);
     }
+    double sum[] = {found.nats, (double)found.asked, (double)found.right};
+    s = hd_ranks_agree(s, sum, 3, err);
+    found = (hd_masked_judged){.nats = sum[0], .asked = (size_t)sum[1], .right = (size_t)sum[2]};
     if (!s && !found.asked)
         s = hd_err_set(err, HD_EARG, "the text to validate with has no token that could be masked");
     hd_masked_rows_release(&rows);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 #include "data/epoch.h"
 #include "metric/metric.h"
@@ -91,52 +92,67 @@ static hd_status valid_loss(hd_run *r, translating *t, double *out, hd_err *err)
 {
     const hd_batch *b;
     double sum = 0, tokens = 0;
+    int turn = 0;
     hd_status st = hd_encdec_feed(t->translator.model, &(hd_feeding){0}, err);
     if (!st) st = hd_batches_seek(t->valid_batches, (hd_position){0}, err);
     while (!st && !(st = hd_batches_next(t->valid_batches, &b, err)) && b) {
+        tokens += (double)b->target_rows;
+        if (turn++ % hd_ranks() != hd_rank()) continue;
         hd_run_begin(r, HD_INFERENCE);
         hd_translate_send(r, &t->sent, t->translator.model, b, 0, b->items);
         sum += hd_loss_total(r, hd_translate_loss(r, t->translator.model, &t->sent, 0));
-        tokens += (double)b->target_rows;
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
     }
+    st = hd_ranks_agree(st, &sum, 1, err);
     *out = sum / tokens;
     return st;
 }
 
-static hd_status score_all(const translating *t, const hd_translations *found, size_t count, double *out,
-                           hd_err *err)
+/* BLEU is made of counts, which add up: that of all sentences, of which these are from `from` on. */
+static hd_status score_all(const translating *t, const hd_translations *found, size_t from, size_t count,
+                           double *out, hd_err *err)
 {
+    double sum[HD_METRIC_STATS] = {0};
     hd_metric *bleu = NULL;
     hd_status st = hd_metric_new(&bleu, HD_METRIC_bleu, &(hd_metric_opt){.refs = 1}, err);
     for (size_t i = 0; !st && i < count; i++) {
         const char *text = found->of[i].count ? found->of[i].hypothesis[0].text : "";
-        hd_line reference = hd_sentence(&t->set.valid_text, 1, i);
+        hd_line reference = hd_sentence(&t->set.valid_text, 1, from + i);
         st = hd_metric_add(bleu, (hd_line){text, strlen(text)}, &reference, err);
     }
-    if (!st) st = hd_metric_finish(bleu, out, err);
+    if (!st) memcpy(sum, hd_metric_sums(bleu), (size_t)hd_metric_is(bleu)->stats * sizeof *sum);
+    st = hd_ranks_agree(st, sum, HD_METRIC_STATS, err);
+    if (!st) *out = hd_metric_of(bleu, sum);
     hd_metric_free(bleu);
     return st;
+}
+
+static hd_status translate_some(hd_translations *found, hd_run *r, translating *t, size_t from, size_t count,
+                                hd_err *err)
+{
+    hd_line *line = hd_mem_array(count + 1, sizeof *line);
+    if (!line) return hd_err_nomem(err, count * sizeof *line);
+    for (size_t i = 0; i < count; i++) line[i] = hd_sentence(&t->set.valid_text, 0, from + i);
+    hd_translate_opt o = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
+                          .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
+                          .too_long = HD_LONG_TRUNCATE};
+    hd_status st = hd_encdec_prepare(t->translator.model, HD_DECODING, err);
+    if (!st) st = hd_translate(found, r, &t->translator, line, NULL, count, &o, err);
+    hd_status back = hd_encdec_prepare(t->translator.model, HD_TRAINING, err);
+    hd_mem_free(line);
+    return st ? st : back;
 }
 
 /* BLEU of greedy translations: cheap, and it ranks models as a beam would. */
 static hd_status valid_bleu(hd_run *r, translating *t, size_t most, double *out, hd_err *err)
 {
-    size_t count = t->set.valid_text.count < most ? t->set.valid_text.count : most;
-    hd_line *line = hd_mem_array(count + 1, sizeof *line);
+    size_t all = t->set.valid_text.count < most ? t->set.valid_text.count : most;
+    size_t rank = (size_t)hd_rank(), ranks = (size_t)hd_ranks(), from = all * rank / ranks;
+    size_t count = all * (rank + 1) / ranks - from;
     hd_translations found = {0};
-    if (!line) return hd_err_nomem(err, count * sizeof *line);
-    for (size_t i = 0; i < count; i++) line[i] = hd_sentence(&t->set.valid_text, 0, i);
-    hd_translate_opt o = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
-                          .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
-                          .too_long = HD_LONG_TRUNCATE};
-    hd_status st = hd_encdec_prepare(t->translator.model, HD_DECODING, err);
-    if (!st) st = hd_translate(&found, r, &t->translator, line, NULL, count, &o, err);
-    hd_status back = hd_encdec_prepare(t->translator.model, HD_TRAINING, err);
-    if (!st) st = back;
-    if (!st) st = score_all(t, &found, count, out, err);
+    hd_status st = count ? translate_some(&found, r, t, from, count, err) : HD_OK;
+    if (!st) st = score_all(t, &found, from, count, out, err);
     hd_translations_release(&found);
-    hd_mem_free(line);
     return st;
 }
 
