@@ -58,12 +58,13 @@ static void release(hd_encoder_stage *s)
     hd_mem_free(s->self);
 }
 
-/* [R,1]: 0 in the first row of every item, 1 elsewhere. */
+/* [R,1]: 1 in the rows of items, but 0 in the first of each. Rows that a batch is filled up with belong to none:
+   the last row of all must not see the first of them. */
 static hd_tensor *inner_rows(hd_run *r, const hd_seg *seg)
 {
-    hd_tensor *ones = hd_ones(r, seg->rows, 1);
-    hd_tensor *first = hd_scatter(r, hd_reduce(r, ones, seg, HD_MAX), seg->begin, seg->rows);
-    return hd_sub(r, ones, first);
+    hd_tensor *live = hd_gather(r, hd_ones(r, seg->items, 1), seg->item, seg->rows, 1);
+    hd_tensor *first = hd_scatter(r, hd_reduce(r, live, seg, HD_MAX), seg->begin, seg->rows);
+    return hd_sub(r, live, first);
 }
 
 /* Every row one further or one back; `inner` keeps them inside their items. */

@@ -46,6 +46,26 @@ static void a_row_sees_as_far_as_the_kernel_reaches(void **state)
     }
 }
 
+/* A batch is filled up with rows that belong to no item. */
+static void what_fills_a_batch_up_is_not_seen(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, MORE = 3, WIDTH = 6 };
+    const int32_t ids[ROWS + MORE] = {1, 2, 3, 4, 5, 1, 2, 3}, len[] = {2, 3};
+    classifier_toy t;
+    hd_classifier_opt o = ct_opt("conv5:2", HD_POOL_each);
+    ct_open(&t, &o, false);
+    hd_real *alone = rows_of(&t, ids, len, 2);
+    hd_run_begin(&t.run, HD_INFERENCE);
+    const hd_seg *seg =
+        hd_seg_within(&t.run, len, 2, NULL, (hd_bounds){.rows = ROWS + MORE, .items = 4, .longest = 4});
+    hd_real *filled =
+        host_copy(&t.run, hd_body_rows(&t.run, &t.m->body, hd_ints(&t.run, ids, ROWS + MORE), NULL, seg).t);
+    assert_memory_equal(filled, alone, ROWS * WIDTH * sizeof *alone);
+    free(alone), free(filled);
+    ct_close(&t);
+}
+
 /* Weights of 1 for one neighbor alone, and no norm to speak of: a row becomes itself and that neighbor. */
 static void neighbors_are_read_from_the_farthest_before_to_the_farthest_behind(void **state)
 {
@@ -86,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_sees_as_far_as_the_kernel_reaches),
+        cmocka_unit_test(what_fills_a_batch_up_is_not_seen),
         cmocka_unit_test(neighbors_are_read_from_the_farthest_before_to_the_farthest_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
