@@ -87,6 +87,7 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
 {
     const hd_translator *t = c->model->translator;
     const heed_translation *found = r->translation[line];
+    const hd_model model = hd_encdec_model(t->model);
     hd_status s = HD_OK;
     for (size_t part = 0; !s && found->count && part < found->parts; part++) {
         const heed_hypothesis *h = found->hypothesis[0];
@@ -100,7 +101,7 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
                                 .source_pieces = t->tokenizer[0],
                                 .target_pieces = t->tokenizer[1]};
         if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->run, &(hd_attender){.encdec = t->model}, &ask, err);
+        s = hd_attention_collect(&maps, &c->run, &model, &ask, err);
         heed_attention to = {.line = line, .part = part, .translation = found};
         if (!s) s = hand_over(o, &to, &maps, err);
         hd_attention_release(&maps);

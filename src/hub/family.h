@@ -5,7 +5,7 @@
 #define HD_HUB_FAMILY_H
 
 #include "backend/backend.h"
-#include "task/model_config.h"
+#include "model/config.h"
 
 /* X("model_type", what it is here) */
 #define HD_FAMILY_LIST(X)                                    \

@@ -163,7 +163,7 @@ static hd_status export(const hd_passage *p, hd_err *err)
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     if (!s && !feed_forward_name(&t->model->opt))
         s = hd_err_set(err, HD_EARG, "%s: cannot become a T5: transformers lacks its activation", p->from);
-    if (!s) s = hd_translator_save_tokenizers(t, p->to, err);
+    if (!s) s = hd_model_folder_save_tokenizers(t->tokenizer, p->to, err);
     if (!s) s = save_config(t, p->to, err);
     if (!s) s = hd_translator_publish(t, p->to, err);
     hd_translator_free(t);

@@ -239,7 +239,7 @@ static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_
 {
     static const char *const side[] = {"source", "target"};
     const bool shared = t->tokenizer[0] == t->tokenizer[1];
-    hd_status s = hd_translator_save_tokenizers(t, folder, err);
+    hd_status s = hd_model_folder_save_tokenizers(t->tokenizer, folder, err);
     for (int i = 0; !s && i < (shared ? 1 : 2); i++) {
         char path[HD_PATH];
         const hd_text_form how = {.native = HD_TOKENIZER_marian,

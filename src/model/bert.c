@@ -96,11 +96,11 @@ void hd_bert_free(hd_bert *m)
 
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg)
 {
-    return hd_bert_behind(r, m, m->opt.stack.layers, ids, type, seg);
+    return hd_bert_rows_at_layer(r, m, m->opt.stack.layers, ids, type, seg);
 }
 
-hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const int32_t *type,
-                       const hd_seg *seg)
+hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int32_t *ids,
+                              const int32_t *type, const hd_seg *seg)
 {
     hd_probe_enter(r, "enc");
     hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
@@ -108,7 +108,7 @@ hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *i
     x = hd_norm_of(r, &m->norm, x);
     hd_probe_offer(r, "norm", x.t, x.seg);
     x.t = hd_dropout(r, x.t, m->opt.stack.dropout, seg);
-    x = hd_stack_behind(r, &m->stack, layers, x);
+    x = hd_stack_rows_at_layer(r, &m->stack, layers, x);
     hd_probe_leave(r);
     return x;
 }

@@ -3,7 +3,9 @@
 #ifndef HD_MODEL_BERT_H
 #define HD_MODEL_BERT_H
 
+#include "model/config.h"
 #include "model/stack.h"
+#include "model/type.h"
 
 typedef struct hd_bert_opt {
     hd_stack_opt stack; /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
@@ -46,8 +48,8 @@ void hd_bert_free(hd_bert *m); /* accepts NULL */
 /* The rows of the last block. */
 hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg);
 /* Those of block number `layers`, 1 to all; the later ones are not run. */
-hd_rows hd_bert_behind(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const int32_t *type,
-                       const hd_seg *seg);
+hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int32_t *ids,
+                              const int32_t *type, const hd_seg *seg);
 /* A vector of each item, [N, width]: tanh of a layer on its first row. */
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x);
 /* [count, V] of the rows asked for. */
@@ -56,5 +58,14 @@ hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b);
 hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt);
 /* Of a forward pass over items of a length, of which `asked` rows are asked for. */
 double hd_bert_flops(const hd_bert *m, double items, double length, double asked);
+
+/* Its keys in config.json, also where it is a part of another model. */
+void hd_bert_config_write(hd_text *to, const hd_bert_opt *o);
+void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o);
+
+static inline hd_model hd_bert_model(const hd_bert *m)
+{
+    return (hd_model){&hd_model_bert, (hd_params *)&m->params, (void *)m};
+}
 
 #endif

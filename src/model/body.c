@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "model/formula.h"
+#include "model/prepare.h"
 #include "nn/position.h"
 
 size_t hd_body_vocab(const hd_body_opt *o)
@@ -135,7 +137,7 @@ static hd_status make_lm(hd_body *b, hd_backend *backend, hd_err *err)
     if (b->opt.lm.kind == HD_LM_gpt) s = check_positions(&b->opt, b->opt.lm.context, err);
     if (!s) s = hd_lm_make(&b->lm, &b->opt.lm, backend, err);
     if (s) return s;
-    if (!b->lm->type->states)
+    if (!b->lm->type->rows)
         return hd_err_set(err, HD_EARG,
                           "a language model of the kind %s has no states: rnn, gru, lstm and gpt have",
                           hd_lm_names[b->opt.lm.kind]);
@@ -186,7 +188,7 @@ void hd_body_release(hd_body *b)
 hd_rows hd_body_rows(hd_run *r, const hd_body *b, const int32_t *ids, const int32_t *type, const hd_seg *seg)
 {
     if (b->bert) return hd_bert_rows(r, b->bert, ids, type, seg);
-    if (b->lm) return b->lm->type->states(r, b->lm, ids, seg);
+    if (b->lm) return hd_lm_rows(r, b->lm, ids, seg);
     return hd_encoder_of(r, &b->encoder, ids, seg).rows;
 }
 
@@ -194,7 +196,70 @@ double hd_body_flops(const hd_body *b, double items, double length)
 {
     if (b->bert) return hd_bert_flops(b->bert, items, length, 0);
     if (!b->lm) return hd_encoder_flops(&b->encoder, items, length);
-    size_t n = (size_t)items, rows = (size_t)length; /* the words are not asked for */
-    return b->lm->type->flops(b->lm, n, rows) -
-           2 * (double)n * (double)rows * (double)b->out * (double)b->opt.lm.vocab;
+    double n = floor(items), rows = floor(length); /* the words are not asked for */
+    return b->lm->type->flops(b->lm, n, rows, 0) - 2 * n * rows * (double)b->out * (double)b->opt.lm.vocab;
+}
+
+/* -- stages among other models -- */
+
+static hd_model_sizes sizes(const void *self)
+{
+    const hd_body *b = self;
+    return (hd_model_sizes){
+        .layers = hd_encoder_layers(&b->encoder), .vocab = b->opt.vocab, .positions = b->opt.positions};
+}
+
+static const char *title(const void *self, char *buf, size_t size)
+{
+    char text[HD_STAGES_TEXT];
+    snprintf(buf, size, "%s", hd_stages_text(&((const hd_body *)self)->opt.encoder, text));
+    return buf;
+}
+
+static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
+                    const hd_seg *seg)
+{
+    (void)type;
+    return hd_encoder_rows_at_layer(r, &((const hd_body *)self)->encoder, layers, ids, seg);
+}
+
+static size_t width(const void *self, int layer)
+{
+    const hd_encoder *e = &((const hd_body *)self)->encoder;
+    return layer ? hd_encoder_width(e, layer) : e->out;
+}
+
+static hd_param *table(const void *self)
+{
+    return ((const hd_body *)self)->encoder.embedding.table;
+}
+
+static void prepare(hd_preparing *p, const void *self)
+{
+    hd_prepare_encoder(p, &((const hd_body *)self)->encoder);
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    const hd_body *b = self;
+    if (b->letters && hd_formula_is(name, "emb")) return "1 in the column of the token, 0 elsewhere";
+    const char *stage = hd_formula_stages(&b->encoder, b->opt.cell, name);
+    return stage ? stage : hd_formula_block(b->opt.stack.pre_norm, name);
+}
+
+const hd_model_type hd_model_encoder = {
+    .name = "encoder",
+    .title = title,
+    .sizes = sizes,
+    .rows = rows,
+    .width = width,
+    .table = table,
+    .prepare = prepare,
+    .formula = formula,
+};
+
+hd_model hd_body_as_model(const hd_body *b)
+{
+    if (b->bert) return hd_bert_model(b->bert);
+    return b->lm ? hd_lm_model(b->lm) : (hd_model){&hd_model_encoder, b->params, (void *)b};
 }

@@ -57,6 +57,9 @@ void hd_body_release(hd_body *b); /* accepts {0} */
 /* A row for each token. type: of the tokens, which only a BERT reads. */
 hd_rows hd_body_rows(hd_run *r, const hd_body *b, const int32_t *ids, const int32_t *type, const hd_seg *seg);
 
+/* The model that it is: a BERT, a language model or an encoder of stages. */
+hd_model hd_body_as_model(const hd_body *b);
+
 double hd_body_flops(const hd_body *b, double items, double length); /* of a forward pass */
 
 #endif

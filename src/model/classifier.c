@@ -1,7 +1,10 @@
 /* A body and a linear layer. */
 #include "model/classifier.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "model/prepare.h"
 
 #define X(name, text) #name,
 const char *const hd_pool_names[HD_POOLS + 1] = {HD_POOL_LIST(X) NULL};
@@ -106,7 +109,7 @@ hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_
     hd_rows x = rows_of(r, m, b);
     if (b->next && m->body.lm) {
         hd_loss_opt words = {.coef = opt->coef, .weight = b->share};
-        if (!m->body.lm->type->loss_of(r, m->body.lm, x, b->next, &words)) return NULL;
+        if (!m->body.lm->type->lm.loss_of(r, m->body.lm, x, b->next, &words)) return NULL;
     }
     hd_tensor *v = vectors(r, m, b, x);
     if (!m->opt.numbers) return hd_linear_cross_entropy(r, v, &m->out.w->t, &m->out.b->t, b->target, opt);
@@ -127,3 +130,99 @@ double hd_classifier_flops(const hd_classifier *m, double items, double length)
     return hd_body_flops(&m->body, items, length) +
            2 * vectors_of * (double)m->body.out * (double)m->opt.classes;
 }
+
+/* -- among other models -- */
+
+static void drop(void *self)
+{
+    hd_classifier_free(self);
+}
+
+static hd_model body_of(const void *self)
+{
+    return hd_body_as_model(&((const hd_classifier *)self)->body);
+}
+
+static const char *title(const void *self, char *buf, size_t size)
+{
+    const hd_model body = body_of(self);
+    return body.type->title(body.self, buf, size);
+}
+
+static void describe(const void *self, hd_details *to)
+{
+    const hd_classifier_opt *o = &((const hd_classifier *)self)->opt;
+    const hd_body_opt *b = &o->body;
+    const hd_model body = body_of(self);
+    char stages[HD_STAGES_TEXT];
+    hd_details_text(to, "encoder", hd_body_text(b, stages));
+    if (o->pool != HD_POOL_each) hd_details_text(to, "pool", hd_pool_names[o->pool]);
+    hd_details_whole(to, "width", hd_body_width(b));
+    if (b->cell == HD_sigmoid) hd_details_text(to, "cell", hd_unary_name(b->cell));
+    if (b->one_hot) hd_details_flag(to, "one_hot", true);
+    if (body.type->attention)
+        hd_details_whole(to, "heads", body.type->attention(body.self, body.type->attends).heads);
+    if (hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
+        hd_details_whole(to, "heads", (uint64_t)b->stack.heads);
+        hd_details_whole(to, "inner", b->stack.inner);
+        hd_details_text(to, "norm", b->stack.pre_norm ? "pre" : "post");
+        hd_details_text(to, "activation", hd_unary_name(b->stack.act));
+    }
+    hd_details_whole(to, "positions", b->positions);
+    if (!o->numbers) hd_details_whole(to, "classes", o->classes);
+}
+
+static hd_model_sizes sizes(const void *self)
+{
+    const hd_model body = body_of(self);
+    hd_model_sizes s = body.type->sizes(body.self);
+    s.positions = ((const hd_classifier *)self)->opt.body.positions;
+    return s;
+}
+
+static void prepare(hd_preparing *p, const void *self)
+{
+    const hd_model body = body_of(self);
+    if (body.type->prepare) body.type->prepare(p, body.self);
+    hd_prepare(p, ((const hd_classifier *)self)->out.w);
+}
+
+static const char *pooled_formula(const hd_classifier *m)
+{
+    static const char *const kinds[HD_POOLS] = {[HD_POOL_last] = "the last row",
+                                                [HD_POOL_mean] = "the mean of the rows",
+                                                [HD_POOL_max] = "the largest of each column",
+                                                [HD_POOL_first] = "the first row"};
+    const hd_encoder *e = &m->body.encoder;
+    if (m->opt.pool == HD_POOL_last && e->stages && e->stage[e->stages - 1].is.both_ways)
+        return "the ends: the last row of one direction, the first of the other";
+    const hd_model body = body_of(m);
+    bool own = m->opt.pool == HD_POOL_first && body.type->pooled;
+    return own ? body.type->formula(body.self, "pooled") : kinds[m->opt.pool];
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    const hd_model body = body_of(self);
+    if (!strcmp(name, "pooled")) return pooled_formula(self);
+    if (!strcmp(name, "logits")) return "y W + b: y is the row above";
+    return body.type->formula ? body.type->formula(body.self, name) : NULL;
+}
+
+static double flops(const void *self, double items, double length, double outputs)
+{
+    (void)outputs;
+    return hd_classifier_flops(self, items, length);
+}
+
+const hd_model_type hd_model_classifier = {
+    .name = "classifier",
+    .free = drop,
+    .title = title,
+    .describe = describe,
+    .sizes = sizes,
+    .body = body_of,
+    .prepare = prepare,
+    .formula = formula,
+    .flops = flops,
+};

@@ -63,6 +63,11 @@ hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_
 /* Log-probabilities of the classes, [N, classes], or the numbers, [N,1]; reads no target. */
 hd_tensor *hd_classifier_logp(hd_run *r, const hd_classifier *m, const hd_class_batch *b);
 
+static inline hd_model hd_classifier_model(const hd_classifier *m)
+{
+    return (hd_model){&hd_model_classifier, m->params, (void *)m};
+}
+
 double hd_classifier_flops(const hd_classifier *m, double items, double length); /* of a forward pass */
 
 #endif

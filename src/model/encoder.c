@@ -35,7 +35,7 @@ static void free_blocks(hd_encoder_stage *s)
 static hd_rows rows_of_blocks(hd_run *r, const hd_encoder_stage *s, int layers, hd_rows x, hd_encoded *out)
 {
     (void)out;
-    return hd_stack_behind(r, &s->stack, layers, x);
+    return hd_stack_rows_at_layer(r, &s->stack, layers, x);
 }
 
 static double flops_of_blocks(const hd_encoder_stage *s, double items, double length)
@@ -170,7 +170,8 @@ hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, con
     return run_stages(r, e, hd_encoder_layers(e), ids, seg);
 }
 
-hd_rows hd_encoder_behind(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids, const hd_seg *seg)
+hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
+                                 const hd_seg *seg)
 {
     return run_stages(r, e, layers, ids, seg).rows;
 }

@@ -76,7 +76,8 @@ hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, con
 
 int hd_encoder_layers(const hd_encoder *e); /* of all stages */
 /* Rows of layer number `layers`, 1 to all, and how many columns they have. The later ones are not run. */
-hd_rows hd_encoder_behind(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids, const hd_seg *seg);
+hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
+                                 const hd_seg *seg);
 size_t hd_encoder_width(const hd_encoder *e, int layers);
 
 /* Multiply-adds times two of the matrix products of one forward pass over so many rows, in items of equal

@@ -78,10 +78,10 @@ hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_
     return hd_stack_of(r, &m->stack, x, (hd_rows){0}, hd_cache_slot(cache, 0));
 }
 
-hd_rows hd_gpt_behind(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg)
+hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg)
 {
     hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
-    return hd_stack_behind(r, &m->stack, layers, x);
+    return hd_stack_rows_at_layer(r, &m->stack, layers, x);
 }
 
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)

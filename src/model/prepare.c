@@ -51,7 +51,7 @@ void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c)
     }
 }
 
-static void prepare_encoder(hd_preparing *p, const hd_encoder *e)
+void hd_prepare_encoder(hd_preparing *p, const hd_encoder *e)
 {
     for (int i = 0; i < e->stages; i++) {
         const hd_encoder_stage *s = &e->stage[i];
@@ -74,21 +74,33 @@ static void prepare_cells(hd_preparing *p, const hd_recurrent_decoder *d)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
 }
 
-hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
+void hd_prepare_encdec(hd_preparing *p, const hd_encdec *m)
 {
-    hd_preparing p = {HD_OK, m->params.backend, use, err};
-    prepare_encoder(&p, &m->encoder);
-    prepare_cells(&p, &m->cells);
-    hd_prepare(&p, m->fit.w);
-    for (int i = 0; i < m->stacks; i++) hd_prepare_stack(&p, &m->stack[i]);
-    hd_prepare(&p, m->output);
-    return p.status;
+    hd_prepare_encoder(p, &m->encoder);
+    prepare_cells(p, &m->cells);
+    hd_prepare(p, m->fit.w);
+    for (int i = 0; i < m->stacks; i++) hd_prepare_stack(p, &m->stack[i]);
+    hd_prepare(p, m->output);
 }
 
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 {
     hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->head);
+}
+
+void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
+{
+    hd_prepare_stack(p, &m->stack);
+    hd_prepare(p, m->pooler.w);
+    hd_prepare(p, m->transform.w);
+    if (!m->opt.headless) hd_prepare(p, m->embedding.table);
+}
+
+hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
+{
+    const hd_model model = hd_encdec_model(m);
+    return hd_model_prepare(&model, use, err);
 }
 
 hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
@@ -100,29 +112,6 @@ hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
 
 hd_status hd_bert_prepare(hd_bert *m, hd_use use, hd_err *err)
 {
-    hd_preparing p = {HD_OK, m->params.backend, use, err};
-    hd_prepare_stack(&p, &m->stack);
-    hd_prepare(&p, m->pooler.w);
-    hd_prepare(&p, m->transform.w);
-    if (!m->opt.headless) hd_prepare(&p, m->embedding.table);
-    return p.status;
-}
-
-hd_status hd_lm_prepare(hd_lm *m, hd_use use, hd_err *err)
-{
-    if (!m->type->prepare) return HD_OK;
-    hd_preparing p = {HD_OK, m->params->backend, use, err};
-    m->type->prepare(&p, m);
-    return p.status;
-}
-
-hd_status hd_classifier_prepare(hd_classifier *m, hd_use use, hd_err *err)
-{
-    hd_preparing p = {HD_OK, m->params->backend, use, err};
-    hd_body *b = &m->body;
-    if (b->bert) p.status = hd_bert_prepare(b->bert, use, err);
-    if (b->lm) p.status = hd_lm_prepare(b->lm, use, err);
-    if (!b->bert && !b->lm) prepare_encoder(&p, &b->encoder);
-    hd_prepare(&p, m->out.w);
-    return p.status;
+    const hd_model model = hd_bert_model(m);
+    return hd_model_prepare(&model, use, err);
 }

@@ -21,12 +21,13 @@ typedef struct hd_preparing {
 void hd_prepare(hd_preparing *p, hd_param *w);
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m);
 void hd_prepare_stack(hd_preparing *p, const hd_stack *k);
+void hd_prepare_bert(hd_preparing *p, const hd_bert *m);
+void hd_prepare_encoder(hd_preparing *p, const hd_encoder *e);
+void hd_prepare_encdec(hd_preparing *p, const hd_encdec *m);
 void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c);
 
 hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err);
 hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err);
 hd_status hd_bert_prepare(hd_bert *m, hd_use use, hd_err *err);
-hd_status hd_lm_prepare(hd_lm *m, hd_use use, hd_err *err);
-hd_status hd_classifier_prepare(hd_classifier *m, hd_use use, hd_err *err);
 
 #endif

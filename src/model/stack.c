@@ -257,7 +257,7 @@ hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_
     return run_blocks(r, k, k->opt.layers, x, memory, slot);
 }
 
-hd_rows hd_stack_behind(hd_run *r, const hd_stack *k, int layers, hd_rows x)
+hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *k, int layers, hd_rows x)
 {
     return run_blocks(r, k, layers, x, (hd_rows){0}, NULL);
 }

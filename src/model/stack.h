@@ -75,7 +75,7 @@ size_t hd_stack_slots(const hd_stack *s, hd_slot_kind *kinds);
 hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_slot *slot);
 /* What the first blocks give, 1 to all of them, of a stack without a memory; the norm after pre-norm blocks
    comes behind all alone. The others are not run. */
-hd_rows hd_stack_behind(hd_run *r, const hd_stack *s, int layers, hd_rows x);
+hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *s, int layers, hd_rows x);
 
 /* Multiply-adds times two of the matrix products of one forward pass over items of equal length that ask
    memories of equal length. */

@@ -7,29 +7,11 @@
 
 #include "base/mem.h"
 
-static const struct {
-    const char *name, *title;
-} kinds[] = {
-#define X(id, name, stack, sublayer, title) {name, title},
-    HD_ATTENTION_LIST(X)
-#undef X
-};
-
 const char *const hd_attention_choices[] = {"auto",
 #define X(id, name, stack, sublayer, title) name,
                                             HD_ATTENTION_LIST(X)
 #undef X
                                                 NULL};
-
-const char *hd_attention_name(hd_attention_kind k)
-{
-    return kinds[k].name;
-}
-
-const char *hd_attention_title(hd_attention_kind k)
-{
-    return kinds[k].title;
-}
 
 void hd_attention_release(hd_attention_maps *a)
 {
@@ -106,13 +88,13 @@ hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
                                   size_t heads, hd_err *err)
 {
-    if (!layers) return hd_err_set(err, HD_EARG, "the model has no %s", kinds[k].title);
+    if (!layers) return hd_err_set(err, HD_EARG, "the model has no %s", hd_attention_title(k));
     if (p->layer < 0 || (size_t)p->layer > layers)
         return hd_err_set(err, HD_EARG, "there is no layer %d in %s: they are 1 to %zu", p->layer,
-                          kinds[k].title, layers);
+                          hd_attention_title(k), layers);
     if (p->head < 0 || (size_t)p->head > heads)
         return hd_err_set(err, HD_EARG, "there is no head %d in %s: they are 1 to %zu", p->head,
-                          kinds[k].title, heads);
+                          hd_attention_title(k), heads);
     return HD_OK;
 }
 
@@ -187,7 +169,8 @@ const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t 
     if (m->place.parts > 1)
         snprintf(place, sizeof place, "line %zu, part %zu of %zu: ", m->place.line, m->place.part,
                  m->place.parts);
-    int n = snprintf(buf, size, "%s%s, layer %zu of %zu, ", place, kinds[m->kind].title, m->layer, m->layers);
+    int n = snprintf(buf, size, "%s%s, layer %zu of %zu, ", place, hd_attention_title(m->kind), m->layer,
+                     m->layers);
     size_t at = n < 0 || (size_t)n >= size ? size : (size_t)n;
     if (m->head || m->heads == 1)
         snprintf(buf + at, size - at, "head %zu of %zu", m->head ? m->head : 1, m->heads);

@@ -6,26 +6,8 @@
 #define HD_SHOW_ATTENTION_H
 
 #include "base/file/lines.h"
-#include "model/bert.h"
-#include "model/encdec/encdec.h"
-#include "model/lm/lm.h"
+#include "model/type.h"
 #include "text/tokenizer.h"
-
-/* name, stack and sublayer as a probe names them, what people call it */
-#define HD_ATTENTION_LIST(X)                                       \
-    X(ENCODER, "encoder", "enc", "self", "encoder self-attention") \
-    X(DECODER, "decoder", "dec", "self", "decoder self-attention") \
-    X(CROSS, "cross", "dec", "cross", "cross-attention")
-
-typedef enum hd_attention_kind {
-#define X(id, name, stack, sublayer, title) HD_ATTENTION_##id,
-    HD_ATTENTION_LIST(X)
-#undef X
-        HD_ATTENTION_KINDS
-} hd_attention_kind;
-
-const char *hd_attention_name(hd_attention_kind k);  /* "cross" */
-const char *hd_attention_title(hd_attention_kind k); /* "cross-attention" */
 
 /* "auto" and the names, up to a NULL: the values of hd_attention_pick.kind, as a table of options wants them.
  */
@@ -62,18 +44,12 @@ typedef struct hd_attention_maps {
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
-/* Whose attention it is: one of them. */
-typedef struct hd_attender {
-    const hd_encdec *encdec;
-    const hd_bert *bert; /* has an encoder's self-attention */
-    const hd_lm *lm;     /* a gpt: has a decoder's */
-} hd_attender;
-
 /* What is to be read; all borrowed. */
 typedef struct hd_attention_ask {
-    const int32_t *source; /* ids, with the end token the model was trained with; of a BERT the text */
+    const int32_t *source; /* ids, with the end token the model was trained with; of a model that only reads,
+                              as a BERT, the text */
     size_t sources;
-    size_t second;         /* of a BERT: tokens before its second text; 0: it has none */
+    size_t second;         /* of such a model: tokens before its second text; 0: it has none */
     int32_t start;         /* the decoder's first input */
     const int32_t *target; /* ids as a search found them, the end token included where there is one; of a
                               language model the text, what stands before it too: it has no other start */
@@ -90,7 +66,7 @@ typedef struct hd_attention_ask {
 /* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
    no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
    sentence may be. */
-hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_attender *m,
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model *m,
                                const hd_attention_ask *ask, hd_err *err);
 void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
 
@@ -115,7 +91,7 @@ typedef struct hd_attention_pick {
 
 /* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
  */
-hd_status hd_attention_check(const hd_attender *m, const hd_attention_pick *pick, hd_err *err);
+hd_status hd_attention_check(const hd_model *m, const hd_attention_pick *pick, hd_err *err);
 /* The same of so many layers and heads. */
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
                                   size_t heads, hd_err *err);

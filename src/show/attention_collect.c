@@ -17,27 +17,27 @@ static const struct {
 #undef X
 };
 
-/* The piece; of a BERT also that of the mask, which a tokenizer need not have. */
-static hd_status set_piece(char **to, const hd_attender *m, const hd_tokenizer *t, int32_t id, hd_err *err)
+/* The piece; also that of the mask, which a tokenizer need not have. */
+static hd_status set_piece(char **to, const hd_tokenizer *t, int32_t id, bool masks, hd_err *err)
 {
     char number[16];
-    const char *piece = !t ? NULL : m->bert ? hd_masked_piece(t, id) : hd_tokenizer_piece(t, id);
+    const char *piece = !t ? NULL : masks ? hd_masked_piece(t, id) : hd_tokenizer_piece(t, id);
     if (!piece) snprintf(number, sizeof number, "%d", id), piece = number;
     return hd_attention_set_name(to, piece, strlen(piece), err);
 }
 
 /* The names of tokens; those that are unknown are called by the words of the text that they stand for. */
-static hd_status set_pieces(hd_attention_maps *a, char **to, const hd_attender *m, const hd_tokenizer *t,
+static hd_status set_pieces(hd_attention_maps *a, char **to, bool masks, const hd_tokenizer *t,
                             const int32_t *ids, size_t count, hd_line text, hd_err *err)
 {
     char **marked = a->marked + (to - a->source);
     hd_line *word = hd_mem_array(count + 1, sizeof *word);
     if (!word) return hd_err_nomem(err, count * sizeof *word);
-    hd_status s = hd_unknown_words(word, t, ids, count, text, m->bert != NULL, err);
+    hd_status s = hd_unknown_words(word, t, ids, count, text, masks, err);
     for (size_t i = 0; !s && i < count; i++) {
         hd_text mark = {0};
         if (!word[i].text) {
-            s = set_piece(&to[i], m, t, ids[i], err);
+            s = set_piece(&to[i], t, ids[i], masks, err);
             continue;
         }
         hd_text_add(&mark, word[i].text, word[i].size);
@@ -51,16 +51,18 @@ static hd_status set_pieces(hd_attention_maps *a, char **to, const hd_attender *
     return s;
 }
 
-static hd_status set_names(hd_attention_maps *a, const hd_attender *m, const hd_attention_ask *q, hd_err *err)
+/* A model of two sides reads a start and says the target; one that only writes reads the target. */
+static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
+    const bool both = m->type->decode, masks = !a->targets;
     size_t first = q->second && q->second < a->sources ? q->second : a->sources;
-    hd_status s = m->encdec ? set_piece(&a->input[0], m, q->target_pieces, q->start, err) : HD_OK;
-    if (!s) s = set_pieces(a, a->source, m, q->source_pieces, q->source, first, q->source_text[0], err);
+    hd_status s = both ? set_piece(&a->input[0], q->target_pieces, q->start, masks, err) : HD_OK;
+    if (!s) s = set_pieces(a, a->source, masks, q->source_pieces, q->source, first, q->source_text[0], err);
     if (!s)
-        s = set_pieces(a, a->source + first, m, q->source_pieces, q->source + first, a->sources - first,
+        s = set_pieces(a, a->source + first, masks, q->source_pieces, q->source + first, a->sources - first,
                        q->source_text[1], err);
     if (!s)
-        s = set_pieces(a, m->lm ? a->input : a->output, m, q->target_pieces, q->target, a->targets,
+        s = set_pieces(a, both ? a->output : a->input, masks, q->target_pieces, q->target, a->targets,
                        q->target_text, err);
     if (!s && q->sentence.text)
         s = hd_attention_set_name(&a->sentence, q->sentence.text, q->sentence.size, err);
@@ -71,52 +73,11 @@ static hd_status set_names(hd_attention_maps *a, const hd_attender *m, const hd_
     return s;
 }
 
-/* -- what a model has -- */
-
-/* The layers of a kind: those of the stages one after the other, each with the heads it has. Where heads
-   differ, a layer of fewer shows them by turns. */
-typedef struct stock {
-    const char *stack; /* as a probe names it, with a dot; "" of a language model */
-    size_t layers, heads;
-    size_t first[HD_STAGES]; /* of a stage, among all layers */
-    size_t count[HD_STAGES]; /* its layers; 0: it has none of the kind */
-} stock;
-
-static void add_stage(stock *s, int stage, int layers, int heads)
-{
-    s->first[stage] = s->layers, s->count[stage] = (size_t)layers;
-    s->layers += (size_t)layers;
-    if (layers && (size_t)heads > s->heads) s->heads = (size_t)heads;
-}
-
-static stock stock_of_sides(const hd_encdec *m, hd_attention_kind k)
-{
-    const hd_stages *side = k == HD_ATTENTION_ENCODER ? &m->opt.encoder : &m->opt.decoder;
-    stock s = {.stack = offered[k].stack};
-    for (int i = 0; i < side->count; i++) {
-        const hd_stage *x = &side->at[i];
-        bool looks =
-            k == HD_ATTENTION_CROSS && hd_stage_recurs(x) && m->opt.recurrent.context == HD_CONTEXT_attention;
-        if (looks) add_stage(&s, i, 1, m->cells.look.opt.heads);
-        if (x->kind == HD_STAGE_transformer) add_stage(&s, i, x->layers, m->opt.stack.heads);
-    }
-    return s;
-}
-
-static stock stock_of(const hd_attender *m, hd_attention_kind k)
-{
-    if (m->encdec) return stock_of_sides(m->encdec, k);
-    stock s = {.stack = m->lm ? "" : offered[k].stack};
-    if (m->bert && k == HD_ATTENTION_ENCODER)
-        add_stage(&s, 0, m->bert->opt.stack.layers, m->bert->opt.stack.heads);
-    if (m->lm && m->lm->opt.kind == HD_LM_gpt && k == HD_ATTENTION_DECODER)
-        add_stage(&s, 0, m->lm->opt.stack.layers, m->lm->opt.stack.heads);
-    return s;
-}
+/* -- collecting -- */
 
 typedef struct collection {
     hd_attention_maps *into;
-    stock stock[HD_ATTENTION_KINDS];
+    hd_attention_layers has[HD_ATTENTION_KINDS];
     hd_real *scratch;  /* [rows * cols, heads] of the largest part */
     int kind;          /* of the last offer */
     size_t layer, row; /* the layer of the last offer, and the row behind it */
@@ -125,14 +86,14 @@ typedef struct collection {
 
 /* Whether an offer is a layer's weights, and which: "dec.0.cross.softmax", "dec.stage1.0.self.softmax",
    "0.self.softmax". */
-static bool is_weights(const char *name, int k, const stock *s, size_t *layer)
+static bool is_weights(const char *name, int k, const hd_attention_layers *s, size_t *layer)
 {
     char start[16] = "", expected[64];
     for (int i = 0; i < HD_STAGES; i++)
         for (size_t l = 0; l < s->count[i]; l++) {
             if (i) snprintf(start, sizeof start, "stage%d.", i);
-            snprintf(expected, sizeof expected, "%s%s%zu.%s.softmax", s->stack, start, l,
-                     offered[k].sublayer);
+            snprintf(expected, sizeof expected, "%s%s%zu.%s.softmax", s->bare ? "" : offered[k].stack, start,
+                     l, offered[k].sublayer);
             *layer = s->first[i] + l;
             if (!strcmp(name, expected)) return true;
         }
@@ -166,42 +127,32 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
     size_t layer;
     if (!offer->keys || offer->gradient) return;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++)
-        if (is_weights(offer->name, k, &c->stock[k], &layer)) keep(c, r, offer, k, layer);
+        if (is_weights(offer->name, k, &c->has[k], &layer)) keep(c, r, offer, k, layer);
 }
 
-static void run_sides(hd_run *r, const hd_encdec *m, const hd_attention_ask *q)
+static void run_sides(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 {
     const int32_t from = (int32_t)q->sources, to = (int32_t)q->targets;
     int32_t *input = hd_host_take(r, q->targets * sizeof *input);
     for (size_t i = 0; input && i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
-    hd_encoded memory =
-        hd_encdec_encode(r, m, hd_ints(r, q->source, q->sources), hd_seg_of(r, &from, 1, NULL));
-    hd_encdec_decode(r, m, hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL), memory, NULL);
+    m->type->decode(r, m->self, hd_ints(r, q->source, q->sources), hd_seg_of(r, &from, 1, NULL),
+                    hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL));
 }
 
-static void run_bert(hd_run *r, const hd_bert *m, const hd_attention_ask *q)
+/* The text is the source of a model that reads, the target of one that writes. */
+static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 {
-    const int32_t len = (int32_t)q->sources;
-    int32_t *type = hd_host_take(r, q->sources * sizeof *type);
-    if (!type) return;
-    for (size_t i = 0; i < q->sources; i++) type[i] = q->second && i >= q->second;
-    hd_bert_rows(r, m, hd_ints(r, q->source, q->sources), hd_ints(r, type, q->sources),
-                 hd_seg_of(r, &len, 1, NULL));
+    const int32_t *ids = q->sources ? q->source : q->target;
+    const size_t count = q->sources ? q->sources : q->targets;
+    const int32_t len = (int32_t)count;
+    int32_t *type = q->second ? hd_host_take(r, count * sizeof *type) : NULL;
+    for (size_t i = 0; type && i < count; i++) type[i] = i >= q->second;
+    m->type->rows(r, m->self, m->type->sizes(m->self).layers, hd_ints(r, ids, count),
+                  type ? hd_ints(r, type, count) : NULL, hd_seg_of(r, &len, 1, NULL));
 }
 
-static void run_model(hd_run *r, const hd_attender *m, const hd_attention_ask *q)
-{
-    const int32_t len = (int32_t)q->targets;
-    if (m->encdec)
-        run_sides(r, m->encdec, q);
-    else if (m->bert)
-        run_bert(r, m->bert, q);
-    else
-        m->lm->type->states(r, m->lm, hd_ints(r, q->target, q->targets), hd_seg_of(r, &len, 1, NULL));
-}
-
-static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_attender *m,
-                                const hd_attention_ask *q, hd_err *err)
+static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model *m, const hd_attention_ask *q,
+                                hd_err *err)
 {
     size_t largest = 0, wanted = 0;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
@@ -211,12 +162,12 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_attend
         wanted += p->layers * p->rows;
     }
     collection c = {.into = a, .kind = -1, .scratch = hd_mem_array(largest, sizeof *c.scratch)};
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.stock[k] = stock_of(m, (hd_attention_kind)k);
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
     if (!c.scratch) return hd_err_nomem(err, largest * sizeof *c.scratch);
     const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    run_model(r, m, q);
+    (m->type->decode ? run_sides : run_text)(r, m, q);
     r->probe = before;
     hd_mem_free(c.scratch);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
@@ -239,37 +190,42 @@ static hd_status check_ids(const char *what, const int32_t *ids, size_t count, s
     return HD_OK;
 }
 
-static hd_status check_ask(const hd_attender *m, const hd_attention_ask *q, hd_err *err)
+/* A text that is read is the source, one that is written the target; a model of two sides has both. */
+static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
-    if (m->bert)
-        return check_ids("text", q->source, q->sources, m->bert->opt.vocab, m->bert->opt.positions, err);
-    if (m->lm) return check_ids("text", q->target, q->targets, m->lm->opt.vocab, m->lm->opt.context, err);
-    const hd_encdec_opt *o = &m->encdec->opt;
-    hd_status s = check_ids("source", q->source, q->sources, o->source_vocab, o->positions, err);
-    if (!s) s = check_ids("target", q->target, q->targets, o->target_vocab, o->positions, err);
-    if (!s) s = check_ids("target's start", &q->start, 1, o->target_vocab, o->positions, err);
+    const hd_model_sizes n = m->type->sizes(m->self);
+    const bool writes = m->type->attends == HD_ATTENTION_DECODER;
+    if (!m->type->decode)
+        return writes ? check_ids("text", q->target, q->targets, n.vocab, n.positions, err)
+                      : check_ids("text", q->source, q->sources, n.vocab, n.positions, err);
+    hd_status s = check_ids("source", q->source, q->sources, n.vocab, n.positions, err);
+    if (!s) s = check_ids("target", q->target, q->targets, n.target_vocab, n.positions, err);
+    if (!s) s = check_ids("target's start", &q->start, 1, n.target_vocab, n.positions, err);
     return s;
 }
 
-static hd_status refuse_kind(const hd_lm *m, hd_err *err)
+static hd_status check_type(const hd_model *m, hd_err *err)
 {
+    if (m->type->attention) return HD_OK;
     return hd_err_set(err, HD_EARG, "a language model of the kind %s has no attention: gpt has",
-                      hd_lm_names[m->opt.kind]);
+                      m->type->name);
 }
 
-hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_attender *m,
+hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model *m,
                                const hd_attention_ask *ask, hd_err *err)
 {
     size_t layers[HD_ATTENTION_KINDS], heads[HD_ATTENTION_KINDS];
     hd_attention_maps a = {0};
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        stock all = stock_of(m, (hd_attention_kind)k);
+    hd_status s = check_type(m, err);
+    for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
+        const hd_attention_layers all = m->type->attention(m->self, (hd_attention_kind)k);
         layers[k] = all.layers, heads[k] = all.heads;
     }
-    hd_status s = m->lm && m->lm->opt.kind != HD_LM_gpt ? refuse_kind(m->lm, err) : HD_OK;
     if (!s) s = check_ask(m, ask, err);
     if (!s)
-        s = hd_attention_init(&a, m->lm ? 0 : ask->sources, m->bert ? 0 : ask->targets, layers, heads, err);
+        s = hd_attention_init(&a, m->type->attends == HD_ATTENTION_DECODER ? 0 : ask->sources,
+                              m->type->attends == HD_ATTENTION_ENCODER ? 0 : ask->targets, layers, heads,
+                              err);
     if (!s) s = set_names(&a, m, ask, err);
     if (!s) s = run_with_probe(&a, r, m, ask, err);
     if (s) hd_attention_release(&a);
@@ -277,28 +233,12 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_atten
     return s;
 }
 
-/* Why a model of two sides has none of a kind. */
-static hd_status refuse_side(const hd_encdec *m, hd_attention_kind k, hd_err *err)
+hd_status hd_attention_check(const hd_model *m, const hd_attention_pick *pick, hd_err *err)
 {
-    char side[HD_STAGES_TEXT];
-    if (k == HD_ATTENTION_CROSS)
-        return hd_err_set(err, HD_EARG,
-                          "the model has no attention from its decoder to its encoder: it was trained with "
-                          "--decoder-context %s",
-                          hd_context_names[m->opt.recurrent.context]);
-    return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", hd_attention_title(k),
-                      hd_attention_name(k),
-                      hd_stages_text(k == HD_ATTENTION_ENCODER ? &m->opt.encoder : &m->opt.decoder, side));
-}
-
-hd_status hd_attention_check(const hd_attender *m, const hd_attention_pick *pick, hd_err *err)
-{
-    hd_attention_kind own = m->bert ? HD_ATTENTION_ENCODER
-                            : m->lm ? HD_ATTENTION_DECODER
-                                    : HD_ATTENTION_CROSS;
-    hd_attention_kind k = pick->kind ? (hd_attention_kind)(pick->kind - 1) : own;
-    stock s = stock_of(m, k);
-    if (m->lm && m->lm->opt.kind != HD_LM_gpt) return refuse_kind(m->lm, err);
-    if (m->encdec && !s.layers) return refuse_side(m->encdec, k, err);
-    return hd_attention_pick_check(pick, k, s.layers, s.heads, err);
+    hd_attention_kind k = pick->kind ? (hd_attention_kind)(pick->kind - 1) : m->type->attends;
+    hd_status s = check_type(m, err);
+    if (s) return s;
+    const hd_attention_layers all = m->type->attention(m->self, k);
+    if (!all.layers && m->type->refuse_attention) return m->type->refuse_attention(m->self, k, err);
+    return hd_attention_pick_check(pick, k, all.layers, all.heads, err);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/reader.h"
 
 #define X(NAME, name, text, reduction) reduction,
 static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
@@ -18,7 +17,8 @@ typedef struct sentence {
 
 typedef struct job {
     hd_run *r;
-    hd_reader by;
+    const hd_model_folder *by;
+    hd_model body;    /* whose rows they are */
     hd_embed_opt opt; /* settled */
     hd_embeddings *out;
     hd_ids ids;
@@ -28,24 +28,25 @@ typedef struct job {
 } job;
 
 /* What the model's folder says where nobody else does. */
-static hd_embed_opt settle(const hd_any_model *m, const hd_embed_opt *asked)
+static hd_embed_opt settle(const hd_model_folder *m, const hd_embed_opt *asked)
 {
     hd_embed_opt o = *asked;
     if (o.pool != HD_POOLING_AUTO) return o;
-    bool sentences = m->masked && m->masked->pool != HD_POOLING_AUTO;
-    o.pool = sentences ? m->masked->pool : HD_POOLING_MEAN;
-    o.normalize |= sentences && m->masked->normalize;
+    bool sentences = m->pool != HD_POOLING_AUTO;
+    o.pool = sentences ? m->pool : HD_POOLING_MEAN;
+    o.normalize |= sentences && m->normalize;
     return o;
 }
 
-static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
+static hd_status check(const hd_model *m, const hd_embed_opt *opt, hd_err *err)
 {
-    const char *kind = a->lm ? hd_lm_names[a->lm->opt.kind] : NULL;
-    int layers = hd_reader_layers(a);
+    const char *kind = m->type->name;
+    const hd_model_sizes sizes = m->type->sizes(m->self);
+    int layers = sizes.layers;
     bool last = !opt->table && (!opt->layer || opt->layer == layers);
-    if (opt->table && !hd_reader_table(a))
+    if (opt->table && !m->type->table)
         return hd_err_set(err, HD_EARG, "a model of the kind %s has no table of token vectors", kind);
-    if (!opt->table && kind && !a->lm->type->states)
+    if (!opt->table && !m->type->rows)
         return hd_err_set(err, HD_EARG,
                           "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, "
                           "bert and translators have",
@@ -54,7 +55,7 @@ static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
         return hd_err_set(err, HD_ELIMIT,
                           "there is no layer %d: the model has %d, and 0 is its token vectors", opt->layer,
                           layers);
-    if (opt->pool == HD_POOLING_POOLER && !(a->bert && a->bert->opt.pooler && last))
+    if (opt->pool == HD_POOLING_POOLER && !(sizes.pooler && last))
         return hd_err_set(err, HD_ELIMIT,
                           "there is no pooler %s: only a BERT that was published with one has it, behind its "
                           "last layer",
@@ -62,11 +63,11 @@ static hd_status check(const hd_reader *a, const hd_embed_opt *opt, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err)
+hd_status hd_embed_check(const hd_model_folder *m, const hd_embed_opt *opt, hd_err *err)
 {
-    const hd_reader a = hd_reader_of(m);
+    const hd_model body = hd_model_body(&m->model);
     const hd_embed_opt settled = settle(m, opt);
-    return check(&a, &settled, err);
+    return check(&body, &settled, err);
 }
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
@@ -87,7 +88,7 @@ static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
 /* The size of a line of which too much was read: the last token stays where it is the end. */
 static size_t cut(job *j, size_t begin, size_t size, size_t most)
 {
-    if (j->by.end) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
+    if (j->by->end) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
     j->ids.count = begin + most;
     return most;
 }
@@ -95,12 +96,12 @@ static size_t cut(job *j, size_t begin, size_t size, size_t most)
 static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 {
     hd_embedded *to = &j->out->of[number];
-    size_t begin = j->ids.count, around = hd_reader_around(&j->by);
+    size_t begin = j->ids.count, around = (size_t)j->by->start + j->by->end;
     if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
     if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
-    hd_status s = hd_reader_encode(&j->by, line, &j->ids, err);
+    hd_status s = hd_model_folder_encode(j->by, line, &j->ids, err);
     if (s) return s;
-    size_t size = j->ids.count - begin, most = j->by.longest;
+    size_t size = j->ids.count - begin, most = j->by->longest;
     if (j->opt.cut && size > most && most > around) size = cut(j, begin, size, most);
     if (size > around && size <= most) {
         j->at[j->count++] = (sentence){number, begin, size};
@@ -113,7 +114,7 @@ static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 static hd_status make_room(job *j, hd_err *err)
 {
     hd_status s = HD_OK;
-    bool before = j->by.drops_start;
+    bool before = j->by->drops_start;
     for (size_t i = 0; !s && i < j->count; i++) {
         const sentence *q = &j->at[i];
         hd_embedded *to = &j->out->of[q->line];
@@ -140,16 +141,17 @@ static int by_length(const void *a, const void *b)
 
 static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
 {
-    const hd_reader *a = &j->by;
-    int layers = j->opt.layer ? j->opt.layer : hd_reader_layers(a);
-    if (!seg || !j->opt.table) return hd_reader_behind(j->r, a, layers, ids, seg);
-    return (hd_rows){hd_embed(j->r, &hd_reader_table(a)->t, ids, seg->rows, 1), seg};
+    const hd_model *m = &j->body;
+    int layers = j->opt.layer ? j->opt.layer : m->type->sizes(m->self).layers;
+    if (!seg) return (hd_rows){0};
+    if (!j->opt.table) return m->type->rows(j->r, m->self, layers, ids, NULL, seg);
+    return (hd_rows){hd_embed(j->r, &m->type->table(m->self)->t, ids, seg->rows, 1), seg};
 }
 
 /* The rows that count of `rows` that were read, and where each line has them. */
 static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
 {
-    if (!j->by.drops_start || !x.t) return x;
+    if (!j->by->drops_start || !x.t) return x;
     int32_t *index = j->batch, row = 0;
     size_t n = 0;
     for (size_t i = 0; i < items; i++, row++)
@@ -164,7 +166,7 @@ static hd_tensor *pooled(const job *j, hd_rows x)
 {
     hd_pooling pool = j->opt.pool;
     if (pool == HD_POOLING_NONE) return x.t;
-    return pool == HD_POOLING_POOLER ? hd_bert_pooled(j->r, j->by.bert, x)
+    return pool == HD_POOLING_POOLER ? j->body.type->pooled(j->r, j->body.self, x)
                                      : hd_reduce(j->r, x.t, x.seg, reductions[pool]);
 }
 
@@ -223,15 +225,16 @@ static hd_status embed_all(job *j, hd_err *err)
     return s;
 }
 
-hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
+hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .by = hd_reader_of(m), .opt = settle(m, opt), .out = out};
+    job j = {.r = r, .by = m, .body = hd_model_body(&m->model), .opt = settle(m, opt), .out = out};
     *out = (hd_embeddings){.count = count};
     hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
-    hd_status s = check(&j.by, &j.opt, err);
+    hd_status s = check(&j.body, &j.opt, err);
     if (!s)
-        out->width = opt->table ? hd_cols_of(&hd_reader_table(&j.by)->t) : hd_reader_width(&j.by, opt->layer);
+        out->width = opt->table ? hd_cols_of(&j.body.type->table(j.body.self)->t)
+                                : j.body.type->width(j.body.self, opt->layer);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);

@@ -11,9 +11,7 @@
 #define HD_SHOW_EMBED_H
 
 #include "base/arena.h"
-#include "base/file/lines.h"
-#include "task/any_model.h"
-#include "task/pooling.h"
+#include "task/model_folder.h"
 
 typedef struct hd_embed_opt {
     hd_pooling pool;
@@ -43,11 +41,11 @@ typedef struct hd_embeddings {
 
 /* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens.
    HD_ELIMIT where it has some, but not this layer or no pooler. */
-hd_status hd_embed_check(const hd_any_model *m, const hd_embed_opt *opt, hd_err *err);
+hd_status hd_embed_check(const hd_model_folder *m, const hd_embed_opt *opt, hd_err *err);
 
 /* Lines without a vector (not UTF-8, a NUL, too long and not cut) have a status of their own; the call fails
    only for lack of memory and the like. */
-hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_any_model *m, const hd_line *line,
+hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err);
 void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/formula.h"
 #include "show/exhibit_parts.h"
 #include "task/unknown.h"
 
@@ -25,6 +26,22 @@ void hd_exhibit_free(hd_exhibit *x)
     hd_arena_release(&x->memory);
     hd_mem_free(x->item);
     hd_mem_free(x);
+}
+
+hd_status hd_exhibit_set_model(hd_exhibit *x, const hd_model *m, hd_err *err)
+{
+    char title[2 * HD_STAGES_TEXT + 8];
+    x->model = hd_exhibit_copy(x, m->type->title(m->self, title, sizeof title), err);
+    return x->model ? HD_OK : HD_ENOMEM;
+}
+
+hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
+                             hd_err *err)
+{
+    const hd_model_type *can = f->model.type;
+    if (can->decode) return hd_exhibit_translation(out, r, f, text, step, err);
+    if (can->stepper) return hd_exhibit_language(out, r, f, text, err);
+    return can->fill ? hd_exhibit_masked(out, r, f, text, err) : hd_exhibit_labels(out, r, f, text, err);
 }
 
 void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err)
@@ -123,21 +140,10 @@ hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err)
 
 /* -- offers -- */
 
-static const char *last_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
-static bool of_encoder(const char *name)
-{
-    return !strncmp(name, "enc.", 4);
-}
-
 /* What stands for the keys of an attention layer. */
 static hd_exhibit_axis keys_of(const char *name)
 {
-    return of_encoder(name) || strstr(name, ".cross.") ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_READ;
+    return hd_formula_of_encoder(name) || strstr(name, ".cross.") ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_READ;
 }
 
 /* Rows of a text that is read at once; what is asked for comes behind the layers. */
@@ -150,10 +156,10 @@ static hd_exhibit_axis rows_of_whole(const hd_exhibit *x, const char *name)
 
 static hd_exhibit_axis rows_of(const hd_exhibiting *e, const char *name)
 {
-    const char *last = last_name(name);
+    const char *last = hd_formula_last(name);
     if (e->whole) return rows_of_whole(e->into, name);
     if (!strcmp(last, "K") || !strcmp(last, "V")) return keys_of(name);
-    return of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
+    return hd_formula_of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
 }
 
 hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err)
@@ -188,7 +194,7 @@ static hd_real *numbers_of(hd_exhibiting *e, hd_run *r, const hd_offer *o, hd_ex
     to->heads = o->keys ? hd_cols_of(o->t) : 0;
     to->rows = length_of(r, o->t, o->seg);
     to->cols = o->keys && to->rows ? hd_rows_of(o->t) / to->rows : hd_cols_of(o->t);
-    bool words = !strcmp(o->name, "logits") && !(e->of.classifier && e->of.classifier->opt.numbers);
+    bool words = !strcmp(o->name, "logits") && !e->numbers;
     to->down = rows_of(e, o->name);
     to->across = o->keys ? (e->whole ? HD_EXHIBIT_READ : keys_of(o->name))
                  : words ? HD_EXHIBIT_WORDS
@@ -211,7 +217,7 @@ static size_t count_of(const hd_exhibit_item *t)
    happens in them. */
 static bool same_again(const hd_exhibit *x, const hd_exhibit_item *now)
 {
-    const char *last = last_name(now->name);
+    const char *last = hd_formula_last(now->name);
     if (!x->items || (strcmp(last, "scaled") && strcmp(last, "masked") && strcmp(last, "X"))) return false;
     const hd_exhibit_item *before = &x->item[x->items - 1];
     size_t count = count_of(now);
@@ -244,7 +250,7 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
     to->name = hd_exhibit_copy(x, o->name, &r->err);
     if (!to->name || same_again(x, to)) return;
     to->part = hd_exhibit_copy(x, hd_exhibit_part(&e->of, o->name, part, sizeof part), &r->err);
-    to->formula = exact(x, to, hd_exhibit_formula(&e->of, o->name), &r->err);
+    to->formula = exact(x, to, hd_formula(&e->of, o->name), &r->err);
     x->items += to->part != NULL;
 }
 
@@ -265,12 +271,12 @@ static void look(hd_exhibit_step *s, hd_run *r, const hd_offer *o)
 void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *o)
 {
     hd_exhibiting *e = context;
-    const char *last = last_name(o->name);
+    const char *last = hd_formula_last(o->name);
     bool weights = o->keys && !strcmp(last, "softmax") && strstr(o->name, ".cross.");
     if (o->gradient || r->err.status || !hd_count_of(o->t)) return;
     if (e->step && weights) look(e->step, r, o);
     if (!strcmp(last, "mean") || !strcmp(last, "inverse_sd")) return; /* they can be had from the sum */
-    if (of_encoder(o->name) ? e->encoder : e->decoder) keep(e, r, o);
+    if (hd_formula_of_encoder(o->name) ? e->encoder : e->decoder) keep(e, r, o);
 }
 
 /* -- the distribution -- */
@@ -321,7 +327,7 @@ void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     for (size_t i = 0; i < rows * vocab; i++) p[i] = (hd_real)exp((double)p[i]);
     *to = (hd_exhibit_item){.name = "probs",
                             .part = "Output",
-                            .formula = hd_exhibit_formula(&e->of, "probs"),
+                            .formula = hd_formula(&e->of, "probs"),
                             .down = !e->whole ? HD_EXHIBIT_NOW : rows_of_whole(x, "logits"),
                             .across = HD_EXHIBIT_WORDS,
                             .rows = rows,

@@ -8,10 +8,8 @@
 
 #include "base/arena.h"
 #include "show/attention.h"
-#include "task/label/labeler.h"
-#include "task/language/language.h"
-#include "task/masked/masked.h"
-#include "task/translate/translator.h"
+#include "model/lm/ngram.h"
+#include "task/model_folder.h"
 
 enum { HD_EXHIBIT_TOP = 5 }; /* tokens of a distribution */
 
@@ -104,20 +102,17 @@ typedef struct hd_exhibit_ask {
     size_t step;                   /* to be shown, 1, 2, ...; 0: none, the list of steps alone */
 } hd_exhibit_ask;
 
-/* The step of a translation that is already known; its text is left out. */
-hd_status hd_exhibit_encdec(hd_exhibit **out, hd_run *r, const hd_encdec *m, const hd_exhibit_ask *ask,
-                            hd_err *err);
-/* The same of the translation that greedy search finds for a sentence. */
-hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translator *t, hd_line sentence,
-                                 size_t step, hd_err *err);
-/* The token after a prompt, which is the beginning of a line and may be empty. */
-hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l, hd_line prompt, hd_err *err);
-/* A text as a whole, and what stands at each [MASK] of it. Without one, and of a model that does not predict
-   words, up to the rows of the last block and its pooler, if it has one. */
-hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_masked *m, hd_line text, hd_err *err);
-/* A text as a whole and its labels, or its number; of a tagger, which reads tokens between blanks, a label
-   for each of them. */
-hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeler *l, hd_line text, hd_err *err);
+/* A step of what a model of two sides says of a source, which is already known; its text is left out. */
+hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const hd_exhibit_ask *ask,
+                          hd_err *err);
+/* What the model of a folder does with a text, by what it can do. A translator: a step (0: none) of the
+   translation that greedy search finds for the sentence. A language model: the token after a prompt, which is
+   the beginning of a line and may be empty. One that fills in: the text as a whole, and what stands at each
+   [MASK] of it; without one, and of a model that does not predict words, up to the rows of the last block and
+   its pooler, if it has one. One with labels: the text as a whole and its labels or its number; of a tagger,
+   which reads tokens between blanks, a label for each of them. */
+hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
+                             hd_err *err);
 /* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes
  * of them. */
 hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err);

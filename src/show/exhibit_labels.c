@@ -1,6 +1,7 @@
 /* A text as a classifier or a tagger reads it, which is at once: every row of its body, the vector they
    become, and its labels. */
 #include "show/exhibit_parts.h"
+#include "task/label/labeler.h"
 
 static hd_status read_text(hd_examples *x, const hd_labeler *l, hd_line text, hd_err *err)
 {
@@ -21,7 +22,8 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_exa
 {
     const hd_classifier *m = l->model;
     hd_exhibiting e = {.into = x,
-                       .of = {.bert = m->body.bert, .lm = m->body.lm, .classifier = m},
+                       .of = hd_classifier_model(m),
+                       .numbers = m->opt.numbers,
                        .encoder = true,
                        .decoder = true,
                        .whole = true};
@@ -58,16 +60,9 @@ static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_example
     return HD_OK;
 }
 
-static hd_status set_model(hd_exhibit *x, const hd_body_opt *o, hd_err *err)
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err)
 {
-    char stages[HD_STAGES_TEXT];
-    x->model =
-        o->kind == HD_BODY_stages ? hd_exhibit_copy(x, hd_body_text(o, stages), err) : hd_body_model(o);
-    return x->model ? HD_OK : HD_ENOMEM;
-}
-
-hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeler *l, hd_line text, hd_err *err)
-{
+    const hd_labeler labeler = hd_labeler_of(f), *l = &labeler;
     hd_examples from = {0};
     hd_exhibit *x = NULL;
     hd_status s = read_text(&from, l, text, err);
@@ -77,7 +72,7 @@ hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_labeler *l, hd
         s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokenizer, err);
         if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokenizer, text, false, err);
     }
-    if (!s) s = set_model(x, &l->model->opt.body, err);
+    if (!s) s = hd_exhibit_set_model(x, &f->model, err);
     if (!s) s = set_places(x, l, &from, err);
     if (!s) s = run(x, r, l, &from, err);
     if (!s) s = set_labels(x, l, err);

@@ -3,21 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/lm/lm.h"
 #include "show/exhibit_parts.h"
 
 /* The end token stands before every line. */
-static hd_status read_prompt(hd_ids *ids, const hd_language *l, hd_line prompt, hd_err *err)
+static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prompt, hd_err *err)
 {
-    const hd_lm_opt *o = &l->lm->opt;
     hd_status s = hd_exhibit_check(prompt, "prompt", err);
     if (!s) s = hd_ids_reserve(ids, 1, err);
     if (s) return s;
-    ids->at[ids->count++] = hd_tokenizer_special(l->tokenizer).end;
-    s = hd_tokenizer_encode_ids(l->tokenizer, prompt.text, prompt.size, ids, err);
-    if (!s && o->kind == HD_LM_gpt && ids->count > o->context)
+    ids->at[ids->count++] = hd_tokenizer_special(l->tokenizer[0]).end;
+    s = hd_tokenizer_encode_ids(l->tokenizer[0], prompt.text, prompt.size, ids, err);
+    if (!s && l->longest < INT32_MAX && ids->count > l->longest)
         s = hd_err_set(err, HD_ELIMIT,
                        "the prompt has %zu tokens with the line end before it, the model sees %zu",
-                       ids->count, o->context);
+                       ids->count, l->longest);
     if (!s && ids->count > INT32_MAX)
         s = hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", ids->count);
     return s;
@@ -36,7 +36,7 @@ static hd_tensor *step(hd_run *r, const hd_stepper *st, const int32_t *id, const
 /* Vectors of a window stand side by side in one row: one below the other is easier to read. */
 static void unfold_window(hd_exhibit *x, const hd_lm *m)
 {
-    for (size_t i = 0; m->opt.kind == HD_LM_ffnn && i < x->items; i++) {
+    for (size_t i = 0; m->type->lm.looks_back && i < x->items; i++) {
         hd_exhibit_item *t = &x->item[i];
         if (strcmp(t->name, "X")) continue;
         t->rows = (size_t)m->opt.order - 1, t->cols /= t->rows;
@@ -48,11 +48,11 @@ static void share_out(hd_exhibit *x, const hd_lm *m)
 {
     int32_t window[HD_NGRAM_MOST];
     size_t n = 0;
-    if (m->opt.kind != HD_LM_ngram || !x->tops) return;
+    if (!m->type->lm.shares || !x->tops) return;
     x->discounts = m->opt.smoothing != HD_SMOOTHING_ADD_K, x->k = m->opt.k;
     for (size_t i = x->reads < HD_NGRAM_MOST ? 0 : x->reads - HD_NGRAM_MOST; i < x->reads; i++)
         window[n++] = x->read[i].id;
-    x->shares = (size_t)hd_ngram_shares(m->model, window, n, x->top[0].token.id, x->share);
+    x->shares = m->type->lm.shares(m, window, n, x->top[0].token.id, x->share);
 }
 
 static double number_at(hd_run *r, const hd_tensor *t, size_t row, size_t col, size_t cols)
@@ -66,7 +66,7 @@ static double number_at(hd_run *r, const hd_tensor *t, size_t row, size_t col, s
 /* One context of each length has its row of weights, hashed contexts may share one. */
 static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const hd_ids *ids, hd_err *err)
 {
-    if (m->opt.kind != HD_LM_maxent || !x->tops) return HD_OK;
+    if (!m->type->lm.features || !x->tops) return HD_OK;
     size_t count = (size_t)m->opt.order - 1, token = (size_t)x->top[0].token.id;
     const hd_param *table = hd_params_find(m->params, "features.weight"),
                    *bias = hd_params_find(m->params, "features.bias");
@@ -82,37 +82,40 @@ static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const 
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
 
-static hd_status run(hd_exhibit *x, hd_run *r, const hd_language *l, const hd_ids *ids, hd_err *err)
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *l, const hd_ids *ids, hd_err *err)
 {
-    const hd_lm *m = l->lm;
+    const hd_model *m = &l->model;
     hd_stepper st = {0};
-    hd_exhibiting e = {.into = x, .of = {.lm = m}, .decoder = true};
+    hd_exhibiting e = {.into = x, .of = *m, .decoder = true};
     const hd_probe probe = {.take = hd_exhibit_collect, .context = &e};
     bool first = ids->count == 1;
     const int32_t len = (int32_t)(ids->count - !first), last = ids->at[ids->count - 1];
-    hd_status s = m->type->stepper(&st, m, ids->at, &len, 1, err);
+    hd_status s = m->type->stepper(&st, m->self, ids->at, &len, 1, 0, err);
     if (s) return s;
     if (!first) step(r, &st, st.start, NULL);
-    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokenizer);
+    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokenizer[0]);
     hd_stepper_release(&st);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }
 
-hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_language *l, hd_line prompt, hd_err *err)
+hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_model_folder *l, hd_line prompt,
+                              hd_err *err)
 {
+    const hd_lm *lm = l->model.self;
     hd_ids ids = {0};
     hd_exhibit *x = NULL;
     hd_status s = read_prompt(&ids, l, prompt, err);
     if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->model = hd_lm_names[l->lm->opt.kind], x->reads = ids.count;
-    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokenizer, err);
-    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokenizer, prompt, false, err);
+    if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->reads = ids.count;
+    if (!s) s = hd_exhibit_set_model(x, &l->model, err);
+    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokenizer[0], err);
+    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokenizer[0], prompt, false, err);
     hd_exhibit_token *start = NULL;
-    if (!s) s = hd_exhibit_tokens(x, &start, &l->lm->opt.start, 1, l->tokenizer, err);
+    if (!s) s = hd_exhibit_tokens(x, &start, &lm->opt.start, 1, l->tokenizer[0], err);
     if (!s) x->before = *start;
     if (!s) s = run(x, r, l, &ids, err);
-    if (!s) unfold_window(x, l->lm), share_out(x, l->lm);
-    if (!s) s = weigh_features(x, r, l->lm, &ids, err);
+    if (!s) unfold_window(x, lm), share_out(x, lm);
+    if (!s) s = weigh_features(x, r, lm, &ids, err);
     hd_ids_release(&ids);
     if (s)
         hd_exhibit_free(x);

@@ -4,21 +4,20 @@
 
 #include "show/exhibit.h"
 
-/* The model that offers: one of the first three, perhaps as the body of a classifier. */
-typedef struct hd_exhibited {
-    const hd_encdec *encdec;
-    const hd_lm *lm;
-    const hd_bert *bert;
-    const hd_classifier *classifier;
-} hd_exhibited;
-
 /* Where a name is, for people, into buf; returns buf. */
-const char *hd_exhibit_part(const hd_exhibited *of, const char *name, char *buf, size_t size);
-/* What made it; NULL: not known. */
-const char *hd_exhibit_formula(const hd_exhibited *of, const char *name);
+const char *hd_exhibit_part(const hd_model *of, const char *name, char *buf, size_t size);
+
+/* hd_exhibit_text_of of each kind. */
+hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line sentence,
+                                 size_t step, hd_err *err);
+hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line prompt,
+                              hd_err *err);
+hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err);
+hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err);
 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err);
-void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err); /* zeroed; NULL: no memory */
+hd_status hd_exhibit_set_model(hd_exhibit *x, const hd_model *m, hd_err *err); /* its title */
+void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err);  /* zeroed; NULL: no memory */
 hd_exhibit_item *
 hd_exhibit_add(hd_exhibit *x,
                hd_err *err); /* the next item, empty; it counts once x->items does. NULL: no memory */
@@ -34,7 +33,8 @@ hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err);
 
 typedef struct hd_exhibiting { /* the context of the probe */
     hd_exhibit *into;
-    hd_exhibited of;
+    hd_model of;           /* what offers */
+    bool numbers;          /* its logits are no classes or words but numbers */
     bool encoder, decoder; /* what is kept: offers under "enc.", all others */
     bool whole;            /* the text is read at once: rows are those of all its tokens */
     hd_exhibit_step *step; /* NULL, or where to write what it looks at */

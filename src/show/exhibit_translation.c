@@ -1,11 +1,10 @@
 /* A step of a translation. The steps before it are taken again, token by token through the cache, as the
    search took them; the encoder runs in the first. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/stepper.h"
+#include "decode/search.h"
 #include "show/exhibit_parts.h"
 
 static hd_status check_ids(const char *what, const int32_t *ids, size_t count, size_t vocab, size_t positions,
@@ -21,26 +20,14 @@ static hd_status check_ids(const char *what, const int32_t *ids, size_t count, s
     return count ? HD_OK : hd_err_set(err, HD_EARG, "the %s has no token", what);
 }
 
-static hd_status check(const hd_encdec *m, const hd_exhibit_ask *a, hd_err *err)
+static hd_status check(const hd_model *m, const hd_exhibit_ask *a, hd_err *err)
 {
-    const hd_encdec_opt *o = &m->opt;
-    hd_status s = check_ids("sentence", a->source, a->sources, o->source_vocab, o->positions, err);
-    if (!s) s = check_ids("translation", a->target, a->targets, o->target_vocab, o->positions, err);
+    const hd_model_sizes n = m->type->sizes(m->self);
+    hd_status s = check_ids("sentence", a->source, a->sources, n.vocab, n.positions, err);
+    if (!s) s = check_ids("translation", a->target, a->targets, n.target_vocab, n.positions, err);
     if (!s && a->step > a->targets)
         s = hd_err_set(err, HD_EARG, "there is no step %zu: the translation has %zu", a->step, a->targets);
     return s;
-}
-
-static hd_status name_model(hd_exhibit *x, const hd_encdec *m, hd_err *err)
-{
-    enum { ROOM = 2 * HD_STAGES_TEXT + 8 };
-    char encoder[HD_STAGES_TEXT], decoder[HD_STAGES_TEXT];
-    char *name = hd_exhibit_take(x, ROOM, 1, err);
-    if (!name) return HD_ENOMEM;
-    snprintf(name, ROOM, "%s to %s", hd_stages_text(&m->opt.encoder, encoder),
-             hd_stages_text(&m->opt.decoder, decoder));
-    x->model = name;
-    return HD_OK;
 }
 
 /* Everything but numbers. */
@@ -81,18 +68,18 @@ static void take_step(hd_exhibiting *e, hd_run *r, const hd_stepper *st, const h
     if (e->decoder) hd_exhibit_distribution(e, r, logp, a->pieces[1]);
 }
 
-hd_status hd_exhibit_encdec(hd_exhibit **out, hd_run *r, const hd_encdec *m, const hd_exhibit_ask *ask,
-                            hd_err *err)
+hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const hd_exhibit_ask *ask,
+                          hd_err *err)
 {
     hd_exhibit *x = NULL;
     hd_stepper st = {0};
     const int32_t len = (int32_t)ask->sources;
     hd_status s = check(m, ask, err);
     if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) s = name_model(x, m, err);
+    if (!s) s = hd_exhibit_set_model(x, m, err);
     if (!s) s = name_tokens(x, ask, err);
-    if (!s) s = hd_encdec_stepper(&st, m, ask->source, &len, 1, ask->start, err);
-    hd_exhibiting e = {.into = x, .of = {.encdec = m}};
+    if (!s) s = m->type->stepper(&st, m->self, ask->source, &len, 1, ask->start, err);
+    hd_exhibiting e = {.into = x, .of = *m};
     for (size_t i = 0; !s && i < ask->targets; i++) {
         take_step(&e, r, &st, ask, i);
         if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
@@ -107,9 +94,9 @@ hd_status hd_exhibit_encdec(hd_exhibit **out, hd_run *r, const hd_encdec *m, con
 
 /* -- from a sentence -- */
 
-static hd_status read_sentence(hd_ids *ids, const hd_translator *t, hd_line sentence, hd_err *err)
+static hd_status read_sentence(hd_ids *ids, const hd_model_folder *t, hd_line sentence, hd_err *err)
 {
-    size_t most = t->model->opt.positions;
+    size_t most = t->longest;
     hd_status s = hd_exhibit_check(sentence, "sentence", err);
     if (!s) s = hd_tokenizer_encode_ids(t->tokenizer[0], sentence.text, sentence.size, ids, err);
     if (!s && !ids->count) s = hd_err_set(err, HD_EARG, "the sentence is empty");
@@ -122,7 +109,8 @@ static hd_status read_sentence(hd_ids *ids, const hd_translator *t, hd_line sent
 }
 
 /* As `heed translate --greedy` searches. */
-static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, const hd_ids *ids, hd_err *err)
+static hd_status translate(hd_found **out, hd_run *r, const hd_model_folder *t, const hd_ids *ids,
+                           hd_err *err)
 {
     hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     const int32_t len = (int32_t)ids->count;
@@ -134,13 +122,13 @@ static hd_status translate(hd_found **out, hd_run *r, const hd_translator *t, co
                        .banned = banned,
                        .banned_count = hd_tokenizer_unwritten(t->tokenizer[1], banned)};
     hd_stepper st = {0};
-    hd_status s = hd_encdec_stepper(&st, t->model, ids->at, &len, 1, special.start, err);
+    hd_status s = t->model.type->stepper(&st, t->model.self, ids->at, &len, 1, special.start, err);
     if (!s) s = hd_search(out, r, &st, &o, err);
     hd_stepper_release(&st);
     return s;
 }
 
-static hd_status write_translation(hd_exhibit *x, const hd_translator *t, const hd_guess *g, hd_err *err)
+static hd_status write_translation(hd_exhibit *x, const hd_model_folder *t, const hd_guess *g, hd_err *err)
 {
     hd_text text = {0};
     hd_status s = hd_tokenizer_decode(t->tokenizer[1], g->ids, g->length, &text, err);
@@ -152,7 +140,7 @@ static hd_status write_translation(hd_exhibit *x, const hd_translator *t, const 
     return s ? s : to ? HD_OK : HD_ENOMEM;
 }
 
-hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translator *t, hd_line sentence,
+hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_model_folder *t, hd_line sentence,
                                  size_t step, hd_err *err)
 {
     hd_ids ids = {0};
@@ -164,16 +152,16 @@ hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_translato
         s = hd_err_set(err, HD_ENUMBER, "no translation was found: the model gives no token a probability");
     if (!s) {
         const hd_guess *g = hd_found_at(found, 0);
-        s = hd_exhibit_encdec(&x, r, t->model,
-                              &(hd_exhibit_ask){.source = ids.at,
-                                                .target = g->ids,
-                                                .sources = ids.count,
-                                                .targets = g->length,
-                                                .start = hd_tokenizer_special(t->tokenizer[1]).start,
-                                                .pieces = {t->tokenizer[0], t->tokenizer[1]},
-                                                .sentence = sentence,
-                                                .step = step},
-                              err);
+        s = hd_exhibit_pair(&x, r, &t->model,
+                            &(hd_exhibit_ask){.source = ids.at,
+                                              .target = g->ids,
+                                              .sources = ids.count,
+                                              .targets = g->length,
+                                              .start = hd_tokenizer_special(t->tokenizer[1]).start,
+                                              .pieces = {t->tokenizer[0], t->tokenizer[1]},
+                                              .sentence = sentence,
+                                              .step = step},
+                            err);
         if (!s) s = write_translation(x, t, g, err);
     }
     hd_found_free(found);

@@ -1,13 +1,10 @@
 /* Lines with their special tokens. Easy to get wrong: what training and inference do is done in masked.c,
-   reader.c and data/examples.c; tests hold this file to them. */
+   model_folder.c and data/examples.c; tests hold this file to them. */
 #include "show/framed.h"
 
 #include <string.h>
 
-#include "task/label/labeler.h"
 #include "task/masked/masked.h"
-#include "task/model_config.h"
-#include "show/reader.h"
 
 /* -- opening -- */
 
@@ -17,14 +14,13 @@ hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, 
     hd_err why = {0};
     *out = (hd_frame){.tokenizer = t, .longest = SIZE_MAX};
     hd_model_config_read_file(&c, path, "config.json", &why);
-    if (!c.status && hd_model_config_has(&c, "format") && hd_model_config_has(&c, "task")) {
-        const char *task = hd_model_config_text(&c, "task");
-        out->masks = !strcmp(task, "mlm");
-        out->words = !strcmp(task, "tag");
-        out->labels = !strcmp(task, "classify") || !strcmp(task, "regress");
-        if (out->labels) out->longest = (size_t)hd_model_config_whole(&c, "positions", 3, 1 << 20);
+    bool own = !c.status && hd_model_config_has(&c, "format") && hd_model_config_has(&c, "task");
+    const hd_task_folder *task = own ? hd_task_folder_find(hd_model_config_text(&c, "task")) : NULL;
+    if (task) out->kind = task->line;
+    if (out->kind == HD_LINE_item) {
+        out->longest = (size_t)hd_model_config_whole(&c, "positions", 3, 1 << 20);
         out->bare = hd_model_config_has(&c, "bare") && hd_model_config_switch(&c, "bare");
-        if (out->labels) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
+        out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
     }
     hd_model_config_release(&c);
     return c.status ? hd_err_set(err, c.status, "%s", why.text) : HD_OK;
@@ -32,12 +28,14 @@ hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, 
 
 int32_t hd_frame_mask(const hd_frame *f)
 {
-    return f->masks && hd_tokenizer_special(f->tokenizer).mask < 0 ? hd_masked_id(f->tokenizer) : -1;
+    bool behind = f->kind == HD_LINE_masks && hd_tokenizer_special(f->tokenizer).mask < 0;
+    return behind ? hd_masked_id(f->tokenizer) : -1;
 }
 
 const char *hd_frame_piece(const hd_frame *f, int32_t id)
 {
-    return f->masks ? hd_masked_piece(f->tokenizer, id) : hd_tokenizer_piece(f->tokenizer, id);
+    return f->kind == HD_LINE_masks ? hd_masked_piece(f->tokenizer, id)
+                                    : hd_tokenizer_piece(f->tokenizer, id);
 }
 
 /* -- lines -- */
@@ -83,7 +81,7 @@ static void fit(size_t size[2], size_t most)
     for (; size[0] + size[1] > most; size[size[1] > size[0]]--) continue;
 }
 
-static hd_status put_labeled(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
+static hd_status put_item(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
     hd_special special = hd_tokenizer_special(f->tokenizer);
     const char *tab = f->pairs ? memchr(line.text, '\t', line.size) : NULL;
@@ -108,9 +106,8 @@ static hd_status put_labeled(const hd_frame *f, hd_line line, hd_pieces *out, hd
 
 hd_status hd_frame_encode(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
-    if (f->masks) return put_masked(f, line, out, err);
-    if (f->labels) return put_labeled(f, line, out, err);
-    const hd_reader words = {.tokenizer = f->tokenizer, .words = true};
-    return f->words ? hd_reader_pieces(&words, line, out, err)
-                    : hd_tokenizer_encode_framed(f->tokenizer, line, NULL, out, err);
+    if (f->kind == HD_LINE_masks) return put_masked(f, line, out, err);
+    if (f->kind == HD_LINE_item) return put_item(f, line, out, err);
+    return f->kind == HD_LINE_words ? hd_line_pieces(f->kind, f->tokenizer, line, out, err)
+                                    : hd_tokenizer_encode_framed(f->tokenizer, line, NULL, out, err);
 }

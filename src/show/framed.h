@@ -3,15 +3,13 @@
 #ifndef HD_SHOW_FRAMED_H
 #define HD_SHOW_FRAMED_H
 
-#include "text/tokenizer.h"
+#include "task/model_folder.h"
 
 typedef struct hd_frame {
     const hd_tokenizer *tokenizer; /* borrowed */
-    bool masks;                    /* a masked language model: [MASK] is one token */
-    bool labels, pairs;            /* a classifier: a start and an end around each text, or each of two */
-    bool bare;                     /* ... or nothing around it */
-    bool words;                    /* a tagger: each word is cut by itself, with nothing around */
-    size_t longest;                /* labels: an item is cut to so many tokens */
+    hd_line_kind kind; /* an item has a start and an end around each text; words have nothing around */
+    bool pairs, bare;  /* of an item: it may be two texts; it has nothing around it */
+    size_t longest;    /* an item is cut to so many tokens */
 } hd_frame;
 
 /* Of a folder of heed, by its task. Anything else, as a published folder or a file, is framed as the

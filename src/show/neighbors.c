@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "task/masked/masked.h"
 #include "show/embed.h"
-#include "show/reader.h"
 
 static const char blanks[] = " \t\r\n";
 
@@ -39,7 +39,7 @@ hd_status hd_terms_read(hd_terms *out, const char *text, hd_err *err)
 /* -- words as vectors -- */
 
 typedef struct search {
-    hd_reader by;
+    const hd_model_folder *by;
     hd_real *table; /* [rows, width] */
     size_t rows, width;
     double *sum; /* [width] */
@@ -51,10 +51,11 @@ typedef struct search {
 static hd_status add_pieces(search *s, hd_line word, hd_err *err)
 {
     hd_text inside = {0};
-    if (hd_tokenizer_kind_of(s->by.tokenizer) == HD_TOKENIZER_bpe && !s->by.words) hd_text_put(&inside, " ");
+    if (hd_tokenizer_kind_of(s->by->tokenizer[0]) == HD_TOKENIZER_bpe && s->by->task->line != HD_LINE_words)
+        hd_text_put(&inside, " ");
     hd_text_add(&inside, word.text, word.size);
     hd_status st = hd_text_status(&inside, err);
-    if (!st) st = hd_tokenizer_encode_ids(s->by.tokenizer, inside.data, inside.size, &s->used, err);
+    if (!st) st = hd_tokenizer_encode_ids(s->by->tokenizer[0], inside.data, inside.size, &s->used, err);
     hd_text_release(&inside);
     return st;
 }
@@ -71,7 +72,7 @@ static hd_status add_word(search *s, hd_term term, hd_err *err)
     if (!pieces) return hd_err_set(err, HD_EARG, "'%.*s' has no pieces", shown, term.word.text);
     for (size_t i = from; i < s->used.count; i++) {
         int32_t id = s->used.at[i];
-        if (id == hd_tokenizer_special(s->by.tokenizer).unk || id < 0 || (size_t)id >= s->rows)
+        if (id == hd_tokenizer_special(s->by->tokenizer[0]).unk || id < 0 || (size_t)id >= s->rows)
             return hd_err_set(err, HD_EARG, "the vocabulary has no pieces for '%.*s'", shown, term.word.text);
         const hd_real *v = s->table + (size_t)id * s->width;
         double by = (term.minus ? -1 : 1) / (double)pieces;
@@ -91,7 +92,8 @@ static int by_cosine(const void *a, const void *b)
 
 static bool answers(const search *s, int32_t id)
 {
-    if (!hd_tokenizer_piece(s->by.tokenizer, id) || hd_masked_is_special(s->by.tokenizer, id)) return false;
+    if (!hd_tokenizer_piece(s->by->tokenizer[0], id) || hd_masked_is_special(s->by->tokenizer[0], id))
+        return false;
     for (size_t i = 0; i < s->used.count; i++)
         if (s->used.at[i] == id) return false;
     return true;
@@ -117,19 +119,20 @@ static hd_status rank(hd_neighbors *out, const search *s, size_t top, hd_err *er
     return HD_OK;
 }
 
-hd_status hd_neighbors_find(hd_neighbors *out, const hd_any_model *m, const hd_terms *of, size_t top,
+hd_status hd_neighbors_find(hd_neighbors *out, const hd_model_folder *m, const hd_terms *of, size_t top,
                             hd_err *err)
 {
-    search s = {.by = hd_reader_of(m)};
+    search s = {.by = m};
+    const hd_model body = hd_model_body(&m->model);
     *out = (hd_neighbors){0};
     hd_status st = hd_embed_check(m, &(hd_embed_opt){.table = true}, err);
     if (st) return st;
-    const hd_param *table = hd_reader_table(&s.by);
+    const hd_param *table = body.type->table(body.self);
     s.rows = hd_rows_of(&table->t), s.width = hd_cols_of(&table->t);
     s.table = hd_mem_array(s.rows * s.width, sizeof *s.table);
     s.sum = hd_mem_array(s.width, sizeof *s.sum);
     if (!s.table || !s.sum) st = hd_err_nomem(err, s.rows * s.width * sizeof *s.table);
-    if (!st && (st = hd_params_get(s.by.params, table, &table->t, s.table)))
+    if (!st && (st = hd_params_get(body.params, table, &table->t, s.table)))
         hd_err_set(err, st, "the token vectors cannot be read: %s", hd_status_text(st));
     for (size_t i = 0; !st && i < of->count; i++) st = add_word(&s, of->at[i], err);
     if (!st) st = rank(out, &s, top, err);

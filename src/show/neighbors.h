@@ -4,7 +4,7 @@
 #ifndef HD_SHOW_NEIGHBORS_H
 #define HD_SHOW_NEIGHBORS_H
 
-#include "task/any_model.h"
+#include "task/model_folder.h"
 
 enum { HD_TERMS_MOST = 16 };
 
@@ -33,7 +33,7 @@ typedef struct hd_neighbors {
 
 /* Neither specials nor pieces of the words themselves are among them. HD_EARG where the model has no table,
    the vocabulary no piece for a word, or the sum no direction. */
-hd_status hd_neighbors_find(hd_neighbors *out, const hd_any_model *m, const hd_terms *of, size_t top,
+hd_status hd_neighbors_find(hd_neighbors *out, const hd_model_folder *m, const hd_terms *of, size_t top,
                             hd_err *err);
 void hd_neighbors_release(hd_neighbors *n); /* accepts {0} */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/reader.h"
 #include "text/character.h"
 
 void hd_similar_init(hd_similar *s, const char *word)
@@ -75,7 +74,7 @@ static bool is_border(hd_line text, size_t at)
 
 typedef struct search {
     hd_similar *out;
-    hd_reader by;
+    const hd_model_folder *by;
     hd_line word;
     size_t characters;
     hd_ids ids, other; /* of the word, of what may be it */
@@ -85,11 +84,11 @@ typedef struct search {
 /* The same bytes, or the same ids without an unknown one among them. */
 static hd_status is_word(search *s, hd_line found, bool *is, hd_err *err)
 {
-    int32_t unk = hd_tokenizer_special(s->by.tokenizer).unk;
+    int32_t unk = hd_tokenizer_special(s->by->tokenizer[0]).unk;
     *is = found.size == s->word.size && !memcmp(found.text, s->word.text, found.size);
     if (*is) return HD_OK;
     s->other.count = 0;
-    hd_status st = hd_tokenizer_encode_ids(s->by.tokenizer, found.text, found.size, &s->other, err);
+    hd_status st = hd_tokenizer_encode_ids(s->by->tokenizer[0], found.text, found.size, &s->other, err);
     if (st || !s->ids.count || s->other.count != s->ids.count) return st;
     *is = !memcmp(s->other.at, s->ids.at, s->ids.count * sizeof *s->ids.at);
     for (size_t i = 0; i < s->ids.count; i++) *is = *is && s->ids.at[i] != unk;
@@ -121,7 +120,7 @@ static bool read_vector(const search *s, double *to, const hd_place *p, const hd
     memset(to, 0, width * sizeof *to);
     for (size_t k = 0; k < s->pieces.count; k++) {
         const hd_piece *q = &s->pieces.at[k];
-        size_t row = k + (s->by.start && !s->by.drops_start);
+        size_t row = k + (s->by->start && !s->by->drops_start);
         bool empty = q->begin == q->end;
         if (q->begin >= p->end || (empty ? q->begin < p->begin : q->end <= p->begin)) continue;
         if (row >= e->tokens || e->ids[row] != q->id) return false;
@@ -165,7 +164,7 @@ static hd_status add_line(search *s, hd_line line, size_t number, const hd_embed
     *why = e->status ? e->why : "the word is not in it";
     if (e->status || !e->tokens) return HD_OK;
     s->pieces.count = 0;
-    hd_status st = hd_reader_pieces(&s->by, line, &s->pieces, err);
+    hd_status st = hd_line_pieces(s->by->task->line, s->by->tokenizer[0], line, &s->pieces, err);
     char *text = st ? NULL : hd_arena_take(&s->out->memory, line.size + 1);
     if (!st && !text) st = hd_err_nomem(err, line.size + 1);
     if (st) return st;
@@ -176,10 +175,10 @@ static hd_status add_line(search *s, hd_line line, size_t number, const hd_embed
     return st;
 }
 
-hd_status hd_similar_add(hd_similar *out, hd_run *r, const hd_any_model *m, const hd_line *line, size_t count,
-                         size_t before, const hd_embed_opt *opt, const char **why, hd_err *err)
+hd_status hd_similar_add(hd_similar *out, hd_run *r, const hd_model_folder *m, const hd_line *line,
+                         size_t count, size_t before, const hd_embed_opt *opt, const char **why, hd_err *err)
 {
-    search s = {.out = out, .by = hd_reader_of(m), .word = {out->word, strlen(out->word)}};
+    search s = {.out = out, .by = m, .word = {out->word, strlen(out->word)}};
     hd_embed_opt each = *opt;
     hd_embeddings all = {0};
     each.pool = HD_POOLING_NONE, each.normalize = false;
@@ -188,7 +187,7 @@ hd_status hd_similar_add(hd_similar *out, hd_run *r, const hd_any_model *m, cons
         return hd_err_set(err, HD_EARG, "the word to look for is %s", s.characters ? "not UTF-8" : "empty");
     hd_status st = hd_embed_lines(&all, r, m, line, count, &each, err);
     out->width = all.width;
-    if (!st) st = hd_tokenizer_encode_ids(s.by.tokenizer, s.word.text, s.word.size, &s.ids, err);
+    if (!st) st = hd_tokenizer_encode_ids(m->tokenizer[0], s.word.text, s.word.size, &s.ids, err);
     for (size_t i = 0; !st && i < count; i++)
         st = add_line(&s, line[i], before + i + 1, &all.of[i], &why[i], err);
     hd_embeddings_release(&all);

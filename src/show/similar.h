@@ -27,8 +27,8 @@ void hd_similar_release(hd_similar *s); /* accepts {0} */
 
 /* Adds the places of the word in these lines, of which `before` were read already. opt says the layer.
    why[i] becomes NULL, or why line i has no place. HD_ELIMIT where there are too many. */
-hd_status hd_similar_add(hd_similar *s, hd_run *r, const hd_any_model *m, const hd_line *line, size_t count,
-                         size_t before, const hd_embed_opt *opt, const char **why, hd_err *err);
+hd_status hd_similar_add(hd_similar *s, hd_run *r, const hd_model_folder *m, const hd_line *line,
+                         size_t count, size_t before, const hd_embed_opt *opt, const char **why, hd_err *err);
 
 double hd_similar_cosine(const hd_similar *s, size_t i, size_t k);
 

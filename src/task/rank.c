@@ -12,7 +12,8 @@
 
 typedef struct job {
     hd_run *r;
-    const hd_any_model *m;
+    const hd_model_folder *m;
+    bool pairs; /* texts are of sources */
     const hd_rank_opt *opt;
     hd_verdict *out;
     hd_parts parts;
@@ -33,8 +34,9 @@ static hd_status add_pair(job *j, size_t number, hd_line source, hd_line text, h
 {
     static const hd_translate_opt opt = {.force = true, .too_long = HD_LONG_SKIP};
     hd_translation found = {0};
+    const hd_translator t = hd_translator_of(j->m);
     hd_verdict *v = &j->out[number];
-    hd_status s = hd_parts_add(&j->parts, j->m->translator, number, source, &text, &opt, &found, err);
+    hd_status s = hd_parts_add(&j->parts, &t, number, source, &text, &opt, &found, err);
     if (!s && found.status) refuse(v, found.status, found.why);
     if (!s && !found.status && !found.parts) refuse(v, HD_EFORMAT, "its source is empty");
     return s;
@@ -43,7 +45,7 @@ static hd_status add_pair(job *j, size_t number, hd_line source, hd_line text, h
 /* Behind the start token, which all texts share. */
 static hd_status add_text(job *j, size_t number, hd_line text, hd_err *err)
 {
-    const hd_tokenizer *t = j->m->language->tokenizer;
+    const hd_tokenizer *t = j->m->tokenizer[0];
     hd_parts *p = &j->parts;
     hd_part part = {.line = number, .size = 1, .prefix = p->forced.count};
     if (hd_utf8_good(text.text, text.size) < text.size || (text.size && memchr(text.text, 0, text.size)))
@@ -64,16 +66,16 @@ static hd_status begin_texts(job *j, size_t count, hd_err *err)
     if (!p->at) return hd_err_nomem(err, count * sizeof *p->at);
     p->room = count;
     hd_status s = hd_ids_reserve(&p->ids, 1, err);
-    if (!s) p->ids.at[p->ids.count++] = hd_tokenizer_special(j->m->language->tokenizer).start;
+    if (!s) p->ids.at[p->ids.count++] = hd_tokenizer_special(j->m->tokenizer[0]).start;
     return s;
 }
 
 static hd_status add_all(job *j, const hd_line *source, const hd_line *text, size_t count, hd_err *err)
 {
-    hd_status s = j->m->language ? begin_texts(j, count, err) : HD_OK;
+    hd_status s = j->pairs ? HD_OK : begin_texts(j, count, err);
     for (size_t i = 0; !s && i < count; i++) {
         j->out[i] = (hd_verdict){.place = i};
-        s = j->m->language ? add_text(j, i, text[i], err) : add_pair(j, i, source[i], text[i], err);
+        s = j->pairs ? add_pair(j, i, source[i], text[i], err) : add_text(j, i, text[i], err);
     }
     return s;
 }
@@ -103,22 +105,17 @@ static size_t gather_sources(job *j, size_t n)
     return items;
 }
 
-static hd_status open_stepper(hd_stepper *out, const job *j, size_t items, hd_err *err)
-{
-    const hd_any_model *m = j->m;
-    if (m->language) return m->language->lm->type->stepper(out, m->language->lm, j->ids, j->len, items, err);
-    return hd_encdec_stepper(out, m->translator->model, j->ids, j->len, items,
-                             hd_tokenizer_special(m->translator->tokenizer[1]).start, err);
-}
-
 static hd_status score_batch(job *j, size_t n, hd_err *err)
 {
     const hd_part *first = &j->parts.at[j->done];
+    const hd_model *m = &j->m->model;
     size_t items = gather_sources(j, n);
     hd_found *f = NULL;
     hd_stepper stepper = {0};
     hd_status s = hd_found_of(&f, j->parts.forced.at + first->prefix, j->said, j->texts, items, err);
-    if (!s) s = open_stepper(&stepper, j, items, err);
+    if (!s)
+        s = m->type->stepper(&stepper, m->self, j->ids, j->len, items,
+                             hd_tokenizer_special(j->m->tokenizer[1]).start, err);
     if (!s) s = hd_found_score(f, j->r, &stepper, &(hd_length){0}, err);
     for (size_t i = 0; !s && i < n; i++) {
         hd_verdict *v = &j->out[first[i].line];
@@ -146,10 +143,10 @@ static hd_status score_all(job *j, hd_err *err)
     return s;
 }
 
-hd_status hd_rank_judge(hd_verdict *out, hd_run *r, const hd_any_model *m, const hd_line *source,
+hd_status hd_rank_judge(hd_verdict *out, hd_run *r, const hd_model_folder *m, const hd_line *source,
                         const hd_line *text, size_t count, const hd_rank_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .m = m, .opt = opt, .out = out};
+    job j = {.r = r, .m = m, .pairs = m->model.type->decode, .opt = opt, .out = out};
     hd_status s = add_all(&j, source, text, count, err);
     if (!s) s = score_all(&j, err);
     hd_parts_release(&j.parts);

@@ -9,7 +9,7 @@
 #define HD_TASK_RANK_H
 
 #include "base/file/lines.h"
-#include "task/any_model.h"
+#include "task/model_folder.h"
 
 typedef struct hd_rank_opt {
     size_t batch;   /* texts scored side by side; 0: HD_RANK_BATCH */
@@ -30,7 +30,7 @@ typedef struct hd_verdict {
 /* out and text [count]; source [count], which language models do not read: NULL will do for them. Texts that
    cannot be scored (not UTF-8, too long, no source) have a status of their own; the call fails only for lack
    of memory and the like. The run's step memory is used. */
-hd_status hd_rank_judge(hd_verdict *out, hd_run *r, const hd_any_model *m, const hd_line *source,
+hd_status hd_rank_judge(hd_verdict *out, hd_run *r, const hd_model_folder *m, const hd_line *source,
                         const hd_line *text, size_t count, const hd_rank_opt *opt, hd_err *err);
 
 /* Best score first; equal ones stay in order. */

@@ -291,7 +291,7 @@ static heed_status compare(void *user, const heed_attention *a)
                             .target_pieces = m->tokenizer[1]};
     assert_int_equal(a->kind, w->calls % 3);
     assert_true(a->line >= w->last_line && a->line < LINES);
-    if (hd_attention_collect(&maps, &w->in->run, &(hd_attender){.encdec = m->model}, &ask, &err))
+    if (hd_attention_collect(&maps, &w->in->run, (const hd_model[]){hd_encdec_model(m->model)}, &ask, &err))
         fail_msg("%s", err.text);
     const hd_attention_part *p = &maps.part[a->kind];
     assert_int_equal(a->layers, TINY_LAYERS);

@@ -24,17 +24,17 @@ static int make_models(void **state)
     put_file(at("in"), "a b c\n\nd\nc \"b\" a\n");
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_any_model m;
+    hd_model_folder m;
     hd_embeddings e;
     hd_line line[LINES];
     for (size_t i = 0; i < LINES; i++) line[i] = line_of(lines[i]);
-    if (hd_any_model_open(&m, at("t"), b, &err) ||
+    if (hd_model_folder_open(&m, at("t"), NULL, b, HD_WEIGHTS_BEST, &err) ||
         hd_embed_lines(&e, &r, &m, line, LINES, &(hd_embed_opt){0}, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < LINES; i++)
         if (e.of[i].vectors) memcpy(vector[i], e.of[i].vector, sizeof vector[i]);
     hd_embeddings_release(&e);
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
     hd_run_release(&r);
     hd_backend_free(b);
     return 0;

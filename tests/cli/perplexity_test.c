@@ -19,7 +19,7 @@ static int make_models(void **state)
     hd_backend *b = backend_of("cpu", 1);
     hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_characters);
     hd_ids ids = speaker_ids(l->tokenizer, heard);
-    nats = -l->lm->type->score(l->lm, ids.at, ids.count);
+    nats = -l->lm->type->lm.score(l->lm, ids.at, ids.count);
     hd_ids_release(&ids);
     hd_language_free(l);
     hd_backend_free(b);

@@ -43,11 +43,11 @@ static void check_gpt2(const char *folder, const char *file)
     int32_t ids[32], count = next_ids(&e, ids);
     hd_run_begin(&r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
-    hd_rows x = l->lm->type->states(&r, l->lm, hd_ints(&r, ids, (size_t)count), seg);
+    hd_rows x = hd_lm_rows(&r, l->lm, hd_ints(&r, ids, (size_t)count), seg);
     hd_real *logits = host_copy(&r, hd_gpt_logits(&r, l->lm->model, x));
     check_logits(&e, logits, (size_t)count, l->lm->opt.vocab, 29);
     hd_stepper stepper;
-    assert_int_equal(l->lm->type->stepper(&stepper, l->lm, ids, &count, 1, &err), HD_OK);
+    assert_int_equal(l->lm->type->stepper(&stepper, l->lm, ids, &count, 1, 0, &err), HD_OK);
     if (l->lm->opt.vocab == GPT_VOCAB)
         check_search(&e, &r, &stepper,
                      &(hd_search_opt){.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 12});
@@ -341,7 +341,7 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
     assert_int_equal(hd_tokenizer_encode_ids(l->tokenizer, prompt.text, prompt.size, &ids, &err), HD_OK);
     int32_t count = (int32_t)ids.count;
     if (hd_generate(&g, &r, l, &prompt, 1, &(hd_generate_opt){.tokens = 6}, &err) ||
-        l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, &err) ||
+        l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, 0, &err) ||
         hd_search(&found, &r, &stepper, &o, &err) ||
         hd_tokenizer_decode(l->tokenizer, hd_found_at(found, 0)->ids, 6, &wanted, &err))
         fail_msg("%s", err.text);

@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include "show/embed.h"
+#include "task/masked/masked.h"
 #include "hub/imported.h"
 
 static const char six[] = "[{\"idx\": 0, \"name\": \"0\", \"path\": \"\", \"type\": "
@@ -208,12 +209,13 @@ static hd_embeddings embed(const char *folder, hd_embed_opt opt)
     const hd_line line = {text, sizeof text - 1};
     hd_err err = {0};
     hd_embeddings e = {0};
-    hd_any_model m;
+    hd_model_folder m;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    if (hd_any_model_open(&m, at("%s", folder), b, &err) || hd_embed_lines(&e, &r, &m, &line, 1, &opt, &err))
+    if (hd_model_folder_open(&m, at("%s", folder), NULL, b, HD_WEIGHTS_BEST, &err) ||
+        hd_embed_lines(&e, &r, &m, &line, 1, &opt, &err))
         fail_msg("%s", err.text);
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
     hd_run_release(&r);
     hd_backend_free(b);
     return e;

@@ -19,7 +19,7 @@ static hd_stepper stepper_of(const lm_toy *t, const int32_t *ids, const int32_t 
 {
     hd_err err = {0};
     hd_stepper s = {0};
-    if (t->m->type->stepper(&s, t->m, ids, len, items, &err)) fail_msg("%s", err.text);
+    if (t->m->type->stepper(&s, t->m, ids, len, items, 0, &err)) fail_msg("%s", err.text);
     assert_int_equal(s.vocab, t->m->opt.vocab);
     assert_int_equal(s.items, items);
     return s;
@@ -59,7 +59,7 @@ static void losses_are_what_stepping_says(void **state)
                              (double)want[i], (double)-p[text[i]]);
                 free(p);
             }
-            if (!want) assert_true(fabs(t.m->type->score(t.m, text, LM_TEXT) - sum) < 1e-4);
+            if (!want) assert_true(fabs(t.m->type->lm.score(t.m, text, LM_TEXT) - sum) < 1e-4);
             free(want);
             hd_stepper_release(&s);
             lm_close(&t);
@@ -201,11 +201,11 @@ static void carried_state_is_one_long_window(void **state)
         hd_err err = {0};
         hd_cache *cache = NULL;
         lm_open(&t, &o, 2, true);
-        assert_int_equal(t.m->type->state != NULL, carries(kind));
-        for (int taping = 0; t.m->type->state && taping < 2; taping++) {
+        assert_int_equal(t.m->type->lm.state != NULL, carries(kind));
+        for (int taping = 0; t.m->type->lm.state && taping < 2; taping++) {
             lm_windows all = {.items = 2, .from = {0, 24}, .len = {20, 20}};
             hd_real *want = lm_losses(&t, text, LM_TEXT, &all, NULL);
-            assert_int_equal(t.m->type->state(&cache, t.m, 2, &err), HD_OK);
+            assert_int_equal(t.m->type->lm.state(&cache, t.m, 2, &err), HD_OK);
             for (size_t c = 0; c + 1 < COUNT_OF(cut); c++) {
                 int32_t n = cut[c + 1] - cut[c];
                 lm_windows part = {.items = 2, .from = {(size_t)cut[c], 24 + (size_t)cut[c]}, .len = {n, n}};
@@ -254,8 +254,8 @@ static void every_model_learns_a_text_by_heart(void **state)
             for (size_t i = 0; i < COUNT_OF(text); i++) loss += (double)rows[i] / COUNT_OF(text);
             free(rows);
         } else {
-            assert_int_equal(t.m->type->count(t.m, text, COUNT_OF(text), &err), HD_OK);
-            loss = -t.m->type->score(t.m, text, COUNT_OF(text)) / COUNT_OF(text);
+            assert_int_equal(t.m->type->lm.count(t.m, text, COUNT_OF(text), &err), HD_OK);
+            loss = -t.m->type->lm.score(t.m, text, COUNT_OF(text)) / COUNT_OF(text);
         }
         print_message("%-8s %6zu numbers, mean loss %.4f\n", hd_lm_names[kind], hd_lm_size(t.m), loss);
         if (!(loss < 0.05)) fail_msg("%s: %g", hd_lm_names[kind], loss);
@@ -382,18 +382,19 @@ static void counts_are_saved_and_loaded(void **state)
     lm_text(text, LM_TEXT, 4);
     lm_open(&a, &o, 1, false);
     assert_true(hd_lm_size(a.m) > LM_VOCAB - LM_END);
-    assert_int_equal(a.m->type->save(a.m, scratch, &err), HD_OK);
+    assert_int_equal(a.m->type->lm.save(a.m, scratch, &err), HD_OK);
     assert_int_equal(hd_lm_new(&b, &o, NULL, false, &err), HD_OK);
     hd_stepper s = {0};
-    assert_int_equal(b->type->stepper(&s, b, text, (int32_t[]){1}, 1, &err), HD_EARG); /* nothing counted */
+    assert_int_equal(b->type->stepper(&s, b, text, (int32_t[]){1}, 1, 0, &err),
+                     HD_EARG); /* nothing counted */
     err = (hd_err){0};
-    assert_int_equal(b->type->load(b, scratch, &err), HD_OK);
+    assert_int_equal(b->type->lm.load(b, scratch, &err), HD_OK);
     assert_int_equal(hd_lm_size(a.m), hd_lm_size(b));
-    assert_true(a.m->type->score(a.m, text, LM_TEXT) == b->type->score(b, text, LM_TEXT));
+    assert_true(a.m->type->lm.score(a.m, text, LM_TEXT) == b->type->lm.score(b, text, LM_TEXT));
     hd_lm_free(b);
     o.order = 4;
     assert_int_equal(hd_lm_new(&b, &o, NULL, false, &err), HD_OK);
-    assert_int_equal(b->type->load(b, scratch, &err), HD_EFORMAT);
+    assert_int_equal(b->type->lm.load(b, scratch, &err), HD_EFORMAT);
     hd_lm_free(b);
     lm_close(&a);
 }
@@ -448,7 +449,7 @@ static void running_out_of_memory_is_said_and_leaves_nothing(void **state)
             hd_stepper s = {0};
             hd_mem_fail_at(++n);
             hd_status st = hd_lm_new(&m, &o, b, false, &err);
-            if (!st) st = m->type->stepper(&s, m, ids, len, 2, &err);
+            if (!st) st = m->type->stepper(&s, m, ids, len, 2, 0, &err);
             hd_mem_fail_at(0);
             done = !st;
             if (st) assert_int_equal(st, HD_ENOMEM);
@@ -475,7 +476,7 @@ static void operations_are_two_for_each_weight_and_token(void **state)
             const hd_param *p = t.m->params->list[i];
             if (p->t.rank == 2 && strcmp(p->name, "encoder.weight")) weights += (double)hd_count_of(&p->t);
         }
-        assert_true(t.m->type->flops(t.m, 3, 5) == 15 * 2 * weights);
+        assert_true(t.m->type->flops(t.m, 3, 5, 0) == 15 * 2 * weights);
         lm_close(&t);
     }
 }

@@ -69,7 +69,7 @@ CHECK_UNUSED static void lm_open_on(lm_toy *t, const hd_lm_opt *o, hd_backend *b
         return;
     }
     lm_text(text, COUNT_OF(text), 77);
-    if (t->m->type->count(t->m, text, COUNT_OF(text), &err)) fail_msg("%s", err.text);
+    if (t->m->type->lm.count(t->m, text, COUNT_OF(text), &err)) fail_msg("%s", err.text);
 }
 
 CHECK_UNUSED static void lm_open(lm_toy *t, const hd_lm_opt *o, int threads, bool training)
@@ -103,13 +103,13 @@ CHECK_UNUSED static hd_lm_batch lm_batch(lm_toy *t, const int32_t *text, size_t 
         for (size_t j = w->from[i]; j < w->from[i] + (size_t)w->len[i]; j++, at++) {
             ids[at] = j ? text[j - 1] : LM_START;
             target[at] = text[j];
-            if (t->m->type->looks_back) hd_lm_features(t->m, text, count, j, one);
+            if (t->m->type->lm.looks_back) hd_lm_features(t->m, text, count, j, one);
             for (size_t k = 0; k < back; k++) before[k * rows + at] = one[k];
         }
     hd_lm_batch b = {.seg = hd_seg_of(&t->run, w->len, w->items, NULL),
                      .ids = hd_ints(&t->run, ids, rows),
                      .target = hd_ints(&t->run, target, rows)};
-    if (t->m->type->looks_back) b.before = hd_ints(&t->run, before, rows * back);
+    if (t->m->type->lm.looks_back) b.before = hd_ints(&t->run, before, rows * back);
     free(ids), free(target), free(before), free(one);
     return b;
 }
@@ -118,7 +118,7 @@ CHECK_UNUSED static hd_tensor *lm_loss(lm_toy *t, const int32_t *text, size_t co
                                        hd_cache *state)
 {
     hd_lm_batch b = lm_batch(t, text, count, w);
-    return t->m->type->loss(&t->run, t->m, &b, state, &(hd_loss_opt){.coef = 1});
+    return t->m->type->lm.loss(&t->run, t->m, &b, state, &(hd_loss_opt){.coef = 1});
 }
 
 /* The losses of all rows; the caller frees them. */

@@ -114,7 +114,7 @@ static void words_look_at_what_they_translate(void **state)
                                 .targets = target.count,
                                 .source_pieces = t->tokenizer[0],
                                 .target_pieces = t->tokenizer[1]};
-        if (hd_attention_collect(&a, &r, &(hd_attender){.encdec = t->model}, &ask, &err))
+        if (hd_attention_collect(&a, &r, (const hd_model[]){hd_encdec_model(t->model)}, &ask, &err))
             fail_msg("%s", err.text);
         judge(&all, &a);
         hd_attention_release(&a);

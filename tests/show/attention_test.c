@@ -44,7 +44,8 @@ static hd_attention_maps collect(subject *s, const hd_attention_ask *ask)
 {
     hd_err err = {0};
     hd_attention_maps a;
-    if (hd_attention_collect(&a, &s->r, &(hd_attender){.encdec = s->m}, ask, &err)) fail_msg("%s", err.text);
+    if (hd_attention_collect(&a, &s->r, (const hd_model[]){hd_encdec_model(s->m)}, ask, &err))
+        fail_msg("%s", err.text);
     return a;
 }
 
@@ -355,11 +356,13 @@ static void what_is_not_there_cannot_be_picked(void **state)
         hd_err err = {0}, early = {0};
         assert_int_equal(hd_attention_map_of(&m, &a, &cases[i].pick, &err), HD_EARG);
         assert_string_equal(err.text, cases[i].says);
-        assert_int_equal(hd_attention_check(&(hd_attender){.encdec = s.m}, &cases[i].pick, &early), HD_EARG);
+        assert_int_equal(hd_attention_check((const hd_model[]){hd_encdec_model(s.m)}, &cases[i].pick, &early),
+                         HD_EARG);
         assert_string_equal(early.text, cases[i].says);
     }
-    assert_int_equal(hd_attention_check(&(hd_attender){.encdec = s.m}, &(hd_attention_pick){1, 3, 4}, NULL),
-                     HD_OK);
+    assert_int_equal(
+        hd_attention_check((const hd_model[]){hd_encdec_model(s.m)}, &(hd_attention_pick){1, 3, 4}, NULL),
+        HD_OK);
     assert_string_equal(hd_attention_choices[0], "auto");
     assert_string_equal(hd_attention_choices[1 + HD_ATTENTION_CROSS], "cross");
     assert_null(hd_attention_choices[1 + HD_ATTENTION_KINDS]);
@@ -506,7 +509,8 @@ static void what_a_model_has_not_is_said(void **state)
         {"bi-gru:1", "gru:2", HD_CONTEXT_attention, HD_ATTENTION_DECODER,
          "the model has no decoder self-attention: its decoder is gru:2"},
         {"gru:1", "gru:1", HD_CONTEXT_fixed, HD_ATTENTION_CROSS,
-         "the model has no attention from its decoder to its encoder: it was trained with --decoder-context fixed"},
+         "the model has no attention from its decoder to its encoder: it was trained with --decoder-context "
+         "fixed"},
         {"gru:1", "gru:1", HD_CONTEXT_everywhere, -1, "it was trained with --decoder-context everywhere"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -517,7 +521,7 @@ static void what_a_model_has_not_is_said(void **state)
         hd_attention_pick pick = {.kind = cases[i].kind + 1};
         hd_attention_map map;
         hd_err err = {0}, late = {0};
-        assert_int_equal(hd_attention_check(&(hd_attender){.encdec = s.m}, &pick, &err), HD_EARG);
+        assert_int_equal(hd_attention_check((const hd_model[]){hd_encdec_model(s.m)}, &pick, &err), HD_EARG);
         if (!strstr(err.text, cases[i].says)) fail_msg("%s", err.text);
         assert_int_equal(hd_attention_map_of(&map, &a, &pick, &late), HD_EARG);
         assert_non_null(strstr(late.text, "the model has no "));
@@ -545,8 +549,9 @@ static void what_the_model_cannot_read_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(ask); i++) {
         hd_err err = {0};
         hd_attention_maps a;
-        assert_int_equal(hd_attention_collect(&a, &s.r, &(hd_attender){.encdec = s.m}, &ask[i], &err),
-                         i < 4 ? HD_EARG : HD_ELIMIT);
+        assert_int_equal(
+            hd_attention_collect(&a, &s.r, (const hd_model[]){hd_encdec_model(s.m)}, &ask[i], &err),
+            i < 4 ? HD_EARG : HD_ELIMIT);
         assert_string_equal(err.text, says[i]);
         assert_null(a.source);
     }
@@ -566,7 +571,7 @@ static void every_failed_allocation_is_reported(void **state)
         hd_attention_map m = {0};
         size_t before = hd_mem_now().calls;
         hd_mem_fail_at(++n);
-        hd_status st = hd_attention_collect(&a, &s.r, &(hd_attender){.encdec = s.m}, &ask, &err);
+        hd_status st = hd_attention_collect(&a, &s.r, (const hd_model[]){hd_encdec_model(s.m)}, &ask, &err);
         if (!st) st = hd_attention_map_of(&m, &a, &(hd_attention_pick){0}, &err);
         hd_mem_fail_at(0);
         calls = hd_mem_now().calls - before;

@@ -4,7 +4,7 @@
 
 #include "show/embed.h"
 #include "show/neighbors.h"
-#include "show/reader.h"
+#include "task/owned.h"
 #include "show/similar.h"
 #include "task/speaker.h"
 #include "train/published.h"
@@ -54,7 +54,8 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
     return o;
 }
 
-static hd_any_model labeler(const body_kind *k, hd_label_task task, hd_pool_kind pool, hd_tokenizer_kind unit)
+static hd_model_folder labeler(const body_kind *k, hd_label_task task, hd_pool_kind pool,
+                               hd_tokenizer_kind unit)
 {
     hd_err err = {0};
     hd_labeler *l = hd_mem_zero(sizeof *l);
@@ -71,15 +72,15 @@ static hd_any_model labeler(const body_kind *k, hd_label_task task, hd_pool_kind
     l->backend = backend;
     for (int i = 0; i < 3 && task != HD_REGRESS; i++)
         assert_int_equal(hd_vocab_add(&l->labels, &"abc"[i], 1, &err), HD_OK);
-    return (hd_any_model){.labeler = l};
+    return owned_labeler(l);
 }
 
-static hd_any_model words_labeler(const body_kind *k, hd_label_task task)
+static hd_model_folder words_labeler(const body_kind *k, hd_label_task task)
 {
     return labeler(k, task, HD_POOL_mean, HD_TOKENIZER_words);
 }
 
-static hd_embeddings embed(const hd_any_model *m, hd_embed_opt opt)
+static hd_embeddings embed(const hd_model_folder *m, hd_embed_opt opt)
 {
     hd_err err = {0};
     hd_embeddings e;
@@ -112,9 +113,10 @@ static hd_examples examples_of(const hd_labeler *l)
 
 static void check_rows(const body_kind *k, hd_label_task task, hd_tokenizer_kind unit)
 {
-    hd_any_model m = labeler(k, task, HD_POOL_mean, unit);
-    const hd_body *body = &m.labeler->model->body;
-    hd_examples x = examples_of(m.labeler);
+    hd_model_folder m = labeler(k, task, HD_POOL_mean, unit);
+    const hd_labeler l = hd_labeler_of(&m);
+    const hd_body *body = &l.model->body;
+    hd_examples x = examples_of(&l);
     hd_embeddings e = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .rows = 9});
     assert_int_equal(x.count, LINES);
     assert_int_equal(e.width, body->out);
@@ -133,7 +135,7 @@ static void check_rows(const body_kind *k, hd_label_task task, hd_tokenizer_kind
     }
     hd_embeddings_release(&e);
     hd_examples_release(&x);
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
 }
 
 static void vectors_are_the_rows_of_the_body(void **state)
@@ -165,12 +167,13 @@ static void the_head_reads_what_is_pooled(void **state)
                  {4, HD_POOL_first, HD_POOLING_FIRST}};
     for (size_t n = 0; n < COUNT_OF(cases); n++) {
         hd_err err = {0};
-        hd_any_model m = labeler(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
-        const hd_dense *out = &m.labeler->model->out;
-        hd_examples x = examples_of(m.labeler);
+        hd_model_folder m = labeler(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
+        const hd_labeler l = hd_labeler_of(&m);
+        const hd_dense *out = &l.model->out;
+        hd_examples x = examples_of(&l);
         hd_real logp[LINES][3];
         hd_embeddings e = embed(&m, (hd_embed_opt){.pool = cases[n].how});
-        if (hd_labeler_ask(&run, m.labeler, &x, keep, logp, &err)) fail_msg("%s", err.text);
+        if (hd_labeler_ask(&run, &l, &x, keep, logp, &err)) fail_msg("%s", err.text);
         hd_run_begin(&run, HD_INFERENCE);
         hd_real *w = host_copy(&run, &out->w->t), *b = host_copy(&run, &out->b->t);
         for (size_t i = 0; i < LINES; i++) {
@@ -186,7 +189,7 @@ static void the_head_reads_what_is_pooled(void **state)
         free(w), free(b);
         hd_embeddings_release(&e);
         hd_examples_release(&x);
-        hd_any_model_release(&m);
+        hd_model_folder_release(&m);
     }
 }
 
@@ -195,15 +198,15 @@ static void every_layer_of_a_body_can_be_asked(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_any_model m = words_labeler(&bodies[i], HD_CLASSIFY);
-        const hd_reader by = hd_reader_of(&m);
-        const int layers = hd_reader_layers(&by), bag = !strcmp(bodies[i].name, "bag");
+        hd_model_folder m = words_labeler(&bodies[i], HD_CLASSIFY);
+        const hd_model by = hd_model_body(&m.model);
+        const int layers = by.type->sizes(by.self).layers, bag = !strcmp(bodies[i].name, "bag");
         assert_int_equal(layers, bag ? 0 : LAYERS);
         hd_embeddings last = embed(&m, (hd_embed_opt){.layer = layers}), whole = embed(&m, (hd_embed_opt){0}),
                       table = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .table = true});
         assert_memory_equal(last.of[0].vector, whole.of[0].vector, whole.width * sizeof(hd_real));
         hd_run_begin(&run, HD_INFERENCE);
-        hd_real *all = host_copy(&run, &hd_reader_table(&by)->t);
+        hd_real *all = host_copy(&run, &by.type->table(by.self)->t);
         for (size_t k = 0; k < table.of[0].tokens; k++)
             assert_memory_equal(table.of[0].vector + k * WIDTH, all + (size_t)table.of[0].ids[k] * WIDTH,
                                 WIDTH * sizeof *all);
@@ -219,7 +222,7 @@ static void every_layer_of_a_body_can_be_asked(void **state)
         hd_embeddings_release(&last);
         hd_embeddings_release(&whole);
         hd_embeddings_release(&table);
-        hd_any_model_release(&m);
+        hd_model_folder_release(&m);
     }
 }
 
@@ -229,7 +232,7 @@ static void long_lines_are_refused_or_cut(void **state)
     const hd_line line = {"the cat the cat the cat the cat the cat the cat the cat", 55};
     for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++) {
         hd_err err = {0};
-        hd_any_model m = words_labeler(&bodies[2], task);
+        hd_model_folder m = words_labeler(&bodies[2], task);
         hd_embeddings e;
         if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){0}, &err)) fail_msg("%s", err.text);
         assert_int_equal(e.of[0].status, HD_ELIMIT);
@@ -237,10 +240,10 @@ static void long_lines_are_refused_or_cut(void **state)
         if (hd_embed_lines(&e, &run, &m, &line, 1, &(hd_embed_opt){.cut = true}, &err))
             fail_msg("%s", err.text);
         assert_int_equal(e.of[0].tokens, MOST);
-        bool ends = e.of[0].ids[MOST - 1] == hd_tokenizer_special(m.labeler->tokenizer).end;
+        bool ends = e.of[0].ids[MOST - 1] == hd_tokenizer_special(m.tokenizer[0]).end;
         assert_int_equal(ends, task == HD_CLASSIFY);
         hd_embeddings_release(&e);
-        hd_any_model_release(&m);
+        hd_model_folder_release(&m);
     }
 }
 
@@ -253,7 +256,7 @@ static void a_word_has_its_own_rows(void **state)
     for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++)
         for (size_t i = 0; i < BODIES; i++) {
             hd_err err = {0};
-            hd_any_model m = labeler(&bodies[i], task, HD_POOL_mean, HD_TOKENIZER_characters);
+            hd_model_folder m = labeler(&bodies[i], task, HD_POOL_mean, HD_TOKENIZER_characters);
             const hd_line line = {"a dog on", 8};
             const char *why;
             hd_similar s;
@@ -275,7 +278,7 @@ static void a_word_has_its_own_rows(void **state)
                 fail_msg("%s, task %d: cosine %g", bodies[i].name, task, along / sqrt(length));
             hd_embeddings_release(&e);
             hd_similar_release(&s);
-            hd_any_model_release(&m);
+            hd_model_folder_release(&m);
         }
 }
 
@@ -284,16 +287,16 @@ static void neighbors_are_those_in_the_table_of_the_body(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_any_model m = words_labeler(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
-        const hd_reader by = hd_reader_of(&m);
+        hd_model_folder m = words_labeler(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
+        const hd_model by = hd_model_body(&m.model);
         hd_terms terms;
         hd_neighbors n;
         if (hd_terms_read(&terms, "cat", &err) || hd_neighbors_find(&n, &m, &terms, 3, &err))
             fail_msg("%s", err.text);
         assert_int_equal(n.count, 3);
         hd_run_begin(&run, HD_INFERENCE);
-        hd_real *all = host_copy(&run, &hd_reader_table(&by)->t);
-        const hd_real *a = all + (size_t)hd_tokenizer_id(by.tokenizer, "cat") * WIDTH,
+        hd_real *all = host_copy(&run, &by.type->table(by.self)->t);
+        const hd_real *a = all + (size_t)hd_tokenizer_id(m.tokenizer[0], "cat") * WIDTH,
                       *b = all + (size_t)n.at[0].id * WIDTH;
         double ab = 0, aa = 0, bb = 0;
         for (size_t c = 0; c < WIDTH; c++)
@@ -302,7 +305,7 @@ static void neighbors_are_those_in_the_table_of_the_body(void **state)
         assert_true(fabs(ab / sqrt(aa * bb) - n.at[0].cosine) < 1e-9);
         free(all);
         hd_neighbors_release(&n);
-        hd_any_model_release(&m);
+        hd_model_folder_release(&m);
     }
 }
 
@@ -313,28 +316,29 @@ static void folders_of_every_task_are_opened(void **state)
     (void)state;
     for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
         hd_err err = {0};
-        hd_any_model m = words_labeler(&bodies[2], task), again;
+        hd_model_folder m = words_labeler(&bodies[2], task), again;
         hd_embeddings a = embed(&m, (hd_embed_opt){0}), b;
         assert_int_equal(mkdir(at("task%d", task), 0777), 0);
-        if (hd_labeler_save(m.labeler, at("task%d", task), &err) ||
-            hd_labeler_publish(m.labeler, at("task%d", task), &err) ||
-            hd_any_model_open(&again, at("task%d", task), backend, &err))
+        if (hd_model_folder_save(&m, at("task%d", task), &err) ||
+            hd_model_folder_publish(&m.model, at("task%d", task), &err) ||
+            hd_model_folder_open(&again, at("task%d", task), NULL, backend, HD_WEIGHTS_BEST, &err))
             fail_msg("%s", err.text);
-        assert_true(again.labeler && !again.masked && !again.language && !again.translator);
+        assert_ptr_equal(again.task, m.task);
+        assert_ptr_equal(again.model.type, &hd_model_classifier);
         b = embed(&again, (hd_embed_opt){0});
         for (size_t i = 0; i < LINES; i++)
             assert_memory_equal(a.of[i].vector, b.of[i].vector, a.width * sizeof(hd_real));
         hd_embeddings_release(&a);
         hd_embeddings_release(&b);
-        hd_any_model_release(&m);
-        hd_any_model_release(&again);
+        hd_model_folder_release(&m);
+        hd_model_folder_release(&again);
     }
 }
 
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_any_model m = words_labeler(&bodies[2], HD_TAG);
+    hd_model_folder m = words_labeler(&bodies[2], HD_TAG);
     const hd_line line = {"the cat sat", 11};
     hd_embeddings e = embed(&m, (hd_embed_opt){0}); /* step memory is taken once */
     hd_embeddings_release(&e);
@@ -349,7 +353,7 @@ static void every_failing_allocation_is_reported(void **state)
         hd_embeddings_release(&e);
         assert_int_equal(hd_mem_now().blocks, used);
     }
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
 }
 
 static int prepare(void **state)

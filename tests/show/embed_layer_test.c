@@ -1,7 +1,7 @@
 /* Vectors of every layer: those of the model itself, composed by hand or seen by a probe, and nothing of the
    layers behind is run. */
 #include "show/embed.h"
-#include "show/reader.h"
+#include "task/owned.h"
 
 #include "model/gpt.h"
 #include "task/readers.h"
@@ -16,7 +16,7 @@ static const char *const source_lines[] = {"a b c", "d", "e . f g"};
 typedef struct subject {
     hd_backend *backend;
     hd_run run;
-    hd_any_model model;
+    hd_model_folder model;
     hd_line line[LINES];
 } subject;
 
@@ -80,22 +80,23 @@ static subject subject_of(subject_kind kind)
 {
     subject s = {.backend = backend_of("cpu", 2)};
     s.run = run_on(s.backend);
-    if (kind == BERT) s.model.masked = bert_of(s.backend, true);
-    if (kind == GPT) s.model.language = speaker_of(s.backend, HD_LM_gpt);
-    if (kind == CELLS) s.model.language = speaker_of(s.backend, HD_LM_lstm);
+    if (kind == BERT) s.model = owned_masked(bert_of(s.backend, true));
+    if (kind == GPT) s.model = owned_language(speaker_of(s.backend, HD_LM_gpt));
+    if (kind == CELLS) s.model = owned_language(speaker_of(s.backend, HD_LM_lstm));
     if (kind == TRANSLATOR || kind == STAGES) {
         const char *encoder = kind == STAGES ? "bi-gru:2+transformer:1" : "transformer:3";
-        s.model.translator =
-            small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL);
-        draw_all(&s.model.translator->model->params);
+        s.model = owned_translator(
+            small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL));
+        draw_all(s.model.model.params);
     }
-    for (size_t i = 0; i < LINES; i++) s.line[i] = line_of((s.model.translator ? source_lines : lines)[i]);
+    for (size_t i = 0; i < LINES; i++)
+        s.line[i] = line_of((s.model.model.type->decode ? source_lines : lines)[i]);
     return s;
 }
 
 static void subject_free(subject *s)
 {
-    hd_any_model_release(&s->model);
+    hd_model_folder_release(&s->model);
     hd_run_release(&s->run);
     hd_backend_free(s->backend);
 }
@@ -140,13 +141,13 @@ static hd_tensor *stages_by_hand(hd_run *r, const hd_encoder *e, int layers, hd_
 static hd_tensor *by_hand(subject *s, subject_kind kind, int layers, const int32_t *ids, const hd_seg *seg)
 {
     hd_run *r = &s->run;
-    if (kind == BERT) return bert_by_hand(r, s->model.masked->model, layers, ids, seg);
+    if (kind == BERT) return bert_by_hand(r, s->model.model.self, layers, ids, seg);
     if (kind == GPT) {
-        const hd_gpt *m = s->model.language->lm->model;
+        const hd_gpt *m = ((const hd_lm *)s->model.model.self)->model;
         return blocks_by_hand(r, m->stack.block, layers, true, HD_CAUSAL,
                               hd_embedding_of(r, &m->embedding, ids, seg->pos, seg), &m->stack.last);
     }
-    const hd_encoder *e = &s->model.translator->model->encoder;
+    const hd_encoder *e = &((const hd_encdec *)s->model.model.self)->encoder;
     hd_rows x = hd_embedding_of(r, &e->embedding, ids, seg->pos, seg);
     if (kind == STAGES) return stages_by_hand(r, e, layers, x);
     const hd_stack *k = &e->stage[0].stack;
@@ -158,15 +159,14 @@ static void every_layer_is_that_of_the_model(void **state)
     (void)state;
     for (subject_kind kind = BERT; kind <= STAGES; kind++) {
         subject s = subject_of(kind);
-        bool before = s.model.language;
-        const hd_reader by = hd_reader_of(&s.model);
-        assert_int_equal(hd_reader_layers(&by), LAYERS);
+        bool before = is_language(&s.model);
+        assert_int_equal(s.model.model.type->sizes(s.model.model.self).layers, LAYERS);
         for (int layer = 1; layer <= LAYERS; layer++) {
             hd_embeddings e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_NONE, .layer = layer});
             size_t width = kind == STAGES && layer < LAYERS ? 2 * WIDTH : WIDTH;
             assert_int_equal(e.width, width);
             for (size_t i = 0; i < LINES; i++) {
-                int32_t ids[64] = {hd_tokenizer_special(by.tokenizer).start},
+                int32_t ids[64] = {hd_tokenizer_special(s.model.tokenizer[0]).start},
                         len = (int32_t)e.of[i].tokens + before;
                 memcpy(ids + before, e.of[i].ids, e.of[i].tokens * sizeof *ids);
                 hd_run_begin(&s.run, HD_INFERENCE);
@@ -212,7 +212,7 @@ static void a_probe_sees_that_layer_and_none_behind_it(void **state)
     } cases[] = {{BERT, "enc.", "ffn.norm"}, {CELLS, "", "h"}};
     for (size_t k = 0; k < COUNT_OF(cases); k++) {
         subject s = subject_of(cases[k].kind);
-        bool before = s.model.language;
+        bool before = is_language(&s.model);
         for (int layer = 1; layer <= LAYERS; layer++) {
             char want[64];
             snprintf(want, sizeof want, "%s%d.%s", cases[k].scope, layer - 1, cases[k].offer);
@@ -268,11 +268,10 @@ static void layer_0_is_the_table(void **state)
     for (int kind = BERT; kind <= SUBJECTS; kind++) {
         subject s = subject_of(kind == SUBJECTS ? CELLS : (subject_kind)kind);
         if (kind == SUBJECTS) {
-            hd_language_free(s.model.language);
-            s.model.language = speaker(s.backend, HD_LM_ffnn, HD_TOKENIZER_words);
+            hd_model_folder_release(&s.model);
+            s.model = owned_language(speaker(s.backend, HD_LM_ffnn, HD_TOKENIZER_words));
         }
-        const hd_reader by = hd_reader_of(&s.model);
-        hd_param *table = hd_reader_table(&by);
+        hd_param *table = s.model.model.type->table(s.model.model.self);
         hd_embeddings e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_NONE, .table = true});
         hd_run_begin(&s.run, HD_INFERENCE);
         hd_real *all = host_copy(&s.run, &table->t);
@@ -312,7 +311,7 @@ static void the_pooler_is_tanh_of_a_layer_on_the_first_row(void **state)
 {
     (void)state;
     subject s = subject_of(BERT);
-    const hd_dense *d = &s.model.masked->model->pooler;
+    const hd_dense *d = &((const hd_bert *)s.model.model.self)->pooler;
     hd_embeddings first = embed(&s, (hd_embed_opt){.pool = HD_POOLING_CLS}),
                   e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_POOLER});
     hd_run_begin(&s.run, HD_INFERENCE);
@@ -341,8 +340,8 @@ static void a_pooler_that_is_not_there_is_refused(void **state)
     assert_int_equal(hd_embed_check(&s.model, &(hd_embed_opt){.pool = HD_POOLING_POOLER, .layer = 1}, &err),
                      HD_ELIMIT);
     assert_non_null(strstr(err.text, "behind this layer"));
-    hd_masked_free(s.model.masked);
-    s.model.masked = bert_of(s.backend, false);
+    hd_model_folder_release(&s.model);
+    s.model = owned_masked(bert_of(s.backend, false));
     err = (hd_err){0};
     assert_int_equal(hd_embed_check(&s.model, &(hd_embed_opt){.pool = HD_POOLING_POOLER}, &err), HD_ELIMIT);
     assert_non_null(strstr(err.text, "in this model"));

@@ -1,6 +1,6 @@
 /* Vectors of lines: the rows of the model itself, pooled, whatever is read beside them. */
 #include "show/embed.h"
-#include "show/reader.h"
+#include "task/owned.h"
 
 #include "task/readers.h"
 
@@ -14,7 +14,7 @@ static const char *const spoken_lines[LINES] = {"the cat", "",  "a",     "the do
 typedef struct subject {
     hd_backend *backend;
     hd_run run;
-    hd_any_model model;
+    hd_model_folder model;
     hd_line line[LINES];
     size_t width;
 } subject;
@@ -25,14 +25,14 @@ static subject subject_of(size_t which)
     s.run = run_on(s.backend);
     s.model = reader_of(s.backend, which);
     for (size_t i = 0; i < LINES; i++)
-        s.line[i] = line_of(s.model.language ? spoken_lines[i] : source_lines[i]);
-    s.width = s.model.language ? 16 : s.model.translator->model->encoder.out;
+        s.line[i] = line_of(is_language(&s.model) ? spoken_lines[i] : source_lines[i]);
+    s.width = s.model.model.type->width ? s.model.model.type->width(s.model.model.self, 0) : 16;
     return s;
 }
 
 static void subject_free(subject *s)
 {
-    hd_any_model_release(&s->model);
+    hd_model_folder_release(&s->model);
     hd_run_release(&s->run);
     hd_backend_free(s->backend);
 }
@@ -52,9 +52,9 @@ static hd_embeddings embed(subject *s, size_t from, size_t count, hd_embed_opt o
 static hd_real *rows_of(subject *s, hd_line line, size_t *rows)
 {
     hd_err err = {0};
-    const hd_tokenizer *t = hd_reader_of(&s->model).tokenizer;
+    const hd_tokenizer *t = s->model.tokenizer[0];
     hd_ids ids = {0};
-    const hd_language *l = s->model.language;
+    const bool l = is_language(&s->model);
     hd_run *r = &s->run;
     assert_int_equal(hd_ids_reserve(&ids, 40, &err), HD_OK);
     if (l) ids.at[ids.count++] = hd_tokenizer_special(t).start;
@@ -64,11 +64,11 @@ static hd_real *rows_of(subject *s, hd_line line, size_t *rows)
     hd_run_begin(r, HD_INFERENCE);
     const int32_t *sent = hd_ints(r, ids.at, ids.count);
     const hd_seg *seg = hd_seg_of(r, &len, 1, NULL);
-    hd_rows x = l ? l->lm->type->states(r, l->lm, sent, seg)
-                  : hd_encdec_encode(r, s->model.translator->model, sent, seg).rows;
+    hd_rows x = l ? hd_lm_rows(r, s->model.model.self, sent, seg)
+                  : hd_encdec_encode(r, s->model.model.self, sent, seg).rows;
     hd_real *all = host_copy(r, x.t);
     assert_int_equal(hd_cols_of(x.t), s->width);
-    *rows = ids.count - (l != NULL);
+    *rows = ids.count - l;
     if (l) memmove(all, all + s->width, *rows * s->width * sizeof *all);
     hd_ids_release(&ids);
     return all;

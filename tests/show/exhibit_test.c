@@ -5,6 +5,7 @@
 #include "show/lecture.h"
 #include "show/explain.h"
 #include "show/shown.h"
+#include "task/owned.h"
 #include "task/small.h"
 #include "task/speaker.h"
 
@@ -297,7 +298,8 @@ static void the_lectures_numbers(void **state)
                               .start = HD_LECTURE_SOS,
                               .step = step};
         size_t compared = 0;
-        if (hd_exhibit_encdec(&x, &r, m, &ask, &err)) fail_msg("%s", err.text);
+        if (hd_exhibit_pair(&x, &r, (const hd_model[]){hd_encdec_model(m)}, &ask, &err))
+            fail_msg("%s", err.text);
         for (size_t i = 0; i < known->matrices; i++) {
             const hd_explain_matrix *k = &known->matrix[i];
             const hd_exhibit_item *t = k->of->kind == HD_LECTURE_STEP || k->of->kind == HD_LECTURE_SHARES
@@ -364,7 +366,7 @@ static void a_sentence_is_translated_and_shown(void **state)
     hd_translations found;
     hd_translate_opt opt = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10}};
     hd_line line = line_of("a b c");
-    if (hd_exhibit_translation(&x, &r, t, line, 2, &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line, 2, &err)) fail_msg("%s", err.text);
     if (hd_translate(&found, &r, t, &line, NULL, 1, &opt, &err)) fail_msg("%s", err.text);
     const hd_hypothesis *h = &found.of[0].hypothesis[0];
     assert_string_equal(x->translation, h->text);
@@ -404,8 +406,9 @@ static void what_cannot_be_shown_is_said(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
-        assert_int_equal(hd_exhibit_translation(&x, &r, t, line_of(cases[i].text), cases[i].step, &err),
-                         cases[i].status);
+        assert_int_equal(
+            hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of(cases[i].text), cases[i].step, &err),
+            cases[i].status);
         if (!strstr(err.text, cases[i].says)) fail_msg("'%s', not '%s'", err.text, cases[i].says);
         assert_null(x);
     }
@@ -413,7 +416,8 @@ static void what_cannot_be_shown_is_said(void **state)
     hd_exhibit *x = NULL;
     hd_exhibit_ask ask = shown_ask(1);
     ask.start = 99;
-    assert_int_equal(hd_exhibit_encdec(&x, &r, t->model, &ask, &err), HD_EARG);
+    assert_int_equal(hd_exhibit_pair(&x, &r, (const hd_model[]){hd_encdec_model(t->model)}, &ask, &err),
+                     HD_EARG);
     hd_translator_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
@@ -425,7 +429,7 @@ static hd_exhibit *speak(hd_run *r, const hd_language *l, const char *prompt)
 {
     hd_err err = {0};
     hd_exhibit *x = NULL;
-    if (hd_exhibit_language(&x, r, l, line_of(prompt), &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, r, AS_FOLDER(language, l), line_of(prompt), 0, &err)) fail_msg("%s", err.text);
     return x;
 }
 
@@ -436,7 +440,7 @@ static hd_real *speak_plainly(hd_run *r, const hd_language *l, const hd_exhibit 
     int32_t ids[64], len = (int32_t)x->reads;
     hd_stepper st = {0};
     for (size_t i = 0; i < x->reads; i++) ids[i] = x->read[i].id;
-    if (l->lm->type->stepper(&st, l->lm, ids, &len, 1, &err)) fail_msg("%s", err.text);
+    if (l->lm->type->stepper(&st, l->lm, ids, &len, 1, 0, &err)) fail_msg("%s", err.text);
     hd_run_begin(r, HD_INFERENCE);
     hd_real *p = host_copy(r, st.step(r, st.context, st.start, 1));
     hd_stepper_release(&st);
@@ -526,7 +530,8 @@ static void a_window_has_a_row_for_each_token(void **state)
     l = speaker(b, HD_LM_gpt, HD_TOKENIZER_words);
     hd_err err = {0};
     x = NULL;
-    assert_int_equal(hd_exhibit_language(&x, &r, l, line_of("a a a a a a a a"), &err), HD_ELIMIT);
+    assert_int_equal(hd_exhibit_text_of(&x, &r, AS_FOLDER(language, l), line_of("a a a a a a a a"), 0, &err),
+                     HD_ELIMIT);
     assert_non_null(strstr(err.text, "9 tokens"));
     hd_language_free(l);
     hd_run_release(&r);
@@ -544,7 +549,8 @@ static void every_failed_allocation_is_reported(void **state)
     hd_err err = {0};
     hd_exhibit *x = NULL;
     size_t reported = 0;
-    if (hd_exhibit_translation(&x, &r, t, line_of("a b c"), 2, &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of("a b c"), 2, &err))
+        fail_msg("%s", err.text);
     hd_exhibit_free(x);
     size_t blocks = hd_mem_now().blocks;
     json_set_alloc_funcs(hd_mem_new, hd_mem_free); /* so that Jansson's fail, too */
@@ -552,7 +558,7 @@ static void every_failed_allocation_is_reported(void **state)
         hd_text page = {0};
         x = NULL, err = (hd_err){0}, r.err = (hd_err){0};
         hd_mem_fail_at(n);
-        hd_status s = hd_exhibit_translation(&x, &r, t, line_of("a b c"), 2, &err);
+        hd_status s = hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of("a b c"), 2, &err);
         if (!s) s = hd_exhibit_json(&page, x, NULL, &err);
         hd_mem_fail_at(0);
         assert_true(!s || s == HD_ENOMEM);

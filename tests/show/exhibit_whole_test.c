@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "show/exhibit.h"
+#include "task/owned.h"
 #include "task/speaker.h"
 #include "view/exhibit_json.h"
 #include "view/exhibit_text.h"
@@ -65,7 +66,8 @@ static hd_exhibit *shown(const hd_masked *m, const char *text)
 {
     hd_err err = {0};
     hd_exhibit *x = NULL;
-    if (hd_exhibit_masked(&x, &run, m, line_from(text), &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &run, AS_FOLDER(masked, m), line_from(text), 0, &err))
+        fail_msg("%s", err.text);
     return x;
 }
 
@@ -296,7 +298,8 @@ static void labels_are_those_of_the_classifier(void **state)
         hd_labeler l = labeler_of(cases[i].kind, HD_LM_gpt, cases[i].pool, cases[i].numbers);
         l.pairs = cases[i].pairs;
         ask(&l, cases[i].text, logp);
-        if (hd_exhibit_labels(&x, &run, &l, line_from(cases[i].text), &err)) fail_msg("%s", err.text);
+        if (hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from(cases[i].text), 0, &err))
+            fail_msg("%s", err.text);
         assert_formulas(x);
         const hd_exhibit_item *w = item(x, cases[i].attention), *pooled = item(x, "pooled");
         assert_true(w->rows == x->reads && w->cols == x->reads && w->down == HD_EXHIBIT_READ);
@@ -396,7 +399,8 @@ static void encoders_of_their_own_are_shown(void **state)
         hd_real logp[CLASSES];
         hd_labeler l = labeler_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
         ask(&l, "the cat sat", logp);
-        if (hd_exhibit_labels(&x, &run, &l, line_from("the cat sat"), &err)) fail_msg("%s", err.text);
+        if (hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from("the cat sat"), 0, &err))
+            fail_msg("%s", err.text);
         assert_formulas(x);
         assert_string_equal(x->model, cases[i].stages);
         assert_string_equal(item(x, cases[i].name)->formula, cases[i].formula);
@@ -429,7 +433,7 @@ static void taggers_have_labels_for_each_token(void **state)
     if (hd_labeler_take(&items, &l, line_from(" the cat\tsat"), &err) ||
         hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
         hd_labeler_ask(&run, &l, &e, hear_tag, logp, &err) ||
-        hd_exhibit_labels(&x, &run, &l, line_from(" the cat\tsat"), &err) ||
+        hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from(" the cat\tsat"), 0, &err) ||
         hd_exhibit_text(&page, x, &(hd_exhibit_look){.width = 80, .digits = 2}, &err) ||
         hd_exhibit_json(&json, x, NULL, &err))
         fail_msg("%s", err.text);
@@ -479,8 +483,8 @@ static void what_cannot_be_shown_is_refused(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_line text = line_from(cases[i].text);
-        hd_status s = cases[i].l ? hd_exhibit_labels(&x, &run, cases[i].l, text, &err)
-                                 : hd_exhibit_masked(&x, &run, &m, text, &err);
+        hd_status s = cases[i].l ? hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, cases[i].l), text, 0, &err)
+                                 : hd_exhibit_text_of(&x, &run, AS_FOLDER(masked, &m), text, 0, &err);
         assert_int_equal(s, cases[i].status);
         assert_null(x);
         if (!strstr(err.text, cases[i].says)) fail_msg("case %zu: %s", i, err.text);
@@ -504,8 +508,9 @@ static void no_allocation_that_fails_leaks(void **state)
             hd_run r = run_on(backend);
             hd_mem_fail_at(n);
             hd_status s =
-                labels ? hd_exhibit_labels(&x, &r, labels > 1 ? &tagger : &l, line_from("the cat"), &err)
-                       : hd_exhibit_masked(&x, &r, &m, line_from("the [MASK]"), &err);
+                labels ? hd_exhibit_text_of(&x, &r, AS_FOLDER(labeler, labels > 1 ? &tagger : &l),
+                                            line_from("the cat"), 0, &err)
+                       : hd_exhibit_text_of(&x, &r, AS_FOLDER(masked, &m), line_from("the [MASK]"), 0, &err);
             hd_mem_fail_at(0);
             if (s && s != HD_ENOMEM) fail_msg("allocation %zu: %s", n, err.text);
             done = !s, reported += s == HD_ENOMEM;

@@ -5,13 +5,14 @@
 #include "scratch.h"
 
 #include "show/embed.h"
+#include "task/owned.h"
 #include "hub/import.h"
 
 enum { PAIRS = 20, MOST = 128, WIDTH = 384, STRIDE = 16, SHOWN = WIDTH / STRIDE };
 
 static hd_backend *backend;
 static hd_run run;
-static hd_any_model model;
+static hd_model_folder model;
 static hd_embeddings all;
 static hd_line line[MOST];
 static size_t count;
@@ -44,7 +45,7 @@ static int make(void **state)
     backend = backend_of("cpu", 2);
     run = run_on(backend);
     if (hd_import(getenv("HEED_MINILM"), at("model"), backend, &err) ||
-        hd_any_model_open(&model, at("model"), backend, &err) ||
+        hd_model_folder_open(&model, at("model"), NULL, backend, HD_WEIGHTS_BEST, &err) ||
         hd_embed_lines(&all, &run, &model, line, count, &opt, &err)) {
         print_error("%s\n", err.text);
         return -1;
@@ -56,7 +57,7 @@ static int end(void **state)
 {
     free(*state);
     hd_embeddings_release(&all);
-    hd_any_model_release(&model);
+    hd_model_folder_release(&model);
     hd_run_release(&run);
     hd_backend_free(backend);
     return scratch_remove(state);
@@ -99,7 +100,7 @@ static void a_line_is_cut_where_the_folder_says(void **state)
     hd_err err = {0};
     hd_embeddings e;
     size_t cut = 0;
-    assert_int_equal(model.masked->longest, 256);
+    assert_int_equal(model.longest, 256);
     for (size_t i = 0; i < count; i++) {
         assert_in_range(all.of[i].tokens, 3, 256);
         assert_int_equal(all.of[i].ids[0], 101);
@@ -116,7 +117,8 @@ static void a_model_without_a_head_fills_in_nothing(void **state)
     (void)state;
     hd_err err = {0};
     hd_filled f;
-    assert_int_equal(hd_masked_fill(&f, &run, model.masked, (hd_line){"[MASK]", 6}, 1, &err), HD_EARG);
+    const hd_masked m = masked_in(&model);
+    assert_int_equal(hd_masked_fill(&f, &run, &m, (hd_line){"[MASK]", 6}, 1, &err), HD_EARG);
     assert_non_null(strstr(err.text, "has no head that predicts words"));
 }
 

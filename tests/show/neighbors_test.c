@@ -1,6 +1,7 @@
 /* Neighbors and sums of words in a table that was made by hand: the lectures' features of cat, king and the
    rest, with the cosines that belong to it. */
 #include "show/neighbors.h"
+#include "task/owned.h"
 
 #include "task/small.h"
 
@@ -15,7 +16,7 @@ static const double table[WORDS][FEATURES] = {
     {0.5, -0.4, 0.7, 0.8, 0.9, -0.7, -0.6},  {0.8, -0.1, 0.8, -0.9, 0.8, -0.5, -0.9}};
 
 static hd_backend *backend;
-static hd_any_model model;
+static hd_model_folder model;
 
 static hd_language *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
 {
@@ -57,15 +58,16 @@ static int make(void **state)
 {
     (void)state;
     backend = backend_of("cpu", 1);
-    model.language = language_of(HD_TOKENIZER_words, HD_LM_rnn);
-    fill_table(model.language);
+    hd_language *l = language_of(HD_TOKENIZER_words, HD_LM_rnn);
+    fill_table(l);
+    model = owned_language(l);
     return 0;
 }
 
 static int drop(void **state)
 {
     (void)state;
-    hd_any_model_release(&model);
+    hd_model_folder_release(&model);
     hd_backend_free(backend);
     return 0;
 }
@@ -82,7 +84,7 @@ static hd_neighbors found(const char *sum, size_t top)
 
 static const char *piece_of(int32_t id)
 {
-    return hd_tokenizer_piece(model.language->tokenizer, id);
+    return hd_tokenizer_piece(model.tokenizer[0], id);
 }
 
 static void neighbors_come_by_their_cosines(void **state)
@@ -123,14 +125,14 @@ static void king_minus_man_plus_woman_is_queen(void **state)
 static void words_of_several_pieces_have_their_mean(void **state)
 {
     (void)state;
-    hd_any_model letters = {.language = language_of(HD_TOKENIZER_characters, HD_LM_rnn)};
+    hd_model_folder letters = owned_language(language_of(HD_TOKENIZER_characters, HD_LM_rnn));
     hd_err err = {0};
-    assert_int_equal(hd_params_draw(letters.language->lm->params, 3, &err), HD_OK);
-    hd_param *p = letters.language->lm->type->table(letters.language->lm);
+    assert_int_equal(hd_params_draw(letters.model.params, 3, &err), HD_OK);
+    hd_param *p = letters.model.type->table(letters.model.self);
     size_t rows = hd_rows_of(&p->t);
     hd_real *x = malloc(rows * FEATURES * sizeof *x);
-    assert_int_equal(hd_params_get(letters.language->lm->params, p, &p->t, x), HD_OK);
-    const hd_tokenizer *t = letters.language->tokenizer;
+    assert_int_equal(hd_params_get(letters.model.params, p, &p->t, x), HD_OK);
+    const hd_tokenizer *t = letters.tokenizer[0];
     double mean[FEATURES];
     for (size_t c = 0; c < FEATURES; c++) {
         mean[c] = 0;
@@ -154,7 +156,7 @@ static void words_of_several_pieces_have_their_mean(void **state)
     }
     hd_neighbors_release(&n);
     free(x);
-    hd_any_model_release(&letters);
+    hd_model_folder_release(&letters);
 }
 
 static void what_is_no_sum_of_words_is_said(void **state)
@@ -195,14 +197,14 @@ static void what_is_no_sum_of_words_is_said(void **state)
 static void models_without_a_table_are_refused(void **state)
 {
     (void)state;
-    hd_any_model counted = {.language = language_of(HD_TOKENIZER_words, HD_LM_ngram)};
+    hd_model_folder counted = owned_language(language_of(HD_TOKENIZER_words, HD_LM_ngram));
     hd_err err = {0};
     hd_neighbors n = {0};
     hd_terms terms;
     assert_int_equal(hd_terms_read(&terms, "cat", &err), HD_OK);
     assert_int_equal(hd_neighbors_find(&n, &counted, &terms, 3, &err), HD_EARG);
     assert_non_null(strstr(err.text, "ngram has no table of token vectors"));
-    hd_any_model_release(&counted);
+    hd_model_folder_release(&counted);
 }
 
 static void no_allocation_that_fails_leaks(void **state)

@@ -23,7 +23,7 @@ static hd_attention_ask ask_lm(size_t count)
     return (hd_attention_ask){.target = words, .targets = count};
 }
 
-static hd_attention_maps collect(hd_run *r, const hd_attender *m, const hd_attention_ask *ask)
+static hd_attention_maps collect(hd_run *r, const hd_model *m, const hd_attention_ask *ask)
 {
     hd_err err = {0};
     hd_attention_maps a;
@@ -94,7 +94,7 @@ static void a_bert_attends_both_ways(void **state)
     hd_bert_opt opt = bt_opt();
     bt_open(&t, &opt, 2);
     hd_run *r = &t.run;
-    hd_attender who = {.bert = t.m};
+    hd_model who = hd_bert_model(t.m);
     hd_attention_ask ask = ask_bert(TOKENS);
     hd_attention_maps a = collect(r, &who, &ask);
     const hd_attention_part *p = &a.part[HD_ATTENTION_ENCODER];
@@ -132,7 +132,7 @@ static void a_gpt_attends_to_what_came_before(void **state)
         opt.stack.pre_norm = !post;
         lm_open(&t, &opt, 2, false);
         hd_run *r = &t.run;
-        hd_attender who = {.lm = t.m};
+        hd_model who = hd_lm_model(t.m);
         hd_attention_ask ask = ask_lm(TOKENS), less = ask_lm(TOKENS - 2);
         hd_attention_maps a = collect(r, &who, &ask), first = collect(r, &who, &less);
         const hd_attention_part *p = &a.part[HD_ATTENTION_DECODER], *q = &first.part[HD_ATTENTION_DECODER];
@@ -144,7 +144,7 @@ static void a_gpt_attends_to_what_came_before(void **state)
         const int32_t len = TOKENS;
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
-        t.m->type->states(r, t.m, hd_ints(r, words, TOKENS), hd_seg_of(r, &len, 1, NULL));
+        hd_lm_rows(r, t.m, hd_ints(r, words, TOKENS), hd_seg_of(r, &len, 1, NULL));
         r->probe = NULL;
         assert_run_ok(r);
         assert_int_equal(o.layers, 2);
@@ -173,7 +173,7 @@ static void rows_have_the_names_of_tokens(void **state)
     assert_string_equal(hd_masked_piece(l->tokenizer, mask), "[MASK]");
     assert_null(hd_masked_piece(l->tokenizer, mask + 1));
     hd_attention_ask ask = {.source = ids, .sources = 3, .source_pieces = l->tokenizer, .score = (double)NAN};
-    hd_attention_maps a = collect(&t.run, &(hd_attender){.bert = t.m}, &ask);
+    hd_attention_maps a = collect(&t.run, (const hd_model[]){hd_bert_model(t.m)}, &ask);
     for (size_t i = 0; i < 3; i++) assert_string_equal(a.source[i], hd_tokenizer_piece(l->tokenizer, ids[i]));
     hd_attention_map map;
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
@@ -181,7 +181,7 @@ static void rows_have_the_names_of_tokens(void **state)
     hd_attention_map_release(&map);
     hd_attention_release(&a);
     ask = (hd_attention_ask){.target = ids, .targets = 3, .target_pieces = l->tokenizer};
-    a = collect(&t.run, &(hd_attender){.lm = l->lm}, &ask);
+    a = collect(&t.run, (const hd_model[]){hd_lm_model(l->lm)}, &ask);
     for (size_t i = 0; i < 3; i++) assert_string_equal(a.input[i], hd_tokenizer_piece(l->tokenizer, ids[i]));
     assert_null(a.output[2]);
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
@@ -202,23 +202,26 @@ static void what_cannot_be_read_or_picked_is_refused(void **state)
     hd_lm_opt gpt = lm_opt(HD_LM_gpt), lstm = lm_opt(HD_LM_lstm);
     bt_open(&b, &bert, 1), lm_open(&g, &gpt, 1, false), lm_open(&s, &lstm, 1, false);
     const struct {
-        hd_attender who;
+        hd_model who;
         hd_attention_ask ask;
         hd_status status;
         const char *says;
     } cases[] = {
-        {{.bert = b.m},
+        {hd_bert_model(b.m),
          {.source = many, .sources = 10},
          HD_ELIMIT,
          "the text has 10 tokens, the model takes 9"},
-        {{.bert = b.m}, {.source = wrong, .sources = 2}, HD_EARG, "token 2 of the text is 99"},
-        {{.bert = b.m}, {.source = many, .sources = 0}, HD_EARG, "the text has no token"},
-        {{.lm = g.m},
+        {hd_bert_model(b.m), {.source = wrong, .sources = 2}, HD_EARG, "token 2 of the text is 99"},
+        {hd_bert_model(b.m), {.source = many, .sources = 0}, HD_EARG, "the text has no token"},
+        {hd_lm_model(g.m),
          {.target = many, .targets = 49},
          HD_ELIMIT,
          "the text has 49 tokens, the model takes 48"},
-        {{.lm = g.m}, {.target = wrong, .targets = 2}, HD_EARG, "token 2 of the text is 99"},
-        {{.lm = s.m}, {.target = many, .targets = 2}, HD_EARG, "of the kind lstm has no attention: gpt has"},
+        {hd_lm_model(g.m), {.target = wrong, .targets = 2}, HD_EARG, "token 2 of the text is 99"},
+        {hd_lm_model(s.m),
+         {.target = many, .targets = 2},
+         HD_EARG,
+         "of the kind lstm has no attention: gpt has"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
@@ -229,15 +232,15 @@ static void what_cannot_be_read_or_picked_is_refused(void **state)
         assert_null(a.source);
     }
     const struct {
-        hd_attender who;
+        hd_model who;
         hd_attention_pick pick;
         const char *says; /* NULL: it is there */
-    } picks[] = {{{.bert = b.m}, {0, 2, 3}, NULL},
-                 {{.bert = b.m}, {0, 3, 0}, "no layer 3 in encoder self-attention: they are 1 to 2"},
-                 {{.bert = b.m}, {3, 0, 0}, "the model has no cross-attention"},
-                 {{.lm = g.m}, {2, 2, 2}, NULL},
-                 {{.lm = g.m}, {0, 0, 3}, "no head 3 in decoder self-attention: they are 1 to 2"},
-                 {{.lm = s.m}, {0, 0, 0}, "of the kind lstm has no attention"}};
+    } picks[] = {{hd_bert_model(b.m), {0, 2, 3}, NULL},
+                 {hd_bert_model(b.m), {0, 3, 0}, "no layer 3 in encoder self-attention: they are 1 to 2"},
+                 {hd_bert_model(b.m), {3, 0, 0}, "the model has no cross-attention"},
+                 {hd_lm_model(g.m), {2, 2, 2}, NULL},
+                 {hd_lm_model(g.m), {0, 0, 3}, "no head 3 in decoder self-attention: they are 1 to 2"},
+                 {hd_lm_model(s.m), {0, 0, 0}, "of the kind lstm has no attention"}};
     for (size_t i = 0; i < COUNT_OF(picks); i++) {
         hd_err err = {0};
         hd_status st = hd_attention_check(&picks[i].who, &picks[i].pick, &err);
@@ -254,14 +257,14 @@ static void every_failed_allocation_is_reported(void **state)
     hd_bert_opt opt = bt_opt();
     bt_open(&t, &opt, 1);
     hd_attention_ask ask = ask_bert(TOKENS);
-    hd_attention_maps a = collect(&t.run, &(hd_attender){.bert = t.m}, &ask);
+    hd_attention_maps a = collect(&t.run, (const hd_model[]){hd_bert_model(t.m)}, &ask);
     hd_attention_release(&a);
     size_t blocks = hd_mem_now().blocks, reported = 0, n = 0;
     for (size_t calls = n; calls >= n;) {
         hd_err err = {0};
         size_t before = hd_mem_now().calls;
         hd_mem_fail_at(++n);
-        hd_status st = hd_attention_collect(&a, &t.run, &(hd_attender){.bert = t.m}, &ask, &err);
+        hd_status st = hd_attention_collect(&a, &t.run, (const hd_model[]){hd_bert_model(t.m)}, &ask, &err);
         hd_mem_fail_at(0);
         calls = hd_mem_now().calls - before;
         if (st && (st != HD_ENOMEM || !*err.text)) fail_msg("allocation %zu: %s", n, err.text);

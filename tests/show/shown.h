@@ -46,7 +46,7 @@ CHECK_UNUSED static hd_exhibit *shown_of(hd_run *r, const hd_encdec *m, size_t s
     hd_err err = {0};
     hd_exhibit *x = NULL;
     hd_exhibit_ask ask = shown_ask(step);
-    if (hd_exhibit_encdec(&x, r, m, &ask, &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_pair(&x, r, (const hd_model[]){hd_encdec_model(m)}, &ask, &err)) fail_msg("%s", err.text);
     return x;
 }
 

@@ -4,10 +4,11 @@
 #include "scratch.h"
 
 #include "show/similar.h"
+#include "task/owned.h"
 
 static hd_backend *backend;
 static hd_run run;
-static hd_any_model model; /* an uncased BERT of drawn weights */
+static hd_model_folder model; /* an uncased BERT of drawn weights */
 
 static const char vocabulary[] =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nan\napple\nis\nsweet\nin\ntaste\n.\nwe\ncan\nmake\njuice\nand\njam\n"
@@ -34,7 +35,7 @@ static int make(void **state)
     backend = backend_of("cpu", 1);
     run = run_on(backend);
     put_file(at("vocab.txt"), vocabulary);
-    hd_masked *m = model.masked = hd_mem_zero(sizeof *m);
+    hd_masked *m = hd_mem_zero(sizeof *m);
     if (hd_tokenizer_open(&m->tokenizer, HD_TOKENIZER_wordpiece, at("vocab.txt"), &err))
         fail_msg("%s", err.text);
     hd_bert_opt o = {.stack.layers = 2,
@@ -45,12 +46,13 @@ static int make(void **state)
                      .positions = 32};
     if (hd_bert_new(&m->model, backend, &o, false, &err) || hd_params_draw(&m->model->params, 5, &err))
         fail_msg("%s", err.text);
+    model = owned_masked(m);
     return 0;
 }
 
 static int drop(void **state)
 {
-    hd_any_model_release(&model);
+    hd_model_folder_release(&model);
     hd_run_release(&run);
     hd_backend_free(backend);
     return scratch_remove(state);

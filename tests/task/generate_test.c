@@ -68,7 +68,7 @@ static void search(scene *s, char text[][256], const char *prompt, const hd_gene
     assert_int_equal(hd_tokenizer_encode_ids(t, prompt, strlen(prompt), &ids, &err), HD_OK);
     int32_t len = (int32_t)ids.count;
     const hd_lm *m = s->language->lm;
-    assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, &err), HD_OK);
+    assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, 0, &err), HD_OK);
     if (hd_search(&found, &s->run, &stepper, &ask, &err)) fail_msg("%s", err.text);
     for (size_t i = 0; i < hd_found_count(found, 0); i++) {
         const hd_guess *g = &hd_found_at(found, 0)[i];
@@ -362,7 +362,7 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
         for (int i = 0; i < TOKENS; i++) {
             hd_stepper stepper;
             int32_t len = (int32_t)ids.count, best = -1;
-            assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, &err), HD_OK);
+            assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, 0, &err), HD_OK);
             assert_non_null(stepper.raw);
             *stepper.raw = true;
             hd_run_begin(&s.run, HD_INFERENCE);

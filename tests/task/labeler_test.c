@@ -114,7 +114,8 @@ static void assert_refused(const char *folder, const char *from, const char *to,
     if (!place) fail_msg("there is no %s in %s", from, text);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - text), text, to, place + strlen(from));
     put_file(at("%s/config.json", folder), changed);
-    hd_status s = hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, backend, &err);
+    hd_label_task task = strstr(to, "tag") ? HD_TAG : HD_CLASSIFY;
+    hd_status s = hd_labeler_open(&l, at("%s", folder), task, backend, &err);
     put_file(at("%s/config.json", folder), text);
     free(text);
     if (!s || !strstr(err.text, says)) fail_msg("%s -> %s: '%s' does not say '%s'", from, to, err.text, says);
@@ -164,7 +165,7 @@ static void a_new_run_leaves_nothing_of_another(void **state)
     hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "gru", at("gone"));
     session_train(&o);
     assert_true(is_there(at("gone/labels.txt")) && is_there(at("gone/" HD_HELD_OUT)));
-    if (hd_language_remove(at("gone"), &err)) fail_msg("%s", err.text);
+    if (hd_model_folder_remove(at("gone"), &err)) fail_msg("%s", err.text);
     assert_int_equal(entries_in(at("gone")), 0);
 }
 

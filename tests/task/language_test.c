@@ -150,7 +150,7 @@ static double slowly(hd_run *r, const hd_language *l, const hd_stream_text *s, s
         hd_lm_batch batch;
         hd_run_begin(r, HD_INFERENCE);
         hd_windows_send(r, &batch, l->lm, s->ids, &w, NULL, 1);
-        nats += hd_loss_total(r, l->lm->type->loss(r, l->lm, &batch, NULL, &(hd_loss_opt){.coef = 1}));
+        nats += hd_loss_total(r, l->lm->type->lm.loss(r, l->lm, &batch, NULL, &(hd_loss_opt){.coef = 1}));
         assert_run_ok(r);
     }
     return nats;
@@ -240,7 +240,7 @@ static void what_is_saved_opens(void **state)
         hd_stream_text s = stream_of(l, at("text"));
         hd_fluency x, y;
         mkdir(at("model"), 0777);
-        if (!l->lm->params && l->lm->type->count(l->lm, s.ids, s.count, &err)) fail_msg("%s", err.text);
+        if (!l->lm->params && l->lm->type->lm.count(l->lm, s.ids, s.count, &err)) fail_msg("%s", err.text);
         if (hd_language_save(l, at("model"), &err) || hd_language_publish(l, at("model"), &err) ||
             hd_language_open(&back, at("model"), b, &err))
             fail_msg("%s: %s", hd_lm_names[kind], err.text);
@@ -249,7 +249,7 @@ static void what_is_saved_opens(void **state)
         assert_true(x.nats == y.nats);
         assert_int_equal(back->lm->opt.context, 6);
         assert_int_equal(hd_lm_size(l->lm), hd_lm_size(back->lm));
-        if (hd_language_remove(at("model"), &err)) fail_msg("%s", err.text);
+        if (hd_model_folder_remove(at("model"), &err)) fail_msg("%s", err.text);
         assert_int_equal(entries_in(at("model")), 0);
         hd_language_free(back);
         hd_language_free(l);

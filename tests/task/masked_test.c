@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "show/embed.h"
 #include "task/masked/judge.h"
+#include "task/owned.h"
 #include "task/session.h"
 #include "task/speaker.h"
 #include "unseal.h"
@@ -348,7 +349,7 @@ static void a_text_is_cut_where_the_folder_says(void **state)
     for (int own = 0; own < 2; own++) {
         hd_err err = {0};
         hd_embeddings e;
-        hd_any_model m = {.masked = opened_with(own ? "\"longest\": 5, " : "")};
+        hd_model_folder m = owned_masked(opened_with(own ? "\"longest\": 5, " : ""));
         hd_line line[] = {
             line_from("the dog sat on the log the cat sat on the mat the dog sat on the log"),
             line_from(own ? "the dog sat" : "the dog sat on the log the cat sat on the mat the dog")};
@@ -359,7 +360,7 @@ static void a_text_is_cut_where_the_folder_says(void **state)
         assert_memory_equal(e.of[0].ids, e.of[1].ids, e.of[0].tokens * sizeof *e.of[0].ids);
         assert_memory_equal(e.of[0].vector, e.of[1].vector, e.of[0].vectors * e.width * sizeof(hd_real));
         hd_embeddings_release(&e);
-        hd_any_model_release(&m);
+        hd_model_folder_release(&m);
     }
 }
 
@@ -406,15 +407,15 @@ static void a_word_has_the_vector_of_its_sense(void **state)
         "we eat one green apple with sugar",    "shares of the firm apple rose today",
         "phones of the maker apple sold today", "profits of the firm apple fell today"};
     hd_err err = {0};
-    hd_any_model m;
+    hd_model_folder m;
     hd_embeddings e;
     hd_line line[SENTENCES];
     const hd_real *apple[SENTENCES] = {NULL};
     for (size_t i = 0; i < SENTENCES; i++) line[i] = line_from(text[i]);
-    if (hd_any_model_open(&m, at("fruit"), backend, &err) ||
+    if (hd_model_folder_open(&m, at("fruit"), NULL, backend, HD_WEIGHTS_BEST, &err) ||
         hd_embed_lines(&e, &run, &m, line, SENTENCES, &(hd_embed_opt){.pool = HD_POOLING_NONE}, &err))
         fail_msg("%s", err.text);
-    int32_t id = hd_tokenizer_id(m.masked->tokenizer, "apple");
+    int32_t id = hd_tokenizer_id(m.tokenizer[0], "apple");
     for (size_t i = 0; i < SENTENCES; i++)
         for (size_t k = 0; k < e.of[i].tokens; k++)
             if (e.of[i].ids[k] == id) apple[i] = e.of[i].vector + k * e.width;
@@ -430,7 +431,7 @@ static void a_word_has_the_vector_of_its_sense(void **state)
     print_message("within %.3f, across %.3f\n", within, across);
     assert_true(within > across + 0.1);
     hd_embeddings_release(&e);
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
 }
 
 static void lines_have_rows_for_start_tokens_and_end(void **state)
@@ -438,10 +439,10 @@ static void lines_have_rows_for_start_tokens_and_end(void **state)
     (void)state;
     static const hd_pooling pools[] = {HD_POOLING_NONE, HD_POOLING_FIRST, HD_POOLING_MEAN};
     hd_err err = {0};
-    hd_any_model m;
+    hd_model_folder m;
     hd_embeddings e[3];
     hd_line line[] = {line_from("the cat [MASK]"), line_from(""), line_from("\xff")};
-    if (hd_any_model_open(&m, at("m"), backend, &err)) fail_msg("%s", err.text);
+    if (hd_model_folder_open(&m, at("m"), NULL, backend, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     for (int i = 0; i < 3; i++)
         if (hd_embed_lines(&e[i], &run, &m, line, 3, &(hd_embed_opt){.pool = pools[i]}, &err))
             fail_msg("%s", err.text);
@@ -449,7 +450,7 @@ static void lines_have_rows_for_start_tokens_and_end(void **state)
     assert_int_equal(e[0].width, 32);
     assert_int_equal(all->tokens, 5);
     assert_int_equal(all->ids[0], HD_START_ID);
-    assert_int_equal(all->ids[3], hd_masked_id(m.masked->tokenizer));
+    assert_int_equal(all->ids[3], hd_masked_id(m.tokenizer[0]));
     assert_int_equal(all->ids[4], HD_END_ID);
     assert_int_equal(e[0].of[1].tokens, 0);
     assert_int_equal(e[0].of[2].status, HD_EFORMAT);
@@ -460,7 +461,7 @@ static void lines_have_rows_for_start_tokens_and_end(void **state)
         assert_true(fabs(mean - (double)e[2].of[0].vector[c]) < 1e-5);
     }
     for (int i = 0; i < 3; i++) hd_embeddings_release(&e[i]);
-    hd_any_model_release(&m);
+    hd_model_folder_release(&m);
 }
 
 int main(void)

@@ -14,7 +14,7 @@ static const char *const texts[TEXTS] = {"the cat", "",   "the dog sat on the lo
 typedef struct subject {
     hd_backend *backend;
     hd_run run;
-    hd_any_model model;
+    hd_model_folder model;
     hd_line source[TEXTS], text[TEXTS];
 } subject;
 
@@ -25,14 +25,14 @@ static subject subject_of(size_t which)
     s.model = reader_of(s.backend, which);
     for (size_t i = 0; i < TEXTS; i++) {
         s.source[i] = line_of(sources[i]);
-        s.text[i] = line_of(s.model.language ? texts[i] : targets[i]);
+        s.text[i] = line_of(is_language(&s.model) ? texts[i] : targets[i]);
     }
     return s;
 }
 
 static void subject_free(subject *s)
 {
-    hd_any_model_release(&s->model);
+    hd_model_folder_release(&s->model);
     hd_run_release(&s->run);
     hd_backend_free(s->backend);
 }
@@ -97,9 +97,10 @@ static void scores_are_those_of_a_forward_pass(void **state)
         judge(&s, v, 0, TEXTS, (hd_rank_opt){0});
         for (size_t i = 0; i < TEXTS; i++) {
             size_t tokens;
-            double sum = s.model.language
-                             ? as_judged(&s.run, s.model.language, s.text[i], &tokens)
-                             : forward_pass(&s.run, s.model.translator, s.source[i], s.text[i], &tokens);
+            const hd_language l = language_in(&s.model);
+            const hd_translator t = hd_translator_of(&s.model);
+            double sum = is_language(&s.model) ? as_judged(&s.run, &l, s.text[i], &tokens)
+                                               : forward_pass(&s.run, &t, s.source[i], s.text[i], &tokens);
             assert_int_equal(v[i].status, HD_OK);
             assert_int_equal(v[i].tokens, tokens);
             assert_int_equal(v[i].place, i);

@@ -2,7 +2,7 @@
 #ifndef READERS_H
 #define READERS_H
 
-#include "task/any_model.h"
+#include "task/owned.h"
 #include "task/small.h"
 #include "task/speaker.h"
 
@@ -19,11 +19,11 @@ CHECK_UNUSED static const reader_kind reader_kinds[] = {
 
 enum { READERS = sizeof reader_kinds / sizeof *reader_kinds, TRANSLATING_READERS = 4 };
 
-CHECK_UNUSED static hd_any_model reader_of(hd_backend *b, size_t which)
+CHECK_UNUSED static hd_model_folder reader_of(hd_backend *b, size_t which)
 {
     const reader_kind *k = &reader_kinds[which];
     hd_err err = {0};
-    if (!k->encoder) return (hd_any_model){.language = speaker(b, k->kind, HD_TOKENIZER_words)};
+    if (!k->encoder) return owned_language(speaker(b, k->kind, HD_TOKENIZER_words));
     hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_encdec_opt o = t->model->opt;
     hd_encdec_free(t->model);
@@ -31,7 +31,7 @@ CHECK_UNUSED static hd_any_model reader_of(hd_backend *b, size_t which)
     if (hd_stages_read(&o.encoder, k->encoder, &err) || hd_stages_read(&o.decoder, k->decoder, &err) ||
         hd_encdec_new(&t->model, b, &o, false, &err) || hd_params_draw(&t->model->params, 11, &err))
         fail_msg("%s to %s: %s", k->encoder, k->decoder, err.text);
-    return (hd_any_model){.translator = t};
+    return owned_translator(t);
 }
 
 #endif

@@ -73,7 +73,7 @@ CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_toke
         return l;
     }
     hd_ids ids = speaker_ids(l->tokenizer, speaker_text);
-    if (l->lm->type->count(l->lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
+    if (l->lm->type->lm.count(l->lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
     hd_ids_release(&ids);
     return l;
 }

@@ -68,7 +68,7 @@ static hd_status keep_options(const hd_train_options *o, hd_err *err)
 hd_status hd_train_folder_open(const hd_train_options *o, hd_err *err)
 {
     hd_status s = hd_folder_make(o->out, NULL, err);
-    if (!s && o->overwrite) s = hd_language_remove(o->out, err);
+    if (!s && o->overwrite) s = hd_model_folder_remove(o->out, err);
     return s ? s : keep_options(o, err);
 }
 

@@ -32,7 +32,7 @@ static hd_status show(const hd_attending *a, const hd_attention_maps *maps, hd_e
 
 hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err)
 {
-    const bool writes = a->model.lm;
+    const bool writes = a->model.type && a->model.type->attends == HD_ATTENTION_DECODER;
     hd_attention_maps maps;
     hd_attention_ask ask = {.source = writes ? NULL : t->ids,
                             .sources = writes ? 0 : t->count,

@@ -39,7 +39,7 @@ typedef struct hd_attending_options {
 typedef struct hd_attending { /* all but the file is the caller's, set before it is opened */
     const hd_command *command;
     hd_attending_options o;
-    hd_attender model;
+    hd_model model;
     const hd_tokenizer *pieces;
     hd_attention_file *file;
 } hd_attending;

@@ -13,7 +13,7 @@
 #include "cli/verb/compare_labels.h"
 #include "cli/verb/compare_models.h"
 #include "cli/verb/likelihood.h"
-#include "task/any_model.h"
+#include "task/model_folder.h"
 #include "train/duration.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
@@ -365,11 +365,11 @@ static hd_status compare_classifiers(call *c, hd_err *err)
 static int run(call *c, hd_err *err)
 {
     hd_plain_text text = {0};
-    hd_model_kind kind = HD_MODEL_LANGUAGE;
+    const hd_task_folder *task = NULL;
     int status = HD_EXIT_OK;
     hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
-    if (!s && c->folders) s = hd_any_model_kind(&kind, c->folder[0], err);
-    if (!s && kind == HD_MODEL_CLASSIFIER) {
+    if (!s && c->folders) s = hd_task_folder_peek(&task, c->folder[0], err);
+    if (!s && task && task->line == HD_LINE_item) {
         s = compare_classifiers(c, err);
     } else if (!s) {
         s = read_text(&text, c, err);

@@ -9,7 +9,7 @@
 #include "cli/frame/machine.h"
 #include "cli/verb/unknown.h"
 #include "show/embed.h"
-#include "show/reader.h"
+#include "task/masked/masked.h"
 #include "view/plot.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
@@ -104,7 +104,7 @@ typedef struct call {
     const hd_command *command;
     const struct embed *o;
     hd_machine machine;
-    hd_any_model model;
+    hd_model_folder model;
     hd_input in;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK];
@@ -151,7 +151,7 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
         hd_member_text(to, "error", why);
     }
     if (all)
-        put_tokens(to, e, hd_reader_of(&c->model).tokenizer);
+        put_tokens(to, e, c->model.tokenizer[0]);
     else
         hd_text_put(to, ", \"vector\": ");
     for (size_t i = 0; i < e->vectors; i++) {
@@ -244,8 +244,8 @@ static hd_status read_lines(call *c, hd_err *err)
     hd_status s = hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_TEXT, err);
     if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
     if (s || !c->o->words.similar) return s;
-    const hd_reader by = hd_reader_of(&c->model);
-    int layer = c->o->layer < 0 ? hd_reader_layers(&by) : c->o->layer;
+    const hd_model body = hd_model_body(&c->model.model);
+    int layer = c->o->layer < 0 ? body.type->sizes(body.self).layers : c->o->layer;
     return hd_embed_similar(c->command, &c->o->words, &c->similar, layer, c->o->json, err);
 }
 
@@ -253,7 +253,9 @@ static hd_status open_model(call *c, hd_err *err)
 {
     hd_status s = c->o->words.plot ? hd_plot_check(c->o->words.plot, err) : HD_OK;
     if (!s) s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s) s = hd_any_model_open(&c->model, c->command->operands.word[0], c->machine.backend, err);
+    if (!s)
+        s = hd_model_folder_open(&c->model, c->command->operands.word[0], NULL, c->machine.backend,
+                                 HD_WEIGHTS_BEST, err);
     return s;
 }
 
@@ -262,12 +264,12 @@ static hd_status open_attending(call *c, hd_err *err)
 {
     hd_attending *a = &c->attending;
     if (!hd_attending_wanted(a)) return HD_OK;
-    if (!c->model.masked)
+    if (!c->model.model.type->fill)
         return hd_err_set(
             err, HD_EARG,
             "--attention of `heed embed` is for masked language models: `heed translate`, `heed "
             "generate` and `heed classify` have it for others");
-    a->model.bert = c->model.masked->model, a->pieces = c->model.masked->tokenizer;
+    a->model = c->model.model, a->pieces = c->model.tokenizer[0];
     return hd_attending_open(a, err);
 }
 
@@ -306,8 +308,8 @@ int hd_verb_embed(const hd_command *command)
     c->in.command = command;
     int status = hd_input_close(&c->in, run(c, &err), "read");
     hd_similar_release(&c->similar);
-    hd_unknown_warn(command, &c->model);
-    hd_any_model_release(&c->model);
+    hd_unknown_warn(command, c->model.tokenizer[0], c->model.tokenizer[1]);
+    hd_model_folder_release(&c->model);
     hd_machine_close(&c->machine);
     hd_mem_free(c);
     return status;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "show/embed.h"
-#include "show/reader.h"
 #include "view/plot.h"
 #include "view/draw/markup.h"
 #include "view/similarity.h"
@@ -73,10 +72,10 @@ static hd_status put_out(const hd_command *c, hd_text *out, hd_status s, hd_err 
     return s;
 }
 
-hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_any_model *m, bool json,
-                             hd_err *err)
+hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_model_folder *m,
+                             bool json, hd_err *err)
 {
-    const hd_tokenizer *t = hd_reader_of(m).tokenizer;
+    const hd_tokenizer *t = m->tokenizer[0];
     hd_neighbors n = {0};
     hd_terms terms;
     hd_text out = {0};

@@ -17,8 +17,8 @@ typedef struct hd_embed_words {
 hd_status hd_embed_words_check(const hd_command *c, const hd_embed_words *w, int layer, hd_err *err);
 
 /* --nearest and --analogy. */
-hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_any_model *m, bool json,
-                             hd_err *err);
+hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_model_folder *m,
+                             bool json, hd_err *err);
 
 /* --similar, once all lines are read. */
 hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const hd_similar *s, int layer,

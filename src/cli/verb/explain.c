@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file/folder.h"
-#include "task/any_model.h"
+#include "task/masked/masked.h"
 #include "view/exhibit_json.h"
 #include "view/exhibit_text.h"
 #include "view/explain_json.h"
@@ -115,61 +115,18 @@ typedef struct call {
     hd_exhibit *made;
 } call;
 
-static hd_status explain_translator(call *c, const char *folder, hd_line text, hd_err *err)
-{
-    hd_translator *t = NULL;
-    hd_status s = hd_translator_open(&t, folder, c->backend, HD_WEIGHTS_BEST, err);
-    if (!s) s = hd_exhibit_translation(&c->made, &c->run, t, text, c->step, err);
-    hd_unknown_warn(c->command, &(hd_any_model){.translator = t});
-    hd_translator_free(t);
-    return s;
-}
-
-static hd_status explain_language(call *c, const char *folder, hd_line text, hd_err *err)
-{
-    hd_language *l = NULL;
-    hd_status s = hd_language_open(&l, folder, c->backend, err);
-    if (!s) s = hd_exhibit_language(&c->made, &c->run, l, text, err);
-    hd_unknown_warn(c->command, &(hd_any_model){.language = l});
-    hd_language_free(l);
-    return s;
-}
-
-static hd_status explain_masked(call *c, const char *folder, hd_line text, hd_err *err)
-{
-    hd_masked *m = NULL;
-    hd_status s = hd_masked_open(&m, folder, c->backend, err);
-    if (!s) s = hd_exhibit_masked(&c->made, &c->run, m, text, err);
-    hd_unknown_warn(c->command, &(hd_any_model){.masked = m});
-    hd_masked_free(m);
-    return s;
-}
-
-static hd_status explain_labeler(call *c, const char *folder, hd_label_task task, hd_line text, hd_err *err)
-{
-    hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, folder, task, c->backend, err);
-    if (!s) s = hd_exhibit_labels(&c->made, &c->run, l, text, err);
-    hd_unknown_warn(c->command, &(hd_any_model){.labeler = l});
-    hd_labeler_free(l);
-    return s;
-}
-
 static hd_status explain_model(call *c, hd_err *err)
 {
     const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
-    const hd_line line = {text, strlen(text)};
-    hd_model_kind kind;
+    hd_model_folder f = {0};
     hd_status s =
         hd_backend_new(&c->backend, "cpu", &(hd_backend_opt){.threads = c->command->common.threads}, err);
     if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_any_model_kind(&kind, folder, err);
-    if (s) return s;
-    if (kind == HD_MODEL_LANGUAGE) return explain_language(c, folder, line, err);
-    if (kind == HD_MODEL_MASKED) return explain_masked(c, folder, line, err);
-    if (kind == HD_MODEL_TAGGER) return explain_labeler(c, folder, HD_TAG, line, err);
-    if (kind == HD_MODEL_CLASSIFIER) return explain_labeler(c, folder, HD_CLASSIFY, line, err);
-    return explain_translator(c, folder, line, err);
+    if (!s) s = hd_model_folder_open(&f, folder, NULL, c->backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_exhibit_text_of(&c->made, &c->run, &f, (hd_line){text, strlen(text)}, c->step, err);
+    hd_unknown_warn(c->command, f.tokenizer[0], f.tokenizer[1]);
+    hd_model_folder_release(&f);
+    return s;
 }
 
 /* Whether the model has what was asked for. */
@@ -229,7 +186,7 @@ static hd_status read_picks(call *c, hd_err *err)
     return HD_OK;
 }
 
-static hd_status meaning(call *c, hd_err *err)
+static hd_status check_options(call *c, hd_err *err)
 {
     static const char *const example[] = {"backward", "train", "shift"}, *const model[] = {"step", "head",
                                                                                            "columns"};
@@ -314,7 +271,7 @@ int hd_verb_explain(const hd_command *c)
     const struct explain *o = c->options;
     call m = {.command = c, .o = o};
     hd_err err = {0};
-    hd_status s = meaning(&m, &err);
+    hd_status s = check_options(&m, &err);
     if (!s && c->operands.count) return verb_model(&m);
     if (!s && o->shift) return verb_shift(&m);
     if (!s && o->only && !matches_something(o->only))

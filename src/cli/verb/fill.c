@@ -134,7 +134,7 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s) s = hd_masked_open(&c->model, c->command->operands.word[0], c->machine.backend, err);
     if (!s) s = hd_masked_fill_check(c->model, err);
     if (s) return s;
-    c->attending.model.bert = c->model->model, c->attending.pieces = c->model->tokenizer;
+    c->attending.model = hd_bert_model(c->model->model), c->attending.pieces = c->model->tokenizer;
     return hd_attending_open(&c->attending, err);
 }
 
@@ -161,7 +161,7 @@ int hd_verb_fill(const hd_command *command)
     hd_input in = {.command = command};
     c.attending = (hd_attending){.command = command, .o = c.o->attending};
     hd_status s = hd_attending_close(&c.attending, run(&c, &in, &err), &err);
-    if (!s) hd_unknown_warn(command, &(hd_any_model){.masked = c.model});
+    if (!s) hd_unknown_warn(command, c.model->tokenizer, NULL);
     hd_masked_free(c.model);
     hd_machine_close(&c.machine);
     return hd_input_close(&in, s ? hd_command_fail(command, &err) : HD_EXIT_OK, "answered");

@@ -307,7 +307,7 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->machine.backend, err);
     if (!s) {
-        c->attending.model.lm = c->language->lm, c->attending.pieces = c->language->tokenizer;
+        c->attending.model = hd_lm_model(c->language->lm), c->attending.pieces = c->language->tokenizer;
         s = hd_attending_open(&c->attending, err);
     }
     size_t most = MOST_PROMPTS * c->opt.samples;
@@ -369,7 +369,7 @@ int hd_verb_generate(const hd_command *command)
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
-    if (!status) hd_unknown_warn(command, &(hd_any_model){.language = c->language});
+    if (!status) hd_unknown_warn(command, c->language->tokenizer, NULL);
     hd_language_free(c->language);
     hd_machine_close(&c->machine);
     status = hd_input_close(&c->in, status, "continued");

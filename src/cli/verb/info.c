@@ -1,12 +1,16 @@
 /* heed info: what a model folder holds, and what there is to compute on. */
+#include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/file/folder.h"
-#include "cli/verb/info_models.h"
+#include "cli/frame/fields.h"
 #include "cli/frame/verb.h"
+#include "task/model_folder.h"
 #include "tensor/safetensors.h"
+#include "train/checkpoint.h"
 #include "view/draw/markup.h"
 
 struct info {
@@ -116,6 +120,119 @@ static void put_devices(hd_sheet *s)
     hd_sheet_text(s, "auto", all.best);
 }
 
+/* -- a model -- */
+
+static void put_details(hd_sheet *s, const hd_details *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const hd_detail *f = &all->at[i];
+        if (f->kind == HD_DETAIL_text) hd_sheet_text(s, f->name, f->text);
+        if (f->kind == HD_DETAIL_whole) hd_sheet_whole(s, f->name, f->whole);
+        if (f->kind == HD_DETAIL_real) hd_sheet_real(s, f->name, f->real, f->unit);
+        if (f->kind == HD_DETAIL_flag) hd_sheet_switch(s, f->name, f->flag);
+    }
+}
+
+/* What is known of a model of two sides alone. */
+static hd_status put_sides(hd_sheet *s, const hd_model_folder *f, const char *folder, hd_err *err)
+{
+    static const char *const kind[] = {"source_tokenizer", "target_tokenizer"}, *const size[] = {
+                                                                                    "source_vocab",
+                                                                                    "target_vocab"};
+    char path[HD_PATH];
+    struct stat info;
+    for (int side = 0; side < 2; side++) {
+        hd_sheet_text(s, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
+        hd_sheet_whole(s, size[side], hd_tokenizer_size(f->tokenizer[side]));
+    }
+    hd_sheet_switch(s, "shared_tokenizer", f->tokenizer[0] == f->tokenizer[1]);
+    hd_sheet_whole(s, "longest_trained", f->trained);
+    hd_status st = hd_path(path, folder, "model.safetensors", err);
+    if (!st && !stat(path, &info)) hd_sheet_real(s, "megabytes", (double)info.st_size / 1e6, "");
+    return st;
+}
+
+static hd_status put_training(hd_sheet *s, const hd_model_folder *f, const char *folder, hd_err *err)
+{
+    hd_progress p;
+    hd_err why = {0};
+    hd_sheet_switch(s, "resumable", hd_checkpoint_exists(folder));
+    if (!hd_checkpoint_exists(folder)) return HD_OK;
+    if (hd_checkpoint_load(folder, &p, NULL, &why)) {
+        if (why.status == HD_ENOMEM) return hd_err_set(err, HD_ENOMEM, "%s", why.text);
+        hd_sheet_text(s, "training", why.text);
+        return HD_OK;
+    }
+    hd_sheet_whole(s, "steps", p.step);
+    hd_sheet_whole(s, "epochs", p.epoch);
+    hd_sheet_whole(s, "target_tokens", p.tokens);
+    hd_sheet_whole(s, "skipped_updates", p.skipped);
+    hd_sheet_real(s, "training_tflop", p.flops / 1e12, "");
+    if (isnan(p.best)) return HD_OK;
+    bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
+    hd_sheet_real(s, by_loss ? "best_loss" : f->task->best, fabs(p.best), "");
+    hd_sheet_whole(s, "best_step", p.best_step);
+    return HD_OK;
+}
+
+static void put_tensors(hd_sheet *s, const hd_params *params)
+{
+    bool first = true;
+    if (s->json) hd_sheet_name(s, "tensors"), hd_text_put(&s->out, "{");
+    for (size_t i = 0; i < params->count; i++) {
+        const hd_param *p = params->list[i];
+        if (!p->name || p->alias) continue;
+        size_t rows = p->t.shape[0], cols = p->t.rank == 2 ? p->t.shape[1] : 0;
+        if (s->json) {
+            hd_text_put(&s->out, first ? "" : ", ");
+            hd_put_json(&s->out, p->name, false);
+            hd_text_print(&s->out, cols ? ": [%zu, %zu]" : ": [%zu]", rows, cols);
+        } else {
+            hd_text_print(&s->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", p->name, rows, cols);
+        }
+        first = false;
+    }
+    if (s->json) hd_text_put(&s->out, "}");
+}
+
+static hd_status put_folder(hd_sheet *s, const hd_model_folder *f, const char *folder, bool tensors,
+                            hd_err *err)
+{
+    const hd_model *m = &f->model;
+    hd_details details = {0};
+    hd_status st = HD_OK;
+    m->type->describe(m->self, &details);
+    if (m->params) hd_details_whole(&details, "parameters", hd_params_size(m->params));
+    if (m->type->decode)
+        hd_details_real(&details, "gflop_per_translation", m->type->flops(m->self, 1, 25, 25) / 1e9,
+                        " (25 tokens to 25)");
+    hd_sheet_text(s, "task", f->task->name);
+    put_details(s, &details);
+    if (m->type->decode) {
+        st = put_sides(s, f, folder, err);
+    } else {
+        hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
+        hd_sheet_whole(s, "vocab",
+                       m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));
+    }
+    if (!st) st = put_training(s, f, folder, err);
+    if (!st && tensors && m->params) put_tensors(s, m->params);
+    return st;
+}
+
+/* Without loading weights. */
+static hd_status put_model(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
+{
+    hd_backend *backend = NULL;
+    hd_model_folder f = {0};
+    hd_status s = hd_backend_new(&backend, "null", NULL, err);
+    if (!s) s = hd_model_folder_describe(&f, folder, backend, err);
+    if (!s) s = put_folder(page, &f, folder, tensors, err);
+    hd_model_folder_release(&f);
+    hd_backend_free(backend);
+    return s;
+}
+
 /* -- weights -- */
 
 /* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
@@ -146,7 +263,7 @@ int hd_verb_info(const hd_command *c)
                    o->tensors || o->verify ? "MODEL is missing" : "MODEL is missing, or --devices");
         return hd_verb_misused(c->verb, &err);
     }
-    if (c->operands.count) s = hd_info_model(&page, c->operands.word[0], o->tensors, &err);
+    if (c->operands.count) s = put_model(&page, c->operands.word[0], o->tensors, &err);
     if (!s && o->verify) s = verify(&page, c->operands.word[0], &err);
     if (!s && o->devices) put_devices(&page);
     if (o->json) hd_text_put(&page.out, "}\n");

@@ -12,18 +12,18 @@
 
 enum { CHUNK = 512 }; /* lines answered at once */
 
-/* What its body attends to; a body of stages is not asked. */
+/* What its body attends to. */
 static hd_status open_attending(hd_labels_call *c, hd_err *err)
 {
     hd_attending *a = &c->attending;
-    const hd_body *b = &c->labeler->model->body;
+    const hd_model model = hd_classifier_model(c->labeler->model);
     char body[HD_STAGES_TEXT];
     *a = (hd_attending){.command = c->command, .o = c->o->attending, .pieces = c->labeler->tokenizer};
-    a->model = (hd_attender){.bert = b->bert, .lm = b->lm};
-    if (b->bert || b->lm) return hd_attending_open(a, err);
+    a->model = hd_model_body(&model);
+    if (a->model.type->attention) return hd_attending_open(a, err);
     if (!hd_attending_wanted(a)) return HD_OK;
     return hd_err_set(err, HD_EARG, "--attention needs a classifier on a bert or gpt; this one is on %s",
-                      hd_body_text(&b->opt, body));
+                      a->model.type->title(a->model.self, body, sizeof body));
 }
 
 static hd_status open_all(hd_labels_call *c, hd_err *err)
@@ -183,7 +183,7 @@ int hd_labels_run(const hd_command *command, const hd_labels_options *o, const h
         return hd_verb_misused(command->verb, &err);
     }
     hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
-    if (!s) hd_unknown_warn(command, &(hd_any_model){.labeler = c.labeler});
+    if (!s) hd_unknown_warn(command, c.labeler->tokenizer, NULL);
     hd_labeler_free(c.labeler);
     hd_machine_close(&c.machine);
     return hd_input_close(&c.in, s ? hd_command_fail(command, &err) : HD_EXIT_OK, "answered");

@@ -119,7 +119,7 @@ int hd_verb_perplexity(const hd_command *command)
     hd_status s = hd_machine_open(&c.machine, command, &o->machine, &err);
     if (!s) s = hd_language_open(&c.language, command->operands.word[0], c.machine.backend, &err);
     for (int i = 0; !s && i < files.count; i++) s = answer(&c, files.word[i], &err);
-    if (!s) hd_unknown_warn(command, &(hd_any_model){.language = c.language});
+    if (!s) hd_unknown_warn(command, c.language->tokenizer, NULL);
     hd_language_free(c.language);
     hd_machine_close(&c.machine);
     if (s) return hd_command_fail(command, &err);

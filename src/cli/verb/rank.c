@@ -81,7 +81,7 @@ typedef struct call {
     const hd_command *command;
     const struct rank *o;
     hd_machine machine;
-    hd_any_model model;
+    hd_model_folder model;
     hd_input in;
     hd_lines *sources; /* NULL: they are in the lines, or not needed */
     bool moses;
@@ -180,14 +180,14 @@ static void read_tabs(const call *c, held *h)
 {
     const hd_line line = h->line.text;
     const char *tab = memchr(line.text, '\t', line.size);
-    size_t end = tab ? (size_t)(tab - line.text) : c->model.language ? 0 : line.size;
+    size_t end = tab ? (size_t)(tab - line.text) : !c->model.model.type->decode ? 0 : line.size;
     size_t begin = tab ? end + 1 : end, left = line.size - begin;
     const char *more = memchr(line.text + begin, '\t', left);
     const held *last = c->count ? &c->at[c->count - 1] : NULL;
     bool same = last && last->source.size == end && !memcmp(last->source.text, line.text, end);
     h->group = c->group + !same;
     h->source = (hd_line){line.text, end};
-    if (tab || c->model.language) /* else there is no text, and the task says so */
+    if (tab || !c->model.model.type->decode) /* else there is no text, and the task says so */
         h->text = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
 }
 
@@ -328,25 +328,27 @@ static hd_status open_all(call *c, hd_err *err)
     const struct rank *o = c->o;
     const char *folder = c->command->operands.word[0];
     hd_status s = hd_machine_open(&c->machine, c->command, &o->machine, err);
-    if (!s) s = hd_any_model_open(&c->model, folder, c->machine.backend, err);
-    if (!s && (c->model.masked || c->model.labeler))
+    if (!s) s = hd_model_folder_open(&c->model, folder, NULL, c->machine.backend, HD_WEIGHTS_BEST, err);
+    const hd_model_type *can = c->model.model.type;
+    if (!s && !can->stepper)
         return hd_err_set(err, HD_EARG,
                           "%s: a %s gives no probability of a text: use a translator or a language model",
-                          folder, c->model.masked ? "masked language model" : "classifier or tagger");
-    if (!s && c->model.translator && c->moses && !o->source)
+                          folder, can->fill ? "masked language model" : "classifier or tagger");
+    if (!s && can->decode && c->moses && !o->source)
         return hd_err_set(err, HD_EARG, "a translator needs --source: the file whose lines the ids count");
     const hd_lines_opt goes_on = {.goes_on = true};
-    if (!s && c->model.translator && o->source) s = hd_lines_open(&c->sources, o->source, &goes_on, err);
-    const char *what = c->moses            ? "lines ID ||| HYPOTHESIS"
-                       : c->model.language ? "lines to rank"
-                                           : "lines SOURCE<tab>HYPOTHESIS";
-    return s ? s : hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_BYTES, err);
+    if (!s && can->decode && o->source) s = hd_lines_open(&c->sources, o->source, &goes_on, err);
+    if (s) return s;
+    const char *what = c->moses      ? "lines ID ||| HYPOTHESIS"
+                       : can->decode ? "lines SOURCE<tab>HYPOTHESIS"
+                                     : "lines to rank";
+    return hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_BYTES, err);
 }
 
 static void close_all(call *c)
 {
     hd_lines_close(c->sources);
-    hd_any_model_release(&c->model);
+    hd_model_folder_release(&c->model);
     hd_machine_close(&c->machine);
     hd_arena_release(&c->memory);
     hd_mem_free(c->at);
@@ -382,7 +384,7 @@ int hd_verb_rank(const hd_command *command)
     if (check(command, c.o, &err)) return hd_verb_misused(command->verb, &err);
     hd_arena_init(&c.memory, hd_allocator_host, 1 << 16);
     int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
-    if (!status) hd_unknown_warn(command, &c.model);
+    if (!status) hd_unknown_warn(command, c.model.tokenizer[0], c.model.tokenizer[1]);
     status = hd_input_close(&c.in, status, "scored");
     close_all(&c);
     return status;

@@ -43,7 +43,7 @@ typedef struct call {
     hd_translator *translator;
     hd_attention_file *attention;
     hd_attention_pick pick;
-    hd_attender attender;
+    hd_model model; /* of the translator */
     hd_input in;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
@@ -120,7 +120,7 @@ static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text 
                                 .place = {c->from[i].number, part + 1, found->parts}};
         ask.source_text[0] = ask.sentence, ask.target_text = c->prefix[i];
         if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->machine.run, &c->attender, &ask, err);
+        s = hd_attention_collect(&maps, &c->machine.run, &c->model, &ask, err);
         if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
         if (!s && c->o->view) s = show(c, &maps, drawn, err);
         if (!s && c->o->warn_skipped)
@@ -189,12 +189,12 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s)
         s = hd_translator_open(&c->translator, c->command->operands.word[0], c->machine.backend,
                                (hd_weights)c->o->checkpoint, err);
-    if (!s) c->attender = (hd_attender){.encdec = c->translator->model};
+    if (!s) c->model = hd_encdec_model(c->translator->model);
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
     bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
-    if (!s && looks) s = hd_attention_check(&c->attender, &c->pick, err);
+    if (!s && looks) s = hd_attention_check(&c->model, &c->pick, err);
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
-    if (!s && c->o->warn_skipped) s = hd_attention_check(&c->attender, &cross, err);
+    if (!s && c->o->warn_skipped) s = hd_attention_check(&c->model, &cross, err);
     if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
     return s;
 }
@@ -231,7 +231,7 @@ int hd_verb_translate(const hd_command *command)
     hd_status s = hd_translate_read_options(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
-    if (!status) hd_unknown_warn(command, &(hd_any_model){.translator = c->translator});
+    if (!status) hd_unknown_warn(command, c->translator->tokenizer[0], c->translator->tokenizer[1]);
     status = hd_input_close(&c->in, status, "translated");
     close_all(c);
     return status;

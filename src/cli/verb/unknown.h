@@ -3,10 +3,10 @@
 #define HD_CLI_VERB_UNKNOWN_H
 
 #include "cli/frame/verb.h"
-#include "task/any_model.h"
+#include "text/tokenizer.h"
 
 /* Says how many tokens of all that was encoded are <unk>, and some of the words; nothing where there are
-   none. The model may be {0}, as it is where it could not be opened. */
-void hd_unknown_warn(const hd_command *c, const hd_any_model *m);
+   none. Both may be NULL, as they are where a model could not be opened, or one and the same. */
+void hd_unknown_warn(const hd_command *c, const hd_tokenizer *t, const hd_tokenizer *other);
 
 #endif

@@ -4,8 +4,10 @@
 #ifndef HD_MODEL_ENCDEC_ENCDEC_H
 #define HD_MODEL_ENCDEC_ENCDEC_H
 
+#include "model/config.h"
 #include "model/encoder.h"
 #include "model/encdec/recurrent_decoder.h"
+#include "model/type.h"
 #include "nn/position.h"
 
 /* What tensors are called. */
@@ -87,5 +89,19 @@ hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_
 /* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike.
  */
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target);
+
+/* Its keys in config.json; vocabularies that it does not say are 0. */
+void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o);
+void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o);
+/* What its key "model" says: "transformer", "t5", or "encoder-decoder" where there is more to say. */
+const char *hd_encdec_kind(const hd_encdec_opt *o);
+/* The key of how many pieces the tokenizer of a side has, or of a T5 rows the table of both. */
+const char *hd_encdec_vocab_key(const hd_encdec_opt *o, int side);
+void hd_encdec_describe(const void *self, hd_details *to); /* hd_model_type.describe */
+
+static inline hd_model hd_encdec_model(const hd_encdec *m)
+{
+    return (hd_model){&hd_model_encdec, (hd_params *)&m->params, (void *)m};
+}
 
 #endif

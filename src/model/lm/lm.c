@@ -8,8 +8,8 @@
 const char *const hd_lm_names[HD_LM_KINDS + 1] = {HD_LM_LIST(X) NULL};
 #undef X
 
-#define X(name, text) &hd_lm_##name,
-static const hd_lm_type *const types[HD_LM_KINDS] = {HD_LM_LIST(X)};
+#define X(name, text) &hd_model_##name,
+static const hd_model_type *const types[HD_LM_KINDS] = {HD_LM_LIST(X)};
 #undef X
 
 hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *err)
@@ -24,7 +24,7 @@ hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *e
     hd_lm *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     *m = (hd_lm){.opt = *opt, .type = types[opt->kind]};
-    hd_status s = m->type->make(m, b, err);
+    hd_status s = m->type->lm.make(m, b, err);
     if (s)
         hd_lm_free(m);
     else
@@ -47,7 +47,7 @@ hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool train
 void hd_lm_free(hd_lm *m)
 {
     if (!m) return;
-    if (m->model) m->type->free(m);
+    if (m->model) m->type->lm.free(m);
     hd_mem_free(m);
 }
 
@@ -59,11 +59,32 @@ size_t hd_lm_size(const hd_lm *m)
     return grams;
 }
 
+void hd_lm_free_self(void *self)
+{
+    hd_lm_free(self);
+}
+
+const char *hd_lm_title(const void *self, char *buf, size_t size)
+{
+    (void)buf, (void)size;
+    return ((const hd_lm *)self)->type->name;
+}
+
+/* Those that carry a state, look back or were counted have no positions to run out of. */
+hd_model_sizes hd_lm_sizes(const void *self)
+{
+    const hd_lm *m = self;
+    bool endless = m->type->lm.state || m->type->lm.looks_back || !m->params;
+    return (hd_model_sizes){.layers = m->type->rows ? m->opt.stack.layers : 0,
+                            .vocab = m->opt.vocab,
+                            .positions = endless ? INT32_MAX : m->opt.context};
+}
+
 void hd_lm_features(const hd_lm *m, const int32_t *ids, size_t count, size_t at, int32_t *out)
 {
     for (size_t k = 1; k < (size_t)m->opt.order; k++)
         out[k - 1] = k <= at && at <= count ? ids[at - k] : m->opt.start;
-    if (m->type->features) m->type->features(m, out);
+    if (m->type->lm.features) m->type->lm.features(m, out);
 }
 
 hd_status hd_lm_check_order(const hd_lm_opt *o, hd_err *err)

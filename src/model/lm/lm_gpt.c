@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 #include "model/gpt.h"
-#include "model/lm/lm.h"
+#include "model/formula.h"
+#include "model/lm/lm_parts.h"
 #include "model/prepare.h"
 
 static void drop(hd_lm *m)
@@ -40,29 +41,38 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
     return hd_gpt_loss(r, m->model, hd_gpt_forward(r, m->model, b->ids, b->seg, NULL), b->target, opt);
 }
 
-static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
-{
-    return hd_gpt_forward(r, m->model, ids, seg, NULL);
-}
-
 static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
 {
     return hd_gpt_loss(r, m->model, x, target, opt);
 }
 
-static double flops(const hd_lm *m, size_t windows, size_t length)
+static double flops(const void *self, double windows, double length, double outputs)
 {
-    return hd_gpt_flops(m->model, windows, length);
+    (void)outputs;
+    return hd_gpt_flops(((const hd_lm *)self)->model, (size_t)windows, (size_t)length);
 }
 
-static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
+static const hd_gpt *gpt_of(const void *self)
 {
-    return hd_gpt_behind(r, m->model, layers, ids, seg);
+    return ((const hd_lm *)self)->model;
 }
 
-static hd_param *table(const hd_lm *m)
+static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
+                    const hd_seg *seg)
 {
-    return ((const hd_gpt *)m->model)->embedding.table;
+    (void)type;
+    return hd_gpt_rows_at_layer(r, gpt_of(self), layers, ids, seg);
+}
+
+static size_t width(const void *self, int layer)
+{
+    (void)layer;
+    return ((const hd_lm *)self)->opt.stack.width;
+}
+
+static hd_param *table(const void *self)
+{
+    return gpt_of(self)->embedding.table;
 }
 
 /* -- a token a step, for as long as one likes -- */
@@ -187,9 +197,11 @@ static void read_prompts(turning *s, const int32_t *ids, const int32_t *len)
     }
 }
 
-static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
-                         size_t items, hd_err *err)
+static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                         size_t items, int32_t start, hd_err *err)
 {
+    (void)start;
+    const hd_lm *m = self;
     for (size_t i = 0; i < items; i++)
         if (len[i] < 1) return hd_err_set(err, HD_EARG, "prompt %zu is empty", i);
     turning *s = hd_mem_zero(sizeof *s);
@@ -218,18 +230,48 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
-static void prepare(hd_preparing *p, const hd_lm *m)
+static void prepare(hd_preparing *p, const void *self)
 {
-    hd_prepare_gpt(p, m->model);
+    hd_prepare_gpt(p, gpt_of(self));
 }
 
-const hd_lm_type hd_lm_gpt = {.make = make,
-                              .free = drop,
-                              .loss = loss,
-                              .states = states,
-                              .behind = behind,
-                              .table = table,
-                              .loss_of = loss_of,
-                              .stepper = stepper,
-                              .prepare = prepare,
-                              .flops = flops};
+static void describe(const void *self, hd_details *to)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    hd_details_text(to, "model", hd_lm_names[o->kind]);
+    hd_details_whole(to, "layers", (uint64_t)o->stack.layers);
+    hd_details_whole(to, "context", o->context);
+    hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
+    hd_details_whole(to, "width", o->stack.width);
+}
+
+static hd_attention_layers attention(const void *self, hd_attention_kind k)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    hd_attention_layers a = {.bare = true};
+    if (k == HD_ATTENTION_DECODER) hd_attention_layers_add(&a, 0, o->stack.layers, o->stack.heads);
+    return a;
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    if (hd_formula_is(name, "X")) return "emb + position";
+    if (hd_formula_is(name, "logits")) return "y E^T: y is the row above, E the table of tokens";
+    return hd_formula_block(((const hd_lm *)self)->opt.stack.pre_norm, name);
+}
+
+const hd_model_type hd_model_gpt = {
+    HD_LM_COMMON,
+    .name = "gpt",
+    .describe = describe,
+    .rows = rows,
+    .width = width,
+    .table = table,
+    .stepper = stepper,
+    .prepare = prepare,
+    .attention = attention,
+    .attends = HD_ATTENTION_DECODER,
+    .formula = formula,
+    .flops = flops,
+    .lm = {.make = make, .free = drop, .loss = loss, .loss_of = loss_of},
+};

@@ -2,6 +2,7 @@
    length of context. Easy to get wrong: the hash is part of the model, the same on every machine and for
    ever. */
 #include "base/mem.h"
+#include "model/formula.h"
 #include "model/lm/lm_parts.h"
 #include "model/stepper_parts.h"
 
@@ -75,21 +76,40 @@ static hd_tensor *scores(hd_run *r, const void *model, const int32_t *window, si
     return logits(r, m, hd_lm_before(r, m, window, live), hd_single_rows(r, live));
 }
 
-static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
-                         size_t items, hd_err *err)
+static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                         size_t items, int32_t start, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, scores, ids, len, items, err);
+    (void)start;
+    return hd_lm_looking_stepper(out, self, scores, ids, len, items, err);
 }
 
-static double flops(const hd_lm *m, size_t windows, size_t length)
+static double flops(const void *self, double windows, double length, double outputs)
 {
-    return (double)windows * (double)length * m->opt.order * (double)m->opt.vocab;
+    (void)outputs;
+    const hd_lm *m = self;
+    return windows * length * m->opt.order * (double)m->opt.vocab;
 }
 
-const hd_lm_type hd_lm_maxent = {.make = make,
-                                 .free = drop,
-                                 .loss = loss,
-                                 .looks_back = true,
-                                 .features = features,
-                                 .stepper = stepper,
-                                 .flops = flops};
+static void describe(const void *self, hd_details *to)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    hd_details_text(to, "model", hd_lm_names[o->kind]);
+    hd_details_whole(to, "order", (uint64_t)o->order);
+    hd_details_whole(to, "features", o->buckets);
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    (void)self;
+    return hd_formula_is(name, "logits") ? "bias + a row of weights for each context" : NULL;
+}
+
+const hd_model_type hd_model_maxent = {
+    HD_LM_COMMON,
+    .name = "maxent",
+    .describe = describe,
+    .stepper = stepper,
+    .formula = formula,
+    .flops = flops,
+    .lm = {.make = make, .free = drop, .loss = loss, .looks_back = true, .features = features},
+};

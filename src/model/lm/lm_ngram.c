@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "base/file/folder.h"
-#include "model/lm/lm.h"
+#include "model/formula.h"
+#include "model/lm/lm_parts.h"
 #include "model/lm/ngram_parts.h"
 
 static hd_ngram_opt opt_of(const hd_lm *m)
@@ -61,16 +62,12 @@ static double score(const hd_lm *m, const int32_t *ids, size_t n)
     return m->model ? hd_ngram_score(m->model, ids, n, NULL) : (double)NAN;
 }
 
-static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
-                         size_t items, hd_err *err)
+static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                         size_t items, int32_t start, hd_err *err)
 {
+    (void)start;
+    const hd_lm *m = self;
     return m->model ? hd_ngram_stepper(out, m->model, ids, len, items, err) : missing(err);
-}
-
-static double flops(const hd_lm *m, size_t windows, size_t length)
-{
-    (void)m, (void)windows, (void)length;
-    return 0;
 }
 
 static hd_status save(const hd_lm *m, const char *folder, hd_err *err)
@@ -104,11 +101,37 @@ static hd_status load(hd_lm *m, const char *folder, hd_err *err)
     return HD_OK;
 }
 
-const hd_lm_type hd_lm_ngram = {.make = make,
-                                .free = drop,
-                                .stepper = stepper,
-                                .flops = flops,
-                                .count = count,
-                                .score = score,
-                                .save = save,
-                                .load = load};
+static size_t shares(const hd_lm *m, const int32_t *window, size_t n, int32_t token, hd_ngram_share *out)
+{
+    return (size_t)hd_ngram_shares(m->model, window, n, token, out);
+}
+
+static void describe(const void *self, hd_details *to)
+{
+    const hd_lm *m = self;
+    hd_details_text(to, "model", hd_lm_names[m->opt.kind]);
+    hd_details_whole(to, "order", (uint64_t)m->opt.order);
+    hd_details_text(to, "smoothing", hd_smoothing_names[m->opt.smoothing]);
+    hd_details_whole(to, "ngrams", hd_lm_size(m));
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    (void)self;
+    return hd_formula_is(name, "probs") ? "what the counts say" : NULL;
+}
+
+const hd_model_type hd_model_ngram = {
+    HD_LM_COMMON,
+    .name = "ngram",
+    .describe = describe,
+    .stepper = stepper,
+    .formula = formula,
+    .lm = {.make = make,
+           .free = drop,
+           .count = count,
+           .score = score,
+           .shares = shares,
+           .save = save,
+           .load = load},
+};

@@ -22,6 +22,12 @@ typedef struct hd_lm_words {
 
 hd_lm_words hd_lm_words_make(hd_params *p, const hd_lm_opt *o, size_t in, size_t out);
 
+/* Fields of hd_model_type that are the same for all of them. */
+#define HD_LM_COMMON .free = hd_lm_free_self, .title = hd_lm_title, .sizes = hd_lm_sizes
+void hd_lm_free_self(void *self);
+const char *hd_lm_title(const void *self, char *buf, size_t size);
+hd_model_sizes hd_lm_sizes(const void *self);
+
 /* hd_lm_batch.before of windows [live, order - 1], in backend memory. */
 const int32_t *hd_lm_before(hd_run *r, const hd_lm *m, const int32_t *window, size_t live);
 /* The stepper of a model that looks back; m is that of its logits. */

@@ -1,6 +1,7 @@
 /* Recurrent language models: token vectors, stacked cells, output layer, dropout between all of them. State
    is carried in one STATE slot a layer; nothing flows back into it. */
 #include "base/mem.h"
+#include "model/formula.h"
 #include "model/lm/lm_parts.h"
 #include "model/prepare.h"
 #include "model/stepper_parts.h"
@@ -74,11 +75,6 @@ static hd_rows hidden(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_se
     return h.t ? hd_rows_with(h, hd_dropout(r, h.t, m->opt.stack.dropout, h.seg)) : h;
 }
 
-static hd_rows states(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
-{
-    return hidden(r, m, ids, seg, NULL);
-}
-
 static hd_tensor *loss_of(hd_run *r, const hd_lm *m, hd_rows h, const int32_t *target, const hd_loss_opt *opt)
 {
     const hd_dense *out = &((const recurrent *)m->model)->words.out;
@@ -126,9 +122,11 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     return y;
 }
 
-static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
-                         size_t items, hd_err *err)
+static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                         size_t items, int32_t start, hd_err *err)
 {
+    (void)start;
+    const hd_lm *m = self;
     hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
     hd_stepping *s = NULL;
     hd_status st = hd_stepping_new(&s, m, &q, err);
@@ -142,35 +140,75 @@ static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, co
     return HD_OK;
 }
 
-static double flops(const hd_lm *m, size_t windows, size_t length)
+static double flops(const void *self, double windows, double length, double outputs)
 {
+    (void)outputs;
+    const hd_lm *m = self;
     double gates = (double)hd_cell_gates(cell_of(m->opt.kind)), d = (double)m->opt.stack.width;
-    return 2 * (double)windows * (double)length * d *
-           (m->opt.stack.layers * gates * 2 * d + (double)m->opt.vocab);
+    return 2 * windows * length * d * (m->opt.stack.layers * gates * 2 * d + (double)m->opt.vocab);
 }
 
-static hd_rows behind(hd_run *r, const hd_lm *m, int layers, const int32_t *ids, const hd_seg *seg)
+/* Dropout stands behind the last layer, too. */
+static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
+                    const hd_seg *seg)
 {
+    (void)type;
+    const hd_lm *m = self;
+    if (layers == m->opt.stack.layers) return hidden(r, m, ids, seg, NULL);
     hd_recurrent first = ((const recurrent *)m->model)->layers;
     first.layers = layers;
     return hd_recurrent_of(r, &first, embedded(r, m, ids, seg), NULL, NULL, NULL);
 }
 
-static hd_param *table(const hd_lm *m)
+static const recurrent *cells_of(const void *self)
 {
-    return ((const recurrent *)m->model)->words.table;
+    return ((const hd_lm *)self)->model;
 }
 
-static void prepare(hd_preparing *p, const hd_lm *m)
+static size_t width(const void *self, int layer)
 {
-    const recurrent *x = m->model;
+    (void)layer;
+    return ((const hd_lm *)self)->opt.stack.width;
+}
+
+static hd_param *table(const void *self)
+{
+    return cells_of(self)->words.table;
+}
+
+static void prepare(hd_preparing *p, const void *self)
+{
+    const recurrent *x = cells_of(self);
     hd_prepare_recurrent(p, &x->layers);
     hd_prepare(p, x->words.out.w);
 }
 
-#define TYPE                                                                                            \
-    {                                                                                                   \
-        .make = make, .free = drop, .loss = loss, .state = state, .states = states, .loss_of = loss_of, \
-        .behind = behind, .table = table, .stepper = stepper, .prepare = prepare, .flops = flops        \
+static void describe(const void *self, hd_details *to)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    hd_details_text(to, "model", hd_lm_names[o->kind]);
+    hd_details_whole(to, "layers", (uint64_t)o->stack.layers);
+    hd_details_whole(to, "context", o->context);
+    hd_details_whole(to, "width", o->stack.width);
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    const hd_stage_kind kinds[] = {
+        [HD_RNN] = HD_STAGE_rnn, [HD_GRU] = HD_STAGE_gru, [HD_LSTM] = HD_STAGE_lstm};
+    return hd_formula_cell(&(hd_stage){.kind = kinds[cell_of(o->kind)]}, o->stack.act, name);
+}
+
+#define TYPE(NAME)                                                                                        \
+    {                                                                                                     \
+        HD_LM_COMMON, .name = NAME, .describe = describe, .rows = rows, .width = width, .table = table,   \
+                      .stepper = stepper, .prepare = prepare, .flops = flops, .formula = formula, .lm = { \
+                          .make = make,                                                                   \
+                          .free = drop,                                                                   \
+                          .loss = loss,                                                                   \
+                          .state = state,                                                                 \
+                          .loss_of = loss_of                                                              \
+                      }                                                                                   \
     }
-const hd_lm_type hd_lm_rnn = TYPE, hd_lm_gru = TYPE, hd_lm_lstm = TYPE;
+const hd_model_type hd_model_rnn = TYPE("rnn"), hd_model_gru = TYPE("gru"), hd_model_lstm = TYPE("lstm");

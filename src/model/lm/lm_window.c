@@ -1,6 +1,7 @@
 /* The feed-forward network over a window (Bengio): the vectors of the tokens before, side by side, the
    nearest first; one hidden layer; the output layer. */
 #include "base/mem.h"
+#include "model/formula.h"
 #include "model/lm/lm_parts.h"
 #include "model/prepare.h"
 #include "model/stepper_parts.h"
@@ -55,9 +56,9 @@ static hd_tensor *hidden(hd_run *r, const hd_lm *m, const int32_t *before, const
     return hd_dropout(r, h, m->opt.stack.dropout, seg);
 }
 
-static hd_param *table(const hd_lm *m)
+static hd_param *table(const void *self)
 {
-    return ((const window *)m->model)->words.table;
+    return ((const window *)((const hd_lm *)self)->model)->words.table;
 }
 
 static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *state,
@@ -79,31 +80,52 @@ static hd_tensor *logits(hd_run *r, const void *model, const int32_t *tokens, si
     return hd_probe_offer(r, "logits", y, seg);
 }
 
-static hd_status stepper(hd_stepper *out, const hd_lm *m, const int32_t *ids, const int32_t *len,
-                         size_t items, hd_err *err)
+static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                         size_t items, int32_t start, hd_err *err)
 {
-    return hd_lm_looking_stepper(out, m, logits, ids, len, items, err);
+    (void)start;
+    return hd_lm_looking_stepper(out, self, logits, ids, len, items, err);
 }
 
-static double flops(const hd_lm *m, size_t windows, size_t length)
+static double flops(const void *self, double windows, double length, double outputs)
 {
+    (void)outputs;
+    const hd_lm *m = self;
     const window *x = m->model;
     double in = (double)(m->opt.order - 1) * (double)m->opt.stack.width, inner = (double)x->inner;
-    return 2 * (double)windows * (double)length * inner * (in + (double)m->opt.vocab);
+    return 2 * windows * length * inner * (in + (double)m->opt.vocab);
 }
 
-static void prepare(hd_preparing *p, const hd_lm *m)
+static void prepare(hd_preparing *p, const void *self)
 {
-    const window *x = m->model;
+    const window *x = ((const hd_lm *)self)->model;
     hd_prepare(p, x->hidden.w);
     hd_prepare(p, x->words.out.w);
 }
 
-const hd_lm_type hd_lm_ffnn = {.make = make,
-                               .free = drop,
-                               .loss = loss,
-                               .looks_back = true,
-                               .table = table,
-                               .stepper = stepper,
-                               .prepare = prepare,
-                               .flops = flops};
+static void describe(const void *self, hd_details *to)
+{
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    hd_details_text(to, "model", hd_lm_names[o->kind]);
+    hd_details_whole(to, "order", (uint64_t)o->order);
+    hd_details_whole(to, "width", o->stack.width);
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    (void)self;
+    if (hd_formula_is(name, "h")) return "act(X W + b)";
+    return hd_formula_is(name, "X") ? "rows of the last tokens in the table, the nearest first" : NULL;
+}
+
+const hd_model_type hd_model_ffnn = {
+    HD_LM_COMMON,
+    .name = "ffnn",
+    .describe = describe,
+    .table = table,
+    .stepper = stepper,
+    .prepare = prepare,
+    .formula = formula,
+    .flops = flops,
+    .lm = {.make = make, .free = drop, .loss = loss, .looks_back = true},
+};

@@ -2,14 +2,10 @@
 #include "task/label/labeler.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file/file.h"
 #include "base/mem.h"
-#include "model/prepare.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
-#include "train/published.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
@@ -22,6 +18,27 @@ enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
 
 static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
+hd_labeler hd_labeler_of(const hd_model_folder *f)
+{
+    return (hd_labeler){f->model.self, f->tokenizer[0], f->labels, f->pairs, f->backend};
+}
+
+/* A classifier reads lines between <s> and </s>, a tagger words alone. */
+hd_model_folder hd_labeler_folder(const hd_labeler *l)
+{
+    const hd_classifier_opt *o = &l->model->opt;
+    bool tags = o->pool == HD_POOL_each, framed = !tags && !o->bare;
+    return (hd_model_folder){.task = hd_task_folder_find(tasks[hd_labeler_task(o)]),
+                             .model = hd_classifier_model(l->model),
+                             .tokenizer = {l->tokenizer, l->tokenizer},
+                             .labels = o->numbers ? (hd_vocab){0} : l->labels,
+                             .pairs = l->pairs,
+                             .backend = l->backend,
+                             .longest = o->body.positions,
+                             .start = framed && hd_tokenizer_special(l->tokenizer).start >= 0,
+                             .end = framed};
+}
+
 /* The vocabulary of a BERT has [MASK], too. */
 static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 {
@@ -30,25 +47,15 @@ static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 
 /* -- writing -- */
 
-static hd_status save_text(const char *folder, const char *name, hd_text *t, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_status s = hd_text_status(t, err);
-    if (!s) s = hd_path(path, folder, name, err);
-    if (!s) s = hd_save_bytes(path, t->data, t->size, err);
-    hd_text_release(t);
-    return s;
-}
-
 /* The body: "encoder" has stages, "model" the name of another. */
 static void put_body(hd_text *to, const hd_body_opt *o)
 {
     char stages[HD_STAGES_TEXT];
     if (o->kind == HD_BODY_bert) {
         hd_text_put(to, ",\n \"model\": \"bert\"");
-        hd_masked_put_model(to, &o->bert);
+        hd_bert_config_write(to, &o->bert);
     } else if (o->kind == HD_BODY_lm) {
-        hd_language_put_model(to, &o->lm);
+        hd_lm_config_write(to, &o->lm);
     } else {
         hd_text_print(to, ",\n \"encoder\": \"%s\"", hd_stages_text(&o->encoder, stages));
 #define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
@@ -64,43 +71,27 @@ static void put_body(hd_text *to, const hd_body_opt *o)
     hd_text_print(to, ",\n \"positions\": %zu", o->positions);
 }
 
-static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
+void hd_labeler_write(hd_text *to, const hd_model_folder *f)
 {
-    const hd_classifier_opt *o = &l->model->opt;
-    hd_text c = {0};
-    hd_text_print(&c, "{\"format\": 1,\n \"task\": \"%s\",\n \"pool\": \"%s\"", tasks[hd_labeler_task(o)],
-                  hd_pool_names[o->pool]);
-    put_body(&c, &o->body);
-    hd_model_config_put_padded(&c, hd_body_vocab(&o->body), pieces_of(&o->body, l->tokenizer));
-    if (o->bare) hd_text_put(&c, ",\n \"bare\": true");
-    hd_text_print(&c, ",\n \"classes\": %zu,\n \"pairs\": %s,\n \"tokenizer\": \"%s\"}\n", o->classes,
-                  l->pairs ? "true" : "false", hd_tokenizer_name(hd_tokenizer_kind_of(l->tokenizer)));
-    return save_text(folder, "config.json", &c, err);
-}
-
-static hd_status save_labels(const hd_labeler *l, const char *folder, hd_err *err)
-{
-    hd_text t = {0};
-    for (size_t i = 0; i < l->labels.count; i++)
-        hd_text_put(&t, hd_vocab_piece(&l->labels, (int32_t)i)), hd_text_put(&t, "\n");
-    return save_text(folder, "labels.txt", &t, err);
+    const hd_classifier_opt *o = &((const hd_classifier *)f->model.self)->opt;
+    hd_text_print(to, ",\n \"pool\": \"%s\"", hd_pool_names[o->pool]);
+    put_body(to, &o->body);
+    hd_model_config_put_padded(to, hd_body_vocab(&o->body), pieces_of(&o->body, f->tokenizer[0]));
+    if (o->bare) hd_text_put(to, ",\n \"bare\": true");
+    hd_text_print(to, ",\n \"classes\": %zu,\n \"pairs\": %s", o->classes, f->pairs ? "true" : "false");
+    hd_model_config_put_tokenizer(to, f->tokenizer[0]);
 }
 
 hd_status hd_labeler_save(const hd_labeler *l, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
-    if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
-    if (!s) s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
-    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
-    if (!s && !l->model->opt.numbers) s = save_labels(l, folder, err);
-    if (!s) s = save_config(l, folder, err);
-    return s ? s : hd_model_config_seal(folder, err);
+    const hd_model_folder f = hd_labeler_folder(l);
+    return hd_model_folder_save(&f, folder, err);
 }
 
 hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *err)
 {
-    return hd_published_save(l->model->params, folder, err);
+    const hd_model m = hd_classifier_model(l->model);
+    return hd_model_folder_publish(&m, folder, err);
 }
 
 /* -- reading -- */
@@ -128,9 +119,9 @@ static void read_body(hd_model_config *c, hd_body_opt *o)
     const char *model = hd_model_config_has(c, "model") ? hd_model_config_text(c, "model") : NULL;
     o->kind = !model ? HD_BODY_stages : !strcmp(model, "bert") ? HD_BODY_bert : HD_BODY_lm;
     if (o->kind == HD_BODY_bert)
-        hd_masked_read_model(c, &o->bert);
+        hd_bert_config_read(c, &o->bert);
     else if (o->kind == HD_BODY_lm)
-        hd_language_read_model(c, &o->lm);
+        hd_lm_config_read(c, &o->lm);
     else
         read_stages(c, o);
     o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_SIZE);
@@ -142,8 +133,6 @@ static void read_model(hd_model_config *c, hd_classifier_opt *o)
     const char *task = hd_model_config_text(c, "task");
     bool tags = !strcmp(task, tasks[HD_TAG]);
     o->numbers = !strcmp(task, tasks[HD_REGRESS]);
-    if (!c->status && !tags && !o->numbers && strcmp(task, tasks[HD_CLASSIFY]))
-        c->status = hd_task_refuse(c->path, task, tasks[HD_CLASSIFY], c->err);
     read_body(c, &o->body);
     o->bare = hd_model_config_has(c, "bare") && hd_model_config_switch(c, "bare");
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
@@ -172,21 +161,38 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     return s;
 }
 
+/* All but the model, which the options are for. */
+static void read_rest(hd_model_config *c, hd_classifier_opt *opt, hd_labeler *l, const char *folder)
+{
+    if (!c->status) read_model(c, opt);
+    if (!c->status) l->pairs = hd_model_config_has(c, "pairs") && hd_model_config_switch(c, "pairs");
+    if (!c->status) l->tokenizer = hd_model_config_tokenizer(c, folder);
+    if (!c->status && !opt->numbers) c->status = read_labels(&l->labels, folder, c->err);
+    if (!c->status)
+        hd_model_config_check_vocab(c, hd_body_vocab(&opt->body), l->tokenizer,
+                                    pieces_of(&opt->body, l->tokenizer));
+    if (!c->status && !opt->numbers && opt->classes != l->labels.count)
+        hd_model_config_refuse(c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
+                               l->labels.count);
+}
+
+void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder)
+{
+    hd_classifier_opt opt;
+    hd_labeler l = {.backend = f->backend};
+    read_rest(c, &opt, &l, folder);
+    f->tokenizer[0] = f->tokenizer[1] = l.tokenizer, f->labels = l.labels;
+    if (!c->status) c->status = hd_classifier_new(&l.model, f->backend, &opt, false, c->err);
+    if (!c->status) *f = hd_labeler_folder(&l);
+}
+
 hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
 {
     hd_model_config c;
     *out = (hd_labeler){0};
-    hd_model_config_open(&c, folder, err);
-    if (!c.status) read_model(&c, opt);
-    if (!c.status) out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
-    if (!c.status) out->tokenizer = hd_model_config_tokenizer(&c, folder);
-    if (!c.status && !opt->numbers) c.status = read_labels(&out->labels, folder, err);
-    if (!c.status)
-        hd_model_config_check_vocab(&c, hd_body_vocab(&opt->body), out->tokenizer,
-                                    pieces_of(&opt->body, out->tokenizer));
-    if (!c.status && !opt->numbers && opt->classes != out->labels.count)
-        hd_model_config_refuse(&c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
-                               out->labels.count);
+    const hd_task_folder *task = hd_model_folder_begin(&c, folder, NULL, err);
+    if (!c.status && task->read != hd_labeler_read) hd_task_folder_refuse(&c, task);
+    read_rest(&c, opt, out, folder);
     if (c.status) hd_labeler_release(out);
     hd_model_config_release(&c);
     return c.status;
@@ -195,21 +201,14 @@ hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const cha
 hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
                           hd_err *err)
 {
-    hd_classifier_opt opt;
+    hd_model_folder f;
     hd_labeler *l = hd_mem_zero(sizeof *l);
     if (!l) return hd_err_nomem(err, sizeof *l);
-    hd_status s = hd_labeler_describe(l, &opt, folder, err);
-    l->backend = backend;
-    if (!s && (hd_labeler_task(&opt) == HD_TAG) != (task == HD_TAG))
-        s = hd_task_refuse(folder, tasks[hd_labeler_task(&opt)], tasks[task], err);
-    if (!s) s = hd_classifier_new(&l->model, backend, &opt, false, err);
-    if (!s) s = hd_published_load(l->model->params, folder, err);
-    if (!s) s = hd_classifier_prepare(l->model, HD_ASKING, err);
-    if (s)
-        hd_labeler_free(l);
-    else
-        *out = l;
-    return s;
+    hd_status s = hd_model_folder_open(&f, folder, tasks[task], backend, HD_WEIGHTS_BEST, err);
+    if (s) return hd_mem_free(l), s;
+    *l = hd_labeler_of(&f);
+    *out = l;
+    return HD_OK;
 }
 
 void hd_labeler_release(hd_labeler *l)

@@ -8,6 +8,7 @@
 #include "metric/confusion.h"
 #include "metric/figure.h"
 #include "model/classifier.h"
+#include "task/model_folder.h"
 
 typedef enum hd_label_task { HD_CLASSIFY, HD_TAG, HD_REGRESS } hd_label_task;
 
@@ -28,8 +29,10 @@ static inline hd_label_task hd_labeler_task(const hd_classifier_opt *o)
    both those of `heed classify`. */
 hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
                           hd_err *err);
-void hd_labeler_free(hd_labeler *l);    /* accepts NULL */
-void hd_labeler_release(hd_labeler *l); /* what it holds; accepts {0} */
+void hd_labeler_free(hd_labeler *l);                    /* accepts NULL */
+void hd_labeler_release(hd_labeler *l);                 /* what it holds; accepts {0} */
+hd_model_folder hd_labeler_folder(const hd_labeler *l); /* all of it is borrowed */
+hd_labeler hd_labeler_of(const hd_model_folder *f);     /* the same the other way round */
 hd_status hd_labeler_save(const hd_labeler *l, const char *folder, hd_err *err);    /* all but weights */
 hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *err); /* the weights */
 /* Reads back what hd_labeler_save wrote: tokenizer, labels, and the options of a model that is not made. */

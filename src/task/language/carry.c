@@ -25,7 +25,7 @@ hd_status hd_carry_init(hd_carry *c, hd_run *r, const hd_lm *m, const size_t *it
         if (!len) return hd_err_nomem(err, items[i] * sizeof *len);
         for (size_t j = 0; j < items[i]; j++) len[j] = (int32_t)length;
         c->items[i] = items[i];
-        s = m->type->state(&c->state[i], m, hd_bounds_of(r, len, items[i]).items, err);
+        s = m->type->lm.state(&c->state[i], m, hd_bounds_of(r, len, items[i]).items, err);
         hd_mem_free(len);
     }
     return s;

@@ -174,7 +174,7 @@ static hd_status open_stepper(loop *l, hd_err *err)
         at += from->count;
         lens[i] = (int32_t)from->count;
     }
-    if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, l->prompts, err);
+    if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, l->prompts, 0, err);
     hd_mem_free(ids);
     hd_mem_free(lens);
     return s;

@@ -22,7 +22,7 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int3
     *out = (hd_lm_batch){0};
     int32_t *len = hd_host_take(r, (items + 1) * sizeof *len);
     if (!len) return 0;
-    size_t live = 0, places = m->type->looks_back ? (size_t)m->opt.order - 1 : 0, row = 0;
+    size_t live = 0, places = m->type->lm.looks_back ? (size_t)m->opt.order - 1 : 0, row = 0;
     for (size_t i = 0; i < items; i++) live += w[i].len, len[i] = (int32_t)w[i].len;
     hd_bounds bounds = hd_bounds_now(r, len, items);
     size_t rows = bounds.rows;
@@ -53,7 +53,7 @@ static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd
     hd_lm_batch batch;
     hd_run_begin(r, HD_INFERENCE);
     hd_windows_send(r, &batch, m, text->ids, w, NULL, items);
-    double sum = hd_loss_total(r, m->type->loss(r, m, &batch, state, &(hd_loss_opt){.coef = 1}));
+    double sum = hd_loss_total(r, m->type->lm.loss(r, m, &batch, state, &(hd_loss_opt){.coef = 1}));
     if (r->err.status) return hd_err_set(err, r->err.status, "judging a text: %s", r->err.text);
     *nats += sum;
     return HD_OK;
@@ -93,7 +93,7 @@ static hd_status judge_carried(double *nats, hd_run *r, const hd_lm *m, const hd
     size_t at[STREAMS], count[STREAMS], end[STREAMS]; /* where it stands, counts from, ends */
     hd_cache *state = NULL;
     if (!mine) return HD_OK;
-    hd_status s = m->type->state(&state, m, mine, err);
+    hd_status s = m->type->lm.state(&state, m, mine, err);
     for (size_t i = 0; i < mine; i++) {
         count[i] = text->count * (first + i) / streams, end[i] = text->count * (first + i + 1) / streams;
         at[i] = first + i ? count[i] - length : 0;
@@ -120,11 +120,11 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const h
     hd_status s = HD_OK;
     if (!text->count) return hd_err_set(err, HD_EARG, "there is no text to judge");
     if (!m->params)
-        nats = -m->type->score(m, text->ids, text->count);
-    else if (m->type->state)
+        nats = -m->type->lm.score(m, text->ids, text->count);
+    else if (m->type->lm.state)
         s = judge_carried(&nats, r, m, text, err);
     else
-        s = judge_anew(&nats, r, m, text, overlap && !m->type->looks_back ? m->opt.context / 2 : 0, err);
+        s = judge_anew(&nats, r, m, text, overlap && !m->type->lm.looks_back ? m->opt.context / 2 : 0, err);
     if (m->params) s = hd_ranks_agree(s, &nats, 1, err);
     if (!s)
         *out = (hd_fluency){.tokens = text->count,

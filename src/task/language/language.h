@@ -5,7 +5,7 @@
 
 #include "decode/search.h"
 #include "model/lm/lm.h"
-#include "task/model_config.h"
+#include "task/model_folder.h"
 #include "text/tokenizer.h"
 
 typedef struct hd_language {
@@ -15,17 +15,12 @@ typedef struct hd_language {
 } hd_language;
 
 hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err);
-void hd_language_free(hd_language *l); /* accepts NULL */
-hd_status hd_language_save(const hd_language *l, const char *folder,
-                           hd_err *err); /* config.json, tokenizer */
+void hd_language_free(hd_language *l);                                             /* accepts NULL */
+hd_model_folder hd_language_folder(const hd_language *l);                          /* all of it is borrowed */
+hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err); /* all but weights */
 hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
 /* Reads back what hd_language_save wrote, without weights. The caller frees the tokenizer. */
 hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
-/* The keys of a language model in config.json, also where it is a part of another model. */
-void hd_language_put_model(hd_text *to, const hd_lm_opt *o);
-void hd_language_read_model(hd_model_config *c, hd_lm_opt *o);
-/* Removes the files of a model of any task and of its training from a folder, and nothing else. */
-hd_status hd_language_remove(const char *folder, hd_err *err);
 
 /* A text as one stream: every line and an end token behind it, or its characters as they are where the
    tokenizer keeps lines. hd_stream_text_of (language_text.h) makes

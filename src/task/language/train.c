@@ -71,7 +71,8 @@ static hd_status next(hd_session *s, hd_load *out, hd_err *err)
                      .batch = l->at % l->batches,
                      .items = l->batch,
                      .tokens = l->batch * l->length,
-                     .flops = l->language.lm->type->flops(l->language.lm, l->batch, l->length)};
+                     .flops =
+                         l->language.lm->type->flops(l->language.lm, (double)l->batch, (double)l->length, 0)};
     return HD_OK;
 }
 
@@ -97,7 +98,7 @@ static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
     const hd_lm *m = l->language.lm;
     hd_cache *state = l->carry.parts ? l->carry.state[part] : NULL;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
-    return m->type->loss(r, m, &l->sent, state, &opt);
+    return m->type->lm.loss(r, m, &l->sent, state, &opt);
 }
 
 static double bits_per_character(const hd_stream_text *text, double nats)
@@ -135,7 +136,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
 static hd_status count(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
-    return l->language.lm->type->count(l->language.lm, l->train.ids, l->train.count, err);
+    return l->language.lm->type->lm.count(l->language.lm, l->train.ids, l->train.count, err);
 }
 
 /* Of a model that counts: the others were validated on the way. */
@@ -212,7 +213,7 @@ static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
     l->key = hd_mem_array(l->batch, sizeof *l->key);
     if (!l->window || !l->key) return hd_err_nomem(err, l->batch * sizeof *l->window);
     for (size_t i = 0; i < l->batch; i++) l->key[i] = (int32_t)i;
-    return l->language.lm->type->state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
+    return l->language.lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
 }
 
 static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
@@ -260,7 +261,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->opt.vocab, a));
     hd_plan_add_data(p, "tokens", l->train.count, l->valid.count);
     hd_plan_add(p, "lines", "%s", hd_grouped(l->train.lines, a));
-    if (s->params) p->flops = m->type->flops(m, l->batch, l->length);
+    if (s->params) p->flops = m->type->flops(m, (double)l->batch, (double)l->length, 0);
     return HD_OK;
 }
 

@@ -2,25 +2,10 @@
 #include "task/masked/masked.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file/file.h"
 #include "base/mem.h"
-#include "model/prepare.h"
-#include "task/model_config.h"
-#include "train/published.h"
 
-/* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
-
-/* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
-#define SIZES(X)                              \
-    X("layers", stack.layers, 1, MOST_LAYERS) \
-    X("heads", stack.heads, 1, 1024)          \
-    X("width", stack.width, 1, MOST_SIZE)     \
-    X("inner", stack.inner, 1, 4 * MOST_SIZE) \
-    X("context", positions, 3, MOST_SIZE)     \
-    X("vocabulary", vocab, 1, 64 * MOST_SIZE)
+static const char task[] = "mlm";
 
 /* -- tokens -- */
 
@@ -96,79 +81,44 @@ hd_status hd_masked_encode_again(const hd_tokenizer *t, hd_line text, hd_ids *ou
     return encode(t, text, true, out, err);
 }
 
-/* -- writing -- */
+/* -- the folder -- */
 
-void hd_masked_put_model(hd_text *to, const hd_bert_opt *o)
+hd_model_folder hd_masked_folder(const hd_masked *m)
 {
-#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
-    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
-    hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
-                  o->headless ? "true" : "false", o->pooler ? "true" : "false");
-    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
+    return (hd_model_folder){.task = hd_task_folder_find(task),
+                             .model = hd_bert_model(m->model),
+                             .tokenizer = {m->tokenizer, m->tokenizer},
+                             .backend = m->backend,
+                             .pool = m->pool,
+                             .normalize = m->normalize,
+                             .longest = m->longest ? m->longest : m->model->opt.positions,
+                             .start = true,
+                             .end = true};
 }
 
-static hd_status save_config(const hd_masked *m, const char *folder, hd_err *err)
+void hd_masked_write(hd_text *to, const hd_model_folder *f)
 {
-    char path[HD_PATH];
-    hd_text c = {0};
-    hd_text_put(&c, "{\"format\": 1,\n \"task\": \"mlm\",\n \"model\": \"bert\"");
-    hd_masked_put_model(&c, &m->model->opt);
-    hd_model_config_put_padded(&c, m->model->opt.vocab, hd_masked_vocab(m->tokenizer));
-    if (m->longest) hd_text_print(&c, ",\n \"longest\": %zu", m->longest);
-    if (m->pool != HD_POOLING_AUTO)
-        hd_text_print(&c, ",\n \"pool\": \"%s\",\n \"normalize\": %s", hd_pooling_names[m->pool],
-                      m->normalize ? "true" : "false");
-    hd_text_print(&c, ",\n \"tokenizer\": \"%s\"}\n", hd_tokenizer_name(hd_tokenizer_kind_of(m->tokenizer)));
-    hd_status s = hd_text_status(&c, err);
-    if (!s) s = hd_path(path, folder, "config.json", err);
-    if (!s) s = hd_save_bytes(path, c.data, c.size, err);
-    hd_text_release(&c);
-    return s;
+    const hd_bert_opt *o = &((const hd_bert *)f->model.self)->opt;
+    hd_text_put(to, ",\n \"model\": \"bert\"");
+    hd_bert_config_write(to, o);
+    hd_model_config_put_padded(to, o->vocab, hd_masked_vocab(f->tokenizer[0]));
+    if (f->longest < o->positions) hd_text_print(to, ",\n \"longest\": %zu", f->longest);
+    if (f->pool != HD_POOLING_AUTO)
+        hd_text_print(to, ",\n \"pool\": \"%s\",\n \"normalize\": %s", hd_pooling_names[f->pool],
+                      f->normalize ? "true" : "false");
+    hd_model_config_put_tokenizer(to, f->tokenizer[0]);
 }
 
 hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(m->tokenizer), err);
-    if (!s) s = hd_tokenizer_save(m->tokenizer, path, err);
-    if (!s) s = save_config(m, folder, err);
-    return s ? s : hd_model_config_seal(folder, err);
+    const hd_model_folder f = hd_masked_folder(m);
+    return hd_model_folder_save(&f, folder, err);
 }
 
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
 {
-    return hd_published_save(&m->model->params, folder, err);
-}
-
-/* -- reading -- */
-
-/* What folders may lack: that of models trained here. */
-static void read_parts(hd_model_config *c, hd_bert_opt *o)
-{
-    if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
-    if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
-    if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
-    if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
-}
-
-void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o)
-{
-    static const char *const models[] = {"bert"};
-    *o = (hd_bert_opt){0};
-    hd_model_config_name(c, "model", models, 1);
-#define X(key, field, least, most) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    SIZES(X)
-#undef X
-    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c);
-    read_parts(c, o);
-    if (!c->status && o->stack.width % (size_t)o->stack.heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
-                               o->stack.heads);
+    const hd_model model = hd_bert_model(m->model);
+    return hd_model_folder_publish(&model, folder, err);
 }
 
 /* How texts become vectors: keys that only sentence models have. */
@@ -185,47 +135,55 @@ static void read_sentence(hd_model_config *c, hd_masked *m, size_t positions)
                                hd_pooling_names[m->pool]);
 }
 
-/* Fills all but the model. */
-static hd_status describe(const char *folder, hd_bert_opt *opt, hd_masked *m, hd_err *err)
+/* All but the model, which the options are for. */
+static void read_rest(hd_model_config *c, hd_bert_opt *opt, hd_masked *m, const char *folder)
 {
-    hd_model_config c;
-    hd_model_config_open(&c, folder, err);
-    hd_model_config_task(&c, "mlm");
-    if (!c.status) hd_masked_read_model(&c, opt);
-    if (!c.status) read_sentence(&c, m, opt->positions);
-    if (!c.status) m->tokenizer = hd_model_config_tokenizer(&c, folder);
-    if (!c.status) hd_model_config_check_vocab(&c, opt->vocab, m->tokenizer, hd_masked_vocab(m->tokenizer));
-    if (c.status) {
-        hd_tokenizer_free(m->tokenizer);
-        m->tokenizer = NULL;
-    }
-    hd_model_config_release(&c);
-    return c.status;
+    if (!c->status) hd_bert_config_read(c, opt);
+    if (!c->status) read_sentence(c, m, opt->positions);
+    if (!c->status) m->tokenizer = hd_model_config_tokenizer(c, folder);
+    if (!c->status) hd_model_config_check_vocab(c, opt->vocab, m->tokenizer, hd_masked_vocab(m->tokenizer));
+}
+
+void hd_masked_read(hd_model_folder *f, hd_model_config *c, const char *folder)
+{
+    hd_bert_opt opt;
+    hd_masked m = {.backend = f->backend};
+    read_rest(c, &opt, &m, folder);
+    f->tokenizer[0] = f->tokenizer[1] = m.tokenizer;
+    if (!c->status) c->status = hd_bert_new(&m.model, f->backend, &opt, false, c->err);
+    if (!c->status) *f = hd_masked_folder(&m);
 }
 
 hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err)
 {
+    hd_model_config c;
     hd_masked m = {0};
-    hd_status s = describe(folder, opt, &m, err);
+    hd_model_folder_begin(&c, folder, task, err);
+    read_rest(&c, opt, &m, folder);
+    if (c.status) {
+        hd_tokenizer_free(m.tokenizer);
+        m.tokenizer = NULL;
+    }
     *tokenizer = m.tokenizer;
-    return s;
+    hd_model_config_release(&c);
+    return c.status;
 }
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err)
 {
-    hd_bert_opt opt;
+    hd_model_folder f;
     hd_masked *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
-    m->backend = backend;
-    hd_status s = describe(folder, &opt, m, err);
-    if (!s) s = hd_bert_new(&m->model, backend, &opt, false, err);
-    if (!s) s = hd_published_load(&m->model->params, folder, err);
-    if (!s) s = hd_bert_prepare(m->model, HD_ASKING, err);
-    if (s)
-        hd_masked_free(m);
-    else
-        *out = m;
-    return s;
+    hd_status s = hd_model_folder_open(&f, folder, task, backend, HD_WEIGHTS_BEST, err);
+    if (s) return hd_mem_free(m), s;
+    *m = (hd_masked){.model = f.model.self,
+                     .tokenizer = f.tokenizer[0],
+                     .backend = backend,
+                     .pool = f.pool,
+                     .normalize = f.normalize};
+    if (f.longest < m->model->opt.positions) m->longest = f.longest;
+    *out = m;
+    return HD_OK;
 }
 
 void hd_masked_free(hd_masked *m)

@@ -7,8 +7,7 @@
 
 #include "base/arena.h"
 #include "model/bert.h"
-#include "task/model_config.h"
-#include "task/pooling.h"
+#include "task/model_folder.h"
 #include "text/tokenizer.h"
 
 #define HD_MASK_TEXT "[MASK]"
@@ -24,14 +23,11 @@ typedef struct hd_masked {
 
 hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err);
 void hd_masked_free(hd_masked *m);                                                /* accepts NULL */
-hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);    /* config.json, tokenizer */
+hd_model_folder hd_masked_folder(const hd_masked *m);                             /* all of it is borrowed */
+hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);    /* all but weights */
 hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err); /* weights */
 /* Reads back what hd_masked_save wrote, without weights. The caller frees the tokenizer. */
 hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
-
-/* The keys of a BERT in config.json, also where it is a part of another model. */
-void hd_masked_put_model(hd_text *to, const hd_bert_opt *o);
-void hd_masked_read_model(hd_model_config *c, hd_bert_opt *o);
 
 int32_t hd_masked_id(const hd_tokenizer *t);                    /* of [MASK] */
 const char *hd_masked_piece(const hd_tokenizer *t, int32_t id); /* that of [MASK] too; NULL: it has none */

@@ -12,7 +12,6 @@
 #include "run/session.h"
 #include "task/list.h"
 #include "task/translate/batch.h"
-#include "task/translate/config.h"
 #include "task/translate/data.h"
 #include "task/translate/options.h"
 #include "task/translate/recipe.h"
@@ -272,7 +271,7 @@ static const char *shape_of(const hd_encdec_opt *m, char *buf, size_t size)
     const hd_stage *in = m->encoder.at, *out = m->decoder.at;
     char from[HD_STAGES_TEXT], to[HD_STAGES_TEXT];
     bool cells = hd_stages_recur(&m->decoder), look = r->context == HD_CONTEXT_attention;
-    if (!strcmp(hd_translator_model_name(m), "transformer"))
+    if (!strcmp(hd_encdec_kind(m), "transformer"))
         snprintf(buf, size, "transformer %d+%d layers, width %zu, inner %zu, %d heads", in->layers,
                  out->layers, m->stack.width, m->stack.inner, m->stack.heads);
     else

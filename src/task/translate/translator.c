@@ -1,71 +1,51 @@
 /* The folder of a translator. */
 #include "task/translate/translator.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/file/folder.h"
 #include "base/mem.h"
-#include "model/prepare.h"
-#include "task/model_config.h"
-#include "task/translate/config.h"
-#include "train/checkpoint.h"
-#include "train/published.h"
 
-static hd_status tokenizer_path(char to[HD_PATH], const char *folder, bool shared, int side,
-                                hd_tokenizer_kind kind, hd_err *err)
+static const char task[] = "translate";
+enum { MOST_SIZE = 1 << 20 };
+
+hd_model_folder hd_translator_folder(const hd_translator *t)
 {
-    hd_tokenizer_place place = shared ? HD_OF_BOTH : side ? HD_OF_TARGET : HD_OF_SOURCE;
-    return hd_path(to, folder, hd_tokenizer_file(kind, place), err);
+    return (hd_model_folder){.task = hd_task_folder_find(task),
+                             .model = hd_encdec_model(t->model),
+                             .tokenizer = {t->tokenizer[0], t->tokenizer[1]},
+                             .trained = t->longest,
+                             .backend = t->model->params.backend,
+                             .longest = t->model->opt.positions,
+                             .end = true};
+}
+
+hd_translator hd_translator_of(const hd_model_folder *f)
+{
+    return (hd_translator){f->model.self, {f->tokenizer[0], f->tokenizer[1]}, f->trained};
 }
 
 /* -- writing -- */
 
-hd_status hd_translator_save_tokenizers(const hd_translator *t, const char *folder, hd_err *err)
+void hd_translator_write(hd_text *to, const hd_model_folder *f)
 {
-    char path[HD_PATH];
-    bool shared = t->tokenizer[0] == t->tokenizer[1];
-    hd_status s = HD_OK;
-    for (int side = 0; !s && side < (shared ? 1 : 2); side++) {
-        s = tokenizer_path(path, folder, shared, side, hd_tokenizer_kind_of(t->tokenizer[side]), err);
-        if (!s) s = hd_tokenizer_save(t->tokenizer[side], path, err);
-    }
-    return s;
+    static const char *const key[] = {"source_tokenizer", "target_tokenizer"};
+    hd_encdec_config_write(to, &((const hd_encdec *)f->model.self)->opt);
+    hd_text_print(to, ",\n \"longest\": %zu", f->trained);
+    for (int side = 0; side < 2; side++)
+        hd_text_print(to, ",\n \"%s\": \"%s\"", key[side],
+                      hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
+    hd_text_print(to, ",\n \"shared_tokenizer\": %s", f->tokenizer[0] == f->tokenizer[1] ? "true" : "false");
 }
 
 hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_status s = hd_path(path, folder, HD_PUBLISHED_KEPT, err);
-    if (!s) s = hd_folder_remove(path, err); /* of an earlier run */
-    if (!s) s = hd_translator_save_tokenizers(t, folder, err);
-    if (s) return s;
-    hd_translator_config c = {
-        .model = t->model->opt, .longest = t->longest, .shared = t->tokenizer[0] == t->tokenizer[1]};
-    for (int side = 0; side < 2; side++) c.tokenizer[side] = hd_tokenizer_kind_of(t->tokenizer[side]);
-    s = hd_translator_config_save(&c, folder, err);
-    return s ? s : hd_model_config_seal(folder, err);
-}
-
-hd_status hd_translator_remove(const char *folder, hd_err *err)
-{
-    static const char *const fixed[] = {"config.json", "model.safetensors", "labels.txt"};
-    char path[HD_PATH];
-    hd_status s = hd_checkpoint_remove(folder, err);
-    for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {
-        s = hd_path(path, folder, fixed[i], err);
-        if (!s) s = hd_folder_remove(path, err);
-    }
-    for (int i = 0; !s && i < 4 * HD_TOKENIZERS; i++) {
-        s = tokenizer_path(path, folder, i & 1, i >> 1 & 1, (hd_tokenizer_kind)(i >> 2), err);
-        if (!s) s = hd_folder_remove(path, err);
-    }
-    return s;
+    const hd_model_folder f = hd_translator_folder(t);
+    return hd_model_folder_save(&f, folder, err);
 }
 
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err)
 {
-    return hd_published_save(&t->model->params, folder, err);
+    const hd_model m = hd_encdec_model(t->model);
+    return hd_model_folder_publish(&m, folder, err);
 }
 
 /* -- reading -- */
@@ -77,56 +57,69 @@ static hd_status set_vocab(hd_encdec_opt *o, int side, const hd_tokenizer *t, hd
     bool padded = o->names == &hd_encdec_t5;
     if (!*vocab) *vocab = pieces; /* a folder of an older heed */
     if (*vocab < pieces || (*vocab > pieces && !padded))
-        return hd_tokenizer_refuse(t, pieces, hd_translator_vocab_key(o, side), *vocab, err);
+        return hd_tokenizer_refuse(t, pieces, hd_encdec_vocab_key(o, side), *vocab, err);
     return HD_OK;
+}
+
+/* All but the model, which the options are for. */
+static void read_rest(hd_model_config *c, hd_encdec_opt *opt, hd_tokenizer *tokenizer[2], size_t *longest,
+                      const char *folder)
+{
+    hd_encdec_config_read(c, opt);
+    *longest = (size_t)hd_model_config_whole(c, "longest", 1, MOST_SIZE);
+    bool shared = hd_model_config_switch(c, "shared_tokenizer");
+    const hd_tokenizer_kind kind[2] = {hd_model_config_tokenizer_kind(c, "source_tokenizer"),
+                                       hd_model_config_tokenizer_kind(c, "target_tokenizer")};
+    for (int side = 0; !c->status && side < (shared ? 1 : 2); side++) {
+        char path[HD_PATH];
+        hd_tokenizer_place place = shared ? HD_OF_BOTH : side ? HD_OF_TARGET : HD_OF_SOURCE;
+        c->status = hd_path(path, folder, hd_tokenizer_file(kind[side], place), c->err);
+        if (!c->status) c->status = hd_tokenizer_open(&tokenizer[side], kind[side], path, c->err);
+    }
+    if (shared) tokenizer[1] = tokenizer[0];
+    for (int side = 0; !c->status && side < 2; side++)
+        c->status = set_vocab(opt, side, tokenizer[side], c->err);
 }
 
 hd_status hd_translator_describe(const char *folder, hd_encdec_opt *opt, hd_tokenizer *tokenizer[2],
                                  size_t *longest, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_translator_config c;
-    hd_status s = hd_translator_config_load(&c, folder, err);
+    hd_model_config c;
+    hd_model_folder_begin(&c, folder, task, err);
     tokenizer[0] = tokenizer[1] = NULL;
-    for (int side = 0; !s && side < (c.shared ? 1 : 2); side++) {
-        s = tokenizer_path(path, folder, c.shared, side, c.tokenizer[side], err);
-        if (!s) s = hd_tokenizer_open(&tokenizer[side], c.tokenizer[side], path, err);
-    }
-    if (!s && c.shared) tokenizer[1] = tokenizer[0];
-    for (int side = 0; !s && side < 2; side++) s = set_vocab(&c.model, side, tokenizer[side], err);
-    if (s) return hd_tokenizer_free_pair(tokenizer), s;
-    *opt = c.model, *longest = c.longest;
-    return HD_OK;
+    read_rest(&c, opt, tokenizer, longest, folder);
+    if (c.status) hd_tokenizer_free_pair(tokenizer);
+    hd_model_config_release(&c);
+    return c.status;
 }
 
-/* Options that do not go together are the config's fault. */
-static hd_status make_model(hd_translator *t, const char *folder, const hd_encdec_opt *opt,
-                            hd_backend *backend, hd_err *err)
+void hd_translator_read(hd_model_folder *f, hd_model_config *c, const char *folder)
 {
+    hd_encdec_opt opt;
+    hd_encdec *m = NULL;
     hd_err why = {0};
-    hd_status s = hd_encdec_new(&t->model, backend, opt, false, &why);
-    if (!s) return HD_OK;
-    return s == HD_EARG ? hd_err_set(err, HD_EFORMAT, "%s/config.json: %s", folder, why.text)
-                        : hd_err_set(err, s, "%s", why.text);
+    read_rest(c, &opt, f->tokenizer, &f->trained, folder);
+    if (c->status) return;
+    hd_status s = hd_encdec_new(&m, f->backend, &opt, false, &why);
+    if (s == HD_EARG)
+        hd_model_config_refuse(c, "%s", why.text); /* options that do not go together are the file's fault */
+    else if (s)
+        c->status = hd_err_set(c->err, s, "%s", why.text);
+    else
+        *f = hd_translator_folder(&(hd_translator){m, {f->tokenizer[0], f->tokenizer[1]}, f->trained});
 }
 
 hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend *backend, hd_weights which,
                              hd_err *err)
 {
-    hd_encdec_opt opt;
+    hd_model_folder f;
     hd_translator *t = hd_mem_zero(sizeof *t);
     if (!t) return hd_err_nomem(err, sizeof *t);
-    hd_status s = hd_translator_describe(folder, &opt, t->tokenizer, &t->longest, err);
-    if (!s) s = make_model(t, folder, &opt, backend, err);
-    if (!s)
-        s = which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, &t->model->params, err)
-                                     : hd_published_load(&t->model->params, folder, err);
-    if (!s) s = hd_encdec_prepare(t->model, HD_DECODING, err);
-    if (s)
-        hd_translator_free(t);
-    else
-        *out = t;
-    return s;
+    hd_status s = hd_model_folder_open(&f, folder, task, backend, which, err);
+    if (s) return hd_mem_free(t), s;
+    *t = hd_translator_of(&f);
+    *out = t;
+    return HD_OK;
 }
 
 void hd_translator_free(hd_translator *t)

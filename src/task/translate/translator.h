@@ -5,6 +5,7 @@
 #define HD_TASK_TRANSLATE_TRANSLATOR_H
 
 #include "model/encdec/encdec.h"
+#include "task/model_folder.h"
 #include "text/tokenizer.h"
 
 typedef struct hd_translator {
@@ -13,19 +14,15 @@ typedef struct hd_translator {
     size_t longest;             /* tokens of the longest sentence it was trained with, end included */
 } hd_translator;
 
-typedef enum hd_weights { HD_WEIGHTS_BEST, HD_WEIGHTS_LAST } hd_weights; /* of validation; of training */
-
 /* Opens the model in a folder for decoding. Its memory comes from the backend, which must outlive it. */
 hd_status hd_translator_open(hd_translator **out, const char *folder, hd_backend *backend, hd_weights which,
                              hd_err *err);
-void hd_translator_free(hd_translator *t); /* accepts NULL */
+void hd_translator_free(hd_translator *t);                    /* accepts NULL */
+hd_model_folder hd_translator_folder(const hd_translator *t); /* all of it is borrowed */
+hd_translator hd_translator_of(const hd_model_folder *f);     /* the same the other way round */
 
 /* Writes config.json and the tokenizers; the weights come later. */
 hd_status hd_translator_save(const hd_translator *t, const char *folder, hd_err *err);
-hd_status hd_translator_save_tokenizers(const hd_translator *t, const char *folder, hd_err *err);
-/* Removes the files of a model and its training from a folder, and nothing else that is in it: corpora
-   perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
-hd_status hd_translator_remove(const char *folder, hd_err *err);
 /* Replaces model.safetensors. */
 hd_status hd_translator_publish(const hd_translator *t, const char *folder, hd_err *err);
 

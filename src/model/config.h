@@ -1,24 +1,12 @@
 /* config.json of a model folder, key by key. The first fault stays, and its owner asks for it once. */
-#ifndef HD_TASK_MODEL_CONFIG_H
-#define HD_TASK_MODEL_CONFIG_H
+#ifndef HD_MODEL_CONFIG_H
+#define HD_MODEL_CONFIG_H
 
 #include "base/file/folder.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/stages.h"
 #include "text/tokenizer.h"
-
-/* X(name in config.json, what such a model is, the verb that reads it) */
-#define HD_TASK_LIST(X)                                  \
-    X(translate, "a translator", "translate")            \
-    X(lm, "a language model", "generate")                \
-    X(mlm, "a masked language model", "fill")            \
-    X(classify, "a classifier", "classify")              \
-    X(regress, "a model that gives numbers", "classify") \
-    X(tag, "a tagger", "tag")
-
-/* HD_EFORMAT with a text that says whose model this is: `task` is what config.json says, not `wanted`. */
-hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err);
 
 typedef struct hd_model_config {
     char path[HD_PATH];
@@ -53,9 +41,8 @@ const char *hd_model_config_text(hd_model_config *c, const char *key);
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);
 hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
 hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char *key);
-hd_unary hd_model_config_activation(hd_model_config *c);           /* the key "activation" */
-hd_unary hd_model_config_cell(hd_model_config *c);                 /* the key "cell"; without it tanh */
-void hd_model_config_task(hd_model_config *c, const char *wanted); /* that the key "task" says this */
+hd_unary hd_model_config_activation(hd_model_config *c); /* the key "activation" */
+hd_unary hd_model_config_cell(hd_model_config *c);       /* the key "cell"; without it tanh */
 
 /* The tokenizer in the folder, of the kind that the key "tokenizer" says. */
 hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder);
@@ -71,6 +58,8 @@ hd_status hd_tokenizer_refuse(const hd_tokenizer *t, size_t pieces, const char *
    the key "padded" says so, larger: published models may have rows that no piece has. */
 void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces);
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces); /* nothing where they are equal */
+
+void hd_model_config_put_tokenizer(hd_text *to, const hd_tokenizer *t); /* the key "tokenizer" */
 
 /* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around
  * us. */

@@ -1,5 +1,5 @@
 /* Reading and writing config.json. Files are hostile: every value is checked before it is used. */
-#include "task/model_config.h"
+#include "model/config.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,22 +14,6 @@
 enum { MOST_CONFIG = 1 << 20, MOST_FILE = 1 << 24 };
 
 static const char PADDED[] = "padded";
-
-hd_status hd_task_refuse(const char *path, const char *task, const char *wanted, hd_err *err)
-{
-    static const struct {
-        const char *name, *what, *verb;
-    } tasks[] = {
-#define X(name, what, verb) {#name, what, verb},
-        HD_TASK_LIST(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (!strcmp(tasks[i].name, task))
-            return hd_err_set(err, HD_EFORMAT, "%s: \"task\" is \"%s\": this is %s, which `heed %s` reads",
-                              path, task, tasks[i].what, tasks[i].verb);
-    return hd_err_set(err, HD_EFORMAT, "%s: \"task\" is \"%.40s\", not \"%s\"", path, task, wanted);
-}
 
 void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
 {
@@ -195,12 +179,6 @@ hd_unary hd_model_config_cell(hd_model_config *c)
     return hd_model_config_name(c, "cell", names, 2) ? HD_sigmoid : HD_tanh;
 }
 
-void hd_model_config_task(hd_model_config *c, const char *wanted)
-{
-    const char *task = hd_model_config_text(c, "task");
-    if (!c->status && strcmp(task, wanted)) c->status = hd_task_refuse(c->path, task, wanted, c->err);
-}
-
 hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err)
 {
     return hd_path(to, folder, hd_tokenizer_file(kind, HD_OF_BOTH), err);
@@ -236,6 +214,11 @@ void hd_model_config_check_vocab(hd_model_config *c, size_t vocab, const hd_toke
 void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces)
 {
     if (vocab > pieces) hd_text_print(to, ",\n \"%s\": true", PADDED);
+}
+
+void hd_model_config_put_tokenizer(hd_text *to, const hd_tokenizer *t)
+{
+    hd_text_print(to, ",\n \"tokenizer\": \"%s\"", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
 }
 
 void hd_model_config_put_real(hd_text *to, const char *key, double x)

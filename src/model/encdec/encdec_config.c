@@ -1,11 +1,7 @@
-/* config.json of a translator, written and read. */
-#include "task/translate/config.h"
-
+/* An encoder-decoder in config.json, and what there is to say of one. */
 #include <string.h>
 
-#include "base/file/file.h"
-#include "base/file/folder.h"
-#include "task/model_config.h"
+#include "model/encdec/encdec.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
@@ -76,13 +72,13 @@ static bool plain(const hd_stages *s)
     return !s->count || (s->count == 1 && s->at[0].kind == HD_STAGE_transformer);
 }
 
-const char *hd_translator_model_name(const hd_encdec_opt *o)
+const char *hd_encdec_kind(const hd_encdec_opt *o)
 {
     if (o->names == &hd_encdec_t5) return t5;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
 }
 
-const char *hd_translator_vocab_key(const hd_encdec_opt *o, int side)
+const char *hd_encdec_vocab_key(const hd_encdec_opt *o, int side)
 {
     return o->names == &hd_encdec_t5 ? T5_VOCAB : side ? TARGET_VOCAB : SOURCE_VOCAB;
 }
@@ -98,7 +94,7 @@ const char *hd_translator_vocab_key(const hd_encdec_opt *o, int side)
 static void put_model(hd_text *to, const hd_encdec_opt *o)
 {
     char text[HD_STAGES_TEXT];
-    const char *name = hd_translator_model_name(o);
+    const char *name = hd_encdec_kind(o);
     PUT_TEXT("model", name)
     if (name == encdec) {
         STAGES(PUT_STAGES)
@@ -126,26 +122,14 @@ static void put_model(hd_text *to, const hd_encdec_opt *o)
     hd_model_config_put_real(to, "eps", (double)o->stack.eps);
 }
 
-hd_status hd_translator_config_save(const hd_translator_config *c, const char *folder, hd_err *err)
+void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o)
 {
-    char path[HD_PATH];
-    hd_text all = {0}, *to = &all;
-    hd_encdec_opt m = c->model;
+    hd_encdec_opt m = *o;
     /* as a model has them that was made: stages say how many layers they have */
     m.encoder = hd_stages_resolved(&m.encoder, m.encoder_layers);
     m.decoder = hd_stages_resolved(&m.decoder, m.decoder_layers);
     m.encoder_layers = m.encoder.at[0].layers, m.decoder_layers = m.decoder.at[0].layers;
-    hd_text_put(to, "{\"format\": 1,\n \"task\": \"translate\"");
     put_model(to, &m);
-    hd_text_print(to, ",\n \"longest\": %zu", c->longest);
-    PUT_TEXT("source_tokenizer", hd_tokenizer_name(c->tokenizer[0]))
-    PUT_TEXT("target_tokenizer", hd_tokenizer_name(c->tokenizer[1]))
-    hd_text_print(to, ",\n \"shared_tokenizer\": %s}\n", c->shared ? "true" : "false");
-    hd_status s = hd_text_status(to, err);
-    if (!s) s = hd_path(path, folder, "config.json", err);
-    if (!s) s = hd_save_bytes(path, to->data, to->size, err);
-    hd_text_release(to);
-    return s;
 }
 
 /* -- reading -- */
@@ -159,7 +143,7 @@ hd_status hd_translator_config_save(const hd_translator_config *c, const char *f
 #define GET_CHOICE(key, field, names, count) \
     o->field = (__typeof__(o->field))hd_model_config_name(c, key, names, count);
 
-static void read_model(hd_model_config *c, hd_encdec_opt *o)
+void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
 {
     const char *model = hd_model_config_text(c, "model");
     bool more = !strcmp(model, encdec), is_t5 = !strcmp(model, t5);
@@ -195,16 +179,78 @@ static void read_model(hd_model_config *c, hd_encdec_opt *o)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
 }
 
-hd_status hd_translator_config_load(hd_translator_config *to, const char *folder, hd_err *err)
+/* -- telling -- */
+
+static void tell_stages(hd_details *to, const hd_encdec_opt *o)
 {
-    hd_model_config c;
-    hd_model_config_open(&c, folder, err);
-    hd_model_config_task(&c, "translate");
-    read_model(&c, &to->model);
-    to->longest = (size_t)hd_model_config_whole(&c, "longest", 1, MOST_SIZE);
-    to->shared = hd_model_config_switch(&c, "shared_tokenizer");
-    to->tokenizer[0] = hd_model_config_tokenizer_kind(&c, "source_tokenizer");
-    to->tokenizer[1] = hd_model_config_tokenizer_kind(&c, "target_tokenizer");
-    hd_model_config_release(&c);
-    return c.status;
+    char text[HD_STAGES_TEXT];
+    if (hd_encdec_kind(o) == encdec) {
+        hd_details_text(to, "encoder", hd_stages_text(&o->encoder, text));
+        hd_details_text(to, "decoder", hd_stages_text(&o->decoder, text));
+    } else {
+        hd_details_whole(to, "encoder_layers", (uint64_t)o->encoder.at[0].layers);
+        hd_details_whole(to, "decoder_layers", (uint64_t)o->decoder.at[0].layers);
+    }
+}
+
+/* What only Transformer blocks have. */
+static void tell_blocks(hd_details *to, const hd_encdec_opt *o)
+{
+    bool any = hd_stages_have(&o->encoder, HD_STAGE_transformer) ||
+               hd_stages_have(&o->decoder, HD_STAGE_transformer);
+    if (any) hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
+    if (any && o->stack.head_width) hd_details_whole(to, "head_width", o->stack.head_width);
+    hd_details_whole(to, "width", o->stack.width);
+    if (o->cell == HD_sigmoid) hd_details_text(to, "cell", hd_unary_name(o->cell));
+    if (!any) return;
+    hd_details_whole(to, "inner", o->stack.inner);
+    if (o->stack.gated) hd_details_flag(to, "gated", true);
+    if (o->stack.unscaled_scores && !o->stack.relative.buckets) hd_details_flag(to, "unscaled_scores", true);
+    hd_details_text(to, "norm", o->stack.pre_norm ? "pre" : "post");
+    hd_details_text(to, "activation", hd_unary_name(o->stack.act));
+    if (o->encoder.at[0].kind == HD_STAGE_transformer || o->decoder.at[0].kind == HD_STAGE_transformer)
+        hd_details_text(to, "position_kind",
+                        o->stack.relative.buckets ? "relative"
+                        : o->no_positions         ? "none"
+                        : o->learned_positions    ? "learned"
+                                                  : "sinusoidal");
+    if (o->stack.relative.buckets) {
+        hd_details_whole(to, "buckets", o->stack.relative.buckets);
+        hd_details_whole(to, "reach", (uint64_t)o->stack.relative.reach);
+    }
+}
+
+/* What only a recurrent decoder has. */
+static void tell_cells(hd_details *to, const hd_encdec *m)
+{
+    const hd_recurrent_decoder_opt *o = &m->cells.opt;
+    hd_details_text(to, "context", hd_context_names[o->context]);
+    if (o->context == HD_CONTEXT_attention) {
+        hd_details_text(to, "score", hd_scoring_names[o->score]);
+        hd_details_text(to, "attention", hd_locality_names[o->locality]);
+        if (o->locality != HD_LOCALITY_GLOBAL) hd_details_whole(to, "window", (uint64_t)o->window);
+        hd_details_whole(to, "attention_heads", (uint64_t)o->heads);
+        hd_details_flag(to, "project", m->cells.look.opt.project);
+        hd_details_text(to, "query", hd_asking_names[o->query]);
+        hd_details_flag(to, "feed_context", o->feed_context);
+    }
+    hd_details_text(to, "begin", hd_beginning_names[o->begin]);
+    hd_details_text(to, "read", hd_reading_names[o->read]);
+    if (o->skips) hd_details_flag(to, "skips", true);
+    if (o->no_feedback) hd_details_flag(to, "no_feedback", true);
+    if (o->relu) hd_details_flag(to, "relu", true);
+    if (m->opt.reverse_source) hd_details_flag(to, "reverse_source", true);
+}
+
+void hd_encdec_describe(const void *self, hd_details *to)
+{
+    const hd_encdec *m = self;
+    const hd_encdec_opt *o = &m->opt;
+    hd_details_text(to, "model", hd_encdec_kind(o));
+    tell_stages(to, o);
+    tell_blocks(to, o);
+    if (hd_encdec_recurs(m)) tell_cells(to, m);
+    hd_details_whole(to, "positions", o->positions);
+    hd_details_flag(to, "tied", o->tied);
+    if (o->own_output) hd_details_flag(to, "own_output", true);
 }

@@ -1,0 +1,182 @@
+/* BERT in config.json, and as a model among others. */
+#include "model/bert.h"
+
+#include <string.h>
+
+#include "model/formula.h"
+#include "model/prepare.h"
+
+/* Small enough that the numbers of all weights together cannot overflow. */
+enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
+
+/* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
+#define SIZES(X)                              \
+    X("layers", stack.layers, 1, MOST_LAYERS) \
+    X("heads", stack.heads, 1, 1024)          \
+    X("width", stack.width, 1, MOST_SIZE)     \
+    X("inner", stack.inner, 1, 4 * MOST_SIZE) \
+    X("context", positions, 3, MOST_SIZE)     \
+    X("vocabulary", vocab, 1, 64 * MOST_SIZE)
+
+/* -- config.json -- */
+
+void hd_bert_config_write(hd_text *to, const hd_bert_opt *o)
+{
+#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+    SIZES(X)
+#undef X
+    hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
+    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
+    hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
+                  o->headless ? "true" : "false", o->pooler ? "true" : "false");
+    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
+}
+
+/* What folders may lack: that of models trained here. */
+static void read_parts(hd_model_config *c, hd_bert_opt *o)
+{
+    if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
+    if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
+    if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
+    if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
+}
+
+void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o)
+{
+    static const char *const models[] = {"bert"};
+    *o = (hd_bert_opt){0};
+    hd_model_config_name(c, "model", models, 1);
+#define X(key, field, least, most) \
+    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
+    SIZES(X)
+#undef X
+    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
+    o->stack.act = hd_model_config_activation(c);
+    read_parts(c, o);
+    if (!c->status && o->stack.width % (size_t)o->stack.heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
+                               o->stack.heads);
+}
+
+/* -- among others -- */
+
+static void drop(void *self)
+{
+    hd_bert_free(self);
+}
+
+static const char *title(const void *self, char *buf, size_t size)
+{
+    (void)self, (void)buf, (void)size;
+    return "bert";
+}
+
+static void describe(const void *self, hd_details *to)
+{
+    const hd_bert_opt *o = &((const hd_bert *)self)->opt;
+    hd_details_text(to, "model", "bert");
+    hd_details_whole(to, "layers", (uint64_t)o->stack.layers);
+    hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
+    hd_details_whole(to, "width", o->stack.width);
+    hd_details_whole(to, "inner", o->stack.inner);
+    hd_details_text(to, "activation", hd_unary_name(o->stack.act));
+    hd_details_whole(to, "context", o->positions);
+    hd_details_flag(to, "predicts_words", !o->headless);
+    hd_details_flag(to, "pooler", o->pooler);
+}
+
+static hd_model_sizes sizes(const void *self)
+{
+    const hd_bert_opt *o = &((const hd_bert *)self)->opt;
+    return (hd_model_sizes){.layers = o->stack.layers,
+                            .vocab = o->vocab,
+                            .positions = o->positions,
+                            .pooler = o->pooler,
+                            .fills = !o->headless};
+}
+
+/* Those of a first text where nothing else is said. */
+static const int32_t *types(hd_run *r, const int32_t *type, const hd_seg *seg)
+{
+    int32_t *zeros = type || !seg ? NULL : hd_host_take(r, seg->rows * sizeof *zeros);
+    return zeros ? hd_ints(r, zeros, seg->rows) : type;
+}
+
+static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
+                    const hd_seg *seg)
+{
+    type = types(r, type, seg);
+    return type ? hd_bert_rows_at_layer(r, self, layers, ids, type, seg) : (hd_rows){0};
+}
+
+static size_t width(const void *self, int layer)
+{
+    (void)layer;
+    return ((const hd_bert *)self)->opt.stack.width;
+}
+
+static hd_tensor *pooled(hd_run *r, const void *self, hd_rows last)
+{
+    return hd_bert_pooled(r, self, last);
+}
+
+static hd_param *table(const void *self)
+{
+    return ((const hd_bert *)self)->embedding.table;
+}
+
+static hd_tensor *fill(hd_run *r, const void *self, const int32_t *ids, const int32_t *type,
+                       const hd_seg *seg, const int32_t *place, size_t count)
+{
+    const hd_bert_batch b = {
+        .seg = seg, .ids = ids, .type = types(r, type, seg), .place = place, .count = count};
+    return hd_bert_logits(r, self, &b);
+}
+
+static void prepare(hd_preparing *p, const void *self)
+{
+    hd_prepare_bert(p, self);
+}
+
+static hd_attention_layers attention(const void *self, hd_attention_kind k)
+{
+    const hd_bert_opt *o = &((const hd_bert *)self)->opt;
+    hd_attention_layers a = {0};
+    if (k == HD_ATTENTION_ENCODER) hd_attention_layers_add(&a, 0, o->stack.layers, o->stack.heads);
+    return a;
+}
+
+static const char *formula(const void *self, const char *name)
+{
+    (void)self;
+    if (hd_formula_is(name, "X")) return "emb + position";
+    if (hd_formula_is(name, "logits")) return "y E^T + b: y is the row above, E the table of tokens";
+    if (hd_formula_is(name, "pooled")) return "tanh(first row W + b)";
+    if (hd_formula_is(name, "asked")) return "the last block's rows of the masks";
+    if (!strcmp(name, "head.sum")) return "act(asked W + b)";
+    if (!strcmp(name, "enc.sum")) return "X + the vector of the token's type";
+    return hd_formula_block(false, name);
+}
+
+static double flops(const void *self, double items, double length, double outputs)
+{
+    return hd_bert_flops(self, items, length, outputs);
+}
+
+const hd_model_type hd_model_bert = {
+    .name = "bert",
+    .free = drop,
+    .title = title,
+    .describe = describe,
+    .sizes = sizes,
+    .rows = rows,
+    .width = width,
+    .pooled = pooled,
+    .table = table,
+    .fill = fill,
+    .prepare = prepare,
+    .attention = attention,
+    .attends = HD_ATTENTION_ENCODER,
+    .formula = formula,
+    .flops = flops,
+};

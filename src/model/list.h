@@ -1,0 +1,23 @@
+/* All models: a model is a line here and a file that defines hd_model_NAME. */
+#ifndef HD_MODEL_LIST_H
+#define HD_MODEL_LIST_H
+
+/* X(name, what it is): language models */
+#define HD_LM_LIST(X)                                                           \
+    X(ngram, "counts of tokens in a row, smoothed")                             \
+    X(maxent, "a weight for every hashed context and next token, then softmax") \
+    X(ffnn, "a feed-forward network over a window of the last tokens")          \
+    X(rnn, "a simple recurrent network")                                        \
+    X(gru, "gated recurrent units")                                             \
+    X(lstm, "long short-term memory")                                           \
+    X(gpt, "the Transformer's decoder alone")
+
+/* X(name, what it is): all */
+#define HD_MODEL_LIST(X)                                                             \
+    X(encdec, "an encoder and a decoder: recurrent, a Transformer, or mixed")        \
+    X(bert, "the Transformer's encoder alone, which fills in what is masked")        \
+    X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers") \
+    X(classifier, "a layer that gives labels or numbers, on a model that has rows")  \
+    HD_LM_LIST(X)
+
+#endif

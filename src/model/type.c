@@ -1,0 +1,60 @@
+/* The list of models, and what all of them have. */
+#include "model/type.h"
+
+#include <string.h>
+
+#include "model/prepare.h"
+
+const hd_model_type *hd_model_find(const char *name)
+{
+#define X(name, text) &hd_model_##name,
+    static const hd_model_type *const all[] = {HD_MODEL_LIST(X)};
+#undef X
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i]->name, name)) return all[i];
+    return NULL;
+}
+
+void hd_model_free(hd_model *m)
+{
+    if (m->self) m->type->free(m->self);
+    *m = (hd_model){0};
+}
+
+hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err)
+{
+    if (!m->type->prepare) return HD_OK;
+    hd_preparing p = {HD_OK, m->params->backend, use, err};
+    m->type->prepare(&p, m->self);
+    return p.status;
+}
+
+hd_model hd_model_body(const hd_model *m)
+{
+    return m->type->body ? m->type->body(m->self) : *m;
+}
+
+static const struct {
+    const char *name, *title;
+} kinds[] = {
+#define X(id, name, stack, sublayer, title) {name, title},
+    HD_ATTENTION_LIST(X)
+#undef X
+};
+
+const char *hd_attention_name(hd_attention_kind k)
+{
+    return kinds[k].name;
+}
+
+const char *hd_attention_title(hd_attention_kind k)
+{
+    return kinds[k].title;
+}
+
+void hd_attention_layers_add(hd_attention_layers *a, int stage, int layers, int heads)
+{
+    a->first[stage] = a->layers, a->count[stage] = (size_t)layers;
+    a->layers += (size_t)layers;
+    if (layers && (size_t)heads > a->heads) a->heads = (size_t)heads;
+}

@@ -1,0 +1,103 @@
+/* The model in a folder, whatever its task: what config.json says, the tokenizers, the weights, and how it
+   reads a line. A task is a line in HD_TASK_LIST and two functions, hd_NAME_read and hd_NAME_write. */
+#ifndef HD_TASK_MODEL_FOLDER_H
+#define HD_TASK_MODEL_FOLDER_H
+
+#include "base/file/lines.h"
+#include "model/config.h"
+#include "model/type.h"
+#include "task/pooling.h"
+#include "text/vocab.h"
+
+/* What a line is to a model. */
+typedef enum hd_line_kind {
+    HD_LINE_text,
+    HD_LINE_masks, /* "[MASK]" in it is one */
+    HD_LINE_item,  /* of a classifier: one text or two, with a tab between */
+    HD_LINE_words  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
+} hd_line_kind;
+
+/* X(name in config.json, what such a model is, the verb that reads it, what a line is, the key of what the
+   best was chosen by where it was not the loss, whose functions read and write it) */
+#define HD_TASK_LIST(X)                                                                  \
+    X(translate, "a translator", "translate", text, "best_bleu", translator)             \
+    X(lm, "a language model", "generate", text, "best_bleu", language)                   \
+    X(mlm, "a masked language model", "fill", masks, "best_loss", masked)                \
+    X(classify, "a classifier", "classify", item, "best_accuracy", labeler)              \
+    X(regress, "a model that gives numbers", "classify", item, "best_accuracy", labeler) \
+    X(tag, "a tagger", "tag", words, "best_accuracy", labeler)
+
+struct hd_model_folder;
+
+typedef struct hd_task_folder { /* a row of the list */
+    const char *name, *what, *verb;
+    hd_line_kind line;
+    const char *best;
+    /* Reads the rest of config.json and what lies beside it, but for weights, and makes the model in
+       f->backend. A fault stays in c; what was opened until then is released by the caller. */
+    void (*read)(struct hd_model_folder *f, hd_model_config *c, const char *folder);
+    void (*write)(hd_text *to, const struct hd_model_folder *f); /* keys of config.json */
+} hd_task_folder;
+
+typedef struct hd_model_folder {
+    const hd_task_folder *task;
+    hd_model model;
+    hd_tokenizer *tokenizer[2]; /* of what it reads and what it writes; one and the same where it has one */
+    hd_vocab labels;            /* in the order of the classes; {0}: it has none */
+    bool pairs;                 /* its items are pairs of texts */
+    size_t trained;      /* of a translator: tokens of the longest sentence in training, end included */
+    hd_pooling pool;     /* of a sentence model: how its rows become a vector; else AUTO */
+    bool normalize;      /* ... and whether that is made 1 long */
+    hd_backend *backend; /* borrowed */
+
+    /* How it reads a line: */
+    size_t longest;   /* most tokens that are read at once, the special ones included */
+    bool start, end;  /* the special tokens that it reads before and behind a line */
+    bool drops_start; /* the start has no row of its own */
+} hd_model_folder;
+
+typedef enum hd_weights { HD_WEIGHTS_BEST, HD_WEIGHTS_LAST } hd_weights; /* of validation; of training */
+
+const hd_task_folder *hd_task_folder_find(const char *name); /* NULL: there is none */
+
+/* What config.json says that it is; NULL: nothing that is known. Fails only for lack of memory: what is wrong
+   with a folder is left to whoever opens it. */
+hd_status hd_task_folder_peek(const hd_task_folder **out, const char *folder, hd_err *err);
+
+/* Opens the model for inference. task: refuses those that another verb reads; NULL: any. Its memory comes
+   from the backend, which must outlive it. */
+hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const char *task,
+                               hd_backend *backend, hd_weights which, hd_err *err);
+/* The same without weights; counts are read. */
+hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, hd_backend *backend,
+                                   hd_err *err);
+void hd_model_folder_release(hd_model_folder *f); /* accepts {0} */
+
+/* A fault of c: the folder is of this task, which is not the one that is asked for. */
+void hd_task_folder_refuse(hd_model_config *c, const hd_task_folder *is);
+/* Reads config.json up to the task, for those that read the rest themselves. The config is to be released,
+   also after a failure. */
+const hd_task_folder *hd_model_folder_begin(hd_model_config *c, const char *folder, const char *task,
+                                            hd_err *err);
+
+/* Writes all but the weights: tokenizers, labels, config.json. */
+hd_status hd_model_folder_save(const hd_model_folder *f, const char *folder, hd_err *err);
+hd_status hd_model_folder_save_tokenizers(hd_tokenizer *const tokenizer[2], const char *folder, hd_err *err);
+/* Replaces the weights or counts. */
+hd_status hd_model_folder_publish(const hd_model *m, const char *folder, hd_err *err);
+/* Removes the files of a model of any task and of its training from a folder, and nothing else that is in it:
+   corpora perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
+hd_status hd_model_folder_remove(const char *folder, hd_err *err);
+
+/* Appends the pieces of a line, with their places in it and without special tokens. */
+hd_status hd_line_pieces(hd_line_kind kind, const hd_tokenizer *t, hd_line line, hd_pieces *out, hd_err *err);
+/* Appends the ids of a line with the special tokens around them. */
+hd_status hd_model_folder_encode(const hd_model_folder *f, hd_line line, hd_ids *out, hd_err *err);
+
+#define X(name, what, verb, line, best, functions)                                          \
+    void hd_##functions##_read(hd_model_folder *f, hd_model_config *c, const char *folder); \
+    void hd_##functions##_write(hd_text *to, const hd_model_folder *f);
+HD_TASK_LIST(X)
+#undef X
+
+#endif
