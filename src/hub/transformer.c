@@ -171,7 +171,8 @@ static const char *fault_of(const hd_encdec_opt *o, const hd_family_form *form)
         return "it is no Transformer: `heed train --model transformer` makes one";
     if (o->learned_positions) return "its positions are learned: train with --position-kind sinusoidal";
     if (o->no_positions) return "it has no positions: train with --position-kind sinusoidal";
-    if (o->stack.unscaled_scores) return "its attention scores are not scaled: train without --no-scale";
+    if (o->stack.unscaled_scores)
+        return "its attention scores are not scaled: train without --unscaled-attention";
     if (form->one_table && !o->tied)
         return "source and target have tables of their own: train without --untied and --separate-vocab, or "
                "with --norm post, which is MarianMT's form";

@@ -231,7 +231,8 @@ bool hd_option_differs(const hd_option *o, const void *a, const void *b)
     hd_text one = {0}, other = {0};
     hd_option_value(&one, o, a);
     hd_option_value(&other, o, b);
-    bool differ = one.missed || other.missed || strcmp(one.data ? one.data : "", other.data ? other.data : "") != 0;
+    bool differ =
+        one.missed || other.missed || strcmp(one.data ? one.data : "", other.data ? other.data : "") != 0;
     hd_text_release(&one);
     hd_text_release(&other);
     return differ;

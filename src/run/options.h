@@ -92,12 +92,12 @@ typedef struct hd_train_options {
     X(FFNN, "--model ffnn")                                                                                \
     X(DECODER_CELLS, "a recurrent --decoder")                                                              \
     X(ATTENTION, "a recurrent --decoder with --decoder-context attention")                                 \
-    X(LOCAL_ATTENTION, "a recurrent --decoder with local --attention")                                     \
+    X(LOCAL_ATTENTION, "a recurrent --decoder with local --attention-span")                                \
     X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
     X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
     X(MODEL, "")                                                                                           \
-    X(SCHEDULED, "--feeding scheduled or gumbel")                                                          \
-    X(SAMPLES, "--feeding free, scheduled or gumbel")                                                      \
+    X(SCHEDULED, "--decoder-input scheduled or gumbel")                                                    \
+    X(SAMPLES, "--decoder-input free, scheduled or gumbel")                                                \
     X(ADD_K, "--smoothing add-k")                                                                          \
     X(SUBWORDS, "a subword vocabulary that is learned here")                                               \
     X(UNTIED, "--untied")                                                                                  \
@@ -142,6 +142,6 @@ extern const char *const hd_train_model_names[HD_LM_KINDS + 2]; /* ends with NUL
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
 hd_tokenizer_kind hd_train_unit(int unit);
-enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab: as many as there are */
+enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab-size: as many as there are */
 
 #endif

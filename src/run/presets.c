@@ -10,21 +10,22 @@
 
 /* clang-format off */
 static const hd_setting tiny[] = {
-    {"encoder-layers", "4"}, {"decoder-layers", "4"}, {"width", "128"}, {"inner", "256"}, {"heads", "4"},
-    {"vocab", "8000"}, {"batch-tokens", "2500"}, {"dropout", "0.2"}, {"attention-dropout", "0"},
-    {"inner-dropout", "0"}, {"lr", "0.005"}, {"warmup", "1000"}, {"schedule", "linear"},
+    {"encoder-layers", "4"}, {"decoder-layers", "4"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"},
+    {"vocab-size", "8000"}, {"batch-tokens", "2500"}, {"dropout", "0.2"}, {"attention-dropout", "0"},
+    {"ffn-dropout", "0"}, {"lr", "0.005"}, {"warmup", "1000"}, {"schedule", "linear"},
     {"weight-decay", "0.2"}, {"ema", "0"}, {"epochs", "40"}, {0}};
 static const hd_setting small[] = {
-    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "256"}, {"inner", "1024"},
+    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "256"}, {"ffn-size", "1024"},
     {"batch-tokens", "4096"}, {"lr", "0.002"}, {"warmup", "2000"}, {0}};
 static const hd_setting base[] = {
-    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "512"}, {"inner", "2048"}, {"heads", "8"},
-    {"vocab", "16000"}, {"batch-tokens", "16384"}, {"dropout", "0.1"}, {"attention-dropout", "0.1"},
-    {"inner-dropout", "0.1"}, {"lr", "0.0007"}, {"warmup", "4000"}, {"schedule", "inverse_sqrt"},
+    {"encoder-layers", "6"}, {"decoder-layers", "6"}, {"width", "512"}, {"ffn-size", "2048"}, {"heads", "8"},
+    {"vocab-size", "16000"}, {"batch-tokens", "16384"}, {"dropout", "0.1"}, {"attention-dropout", "0.1"},
+    {"ffn-dropout", "0.1"}, {"lr", "0.0007"}, {"warmup", "4000"}, {"schedule", "inverse_sqrt"},
     {"weight-decay", "0.01"}, {"ema", "0.9995"}, {"steps", "100000"}, {0}};
 static const hd_setting big[] = {
-    {"width", "1024"}, {"inner", "4096"}, {"heads", "16"}, {"vocab", "32000"}, {"batch-tokens", "32768"},
-    {"dropout", "0.3"}, {"lr", "0.0005"}, {"ema", "0.9999"}, {"steps", "300000"}, {0}};
+    {"width", "1024"}, {"ffn-size", "4096"}, {"heads", "16"}, {"vocab-size", "32000"},
+    {"batch-tokens", "32768"}, {"dropout", "0.3"}, {"lr", "0.0005"}, {"ema", "0.9999"}, {"steps", "300000"},
+    {0}};
 static const hd_setting recurrent[] = {
     {"decoder-context", "attention"}, {"encoder-layers", "1"}, {"decoder-layers", "1"}, {"width", "512"},
     {"optimizer", "adam"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"lr", "0.001"}, {"warmup", "0"},
@@ -33,22 +34,25 @@ static const hd_setting sutskever[] = {
     {"encoder", "lstm"}, {"decoder", "lstm"}, {"decoder-context", "fixed"}, {"reverse-source", "true"},
     {"encoder-layers", "4"}, {"decoder-layers", "4"}, {"dropout", "0.2"}, {"clip", "5"}, {0}};
 static const hd_setting rnnsearch[] = {
-    {"encoder", "bi-gru"}, {"decoder", "gru"}, {"begin", "map"}, {"read", "deep"}, {"lr", "0.002"}, {0}};
+    {"encoder", "bi-gru"}, {"decoder", "gru"}, {"decoder-init", "map"}, {"readout", "deep"}, {"lr", "0.002"},
+    {0}};
 static const hd_setting luong[] = {
-    {"encoder", "lstm"}, {"decoder", "lstm"}, {"score", "bilinear"}, {"query", "current"}, {"read", "tanh"},
-    {"feed-context", "true"}, {"encoder-layers", "2"}, {"decoder-layers", "2"}, {"clip", "5"}, {0}};
+    {"encoder", "lstm"}, {"decoder", "lstm"}, {"attention-score", "bilinear"}, {"attention-query", "current"},
+    {"readout", "tanh"}, {"input-feeding", "true"}, {"encoder-layers", "2"}, {"decoder-layers", "2"},
+    {"clip", "5"}, {0}};
 static const hd_setting tutorial[] = {
     {"encoder", "gru"}, {"decoder", "gru"}, {"untied", "true"}, {"width", "128"}, {"batch-tokens", "1000"},
     {"dropout", "0.1"}, {"label-smoothing", "0"}, {"lr", "0.005"}, {0}};
 static const hd_setting cells[] = {
-    {"layers", "1"}, {"width", "256"}, {"inner", "256"}, {"heads", "1"}, {"context", "64"},
-    {"activation", "tanh"}, {"dropout", "0"}, {"batch", "12"}, {"lr", "0.004"}, {"warmup", "100"},
-    {"schedule", "cosine"}, {"floor", "0.1"}, {"weight-decay", "0.01"}, {"beta2", "0.99"},
+    {"layers", "1"}, {"width", "256"}, {"ffn-size", "256"}, {"heads", "1"}, {"context", "64"},
+    {"activation", "tanh"}, {"dropout", "0"}, {"batch-size", "12"}, {"lr", "0.004"}, {"warmup", "100"},
+    {"schedule", "cosine"}, {"min-lr-ratio", "0.1"}, {"weight-decay", "0.01"}, {"beta2", "0.99"},
     {"adam-eps", "1e-8"}, {"label-smoothing", "0"}, {"steps", "2000"}, {0}};
 static const hd_setting rnn[] = {{"lr", "0.002"}, {0}};
-static const hd_setting ffnn[] = {{"width", "64"}, {"batch", "24"}, {"lr", "0.005"}, {"steps", "4000"}, {0}};
+static const hd_setting ffnn[] = {
+    {"width", "64"}, {"batch-size", "24"}, {"lr", "0.005"}, {"steps", "4000"}, {0}};
 static const hd_setting ngram[] = {
-    {"width", "1"}, {"inner", "1"}, {"lr", "0.001"}, {"weight-decay", "0"}, {"activation", "relu"},
+    {"width", "1"}, {"ffn-size", "1"}, {"lr", "0.001"}, {"weight-decay", "0"}, {"activation", "relu"},
     {"steps", "0"}, {0}};
 static const hd_setting maxent[] = {{"lr", "0.02"}, {"steps", "1000"}, {0}};
 static const hd_setting gpt[] = {
@@ -56,36 +60,36 @@ static const hd_setting gpt[] = {
     {"weight-decay", "0.1"}, {0}};
 static const hd_setting gpt2[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"context", "1024"}, {"activation", "gelu_tanh"},
-    {"unit", "subword"}, {"vocab", "50257"}, {"accumulate", "40"}, {"lr", "0.0006"}, {"warmup", "2000"},
-    {"beta2", "0.95"}, {"steps", "600000"}, {0}};
+    {"unit", "subword"}, {"vocab-size", "50257"}, {"micro-batches", "40"}, {"lr", "0.0006"},
+    {"warmup", "2000"}, {"beta2", "0.95"}, {"steps", "600000"}, {0}};
 static const hd_setting gpt2_medium[] = {
-    {"layers", "24"}, {"width", "1024"}, {"heads", "16"}, {"accumulate", "60"}, {"lr", "0.0003"}, {0}};
+    {"layers", "24"}, {"width", "1024"}, {"heads", "16"}, {"micro-batches", "60"}, {"lr", "0.0003"}, {0}};
 static const hd_setting gpt2_large[] = {
-    {"layers", "36"}, {"width", "1280"}, {"heads", "20"}, {"accumulate", "120"}, {"lr", "0.00025"}, {0}};
+    {"layers", "36"}, {"width", "1280"}, {"heads", "20"}, {"micro-batches", "120"}, {"lr", "0.00025"}, {0}};
 static const hd_setting gpt2_xl[] = {
-    {"layers", "48"}, {"width", "1600"}, {"heads", "25"}, {"accumulate", "240"}, {"lr", "0.0002"}, {0}};
+    {"layers", "48"}, {"width", "1600"}, {"heads", "25"}, {"micro-batches", "240"}, {"lr", "0.0002"}, {0}};
 static const hd_setting bert_tiny[] = {
-    {"unit", "subword"}, {"layers", "2"}, {"width", "128"}, {"inner", "512"}, {"heads", "2"},
-    {"activation", "gelu"}, {"context", "128"}, {"batch", "32"}, {"dropout", "0.1"}, {"lr", "0.001"},
+    {"unit", "subword"}, {"layers", "2"}, {"width", "128"}, {"ffn-size", "512"}, {"heads", "2"},
+    {"activation", "gelu"}, {"context", "128"}, {"batch-size", "32"}, {"dropout", "0.1"}, {"lr", "0.001"},
     {"warmup", "500"}, {"weight-decay", "0.01"}, {"beta2", "0.98"}, {"adam-eps", "1e-6"},
     {"label-smoothing", "0"}, {"steps", "10000"}, {0}};
 static const hd_setting bert_mini[] = {
-    {"layers", "4"}, {"width", "256"}, {"inner", "1024"}, {"heads", "4"}, {"lr", "0.0005"},
+    {"layers", "4"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "4"}, {"lr", "0.0005"},
     {"warmup", "1000"}, {0}};
 static const hd_setting bert_base[] = {
-    {"layers", "12"}, {"width", "768"}, {"inner", "3072"}, {"heads", "12"}, {"context", "512"},
-    {"vocab", "30522"}, {"batch", "256"}, {"lr", "0.0001"}, {"warmup", "10000"}, {"beta2", "0.999"},
+    {"layers", "12"}, {"width", "768"}, {"ffn-size", "3072"}, {"heads", "12"}, {"context", "512"},
+    {"vocab-size", "30522"}, {"batch-size", "256"}, {"lr", "0.0001"}, {"warmup", "10000"}, {"beta2", "0.999"},
     {"steps", "1000000"}, {0}};
 static const hd_setting labels[] = {
-    {"layers", "1"}, {"width", "128"}, {"inner", "256"}, {"heads", "4"}, {"activation", "gelu"},
-    {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"floor", "0.01"},
+    {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},
+    {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
     {"weight-decay", "0.05"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"label-smoothing", "0"},
-    {"batch", "32"}, {"max-length", "512"}, {"epochs", "20"}, {0}};
+    {"batch-size", "32"}, {"max-length", "512"}, {"epochs", "20"}, {0}};
 static const hd_setting labels_blocks[] = {
     {"layers", "2"}, {"dropout", "0.2"}, {"lr", "0.001"}, {"warmup", "200"}, {0}};
 static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
-    {"label-smoothing", "0"}, {"batch", "32"}, {"epochs", "10"}, {0}};
+    {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
 /* clang-format on */
 
 const char *const hd_preset_names[HD_PRESETS + 1] = {

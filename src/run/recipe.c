@@ -246,6 +246,7 @@ static bool is_idle(const hd_recipe *r, const hd_option_set sets[2], const hd_op
         given[i] = sets[0].given[i];
         hd_option_copy(&sets[0].table[i], &without, sets[0].into);
     }
+    without.task = ((const hd_train_options *)sets[0].into)->task;
     if (!s) s = complete(r, copy, NULL);
     return !s && !hd_option_differs(row, sets[0].into, &without);
 }

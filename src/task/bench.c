@@ -290,10 +290,8 @@ static hd_status fill(hd_backend *b, hd_tensor *t, size_t n, hd_err *err)
     return st;
 }
 
-static hd_status find_ceiling(hd_backend *b, double *out, hd_err *err)
+hd_status hd_bench_product(hd_backend *b, size_t n, int rounds, double *rate, hd_err *err)
 {
-    size_t n = b->capture ? 8192 : 1024;
-    int rounds = 20;
     hd_tensor t[3] = {{0}};
     hd_status st = HD_OK;
     char first;
@@ -305,7 +303,7 @@ static hd_status find_ceiling(hd_backend *b, double *out, hd_err *err)
         st = b->kernel.gemm(b, &g);
     }
     if (!st) b->download(b, &first, t[2].data, 1);
-    *out = 2.0 * (double)n * (double)n * (double)n * rounds / (hd_seconds() - began);
+    *rate = 2.0 * (double)n * (double)n * (double)n * rounds / (hd_seconds() - began);
     for (int i = 0; i < 3; i++)
         if (t[i].data) b->release(b, t[i].data, n * n * sizeof(hd_real));
     return st;
@@ -322,7 +320,7 @@ hd_status hd_bench(hd_backend *b, const hd_bench_opt *opt, double *ceiling, hd_e
     size_t rows = 0;
     for (size_t i = 0; i < count; i++) rows += is_wanted(b, &specs[i], opt->only);
     if (!rows) return hd_err_set(err, HD_EARG, "no row is called '%s'", opt->only);
-    hd_status st = find_ceiling(b, ceiling, err);
+    hd_status st = hd_bench_product(b, b->capture ? 8192 : 1024, 20, ceiling, err);
     for (size_t i = 0; !st && i < count; i++)
         if (is_wanted(b, &specs[i], opt->only)) st = run_row(b, &specs[i], opt, err);
     return st;

@@ -8,7 +8,7 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --task classify --device cpu "
-#define SMALL "--width 16 --batch 8 --lr 0.02 --warmup 3 --dropout 0.1 "
+#define SMALL "--width 16 --batch-size 8 --lr 0.02 --warmup 3 --dropout 0.1 "
 
 /* Words that end in a, and words that end in o; some are there twice. */
 static int make_names(void **state)
@@ -52,9 +52,10 @@ static void a_folder_of_classes_is_learned(void **state)
 static void every_unit_encoder_and_pooling_trains(void **state)
 {
     (void)state;
-    must_run(TRAIN
-             "--train names.tsv --unit subword --vocab 300 --encoder bi-lstm+transformer --pool max " SMALL
-             "--steps 3 --out m1 2>&1 | grep -v pieces; echo lila | $HEED classify m1");
+    must_run(
+        TRAIN
+        "--train names.tsv --unit subword --vocab-size 300 --encoder bi-lstm+transformer --pool max " SMALL
+        "--steps 3 --out m1 2>&1 | grep -v pieces; echo lila | $HEED classify m1");
     must_run(TRAIN
              "--train names.tsv --unit word --model transformer " SMALL
              "--steps 3 --out m2; echo lila | $HEED classify m2; grep '\"pool\": \"mean\"' m2/config.json");
@@ -69,10 +70,9 @@ static void every_unit_encoder_and_pooling_trains(void **state)
 static void one_hot_letters_and_the_sum_of_losses(void **state)
 {
     (void)state;
-    must_run(
-        TRAIN
-        "--train-dir names/ --model rnn --one-hot --optimizer sgd --sum-loss --clip 3 --width 16 --batch 8 "
-        "--lr 0.02 --warmup 0 --weight-decay 0 --dropout 0 --epochs 30 --out letters");
+    must_run(TRAIN "--train-dir names/ --model rnn --one-hot --optimizer sgd --sum-loss --clip 3 --width 16 "
+                   "--batch-size 8 "
+                   "--lr 0.02 --warmup 0 --weight-decay 0 --dropout 0 --epochs 30 --out letters");
     assert_prints("printf 'lila\\nlimo\\n' | $HEED classify letters | cut -f1", 0, "A\nÖ\n");
     assert_prints("grep one_hot letters/config.json; grep -e one-hot -e sum-loss letters/training.yml", 0,
                   " \"one_hot\": true,\none-hot: true\nsum-loss: true\n");
@@ -169,7 +169,8 @@ static void other_verbs_say_who_reads_it(void **state)
         assert_fails(command, 1, "this is a classifier, which `heed classify` reads");
     }
     must_run("$HEED train -q --task lm --model ngram --train names/A.txt --out lm");
-    assert_fails("$HEED compare -q lm model names.tsv", 1, "this is a classifier, which `heed classify` reads");
+    assert_fails("$HEED compare -q lm model names.tsv", 1,
+                 "this is a classifier, which `heed classify` reads");
     assert_fails("$HEED classify lm < /dev/null", 1, "this is a language model, which `heed generate` reads");
 }
 
@@ -214,7 +215,7 @@ static void sittings(const char *options)
 static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
-    sittings("--model rnn --accumulate 3");
+    sittings("--model rnn --micro-batches 3");
     sittings("--encoder bi-gru+transformer --ema 0.9 --pool mean");
 }
 
@@ -259,8 +260,8 @@ static void what_does_not_fit_is_refused(void **state)
          "--width 30 cannot be split"},
         {"--train-dir names --model lstm --heads 4 --out x", 2,
          "--heads needs transformer layers: here the encoder is lstm"},
-        {"--train-dir names --encoder bi-gru --inner 64 --out x", 2,
-         "--inner needs transformer layers|bi-gru"},
+        {"--train-dir names --encoder bi-gru --ffn-size 64 --out x", 2,
+         "--ffn-size needs transformer layers|bi-gru"},
         {"--train-dir names --norm post --out x", 2,
          "--norm needs transformer layers: here the encoder is gru"},
         {"--train-dir names --pool each --out x", 2, "--task tag"},

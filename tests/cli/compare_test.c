@@ -81,7 +81,7 @@ static void a_text_from_a_pipe_is_read_once(void **state)
 #define LADDER                                                                                              \
     "$HEED compare --task lm --unit char --device cpu --train long --out l --steps 12 --width 16 --layers " \
     "1 "                                                                                                    \
-    "--context 8 --features 500 "
+    "--context 8 --hash-buckets 500 "
 
 static json_t *ladder_of(const char *options)
 {
@@ -132,7 +132,7 @@ static void what_is_trained_is_not_trained_again(void **state)
     json_decref(first);
     json_decref(second);
     const char *out = must_run(LADDER "--models ngram,ffnn");
-    assert_non_null(strstr(out, "warning: --features: none of these models has it"));
+    assert_non_null(strstr(out, "warning: --hash-buckets: none of these models has it"));
     assert_non_null(strstr(out, "l/ngram: already trained, used as it is"));
     assert_non_null(strstr(out, "l/ffnn: already trained, used as it is"));
     out = must_run(LADDER "--models ngram,ffnn --overwrite");

@@ -41,7 +41,7 @@ static int make_models(void **state)
     speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENIZER_words);
     int status =
         shell(out, CORPUS "; $HEED train -q --task mlm --device cpu --train text --unit word --layers 2 "
-                          "--width 32 --heads 2 --context 16 --batch 16 --steps 500 --lr 0.004 "
+                          "--width 32 --heads 2 --context 16 --batch-size 16 --steps 500 --lr 0.004 "
                           "--warmup 20 --dropout 0 --out bert");
     if (status) print_message("%s", out);
     return status;

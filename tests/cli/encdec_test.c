@@ -8,10 +8,10 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define DATA "--train c/train.en c/train.de --valid c/valid.en c/valid.de "
-#define SMALL                                                                                           \
-    "--device cpu --width 16 --tokenizer words --batch-tokens 200 --max-length 40 --positions 64 --lr " \
-    "0.01 --dropout 0.2 --attention-dropout 0.1 --ema 0.9 --accumulate 2 --valid-every 4 "              \
-    "--valid-sentences 10 --save-every 3 "
+#define SMALL                                                                                               \
+    "--device cpu --width 16 --tokenizer words --batch-tokens 200 --max-length 40 --max-positions 64 --lr " \
+    "0.01 --dropout 0.2 --attention-dropout 0.1 --ema 0.9 --micro-batches 2 --valid-every 4 "               \
+    "--bleu-sentences 10 --save-every 3 "
 #define TRAIN "$HEED train -q --task translate " SMALL DATA
 
 static int make_corpus(void **state)
@@ -74,7 +74,7 @@ static void the_models_of_the_papers(void **state)
         assert_has(must_run(said("$HEED train --task translate --preset %s " DATA "--dry-run", name)),
                    " GFLOP an update, ");
         assert_has(must_run(said("$HEED train --task translate --preset %s --tokenizer words --device cpu "
-                                 "--batch-tokens 201 --valid-sentences 1 --steps 1 " DATA "--out full",
+                                 "--batch-tokens 201 --bleu-sentences 1 --steps 1 " DATA "--out full",
                                  name)),
                    cases[i].full);
         must_run("rm -rf full");
@@ -89,25 +89,30 @@ static void parts_go_together(void **state)
         const char *options;
         bool looks;
     } cases[] = {
-        {"--encoder bi-gru --decoder gru --decoder-context attention --score additive", true},
-        {"--encoder gru --decoder gru --score dot", true},
-        {"--encoder gru --decoder rnn --score scaled --begin zeros", true},
-        {"--encoder bi-gru --decoder gru --score dot --project", true},
-        {"--encoder gru --decoder gru --score mlp", true},
-        {"--encoder rnn --decoder rnn:2 --activation sigmoid --begin ones", true},
-        {"--encoder bi-gru --decoder gru --begin linear", true},
-        {"--encoder rnn+transformer:1 --decoder rnn --activation sigmoid --begin linear --heads 2", true},
-        {"--encoder lstm --decoder lstm:2 --attention local-m --window 2", true},
-        {"--encoder rnn --decoder gru --attention local-p --window 2 --begin learned", true},
-        {"--encoder bi-lstm --decoder lstm --attention-heads 2 --query current --read sum", true},
-        {"--encoder gru:2 --decoder gru:2 --query current --read tanh --feed-context --skips", true},
-        {"--encoder gru --decoder gru --read deep --begin mean --relu", true},
+        {"--encoder bi-gru --decoder gru --decoder-context attention --attention-score additive", true},
+        {"--encoder gru --decoder gru --attention-score dot", true},
+        {"--encoder gru --decoder rnn --attention-score scaled --decoder-init zeros", true},
+        {"--encoder bi-gru --decoder gru --attention-score dot --attention-projections", true},
+        {"--encoder gru --decoder gru --attention-score mlp", true},
+        {"--encoder rnn --decoder rnn:2 --activation sigmoid --decoder-init ones", true},
+        {"--encoder bi-gru --decoder gru --decoder-init linear", true},
+        {"--encoder rnn+transformer:1 --decoder rnn --activation sigmoid --decoder-init linear --heads 2",
+         true},
+        {"--encoder lstm --decoder lstm:2 --attention-span local-m --attention-window 2", true},
+        {"--encoder rnn --decoder gru --attention-span local-p --attention-window 2 --decoder-init learned",
+         true},
+        {"--encoder bi-lstm --decoder lstm --attention-heads 2 --attention-query current --readout sum",
+         true},
+        {"--encoder gru:2 --decoder gru:2 --attention-query current --readout tanh --input-feeding "
+         "--input-skips",
+         true},
+        {"--encoder gru --decoder gru --readout deep --decoder-init mean --embedding-relu", true},
         {"--encoder gru --decoder gru --decoder-context everywhere --no-feedback", false},
-        {"--encoder bi-gru --decoder gru:2 --decoder-context mean --read sum", false},
+        {"--encoder bi-gru --decoder gru:2 --decoder-context mean --readout sum", false},
         {"--encoder lstm --decoder lstm --decoder-context fixed --reverse-source --untied", false},
         {"--encoder none --decoder gru", true},
-        {"--encoder transformer:1 --decoder gru --heads 2 --inner 32", true},
-        {"--encoder bi-gru --decoder transformer:1 --heads 2 --inner 32 --recompute", true},
+        {"--encoder transformer:1 --decoder gru --heads 2 --ffn-size 32", true},
+        {"--encoder bi-gru --decoder transformer:1 --heads 2 --ffn-size 32 --recompute", true},
         {"--encoder bi-gru+transformer:1 --decoder gru+transformer:1 --heads 4 --attention-heads 2", true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -144,32 +149,36 @@ static void options_that_say_nothing_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"--score dot", "--score needs a recurrent --decoder with --decoder-context attention"},
+        {"--attention-score dot",
+         "--attention-score needs a recurrent --decoder with --decoder-context attention"},
         {"--decoder-context fixed",
          "--decoder-context needs a recurrent --decoder: here --encoder is transformer"},
-        {"--encoder gru --decoder gru --decoder-context fixed --score dot",
+        {"--encoder gru --decoder gru --decoder-context fixed --attention-score dot",
          "--decoder gru, --decoder-context fixed"},
         {"--encoder gru --decoder gru --heads 2", "--heads needs transformer layers"},
         {"--encoder gru --decoder gru+transformer --position-kind learned", "begins with transformer"},
         {"--encoder gru --decoder rnn --activation gelu", "--activation needs layers that have it"},
-        {"--encoder gru --decoder gru --activation sigmoid",
-         "transformer (relu, gelu, gelu_tanh, silu) or "},
-        {"--activation sigmoid", "an rnn (tanh, sigmoid): here --encoder is transformer"},
-        {"--encoder gru --decoder gru --decoder-context fixed --begin ones", "never learns of the source"},
-        {"--encoder gru --decoder gru --window 3", "--window needs a recurrent --decoder with local"},
-        {"--encoder bi-gru --decoder gru --reverse-source", "recurrent network of one direction"},
+        {"--encoder gru --decoder gru --activation sigmoid", "transformer (relu, gelu, gelu_tanh, silu) or "},
+        {"--activation sigmoid", "or rnn (tanh, sigmoid): here --encoder is transformer"},
+        {"--encoder gru --decoder gru --decoder-context fixed --decoder-init ones",
+         "never learns of the source"},
+        {"--encoder gru --decoder gru --attention-window 3",
+         "--attention-window needs a recurrent --decoder with local"},
+        {"--encoder bi-gru --decoder gru --reverse-source", "recurrent layer of one direction"},
         {"--encoder foo", "--encoder: \"foo\" is no stage"},
         {"--encoder gru --decoder gru+", "--decoder: \"\" is no stage"},
         {"--encoder gru --decoder bi-gru", "both directions are for encoders"},
         {"--encoder gru --decoder transformer+gru", "a decoder is rnn, gru, lstm or transformer"},
         {"--encoder gru --decoder gru --context 64", "--context is an option of --task lm, not of translate"},
-        {"--encoder bi-gru --decoder gru --score dot", "add --project"},
-        {"--encoder transformer --decoder gru --begin final", "take --begin map"},
-        {"--encoder gru --decoder gru --decoder-context fixed --begin zeros", "never learns of the source"},
-        {"--encoder gru --decoder gru --feed-context", "--feed-context feeds back"},
+        {"--encoder bi-gru --decoder gru --attention-score dot", "add --attention-projections"},
+        {"--encoder transformer --decoder gru --decoder-init final", "take --decoder-init map"},
+        {"--encoder gru --decoder gru --decoder-context fixed --decoder-init zeros",
+         "never learns of the source"},
+        {"--encoder gru --decoder gru --input-feeding", "--input-feeding feeds back"},
         {"--encoder gru:17 --decoder gru", "1 to 16"},
         {"--preset rnnsearch --attention-heads 3", "the heads do not divide"},
-        {"--preset rnnsearch --score cosine", "--score: 'cosine' is not one of additive, dot, "},
+        {"--preset rnnsearch --attention-score cosine",
+         "--attention-score: 'cosine' is not one of additive, dot, "},
     };
     must_run("printf '\\377\\n' >bad.en; cp bad.en bad.de"); /* what would be said if it was read */
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -190,7 +199,7 @@ static void options_that_say_nothing_are_refused(void **state)
 static void positions_and_scale_can_be_left_out(void **state)
 {
     (void)state;
-#define WITHOUT "$HEED train -q $TINY --norm post " DATA "--position-kind none --no-scale "
+#define WITHOUT "$HEED train -q $TINY --norm post " DATA "--position-kind none --unscaled-attention "
     must_run(WITHOUT "--steps 6 --out bare && " WITHOUT
                      "--steps 3 --out bare-2 && $HEED train -q --resume --steps 6 "
                      "--out bare-2 && cmp bare/model.safetensors bare-2/model.safetensors && "
@@ -209,14 +218,14 @@ static void positions_and_scale_can_be_left_out(void **state)
     assert_has(out, "enc.0.self.scores"); /* which the softmax takes as they are */
     assert_null(strstr(out, "enc.0.self.scaled"));
     assert_fails("$HEED export bare published", 1, "it has no positions");
-    must_run("$HEED train -q $TINY --norm post " DATA "--no-scale --steps 1 --out unscaled");
+    must_run("$HEED train -q $TINY --norm post " DATA "--unscaled-attention --steps 1 --out unscaled");
     assert_fails("$HEED export unscaled published", 1, "its attention scores are not scaled");
     must_run("$HEED train -q --device cpu --from bare " DATA "--steps 1 --out further && grep -q "
              "'\"no_positions\": true' further/config.json");
     assert_fails("$HEED train -q --from bare --position-kind learned " DATA "--steps 1 --out no", 2,
                  "--position-kind is learned, but|it is none");
-    assert_fails("$HEED train --encoder gru --decoder gru --no-scale " DATA "--out no", 2,
-                 "--no-scale needs transformer layers");
+    assert_fails("$HEED train --encoder gru --decoder gru --unscaled-attention " DATA "--out no", 2,
+                 "--unscaled-attention needs transformer layers");
 }
 
 /* A preset's part gives way to an option that takes what it is for. */
@@ -231,8 +240,10 @@ static void options_change_parts_of_a_preset(void **state)
     assert_has(must_run("$HEED info other"), "heads                 2\n");
     /* a Transformer's options are those it had */
     must_run("$HEED train -q $TINY " DATA "--steps 1 --overwrite --out other");
-    assert_prints("grep -cE '^(decoder-context|score|begin|read|window|reverse-source)' other/training.yml",
-                  1, "0\n");
+    assert_prints(
+        "grep -cE '^(decoder-context|attention-score|decoder-init|readout|attention-window|reverse-source)' "
+        "other/training.yml",
+        1, "0\n");
     assert_prints("head -n 5 other/config.json", 0,
                   "{\"format\": 1,\n \"task\": \"translate\",\n \"model\": \"transformer\",\n "
                   "\"encoder_layers\": 1,\n \"decoder_layers\": 1,\n");

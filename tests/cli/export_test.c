@@ -4,8 +4,8 @@
 #include "cli/shell.h"
 
 #define TRAIN "$HEED train -q --device cpu --steps 2 --width 16 --heads 2 "
-#define PAIRS TRAIN "--task translate --encoder-layers 1 --decoder-layers 1 --inner 24 "
-#define TEXT  TRAIN "--train text --layers 1 --inner 24 "
+#define PAIRS TRAIN "--task translate --encoder-layers 1 --decoder-layers 1 --ffn-size 24 "
+#define TEXT  TRAIN "--train text --layers 1 --ffn-size 24 "
 
 static int make_texts(void **state)
 {
@@ -54,11 +54,11 @@ static void every_translator(void **state)
     } cases[] = {
         {"--norm post --tokenizer words", "tokenizer.txt", "pairs.tsv"},
         {"--norm post --tokenizer characters --activation gelu", "tokenizer.txt", "pairs.tsv"},
-        {"--norm post --vocab 290", "tokenizer.model", "pairs.tsv"},
-        {"--norm post --vocab 290 --separate-vocab --untied", "source.model target.model", "pairs.tsv"},
+        {"--norm post --vocab-size 290", "tokenizer.model", "pairs.tsv"},
+        {"--norm post --vocab-size 290 --separate-vocab --untied", "source.model target.model", "pairs.tsv"},
         {"--norm post --tokenizer words --separate-vocab --untied", "source.txt target.txt", "pairs.tsv"},
         {"--norm pre --tokenizer words", "tokenizer.txt", "pairs.tsv"},
-        {"--norm pre --vocab 290 --activation silu", "tokenizer.model", "pairs.tsv"},
+        {"--norm pre --vocab-size 290 --activation silu", "tokenizer.model", "pairs.tsv"},
         {"--norm post --tokenizer words", "tokenizer.txt", "letters.tsv"}, /* words of one character */
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -81,9 +81,9 @@ static void what_has_no_place_there_says_what_to_train(void **state)
     assert_fails("$HEED export untied out", 1, "cannot become a Pegasus|--norm post");
     assert_fails("$HEED export learned out", 1, "--position-kind sinusoidal");
     must_run(PAIRS "--tokenizer words --position-kind none --train pairs.tsv --out nowhere && " PAIRS
-                   "--tokenizer words --no-scale --train pairs.tsv --out raw");
+                   "--tokenizer words --unscaled-attention --train pairs.tsv --out raw");
     assert_fails("$HEED export nowhere out", 1, "it has no positions");
-    assert_fails("$HEED export raw out", 1, "train without --no-scale");
+    assert_fails("$HEED export raw out", 1, "train without --unscaled-attention");
     assert_fails("$HEED export gru out", 1, "it is no Transformer");
 }
 
@@ -93,7 +93,8 @@ static void every_language_model(void **state)
     static const char ask[] = "$HEED perplexity $M --device cpu --json < text | sed 's/\"seconds.*//'";
     check_back(TEXT "--task lm --model gpt --unit word --context 12", ask, "tokenizer.txt");
     check_back(TEXT "--task lm --model gpt --unit char --context 30 --untied", ask, "tokenizer.txt");
-    check_back(TEXT "--task lm --model gpt --unit subword --vocab 290 --context 30", ask, "tokenizer.model");
+    check_back(TEXT "--task lm --model gpt --unit subword --vocab-size 290 --context 30", ask,
+               "tokenizer.model");
 }
 
 static void every_masked_model_and_classifier(void **state)
@@ -102,13 +103,13 @@ static void every_masked_model_and_classifier(void **state)
     static const char ask[] = "$HEED classify $M --device cpu --json < asked";
     check_back(TEXT "--task mlm --unit word --context 16", "$HEED fill $M --json 'the [MASK] sat'",
                "tokenizer.txt");
-    must_run(TEXT "--task mlm --vocab 290 --context 16 --out bert");
+    must_run(TEXT "--task mlm --vocab-size 290 --context 16 --out bert");
     check_back(
-        "$HEED train -q --device cpu --steps 2 --task classify --from bert --train labels.tsv --batch 4", ask,
-        "tokenizer.model labels.txt");
+        "$HEED train -q --device cpu --steps 2 --task classify --from bert --train labels.tsv --batch-size 4",
+        ask, "tokenizer.model labels.txt");
     check_back(
-        "$HEED train -q --device cpu --steps 2 --task regress --from bert --train numbers.tsv --batch 4", ask,
-        "tokenizer.model");
+        "$HEED train -q --device cpu --steps 2 --task regress --from bert --train numbers.tsv --batch-size 4",
+        ask, "tokenizer.model");
 }
 
 /* The bias of a head goes into the last norm: the answers are the same up to rounding, and from then on all
@@ -121,10 +122,10 @@ static void a_classifier_with_a_gpt(void **state)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         char command[512];
         must_run("rm -rf model hf again hf2 twice");
-        snprintf(
-            command, sizeof command,
-            "$HEED train -q --device cpu --steps 20 --lr 0.05 --batch 4 --from gpt --task %s --out model",
-            kinds[i]);
+        snprintf(command, sizeof command,
+                 "$HEED train -q --device cpu --steps 20 --lr 0.05 --batch-size 4 --from gpt --task %s --out "
+                 "model",
+                 kinds[i]);
         must_run(command);
         must_run("$HEED export -q model hf && $HEED import -q hf again && $HEED export -q again hf2 && $HEED "
                  "import -q hf2 twice");
@@ -135,8 +136,9 @@ static void a_classifier_with_a_gpt(void **state)
             "'s/\\(\\.[0-9]\\{4\\}\\)[0-9e-]*/\\1/g' > $M.out; done; cmp model.out again.out && echo same",
             0, "1\nother\nsame\n");
     }
-    must_run("$HEED train -q --device cpu --steps 2 --batch 4 --from gpt --task classify --train labels.tsv "
-             "--pool mean --out mean");
+    must_run(
+        "$HEED train -q --device cpu --steps 2 --batch-size 4 --from gpt --task classify --train labels.tsv "
+        "--pool mean --out mean");
     assert_fails("$HEED export mean out", 1, "reads the last row of one text; this model has another --pool");
 }
 

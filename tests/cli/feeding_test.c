@@ -7,9 +7,9 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define DATA "--train c/train.en c/train.de --valid c/valid.en c/valid.de "
-#define SMALL                                                                                           \
-    "--device cpu --tokenizer words --batch-tokens 200 --max-length 40 --positions 64 --width 16 --lr " \
-    "0.01 --dropout 0.2 --ema 0.9 --accumulate 2 --valid-every 4 --valid-sentences 5 --threads 1 "
+#define SMALL                                                                                               \
+    "--device cpu --tokenizer words --batch-tokens 200 --max-length 40 --max-positions 64 --width 16 --lr " \
+    "0.01 --dropout 0.2 --ema 0.9 --micro-batches 2 --valid-every 4 --bleu-sentences 5 --threads 1 "
 #define TRAIN "$HEED train -q --task translate --overwrite " SMALL DATA
 #define GRU   TRAIN "--encoder gru --decoder gru "
 
@@ -35,12 +35,12 @@ static void every_kind_trains(void **state)
 {
     (void)state;
     static const char *const feedings[] = {
-        "--feeding teacher",
-        "--feeding free --temperature 0.5",
-        "--feeding scheduled",
-        "--feeding scheduled --sampling-rate 0.9 --sampling-decay 2",
-        "--feeding gumbel",
-        "--feeding gumbel --sampling-rate 0.3 --sampling-decay 3 --temperature 2 --source-dropout 0.1",
+        "--decoder-input teacher",
+        "--decoder-input free --temperature 0.5",
+        "--decoder-input scheduled",
+        "--decoder-input scheduled --sampling-rate 0.9 --sampling-decay 2",
+        "--decoder-input gumbel",
+        "--decoder-input gumbel --sampling-rate 0.3 --sampling-decay 3 --temperature 2 --source-dropout 0.1",
     };
     static const char *const models[] = {
         "--preset rnnsearch", "--preset luong", "--preset sutskever",
@@ -66,17 +66,18 @@ static void a_rate_is_what_it_says(void **state)
         const char *a, *b;
         bool same;
     } cases[] = {
-        {"", "--feeding teacher", true},
-        {"--feeding teacher", "--feeding scheduled --sampling-rate 0", true},
-        {"--feeding teacher", "--feeding gumbel --sampling-rate 0", true},
-        {"--feeding teacher", "--feeding scheduled --sampling-rate 1 --sampling-decay 1000", true},
-        {"--feeding teacher", "--feeding scheduled --sampling-rate 1 --sampling-decay 10", false},
-        {"--feeding teacher", "--feeding scheduled --sampling-rate 0.01", false},
-        {"--feeding free", "--feeding scheduled --sampling-rate 1", true},
-        {"--feeding free", "--feeding scheduled --sampling-rate 1 --sampling-decay 1", false},
-        {"--feeding free", "--feeding free --temperature 0.1", false},
-        {"--feeding gumbel", "--feeding gumbel --sampling-rate 1", true},
-        {"--feeding gumbel", "--feeding free", false},
+        {"", "--decoder-input teacher", true},
+        {"--decoder-input teacher", "--decoder-input scheduled --sampling-rate 0", true},
+        {"--decoder-input teacher", "--decoder-input gumbel --sampling-rate 0", true},
+        {"--decoder-input teacher", "--decoder-input scheduled --sampling-rate 1 --sampling-decay 1000",
+         true},
+        {"--decoder-input teacher", "--decoder-input scheduled --sampling-rate 1 --sampling-decay 10", false},
+        {"--decoder-input teacher", "--decoder-input scheduled --sampling-rate 0.01", false},
+        {"--decoder-input free", "--decoder-input scheduled --sampling-rate 1", true},
+        {"--decoder-input free", "--decoder-input scheduled --sampling-rate 1 --sampling-decay 1", false},
+        {"--decoder-input free", "--decoder-input free --temperature 0.1", false},
+        {"--decoder-input gumbel", "--decoder-input gumbel --sampling-rate 1", true},
+        {"--decoder-input gumbel", "--decoder-input free", false},
         {"", "--source-dropout 0", true},
         {"", "--source-dropout 0.3", false},
     };
@@ -95,7 +96,7 @@ static void validations_are_fed_the_truth(void **state)
     (void)state;
     static const char *const feedings[] = {"teacher", "free", "scheduled", "gumbel"};
     for (size_t i = 0; i < COUNT_OF(feedings); i++)
-        must_run(said(GRU "--feeding %s --lr 0 --source-dropout 0.5 --steps 4 --out v && "
+        must_run(said(GRU "--decoder-input %s --lr 0 --source-dropout 0.5 --steps 4 --out v && "
                           "grep '\"valid\"' v/train/log.jsonl | grep -o '\"loss\": *[0-9.]*' >%s.loss && "
                           "test -s %s.loss",
                       feedings[i], feedings[i], feedings[i]));
@@ -106,8 +107,8 @@ static void a_rising_rate_survives_stops(void **state)
 {
     (void)state;
     static const char *const feedings[] = {
-        "--feeding scheduled --sampling-rate 0.8 --sampling-decay 20",
-        "--feeding gumbel --sampling-decay 30 --temperature 0.7 --source-dropout 0.1"};
+        "--decoder-input scheduled --sampling-rate 0.8 --sampling-decay 20",
+        "--decoder-input gumbel --sampling-decay 30 --temperature 0.7 --source-dropout 0.1"};
     for (size_t i = 0; i < COUNT_OF(feedings); i++) {
         must_run(said(GRU "%s --steps 32 --save-every 32 --out whole", feedings[i]));
         must_run("rm -rf cut");
@@ -128,13 +129,13 @@ static void what_has_no_effect_is_not_kept(void **state)
 {
     (void)state;
     must_run(GRU "--steps 1 --out kept");
-    assert_prints("grep -E '^(feeding|sampling|temperature|source-dropout)' kept/training.yml", 0,
-                  "feeding: teacher\nsource-dropout: 0\n");
-    must_run(GRU "--feeding gumbel --steps 1 --out kept");
-    assert_prints("grep -E '^(feeding|sampling|temperature)' kept/training.yml", 0,
-                  "feeding: gumbel\nsampling-rate: 1\nsampling-decay: 0\ntemperature: 1\n");
+    assert_prints("grep -E '^(decoder-input|sampling|temperature|source-dropout)' kept/training.yml", 0,
+                  "decoder-input: teacher\nsource-dropout: 0\n");
+    must_run(GRU "--decoder-input gumbel --steps 1 --out kept");
+    assert_prints("grep -E '^(decoder-input|sampling|temperature)' kept/training.yml", 0,
+                  "decoder-input: gumbel\nsampling-rate: 1\nsampling-decay: 0\ntemperature: 1\n");
     must_run("$HEED train -q $TINY --source-dropout 0.2 " DATA "--steps 1 --overwrite --out kept");
-    assert_prints("grep -E '^(feeding|sampling|temperature|source-dropout)' kept/training.yml", 0,
+    assert_prints("grep -E '^(decoder-input|sampling|temperature|source-dropout)' kept/training.yml", 0,
                   "source-dropout: 0.2\n");
 }
 
@@ -143,23 +144,27 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
 #define CELLS "--encoder gru --decoder gru "
     static const char *const cases[][2] = {
-        {"--feeding free", "--feeding needs a recurrent --decoder alone|--decoder transformer"},
-        {"--encoder gru --decoder gru+transformer:1 --feeding gumbel",
-         "--feeding needs a recurrent --decoder"},
-        {CELLS "--decoder-context everywhere --no-feedback --feeding scheduled",
+        {"--decoder-input free", "--decoder-input needs a recurrent --decoder alone|--decoder transformer"},
+        {"--encoder gru --decoder gru+transformer:1 --decoder-input gumbel",
+         "--decoder-input needs a recurrent --decoder"},
+        {CELLS "--decoder-context everywhere --no-feedback --decoder-input scheduled",
          "which reads the previous token"},
-        {CELLS "--feeding always", "--feeding: 'always' is not one of teacher, free, scheduled, gumbel"},
-        {CELLS "--sampling-rate 0.5", "--sampling-rate needs --feeding scheduled or gumbel"},
-        {CELLS "--feeding free --sampling-rate 0.5", "--sampling-rate needs --feeding scheduled or gumbel"},
-        {CELLS "--feeding free --sampling-decay 5", "--sampling-decay needs --feeding scheduled or gumbel"},
-        {CELLS "--temperature 2", "--temperature needs --feeding free, scheduled or gumbel"},
-        {CELLS "--feeding scheduled --sampling-rate 1.5", "--sampling-rate: 1.5 is not between 0 and 1"},
-        {CELLS "--feeding scheduled --sampling-rate -0.1", "is not between 0 and 1"},
-        {CELLS "--feeding scheduled --sampling-rate nan", "--sampling-rate: "},
-        {CELLS "--feeding scheduled --sampling-decay -1", "--sampling-decay: "},
-        {CELLS "--feeding gumbel --temperature 0", "a temperature of 0 is not above 0"},
+        {CELLS "--decoder-input always",
+         "--decoder-input: 'always' is not one of teacher, free, scheduled, gumbel"},
+        {CELLS "--sampling-rate 0.5", "--sampling-rate needs --decoder-input scheduled or gumbel"},
+        {CELLS "--decoder-input free --sampling-rate 0.5",
+         "--sampling-rate needs --decoder-input scheduled or gumbel"},
+        {CELLS "--decoder-input free --sampling-decay 5",
+         "--sampling-decay needs --decoder-input scheduled or gumbel"},
+        {CELLS "--temperature 2", "--temperature needs --decoder-input free, scheduled or gumbel"},
+        {CELLS "--decoder-input scheduled --sampling-rate 1.5",
+         "--sampling-rate: 1.5 is not between 0 and 1"},
+        {CELLS "--decoder-input scheduled --sampling-rate -0.1", "is not between 0 and 1"},
+        {CELLS "--decoder-input scheduled --sampling-rate nan", "--sampling-rate: "},
+        {CELLS "--decoder-input scheduled --sampling-decay -1", "--sampling-decay: "},
+        {CELLS "--decoder-input gumbel --temperature 0", "a temperature of 0 is not above 0"},
         {CELLS "--source-dropout 1", "--source-dropout: 1 is not between 0 and 0.99"},
-        {"--task lm --feeding free", "--feeding is an option of --task translate, not of lm"},
+        {"--task lm --decoder-input free", "--decoder-input is an option of --task translate, not of lm"},
         {"--task tag --source-dropout 0.1", "--source-dropout is an option of --task translate, not of tag"},
     };
     must_run("printf '\\377\\n' >bad.en; cp bad.en bad.de"); /* what would be said if it was read */

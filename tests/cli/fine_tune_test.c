@@ -8,7 +8,7 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --device cpu "
-#define TUNE  TRAIN "--task classify --train train.tsv --valid dev.tsv --batch 8 "
+#define TUNE  TRAIN "--task classify --train train.tsv --valid dev.tsv --batch-size 8 "
 
 /* Lines of words of one topic or of another. Labeled ones to learn from have the first quarter of the words,
    those to be judged by have only others: which topic they are of, the plain text alone can tell. */
@@ -18,30 +18,31 @@ static int make_models(void **state)
     shell_prepare();
     char out[SHELL_ROOM];
     return shell(
-        out, "awk 'BEGIN { srand(7); print \"label\\ttext\" > \"train.tsv\"; print \"label\\ttext\" > "
-             "\"dev.tsv\"; "
-             "print \"label\\ttext\\ttext2\" > \"pairs.tsv\"; print \"text\\tlabel\" > \"numbers.tsv\"; "
-             "for (i = 0; i < 1500; i++) { t = i % 2 ? \"a\" : \"b\"; s = \"\"; "
-             "for (k = 0; k < 12; k++) s = s t int(20 * rand()) \" \"; print s > \"plain\" } "
-             "for (i = 0; i < 240; i++) { t = i % 2 ? \"a\" : \"b\"; s = \"\"; "
-             "for (k = 0; k < 4; k++) s = s t (i < 40 ? int(5 * rand()) : 5 + int(15 * rand())) \" \"; "
-             "print t \"\\t\" s > (i < 40 ? \"train.tsv\" : \"dev.tsv\") } "
-             "for (i = 0; i < 120; i++) { s = \"\"; n = 0; "
-             "for (k = 0; k < 4; k++) { a = rand() < 0.5; n += a; s = s (a ? \"a\" : \"b\") int(20 * rand()) "
-             "\" \" } "
-             "print s \"\\t\" n / 2 - 1 > \"numbers.tsv\"; x = rand() < 0.5 ? \"a\" : \"b\"; y = rand() < "
-             "0.5 ? \"a\" "
-             ": \"b\"; print (x == y ? \"same\" : \"other\") \"\\t\" x int(20 * rand()) \" \" x int(20 * "
-             "rand()) \"\\t\" "
-             "y int(20 * rand()) > \"pairs.tsv\" } }'; " TRAIN
-             "--task mlm --unit word --layers 1 --width 32 --heads 2 --inner 64 --context 16 --steps 800 "
-             "--warmup 50 "
-             "--lr 0.003 --dropout 0 --train plain --out bert && " TRAIN
-             "--task lm --model gpt --unit word --layers 1 --width 32 --heads 2 --inner 64 --context 16 "
-             "--batch 32 "
-             "--steps 300 --lr 0.005 --train plain --out gpt && " TRAIN
-             "--task lm --model lstm --unit word --layers 1 --width 32 --context 16 --batch 32 --steps 300 "
-             "--lr 0.005 --train plain --out lstm");
+        out,
+        "awk 'BEGIN { srand(7); print \"label\\ttext\" > \"train.tsv\"; print \"label\\ttext\" > "
+        "\"dev.tsv\"; "
+        "print \"label\\ttext\\ttext2\" > \"pairs.tsv\"; print \"text\\tlabel\" > \"numbers.tsv\"; "
+        "for (i = 0; i < 1500; i++) { t = i % 2 ? \"a\" : \"b\"; s = \"\"; "
+        "for (k = 0; k < 12; k++) s = s t int(20 * rand()) \" \"; print s > \"plain\" } "
+        "for (i = 0; i < 240; i++) { t = i % 2 ? \"a\" : \"b\"; s = \"\"; "
+        "for (k = 0; k < 4; k++) s = s t (i < 40 ? int(5 * rand()) : 5 + int(15 * rand())) \" \"; "
+        "print t \"\\t\" s > (i < 40 ? \"train.tsv\" : \"dev.tsv\") } "
+        "for (i = 0; i < 120; i++) { s = \"\"; n = 0; "
+        "for (k = 0; k < 4; k++) { a = rand() < 0.5; n += a; s = s (a ? \"a\" : \"b\") int(20 * rand()) "
+        "\" \" } "
+        "print s \"\\t\" n / 2 - 1 > \"numbers.tsv\"; x = rand() < 0.5 ? \"a\" : \"b\"; y = rand() < "
+        "0.5 ? \"a\" "
+        ": \"b\"; print (x == y ? \"same\" : \"other\") \"\\t\" x int(20 * rand()) \" \" x int(20 * "
+        "rand()) \"\\t\" "
+        "y int(20 * rand()) > \"pairs.tsv\" } }'; " TRAIN
+        "--task mlm --unit word --layers 1 --width 32 --heads 2 --ffn-size 64 --context 16 --steps 800 "
+        "--warmup 50 "
+        "--lr 0.003 --dropout 0 --train plain --out bert && " TRAIN
+        "--task lm --model gpt --unit word --layers 1 --width 32 --heads 2 --ffn-size 64 --context 16 "
+        "--batch-size 32 "
+        "--steps 300 --lr 0.005 --train plain --out gpt && " TRAIN
+        "--task lm --model lstm --unit word --layers 1 --width 32 --context 16 --batch-size 32 --steps 300 "
+        "--lr 0.005 --train plain --out lstm");
 }
 
 static double accuracy_of(const char *options)
@@ -106,11 +107,12 @@ static void the_new_folder_stands_alone(void **state)
 static void sittings(const char *options)
 {
     char command[1024];
-    snprintf(command, sizeof command,
-             "rm -rf whole parts old; mkdir old; cp -r bert gpt lstm old; " TRAIN
-             "%s --batch 8 --steps 20 --valid-every 4 --save-every 3 --out whole && " TRAIN
-             "%s --batch 8 --steps 20 --valid-every 4 --save-every 3 --minutes 1e-9 --out parts; rm -r old",
-             options, options);
+    snprintf(
+        command, sizeof command,
+        "rm -rf whole parts old; mkdir old; cp -r bert gpt lstm old; " TRAIN
+        "%s --batch-size 8 --steps 20 --valid-every 4 --save-every 3 --out whole && " TRAIN
+        "%s --batch-size 8 --steps 20 --valid-every 4 --save-every 3 --minutes 1e-9 --out parts; rm -r old",
+        options, options);
     must_run(command);
     for (int steps = 1; steps < 20; steps += 7) {
         snprintf(command, sizeof command, "$HEED train -q --resume --steps %d --out parts", steps);
@@ -125,7 +127,8 @@ static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
     sittings("--task classify --train train.tsv --valid dev.tsv --from old/bert --dropout 0.2");
-    sittings("--task classify --train pairs.tsv --from old/gpt --dropout 0.1 --lm-loss 0.5 --accumulate 2");
+    sittings(
+        "--task classify --train pairs.tsv --from old/gpt --dropout 0.1 --lm-loss 0.5 --micro-batches 2");
     sittings("--task regress --train numbers.tsv --from old/lstm --ema 0.9 --dropout 0.1");
 }
 
@@ -175,7 +178,7 @@ static void numbers_are_learned(void **state)
 {
     (void)state;
     must_run("rm -rf n; " TRAIN
-             "--task regress --train numbers.tsv --from bert --epochs 20 --batch 8 --out n");
+             "--task regress --train numbers.tsv --from bert --epochs 20 --batch-size 8 --out n");
     double pearson = 0, spearman = 0, low = 0, high = 0;
     const char *out = must_run("$HEED classify n --confusion n/train/held-out.tsv");
     assert_int_equal(sscanf(out, "Pearson %lf, Spearman %lf", &pearson, &spearman), 2);
@@ -244,8 +247,7 @@ static void classifiers_are_compared(void **state)
     assert_non_null(strstr(out, "  accuracy  macro-F1  "));
     assert_non_null(strstr(out, "  F1  Matthews\na "));
     assert_non_null(strstr(out, "\nb      gpt:1 "));
-    must_run(
-        "$HEED compare a b dev.tsv --json | grep '\"items\": 200, .*\"matthews\": .*\"matthews\": '");
+    must_run("$HEED compare a b dev.tsv --json | grep '\"items\": 200, .*\"matthews\": .*\"matthews\": '");
     must_run("rm -rf n; " TRAIN "--task regress --train numbers.tsv --from bert --epochs 1 --out n && "
              "$HEED compare n numbers.tsv | grep Spearman");
     assert_fails("$HEED compare n a numbers.tsv", 1, "the label|is none of the 2");

@@ -12,7 +12,7 @@ static int make_models(void **state)
 {
     if (scratch_make(state)) return -1;
     shell_prepare();
-    setenv("SMALL", "-q --device cpu --layers 1 --width 24 --batch 8", 1);
+    setenv("SMALL", "-q --device cpu --layers 1 --width 24 --batch-size 8", 1);
     must_run(
         "w='the a cat dog sat on mat log is here where big small red'; "
         "awk -v w=\"$w\" 'BEGIN {n = split(w, a, \" \"); for (i = 0; i < 300; i++) {s = \"\"; "
@@ -49,9 +49,9 @@ static double first_loss(const char *folder)
 static void what_was_learned_counts(void **state)
 {
     (void)state;
-    must_run(
-        "$HEED train -q --device cpu --task lm --from gpt --batch 8 --train two --valid few --steps 10 --lr "
-        "0.001 --warmup 0 --valid-every 10 --out on");
+    must_run("$HEED train -q --device cpu --task lm --from gpt --batch-size 8 --train two --valid few "
+             "--steps 10 --lr "
+             "0.001 --warmup 0 --valid-every 10 --out on");
     must_run(
         "$HEED train $SMALL --task lm --context 24 --train two --valid few --steps 10 --lr 0.001 --warmup 0 "
         "--valid-every 10 --out anew");
@@ -84,7 +84,7 @@ static void resuming_is_as_if_nothing_had_happened(void **state)
         {"bert", "--task mlm --train two --valid few --context 16"},
         {"pair",
          "--train pairs/train.en pairs/train.de --valid pairs/valid.en pairs/valid.de --batch-tokens 300 "
-         "--max-length 40 --freeze 'model.encoder.*' --best loss"},
+         "--max-length 40 --freeze 'model.encoder.*' --select-by loss"},
     };
     for (size_t i = 0; i < COUNT_OF(runs); i++) {
         char command[1024];
@@ -114,7 +114,7 @@ static void what_contradicts_the_model_is_refused(void **state)
         {"--task lm --from gpt --untied", "--untied is true|--from gpt|it is false"},
         {"--task lm --from gpt --context 25", "--context is 25|--from gpt|24 tokens"},
         {"--task lm --from gpt --unit word", "--unit|--from gpt"},
-        {"--task lm --from gpt --vocab 100", "--vocab|--from gpt"},
+        {"--task lm --from gpt --vocab-size 100", "--vocab-size|--from gpt"},
         {"--task lm --from gpt --tokenizer-model one", "--tokenizer-model|--from gpt"},
         {"--task lm --from gpt --preset gpt2", "--preset gpt2|--layers 12|--from gpt|it is 1"},
         {"--task lm --from ngram", "--from ngram|counts"},
@@ -181,7 +181,7 @@ static void an_imported_translator_goes_on_learning(void **state)
     must_run("$HEED import marian opus && head -n 40 one | sed 's/here/there/' > left && tac left > right");
     must_run(
         "$HEED train -q --device cpu --from opus --train left right --valid left right --lr 0.003 --warmup 2 "
-        "--batch-tokens 200 --steps 30 --valid-every 10 --valid-sentences 0 --out specialist");
+        "--batch-tokens 200 --steps 30 --valid-every 10 --bleu-sentences 0 --out specialist");
     char *log = get_file(at("specialist/train/log.jsonl"), &(size_t){0});
     double first = first_loss("specialist"), last = first;
     for (const char *c = log; (c = strstr(c, "\"kind\":\"valid\"")); c++)
@@ -208,11 +208,12 @@ static void presets_have_the_published_sizes(void **state)
                    {"gpt2-xl", 1557611200, 1600}};
     for (size_t i = 0; i < COUNT_OF(presets); i++) {
         char command[512], expected[32];
-        snprintf(command, sizeof command,
-                 "$HEED train -q --task lm --preset %s --train two --context 16 --batch 1 --accumulate 1 "
-                 "--tokenizer-model " TOKENIZER "vocab.json " TOKENIZER
-                 "merges.txt --dry-run | sed -n 's/^parameters *//p' | tr -d ','",
-                 presets[i].name);
+        snprintf(
+            command, sizeof command,
+            "$HEED train -q --task lm --preset %s --train two --context 16 --batch-size 1 --micro-batches 1 "
+            "--tokenizer-model " TOKENIZER "vocab.json " TOKENIZER
+            "merges.txt --dry-run | sed -n 's/^parameters *//p' | tr -d ','",
+            presets[i].name);
         snprintf(expected, sizeof expected, "%zu\n",
                  presets[i].parameters - (50257 - GPT_VOCAB + 1024 - 16) * presets[i].width);
         assert_prints(command, 0, expected);

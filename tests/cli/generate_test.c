@@ -124,7 +124,7 @@ static void one_model_does_what_the_prefix_asks(void **state)
              "echo \"copy: $w -> $w\"; echo \"reverse: $w -> $(echo $w | rev)\"; done; done | "
              "awk '{print (NR * 7919) % 241, $0}' | sort -n | cut -d' ' -f2- > tasks");
     must_run("$HEED train -q --task lm --model gpt --device cpu --layers 2 --width 32 --heads 2 --context 24 "
-             "--batch 16 --lr 0.01 --warmup 20 --steps 700 --train tasks --out both");
+             "--batch-size 16 --lr 0.01 --warmup 20 --steps 700 --train tasks --out both");
     must_run("for w in abc dab bdc; do echo \"copy: $w ->\"; echo \"reverse: $w ->\"; done > ask");
     assert_prints("$HEED generate both --device cpu ask --tokens 64 --stop '\\n' --samples 5 "
                   "--temperature 0.7 --vote | cut -f1 | tr '\\n' ' '",

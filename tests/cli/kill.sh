@@ -13,9 +13,9 @@ cd "$folder" || exit 1
 fail() { echo "kill.sh: $*"; exit 1; }
 
 "$HEED" corpus -q --pairs 300 --valid 20 --test 0 --out corpus || exit 1
-options="--device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --inner 32 --heads 2 --tokenizer words --batch-tokens 100
- --max-length 40 --positions 64 --lr 0.01 --warmup 5 --schedule inverse_sqrt --dropout 0.2 --attention-dropout 0.1
- --ema 0.9 --accumulate 2 --valid-every 7 --valid-sentences 5 --report-every 2 --steps 120 --threads 1 -q
+options="--device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --ffn-size 32 --heads 2 --tokenizer words --batch-tokens 100
+ --max-length 40 --max-positions 64 --lr 0.01 --warmup 5 --schedule inverse_sqrt --dropout 0.2 --attention-dropout 0.1
+ --ema 0.9 --micro-batches 2 --valid-every 7 --bleu-sentences 5 --report-every 2 --steps 120 --threads 1 -q
  --train corpus/train.en corpus/train.de --valid corpus/valid.en corpus/valid.de"
 "$HEED" train $options --save-every 5 --out whole || fail "the run without kills failed"
 last=$(cat whole/train/current)

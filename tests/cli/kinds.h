@@ -5,7 +5,7 @@
 
 #include "cli/shell.h"
 
-#define KINDS_TRAIN "$HEED train -q --device cpu --width 16 --batch 8 --steps 2 --lr 0.01 --warmup 100 "
+#define KINDS_TRAIN "$HEED train -q --device cpu --width 16 --batch-size 8 --steps 2 --lr 0.01 --warmup 100 "
 
 /* classifier, tagger, bert, gpt, translator: folders of these names. */
 SCRATCH_UNUSED static int kinds_make(void **state)

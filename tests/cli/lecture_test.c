@@ -27,13 +27,14 @@ static void a_sentence_is_completed(void **state)
 {
     (void)state;
     static const char *const models[] = {
-        "ngram --order 5", "lstm --layers 1 --width 32 --steps 150 --lr 0.02 --warmup 5",
-        "gpt --layers 1 --heads 2 --width 32 --context 16 --steps 150 --lr 0.01 --warmup 5"};
+        "ngram --order 5",
+        "lstm --layers 1 --width 32 --dropout 0 --batch-size 4 --steps 150 --lr 0.02 --warmup 5",
+        "gpt --layers 1 --heads 2 --width 32 --dropout 0 --batch-size 4 --context 16 --steps 150 --lr 0.01 "
+        "--warmup 5"};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         char command[512];
         snprintf(command, sizeof command,
-                 "rm -rf m; $HEED train -q --device cpu --task lm --unit word --train sayings.txt --dropout "
-                 "0 --batch 4 "
+                 "rm -rf m; $HEED train -q --device cpu --task lm --unit word --train sayings.txt "
                  "--model %s --out m && $HEED generate m --greedy --stop '\\n' --prompt 'where there is a "
                  "will , there'",
                  models[i]);
@@ -45,11 +46,12 @@ static void a_sentence_is_completed(void **state)
 static void a_student_is_translated(void **state)
 {
     (void)state;
-    must_run("rm -rf fr; $HEED train -q --device cpu --train pairs.fr pairs.en --tokenizer words "
-             "--encoder-layers 1 "
-             "--decoder-layers 1 --heads 2 --width 32 --inner 64 --dropout 0 --label-smoothing 0 --lr 0.01 "
-             "--warmup 10 "
-             "--steps 150 --out fr");
+    must_run(
+        "rm -rf fr; $HEED train -q --device cpu --train pairs.fr pairs.en --tokenizer words "
+        "--encoder-layers 1 "
+        "--decoder-layers 1 --heads 2 --width 32 --ffn-size 64 --dropout 0 --label-smoothing 0 --lr 0.01 "
+        "--warmup 10 "
+        "--steps 150 --out fr");
     assert_prints("echo 'je suis étudiant' | $HEED translate fr", 0, "i am a student\n");
     assert_prints("$HEED translate fr < pairs.fr | diff - pairs.en", 0, "");
 }

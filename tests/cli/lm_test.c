@@ -10,7 +10,7 @@
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --task lm --device cpu --train text.txt "
 #define RECIPE \
-    "--valid-fraction 0.2 --context 8 --batch 4 --lr 0.01 --warmup 3 --valid-every 4 --save-every 3 "
+    "--valid-fraction 0.2 --context 8 --batch-size 4 --lr 0.01 --warmup 3 --valid-every 4 --save-every 3 "
 #define SHAPE "--layers 2 --width 16 --dropout 0.1 "
 #define SMALL RECIPE SHAPE
 
@@ -52,7 +52,7 @@ static void assert_opens(const char *folder, hd_lm_kind kind)
 static const char *shape_of(hd_lm_kind kind)
 {
     return kind == HD_LM_ngram    ? ""
-           : kind == HD_LM_maxent ? "--features 1000"
+           : kind == HD_LM_maxent ? "--hash-buckets 1000"
            : kind == HD_LM_ffnn   ? "--width 16 --dropout 0.1"
                                   : SHAPE;
 }
@@ -66,8 +66,9 @@ static void every_model_and_unit_trains(void **state)
             char command[512], folder[64];
             snprintf(folder, sizeof folder, "m-%s-%s", hd_lm_names[kind], units[unit]);
             snprintf(command, sizeof command,
-                     TRAIN "--model %s %s%s --unit %s --vocab 300 --out %s 2>&1 | grep -v pieces; test -e "
-                           "%s/config.json",
+                     TRAIN
+                     "--model %s %s%s --unit %s --vocab-size 300 --out %s 2>&1 | grep -v pieces; test -e "
+                     "%s/config.json",
                      hd_lm_names[kind], kind == HD_LM_ngram ? "" : RECIPE "--steps 12 ",
                      shape_of((hd_lm_kind)kind), units[unit], folder, folder);
             must_run(command);
@@ -99,14 +100,14 @@ static void a_count_says_how_well_it_foresees(void **state)
 static void how_often_a_run_is_saved_changes_nothing(void **state)
 {
     (void)state;
-    static const char *const models[] = {"lstm", "gru --accumulate 3", "gpt --heads 2"};
+    static const char *const models[] = {"lstm", "gru --micro-batches 3", "gpt --heads 2"};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         char command[512];
         for (int every = 1; every < 100; every += 98) {
             snprintf(command, sizeof command,
                      "rm -rf every-%d; $HEED train -q --task lm --device cpu --train text.txt --unit char "
                      "--context 16 "
-                     "--batch 4 --lr 0.01 --dropout 0.1 --layers 1 --width 16 --steps 12 --model %s "
+                     "--batch-size 4 --lr 0.01 --dropout 0.1 --layers 1 --width 16 --steps 12 --model %s "
                      "--save-every %d --out every-%d",
                      every, models[i], every, every);
             must_run(command);
@@ -139,7 +140,7 @@ static void a_resumed_run_equals_a_whole_one(void **state)
     sittings("ffnn --width 16 --dropout 0.1");
     sittings("gru " SHAPE);
     sittings("lstm " SHAPE);
-    sittings("rnn --accumulate 3 " SHAPE);
+    sittings("rnn --micro-batches 3 " SHAPE);
     must_run("test -s parts/train/step-26/carried.safetensors");
 }
 

@@ -74,9 +74,9 @@ static void readers_are_not_kept_out(void **state)
 static void imports_and_exports_hold_their_folders(void **state)
 {
     (void)state;
-    must_run(
-        "$HEED train -q --task lm --model gpt --layers 1 --heads 1 --width 8 --context 8 --batch 2 --steps 1 "
-        "--unit char --device cpu --train t.txt --out gpt && $HEED export -q gpt out");
+    must_run("$HEED train -q --task lm --model gpt --layers 1 --heads 1 --width 8 --context 8 --batch-size 2 "
+             "--steps 1 "
+             "--unit char --device cpu --train t.txt --out gpt && $HEED export -q gpt out");
     /* both begin at once, and one of them alone can end */
     for (int i = 0; i < 5; i++) {
         const char *out = must_run("rm -rf in; ($HEED import -q out in 2>e1; echo $? >s1) & "

@@ -4,8 +4,8 @@
 #include "cli/kinds.h"
 #include "outcome.h"
 
-#define TRAIN                                                                                   \
-    "$HEED train -q --device cpu --threads 1 --width 16 --batch 8 --steps 2 --overwrite --out " \
+#define TRAIN                                                                                        \
+    "$HEED train -q --device cpu --threads 1 --width 16 --batch-size 8 --steps 2 --overwrite --out " \
     "new "
 
 enum { POINTS = 24 }; /* tried of each command, about; all of them were tried once */
@@ -107,7 +107,7 @@ static void subwords_say_so_as_far_as_their_library_survives(void **state)
 {
     (void)state;
     static const char *const command =
-        "$HEED train -q --task lm --model gpt --train text --unit subword --vocab 280 "
+        "$HEED train -q --task lm --model gpt --train text --unit subword --vocab-size 280 "
         "--device cpu --threads 1 --width 16 --heads 2 --layers 1 --context 64 --steps "
         "2 --overwrite --out new";
     char plain[SHELL_ROOM], out[SHELL_ROOM], *said;

@@ -9,9 +9,9 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --task mlm --device cpu --train text.gz "
-#define SMALL                                                                                           \
-    "--valid-fraction 0.2 --layers 2 --width 16 --heads 2 --context 16 --batch 4 --lr 0.01 --warmup 3 " \
-    "--unit "                                                                                           \
+#define SMALL                                                                                                \
+    "--valid-fraction 0.2 --layers 2 --width 16 --heads 2 --context 16 --batch-size 4 --lr 0.01 --warmup 3 " \
+    "--unit "                                                                                                \
     "word --valid-every 4 --save-every 3 --dropout 0.1 "
 
 static int make_text(void **state)
@@ -23,7 +23,7 @@ static int make_text(void **state)
         out, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
              "echo 'the cat sat on the mat'; echo 'the dog ran in the park'; echo 'für Öl'; done > "
              "text; gzip -k text; $HEED train -q --task mlm --preset bert-tiny --device cpu --train text.gz "
-             "--unit word --width 32 --context 16 --batch 8 --steps 150 --warmup 10 --lr 0.005 "
+             "--unit word --width 32 --context 16 --batch-size 8 --steps 150 --warmup 10 --lr 0.005 "
              "--valid-fraction 0.1 --valid-every 75 --out m");
 }
 
@@ -148,7 +148,8 @@ static void validation_says_loss_perplexity_and_accuracy(void **state)
     assert_non_null(strstr(out, "  perplexity "));
     assert_non_null(strstr(out, "  accuracy "));
     assert_non_null(strstr(out, "heed fill told"));
-    out = must_run("$HEED train --task mlm --dry-run --train text --preset bert-base --unit char --batch 1");
+    out = must_run(
+        "$HEED train --task mlm --dry-run --train text --preset bert-base --unit char --batch-size 1");
     assert_non_null(strstr(out, "parameters         86,"));
     assert_non_null(strstr(out, "batches an epoch "));
 }
@@ -156,11 +157,12 @@ static void validation_says_loss_perplexity_and_accuracy(void **state)
 static void every_unit_trains(void **state)
 {
     (void)state;
-    must_run(TRAIN SMALL
-             "--unit char --whole-words --steps 4 --out char && $HEED fill char 'the c[MASK]t' | grep -c .");
-    must_run(TRAIN SMALL
-             "--unit subword --vocab 300 --whole-words --steps 4 --out sub && $HEED fill sub --json "
-             "'the [MASK]' | grep '\"token\"'");
+    must_run(TRAIN SMALL "--unit char --whole-word-masking --steps 4 --out char && $HEED fill char 'the "
+                         "c[MASK]t' | grep -c .");
+    must_run(
+        TRAIN SMALL
+        "--unit subword --vocab-size 300 --whole-word-masking --steps 4 --out sub && $HEED fill sub --json "
+        "'the [MASK]' | grep '\"token\"'");
 }
 
 static void sittings(const char *more)
@@ -180,7 +182,7 @@ static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
     sittings("");
-    sittings("--whole-words --accumulate 3 --ema 0.9");
+    sittings("--whole-word-masking --micro-batches 3 --ema 0.9");
     must_run("rm -rf cut; { " TRAIN SMALL
              "--steps 100000 --out cut & p=$!; while ! test -s cut/train/current; do "
              "sleep 0.01; done; kill -9 $p; wait $p; test $? = 137; } 2>&1 && n=$(cut -d- -f2 "
@@ -194,7 +196,7 @@ static void training_yml_begins_the_same_run(void **state)
 {
     (void)state;
     must_run(TRAIN SMALL
-             "--steps 6 --whole-words --out first && $HEED train -q --config first/training.yml --out "
+             "--steps 6 --whole-word-masking --out first && $HEED train -q --config first/training.yml --out "
              "second");
     assert_prints(SAME "same first second; cmp first/training.yml second/training.yml", 0, "");
     assert_prints("grep -c 'encoder-layers\\|^norm\\|^model:' first/training.yml", 1, "0\n");
@@ -212,8 +214,8 @@ static void what_does_not_fit_is_refused(void **state)
         {"train -q --task mlm --train text text --out x", 2, "one text: --train has two files"},
         {"train -q --task mlm --preset tiny --train text --out x", 2, "--preset|bert-tiny"},
         {"train -q --preset bert-tiny --train text text --out x", 2, "--preset|--task mlm"},
-        {"train -q --task lm --whole-words --train text --out x", 2,
-         "--whole-words is an option of --task mlm"},
+        {"train -q --task lm --whole-word-masking --train text --out x", 2,
+         "--whole-word-masking is an option of --task mlm"},
         {"train -q --task mlm --model gpt --train text --out x", 2,
          "--model is an option of --task lm, not of mlm"},
         {"train -q --task mlm --norm pre --train text --out x", 2, "--norm is an option of"},

@@ -98,8 +98,8 @@ static void recurrent_models_train_as_one(void **state)
             snprintf(
                 command, sizeof command,
                 "timeout 100 mpirun -n %d $HEED train -q --device cpu --width 16 --tokenizer words "
-                "--batch-tokens 200 --max-length 40 --positions 64 --dropout 0.2 --attention-dropout 0.1 "
-                "--valid-every 4 --valid-sentences 10 --report-every 1 --threads 1 --valid c/valid.en "
+                "--batch-tokens 200 --max-length 40 --max-positions 64 --dropout 0.2 --attention-dropout 0.1 "
+                "--valid-every 4 --bleu-sentences 10 --report-every 1 --threads 1 --valid c/valid.en "
                 "c/valid.de " DATA "%s --steps 12 --overwrite --out r%d",
                 ranks, models[i], ranks);
             must_run(command);

@@ -18,12 +18,13 @@ SCRATCH_UNUSED static void shell_prepare(void)
     setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* seconds a process on aarch64 */
     setenv(
         "TINY",
-        "--device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --inner 32 --heads 2 --tokenizer "
+        "--device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --ffn-size 32 --heads 2 --tokenizer "
         "words "
-        "--batch-tokens 200 --max-length 40 --positions 64 --lr 0.01 --warmup 5 --schedule inverse_sqrt "
+        "--batch-tokens 200 --max-length 40 --max-positions 64 --lr 0.01 --warmup 5 --schedule inverse_sqrt "
         "--optimizer adam --weight-decay 0 --clip 1 --norm pre --epochs 0 --dropout 0.2 --attention-dropout "
         "0.1 "
-        "--ema 0.9 --accumulate 2 --label-smoothing 0.1 --valid-every 4 --valid-sentences 10 --save-every 3",
+        "--ema 0.9 --micro-batches 2 --label-smoothing 0.1 --valid-every 4 --bleu-sentences 10 --save-every "
+        "3",
         1);
 }
 

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#define TRAIN "$HEED train -q --task tag --device cpu --train tags.tsv --width 16 --batch 8 --warmup 3 "
+#define TRAIN "$HEED train -q --task tag --device cpu --train tags.tsv --width 16 --batch-size 8 --warmup 3 "
 #define FAST  "--lr 0.02 "
 
 /* Each token is "up" when the one behind it is `x`. */
@@ -58,9 +58,10 @@ static void what_is_behind_is_seen_by_both_ways_alone(void **state)
 static void tokens_of_several_pieces_have_one_label(void **state)
 {
     (void)state;
-    must_run("sed 's/^x/xenon/; s/^y/yttrium/' tags.tsv > long.tsv; $HEED train -q --task tag --device cpu "
-             "--train "
-             "long.tsv --unit char --encoder bi-gru --width 16 --batch 8 --lr 0.02 --epochs 15 --out chars");
+    must_run(
+        "sed 's/^x/xenon/; s/^y/yttrium/' tags.tsv > long.tsv; $HEED train -q --task tag --device cpu "
+        "--train "
+        "long.tsv --unit char --encoder bi-gru --width 16 --batch-size 8 --lr 0.02 --epochs 15 --out chars");
     assert_true(accuracy_of("chars") > 97);
     assert_prints("echo 'yttrium xenon yttrium' | $HEED tag chars", 0,
                   "yttrium\tup\nxenon\tdown\nyttrium\tdown\n\n");

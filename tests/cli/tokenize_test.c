@@ -66,7 +66,7 @@ static void specials_are_what_the_model_gets(void **state)
         "printf 'the cat sat\\na dog ran\\n' > text; printf 'text\\tlabel\\nthe cat\\tc\\na dog\\td\\nthe "
         "dog\\td\\na cat\\tc\\n' > labels.tsv; $HEED train -q --task mlm --unit word --train text --layers 1 "
         "--width 8 --heads 2 --context 8 --steps 1 --device cpu --out bert; $HEED train -q --task classify "
-        "--from bert --train labels.tsv --steps 1 --batch 2 --device cpu --out labels");
+        "--from bert --train labels.tsv --steps 1 --batch-size 2 --device cpu --out labels");
     assert_prints("echo 'the [MASK] sat' | $HEED tokenize bert --specials", 0, "<s> the [MASK] sat </s>\n");
     assert_prints("echo 'the [MASK]' | $HEED tokenize bert --specials --ids | awk '{ print $1, $3, $4 }'", 0,
                   must_run("echo 2 $(wc -l < bert/tokenizer.txt) 3"));

@@ -92,20 +92,19 @@ static void the_first_interrupt_saves_and_the_second_ends(void **state)
     (void)state;
 #define LARGE                                          \
     "env --default-signal=INT $HEED train $TINY " DATA \
-    "--batch-tokens 20000 --steps 100000 --accumulate 1 --threads 1 --out "
+    "--batch-tokens 20000 --steps 100000 --micro-batches 1 --threads 1 --out "
     char out[SHELL_ROOM];
     shell(out, LARGE
-          "once --width 256 --inner 1024 & p=$!; while [ ! -e once/training.yml ]; do sleep 0.02; done; "
+          "once --width 256 --ffn-size 1024 & p=$!; while [ ! -e once/training.yml ]; do sleep 0.02; done; "
           "kill -INT $p; wait $p; echo $?; "
           "ls -d once/train/step-*/state.json | wc -l");
-    if (!strstr(out, "stopped: ") || !strstr(out, "; everything is saved\n") ||
-        !strstr(out, "go on with: heed train --resume --out once\n130\n1\n"))
+    if (!strstr(out, "stopped (") || !strstr(out, "; everything is saved\n") ||
+        !strstr(out, "continue with: heed train --resume --out once\n130\n1\n"))
         fail_msg("%s", out);
-    assert_prints(
-        LARGE
-        "twice --width 512 --inner 4096 -q & p=$!; while [ ! -e twice/training.yml ]; do sleep 0.02; done; "
-        "kill -INT $p; sleep 0.02; kill -INT $p; wait $p; echo $?; ls twice/train/current",
-        2, "130\nls: cannot access 'twice/train/current': No such file or directory\n");
+    assert_prints(LARGE "twice --width 512 --ffn-size 4096 -q & p=$!; while [ ! -e twice/training.yml ]; do "
+                        "sleep 0.02; done; "
+                        "kill -INT $p; sleep 0.02; kill -INT $p; wait $p; echo $?; ls twice/train/current",
+                  2, "130\nls: cannot access 'twice/train/current': No such file or directory\n");
 }
 
 /* The run of the recipe ends without a false alarm; one that goes on behind its schedule, or ends within its
@@ -127,7 +126,7 @@ static void the_rate_is_warned_of_where_it_teaches_nothing(void **state)
                 "of --lr. Give a smaller --warmup or more --steps"))
         fail_msg("%s", out);
     out = must_run(
-        "$HEED train --device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --inner 32 --heads 2 "
+        "$HEED train --device cpu --encoder-layers 1 --decoder-layers 1 --width 16 --ffn-size 32 --heads 2 "
         "--tokenizer words " DATA "--steps 8 --report-every 1 --out fitted");
     if (!strstr(out, "warm-up of 2 updates instead of 1,000, as the run has 8; --no-fit-warmup keeps it") ||
         !strstr(out, "step 2/8  epoch 2  loss ") || !strstr(out, "rate 0.005 "))
@@ -311,7 +310,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {"--train two huge", 1, "huge:2: the line is longer than 16777216 bytes"},
         {"--train nothing nothing", 1, "nothing: the file is empty"},
         {"--train blank blank", 1, "blank: none of its 2 lines can be used"},
-        {"--train blank blank --empty error", 1, "blank:1: the line is empty"},
+        {"--train blank blank --on-empty error", 1, "blank:1: the line is empty"},
         {"--train tabs", 1, "tabs:2: no tab"},
         {"--train missing.en missing.de", 1, "missing.en: No such file"},
         {"--train c/train.en missing.de", 1, "missing.de: No such file"},
@@ -321,11 +320,11 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--valid nothing nothing", 1, "nothing: the file is empty"},
         {"--train two two --valid-fraction 0.001", 1, "two: too few pairs to hold back a share of 0.001"},
         {"--train two two --max-length 1", 1, "two: none of its 2 lines can be used"},
-        {"--train two two --max-length 1 --long error", 1, "two:1: 2 tokens, 1 are allowed"},
+        {"--train two two --max-length 1 --on-long error", 1, "two:1: 2 tokens, 1 are allowed"},
         {DATA "--widht 8", 2, "unknown option '--widht', did you mean '--width'?"},
         {DATA "--learning-rate 1", 2, "unknown option '--learning-rate', did you mean '--lr'? "},
         {DATA "--lerning-rate=1", 2, "unknown option '--lerning-rate', did you mean '--lr'? "},
-        {DATA "--batch-size 8", 2, "'--batch-size', did you mean '--batch-tokens' or '--batch'? "},
+        {DATA "--batch-size 8", 2, "--batch-size is an option of --task lm, not of translate"},
         {DATA "--hidden_size 8", 2, "'--hidden_size', did you mean '--width'? "},
         {DATA "--num-layers 8", 2, "'--num-layers', did you mean '--layers'? "},
         {DATA "--max-steps 8", 2, "'--max-steps', did you mean '--steps'? "},
@@ -348,7 +347,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--patience 3", 2, "--patience needs --valid or --valid-fraction"},
         {DATA VALID "--valid-fraction 0.1", 2, "--valid and --valid-fraction exclude each other"},
         {DATA "--separate-vocab", 2, "--separate-vocab needs --untied"},
-        {DATA "--positions 20", 2, "--positions 20 is too few for --max-length 40 and the end"},
+        {DATA "--max-positions 20", 2, "--max-positions 20 is too few for --max-length 40 and the end"},
         {DATA "--batch-tokens 40", 2,
          "--batch-tokens 40 is less than a sentence of --max-length 40 and its end"},
         {DATA "--freeze 'model.encodr.*'", 2, "no parameter is called 'model.encodr.*': nothing to freeze"},
@@ -364,8 +363,8 @@ static void bad_input_gives_one_clear_error(void **state)
                  "$HEED train -q $TINY --steps 2 %s --out bad; s=$?; rm -rf bad; exit $s", cases[i].options);
         assert_fails(command, cases[i].status, cases[i].says);
     }
-    must_run("$HEED train -q $TINY --steps 2 --train two latin --broken skip --out skipped"); /* one line is
-                                                                                                 left */
+    must_run("$HEED train -q $TINY --steps 2 --train two latin --on-invalid skip --out skipped"); /* one line
+                                                                                                 is left */
 }
 
 /* Gradient descent with a rate of 1000 and nothing to hold it. */
@@ -416,7 +415,7 @@ static void a_run_that_diverges_keeps_a_model_that_works(void **state)
 static void a_full_disk_leaves_the_last_checkpoint(void **state)
 {
     (void)state;
-    must_run(TRAIN "--width 256 --inner 512 --steps 1 --save-every 1 --out full && cp -r full intact");
+    must_run(TRAIN "--width 256 --ffn-size 512 --steps 1 --save-every 1 --out full && cp -r full intact");
     assert_fails("ulimit -f 2048; $HEED train -q --resume --steps 3 --out full", 1,
                  "full/|.safetensors: cannot write: File too large");
     assert_prints(
@@ -426,7 +425,7 @@ static void a_full_disk_leaves_the_last_checkpoint(void **state)
     must_run(
         "$HEED train -q --resume --steps 3 --out full && $HEED train -q --resume --steps 3 --out intact");
     assert_prints(SAME "same full intact", 0, "");
-    assert_fails("ulimit -f 2048; " TRAIN "--width 256 --inner 512 --steps 3 --out never", 1,
+    assert_fails("ulimit -f 2048; " TRAIN "--width 256 --ffn-size 512 --steps 3 --out never", 1,
                  "never/|.safetensors: cannot write: File too large");
 }
 
@@ -455,8 +454,8 @@ static void parts_of_an_update_add_up(void **state)
 {
     (void)state;
     double loss[2][8];
-    must_run(TRAIN "--steps 5 --report-every 1 --accumulate 1 --out whole-1");
-    must_run(TRAIN "--steps 5 --report-every 1 --accumulate 3 --out parts-3");
+    must_run(TRAIN "--steps 5 --report-every 1 --micro-batches 1 --out whole-1");
+    must_run(TRAIN "--steps 5 --report-every 1 --micro-batches 3 --out parts-3");
     assert_int_equal(losses_of("whole-1", loss[0], 8), 5);
     assert_int_equal(losses_of("parts-3", loss[1], 8), 5);
     for (int i = 0; i < 5; i++) /* sums in another order; dropout goes by the sentence, not by its place */
@@ -578,9 +577,10 @@ static void a_dry_run_counts_as_its_device_does(void **state)
              "c/train.en >rows; "
              "{ printf 'label\\ttext\\n'; cat rows; } >labels.tsv");
     static const char *const tasks[] = {
-        ("$TINY --steps 1 " DATA), "--task lm --unit word --batch 64 --steps 1 --train text",
-        "--task mlm --unit word --layers 1 --width 16 --heads 2 --inner 32 --batch 64 --steps 1 --train text",
-        "--task classify --model transformer --train labels.tsv --batch 256 --steps 1"};
+        ("$TINY --steps 1 " DATA), "--task lm --unit word --batch-size 64 --steps 1 --train text",
+        "--task mlm --unit word --layers 1 --width 16 --heads 2 --ffn-size 32 --batch-size 64 --steps 1 "
+        "--train text",
+        "--task classify --model transformer --train labels.tsv --batch-size 256 --steps 1"};
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         char command[1024];
         double f32, bf16;
@@ -602,9 +602,9 @@ static void a_dry_run_says_what_does_not_fit(void **state)
     assert_true(left > 0 && left <= all && !strstr(out, "needs"));
     /* eight times 2^20 numbers of 4 bytes and more: no machine has so many */
     out = must_run("$HEED train $TINY " DATA
-                   "--steps 1 --dry-run --device cpu --width 65536 --inner 1048576 --encoder-layers 100");
+                   "--steps 1 --dry-run --device cpu --width 65536 --ffn-size 1048576 --encoder-layers 100");
     if (!strstr(out, " GiB, and the cpu has ") ||
-        !strstr(out, " GiB free: give a smaller --batch-tokens, --accumulate N or --recompute\n"))
+        !strstr(out, " GiB free: give a smaller --batch-tokens, --micro-batches N or --recompute\n"))
         fail_msg("%s", out);
 }
 

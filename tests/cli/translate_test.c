@@ -20,7 +20,7 @@ static int make_model(void **state)
     int s = shell(
         out, "$HEED corpus -q --pairs 300 --valid 20 --test 30 --out c && "
              "$HEED train -q $TINY --train c/train.en c/train.de --valid c/valid.en c/valid.de --dropout 0 "
-             "--attention-dropout 0 --accumulate 1 --width 32 --inner 64 --lr 0.02 --valid-every 50 "
+             "--attention-dropout 0 --micro-batches 1 --width 32 --ffn-size 64 --lr 0.02 --valid-every 50 "
              "--save-every 50 --steps 220 --out m && $HEED translate -d cpu m <c/test.en >clean.de");
     if (s) print_error("%s\n", out);
     return s;
@@ -221,7 +221,7 @@ static void skipped_words_are_warned_of(void **state)
     fclose(f);
     must_run(
         "for c in fixed attention; do $HEED train -q --task translate --tokenizer words --width 16 "
-        "--train c/train.en c/train.de --encoder gru --decoder gru --context $c --steps 1 --out $c; done");
+        "--train c/train.en c/train.de --encoder gru --decoder gru --decoder-context $c --steps 1 --out $c; done");
     assert_fails("$HEED translate -d cpu fixed --warn-skipped <four", 1,
                  "the model has no attention from its decoder to its encoder");
     must_run("$HEED translate -d cpu attention --sentences keep --warn-skipped --max-length 1 --json <four "
@@ -236,13 +236,12 @@ static void bleu_in_training_is_of_whole_lines(void **state)
     must_run(
         "mkdir two; for f in train.en train.de valid.en valid.de; do paste -d' ' - - <c/$f >two/$f; done; "
         "$HEED train -q $TINY --train two/train.en two/train.de --valid two/valid.en two/valid.de --width "
-        "32 --inner 64 --dropout 0 --attention-dropout 0 --accumulate 1 --lr 0.02 --valid-every 150 "
+        "32 --ffn-size 64 --dropout 0 --attention-dropout 0 --micro-batches 1 --lr 0.02 --valid-every 150 "
         "--save-every 150 --steps 150 --out two/m");
-    must_run(
-        "for s in keep split; do $HEED translate -d cpu two/m --beam 1 --sentences $s <two/valid.en "
-        ">two/$s; $HEED score -m bleu --digits 4 --ref two/valid.de two/$s | sed 's/.* = \\([0-9.]*\\) "
-        ".*(BP.*/\\1/' >two/$s.bleu; done; sed -n 's/.*\"bleu\":\\([0-9.]*\\),.*/\\1/p' "
-        "two/m/train/log.jsonl | tail -1 | xargs printf '%.4f\\n' >two/trained");
+    must_run("for s in keep split; do $HEED translate -d cpu two/m --beam 1 --sentences $s <two/valid.en "
+             ">two/$s; $HEED score -m bleu --digits 4 --ref two/valid.de two/$s | sed 's/.* = \\([0-9.]*\\) "
+             ".*(BP.*/\\1/' >two/$s.bleu; done; sed -n 's/.*\"bleu\":\\([0-9.]*\\),.*/\\1/p' "
+             "two/m/train/log.jsonl | tail -1 | xargs printf '%.4f\\n' >two/trained");
     assert_prints("cmp two/trained two/keep.bleu; cmp -s two/keep.bleu two/split.bleu || echo other", 0,
                   "other\n");
 }

@@ -20,7 +20,7 @@ static int make_models(void **state)
         "for i in 1 2 3 4 5 6 7 8 9; do echo 'the cat sat on a mat'; done >text; "
         "$HEED train -q $TINY --train c/train.en c/train.de --steps 2 --out t && "
         "$HEED train -q --task lm --model gpt --unit word --width 16 --layers 1 --heads 2 "
-        "--inner 32 --train text --steps 2 --out l && "
+        "--ffn-size 32 --train text --steps 2 --out l && "
         "$HEED train -q --task mlm --preset bert-tiny --unit word --train text --steps 2 --out b && "
         "$HEED train -q --task classify --model gru --unit word --train labels.tsv --steps 2 --out k && "
         "$HEED train -q --task tag --model gru --unit word --train tags.tsv --steps 2 --out g");

@@ -200,7 +200,8 @@ static void without_weights_for_the_context_it_is_a_plain_decoder(void **state)
     toy_close(&with), toy_close(&without);
 }
 
-/* --project with unit matrices: keys and values are the states themselves, and the query is the state. */
+/* --attention-projections with unit matrices: keys and values are the states themselves, and the query is the
+ * state. */
 static void unit_matrices_for_keys_and_values_are_none(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* The recurrent decoders of lecture 000 as the program makes them (--encoder rnn --decoder rnn --context
-   fixed --skips
-   --read sum), against the same in loops of double. Every layer reads the word and the layer below it; all
+   fixed --input-skips
+   --readout sum), against the same in loops of double. Every layer reads the word and the layer below it; all
    layers add up to a predicted vector, which is compared with the vectors of all words: the table of words is
    one for input and output. */
 #include "model/toy.h"

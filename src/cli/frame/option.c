@@ -25,8 +25,9 @@ static bool has(const hd_option_set sets[2], const char *name)
     return o && !o->gone;
 }
 
-/* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong. */
-static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s)
+/* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong.
+   elsewhere: it is an option of other verbs. */
+static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s, bool *elsewhere)
 {
     const hd_synonym *found = NULL;
     if (s.distance > 2) s.distance = 2;
@@ -34,7 +35,10 @@ static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s
         const char *before = s.match;
         bool known = false;
         for (const char *const *ours = row->ours; *ours; ours++) known = known || has(sets, *ours);
-        if (!strcmp(s.typed, row->theirs)) return known ? row : NULL;
+        if (!strcmp(s.typed, row->theirs)) {
+            *elsewhere = !known;
+            return known ? row : NULL;
+        }
         if (known) hd_spelling_try(&s, row->theirs);
         if (s.match != before) found = row;
     }
@@ -53,9 +57,11 @@ const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed,
         for (const hd_option *o = sets[s].table; o->name; o++)
             if (!o->hidden && !o->gone) hd_spelling_try(&best, o->name);
     const char *const one[] = {best.match, NULL};
-    const hd_synonym *other = find_synonym(sets, best);
+    bool elsewhere = false;
+    const hd_synonym *other = find_synonym(sets, best, &elsewhere);
     size_t used = 0;
     buffer[0] = 0;
+    if (elsewhere) return buffer;
     for (const char *const *say = other ? other->ours : one; *say && used < HD_OPTION_SUGGESTION / 2; say++)
         if (has(sets, *say))
             used += (size_t)snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "%s'%s%s'",

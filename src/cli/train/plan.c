@@ -1,10 +1,13 @@
 /* What a run will be, and its memory beside that of the machine. */
 #include "cli/train/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "backend/backend.h"
 #include "backend/ranks.h"
+#include "cli/train/progress.h"
+#include "task/bench.h"
 
 #define MIB 1048576.0
 #define GIB 1073741824.0
@@ -42,6 +45,36 @@ static void show_memory(const hd_command *c, const hd_train_options *o, const hd
                    (double)bytes / GIB, d->backend, (double)d->left / GIB, task->remedy);
 }
 
+/* Updates until the first limit; 0: it is not known. */
+static double updates_of(const hd_train_options *o, const hd_plan *p)
+{
+    double steps = (double)o->steps, all = (double)o->epochs * (double)p->batches;
+    return steps > 0 && all > 0 ? fmin(steps, all) : fmax(steps, all);
+}
+
+/* The least it can take: products go as fast as one that is measured now. */
+static void show_time(const hd_command *c, const hd_train_options *o, const hd_plan *p)
+{
+    FILE *f = c->out.file;
+    hd_backend_opt opt = {
+        .threads = c->common.threads, .precision = (hd_precision)o->precision, .training = true};
+    hd_backend *b = NULL;
+    hd_err err = {0};
+    double rate = 0, updates = updates_of(o, p);
+    char a[32], d[32];
+    hd_status s = hd_backend_new(&b, o->device, &opt, &err);
+    if (!s) s = hd_bench_product(b, b->capture ? 4096 : 512, 5, &rate, &err);
+    hd_backend_free(b);
+    if (s)
+        fprintf(f, "time               not estimated: %s\n", err.text);
+    else
+        fprintf(
+            f,
+            "time               at least %s for %s updates: %.3g GFLOP/s, measured with a matrix product\n",
+            hd_clock(fmax(updates, 1) * p->flops / rate, a), hd_grouped((uint64_t)fmax(updates, 1), d),
+            rate / 1e9);
+}
+
 /* Of small models the first digits that are not 0. */
 static int places(double x)
 {
@@ -63,6 +96,7 @@ void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd
     show_memory(c, o, task, p->memory);
     fprintf(f, "work               %.*f GFLOP an update, %.*f TFLOP an epoch\n", places(update), update,
             places(epoch), epoch);
+    show_time(c, o, p);
 }
 
 void hd_train_plan_say(const hd_command *c, const hd_plan *p)

@@ -89,7 +89,8 @@ hd_status hd_train_recipe_show(const hd_command *c, const hd_train_options *o, c
     for (size_t i = 0; hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
         hd_text value = {0}, line = {0};
-        if (!hd_recipe_applies(row, o, parts) || (row->keep == HD_KEEP_NOT && !hd_option_given(&given[i])))
+        if (!hd_recipe_applies(row, o, parts) ||
+            (row->keep == HD_KEEP_NOT && (!row->group || !hd_option_given(&given[i]))))
             continue;
         hd_option_value(&value, row, o);
         if (value.size) {

@@ -67,17 +67,17 @@ static void say_judged(const hd_command *c, const hd_task *task, const hd_outcom
 
 static void say_ending(const hd_command *c, const hd_task *task, const hd_outcome *out)
 {
-    static const char *const why[] = {[HD_ENDED_STEPS] = "as many steps as asked for",
-                                      [HD_ENDED_EPOCHS] = "as many epochs as asked for",
-                                      [HD_ENDED_MINUTES] = "the time is over",
-                                      [HD_ENDED_PATIENCE] = "no new best for as long as asked for",
+    static const char *const why[] = {[HD_ENDED_STEPS] = "finished: reached --steps",
+                                      [HD_ENDED_EPOCHS] = "finished: reached --epochs",
+                                      [HD_ENDED_MINUTES] = "ended: reached --minutes",
+                                      [HD_ENDED_PATIENCE] = "finished: no new best model within --patience",
                                       [HD_ENDED_STOPPED] = "stopped"};
     const hd_progress *p = &out->progress;
     char a[32], b[32];
-    hd_log_say(&c->log, HD_INFO, "%s: %s updates, %s %s%s", why[out->ending], hd_grouped(p->step, a),
+    hd_log_say(&c->log, HD_INFO, "%s (%s updates, %s %s)%s", why[out->ending], hd_grouped(p->step, a),
                hd_grouped(p->tokens, b), task->unit,
                out->ending != HD_ENDED_STOPPED ? ""
-               : p->broken                     ? "; saved are those before the gradient was not finite"
+               : p->broken                     ? "; saved up to the last finite gradient"
                                                : "; everything is saved");
 }
 
@@ -92,7 +92,7 @@ static int end(const hd_command *c, const hd_train_options *o, const hd_task *ta
     if (out->judged) say_judged(c, task, out);
     if (!out->counted) say_ending(c, task, out);
     if (stopped)
-        hd_log_say(&c->log, HD_INFO, "go on with: heed train --resume --out %s", o->out);
+        hd_log_say(&c->log, HD_INFO, "continue with: heed train --resume --out %s", o->out);
     else
         hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, task->verb, o->out,
                    task->with);

@@ -1,4 +1,4 @@
-/* heed train: from sentence pairs, a text or labeled items to a model folder, in one sitting or in many. */
+/* heed train: trains a model of any task, in one call or in several. */
 #include "cli/train/train.h"
 
 #include "backend/ranks.h"
@@ -11,33 +11,31 @@
 
 static const hd_example examples[] = {
     {"heed train --train pairs.en pairs.de --valid-fraction 0.01 --epochs 30 --out model",
-     "the preset tiny on two files"},
+     "a Transformer of preset tiny on two files of parallel sentences"},
     {"heed train --preset base --train a.en.gz a.de.gz --valid b.en.gz b.de.gz --steps 100000 --out model",
-     "the model of the paper"},
+     "the base model of the Transformer paper"},
     {"heed train --preset rnnsearch --train a.en a.de --valid b.en b.de --out model",
-     "recurrent networks with attention: sutskever, luong and tutorial are others"},
-    {"heed train --encoder bi-gru --decoder gru --decoder-context attention --score additive --train a.en "
-     "a.de "
+     "a recurrent encoder-decoder with attention; sutskever, luong and tutorial are others"},
+    {"heed train --encoder bi-gru --decoder gru --attention-score additive --train a.en a.de "
      "--valid-fraction 0.01 --out model",
-     "one of one's own"},
+     "one of your own"},
     {"heed train --config model.yml --out model", "options from a file"},
-    {"heed train --resume --out model", "go on after a stop, whatever stopped it"},
+    {"heed train --resume --out model", "continue a run that was stopped"},
     {"heed train --preset big --train a.en a.de --epochs 1 --dry-run", "what it would take"},
     {"heed train --task lm --model gpt --unit char --train text.txt.gz --valid-fraction 0.1 --out model",
      "a language model"},
     {"heed train --task lm --model ngram --order 6 --smoothing kneser-ney --unit char --train text.txt --out "
      "model",
-     "one that counts"},
+     "an n-gram model"},
     {"heed train --task lm --preset gpt2 --tokenizer-model vocab.json merges.txt --train text.gz --out model",
-     "a GPT-2 of one's own"},
+     "a GPT-2"},
     {"heed train --task lm --from gpt2 --train text.txt --valid-fraction 0.1 --out tuned",
-     "a model that is there goes on learning, from another text"},
-    {"heed train --task mlm --preset bert-tiny --train text.gz --valid-fraction 0.05 --out model",
-     "a BERT, which fills in blanks"},
+     "continue training an existing model on another text"},
+    {"heed train --task mlm --preset bert-tiny --train text.gz --valid-fraction 0.05 --out model", "a BERT"},
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
-     "which class a text is of, from a file for each class"},
+     "a classifier, from a folder with one file per class"},
     {"heed train --task classify --from bert --train train.tsv --valid dev.tsv --out model",
-     "fine-tune a BERT on labeled texts, or pairs of them"},
+     "fine-tune a BERT on labeled texts or pairs of texts"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
@@ -45,32 +43,22 @@ static const hd_example examples[] = {
 
 const hd_usage hd_verb_train_usage = {
     .about =
-        "Learns to translate from sentences and their translations. The vocabulary is learned first, then a "
-        "Transformer or, by --preset or --encoder and --decoder, recurrent networks. The model folder holds "
-        "config.json, the tokenizer and model.safetensors, the best "
-        "model by "
-        "validation; below train/ the last checkpoint and the log (log.jsonl, TensorBoard events). "
-        "training.yml "
-        "keeps every option of the run, as --config reads it.\n"
-        "With --task lm it learns to foresee a text, token after token: --model says how. What is not given "
-        "fits the model: gpt has 4 layers of width 128 and learns from 2000 batches of 12 windows of 64 "
-        "tokens. An ngram only counts, and is done in one sitting.\n"
-        "With --from it begins with a model that is there, trained here or imported, and learns from other "
-        "data in "
-        "a folder of its own.\n"
-        "With --task mlm it learns to fill in what is masked in a text, as BERT does: of every window 15 % "
-        "of "
-        "the tokens are asked for, and both sides of them are seen.\n"
-        "With --task classify it learns the label of a text, from a folder with a file for each class or "
-        "from "
-        "a table; with --task tag a label for every token of a sentence. Items that are there more than once "
-        "with the same label count once. A tenth is held back, by which the best model is chosen; it is kept "
-        "in train/held-out.tsv. --task regress learns a number in the same way.\n"
-        "With --from MODEL classify and regress fine-tune a BERT or a language model that has learned from "
-        "plain text: tokenizer and sizes are those of MODEL, its weights are where learning begins.\n"
-        "Ctrl-C or SIGTERM saves and ends, with exit status 130 or 143; --resume --out FOLDER goes on bit "
-        "for bit. Before the first update there is nothing to save, and it ends at once. One process at a "
-        "time trains in a folder.",
+        "Trains a model. 'heed help train --task TASK' shows the options of one task with its defaults, and "
+        "with further options (--preset, --model) what they change; --dry-run prints all values of a run.\n"
+        "The model folder holds config.json, the tokenizer and model.safetensors, the best model by "
+        "validation; train/ the last checkpoint and the log (log.jsonl, TensorBoard events); training.yml "
+        "the options of the run, as --config reads them.\n"
+        "translate: learns a vocabulary from parallel sentences, then a Transformer or, by --preset or "
+        "--encoder and --decoder, a recurrent encoder-decoder.\n"
+        "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
+        "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
+        "classify, regress and tag: predict a label or a number for each text, or a label for each token. "
+        "Duplicate items are dropped. Without --valid a tenth is held out for validation and kept in "
+        "train/held-out.tsv.\n"
+        "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
+        "epochs at a low learning rate unless options say otherwise); classify and regress fine-tune it.\n"
+        "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "
+        "bit. Before the first update there is nothing to save. One process at a time trains in a folder.",
     .options = hd_train_table,
     .size = sizeof(hd_train_options),
     .examples = examples,
@@ -103,7 +91,9 @@ static int train(const hd_command *c, hd_train_options *o, hd_given *given, hd_s
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
     for (int i = 0; !s && i < o->train.count; i++)
         hd_input_await(c, o->train.text[i], "a text to learn from");
-    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : hd_train_sit(c, o, given);
+    return s == HD_EARG ? hd_verb_misused(c->verb, err)
+           : s          ? hd_command_fail(c, err)
+                        : hd_train_sit(c, o, given);
 }
 
 /* Nobody else writes in the folder meanwhile; the first process holds it for all. */

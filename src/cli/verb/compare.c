@@ -23,17 +23,17 @@
 /* X(field, option of heed train, argument, help): given once for all models that have it */
 #define SETTINGS(X)                                                                                    \
     X(unit, "unit", "UNIT", "tokens: word, char or subword; without it char")                          \
-    X(vocab, "vocab", "N", "pieces of the vocabulary")                                                 \
+    X(vocab, "vocab-size", "N", "pieces of the vocabulary")                                            \
     X(order, "order", "N", "ngram, maxent, ffnn: tokens in a row they know of, the next one included") \
     X(smoothing, "smoothing", "NAME", "ngram: add-k, kneser-ney or kneser-ney-3")                      \
     X(add_k, "add-k", "X", "ngram with add-k: the k")                                                  \
-    X(features, "features", "N", "maxent: rows for the weights of hashed contexts")                    \
+    X(features, "hash-buckets", "N", "maxent: rows for the weights of hashed contexts")                \
     X(layers, "layers", "N", "rnn, gru, lstm, gpt")                                                    \
     X(width, "width", "N", "of a token's vector; rnn, gru, lstm: of the state too")                    \
-    X(inner, "inner", "N", "ffnn, gpt: width inside the feed-forward layers")                          \
+    X(inner, "ffn-size", "N", "ffnn, gpt: width inside the feed-forward layers")                       \
     X(heads, "heads", "N", "gpt: attention heads")                                                     \
     X(context, "context", "N", "tokens of a window; gpt never sees more of them")                      \
-    X(batch, "batch", "N", "windows of an update")                                                     \
+    X(batch, "batch-size", "N", "windows of an update")                                                \
     X(dropout, "dropout", "X", "all but ngram and maxent")                                             \
     X(lr, "lr", "X", "largest learning rate")                                                          \
     X(epochs, "epochs", "N", "passes over the text")                                                   \

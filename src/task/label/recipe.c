@@ -55,7 +55,7 @@ static hd_status take_sizes(hd_taking *t, const hd_body_opt *b, hd_err *err)
     hd_status s = hd_taking_number(t, "layers", layers, err);
     if (!s) s = hd_taking_number(t, "width", hd_body_width(b), err);
     if (!s) s = hd_taking_number(t, "heads", heads, err);
-    if (!s && inner) s = hd_taking_number(t, "inner", inner, err);
+    if (!s && inner) s = hd_taking_number(t, "ffn-size", inner, err);
     return s;
 }
 
@@ -124,10 +124,10 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
     s = hd_label_stages(&stages, o, err);
     if (!s && !hd_stages_have(&stages, HD_STAGE_transformer)) {
         s = hd_recipe_follow(sets, "heads", 1, err);
-        if (!s) s = hd_recipe_follow(sets, "inner", 1, err);
+        if (!s) s = hd_recipe_follow(sets, "ffn-size", 1, err);
     }
     if (!s && o->task == HD_TRAIN_TAG) s = hd_recipe_follow(sets, "unit", HD_TRAIN_WORD, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab", HD_TRAIN_ALL_PIECES, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     return s;
 }
 

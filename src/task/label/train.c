@@ -277,30 +277,30 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 }
 
 /* Three tasks that differ in their data and in what is asked of the model. */
-#define LABEL_TASK(NAME, UNIT, VERB)                     \
-    const hd_task hd_task_##NAME = {                     \
-        .name = #NAME,                                   \
-        .unit = UNIT,                                    \
-        .judged = "labels",                              \
-        .verb = VERB,                                    \
-        .with = "< FILE",                                \
-        .remedy = "a smaller --batch or --accumulate N", \
-        .varies = true,                                  \
-        .recipe = &hd_recipe_labels,                     \
-        .size = sizeof(labeling),                        \
-        .check = hd_label_check,                         \
-        .open = open,                                    \
-        .release = release,                              \
-        .weights = begin_weights,                        \
-        .plan = plan,                                    \
-        .next = next,                                    \
-        .seek = seek,                                    \
-        .send = send,                                    \
-        .loss = loss,                                    \
-        .validate = validate,                            \
-        .save = save,                                    \
-        .publish = publish,                              \
-        .judge = judge,                                  \
+#define LABEL_TASK(NAME, UNIT, VERB)                             \
+    const hd_task hd_task_##NAME = {                             \
+        .name = #NAME,                                           \
+        .unit = UNIT,                                            \
+        .judged = "labels",                                      \
+        .verb = VERB,                                            \
+        .with = "< FILE",                                        \
+        .remedy = "a smaller --batch-size or --micro-batches N", \
+        .varies = true,                                          \
+        .recipe = &hd_recipe_labels,                             \
+        .size = sizeof(labeling),                                \
+        .check = hd_label_check,                                 \
+        .open = open,                                            \
+        .release = release,                                      \
+        .weights = begin_weights,                                \
+        .plan = plan,                                            \
+        .next = next,                                            \
+        .seek = seek,                                            \
+        .send = send,                                            \
+        .loss = loss,                                            \
+        .validate = validate,                                    \
+        .save = save,                                            \
+        .publish = publish,                                      \
+        .judge = judge,                                          \
     }
 
 LABEL_TASK(classify, "items", "classify");

@@ -74,10 +74,10 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
         size_t value;
         unsigned needs;
     } numbers[] = {{"order", (size_t)m->order, HD_HAS_MAXENT | HD_HAS_FFNN},
-                   {"features", m->buckets, HD_HAS_MAXENT},
+                   {"hash-buckets", m->buckets, HD_HAS_MAXENT},
                    {"layers", (size_t)m->stack.layers, HD_HAS_LAYERS},
                    {"width", m->stack.width, HD_HAS_NETWORK},
-                   {"inner", inner, HD_HAS_FFNN | HD_HAS_BLOCKS},
+                   {"ffn-size", inner, HD_HAS_FFNN | HD_HAS_BLOCKS},
                    {"heads", (size_t)m->stack.heads, HD_HAS_BLOCKS}};
     hd_status s = hd_taking_say(t, "model", hd_lm_names[m->kind], err);
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
@@ -113,7 +113,7 @@ static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err
     const hd_train_options *o = sets[0].into;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
     if (!(named || o->from) || o->model != HD_LM_gpt || (!named && most >= o->batch)) return HD_OK;
-    return hd_recipe_follow(sets, "batch", most ? most : 1, err);
+    return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
 }
 
 static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
@@ -123,7 +123,7 @@ static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
     if (o->from) return HD_OK;
     if (o->tokenizer_file.count && !strstr(o->tokenizer_file.text[0], ".txt"))
         s = hd_recipe_follow(sets, "unit", HD_TRAIN_SUBWORD, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab", HD_TRAIN_ALL_PIECES, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     int letters = o->model == HD_LM_ffnn ? 9 : 6, words = o->model == HD_LM_ffnn ? 5 : 3;
     return s ? s : hd_recipe_follow(sets, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
 }
@@ -138,7 +138,7 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
     hd_status s = fill_batch(sets, named, err);
     if (!s && o->from && !named)
         s = hd_recipe_continue(sets, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
-    if (!s && gpt && !o->from) s = hd_recipe_follow(sets, "inner", 4 * o->width, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
     return s ? s : derive_tokens(sets, err);
 }
 

@@ -36,7 +36,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     hd_tokenizer_free(tokenizer);
     s = hd_taking_number(t, "layers", (size_t)m.stack.layers, err);
     if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
-    if (!s) s = hd_taking_number(t, "inner", m.stack.inner, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", m.stack.inner, err);
     if (!s) s = hd_taking_number(t, "heads", (size_t)m.stack.heads, err);
     if (!s) s = hd_taking_activation(t, m.stack.act, err);
     if (!s) s = hd_taking_number(t, "context", m.positions, err);
@@ -51,8 +51,8 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
     const hd_train_options *o = sets[0].into;
     hd_status s = HD_OK;
     if (o->from) return named ? HD_OK : hd_recipe_continue(sets, hd_recipe_rate((size_t)o->width), err);
-    if (hd_train_given(sets, "width")) s = hd_recipe_follow(sets, "inner", 4 * o->width, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab", HD_TRAIN_ALL_PIECES, err);
+    if (hd_train_given(sets, "width")) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     return s;
 }
 

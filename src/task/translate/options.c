@@ -79,7 +79,7 @@ hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
     hd_status s = hd_train_check_files(o, NULL, err);
     if (s) return s;
     if (o->max_length + 1 > o->positions)
-        return hd_err_set(err, HD_EARG, "--positions %d is too few for --max-length %d and the end",
+        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
                           o->positions, o->max_length);
     if (o->batch_tokens < o->max_length + 1)
         return hd_err_set(err, HD_EARG,

@@ -106,11 +106,11 @@ static hd_status take(hd_taking *t, hd_err *err)
     s = hd_taking_number(t, "encoder-layers", (size_t)m.encoder_layers, err);
     if (!s) s = hd_taking_number(t, "decoder-layers", (size_t)m.decoder_layers, err);
     if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
-    if (!s) s = hd_taking_number(t, "inner", m.stack.inner, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", m.stack.inner, err);
     if (!s) s = hd_taking_number(t, "heads", (size_t)m.stack.heads, err);
-    if (!s) s = hd_taking_number(t, "positions", m.positions, err);
+    if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
     if (!s) s = hd_taking_say(t, "position-kind", kind, err);
-    if (!s) s = hd_taking_switch(t, "no-scale", m.stack.unscaled_scores, err);
+    if (!s) s = hd_taking_switch(t, "unscaled-attention", m.stack.unscaled_scores, err);
     if (!s) s = hd_taking_say(t, "norm", m.stack.pre_norm ? "pre" : "post", err);
     if (!s) s = hd_taking_switch(t, "untied", !m.tied, err);
     if (!s) s = hd_taking_activation(t, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
@@ -129,7 +129,7 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
         if (!s) s = hd_recipe_follow(sets, "dropout", 0.1, err);
         if (!s) s = hd_recipe_follow(sets, "weight-decay", 0.01, err);
     }
-    if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(sets, "begin", HD_BEGINNING_map, err);
+    if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(sets, "decoder-init", HD_BEGINNING_map, err);
     if (!s && o->feeding == HD_FEEDING_gumbel) s = hd_recipe_follow(sets, "sampling-rate", 1, err);
     return s;
 }

@@ -71,7 +71,7 @@ def of_heed(heed, folder):
     text, model, out = (os.path.join(folder, name) for name in ("text", "model", "hf"))
     with open(text, "w") as f:
         f.write("the cat sat on the mat\na dog ate the cat, and one more dog!\n" * 200)
-    run(heed, "train", "--task", "mlm", "--train", text, "--out", model, "--vocab", "280", "--steps", "30", "--batch", "8",
+    run(heed, "train", "--task", "mlm", "--train", text, "--out", model, "--vocab-size", "280", "--steps", "30", "--batch-size", "8",
         "--context", "32", "--width", "32", "--heads", "2", "--device", "cpu")
     run(heed, "export", model, out)
     pieces = sentencepiece.SentencePieceProcessor(os.path.join(out, "tokeniser.model"))
