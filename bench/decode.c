@@ -1,10 +1,12 @@
-/* Times search with random weights: bench_decode base greedy|beam4 BATCH THREADS. Sources of 25 tokens, 25
-   tokens out and no early end. Prints one line: seconds for a batch, the median of some rounds, and tokens/s.
+/* Times search with random weights: bench_decode base greedy|beamN|sampleN BATCH THREADS. Sources of 25
+   tokens, 25 tokens out and no early end. Prints one line: seconds for a batch, the median of some rounds,
+   tokens/s, and the MiB that were in use at most beyond the model.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "clock.h"
 #include "decode/search.h"
 #include "model/prepare.h"
@@ -31,10 +33,25 @@ static hd_status decode(hd_run *r, const hd_encdec *m, size_t batch, const hd_se
     return st;
 }
 
+/* greedy, beamN or sampleN: the latter draws from all tokens. */
+static bool read_kind(const char *text, hd_search_opt *o)
+{
+    size_t n = 1;
+    if (sscanf(text, "beam%zu", &n) == 1)
+        o->kind = HD_SEARCH_BEAM;
+    else if (sscanf(text, "sample%zu", &n) == 1)
+        o->kind = HD_SEARCH_SAMPLE;
+    else if (strcmp(text, "greedy"))
+        return false;
+    o->beam = o->best = n;
+    return n > 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 5 || strcmp(argv[1], "base") || (strcmp(argv[2], "greedy") && strcmp(argv[2], "beam4")))
-        return stop("usage: bench_decode base greedy|beam4 BATCH THREADS", 2);
+    hd_search_opt o = {.end = -1, .max_length = LENGTH, .temperature = 1, .seed = 1};
+    if (argc != 5 || strcmp(argv[1], "base") || !read_kind(argv[2], &o))
+        return stop("usage: bench_decode base greedy|beamN|sampleN BATCH THREADS", 2);
     int batch = atoi(argv[3]), threads = atoi(argv[4]);
     if (batch < 1 || batch > MOST_BATCH || threads < 1)
         return stop("BATCH from 1 to 1024, THREADS from 1", 2);
@@ -49,8 +66,6 @@ int main(int argc, char **argv)
                           .stack.eps = 1e-5f,
                           .stack.act = HD_relu,
                           .positions = 512};
-    hd_search_opt o = {.end = -1, .max_length = LENGTH, .beam = 4};
-    o.kind = argv[2][0] == 'b' ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
     hd_err err = {0};
     hd_backend *backend = NULL;
     hd_encdec *m = NULL;
@@ -61,6 +76,8 @@ int main(int argc, char **argv)
     if (!s) s = hd_params_draw(&m->params, 1, &err);
     if (!s) s = hd_encdec_prepare(m, HD_DECODING, &err);
     double t[ROUNDS];
+    size_t used = hd_mem_now().used;
+    hd_mem_peak_reset();
     for (int i = -1; !s && i < ROUNDS; i++) { /* one to warm up */
         double start = now();
         s = decode(&r, m, (size_t)batch, &o, &err);
@@ -68,7 +85,8 @@ int main(int argc, char **argv)
     }
     if (s) return stop(err.text, 1);
     double seconds = median(t, ROUNDS);
-    printf("%.6f %.0f\n", seconds, batch * LENGTH / seconds);
+    printf("%.6f %.0f %.1f\n", seconds, batch * LENGTH / seconds,
+           (double)(hd_mem_now().peak - used) / (1 << 20));
     hd_encdec_free(m);
     hd_run_release(&r);
     hd_backend_free(backend);

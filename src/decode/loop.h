@@ -1,12 +1,13 @@
-/* The loop under all searches: one step for all live hypotheses of all sentences, then each sentence goes on
-   by itself. A search method says what it reads of the log-probabilities and how a sentence advances; the
-   loop does prefixes, limits, and lets sentences that are done leave the batch. */
+/* What all searches do with seats: after a step of all live hypotheses of all sentences, each sentence goes
+   on by itself. A search method says what it reads of the log-probabilities and how a sentence advances; the
+   loop does prefixes, limits, and lets sentences that are done leave the batch and others join. */
 #ifndef HD_DECODE_LOOP_H
 #define HD_DECODE_LOOP_H
 
 #include <math.h>
 
 #include "decode/search.h"
+#include "decode/seats.h"
 
 typedef struct hd_link { /* one token of a hypothesis; they form a tree */
     int32_t before;      /* link of the token before; -1: none */
@@ -16,7 +17,7 @@ typedef struct hd_link { /* one token of a hypothesis; they form a tree */
 
 typedef struct hd_live {
     int32_t link;   /* of its last token */
-    int32_t row;    /* of the hypothesis it continues, in the step before */
+    int32_t row;    /* seat of the hypothesis it continues */
     int32_t sample; /* its number, for draws */
     double sum;     /* of its log-probabilities */
 } hd_live;
@@ -35,11 +36,12 @@ typedef struct hd_end { /* a hypothesis that goes on no more */
 
 typedef struct hd_sentence {
     size_t index;   /* in the stepper */
+    size_t length;  /* of all its hypotheses with the token of this step */
     size_t limit;   /* most tokens */
     double longest; /* divisor of the score at the limit */
     const int32_t *prefix;
     size_t prefix_len;
-    size_t first, count; /* its live hypotheses: rows of the step */
+    size_t first, count; /* its live hypotheses: rows of the scores */
     size_t finished;     /* hypotheses that came to their end token so far */
     hd_end *kept;        /* room for loop.keep, best first (samples: by number) */
     size_t kept_count;
@@ -49,18 +51,27 @@ typedef struct hd_loop {
     hd_run *r;
     const hd_stepper *stepper;
     const hd_search_opt *opt;
-    size_t best, keep;    /* guesses wanted, and ends held, for each sentence */
-    size_t length;        /* of all hypotheses with the token of this step: they started together */
-    double divisor, next; /* of scores at this length and at one token more */
-    bool *banned;         /* [vocab]; while min_length is not reached the end token counts, too */
+    hd_seats seats;
+    size_t best, keep; /* guesses wanted, and ends held, for each sentence */
+    bool *banned;      /* [vocab] */
     size_t bans;
-    bool end_banned; /* for good */
 
-    hd_lives live, coming; /* rows of this step and of the next, sentence after sentence */
+    /* of the sentence that advances */
+    size_t length;
+    double divisor, next; /* of scores at this length and at one token more */
+    bool early;           /* min_length is not reached: the end token is banned, too */
+
+    /* of the scores at hand: those of a step, or of the sentences that joined */
+    hd_lives live;
+    size_t *order, active; /* the sentences */
+    size_t seat;           /* of the first row */
+
+    hd_lives coming;       /* seats of the next step, sentence after sentence */
+    size_t *queue, queued; /* sentences in the batch */
+    size_t done;           /* sentences that have left it */
     hd_link *link;
     size_t links, link_room;
     hd_sentence *sentence; /* [items] */
-    size_t *order, active; /* those in the batch */
     hd_end *ends;
 
     /* what the method read in this step: `wide` numbers for each row, or one for each draw; host step memory
@@ -82,16 +93,16 @@ typedef struct hd_method {
 HD_SEARCH_LIST(X)
 #undef X
 
-static inline bool hd_loop_forced(const hd_loop *l, const hd_sentence *q)
+static inline bool hd_loop_forced(const hd_sentence *q)
 {
-    return l->length <= q->prefix_len;
+    return q->length <= q->prefix_len;
 }
 
 /* The live hypothesis of a row, as it is handed to hd_loop_go. */
 static inline hd_live hd_loop_at(const hd_loop *l, size_t row)
 {
     hd_live h = l->live.at[row];
-    h.row = (int32_t)row;
+    h.row = (int32_t)(l->seat + row);
     return h;
 }
 
@@ -111,7 +122,7 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k);
 /* A token of a row's list may be taken: it is not banned and has a probability. */
 static inline bool hd_loop_takes(const hd_loop *l, int32_t token, hd_real logp)
 {
-    return !l->banned[token] && logp > -INFINITY;
+    return !l->banned[token] && !(l->early && token == l->opt->end) && logp > -INFINITY;
 }
 
 #endif

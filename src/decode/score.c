@@ -1,16 +1,16 @@
-/* Forced scoring, step by step: all sentences of the batch side by side, each as long as it has tokens. */
+/* Forced scoring as what it does with seats: a seat is a sentence with tokens left. */
 #include "decode/score.h"
 
 #include "base/mem.h"
 #include "decode/peek.h"
+#include "decode/seats.h"
 
 typedef struct scoring {
-    hd_run *r;
-    const hd_stepper *s;
+    hd_seats seats;
     const hd_found *f;
-    int32_t *guess, *row,
-        *token; /* sentences with a token left, their rows in the next step, what they feed */
-    size_t live;
+    size_t most;
+    size_t *at;    /* [guesses]: tokens scored so far */
+    size_t *guess; /* [seats] sentences of the next step */
 } scoring;
 
 static hd_status check(const hd_found *f, const hd_stepper *s, hd_err *err)
@@ -32,63 +32,69 @@ static hd_status check(const hd_found *f, const hd_stepper *s, hd_err *err)
     return HD_OK;
 }
 
-/* Every sentence starts from its item's row of the first step. */
-static void start(scoring *c)
+/* Sentences join when a quarter of the seats is free. */
+static size_t admit(void *context, size_t left)
 {
-    c->live = 0;
-    for (size_t i = 0; i < c->f->items; i++)
-        for (size_t k = c->f->begin[i]; k < c->f->begin[i + 1]; k++)
-            if (c->f->guess[k].length) c->guess[c->live] = (int32_t)k, c->row[c->live++] = (int32_t)i;
+    const scoring *c = context;
+    size_t busy = c->seats.count, n = 0, first = c->seats.joined;
+    if (!c->most) return left;
+    if (busy && 4 * busy > 3 * c->most) return 0;
+    for (; n < left && busy + c->f->begin[first + n + 1] - c->f->begin[first + n] <= c->most; n++)
+        busy += c->f->begin[first + n + 1] - c->f->begin[first + n];
+    return n || c->seats.count ? n : 1;
 }
 
-/* Log-probabilities of everyone's token t; those that have another stay. */
-static void take(scoring *c, hd_tensor *logp, size_t t)
+/* Who is scored: sentence guess[j] by row[j] of the scores. */
+static size_t scored(const scoring *c, size_t count, bool arrived, size_t *guess, int32_t *row)
 {
-    hd_real *value = hd_host_take(c->r, c->live * sizeof *value);
-    if (!value) return;
-    for (size_t j = 0; j < c->live; j++) c->token[j] = c->f->guess[c->guess[j]].ids[t];
-    if (!hd_peek(c->r, logp, c->row, c->token, c->live, value)) return;
     size_t n = 0;
-    for (size_t j = 0; j < c->live; j++) {
-        hd_guess *g = &c->f->guess[c->guess[j]];
+    for (size_t j = 0; !arrived && j < count; j++) guess[n] = c->guess[j], row[n++] = (int32_t)j;
+    for (size_t i = 0; arrived && i < count; i++) {
+        size_t item = c->seats.joined - count + i;
+        for (size_t k = c->f->begin[item]; k < c->f->begin[item + 1]; k++)
+            if (c->f->guess[k].length) guess[n] = k, row[n++] = (int32_t)i;
+    }
+    return n;
+}
+
+static hd_status take(void *context, hd_tensor *logp, size_t first, size_t count, bool arrived, hd_err *err)
+{
+    scoring *c = context;
+    hd_run *r = c->seats.r;
+    size_t most = count + c->f->guesses;
+    size_t *guess = hd_host_take(r, most * sizeof *guess);
+    int32_t *row = hd_host_take(r, most * sizeof *row), *token = hd_host_take(r, most * sizeof *token);
+    hd_real *value = hd_host_take(r, most * sizeof *value);
+    if (!guess || !row || !token || !value) return HD_OK;
+    size_t n = scored(c, count, arrived, guess, row);
+    for (size_t j = 0; j < n; j++) token[j] = c->f->guess[guess[j]].ids[c->at[guess[j]]];
+    if (!hd_peek(r, logp, row, token, n, value)) return HD_OK;
+    hd_status s = HD_OK;
+    for (size_t j = 0; !s && j < n; j++) {
+        hd_guess *g = &c->f->guess[guess[j]];
+        size_t t = c->at[guess[j]]++;
         g->logp[t] = value[j];
         g->sum += (double)value[j];
-        if (g->length > t + 1) c->guess[n] = c->guess[j], c->token[n] = c->token[j], c->row[n++] = c->row[j];
+        if (g->length == t + 1) continue;
+        c->guess[c->seats.count] = guess[j];
+        s = hd_seats_go(&c->seats, first + (size_t)row[j], token[j], err);
     }
-    c->live = n;
+    return s;
 }
 
-static hd_status run(scoring *c, hd_err *err)
-{
-    hd_run *r = c->r;
-    const hd_stepper *s = c->s;
-    start(c);
-    for (size_t t = 0; c->live; t++) {
-        hd_run_begin(r, HD_INFERENCE);
-        hd_tensor *logp = NULL;
-        if (!t) {
-            logp = s->step(r, s->context, s->start, s->items);
-        } else if (!s->pick(r, s->context, c->row, c->live)) {
-            logp = s->step(r, s->context, c->token, c->live);
-            for (size_t j = 0; j < c->live; j++) c->row[j] = (int32_t)j;
-        }
-        take(c, logp, t);
-        if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
-    }
-    return HD_OK;
-}
-
-hd_status hd_found_score(hd_found *f, hd_run *r, const hd_stepper *s, const hd_length *length, hd_err *err)
+hd_status hd_found_score(hd_found *f, hd_run *r, const hd_stepper *s, const hd_length *length, size_t seats,
+                         hd_err *err)
 {
     size_t n = f->guesses;
     hd_status st = check(f, s, err);
     if (st) return st;
-    int32_t *block = hd_mem_array(3 * n, sizeof *block);
-    if (!block) return hd_err_nomem(err, 3 * n * sizeof *block);
-    scoring c = {.r = r, .s = s, .f = f, .guess = block, .row = block + n, .token = block + 2 * n};
+    scoring c = {.seats = {.r = r, .stepper = s}, .f = f, .most = seats};
+    c.at = hd_mem_array(2 * n, sizeof *c.at);
+    if (!c.at) return hd_err_nomem(err, 2 * n * sizeof *c.at);
+    c.guess = c.at + n;
     for (size_t k = 0; k < n; k++) f->guess[k].sum = 0;
-    st = run(&c, err);
-    hd_mem_free(block);
+    st = hd_seats_run(&c.seats, &(hd_seats_user){admit, take, &c}, err);
+    hd_mem_free(c.at);
     for (size_t k = 0; k < n; k++) {
         hd_guess *g = &f->guess[k];
         g->score = g->sum / hd_length_divisor(length, g->length);

@@ -1,5 +1,5 @@
-/* The loop itself: options checked, sentences laid out, steps until no hypothesis lives, what was kept
- * written down. */
+/* Search as what it does with seats: options checked, sentences laid out, who goes on after each step, what
+ * was kept written down. */
 #include <math.h>
 #include <string.h>
 
@@ -94,27 +94,19 @@ static hd_status lay_out(hd_loop *l, hd_err *err)
     if (!hd_size_mul(n, l->keep, &all)) return hd_err_set(err, HD_ELIMIT, "search: %zu guesses", l->keep);
     l->sentence = hd_mem_array(n, sizeof *l->sentence);
     l->ends = hd_mem_array(all, sizeof *l->ends);
-    l->order = hd_mem_array(n, sizeof *l->order);
+    l->queue = hd_mem_array(n, sizeof *l->queue);
     l->banned = hd_mem_array(l->stepper->vocab, sizeof *l->banned);
-    l->live.at = hd_mem_array(n, sizeof *l->live.at);
-    if (!l->sentence || !l->ends || !l->order || !l->banned || !l->live.at)
-        return hd_err_nomem(err, all * sizeof *l->ends);
-    l->live.room = n;
+    if (!l->sentence || !l->ends || !l->queue || !l->banned) return hd_err_nomem(err, all * sizeof *l->ends);
     for (size_t i = 0; i < o->banned_count; i++)
         l->bans += !l->banned[o->banned[i]], l->banned[o->banned[i]] = true;
-    l->end_banned = o->end >= 0 && l->banned[o->end];
     for (size_t i = 0; i < n; i++) {
         hd_sentence *q = &l->sentence[i];
         *q = (hd_sentence){.index = i, .limit = limit_of(l->stepper, o, i), .kept = l->ends + i * l->keep};
         q->longest = hd_length_divisor(&o->length, q->limit);
-        q->first = i, q->count = 1;
         hd_status s = o->prefix_len ? take_prefix(l, q, o->prefix + at, o->prefix_len[i], err) : HD_OK;
         if (s) return s;
         at += q->prefix_len;
-        l->live.at[i] = (hd_live){.link = -1};
-        l->order[i] = i;
     }
-    l->active = l->live.count = n;
     return HD_OK;
 }
 
@@ -122,25 +114,10 @@ static void drop(hd_loop *l)
 {
     hd_mem_free(l->sentence);
     hd_mem_free(l->ends);
-    hd_mem_free(l->order);
+    hd_mem_free(l->queue);
     hd_mem_free(l->banned);
-    hd_mem_free(l->live.at);
     hd_mem_free(l->coming.at);
     hd_mem_free(l->link);
-}
-
-/* The step of all live hypotheses. In the first one they are the stepper's own; later ones may have moved. */
-static hd_tensor *step(hd_loop *l)
-{
-    hd_run *r = l->r;
-    size_t n = l->live.count;
-    int32_t *ids = hd_host_take(r, n * sizeof *ids), *parent = hd_host_take(r, n * sizeof *parent);
-    if (!ids || !parent) return NULL;
-    if (l->length == 1) return l->stepper->step(r, l->stepper->context, l->stepper->start, n);
-    for (size_t i = 0; i < n; i++) ids[i] = l->link[l->live.at[i].link].token, parent[i] = l->live.at[i].row;
-    hd_status s = l->stepper->pick(r, l->stepper->context, parent, n);
-    if (s) return hd_fail(r, s, "search: hypotheses cannot be picked");
-    return l->stepper->step(r, l->stepper->context, ids, n);
 }
 
 /* The log-probabilities of the tokens that are forced in this step, sentence after sentence; NULL after a
@@ -154,48 +131,106 @@ static const hd_real *forced_logp(hd_loop *l, hd_tensor *logp)
     if (!row || !token || !value) return NULL;
     for (size_t i = 0; i < l->active; i++) {
         const hd_sentence *q = &l->sentence[l->order[i]];
-        if (hd_loop_forced(l, q)) row[n] = (int32_t)q->first, token[n++] = q->prefix[l->length - 1];
+        if (hd_loop_forced(q)) row[n] = (int32_t)q->first, token[n++] = q->prefix[q->length - 1];
     }
     return hd_peek(l->r, logp, row, token, n, value) ? value : NULL;
+}
+
+static void advance_sentence(hd_loop *l, hd_sentence *q, const hd_method *m)
+{
+    const hd_length *length = &l->opt->length;
+    l->length = q->length, l->early = q->length < l->opt->min_length;
+    l->divisor = hd_length_divisor(length, q->length);
+    l->next = hd_length_divisor(length, q->length + 1);
+    m->advance(l, q);
 }
 
 /* Every sentence goes on by itself; those without a live hypothesis leave the batch. */
 static void advance(hd_loop *l, const hd_method *m, const hd_real *forced)
 {
-    size_t active = 0;
-    l->coming.count = 0, l->drawn = 0;
+    l->drawn = 0;
     for (size_t i = 0; i < l->active && !l->r->err.status; i++) {
-        hd_sentence *q = &l->sentence[l->order[i]];
-        size_t first = l->coming.count;
-        if (hd_loop_forced(l, q))
-            hd_loop_go(l, q, hd_loop_at(l, q->first), q->prefix[l->length - 1], *forced++);
-        else
-            m->advance(l, q);
+        size_t index = l->order[i], first = l->coming.count;
+        hd_sentence *q = &l->sentence[index];
+        if (hd_loop_forced(q)) {
+            l->length = q->length, l->divisor = hd_length_divisor(&l->opt->length, q->length);
+            hd_loop_go(l, q, hd_loop_at(l, q->first), q->prefix[q->length - 1], *forced++);
+        } else {
+            advance_sentence(l, q, m);
+        }
         q->first = first, q->count = l->coming.count - first;
-        if (q->count) l->order[active++] = l->order[i];
+        if (q->count)
+            l->queue[l->queued++] = index;
+        else
+            l->done++;
     }
-    hd_lives now = l->live;
-    l->live = l->coming, l->coming = now;
-    l->active = active;
 }
 
-static void turn(hd_loop *l)
+/* Sentences that joined have one hypothesis each, without a token. */
+static bool begin_arrived(hd_loop *l, size_t count)
 {
-    const hd_search_opt *o = l->opt;
-    const hd_method *m = methods[o->kind];
+    l->live = (hd_lives){.at = hd_host_take(l->r, count * sizeof *l->live.at), .count = count};
+    l->order = hd_host_take(l->r, count * sizeof *l->order);
+    l->active = count;
+    for (size_t i = 0; l->live.at && l->order && i < count; i++) {
+        l->live.at[i] = (hd_live){.link = -1};
+        l->order[i] = l->seats.joined - count + i;
+        l->sentence[l->order[i]].first = i, l->sentence[l->order[i]].count = 1;
+    }
+    return l->live.at && l->order;
+}
+
+/* Those of the last turn have taken a step: what was coming is here. */
+static bool begin_stepped(hd_loop *l)
+{
+    size_t bytes = l->coming.count * sizeof *l->live.at;
+    l->live = (hd_lives){.at = hd_host_take(l->r, bytes), .count = l->coming.count};
+    l->order = hd_host_take(l->r, l->queued * sizeof *l->order);
+    if (!l->live.at || !l->order) return false;
+    memcpy(l->live.at, l->coming.at, bytes);
+    memcpy(l->order, l->queue, l->queued * sizeof *l->order);
+    l->active = l->queued;
+    l->queued = l->coming.count = 0;
+    return true;
+}
+
+static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count, bool arrived, hd_err *err)
+{
+    hd_loop *l = context;
+    const hd_method *m = methods[l->opt->kind];
     hd_run *r = l->r;
-    size_t forced = 0;
-    l->length++;
-    l->divisor = hd_length_divisor(&o->length, l->length);
-    l->next = hd_length_divisor(&o->length, l->length + 1);
-    if (o->end >= 0) l->banned[o->end] = l->end_banned || l->length < o->min_length;
-    r->now.seed = o->seed, r->now.number = (uint32_t)l->length; /* of draws */
-    hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *logp = step(l);
-    for (size_t i = 0; i < l->active; i++) forced += hd_loop_forced(l, &l->sentence[l->order[i]]);
+    size_t forced = 0, done = l->done;
+    if (!(arrived ? begin_arrived(l, count) : begin_stepped(l))) return HD_OK;
+    size_t from = l->coming.count;
+    l->seat = seat;
+    for (size_t i = 0; i < l->active; i++) {
+        l->sentence[l->order[i]].length++;
+        forced += hd_loop_forced(&l->sentence[l->order[i]]);
+    }
     const hd_real *values = forced ? forced_logp(l, logp) : NULL;
     if (forced < l->active && !r->err.status) m->look(l, logp);
     if (!r->err.status) advance(l, m, values);
+    hd_status s = HD_OK;
+    for (size_t i = from; !s && !r->err.status && i < l->coming.count; i++)
+        s = hd_seats_go(&l->seats, (size_t)l->coming.at[i].row, l->link[l->coming.at[i].link].token, err);
+    if (l->opt->tell && l->done > done && !s && !r->err.status)
+        l->opt->tell(l->opt->context, l->done, l->stepper->items);
+    return s;
+}
+
+/* Seats that a sentence may come to have. */
+static size_t seats_of(const hd_search_opt *o, size_t best)
+{
+    return o->kind == HD_SEARCH_BEAM ? o->beam : o->kind == HD_SEARCH_SAMPLE ? best : 1;
+}
+
+/* Sentences join when a quarter of the seats is free: reading them one by one would cost more. */
+static size_t admit(void *context, size_t left)
+{
+    const hd_loop *l = context;
+    size_t each = seats_of(l->opt, l->best), all = l->opt->seats / each ? l->opt->seats / each : 1;
+    if (!l->opt->seats) return left;
+    return !l->queued || 4 * l->queued <= 3 * all ? all - l->queued : 0;
 }
 
 /* Writes a kept hypothesis down, from its last token to its first. */
@@ -230,10 +265,8 @@ hd_status hd_search(hd_found **out, hd_run *r, const hd_stepper *stepper, const 
     hd_step before = r->now;
     hd_status s = check(stepper, opt, err);
     if (!s) s = lay_out(&l, err);
-    while (!s && l.active) {
-        turn(&l);
-        if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
-    }
+    l.seats = (hd_seats){.r = r, .stepper = stepper};
+    if (!s) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
     if (!s) s = collect(out, &l, err);
     drop(&l);
     r->now = before;

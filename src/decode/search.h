@@ -63,7 +63,12 @@ typedef struct hd_search_opt {
     size_t top_k;      /* 0: all */
     float top_p;       /* 0: all */
     uint64_t seed;
-    const int32_t *key; /* [items]: the sentences' numbers in the corpus; NULL: their places in the batch */
+    const int32_t
+        *key; /* [items]: the sentences' numbers in the corpus; NULL: their places among the items */
+
+    size_t seats; /* most hypotheses side by side: sentences wait, and join as others leave; 0: any number */
+    void (*tell)(void *context, size_t done, size_t of); /* whenever sentences are done; may be NULL */
+    void *context;
 } hd_search_opt;
 
 /* Guesses come best first, all finished ones before those cut by the limit (HD_STOP_BEST: by score alone);

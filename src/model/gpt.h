@@ -33,4 +33,10 @@ hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x);
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt);
 double hd_gpt_flops(const hd_gpt *m, size_t sequences, size_t length);
 
+/* The stepper's inside, for those that read again (model/lm/lm_gpt_stepper.c). */
+struct hd_stepping;
+struct hd_stepping_ask;
+hd_status hd_gpt_stepping(struct hd_stepping **out, const hd_gpt *m, const struct hd_stepping_ask *q,
+                          hd_err *err);
+
 #endif

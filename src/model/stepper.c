@@ -39,11 +39,10 @@ hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_steppin
     hd_stepping *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);
     *s = (hd_stepping){
-        .model = model, .ids = hd_mem_array(rows + 3 * n, sizeof *s->ids), .items = n, .rows = rows};
-    if (!s->ids) return hd_stepping_free(s), hd_err_nomem(err, (rows + 3 * n) * sizeof *s->ids);
+        .model = model, .ids = hd_mem_array(rows + 2 * n, sizeof *s->ids), .items = n, .rows = rows};
+    if (!s->ids) return hd_stepping_free(s), hd_err_nomem(err, (rows + 2 * n) * sizeof *s->ids);
     s->len = s->ids + rows;
-    s->start = s->len + n;
-    s->room = s->start + n;
+    s->room = s->len + n;
     if (n) memcpy(s->ids, q->ids, rows * sizeof *s->ids), memcpy(s->len, q->len, n * sizeof *s->len);
     *out = s;
     return HD_OK;
@@ -58,8 +57,41 @@ void hd_stepping_free(void *stepping)
     hd_mem_free(s);
 }
 
-/* Where steps are captured, the cache is filled up with copies of the first hypothesis, so that its size
- * changes less often. */
+hd_arrivals hd_stepping_next(hd_run *r, hd_stepping *s, size_t n)
+{
+    hd_arrivals a = {.ids = s->ids + s->read_rows, .len = s->len + s->joined, .items = n};
+    if (n > s->items - s->joined)
+        return hd_fail(r, HD_EARG, "join: %zu items, %zu are left", n, s->items - s->joined),
+               (hd_arrivals){0};
+    for (size_t i = 0; i < n; i++) a.rows += (size_t)a.len[i];
+    s->joined += n, s->read_rows += a.rows;
+    return a;
+}
+
+hd_tensor *hd_stepping_join(hd_run *r, hd_stepping *s, const hd_arrivals *a)
+{
+    hd_cache *c = s->cache;
+    if (r->err.status) return NULL;
+    if (c->items > s->live) { /* copies that fill up a captured step */
+        int32_t *stay = hd_host_take(r, s->live * sizeof *stay + 1);
+        for (size_t i = 0; stay && i < s->live; i++) stay[i] = (int32_t)i;
+        if (!stay || hd_cache_pick(r, c, stay, s->live)) return NULL;
+    }
+    if (hd_cache_join(r, c, a->items)) return NULL;
+    hd_tensor *y = s->read(r, s, a);
+    if (hd_cache_joined(r, c)) return NULL;
+    s->live += a->items;
+    return y;
+}
+
+static hd_tensor *join(hd_run *r, void *context, size_t n)
+{
+    hd_arrivals a = hd_stepping_next(r, context, n);
+    return hd_stepping_join(r, context, &a);
+}
+
+/* Where steps are captured, the cache is filled up with copies of the first seat, so that its size changes
+ * less often. */
 static size_t places_for(const hd_run *r, size_t live)
 {
     size_t grain = live <= 4 ? 1 : live <= 64 ? 8 : 32;
@@ -68,24 +100,37 @@ static size_t places_for(const hd_run *r, size_t live)
 
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n)
 {
-    hd_cache *c = ((hd_stepping *)stepping)->cache;
+    hd_stepping *s = stepping;
+    hd_cache *c = s->cache;
     size_t all = n ? places_for(r, n) : 0;
-    if (all == n) return hd_cache_pick(r, c, parent, n);
-    int32_t *filled = hd_host_take(r, all * sizeof *filled);
+    int32_t *filled = hd_host_take(r, all * sizeof *filled + 1);
     if (!filled) return r->err.status;
-    bool same = all == c->items;
+    bool same = all == c->items && n == s->live; /* then what fills it up goes on like the first seat */
     for (size_t i = 0; i < all; i++) filled[i] = i < n ? parent[i] : parent[0];
     for (size_t i = 0; same && i < n; i++) same = parent[i] == (int32_t)i;
-    return same ? HD_OK : hd_cache_pick(r, c, filled, all);
+    hd_status st = same ? HD_OK : hd_cache_pick(r, c, filled, all);
+    if (!st) s->live = n;
+    return st;
 }
 
-hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live,
-                            hd_stepping_forward *forward)
+/* The embedding would give a position that is not there zeros, without a word. */
+static bool have_room(hd_run *r, const hd_stepping *s)
 {
+    for (size_t i = 0; s->positions && i < s->cache->items; i++)
+        if ((size_t)s->cache->length[i] >= s->positions)
+            return hd_fail(r, HD_ELIMIT, "step: hypothesis %zu has used all %zu positions", i, s->positions),
+                   false;
+    return true;
+}
+
+hd_tensor *hd_stepping_step(hd_run *r, void *stepping, const int32_t *ids, size_t seats)
+{
+    hd_stepping *s = stepping;
     size_t n = s->cache->items;
-    if (live > n) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, the cache holds %zu", live, n);
+    if (seats > n) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, the cache holds %zu", seats, n);
+    if (!have_room(r, s)) return NULL;
     int32_t *all = hd_host_take(r, (n + 1) * sizeof *all);
-    for (size_t i = 0; all && i < n; i++) all[i] = ids[i < live ? i : 0];
+    for (size_t i = 0; all && i < n; i++) all[i] = ids[i < seats ? i : 0];
     const int32_t *sent = all ? hd_ints(r, all, n) : NULL;
     const hd_seg *seg = hd_single_rows(r, n);
     if (!sent || !hd_cache_begin(r, s->cache, seg)) return NULL;
@@ -94,27 +139,27 @@ hd_tensor *hd_stepping_step(hd_run *r, hd_stepping *s, const int32_t *ids, size_
     shape = hd_shape_mix(hd_shape_mix(shape, (uintptr_t)sent), (uintptr_t)seg->begin);
     hd_tensor *y = NULL;
     if (s->sends) {
-        y = forward(r, s, sent, seg);
+        y = s->forward(r, s, sent, seg);
     } else if (!hd_replay(r, s->serial, shape, &y)) {
         hd_capture(r, s->serial, shape);
-        y = forward(r, s, sent, seg);
+        y = s->forward(r, s, sent, seg);
         hd_captured(r, y);
     }
-    if (!y || r->err.status || live == n) return r->err.status ? NULL : y;
+    if (!y || r->err.status || seats == n) return r->err.status ? NULL : y;
     hd_tensor *part = hd_host_take(r, sizeof *part);
-    if (part) *part = hd_view_rows(y, 0, live);
+    if (part) *part = hd_view_rows(y, 0, seats);
     return part;
 }
 
-hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab,
-                               hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live))
+hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab)
 {
     return (hd_stepper){.vocab = vocab,
                         .items = s->items,
-                        .start = s->start,
                         .source = s->len,
-                        .room = s->room,
-                        .step = step,
+                        .room = s->positions ? s->room : NULL,
+                        .join = join,
+                        .step = hd_stepping_step,
+                        .raw = &s->raw,
                         .pick = hd_stepping_pick,
                         .free = hd_stepping_free,
                         .context = s};
@@ -130,14 +175,4 @@ const hd_seg *hd_single_rows(hd_run *r, size_t n)
     int32_t *len = hd_host_take(r, (n + 1) * sizeof *len);
     for (size_t i = 0; len && i < n; i++) len[i] = 1;
     return len ? hd_seg_of(r, len, n, NULL) : NULL;
-}
-
-/* The embedding would give a position that is not there zeros, without a word. */
-bool hd_stepping_room(hd_run *r, const hd_stepping *s, size_t positions)
-{
-    for (size_t i = 0; i < s->cache->items; i++)
-        if ((size_t)s->cache->length[i] >= positions)
-            return hd_fail(r, HD_ELIMIT, "step: hypothesis %zu has used all %zu positions", i, positions),
-                   false;
-    return true;
 }

@@ -1,5 +1,7 @@
-/* What search knows of a model: give every live hypothesis one more token, get the log-probabilities of the
-   next one. A stepper holds the state of the hypotheses (a cache as a rule) and is good for one search. */
+/* What decoding knows of a model. A stepper is opened on items (sources, prompts) that join in their order,
+   some or all at a time, while others go on: a seat is one live hypothesis of an item. Every step gives each
+   seat one more token and returns the log-probabilities of the next one. A stepper holds the state of the
+   seats (a cache as a rule) and is good for one pass over its items; decode/seats.h drives it. */
 #ifndef HD_MODEL_STEPPER_H
 #define HD_MODEL_STEPPER_H
 
@@ -7,20 +9,22 @@
 
 typedef struct hd_stepper {
     size_t vocab;
-    size_t items;         /* sentences; before the first step each has one live hypothesis */
-    const int32_t *start; /* [items]: the token each takes in the first step */
+    size_t items;
     const int32_t
         *source;         /* [items]: lengths of what is translated or continued, for limits relative to it */
-    const int32_t *room; /* [items]: most steps an item can take, or NULL: no limit */
+    const int32_t *room; /* [items]: most tokens an item can get, or NULL: no limit */
 
-    /* Gives hypothesis i the token ids[i], for all live ones; returns log-probabilities (none above 0) of the
-       token after it, dense [live, vocab] in step memory. NULL on failure. The caller has called
-       hd_run_begin. */
-    hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t live);
-    /* NULL, or what makes steps return logits as they come instead, once it is set before the first of them.
+    /* Scores are log-probabilities (none above 0), dense [seats, vocab] in step memory. NULL on failure. The
+       caller has called hd_run_begin. */
+    /* The next n items join, each with one seat behind those that there are; returns the scores of their
+       first tokens. The seats before must be picked and stepped since items joined last. */
+    hd_tensor *(*join)(hd_run *r, void *context, size_t n);
+    /* Gives seat i the token ids[i], for all of them. */
+    hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t seats);
+    /* NULL, or what makes both return logits as they come instead, once it is set before the first of them.
      */
     bool *raw;
-    /* Hypothesis i becomes what parent[i] was, for n of them. Not before the first step. */
+    /* Seat i becomes what parent[i] was, for n of them: the others leave. */
     hd_status (*pick)(hd_run *r, void *context, const int32_t *parent, size_t n);
     void (*free)(void *context);
     void *context;
@@ -32,10 +36,10 @@ typedef struct hd_encdec hd_encdec;
 typedef struct hd_gpt hd_gpt;
 
 /* Sources item after item, each of at least one token; they are copied, the model is not. `start` is the
-   decoder's first input. The sources are encoded in the first step; all hypotheses of one share its rows. */
+   decoder's first input. A source is encoded when it joins; all hypotheses of one share its rows. */
 hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
                             size_t items, int32_t start, hd_err *err);
-/* The same for prompts to be continued; the first step reads a prompt whole. */
+/* The same for prompts to be continued; one is read whole when it joins. */
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err);
 

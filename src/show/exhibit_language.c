@@ -23,12 +23,13 @@ static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prom
     return s;
 }
 
+/* id NULL: what was given joins. */
 static hd_tensor *step(hd_run *r, const hd_stepper *st, const int32_t *id, const hd_probe *probe)
 {
     const hd_probe *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = probe;
-    hd_tensor *logp = st->step(r, st->context, id, 1);
+    hd_tensor *logp = id ? st->step(r, st->context, id, 1) : st->join(r, st->context, 1);
     r->probe = before;
     return logp;
 }
@@ -92,8 +93,9 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *l, const h
     const int32_t len = (int32_t)(ids->count - !first), last = ids->at[ids->count - 1];
     hd_status s = m->type->stepper(&st, m->self, ids->at, &len, 1, 0, err);
     if (s) return s;
-    if (!first) step(r, &st, st.start, NULL);
-    hd_exhibit_distribution(&e, r, r->err.status ? NULL : step(r, &st, &last, &probe), l->tokenizer[0]);
+    if (!first) step(r, &st, NULL, NULL);
+    hd_tensor *scores = r->err.status ? NULL : step(r, &st, first ? NULL : &last, &probe);
+    hd_exhibit_distribution(&e, r, scores, l->tokenizer[0]);
     hd_stepper_release(&st);
     return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
 }

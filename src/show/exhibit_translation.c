@@ -60,7 +60,7 @@ static void take_step(hd_exhibiting *e, hd_run *r, const hd_stepper *st, const h
     e->encoder = x->shown && !i, e->decoder = i + 1 == x->shown, e->step = s;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    hd_tensor *logp = st->step(r, st->context, &reads, 1);
+    hd_tensor *logp = i ? st->step(r, st->context, &reads, 1) : st->join(r, st->context, 1);
     r->probe = before;
     hd_real *row = logp ? hd_host_take(r, st->vocab * sizeof *row) : NULL;
     if (!row || !hd_read(r, logp, row)) return;

@@ -1,4 +1,4 @@
-/* Forced scoring of many texts, batch after batch. A text is a part of hd_parts: the ids of what stands
+/* Forced scoring of many texts, some at a time. A text is a part of hd_parts: the ids of what stands
    before it (a source, or the start of a text) and those that are forced. */
 #include "task/rank.h"
 
@@ -17,9 +17,8 @@ typedef struct job {
     const hd_rank_opt *opt;
     hd_verdict *out;
     hd_parts parts;
-    size_t done;
-    int32_t *ids, *len, *said; /* of a batch: sources, their lengths, those of the texts */
-    size_t *texts;             /* [sources of a batch] texts of each */
+    int32_t *ids, *len, *said; /* sources, their lengths, those of the texts */
+    size_t *texts;             /* [sources] texts of each */
 } job;
 
 static void refuse(hd_verdict *v, hd_status status, const char *why)
@@ -88,58 +87,49 @@ static bool same_source(const job *j, const hd_part *a, const hd_part *b)
     return a->size == b->size && !memcmp(ids + a->begin, ids + b->begin, a->size * sizeof *ids);
 }
 
-/* The sources of the next n texts, each once for all neighbors that have it. Returns how many those are. */
-static size_t gather_sources(job *j, size_t n)
+/* The sources, each once for all neighbors that have it, up to `most`. Returns how many those are. */
+static size_t gather_sources(job *j, size_t most)
 {
     size_t items = 0, rows = 0;
-    for (size_t i = 0; i < n; i++) {
-        const hd_part *p = &j->parts.at[j->done + i];
+    for (size_t i = 0; i < j->parts.count; i++) {
+        const hd_part *p = &j->parts.at[i];
         j->said[i] = (int32_t)p->prefixes;
-        if (!i || !same_source(j, p, p - 1)) {
+        if (!i || j->texts[items - 1] == most || !same_source(j, p, p - 1)) {
             memcpy(j->ids + rows, j->parts.ids.at + p->begin, p->size * sizeof *j->ids);
             rows += p->size;
-            j->len[items] = (int32_t)p->size, j->texts[items++] = 0;
+            j->len[items++] = (int32_t)p->size;
         }
         j->texts[items - 1]++;
     }
     return items;
 }
 
-static hd_status score_batch(job *j, size_t n, hd_err *err)
+static hd_status score_all(job *j, hd_err *err)
 {
-    const hd_part *first = &j->parts.at[j->done];
     const hd_model *m = &j->m->model;
-    size_t items = gather_sources(j, n);
+    size_t seats = j->opt->batch ? j->opt->batch : HD_RANK_BATCH, n = j->parts.count, rows = 0;
+    for (size_t i = 0; i < n; i++) rows += j->parts.at[i].size;
+    j->ids = hd_mem_array(rows, sizeof *j->ids);
+    j->len = hd_mem_array(2 * n, sizeof *j->len);
+    j->texts = hd_mem_array(n, sizeof *j->texts);
+    if (!j->ids || !j->len || !j->texts) return hd_err_nomem(err, rows * sizeof *j->ids);
+    if (!n) return HD_OK;
+    j->said = j->len + n;
+    size_t items = gather_sources(j, seats);
     hd_found *f = NULL;
     hd_stepper stepper = {0};
-    hd_status s = hd_found_of(&f, j->parts.forced.at + first->prefix, j->said, j->texts, items, err);
+    hd_status s = hd_found_of(&f, j->parts.forced.at, j->said, j->texts, items, err);
     if (!s)
         s = m->type->stepper(&stepper, m->self, j->ids, j->len, items,
                              hd_tokenizer_special(j->m->tokenizer[1]).start, err);
-    if (!s) s = hd_found_score(f, j->r, &stepper, &(hd_length){0}, err);
+    if (!s) s = hd_found_score(f, j->r, &stepper, &(hd_length){0}, seats, err);
     for (size_t i = 0; !s && i < n; i++) {
-        hd_verdict *v = &j->out[first[i].line];
+        hd_verdict *v = &j->out[j->parts.at[i].line];
         v->logp = f->guess[i].sum, v->tokens = f->guess[i].length;
         v->score = j->opt->normalize ? v->logp / (double)v->tokens : v->logp;
     }
     hd_stepper_release(&stepper);
     hd_found_free(f);
-    j->done += n;
-    return s;
-}
-
-static hd_status score_all(job *j, hd_err *err)
-{
-    size_t batch = j->opt->batch ? j->opt->batch : HD_RANK_BATCH, count = j->parts.count, most = 0;
-    for (size_t i = 0; i < count; i++) most = j->parts.at[i].size > most ? j->parts.at[i].size : most;
-    size_t n = batch < count ? batch : count;
-    j->ids = hd_mem_array(n * most, sizeof *j->ids);
-    j->len = hd_mem_array(2 * n, sizeof *j->len);
-    j->texts = hd_mem_array(n, sizeof *j->texts);
-    if (!j->ids || !j->len || !j->texts) return hd_err_nomem(err, n * most * sizeof *j->ids);
-    j->said = j->len + n;
-    hd_status s = HD_OK;
-    while (!s && j->done < count) s = score_batch(j, n < count - j->done ? n : count - j->done, err);
     return s;
 }
 

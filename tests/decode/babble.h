@@ -24,8 +24,8 @@ typedef struct babble {
     const int32_t *key;    /* [items]; NULL: the index */
     int32_t first, nan_at; /* start token; step that gives NaN, 0: none */
     babble_state *state;
-    size_t live, steps, rows, picks;
-    int32_t start[BABBLE_ITEMS], source[BABBLE_ITEMS];
+    size_t live, joined, steps, rows, picks;
+    int32_t source[BABBLE_ITEMS];
 } babble;
 
 CHECK_UNUSED static uint64_t babble_hash(uint64_t history, int32_t token)
@@ -49,20 +49,39 @@ CHECK_UNUSED static void babble_row(const babble *b, int32_t key, uint64_t histo
     for (size_t i = 0; i < b->vocab; i++) row[i] = (hd_real)(b->table ? z[i] : z[i] - max - log(sum));
 }
 
+/* Hypotheses from `first` on take a token; ids NULL: their first one. */
+CHECK_UNUSED static hd_tensor *babble_rows(hd_run *r, babble *b, size_t first, const int32_t *ids)
+{
+    size_t n = b->live - first;
+    hd_real *row = hd_host_take(r, n * b->vocab * sizeof *row);
+    if (!row) return NULL;
+    b->steps++, b->rows += n;
+    for (size_t i = 0; i < n; i++) {
+        babble_state *s = &b->state[first + i];
+        if (s->length++) s->history = babble_hash(s->history, ids[i]);
+        babble_row(b, s->key, s->history, ids ? ids[i] : b->first, row + i * b->vocab);
+        for (size_t k = 0; (int32_t)b->steps == b->nan_at && k < b->vocab; k++) row[i * b->vocab + k] = NAN;
+    }
+    return hd_from(r, n, b->vocab, row);
+}
+
 CHECK_UNUSED static hd_tensor *babble_step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     babble *b = context;
     if (live != b->live) return hd_fail(r, HD_ESHAPE, "babble: %zu hypotheses, %zu are alive", live, b->live);
-    hd_real *row = hd_host_take(r, live * b->vocab * sizeof *row);
-    if (!row) return NULL;
-    b->steps++, b->rows += live;
-    for (size_t i = 0; i < live; i++) {
-        babble_state *s = &b->state[i];
-        if (s->length++) s->history = babble_hash(s->history, ids[i]);
-        babble_row(b, s->key, s->history, ids[i], row + i * b->vocab);
-        for (size_t k = 0; (int32_t)b->steps == b->nan_at && k < b->vocab; k++) row[i * b->vocab + k] = NAN;
-    }
-    return hd_from(r, live, b->vocab, row);
+    return babble_rows(r, b, 0, ids);
+}
+
+CHECK_UNUSED static hd_tensor *babble_join(hd_run *r, void *context, size_t n)
+{
+    babble *b = context;
+    size_t first = b->live;
+    babble_state *s = hd_mem_grow(b->state, (first + n) * sizeof *s);
+    if (!s) return hd_err_nomem(&r->err, n * sizeof *s), NULL;
+    b->state = s, b->live += n;
+    for (size_t i = first; i < b->live; i++, b->joined++)
+        s[i] = (babble_state){.key = b->key ? b->key[b->joined] : (int32_t)b->joined, .history = 7};
+    return babble_rows(r, b, first, NULL);
 }
 
 CHECK_UNUSED static hd_status babble_pick(hd_run *r, void *context, const int32_t *parent, size_t n)
@@ -110,20 +129,16 @@ CHECK_UNUSED static int setting_close(void **state)
     return 0;
 }
 
-/* A stepper over `items` sentences; counts start anew. NULL context: no memory. */
+/* A stepper over `items` sentences; counts start anew. */
 CHECK_UNUSED static hd_stepper babble_open(babble *b, size_t items)
 {
-    b->state = hd_mem_array(items, sizeof *b->state);
-    if (!b->state) return (hd_stepper){0};
-    b->live = items, b->steps = b->rows = b->picks = 0;
-    for (size_t i = 0; i < items; i++) {
-        b->state[i] = (babble_state){.key = b->key ? b->key[i] : (int32_t)i, .history = 7};
-        b->start[i] = b->first, b->source[i] = (int32_t)(2 + i % 5);
-    }
+    b->state = NULL;
+    b->live = b->joined = b->steps = b->rows = b->picks = 0;
+    for (size_t i = 0; i < items; i++) b->source[i] = (int32_t)(2 + i % 5);
     return (hd_stepper){.vocab = b->vocab,
                         .items = items,
-                        .start = b->start,
                         .source = b->source,
+                        .join = babble_join,
                         .step = babble_step,
                         .pick = babble_pick,
                         .free = babble_close,

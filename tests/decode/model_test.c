@@ -349,6 +349,13 @@ static hd_tensor *count_step(hd_run *r, void *context, const int32_t *ids, size_
     return c->of.step(r, c->of.context, ids, live);
 }
 
+static hd_tensor *count_join(hd_run *r, void *context, size_t n)
+{
+    counting *c = context;
+    c->live += n;
+    return c->of.join(r, c->of.context, n);
+}
+
 static hd_status count_pick(hd_run *r, void *context, const int32_t *parent, size_t n)
 {
     counting *c = context;
@@ -375,7 +382,7 @@ static hd_found *count_search(subject *s, counting *c, bool cached, const hd_sea
     if (open_on(&c->of, s, forward, ITEMS, &err)) fail_msg("%s", err.text);
     if (!cached) c->of.pick = hd_stepping_pick;
     hd_stepper outer = c->of;
-    outer.step = count_step, outer.pick = count_pick, outer.context = c;
+    outer.join = count_join, outer.step = count_step, outer.pick = count_pick, outer.context = c;
     s->r.probe = &probe;
     if (hd_search(&f, &s->r, &outer, o, &err)) fail_msg("%s", err.text);
     s->r.probe = NULL;
@@ -432,7 +439,8 @@ static void prepared_weights_give_the_same_log_probabilities(void **state)
             hd_stepper st = {0};
             hd_real *before = malloc(f->used * sizeof *before);
             memcpy(before, f->logp, f->used * sizeof *before);
-            if (open_on(&st, s, forward, ITEMS, &err) || hd_found_score(f, &s->r, &st, &(hd_length){0}, &err))
+            if (open_on(&st, s, forward, ITEMS, &err) ||
+                hd_found_score(f, &s->r, &st, &(hd_length){0}, 0, &err))
                 fail_msg("%s", err.text);
             for (size_t i = 0; i < f->used; i++)
                 assert_true(fabs((double)before[i] - (double)f->logp[i]) <= TOLERANCE);
@@ -535,11 +543,61 @@ static void the_models_positions_are_a_limit(void **state)
         assert_int_equal(open_on(&st, s, forward, 1, &err), HD_OK);
         for (int i = 0; i <= 64; i++) {
             hd_run_begin(&s->r, HD_INFERENCE);
-            hd_tensor *y = st.step(&s->r, st.context, st.start, 1);
+            hd_tensor *y =
+                i ? st.step(&s->r, st.context, &(int32_t){START}, 1) : st.join(&s->r, st.context, 1);
             assert_true(!y == (i == 64));
         }
         assert_int_equal(s->r.err.status, HD_ELIMIT);
         assert_string_equal(s->r.err.text, "step: hypothesis 0 has used all 64 positions");
+        hd_stepper_release(&st);
+        subject_free(s);
+    }
+}
+
+/* Fewer seats than the sentences want: they wait, join as others leave, and find what they find alone. In the
+   end every block of the cache is free. */
+static void sentences_that_join_a_running_batch_are_searched_as_alone(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind_of_model)k, 2, 3);
+        for (int kind = 0; kind < HD_SEARCHES; kind++) {
+            hd_search_opt o = option_of(s, (hd_search_kind)kind);
+            o.min_length = 3;
+            hd_found *alone[ITEMS];
+            for (size_t i = 0; i < ITEMS; i++) alone[i] = search(s, forward + i, 1, o);
+            for (o.seats = 1; o.seats < 24; o.seats += 5) {
+                hd_found *f = search(s, forward, ITEMS, o);
+                for (size_t i = 0; i < ITEMS; i++) assert_same_item(f, i, alone[i], 0);
+                hd_found_free(f);
+            }
+            for (size_t i = 0; i < ITEMS; i++) hd_found_free(alone[i]);
+        }
+        subject_free(s);
+    }
+}
+
+static void what_has_left_holds_no_block(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        hd_err err = {0};
+        hd_found *f = NULL;
+        hd_stepper st;
+        subject *s = subject_of((kind_of_model)k, 1, 3);
+        hd_search_opt o = option_of(s, HD_SEARCH_BEAM);
+        o.seats = 8;
+        if (open_on(&st, s, forward, ITEMS, &err) || hd_search(&f, &s->r, &st, &o, &err))
+            fail_msg("%s", err.text);
+        hd_cache *c = ((hd_stepping *)st.context)->cache;
+        /* two sentences side by side, of one block each, and their hypotheses, of up to two */
+        assert_true(c->fixed.blocks <= 4);
+        assert_true(c->grow.blocks <= 40);
+        hd_run_begin(&s->r, HD_INFERENCE);
+        assert_int_equal(st.pick(&s->r, st.context, NULL, 0), HD_OK);
+        assert_int_equal(hd_pages_held(&c->grow), 0);
+        assert_int_equal(hd_pages_held(&c->fixed), 0);
+        hd_found_free(f);
         hd_stepper_release(&st);
         subject_free(s);
     }
@@ -554,7 +612,9 @@ static hd_status search_once(subject *s, const hd_search_opt *o, hd_err *err)
     if (!status)
         status = s->t ? hd_encdec_prepare(s->t, HD_DECODING, err) : hd_gpt_prepare(s->g, HD_DECODING, err);
     if (!status) status = open_on(&st, s, forward, 3, err);
-    if (!status) status = hd_search(&f, &r, &st, o, err);
+    hd_search_opt few = *o;
+    few.seats = 6; /* one of the three sentences joins later */
+    if (!status) status = hd_search(&f, &r, &st, &few, err);
     hd_found_free(f);
     hd_stepper_release(&st);
     if (s->t)
@@ -608,6 +668,8 @@ int main(void)
         cmocka_unit_test(a_trained_model_says_what_it_learned),
         cmocka_unit_test(steppers_refuse_what_they_cannot_read),
         cmocka_unit_test(the_models_positions_are_a_limit),
+        cmocka_unit_test(sentences_that_join_a_running_batch_are_searched_as_alone),
+        cmocka_unit_test(what_has_left_holds_no_block),
         cmocka_unit_test(memory_that_runs_out_is_an_error_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ static void score(setting *s, babble *b, hd_found *f, const hd_length *length)
 {
     hd_err err = {0};
     hd_stepper st = babble_open(b, f->items);
-    if (hd_found_score(f, &s->r, &st, length, &err)) fail_msg("%s", err.text);
+    if (hd_found_score(f, &s->r, &st, length, 0, &err)) fail_msg("%s", err.text);
     hd_stepper_release(&st);
 }
 
@@ -160,7 +160,7 @@ static void sentences_that_cannot_be_scored_are_refused(void **state)
         st.room = room;
         assert_int_equal(hd_found_of(&f, ids + cases[c].from, cases[c].len, NULL, cases[c].items, &err),
                          HD_OK);
-        assert_int_equal(hd_found_score(f, &s->r, &st, &(hd_length){0}, &err), cases[c].status);
+        assert_int_equal(hd_found_score(f, &s->r, &st, &(hd_length){0}, 0, &err), cases[c].status);
         assert_string_equal(err.text, cases[c].text);
         hd_stepper_release(&st);
         hd_found_free(f);
@@ -182,7 +182,7 @@ static hd_status score_once(hd_backend *backend, hd_err *err)
     hd_stepper s = babble_open(&b, 2);
     if (!st && !s.context) st = hd_err_nomem(err, 0);
     if (!st) st = hd_found_of(&f, ids, len, count, 2, err);
-    if (!st) st = hd_found_score(f, &r, &s, &(hd_length){0}, err);
+    if (!st) st = hd_found_score(f, &r, &s, &(hd_length){0}, 0, err);
     hd_found_free(f);
     hd_stepper_release(&s);
     hd_run_release(&r);

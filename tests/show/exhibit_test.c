@@ -442,7 +442,7 @@ static hd_real *speak_plainly(hd_run *r, const hd_language *l, const hd_exhibit 
     for (size_t i = 0; i < x->reads; i++) ids[i] = x->read[i].id;
     if (l->lm->type->stepper(&st, l->lm, ids, &len, 1, 0, &err)) fail_msg("%s", err.text);
     hd_run_begin(r, HD_INFERENCE);
-    hd_real *p = host_copy(r, st.step(r, st.context, st.start, 1));
+    hd_real *p = host_copy(r, st.join(r, st.context, 1));
     hd_stepper_release(&st);
     return p;
 }

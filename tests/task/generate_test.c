@@ -366,7 +366,7 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
             assert_non_null(stepper.raw);
             *stepper.raw = true;
             hd_run_begin(&s.run, HD_INFERENCE);
-            hd_real *z = host_copy(&s.run, stepper.step(&s.run, stepper.context, stepper.start, 1));
+            hd_real *z = host_copy(&s.run, stepper.join(&s.run, stepper.context, 1));
             for (size_t k = 0; k < v; k++) {
                 for (size_t j = 1; j < ids.count; j++)
                     if (ids.at[j] == (int32_t)k) {

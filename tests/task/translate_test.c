@@ -392,7 +392,7 @@ static void note(void *context, size_t done, size_t of)
     c->calls++, c->done = done, c->of = of;
 }
 
-static void progress_is_told_after_each_batch(void **state)
+static void progress_is_told_as_sentences_are_done(void **state)
 {
     (void)state;
     bench b;
@@ -402,7 +402,8 @@ static void progress_is_told_after_each_batch(void **state)
     o.batch = 4, o.tell = note, o.context = &seen;
     bench_make(&b, 1);
     translate(&b, &all, texts, LINES, &o);
-    assert_true(seen.of == 8 + 6 + 3 && seen.done == seen.of && seen.calls == 5); /* lines 8 and 3 in parts */
+    assert_true(seen.of == 8 + 6 + 3 && seen.done == seen.of); /* lines 8 and 3 in parts */
+    assert_in_range(seen.calls, 5, 17);                        /* four at a time */
     hd_translations_release(&all);
     bench_free(&b);
 }
@@ -449,7 +450,7 @@ int main(void)
         cmocka_unit_test(the_prefix_begins_the_translation),
         cmocka_unit_test(a_forced_translation_has_the_score_it_was_found_with),
         cmocka_unit_test(samples_follow_the_seed_and_the_line_number),
-        cmocka_unit_test(progress_is_told_after_each_batch),
+        cmocka_unit_test(progress_is_told_as_sentences_are_done),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,33 +3,36 @@
 
 #include "model/stepper_parts.h"
 
-/* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
-static hd_encoded encode(hd_run *r, const hd_encdec *m, const hd_stepping *s)
+static hd_tensor *decode(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg,
+                         hd_encoded memory)
 {
-    return hd_encdec_encode(r, m, hd_ints(r, s->ids, s->rows), hd_seg_of(r, s->len, s->items, NULL));
+    const hd_encdec *m = s->model;
+    hd_rows x = hd_encdec_decode(r, m, ids, seg, memory, s->cache);
+    return hd_stepping_end(r, s, hd_encdec_logits(r, m, x));
+}
+
+/* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
+static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    int32_t *start = hd_host_take(r, (a->items + 1) * sizeof *start);
+    for (size_t i = 0; start && i < a->items; i++) start[i] = s->start;
+    hd_encoded memory =
+        hd_encdec_encode(r, s->model, hd_ints(r, a->ids, a->rows), hd_seg_of(r, a->len, a->items, NULL));
+    return decode(r, s, start ? hd_ints(r, start, a->items) : NULL, hd_single_rows(r, a->items), memory);
 }
 
 static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
 {
-    const hd_encdec *m = s->model;
-    hd_encoded memory = s->begun ? (hd_encoded){0} : encode(r, m, s);
-    hd_rows x = hd_encdec_decode(r, m, ids, seg, memory, s->cache);
-    return hd_log_softmax(r, hd_encdec_logits(r, m, x));
+    return decode(r, s, ids, seg, (hd_encoded){0});
 }
 
-static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
+static hd_tensor *step_looking(hd_run *r, void *context, const int32_t *ids, size_t seats)
 {
-    hd_stepping *s = context;
+    const hd_stepping *s = context;
     const hd_encdec *m = s->model;
-    if (!hd_stepping_room(r, s, m->opt.positions)) return NULL;
-    if (s->begun) {
-        hd_tensor *y = hd_stepping_step(r, s, ids, live, forward);
-        /* here and not in the decoder: a captured step is replayed without it */
-        if (hd_encdec_recurs(m)) hd_recurrent_decoder_drop_look(&m->cells, hd_cache_slot(s->cache, 0));
-        return y;
-    }
-    hd_tensor *y = forward(r, s, hd_ints(r, ids, live), hd_single_rows(r, live));
-    s->begun = y;
+    hd_tensor *y = hd_stepping_step(r, context, ids, seats);
+    /* here and not in the decoder: a captured step is replayed without it */
+    hd_recurrent_decoder_drop_look(&m->cells, hd_cache_slot(s->cache, 0));
     return y;
 }
 
@@ -69,19 +72,22 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
                             size_t items, int32_t start, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
+    bool recurs = hd_encdec_recurs(m);
     hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
     hd_stepping *s = NULL;
     if (start < 0 || (size_t)start >= o->target_vocab)
         return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,
                           o->target_vocab);
     hd_status st = hd_stepping_new(&s, m, &q, err);
-    if (!st) st = hd_encdec_cache(&s->cache, m, items, err);
+    if (!st) st = hd_encdec_cache(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
-    s->serial = m->params.serial;
-    s->sends = hd_encdec_recurs(m) && m->opt.recurrent.score == HD_SCORING_mlp;
-    for (size_t i = 0; i < items; i++) s->start[i] = start, s->room[i] = (int32_t)o->positions;
-    *out = hd_stepping_stepper(s, o->target_vocab, step);
+    s->serial = m->params.serial, s->positions = o->positions, s->start = start;
+    s->read = read, s->forward = forward;
+    s->sends = recurs && o->recurrent.score == HD_SCORING_mlp;
+    for (size_t i = 0; i < items; i++) s->room[i] = (int32_t)o->positions;
+    *out = hd_stepping_stepper(s, o->target_vocab);
+    if (recurs) out->step = step_looking;
     /* keys and values of blocks would be copied twice, which costs more than asking again */
-    if (hd_encdec_recurs(m) && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
+    if (recurs && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
     return HD_OK;
 }

@@ -33,5 +33,8 @@ const int32_t *hd_lm_before(hd_run *r, const hd_lm *m, const int32_t *window, si
 /* The stepper of a model that looks back; m is that of its logits. */
 hd_status hd_lm_looking_stepper(hd_stepper *out, const hd_lm *m, hd_look_back_fn *logits, const int32_t *ids,
                                 const int32_t *len, size_t items, hd_err *err);
+/* The stepper of GPT, which reads again when it has used up its positions. */
+hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
+                            size_t items, int32_t start, hd_err *err);
 
 #endif

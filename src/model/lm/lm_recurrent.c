@@ -101,25 +101,13 @@ static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, c
     return hd_stepping_end(r, s, logits(r, s->model, hidden(r, s->model, ids, seg, s->cache)));
 }
 
-/* Only the last rows of the prompts meet the output layer. The search gives each prompt's last token, as it
-   gives every later one. */
-static hd_rows read_prompts(hd_run *r, hd_stepping *s, const int32_t *ids, size_t live)
+/* Only the last rows of the prompts meet the output layer. */
+static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
-    if (live != s->items)
-        return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses for %zu prompts", live, s->items), (hd_rows){0};
-    for (size_t i = 0, end = 0; i < live; i++) s->ids[(end += (size_t)s->len[i]) - 1] = ids[i];
-    const hd_seg *seg = hd_seg_of(r, s->len, s->items, NULL);
-    hd_rows h = hidden(r, s->model, hd_ints(r, s->ids, s->rows), seg, s->cache);
-    return (hd_rows){hd_reduce(r, h.t, seg, HD_LAST), hd_single_rows(r, live)};
-}
-
-static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
-{
-    hd_stepping *s = context;
-    if (s->begun) return hd_stepping_step(r, s, ids, live, forward);
-    hd_tensor *y = hd_stepping_end(r, s, logits(r, s->model, read_prompts(r, s, ids, live)));
-    s->begun = y;
-    return y;
+    const hd_seg *seg = hd_seg_of(r, a->len, a->items, NULL);
+    hd_rows h = hidden(r, s->model, hd_ints(r, a->ids, a->rows), seg, s->cache);
+    h = (hd_rows){hd_reduce(r, h.t, seg, HD_LAST), hd_single_rows(r, a->items)};
+    return hd_stepping_end(r, s, logits(r, s->model, h));
 }
 
 static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
@@ -130,13 +118,11 @@ static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, 
     hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
     hd_stepping *s = NULL;
     hd_status st = hd_stepping_new(&s, m, &q, err);
-    if (!st) st = state(&s->cache, m, items, err);
+    if (!st) st = state(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
     s->serial = m->params->serial;
-    for (size_t i = 0, end = 0; i < items; i++) s->start[i] = ids[(end += (size_t)len[i]) - 1];
-    *out = hd_stepping_stepper(s, m->opt.vocab, step);
-    out->raw = &s->raw;
-    out->room = NULL; /* a state has no positions to run out of */
+    s->read = read, s->forward = forward;
+    *out = hd_stepping_stepper(s, m->opt.vocab);
     return HD_OK;
 }
 

@@ -8,10 +8,9 @@
 
 typedef struct looking {
     hd_look_back how;
-    hd_stepping *prompts; /* checked copies, and what the search asks of them */
+    hd_stepping *prompts; /* checked copies, and who has joined */
     int32_t *window;      /* [live, keep] */
     size_t live;
-    bool raw;
 } looking;
 
 static void looking_free(void *context)
@@ -31,6 +30,33 @@ static void slide(int32_t *window, size_t keep, int32_t token)
     window[keep - 1] = token;
 }
 
+static hd_tensor *scores_of(hd_run *r, const looking *s, const int32_t *window, size_t n)
+{
+    hd_tensor *y = s->how.scores(r, s->how.model, window, n);
+    return s->how.logits ? hd_stepping_end(r, s->prompts, y) : y;
+}
+
+static hd_tensor *join(hd_run *r, void *context, size_t n)
+{
+    looking *s = context;
+    size_t keep = s->how.keep;
+    hd_arrivals a = hd_stepping_next(r, s->prompts, n);
+    if (r->err.status) return NULL;
+    size_t bytes = (s->live + n) * keep * sizeof *s->window;
+    int32_t *all = hd_mem_grow(s->window, bytes + 1);
+    if (!all) return hd_err_nomem(&r->err, bytes), NULL;
+    s->window = all;
+    const int32_t *id = a.ids;
+    for (size_t i = 0; i < n; i++) {
+        int32_t *window = all + (s->live + i) * keep;
+        for (size_t j = 0; j < keep; j++) window[j] = s->how.before;
+        for (int32_t j = 0; j < a.len[i]; j++) slide(window, keep, *id++);
+    }
+    hd_tensor *y = scores_of(r, s, all + s->live * keep, n);
+    s->live += n;
+    return y;
+}
+
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     looking *s = context;
@@ -40,8 +66,7 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     if (!next) return NULL;
     memcpy(next, s->window, bytes);
     for (size_t i = 0; i < live; i++) slide(next + i * keep, keep, ids[i]);
-    hd_tensor *y = s->how.scores(r, s->how.model, next, live);
-    if (s->how.logits && !s->raw) y = hd_log_softmax(r, y);
+    hd_tensor *y = scores_of(r, s, next, live);
     if (y) memcpy(s->window, next, bytes);
     return y;
 }
@@ -66,35 +91,21 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
     return HD_OK;
 }
 
-/* The search gives each prompt's last token, as it gives every later one. */
-static void read_prompts(looking *s, const int32_t *ids, const int32_t *len)
-{
-    for (size_t i = 0; i < s->live; ids += len[i++]) {
-        int32_t *window = s->window + i * s->how.keep;
-        for (size_t j = 0; j < s->how.keep; j++) window[j] = s->how.before;
-        for (int32_t j = 0; j + 1 < len[i]; j++) slide(window, s->how.keep, ids[j]);
-        s->prompts->start[i] = ids[len[i] - 1];
-    }
-}
-
 hd_status hd_look_back_stepper(hd_stepper *out, const hd_look_back *how, const int32_t *ids,
                                const int32_t *len, size_t items, hd_err *err)
 {
     hd_stepping_ask q = {"prompt", ids, len, items, how->vocab, INT32_MAX};
     looking *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);
-    *s = (looking){.how = *how, .live = items};
+    s->how = *how;
     hd_status st = hd_stepping_new(&s->prompts, how->model, &q, err);
-    if (!st) s->window = hd_mem_array(items * how->keep, sizeof *s->window);
-    if (!st && !s->window) st = hd_err_nomem(err, items * how->keep * sizeof *s->window);
     if (st) return looking_free(s), st;
-    read_prompts(s, ids, len);
     *out = (hd_stepper){.vocab = how->vocab,
                         .items = items,
-                        .start = s->prompts->start,
                         .source = s->prompts->len,
+                        .join = join,
                         .step = step,
-                        .raw = how->logits ? &s->raw : NULL,
+                        .raw = how->logits ? &s->prompts->raw : NULL,
                         .pick = pick,
                         .free = looking_free,
                         .context = s};

@@ -1,4 +1,4 @@
-/* Generation: a loop over a stepper that draws, writes down and looks for stops. All samples of all prompts
+/* Generation as what it does with seats: draws, writes down and looks for stops. All samples of all prompts
    go side by side, and what one becomes does not depend on the others. Easy to get wrong: a token's text
    depends on the one before it (the blank between words), and a character may be spread over several. */
 #include "task/language/generate.h"
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "decode/draw.h"
 #include "decode/peek.h"
-
-static const float COLD = 1e-6f; /* as in decode/sample.c: rounding decides below it */
+#include "decode/seats.h"
 
 typedef struct sample {
     hd_generated *out;
@@ -18,6 +18,7 @@ typedef struct sample {
     size_t before;         /* where the ids begin that were written last: what follows is joined to them */
     bool blank;            /* the prompt ends in a blank that its ids do not have */
     size_t prompt, number; /* which one, and which of its samples */
+    size_t drawn;          /* tokens */
 } sample;
 
 typedef struct loop {
@@ -28,9 +29,9 @@ typedef struct loop {
     size_t prompts, samples; /* samples of a prompt */
     sample *all, **live;     /* [prompts * samples] */
     size_t total, count;     /* of all, of live */
-    int32_t *parent;         /* [total] rows of the last step that the live ones continue */
-    bool moved;              /* parent is not 0, 1, 2, ... */
     hd_stepper stepper;
+    hd_seats seats;
+    bool *banned; /* [vocab]: what is never written */
     bool penal;   /* tokens that come again are penalized */
     hd_text text; /* scratch */
 } loop;
@@ -159,7 +160,19 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
 
 /* -- steps -- */
 
-/* A stepper that begins with the prompts. */
+/* What has no text of its own, and what the model has beyond the tokenizer's tokens. */
+static hd_status ban(loop *l, hd_err *err)
+{
+    int32_t never[3];
+    size_t vocab = l->stepper.vocab, n = hd_tokenizer_unwritten(l->language->tokenizer, never);
+    l->banned = hd_mem_array(vocab, sizeof *l->banned);
+    if (!l->banned) return hd_err_nomem(err, vocab);
+    for (size_t i = 0; i < n; i++) l->banned[never[i]] = true;
+    for (size_t i = hd_tokenizer_size(l->language->tokenizer); i < vocab; i++) l->banned[i] = true;
+    return HD_OK;
+}
+
+/* A stepper over the prompts. */
 static hd_status open_stepper(loop *l, hd_err *err)
 {
     const hd_lm *m = l->language->lm;
@@ -177,24 +190,7 @@ static hd_status open_stepper(loop *l, hd_err *err)
     if (!s) s = m->type->stepper(&l->stepper, m, ids, lens, l->prompts, 0, err);
     hd_mem_free(ids);
     hd_mem_free(lens);
-    return s;
-}
-
-/* Scores of what comes next, a row for each live one; of the first token one for each prompt.
-   Log-probabilities as a rule; logits where penalties are of them and the model has some. */
-static hd_tensor *step(loop *l, bool first)
-{
-    hd_run *r = l->r;
-    const hd_stepper *s = &l->stepper;
-    if (first) return s->step(r, s->context, s->start, s->items);
-    int32_t *ids = hd_host_take(r, l->count * sizeof *ids);
-    if (!ids) return NULL;
-    for (size_t i = 0; i < l->count; i++) ids[i] = l->live[i]->ids.at[l->live[i]->ids.count - 1];
-    if (l->moved) {
-        hd_status st = s->pick(r, s->context, l->parent, l->count);
-        if (st) return hd_fail(r, st, "samples cannot be picked");
-    }
-    return s->step(r, s->context, ids, l->count);
+    return s ? s : ban(l, err);
 }
 
 /* Rows of the live ones in which what they have written, or the prompt has, counts less. What stands before
@@ -224,89 +220,73 @@ static hd_tensor *penalized(loop *l, hd_tensor *x)
     return hd_mul(r, hd_from(r, n, v, factor), x); /* in the type of the factors, which is the finer one */
 }
 
-static hd_tensor *allowed(loop *l, hd_tensor *x)
-{
-    int32_t banned[3];
-    size_t count = hd_tokenizer_unwritten(l->language->tokenizer, banned);
-    hd_real *mask = hd_host_take(l->r, l->stepper.vocab * sizeof *mask);
-    for (size_t i = 0; mask && i < count; i++) mask[banned[i]] = -INFINITY;
-    for (size_t i = hd_tokenizer_size(l->language->tokenizer); mask && i < l->stepper.vocab; i++)
-        mask[i] = -INFINITY; /* rows that no piece has */
-    return mask ? hd_add(l->r, x, hd_from(l->r, 1, l->stepper.vocab, mask)) : NULL;
-}
-
-/* A token for each live one, drawn as hd_search draws. row: of scores. */
+/* Tokens of the live ones, row[i] their rows of the scores, and the log-probabilities of those. A failure
+   stays in the run. */
 static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token, hd_real *value)
 {
     hd_run *r = l->r;
     const hd_generate_opt *o = l->opt;
     size_t n = l->count;
-    hd_seg *seg = hd_host_take(r, sizeof *seg);
-    int32_t *item = hd_host_take(r, 3 * n * sizeof *item);
-    if (!seg || !item) return;
+    hd_lot *lot = hd_host_take(r, n * sizeof *lot);
+    if (!lot) return;
     for (size_t i = 0; i < n; i++) {
-        item[i] = (int32_t)i;
-        item[n + i] = (int32_t)l->live[i]->number;
-        item[2 * n + i] = (int32_t)((uint32_t)o->key + (uint32_t)l->live[i]->prompt);
+        const sample *s = l->live[i];
+        lot[i] = (hd_lot){.row = l->penal ? (int32_t)i : row[i],
+                          .key = (int32_t)((uint32_t)o->key + (uint32_t)s->prompt),
+                          .sample = (int32_t)s->number,
+                          .number = (uint32_t)(s->drawn + 1)};
     }
-    *seg = (hd_seg){.item = hd_ints(r, item, n),
-                    .pos = hd_ints(r, item + n, n),
-                    .key = hd_ints(r, item + 2 * n, n),
-                    .items = n,
-                    .rows = n,
-                    .longest = 1};
-    hd_sample_opt ask = {.temperature = o->temperature,
-                         .top_p = o->top_p > 0 ? o->top_p : 1,
-                         .top_k = o->top_k < l->stepper.vocab ? (int)o->top_k : 0,
-                         .seg = seg};
-    if (ask.temperature < COLD) ask.temperature = 1, ask.top_k = 1;
-    r->draws = 0; /* whatever the model drew before */
-    hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores;
-    hd_tensor *x = hd_gather(r, scores, hd_ints(r, row, n), n, 1);
-    x = allowed(l, l->penal ? penalized(l, x) : x);
-    hd_tensor *ids = hd_sample(r, x, &ask, NULL);
-    if (!ids || r->err.status) return;
-    r->backend->download(r->backend, token, ids->data, n * sizeof *token);
-    if (!hd_peek(r, logp, row, token, n, value)) return;
+    hd_draw_opt ask = {.temperature = o->temperature,
+                       .top_k = o->top_k,
+                       .top_p = o->top_p,
+                       .seed = o->seed,
+                       .banned = l->banned,
+                       .end = -1};
+    hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores, *x = scores;
+    if (l->penal) x = penalized(l, hd_gather(r, scores, hd_ints(r, row, n), n, 1));
+    if (!hd_draw_tokens(r, x, lot, n, &ask, token) || !hd_peek(r, logp, row, token, n, value)) return;
     for (size_t i = 0; i < n; i++)
         if (!(value[i] > -INFINITY)) hd_fail_number(r); /* no token has a probability */
 }
 
-/* The live ones take their tokens; those that stop leave. row: which one of the step each had. */
-static hd_status advance(loop *l, const int32_t *row, const int32_t *token, const hd_real *logp, hd_err *err)
+/* The live ones take their tokens; those that stop or have enough leave. seat: of the first row. */
+static hd_status advance(loop *l, size_t seat, const int32_t *row, const int32_t *token, const hd_real *logp,
+                         hd_err *err)
 {
     size_t kept = 0;
     hd_status st = HD_OK;
-    l->moved = false;
     for (size_t i = 0; !st && i < l->count; i++) {
         sample *s = l->live[i];
         size_t from = s->out->text.size;
-        s->out->tokens++;
+        s->out->tokens++, s->drawn++;
         s->out->logp += (double)logp[i];
         st = write_token(l, s, token[i], err);
         if (!st) look_for_stops(l->opt, s->out, from);
         if (!st) st = tell(l->opt, s, s->out->stopped, err);
-        l->moved = l->moved || s->out->stopped || (size_t)row[i] != kept;
-        if (s->out->stopped) continue;
-        l->parent[kept] = row[i];
+        if (st || s->out->stopped || s->drawn == l->opt->tokens) continue;
+        st = hd_seats_go(&l->seats, seat + (size_t)row[i], token[i], err);
         l->live[kept++] = s;
     }
     l->count = kept;
     return st;
 }
 
-static hd_status turn(loop *l, size_t t, hd_err *err)
+static size_t admit(void *context, size_t left)
 {
+    (void)context;
+    return left;
+}
+
+static hd_status take(void *context, hd_tensor *scores, size_t seat, size_t count, bool arrived, hd_err *err)
+{
+    loop *l = context;
     hd_run *r = l->r;
-    r->now.seed = l->opt->seed, r->now.number = (uint32_t)(t + 1);
-    hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *scores = step(l, !t);
     int32_t *row = hd_host_take(r, 2 * l->count * sizeof *row), *token = row ? row + l->count : NULL;
     hd_real *value = hd_host_take(r, l->count * sizeof *value);
-    for (size_t i = 0; row && i < l->count; i++) row[i] = (int32_t)(t ? i : l->live[i]->prompt);
-    if (scores && row && value) draw(l, scores, row, token, value);
-    if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
-    return advance(l, row, token, value, err);
+    (void)count;
+    for (size_t i = 0; row && i < l->count; i++) row[i] = (int32_t)(arrived ? l->live[i]->prompt : i);
+    if (row && value) draw(l, scores, row, token, value);
+    return r->err.status ? HD_OK : advance(l, seat, row, token, value, err);
 }
 
 static hd_status check(const hd_generate_opt *o, size_t prompts, hd_err *err)
@@ -329,8 +309,7 @@ static hd_status lay_out(loop *l, hd_generated *out, const hd_line *prompt, hd_e
     size_t n = l->total = l->prompts * l->samples;
     l->all = hd_mem_array(n, sizeof *l->all);
     l->live = hd_mem_array(n, sizeof *l->live);
-    l->parent = hd_mem_array(n, sizeof *l->parent);
-    if (!l->all || !l->live || !l->parent) return hd_err_nomem(err, n * sizeof *l->all);
+    if (!l->all || !l->live) return hd_err_nomem(err, n * sizeof *l->all);
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < n; i++) {
         size_t which = i / l->samples, number = i % l->samples;
@@ -359,8 +338,10 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
     if (!s) s = open_stepper(&l, err);
     l.penal = opt->repetition > 0 && (opt->repetition < 1 || opt->repetition > 1);
     if (!s && l.penal && l.stepper.raw) *l.stepper.raw = true;
-    for (size_t t = 0; !s && t < opt->tokens && l.count; t++) s = turn(&l, t, err);
-    for (size_t i = 0; !s && i < l.count; i++) s = tell(opt, l.live[i], true, err);
+    l.seats = (hd_seats){.r = r, .stepper = &l.stepper};
+    if (!s && opt->tokens) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
+    for (size_t i = 0; !s && i < l.total; i++)
+        if (!out[i].stopped) s = tell(opt, &l.all[i], true, err);
     for (size_t i = 0; l.all && i < l.total; i++) {
         hd_ids_release(s ? &l.all[i].ids : &out[i].ids);
         if (!s) out[i].ids = l.all[i].ids;
@@ -369,7 +350,7 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language,
     hd_text_release(&l.text);
     hd_mem_free(l.all);
     hd_mem_free(l.live);
-    hd_mem_free(l.parent);
+    hd_mem_free(l.banned);
     r->now = before;
     return s;
 }

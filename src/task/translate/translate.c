@@ -27,11 +27,10 @@ typedef struct job {
     hd_translations *out;
     const hd_line *line;
     hd_parts parts;
-    size_t *order;         /* parts by length */
-    hd_found **found;      /* [batches] */
-    size_t *batch, *place; /* [parts] where each one's guesses are */
-    size_t batches, done;
-    int32_t *ids, *len, *key, *prefix, *prefix_len; /* of a batch */
+    size_t *order; /* parts by length */
+    hd_found *found;
+    size_t *place;                                  /* [parts] where each one's guesses are */
+    int32_t *ids, *len, *key, *prefix, *prefix_len; /* in that order */
 } job;
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
@@ -41,8 +40,8 @@ static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
     return block;
 }
 
-/* Longest first: a batch of the longest is the largest, and memory once taken serves the rest. Equal lengths
-   stay in order. */
+/* Longest first: those that are searched side by side are of about the same length, and memory once taken
+   serves the rest. Equal lengths stay in order. */
 static hd_status sort_parts(job *j, hd_err *err)
 {
     size_t longest = 0, *count;
@@ -61,13 +60,11 @@ static hd_status make_room(job *j, hd_err *err)
 {
     size_t n = j->parts.count + 1;
     j->order = hd_mem_array(n, sizeof *j->order);
-    j->found = hd_mem_array(n, sizeof *j->found);
-    j->batch = hd_mem_array(n, sizeof *j->batch);
     j->place = hd_mem_array(n, sizeof *j->place);
     j->ids = hd_mem_array(j->parts.ids.count + 1, sizeof *j->ids);
     j->prefix = hd_mem_array(j->parts.forced.count + 1, sizeof *j->prefix);
     j->len = hd_mem_array(3 * n, sizeof *j->len);
-    if (!j->order || !j->found || !j->batch || !j->place || !j->ids || !j->prefix || !j->len)
+    if (!j->order || !j->place || !j->ids || !j->prefix || !j->len)
         return hd_err_nomem(err, n * sizeof *j->order);
     j->key = j->len + n, j->prefix_len = j->key + n;
     return sort_parts(j, err);
@@ -75,11 +72,9 @@ static hd_status make_room(job *j, hd_err *err)
 
 static void release(job *j)
 {
-    for (size_t i = 0; i < j->batches; i++) hd_found_free(j->found[i]);
+    hd_found_free(j->found);
     hd_parts_release(&j->parts);
     hd_mem_free(j->order);
-    hd_mem_free(j->found);
-    hd_mem_free(j->batch);
     hd_mem_free(j->place);
     hd_mem_free(j->ids);
     hd_mem_free(j->prefix);
@@ -87,17 +82,6 @@ static void release(job *j)
 }
 
 /* -- search -- */
-
-/* How many of the next parts are searched together: those of about the same length, and no more hypotheses
-   than the batch allows. */
-static size_t batch_size(const job *j)
-{
-    const hd_search_opt *s = &j->opt->search;
-    size_t wide = s->kind == HD_SEARCH_BEAM ? s->beam : s->kind == HD_SEARCH_SAMPLE && s->best ? s->best : 1;
-    size_t room = j->opt->batch ? j->opt->batch : HD_TRANSLATE_BATCH, left = j->parts.count - j->done;
-    size_t items = room / wide ? room / wide : 1;
-    return items < left ? items : left;
-}
 
 static hd_search_opt search_of(const job *j, int32_t banned[3])
 {
@@ -107,18 +91,20 @@ static hd_search_opt search_of(const job *j, int32_t banned[3])
     o.banned = banned, o.banned_count = hd_tokenizer_unwritten(j->t->tokenizer[1], banned);
     if (j->parts.forced.count) o.prefix = j->prefix, o.prefix_len = j->prefix_len;
     o.key = j->key;
+    o.seats = j->opt->batch ? j->opt->batch : HD_TRANSLATE_BATCH;
+    o.tell = j->opt->tell, o.context = j->opt->context;
     if (j->opt->force) o.kind = HD_SEARCH_GREEDY, o.best = 1, o.max_length = 0, o.max_ratio = 0;
     return o;
 }
 
-static hd_status search_batch(job *j, hd_err *err)
+static hd_status search_all(job *j, hd_err *err)
 {
     hd_special special = hd_tokenizer_special(j->t->tokenizer[1]);
     int32_t banned[3];
-    size_t items = batch_size(j), rows = 0, forced = 0;
+    size_t items = j->parts.count, rows = 0, forced = 0;
     hd_stepper stepper = {0};
     for (size_t i = 0; i < items; i++) {
-        size_t which = j->order[j->done + i];
+        size_t which = j->order[i];
         const hd_part *p = &j->parts.at[which];
         memcpy(j->ids + rows, j->parts.ids.at + p->begin, p->size * sizeof *j->ids);
         if (p->prefixes)
@@ -126,15 +112,12 @@ static hd_status search_batch(job *j, hd_err *err)
         rows += p->size, forced += p->prefixes;
         j->len[i] = (int32_t)p->size, j->prefix_len[i] = (int32_t)p->prefixes;
         j->key[i] = (int32_t)((uint32_t)(j->opt->first + p->line) + 0x9E3779B1u * (uint32_t)p->index);
-        j->batch[which] = j->batches, j->place[which] = i;
+        j->place[which] = i;
     }
     hd_search_opt o = search_of(j, banned);
     hd_status s = hd_encdec_stepper(&stepper, j->t->model, j->ids, j->len, items, special.start, err);
-    if (!s) s = hd_search(&j->found[j->batches], j->r, &stepper, &o, err);
+    if (!s) s = hd_search(&j->found, j->r, &stepper, &o, err);
     hd_stepper_release(&stepper);
-    j->batches += !s;
-    j->done += items;
-    if (!s && j->opt->tell) j->opt->tell(j->opt->context, j->done, j->parts.count);
     return s;
 }
 
@@ -142,8 +125,7 @@ static hd_status search_batch(job *j, hd_err *err)
 
 static hd_choices choices_of(const job *j, size_t part)
 {
-    const hd_found *f = j->found[j->batch[part]];
-    return (hd_choices){hd_found_at(f, j->place[part]), hd_found_count(f, j->place[part])};
+    return (hd_choices){hd_found_at(j->found, j->place[part]), hd_found_count(j->found, j->place[part])};
 }
 
 /* Whether a text ends in a mark of a script that writes no space behind it, as in 来了。 */
@@ -294,7 +276,7 @@ hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, 
     for (size_t i = 0; !s && i < count; i++)
         s = hd_parts_add(&j.parts, t, i, line[i], prefix ? &prefix[i] : NULL, opt, &out->of[i], err);
     if (!s) s = make_room(&j, err);
-    while (!s && j.done < j.parts.count) s = search_batch(&j, err);
+    if (!s && j.parts.count) s = search_all(&j, err);
     if (!s) s = gather_all(&j, err);
     release(&j);
     if (s) hd_translations_release(out);

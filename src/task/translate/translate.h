@@ -1,5 +1,6 @@
-/* Translating lines with a translator: text to ids, sentences of similar length searched together, ids back
-   to text. What a line gives depends neither on the others nor on the number of threads.
+/* Translating lines with a translator: text to ids, sentences of similar length searched side by side, the
+   next ones joining as others are done, ids back to text. What a line gives depends neither on the others nor
+   on the number of threads.
 
        hd_translations out = {0};
        hd_translate(&out, run, translator, lines, count, &(hd_translate_opt){.search = {...}}, &err);
@@ -44,7 +45,7 @@ typedef struct hd_translate_opt {
     size_t batch;   /* hypotheses searched side by side; 0: HD_TRANSLATE_BATCH */
     size_t first;   /* number of the first line, for draws */
     bool force;     /* the prefixes are whole translations: they are only scored */
-    void (*tell)(void *context, size_t done, size_t of); /* sentences, after each batch; may be NULL */
+    void (*tell)(void *context, size_t done, size_t of); /* sentences, whenever some are; may be NULL */
     void *context;
 } hd_translate_opt;
 

@@ -1,0 +1,74 @@
+/* Drawing. The number of a token is in the step block, so lots of different numbers are drawn one group after
+   the other. */
+#include "decode/draw.h"
+
+#include <math.h>
+
+/* Colder than this and rounding decides, so the likeliest token is taken outright. */
+static const float COLD = 1e-6f;
+
+/* Rows without banned tokens. */
+static hd_tensor *allowed(hd_run *r, hd_tensor *x, const hd_draw_opt *o, uint32_t number)
+{
+    size_t v = hd_cols_of(x);
+    bool early = o->end >= 0 && number < o->min_length;
+    if (!o->banned && !early) return x;
+    hd_real *mask = hd_host_take(r, v * sizeof *mask);
+    for (size_t i = 0; mask && i < v; i++)
+        mask[i] = (o->banned && o->banned[i]) || (early && i == (size_t)o->end) ? -INFINITY : 0;
+    return mask ? hd_add(r, x, hd_from(r, 1, v, mask)) : NULL;
+}
+
+/* Lots which[0] .. which[n - 1], all of one number. */
+static void draw(hd_run *r, hd_tensor *x, const hd_lot *lot, const int32_t *which, size_t n,
+                 const hd_draw_opt *o, int32_t *token)
+{
+    hd_sample_opt ask = {.temperature = o->temperature,
+                         .top_p = o->top_p > 0 ? o->top_p : 1,
+                         .top_k = o->top_k < hd_cols_of(x) ? (int)o->top_k : 0};
+    if (ask.temperature < COLD) ask.temperature = 1, ask.top_k = 1;
+    hd_seg *seg = hd_host_take(r, sizeof *seg);
+    int32_t *item = hd_host_take(r, 5 * n * sizeof *item);
+    if (!seg || !item) return;
+    int32_t *sample = item + n, *key = sample + n, *row = key + n, *drawn = row + n;
+    bool plain = n == hd_rows_of(x);
+    for (size_t i = 0; i < n; i++) {
+        const hd_lot *l = &lot[which[i]];
+        item[i] = (int32_t)i, sample[i] = l->sample, key[i] = l->key, row[i] = l->row;
+        plain = plain && row[i] == (int32_t)i;
+    }
+    *seg = (hd_seg){.item = hd_ints(r, item, n),
+                    .pos = hd_ints(r, sample, n),
+                    .key = hd_ints(r, key, n),
+                    .items = n,
+                    .rows = n,
+                    .longest = 1};
+    ask.seg = seg;
+    r->now.seed = o->seed, r->now.number = lot[which[0]].number;
+    hd_send_block(r);
+    r->draws = 0; /* whatever the model drew before */
+    x = allowed(r, x, o, lot[which[0]].number);
+    if (!plain) x = hd_gather(r, x, hd_ints(r, row, n), n, 1);
+    hd_tensor *ids = hd_sample(r, x, &ask, NULL);
+    if (!ids || r->err.status) return;
+    r->backend->download(r->backend, drawn, ids->data, n * sizeof *drawn);
+    for (size_t i = 0; i < n; i++) token[which[i]] = drawn[i];
+}
+
+bool hd_draw_tokens(hd_run *r, hd_tensor *scores, const hd_lot *lot, size_t n, const hd_draw_opt *o,
+                    int32_t *token)
+{
+    hd_step before = r->now;
+    int32_t *which = hd_host_take(r, n * sizeof *which + 1);
+    bool *done = hd_host_take(r, n + 1);
+    if (!scores || !which || !done) return false;
+    for (size_t i = 0; i < n && !r->err.status; i++) {
+        size_t count = 0;
+        if (done[i]) continue;
+        for (size_t j = i; j < n; j++)
+            if (!done[j] && lot[j].number == lot[i].number) done[j] = true, which[count++] = (int32_t)j;
+        draw(r, scores, lot, which, count, o, token);
+    }
+    r->now = before;
+    return !r->err.status;
+}

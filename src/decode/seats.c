@@ -1,0 +1,61 @@
+/* The decoding loop. */
+#include "decode/seats.h"
+
+#include "base/mem.h"
+
+hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_err *err)
+{
+    if (s->count == s->room) {
+        size_t room = 2 * s->room + 64, bytes;
+        if (room > INT32_MAX || !hd_size_mul(room, sizeof *s->parent, &bytes))
+            return hd_err_set(err, HD_ELIMIT, "decoding: %zu hypotheses are too many", s->count);
+        int32_t *parent = hd_mem_grow(s->parent, bytes);
+        if (parent) s->parent = parent;
+        int32_t *tokens = parent ? hd_mem_grow(s->token, bytes) : NULL;
+        if (!tokens) return hd_err_nomem(err, bytes);
+        s->token = tokens, s->room = room;
+    }
+    s->parent[s->count] = (int32_t)seat, s->token[s->count++] = token;
+    return HD_OK;
+}
+
+static hd_status failure(const hd_run *r, hd_status s, hd_err *err)
+{
+    return !s && r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : s;
+}
+
+/* The seats there are; how many those were. */
+static hd_status step(hd_seats *s, const hd_seats_user *u, size_t *seats, hd_err *err)
+{
+    const hd_stepper *st = s->stepper;
+    size_t n = *seats = s->count;
+    hd_run_begin(s->r, HD_INFERENCE);
+    if (st->pick(s->r, st->context, s->parent, n)) hd_fail(s->r, HD_EDEVICE, "hypotheses cannot be picked");
+    hd_tensor *scores = s->r->err.status || !n ? NULL : st->step(s->r, st->context, s->token, n);
+    s->count = 0;
+    return failure(s->r, scores ? u->take(u->context, scores, 0, n, false, err) : HD_OK, err);
+}
+
+static hd_status join(hd_seats *s, const hd_seats_user *u, size_t seats, size_t n, hd_err *err)
+{
+    hd_run_begin(s->r, HD_INFERENCE);
+    s->joined += n;
+    hd_tensor *scores = s->stepper->join(s->r, s->stepper->context, n);
+    return failure(s->r, scores ? u->take(u->context, scores, seats, n, true, err) : HD_OK, err);
+}
+
+hd_status hd_seats_run(hd_seats *s, const hd_seats_user *u, hd_err *err)
+{
+    hd_status st = HD_OK;
+    size_t items = s->stepper->items, seats = 0;
+    while (!st && (s->count || s->joined < items)) {
+        size_t left = items - s->joined;
+        if (s->count || seats) st = step(s, u, &seats, err);
+        size_t n = !st && left ? u->admit(u->context, left) : 0;
+        if (n) st = join(s, u, seats, n < left ? n : left, err), seats += n;
+    }
+    hd_mem_free(s->parent);
+    hd_mem_free(s->token);
+    s->parent = s->token = NULL, s->count = s->room = 0;
+    return st;
+}
