@@ -36,7 +36,7 @@ typedef struct hd_shards_block {
     uint32_t tokens[2]; /* of each side */
     uint32_t longest;   /* what an item costs at most: its longer side and the end behind it */
     uint32_t sum[2];    /* checksums of the lengths and of the ids */
-    uint32_t none;
+    uint32_t cost;      /* of all its items */
 } hd_shards_block;
 
 typedef struct hd_shards {
@@ -46,7 +46,7 @@ typedef struct hd_shards {
     uint64_t *first; /* [blocks + 1] items before a block */
     uint64_t *place; /* [blocks + 1] tokens of side 0 before it */
     size_t blocks, files;
-    uint64_t tokens[2]; /* of all */
+    uint64_t tokens[2], cost; /* of all */
     uint32_t longest;
     int *file;             /* [files] */
     atomic_uchar *checked; /* [blocks] whether the checksum of its ids was seen to be right */
@@ -77,20 +77,22 @@ enum { HD_SHARDS_BLOCK = 1 << 16 };
 
 typedef struct hd_shards_writer hd_shards_writer;
 
-/* Whether the folder has shards of this data and tokenizer. What is not there, damaged or of other data is
-   not the same. */
-bool hd_shards_same(const char *folder, const hd_shards_opt *opt);
+/* Whether there are shards in the folder, of whatever. */
+bool hd_shards_there(const char *folder);
+/* Opens those of this data and tokenizer; others are refused. */
+hd_status hd_shards_open_same(hd_shards **out, const char *folder, const hd_shards_opt *opt, hd_err *err);
 
-/* The folder must be empty, not be there, or hold other shards, which are removed. */
+/* The folder must be empty or not be there; its parent must. */
 hd_status hd_shards_begin(hd_shards_writer **out, const char *folder, const hd_shards_opt *opt, hd_err *err);
 hd_status hd_shards_put(hd_shards_writer *w, const int32_t *const ids[2], const size_t len[2], hd_err *err);
 /* A stream of tokens: blocks are cut anywhere. Not to be mixed with put. */
 hd_status hd_shards_put_stream(hd_shards_writer *w, const int32_t *ids, size_t count, hd_err *err);
 /* A line that is held back, of each side; it must not hold a newline. */
 hd_status hd_shards_hold(hd_shards_writer *w, const hd_line line[2], hd_err *err);
+/* What is known of the corpus once all of it was put. */
+void hd_shards_describe(hd_shards_writer *w, uint64_t hash, uint64_t lines, uint64_t characters);
 /* Puts the folder in place, or with a failure removes what was written. Frees w. */
-hd_status hd_shards_end(hd_shards_writer *w, hd_status status, uint64_t hash, uint64_t lines,
-                        uint64_t characters, hd_err *err);
+hd_status hd_shards_end(hd_shards_writer *w, hd_status status, hd_err *err);
 
 /* The file of the lines that are held back. */
 const char *hd_shards_held(int side);

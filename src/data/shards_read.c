@@ -74,6 +74,7 @@ static hd_status read_blocks(hd_shards *s, uint64_t *end, hd_err *err)
         s->first[i + 1] = s->first[i] + b->items;
         s->place[i + 1] = s->place[i] + b->tokens[0];
         for (int side = 0; side < 2; side++) s->tokens[side] += b->tokens[side];
+        s->cost += b->cost;
         if (b->longest > s->longest) s->longest = b->longest;
     }
     if (s->first[s->blocks] > INT32_MAX)
@@ -163,6 +164,30 @@ hd_status hd_shards_open(hd_shards **out, const char *folder, hd_err *err)
     for (size_t i = 0; !st && i < s->files; i++) st = open_file(s, i, end[i], err);
     if (!st) st = check_held(s, err);
     hd_mem_free(end);
+    if (st)
+        hd_shards_free(s);
+    else
+        *out = s;
+    return st;
+}
+
+bool hd_shards_there(const char *folder)
+{
+    char path[HD_PATH];
+    return !hd_path(path, folder, HD_SHARDS_INDEX, NULL) && !access(path, F_OK);
+}
+
+hd_status hd_shards_open_same(hd_shards **out, const char *folder, const hd_shards_opt *opt, hd_err *err)
+{
+    hd_shards *s = NULL;
+    hd_status st = hd_shards_open(&s, folder, err);
+    if (st) return st;
+    const hd_shards_head *h = &s->head;
+    bool other = h->sides != opt->sides || h->data != opt->data;
+    if (other || h->tokenizer != opt->tokenizer || memcmp(h->vocab, opt->vocab, sizeof h->vocab))
+        st = hd_err_set(err, HD_EARG,
+                        "%s: these token shards are of other %s: name another folder, or remove this one",
+                        folder, other ? "data" : "tokenizers");
     if (st)
         hd_shards_free(s);
     else

@@ -39,29 +39,8 @@ const char *hd_shards_held(int side)
     return name[side];
 }
 
-bool hd_shards_same(const char *folder, const hd_shards_opt *opt)
-{
-    hd_shards *s = NULL;
-    hd_err err = {0};
-    bool same = !hd_shards_open(&s, folder, &err) && s->head.sides == opt->sides &&
-                s->head.data == opt->data && s->head.tokenizer == opt->tokenizer &&
-                s->head.vocab[0] == opt->vocab[0] && s->head.vocab[1] == opt->vocab[1];
-    hd_shards_free(s);
-    return same;
-}
-
-/* Removes a folder of shards; another one is not touched. */
-static hd_status clear_place(const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_status s = hd_path(path, folder, HD_SHARDS_INDEX, err);
-    return s || access(path, F_OK) ? s : hd_folder_remove(folder, err);
-}
-
 hd_status hd_shards_begin(hd_shards_writer **out, const char *folder, const hd_shards_opt *opt, hd_err *err)
 {
-    hd_status s = clear_place(folder, err);
-    if (s) return s;
     hd_shards_writer *w = hd_mem_zero(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
     w->opt = *opt;
@@ -73,7 +52,7 @@ hd_status hd_shards_begin(hd_shards_writer **out, const char *folder, const hd_s
                                .data = opt->data,
                                .tokenizer = opt->tokenizer,
                                .vocab = {opt->vocab[0], opt->vocab[1]}};
-    s = hd_staging_begin(&w->staging, folder, err);
+    hd_status s = hd_staging_begin(&w->staging, folder, err);
     if (s)
         hd_mem_free(w);
     else
@@ -161,7 +140,7 @@ hd_status hd_shards_put(hd_shards_writer *w, const int32_t *const ids[2], const 
         if (len[i] + 1 > cost) cost = (uint32_t)len[i] + 1;
     }
     for (uint32_t i = 0; i < w->head.sides; i++) w->now.tokens[i] += (uint32_t)len[i];
-    w->now.items++;
+    w->now.items++, w->now.cost += cost;
     if (cost > w->now.longest) w->now.longest = cost;
     bool full = w->now.tokens[0] >= w->opt.block || w->now.tokens[1] >= w->opt.block;
     return full ? end_block(w, err) : HD_OK;
@@ -181,7 +160,7 @@ hd_status hd_shards_put_stream(hd_shards_writer *w, const int32_t *ids, size_t c
         if (s) return s;
         memcpy(w->side[0].id + w->now.tokens[0], ids, n * sizeof *ids);
         w->now.tokens[0] += (uint32_t)n, w->now.items = 1;
-        w->side[0].len[0] = w->now.tokens[0], w->now.longest = w->now.tokens[0] + 1;
+        w->side[0].len[0] = w->now.tokens[0], w->now.longest = w->now.cost = w->now.tokens[0] + 1;
         ids += n, count -= n;
         if (w->now.tokens[0] == w->opt.block) s = end_block(w, err);
     }
@@ -240,10 +219,13 @@ static hd_status finish(hd_shards_writer *w, hd_err *err)
     return s ? s : write_index(w, err);
 }
 
-hd_status hd_shards_end(hd_shards_writer *w, hd_status status, uint64_t hash, uint64_t lines,
-                        uint64_t characters, hd_err *err)
+void hd_shards_describe(hd_shards_writer *w, uint64_t hash, uint64_t lines, uint64_t characters)
 {
     w->head.hash = hash, w->head.lines = lines, w->head.characters = characters;
+}
+
+hd_status hd_shards_end(hd_shards_writer *w, hd_status status, hd_err *err)
+{
     if (!status) status = finish(w, err);
     hd_save_abandon(w->file);
     for (int i = 0; i < 2; i++) {

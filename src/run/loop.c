@@ -82,8 +82,7 @@ hd_status hd_train_check_files(const hd_train_options *o, const char *what, hd_e
     if (o->train.count && o->train_dir.count)
         return hd_err_set(err, HD_EARG, "--train and --train-dir exclude each other");
     if (what && (o->train.count > 1 || o->valid.count > 1))
-        return hd_err_set(err, HD_EARG, "%s: --%s has two files", what,
-                          o->train.count > 1 ? "train" : "valid");
+        return hd_err_set(err, HD_EARG, "%s: --%s has several", what, o->train.count > 1 ? "train" : "valid");
     if (o->valid.count && o->valid_fraction > 0)
         return hd_err_set(err, HD_EARG, "--valid and --valid-fraction exclude each other");
     return HD_OK;

@@ -125,15 +125,21 @@ const hd_option hd_train_table[] = {
     {HD_CONFIG_NAME, 'c', "FILE", NULL, HD_CONFIG_HELP, CALL, HD_FILE_INTO(OWNER, config)},
 
     {"train", 't', "FILE", NULL,
-     "training data, plain or compressed (gzip, xz, zstd), - for stdin. translate: two files of parallel "
-     "sentences, or one with a tab between them; lm, mlm: a text; classify, regress: a table with the "
-     "columns "
-     "label, text and, for pairs of texts, text2; tag: lines of a token, a tab and its label",
-     DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, 2)},
+     "training data, plain or compressed (gzip, xz, zstd), - for stdin; a folder stands for its files. "
+     "translate: files of parallel sentences, source and target in turn, or files with a tab between them "
+     "(.tsv if there are several); lm, mlm: texts; classify, regress: a table with the columns label, text "
+     "and, for pairs of texts, text2; tag: lines of a token, a tab and its label",
+     DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, HD_OPTION_MOST)},
     {"train-dir", 0, "FOLDER", NULL, "training data as a folder with one file per class, one text per line",
      DATA, FOR(CLASSIFY), HD_FILES_AT_ONCE_INTO(OWNER, train_dir, 1)},
     {"valid", 0, "FILE", NULL, "validation data, in the form of --train", DATA,
-     HD_FILES_AT_ONCE_INTO(OWNER, valid, 2)},
+     HD_FILES_AT_ONCE_INTO(OWNER, valid, HD_OPTION_MOST)},
+    {"shards", 0, "FOLDER", NULL,
+     "tokenize the training data once into this folder and read it from there in pieces; runs with the same "
+     "data and tokenizer reuse it. Data larger than a quarter of the free memory goes to train/shards in "
+     "--out "
+     "without being asked to",
+     DATA, FOR(TRANSLATE | LM | MLM), HD_FILE_INTO(OWNER, shards)},
     {"valid-fraction", 0, "X", "0",
      "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA,
      HD_FLOAT_INTO(OWNER, valid_fraction, 0, 0.5)},

@@ -32,6 +32,7 @@ typedef struct hd_train_options {
     bool resume, overwrite, dry_run;
     /* data */
     hd_texts train, valid;
+    const char *shards;
     double valid_fraction;
     int max_length, too_long, broken, empty;
     /* vocabulary */

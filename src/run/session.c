@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "op/tape.h"
+#include "run/data.h"
 #include "run/loop.h"
 #include "text/tokenizer_find.h"
 #include "train/duration.h"
@@ -58,7 +59,7 @@ hd_status hd_session_tokenizer(const hd_session *s, hd_tokenizer **out, hd_feed 
     v.log = &s->hooks->log;
     hd_status st = hd_train_tokenizer(&file, o, err);
     if (st) return st;
-    return file ? hd_tokenizer_open_as(out, kind, file, err) : hd_tokenizer_train(out, kind, lines, &v, err);
+    return file ? hd_tokenizer_open_as(out, kind, file, err) : hd_data_learn(out, kind, lines, &v, err);
 }
 
 /* -- the loop's side -- */
@@ -209,12 +210,20 @@ static hd_status compare(const hd_session *s, hd_err *err)
     return hd_ranks_agree(st, NULL, 0, err);
 }
 
+hd_status hd_session_begin_folder(hd_session *s, hd_err *err)
+{
+    if (s->options->resume || s->folder_made || !s->hooks->open) return HD_OK;
+    hd_status st = s->hooks->open(s->hooks->context, err);
+    s->folder_made = !st;
+    return st;
+}
+
 /* What a new run begins with in its folder, by the first process. */
 static hd_status begin_folder(hd_session *s, hd_err *err)
 {
     hd_status st = HD_OK;
     bool first = !s->options->resume && !s->backend->rank;
-    if (first && s->hooks->open) st = s->hooks->open(s->hooks->context, err);
+    if (first) st = hd_session_begin_folder(s, err);
     if (!st && first) st = s->task->save(s, s->options->out, err);
     return hd_ranks_agree(st, NULL, 0, err);
 }

@@ -40,6 +40,7 @@ struct hd_session {
     hd_beside beside;      /* what else a checkpoint holds */
     /* the session's own */
     hd_optimizer optimizer;
+    bool folder_made;
     hd_share share; /* of the batch that is computed */
     hd_run_log log;
     double began, before; /* when this sitting began; seconds of those before it */
@@ -56,6 +57,9 @@ hd_status hd_session_plan(hd_plan *out, const hd_task *task, const hd_train_opti
 /* The folder whose tokenizer and sizes the run has: its own where it is resumed, that of --from; NULL: none.
  */
 const char *hd_session_folder(const hd_session *s);
+/* Makes the folder of a new run before all is ready, for what is large and goes there; the first process
+   calls. */
+hd_status hd_session_begin_folder(hd_session *s, hd_err *err);
 /* What this process computes of so many items. */
 hd_share hd_session_share(const hd_session *s, size_t items);
 /* The tokenizer of a run that begins: that of --tokenizer-model, or one that is learned from the lines. */

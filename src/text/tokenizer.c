@@ -374,3 +374,39 @@ hd_status hd_tokenizer_decode(const hd_tokenizer *t, const int32_t *ids, size_t 
 {
     return t->type->decode(t, ids, count, out, err);
 }
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+    h = (h ^ value) * 0xbf58476d1ce4e5b9u;
+    return h ^ h >> 29;
+}
+
+static hd_status hash_cut(const hd_tokenizer *t, const char *text, hd_pieces *cut, uint64_t *h, hd_err *err)
+{
+    cut->count = 0;
+    hd_status s = hd_tokenizer_encode_again(t, text, strlen(text), cut, err);
+    for (const char *c = text; *c; c++) *h = mix(*h, (uint8_t)*c);
+    for (size_t i = 0; i < cut->count; i++) *h = mix(*h, (uint32_t)cut->at[i].id);
+    return s;
+}
+
+hd_status hd_tokenizer_hash(const hd_tokenizer *t, uint64_t *hash, hd_err *err)
+{
+    static const char *const difficult[] = {
+        "The  Quick\tbrown fox's 1,234.5 jumps\n\n over",
+        "\xef\xbc\xa1\xcc\x88 \xc3\x84\xc3\xa4\xc3\x9f \xef\xac\x81",
+        "\xe4\xb8\xad\xe6\x96\x87 \xf0\x9f\x99\x82 \xe2\x80\x94 <s> \\u00e4"};
+    const hd_special *special = &t->special;
+    hd_pieces cut = {0};
+    hd_status s = HD_OK;
+    uint64_t h = mix(mix(mix((uint64_t)t->kind, t->size), (uint32_t)special->start), (uint32_t)special->end);
+    for (size_t i = 0; !s && i < t->size; i++) {
+        const char *piece = hd_tokenizer_piece(t, (int32_t)i);
+        if (piece) s = hash_cut(t, piece, &cut, &h, err);
+    }
+    for (size_t i = 0; !s && i < sizeof difficult / sizeof *difficult; i++)
+        s = hash_cut(t, difficult[i], &cut, &h, err);
+    hd_pieces_release(&cut);
+    *hash = h;
+    return s;
+}

@@ -88,6 +88,9 @@ size_t hd_tokenizer_unwritten(const hd_tokenizer *t, int32_t out[3]);
 size_t hd_tokenizer_size(const hd_tokenizer *t);      /* V: ids are below it */
 const char *hd_tokenizer_from(const hd_tokenizer *t); /* the file with its pieces; "": it was learned */
 
+/* Tells tokenizers apart: its pieces, and how each of them and some difficult texts are cut. */
+hd_status hd_tokenizer_hash(const hd_tokenizer *t, uint64_t *hash, hd_err *err);
+
 /* What stands for an id in the vocabulary, "▁the" or "<0x41>"; NULL for a number that is no id. Lives as long
  * as t. */
 const char *hd_tokenizer_piece(const hd_tokenizer *t, int32_t id);

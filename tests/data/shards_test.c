@@ -42,13 +42,15 @@ static hd_status write_some(const char *folder_of, const hd_shards_opt *opt, siz
     }
     const hd_line held[2] = {{"ein Satz", 8}, {"a sentence", 10}};
     if (!s) s = hd_shards_hold(w, held, err);
-    return hd_shards_end(w, s, hash, 0, 0, err);
+    hd_shards_describe(w, hash, 0, 0);
+    return hd_shards_end(w, s, err);
 }
 
 static hd_shards *written(const char *name)
 {
     hd_err err = {0};
     hd_shards *s = NULL;
+    hd_folder_remove(in_folder(name), NULL);
     ASSERT_OK(write_some(in_folder(name), &small, SENTENCES, &err), err);
     ASSERT_OK(hd_shards_open(&s, in_folder(name), &err), err);
     return s;
@@ -71,6 +73,7 @@ static void what_is_written_is_read(void **state)
         hd_shards_opt opt = small;
         hd_shards *s = NULL;
         if (wide) opt.vocab[1] = 1 << 20;
+        hd_folder_remove(in_folder("s"), NULL);
         ASSERT_OK(write_some(in_folder("s"), &opt, SENTENCES, &err), err);
         ASSERT_OK(hd_shards_open(&s, in_folder("s"), &err), err);
         assert_true(s->blocks > 50 && s->files > 3);
@@ -89,10 +92,6 @@ static void what_is_written_is_read(void **state)
         }
         hd_shards_free(s);
     }
-    assert_true(hd_shards_same(in_folder("s"), &(hd_shards_opt){2, 5, 6, {VOCAB, 1 << 20}, 0, 0}));
-    assert_false(hd_shards_same(in_folder("s"), &(hd_shards_opt){2, 4, 6, {VOCAB, 1 << 20}, 0, 0}));
-    assert_false(hd_shards_same(in_folder("s"), &(hd_shards_opt){2, 5, 7, {VOCAB, 1 << 20}, 0, 0}));
-    assert_false(hd_shards_same(in_folder("none"), &small));
 }
 
 static void a_stream_is_read_from_any_place(void **state)
@@ -110,7 +109,8 @@ static void a_stream_is_read_from_any_place(void **state)
         if (n > ALL - at) n = ALL - at;
         ASSERT_OK(hd_shards_put_stream(w, ids + at, n, &err), err);
     }
-    ASSERT_OK(hd_shards_end(w, HD_OK, 1, 2, 3, &err), err);
+    hd_shards_describe(w, 1, 2, 3);
+    ASSERT_OK(hd_shards_end(w, HD_OK, &err), err);
     ASSERT_OK(hd_shards_open(&s, in_folder("t"), &err), err);
     assert_int_equal(s->tokens[0], ALL);
     assert_int_equal(s->head.lines, 2);
@@ -316,6 +316,7 @@ static void damage_is_noticed_wherever_it_is(void **state)
     (void)state;
     hd_err err = {0};
     const char *const name[] = {"index", "tokens-000", "held-out.0", "held-out.1"};
+    hd_folder_remove(in_folder("s"), NULL);
     ASSERT_OK(write_some(in_folder("s"), &small, 60, &err), err);
     ASSERT_OK(read_all(&err), err);
     for (size_t f = 0; f < COUNT_OF(name); f++) {
@@ -346,20 +347,28 @@ static void damage_is_noticed_wherever_it_is(void **state)
     }
 }
 
-static void other_shards_are_replaced_and_other_folders_are_not(void **state)
+static void shards_of_other_data_are_refused_and_folders_are_kept(void **state)
 {
     (void)state;
-    hd_err err = {0};
-    ASSERT_OK(write_some(in_folder("s"), &small, 60, &err), err);
-    ASSERT_OK(write_some(in_folder("s"), &small, 70, &err), err);
     hd_shards *s = NULL;
-    ASSERT_OK(hd_shards_open(&s, in_folder("s"), &err), err);
-    assert_int_equal(s->first[s->blocks], 70);
+    hd_err err = {0};
+    hd_shards_opt same = small, data = small, tokenizer = small, vocab = small;
+    data.data++, tokenizer.tokenizer++, vocab.vocab[1]++;
+    assert_false(hd_shards_there(in_folder("other")));
+    ASSERT_OK(write_some(in_folder("other"), &same, 60, &err), err);
+    assert_true(hd_shards_there(in_folder("other")));
+    ASSERT_OK(hd_shards_open_same(&s, in_folder("other"), &same, &err), err);
     hd_shards_free(s);
-    assert_int_equal(hd_folder_make(in_folder("mine"), NULL, &err), HD_OK);
-    put_text("mine/letter", "dear");
-    assert_true(write_some(in_folder("mine"), &small, 60, &err) != HD_OK);
-    assert_int_equal(access(in_folder("mine/letter"), F_OK), 0);
+    const hd_shards_opt *const others[] = {&data, &tokenizer, &vocab};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        err = (hd_err){0};
+        assert_int_equal(hd_shards_open_same(&s, in_folder("other"), others[i], &err), HD_EARG);
+        assert_error(&err, HD_EARG, i ? "of other tokenizers: name another" : "of other data: name another");
+    }
+    assert_true(write_some(in_folder("other"), &same, 60, &err) != HD_OK); /* nothing is written over */
+    put_text("index", "not one");
+    err = (hd_err){0};
+    assert_int_equal(hd_shards_open(&s, folder, &err), HD_EFORMAT);
 }
 
 static hd_status walk(hd_err *err)
@@ -371,6 +380,7 @@ static hd_status walk(hd_err *err)
     opt.ranks = 2;
     hd_shards_opt coarse = small;
     coarse.block = 1000, coarse.file = 0; /* few files: each of them is synced */
+    hd_folder_remove(in_folder("s"), NULL);
     hd_status st = write_some(in_folder("s"), &coarse, 150, err);
     if (!st) st = hd_shards_open(&s, in_folder("s"), err);
     if (!st) st = hd_batches_open(&b, s, &opt, err);
@@ -396,7 +406,7 @@ int main(void)
         cmocka_unit_test(any_position_is_gone_on_from),
         cmocka_unit_test(processes_read_their_share_and_make_up_the_batch),
         cmocka_unit_test(damage_is_noticed_wherever_it_is),
-        cmocka_unit_test(other_shards_are_replaced_and_other_folders_are_not),
+        cmocka_unit_test(shards_of_other_data_are_refused_and_folders_are_kept),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_all);

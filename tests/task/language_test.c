@@ -149,7 +149,7 @@ static double slowly(hd_run *r, const hd_language *l, const hd_stream_text *s, s
         hd_window w = {from, i - from + 1, i - from};
         hd_lm_batch batch;
         hd_run_begin(r, HD_INFERENCE);
-        hd_windows_send(r, &batch, l->lm, s->ids, &w, NULL, 1);
+        hd_windows_send(r, &batch, l->lm, s, &w, NULL, 1);
         nats += hd_loss_total(r, l->lm->type->lm.loss(r, l->lm, &batch, NULL, &(hd_loss_opt){.coef = 1}));
         assert_run_ok(r);
     }

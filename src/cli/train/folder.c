@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +95,20 @@ static hd_status full_names(hd_texts *files, hd_arena *memory, hd_err *err)
     return HD_OK;
 }
 
+/* Of a folder that need not be there yet. */
+static hd_status full_folder(const char **folder, hd_arena *memory, hd_err *err)
+{
+    char here[PATH_MAX];
+    if (!*folder || **folder == '/') return HD_OK;
+    size_t size = strlen(*folder) + PATH_MAX + 2;
+    char *full = hd_arena_take(memory, size);
+    if (!full) return hd_err_nomem(err, size);
+    if (!getcwd(here, sizeof here)) return hd_err_set(err, HD_EFILE, "%s: %s", *folder, strerror(errno));
+    snprintf(full, size, "%s/%s", here, *folder);
+    *folder = full;
+    return HD_OK;
+}
+
 /* The model to begin with would be removed. */
 static hd_status check_from(const hd_train_options *o, hd_err *err)
 {
@@ -111,6 +126,7 @@ hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *er
     if (!s && o->from) s = check_from(o, err);
     if (!s) s = full_names(&o->train, memory, err);
     if (!s) s = full_names(&o->valid, memory, err);
+    if (!s) s = full_folder(&o->shards, memory, err);
     if (!s) s = full_names(&o->train_dir, memory, err);
     return s ? s : full_names(&o->tokenizer_file, memory, err);
 }

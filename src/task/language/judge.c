@@ -16,8 +16,8 @@ enum {
 
 /* -- windows -- */
 
-uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int32_t *ids, const hd_window *w,
-                         const int32_t *keys, size_t items)
+uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const hd_stream_text *text,
+                         const hd_window *w, const int32_t *keys, size_t items)
 {
     *out = (hd_lm_batch){0};
     int32_t *len = hd_host_take(r, (items + 1) * sizeof *len);
@@ -30,14 +30,20 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int3
     int32_t *seen = hd_host_take(r, (places + 1) * sizeof *seen);
     if (!all || !seen) return 0;
     for (size_t i = 0; i < rows * (2 + places); i++) all[i] = -1; /* what is filled up is no token */
-    for (size_t i = 0; i < items; i++)
-        for (size_t j = 0; j < w[i].len; j++, row++) {
-            size_t at = w[i].from + j;
+    size_t before = places ? places : 1; /* tokens that are looked at before a window */
+    int32_t *room = text->shards ? hd_host_take(r, (bounds.longest + before) * sizeof *room) : NULL;
+    for (size_t i = 0; i < items; i++) {
+        size_t back = w[i].from < before ? w[i].from : before;
+        hd_err err = {0};
+        const int32_t *ids = hd_stream_text_at(text, w[i].from - back, back + w[i].len, room, &err);
+        if (!ids) return hd_fail(r, err.status, "%s", err.text), 0;
+        for (size_t at = back, j = 0; j < w[i].len; j++, at++, row++) {
             all[row] = at ? ids[at - 1] : m->opt.start;
             if (j >= w[i].skip) all[rows + row] = ids[at];
             if (places) hd_lm_features(m, ids, at + 1, at, seen);
             for (size_t k = 0; k < places; k++) all[(2 + k) * rows + row] = seen[k];
         }
+    }
     *out = (hd_lm_batch){.seg = hd_seg_within(r, len, items, keys, bounds),
                          .ids = hd_ints(r, all, rows),
                          .target = hd_ints(r, all + rows, rows),
@@ -52,7 +58,7 @@ static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd
 {
     hd_lm_batch batch;
     hd_run_begin(r, HD_INFERENCE);
-    hd_windows_send(r, &batch, m, text->ids, w, NULL, items);
+    hd_windows_send(r, &batch, m, text, w, NULL, items);
     double sum = hd_loss_total(r, m->type->lm.loss(r, m, &batch, state, &(hd_loss_opt){.coef = 1}));
     if (r->err.status) return hd_err_set(err, r->err.status, "judging a text: %s", r->err.text);
     *nats += sum;

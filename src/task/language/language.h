@@ -3,6 +3,7 @@
 #ifndef HD_TASK_LANGUAGE_LANGUAGE_H
 #define HD_TASK_LANGUAGE_LANGUAGE_H
 
+#include "data/shards.h"
 #include "decode/search.h"
 #include "model/lm/lm.h"
 #include "task/model_folder.h"
@@ -26,7 +27,8 @@ hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokenizer 
    tokenizer keeps lines. hd_stream_text_of (language_text.h) makes
    one. */
 typedef struct hd_stream_text {
-    int32_t *ids;
+    int32_t *ids;      /* NULL: they are on shards */
+    hd_shards *shards; /* owned */
     size_t count, lines;
     size_t
         characters; /* Unicode characters, one for the end of each line too: bits per character need them */
@@ -34,6 +36,10 @@ typedef struct hd_stream_text {
 } hd_stream_text;
 
 void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
+
+/* Tokens from .. from+count-1: where they are in memory, or read to `room`. NULL: they cannot be read. */
+const int32_t *hd_stream_text_at(const hd_stream_text *s, size_t from, size_t count, int32_t *room,
+                                 hd_err *err);
 
 typedef struct hd_fluency {
     size_t tokens, characters;

@@ -28,7 +28,7 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
 {
     hd_lm_kind kind = (hd_lm_kind)o->model;
     const char *file;
-    hd_status s = hd_train_check_files(o, "a language model learns from one text", err);
+    hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
     if (s) return s;
     if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)

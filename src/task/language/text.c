@@ -33,15 +33,29 @@ static hd_status add_line(hd_plain_text *t, hd_line line, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_plain_text_read(hd_plain_text *out, const char *path, hd_err *err)
+static hd_status read_file(hd_plain_text *t, const char *path, hd_err *err)
 {
-    hd_plain_text t = {0};
     hd_lines *lines = NULL;
     hd_line line;
+    size_t before = t->lines;
     hd_status s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true}, err);
-    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) s = add_line(&t, line, err);
-    if (!s && !t.lines) s = hd_err_set(err, HD_EFORMAT, "%s: there is no text in it", hd_lines_name(lines));
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) s = add_line(t, line, err);
+    if (!s && t->lines == before)
+        s = hd_err_set(err, HD_EFORMAT, "%s: there is no text in it", hd_lines_name(lines));
     hd_lines_close(lines);
+    return s;
+}
+
+hd_status hd_plain_text_read(hd_plain_text *out, const char *path, hd_err *err)
+{
+    return hd_plain_text_read_all(out, &(hd_files){(char *[]){(char *)path}, 1, 0}, err);
+}
+
+hd_status hd_plain_text_read_all(hd_plain_text *out, const hd_files *files, hd_err *err)
+{
+    hd_plain_text t = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < files->count; i++) s = read_file(&t, files->at[i], err);
     if (s)
         hd_plain_text_release(&t);
     else
@@ -82,16 +96,14 @@ static bool begins(char byte)
     return ((unsigned char)byte & 0xC0) != 0x80;
 }
 
-/* Of a line, its end too. */
-static size_t characters_in(hd_line line)
+size_t hd_line_characters(hd_line line)
 {
     size_t n = 1;
     for (size_t i = 0; i < line.size; i++) n += begins(line.text[i]);
     return n;
 }
 
-/* Bytes of the first n characters of a line that has as many. */
-static size_t bytes_of(hd_line line, size_t n)
+size_t hd_line_bytes(hd_line line, size_t n)
 {
     size_t at = 0;
     while (n--) do
@@ -100,13 +112,10 @@ static size_t bytes_of(hd_line line, size_t n)
     return at;
 }
 
-static hd_status kept_characters(size_t *out, const hd_plain_text *t, double fraction, hd_err *err)
+hd_status hd_characters_kept(size_t *out, size_t all, double fraction, hd_err *err)
 {
-    size_t all = 0;
     if (!(fraction > 0) || !(fraction < 1))
         return hd_err_set(err, HD_EARG, "a share of %g of a text cannot be held back", fraction);
-    for (size_t i = 0; i < t->lines; i++) all += characters_in(line_at(t, i));
-    all -= t->open;
     if (all < 2)
         return hd_err_set(err, HD_EARG,
                           "a text of one character cannot be parted: give another one to validate with");
@@ -133,11 +142,12 @@ static hd_status copy_tail(hd_plain_text *out, const hd_plain_text *t, size_t fi
 
 hd_status hd_plain_text_split(hd_plain_text *t, double fraction, hd_plain_text *tail, hd_err *err)
 {
-    size_t kept = 0, line = 0;
-    hd_status s = kept_characters(&kept, t, fraction, err);
+    size_t kept = 0, line = 0, all = 0;
+    for (size_t i = 0; i < t->lines; i++) all += hd_line_characters(line_at(t, i));
+    hd_status s = hd_characters_kept(&kept, all - t->open, fraction, err);
     if (s) return s;
-    for (size_t n; (n = characters_in(line_at(t, line))) <= kept; line++) kept -= n;
-    size_t cut = bytes_of(line_at(t, line), kept);
+    for (size_t n; (n = hd_line_characters(line_at(t, line))) <= kept; line++) kept -= n;
+    size_t cut = hd_line_bytes(line_at(t, line), kept);
     s = copy_tail(tail, t, line, cut, err);
     if (s) return s;
     t->size = (line ? t->end[line - 1] : 0) + cut;
@@ -192,7 +202,7 @@ hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, cons
     hd_ids ids = {0};
     hd_status s = (hd_tokenizer_keeps_lines(t) ? encode_whole : encode_lines)(&ids, text, t, err);
     for (size_t i = 0; i < text->lines; i++)
-        x.characters += characters_in(line_at(text, i)) - (text->open && i + 1 == text->lines);
+        x.characters += hd_line_characters(line_at(text, i)) - (text->open && i + 1 == text->lines);
     x.ids = ids.at, x.count = ids.count;
     if (s)
         hd_stream_text_release(&x);
@@ -204,24 +214,13 @@ hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, cons
 void hd_stream_text_release(hd_stream_text *s)
 {
     hd_mem_free(s->ids);
+    hd_shards_free(s->shards);
     *s = (hd_stream_text){0};
 }
 
-hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
-                               hd_session *s, hd_err *err)
+const int32_t *hd_stream_text_at(const hd_stream_text *s, size_t from, size_t count, int32_t *room,
+                                 hd_err *err)
 {
-    const hd_train_options *o = s->options;
-    hd_plain_text text = {0}, held = {0};
-    hd_plain_walk walk = {&text, 0};
-    hd_status st = hd_plain_text_read(&text, o->train.text[0], err);
-    if (!st && o->valid.count) st = hd_plain_text_read(&held, o->valid.text[0], err);
-    if (!st && !o->valid.count && o->valid_fraction > 0)
-        st = hd_plain_text_split(&text, o->valid_fraction, &held, err);
-    if (!st && !*tokenizer) st = hd_session_tokenizer(s, tokenizer, hd_plain_feed(&walk), err);
-    if (!st) st = hd_stream_text_of(train, &text, *tokenizer, err);
-    if (!st && held.lines) st = hd_stream_text_of(valid, &held, *tokenizer, err);
-    s->train = train->hash, s->valid = valid->hash, s->validates = valid->count > 0;
-    hd_plain_text_release(&text);
-    hd_plain_text_release(&held);
-    return st;
+    if (s->ids) return s->ids + from;
+    return hd_shards_span(s->shards, from, count, room, err) ? NULL : room;
 }

@@ -87,8 +87,8 @@ static hd_status seek(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err
 static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
     speaking *l = s->state;
-    uint64_t shape = hd_windows_send(r, &l->sent, l->language.lm, l->train.ids, l->window + from,
-                                     l->key + from, to - from);
+    uint64_t shape =
+        hd_windows_send(r, &l->sent, l->language.lm, &l->train, l->window + from, l->key + from, to - from);
     return l->carry.parts ? hd_shape_mix(shape, hd_carry_shape(r, &l->carry, part, l->sent.seg)) : shape;
 }
 
@@ -241,7 +241,9 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_status st = HD_OK;
     l->seed = (uint64_t)s->options->seed, l->batch = (size_t)s->options->batch;
     if (folder) st = hd_language_describe(folder, &l->found, &l->language.tokenizer, err);
-    if (!st) st = hd_stream_texts_read(&l->train, &l->valid, &l->language.tokenizer, s, err);
+    if (!st)
+        st = hd_stream_texts_read(&l->train, &l->valid, &l->language.tokenizer, s, model.kind == HD_LM_ngram,
+                                  err);
     if (!st && !l->train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
     return st ? st : make_model(s, &model, err);

@@ -12,8 +12,8 @@ typedef struct hd_window {
 
 /* Sends windows, one an item. keys: NULL, or the items' numbers for random draws. The number tells the shape
    they are filled up to. A failure stays in the run. */
-uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const int32_t *ids, const hd_window *w,
-                         const int32_t *keys, size_t items);
+uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const hd_stream_text *text,
+                         const hd_window *w, const int32_t *keys, size_t items);
 
 /* Windows judged one behind the other without overlap: half the work of hd_language_judge where that
    overlaps, and a little more nats a token. */

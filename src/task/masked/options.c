@@ -20,7 +20,7 @@ hd_status hd_masked_check(const hd_train_options *o, hd_err *err)
 {
     hd_bert_opt model;
     const char *file;
-    hd_status s = hd_train_check_files(o, "a masked language model learns from one text", err);
+    hd_status s = hd_train_check_files(o, NULL, err);
     if (!s && o->width % o->heads)
         s = hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     if (!s) s = hd_train_check_end(o, err);

@@ -13,7 +13,7 @@
 #include "task/masked/options.h"
 #include "task/masked/recipe.h"
 
-enum { VALID_EVERY = 500 };
+enum { VALID_EVERY = 500, PIECE = 1024 };
 #define SINGLE_LINES 0.1 /* share of the windows: what is filled in is often one line */
 
 typedef struct masking {
@@ -24,6 +24,7 @@ typedef struct masking {
     hd_masking how;
     size_t batches;      /* of an epoch */
     hd_masked_rows rows; /* of the update */
+    int32_t *near;       /* [2 * room] tokens around a place */
     uint64_t seed, at;   /* at: the update to come, from 0 */
     hd_bert_batch sent;
 } masking;
@@ -31,21 +32,22 @@ typedef struct masking {
 /* -- the loop's side -- */
 
 /* Where the line of a token begins, or the token itself where that is too far away. */
-static size_t begin_of(const masking *m, size_t place, size_t room, int32_t end)
+static size_t begin_of(const int32_t *ids, size_t place, size_t room, int32_t end)
 {
     size_t at = place;
-    while (at && place - at < room && m->train.ids[at - 1] != end) at--;
+    while (at && place - at < room && ids[at - 1] != end) at--;
     return place - at < room ? at : place;
 }
 
-static size_t end_of_line(const masking *m, size_t from, size_t room, int32_t end)
+static size_t end_of_line(const int32_t *ids, size_t count, size_t from, size_t room, int32_t end)
 {
     size_t n = 1;
-    while (n < room && from + n < m->train.count && m->train.ids[from + n - 1] != end) n++;
+    while (n < room && from + n < count && ids[from + n - 1] != end) n++;
     return n;
 }
 
-static void draw_windows(masking *m)
+/* A window begins at most `room` tokens before the place that is drawn and ends at most as many behind it. */
+static hd_status draw_windows(masking *m, hd_err *err)
 {
     hd_rng rng = hd_rng_make(m->seed, 0x6d6c6d00000000u + m->at);
     size_t room = m->room - 1;
@@ -53,19 +55,23 @@ static void draw_windows(masking *m)
     hd_masked_rows_clear(&m->rows);
     for (size_t i = 0; i < m->batch; i++) {
         size_t place = (size_t)(hd_rng_unit(&rng) * (double)m->train.count);
-        size_t from = begin_of(m, place, room, end);
-        size_t n = hd_rng_unit(&rng) < SINGLE_LINES
-                       ? end_of_line(m, from, room, end)
-                       : hd_masked_window(m->train.ids, m->train.count, from, room, end);
-        hd_masked_rows_add(&m->rows, &m->how, m->train.ids + from, n, &rng);
+        size_t first = place < room ? 0 : place - room, left = m->train.count - place;
+        size_t count = place - first + (left < room ? left : room);
+        const int32_t *ids = hd_stream_text_at(&m->train, first, count, m->near, err);
+        if (!ids) return err->status;
+        size_t from = begin_of(ids, place - first, room, end);
+        size_t n = hd_rng_unit(&rng) < SINGLE_LINES ? end_of_line(ids, count, from, room, end)
+                                                    : hd_masked_window(ids, count, from, room, end);
+        hd_masked_rows_add(&m->rows, &m->how, ids + from, n, &rng);
     }
+    return HD_OK;
 }
 
 static hd_status next(hd_session *s, hd_load *out, hd_err *err)
 {
     masking *m = s->state;
-    (void)err;
-    draw_windows(m);
+    hd_status st = draw_windows(m, err);
+    if (st) return st;
     m->at++;
     double items = (double)m->rows.items, length = (double)m->rows.rows / items;
     *out = (hd_load){.epoch = m->at / m->batches,
@@ -133,13 +139,20 @@ static void release(hd_session *s)
     hd_stream_text_release(&m->train);
     hd_stream_text_release(&m->valid);
     hd_masked_rows_release(&m->rows);
+    hd_mem_free(m->near);
 }
 
-static bool has_words(const hd_stream_text *text, const hd_tokenizer *t)
+static hd_status find_words(bool *found, const hd_stream_text *text, const hd_tokenizer *t, hd_err *err)
 {
-    for (size_t i = 0; i < text->count; i++)
-        if (!hd_masked_is_special(t, text->ids[i])) return true;
-    return false;
+    int32_t room[PIECE];
+    *found = false;
+    for (size_t at = 0; !*found && at < text->count; at += PIECE) {
+        size_t n = text->count - at < PIECE ? text->count - at : PIECE;
+        const int32_t *ids = hd_stream_text_at(text, at, n, room, err);
+        if (!ids) return err->status;
+        for (size_t i = 0; !*found && i < n; i++) *found = !hd_masked_is_special(t, ids[i]);
+    }
+    return HD_OK;
 }
 
 static hd_status make_model(hd_session *s, const hd_bert_opt *asked, hd_err *err)
@@ -157,6 +170,8 @@ static hd_status make_model(hd_session *s, const hd_bert_opt *asked, hd_err *err
     s->batches = m->batches;
     hd_status st = hd_bert_new(&m->masked.model, s->backend, &o, true, err);
     if (!st) s->params = &m->masked.model->params;
+    if (!st && !(m->near = hd_mem_array(2 * m->room, sizeof *m->near)))
+        st = hd_err_nomem(err, 2 * m->room * sizeof *m->near);
     return st ? st : hd_masked_rows_init(&m->rows, m->batch, m->room, err);
 }
 
@@ -168,11 +183,13 @@ static hd_status open(hd_session *s, hd_err *err)
     m->seed = (uint64_t)s->options->seed, m->batch = (size_t)s->options->batch;
     hd_status st = hd_masked_model(&model, s->options, err);
     if (!st && folder) st = hd_masked_describe(folder, &m->found, &m->masked.tokenizer, err);
-    if (!st) st = hd_stream_texts_read(&m->train, &m->valid, &m->masked.tokenizer, s, err);
-    if (!st && !has_words(&m->train, m->masked.tokenizer))
+    bool words = false, held = !s->options->valid.count && s->options->valid_fraction <= 0;
+    if (!st) st = hd_stream_texts_read(&m->train, &m->valid, &m->masked.tokenizer, s, false, err);
+    if (!st) st = find_words(&words, &m->train, m->masked.tokenizer, err);
+    if (!st && !held) st = find_words(&held, &m->valid, m->masked.tokenizer, err);
+    if (!st && !words)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
-    if (!st && (s->options->valid.count || s->options->valid_fraction > 0) &&
-        !has_words(&m->valid, m->masked.tokenizer))
+    if (!st && !held)
         st = hd_err_set(err, HD_EARG, "the text to validate with has no token that could be masked");
     return st ? st : make_model(s, &model, err);
 }

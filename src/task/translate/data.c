@@ -1,96 +1,228 @@
-/* The data of a training run. */
+/* The data of a training run. Easy to get wrong: pairs on shards must be those that a corpus in memory would
+   have, held back and left out alike. */
 #include "task/translate/data.h"
 
-#include "data/reader.h"
+#include "data/epoch.h"
+#include "run/data.h"
+#include "task/translate/pairs.h"
 
-static hd_status read_pairs(hd_sentences *out, const hd_texts *file, const hd_train_options *d,
-                            const hd_log *log, hd_err *err)
-{
-    static const hd_policy when_broken[] = {HD_POLICY_ERROR, HD_POLICY_SKIP},
-                           when_empty[] = {HD_POLICY_SKIP, HD_POLICY_ERROR};
-    hd_read_opt o = {.source = file->text[0],
-                     .target = file->text[1],
-                     .tabs = file->count < 2,
-                     .broken = when_broken[d->broken],
-                     .empty = when_empty[d->empty],
-                     .log = log};
-    return hd_sentences_read(out, &o, NULL, err);
-}
+typedef struct maker {
+    hd_translate_set *to;
+    hd_session *session;
+    const hd_train_options *o;
+    const hd_log *log;
+    hd_team *team;
+    hd_pairs pairs;
+    hd_sentences text; /* all of it; none where it goes to shards */
+    char shards[HD_PATH];
+} maker;
 
-static hd_status learn(hd_tokenizer **out, const hd_translate_set *s, const hd_train_options *d, int side,
-                       bool both, const hd_log *log, hd_err *err)
+/* -- tokenizers -- */
+
+/* Of all pairs, or of those on their way to shards. */
+static hd_status learn(maker *m, int side, bool both, hd_err *err)
 {
+    hd_tokenizer_kind kind = (hd_tokenizer_kind)m->o->tokenizer;
     hd_sentence_walk walk;
-    hd_tokenizer_opt o = {
-        .vocab = (size_t)d->vocab, .unigram = d->subwords == 1, .coverage = d->coverage, .log = log};
-    return hd_tokenizer_train(out, (hd_tokenizer_kind)d->tokenizer,
-                              hd_sentences_feed(&s->train_text, side, both, &walk), &o, err);
+    hd_pairs_walk pieces = {0};
+    hd_tokenizer_opt opt = {.vocab = (size_t)m->o->vocab,
+                            .unigram = m->o->subwords == 1,
+                            .coverage = m->o->coverage,
+                            .log = m->log};
+    hd_tokenizer **to = &m->to->tokenizer[side];
+    if (!m->shards[0])
+        return hd_data_learn(to, kind, hd_sentences_feed(&m->text, side, both, &walk), &opt, err);
+    double share = hd_data_sampled(kind, hd_files_bytes(&m->pairs.files));
+    hd_status s = hd_data_learn(to, kind, hd_pairs_feed(&m->pairs, side, both, share, &pieces), &opt, err);
+    if (pieces.err.status) s = hd_err_set(err, pieces.err.status, "%s", pieces.err.text);
+    if (!s && share < 1 && pieces.taken)
+        hd_log_say(m->log, HD_INFO, "the vocabulary is learned from %llu sentences, drawn with a fixed seed",
+                   (unsigned long long)pieces.taken);
+    return s;
 }
 
-static hd_status make_tokenizers(hd_translate_set *s, const hd_train_options *d, const char *folder,
-                                 const hd_log *log, hd_err *err)
+static hd_status make_tokenizers(maker *m, hd_err *err)
 {
-    const hd_texts *files = &d->tokenizer_file;
+    const hd_texts *files = &m->o->tokenizer_file;
+    const char *folder = hd_session_folder(m->session);
+    hd_tokenizer **t = m->to->tokenizer;
     size_t longest;
-    if (folder) return hd_translator_describe(folder, &s->model, s->tokenizer, &longest, err);
-    hd_status st = HD_OK;
-    for (int side = 0; !st && side < 2; side++) {
-        bool own = files->count ? files->count > 1 : d->separate_vocab;
+    if (folder) return hd_translator_describe(folder, &m->to->model, t, &longest, err);
+    hd_status s = HD_OK;
+    for (int side = 0; !s && side < 2; side++) {
+        bool own = files->count ? files->count > 1 : m->o->separate_vocab;
         if (side && !own)
-            s->tokenizer[1] = s->tokenizer[0];
+            t[1] = t[0];
         else if (side < files->count)
-            st = hd_tokenizer_open(&s->tokenizer[side], (hd_tokenizer_kind)d->tokenizer, files->text[side],
-                                   err);
+            s = hd_tokenizer_open(&t[side], (hd_tokenizer_kind)m->o->tokenizer, files->text[side], err);
         else
-            st = learn(&s->tokenizer[side], s, d, side, !own, log, err);
+            s = learn(m, side, !own, err);
     }
-    return st;
+    return s;
 }
 
-static hd_status pack(hd_corpus *out, const hd_sentences *from, const hd_translate_set *s,
-                      const hd_train_options *d, bool valid, hd_team *team, const hd_log *log, hd_err *err)
+/* -- ids -- */
+
+static hd_corpus_opt corpus_opt(const maker *m, bool valid)
 {
-    const hd_tokenizer *const tokenizer[2] = {s->tokenizer[0], s->tokenizer[1]};
     static const hd_policy when_long[] = {HD_POLICY_SKIP, HD_POLICY_CUT, HD_POLICY_ERROR};
-    hd_corpus_opt o = {.longest = (size_t)d->max_length,
-                       .too_long = valid ? HD_POLICY_CUT : when_long[d->too_long],
-                       .team = team,
-                       .log = log};
-    return hd_corpus_make(out, from, tokenizer, &o, NULL, err);
+    return (hd_corpus_opt){.longest = (size_t)m->o->max_length,
+                           .too_long = valid ? HD_POLICY_CUT : when_long[m->o->too_long],
+                           .team = m->team,
+                           .log = m->log};
 }
 
-hd_status hd_translate_set_make(hd_translate_set *out, const hd_train_options *d, const char *folder,
-                                hd_team *team, const hd_log *log, hd_err *err)
+static hd_status pack(hd_corpus *out, const hd_sentences *from, const maker *m, bool valid, hd_err *err)
 {
-    hd_translate_set s = {0};
-    s.has_valid = d->valid.count || d->valid_fraction > 0;
-    hd_status st = read_pairs(&s.train_text, &d->train, d, log, err);
-    if (!st && d->valid.count) st = read_pairs(&s.valid_text, &d->valid, d, log, err);
-    if (!st && !d->valid.count && s.has_valid)
-        st = hd_sentences_split(&s.train_text, d->valid_fraction, &s.valid_text, err);
-    if (!st && s.has_valid && (!s.valid_text.count || !s.train_text.count))
-        st = hd_err_set(err, HD_EARG, "%s: too few pairs to hold back a share of %g for validation",
-                        d->train.text[0], d->valid_fraction);
-    if (!st) st = make_tokenizers(&s, d, folder, log, err);
-    if (!st) st = pack(&s.train, &s.train_text, &s, d, false, team, log, err);
-    if (!st && s.has_valid) st = pack(&s.valid, &s.valid_text, &s, d, true, team, log, err);
-    hd_sentences_release(&s.train_text);
-    for (size_t i = 0; !st && i < s.train.count; i++)
-        for (int side = 0; side < 2; side++)
-            if (hd_corpus_len(&s.train, side, i) + 1 > s.longest)
-                s.longest = hd_corpus_len(&s.train, side, i) + 1;
-    if (st)
-        hd_translate_set_release(&s);
+    const hd_tokenizer *const tokenizer[2] = {m->to->tokenizer[0], m->to->tokenizer[1]};
+    hd_corpus_opt opt = corpus_opt(m, valid);
+    return hd_corpus_make(out, from, tokenizer, &opt, NULL, err);
+}
+
+typedef struct sharding {
+    maker *m;
+    hd_shards_writer *to;
+    uint64_t hash;
+} sharding;
+
+static hd_status put_ids(void *context, const int32_t *const ids[2], const size_t len[2], hd_err *err)
+{
+    sharding *x = context;
+    for (int side = 0; side < 2; side++) x->hash = hd_corpus_hash(x->hash, ids[side], len[side]);
+    return hd_shards_put(x->to, ids, len, err);
+}
+
+static hd_status hold(hd_shards_writer *to, const hd_sentences *held, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < held->count; i++) {
+        const hd_line line[2] = {hd_sentence(held, 0, i), hd_sentence(held, 1, i)};
+        s = hd_shards_hold(to, line, err);
+    }
+    return s;
+}
+
+static hd_status write_pairs(void *context, hd_shards_writer *to, hd_err *err)
+{
+    maker *m = context;
+    const hd_tokenizer *const tokenizer[2] = {m->to->tokenizer[0], m->to->tokenizer[1]};
+    hd_corpus_opt opt = corpus_opt(m, false);
+    sharding x = {m, to, 0};
+    hd_ids_encoder encoder = {0};
+    hd_report report = {0};
+    bool more = true;
+    m->pairs.read.log = m->log;
+    hd_status s = hd_pairs_rewind(&m->pairs, err);
+    if (!s) s = hd_ids_encoder_init(&encoder, tokenizer, m->team, err);
+    while (!s && !(s = hd_pairs_next(&m->pairs, &more, err)) && more) {
+        s = hold(to, &m->pairs.held, err);
+        if (!s)
+            s = hd_corpus_encode((hd_ids_sink){put_ids, &x}, &m->pairs.text, &encoder, &opt, &report, err);
+    }
+    hd_ids_encoder_release(&encoder);
+    if (!s) hd_report_say(&report, m->log);
+    if (!s && !report.kept)
+        s = hd_err_set(err, HD_EFORMAT, "%s: none of its lines can be used", m->pairs.files.at[0]);
+    hd_shards_describe(to, x.hash, report.lines, 0);
+    return s;
+}
+
+/* What else decides which pairs there are. */
+static uint64_t reading_of(const hd_train_options *o)
+{
+    uint64_t h = (uint64_t)o->max_length * 4 + (uint64_t)o->too_long;
+    h = h * 16 + (uint64_t)o->broken * 4 + (uint64_t)o->empty;
+    return h * 1000003 + (uint64_t)(o->valid_fraction * 0x1p40);
+}
+
+static hd_status open_shards(maker *m, hd_err *err)
+{
+    hd_translate_set *to = m->to;
+    const hd_tokenizer *const tokenizer[2] = {to->tokenizer[0], to->tokenizer[1]};
+    hd_shards_opt opt;
+    hd_status s = hd_data_identity(&opt, 2, &m->pairs.files, reading_of(m->o), tokenizer, err);
+    if (!s) s = hd_data_shards(&to->shards, m->session, m->shards, &opt, write_pairs, m, err);
+    if (s || !to->shards->head.held) return s;
+    char path[2][HD_PATH];
+    for (int side = 0; !s && side < 2; side++) s = hd_path(path[side], m->shards, hd_shards_held(side), err);
+    return s ? s
+             : hd_sentences_read(&to->valid_text, &(hd_read_opt){.source = path[0], .target = path[1]}, NULL,
+                                 err);
+}
+
+/* -- all of it -- */
+
+static void measure(hd_translate_set *to)
+{
+    const hd_corpus *c = &to->train;
+    const hd_shards *x = to->shards;
+    if (x) {
+        to->pairs = (size_t)x->first[x->blocks], to->longest = x->longest, to->cost = (size_t)x->cost;
+        to->source = (size_t)x->tokens[0] + to->pairs, to->target = (size_t)x->tokens[1] + to->pairs;
+        to->hash = x->head.hash ^ HD_SHARDS_ORDER; /* the same pairs come in another order */
+        return;
+    }
+    to->pairs = c->count, to->hash = c->hash;
+    for (size_t i = 0; i < c->count; i++) {
+        size_t cost = hd_epoch_cost(c, i);
+        to->source += hd_corpus_len(c, 0, i) + 1, to->target += hd_corpus_len(c, 1, i) + 1;
+        to->cost += cost;
+        if (cost > to->longest) to->longest = cost;
+    }
+}
+
+static hd_status read_all(hd_sentences *out, const hd_texts *given, const maker *m, hd_err *err)
+{
+    hd_pairs pairs;
+    hd_status s = hd_pairs_open(&pairs, given, m->o, m->log, err);
+    if (!s) s = hd_sentences_read(out, &pairs.read, NULL, err);
+    hd_pairs_release(&pairs);
+    return s;
+}
+
+static hd_status make(maker *m, hd_err *err)
+{
+    hd_translate_set *to = m->to;
+    const hd_train_options *o = m->o;
+    to->has_valid = o->valid.count || o->valid_fraction > 0;
+    hd_status s = hd_pairs_open(&m->pairs, &o->train, o, m->log, err);
+    if (!s) s = hd_data_place(m->shards, m->session, &m->pairs.files, err);
+    if (!s && !o->valid.count) m->pairs.fraction = o->valid_fraction;
+    if (!s && !m->shards[0]) s = hd_sentences_read(&m->text, &m->pairs.read, NULL, err);
+    if (!s && o->valid.count) s = read_all(&to->valid_text, &o->valid, m, err);
+    if (!s && !m->shards[0] && m->pairs.fraction > 0)
+        s = hd_sentences_split(&m->text, o->valid_fraction, &to->valid_text, err);
+    bool none = to->has_valid && !m->shards[0] && (!to->valid_text.count || !m->text.count);
+    if (!s && !none) s = make_tokenizers(m, err);
+    if (!s && !none) s = m->shards[0] ? open_shards(m, err) : pack(&to->train, &m->text, m, false, err);
+    if (!s && to->has_valid && (none || !to->valid_text.count))
+        s = hd_err_set(err, HD_EARG, "%s: too few pairs to hold back a share of %g for validation",
+                       o->train.text[0], o->valid_fraction);
+    if (!s && to->has_valid) s = pack(&to->valid, &to->valid_text, m, true, err);
+    if (!s) measure(to);
+    return s;
+}
+
+hd_status hd_translate_set_make(hd_translate_set *out, hd_session *session, hd_team *team, hd_err *err)
+{
+    hd_translate_set set = {0};
+    maker m = {
+        .to = &set, .session = session, .o = session->options, .log = &session->hooks->log, .team = team};
+    hd_status s = make(&m, err);
+    hd_pairs_release(&m.pairs);
+    hd_sentences_release(&m.text);
+    if (s)
+        hd_translate_set_release(&set);
     else
-        *out = s;
-    return st;
+        *out = set;
+    return s;
 }
 
 void hd_translate_set_release(hd_translate_set *s)
 {
     hd_corpus_release(&s->train);
     hd_corpus_release(&s->valid);
-    hd_sentences_release(&s->train_text);
+    hd_shards_free(s->shards);
     hd_sentences_release(&s->valid_text);
     hd_tokenizer_free_pair(s->tokenizer);
     *s = (hd_translate_set){0};

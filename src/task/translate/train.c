@@ -206,11 +206,9 @@ static hd_status open_batches(hd_session *s, hd_err *err)
                       .source_end = source.end,
                       .target_start = target.start,
                       .target_end = target.end};
-    const hd_batch *first = NULL;
-    hd_status st = hd_batches_new(&t->batches, &t->set.train, &b, err);
-    if (!st) st = hd_batches_next(t->batches, &first, err);
-    if (!st) s->batches = first->batches;
-    if (!st) st = hd_batches_seek(t->batches, (hd_position){0}, err);
+    hd_status st = t->set.shards ? hd_batches_open(&t->batches, t->set.shards, &b, err)
+                                 : hd_batches_new(&t->batches, &t->set.train, &b, err);
+    if (!st) s->batches = hd_batches_source(t->batches)->batches;
     if (st || !t->set.has_valid) return st;
     b.in_order = b.once = true;
     b.ahead = 0, b.rank = 0, b.ranks = 1;
@@ -253,12 +251,12 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_encdec_opt model;
     hd_status st = hd_translate_model(&model, &t->feeding, s->options, err);
     if (!st) st = hd_team_new(&team, s->hooks->threads, err);
-    if (!st) st = hd_translate_set_make(&t->set, s->options, hd_session_folder(s), team, &s->hooks->log, err);
+    if (!st) st = hd_translate_set_make(&t->set, s, team, err);
     hd_team_free(team);
     if (st) return st;
     memcpy(t->translator.tokenizer, t->set.tokenizer, sizeof t->translator.tokenizer);
     t->translator.longest = t->set.longest;
-    s->train = t->set.train.hash, s->valid = t->set.valid.hash, s->validates = t->set.has_valid;
+    s->train = t->set.hash, s->valid = t->set.valid.hash, s->validates = t->set.has_valid;
     st = make_model(s, &model, err);
     return st ? st : open_batches(s, err);
 }
@@ -286,24 +284,20 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const translating *t = s->state;
     const hd_encdec_opt *m = &t->translator.model->opt;
-    const hd_corpus *c = &t->set.train;
-    size_t source = 0, target = 0;
-    double pairs = (double)c->count, batches = (double)s->batches, cost = 0;
+    const hd_translate_set *set = &t->set;
+    double pairs = (double)set->pairs, batches = (double)s->batches;
     char a[32], b[32], shape[256];
     (void)err;
-    for (size_t i = 0; i < c->count; i++) {
-        source += hd_corpus_len(c, 0, i) + 1;
-        target += hd_corpus_len(c, 1, i) + 1;
-        cost += (double)hd_epoch_cost(c, i);
-    }
-    p->flops =
-        hd_encdec_flops(t->translator.model, pairs / batches, (double)source / pairs, (double)target / pairs);
+    p->flops = hd_encdec_flops(t->translator.model, pairs / batches, (double)set->source / pairs,
+                               (double)set->target / pairs);
     snprintf(p->model, sizeof p->model, "%s", shape_of(m, shape, sizeof shape));
     hd_plan_add(p, "vocabulary", "%s%s%s", hd_grouped(m->source_vocab, a), m->tied ? "" : " and ",
                 m->tied ? "" : hd_grouped(m->target_vocab, b));
-    hd_plan_add_data(p, "pairs", c->count, t->set.valid.count);
-    hd_plan_add(p, "tokens an epoch", "%s source, %s target", hd_grouped(source, a), hd_grouped(target, b));
-    hd_plan_add(p, "an update", "%.1f pairs and %.0f tokens on average", pairs / batches, cost / batches);
+    hd_plan_add_data(p, "pairs", set->pairs, set->valid.count);
+    hd_plan_add(p, "tokens an epoch", "%s source, %s target", hd_grouped(set->source, a),
+                hd_grouped(set->target, b));
+    hd_plan_add(p, "an update", "%.1f pairs and %.0f tokens on average", pairs / batches,
+                (double)set->cost / batches);
     return HD_OK;
 }
 
