@@ -9,7 +9,7 @@
 #include "cli/frame/spelling.h"
 #include "cli/train/train.h"
 #include "cli/train/sitting.h"
-#include "task/language/recipe.h"
+#include "task/language/options.h"
 #include "train/checkpoint.h"
 #include "train/duration.h"
 

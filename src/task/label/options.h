@@ -1,8 +1,9 @@
-/* What the options of a run mean to a classifier or tagger. */
+/* The options of a run of a classifier or tagger: what they are where they are not given, and what they mean.
+ */
 #ifndef HD_TASK_LABEL_OPTIONS_H
 #define HD_TASK_LABEL_OPTIONS_H
 
-#include "run/options.h"
+#include "run/recipe.h"
 #include "task/label/labeler.h"
 
 static inline hd_label_task hd_label_task_of(const hd_train_options *o)
@@ -16,5 +17,7 @@ hd_status hd_label_check(const hd_train_options *o, hd_err *err);
 hd_status hd_label_stages(hd_stages *out, const hd_train_options *o, hd_err *err);
 /* The model but for its vocabulary and classes; with --from but for its body. */
 hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_err *err);
+
+extern const hd_recipe hd_recipe_labels;
 
 #endif

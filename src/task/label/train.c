@@ -11,7 +11,6 @@
 #include "run/session.h"
 #include "task/label/data.h"
 #include "task/label/options.h"
-#include "task/label/recipe.h"
 #include "task/label/pretrained.h"
 #include "task/list.h"
 

@@ -1,7 +1,151 @@
-/* What the options of a run mean to a language model. */
+/* The options of a run of a language model. */
 #include "task/language/options.h"
 
+#include <stdio.h>
+
 #include "run/loop.h"
+#include "task/language/language.h"
+
+/* Tokens of a batch: of GPT-2's training, and of one that goes on from a model. */
+enum { TOKENS = 491520, CONTINUED_TOKENS = 8192 };
+
+/* -- what a kind has -- */
+
+enum {
+    TRAINED = HD_HAS_UPDATES | HD_HAS_WINDOWS,
+    NETWORK = TRAINED | HD_HAS_NETWORK,
+    CELLS = NETWORK | HD_HAS_LAYERS,
+};
+
+static const unsigned kind_parts[HD_LM_KINDS] = {
+    [HD_LM_ngram] = HD_HAS_NGRAM,
+    [HD_LM_maxent] = TRAINED | HD_HAS_MAXENT,
+    [HD_LM_ffnn] = NETWORK | HD_HAS_FFNN | HD_HAS_ACTIVATION,
+    [HD_LM_rnn] = CELLS | HD_HAS_ACTIVATION,
+    [HD_LM_gru] = CELLS,
+    [HD_LM_lstm] = CELLS,
+    [HD_LM_gpt] = CELLS | HD_HAS_BLOCKS | HD_HAS_ACTIVATION,
+};
+
+bool hd_language_has(hd_lm_kind kind, const hd_option *row)
+{
+    unsigned parts = kind_parts[kind] | HD_HAS_SUBWORDS;
+    if (parts & HD_HAS_UPDATES) parts |= HD_HAS_ADAM | HD_HAS_SGD | HD_HAS_DECAY | HD_HAS_VALIDATION;
+    if (parts & HD_HAS_NGRAM) parts |= HD_HAS_ADD_K;
+    return hd_recipe_has_task(row, HD_TRAIN_LM) && (row->needs & parts || row->from == HD_FROM_TOKENIZER);
+}
+
+static unsigned parts_of(const hd_train_options *o)
+{
+    unsigned parts = o->model < HD_LM_KINDS ? kind_parts[o->model] : ~0u;
+    if (parts & HD_HAS_NGRAM && o->smoothing == HD_SMOOTHING_ADD_K) parts |= HD_HAS_ADD_K;
+    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
+    return parts;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    snprintf(to, HD_RECIPE_TEXT, "--model is %s", hd_lm_names[o->model]);
+    return to;
+}
+
+/* -- what is not given -- */
+
+static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+{
+    static const hd_preset recipes[HD_LM_KINDS] = {
+        [HD_LM_ngram] = HD_PRESET_NGRAM, [HD_LM_maxent] = HD_PRESET_MAXENT, [HD_LM_ffnn] = HD_PRESET_FFNN,
+        [HD_LM_rnn] = HD_PRESET_RNN,     [HD_LM_gru] = HD_PRESET_CELLS,     [HD_LM_lstm] = HD_PRESET_CELLS,
+        [HD_LM_gpt] = HD_PRESET_GPT};
+    const hd_train_options *o = sets[0].into;
+    if (o->model >= HD_LM_KINDS)
+        return hd_err_set(err, HD_EARG, "--model transformer is not a language model: --model gpt is one");
+    *out = recipes[o->model];
+    return HD_OK;
+}
+
+static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
+{
+    size_t inner = m->stack.inner         ? m->stack.inner
+                   : m->kind == HD_LM_gpt ? 4 * m->stack.width
+                                          : m->stack.width;
+    unsigned parts = kind_parts[m->kind];
+    const struct {
+        const char *name;
+        size_t value;
+        unsigned needs;
+    } numbers[] = {{"order", (size_t)m->order, HD_HAS_MAXENT | HD_HAS_FFNN},
+                   {"hash-buckets", m->buckets, HD_HAS_MAXENT},
+                   {"layers", (size_t)m->stack.layers, HD_HAS_LAYERS},
+                   {"width", m->stack.width, HD_HAS_NETWORK},
+                   {"ffn-size", inner, HD_HAS_FFNN | HD_HAS_BLOCKS},
+                   {"heads", (size_t)m->stack.heads, HD_HAS_BLOCKS}};
+    hd_status s = hd_taking_say(t, "model", hd_lm_names[m->kind], err);
+    for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
+        if (parts & numbers[i].needs) s = hd_taking_number(t, numbers[i].name, numbers[i].value, err);
+    if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
+    if (!s && parts & HD_HAS_NETWORK) s = hd_taking_switch(t, "untied", !m->tied, err);
+    if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
+    return s;
+}
+
+/* Windows may be shorter than what a gpt can see, not longer. */
+static hd_status take(hd_taking *t, hd_err *err)
+{
+    hd_train_options *o = t->options;
+    hd_tokenizer *tokenizer = NULL;
+    hd_lm_opt m;
+    hd_status s = hd_language_describe(o->from, &m, &tokenizer, err);
+    if (s) return s;
+    hd_tokenizer_free(tokenizer);
+    if (m.kind == HD_LM_ngram)
+        return hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot continue training", o->from);
+    s = take_sizes(t, &m, err);
+    if (!s) s = hd_taking_number(t, "context", m.context, err);
+    if (!s && m.kind == HD_LM_gpt && (size_t)o->context > m.context)
+        s = hd_err_set(err, HD_EARG, "--context is %d, but the model of --from %s sees %zu tokens",
+                       o->context, o->from, m.context);
+    return s ? s : hd_taking_real(t, "dropout", (double)m.stack.dropout, err);
+}
+
+/* Windows of an update: a preset's are told by their tokens, and those of long ones are fewer. */
+static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err)
+{
+    const hd_train_options *o = sets[0].into;
+    int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
+    if (!(named || o->from) || o->model != HD_LM_gpt || (!named && most >= o->batch)) return HD_OK;
+    return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
+}
+
+static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
+{
+    const hd_train_options *o = sets[0].into;
+    hd_status s = HD_OK;
+    if (o->from) return HD_OK;
+    if (o->tokenizer_file.count && !strstr(o->tokenizer_file.text[0], ".txt"))
+        s = hd_recipe_follow(sets, "unit", HD_TRAIN_SUBWORD, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
+    int letters = o->model == HD_LM_ffnn ? 9 : 6, words = o->model == HD_LM_ffnn ? 5 : 3;
+    return s ? s : hd_recipe_follow(sets, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
+}
+
+static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+{
+    const hd_train_options *o = sets[0].into;
+    bool gpt = o->model == HD_LM_gpt;
+    if (named && !gpt)
+        return hd_err_set(err, HD_EARG, "--preset %s is a gpt: --model %s does not go with it",
+                          hd_preset_names[o->preset], hd_train_model_names[o->model]);
+    hd_status s = fill_batch(sets, named, err);
+    if (!s && o->from && !named)
+        s = hd_recipe_continue(sets, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
+    return s ? s : derive_tokens(sets, err);
+}
+
+const hd_recipe hd_recipe_lm = {NULL, choose, take, derive, parts_of, shape};
+
+/* -- what they mean -- */
 
 hd_lm_opt hd_language_model(const hd_train_options *o)
 {

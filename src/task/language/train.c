@@ -11,7 +11,6 @@
 #include "run/session.h"
 #include "task/language/carry.h"
 #include "task/language/options.h"
-#include "task/language/recipe.h"
 #include "task/language/text.h"
 #include "task/language/window.h"
 #include "task/list.h"

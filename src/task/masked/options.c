@@ -1,7 +1,65 @@
-/* What the options of a run mean to a masked language model. */
+/* The options of a run of a masked language model. */
 #include "task/masked/options.h"
 
+#include <stdio.h>
+
 #include "run/loop.h"
+#include "task/masked/masked.h"
+
+static unsigned parts_of(const hd_train_options *o)
+{
+    unsigned parts =
+        HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS | HD_HAS_BLOCKS | HD_HAS_WINDOWS | HD_HAS_ACTIVATION;
+    return o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count ? parts | HD_HAS_SUBWORDS : parts;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    snprintf(to, HD_RECIPE_TEXT, "the model is a BERT of %d layers", o->layers);
+    return to;
+}
+
+static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+{
+    (void)sets, (void)err;
+    *out = HD_PRESET_BERT_TINY;
+    return HD_OK;
+}
+
+/* Windows may be shorter than what the model can read, not longer. */
+static hd_status take(hd_taking *t, hd_err *err)
+{
+    hd_train_options *o = t->options;
+    hd_tokenizer *tokenizer = NULL;
+    hd_bert_opt m;
+    hd_status s = hd_masked_describe(o->from, &m, &tokenizer, err);
+    if (s) return s;
+    hd_tokenizer_free(tokenizer);
+    s = hd_taking_number(t, "layers", (size_t)m.stack.layers, err);
+    if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", m.stack.inner, err);
+    if (!s) s = hd_taking_number(t, "heads", (size_t)m.stack.heads, err);
+    if (!s) s = hd_taking_activation(t, m.stack.act, err);
+    if (!s) s = hd_taking_number(t, "context", m.positions, err);
+    if (!s && (size_t)o->context > m.positions)
+        s = hd_err_set(err, HD_EARG, "--context is %d, but the model of --from %s reads %zu tokens",
+                       o->context, o->from, m.positions);
+    return s ? s : hd_taking_real(t, "dropout", (double)m.stack.dropout, err);
+}
+
+static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+{
+    const hd_train_options *o = sets[0].into;
+    hd_status s = HD_OK;
+    if (o->from) return named ? HD_OK : hd_recipe_continue(sets, hd_recipe_rate((size_t)o->width), err);
+    if (hd_train_given(sets, "width")) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
+    return s;
+}
+
+const hd_recipe hd_recipe_mlm = {NULL, choose, take, derive, parts_of, shape};
+
+/* -- what they mean -- */
 
 hd_status hd_masked_model(hd_bert_opt *to, const hd_train_options *o, hd_err *err)
 {

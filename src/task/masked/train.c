@@ -11,7 +11,6 @@
 #include "task/list.h"
 #include "task/masked/judge.h"
 #include "task/masked/options.h"
-#include "task/masked/recipe.h"
 
 enum { VALID_EVERY = 500, PIECE = 1024 };
 #define SINGLE_LINES 0.1 /* share of the windows: what is filled in is often one line */

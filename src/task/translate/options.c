@@ -1,8 +1,143 @@
-/* What the options of a run mean to a translator. */
+/* The options of a run of a translator. */
 #include "task/translate/options.h"
 
+#include <stdio.h>
+
+#include "model/encdec/encdec.h"
 #include "run/loop.h"
-#include "task/translate/recipe.h"
+#include "task/translate/translator.h"
+
+/* -- what a model has -- */
+
+static hd_status read_side(hd_stages *to, const char *option, const char *text, hd_err *err)
+{
+    hd_err why = {0};
+    if (!hd_stages_read(to, text ? text : "transformer", &why)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--%s: %s", option, why.text);
+}
+
+hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err)
+{
+    hd_status s = read_side(encoder, "encoder", o->encoder, err);
+    return s ? s : read_side(decoder, "decoder", o->decoder, err);
+}
+
+static unsigned decoder_parts(const hd_stages *decoder, const hd_train_options *o)
+{
+    unsigned parts = HD_HAS_DECODER_CELLS;
+    bool words = decoder->count == 1 && !o->no_feedback;
+    if (!hd_stages_recur(decoder)) return 0;
+    if (o->decoder_context == HD_CONTEXT_attention) {
+        parts |= HD_HAS_ATTENTION;
+        if (o->attention != HD_LOCALITY_GLOBAL) parts |= HD_HAS_LOCAL_ATTENTION;
+    }
+    if (words) parts |= HD_HAS_PREVIOUS;
+    if (words && o->feeding != HD_FEEDING_teacher) parts |= HD_HAS_SAMPLES;
+    if (words && (o->feeding == HD_FEEDING_scheduled || o->feeding == HD_FEEDING_gumbel))
+        parts |= HD_HAS_SCHEDULED;
+    return parts;
+}
+
+unsigned hd_translate_parts(const hd_train_options *o)
+{
+    hd_stages encoder, decoder;
+    if (hd_translate_stages(&encoder, &decoder, o, NULL)) return ~0u; /* the check of the task says why */
+    unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | decoder_parts(&decoder, o);
+    const hd_stage *first = &encoder.at[0];
+    hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
+    if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
+        parts |= HD_HAS_BLOCKS;
+    if (hd_stages_have(&encoder, active) || hd_stages_have(&decoder, active)) parts |= HD_HAS_ACTIVATION;
+    if (first->kind == HD_STAGE_transformer || decoder.at[0].kind == HD_STAGE_transformer)
+        parts |= HD_HAS_POSITIONS;
+    if (hd_stage_recurs(first) && !first->both_ways) parts |= HD_HAS_ONE_WAY;
+    if (o->tokenizer == HD_TOKENIZER_sentencepiece && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
+    return parts;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    hd_stages encoder, decoder;
+    char in[HD_STAGES_TEXT], out[HD_STAGES_TEXT];
+    if (hd_translate_stages(&encoder, &decoder, o, NULL)) return "";
+    bool cells = hd_stages_recur(&decoder);
+    snprintf(to, HD_RECIPE_TEXT, "--encoder is %s, --decoder %s%s%s", hd_stages_text(&encoder, in),
+             hd_stages_text(&decoder, out), cells ? ", --decoder-context " : "",
+             cells ? hd_context_names[o->decoder_context] : "");
+    return to;
+}
+
+/* -- what is not given -- */
+
+/* --layers is for both sides; what is said of one side counts more. */
+static void spread(const hd_option_set sets[2])
+{
+    static const char *const sides[] = {"encoder-layers", "decoder-layers"};
+    hd_option_place layers = hd_option_find(sets, "layers", strlen("layers"));
+    for (int i = 0; i < 2 && hd_option_given(layers.given); i++) {
+        hd_option_place at = hd_option_find(sets, sides[i], strlen(sides[i]));
+        if (hd_option_given(at.given)) continue;
+        *(int *)at.field = *(const int *)layers.field;
+        *at.given = *layers.given;
+    }
+    *layers.given = HD_GIVEN_NOT;
+    hd_option_read(layers.option, layers.field, layers.option->fallback, NULL);
+}
+
+/* A recurrent encoder or decoder that is asked for without a preset. */
+static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+{
+    hd_stages encoder, decoder;
+    hd_status s = hd_translate_stages(&encoder, &decoder, sets[0].into, err);
+    *out =
+        !s && (hd_stages_recur(&encoder) || hd_stages_recur(&decoder)) ? HD_PRESET_TUTORIAL : HD_PRESET_TINY;
+    return s;
+}
+
+static hd_status take(hd_taking *t, hd_err *err)
+{
+    hd_train_options *o = t->options;
+    hd_tokenizer *tokenizer[2] = {NULL, NULL};
+    hd_encdec_opt m;
+    size_t longest;
+    hd_status s = hd_translator_describe(o->from, &m, tokenizer, &longest, err);
+    if (s) return s;
+    hd_tokenizer_free_pair(tokenizer);
+    const char *kind = m.no_positions ? "none" : m.learned_positions ? "learned" : "sinusoidal";
+    s = hd_taking_number(t, "encoder-layers", (size_t)m.encoder_layers, err);
+    if (!s) s = hd_taking_number(t, "decoder-layers", (size_t)m.decoder_layers, err);
+    if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", m.stack.inner, err);
+    if (!s) s = hd_taking_number(t, "heads", (size_t)m.stack.heads, err);
+    if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
+    if (!s) s = hd_taking_say(t, "position-kind", kind, err);
+    if (!s) s = hd_taking_switch(t, "unscaled-attention", m.stack.unscaled_scores, err);
+    if (!s) s = hd_taking_say(t, "norm", m.stack.pre_norm ? "pre" : "post", err);
+    if (!s) s = hd_taking_switch(t, "untied", !m.tied, err);
+    if (!s) s = hd_taking_activation(t, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
+    if (!s && o->max_length >= o->positions)
+        s = hd_recipe_follow(t->sets, "max-length", o->positions - 1, err);
+    return s;
+}
+
+static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+{
+    hd_train_options *o = sets[0].into;
+    hd_stages encoder, decoder;
+    hd_status s = hd_translate_stages(&encoder, &decoder, o, err);
+    if (!s && o->from && !named) { /* a model that has learned already needs less of it */
+        s = hd_recipe_continue(sets, hd_recipe_rate((size_t)o->width), err);
+        if (!s) s = hd_recipe_follow(sets, "dropout", 0.1, err);
+        if (!s) s = hd_recipe_follow(sets, "weight-decay", 0.01, err);
+    }
+    if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(sets, "decoder-init", HD_BEGINNING_map, err);
+    if (!s && o->feeding == HD_FEEDING_gumbel) s = hd_recipe_follow(sets, "sampling-rate", 1, err);
+    return s;
+}
+
+const hd_recipe hd_recipe_translate = {spread, choose, take, derive, hd_translate_parts, shape};
+
+/* -- what they mean -- */
 
 /* Makes the model on a machine that computes nothing: whatever cannot go together is said before any data is
    read. */

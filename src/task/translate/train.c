@@ -14,7 +14,6 @@
 #include "task/translate/batch.h"
 #include "task/translate/data.h"
 #include "task/translate/options.h"
-#include "task/translate/recipe.h"
 #include "task/translate/translate.h"
 
 enum { AHEAD = 4, RATES = 32 };
