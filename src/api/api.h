@@ -42,5 +42,7 @@ hd_status hd_api_meaning(hd_translate_opt *to, heed_translate_options *o, const 
 
 /* What was found, as heed.h shows it. Takes *found over, also when it fails. */
 hd_status hd_api_results(heed_results **out, heed_model *m, hd_translations *found, hd_err *err);
+/* What the results of a line were made of. */
+const hd_translation *hd_api_found(const heed_results *shown, size_t line);
 
 #endif

@@ -99,6 +99,11 @@ hd_status hd_api_results(heed_results **out, heed_model *m, hd_translations *fou
     return HD_OK;
 }
 
+const hd_translation *hd_api_found(const heed_results *shown, size_t line)
+{
+    return &((const results *)shown)->found.of[line];
+}
+
 void heed_results_free(heed_results *shown)
 {
     results *r = (results *)shown;

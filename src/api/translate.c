@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 #include "base/mem.h"
-#include "show/attention.h"
+#include "show/attention_parts.h"
 
 #define X(id, name, stack, sublayer, title) \
     _Static_assert((int)HEED_ATTENTION_##id == (int)HD_ATTENTION_##id, "heed_attention_kind differs");
@@ -61,12 +61,19 @@ static void report(const heed_context *c, const heed_results *r)
 
 /* -- attention -- */
 
-static hd_status hand_over(const heed_translate_options *o, heed_attention *to, const hd_attention_maps *maps,
-                           hd_err *err)
+typedef struct listener {
+    const heed_translate_options *o;
+    heed_attention to; /* line and translation are set */
+} listener;
+
+static hd_status hand_over(void *context, size_t part, const hd_attention_maps *maps, hd_err *err)
 {
+    const heed_translate_options *o = ((listener *)context)->o;
+    heed_attention *to = &((listener *)context)->to;
     const char *const *source = (const char *const *)maps->source;
     const char *const *input = (const char *const *)maps->input;
     const char *const *output = (const char *const *)maps->output;
+    to->part = part;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
         const hd_attention_part *p = &maps->part[k];
         if (!p->layers) continue;
@@ -81,32 +88,12 @@ static hd_status hand_over(const heed_translate_options *o, heed_attention *to, 
     return HD_OK;
 }
 
-/* Every part of a line by itself: that is how the model saw it. */
 static hd_status attend(heed_context *c, const heed_translate_options *o, const heed_results *r, size_t line,
                         hd_err *err)
 {
-    const hd_translator *t = c->model->translator;
-    const heed_translation *found = r->translation[line];
-    const hd_model model = hd_encdec_model(t->model);
-    hd_status s = HD_OK;
-    for (size_t part = 0; !s && found->count && part < found->parts; part++) {
-        const heed_hypothesis *h = found->hypothesis[0];
-        size_t source = part ? found->source_end[part - 1] : 0, target = part ? h->part_end[part - 1] : 0;
-        hd_attention_maps maps;
-        hd_attention_ask ask = {.source = found->source_id + source,
-                                .sources = found->source_end[part] - source,
-                                .start = hd_tokenizer_special(t->tokenizer[1]).start,
-                                .target = h->id + target,
-                                .targets = h->part_end[part] - target,
-                                .source_pieces = t->tokenizer[0],
-                                .target_pieces = t->tokenizer[1]};
-        if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->run, &model, &ask, err);
-        heed_attention to = {.line = line, .part = part, .translation = found};
-        if (!s) s = hand_over(o, &to, &maps, err);
-        hd_attention_release(&maps);
-    }
-    return s;
+    listener l = {o, {.line = line, .translation = r->translation[line]}};
+    const hd_attention_of of = {.by = c->model->translator, .found = hd_api_found(r, line)};
+    return hd_attention_parts(&c->run, &of, hand_over, &l, err);
 }
 
 /* -- the call -- */

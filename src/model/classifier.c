@@ -162,7 +162,7 @@ static void describe(const void *self, hd_details *to)
     if (b->one_hot) hd_details_flag(to, "one_hot", true);
     if (body.type->attention)
         hd_details_whole(to, "heads", body.type->attention(body.self, body.type->attends).heads);
-    if (hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
+    if (b->encoder.count && hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
         hd_details_whole(to, "heads", (uint64_t)b->stack.heads);
         hd_details_whole(to, "inner", b->stack.inner);
         hd_details_text(to, "norm", b->stack.pre_norm ? "pre" : "post");

@@ -6,6 +6,7 @@
 #include "cli/frame/machine.h"
 #include "cli/verb/translate_options.h"
 #include "cli/verb/unknown.h"
+#include "show/attention_parts.h"
 #include "view/attention/file.h"
 #include "view/attention/text.h"
 
@@ -43,7 +44,6 @@ typedef struct call {
     hd_translator *translator;
     hd_attention_file *attention;
     hd_attention_pick pick;
-    hd_model model; /* of the translator */
     hd_input in;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
@@ -70,11 +70,6 @@ static hd_status show(call *c, const hd_attention_maps *maps, hd_text *out, hd_e
     return s;
 }
 
-static hd_line text_of(const char *text, hd_span s)
-{
-    return (hd_line){text + s.begin, s.end - s.begin};
-}
-
 /* Names the words, those that stand side by side together. */
 static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped)
 {
@@ -97,53 +92,47 @@ static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped
     hd_text_release(&words);
 }
 
-/* Every part of the line by itself: that is how the model saw it. What --view shows is drawn, and words that
-   --warn-skipped is to name are listed. */
-static hd_status attend(call *c, size_t i, const hd_translation *found, hd_text *drawn,
-                        hd_skipped_list *skipped, hd_err *err)
+typedef struct looked { /* at one line */
+    call *c;
+    size_t i;
+    const hd_translation *found;
+    hd_text drawn;           /* what --view shows */
+    hd_skipped_list skipped; /* words that --warn-skipped is to name */
+} looked;
+
+static hd_status take_part(void *context, size_t part, const hd_attention_maps *maps, hd_err *err)
 {
-    hd_status s = HD_OK;
-    const hd_hypothesis *h = &found->hypothesis[0];
-    for (size_t part = 0; !s && found->count && part < found->parts; part++) {
-        size_t source = part ? found->source_end[part - 1] : 0, target = part ? h->end[part - 1] : 0;
-        hd_attention_maps maps;
-        hd_attention_ask ask = {.source = found->source + source,
-                                .sources = found->source_end[part] - source,
-                                .start = hd_tokenizer_special(c->translator->tokenizer[1]).start,
-                                .target = h->ids + target,
-                                .targets = h->end[part] - target,
-                                .source_pieces = c->translator->tokenizer[0],
-                                .target_pieces = c->translator->tokenizer[1],
-                                .sentence = text_of(c->line[i].text, found->part[part]),
-                                .translation = text_of(h->text, h->part[part]),
-                                .score = h->scores[part],
-                                .place = {c->from[i].number, part + 1, found->parts}};
-        ask.source_text[0] = ask.sentence, ask.target_text = c->prefix[i];
-        if (!ask.targets) continue;
-        s = hd_attention_collect(&maps, &c->machine.run, &c->model, &ask, err);
-        if (!s && c->attention) s = hd_attention_file_add(c->attention, &maps, err);
-        if (!s && c->o->view) s = show(c, &maps, drawn, err);
-        if (!s && c->o->warn_skipped)
-            s = hd_coverage_skipped(skipped, &maps, found->piece + source, c->line[i], err);
-        hd_attention_release(&maps);
-    }
+    looked *l = context;
+    const call *c = l->c;
+    size_t source = part ? l->found->source_end[part - 1] : 0;
+    hd_status s = c->attention ? hd_attention_file_add(c->attention, maps, err) : HD_OK;
+    if (!s && c->o->view) s = show(l->c, maps, &l->drawn, err);
+    if (!s && c->o->warn_skipped)
+        s = hd_coverage_skipped(&l->skipped, maps, l->found->piece + source, c->line[l->i], err);
     return s;
+}
+
+static hd_status attend(looked *l, hd_err *err)
+{
+    call *c = l->c;
+    const hd_attention_of of = {c->translator, l->found, c->line[l->i], c->prefix[l->i],
+                                c->from[l->i].number};
+    if (!c->attention && !c->o->view && !c->o->warn_skipped) return HD_OK;
+    return hd_attention_parts(&c->machine.run, &of, take_part, l, err);
 }
 
 /* -- writing -- */
 
 static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text *out, hd_err *err)
 {
-    bool looks = c->attention || c->o->view || c->o->warn_skipped;
-    hd_skipped_list skipped = {0};
-    hd_text drawn = {0};
-    hd_status s = looks ? attend(c, i, t, &drawn, &skipped, err) : HD_OK;
-    if (!s) warn_skipped(c, i, &skipped);
-    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &skipped, c->from[i].number);
-    if (!s) s = hd_text_status(&drawn, err);
-    if (!s) hd_text_add(out, drawn.data, drawn.size);
-    hd_text_release(&drawn);
-    hd_skipped_release(&skipped);
+    looked l = {.c = c, .i = i, .found = t};
+    hd_status s = attend(&l, err);
+    if (!s) warn_skipped(c, i, &l.skipped);
+    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &l.skipped, c->from[i].number);
+    if (!s) s = hd_text_status(&l.drawn, err);
+    if (!s) hd_text_add(out, l.drawn.data, l.drawn.size);
+    hd_text_release(&l.drawn);
+    hd_skipped_release(&l.skipped);
     return s;
 }
 
@@ -189,12 +178,12 @@ static hd_status open_all(call *c, hd_err *err)
     if (!s)
         s = hd_translator_open(&c->translator, c->command->operands.word[0], c->machine.backend,
                                (hd_weights)c->o->checkpoint, err);
-    if (!s) c->model = hd_encdec_model(c->translator->model);
+    const hd_model model = s ? (hd_model){0} : hd_encdec_model(c->translator->model);
     c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
     bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
-    if (!s && looks) s = hd_attention_check(&c->model, &c->pick, err);
+    if (!s && looks) s = hd_attention_check(&model, &c->pick, err);
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
-    if (!s && c->o->warn_skipped) s = hd_attention_check(&c->model, &cross, err);
+    if (!s && c->o->warn_skipped) s = hd_attention_check(&model, &cross, err);
     if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
     return s;
 }
