@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+enum { COUNTED = 1 << 22 };
+
 static hd_vocab *state_new(hd_tokenizer *t, hd_err *err)
 {
     t->state = hd_mem_zero(sizeof(hd_vocab));
@@ -31,12 +33,28 @@ static hd_status count_line(hd_vocab *v, hd_line line, hd_list_cut *cut, hd_err 
     return s;
 }
 
+/* Keeps the counts within their bound: what is rare by now will hardly be among the most frequent. */
+static hd_status forget_rare(hd_vocab *all, size_t most, uint64_t *least, hd_err *err)
+{
+    hd_status s = HD_OK;
+    while (!s && all->count > most / 2) s = hd_vocab_forget(all, ++*least, err);
+    return s;
+}
+
 hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const hd_tokenizer_opt *opt,
                         hd_err *err)
 {
     hd_vocab *v = state_new(t, err), all = {0};
     hd_status s = v ? HD_OK : HD_ENOMEM;
-    for (hd_line line = {0}; !s && lines.next(lines.context, &line);) s = count_line(&all, line, cut, err);
+    size_t most = opt->counted ? opt->counted : COUNTED;
+    uint64_t forgotten = 1; /* pieces that were seen less often */
+    for (hd_line line = {0}; !s && lines.next(lines.context, &line);) {
+        s = count_line(&all, line, cut, err);
+        if (!s && all.count > most) s = forget_rare(&all, most, &forgotten, err);
+    }
+    if (!s && forgotten > 1)
+        hd_log_say(opt->log, HD_INFO,
+                   "more than %zu different pieces: the rarest were not counted to the end", most);
     if (!s && !all.count) s = hd_err_set(err, HD_EARG, "there is no text to take a vocabulary from");
     if (!s) s = hd_vocab_rank(v, &all, opt->vocab, opt->least, err);
     if (!s) {

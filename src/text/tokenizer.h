@@ -50,6 +50,8 @@ typedef struct hd_tokenizer_opt {
     bool unigram; /* sentencepiece: a unigram model instead of byte-pair encoding */
     double coverage;   /* sentencepiece: share of the characters that get a piece of their own; 0: 0.9995 */
     uint64_t least;    /* words, characters: how often a piece must be seen; 0: once */
+    size_t counted;    /* words, characters: different pieces that are counted at once; 0: 4 million. Where
+                          there are more, the rarest so far are forgotten, and the log is told */
     const hd_log *log; /* may be NULL; is told when the text supports fewer pieces than asked for */
 } hd_tokenizer_opt;
 

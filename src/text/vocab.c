@@ -116,6 +116,18 @@ hd_status hd_vocab_add(hd_vocab *v, const char *piece, size_t size, hd_err *err)
     return HD_OK;
 }
 
+hd_status hd_vocab_forget(hd_vocab *v, uint64_t least, hd_err *err)
+{
+    hd_vocab kept = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < v->count; i++)
+        if (v->seen[i] >= least) s = append(&kept, v->bytes + v->begin[i], size_of(v, i), v->seen[i], err);
+    hd_vocab old = s ? kept : *v;
+    if (!s) *v = kept;
+    hd_vocab_release(&old);
+    return s;
+}
+
 static int by_rank(const void *left, const void *right, void *context)
 {
     const hd_vocab *v = context;

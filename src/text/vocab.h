@@ -19,6 +19,7 @@ typedef struct hd_vocab {
 /* {0} is an empty one. */
 void hd_vocab_release(hd_vocab *v);
 hd_status hd_vocab_add(hd_vocab *v, const char *piece, size_t size, hd_err *err); /* or counts it once more */
+hd_status hd_vocab_forget(hd_vocab *v, uint64_t least, hd_err *err);              /* pieces seen less often */
 int32_t hd_vocab_find(const hd_vocab *v, const char *piece, size_t size);         /* -1: not there */
 const char *hd_vocab_piece(const hd_vocab *v, int32_t id);
 

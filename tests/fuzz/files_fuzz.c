@@ -2,11 +2,13 @@
    which, the rest is the file. Each reader must refuse it with a text or take it; nothing may leak. */
 #include <math.h>
 
+#include "base/file/checksum.h"
 #include "base/file/lines.h"
 #include "cli/frame/config.h"
 #include "run/options.h"
 #include "model/lm/ngram.h"
 #include "data/labeled.h"
+#include "data/shards.h"
 #include "task/label/labeler.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
@@ -197,6 +199,51 @@ static hd_status read_time(hd_err *err)
     return (void)err, HD_OK;
 }
 
+/* The first file of tokens is of the length that the index asks for, as far as that is small: what is taken
+   is read to its end. */
+static hd_status read_shards(hd_err *err)
+{
+    enum { MOST = 1 << 12 };
+    static const char tokens[MOST];
+    uint32_t a[MOST], b[MOST], *len[2] = {a, b};
+    int32_t *ids[2] = {(int32_t *)a, (int32_t *)b};
+    hd_shards *x = NULL;
+    hd_status s = hd_shards_open(&x, folder, err);
+    for (size_t size = 1; s && size <= MOST; size *= 2) {
+        *err = (hd_err){0};
+        write_file("tokens-000", tokens, size);
+        s = hd_shards_open(&x, folder, err);
+    }
+    for (size_t i = 0; !s && i < x->blocks; i++) {
+        bool small =
+            x->block[i].items <= MOST && x->block[i].tokens[0] <= MOST && x->block[i].tokens[1] <= MOST;
+        if (small) s = hd_shards_lengths(x, i, len, err);
+        if (small && !s) s = hd_shards_ids(x, i, ids, err);
+    }
+    if (!s) s = hd_shards_span(x, x->tokens[0] / 2, 1, ids[0], err);
+    hd_shards_free(x);
+    return s;
+}
+
+/* With mark and checksum set right, as for the n-grams above. */
+static hd_status read_forged_shards(hd_err *err)
+{
+    uint8_t bytes[1 << 12] = {0};
+    FILE *f = fopen(path, "rb");
+    MUST(f);
+    size_t size = fread(bytes, 1, sizeof bytes, f), fixed = sizeof(hd_shards_mark) + sizeof(hd_shards_head);
+    MUST(!fclose(f));
+    if (size < fixed + sizeof(hd_shards_block) + 4) return read_shards(err);
+    uint64_t blocks = (size - fixed - 4) / sizeof(hd_shards_block);
+    hd_shards_mark mark = {HD_SHARDS_MAGIC, HD_SHARDS_ORDER, sizeof(hd_shards_block), blocks, 1};
+    size = fixed + (size_t)blocks * sizeof(hd_shards_block) + 4;
+    memcpy(bytes, &mark, sizeof mark);
+    uint32_t sum = hd_checksum(0, bytes, size - 4);
+    memcpy(bytes + size - 4, &sum, sizeof sum);
+    write_file(HD_SHARDS_INDEX, bytes, size);
+    return read_shards(err);
+}
+
 static const struct {
     const char *name; /* of the file, in the folder */
     hd_status (*read)(hd_err *err);
@@ -216,7 +263,9 @@ static const struct {
                {"config.json", read_labeler},
                {"labels.txt", read_labeler},
                {"table.tsv", read_table},
-               {"tags.tsv", read_tags}};
+               {"tags.tsv", read_tags},
+               {HD_SHARDS_INDEX, read_shards},
+               {HD_SHARDS_INDEX, read_forged_shards}};
 
 int LLVMFuzzerInitialize(int *count, char ***given)
 {

@@ -68,6 +68,38 @@ static void a_bound_keeps_the_frequent_ones(void **state)
     assert_error(&err, HD_EARG, "the specials alone are 4");
 }
 
+static void rare_words_are_forgotten_where_there_are_too_many(void **state)
+{
+    (void)state;
+    enum { LINES = 400 };
+    static char text[LINES][40];
+    static const char *line[LINES + 1];
+    hd_err err = {0};
+    heard h = {0};
+    hd_log log = {hear, &h, HD_INFO};
+    for (int i = 0; i < LINES; i++) {
+        snprintf(text[i], sizeof text[i], "the %s w%d", i % 2 ? "cat" : "dog", i);
+        line[i] = text[i];
+    }
+    for (size_t counted = 0; counted <= 20; counted += 20) {
+        hd_tokenizer *t = NULL;
+        hd_feed feed = {next_of_array, &(array_walk){line}};
+        ASSERT_OK(hd_tokenizer_train(&t, HD_TOKENIZER_words, feed,
+                                     &(hd_tokenizer_opt){.counted = counted, .log = &log}, &err),
+                  err);
+        assert_int_equal(hd_tokenizer_id(t, "the"), 4);
+        assert_int_equal(hd_tokenizer_id(t, "cat"), 5);
+        assert_int_equal(hd_tokenizer_id(t, "dog"), 6);
+        if (counted)
+            assert_true(hd_tokenizer_size(t) <= 4 + 20 + 3);
+        else
+            assert_int_equal(hd_tokenizer_size(t), 4 + 3 + LINES);
+        assert_int_equal(h.count, counted > 0);
+        hd_tokenizer_free(t);
+    }
+    assert_non_null(strstr(h.last, "more than 20 different pieces"));
+}
+
 static void words_are_cut_at_spaces_and_marks(void **state)
 {
     (void)state;
@@ -328,6 +360,7 @@ int main(void)
         cmocka_unit_test(the_registry_has_every_kind),
         cmocka_unit_test(words_are_ranked_by_frequency_then_alphabet),
         cmocka_unit_test(a_bound_keeps_the_frequent_ones),
+        cmocka_unit_test(rare_words_are_forgotten_where_there_are_too_many),
         cmocka_unit_test(words_are_cut_at_spaces_and_marks),
         cmocka_unit_test(any_ids_decode),
         cmocka_unit_test(a_text_cannot_speak_specials),
