@@ -12,7 +12,6 @@
 typedef struct seat {
     size_t steps; /* taken so far, that of reading the prompt included */
     int32_t used; /* tokens in the cache */
-    int32_t at;   /* its place there */
 } seat;
 
 typedef struct turning {
@@ -54,22 +53,18 @@ static bool forgets(turning *s, size_t i)
     return true;
 }
 
-/* Seats which[0] .. which[n - 1] join the cache, with what they have seen and then ids[which[i]]. */
-static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t n, const int32_t *ids)
+/* What seats which[0] .. which[n - 1] have seen joins the cache. */
+static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t n)
 {
     size_t room = s->model->opt.context;
-    int32_t *all = hd_host_take(r, n * (room + 2) * sizeof *all), *len = all ? all + n * (room + 1) : NULL;
+    int32_t *all = hd_host_take(r, (n * (room + 1) + 1) * sizeof *all), *len = all ? all + n * room : NULL;
     hd_arrivals a = {.ids = all, .len = len, .items = n};
-    if (!all) return NULL;
-    for (size_t i = 0; i < n; i++) {
-        seat *x = &s->seat[which[i]];
-        memcpy(all + a.rows, s->seen + (size_t)which[i] * room, (size_t)x->used * sizeof *all);
-        a.rows += (size_t)x->used;
-        all[a.rows++] = ids[which[i]];
-        len[i] = x->used + 1;
-        x->at = (int32_t)(s->inner->live + i);
+    for (size_t i = 0; all && i < n; i++) {
+        len[i] = s->seat[which[i]].used;
+        memcpy(all + a.rows, s->seen + (size_t)which[i] * room, (size_t)len[i] * sizeof *all);
+        a.rows += (size_t)len[i];
     }
-    return hd_stepping_join(r, s->inner, &a);
+    return all ? hd_stepping_join(r, s->inner, &a) : NULL;
 }
 
 /* A token more, once it is in the cache. */
@@ -84,56 +79,57 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
     turning *s = context;
     size_t room = s->model->opt.context, all = s->live + n;
     hd_arrivals a = hd_stepping_next(r, s->inner, n);
-    int32_t *which = hd_host_take(r, (n + all + 1) * sizeof *which), *last = which ? which + n : NULL;
+    int32_t *which = hd_host_take(r, (n + 1) * sizeof *which);
     if (!which || r->err.status) return NULL;
     seat *seats = hd_mem_grow(s->seat, all * sizeof *seats + 1);
     if (seats) s->seat = seats;
     int32_t *seen = seats ? hd_mem_grow(s->seen, all * room * sizeof *seen + 1) : NULL;
     if (!seen) return hd_err_nomem(&r->err, all * room * sizeof *seen), NULL;
     s->seen = seen;
-    const int32_t *ids = a.ids;
-    for (size_t i = 0; i < n; ids += a.len[i++]) { /* as much of a prompt's end as fits */
-        size_t before = (size_t)a.len[i] - 1, used = before < room ? before : room - 1, to = s->live + i;
-        memcpy(seen + to * room, ids + before - used, used * sizeof *seen);
-        seats[to] = (seat){.used = (int32_t)used};
-        which[i] = (int32_t)to, last[to] = ids[before];
+    const int32_t *end = a.ids;
+    for (size_t i = 0; i < n; i++) { /* as much of a prompt's end as fits */
+        size_t len = (size_t)a.len[i], used = len < room ? len : room, to = s->live + i;
+        end += len;
+        memcpy(seen + to * room, end - used, used * sizeof *seen);
+        seats[to] = (seat){.used = (int32_t)used, .steps = 1};
+        which[i] = (int32_t)to;
     }
-    hd_tensor *y = read_seats(r, s, which, n, last);
-    for (size_t i = s->live; y && i < all; i++) count_token(s, i, last[i]);
     s->live = all;
-    return y;
+    return read_seats(r, s, which, n);
 }
 
-/* The scores of those that stayed in the cache and of those that were read again, in the order of the seats.
- */
-static hd_tensor *in_order(hd_run *r, const turning *s, hd_tensor *stayed, hd_tensor *again)
+/* Seats that have to forget leave the cache, and what they keep is read again, once where it is the same. */
+static bool make_room(hd_run *r, turning *s)
 {
-    int32_t *index = hd_host_take(r, (s->live + 1) * sizeof *index);
-    if (!stayed || !again || !index) return stayed ? NULL : again;
-    for (size_t i = 0; i < s->live; i++) index[i] = s->seat[i].at;
-    hd_tensor *both = hd_concat_rows(r, (hd_tensor *const[]){stayed, again}, 2);
-    return hd_gather(r, both, hd_ints(r, index, s->live), s->live, 1);
+    size_t room = s->model->opt.context, stays = 0, reads = 0, n = s->live;
+    int32_t *place = hd_host_take(r, (3 * n + 1) * sizeof *place);
+    if (!place) return false;
+    int32_t *stay = place + n, *again = stay + n;
+    for (size_t i = 0; i < n; i++) {
+        place[i] = forgets(s, i) ? -1 : (int32_t)stays;
+        if (place[i] >= 0) stay[stays++] = (int32_t)i;
+    }
+    if (stays == n) return true;
+    for (size_t i = 0; i < n; i++) {
+        if (place[i] >= 0) continue;
+        const int32_t *seen = s->seen + i * room;
+        size_t bytes = (size_t)s->seat[i].used * sizeof *seen, j = 0;
+        while (j < reads && (s->seat[again[j]].used != s->seat[i].used ||
+                             memcmp(s->seen + (size_t)again[j] * room, seen, bytes)))
+            j++;
+        if (j == reads) again[reads++] = (int32_t)i;
+        place[i] = (int32_t)(stays + j);
+    }
+    if (hd_stepping_pick(r, s->inner, stay, stays)) return false;
+    read_seats(r, s, again, reads);
+    return !r->err.status && !hd_stepping_pick(r, s->inner, place, n);
 }
 
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     turning *s = context;
     if (live != s->live) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, %zu are alive", live, s->live);
-    int32_t *stay = hd_host_take(r, (4 * live + 1) * sizeof *stay);
-    if (!stay) return NULL;
-    int32_t *token = stay + live, *again = token + live;
-    size_t stays = 0, n = 0;
-    for (size_t i = 0; i < live; i++) {
-        if (forgets(s, i)) {
-            again[n++] = (int32_t)i;
-            continue;
-        }
-        token[stays] = ids[i], stay[stays] = s->seat[i].at;
-        s->seat[i].at = (int32_t)stays++;
-    }
-    if (hd_stepping_pick(r, s->inner, stay, stays)) return NULL;
-    hd_tensor *y = stays ? hd_stepping_step(r, s->inner, token, stays) : NULL;
-    if (n && !r->err.status) y = in_order(r, s, y, read_seats(r, s, again, n, ids));
+    hd_tensor *y = make_room(r, s) ? hd_stepping_step(r, s->inner, ids, live) : NULL;
     for (size_t i = 0; y && i < live; i++) count_token(s, i, ids[i]);
     return y;
 }
@@ -146,16 +142,15 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
         if (parent[i] < 0 || (size_t)parent[i] >= s->live)
             return hd_fail(r, HD_EARG, "pick: there is no hypothesis %d among %zu", parent[i], s->live),
                    HD_EARG;
-    int32_t *seen = hd_mem_array(n * room, sizeof *seen), *at = hd_host_take(r, (n + 1) * sizeof *at);
+    int32_t *seen = hd_mem_array(n * room, sizeof *seen);
     seat *seats = hd_mem_array(n, sizeof *seats);
-    hd_status st = seen && seats && at ? HD_OK : hd_err_nomem(&r->err, n * room * sizeof *seen);
+    hd_status st = seen && seats ? hd_stepping_pick(r, s->inner, parent, n)
+                                 : hd_err_nomem(&r->err, n * room * sizeof *seen);
     for (size_t i = 0; !st && i < n; i++) {
         size_t from = (size_t)parent[i];
         seats[i] = s->seat[from];
-        at[i] = seats[i].at, seats[i].at = (int32_t)i;
         memcpy(seen + i * room, s->seen + from * room, (size_t)seats[i].used * sizeof *seen);
     }
-    if (!st) st = hd_stepping_pick(r, s->inner, at, n);
     if (st) return hd_mem_free(seen), hd_mem_free(seats), st;
     hd_mem_free(s->seen);
     hd_mem_free(s->seat);
