@@ -6,18 +6,21 @@
 
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0}, ZERO = {HD_INIT_ZERO, 0, 0};
 
-static void make_embeddings(hd_bert *m)
+static hd_front make_front(hd_params *p, const hd_bert_opt *o)
 {
-    const hd_bert_opt *o = &m->opt;
-    hd_params *p = &m->params;
-    m->embedding = (hd_embedding){.scale = 1};
-    m->embedding.table =
-        hd_param_add(p, o->vocab, o->stack.width, NORMAL, "bert.embeddings.word_embeddings.weight");
-    m->embedding.position =
-        hd_param_add(p, o->positions, o->stack.width, NORMAL, "bert.embeddings.position_embeddings.weight");
-    m->type =
-        hd_param_add(p, o->types, o->stack.width, NORMAL, "bert.embeddings.token_type_embeddings.weight");
-    m->norm = hd_norm_make(p, o->stack.width, o->stack.eps, false, HD_AFFINE, "bert.embeddings.LayerNorm");
+    return hd_tokens_make(p, &(hd_tokens_opt){.vocab = o->vocab,
+                                              .width = o->stack.width,
+                                              .positions = o->positions,
+                                              .types = o->types,
+                                              .position = HD_POSITIONS_LEARNED,
+                                              .norm = true,
+                                              .eps = o->stack.eps,
+                                              .dropout = o->stack.dropout,
+                                              .init = NORMAL,
+                                              .table_name = "bert.embeddings.word_embeddings",
+                                              .position_name = "bert.embeddings.position_embeddings",
+                                              .types_name = "bert.embeddings.token_type_embeddings",
+                                              .norm_name = "bert.embeddings.LayerNorm"});
 }
 
 static void make_head(hd_bert *m)
@@ -30,7 +33,7 @@ static void make_head(hd_bert *m)
     m->head = hd_norm_make(p, o->stack.width, o->stack.eps, false, HD_AFFINE,
                            "cls.predictions.transform.LayerNorm");
     m->bias = hd_param_add(p, o->vocab, 0, ZERO, "cls.predictions.bias");
-    hd_param_alias(p, m->embedding.table, "cls.predictions.decoder.weight");
+    hd_param_alias(p, m->front.table, "cls.predictions.decoder.weight");
     hd_param_alias(p, m->bias, "cls.predictions.decoder.bias");
 }
 
@@ -63,7 +66,7 @@ hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *op
     k->attention_dropout = k->dropout, k->name = "bert.encoder", k->names = &hd_stack_bert;
     if (!m->opt.types) m->opt.types = 2;
     hd_params_init(&m->params, backend);
-    make_embeddings(m);
+    m->front = make_front(&m->params, &m->opt);
     s = hd_stack_make(&m->stack, &m->params, k, err);
     if (!s && opt->pooler) make_pooler(m);
     if (!s && !opt->headless) make_head(m);
@@ -103,11 +106,7 @@ hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int
                               const int32_t *type, const hd_seg *seg)
 {
     hd_probe_enter(r, "enc");
-    hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
-    x.t = hd_gather_add(r, x.t, &m->type->t, type);
-    x = hd_norm_of(r, &m->norm, x);
-    hd_probe_offer(r, "norm", x.t, x.seg);
-    x.t = hd_dropout(r, x.t, m->opt.stack.dropout, seg);
+    hd_rows x = hd_front_rows(r, &m->front, &(hd_items){.seg = seg, .ids = ids, .type = type});
     x = hd_stack_rows_at_layer(r, &m->stack, layers, x);
     hd_probe_leave(r);
     return x;
@@ -133,13 +132,13 @@ static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 
 hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 {
-    hd_tensor *y = hd_linear(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, HD_IDENTITY);
+    hd_tensor *y = hd_linear(r, asked(r, m, b), &m->front.table->t, &m->bias->t, HD_IDENTITY);
     return hd_probe_offer(r, "logits", y, NULL);
 }
 
 hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, asked(r, m, b), &m->embedding.table->t, &m->bias->t, b->target, opt);
+    return hd_linear_cross_entropy(r, asked(r, m, b), &m->front.table->t, &m->bias->t, b->target, opt);
 }
 
 double hd_bert_flops(const hd_bert *m, double items, double length, double count)

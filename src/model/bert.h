@@ -5,6 +5,7 @@
 
 #include "model/config.h"
 #include "model/stack.h"
+#include "nn/front.h"
 #include "model/type.h"
 
 typedef struct hd_bert_opt {
@@ -19,9 +20,7 @@ typedef struct hd_bert_opt {
 typedef struct hd_bert {
     hd_bert_opt opt;
     hd_params params;
-    hd_embedding embedding; /* words and positions; the norm and the dropout come behind the types */
-    hd_param *type;
-    hd_norm_layer norm;
+    hd_front front;
     hd_stack stack;
     hd_dense transform; /* of the head that predicts, before its norm */
     hd_norm_layer head;

@@ -122,7 +122,7 @@ static hd_tensor *pooled(hd_run *r, const void *self, hd_rows last)
 
 static hd_param *table(const void *self)
 {
-    return ((const hd_bert *)self)->embedding.table;
+    return ((const hd_bert *)self)->front.table;
 }
 
 static hd_tensor *fill(hd_run *r, const void *self, const int32_t *ids, const int32_t *type,

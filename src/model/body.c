@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "model/formula.h"
 #include "model/prepare.h"
-#include "nn/position.h"
 
 size_t hd_body_vocab(const hd_body_opt *o)
 {
@@ -74,25 +73,20 @@ static hd_status check_stages(const hd_body_opt *o, hd_err *err)
 }
 
 /* Blocks need positions, and vectors as long as those. */
-static hd_embedding make_embedding(hd_body *b)
+static hd_front make_front(hd_params *p, const hd_body_opt *o)
 {
-    const hd_body_opt *o = &b->opt;
     bool blocks = o->encoder.at[0].kind == HD_STAGE_transformer;
     float scale = blocks ? (float)sqrt((double)o->stack.width) : 1;
-    hd_init init = {HD_INIT_NORMAL, 1 / scale, 0};
-    if (o->one_hot)
-        return (hd_embedding){.table = b->letters = hd_param_hidden(b->params, o->vocab, o->vocab,
-                                                                    (hd_init){HD_INIT_TABLE, 0, 0}),
-                              .scale = 1,
-                              .dropout = o->stack.dropout};
-    if (blocks)
-        b->positions =
-            hd_param_hidden(b->params, o->positions, o->stack.width, (hd_init){HD_INIT_TABLE, 0, 0});
-    return (hd_embedding){
-        .table = hd_param_add(b->params, o->vocab, o->stack.width, init, "model.encoder.embed_tokens.weight"),
-        .position = b->positions,
-        .scale = scale,
-        .dropout = o->stack.dropout};
+    return hd_tokens_make(p, &(hd_tokens_opt){.vocab = o->vocab,
+                                              .width = o->stack.width,
+                                              .positions = o->positions,
+                                              .position = blocks ? HD_POSITIONS_SINUSOID : HD_POSITIONS_NONE,
+                                              .sinusoid = {.halves = true},
+                                              .one_hot = o->one_hot,
+                                              .scale = scale,
+                                              .dropout = o->stack.dropout,
+                                              .init = {HD_INIT_NORMAL, 1 / scale, 0},
+                                              .table_name = "model.encoder.embed_tokens"});
 }
 
 static hd_status make_stages(hd_body *b, hd_backend *backend, hd_err *err)
@@ -108,7 +102,7 @@ static hd_status make_stages(hd_body *b, hd_backend *backend, hd_err *err)
     e.stack.eps = 1e-5f;
     b->params = &b->own;
     hd_params_init(b->params, backend);
-    s = hd_encoder_make(&b->encoder, b->params, &e, make_embedding(b), err);
+    s = hd_encoder_make(&b->encoder, b->params, &e, make_front(b->params, o), err);
     b->out = b->encoder.out;
     return s;
 }
@@ -153,25 +147,10 @@ hd_status hd_body_make(hd_body *b, hd_backend *backend, const hd_body_opt *opt, 
     return opt->kind == HD_BODY_lm ? make_lm(b, backend, err) : make_stages(b, backend, err);
 }
 
-/* What is not learned: positions, or the vectors of one-hot tokens; a model has one of the two at most. */
-static hd_status fill_tables(hd_body *b, hd_err *err)
-{
-    size_t rows = b->letters ? b->opt.vocab : b->opt.positions,
-           cols = b->letters ? b->opt.vocab : b->opt.stack.width;
-    if (!b->positions && !b->letters) return HD_OK;
-    hd_real *table = hd_mem_array(rows * cols, sizeof *table);
-    if (!table) return hd_err_nomem(err, rows * cols * sizeof *table);
-    for (size_t i = 0; b->letters && i < rows; i++) table[i * cols + i] = 1;
-    if (b->positions) hd_sinusoid_fill(table, rows, cols, &(hd_sinusoid){.halves = true});
-    hd_status s = hd_params_set(b->params, b->letters ? b->letters : b->positions, table);
-    hd_mem_free(table);
-    return s;
-}
-
 hd_status hd_body_ready(hd_body *b, bool training, hd_err *err)
 {
     hd_status s = hd_params_ready(b->params, training, err);
-    return s ? s : fill_tables(b, err);
+    return s ? s : hd_front_fill(&b->encoder.front, b->params, err);
 }
 
 void hd_body_release(hd_body *b)
@@ -189,7 +168,7 @@ hd_rows hd_body_rows(hd_run *r, const hd_body *b, const int32_t *ids, const int3
 {
     if (b->bert) return hd_bert_rows(r, b->bert, ids, type, seg);
     if (b->lm) return hd_lm_rows(r, b->lm, ids, seg);
-    return hd_encoder_of(r, &b->encoder, ids, seg).rows;
+    return hd_encoder_of(r, &b->encoder, &(hd_items){.seg = seg, .ids = ids}).rows;
 }
 
 double hd_body_flops(const hd_body *b, double items, double length)
@@ -220,7 +199,8 @@ static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids,
                     const hd_seg *seg)
 {
     (void)type;
-    return hd_encoder_rows_at_layer(r, &((const hd_body *)self)->encoder, layers, ids, seg);
+    return hd_encoder_rows_at_layer(r, &((const hd_body *)self)->encoder, layers,
+                                    &(hd_items){.seg = seg, .ids = ids});
 }
 
 static size_t width(const void *self, int layer)
@@ -231,7 +211,7 @@ static size_t width(const void *self, int layer)
 
 static hd_param *table(const void *self)
 {
-    return ((const hd_body *)self)->encoder.embedding.table;
+    return ((const hd_body *)self)->encoder.front.table;
 }
 
 static void prepare(hd_preparing *p, const void *self)
@@ -242,7 +222,7 @@ static void prepare(hd_preparing *p, const void *self)
 static const char *formula(const void *self, const char *name)
 {
     const hd_body *b = self;
-    if (b->letters && hd_formula_is(name, "emb")) return "1 in the column of the token, 0 elsewhere";
+    if (b->opt.one_hot && hd_formula_is(name, "emb")) return "1 in the column of the token, 0 elsewhere";
     const char *stage = hd_formula_stages(&b->encoder, b->opt.cell, name);
     return stage ? stage : hd_formula_block(b->opt.stack.pre_norm, name);
 }

@@ -42,8 +42,6 @@ typedef struct hd_body {
     size_t out;        /* columns of its rows */
     hd_params own;     /* of stages */
     hd_encoder encoder;
-    hd_param *positions; /* NULL: none */
-    hd_param *letters;   /* one-hot: the vectors of the tokens; NULL: they are learned */
     hd_bert *bert;
     hd_lm *lm;
 } hd_body;

@@ -119,13 +119,12 @@ static hd_status make_stage(hd_encoder *e, int i, hd_params *p, const hd_encoder
     return st;
 }
 
-hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_embedding embedding,
+hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_front front,
                           hd_err *err)
 {
     hd_status s = HD_OK;
-    *out = (hd_encoder){.embedding = embedding,
-                        .source_dropout = opt->source_dropout,
-                        .out = opt->in ? opt->in : opt->stack.width};
+    *out = (hd_encoder){
+        .front = front, .source_dropout = opt->source_dropout, .out = opt->in ? opt->in : opt->stack.width};
     while (!s && out->stages < opt->stages.count) s = make_stage(out, out->stages++, p, opt, err);
     return s;
 }
@@ -144,12 +143,11 @@ static hd_tensor *drop_tokens(hd_run *r, hd_rows x, float p)
     return hd_mul(r, x.t, hd_dropout(r, hd_ones(r, hd_rows_of(x.t), 1), p, x.seg));
 }
 
-static hd_encoded run_stages(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
-                             const hd_seg *seg)
+static hd_encoded run_stages(hd_run *r, const hd_encoder *e, int layers, const hd_items *in)
 {
     hd_encoded y = {0};
     hd_probe_enter(r, "enc");
-    y.rows = hd_embedding_of(r, &e->embedding, ids, seg ? seg->pos : NULL, seg);
+    y.rows = hd_front_rows(r, &e->front, in);
     y.rows.t = drop_tokens(r, y.rows, e->source_dropout);
     for (int i = 0, left = layers; i < e->stages; i++) {
         const hd_encoder_stage *s = &e->stage[i];
@@ -165,15 +163,14 @@ static hd_encoded run_stages(hd_run *r, const hd_encoder *e, int layers, const i
     return y;
 }
 
-hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg)
+hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const hd_items *in)
 {
-    return run_stages(r, e, hd_encoder_layers(e), ids, seg);
+    return run_stages(r, e, hd_encoder_layers(e), in);
 }
 
-hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
-                                 const hd_seg *seg)
+hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const hd_items *in)
 {
-    return run_stages(r, e, layers, ids, seg).rows;
+    return run_stages(r, e, layers, in).rows;
 }
 
 int hd_encoder_layers(const hd_encoder *e)

@@ -1,9 +1,10 @@
-/* Encoders: token vectors through stages of layers, one row out for each row in. */
+/* Encoders: rows of a front through stages of layers, one row out for each row in. */
 #ifndef HD_MODEL_ENCODER_H
 #define HD_MODEL_ENCODER_H
 
 #include "model/stack.h"
 #include "model/stages.h"
+#include "nn/front.h"
 #include "nn/recurrent.h"
 
 typedef struct hd_encoder_opt {
@@ -29,7 +30,7 @@ typedef struct hd_encoder_stage {
 } hd_encoder_stage;
 
 typedef struct hd_encoder {
-    hd_embedding embedding;
+    hd_front front;
     float source_dropout;
     hd_encoder_stage stage[HD_STAGES];
     int stages;
@@ -67,17 +68,16 @@ extern const hd_stage_type *const hd_stage_types[HD_STAGE_KINDS];
 /* Makes rows as wide as blocks, for a kind that wants them so: called by its `make`. */
 void hd_encoder_stage_fit(hd_encoder_stage *s, hd_params *p, const hd_encoder_opt *o, const char *name);
 
-/* The embedding is the caller's: its table may be shared. */
-hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_embedding embedding,
+/* The front is made by the caller: its tables may be shared. */
+hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *opt, hd_front front,
                           hd_err *err);
 void hd_encoder_release(hd_encoder *e); /* accepts {0} */
 
-hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const int32_t *ids, const hd_seg *seg);
+hd_encoded hd_encoder_of(hd_run *r, const hd_encoder *e, const hd_items *in);
 
 int hd_encoder_layers(const hd_encoder *e); /* of all stages */
 /* Rows of layer number `layers`, 1 to all, and how many columns they have. The later ones are not run. */
-hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const int32_t *ids,
-                                 const hd_seg *seg);
+hd_rows hd_encoder_rows_at_layer(hd_run *r, const hd_encoder *e, int layers, const hd_items *in);
 size_t hd_encoder_width(const hd_encoder *e, int layers);
 
 /* Multiply-adds times two of the matrix products of one forward pass over so many rows, in items of equal

@@ -69,7 +69,7 @@ const char *hd_formula_cell(const hd_stage *s, hd_unary act, const char *name)
                         : "tanh(x W + before U + b)";
 }
 
-const char *hd_formula_embedding(const hd_embedding *e, const char *name)
+const char *hd_formula_embedding(const hd_front *e, const char *name)
 {
     if (hd_formula_is(name, "X")) return e->position ? "emb + position" : "emb";
     if (!hd_formula_is(name, "emb")) return NULL;
@@ -82,7 +82,7 @@ const char *hd_formula_stages(const hd_encoder *e, hd_unary act, const char *nam
     int i = at ? atoi(at + 5) : 0;
     bool recurs = i < e->stages && hd_stage_recurs(&e->stage[i].is);
     const char *state = recurs ? hd_formula_cell(&e->stage[i].is, act, name) : NULL;
-    return state ? state : hd_formula_embedding(&e->embedding, name);
+    return state ? state : hd_formula_embedding(&e->front, name);
 }
 
 const char *hd_formula_block(bool pre, const char *name)

@@ -16,7 +16,7 @@ bool hd_formula_inside(const char *name, const char *scope); /* whether one of i
 bool hd_formula_of_encoder(const char *name);
 
 /* Of token vectors and what is added to them; NULL: it is neither. */
-const char *hd_formula_embedding(const hd_embedding *e, const char *name);
+const char *hd_formula_embedding(const hd_front *e, const char *name);
 /* Of what stages have in common: cells and token vectors. NULL: it is neither. */
 const char *hd_formula_stages(const hd_encoder *e, hd_unary act, const char *name);
 /* States of a recurrent layer, with the cells of its kind; act: of an rnn's, HD_IDENTITY: tanh. NULL: it is

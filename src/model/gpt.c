@@ -26,12 +26,17 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     k->causal = true, k->init = NORMAL, k->name = "", k->names = &hd_stack_gpt2;
     hd_params_init(&m->params, backend);
     m->params.prefix = "transformer.";
-    m->embedding = (hd_embedding){.scale = 1, .dropout = opt->embedding_dropout};
-    m->embedding.table = hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "wte.weight");
-    m->embedding.position = hd_param_add(&m->params, opt->positions, opt->stack.width, NORMAL, "wpe.weight");
+    m->front = hd_tokens_make(&m->params, &(hd_tokens_opt){.vocab = opt->vocab,
+                                                           .width = k->width,
+                                                           .positions = opt->positions,
+                                                           .position = HD_POSITIONS_LEARNED,
+                                                           .dropout = opt->embedding_dropout,
+                                                           .init = NORMAL,
+                                                           .table_name = "wte",
+                                                           .position_name = "wpe"});
     m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "lm_head.weight")
-                          : m->embedding.table;
-    if (!opt->untied) hd_param_alias(&m->params, m->embedding.table, "lm_head.weight");
+                          : m->front.table;
+    if (!opt->untied) hd_param_alias(&m->params, m->front.table, "lm_head.weight");
     s = hd_stack_make(&m->stack, &m->params, k, err);
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
     if (s)
@@ -74,13 +79,14 @@ hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *er
 
 hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache)
 {
-    hd_rows x = hd_embedding_of(r, &m->embedding, ids, hd_cache_positions(r, cache, seg), seg);
+    const hd_items in = {.seg = seg, .ids = ids, .pos = hd_cache_positions(r, cache, seg)};
+    hd_rows x = hd_front_rows(r, &m->front, &in);
     return hd_stack_of(r, &m->stack, x, (hd_rows){0}, hd_cache_slot(cache, 0));
 }
 
 hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg)
 {
-    hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg ? seg->pos : NULL, seg);
+    hd_rows x = hd_front_rows(r, &m->front, &(hd_items){.seg = seg, .ids = ids});
     return hd_stack_rows_at_layer(r, &m->stack, layers, x);
 }
 

@@ -3,6 +3,7 @@
 #define HD_MODEL_GPT_H
 
 #include "model/stack.h"
+#include "nn/front.h"
 
 typedef struct hd_gpt_opt {
     hd_stack_opt stack; /* inner 0: 4 * width */
@@ -15,7 +16,7 @@ typedef struct hd_gpt_opt {
 typedef struct hd_gpt {
     hd_gpt_opt opt;
     hd_params params;
-    hd_embedding embedding;
+    hd_front front;
     hd_stack stack;
     hd_param *head; /* the output layer's table */
 } hd_gpt;

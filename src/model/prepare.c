@@ -94,7 +94,7 @@ void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
     hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->pooler.w);
     hd_prepare(p, m->transform.w);
-    if (!m->opt.headless) hd_prepare(p, m->embedding.table);
+    if (!m->opt.headless) hd_prepare(p, m->front.table);
 }
 
 hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)

@@ -40,16 +40,6 @@ hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x)
     return hd_rows_with(x, hd_norm(r, x.t, value(n->gain), value(n->bias), &o));
 }
 
-hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos,
-                        const hd_seg *seg)
-{
-    if (!seg) return (hd_rows){0};
-    hd_tensor *x = hd_embed(r, value(e->table), ids, seg->rows, e->scale);
-    hd_probe_offer(r, "emb", x, seg);
-    if (e->position) x = hd_gather_add(r, x, value(e->position), pos);
-    return (hd_rows){hd_dropout(r, hd_probe_offer(r, "X", x, seg), e->dropout, seg), seg};
-}
-
 /* q, k and v of q, k and k rows as three tensors of files. */
 static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, size_t k)
 {

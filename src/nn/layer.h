@@ -32,18 +32,6 @@ hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_a
                            const char *name);
 hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x);
 
-/* Token embedding, scaled, plus positions (sinusoids or learned), then dropout. */
-typedef struct hd_embedding {
-    hd_param *table, *position; /* position NULL: none */
-    float scale, dropout;
-    int offset; /* of learned positions */
-} hd_embedding;
-
-/* ids [rows of seg]; `pos` [rows] are positions, as a rule seg->pos or, with a cache, shifted by what is
- * already there. */
-hd_rows hd_embedding_of(hd_run *r, const hd_embedding *e, const int32_t *ids, const int32_t *pos,
-                        const hd_seg *seg);
-
 /* Multi-head attention. q, k and v are one parameter in memory; heads*head_width need not be the width. */
 typedef struct hd_mha {
     hd_param *qkv, *qkv_bias;            /* [(H+2Hk)D, C] */

@@ -177,7 +177,7 @@ hd_status hd_lecture_read(const hd_encdec *m, const hd_lecture_matrix *x, bool g
     hd_real all[HD_LECTURE_POSITIONS * HD_LECTURE_WIDTH];
     size_t rows = rows_of(x), cols = hd_lecture_length(x->cols);
     const hd_param *p =
-        x->kind == HD_LECTURE_SINUSOIDS ? m->positions : hd_params_find(&m->params, x->engine);
+        x->kind == HD_LECTURE_SINUSOIDS ? m->target.position : hd_params_find(&m->params, x->engine);
     if (!p || hd_count_of(&p->t) > sizeof all / sizeof *all) return HD_EARG;
     hd_status s = hd_params_get(&m->params, p, gradient ? &p->grad : &p->t, all);
     if (s) return s;

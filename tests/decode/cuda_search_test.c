@@ -41,7 +41,7 @@ static void subject_open(subject *s, kind_of_model k, hd_backend *b)
     else
         s->t = toy_transformer(b, &o, false);
     toy_stir(s->t ? &s->t->params : &s->g->params);
-    if (s->g) widen(&s->g->params, s->g->embedding.table);
+    if (s->g) widen(&s->g->params, s->g->front.table);
 }
 
 static void subject_close(subject *s)

@@ -32,7 +32,7 @@ static double order_matters(bool no_positions)
     toy_stir(m.params);
     hd_real *x = toy_logits(&m, &b), *y = toy_logits(&m, &other);
     double most = farthest(x, y, b.target_rows * TOY_VOCAB);
-    assert_int_equal(!m.t->positions, no_positions);
+    assert_int_equal(!m.t->target.position, no_positions);
     free(x);
     free(y);
     toy_close(&m);

@@ -1,6 +1,7 @@
 /* What the lectures claim of attention without giving numbers, on the engine's own ops. float32 on numbers
    around 1: 1e-6, unless the bits must agree. */
 #include "check.h"
+#include "nn/front.h"
 #include "nn/layer.h"
 #include "nn/position.h"
 #include "nn/recurrent.h"
@@ -310,7 +311,8 @@ static void the_first_representation_is_of_each_word_alone(void **state)
     hd_params p;
     hd_params_init(&p, backend);
     const hd_dense_opt o = {.init = {HD_INIT_XAVIER, 1, 0}};
-    hd_embedding e = {.table = hd_param_add(&p, 9, D, (hd_init){HD_INIT_NORMAL, 1, 0}, "table"), .scale = 1};
+    hd_front e = hd_tokens_make(
+        &p, &(hd_tokens_opt){.vocab = 9, .width = D, .init = {HD_INIT_NORMAL, 1, 0}, .table_name = "table"});
     hd_ffn f = {
         .in = hd_dense_make(&p, D, 7, &o, "in"), .out = hd_dense_make(&p, 7, D, &o, "out"), .act = HD_relu};
     ready(&p, false);
@@ -318,7 +320,7 @@ static void the_first_representation_is_of_each_word_alone(void **state)
     for (int k = 0; k < 2; k++) {
         const int32_t words[N] = {3, 8, k ? 5 : 4, 8, 1};
         const hd_seg *seg = hd_seg_of(r, (int32_t[]){N}, 1, NULL);
-        h[k] = hd_ffn_of(r, &f, hd_embedding_of(r, &e, hd_ints(r, words, N), seg->pos, seg)).t;
+        h[k] = hd_ffn_of(r, &f, hd_front_rows(r, &e, &(hd_items){.seg = seg, .ids = hd_ints(r, words, N)})).t;
     }
     assert_near(hd_slice_rows(r, h[0], 1, 1), hd_slice_rows(r, h[0], 3, 1), 0);
     for (size_t i = 0; i < N; i++) {

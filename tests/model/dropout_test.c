@@ -23,7 +23,7 @@ static hd_tensor *normed(hd_run *r, const hd_norm_layer *n, hd_tensor *x, const 
     return hd_norm(r, x, value(n->gain), value(n->bias), &(hd_norm_opt){.eps = n->eps, .seg = seg});
 }
 
-static hd_rows embedded(hd_run *r, const hd_embedding *e, const int32_t *ids, const hd_seg *seg, float p)
+static hd_rows embedded(hd_run *r, const hd_front *e, const int32_t *ids, const hd_seg *seg, float p)
 {
     hd_tensor *x = hd_embed(r, value(e->table), ids, seg->rows, e->scale);
     x = hd_add(r, x, hd_gather(r, value(e->position), seg->pos, seg->rows, 1));
@@ -81,12 +81,11 @@ static double loss_by_hand(toy *m, const toy_batch *b, const rates *p)
     hd_seg *seg = NULL;
     if (m->t) {
         seg = hd_seg_of(r, b->source_len, b->items, b->key);
-        memory =
-            embedded(r, &m->t->encoder.embedding, hd_ints(r, b->source, b->source_rows), seg, p->embedding);
+        memory = embedded(r, &m->t->encoder.front, hd_ints(r, b->source, b->source_rows), seg, p->embedding);
         memory = stack_by_hand(r, &m->t->encoder.stage[0].stack, memory, memory, HD_FULL, p);
     }
     seg = hd_seg_of(r, b->target_len, b->items, b->key);
-    x = embedded(r, m->t ? &m->t->target : &m->g->embedding, hd_ints(r, b->input, b->target_rows), seg,
+    x = embedded(r, m->t ? &m->t->target : &m->g->front, hd_ints(r, b->input, b->target_rows), seg,
                  p->embedding);
     x = stack_by_hand(r, m->t ? &m->t->stack[0] : &m->g->stack, x, memory, HD_CAUSAL, p);
     hd_tensor *logits = hd_linear(r, x.t, value(m->t ? m->t->output : m->g->head), NULL, HD_IDENTITY);

@@ -258,14 +258,15 @@ static void dropout_stands_between_embedding_and_cells(void **state)
         hd_run_begin(r,
                      (hd_mode)mode); /* the same draws again: the first of the step is that of the vectors */
         hd_seg *seg = hd_seg_of(r, b.source_len, b.items, b.key);
-        hd_rows x = hd_embedding_of(r, &e->embedding, hd_ints(r, b.source, b.source_rows), NULL, seg);
+        hd_rows x =
+            hd_front_rows(r, &e->front, &(hd_items){.seg = seg, .ids = hd_ints(r, b.source, b.source_rows)});
         hd_real *in = host_copy(r, x.t), *want;
         hd_recurrent cells = e->stage[0].cells;
         cells.dropout = 0;
         r->training = false;
         want = host_copy(r, hd_recurrent_of(r, &cells, x, NULL, NULL, NULL).t);
         assert_memory_equal(rows, want, b.source_rows * W * sizeof *rows);
-        const hd_real *table = e->embedding.table->t.data;
+        const hd_real *table = e->front.table->t.data;
         for (size_t i = 0; i < b.source_rows * W; i++) {
             double plain = (double)table[(size_t)b.source[i / W] * W + i % W];
             zeros += in[i] == 0;

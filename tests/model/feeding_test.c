@@ -431,7 +431,7 @@ static void source_tokens_are_dropped_whole(void **state)
             m.run.now.number = number;
             hd_run_begin(&m.run, (hd_mode)mode);
             hd_real *x = host_copy(&m.run, toy_encode(&m, &b).rows.t);
-            const hd_real *table = m.t->encoder.embedding.table->t.data;
+            const hd_real *table = m.t->encoder.front.table->t.data;
             for (size_t i = 0; i < b.source_rows; i++) {
                 bool gone = x[8 * i] == 0;
                 double scale = gone ? 0 : mode == HD_TRAIN ? 4 / 3.0 : 1;

@@ -126,7 +126,7 @@ static void operations_are_two_for_each_weight_and_token(void **state)
     double weights = 0;
     for (size_t i = 0; i < m.params->count; i++) {
         const hd_param *p = m.params->list[i];
-        if (p->name && !p->alias && p->t.rank == 2 && p != m.g->embedding.position)
+        if (p->name && !p->alias && p->t.rank == 2 && p != m.g->front.position)
             weights += (double)hd_count_of(&p->t);
     }
     double attention = 2 * 2 * 2 * 32; /* layers, products, multiply and add */

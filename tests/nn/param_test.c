@@ -743,12 +743,12 @@ static void sinusoids_are_those_of_marian_and_survive_the_drawing(void **state)
     hd_encdec_opt o = toy_opt();
     o.stack.width = 8, o.stack.heads = 2;
     hd_encdec *m = toy_transformer(b, &o, true);
-    const hd_real *table = m->positions->t.data;
+    const hd_real *table = m->target.position->t.data;
     for (size_t i = 0; i < 8; i++) {
         assert_true(table[i] == (i < 4 ? 0 : 1));
         assert_true(fabs((double)table[8 + i] - row[i]) <= 5e-8); /* as many digits as the note gives */
     }
-    assert_false(m->positions->t.wants_grad);
+    assert_false(m->target.position->t.wants_grad);
     hd_encdec_free(m);
     hd_backend_free(b);
 }

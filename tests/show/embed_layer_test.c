@@ -122,9 +122,10 @@ static hd_tensor *blocks_by_hand(hd_run *r, const hd_block *block, int layers, b
 static hd_tensor *bert_by_hand(hd_run *r, const hd_bert *m, int layers, const int32_t *ids, const hd_seg *seg)
 {
     int32_t type[64] = {0};
-    hd_rows x = hd_embedding_of(r, &m->embedding, ids, seg->pos, seg);
-    x.t = hd_gather_add(r, x.t, &m->type->t, hd_ints(r, type, seg->rows));
-    return blocks_by_hand(r, m->stack.block, layers, false, HD_FULL, hd_norm_of(r, &m->norm, x), NULL);
+    hd_rows x = {hd_embed(r, &m->front.table->t, ids, seg->rows, 1), seg};
+    x.t = hd_gather_add(r, x.t, &m->front.position->t, seg->pos);
+    x.t = hd_gather_add(r, x.t, &m->front.types->t, hd_ints(r, type, seg->rows));
+    return blocks_by_hand(r, m->stack.block, layers, false, HD_FULL, hd_norm_of(r, &m->front.norm, x), NULL);
 }
 
 static hd_tensor *stages_by_hand(hd_run *r, const hd_encoder *e, int layers, hd_rows x)
@@ -145,10 +146,11 @@ static hd_tensor *by_hand(subject *s, subject_kind kind, int layers, const int32
     if (kind == GPT) {
         const hd_gpt *m = ((const hd_lm *)s->model.model.self)->model;
         return blocks_by_hand(r, m->stack.block, layers, true, HD_CAUSAL,
-                              hd_embedding_of(r, &m->embedding, ids, seg->pos, seg), &m->stack.last);
+                              hd_front_rows(r, &m->front, &(hd_items){.seg = seg, .ids = ids}),
+                              &m->stack.last);
     }
     const hd_encoder *e = &((const hd_encdec *)s->model.model.self)->encoder;
-    hd_rows x = hd_embedding_of(r, &e->embedding, ids, seg->pos, seg);
+    hd_rows x = hd_front_rows(r, &e->front, &(hd_items){.seg = seg, .ids = ids});
     if (kind == STAGES) return stages_by_hand(r, e, layers, x);
     const hd_stack *k = &e->stage[0].stack;
     return blocks_by_hand(r, k->block, layers, true, HD_FULL, x, &k->last);

@@ -106,7 +106,7 @@ static void rows_are_those_of_a_plain_forward_pass(void **state)
     assert_int_equal(x->reads, 8);
     assert_string_equal(x->read[2].piece, "[MASK]");
     assert_formulas(x);
-    hd_real *rows = rows_of(m.model, x), *types = host_copy(&run, &m.model->type->t);
+    hd_real *rows = rows_of(m.model, x), *types = host_copy(&run, &m.model->front.types->t);
     const hd_exhibit_item *last = item(x, "enc.1.ffn.norm"), *sum = item(x, "enc.sum"),
                           *in = item(x, "enc.X"), *asked = item(x, "head.asked"),
                           *weights = item(x, "enc.1.self.softmax");
@@ -141,8 +141,7 @@ static void masks_have_the_answers_of_filling(void **state)
     if (hd_masked_fill(&f, &run, &m, line_from(text), 100, &err)) fail_msg("%s", err.text);
     size_t vocab = m.model->opt.vocab;
     const hd_exhibit_item *probs = item(x, "probs"), *logits = item(x, "logits"), *y = item(x, "head.norm");
-    hd_real *table = host_copy(&run, &m.model->embedding.table->t),
-            *bias = host_copy(&run, &m.model->bias->t);
+    hd_real *table = host_copy(&run, &m.model->front.table->t), *bias = host_copy(&run, &m.model->bias->t);
     assert_true(x->answers == 2 && x->place[0] == 2 && x->place[1] == 6 && f.masks == 2);
     assert_true(probs->rows == 2 && probs->cols == vocab && probs->down == HD_EXHIBIT_ASKED);
     for (size_t i = 0; i < 2; i++) {

@@ -23,7 +23,7 @@ static void the_encoder_without_positions_is_equivariant(void **state)
             const int32_t *index = hd_ints(&r, order[k], N);
             hd_tensor *x = random_rows(&r, N, C, 1, 3), *moved = hd_gather(&r, x, index, N, 1);
             if (placed) { /* with positions it does know */
-                hd_tensor *p = hd_gather(&r, &m->encoder.embedding.position->t, seg->pos, N, 1);
+                hd_tensor *p = hd_gather(&r, &m->encoder.front.position->t, seg->pos, N, 1);
                 x = hd_add(&r, x, p), moved = hd_add(&r, moved, p);
             }
             hd_tensor *y = hd_stack_of(&r, stack, (hd_rows){x, seg}, (hd_rows){0}, NULL).t,

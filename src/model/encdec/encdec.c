@@ -29,39 +29,38 @@ static bool attends_first(const hd_stages *s)
 
 /* -- making -- */
 
-static hd_embedding embedding(const hd_encdec *m, const hd_stages *side)
+/* What both sides have in common, with the tables that they share. */
+static hd_tokens_opt common_front(hd_params *p, const hd_encdec_opt *o)
 {
-    const hd_encdec_opt *o = &m->opt;
-    bool scaled = attends_first(side) && !o->stack.plain && !o->unscaled;
-    return (hd_embedding){.scale = scaled ? (float)sqrt((double)o->stack.width) : 1,
-                          .dropout = o->stack.dropout,
-                          .position = attends_first(side) ? m->positions : NULL};
+    char name[64];
+    hd_tokens_opt t = {
+        .width = o->stack.width,
+        .positions = o->positions,
+        .sinusoid = o->sinusoid,
+        .dropout = o->stack.dropout,
+        .init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->stack.width)), 0}};
+    if (o->tied)
+        t.shared =
+            hd_param_add(p, o->source_vocab, o->stack.width, t.init, "%sshared.weight", o->names->prefix);
+    snprintf(name, sizeof name, "%sembed_positions", o->names->prefix);
+    t.position_name = name;
+    if ((attends_first(&o->encoder) || attends_first(&o->decoder)) && !o->stack.relative.buckets &&
+        !o->no_positions)
+        t.position = o->learned_positions ? HD_POSITIONS_LEARNED : HD_POSITIONS_SINUSOID;
+    t.shared_position = hd_positions_make(p, &t);
+    t.position = HD_POSITIONS_NONE, t.position_name = NULL;
+    return t;
 }
 
-static hd_embedding make_embeddings(hd_encdec *m)
+static hd_front make_front(hd_params *p, const hd_encdec_opt *o, hd_tokens_opt t, bool target)
 {
-    const hd_encdec_opt *o = &m->opt;
-    hd_params *p = &m->params;
-    hd_init init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->stack.width)), 0};
-    const char *in = o->names->prefix;
-    hd_param *shared =
-        o->tied ? hd_param_add(p, o->source_vocab, o->stack.width, init, "%sshared.weight", in) : NULL;
-    if ((!attends_first(&o->encoder) && !attends_first(&o->decoder)) || o->stack.relative.buckets ||
-        o->no_positions)
-        m->positions = NULL;
-    else if (o->learned_positions)
-        m->positions = hd_param_add(p, o->positions, o->stack.width, init, "%sembed_positions.weight", in);
-    else
-        m->positions = hd_param_hidden(p, o->positions, o->stack.width, (hd_init){HD_INIT_TABLE, 0, 0});
-    hd_embedding source = embedding(m, &o->encoder);
-    m->target = embedding(m, &o->decoder);
-    source.table =
-        shared ? shared
-               : hd_param_add(p, o->source_vocab, o->stack.width, init, "%sencoder.embed_tokens.weight", in);
-    m->target.table =
-        shared ? shared
-               : hd_param_add(p, o->target_vocab, o->stack.width, init, "%sdecoder.embed_tokens.weight", in);
-    return source;
+    const hd_stages *side = target ? &o->decoder : &o->encoder;
+    char name[64];
+    snprintf(name, sizeof name, "%s%s.embed_tokens", o->names->prefix, target ? "decoder" : "encoder");
+    t.vocab = target ? o->target_vocab : o->source_vocab, t.table_name = name;
+    if (!attends_first(side)) t.shared_position = NULL;
+    if (attends_first(side) && !o->stack.plain && !o->unscaled) t.scale = (float)sqrt((double)o->stack.width);
+    return hd_tokens_make(p, &t);
 }
 
 /* The output layer reads rows of `in` columns. */
@@ -140,22 +139,12 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
                         .source_dropout = o->source_dropout,
                         .name = side};
     size_t out = 0;
-    hd_embedding source = make_embeddings(m);
+    hd_tokens_opt tokens = common_front(&m->params, o);
+    hd_front source = make_front(&m->params, o, tokens, false);
+    m->target = make_front(&m->params, o, tokens, true);
     hd_status s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
     if (!s) s = make_decoder(m, &out, err);
     if (!s) make_output(m, out);
-    return s;
-}
-
-static hd_status fill_positions(hd_encdec *m, hd_err *err)
-{
-    const hd_encdec_opt *o = &m->opt;
-    if (o->learned_positions || !m->positions) return HD_OK;
-    hd_real *table = hd_mem_array(o->positions * o->stack.width, sizeof *table);
-    if (!table) return hd_err_nomem(err, o->positions * o->stack.width * sizeof *table);
-    hd_sinusoid_fill(table, o->positions, o->stack.width, &o->sinusoid);
-    hd_status s = hd_params_set(&m->params, m->positions, table);
-    hd_mem_free(table);
     return s;
 }
 
@@ -207,7 +196,8 @@ hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_op
     if (!s) s = make_all(m, err);
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
-    if (!s) s = fill_positions(m, err);
+    if (!s) s = hd_front_fill(&m->encoder.front, &m->params, err);
+    if (!s) s = hd_front_fill(&m->target, &m->params, err);
     if (!s) s = hd_look_fill(&m->params, &m->cells.look, err);
     if (s)
         hd_encdec_free(m);
@@ -266,7 +256,7 @@ hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_e
 
 hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg)
 {
-    return hd_encoder_of(r, &m->encoder, ids, seg);
+    return hd_encoder_of(r, &m->encoder, &(hd_items){.seg = seg, .ids = ids});
 }
 
 hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
@@ -276,7 +266,8 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
     bool recurs = hd_encdec_recurs(m);
     size_t slot = recurs ? hd_recurrent_decoder_slots(&m->cells, NULL) : 0;
     hd_probe_enter(r, "dec");
-    hd_rows x = hd_embedding_of(r, &m->target, ids, pos, seg), rows = memory.rows;
+    hd_rows x = hd_front_rows(r, &m->target, &(hd_items){.seg = seg, .ids = ids, .pos = pos}),
+            rows = memory.rows;
     hd_voice voice = {&m->target, m->output, m->output_bias, m->feeding};
     bool own = r->training && !cache && hd_feeding_own(&m->feeding);
     if (recurs)

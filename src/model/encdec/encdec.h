@@ -47,12 +47,12 @@ typedef struct hd_encdec {
     hd_encdec_opt opt; /* stages resolved */
     hd_params params;
     hd_encoder encoder;
-    hd_embedding target;
+    hd_front target;
     hd_recurrent_decoder cells; /* the decoder's recurrent stage, if it has one */
     hd_dense fit;               /* the encoder's rows to the width of blocks; w NULL: they fit */
     hd_stack stack[HD_STAGES];  /* the decoder's blocks */
     int stacks;
-    hd_param *output, *output_bias, *positions;
+    hd_param *output, *output_bias;
     hd_feeding feeding; /* in training: hd_encdec_feed */
 } hd_encdec;
 

@@ -33,7 +33,8 @@ static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids,
                     const hd_seg *seg)
 {
     (void)type;
-    return hd_encoder_rows_at_layer(r, &((const hd_encdec *)self)->encoder, layers, ids, seg);
+    return hd_encoder_rows_at_layer(r, &((const hd_encdec *)self)->encoder, layers,
+                                    &(hd_items){.seg = seg, .ids = ids});
 }
 
 static size_t width(const void *self, int layer)
@@ -44,7 +45,7 @@ static size_t width(const void *self, int layer)
 
 static hd_param *table(const void *self)
 {
-    return ((const hd_encdec *)self)->encoder.embedding.table;
+    return ((const hd_encdec *)self)->encoder.front.table;
 }
 
 static hd_rows decode(hd_run *r, const void *self, const int32_t *source, const hd_seg *source_seg,

@@ -33,7 +33,7 @@ static hd_tensor *sampled(hd_run *r, const hd_voice *v, hd_tensor *read, const h
     r->taping = false;
     hd_tensor *ids = hd_sample(r, logits(r, v, read), &o, NULL);
     r->taping = taping;
-    const hd_embedding *e = v->embedding;
+    const hd_front *e = v->front;
     return ids ? hd_embed(r, &e->table->t, ids->data, hd_rows_of(ids), e->scale) : NULL;
 }
 
@@ -42,8 +42,8 @@ static hd_tensor *softly(hd_run *r, const hd_voice *v, hd_tensor *read, const hd
 {
     hd_tensor *z = hd_gumbel(r, logits(r, v, read), seg);
     hd_tensor *word = hd_softmax(r, hd_scale(r, z, 1 / v->feeding.temperature));
-    hd_tensor *x = hd_matmul(r, word, &v->embedding->table->t);
-    return v->embedding->scale == 1 ? x : hd_scale(r, x, v->embedding->scale);
+    hd_tensor *x = hd_matmul(r, word, &v->front->table->t);
+    return v->front->scale == 1 ? x : hd_scale(r, x, v->front->scale);
 }
 
 /* [N, 1]: 1 where the truth stays, 0 with probability `rate`, which counts in 65536ths. */
@@ -57,7 +57,7 @@ hd_tensor *hd_voice_feed(hd_run *r, const hd_voice *v, hd_tensor *read, hd_tenso
 {
     const hd_feeding *f = &v->feeding;
     hd_tensor *own = f->kind == HD_FEEDING_gumbel ? softly(r, v, read, seg) : sampled(r, v, read, seg);
-    own = hd_dropout(r, own, v->embedding->dropout, seg);
+    own = hd_dropout(r, own, v->front->dropout, seg);
     if (f->kind == HD_FEEDING_free || f->rate >= 1) return own;
     return hd_add(r, own, hd_mul(r, hd_sub(r, truth, own), coins(r, f->rate, seg)));
 }

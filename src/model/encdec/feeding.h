@@ -3,7 +3,7 @@
 #ifndef HD_MODEL_ENCDEC_FEEDING_H
 #define HD_MODEL_ENCDEC_FEEDING_H
 
-#include "nn/layer.h"
+#include "nn/front.h"
 
 /* X(name, what is fed after the first step) */
 #define HD_FEEDING_LIST(X)                                          \
@@ -34,7 +34,7 @@ static inline bool hd_feeding_own(const hd_feeding *f)
 
 /* What a decoder speaks with. */
 typedef struct hd_voice {
-    const hd_embedding *embedding;
+    const hd_front *front;
     hd_param *output, *bias; /* bias may be NULL */
     hd_feeding feeding;
 } hd_voice;

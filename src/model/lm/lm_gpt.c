@@ -65,7 +65,7 @@ static size_t width(const void *self, int layer)
 
 static hd_param *table(const void *self)
 {
-    return gpt_of(self)->embedding.table;
+    return gpt_of(self)->front.table;
 }
 
 static void prepare(hd_preparing *p, const void *self)

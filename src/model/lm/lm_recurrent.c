@@ -63,8 +63,9 @@ static hd_status state(hd_cache **out, const hd_lm *m, size_t items, hd_err *err
 static hd_rows embedded(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
 {
     const recurrent *x = m->model;
-    hd_embedding e = {.table = x->words.table, .scale = 1, .dropout = m->opt.stack.dropout};
-    return hd_embedding_of(r, &e, ids, NULL, seg);
+    hd_front f =
+        hd_tokens_make(NULL, &(hd_tokens_opt){.shared = x->words.table, .dropout = m->opt.stack.dropout});
+    return hd_front_rows(r, &f, &(hd_items){.seg = seg, .ids = ids});
 }
 
 /* Rows before the output layer. */
