@@ -33,4 +33,15 @@ static inline void hd_source_free(hd_source *s)
     if (s) s->free(s);
 }
 
+/* A source whose batches are drawn by whoever asks: all follows from the number of the batch, counted over
+   the epochs, which have as many each. */
+typedef struct hd_numbered_source {
+    hd_source source; /* at first: it is cast from one to the other */
+    uint64_t at;      /* number of the batch that next has formed, from 0 */
+    uint64_t following;
+} hd_numbered_source;
+
+/* In the caller's memory; its free does nothing. */
+void hd_numbered_source_init(hd_numbered_source *s, uint64_t hash, size_t batches);
+
 #endif

@@ -67,8 +67,11 @@ hd_status hd_session_tokenizer(const hd_session *s, hd_tokenizer **out, hd_feed 
 static hd_status next(void *context, hd_load *out, hd_err *err)
 {
     hd_session *s = context;
-    hd_status st = s->task->next(s, out, err);
+    hd_position after;
+    hd_status st = s->source->next(s->source, &after, err);
+    if (!st) st = s->task->load(s, out, err);
     if (st) return st;
+    out->epoch = after.epoch, out->batch = after.batch;
     s->share = hd_session_share(s, out->items);
     out->parts = s->share.parts;
     return HD_OK;
@@ -77,7 +80,7 @@ static hd_status next(void *context, hd_load *out, hd_err *err)
 static hd_status seek(void *context, uint64_t epoch, uint64_t batch, hd_err *err)
 {
     hd_session *s = context;
-    return s->task->seek(s, epoch, batch, err);
+    return s->source->seek(s->source, (hd_position){epoch, batch}, err);
 }
 
 static uint64_t send(hd_run *r, void *context, size_t part)
@@ -174,6 +177,10 @@ static hd_status open_session(hd_session *s, const hd_task *task, const hd_train
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     if (!st) st = task->open(s, err);
     if (st || !s->params) return st;
+    if (!s->source) {
+        hd_numbered_source_init(&s->numbered, s->train, s->batches);
+        s->source = &s->numbered.source;
+    }
     if (!dry) st = begin_weights(s, err);
     if (!st) st = hd_optimizer_init(&s->optimizer, s->params, &optimizer, err);
     if (!st) s->optimizer.beside = s->beside;

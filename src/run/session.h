@@ -4,6 +4,7 @@
 #ifndef HD_RUN_SESSION_H
 #define HD_RUN_SESSION_H
 
+#include "data/source.h"
 #include "run/task.h"
 #include "text/tokenizer.h"
 #include "train/run_log.h"
@@ -37,10 +38,12 @@ struct hd_session {
     uint64_t train, valid; /* hashes of the data */
     bool validates;        /* there is something to validate with */
     size_t batches;        /* of an epoch, about */
+    hd_source *source;     /* of batches; NULL: they are drawn by their number, numbered.at */
     hd_beside beside;      /* what else a checkpoint holds */
     /* the session's own */
     hd_optimizer optimizer;
     bool folder_made;
+    hd_numbered_source numbered;
     hd_share share; /* of the batch that is computed */
     hd_run_log log;
     double began, before; /* when this sitting began; seconds of those before it */

@@ -67,10 +67,9 @@ typedef struct hd_task {
     /* The model in a line, facts, and the flops of a forward pass of an update. */
     hd_status (*plan)(hd_session *s, hd_plan *p, hd_err *err);
 
-    /* Of a trainee (train/trainer.h). next says of how many items the batch is; a part is items from .. to-1.
-     */
-    hd_status (*next)(hd_session *s, hd_load *out, hd_err *err);
-    hd_status (*seek)(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err);
+    /* The batch that the session's source has formed, or of that number: its items, tokens and flops. Then as
+       of a trainee (train/trainer.h); a part is items from .. to-1. */
+    hd_status (*load)(hd_session *s, hd_load *out, hd_err *err);
     uint64_t (*send)(hd_run *r, hd_session *s, size_t part, size_t from, size_t to);
     hd_tensor *(*loss)(hd_run *r, hd_session *s, size_t part);
     hd_status (*validate)(hd_run *r, hd_session *s, hd_validation *out, hd_err *err);

@@ -21,11 +21,11 @@ typedef struct labeling {
     hd_labeler labeler;
     hd_classifier_opt model; /* vocabulary and classes are filled in */
     hd_origin origin;
-    uint32_t *order;   /* [train.count] examples of the epoch */
-    uint64_t formed;   /* the epoch it is of, from 1; 0: none yet */
-    size_t batches;    /* of an epoch */
-    uint64_t seed, at; /* at: the update to come, from 0 */
-    size_t from, to;   /* of the update in order */
+    uint32_t *order; /* [train.count] examples of the epoch */
+    uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
+    size_t batches;  /* of an epoch */
+    uint64_t seed;
+    size_t from, to; /* of the update in order */
     hd_class_batch sent;
 } labeling;
 
@@ -45,12 +45,12 @@ static void form_epoch(labeling *l, uint64_t epoch)
     l->formed = epoch + 1;
 }
 
-static hd_status next(hd_session *s, hd_load *out, hd_err *err)
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     labeling *l = s->state;
-    size_t batch = (size_t)(l->at % l->batches), labels = 0, rows = 0;
+    size_t batch = (size_t)(s->numbered.at % l->batches), labels = 0, rows = 0;
     (void)err;
-    form_epoch(l, l->at / l->batches);
+    form_epoch(l, s->numbered.at / l->batches);
     l->from = l->train.count * batch / l->batches; /* all of them about as large */
     l->to = l->train.count * (batch + 1) / l->batches;
     for (size_t i = l->from; i < l->to; i++) {
@@ -58,21 +58,10 @@ static hd_status next(hd_session *s, hd_load *out, hd_err *err)
         labels += l->train.first[e + 1] - l->train.first[e];
         rows += l->train.begin[e + 1] - l->train.begin[e];
     }
-    l->at++;
     double items = (double)(l->to - l->from);
-    *out = (hd_load){.epoch = l->at / l->batches,
-                     .batch = l->at % l->batches,
-                     .items = l->to - l->from,
+    *out = (hd_load){.items = l->to - l->from,
                      .tokens = labels,
                      .flops = hd_classifier_flops(l->labeler.model, items, (double)rows / items)};
-    return HD_OK;
-}
-
-static hd_status seek(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err)
-{
-    labeling *l = s->state;
-    (void)err;
-    l->at = epoch * l->batches + batch;
     return HD_OK;
 }
 
@@ -292,8 +281,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
         .release = release,                                      \
         .weights = begin_weights,                                \
         .plan = plan,                                            \
-        .next = next,                                            \
-        .seek = seek,                                            \
+        .load = load,                                            \
         .send = send,                                            \
         .loss = loss,                                            \
         .validate = validate,                                    \

@@ -24,16 +24,16 @@ typedef struct speaking {
     size_t batch, length, batches; /* windows of an update; tokens of a window; batches of an epoch */
     hd_window *window;             /* [batch] of the update */
     int32_t *key;                  /* [batch] */
-    uint64_t seed, at;             /* at: the update to come, from 0 */
+    uint64_t seed;
     hd_lm_batch sent;
     hd_carry carry; /* no parts: every window begins anew */
 } speaking;
 
 /* -- the loop's side -- */
 
-static void draw_windows(speaking *l)
+static void draw_windows(speaking *l, uint64_t at)
 {
-    hd_rng rng = hd_rng_make(l->seed, 0x6c6d0000u + l->at);
+    hd_rng rng = hd_rng_make(l->seed, 0x6c6d0000u + at);
     size_t places = l->train.count - l->length + 1;
     for (size_t i = 0; i < l->batch; i++) {
         double place = hd_rng_unit(&rng) * (double)places; /* a text may have more tokens than 32 bits tell */
@@ -43,9 +43,9 @@ static void draw_windows(speaking *l)
 
 /* Equal parts of the text side by side, read from front to end in every epoch. What does not fill a window is
    left out, now at the front and now at the end. */
-static void follow_windows(speaking *l)
+static void follow_windows(speaking *l, uint64_t at)
 {
-    uint64_t epoch = l->at / l->batches, batch = l->at % l->batches;
+    uint64_t epoch = at / l->batches, batch = at % l->batches;
     hd_rng rng = hd_rng_make(l->seed, 0x6c6d0000u + epoch);
     size_t part = l->train.count / l->batch, used = l->batches * l->length;
     size_t shift = part > used ? (size_t)(hd_rng_unit(&rng) * (double)(part - used + 1)) : 0;
@@ -57,29 +57,18 @@ static void follow_windows(speaking *l)
     hd_carry_go_on(&l->carry, batch > 0);
 }
 
-static hd_status next(hd_session *s, hd_load *out, hd_err *err)
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     speaking *l = s->state;
     (void)err;
     if (l->carry.parts)
-        follow_windows(l);
+        follow_windows(l, s->numbered.at);
     else
-        draw_windows(l);
-    l->at++;
-    *out = (hd_load){.epoch = l->at / l->batches,
-                     .batch = l->at % l->batches,
-                     .items = l->batch,
+        draw_windows(l, s->numbered.at);
+    *out = (hd_load){.items = l->batch,
                      .tokens = l->batch * l->length,
                      .flops =
                          l->language.lm->type->flops(l->language.lm, (double)l->batch, (double)l->length, 0)};
-    return HD_OK;
-}
-
-static hd_status seek(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err)
-{
-    speaking *l = s->state;
-    (void)err;
-    l->at = epoch * l->batches + batch;
     return HD_OK;
 }
 
@@ -281,8 +270,7 @@ const hd_task hd_task_lm = {
     .open = open,
     .release = release,
     .plan = plan,
-    .next = next,
-    .seek = seek,
+    .load = load,
     .send = send,
     .loss = loss,
     .validate = validate,

@@ -21,10 +21,9 @@ typedef struct masking {
     hd_bert_opt found;  /* in the folder of the run, or in that of the model it begins with */
     size_t batch, room; /* windows of an update; tokens of one, the start among them */
     hd_masking how;
-    size_t batches;      /* of an epoch */
     hd_masked_rows rows; /* of the update */
     int32_t *near;       /* [2 * room] tokens around a place */
-    uint64_t seed, at;   /* at: the update to come, from 0 */
+    uint64_t seed;
     hd_bert_batch sent;
 } masking;
 
@@ -46,9 +45,9 @@ static size_t end_of_line(const int32_t *ids, size_t count, size_t from, size_t 
 }
 
 /* A window begins at most `room` tokens before the place that is drawn and ends at most as many behind it. */
-static hd_status draw_windows(masking *m, hd_err *err)
+static hd_status draw_windows(masking *m, uint64_t at, hd_err *err)
 {
-    hd_rng rng = hd_rng_make(m->seed, 0x6d6c6d00000000u + m->at);
+    hd_rng rng = hd_rng_make(m->seed, 0x6d6c6d00000000u + at);
     size_t room = m->room - 1;
     int32_t end = hd_tokenizer_special(m->masked.tokenizer).end;
     hd_masked_rows_clear(&m->rows);
@@ -66,26 +65,15 @@ static hd_status draw_windows(masking *m, hd_err *err)
     return HD_OK;
 }
 
-static hd_status next(hd_session *s, hd_load *out, hd_err *err)
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     masking *m = s->state;
-    hd_status st = draw_windows(m, err);
+    hd_status st = draw_windows(m, s->numbered.at, err);
     if (st) return st;
-    m->at++;
     double items = (double)m->rows.items, length = (double)m->rows.rows / items;
-    *out = (hd_load){.epoch = m->at / m->batches,
-                     .batch = m->at % m->batches,
-                     .items = m->rows.items,
+    *out = (hd_load){.items = m->rows.items,
                      .tokens = m->rows.asked ? m->rows.asked : 1,
                      .flops = hd_bert_flops(m->masked.model, items, length, (double)m->rows.asked)};
-    return HD_OK;
-}
-
-static hd_status seek(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err)
-{
-    masking *m = s->state;
-    (void)err;
-    m->at = epoch * m->batches + batch;
     return HD_OK;
 }
 
@@ -164,9 +152,8 @@ static hd_status make_model(hd_session *s, const hd_bert_opt *asked, hd_err *err
     m->masked.backend = s->backend;
     m->how = (hd_masking){m->masked.tokenizer, s->options->whole_words};
     m->room = asked->positions && asked->positions < o.positions ? asked->positions : o.positions;
-    m->batches = m->train.count / (m->batch * (m->room - 1));
-    if (!m->batches) m->batches = 1;
-    s->batches = m->batches;
+    s->batches = m->train.count / (m->batch * (m->room - 1));
+    if (!s->batches) s->batches = 1;
     hd_status st = hd_bert_new(&m->masked.model, s->backend, &o, true, err);
     if (!st) s->params = &m->masked.model->params;
     if (!st && !(m->near = hd_mem_array(2 * m->room, sizeof *m->near)))
@@ -197,11 +184,10 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     masking *m = s->state;
     const hd_bert_opt *o = &m->masked.model->opt;
-    hd_load load;
+    hd_load first;
     char a[32];
-    hd_status st = next(s, &load, err);
-    m->at--;
-    p->flops = load.flops;
+    hd_status st = load(s, &first, err);
+    p->flops = first.flops;
     snprintf(p->model, sizeof p->model, "bert of %d layers of width %zu", o->stack.layers, o->stack.width);
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(o->vocab, a));
     hd_plan_add_data(p, "tokens", m->train.count, m->valid.count);
@@ -224,8 +210,7 @@ const hd_task hd_task_mlm = {
     .open = open,
     .release = release,
     .plan = plan,
-    .next = next,
-    .seek = seek,
+    .load = load,
     .send = send,
     .loss = loss,
     .validate = validate,

@@ -35,24 +35,15 @@ static double batch_flops(const hd_encdec *m, const hd_batch *b)
     return hd_encdec_flops(m, n, (double)b->source_total / n, (double)b->target_total / n);
 }
 
-static hd_status next(hd_session *s, hd_load *out, hd_err *err)
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     translating *t = s->state;
-    hd_status st = hd_batches_next(t->batches, &t->batch, err);
-    if (st) return st;
-    hd_position after = hd_batches_position(t->batches);
-    *out = (hd_load){.epoch = after.epoch,
-                     .batch = after.batch,
-                     .items = t->batch->items,
+    (void)err;
+    t->batch = hd_batches_now(t->batches);
+    *out = (hd_load){.items = t->batch->items,
                      .tokens = t->batch->target_total,
                      .flops = batch_flops(t->translator.model, t->batch)};
     return HD_OK;
-}
-
-static hd_status seek(hd_session *s, uint64_t epoch, uint64_t batch, hd_err *err)
-{
-    translating *t = s->state;
-    return hd_batches_seek(t->batches, (hd_position){epoch, batch}, err);
 }
 
 /* What the decoder is fed in this update, whose number alone decides. A rate that rises does so in few steps,
@@ -207,7 +198,7 @@ static hd_status open_batches(hd_session *s, hd_err *err)
                       .target_end = target.end};
     hd_status st = t->set.shards ? hd_batches_open(&t->batches, t->set.shards, &b, err)
                                  : hd_batches_new(&t->batches, &t->set.train, &b, err);
-    if (!st) s->batches = hd_batches_source(t->batches)->batches;
+    if (!st) s->source = hd_batches_source(t->batches), s->batches = s->source->batches;
     if (st || !t->set.has_valid) return st;
     b.in_order = b.once = true;
     b.ahead = 0, b.rank = 0, b.ranks = 1;
@@ -315,8 +306,7 @@ const hd_task hd_task_translate = {
     .open = open,
     .release = release,
     .plan = plan,
-    .next = next,
-    .seek = seek,
+    .load = load,
     .send = send,
     .loss = loss,
     .validate = validate,
