@@ -95,6 +95,11 @@ struct hd_backend {
        by all, when all have an instance of this kind. */
     hd_status (*meet)(hd_backend *b, hd_err *err);
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
+    /* The same while the caller goes on with other work: sums that were begun, in the same order by all
+       processes, are done when rank_sum_end returns. NULL: it cannot be done, or there is nobody to sum with.
+     */
+    hd_status (*rank_sum_begin)(hd_backend *b, hd_real *x, size_t count);
+    hd_status (*rank_sum_end)(hd_backend *b);
     int rank, ranks;
 
     void (*free)(hd_backend *b);

@@ -35,6 +35,11 @@ hd_status hd_ranks_share(void *data, size_t bytes, hd_err *err);
 /* Sums count numbers of host memory over all processes, with the same bits in each and in every run. To be
    called where all have just agreed. */
 hd_status hd_ranks_sum(hd_real *x, size_t count);
+/* The same while the caller goes on: all begin the same sums in the same order, at most HD_RANKS_SUMS of them
+   before an end, which waits for all. x must not be touched meanwhile. */
+enum { HD_RANKS_SUMS = 64 };
+hd_status hd_ranks_sum_begin(hd_real *x, size_t count);
+hd_status hd_ranks_sum_end(void);
 
 #ifdef __cplusplus
 }

@@ -12,20 +12,22 @@
 
 typedef struct hd_node hd_node;
 typedef struct hd_probe hd_probe;
+typedef struct hd_grad_watch hd_grad_watch;
 
 typedef struct hd_run {
     hd_backend *backend;
     hd_err err;
     hd_log log;
-    hd_arena host;  /* descriptions: tensors, nodes, segments; until the next hd_run_begin */
-    hd_arena step;  /* activations in backend memory; released in reverse order by hd_backward */
-    hd_pool grads;  /* gradients of activations */
-    hd_step *block; /* the step block, in backend memory */
-    hd_step now;    /* its host side, sent by hd_run_begin */
-    hd_node *last;  /* newest node of the tape */
-    bool taping;    /* record, to go backward later */
-    bool training;  /* dropout draws */
-    uint32_t draws; /* ops that drew in this step */
+    hd_arena host;        /* descriptions: tensors, nodes, segments; until the next hd_run_begin */
+    hd_arena step;        /* activations in backend memory; released in reverse order by hd_backward */
+    hd_pool grads;        /* gradients of activations */
+    hd_step *block;       /* the step block, in backend memory */
+    hd_step now;          /* its host side, sent by hd_run_begin */
+    hd_node *last;        /* newest node of the tape */
+    hd_grad_watch *watch; /* of the parameters' gradients; NULL: nobody waits for them */
+    bool taping;          /* record, to go backward later */
+    bool training;        /* dropout draws */
+    uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
     char scope[192];          /* of the layer being run; only kept with a probe */
     bool again;               /* a recomputed function runs a second time: a probe has seen its values */

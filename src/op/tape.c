@@ -8,6 +8,35 @@
 #include "base/mem.h"
 #include "op/op.h"
 
+/* Whether a tensor's gradient is in the watched ones; the pieces it lies in. */
+static bool pieces_of(const hd_grad_watch *w, const hd_tensor *x, size_t *first, size_t *last)
+{
+    while (x && x->base) x = x->base;
+    const hd_tensor *g = x && x->wants_grad ? x->grad : NULL;
+    const hd_real *at = g ? g->data : NULL;
+    if (!at || at < w->grad || at >= w->grad + w->count) return false;
+    *first = (size_t)(at - w->grad) / w->piece;
+    *last = ((size_t)(at - w->grad) + (hd_rows_of(g) - 1) * g->stride + hd_cols_of(g) - 1) / w->piece;
+    return true;
+}
+
+static void note_inputs(hd_grad_watch *w, const hd_node *n)
+{
+    size_t first, last;
+    for (size_t i = 0; i < n->inputs; i++)
+        if (pieces_of(w, n->in[i], &first, &last))
+            for (size_t k = first; k <= last; k++) w->open[k]++;
+}
+
+static void note_back(hd_grad_watch *w, const hd_node *n)
+{
+    size_t first, last;
+    for (size_t i = 0; i < n->inputs; i++)
+        if (pieces_of(w, n->in[i], &first, &last))
+            for (size_t k = first; k <= last; k++)
+                if (!--w->open[k] && !w->blind) w->complete(w->context, k);
+}
+
 hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt,
                           size_t opt_size, bool start, hd_tensor *const *in, size_t inputs)
 {
@@ -27,8 +56,10 @@ hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *
                    .also = also,
                    .opt = kept,
                    .end = hd_arena_here(&r->step),
-                   .start = start};
+                   .start = start,
+                   .inputs = inputs};
     memcpy(n->in, in, inputs * sizeof *in);
+    if (r->watch) note_inputs(r->watch, n);
     if (!start) y->wants_grad = true; /* nothing flows back into a loss */
     if (also) also->wants_grad = true;
     r->last = n;
@@ -108,6 +139,7 @@ static void unwind(hd_run *r, hd_node *till, hd_arena_mark floor)
         r->last = n->before;
         hd_arena_rewind(&r->step, n->end);
         if (n->start || n->y->grad || (n->also && n->also->grad)) n->back(r, n);
+        if (r->watch && !r->err.status) note_back(r->watch, n);
         release_grad(r, n->y);
         release_grad(r, n->also);
         hd_arena_rewind(&r->step, n->before && n->before != till ? n->before->end : floor);
@@ -185,6 +217,7 @@ hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_
                         size_t inputs)
 {
     if (!r->taping) return fn(r, context, in);
+    if (r->watch) r->watch->blind = true;
     if (inputs >= HD_NODE_INPUTS)
         return hd_fail(r, HD_EARG, "recompute: %zu inputs, at most %d", inputs, HD_NODE_INPUTS - 1);
     recompute c = {fn, context, r->draws, NULL};

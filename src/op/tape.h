@@ -17,7 +17,8 @@ struct hd_node {
     const void *opt;     /* the op's options, in host step memory */
     hd_arena_mark end;   /* of the step arena, once the op was done */
     bool start;          /* a loss or a probe: goes back though nothing flowed into y */
-    hd_tensor *in[];     /* as recorded; the op knows which is which */
+    size_t inputs;
+    hd_tensor *in[]; /* as recorded; the op knows which is which */
 };
 
 /* Records y = op(inputs). Returns y, or NULL after a failure. y wants a gradient when an input does; without
@@ -43,6 +44,17 @@ hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh);
 /* Hands the gradient of y, complete and no longer needed, on to x: moved where x has none yet, added
  * otherwise. */
 void hd_grad_pass(hd_run *r, hd_tensor *x, hd_tensor *y);
+
+/* The flat gradients of parameters, in pieces: tells when one is complete, while the tape still unwinds. To
+   be set in the run before a step, with all of `open` 0. */
+struct hd_grad_watch {
+    const hd_real *grad;
+    size_t count, piece; /* numbers; of a piece, but for the last one */
+    uint32_t *open;      /* [pieces] inputs of nodes that have not gone back yet */
+    bool blind;          /* a recomputed function hides what it uses: from then on nothing is told */
+    void (*complete)(void *context, size_t piece);
+    void *context;
+};
 
 /* Goes back over the whole tape. What is wanted of the forward pass must have been read before: activations
  * are released on the way. */

@@ -98,7 +98,9 @@ hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weig
 void hd_optimizer_update(hd_run *r, hd_optimizer *o)
 {
     hd_params *p = o->params;
-    hd_status s = r->err.status ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
+    bool alone = r->err.status || o->summed;
+    hd_status s = alone ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
+    o->summed = false;
     if (s) hd_call_failed(r, s, "the sum of the gradients over the processes");
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);

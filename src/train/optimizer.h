@@ -36,6 +36,7 @@ typedef struct hd_optimizer {
     double *squares;  /* of the gradient, backend memory */
     uint32_t *done;   /* done so far, skipped ones not counted; backend memory */
     hd_beside beside; /* set after hd_optimizer_init by who has such */
+    bool summed; /* the gradients are those of all processes already: the next update does not add them */
 } hd_optimizer;
 
 /* The moving average starts from the values of now: draw or load them before. */

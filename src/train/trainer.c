@@ -10,6 +10,7 @@
 #include "backend/ranks.h"
 #include "op/op.h"
 #include "op/replay.h"
+#include "train/gradient_sum.h"
 #include "train/published.h"
 
 typedef struct trainer {
@@ -28,6 +29,7 @@ typedef struct trainer {
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
     double rate, norm;
+    hd_gradient_sum gradients; /* of several processes */
 } trainer;
 
 /* -- news -- */
@@ -102,11 +104,14 @@ static hd_status find(const trainer *t, hd_step *found, hd_err *err)
     return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step, r->err.text);
 }
 
-/* The update of several processes, once all have computed their parts: none may wait in the sum of gradients
-   for one that has failed. So it is no part of a captured step either. */
-static hd_status update_together(const trainer *t, double *loss, hd_step *found, hd_err *err)
+/* The update of several processes, once all have computed their parts. Sums of gradients that were begun
+   meanwhile are ended first, by those that have failed, too; others begin when all have come through, so that
+   none waits for one that has failed. So it is no part of a captured step either. */
+static hd_status update_together(trainer *t, hd_status s, double *loss, hd_step *found, hd_err *err)
 {
-    hd_status s = hd_ranks_agree(HD_OK, loss, 1, err);
+    t->o->summed = hd_gradient_sum_end(&t->gradients, t->r);
+    if (!s && t->r->err.status) s = hd_err_set(err, t->r->err.status, "%s", t->r->err.text);
+    s = hd_ranks_agree(s, loss, 1, err);
     if (s) return s;
     hd_optimizer_update(t->r, t->o);
     return find(t, found, err);
@@ -122,11 +127,13 @@ static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err 
     r->now.seed = t->opt->seed;
     r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
     for (size_t i = 0; !s && i < load->parts; i++) {
-        run_part(t, i, alone && i + 1 == load->parts);
+        bool last = i + 1 == load->parts;
+        if (last && !alone) hd_gradient_sum_begin(&t->gradients, r);
+        run_part(t, i, alone && last);
         s = find(t, &found, err);
         total += (double)found.loss;
     }
-    if (!s && !alone) s = update_together(t, &total, &found, err);
+    if (!alone) s = update_together(t, s, &total, &found, err);
     if (s) return s;
     t->norm = found.norm, *skipped = found.skip, t->parts = load->parts;
     t->loss += total;
@@ -217,7 +224,7 @@ static hd_status update(trainer *t, hd_err *err)
     hd_load load = {0};
     bool skipped = false;
     hd_status s = t->t->next(t->t->context, &load, err);
-    if (s) return s;
+    if (s) return t->r->backend->ranks < 2 ? s : update_together(t, s, &(double){0}, NULL, err);
     t->at.step++;
     t->at.epoch = load.epoch, t->at.batch = load.batch;
     t->at.tokens += load.tokens;
@@ -438,6 +445,7 @@ hd_status hd_trainer_run(hd_run *r, hd_optimizer *o, const hd_trainee *trainee, 
                          hd_progress *progress, hd_ending *ending, hd_err *err)
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
+    hd_gradient_sum_init(&t.gradients, o->params);
     hd_status s = begin(&t, err);
     if (!s) {
         hd_news n = news_of(&t, HD_NEWS_BEGIN);

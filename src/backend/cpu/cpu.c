@@ -146,6 +146,18 @@ static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
     return b->ranks > 1 ? hd_ranks_sum(x, count) : HD_OK;
 }
 
+static hd_status cpu_rank_sum_begin(hd_backend *b, hd_real *x, size_t count)
+{
+    (void)b;
+    return hd_ranks_sum_begin(x, count);
+}
+
+static hd_status cpu_rank_sum_end(hd_backend *b)
+{
+    (void)b;
+    return hd_ranks_sum_end();
+}
+
 static char *grown(char **block, size_t *size, size_t bytes)
 {
     if (*size >= bytes && *block) return *block;
@@ -201,6 +213,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .prepare = cpu_prepare,
                              .unprepare = cpu_unprepare,
                              .rank_sum = cpu_rank_sum,
+                             .rank_sum_begin = hd_ranks() > 1 ? cpu_rank_sum_begin : NULL,
+                             .rank_sum_end = cpu_rank_sum_end,
                              .rank = hd_rank(),
                              .ranks = hd_ranks(),
                              .free = cpu_free};

@@ -23,6 +23,8 @@ static struct {
     bool lost;              /* the others cannot be reached: nothing may wait for them */
     hd_err failed;          /* what all have agreed on */
     MPI_Comm all;
+    MPI_Request sum[HD_RANKS_SUMS]; /* of gradients, under way */
+    int sums;
 } us;
 
 int hd_rank(void)
@@ -132,4 +134,25 @@ hd_status hd_ranks_sum(hd_real *x, size_t count)
     if (us.ranks < 2) return HD_OK;
     if (us.failed.status) return us.failed.status;
     return add_up(x, count, REAL, sizeof *x) ? lose(NULL) : HD_OK;
+}
+
+/* MPI goes on with sums only when it is called: each new one drives those before it. */
+hd_status hd_ranks_sum_begin(hd_real *x, size_t count)
+{
+    int done;
+    if (us.ranks < 2) return HD_OK;
+    if (us.failed.status) return us.failed.status;
+    if (count > MOST_AT_ONCE || us.sums == HD_RANKS_SUMS) return HD_ELIMIT;
+    if (MPI_Iallreduce(MPI_IN_PLACE, x, (int)count, REAL, MPI_SUM, us.all, &us.sum[us.sums]))
+        return lose(NULL);
+    us.sums++;
+    return MPI_Testall(us.sums, us.sum, &done, MPI_STATUSES_IGNORE) ? lose(NULL) : HD_OK;
+}
+
+hd_status hd_ranks_sum_end(void)
+{
+    int sums = us.sums;
+    us.sums = 0;
+    if (us.lost) return us.failed.status;
+    return sums && MPI_Waitall(sums, us.sum, MPI_STATUSES_IGNORE) ? lose(NULL) : HD_OK;
 }

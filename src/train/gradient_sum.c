@@ -1,0 +1,72 @@
+/* Gradients of all processes. Easy to get wrong: a process that has failed must still send every piece, or
+   the others wait for ever. */
+#include "train/gradient_sum.h"
+
+enum { SMALLEST = 1 << 16 }; /* numbers of a piece: below that a message costs more than its numbers */
+
+/* Backward comes to the last layers first. Within a range parameters lie as they were added, first layers
+   first; ranges without weight decay hold what is small, of all layers. */
+static void put_in_order(hd_gradient_sum *g)
+{
+    const hd_params *p = g->params;
+    size_t n = 0;
+    for (size_t i = 0; i < p->ranges; i++)
+        for (size_t k = g->pieces; k--;) {
+            size_t at = k * g->watch.piece;
+            bool later = i + 1 < p->ranges && at >= p->range[i + 1].begin,
+                 sooner = i && at < p->range[i].begin;
+            if (!later && !sooner) g->order[n++] = k;
+        }
+}
+
+static void send(hd_gradient_sum *g, size_t piece)
+{
+    hd_backend *b = g->params->backend;
+    size_t from = piece * g->watch.piece, left = g->watch.count - from;
+    hd_status s = b->rank_sum_begin(b, g->params->grad + from, left < g->watch.piece ? left : g->watch.piece);
+    if (!g->failed) g->failed = s;
+}
+
+static void complete(void *context, size_t piece)
+{
+    hd_gradient_sum *g = context;
+    g->done[piece] = true;
+    while (g->sent < g->pieces && g->done[g->order[g->sent]]) send(g, g->order[g->sent++]);
+}
+
+void hd_gradient_sum_init(hd_gradient_sum *g, hd_params *params)
+{
+    size_t count = params->trainable, piece = (count + HD_GRADIENT_PIECES - 1) / HD_GRADIENT_PIECES;
+    if (piece < SMALLEST) piece = SMALLEST;
+    *g = (hd_gradient_sum){.params = params};
+    if (!params->backend->rank_sum_begin || !count) return;
+    g->watch = (hd_grad_watch){.grad = params->grad,
+                               .count = count,
+                               .piece = piece,
+                               .open = g->open,
+                               .complete = complete,
+                               .context = g};
+    g->pieces = (count + piece - 1) / piece;
+    put_in_order(g);
+}
+
+void hd_gradient_sum_begin(hd_gradient_sum *g, hd_run *r)
+{
+    if (!g->pieces) return;
+    for (size_t i = 0; i < g->pieces; i++) g->open[i] = 0, g->done[i] = false;
+    g->watch.blind = false;
+    r->watch = &g->watch;
+}
+
+bool hd_gradient_sum_end(hd_gradient_sum *g, hd_run *r)
+{
+    hd_backend *b = r->backend;
+    if (!g->pieces) return false;
+    r->watch = NULL;
+    while (g->sent < g->pieces) send(g, g->order[g->sent++]);
+    hd_status s = b->rank_sum_end(b);
+    if (!g->failed) g->failed = s;
+    if (g->failed) hd_call_failed(r, g->failed, "the sum of the gradients over the processes");
+    g->sent = 0, g->failed = HD_OK;
+    return true;
+}
