@@ -49,15 +49,15 @@ static void what_was_not_ignored_saves_and_ends(void **state)
 }
 
 /* What would be read comes from a pipe into which nobody writes: the run waits for it until the signal. */
-#define WAITING                                                                                         \
-    "mkfifo pipe; sleep 30 >pipe & s=$!; " CATCH "$HEED train $TINY --train - --steps 2 --out $o $how " \
-    "<pipe & p=$!; while [ ! -s $o/heed.lock ]; do sleep 0.02; done; "                                  \
+#define WAITING                                                                               \
+    "mkfifo pipe; sleep 30 >pipe & s=$!; " CATCH "$HEED train $TINY --train - --out $o $how " \
+    "<pipe & p=$!; while [ ! -s $o/heed.lock ]; do sleep 0.02; done; "                        \
     "kill -$signal $p; wait $p; echo $?; kill $s; rm pipe; "
 
 static void before_the_first_update_a_signal_ends_at_once(void **state)
 {
     (void)state;
-    assert_prints("o=unborn how= signal=INT; " WAITING "ls -d unborn", 2,
+    assert_prints("o=unborn how='--steps 2' signal=INT; " WAITING "ls -d unborn", 2,
                   "heed: stopped before the first update: there is nothing to save\n130\n"
                   "ls: cannot access 'unborn': No such file or directory\n");
     assert_prints("o=unborn how='--task lm --model ngram -q' signal=TERM; TINY='--unit char'; " WAITING
@@ -65,7 +65,7 @@ static void before_the_first_update_a_signal_ends_at_once(void **state)
                   2, "143\nls: cannot access 'unborn': No such file or directory\n");
     /* what is there already stays, also where it would have been overwritten */
     must_run("$HEED train -q $TINY " DATA "--steps 2 --out old && cp -r old copy");
-    assert_prints("o=old how='--overwrite -q' signal=HUP; " WAITING "diff -r old copy", 0, "129\n");
+    assert_prints("o=old how='--overwrite -q --steps 2' signal=HUP; " WAITING "diff -r old copy", 0, "129\n");
 }
 
 static void a_reader_that_goes_away_ends_nothing(void **state)

@@ -314,7 +314,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {"--train tabs", 1, "tabs:2: no tab"},
         {"--train missing.en missing.de", 1, "missing.en: No such file"},
         {"--train c/train.en missing.de", 1, "missing.de: No such file"},
-        {"--train c c/train.de", 1, "c: is a folder, not a file"},
+        {"--train c c/train.de", 1, "c/train.de: files of pairs must"},
         {"--train cut.gz c/train.de", 1, "cut.gz: the gzip data is cut short"},
         {DATA "--valid two latin", 1, "latin:2: not UTF-8"},
         {DATA "--valid nothing nothing", 1, "nothing: the file is empty"},
