@@ -29,13 +29,12 @@ static hd_rows token_rows(hd_run *r, const hd_front *f, const hd_items *in)
     hd_probe_offer(r, "emb", x, seg);
     if (f->position) x = hd_gather_add(r, x, &f->position->t, in->pos ? in->pos : seg->pos);
     hd_probe_offer(r, "X", x, seg);
+    /* before a norm nothing is dropped, but the draw is counted: masks follow from the number of draws */
+    x = hd_dropout(r, x, f->norm.gain ? 0 : f->dropout, seg);
     if (f->types) x = hd_gather_add(r, x, &f->types->t, in->type);
-    hd_rows y = {x, seg};
-    if (f->norm.gain) {
-        y = hd_norm_of(r, &f->norm, y);
-        hd_probe_offer(r, "norm", y.t, seg);
-    }
-    return hd_rows_with(y, hd_dropout(r, y.t, f->dropout, seg));
+    if (!f->norm.gain) return (hd_rows){x, seg};
+    hd_rows y = hd_norm_of(r, &f->norm, (hd_rows){x, seg});
+    return hd_rows_with(y, hd_dropout(r, hd_probe_offer(r, "norm", y.t, seg), f->dropout, seg));
 }
 
 /* Positions that are computed, and vectors of one-hot tokens. */
