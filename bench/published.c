@@ -63,7 +63,8 @@ static hd_status setup(job *j, bool gpt, hd_err *err)
     hd_status s = gpt ? hd_gpt_new(&j->gpt, j->run.backend, &g, false, err)
                       : hd_bert_new(&j->bert, j->run.backend, &b, false, err);
     if (!s) s = fill(gpt ? &j->gpt->params : &j->bert->params, err);
-    if (!s) s = gpt ? hd_gpt_prepare(j->gpt, HD_ASKING, err) : hd_bert_prepare(j->bert, HD_ASKING, err);
+    if (!s)
+        s = gpt ? hd_gpt_prepare(j->gpt, HD_PREDICTING, err) : hd_bert_prepare(j->bert, HD_PREDICTING, err);
     for (size_t i = 0; i < j->batch * LENGTH; i++)
         j->ids[i] = (int32_t)(i * 7919 % (gpt ? g.vocab : b.vocab));
     for (size_t i = 0; i < j->batch; i++) j->len[i] = LENGTH;

@@ -37,8 +37,8 @@ hd_status hd_api_options(void *to, size_t size, const void *from, const char *na
 void hd_api_defaults(void *to, size_t size, const void *defaults, size_t known);
 
 /* The given options over the defaults in *o, and what they mean. HD_EARG names one that makes no sense. */
-hd_status hd_api_meaning(hd_translate_opt *to, heed_translate_options *o, const heed_translate_options *given,
-                         hd_err *err);
+hd_status hd_api_read_options(hd_translate_opt *to, heed_translate_options *o,
+                              const heed_translate_options *given, hd_err *err);
 
 /* What was found, as heed.h shows it. Takes *found over, also when it fails. */
 hd_status hd_api_results(heed_results **out, heed_model *m, hd_translations *found, hd_err *err);

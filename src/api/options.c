@@ -87,8 +87,8 @@ static hd_status check(const heed_translate_options *o, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_api_meaning(hd_translate_opt *to, heed_translate_options *o, const heed_translate_options *given,
-                         hd_err *err)
+hd_status hd_api_read_options(hd_translate_opt *to, heed_translate_options *o,
+                              const heed_translate_options *given, hd_err *err)
 {
     *o = defaults;
     hd_status s = hd_api_options(o, sizeof *o, given, "heed_translate_options", err);

@@ -16,12 +16,12 @@
 
 typedef struct hd_backend hd_backend;
 
-/* Of a weight; HD_ASKING and HD_DECODING round it where `weights` of the backend are bf16. */
+/* Of a weight; HD_PREDICTING and HD_DECODING round it where `weights` of the backend are bf16. */
 typedef enum hd_use {
-    HD_TRAINING, /* plain: it may change */
-    HD_ASKING,   /* in products; plain where nothing is to be rounded */
-    HD_DECODING, /* in products with few rows, again and again: packed once */
-    HD_RECURRING /* in recur alone: packed once, never rounded */
+    HD_TRAINING,   /* plain: it may change */
+    HD_PREDICTING, /* in products; plain where nothing is to be rounded */
+    HD_DECODING,   /* in products with few rows, again and again: packed once */
+    HD_RECURRING   /* in recur alone: packed once, never rounded */
 } hd_use;
 
 typedef struct hd_kernels {

@@ -19,7 +19,7 @@ static void settle(const hd_loop *l, choice *c)
     if (c->at < c->end) c->sum = l->live.at[c->row].sum + (double)l->logp[c->at];
 }
 
-static choice *choices_of(hd_loop *l, hd_sentence *q)
+static choice *choices_of(hd_loop *l, hd_loop_item *q)
 {
     choice *c = hd_host_take(l->r, q->count * sizeof *c);
     for (size_t i = 0; c && i < q->count; i++) {
@@ -51,7 +51,7 @@ static void look(hd_loop *l, hd_tensor *logp)
    be returned now. This changes no result: a hypothesis behind a dropped one that would have been crowded out
    by what the dropped one becomes has a smaller sum at the same length, thus a smaller bound, and cannot get
    among the results either. Those that came last have the smallest sums. */
-static void prune(hd_loop *l, hd_sentence *q, size_t first)
+static void prune(hd_loop *l, hd_loop_item *q, size_t first)
 {
     if (q->kept_count < l->keep || !q->kept[l->keep - 1].finished) return;
     double worst = q->kept[l->keep - 1].score;
@@ -60,7 +60,7 @@ static void prune(hd_loop *l, hd_sentence *q, size_t first)
         l->coming.count--;
 }
 
-static void go_on(hd_loop *l, hd_sentence *q, choice *c)
+static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
 {
     size_t first = l->coming.count, beam = l->opt->beam, rank = 0;
     for (size_t taken = 0; taken < beam; rank++) {
@@ -81,7 +81,7 @@ static void go_on(hd_loop *l, hd_sentence *q, choice *c)
 /* The lectures' rule: finished hypotheses stay in the beam, compete with the others by their score and are
    not extended; the search ends when one of them is the best. What is kept is the finished part of the beam
    and, in the end, all of it. */
-static void go_on_in_place(hd_loop *l, hd_sentence *q, choice *c)
+static void go_on_in_place(hd_loop *l, hd_loop_item *q, choice *c)
 {
     size_t beam = l->opt->beam, n = 0, old = 0;
     struct {
@@ -114,7 +114,7 @@ static void go_on_in_place(hd_loop *l, hd_sentence *q, choice *c)
     }
 }
 
-static void advance(hd_loop *l, hd_sentence *q)
+static void advance(hd_loop *l, hd_loop_item *q)
 {
     choice *c = choices_of(l, q);
     if (!c) return;

@@ -14,7 +14,7 @@ static void look(hd_loop *l, hd_tensor *logp)
         if (isnan(l->logp[i])) hd_fail_number(r);
 }
 
-static void advance(hd_loop *l, hd_sentence *q)
+static void advance(hd_loop *l, hd_loop_item *q)
 {
     for (size_t row = q->first; row < q->first + q->count; row++) {
         hd_live h = hd_loop_at(l, row);

@@ -8,7 +8,7 @@ static void look(hd_loop *l, hd_tensor *logp)
     hd_loop_top(l, logp, l->bans + 2);
 }
 
-static void advance(hd_loop *l, hd_sentence *q)
+static void advance(hd_loop *l, hd_loop_item *q)
 {
     const int32_t *id = l->ids + q->first * l->wide;
     const hd_real *logp = l->logp + q->first * l->wide;

@@ -41,7 +41,7 @@ static bool before(const hd_loop *l, const hd_end *a, const hd_end *b)
     return a->score > b->score;
 }
 
-void hd_loop_keep(hd_loop *l, hd_sentence *q, hd_end e)
+void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e)
 {
     size_t i = q->kept_count;
     if (l->r->err.status || (i == l->keep && !before(l, &e, &q->kept[i - 1]))) return;
@@ -53,7 +53,7 @@ void hd_loop_keep(hd_loop *l, hd_sentence *q, hd_end e)
     q->kept[i] = e;
 }
 
-void hd_loop_go(hd_loop *l, hd_sentence *q, hd_live h, int32_t token, hd_real logp)
+void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t token, hd_real logp)
 {
     bool finished = token == l->opt->end;
     h = hd_loop_add(l, h, token, logp);
@@ -65,7 +65,7 @@ void hd_loop_go(hd_loop *l, hd_sentence *q, hd_live h, int32_t token, hd_real lo
     hd_loop_keep(l, q, (hd_end){h.link, h.sample, l->length, h.sum, h.sum / l->divisor, finished});
 }
 
-void hd_loop_stuck(hd_loop *l, hd_sentence *q, hd_live h)
+void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h)
 {
     size_t length = l->length - 1;
     hd_loop_keep(

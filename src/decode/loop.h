@@ -34,7 +34,7 @@ typedef struct hd_end { /* a hypothesis that goes on no more */
     bool finished;
 } hd_end;
 
-typedef struct hd_sentence {
+typedef struct hd_loop_item {
     size_t index;   /* in the stepper */
     size_t length;  /* of all its hypotheses with the token of this step */
     size_t limit;   /* most tokens */
@@ -45,7 +45,7 @@ typedef struct hd_sentence {
     size_t finished;     /* hypotheses that came to their end token so far */
     hd_end *kept;        /* room for loop.keep, best first (samples: by number) */
     size_t kept_count;
-} hd_sentence;
+} hd_loop_item;
 
 typedef struct hd_loop {
     hd_run *r;
@@ -71,7 +71,7 @@ typedef struct hd_loop {
     size_t done;           /* sentences that have left it */
     hd_link *link;
     size_t links, link_room;
-    hd_sentence *sentence; /* [items] */
+    hd_loop_item *sentence; /* [items] */
     hd_end *ends;
 
     /* what the method read in this step: `wide` numbers for each row, or one for each draw; host step memory
@@ -86,14 +86,14 @@ typedef struct hd_method {
      */
     void (*look)(hd_loop *l, hd_tensor *logp);
     /* Continues or ends each live hypothesis of q. Not called while a prefix is forced. */
-    void (*advance)(hd_loop *l, hd_sentence *q);
+    void (*advance)(hd_loop *l, hd_loop_item *q);
 } hd_method;
 
 #define X(NAME, name, text) extern const hd_method hd_method_##name;
 HD_SEARCH_LIST(X)
 #undef X
 
-static inline bool hd_loop_forced(const hd_sentence *q)
+static inline bool hd_loop_forced(const hd_loop_item *q)
 {
     return q->length <= q->prefix_len;
 }
@@ -107,14 +107,14 @@ static inline hd_live hd_loop_at(const hd_loop *l, size_t row)
 }
 
 /* h goes on with a token: it lives in the next step, unless the token or the limit ends it. */
-void hd_loop_go(hd_loop *l, hd_sentence *q, hd_live h, int32_t token, hd_real logp);
+void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t token, hd_real logp);
 /* h with one more token, for methods that decide themselves what becomes of it. */
 hd_live hd_loop_add(hd_loop *l, hd_live h, int32_t token, hd_real logp);
 void hd_loop_live(hd_loop *l, hd_live h);
 /* Keeps an end if it is among the best, finished ones first; of equal ones the earlier. */
-void hd_loop_keep(hd_loop *l, hd_sentence *q, hd_end e);
+void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e);
 /* No token can follow h: it is kept as it is. */
-void hd_loop_stuck(hd_loop *l, hd_sentence *q, hd_live h);
+void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h);
 
 /* Reads the k likeliest tokens of each row into ids and logp. */
 void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k);

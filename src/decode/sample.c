@@ -5,7 +5,7 @@
 #include "decode/peek.h"
 
 /* A sentence has one hypothesis until its first free token, then all its samples part from there. */
-static bool parts(const hd_sentence *q)
+static bool parts(const hd_loop_item *q)
 {
     return q->length == q->prefix_len + 1;
 }
@@ -21,7 +21,7 @@ static void look(hd_loop *l, hd_tensor *logp)
     l->logp = hd_host_take(r, most * sizeof *l->logp);
     if (!lot || !row || !l->ids || !l->logp) return;
     for (size_t i = 0; i < l->active; i++) {
-        const hd_sentence *q = &l->sentence[l->order[i]];
+        const hd_loop_item *q = &l->sentence[l->order[i]];
         if (hd_loop_forced(q)) continue;
         for (size_t j = 0; j < (parts(q) ? l->best : q->count); j++, n++) {
             row[n] = (int32_t)(parts(q) ? q->first : q->first + j);
@@ -41,7 +41,7 @@ static void look(hd_loop *l, hd_tensor *logp)
     if (hd_draw_tokens(r, logp, lot, n, &o, l->ids)) hd_peek(r, logp, row, l->ids, n, l->logp);
 }
 
-static void advance(hd_loop *l, hd_sentence *q)
+static void advance(hd_loop *l, hd_loop_item *q)
 {
     bool parting = parts(q);
     for (size_t j = 0; j < (parting ? l->best : q->count); j++, l->drawn++) {

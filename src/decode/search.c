@@ -63,7 +63,7 @@ static size_t limit_of(const hd_stepper *s, const hd_search_opt *o, size_t i)
 }
 
 /* Sentence q has the next `len` forced tokens. */
-static hd_status take_prefix(const hd_loop *l, hd_sentence *q, const int32_t *ids, int32_t len, hd_err *err)
+static hd_status take_prefix(const hd_loop *l, hd_loop_item *q, const int32_t *ids, int32_t len, hd_err *err)
 {
     if (len < 0)
         return hd_err_set(err, HD_EARG, "search: the prefix of sentence %zu has %d tokens", q->index, len);
@@ -100,8 +100,8 @@ static hd_status lay_out(hd_loop *l, hd_err *err)
     for (size_t i = 0; i < o->banned_count; i++)
         l->bans += !l->banned[o->banned[i]], l->banned[o->banned[i]] = true;
     for (size_t i = 0; i < n; i++) {
-        hd_sentence *q = &l->sentence[i];
-        *q = (hd_sentence){.index = i, .limit = limit_of(l->stepper, o, i), .kept = l->ends + i * l->keep};
+        hd_loop_item *q = &l->sentence[i];
+        *q = (hd_loop_item){.index = i, .limit = limit_of(l->stepper, o, i), .kept = l->ends + i * l->keep};
         q->longest = hd_length_divisor(&o->length, q->limit);
         hd_status s = o->prefix_len ? take_prefix(l, q, o->prefix + at, o->prefix_len[i], err) : HD_OK;
         if (s) return s;
@@ -130,13 +130,13 @@ static const hd_real *forced_logp(hd_loop *l, hd_tensor *logp)
     hd_real *value = hd_host_take(l->r, l->active * sizeof *value);
     if (!row || !token || !value) return NULL;
     for (size_t i = 0; i < l->active; i++) {
-        const hd_sentence *q = &l->sentence[l->order[i]];
+        const hd_loop_item *q = &l->sentence[l->order[i]];
         if (hd_loop_forced(q)) row[n] = (int32_t)q->first, token[n++] = q->prefix[q->length - 1];
     }
     return hd_peek(l->r, logp, row, token, n, value) ? value : NULL;
 }
 
-static void advance_sentence(hd_loop *l, hd_sentence *q, const hd_method *m)
+static void advance_sentence(hd_loop *l, hd_loop_item *q, const hd_method *m)
 {
     const hd_length *length = &l->opt->length;
     l->length = q->length, l->early = q->length < l->opt->min_length;
@@ -151,7 +151,7 @@ static void advance(hd_loop *l, const hd_method *m, const hd_real *forced)
     l->drawn = 0;
     for (size_t i = 0; i < l->active && !l->r->err.status; i++) {
         size_t index = l->order[i], first = l->coming.count;
-        hd_sentence *q = &l->sentence[index];
+        hd_loop_item *q = &l->sentence[index];
         if (hd_loop_forced(q)) {
             l->length = q->length, l->divisor = hd_length_divisor(&l->opt->length, q->length);
             hd_loop_go(l, q, hd_loop_at(l, q->first), q->prefix[q->length - 1], *forced++);
@@ -250,7 +250,7 @@ static hd_status collect(hd_found **out, const hd_loop *l, hd_err *err)
             guesses++, tokens += l->sentence[i].kept[j].length;
     hd_status s = hd_found_new(out, n, guesses, tokens, err);
     for (size_t i = 0; !s && i < n; i++) {
-        const hd_sentence *q = &l->sentence[i];
+        const hd_loop_item *q = &l->sentence[i];
         for (size_t j = 0; j < q->kept_count && j < l->best; j++)
             write_down(l, &q->kept[j], hd_found_add(*out, q->kept[j].length));
         hd_found_close(*out, i);

@@ -27,7 +27,7 @@ float hd_body_dropout(const hd_body_opt *o)
                                    : o->stack.dropout;
 }
 
-void hd_body_drop(hd_body_opt *o, float dropout)
+void hd_body_set_dropout(hd_body_opt *o, float dropout)
 {
     *(o->kind == HD_BODY_bert ? &o->bert.stack.dropout
       : o->kind == HD_BODY_lm ? &o->lm.stack.dropout

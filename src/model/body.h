@@ -30,8 +30,8 @@ typedef struct hd_body_opt {
 size_t hd_body_vocab(const hd_body_opt *o);
 size_t hd_body_width(const hd_body_opt *o); /* of a token's vector */
 float hd_body_dropout(const hd_body_opt *o);
-void hd_body_drop(hd_body_opt *o, float dropout); /* sets it */
-const char *hd_body_model(const hd_body_opt *o);  /* "bert", "gpt", ...; of stages "encoder" */
+void hd_body_set_dropout(hd_body_opt *o, float dropout);
+const char *hd_body_model(const hd_body_opt *o); /* "bert", "gpt", ...; of stages "encoder" */
 
 /* Its layers, as in "bert:2" or "bi-lstm:1". */
 const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT]);

@@ -1,6 +1,6 @@
-/* Models made ready for a use: the weights that products read get the backend's form for it. HD_ASKING is for
-   whoever only asks a model, HD_DECODING is worth it before a search; both must be undone by HD_TRAINING
-   before weights change. Freeing a model undoes them, too. */
+/* Models made ready for a use: the weights that products read get the backend's form for it. HD_PREDICTING is
+   for inference only, HD_DECODING is worth it before a search; both must be undone by HD_TRAINING before
+   weights change. Freeing a model undoes them, too. */
 #ifndef HD_MODEL_PREPARE_H
 #define HD_MODEL_PREPARE_H
 

@@ -90,7 +90,7 @@ enum {
 #define STAGES              HD_STAGE_LIST(X)
 #define CONTEXTS            HD_CONTEXT_LIST(X)
 #define SCORINGS            HD_SCORING_LIST(X)
-#define ASKINGS             HD_ASKING_LIST(X)
+#define QUERIES             HD_QUERY_LIST(X)
 #define BEGINNINGS          HD_BEGINNING_LIST(X)
 #define READINGS            HD_READING_LIST(X)
 #define FEEDINGS            HD_FEEDING_LIST(X)
@@ -249,8 +249,8 @@ const hd_option hd_train_table[] = {
      FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_INT_INTO(OWNER, attention_heads, 1, 1024)},
     {"attention-projections", 0, NULL, NULL, "keys and values are projections of the encoder's states",
      RECURRENT, FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_FLAG_INTO(OWNER, project)},
-    {"attention-query", 0, "WHICH", "previous", "decoder state that is the query" ASKINGS, RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_CHOICE_INTO(OWNER, query, hd_asking_names)},
+    {"attention-query", 0, "WHICH", "previous", "decoder state that is the query" QUERIES, RECURRENT,
+     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_CHOICE_INTO(OWNER, query, hd_query_names)},
     {"decoder-init", 0, "HOW", "final", "initial state of the decoder" BEGINNINGS, RECURRENT, FOR(TRANSLATE),
      SHAPE, NEEDS(HD_HAS_DECODER_CELLS), HD_CHOICE_INTO(OWNER, begin, hd_beginning_names)},
     {"readout", 0, "WHAT", "state", "what the output layer reads" READINGS, RECURRENT, FOR(TRANSLATE), SHAPE,

@@ -81,7 +81,7 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
 {
     hd_status s = begin(out, folder, task, backend, err);
     if (!s) s = load(&out->model, folder, which, err);
-    if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_ASKING, err);
+    if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_PREDICTING, err);
     if (s) hd_model_folder_release(out);
     return s;
 }

@@ -314,7 +314,7 @@ static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add,
     framed x = random_frame(m, k, false, 1), w = random_frame(n, k, false, 2),
            bias = random_frame(1, n, false, 3), y = random_frame(m, n, false, 4),
            old = random_frame(m, n, false, 4), before = frame(m, n);
-    assert_int_equal(b->prepare(b, &w.t, HD_ASKING), HD_OK);
+    assert_int_equal(b->prepare(b, &w.t, HD_PREDICTING), HD_OK);
     assert_non_null(w.t.prepared);
     hd_gemm_args g = {.y = &y.t, .a = &x.t, .b = &w.t, .b_transposed = true, .add = add};
     if (!add) g.bias = &bias.t;
@@ -366,7 +366,7 @@ static void rows_of_rounded_weights_keep_their_bits(bool plain, size_t n, size_t
     framed x = random_frame(ROWS, k, false, 7), w = random_frame(n, k, false, 8),
            bias = random_frame(1, n, false, 9);
     hd_backend *one = rounding_backend(1, plain);
-    assert_int_equal(one->prepare(one, &w.t, HD_ASKING), HD_OK);
+    assert_int_equal(one->prepare(one, &w.t, HD_PREDICTING), HD_OK);
     hd_real *all = rows_of_product(one, &x, false, &w.t, true, &bias.t, 0, ROWS, n);
     for (int threads = 1; threads <= 3; threads++) {
         hd_backend *b = rounding_backend(threads, plain);
@@ -403,11 +403,12 @@ static void rounding_leaves_the_plain_weight_to_others(void **state)
     hd_backend *b = rounding_backend(1, false), *f32 = backend_of("cpu", 1);
     framed z = random_frame(5, 30, false, 1), w = random_frame(30, 17, false, 2);
     hd_real *plain = rows_of_product(f32, &z, false, &w.t, false, NULL, 0, 5, 17);
-    assert_int_equal(b->prepare(b, &w.t, HD_ASKING), HD_OK);
+    assert_int_equal(b->prepare(b, &w.t, HD_PREDICTING), HD_OK);
     hd_real *back = rows_of_product(b, &z, false, &w.t, false, NULL, 0, 5, 17);
     assert_memory_equal(plain, back, 5 * 17 * sizeof *plain);
     b->unprepare(b, &w.t);
-    assert_int_equal(f32->prepare(f32, &w.t, HD_ASKING), HD_OK); /* costs nothing where nothing is rounded */
+    assert_int_equal(f32->prepare(f32, &w.t, HD_PREDICTING),
+                     HD_OK); /* costs nothing where nothing is rounded */
     assert_null(w.t.prepared);
     free(plain), free(back), free(z.whole), free(w.whole);
     hd_backend_free(b), hd_backend_free(f32);

@@ -21,7 +21,7 @@ static const struct {
     [BAHDANAU] = {"bi-gru:1", "gru:1", {.read = HD_READING_deep}},
     [LUONG] = {"lstm:2",
                "lstm:2",
-               {.query = HD_ASKING_current,
+               {.query = HD_QUERY_current,
                 .read = HD_READING_tanh,
                 .score = HD_SCORING_dot,
                 .locality = HD_LOCALITY_PREDICTED,

@@ -38,7 +38,7 @@ static void open_with(toy *m, asked what, hd_precision precision, int threads)
     else
         m->t = toy_transformer(m->backend, &t, false), m->params = &m->t->params;
     toy_stir(m->params);
-    if (m->g ? hd_gpt_prepare(m->g, HD_ASKING, &err) : hd_encdec_prepare(m->t, HD_DECODING, &err))
+    if (m->g ? hd_gpt_prepare(m->g, HD_PREDICTING, &err) : hd_encdec_prepare(m->t, HD_DECODING, &err))
         fail_msg("%s", err.text);
 }
 
@@ -109,7 +109,7 @@ static hd_real *bert_logits(bert_toy *t, hd_precision precision)
     hd_err err = {0};
     hd_bert_opt o = bt_opt();
     bt_open_on(t, &o, backend_with(precision, 2));
-    if (hd_bert_prepare(t->m, HD_ASKING, &err)) fail_msg("%s", err.text);
+    if (hd_bert_prepare(t->m, HD_PREDICTING, &err)) fail_msg("%s", err.text);
     hd_run_begin(&t->run, HD_INFERENCE);
     hd_bert_batch b = bt_batch(&t->run, bt_ids);
     return host_copy(&t->run, hd_bert_logits(&t->run, t->m, &b));

@@ -15,7 +15,7 @@ typedef struct encdec_case {
     {                                                                        \
         .name = name_, .encoder = encoder_, .decoder = decoder_, __VA_ARGS__ \
     }
-#define LATE .query = HD_ASKING_current, .read = HD_READING_tanh
+#define LATE .query = HD_QUERY_current, .read = HD_READING_tanh
 static const encdec_case encdec_cases[] = {
     MODEL("transformer", "transformer:1", "transformer:1"),
     /* what the encoder is */
@@ -73,11 +73,11 @@ static const encdec_case encdec_cases[] = {
     /* readings and what else enters */
     MODEL("sum and skips", "gru:1", "gru:3", .r = {.read = HD_READING_sum, .skips = true}),
     MODEL("late sum and skips", "gru:2", "rnn:2",
-          .r = {.query = HD_ASKING_current, .read = HD_READING_sum, .skips = true}),
+          .r = {.query = HD_QUERY_current, .read = HD_READING_sum, .skips = true}),
     MODEL("sum of fixed", "lstm:2", "lstm:2", .r = {.context = HD_CONTEXT_fixed, .read = HD_READING_sum}),
     MODEL("fed back", "gru:1", "gru:1", .r = {LATE, .feed_context = true, .score = HD_SCORING_dot}),
     MODEL("fed back, deep, two layers", "bi-lstm:1", "lstm:2",
-          .r = {.query = HD_ASKING_current, .read = HD_READING_deep, .feed_context = true, .skips = true}),
+          .r = {.query = HD_QUERY_current, .read = HD_READING_deep, .feed_context = true, .skips = true}),
     MODEL("relu", "gru:1", "gru:1", .r = {.relu = true, .context = HD_CONTEXT_fixed}, .untied = true),
     MODEL("no feedback", "gru:1", "gru:1", .r = {.no_feedback = true}, .untied = true),
     /* blocks with other options */

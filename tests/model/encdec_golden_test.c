@@ -242,7 +242,7 @@ static void a_decoder_of_luongs(void **state)
         -1.286377613, -2.468754104, -1.912734766, -1.392743850, -2.148515780, -2.068984425,
         -1.255242376, -2.461472198, -1.924453160, -1.413646541, -2.166387779, -2.072402376};
     compare("Luong's", "lstm:2", "lstm:2",
-            &(hd_recurrent_decoder_opt){.query = HD_ASKING_current,
+            &(hd_recurrent_decoder_opt){.query = HD_QUERY_current,
                                         .read = HD_READING_tanh,
                                         .score = HD_SCORING_bilinear,
                                         .feed_context = true},

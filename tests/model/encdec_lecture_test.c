@@ -182,7 +182,7 @@ static void without_weights_for_the_context_it_is_a_plain_decoder(void **state)
     toy with, without;
     const toy_batch b = toy_range(0, 3);
     open_case(&with, "gru:1", "gru:1",
-              (hd_recurrent_decoder_opt){.query = HD_ASKING_current, .read = HD_READING_tanh});
+              (hd_recurrent_decoder_opt){.query = HD_QUERY_current, .read = HD_READING_tanh});
     open_case(&without, "gru:1", "gru:1",
               (hd_recurrent_decoder_opt){.context = HD_CONTEXT_fixed, .read = HD_READING_tanh});
     for (size_t i = 0; i < without.params->count; i++) {
@@ -210,7 +210,7 @@ static void unit_matrices_for_keys_and_values_are_none(void **state)
     for (int late = 0; late < 2; late++) {
         toy plain, projected;
         hd_recurrent_decoder_opt o = {.score = HD_SCORING_dot};
-        if (late) o.query = HD_ASKING_current, o.read = HD_READING_tanh;
+        if (late) o.query = HD_QUERY_current, o.read = HD_READING_tanh;
         open_case(&plain, "gru:1", "gru:1", o);
         o.project = true;
         open_case(&projected, "gru:1", "gru:1", o);

@@ -291,7 +291,7 @@ static void options_that_cannot_be_are_refused(void **state)
         {MODEL("", "gru", "gru", .r = {.feed_context = true}), "--input-feeding"},
         {MODEL("", "gru", "gru", .r = {.feed_context = true, LATE, .context = HD_CONTEXT_mean}),
          "needs --decoder-context attention"},
-        {MODEL("", "gru", "gru", .r = {.query = HD_ASKING_current}), "nobody reads the context"},
+        {MODEL("", "gru", "gru", .r = {.query = HD_QUERY_current}), "nobody reads the context"},
         {MODEL("", "gru", "gru", .r = {.context = HD_CONTEXT_fixed, .begin = HD_BEGINNING_zeros}),
          "never learns of the source"},
         {MODEL("", "gru", "gru", .r = {.context = HD_CONTEXT_fixed, .begin = HD_BEGINNING_learned}),

@@ -92,7 +92,7 @@ static void every_shape_comes_back(void **state)
         {"lstm:2",
          "lstm:2",
          "encoder-decoder",
-         {.query = HD_ASKING_current,
+         {.query = HD_QUERY_current,
           .read = HD_READING_tanh,
           .score = HD_SCORING_bilinear,
           .feed_context = true,

@@ -132,7 +132,7 @@ static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
     if (b->weights == HD_BF16 && use != HD_RECURRING) {
         w->prepared = hd_mem_array(set->bf16_size(out, in), sizeof(uint16_t));
         if (w->prepared) set->bf16_pack(w->prepared, w->data, w->stride, out, in);
-    } else if (use != HD_ASKING) {
+    } else if (use != HD_PREDICTING) {
         w->prepared = hd_mem_array(set->packed_size(out, in), sizeof(hd_real));
         if (w->prepared) set->pack(w->prepared, w->data, w->stride, out, in);
     } else {

@@ -35,7 +35,7 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
     X("context", recurrent.context, hd_context_names, HD_CONTEXTS)       \
     X("score", recurrent.score, hd_scoring_names, HD_SCORINGS)           \
     X("attention", recurrent.locality, hd_locality_names, HD_LOCALITIES) \
-    X("query", recurrent.query, hd_asking_names, HD_ASKINGS)             \
+    X("query", recurrent.query, hd_query_names, HD_QUERIES)              \
     X("begin", recurrent.begin, hd_beginning_names, HD_BEGINNINGS)       \
     X("read", recurrent.read, hd_reading_names, HD_READINGS)
 #define MORE_SIZES(X)                \
@@ -231,7 +231,7 @@ static void tell_cells(hd_details *to, const hd_encdec *m)
         if (o->locality != HD_LOCALITY_GLOBAL) hd_details_whole(to, "window", (uint64_t)o->window);
         hd_details_whole(to, "attention_heads", (uint64_t)o->heads);
         hd_details_flag(to, "project", m->cells.look.opt.project);
-        hd_details_text(to, "query", hd_asking_names[o->query]);
+        hd_details_text(to, "query", hd_query_names[o->query]);
         hd_details_flag(to, "feed_context", o->feed_context);
     }
     hd_details_text(to, "begin", hd_beginning_names[o->begin]);

@@ -13,9 +13,9 @@ const char *const hd_beginning_names[HD_BEGINNINGS + 1] = {
     HD_BEGINNING_LIST(X)
 #undef X
 };
-const char *const hd_asking_names[HD_ASKINGS + 1] = {
+const char *const hd_query_names[HD_QUERIES + 1] = {
 #define X(name, text) #name,
-    HD_ASKING_LIST(X)
+    HD_QUERY_LIST(X)
 #undef X
 };
 const char *const hd_reading_names[HD_READINGS + 1] = {
@@ -67,12 +67,12 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
                 "mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
         fail(p, "the mean of the encoder's states has another width: take --decoder-init map or linear");
-    else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_ASKING_current ||
+    else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_QUERY_current ||
                                  o->read == HD_READING_state))
         fail(p, "--input-feeding feeds back what is read of state and context: it needs --decoder-context "
                 "attention, "
                 "--attention-query current and --readout tanh, deep or sum");
-    else if (o->context == HD_CONTEXT_attention && o->query == HD_ASKING_current &&
+    else if (o->context == HD_CONTEXT_attention && o->query == HD_QUERY_current &&
              o->read == HD_READING_state)
         fail(p, "with --attention-query current nobody reads the context: take --readout tanh, deep or sum");
     else if (o->context == HD_CONTEXT_fixed &&
@@ -157,7 +157,7 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
                      : o->context == HD_CONTEXT_everywhere ? hd_recurrent_out(cells)
                      : o->context == HD_CONTEXT_mean       ? d.memory
                                                            : 0;
-    bool late = o->context == HD_CONTEXT_attention && o->query == HD_ASKING_current;
+    bool late = o->context == HD_CONTEXT_attention && o->query == HD_QUERY_current;
     for (int l = 0; l < d.is.layers; l++) {
         make_gates(p, &d, l, late ? 0 : context, s->name);
         make_beginning(p, &d, l, cells, s->name);
@@ -169,12 +169,12 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
 bool hd_recurrent_decoder_unrolls(const hd_recurrent_decoder *d)
 {
     return d->opt.context == HD_CONTEXT_attention &&
-           (d->opt.query == HD_ASKING_previous || d->opt.feed_context || d->opt.score == HD_SCORING_mlp);
+           (d->opt.query == HD_QUERY_previous || d->opt.feed_context || d->opt.score == HD_SCORING_mlp);
 }
 
 bool hd_recurrent_decoder_shares(const hd_recurrent_decoder *d)
 {
-    return d->opt.context == HD_CONTEXT_attention && d->opt.query == HD_ASKING_previous;
+    return d->opt.context == HD_CONTEXT_attention && d->opt.query == HD_QUERY_previous;
 }
 
 size_t hd_recurrent_decoder_slots(const hd_recurrent_decoder *d, hd_slot_kind *kinds)

@@ -37,12 +37,12 @@ typedef enum hd_beginning { HD_BEGINNING_LIST(X) HD_BEGINNINGS } hd_beginning;
 #undef X
 
 /* X(name, which state asks) */
-#define HD_ASKING_LIST(X)                                                 \
+#define HD_QUERY_LIST(X)                                                  \
     X(previous, "the state before the word: the context enters the cell") \
     X(current, "the state after the cell: the context joins what it gives")
 
-#define X(name, text) HD_ASKING_##name,
-typedef enum hd_asking { HD_ASKING_LIST(X) HD_ASKINGS } hd_asking;
+#define X(name, text) HD_QUERY_##name,
+typedef enum hd_query { HD_QUERY_LIST(X) HD_QUERIES } hd_query;
 #undef X
 
 /* X(name, what the output layer reads) */
@@ -57,13 +57,13 @@ typedef enum hd_reading { HD_READING_LIST(X) HD_READINGS } hd_reading;
 #undef X
 
 extern const char *const hd_context_names[HD_CONTEXTS + 1], *const hd_beginning_names[HD_BEGINNINGS + 1],
-                                                                *const hd_asking_names[HD_ASKINGS + 1],
+                                                                *const hd_query_names[HD_QUERIES + 1],
                                                                     *const hd_reading_names[HD_READINGS + 1];
 
 typedef struct hd_recurrent_decoder_opt {
     hd_context context;
     hd_beginning begin;
-    hd_asking query;
+    hd_query query;
     hd_reading read;
     hd_scoring score;
     hd_locality locality;

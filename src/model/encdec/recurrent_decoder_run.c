@@ -199,7 +199,7 @@ static void one_step(hd_run *r, speech *s, said *a, size_t t)
     const hd_recurrent_decoder *d = s->d;
     const hd_unrolled *u = s->steps;
     const int32_t *row = u->row ? u->row + t * u->items : NULL;
-    bool attends = d->opt.context == HD_CONTEXT_attention, late = d->opt.query == HD_ASKING_current;
+    bool attends = d->opt.context == HD_CONTEXT_attention, late = d->opt.query == HD_QUERY_current;
     hd_tensor *gates[HD_RECURRENT_LAYERS], *token = tokens_of_step(r, s, row, t, gates), *c = s->told,
                                            *places = of_step(r, s->places, row, u->items);
     if (attends && !late) c = !t && s->held ? s->held : look_before(r, s, u->single, places);

@@ -28,12 +28,13 @@ static hd_status from_language(hd_origin *out, const char *folder, hd_err *err)
     out->body.kind = HD_BODY_lm;
     hd_status s = hd_language_describe(folder, o, &out->tokenizer, err);
     if (s) return s;
-    if (o->kind != HD_LM_rnn && o->kind != HD_LM_gru && o->kind != HD_LM_lstm && o->kind != HD_LM_gpt)
+    const hd_model_type *type = hd_model_find(hd_lm_names[o->kind]);
+    if (!type->rows)
         return hd_err_set(err, HD_EARG,
                           "%s: a language model of the kind %s has no states that could be classified: rnn, "
                           "gru, lstm and gpt have",
                           folder, hd_lm_names[o->kind]);
-    out->body.positions = o->kind == HD_LM_gpt ? o->context : 0;
+    out->body.positions = type->lm.state ? 0 : o->context;
     return HD_OK;
 }
 
@@ -52,24 +53,22 @@ static hd_status from_labeler(hd_origin *out, const char *folder, hd_err *err)
 hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
 {
     hd_model_config c;
-    char task[16];
     *out = (hd_origin){0};
-    hd_model_config_open(&c, folder, err);
-    snprintf(task, sizeof task, "%s", hd_model_config_text(&c, "task"));
+    const hd_task_folder *task = hd_model_folder_begin(&c, folder, NULL, err);
     hd_status s = c.status;
     hd_model_config_release(&c);
     if (s) return s;
-    if (!strcmp(task, "mlm"))
+    if (task->read == hd_masked_read)
         s = from_masked(out, folder, err);
-    else if (!strcmp(task, "lm"))
+    else if (task->read == hd_language_read)
         s = from_language(out, folder, err);
-    else if (!strcmp(task, "classify") || !strcmp(task, "regress"))
+    else if (task->line == HD_LINE_item)
         s = from_labeler(out, folder, err);
     else
         s = hd_err_set(err, HD_EARG,
                        "%s: \"task\" is \"%s\": a classifier begins with a model of task mlm, lm, classify "
                        "or regress",
-                       folder, task);
+                       folder, task->name);
     if (s) hd_origin_release(out);
     return s;
 }

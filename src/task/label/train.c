@@ -166,7 +166,7 @@ static hd_status take_origin(labeling *l, const char *from, hd_err *err)
     if (st) return st;
     *body = l->origin.body;
     body->positions = asked.positions;
-    hd_body_drop(body, asked.stack.dropout);
+    hd_body_set_dropout(body, asked.stack.dropout);
     l->labeler.tokenizer = l->origin.tokenizer, l->origin.tokenizer = NULL;
     return HD_OK;
 }

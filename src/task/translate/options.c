@@ -186,7 +186,7 @@ hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_tr
     *feeding = (hd_feeding){(hd_feeding_kind)o->feeding, (float)o->sampling_rate, (float)o->temperature};
     to->recurrent = (hd_recurrent_decoder_opt){.context = (hd_context)o->decoder_context,
                                                .begin = (hd_beginning)o->begin,
-                                               .query = (hd_asking)o->query,
+                                               .query = (hd_query)o->query,
                                                .read = (hd_reading)o->read,
                                                .score = (hd_scoring)o->score,
                                                .locality = (hd_locality)o->attention,
