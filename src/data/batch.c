@@ -8,15 +8,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/batch_fill.h"
 #include "data/epoch.h"
 #include "data/round.h"
 
 enum { TOKENS_MOST = 1 << 30, ROUND_BATCHES = 16 }; /* row numbers are int32 */
 
 struct slot {
-    hd_batch batch;
-    int32_t *block; /* all arrays of the batch */
-    size_t room;
+    hd_filled_batch filled;
     hd_position after; /* it */
     bool end;          /* no batch: what there was has been given */
 };
@@ -42,91 +41,6 @@ struct hd_batches {
     pthread_mutex_t lock; /* guards first, ready, held, failed, stop */
     pthread_cond_t filled, emptied;
 };
-
-/* Gives the batch its arrays. */
-static hd_status place(struct slot *slot, size_t items, size_t source_rows, size_t target_rows, int sides,
-                       hd_err *err)
-{
-    size_t wanted = (size_t)(sides + 1) * items + source_rows + 2 * target_rows;
-    if (wanted > slot->room || !slot->block) {
-        int32_t *block =
-            hd_mem_new(wanted * sizeof *block); /* not grown: what it holds is not wanted any more */
-        if (!block) return hd_err_nomem(err, wanted * sizeof *block);
-        hd_mem_free(slot->block);
-        slot->block = block;
-        slot->room = wanted;
-    }
-    hd_batch *b = &slot->batch;
-    int32_t *at = slot->block;
-    b->items = items;
-    b->source_rows = source_rows;
-    b->target_rows = target_rows;
-    b->key = at;
-    b->target_len = at += items;
-    b->input = at += items;
-    b->output = at += target_rows;
-    at += target_rows;
-    b->source = sides == 2 ? at : NULL;
-    b->source_len = sides == 2 ? at + source_rows : NULL;
-    return HD_OK;
-}
-
-static void copy_ids(int32_t *to, const hd_corpus *c, int side, size_t sentence)
-{
-    memcpy(to, c->side[side].id + c->side[side].begin[sentence],
-           hd_corpus_len(c, side, sentence) * sizeof *to);
-}
-
-/* Every ranks-th sentence: they are sorted by length, so all processes get about as much. In groups it is one
-   of each, unless that is not there. */
-static hd_status fill(struct slot *slot, const hd_batches *batches, const uint32_t *unit, size_t units,
-                      hd_err *err)
-{
-    const hd_corpus *c = batches->corpus;
-    const hd_batch_opt *o = &batches->opt;
-    const size_t ranks = o->ranks > 1 ? (size_t)o->ranks : 1, rank = ranks > 1 ? (size_t)o->rank : 0;
-    const size_t group = batches->epoch.group, all = units * group;
-    const int target = c->sides - 1;
-    size_t total = 0, items = 0, source_rows = 0, target_rows = 0, source_total = 0, target_total = 0,
-           tokens = 0;
-    for (size_t i = 0; i < all; i++) {
-        size_t n = unit[i / group] * group + i % group, len = hd_corpus_len(c, target, n);
-        if (group > 1 && !len) continue;
-        size_t sources = target ? hd_corpus_len(c, 0, n) + 1 : 0, targets = len + 1;
-        tokens += hd_epoch_cost(c, n), total++;
-        source_total += sources, target_total += targets;
-        if (i % ranks == rank) items++, source_rows += sources, target_rows += targets;
-    }
-    hd_status s = place(slot, items, source_rows, target_rows, c->sides, err);
-    if (s) return s;
-    hd_batch *b = &slot->batch;
-    b->tokens = tokens;
-    b->total = total;
-    b->source_total = source_total;
-    b->target_total = target_total;
-    int32_t *source = b->source, *input = b->input, *output = b->output;
-    for (size_t i = rank, item = 0; i < all; i += ranks) {
-        size_t n = unit[i / group] * group + i % group, len = hd_corpus_len(c, target, n);
-        if (group > 1 && !len) continue;
-        b->key[item] = batches->round.key ? batches->round.key[n] : (int32_t)n;
-        b->target_len[item] = (int32_t)len + 1;
-        *input = o->target_start;
-        copy_ids(input + 1, c, target, n);
-        copy_ids(output, c, target, n);
-        output[len] = o->target_end;
-        input += len + 1;
-        output += len + 1;
-        if (target) {
-            len = hd_corpus_len(c, 0, n);
-            b->source_len[item] = (int32_t)len + 1;
-            copy_ids(source, c, 0, n);
-            source[len] = o->source_end;
-            source += len + 1;
-        }
-        item++;
-    }
-    return HD_OK;
-}
 
 /* -- where the batches come from -- */
 
@@ -178,9 +92,9 @@ static hd_status make(hd_batches *b, struct slot *slot, hd_err *err)
     if (s) return s;
     size_t units;
     const uint32_t *unit = hd_epoch_batch(&b->epoch, (size_t)(b->make.batch - b->before), &units);
-    slot->batch.at = b->make;
-    slot->batch.batches = b->round.shards ? b->source.batches : b->epoch.batches;
-    s = fill(slot, b, unit, units, err);
+    slot->filled.batch.at = b->make;
+    slot->filled.batch.batches = b->round.shards ? b->source.batches : b->epoch.batches;
+    s = hd_batch_fill(&slot->filled, b->corpus, b->round.key, b->epoch.group, &b->opt, unit, units, err);
     if (!s) b->make = slot->after = settled(b, (hd_position){b->make.epoch, b->make.batch + 1});
     return s;
 }
@@ -272,7 +186,7 @@ hd_status hd_batches_next(hd_batches *b, const hd_batch **out, hd_err *err)
     hd_status s = b->opt.ahead ? take(b, &slot, err) : make(b, slot, err);
     if (s || slot->end) return s;
     b->next = slot->after;
-    *out = &slot->batch;
+    *out = &slot->filled.batch;
     return HD_OK;
 }
 
@@ -424,7 +338,7 @@ void hd_batches_free(hd_batches *b)
     }
     hd_epoch_release(&b->epoch);
     hd_round_release(&b->round);
-    for (size_t i = 0; b->slot && i < b->slots; i++) hd_mem_free(b->slot[i].block);
+    for (size_t i = 0; b->slot && i < b->slots; i++) hd_mem_free(b->slot[i].filled.block);
     hd_mem_free(b->slot);
     hd_mem_free(b);
 }

@@ -35,14 +35,22 @@ hd_status hd_data_place(char folder[HD_PATH], const hd_session *s, const hd_file
 {
     const hd_train_options *o = s->options;
     size_t all = 0, left = 0;
-    folder[0] = 0;
-    if (o->shards) {
-        snprintf(folder, HD_PATH, "%s", o->shards);
-        return HD_OK;
-    }
     hd_machine_memory(&all, &left);
-    hd_status st = default_place(folder, o, err);
-    uint64_t use = o->resume ? !access(folder, F_OK) : left && hd_files_bytes(files) > left / MEMORY_SHARE;
+    bool large = left && hd_files_bytes(files) > left / MEMORY_SHARE;
+    hd_status st = HD_OK;
+    if (o->shards)
+        snprintf(folder, HD_PATH, "%s", o->shards);
+    else
+        st = default_place(folder, o, err);
+    uint64_t use = o->shards || (o->resume ? !access(folder, F_OK) : large);
+    if (!st && use && s->backend->dry && !hd_shards_there(folder)) { /* which writes nothing */
+        use = false;
+        if (large)
+            st = hd_err_set(
+                err, HD_ELIMIT,
+                "the data is too large for memory, and there are no token shards of it yet: plan with "
+                "a part of it, or train, which writes them");
+    }
     if (!st) st = hd_ranks_share(&use, sizeof use, err);
     if (!use) folder[0] = 0;
     return st;

@@ -161,7 +161,7 @@ static void what_does_not_fit_is_refused(void **state)
         const char *says;
     } cases[] = {
         {"--task lm --out x", 2, "--train is required"},
-        {"--task lm --train text.txt text.txt --out x", 2, "one text: --train has two files"},
+        {"--task lm --train text.txt nowhere.txt --out x", 1, "nowhere.txt: No such file"},
         {"--task lm --train text.txt --model bert --out x", 2, "bert|gpt"},
         {"--task lm --train text.txt --unit letter --out x", 2, "letter|subword"},
         {"--task lm --train text.txt --preset base --out x", 2,

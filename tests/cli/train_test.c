@@ -314,7 +314,7 @@ static void bad_input_gives_one_clear_error(void **state)
         {"--train tabs", 1, "tabs:2: no tab"},
         {"--train missing.en missing.de", 1, "missing.en: No such file"},
         {"--train c/train.en missing.de", 1, "missing.de: No such file"},
-        {"--train c c/train.de", 1, "c/train.de: files of pairs must"},
+        {"--train c c/train.de", 1, "c: the files of a folder of sentence pairs must all end in .tsv"},
         {"--train cut.gz c/train.de", 1, "cut.gz: the gzip data is cut short"},
         {DATA "--valid two latin", 1, "latin:2: not UTF-8"},
         {DATA "--valid nothing nothing", 1, "nothing: the file is empty"},
@@ -355,7 +355,8 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--tokenizer-model two", 1, "two:1: "},
         {DATA "--steps 0 --minutes 1 --schedule linear", 1, "give --epochs, --steps or --decay-steps"},
         {DATA "--precision bf16", 1, "the cpu trains in f32: bf16 needs a CUDA device"},
-        {DATA "word", 2, "unexpected argument 'word'"},
+        {DATA "word", 1, "word: No such file"},
+        {DATA "--steps 5 word", 2, "unexpected argument 'word'"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char command[512];

@@ -90,9 +90,11 @@ static void pairs_on_shards_are_those_of_memory(void **state)
     hd_err err = {0};
     hd_session_hooks hooks = {.threads = 2};
     must_run("rm -rf m s");
+    o.shards = keep("s"); /* a plan writes nothing */
     if (hd_session_plan(&memory, hd_tasks[o.task], &o, &hooks, &err)) fail_msg("%s", err.text);
-    o.shards = keep("s");
+    assert_false(hd_shards_there(o.shards));
     session_train(&o);
+    assert_true(hd_shards_there(o.shards));
     if (hd_session_plan(&shards, hd_tasks[o.task], &o, &hooks, &err)) fail_msg("%s", err.text);
     assert_int_equal(memory.facts, shards.facts);
     for (size_t i = 0; i + 1 < memory.facts; i++) /* the last one is of updates */

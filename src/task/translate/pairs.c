@@ -16,13 +16,17 @@ static bool has_columns(const char *path)
     return false;
 }
 
-/* Whether all files have both sides. */
-static hd_status find_form(const hd_files *f, bool *tabs, hd_err *err)
+/* Whether all files have both sides. Which file of a folder is a source, its name does not say. */
+static hd_status find_form(const hd_files *f, const hd_texts *given, bool *tabs, hd_err *err)
 {
     size_t columns = 0;
     for (size_t i = 0; i < f->count; i++) columns += has_columns(f->at[i]);
     *tabs = f->count == 1 || columns == f->count;
-    if (*tabs || (!columns && f->count % 2 == 0)) return HD_OK;
+    if (*tabs) return HD_OK;
+    if (f->count != (size_t)given->count)
+        return hd_err_set(err, HD_EARG, "%s: the files of a folder of sentence pairs must all end in .tsv",
+                          given->text[0]);
+    if (!columns && f->count % 2 == 0) return HD_OK;
     return hd_err_set(err, HD_EARG,
                       "%s: files of pairs must all end in .tsv, or come in pairs, source before target",
                       f->at[f->count - 1]);
@@ -36,7 +40,7 @@ hd_status hd_pairs_open(hd_pairs *p, const hd_texts *given, const hd_train_optio
     bool tabs = false;
     *p = (hd_pairs){0};
     hd_status s = hd_data_files(&p->files, given, err);
-    if (!s) s = find_form(&p->files, &tabs, err);
+    if (!s) s = find_form(&p->files, given, &tabs, err);
     if (s) return s;
     size_t first = tabs ? 1 : 2;
     p->more = (hd_files){p->files.at + first, p->files.count - first, 0};
