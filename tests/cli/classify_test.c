@@ -252,7 +252,7 @@ static void what_does_not_fit_is_refused(void **state)
     } cases[] = {
         {"--out x", 2, "--train or --train-dir is required"},
         {"--train names.tsv --train-dir names --out x", 2, "exclude each other"},
-        {"--train names.tsv names.tsv --out x", 2, "one file: --train has two"},
+        {"--train names.tsv names.tsv --out x", 2, "one file: --train has several"},
         {"--train-dir names --model gpt --out x", 2, "--model gpt is for --task lm|transformer"},
         {"--train-dir names --encoder bi-transformer --out x", 2, "\"bi-transformer\" is no stage"},
         {"--train-dir names --encoder rnn:17 --out x", 2, "17 recurrent layers: at most 16"},
