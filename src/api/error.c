@@ -28,13 +28,14 @@ hd_status hd_api_options(void *to, size_t size, const void *from, const char *na
     if (!from) return HD_OK;
     memcpy(&given, from, sizeof given);
     if (given < 2 * sizeof given || given > 1 << 16)
-        return hd_err_set(err, HD_EARG, "the options were not filled in: call %s_init", name);
+        return hd_err_set(err, HD_EARG, "the options are not initialized: call %s_init", name);
     const char *bytes = from;
     for (size_t i = size; i < given; i++)
         if (bytes[i])
-            return hd_err_set(err, HD_EARG,
-                              "the options are those of a newer heed.h, and ask for what version %s has not",
-                              heed_version());
+            return hd_err_set(
+                err, HD_EARG,
+                "the options are of a newer heed.h and ask for something version %s does not have",
+                heed_version());
     memcpy(to, from, given < size ? given : size);
     return HD_OK;
 }

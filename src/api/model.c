@@ -51,7 +51,7 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
                        &(hd_backend_opt){.threads = 1, .precision = (hd_precision)o.precision, .log = &log},
                        err);
     if (!s && m->backend->dry)
-        s = hd_err_set(err, HD_EMISSING, "the device '%s' computes nothing", m->backend->name);
+        s = hd_err_set(err, HD_EMISSING, "device '%s' does not compute: use cpu or cuda", m->backend->name);
     if (!s) s = hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);
     return s ? s : settle(m, err);
 }

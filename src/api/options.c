@@ -75,15 +75,15 @@ static hd_status check(const heed_translate_options *o, hd_err *err)
     hd_status s = check_numbers(o, err);
     if (s) return s;
     if (o->search == HEED_SEARCH_EXHAUSTIVE && !o->max_length)
-        return hd_err_set(err, HD_EARG, "an exhaustive search needs max_length: it tries everything");
-    if (o->force && !o->prefix)
-        return hd_err_set(err, HD_EARG, "force without prefix: there is nothing to score");
-    if (o->force && o->n_best > 1)
         return hd_err_set(err, HD_EARG,
-                          "force scores one translation of a line: an n_best of %zu does not fit", o->n_best);
+                          "an exhaustive search needs max_length, as it tries every translation up to it");
+    if (o->force && !o->prefix)
+        return hd_err_set(err, HD_EARG, "force needs prefix: the translation to score");
+    if (o->force && o->n_best > 1)
+        return hd_err_set(err, HD_EARG, "force scores one given translation: n_best %zu does not apply",
+                          o->n_best);
     if (o->search == HEED_SEARCH_BEAM && o->n_best > o->beam)
-        return hd_err_set(err, HD_EARG, "an n_best of %zu is more than a beam of %zu keeps", o->n_best,
-                          o->beam);
+        return hd_err_set(err, HD_EARG, "n_best %zu is more than beam %zu", o->n_best, o->beam);
     return HD_OK;
 }
 

@@ -83,7 +83,7 @@ static hd_status hand_over(void *context, size_t part, const hd_attention_maps *
         to->row_label = k == HD_ATTENTION_ENCODER ? source : k == HD_ATTENTION_DECODER ? input : output;
         to->col_label = k == HD_ATTENTION_DECODER ? input : source;
         hd_status s = (hd_status)o->attention(o->attention_user, to);
-        if (s) return hd_err_set(err, s, "the attention function ended it: %s", hd_status_text(s));
+        if (s) return hd_err_set(err, s, "stopped by the attention function: %s", hd_status_text(s));
     }
     return HD_OK;
 }
@@ -124,7 +124,8 @@ heed_status heed_translate(heed_context *context, const char *const *lines, size
     if (missing)
         s = hd_err_set(&err, HD_EARG, "heed_translate: %s is NULL", missing);
     else if (atomic_flag_test_and_set(&context->busy))
-        s = hd_err_set(&err, HD_EARG, "heed_translate: the context is in use: a thread needs one of its own");
+        s = hd_err_set(&err, HD_EARG,
+                       "heed_translate: the context is in use by another thread: create one for each thread");
     else {
         s = translate(out, context, lines, count, options, &err);
         atomic_flag_clear(&context->busy);

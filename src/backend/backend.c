@@ -25,7 +25,7 @@ static hd_status meet(hd_backend **out, hd_backend *b, size_t kind, hd_err *err)
     hd_status s = b->dry ? HD_OK : hd_ranks_agree(HD_OK, &kinds, 1, err);
     if (!s && !b->dry && hd_ranks() > 1 && (size_t)kinds != kind * (size_t)hd_ranks())
         s = hd_err_set(err, HD_EARG,
-                       "the processes are not all on the same kind of device: give all the same --device");
+                       "the processes are on different kinds of devices: give all the same --device");
     if (!s && b->meet) s = b->meet(b, err);
     if (s)
         hd_backend_free(b);

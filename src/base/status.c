@@ -64,5 +64,5 @@ hd_status hd_err_set(hd_err *err, hd_status s, const char *format, ...)
 
 hd_status hd_err_nomem(hd_err *err, size_t bytes)
 {
-    return hd_err_set(err, HD_ENOMEM, "out of memory: %zu bytes asked for", bytes);
+    return hd_err_set(err, HD_ENOMEM, "out of memory: %zu bytes requested", bytes);
 }

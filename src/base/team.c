@@ -172,7 +172,7 @@ hd_status hd_team_new(hd_team **out, int threads, hd_err *err)
     int cores = hd_team_cores();
     if (threads < 1) threads = cores < MOST_THREADS ? cores : MOST_THREADS;
     if (threads > MOST_THREADS)
-        return hd_err_set(err, HD_ELIMIT, "%d threads asked for, at most %d are possible", threads,
+        return hd_err_set(err, HD_ELIMIT, "%d threads requested, at most %d are possible", threads,
                           MOST_THREADS);
     hd_team *t = hd_mem_zero(sizeof *t);
     if (!t) return hd_err_nomem(err, sizeof *t);

@@ -34,7 +34,7 @@ bool hd_family_switch(hd_model_config *c, const char *key, bool otherwise)
 void hd_family_insist(hd_model_config *c, const char *key, bool value)
 {
     if (hd_family_switch(c, key, value) != value)
-        hd_model_config_refuse(c, "\"%s\" is %s: heed has no such model", key, value ? "false" : "true");
+        hd_model_config_refuse(c, "\"%s\" is %s: heed does not support this", key, value ? "false" : "true");
 }
 
 void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)

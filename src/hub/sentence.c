@@ -92,10 +92,9 @@ static hd_status read_limit(hd_masked *m, size_t positions, const char *folder, 
 
 static void take_mode(hd_model_config *c, hd_masked *m, int mode)
 {
-    if (m->pool != HD_POOLING_AUTO)
-        hd_model_config_refuse(c, "several poolings side by side: heed has one" REMEDY);
+    if (m->pool != HD_POOLING_AUTO) hd_model_config_refuse(c, "several poolings: heed supports one" REMEDY);
     if (modes[mode].pool == HD_POOLING_AUTO)
-        hd_model_config_refuse(c, "pooling \"%s\" is not known here" REMEDY, modes[mode].name);
+        hd_model_config_refuse(c, "pooling \"%s\" is not supported" REMEDY, modes[mode].name);
     m->pool = modes[mode].pool;
 }
 
@@ -106,7 +105,7 @@ static void take_name(hd_model_config *c, hd_masked *m, const char *name)
             take_mode(c, m, i);
             return;
         }
-    hd_model_config_refuse(c, "\"pooling_mode\" is \"%.40s\", which is not known here" REMEDY,
+    hd_model_config_refuse(c, "\"pooling_mode\" is \"%.40s\", which is not supported" REMEDY,
                            name ? name : "");
 }
 

@@ -103,7 +103,7 @@ static hd_status check_names(const hd_params *p, const weights *w, const char *f
             const char *name = hd_safetensors_at(w->file[f], i)->name;
             if (!has_ending(name, ignored) && !is_known(p, name))
                 return hd_err_set(err, HD_EFORMAT,
-                                  "%s/%s: tensor \"%.120s\" has no place in a model of this config.json",
+                                  "%s/%s: tensor \"%.120s\" does not belong to a model of this config.json",
                                   folder, w->name[f], name);
         }
     return HD_OK;
@@ -163,7 +163,7 @@ hd_status hd_family_weights_fit(const hd_params *p, const char *folder, hd_err *
             numbers += hd_safetensors_at(o.w->file[f], i)->count;
     if (!s && wanted / 8 > numbers)
         s = hd_err_set(err, HD_EFORMAT,
-                       "%s: config.json asks for a model of %zu numbers, but the weights are %zu", folder,
+                       "%s: config.json describes a model of %zu numbers, but the file has %zu", folder,
                        wanted, numbers);
     end(&o);
     return s;

@@ -27,7 +27,7 @@ static hd_status check(const hd_metric *const *metric, size_t metrics, hd_err *e
 {
     size_t count = metrics ? hd_metric_count(metric[0]) : 0;
     if (!count || count > UINT32_MAX)
-        return hd_err_set(err, HD_EARG, "resampling: %zu segments cannot be drawn from", count);
+        return hd_err_set(err, HD_EARG, "resampling: cannot draw from %zu segments", count);
     for (size_t m = 0; m < metrics; m++)
         if (hd_metric_count(metric[m]) != count || !hd_metric_kept(metric[m]))
             return hd_err_set(err, HD_EARG, "resampling: a metric has not kept %zu segments", count);

@@ -47,9 +47,9 @@ hd_status hd_lengths_read(hd_lengths *l, const char *list, hd_err *err)
             return hd_err_set(err, HD_EARG, "'%s' is not a list of ranges: write them as '1-9,10-14,15-'",
                               list);
         if (last && b.from <= last->to)
-            return hd_err_set(err, HD_EARG, "'%s': a bucket must begin behind the one before it", list);
+            return hd_err_set(err, HD_EARG, "'%s': a range must begin after the one before it", list);
         if (l->buckets == HD_BUCKETS)
-            return hd_err_set(err, HD_EARG, "'%s' are more than %d buckets", list, HD_BUCKETS);
+            return hd_err_set(err, HD_EARG, "'%s' has more than %d ranges", list, HD_BUCKETS);
         l->bucket[l->buckets++] = b;
         if (!*at) return HD_OK;
     }

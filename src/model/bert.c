@@ -50,7 +50,7 @@ hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *op
         !opt->positions)
         return hd_err_set(
             err, HD_EARG,
-            "bert: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
+            "bert: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions is not a valid model",
             o->layers, o->heads, o->width, opt->vocab, opt->positions);
     hd_status s = hd_stack_check(o, err);
     if (s) return s;

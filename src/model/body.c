@@ -64,8 +64,7 @@ static hd_status check_stages(const hd_body_opt *o, hd_err *err)
         if (o->encoder.at[i].kind != HD_STAGE_none && o->encoder.at[i].layers < 1)
             return hd_err_set(err, HD_EARG, "a classifier's encoder needs at least 1 layer in each stage");
     if (o->one_hot && !hd_stage_recurs(&o->encoder.at[0]))
-        return hd_err_set(err, HD_EARG,
-                          "one-hot tokens are read by an encoder that begins with rnn, gru or lstm");
+        return hd_err_set(err, HD_EARG, "--one-hot needs an encoder that begins with rnn, gru or lstm");
     if (o->one_hot && o->vocab > MOST_ONE_HOT)
         return hd_err_set(err, HD_EARG, "a vocabulary of %zu is too large for one-hot tokens: at most %d",
                           o->vocab, MOST_ONE_HOT);
@@ -133,7 +132,7 @@ static hd_status make_lm(hd_body *b, hd_backend *backend, hd_err *err)
     if (s) return s;
     if (!b->lm->type->rows)
         return hd_err_set(err, HD_EARG,
-                          "a language model of the kind %s has no states: rnn, gru, lstm and gpt have",
+                          "a language model of kind %s has no hidden states: use rnn, gru, lstm or gpt",
                           hd_lm_names[b->opt.lm.kind]);
     b->params = b->lm->params;
     b->out = b->opt.lm.stack.width;

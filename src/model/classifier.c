@@ -30,7 +30,7 @@ static hd_status make(hd_classifier *m, hd_backend *backend, hd_err *err)
 static hd_status check(const hd_classifier_opt *o, hd_err *err)
 {
     if (o->numbers && (o->classes != 1 || o->pool == HD_POOL_each))
-        return hd_err_set(err, HD_EARG, "a number is of an item, and one");
+        return hd_err_set(err, HD_EARG, "a regression has one number per item");
     if (!o->numbers && o->classes < 2)
         return hd_err_set(err, HD_EARG, "a classifier needs at least 2 classes");
     return HD_OK;

@@ -13,7 +13,7 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
         !opt->positions)
         return hd_err_set(
             err, HD_EARG,
-            "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions do not make a model",
+            "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions is not a valid model",
             o->layers, o->heads, o->width, opt->vocab, opt->positions);
     hd_status s = hd_stack_check(o, err);
     if (s) return s;

@@ -60,9 +60,9 @@ hd_status hd_stages_read(hd_stages *out, const char *text, hd_err *err)
             return hd_err_set(err, HD_EARG, "%.60s: more than %d stages", text, HD_STAGES);
         if (!read_stage(&out->at[out->count], at, size))
             return hd_err_set(err, HD_EARG,
-                              "\"%.*s\" is no stage: " HD_STAGE_LIST(
+                              "\"%.*s\" is not a stage: " HD_STAGE_LIST(
                                   X) "joined by +; bi- before rnn, gru or lstm "
-                                     "reads both ways, :LAYERS behind any but none says how many",
+                                     "makes it bidirectional, :LAYERS after any but none sets their number",
                               (int)(size < 60 ? size : 60), at);
         out->count++;
         at += size;

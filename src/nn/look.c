@@ -45,9 +45,8 @@ static void check(hd_params *p, const hd_look_opt *o)
     size_t keys = o->project || learned(o->score) ? o->width : o->memory;
     if (o->heads < 1 || keys % (size_t)o->heads) fail(p, "the heads do not divide the width of the keys");
     if (!learned(o->score) && o->score != HD_SCORING_bilinear && !o->project && o->query != o->memory)
-        fail(p, "dot and scaled scores need states of decoder and encoder of one width: add "
-                "--attention-projections, or take "
-                "--attention-score bilinear or additive");
+        fail(p, "dot and scaled scores need decoder and encoder states of the same width: add "
+                "--attention-projections, or use --attention-score bilinear or additive");
     if (o->score == HD_SCORING_mlp && (o->heads > 1 || o->locality != HD_LOCALITY_GLOBAL))
         fail(p, "the mlp score has one head and sees all keys");
     if (o->locality != HD_LOCALITY_GLOBAL && o->window < 1) fail(p, "local attention needs a window");

@@ -133,7 +133,7 @@ hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err)
 {
     for (size_t i = 0; i < frozen.count; i++)
         if (!freeze(p, frozen.pattern[i]))
-            return hd_err_set(err, HD_EARG, "no parameter is called '%s': nothing to freeze",
+            return hd_err_set(err, HD_EARG, "no parameter matches '%s': nothing to freeze",
                               frozen.pattern[i]);
     return HD_OK;
 }

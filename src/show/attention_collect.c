@@ -207,8 +207,7 @@ static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err 
 static hd_status check_type(const hd_model *m, hd_err *err)
 {
     if (m->type->attention) return HD_OK;
-    return hd_err_set(err, HD_EARG, "a language model of the kind %s has no attention: gpt has",
-                      m->type->name);
+    return hd_err_set(err, HD_EARG, "a language model of kind %s has no attention: use a gpt", m->type->name);
 }
 
 hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model *m,

@@ -45,15 +45,14 @@ static hd_status check(const hd_model *m, const hd_embed_opt *opt, hd_err *err)
     int layers = sizes.layers;
     bool last = !opt->table && (!opt->layer || opt->layer == layers);
     if (opt->table && !m->type->table)
-        return hd_err_set(err, HD_EARG, "a model of the kind %s has no table of token vectors", kind);
+        return hd_err_set(err, HD_EARG, "a model of kind %s has no embedding table", kind);
     if (!opt->table && !m->type->rows)
-        return hd_err_set(err, HD_EARG,
-                          "a model of the kind %s has no states that could be vectors: rnn, gru, lstm, gpt, "
-                          "bert and translators have",
-                          kind);
+        return hd_err_set(
+            err, HD_EARG,
+            "a model of kind %s has no hidden states: use rnn, gru, lstm, gpt, bert or a translator", kind);
     if (!opt->table && (opt->layer < 0 || opt->layer > layers))
         return hd_err_set(err, HD_ELIMIT,
-                          "there is no layer %d: the model has %d, and 0 is its token vectors", opt->layer,
+                          "there is no layer %d: the model has %d, and 0 is its embedding table", opt->layer,
                           layers);
     if (opt->pool == HD_POOLING_POOLER && !(sizes.pooler && last))
         return hd_err_set(err, HD_ELIMIT,

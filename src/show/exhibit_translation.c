@@ -149,7 +149,7 @@ hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_model_fol
     hd_status s = read_sentence(&ids, t, sentence, err);
     if (!s) s = translate(&found, r, t, &ids, err);
     if (!s && !hd_found_count(found, 0))
-        s = hd_err_set(err, HD_ENUMBER, "no translation was found: the model gives no token a probability");
+        s = hd_err_set(err, HD_ENUMBER, "no translation found: the model gives no token a probability");
     if (!s) {
         const hd_guess *g = hd_found_at(found, 0);
         s = hd_exhibit_pair(&x, r, &t->model,

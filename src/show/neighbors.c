@@ -32,7 +32,7 @@ hd_status hd_terms_read(hd_terms *out, const char *text, hd_err *err)
     }
     if (word_next)
         return hd_err_set(err, HD_EARG,
-                          out->count ? "there is no word behind the last sign" : "there is no word");
+                          out->count ? "there is no word after the last sign" : "there is no word");
     return HD_OK;
 }
 
@@ -133,7 +133,7 @@ hd_status hd_neighbors_find(hd_neighbors *out, const hd_model_folder *m, const h
     s.sum = hd_mem_array(s.width, sizeof *s.sum);
     if (!s.table || !s.sum) st = hd_err_nomem(err, s.rows * s.width * sizeof *s.table);
     if (!st && (st = hd_params_get(body.params, table, &table->t, s.table)))
-        hd_err_set(err, st, "the token vectors cannot be read: %s", hd_status_text(st));
+        hd_err_set(err, st, "the embedding table cannot be read: %s", hd_status_text(st));
     for (size_t i = 0; !st && i < of->count; i++) st = add_word(&s, of->at[i], err);
     if (!st) st = rank(out, &s, top, err);
     hd_mem_free(s.table);

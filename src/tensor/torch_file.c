@@ -160,9 +160,9 @@ static hd_status make_tensor(reader *r, const hd_pickle_value *v, size_t size, h
     const hd_pickle_value *shape = hd_pickle_cells(r->pickle, v[2]);
     t.storage = (size_t)(-1 - v[0].number), t.offset = (size_t)v[1].number, t.rank = (int)v[2].size;
     if (!is_dense(shape, hd_pickle_cells(r->pickle, v[3]), v[2].size, &t.count))
-        return hd_err_set(err, HD_EFORMAT,
-                          "the pickle is refused: the numbers of a tensor do not lie one behind the other "
-                          "(call contiguous() before torch.save)");
+        return hd_err_set(
+            err, HD_EFORMAT,
+            "the pickle is refused: a tensor is not contiguous (call contiguous() before torch.save)");
     if (t.offset > r->storage[t.storage].count || t.count > r->storage[t.storage].count - t.offset)
         return hd_err_set(err, HD_EFORMAT, "the pickle is refused: a tensor reaches past its storage");
     t.shape = hd_arena_take(&r->s->arena, (v[2].size + 1) * sizeof *t.shape);
@@ -225,7 +225,7 @@ static hd_status read_archive(reader *r, hd_pickle_value *out, hd_err *err)
     if (!s && !r->program.data)
         s = hd_err_set(err, HD_EFORMAT, "an archive without data.pkl: torch.save did not write it");
     if (!s && r->order.data && !is((const char *)r->order.data, r->order.size, "little"))
-        s = hd_err_set(err, HD_EFORMAT, "numbers begin with their high bytes, which heed does not read");
+        s = hd_err_set(err, HD_EFORMAT, "numbers are big-endian, which heed does not read");
     if (!s) s = run(r, r->program.data, r->program.size, &at, out, err);
     return s ? s : hd_zip_list(r->bytes, r->size, take_storage, r, err);
 }
@@ -264,10 +264,9 @@ static hd_status read_pickles(reader *r, hd_pickle_value *out, hd_err *err)
     size_t at = 0;
     hd_status s = HD_OK;
     if (r->size < sizeof magic || memcmp(r->bytes, magic, sizeof magic))
-        return hd_err_set(
-            err, HD_EFORMAT,
-            "neither an archive nor a pickle of torch.save: convert it where you trust it, with "
-            "save_pretrained(FOLDER, safe_serialization=True) of transformers");
+        return hd_err_set(err, HD_EFORMAT,
+                          "neither an archive nor a pickle of torch.save: if you trust it, convert it with "
+                          "save_pretrained(FOLDER, safe_serialization=True) of transformers");
     for (int i = 0; !s && i < 5; i++) s = run(r, r->bytes, r->size, &at, &part[i], err);
     *out = part[3];
     return s ? s : read_behind(r, at, part[4], err);
@@ -291,7 +290,7 @@ static hd_status add_entry(reader *r, const hd_pickle_entry *from, hd_err *err)
     name[from->key.size] = 0;
     if (from->value.kind != HD_PICKLE_OBJECT || from->value.number < 0)
         return hd_err_set(err, HD_EFORMAT,
-                          "\"%.80s\" is no tensor: a dictionary of tensors alone is expected", name);
+                          "\"%.80s\" is not a tensor: only a dictionary of tensors is supported", name);
     const tensor *t = &r->tensor[from->value.number];
     const storage *in = &r->storage[t->storage];
     if (!in->data && t->count)
@@ -314,7 +313,7 @@ static hd_status take_entries(reader *r, hd_pickle_value dict, hd_err *err)
     size_t count;
     const hd_pickle_entry *e = hd_pickle_entries(r->pickle, &count);
     if (dict.kind != HD_PICKLE_DICT)
-        return hd_err_set(err, HD_EFORMAT, "the pickle is no dictionary of tensors");
+        return hd_err_set(err, HD_EFORMAT, "the pickle is not a dictionary of tensors");
     r->s->entry = hd_mem_array(count + 1, sizeof *r->s->entry);
     if (!r->s->entry) return hd_err_nomem(err, (count + 1) * sizeof *r->s->entry);
     hd_status s = HD_OK;

@@ -55,7 +55,7 @@ hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const 
     if (!s && forgotten > 1)
         hd_log_say(opt->log, HD_INFO,
                    "more than %zu different pieces: the rarest were not counted to the end", most);
-    if (!s && !all.count) s = hd_err_set(err, HD_EARG, "there is no text to take a vocabulary from");
+    if (!s && !all.count) s = hd_err_set(err, HD_EARG, "there is no text to learn a vocabulary from");
     if (!s) s = hd_vocab_rank(v, &all, opt->vocab, opt->least, err);
     if (!s) {
         t->size = v->count;

@@ -95,7 +95,7 @@ hd_status hd_tokenizer_train(hd_tokenizer **out, hd_tokenizer_kind kind, hd_feed
                              const hd_tokenizer_opt *opt, hd_err *err)
 {
     if (!hd_tokenizer_learns(kind))
-        return hd_err_set(err, HD_EARG, "%s is not learned here: give the file of one that is",
+        return hd_err_set(err, HD_EARG, "%s cannot be trained here: give an existing file",
                           hd_tokenizer_name(kind));
     hd_tokenizer *t = new_of(kind, err);
     if (!t) return HD_ENOMEM;
@@ -249,8 +249,8 @@ static bool put_id(void *context, hd_piece piece)
 static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     if (size > TEXT_LONGEST)
-        return hd_err_set(err, HD_ELIMIT, "a text of %zu bytes is too long for a tokenizer: cut it in lines",
-                          size);
+        return hd_err_set(err, HD_ELIMIT,
+                          "a text of %zu bytes is too long for a tokenizer: split it into lines", size);
     return size ? t->type->encode(t, text, size, to, err) : HD_OK;
 }
 

@@ -127,7 +127,7 @@ static hd_status get_number(const json_t *o, const char *path, const char *key, 
     errno = 0;
     *to = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (!end || *end || errno)
-        return hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is missing or no number", path, key);
+        return hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is missing or not a number", path, key);
     return HD_OK;
 }
 
@@ -184,8 +184,7 @@ static hd_status current(const char *folder, char to[HD_PATH], hd_err *err)
     for (size_t i = 5; good && i < n; i++) good = map.data[i] >= '0' && map.data[i] <= '9';
     if (good) memcpy(name + 6, map.data, n);
     hd_map_close(&map);
-    if (!good)
-        return hd_err_set(err, HD_EFORMAT, "%s: does not name a checkpoint, as in \"step-1000\"", path);
+    if (!good) return hd_err_set(err, HD_EFORMAT, "%s: does not name a checkpoint like \"step-1000\"", path);
     return hd_path(to, folder, name, err);
 }
 
@@ -319,7 +318,8 @@ static hd_status check_step(const char *path, const char *step, const hd_progres
     const char *name = strrchr(step, '/') + 1;
     if (strtoull(name + 5, NULL, 10) == p->step) return HD_OK;
     return hd_err_set(err, HD_EFORMAT,
-                      "%s: its \"step\" is %" PRIu64 ", but the folder is %s: it is damaged, or another's",
+                      "%s: its \"step\" is %" PRIu64
+                      ", but the folder is %s: it is damaged or from another run",
                       path, p->step, name);
 }
 

@@ -216,7 +216,7 @@ hd_status hd_events_flush(hd_events *e, hd_err *err)
     const char *data = e->pending.data;
     size_t left = e->pending.size;
     e->pending.size = 0;
-    if (left && e->torn) return hd_err_set(err, HD_EFILE, "%s: is damaged by a write that failed", e->path);
+    if (left && e->torn) return hd_err_set(err, HD_EFILE, "%s: was damaged by a failed write", e->path);
     off_t size = e->size + (off_t)left;
     while (left) {
         ssize_t n = write(e->file, data, left);

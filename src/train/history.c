@@ -54,7 +54,7 @@ static hd_status reader_next(reader *r, const json_t **out, hd_err *err)
         size_t number = hd_lines_count(r->lines);
         s = hd_lines_next(r->lines, &behind, err);
         return s || !behind.text ? s
-                                 : hd_err_set(err, HD_EFORMAT, "%s:%zu: is no line of a training log",
+                                 : hd_err_set(err, HD_EFORMAT, "%s:%zu: is not a line of a training log",
                                               hd_lines_name(r->lines), number);
     }
     double epoch = number_of(o, "epoch"), step = number_of(o, "step");
@@ -81,7 +81,7 @@ static hd_status add(hd_history *h, size_t *room, double x, double y, hd_err *er
 static hd_status to_epochs(hd_history *h, double steps, const char *folder, hd_err *err)
 {
     if (h->count && !isfinite(steps))
-        return hd_err_set(err, HD_EARG, "%s: its log has less than an epoch: plot over steps or time",
+        return hd_err_set(err, HD_EARG, "%s: its log has less than an epoch: use --over steps or time",
                           folder);
     for (size_t i = 0; i < h->count; i++) h->x[i] /= steps;
     return HD_OK;

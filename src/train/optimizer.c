@@ -19,7 +19,7 @@ static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
 hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimizer_opt *opt, hd_err *err)
 {
     *o = (hd_optimizer){.opt = *opt, .params = params, .serial = hd_serial()};
-    if (!params->grad) return hd_err_set(err, HD_EARG, "the model was not made for training");
+    if (!params->grad) return hd_err_set(err, HD_EARG, "the model was opened for inference only");
     bool adam = opt->kind != HD_OPT_SGD;
     if (adam && opt->eps <= 0) {
         o->opt.eps = 1e-9f;

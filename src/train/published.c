@@ -23,7 +23,7 @@ hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)
     hd_safetensors *file = NULL;
     hd_status s = hd_path(path, folder, "model.safetensors", err);
     if (!s && access(path, F_OK))
-        return hd_err_set(err, HD_EFILE, "%s: not there: the training saved no model yet", path);
+        return hd_err_set(err, HD_EFILE, "%s: missing: training has not saved a model yet", path);
     if (!s) s = hd_safetensors_open(&file, path, err);
     if (!s) s = hd_params_load(p, file, err);
     hd_safetensors_free(file);

@@ -13,7 +13,7 @@ void hd_run_log_open(hd_run_log *l, const hd_trainer_opt *o, int rank, const hd_
     if (rank) return;
     if (o->resume && hd_checkpoint_load(o->folder, &at, NULL, &err)) return; /* the loop will say so */
     if (hd_journal_open(&l->journal, o->folder, at.step, &err))
-        hd_log_say(log, HD_WARN, "the run goes on without its log: %s", err.text);
+        hd_log_say(log, HD_WARN, "continuing without a log: %s", err.text);
 }
 
 void hd_run_log_close(hd_run_log *l)
@@ -59,6 +59,6 @@ void hd_run_log_tell(hd_run_log *l, const hd_news *n)
     if (n->kind == HD_NEWS_REPORT) add_training(l->journal, n, &err);
     if (n->kind == HD_NEWS_VALID) add_valid(l->journal, n, &err);
     if (!err.status) return;
-    hd_log_say(l->log, HD_WARN, "the run goes on without its log: %s", err.text);
+    hd_log_say(l->log, HD_WARN, "continuing without a log: %s", err.text);
     hd_run_log_close(l);
 }

@@ -415,8 +415,8 @@ static hd_status begin(trainer *t, hd_err *err)
         s = hd_checkpoint_load(o->folder, &t->at, t->o, err);
         if (!s && t->at.corpus != t->t->corpus)
             s = hd_err_set(err, HD_EARG,
-                           "the training or validation data is not what the run began with: resume with the "
-                           "same files, or begin a new run");
+                           "the training or validation data has changed since the run began: resume with the "
+                           "same files, or start a new run");
         if (!s) s = check_place(t, err);
         if (!s) s = t->t->seek(t->t->context, t->at.epoch, t->at.batch, err);
         if (!s) t->saved = t->at.step, t->published = !isnan(t->at.best);
@@ -427,9 +427,8 @@ static hd_status begin(trainer *t, hd_err *err)
                               .decay_steps = o->schedule.steps ? o->schedule.steps : planned(o)};
     }
     if (!s && falls && !t->at.decay_steps)
-        s = hd_err_set(
-            err, HD_EARG,
-            "a rate that falls to its end needs to know it: give --epochs, --steps or --decay-steps");
+        s = hd_err_set(err, HD_EARG,
+                       "a decaying learning rate needs an end: give --epochs, --steps or --decay-steps");
     t->began_at = t->at.step;
     t->warmup = warmup_of(t, falls);
     t->start = t->since = hd_seconds();

@@ -321,7 +321,7 @@ hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err)
 {
     hd_drawing d = hd_confusion_drawing(v);
     if (!is_matrix(v->of))
-        return hd_err_set(err, HD_ELIMIT, "%s: a matrix of %zu labels cannot be seen: at most %d are drawn",
-                          path, v->of->classes, HD_CONFUSION_MATRIX);
+        return hd_err_set(err, HD_ELIMIT, "%s: a matrix of %zu labels is too large to draw: at most %d", path,
+                          v->of->classes, HD_CONFUSION_MATRIX);
     return hd_plot_save(path, &d, err);
 }

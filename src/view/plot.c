@@ -89,9 +89,7 @@ hd_status hd_plot_check(const char *path, hd_err *err)
 {
     writer *write = writer_of(path);
     hd_save *save = NULL;
-    if (!write)
-        return hd_err_set(err, HD_EARG, "%s: a plot is written to a file that ends in .svg, .png or .pdf",
-                          path);
+    if (!write) return hd_err_set(err, HD_EARG, "%s: a plot file must end in .svg, .png or .pdf", path);
     if (write != hd_drawing_svg && hd_drawing_missing)
         return hd_err_set(err, HD_EMISSING, "%s: %s", path, hd_drawing_missing);
     hd_status s = hd_save_open(&save, path, err);

@@ -172,7 +172,7 @@ static void options_of_older_and_newer_callers(void **state)
     o = (heed_translate_options){.beam = 5};
     r = NULL;
     assert_int_equal(heed_translate(s->context, line, 2, &o, &r, &error), HEED_EARG);
-    assert_string_equal(error.text, "the options were not filled in: call heed_translate_options_init");
+    assert_string_equal(error.text, "the options are not initialized: call heed_translate_options_init");
 }
 
 static heed_status take(void *user, const heed_attention *a)

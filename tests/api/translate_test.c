@@ -339,7 +339,7 @@ static void the_attention_function_can_end_the_call(void **state)
     heed_translate_options o = options_of();
     o.attention = compare, o.attention_user = &w;
     assert_int_equal(heed_translate(s->context, lines, LINES, &o, &r, &error), HEED_ELIMIT);
-    assert_string_equal(error.text, "the attention function ended it: limit exceeded");
+    assert_string_equal(error.text, "stopped by the attention function: limit exceeded");
     assert_int_equal(error.status, HEED_ELIMIT);
     assert_null(r);
     assert_int_equal(w.calls, 2);

@@ -45,7 +45,7 @@ static void the_second_is_told_who_is_there(void **state)
     char says[64];
     pid_t child = hold(at("shared"));
     assert_int_equal(hd_lock_take(&l, at("shared"), &last), HD_EFILE);
-    snprintf(says, sizeof says, "shared: process %ld is writing in this folder", (long)child);
+    snprintf(says, sizeof says, "shared: process %ld is writing to this folder", (long)child);
     if (!strstr(last.text, says)) fail_msg("%s", last.text);
     assert_false(l.held);
     hd_lock_release(&l);

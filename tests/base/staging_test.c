@@ -62,7 +62,7 @@ static void nothing_is_seen_before_the_end(void **state)
     assert_true(syncs > 0);
     assert_string_equal(synced[syncs - 1], scratch); /* the rename is in the folder above */
     assert_non_null(
-        strstr(failed(hd_staging_begin(&s, at("place"), &last)), "place: is already there and not empty"));
+        strstr(failed(hd_staging_begin(&s, at("place"), &last)), "place: exists already and is not empty"));
     assert_true(is_there(at("place/file")));
 }
 

@@ -128,7 +128,7 @@ static void a_flipped_bit_in_a_small_file_is_seen_by_every_verb(void **state)
             fresh_copy(cases[i].model);
             snprintf(name, sizeof name, "d/%s", cases[i].file);
             flip(at("%s", name), k / 7.0);
-            snprintf(parts, sizeof parts, "%s: is not as heed wrote it|copy the folder again|remove the line",
+            snprintf(parts, sizeof parts, "%s: was changed since heed wrote it|copy the folder again|remove the line",
                      name);
             assert_fails(cases[i].command, 1, parts);
         }
@@ -142,11 +142,11 @@ static void an_edited_file_says_what_to_do_and_that_helps(void **state)
     fresh_copy("bert");
     must_run("sed -i 's/\"layers\": 1/\"layers\": 2/' d/config.json");
     assert_fails(ask, 1,
-                 "d/config.json: is not as heed wrote it|remove the line \"crc32c\" and the comma before it");
+                 "d/config.json: was changed since heed wrote it|remove the line \"crc32c\" and the comma before it");
     must_run("sed -i 's/\"layers\": 2/\"layers\": 1/' d/config.json");
     must_run(ask);
     must_run("sed -i 's/^mat$/hat/' d/tokenizer.txt");
-    assert_fails(ask, 1, "d/tokenizer.txt: is not as heed wrote it");
+    assert_fails(ask, 1, "d/tokenizer.txt: was changed since heed wrote it");
     must_run("grep -v crc32c d/config.json | sed '$s/,$/}/' > x && mv x d/config.json");
     must_run(ask);
     assert_prints("$HEED info d --verify | grep verified", 0, "verified              yes\n");

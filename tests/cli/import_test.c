@@ -164,7 +164,7 @@ static void what_cannot_be_is_said(void **state)
     assert_fails("$HEED import nowhere out", 1, "nowhere: there is no such folder");
     assert_fails("$HEED import gpt out", 1, "gpt/config.json|\"model_type\" is missing");
     assert_fails("$HEED export ngram out", 1, "\"ngram\" is no model that transformers knows");
-    assert_fails("$HEED export gpt t", 1, "t: is already there and not empty");
+    assert_fails("$HEED export gpt t", 1, "t: exists already and is not empty");
     assert_fails("$HEED export gpt no/such/folder", 1, "no/such/folder");
     assert_false(is_there(at("out")));
 }

@@ -40,7 +40,7 @@ static void of_two_runs_that_begin_together_one_trains(void **state)
 #define LONG                                                         \
     "$HEED train -q $TINY " DATA "--minutes 0.3 --out busy & p=$!; " \
     "while [ ! -e busy/train/current ]; do sleep 0.02; done; "
-#define REFUSED "case \"$(cat e)\" in *\"busy: process $p is writing in this folder\"*) ;; *) cat e ;; esac; "
+#define REFUSED "case \"$(cat e)\" in *\"busy: process $p is writing to this folder\"*) ;; *) cat e ;; esac; "
 
 static void who_would_write_is_refused_while_a_run_lasts(void **state)
 {

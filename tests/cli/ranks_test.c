@@ -207,7 +207,7 @@ static void failures_end_all_and_are_said_once(void **state)
         {CARD RUN "2" TRAIN DATA "--device cuda --steps 9 --out bad",
          HEED_NCCL ? "heed train: 2 processes share this card" : "this build is without"},
         {CARD RUN "1" TRAIN DATA "--device cuda --steps 9 --out bad : -n 1" TRAIN DATA "--steps 9 --out bad",
-         "heed train: the processes are not all on the same kind of device"},
+         "heed train: the processes are on different kinds of devices"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char out[SHELL_ROOM];

@@ -260,7 +260,7 @@ static void failures_are_named(void **state)
         {2, "--ref ref --source - --by-length",
          "standard input can be read only once (try 'heed help score')"},
         {1, "--ref ref a --source src --by-length --plot l.gif",
-         "l.gif: a plot is written to a file that ends in .svg, .png or .pdf"},
+         "l.gif: a plot file must end in .svg, .png or .pdf"},
         {2, "$(printf -- '--ref ref %.0s' $(seq 65))",
          "--ref: given more than 64 times (try 'heed help score')"},
         {2, "--ref ref --hyp a", "--hyp is gone: give the translations as FILE (try 'heed help score')"},

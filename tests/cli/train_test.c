@@ -239,7 +239,7 @@ static void changed_data_is_noticed(void **state)
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         must_run(changes[i]);
         assert_fails("$HEED train -q --resume --steps 6 --out data", 1,
-                     "data is not what the run began with: resume with the same files");
+                     "data has changed since the run began: resume with the same files");
         must_run("cp c/*.en c/*.de own");
     }
     must_run("mv own/train.de own/gone");
@@ -350,11 +350,11 @@ static void bad_input_gives_one_clear_error(void **state)
         {DATA "--max-positions 20", 2, "--max-positions 20 is too few for --max-length 40 and the end"},
         {DATA "--batch-tokens 40", 2,
          "--batch-tokens 40 is less than a sentence of --max-length 40 and its end"},
-        {DATA "--freeze 'model.encodr.*'", 2, "no parameter is called 'model.encodr.*': nothing to freeze"},
+        {DATA "--freeze 'model.encodr.*'", 2, "no parameter matches 'model.encodr.*': nothing to freeze"},
         {DATA "--device tpu", 1, "tpu"},
         {DATA "--tokenizer-model two", 1, "two:1: "},
         {DATA "--steps 0 --minutes 1 --schedule linear", 1, "give --epochs, --steps or --decay-steps"},
-        {DATA "--precision bf16", 1, "the cpu trains in f32: bf16 needs a CUDA device"},
+        {DATA "--precision bf16", 1, "the CPU trains in f32: bf16 needs a CUDA device"},
         {DATA "word", 1, "word: No such file"},
         {DATA "--steps 5 word", 2, "unexpected argument 'word'"},
     };

@@ -480,11 +480,11 @@ static void what_is_no_model_is_refused(void **state)
                  "none: holds no model (no config.json): `heed train` makes one");
     assert_fails("$HEED translate -d cpu cut <c/test.en", 1, "cut/model.safetensors: ");
     assert_fails("$HEED translate -d cpu words <c/test.en", 1,
-                 "words/tokenizer.txt: is not as heed wrote it");
+                 "words/tokenizer.txt: was changed since heed wrote it");
     assert_fails("$HEED translate -d cpu newer <c/test.en", 1,
                  "newer/config.json: \"format\" is of a newer heed: this one reads format 1");
     assert_fails("$HEED translate -d cpu bare <c/test.en", 1,
-                 "bare/model.safetensors: not there: the training saved no model yet");
+                 "bare/model.safetensors: missing: training has not saved a model yet");
     assert_fails("$HEED translate -d cpu untrained --checkpoint last <c/test.en", 1,
                  "untrained/train/current: ");
     assert_fails("$HEED translate -d cpu torn <c/test.en", 1, "torn/config.json:");

@@ -140,7 +140,7 @@ static void another_instance_has_the_same_weights_and_none_trains(void **state)
     hd_backend_opt opt = {.threads = 1, .precision = HD_PRECISION_BF16, .training = true};
     b = NULL;
     assert_int_equal(hd_backend_new(&b, "cpu", &opt, &err), HD_EARG);
-    assert_string_equal(err.text, "the cpu trains in f32: bf16 needs a CUDA device");
+    assert_string_equal(err.text, "the CPU trains in f32: bf16 needs a CUDA device");
     assert_null(b);
 }
 

@@ -509,8 +509,7 @@ static void what_a_model_has_not_is_said(void **state)
         {"bi-gru:1", "gru:2", HD_CONTEXT_attention, HD_ATTENTION_DECODER,
          "the model has no decoder self-attention: its decoder is gru:2"},
         {"gru:1", "gru:1", HD_CONTEXT_fixed, HD_ATTENTION_CROSS,
-         "the model has no attention from its decoder to its encoder: it was trained with --decoder-context "
-         "fixed"},
+         "the model has no cross-attention: it was trained with --decoder-context fixed"},
         {"gru:1", "gru:1", HD_CONTEXT_everywhere, -1, "it was trained with --decoder-context everywhere"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

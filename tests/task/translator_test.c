@@ -169,7 +169,7 @@ static void what_is_no_model_is_refused(void **state)
     }
     assert_int_equal(unlink(at("refused/model.safetensors")), 0);
     assert_holds(refused(folder, HD_WEIGHTS_BEST),
-                 "model.safetensors: not there: the training saved no model yet");
+                 "model.safetensors: missing: training has not saved a model yet");
     put_bytes(at("refused/model.safetensors"), model, size);
     char *vocabulary = get_file(at("refused/source.txt"), &size);
     put_file(at("refused/source.txt"), "<pad>\n<unk>\n<s>\n</s>\nnothing\n");

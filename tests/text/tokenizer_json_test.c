@@ -58,8 +58,8 @@ static void parts_that_are_not_known_are_named(void **state)
         {"", "\"merges\": [\"a\"]", "tokenizer.json:1: not a merge"},
         {"", "\"merges\": [[\"a\", \"b\"], [\"a\"]]", "merge 2 is not two pieces"},
         {"", "\"merges\": [\"a b\", \"a b\"]", "tokenizer.json:2: the merge is there twice"},
-        {"", "\"merges\": [\"a zz\"]", "tokenizer.json:1: a merge names 'zz', which is no piece"},
-        {"", "\"merges\": [\"b a\"]", "a merge names 'ba', which is no piece"},
+        {"", "\"merges\": [\"a zz\"]", "tokenizer.json:1: a merge names 'zz', which is not a token"},
+        {"", "\"merges\": [\"b a\"]", "a merge names 'ba', which is not a token"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put_text("tokenizer.json", whole_bpe(cases[i].parts, cases[i].model));
@@ -121,12 +121,12 @@ static void merges_name_their_line(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"#version: 0.2\na b\nab\n", "merges.txt:3: not a merge: two pieces with a space between"},
+        {"#version: 0.2\na b\nab\n", "merges.txt:3: not a merge: two tokens separated by a space"},
         {"a b c\n", "merges.txt:1: not a merge"},
         {"a b\n\n", "merges.txt:2: not a merge"},
         {" a\n", "merges.txt:1: not a merge"},
-        {"a b\nqq b\n", "merges.txt:2: a merge names 'qq', which is no piece"},
-        {"a b\nb a\n", "merges.txt:2: a merge names 'ba', which is no piece"},
+        {"a b\nqq b\n", "merges.txt:2: a merge names 'qq', which is not a token"},
+        {"a b\nb a\n", "merges.txt:2: a merge names 'ba', which is not a token"},
         {"a b\na b\n", "merges.txt:2: the merge is there twice"},
         {"a b\n\xff b\n", "merges.txt:2: not UTF-8: convert the file"},
     };

@@ -85,7 +85,7 @@ static void a_torn_last_line_does_not_count_and_others_are_named(void **state)
     assert_int_equal(hd_history_read(&h, folder_with("bad", "{\"step\":1}\nnonsense\n{\"step\":2}\n"),
                                      "train", "loss", HD_HISTORY_STEPS, &err),
                      HD_EFORMAT);
-    assert_non_null(strstr(err.text, "bad/train/log.jsonl:2: is no line of a training log"));
+    assert_non_null(strstr(err.text, "bad/train/log.jsonl:2: is not a line of a training log"));
     err = (hd_err){0};
     assert_int_equal(hd_history_read(&h, at("torn"), "train", "loss", HD_HISTORY_EPOCHS, &err), HD_EARG);
     assert_non_null(strstr(err.text, "less than an epoch"));

@@ -546,7 +546,7 @@ static void a_model_that_is_not_for_training_is_refused(void **state)
     bench_open(&b, 1);
     assert_int_equal(hd_params_ready(&b.params, false, &err), HD_OK);
     assert_int_equal(hd_optimizer_init(&b.optimizer, &b.params, &(hd_optimizer_opt){0}, &err), HD_EARG);
-    assert_string_equal(err.text, "the model was not made for training");
+    assert_string_equal(err.text, "the model was opened for inference only");
     bench_close(&b);
 }
 

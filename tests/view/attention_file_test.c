@@ -31,8 +31,7 @@ static void an_unknown_ending_is_refused_with_those_there_are(void **state)
         assert_null(f);
         char expected[160];
         snprintf(expected, sizeof expected,
-                 "%s: attention is written to a file that ends in .json, .html, .svg, .png or .pdf",
-                 names[i]);
+                 "%s: attention files must end in .json, .html, .svg, .png or .pdf", names[i]);
         assert_string_equal(err.text, expected);
     }
     for (size_t i = 0; i < COUNT_OF(endings); i++) {

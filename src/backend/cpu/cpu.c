@@ -197,7 +197,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
 {
     bool small = opt && opt->precision == HD_PRECISION_BF16;
     if (small && opt->training)
-        return hd_err_set(err, HD_EARG, "the cpu trains in f32: bf16 needs a CUDA device");
+        return hd_err_set(err, HD_EARG, "the CPU trains in f32: bf16 needs a CUDA device");
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
     if (!cpu) return hd_err_nomem(err, sizeof *cpu);
     cpu->base = (hd_backend){.name = "cpu",

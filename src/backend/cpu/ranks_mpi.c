@@ -46,7 +46,7 @@ static bool is_launched(void)
 static hd_status lose(hd_err *err)
 {
     us.lost = true;
-    hd_err_set(&us.failed, HD_EMISSING, "the other processes of this run cannot be reached any more");
+    hd_err_set(&us.failed, HD_EMISSING, "the other processes of this run cannot be reached anymore");
     return hd_err_set(err, HD_EMISSING, "%s", us.failed.text);
 }
 
@@ -56,7 +56,7 @@ static hd_status join(hd_err *err)
     MPI_Finalized(&ended);
     if (ended)
         return hd_err_set(err, HD_ELIMIT,
-                          "this process has left the others already: MPI cannot be begun twice");
+                          "this process has already left the others: MPI cannot be started twice");
     MPI_Initialized(&there);
     if (!there && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)) return lose(err);
     us.ours = !there;

@@ -21,7 +21,7 @@ hd_status hd_ranks_begin(hd_err *err)
     if (!launched || atoi(launched) < 2) return HD_OK;
     return hd_err_set(
         err, HD_EMISSING,
-        "started as %d processes, but this build is without MPI: install libopenmpi-dev and build anew",
+        "started as %d processes, but this build has no MPI: install libopenmpi-dev and build again",
         atoi(launched));
 }
 

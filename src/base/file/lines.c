@@ -186,7 +186,7 @@ hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err)
     *line = (hd_line){0};
     l->refused = (hd_err){0};
     size_t size = 0;
-    hd_status s = l->failed ? hd_err_set(err, l->failed, "%s: a line before could not be read", l->name)
+    hd_status s = l->failed ? hd_err_set(err, l->failed, "%s: an earlier line could not be read", l->name)
                             : find_line(l, &size, err);
     if (s) return l->failed = s;
     char *text = l->text + l->start;

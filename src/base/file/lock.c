@@ -37,14 +37,14 @@ static hd_status held_by(int file, const char *folder, hd_err *err)
         bool elsewhere = strcmp(host, here);
         if (!elsewhere && kill((pid_t)process, 0) && errno == ESRCH) continue;
         return hd_err_set(err, HD_EFILE,
-                          "%s: process %ld%s%s is writing in this folder: wait until it has ended, or name "
+                          "%s: process %ld%s%s is writing to this folder: wait until it has ended, or name "
                           "another folder",
                           folder, process, elsewhere ? " on " : "", elsewhere ? host : "");
     }
-    return hd_err_set(err, HD_EFILE,
-                      "%s: another process is writing in this folder: wait until it has ended, or name "
-                      "another folder",
-                      folder);
+    return hd_err_set(
+        err, HD_EFILE,
+        "%s: another process is writing to this folder: wait until it has ended, or name another folder",
+        folder);
 }
 
 static bool is_the_file_at(int file, const char *path)
@@ -97,7 +97,8 @@ hd_status hd_lock_take(hd_lock *l, const char *folder, hd_err *err)
     memcpy(l->folder, folder, length + 1);
     hd_status s = hd_path(l->path, folder, HD_LOCK_FILE, err);
     for (int i = 0; !s && !l->held && i < TRIES; i++) s = attempt(l, err);
-    if (!s && !l->held) s = hd_err_set(err, HD_EFILE, "%s: cannot be locked: it comes and goes", l->path);
+    if (!s && !l->held)
+        s = hd_err_set(err, HD_EFILE, "%s: cannot be locked: it keeps appearing and disappearing", l->path);
     if (s && l->made) rmdir(l->folder); /* stays where something is in it */
     return s;
 }

@@ -54,9 +54,10 @@ static hd_status xz_step(void *state, hd_packed_flow *f, bool *ended, hd_err *er
     *ended = z == LZMA_STREAM_END;
     if (z == LZMA_MEM_ERROR) return hd_err_nomem(err, 0);
     if (z == LZMA_MEMLIMIT_ERROR)
-        return hd_err_set(err, HD_ELIMIT,
-                          "%s: unpacking this xz data takes more than %d MiB: pack it with less", x->file,
-                          MOST_MEMORY >> 20);
+        return hd_err_set(
+            err, HD_ELIMIT,
+            "%s: unpacking this xz data takes more than %d MiB: compress it with a smaller dictionary",
+            x->file, MOST_MEMORY >> 20);
     if (z != LZMA_OK && z != LZMA_STREAM_END && z != LZMA_BUF_ERROR)
         return hd_err_set(err, HD_EFORMAT, "%s: damaged xz data", x->file);
     return HD_OK;

@@ -43,7 +43,7 @@ hd_status hd_seal_folder(const char *folder, const char *const *names, hd_err *e
     hd_status s = hd_path(path, folder, CONFIG, err);
     if (!s) s = hd_map_open(&m, path, err);
     size_t size = s ? 0 : before_seal(&m);
-    if (!s && !size) s = hd_err_set(err, HD_EFORMAT, "%s: does not end as a JSON object does", path);
+    if (!s && !size) s = hd_err_set(err, HD_EFORMAT, "%s: does not end like a JSON object", path);
     if (!s) hd_text_add(&t, (const char *)m.data, size);
     hd_map_close(&m);
     hd_text_put(&t, BEGIN);
@@ -64,7 +64,7 @@ static hd_status check_file(const char *folder, const char *name, const char *wa
     hd_map m = {0};
     if (strchr(name, '/'))
         return hd_err_set(err, HD_EFORMAT,
-                          "%s/%s: \"" HD_SEAL_KEY "\" names '%.60s', which is no file beside it", folder,
+                          "%s/%s: \"" HD_SEAL_KEY "\" names '%.60s', which is not a file beside it", folder,
                           CONFIG, name);
     hd_status s = hd_path(path, folder, name, err);
     if (s || access(path, F_OK)) return s;
@@ -76,7 +76,7 @@ static hd_status check_file(const char *folder, const char *name, const char *wa
     if (!strcmp(sum, wanted)) return HD_OK;
     return hd_err_set(
         err, HD_EFORMAT,
-        "%s: is not as heed wrote it (checksum %s, not %.16s): copy the folder again, or, if you "
+        "%s: was changed since heed wrote it (checksum %s, not %.16s): copy the folder again, or, if you "
         "edited the file, remove the line \"" HD_SEAL_KEY "\" and the comma before it from %s/%s",
         path, sum, wanted, folder, CONFIG);
 }

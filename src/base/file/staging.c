@@ -60,12 +60,11 @@ static hd_status check_place(const hd_staging *s, hd_err *err)
     hd_status status = hd_folder_empty(s->place, &empty, err);
     if (status) return status;
     if (!empty)
-        return hd_err_set(err, HD_EFILE, "%s: is already there and not empty: name another folder", s->path);
+        return hd_err_set(err, HD_EFILE, "%s: exists already and is not empty: name another folder", s->path);
     hd_parent(parent, s->place);
     if (!stat(s->place, &here) && !stat(parent, &above) && here.st_dev != above.st_dev)
         return hd_err_set(err, HD_EFILE,
-                          "%s: a file system is mounted there, it cannot be replaced: name a folder below it",
-                          s->path);
+                          "%s: is a mount point and cannot be replaced: name a folder below it", s->path);
     return HD_OK;
 }
 

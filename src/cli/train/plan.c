@@ -34,8 +34,7 @@ static void show_memory(const hd_command *c, const hd_train_options *o, const hd
     fprintf(f, "memory             %.1f MiB for weights, gradients, moments and the largest update\n",
             (double)bytes / MIB);
     if (!on.found || !d->memory) {
-        fprintf(f, "device             %s: its memory is not known here\n",
-                on.found ? d->backend : o->device);
+        fprintf(f, "device             %s: memory unknown\n", on.found ? d->backend : o->device);
         return;
     }
     fprintf(f, "device             %s, %.1f of %.1f GiB free\n", d->backend, (double)d->left / GIB,

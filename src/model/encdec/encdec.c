@@ -153,15 +153,15 @@ static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
     for (int i = 0; i < o->decoder.count; i++)
         if (o->decoder.at[i].kind != HD_STAGE_transformer && (i || !hd_stage_recurs(&o->decoder.at[i])))
             return hd_err_set(err, HD_EARG,
-                              "a decoder is rnn, gru, lstm or transformer, or one of the first three and "
-                              "transformers behind it");
+                              "a decoder is rnn, gru, lstm or transformer, or one of the first three "
+                              "followed by transformer");
     for (int i = 0; i < o->encoder.count + o->decoder.count; i++) {
         const hd_stage *s = i < o->encoder.count ? &o->encoder.at[i] : &o->decoder.at[i - o->encoder.count];
         if (s->kind != HD_STAGE_none && s->layers < 1)
             return hd_err_set(err, HD_EARG, "an encoder-decoder needs at least 1 layer on each side");
     }
     if (o->reverse_source && !hd_stage_recurs(&o->encoder.at[0]))
-        return hd_err_set(err, HD_EARG, "only a recurrent encoder can read the source in reverse");
+        return hd_err_set(err, HD_EARG, "only a recurrent encoder can read a reversed source");
     return HD_OK;
 }
 
@@ -226,11 +226,11 @@ hd_status hd_encdec_feed(hd_encdec *m, const hd_feeding *f, hd_err *err)
 {
     hd_status s = hd_feeding_check(f, err);
     if (!s && f->kind != HD_FEEDING_teacher && (m->stacks || !hd_encdec_recurs(m)))
-        s = hd_err_set(err, HD_EARG,
-                       "feeding: a transformer decoder is trained on all steps at once, so it can be fed the "
-                       "truth only");
+        s = hd_err_set(
+            err, HD_EARG,
+            "feeding: a transformer decoder is trained on all steps at once, with teacher forcing only");
     if (!s && f->kind != HD_FEEDING_teacher && m->opt.recurrent.no_feedback)
-        s = hd_err_set(err, HD_EARG, "feeding: a decoder without feedback reads no words at all");
+        s = hd_err_set(err, HD_EARG, "feeding: a decoder without feedback reads no words");
     if (!s) m->feeding = *f;
     return s;
 }

@@ -92,8 +92,7 @@ static hd_status refuse_attention(const void *self, hd_attention_kind k, hd_err 
     char side[HD_STAGES_TEXT];
     if (k == HD_ATTENTION_CROSS)
         return hd_err_set(err, HD_EARG,
-                          "the model has no attention from its decoder to its encoder: it was trained with "
-                          "--decoder-context %s",
+                          "the model has no cross-attention: it was trained with --decoder-context %s",
                           hd_context_names[o->recurrent.context]);
     return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", hd_attention_title(k),
                       hd_attention_name(k),

@@ -61,12 +61,12 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
     if (d->is.layers < 1 || d->is.layers > HD_RECURRENT_LAYERS)
         fail(p, "recurrent layers must be 1 to 16");
     else if (d->is.both_ways)
-        fail(p, "it cannot read what it has not said yet: both directions are for encoders");
+        fail(p, "a decoder cannot be bidirectional");
     else if ((o->begin == HD_BEGINNING_final || o->context == HD_CONTEXT_everywhere) && !cells)
-        fail(p, "the encoder has no last state to begin with: take --decoder-init map and --decoder-context "
+        fail(p, "the encoder has no final state: use --decoder-init map and --decoder-context "
                 "mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
-        fail(p, "the mean of the encoder's states has another width: take --decoder-init map or linear");
+        fail(p, "the mean of the encoder's states has another width: use --decoder-init map or linear");
     else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_QUERY_current ||
                                  o->read == HD_READING_state))
         fail(p, "--input-feeding feeds back what is read of state and context: it needs --decoder-context "
@@ -74,13 +74,12 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
                 "--attention-query current and --readout tanh, deep or sum");
     else if (o->context == HD_CONTEXT_attention && o->query == HD_QUERY_current &&
              o->read == HD_READING_state)
-        fail(p, "with --attention-query current nobody reads the context: take --readout tanh, deep or sum");
+        fail(p, "with --attention-query current nothing reads the context: use --readout tanh, deep or sum");
     else if (o->context == HD_CONTEXT_fixed &&
              (o->begin == HD_BEGINNING_zeros || o->begin == HD_BEGINNING_ones ||
               o->begin == HD_BEGINNING_learned))
-        fail(p, "with --decoder-context fixed and a first state of --decoder-init zeros, ones or learned it "
-                "never learns of the "
-                "source: take --decoder-init final, mean, linear or map");
+        fail(p, "with --decoder-context fixed and a first state of --decoder-init zeros, ones or learned the "
+                "decoder never sees the source: use --decoder-init final, mean, linear or map");
 }
 
 static void make_gates(hd_params *p, hd_recurrent_decoder *d, int l, size_t context, const char *name)

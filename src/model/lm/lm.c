@@ -113,7 +113,7 @@ hd_lm_words hd_lm_words_make(hd_params *p, const hd_lm_opt *o, size_t in, size_t
     if (in != out && !p->err.status)
         hd_err_set(
             &p->err, HD_EARG,
-            "%s: output layer and token vectors can be one only where both are as wide, not %zu and %zu",
+            "%s: output layer and embeddings can be tied only if they are equally wide, not %zu and %zu",
             hd_lm_names[o->kind], out, in);
     w.out = (hd_dense){w.table, hd_param_add(p, o->vocab, 0, (hd_init){HD_INIT_ZERO, 0, 0}, "decoder.bias")};
     hd_param_alias(p, w.table, "decoder.weight");

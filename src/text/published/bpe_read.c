@@ -54,8 +54,8 @@ static hd_status add_merge(hd_bpe *b, hd_line left, hd_line right, hd_text *both
     const hd_line part[3] = {left, right, {both->data, both->size}};
     for (int i = 0; i < 3; i++)
         if (id[i] < 0)
-            return hd_err_set(err, HD_EFORMAT, "%s:%zu: a merge names '%.*s', which is no piece", path, line,
-                              part[i].size > 60 ? 60 : (int)part[i].size, part[i].text);
+            return hd_err_set(err, HD_EFORMAT, "%s:%zu: a merge names '%.*s', which is not a token", path,
+                              line, part[i].size > 60 ? 60 : (int)part[i].size, part[i].text);
     s = hd_merges_add(&b->merges, id[0], id[1], id[2], err);
     return s == HD_EARG ? hd_err_set(err, HD_EFORMAT, "%s:%zu: the merge is there twice", path, line) : s;
 }
@@ -66,7 +66,7 @@ static hd_status add_pair(hd_bpe *b, hd_line pair, hd_text *both, const char *pa
     const char *space = memchr(pair.text, ' ', pair.size);
     size_t left = space ? (size_t)(space - pair.text) : 0, right = space ? pair.size - left - 1 : 0;
     if (!left || !right || memchr(space + 1, ' ', right))
-        return hd_err_set(err, HD_EFORMAT, "%s:%zu: not a merge: two pieces with a space between", path,
+        return hd_err_set(err, HD_EFORMAT, "%s:%zu: not a merge: two tokens separated by a space", path,
                           line);
     return add_merge(b, (hd_line){pair.text, left}, (hd_line){space + 1, right}, both, path, line, err);
 }

@@ -63,7 +63,7 @@ static hd_status find_format(const hd_attention_format **out, const char *path, 
                               formats[i].format->missing);
         return HD_OK;
     }
-    return hd_err_set(err, HD_EARG, "%s: attention is written to a file that ends in %s", path,
+    return hd_err_set(err, HD_EARG, "%s: attention files must end in %s", path,
                       hd_attention_endings(all, sizeof all));
 }
 
