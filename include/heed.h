@@ -1,4 +1,4 @@
-/* heed: train, run and show attention models.
+/* heed: train, run and explain attention models.
 
        #include <heed.h>
        #include <stdio.h>
@@ -27,14 +27,14 @@
        cc example.c $(pkg-config --cflags --libs heed)
 
    Errors. The library never prints, exits or aborts. A function that can fail returns a heed_status and,
-   where the caller wants it, a text in a heed_error; what it would have made is then left as it was.
+   if asked, a message in a heed_error; after a failure its output arguments are unchanged.
 
-   Threads. Any number of threads may share a model. A context belongs to one thread at a time: make one per
-   thread. Functions of different contexts may run at the same time; so may any that take no context.
+   Threads. Any number of threads may share a model. A context belongs to one thread at a time: create one per
+   thread. Functions of different contexts may run concurrently; so may those that take no context.
 
-   Growth. The option structs carry their size and are filled in by their init function; the structs the
-   library returns are only reached through pointers. Both may get further members at their end in a later
-   version, and a program compiled against an older header goes on working. */
+   Versions. The option structs carry their size and are initialized by their init function; the structs the
+   library returns are only reached through pointers. Later versions may add members at the end of both, and
+   programs compiled against an older header keep working. */
 #ifndef HEED_H
 #define HEED_H
 
@@ -69,15 +69,15 @@ typedef enum heed_status {
     HEED_EDEVICE = 9   /* the device failed */
 } heed_status;
 
-/* Version of the library in use, "major.minor.patch"; that of the header may be another. Any thread. */
+/* Version of the library in use, "major.minor.patch"; the header's may differ. Any thread. */
 HEED_API const char *heed_version(void);
 
-/* Short English text of a status; never NULL, also for a number that is none. Any thread. */
+/* Short English text of a status; never NULL, even for an invalid number. Any thread. */
 HEED_API const char *heed_status_text(heed_status status);
 
 /* What went wrong in one call: one line of UTF-8 that names the file, line, key or argument at fault. It is
-   the caller's memory and needs no preparation; every function that takes one sets it, to HEED_OK and ""
-   where all went well. NULL is accepted in its place. */
+   the caller's memory and needs no initialization; every function that takes one sets it, to HEED_OK and ""
+   on success. NULL is accepted. */
 typedef struct heed_error {
     heed_status status;
     char text[512];
@@ -85,17 +85,17 @@ typedef struct heed_error {
 
 /* -- models -- */
 
-/* A trained model, read-only: any number of threads may use one. */
+/* A trained model. Read-only: any number of threads may use it. */
 typedef struct heed_model heed_model;
 
 typedef enum heed_checkpoint {
-    HEED_CHECKPOINT_BEST = 0, /* the weights that did best in validation */
-    HEED_CHECKPOINT_LAST = 1  /* those training came to last */
+    HEED_CHECKPOINT_BEST = 0, /* the best weights by validation */
+    HEED_CHECKPOINT_LAST = 1  /* the last weights of training */
 } heed_checkpoint;
 
-/* What numbers between the layers are kept in; on the CPU, where those are f32, what weights are. */
+/* Type of activations; on the CPU, where they are always f32, of the weights. */
 typedef enum heed_precision {
-    HEED_PRECISION_AUTO = 0, /* what the device is fastest with: bf16 on a CUDA card, f32 on the CPU */
+    HEED_PRECISION_AUTO = 0, /* bf16 on a CUDA card, f32 on the CPU */
     HEED_PRECISION_F32 = 1,
     HEED_PRECISION_BF16 = 2
 } heed_precision;
@@ -103,27 +103,27 @@ typedef enum heed_precision {
 typedef struct heed_model_options {
     size_t size; /* of this struct; set by heed_model_options_init */
     heed_checkpoint checkpoint;
-    const char *device; /* where to compute: "cpu", "cuda", or "auto": a CUDA card where there is one */
+    const char *device; /* "cpu", "cuda", or "auto": a CUDA card if there is one */
     heed_precision precision;
 } heed_model_options;
 
-/* Fills in the defaults: best, "cpu", auto. size is sizeof *options. Any thread. */
+/* Sets the defaults: best, "cpu", auto. size is sizeof *options. Any thread. */
 HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
 
-/* Opens the model in a folder that `heed train` made. options may be NULL: the defaults. The model in *out is
-   the caller's, for heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE or
-   HEED_EFORMAT where the folder holds no whole model, HEED_EARG for options that make no sense, HEED_EMISSING
-   for a device that is not there, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
+/* Opens the model in a folder written by `heed train`. options may be NULL: the defaults. The caller owns the
+   model in *out and frees it with heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE
+   or HEED_EFORMAT if the folder has no complete model, HEED_EARG for invalid options, HEED_EMISSING for a
+   device that does not exist, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
 HEED_API heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,
                                      heed_error *error);
 
-/* Frees the model once its contexts and results are freed too, in whatever order and threads that happens.
-   Accepts NULL. Any thread, but not while another is opening a context with it. */
+/* Frees the model once its contexts and results are freed too, in any order and from any threads. Accepts
+   NULL. Any thread, but not while another creates a context for it. */
 HEED_API void heed_model_free(heed_model *model);
 
 /* -- contexts -- */
 
-/* What one thread needs to run a model: its own worker threads and memory. */
+/* What one thread needs to run a model: worker threads and memory. */
 typedef struct heed_context heed_context;
 
 typedef enum heed_level {
@@ -133,57 +133,57 @@ typedef enum heed_level {
     HEED_LOG_DEBUG = 3
 } heed_level;
 
-/* Takes a message, one line without its end, valid during the call. Runs in the thread that uses the context,
-   which it must not use itself. */
+/* Receives a message, one line without a line end, valid during the call. Runs in the thread that uses the
+   context and must not use the context. */
 typedef void heed_log_fn(void *user, heed_level level, const char *text);
 
 typedef struct heed_context_options {
     size_t size;      /* of this struct; set by heed_context_options_init */
-    int threads;      /* to compute with, the caller's among them; 0: as many as there are cores */
+    int threads;      /* including the caller's; 0: as many as there are cores */
     heed_log_fn *log; /* NULL: no messages */
-    void *log_user;   /* handed to log */
+    void *log_user;   /* passed to log */
     heed_level log_most;
 } heed_context_options;
 
-/* Fills in the defaults: as many threads as cores, no log, HEED_LOG_INFO. size is sizeof *options. Any
+/* Sets the defaults: as many threads as cores, no log, HEED_LOG_INFO. size is sizeof *options. Any
    thread. */
 HEED_API void heed_context_options_init(heed_context_options *options, size_t size);
 
-/* Makes a context of the model. options may be NULL: the defaults. Results do not depend on the number of
-   threads; where every thread of a program has a context, 1 is the number to take. The context in *out is the
-   caller's, for heed_context_free, and keeps the model alive. Fails with HEED_EARG, HEED_ELIMIT where so many
-   threads cannot be started, HEED_ENOMEM. Any thread. */
+/* Creates a context for the model. options may be NULL: the defaults. Results do not depend on the number of
+   threads; if every thread of a program has a context, use 1. The caller owns the context in *out and frees
+   it with heed_context_free; it keeps the model alive. Fails with HEED_EARG, HEED_ELIMIT if so many threads
+   cannot be started, HEED_ENOMEM. Any thread. */
 HEED_API heed_status heed_context_new(heed_context **out, heed_model *model,
                                       const heed_context_options *options, heed_error *error);
 
 /* Frees the context; results stay. Accepts NULL. Any thread, but not during a call that uses the context. */
 HEED_API void heed_context_free(heed_context *context);
 
-/* -- translations: memory of the library, read-only, freed with their heed_results -- */
+/* -- translations: owned by the library, read-only, freed with their heed_results -- */
 
-/* One translation of a line. Tokens are pieces of the vocabulary ("▁apple", "</s>"). */
+/* One translation of a line. Tokens are written as in the vocabulary ("▁apple", "</s>"). */
 typedef struct heed_hypothesis {
     const char *text; /* UTF-8, ends with a zero byte */
-    double score; /* log_probability after the length penalty; of a line in several parts the mean of theirs,
+    double score; /* log_probability after the length penalty; for a line in several parts the mean of theirs,
                      with HEED_LENGTH_NONE the sum */
     double log_probability;             /* natural; the sum over the tokens */
-    bool finished;                      /* came to its end; false: the length limit cut it */
-    size_t length;                      /* tokens, the end token included where it has one */
+    bool finished;                      /* reached the end token; false: cut off by the length limit */
+    size_t length;                      /* tokens, including the end token if it has one */
     const int32_t *id;                  /* [length] */
     const char *const *token;           /* [length] */
-    const float *token_log_probability; /* [length]: of the model as it is, whatever the search changed */
+    const float *token_log_probability; /* [length]: of the model, without changes by the search */
     const size_t *part_end;             /* [parts of the line]: tokens up to the end of each part */
 } heed_hypothesis;
 
-/* What became of a line. */
+/* The result for a line. */
 typedef struct heed_translation {
-    heed_status status;                       /* HEED_OK; or why there is no hypothesis */
-    const char *error;                        /* the same as text, "" for HEED_OK */
-    const char *text;                         /* of the first hypothesis; "" where there is none */
+    heed_status status;                       /* HEED_OK, or why there is no hypothesis */
+    const char *error;                        /* its message, "" for HEED_OK */
+    const char *text;                         /* of the first hypothesis; "" if there is none */
     size_t count;                             /* hypotheses; 0 after a failure and for an empty line */
     const heed_hypothesis *const *hypothesis; /* [count], best first; samples in the order they were drawn */
     bool cut;                                 /* the line was too long: only its beginning was translated */
-    size_t parts;                             /* it was translated in so many parts; 0 for an empty line */
+    size_t parts;                             /* number of parts it was translated in; 0 for an empty line */
     size_t source_length;                     /* tokens the model read, each part with its end token */
     const int32_t *source_id;                 /* [source_length] */
     const char *const *source_token;          /* [source_length] */
@@ -202,62 +202,62 @@ HEED_API void heed_results_free(heed_results *results);
 
 typedef enum heed_attention_kind {
     HEED_ATTENTION_ENCODER = 0, /* rows and columns: the source */
-    HEED_ATTENTION_DECODER = 1, /* rows and columns: what the decoder read, the start token first */
-    HEED_ATTENTION_CROSS = 2    /* rows: the tokens said, columns: the source */
+    HEED_ATTENTION_DECODER = 1, /* rows and columns: the decoder's input, starting with the start token */
+    HEED_ATTENTION_CROSS = 2    /* rows: the predicted tokens, columns: the source */
 } heed_attention_kind;
 
-/* Every weight of one kind, from a line's first hypothesis. Row i of decoder and cross belongs to the same
-   step: it read the decoder's row label and said the other's. All of it is valid during the call that hands
-   it over. */
+/* All weights of one kind, for the first hypothesis of a line. Row i of decoder and cross is the same step:
+   its input is the decoder's row label, its prediction the other's. Valid during the call that receives it.
+ */
 typedef struct heed_attention {
     size_t line;                         /* counts from 0 */
     size_t part;                         /* of the line, from 0; there are translation->parts */
     const heed_translation *translation; /* of the line */
     heed_attention_kind kind;
     size_t layers, heads, rows, cols;
-    const float *weight;          /* [layers][heads][rows][cols]; rows sum to 1; 0 where a mask forbids */
+    const float *weight;          /* [layers][heads][rows][cols]; rows sum to 1; masked weights are 0 */
     const char *const *row_label; /* [rows] tokens, UTF-8 */
     const char *const *col_label; /* [cols] */
 } heed_attention;
 
-/* Takes the weights of one kind; kinds that the model does not have are left out, as the self-attention of
-   recurrent ones. HEED_OK: go on; any other status ends heed_translate, which returns it. Runs
-   in the thread that called heed_translate and must not use its context. */
+/* Receives the weights of one kind; kinds that the model does not have, such as the self-attention of
+   recurrent models, are skipped. HEED_OK: continue; any other status ends heed_translate, which returns it.
+   Runs in the thread that called heed_translate and must not use its context. */
 typedef heed_status heed_attention_fn(void *user, const heed_attention *attention);
 
 /* -- translating -- */
 
 typedef enum heed_search {
-    HEED_SEARCH_BEAM = 0, /* the best of the likeliest beginnings, kept side by side; a beam of 1 is greedy */
-    HEED_SEARCH_SAMPLE = 1,    /* tokens drawn by their probability, n_best times */
+    HEED_SEARCH_BEAM = 0,      /* beam search; a beam of 1 is greedy */
+    HEED_SEARCH_SAMPLE = 1,    /* n_best samples by probability */
     HEED_SEARCH_EXHAUSTIVE = 2 /* the best of all translations up to max_length; for tiny vocabularies */
 } heed_search;
 
-/* What a log-probability is divided by to be a score. */
+/* What the log-probability is divided by to give the score. */
 typedef enum heed_length_penalty {
     HEED_LENGTH_NONE = 0,    /* 1 */
     HEED_LENGTH_AVERAGE = 1, /* the number of tokens */
     HEED_LENGTH_GNMT = 2     /* ((5 + tokens) / 6) ^ alpha */
 } heed_length_penalty;
 
-/* When a beam is done with a sentence. */
+/* When beam search ends for a sentence. */
 typedef enum heed_stop {
-    HEED_STOP_PROVEN = 0, /* nothing better can follow */
-    HEED_STOP_FULL = 1,   /* as many hypotheses have finished as the beam is wide */
+    HEED_STOP_PROVEN = 0, /* no better hypothesis is possible */
+    HEED_STOP_FULL = 1,   /* as many hypotheses have finished as the beam has */
     HEED_STOP_LIMIT = 2,  /* the length limit is reached */
     HEED_STOP_BEST = 3    /* the best in the beam has finished */
 } heed_stop;
 
-/* What becomes of a line of several sentences. */
+/* How to treat a line of several sentences. */
 typedef enum heed_sentences {
-    HEED_SENTENCES_AUTO = 0,  /* split; keep for a T5, whose text begins with the words that say what to do */
+    HEED_SENTENCES_AUTO = 0,  /* split; keep for a T5, whose text begins with an instruction */
     HEED_SENTENCES_SPLIT = 1, /* each sentence is translated by itself */
     HEED_SENTENCES_KEEP = 2   /* they are translated together, up to the longest the model was trained with */
 } heed_sentences;
 
-/* What becomes of a sentence, or of a line kept whole, that is longer than the model can take. */
+/* How to treat a sentence, or a line kept whole, that is too long for the model. */
 typedef enum heed_long {
-    HEED_LONG_SPLIT = 0,    /* it is translated in parts, cut at marks or else at spaces */
+    HEED_LONG_SPLIT = 0,    /* it is translated in parts, split at punctuation or else at spaces */
     HEED_LONG_TRUNCATE = 1, /* its beginning is translated */
     HEED_LONG_SKIP = 2      /* it gets the status HEED_ELIMIT */
 } heed_long;
@@ -271,47 +271,47 @@ typedef struct heed_translate_options {
     heed_length_penalty length_penalty; /* HEED_LENGTH_AVERAGE */
     double alpha;                       /* -10 to 10; 0.6 */
     heed_stop stop;
-    size_t max_length; /* most tokens; 0: as max_ratio says */
-    double max_ratio;  /* most tokens, times those of the source, and 10 more; 0.1 to 1000; 2 */
+    size_t max_length; /* most tokens; 0: by max_ratio */
+    double max_ratio;  /* most tokens: this times those of the source, plus 10; 0.1 to 1000; 2 */
     size_t min_length; /* fewest tokens; 0 */
 
-    double temperature;  /* HEED_SEARCH_SAMPLE, as the next: 0 (always the likeliest) to 100; 1 */
-    size_t top_k;        /* draw among the k likeliest; 0: all */
-    double top_p;        /* draw among the likeliest with this probability together, up to 1; 0: all */
+    double temperature;  /* of HEED_SEARCH_SAMPLE, as the next four: 0 (greedy) to 100; 1 */
+    size_t top_k;        /* sample from the k most likely tokens; 0: all */
+    double top_p;        /* sample from the most likely tokens whose probabilities add up to this; 0: all */
     uint64_t seed;       /* 1 */
-    uint64_t first_line; /* number of the first line: draws depend on it; 0 */
+    uint64_t first_line; /* number of the first line, which samples depend on; 0 */
 
     heed_long too_long;
-    size_t max_source; /* tokens of a line that is not too long; 0: as many as the model takes */
-    size_t batch;      /* hypotheses searched side by side: speed and memory, not results; 0: 256 */
+    size_t max_source; /* tokens from which on a line is too long; 0: what the model takes */
+    size_t batch;      /* hypotheses searched in parallel: affects speed and memory, not results; 0: 256 */
 
     const size_t *line_size;   /* [count] bytes of each line; NULL: each ends with a zero byte */
-    const char *const *prefix; /* [count]: translations go on from these beginnings; NULL, also for one line:
-                                  from none. Lines that have one are not split */
+    const char *const *prefix; /* [count]: translations continue these; NULL, also for one line: no prefix.
+                                  Lines with a prefix are not split */
     const size_t *prefix_size; /* [count] bytes of each prefix; NULL: each ends with a zero byte */
-    bool force; /* the prefixes are whole translations, one for each line: they are only scored. Wants an
-                   n_best of 1 */
+    bool force; /* the prefixes are complete translations, one for each line, which are only scored. Needs
+                   n_best 1 */
 
-    heed_attention_fn *attention; /* NULL: not wanted; costs a forward pass for each line */
-    void *attention_user;         /* handed to attention */
+    heed_attention_fn *attention; /* NULL: none; costs a forward pass for each line */
+    void *attention_user;         /* passed to attention */
 
-    heed_sentences sentences; /* lines with a prefix are never split; an empty line within one parts
-                                 paragraphs, and is kept */
+    heed_sentences sentences; /* lines with a prefix are never split; an empty line inside a line
+                                 separates paragraphs and is kept */
 } heed_translate_options;
 
-/* Fills in the defaults, which are those of `heed translate`: where no number is given above, 0, NULL or the
-   first of the enum. size is sizeof *options. Any thread. */
+/* Sets the defaults, those of `heed translate`: the numbers above, or else 0, NULL or the first of the enum.
+   size is sizeof *options. Any thread. */
 HEED_API void heed_translate_options_init(heed_translate_options *options, size_t size);
 
-/* Translates `count` lines of UTF-8, best given many at once: those of like length are computed together, and
-   what a line gives does not depend on the others. options may be NULL: the defaults; all they point to is
-   borrowed for the call. The results in *out are the caller's, for heed_results_free. A line that cannot be
-   translated (not UTF-8, a zero byte, too long) has a status of its own in the results, and the call
-   succeeds. After the search, and before the call returns, the attention function is called for each line in
+/* Translates `count` lines of UTF-8. Many lines at once are faster, as lines of similar length are computed
+   together; the result of a line does not depend on the others. options may be NULL: the defaults; what they
+   point to is borrowed for the call. The caller owns the results in *out and frees them with
+   heed_results_free. A line that cannot be translated (not UTF-8, a zero byte, too long) has its own status
+   in the results, and the call succeeds. After the search, the attention function is called for each line in
    order, for each of its parts, once for each kind; not for lines without hypotheses. Fails with HEED_EARG
-   for arguments that make no sense and for a context already in use, with HEED_ELIMIT for a line of more than
-   2^28 bytes, HEED_ENOMEM, HEED_EDEVICE, HEED_ENUMBER where the weights give no number, or the attention
-   function's own status. Afterwards the context is as good as before. */
+   for invalid arguments or a context already in use, HEED_ELIMIT for a line of more than 2^28 bytes,
+   HEED_ENOMEM, HEED_EDEVICE, HEED_ENUMBER if the output is not a number, or the status of the attention
+   function. The context can be used again after a failure. */
 HEED_API heed_status heed_translate(heed_context *context, const char *const *lines, size_t count,
                                     const heed_translate_options *options, heed_results **out,
                                     heed_error *error);

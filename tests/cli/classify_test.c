@@ -254,7 +254,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train names.tsv --train-dir names --out x", 2, "exclude each other"},
         {"--train names.tsv names.tsv --out x", 2, "one file: --train has several"},
         {"--train-dir names --model gpt --out x", 2, "--model gpt is for --task lm|transformer"},
-        {"--train-dir names --encoder bi-transformer --out x", 2, "\"bi-transformer\" is no stage"},
+        {"--train-dir names --encoder bi-transformer --out x", 2, "\"bi-transformer\" is not a stage"},
         {"--train-dir names --encoder rnn:17 --out x", 2, "17 recurrent layers: at most 16"},
         {"--train-dir names --model transformer --width 30 --heads 4 --out x", 2,
          "--width 30 cannot be split"},

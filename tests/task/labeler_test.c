@@ -138,7 +138,7 @@ static void hostile_folders_are_refused(void **state)
     assert_refused("m", "\"classify\"", "\"tag\"", "\"pool\" is \"mean\"");
     assert_refused("m", "\"format\": 1", "\"format\": 2", "newer heed");
     assert_refused("m", "\"transformer:1\"", "\"transformer\"", "without its layers");
-    assert_refused("m", "\"transformer:1\"", "\"elman\"", "\"elman\" is no stage");
+    assert_refused("m", "\"transformer:1\"", "\"elman\"", "\"elman\" is not a stage");
     assert_refused("m", "\"transformer:1\"", "\"rnn:999\"", "recurrent layers");
     assert_refused("m", "\"mean\"", "\"median\"", "there is no pool \"median\"");
     assert_refused("m", "\"heads\": 2", "\"heads\": 3", "split over 3 heads");
