@@ -1,5 +1,5 @@
 /* What `heed translate` writes of a line. */
-#include "cli/verb/translate_options.h"
+#include "cli/verb/translate/options.h"
 #include "view/draw/json_members.h"
 
 static void put_tokens(hd_text *to, const hd_tokenizer *t, const int32_t *ids, size_t count)

@@ -1,4 +1,4 @@
-/* heed compare: language models on one text, or classifiers on one table (cli/verb/compare_labels.h), as a
+/* heed compare: language models on one text, or classifiers on one table (cli/verb/compare/labels.h), as a
    table and a plot; with --models it trains the language models first. */
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "cli/frame/machine.h"
 #include "cli/frame/table.h"
 #include "cli/train/progress.h"
-#include "cli/verb/compare_labels.h"
-#include "cli/verb/compare_models.h"
+#include "cli/verb/compare/labels.h"
+#include "cli/verb/compare/models.h"
 #include "cli/verb/likelihood.h"
 #include "task/model_folder.h"
 #include "train/duration.h"

@@ -1,5 +1,5 @@
 /* heed compare of classifiers. */
-#include "cli/verb/compare_labels.h"
+#include "cli/verb/compare/labels.h"
 
 #include <math.h>
 #include <string.h>

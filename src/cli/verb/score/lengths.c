@@ -1,5 +1,5 @@
 /* Scores by length, as a table, as JSON and as a plot. */
-#include "cli/verb/score_lengths.h"
+#include "cli/verb/score/lengths.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "cli/frame/input.h"
 #include "cli/frame/machine.h"
-#include "cli/verb/translate_options.h"
+#include "cli/verb/translate/options.h"
 #include "cli/verb/unknown.h"
 #include "show/attention_parts.h"
 #include "view/attention/file.h"

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/frame/input.h"
-#include "cli/verb/score_lengths.h"
+#include "cli/verb/score/lengths.h"
 #include "metric/report.h"
 #include "view/plot.h"
 

@@ -1,5 +1,5 @@
 /* The options of `heed translate`. */
-#include "cli/verb/translate_options.h"
+#include "cli/verb/translate/options.h"
 
 #include <math.h>
 #include <string.h>
