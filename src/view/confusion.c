@@ -36,10 +36,10 @@ enum { NAME_MOST = 20, HEAD_MOST = 5, GAP = 1, SHARE = 8, SHOWN = 5 };
 static double columns_of(void *context, const char *text)
 {
     (void)context;
-    return hd_pen_columns(text);
+    return hd_text_pen_columns(text);
 }
 
-static const char *name_of(const hd_pen *p, const char *label, int most, char buf[HD_LABEL])
+static const char *name_of(const hd_text_pen *p, const char *label, int most, char buf[HD_LABEL])
 {
     return hd_label_of(buf, label, &(hd_label_opt){columns_of, NULL, most, !p->utf8});
 }
@@ -52,54 +52,55 @@ static int digits_of(size_t n)
 }
 
 /* Columns of a cell, its gap included. */
-static int cell_wide(const hd_pen *p, const hd_confusion_view *v)
+static int cell_wide(const hd_text_pen *p, const hd_confusion_view *v)
 {
     int wide = 1;
     char buf[HD_LABEL];
     int digits = digits_of(most_of(v->of));
     wide = digits > wide ? digits : wide;
     for (size_t i = 0; i < v->of->classes; i++) {
-        int head = hd_pen_columns(name_of(p, v->label[i], HEAD_MOST, buf));
+        int head = hd_text_pen_columns(name_of(p, v->label[i], HEAD_MOST, buf));
         wide = head > wide ? head : wide;
     }
     return wide + GAP;
 }
 
-static void put_row(hd_pen *p, const hd_confusion_view *v, size_t truth, int left, int wide)
+static void put_row(hd_text_pen *p, const hd_confusion_view *v, size_t truth, int left, int wide)
 {
     char buf[HD_LABEL];
     hd_class_score s = hd_confusion_class(v->of, truth);
-    hd_pen_put_at(p, 0, HD_INK_PLAIN, name_of(p, v->label[truth], NAME_MOST, buf));
+    hd_text_pen_put_at(p, 0, HD_INK_PLAIN, name_of(p, v->label[truth], NAME_MOST, buf));
     for (size_t k = 0; k < v->of->classes; k++) {
         size_t n = cell_of(v->of, truth, k);
         snprintf(buf, sizeof buf, n ? "%zu" : ".", n);
-        hd_pen_put_to(p, left + (int)(k + 1) * wide,
-                      !n           ? HD_INK_DIM
-                      : k == truth ? HD_INK_GOOD
-                                   : HD_INK_PLAIN,
-                      buf);
+        hd_text_pen_put_to(p, left + (int)(k + 1) * wide,
+                           !n           ? HD_INK_DIM
+                           : k == truth ? HD_INK_GOOD
+                                        : HD_INK_PLAIN,
+                           buf);
     }
     if (s.true_items)
         snprintf(buf, sizeof buf, "%.1f %%", 100 * s.recall);
     else
         snprintf(buf, sizeof buf, "-");
-    hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_PLAIN, buf);
-    hd_pen_end(p);
+    hd_text_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_PLAIN, buf);
+    hd_text_pen_end(p);
 }
 
-static void put_matrix(hd_pen *p, const hd_confusion_view *v)
+static void put_matrix(hd_text_pen *p, const hd_confusion_view *v)
 {
     char buf[HD_LABEL];
     int left = 0, wide = cell_wide(p, v);
     for (size_t i = 0; i < v->of->classes; i++) {
-        int name = hd_pen_columns(name_of(p, v->label[i], NAME_MOST, buf));
+        int name = hd_text_pen_columns(name_of(p, v->label[i], NAME_MOST, buf));
         left = name > left ? name : left;
     }
     left += GAP;
     for (size_t k = 0; k < v->of->classes; k++)
-        hd_pen_put_to(p, left + (int)(k + 1) * wide, HD_INK_BOLD, name_of(p, v->label[k], HEAD_MOST, buf));
-    hd_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_BOLD, "right");
-    hd_pen_end(p);
+        hd_text_pen_put_to(p, left + (int)(k + 1) * wide, HD_INK_BOLD,
+                           name_of(p, v->label[k], HEAD_MOST, buf));
+    hd_text_pen_put_to(p, left + (int)v->of->classes * wide + GAP + SHARE, HD_INK_BOLD, "right");
+    hd_text_pen_end(p);
     for (size_t i = 0; i < v->of->classes; i++) put_row(p, v, i, left, wide);
 }
 
@@ -119,22 +120,23 @@ static size_t most_frequent(const hd_confusion_cell *cell, size_t n, const hd_co
 }
 
 /* "name 12" */
-static void put_cell(hd_pen *p, const hd_confusion_view *v, const hd_confusion_cell *cell, const char *before)
+static void put_cell(hd_text_pen *p, const hd_confusion_view *v, const hd_confusion_cell *cell,
+                     const char *before)
 {
     char name[HD_LABEL], count[32];
     snprintf(count, sizeof count, " %zu", cell->count);
-    hd_pen_put(p, HD_INK_PLAIN, before);
-    hd_pen_put(p, cell->guess == cell->truth ? HD_INK_GOOD : HD_INK_PLAIN,
-               name_of(p, v->label[cell->guess], NAME_MOST, name));
-    hd_pen_put(p, HD_INK_PLAIN, count);
+    hd_text_pen_put(p, HD_INK_PLAIN, before);
+    hd_text_pen_put(p, cell->guess == cell->truth ? HD_INK_GOOD : HD_INK_PLAIN,
+                    name_of(p, v->label[cell->guess], NAME_MOST, name));
+    hd_text_pen_put(p, HD_INK_PLAIN, count);
 }
 
 /* A line for each label that occurs, with what it is taken for. */
-static hd_status put_list(hd_pen *p, const hd_confusion_view *v, hd_err *err)
+static hd_status put_list(hd_text_pen *p, const hd_confusion_view *v, hd_err *err)
 {
     hd_confusion_cell *cell = NULL;
     char buf[HD_LABEL];
-    hd_pen wide = *p;
+    hd_text_pen wide = *p;
     wide.width = INT_MAX;
     hd_status s = hd_confusion_sorted(v->of, &cell, err);
     if (s) return s;
@@ -143,19 +145,19 @@ static hd_status put_list(hd_pen *p, const hd_confusion_view *v, hd_err *err)
         for (n = 1; i + n < v->of->cells && cell[i + n].truth == cell[i].truth;) n++;
         hd_class_score c = hd_confusion_class(v->of, cell[i].truth);
         size_t shown = most_frequent(cell + i, n, often);
-        hd_pen_put_at(&wide, 0, HD_INK_PLAIN, name_of(p, v->label[cell[i].truth], NAME_MOST, buf));
+        hd_text_pen_put_at(&wide, 0, HD_INK_PLAIN, name_of(p, v->label[cell[i].truth], NAME_MOST, buf));
         snprintf(buf, sizeof buf, "%.1f %%", 100 * c.recall);
-        hd_pen_put_to(&wide, NAME_MOST + GAP + SHARE, HD_INK_PLAIN, buf);
+        hd_text_pen_put_to(&wide, NAME_MOST + GAP + SHARE, HD_INK_PLAIN, buf);
         snprintf(buf, sizeof buf, " of %zu: ", c.true_items);
         for (size_t k = 0; k < shown; k++) put_cell(&wide, v, often[k], k ? ", " : buf);
-        if (shown < n) hd_pen_put(&wide, HD_INK_PLAIN, ", ...");
-        hd_pen_end(&wide);
+        if (shown < n) hd_text_pen_put(&wide, HD_INK_PLAIN, ", ...");
+        hd_text_pen_end(&wide);
     }
     hd_mem_free(cell);
     return HD_OK;
 }
 
-hd_status hd_confusion_text(hd_pen *p, const hd_confusion_view *v, hd_err *err)
+hd_status hd_confusion_text(hd_text_pen *p, const hd_confusion_view *v, hd_err *err)
 {
     hd_status s = HD_OK;
     if (is_matrix(v->of))
@@ -187,7 +189,7 @@ static void put_taken_for(hd_text *to, const hd_confusion_view *v, size_t truth,
     hd_text_put(to, "{");
     for (const char *comma = ""; *at < v->of->cells && cell[*at].truth == truth; ++*at, comma = ", ") {
         hd_text_put(to, comma);
-        hd_put_json(to, v->label[cell[*at].guess], false);
+        hd_markup_json(to, v->label[cell[*at].guess], false);
         hd_text_print(to, ": %zu", cell[*at].count);
     }
     hd_text_put(to, "}");
@@ -201,26 +203,26 @@ hd_status hd_confusion_json(hd_text *to, const hd_confusion_view *v, hd_err *err
     hd_status status = hd_confusion_sorted(c, &cell, err);
     if (status) return status;
     hd_text_print(to, "{\"items\": %zu, \"right\": %zu, \"accuracy\": ", c->count, c->right);
-    hd_put_number(to, hd_confusion_accuracy(c), 9);
+    hd_markup_number(to, hd_confusion_accuracy(c), 9);
     hd_text_put(to, ", \"macro_f1\": ");
-    hd_put_number(to, hd_confusion_macro_f1(c), 9);
+    hd_markup_number(to, hd_confusion_macro_f1(c), 9);
     if (c->classes == 2) {
         hd_text_put(to, ", \"f1\": ");
-        hd_put_number(to, hd_confusion_class(c, 1).f1, 9);
+        hd_markup_number(to, hd_confusion_class(c, 1).f1, 9);
     }
     hd_text_put(to, ", \"matthews\": ");
-    hd_put_number(to, hd_confusion_matthews(c), 9);
+    hd_markup_number(to, hd_confusion_matthews(c), 9);
     hd_text_put(to, ", \"labels\": [");
     for (size_t i = 0; i < c->classes; i++) {
         hd_class_score s = hd_confusion_class(c, i);
         hd_text_put(to, i ? ", {\"label\": " : "{\"label\": ");
-        hd_put_json(to, v->label[i], false);
+        hd_markup_json(to, v->label[i], false);
         hd_text_print(to, ", \"items\": %zu, \"guessed\": %zu, \"precision\": ", s.true_items, s.guessed);
-        hd_put_number(to, s.precision, 9);
+        hd_markup_number(to, s.precision, 9);
         hd_text_put(to, ", \"recall\": ");
-        hd_put_number(to, s.recall, 9);
+        hd_markup_number(to, s.recall, 9);
         hd_text_put(to, ", \"f1\": ");
-        hd_put_number(to, s.f1, 9);
+        hd_markup_number(to, s.f1, 9);
         hd_text_put(to, ", \"taken_for\": ");
         put_taken_for(to, v, i, cell, &at);
         hd_text_put(to, "}");

@@ -17,7 +17,7 @@ enum { HD_CONFUSION_MATRIX = 200 }; /* labels of which every pair is shown, and 
 
 /* A row for each true label: how often each label was guessed, and what share was right; of many labels those
    that it was taken for most often. */
-hd_status hd_confusion_text(hd_pen *p, const hd_confusion_view *v, hd_err *err);
+hd_status hd_confusion_text(hd_text_pen *p, const hd_confusion_view *v, hd_err *err);
 /* One object: labels, rows, accuracy, macro_f1, of two labels the f1 of the second, matthews, and precision,
    recall and f1 of each label. What it is taken for is an array with a number for each label, of many labels
    an object of those that occur. */

@@ -12,13 +12,13 @@
 enum { BETWEEN = 3, BEHIND_LABEL = 2, BEFORE_MOMENTS = 2, MOST_BLOCKS = 8, LINES = 25 };
 
 typedef struct page {
-    hd_pen pen;
+    hd_text_pen pen;
     const hd_explain_look *look;
 } page;
 
 static const char *number(const page *g, double v, int digits, char *buf, size_t size)
 {
-    return hd_pen_number(&g->pen, v, digits, buf, size);
+    return hd_text_pen_number(&g->pen, v, digits, buf, size);
 }
 
 static const char *label(hd_lecture_axis a, size_t i, char *buf, size_t size)
@@ -86,7 +86,7 @@ static int place_of(const block *b, size_t j)
 
 static void widen(int *width, const char *s)
 {
-    int n = hd_pen_columns(s);
+    int n = hd_text_pen_columns(s);
     if (n > *width) *width = n;
 }
 
@@ -139,7 +139,7 @@ static block block_of(const page *g, const hd_explain_matrix *m, bool gradient)
         b.value = m->gradient;
         b.digits += 2;
         snprintf(buf, sizeof buf, "d loss / d %s", m->of->name);
-        hd_pen_signs(&g->pen, buf, b.title, sizeof b.title);
+        hd_text_pen_signs(&g->pen, buf, b.title, sizeof b.title);
         name_largest(g, &b);
         return b;
     }
@@ -148,9 +148,9 @@ static block block_of(const page *g, const hd_explain_matrix *m, bool gradient)
     else
         snprintf(buf, sizeof buf, "%s  %zu x %zu%s", m->of->name, m->rows, m->cols,
                  b.turned ? ", transposed" : "");
-    hd_pen_signs(&g->pen, buf, b.title, sizeof b.title);
+    hd_text_pen_signs(&g->pen, buf, b.title, sizeof b.title);
     snprintf(buf, sizeof buf, "%s%s", hd_lecture_learned(m->of) ? "" : "= ", m->of->formula);
-    hd_pen_signs(&g->pen, buf, b.formula, sizeof b.formula);
+    hd_text_pen_signs(&g->pen, buf, b.formula, sizeof b.formula);
     return b;
 }
 
@@ -165,29 +165,29 @@ static void put_heads(page *g, const block *b, int x, size_t from, size_t to)
 {
     char buf[64];
     for (size_t j = from; j < to; j++)
-        hd_pen_put_to(&g->pen, x + place_of(b, j) + b->cell, HD_INK_DIM, head_at(b, j, buf, sizeof buf));
+        hd_text_pen_put_to(&g->pen, x + place_of(b, j) + b->cell, HD_INK_DIM, head_at(b, j, buf, sizeof buf));
 }
 
 static void put_row(page *g, const block *b, int x, size_t from, size_t to, size_t i)
 {
     char buf[64], cell[80];
-    hd_pen_put_at(&g->pen, x, HD_INK_PLAIN, row_label(b, i, buf, sizeof buf));
+    hd_text_pen_put_at(&g->pen, x, HD_INK_PLAIN, row_label(b, i, buf, sizeof buf));
     for (size_t j = from; j < to; j++) {
         double v = cell_at(b, i, j);
         hd_ink ink = ink_of(b, v);
         const char *s = number(g, v, b->digits, buf, sizeof buf);
         if (ink >= HD_INK_SHADE && g->pen.color) { /* a shade fills its cell */
-            snprintf(cell, sizeof cell, "%*s%s", b->cell - hd_pen_columns(s), "", s);
+            snprintf(cell, sizeof cell, "%*s%s", b->cell - hd_text_pen_columns(s), "", s);
             s = cell;
         }
-        hd_pen_put_to(&g->pen, x + place_of(b, j) + b->cell, ink, s);
+        hd_text_pen_put_to(&g->pen, x + place_of(b, j) + b->cell, ink, s);
     }
 }
 
 static void put_line(page *g, const block *b, int x, int line)
 {
-    if (line == 0) hd_pen_put_at(&g->pen, x, HD_INK_BOLD, b->title);
-    if (line == 1) hd_pen_put_at(&g->pen, x, HD_INK_DIM, b->formula);
+    if (line == 0) hd_text_pen_put_at(&g->pen, x, HD_INK_BOLD, b->title);
+    if (line == 1) hd_text_pen_put_at(&g->pen, x, HD_INK_DIM, b->formula);
     if (line < 2 || line >= b->height) return;
     int each = (int)b->rows + b->heads + 1, i = (line - 2) % each - b->heads;
     size_t from = (size_t)((line - 2) / each) * b->run,
@@ -207,10 +207,10 @@ static void put_band(page *g, band *s)
 {
     int height = 0;
     for (int i = 0; i < s->count; i++) height = s->b[i].height > height ? s->b[i].height : height;
-    if (s->count) hd_pen_end(&g->pen);
+    if (s->count) hd_text_pen_end(&g->pen);
     for (int line = 0; line < height; line++) {
         for (int i = 0, x = 0; i < s->count; x += s->b[i++].width + BETWEEN) put_line(g, &s->b[i], x, line);
-        hd_pen_end(&g->pen);
+        hd_text_pen_end(&g->pen);
     }
     s->count = s->width = 0;
 }
@@ -239,8 +239,8 @@ static void put_matrices(page *g, const hd_explain *x)
         if ((int)m->of->section != section) {
             const hd_lecture_heading *h = &hd_lecture_headings[section = (int)m->of->section];
             put_band(g, &s);
-            hd_pen_heading(&g->pen, h->part, h->title);
-            if (h->text && !g->look->only) hd_pen_paragraph(&g->pen, h->text);
+            hd_text_pen_heading(&g->pen, h->part, h->title);
+            if (h->text && !g->look->only) hd_text_pen_paragraph(&g->pen, h->text);
         }
         block b = block_of(g, m, false);
         if (i + 2 < x->matrices && m[1].of->kind == HD_LECTURE_MEAN && shown(g, m + 1) && shown(g, m + 2))
@@ -252,28 +252,28 @@ static void put_matrices(page *g, const hd_explain *x)
     put_band(g, &s);
 }
 
-static void put_sentence(hd_pen *p, int column, const int32_t *ids, bool numbers)
+static void put_sentence(hd_text_pen *p, int column, const int32_t *ids, bool numbers)
 {
     for (int i = 0; i < HD_LECTURE_LENGTH; i++) {
         char buf[16];
         snprintf(buf, sizeof buf, "%d", (int)ids[i]);
-        hd_pen_put_at(p, i ? p->at + 1 : column, numbers ? HD_INK_DIM : HD_INK_PLAIN,
-                      numbers ? buf : hd_lecture_words[ids[i]]);
+        hd_text_pen_put_at(p, i ? p->at + 1 : column, numbers ? HD_INK_DIM : HD_INK_PLAIN,
+                           numbers ? buf : hd_lecture_words[ids[i]]);
     }
 }
 
-static void put_vocabulary(hd_pen *p)
+static void put_vocabulary(hd_text_pen *p)
 {
     enum { EACH = 13 };
     int room = p->width / EACH;
     for (int i = 0; i < HD_LECTURE_VOCAB; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
-        if (i && i % room == 0) hd_pen_end(p);
-        hd_pen_put_to(p, i % room * EACH + 3, HD_INK_DIM, id);
-        hd_pen_put_at(p, p->at + 1, HD_INK_PLAIN, hd_lecture_words[i]);
+        if (i && i % room == 0) hd_text_pen_end(p);
+        hd_text_pen_put_to(p, i % room * EACH + 3, HD_INK_DIM, id);
+        hd_text_pen_put_at(p, p->at + 1, HD_INK_PLAIN, hd_lecture_words[i]);
     }
-    hd_pen_end(p);
+    hd_text_pen_end(p);
 }
 
 static void put_dataset(page *g)
@@ -285,30 +285,30 @@ static void put_dataset(page *g)
         const int32_t *ids;
     } rows[] = {
         {"encoder reads", pair->source}, {"decoder reads", reads}, {"decoder should say", pair->target}};
-    hd_pen *p = &g->pen;
-    hd_pen_put(p, HD_INK_BOLD, "A Transformer, number by number");
-    hd_pen_end(p);
-    hd_pen_end(p);
-    hd_pen_paragraph(
+    hd_text_pen *p = &g->pen;
+    hd_text_pen_put(p, HD_INK_BOLD, "A Transformer, number by number");
+    hd_text_pen_end(p);
+    hd_text_pen_end(p);
+    hd_text_pen_paragraph(
         p, "One step of the lecture's worked example: the model reads \"how are you\" and should answer "
            "\"i am fine\". One encoder layer, one decoder layer, one head, vectors of length 6. The "
            "weights are still random.");
-    hd_pen_heading(p, "", "(1) Dataset, (2) vocabulary, (3) numbers");
+    hd_text_pen_heading(p, "", "(1) Dataset, (2) vocabulary, (3) numbers");
     for (int i = 0; i < HD_LECTURE_PAIRS; i++) {
         char arrow[16];
         put_sentence(p, 2, hd_lecture_pairs[i].source, false);
-        hd_pen_put_at(p, 15, HD_INK_DIM, hd_pen_signs(p, "->", arrow, sizeof arrow));
+        hd_text_pen_put_at(p, 15, HD_INK_DIM, hd_text_pen_signs(p, "->", arrow, sizeof arrow));
         put_sentence(p, 18, hd_lecture_pairs[i].target, false);
-        hd_pen_end(p);
+        hd_text_pen_end(p);
     }
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     put_vocabulary(p);
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        hd_pen_put_at(p, 2, HD_INK_PLAIN, rows[i].what);
+        hd_text_pen_put_at(p, 2, HD_INK_PLAIN, rows[i].what);
         put_sentence(p, 22, rows[i].ids, false);
         put_sentence(p, 35, rows[i].ids, true);
-        hd_pen_end(p);
+        hd_text_pen_end(p);
     }
 }
 
@@ -316,72 +316,73 @@ static void put_loss(page *g, const hd_explain *x)
 {
     const hd_explain_matrix *probs = hd_explain_find(x, "probs");
     int digits = g->look->digits, target = 7, share = 17 + digits, cost = share + 5 + digits, says = cost + 3;
-    hd_pen *p = &g->pen;
+    hd_text_pen *p = &g->pen;
     char buf[64];
-    hd_pen_heading(p, "Loss:", "cross-entropy");
-    hd_pen_paragraph(
+    hd_text_pen_heading(p, "Loss:", "cross-entropy");
+    hd_text_pen_paragraph(
         p, "The probability p of the right word costs -ln p. Backpropagation and an update of every weight "
            "follow: that is how a Transformer learns.");
-    hd_pen_end(p);
-    hd_pen_put(p, HD_INK_DIM, "reads");
-    hd_pen_put_at(p, target, HD_INK_DIM, "target");
-    hd_pen_put_to(p, share, HD_INK_DIM, "p");
-    hd_pen_put_to(p, cost, HD_INK_DIM, "-ln p");
-    hd_pen_put_at(p, says, HD_INK_DIM, "says");
-    hd_pen_end(p);
+    hd_text_pen_end(p);
+    hd_text_pen_put(p, HD_INK_DIM, "reads");
+    hd_text_pen_put_at(p, target, HD_INK_DIM, "target");
+    hd_text_pen_put_to(p, share, HD_INK_DIM, "p");
+    hd_text_pen_put_to(p, cost, HD_INK_DIM, "-ln p");
+    hd_text_pen_put_at(p, says, HD_INK_DIM, "says");
+    hd_text_pen_end(p);
     for (size_t i = 0; i < HD_LECTURE_LENGTH; i++) {
         const hd_explain_token *t = &x->token[i];
         const hd_real *row = probs->value + i * probs->cols;
-        hd_pen_put(p, HD_INK_PLAIN, label(HD_LECTURE_TARGET, i, buf, sizeof buf));
-        hd_pen_put_at(p, target, HD_INK_BOLD, hd_lecture_words[t->target]);
-        hd_pen_put_to(p, share, HD_INK_PLAIN, number(g, (double)row[t->target], digits, buf, sizeof buf));
-        hd_pen_put_to(p, cost, HD_INK_PLAIN, number(g, t->loss, digits, buf, sizeof buf));
-        hd_pen_put_at(p, says, HD_INK_PLAIN, hd_lecture_words[t->predicted]);
-        hd_pen_put_at(p, p->at + 1, HD_INK_DIM,
-                      number(g, (double)row[t->predicted], digits, buf, sizeof buf));
-        hd_pen_end(p);
+        hd_text_pen_put(p, HD_INK_PLAIN, label(HD_LECTURE_TARGET, i, buf, sizeof buf));
+        hd_text_pen_put_at(p, target, HD_INK_BOLD, hd_lecture_words[t->target]);
+        hd_text_pen_put_to(p, share, HD_INK_PLAIN,
+                           number(g, (double)row[t->target], digits, buf, sizeof buf));
+        hd_text_pen_put_to(p, cost, HD_INK_PLAIN, number(g, t->loss, digits, buf, sizeof buf));
+        hd_text_pen_put_at(p, says, HD_INK_PLAIN, hd_lecture_words[t->predicted]);
+        hd_text_pen_put_at(p, p->at + 1, HD_INK_DIM,
+                           number(g, (double)row[t->predicted], digits, buf, sizeof buf));
+        hd_text_pen_end(p);
     }
-    hd_pen_put_at(p, target, HD_INK_PLAIN, "mean");
-    hd_pen_put_to(p, cost, HD_INK_BOLD, number(g, x->loss, digits, buf, sizeof buf));
-    hd_pen_end(p);
+    hd_text_pen_put_at(p, target, HD_INK_PLAIN, "mean");
+    hd_text_pen_put_to(p, cost, HD_INK_BOLD, number(g, x->loss, digits, buf, sizeof buf));
+    hd_text_pen_end(p);
     if (!x->backward) return;
     snprintf(buf, sizeof buf, "All gradients together have length %.4f.", hd_explain_norm(x));
-    hd_pen_end(p);
-    hd_pen_paragraph(p, buf);
+    hd_text_pen_end(p);
+    hd_text_pen_paragraph(p, buf);
 }
 
-static void put_answer(hd_pen *p, const hd_explain_step *s, int which, int column, int most)
+static void put_answer(hd_text_pen *p, const hd_explain_step *s, int which, int column, int most)
 {
     char words[64];
     const char *dots = p->utf8 ? "…" : "..", *mark = p->utf8 ? "✓" : "ok";
     hd_explain_words(s->answer[which], words, sizeof words);
     bool cut = (int)strlen(words) > most;
-    if (cut) words[most - hd_pen_columns(dots)] = 0;
+    if (cut) words[most - hd_text_pen_columns(dots)] = 0;
     p->next = column;
     if (*words)
-        hd_pen_put(p, HD_INK_PLAIN, words);
+        hd_text_pen_put(p, HD_INK_PLAIN, words);
     else
-        hd_pen_put(p, HD_INK_DIM, hd_lecture_words[HD_LECTURE_EOS]); /* said nothing */
-    if (cut) hd_pen_put(p, HD_INK_DIM, dots);
-    if (s->right[which]) hd_pen_put_at(p, p->at + 1, HD_INK_GOOD, mark);
+        hd_text_pen_put(p, HD_INK_DIM, hd_lecture_words[HD_LECTURE_EOS]); /* said nothing */
+    if (cut) hd_text_pen_put(p, HD_INK_DIM, dots);
+    if (s->right[which]) hd_text_pen_put_at(p, p->at + 1, HD_INK_GOOD, mark);
 }
 
 typedef struct columns {   /* of the training's lines */
     int bar, answer, each; /* width of the bar, where the answers begin, width of one */
 } columns;
 
-static void put_step(hd_pen *p, const hd_explain *x, size_t i, columns c)
+static void put_step(hd_text_pen *p, const hd_explain *x, size_t i, columns c)
 {
     const hd_explain_step *s = &x->step[i - 1];
     char buf[32];
     snprintf(buf, sizeof buf, "%zu", i);
-    hd_pen_put_to(p, 6, HD_INK_DIM, buf);
+    hd_text_pen_put_to(p, 6, HD_INK_DIM, buf);
     snprintf(buf, sizeof buf, "%.4f", s->loss);
-    hd_pen_put_to(p, 14, HD_INK_PLAIN, buf);
+    hd_text_pen_put_to(p, 14, HD_INK_PLAIN, buf);
     p->next = 16;
-    hd_pen_bar(p, s->loss / x->step[0].loss, c.bar);
+    hd_text_pen_bar(p, s->loss / x->step[0].loss, c.bar);
     for (int k = 0; k < HD_LECTURE_PAIRS; k++) put_answer(p, s, k, c.answer + k * c.each, c.each - 4);
-    hd_pen_end(p);
+    hd_text_pen_end(p);
 }
 
 /* The step to show after step i: most happens early, so the gaps grow, to about LINES lines in all. */
@@ -394,28 +395,28 @@ static size_t next_shown(size_t i, size_t steps)
 
 static void put_training(page *g, const hd_explain *x)
 {
-    hd_pen *p = &g->pen;
+    hd_text_pen *p = &g->pen;
     int bar = p->width >= 72 ? p->width - 66 : 0, answer = 16 + (bar ? bar + 2 : 0);
     columns c = {bar, answer, (p->width - answer) / 2};
     char line[120];
     size_t first = hd_explain_first_right(x), last_wrong = 0;
     for (size_t i = 1; i <= x->steps; i++)
         if (!x->step[i - 1].right[0] || !x->step[i - 1].right[1]) last_wrong = i;
-    hd_pen_heading(p, "Training", "with Adam, rate 0.01, both pairs in one batch");
-    hd_pen_paragraph(
+    hd_text_pen_heading(p, "Training", "with Adam, rate 0.01, both pairs in one batch");
+    hd_text_pen_paragraph(
         p, "After every step both questions are asked; the most probable word is taken until <EOS>.");
-    hd_pen_end(p);
-    hd_pen_put_to(p, 6, HD_INK_DIM, "step");
-    hd_pen_put_to(p, 14, HD_INK_DIM, "loss");
+    hd_text_pen_end(p);
+    hd_text_pen_put_to(p, 6, HD_INK_DIM, "step");
+    hd_text_pen_put_to(p, 14, HD_INK_DIM, "loss");
     for (int k = 0; k < HD_LECTURE_PAIRS; k++)
         put_sentence(p, answer + k * c.each, hd_lecture_pairs[k].source, false);
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     for (size_t i = 1, shown_next = 1; i <= x->steps; i++) {
         if (i != shown_next && i != first && i != x->steps) continue;
         if (i == shown_next) shown_next = next_shown(i, x->steps);
         put_step(p, x, i, c);
     }
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     if (!first)
         snprintf(line, sizeof line, "Not both answers are right yet.");
     else if (last_wrong < first)
@@ -423,7 +424,7 @@ static void put_training(page *g, const hd_explain *x)
     else
         snprintf(line, sizeof line, "Both answers are right at step %zu first, and wrong at step %zu last.",
                  first, last_wrong);
-    hd_pen_paragraph(p, line);
+    hd_text_pen_paragraph(p, line);
 }
 
 hd_status hd_explain_text(hd_text *to, const hd_explain *x, const hd_explain_look *look, hd_err *err)

@@ -61,7 +61,7 @@ double hd_plot_step(double range)
 
 /* -- files -- */
 
-static hd_status write_pdf(hd_spool *out, hd_drawing *d, hd_err *err)
+static hd_status write_pdf(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     hd_pdf *pdf = NULL;
     hd_status s = hd_pdf_new(&pdf, out, d->title, err);
@@ -71,7 +71,7 @@ static hd_status write_pdf(hd_spool *out, hd_drawing *d, hd_err *err)
     return s;
 }
 
-typedef hd_status writer(hd_spool *out, hd_drawing *d, hd_err *err);
+typedef hd_status writer(hd_text_file *out, hd_drawing *d, hd_err *err);
 
 static writer *writer_of(const char *path)
 {
@@ -99,10 +99,10 @@ hd_status hd_plot_check(const char *path, hd_err *err)
 
 hd_status hd_plot_save(const char *path, hd_drawing *d, hd_err *err)
 {
-    hd_spool out = {0};
+    hd_text_file out = {0};
     writer *write = writer_of(path);
     hd_status s = write ? write(&out, d, err) : hd_plot_check(path, err);
-    if (!s) s = hd_spool_status(&out, err);
+    if (!s) s = hd_text_file_status(&out, err);
     if (!s) s = hd_save_bytes(path, out.text.data, out.text.size, err);
     hd_text_release(&out.text);
     return s;

@@ -44,35 +44,35 @@ enum { NUMBER = 4, CELL = 6, DIGITS = 2 };
 static double columns_of(void *context, const char *text)
 {
     (void)context;
-    return hd_pen_columns(text);
+    return hd_text_pen_columns(text);
 }
 
-void hd_similarity_text(hd_pen *p, const hd_similarity_view *v)
+void hd_similarity_text(hd_text_pen *p, const hd_similarity_view *v)
 {
     const hd_similar *s = v->of;
     const hd_label_opt wide = {columns_of, NULL, HD_LABEL, !p->utf8};
     char buf[HD_LABEL];
     for (size_t i = 0; i < s->count; i++) {
         snprintf(buf, sizeof buf, "%zu", i + 1);
-        hd_pen_put_to(p, NUMBER, HD_INK_BOLD, buf);
+        hd_text_pen_put_to(p, NUMBER, HD_INK_BOLD, buf);
         snprintf(buf, sizeof buf, "  line %zu: ", s->at[i].line);
-        hd_pen_put(p, HD_INK_DIM, buf);
-        hd_pen_put(p, HD_INK_PLAIN, context_of(buf, &s->at[i], &wide));
-        hd_pen_end(p);
+        hd_text_pen_put(p, HD_INK_DIM, buf);
+        hd_text_pen_put(p, HD_INK_PLAIN, context_of(buf, &s->at[i], &wide));
+        hd_text_pen_end(p);
     }
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     for (size_t k = 0; k < s->count; k++) {
         snprintf(buf, sizeof buf, "%zu", k + 1);
-        hd_pen_put_to(p, NUMBER + (int)(k + 1) * CELL, HD_INK_BOLD, buf);
+        hd_text_pen_put_to(p, NUMBER + (int)(k + 1) * CELL, HD_INK_BOLD, buf);
     }
-    hd_pen_end(p);
+    hd_text_pen_end(p);
     for (size_t i = 0; i < s->count; i++) {
         snprintf(buf, sizeof buf, "%zu", i + 1);
-        hd_pen_put_to(p, NUMBER, HD_INK_BOLD, buf);
+        hd_text_pen_put_to(p, NUMBER, HD_INK_BOLD, buf);
         for (size_t k = 0; k < s->count; k++)
-            hd_pen_put_to(p, NUMBER + (int)(k + 1) * CELL, i == k ? HD_INK_DIM : HD_INK_PLAIN,
-                          hd_pen_number(p, hd_similar_cosine(s, i, k), DIGITS, buf, sizeof buf));
-        hd_pen_end(p);
+            hd_text_pen_put_to(p, NUMBER + (int)(k + 1) * CELL, i == k ? HD_INK_DIM : HD_INK_PLAIN,
+                               hd_text_pen_number(p, hd_similar_cosine(s, i, k), DIGITS, buf, sizeof buf));
+        hd_text_pen_end(p);
     }
 }
 
@@ -82,12 +82,12 @@ void hd_similarity_json(hd_text *to, const hd_similarity_view *v)
 {
     const hd_similar *s = v->of;
     hd_text_put(to, "{\"word\": ");
-    hd_put_json(to, s->word, false);
+    hd_markup_json(to, s->word, false);
     hd_text_print(to, ", \"layer\": %d, \"places\": [", v->layer);
     for (size_t i = 0; i < s->count; i++) {
         hd_text_print(to, "%s{\"line\": %zu, \"begin\": %zu, \"end\": %zu, \"text\": ", i ? ", " : "",
                       s->at[i].line, s->at[i].begin, s->at[i].end);
-        hd_put_json(to, s->at[i].text, false);
+        hd_markup_json(to, s->at[i].text, false);
         hd_text_put(to, "}");
     }
     hd_text_put(to, "], \"cosines\": [");
@@ -95,7 +95,7 @@ void hd_similarity_json(hd_text *to, const hd_similarity_view *v)
         hd_text_put(to, i ? ", [" : "[");
         for (size_t k = 0; k < s->count; k++) {
             if (k) hd_text_put(to, ", ");
-            hd_put_number(to, hd_similar_cosine(s, i, k), 9);
+            hd_markup_number(to, hd_similar_cosine(s, i, k), 9);
         }
         hd_text_put(to, "]");
     }

@@ -14,7 +14,7 @@ typedef struct hd_similarity_view {
 } hd_similarity_view;
 
 /* A line for each place with its number and what stands around it, then the matrix of cosines. */
-void hd_similarity_text(hd_pen *p, const hd_similarity_view *v);
+void hd_similarity_text(hd_text_pen *p, const hd_similarity_view *v);
 /* One object: word, layer, places, cosines. */
 void hd_similarity_json(hd_text *to, const hd_similarity_view *v);
 /* To a file that hd_plot_check allows. */

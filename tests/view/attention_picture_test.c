@@ -250,7 +250,7 @@ static void arabic_letters_join_where_there_is_pango(void **state)
     (void)state;
     if (!has_cairo()) leave_out("a build without Cairo");
     hd_err err = {0};
-    hd_spool out = {0};
+    hd_text_file out = {0};
     letters l = {0};
     hd_drawing d = {.lay_out = measure, .draw = draw_nothing, .context = &l};
     if (hd_drawing_png(&out, &d, &err)) fail_msg("%s", err.text);

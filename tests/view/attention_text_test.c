@@ -98,8 +98,8 @@ static void lines_fit(void **state)
                          *line = text;
                     for (char *end; (end = strchr(line, '\n')); line = end + 1) {
                         *end = 0;
-                        if (hd_pen_columns(line) > width)
-                            fail_msg("%d columns: %s", hd_pen_columns(line), line);
+                        if (hd_text_pen_columns(line) > width)
+                            fail_msg("%d columns: %s", hd_text_pen_columns(line), line);
                         assert_true(end == line || end[-1] != ' ');
                     }
                     assert_int_equal(*line, 0);
@@ -111,10 +111,10 @@ static void lines_fit(void **state)
 static void wide_characters_count_two_columns(void **state)
 {
     (void)state;
-    assert_int_equal(hd_pen_columns("日本語"), 6);
-    assert_int_equal(hd_pen_columns("é▁→"), 3);
-    assert_int_equal(hd_pen_columns("e\xCC\x81"), 1); /* a combining accent has none */
-    assert_int_equal(hd_pen_columns(""), 0);
+    assert_int_equal(hd_text_pen_columns("日本語"), 6);
+    assert_int_equal(hd_text_pen_columns("é▁→"), 3);
+    assert_int_equal(hd_text_pen_columns("e\xCC\x81"), 1); /* a combining accent has none */
+    assert_int_equal(hd_text_pen_columns(""), 0);
 }
 
 static void every_failed_allocation_is_reported(void **state)

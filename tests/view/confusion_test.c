@@ -38,7 +38,7 @@ static void the_table_has_every_number(void **state)
 {
     (void)state;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = 80, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = 80, .utf8 = true};
     hd_confusion_view v = view_of();
     assert_int_equal(hd_confusion_text(&pen, &v, NULL), HD_OK);
     assert_string_equal(out.data, "         Deut… a & … größ…    right\n"
@@ -111,7 +111,7 @@ static void many_labels_are_listed(void **state)
     hd_confusion c;
     hd_err err = {0};
     hd_text out = {0}, json = {0};
-    hd_pen pen = {.to = &out, .width = 40, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = 40, .utf8 = true};
     for (size_t i = 0; i < MANY; i++) label[i] = name[i], snprintf(name[i], sizeof name[i], "l%zu", i);
     if (hd_confusion_init(&c, MANY, &err)) fail_msg("%s", err.text);
     for (size_t i = 0; i < 7; i++)

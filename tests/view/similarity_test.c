@@ -70,7 +70,7 @@ static void the_table_has_every_number(void **state)
 {
     (void)state;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = 80, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = 80, .utf8 = true};
     hd_similarity_view v = view_of();
     hd_similarity_text(&pen, &v);
     assert_string_equal(out.data, "   1  line 1: An [apple] is sweet in taste.\n"
@@ -162,7 +162,7 @@ static void contexts_are_cut_between_letters(void **state)
         hd_similar one = {.word = "x", .at = &wide, .vector = vector[0], .count = 1, .width = PLACES};
         hd_similarity_view v = {.of = &one, .title = "t"};
         hd_text out = {0};
-        hd_pen pen = {.to = &out, .width = 80, .utf8 = true};
+        hd_text_pen pen = {.to = &out, .width = 80, .utf8 = true};
         hd_similarity_text(&pen, &v);
         assert_int_equal(hd_utf8_good(out.data, out.size), out.size);
         assert_null(strchr(out.data, '\t'));

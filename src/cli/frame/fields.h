@@ -7,16 +7,16 @@
 
 #include "base/text.h"
 
-typedef struct hd_sheet {
+typedef struct hd_fields {
     hd_text out; /* without the brace that ends an object */
     bool json;
     bool begun;
-} hd_sheet;
+} hd_fields;
 
-void hd_sheet_name(hd_sheet *s, const char *name); /* the caller writes the value */
-void hd_sheet_text(hd_sheet *s, const char *name, const char *value);
-void hd_sheet_whole(hd_sheet *s, const char *name, uint64_t value);
-void hd_sheet_real(hd_sheet *s, const char *name, double value, const char *unit); /* unit: only in lines */
-void hd_sheet_switch(hd_sheet *s, const char *name, bool value);
+void hd_fields_name(hd_fields *s, const char *name); /* the caller writes the value */
+void hd_fields_text(hd_fields *s, const char *name, const char *value);
+void hd_fields_whole(hd_fields *s, const char *name, uint64_t value);
+void hd_fields_real(hd_fields *s, const char *name, double value, const char *unit); /* unit: only in lines */
+void hd_fields_switch(hd_fields *s, const char *name, bool value);
 
 #endif

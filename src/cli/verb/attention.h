@@ -1,4 +1,4 @@
-/* --attention of verbs whose model reads one text: what it looked at, in files and in the terminal. */
+/* --attention of verbs whose model reads one text: its attention weights, in files and in the terminal. */
 #ifndef HD_CLI_VERB_ATTENTION_H
 #define HD_CLI_VERB_ATTENTION_H
 
@@ -16,14 +16,15 @@ typedef struct hd_attending_options {
 #define HD_ATTENDING_FILE(owner, to)                                                                     \
     {                                                                                                    \
         "attention", 'a', "FILE", NULL,                                                                  \
-            "what was attended to, as .json, .html, .svg, .png or .pdf; .svg and .png of several texts " \
+            "write the attention weights as .json, .html, .svg, .png or .pdf; .svg and .png of several " \
+            "texts "                                                                                     \
             "are numbered",                                                                              \
             .group = "Attention", HD_FILE_INTO(owner, to.file)                                           \
     }
-#define HD_ATTENDING_VIEW(owner, to)                                                                     \
-    {                                                                                                    \
-        "view", 0, NULL, NULL, "draw what was attended to below each text", .group = "Attention",        \
-                                                                            HD_FLAG_INTO(owner, to.view) \
+#define HD_ATTENDING_VIEW(owner, to)                                                                      \
+    {                                                                                                     \
+        "view", 0, NULL, NULL, "draw the attention weights below each text", .group = "Attention",        \
+                                                                             HD_FLAG_INTO(owner, to.view) \
     }
 #define HD_ATTENDING_LAYER(owner, to)                                   \
     {                                                                   \
@@ -49,21 +50,21 @@ static inline bool hd_attending_wanted(const hd_attending *a)
     return a->o.file || a->o.view;
 }
 
-/* HD_EARG where the model does not have what is picked. */
+/* HD_EARG if the model does not have the layer or head. */
 hd_status hd_attending_open(hd_attending *a, hd_err *err);
 
 typedef struct hd_attended { /* a text, all borrowed */
     const int32_t *ids;
     size_t count;
     size_t second;         /* tokens before a second text; 0: there is none */
-    hd_line text, written; /* written: behind the text, by a language model; {0}: nothing */
+    hd_line text, written; /* written: after the text, by a language model; {0}: nothing */
     hd_line second_text;   /* of a pair; {0}: there is none */
     double score;          /* NaN: none */
 } hd_attended;
 
-/* Does nothing where nothing is wanted. */
+/* Does nothing unless attention is wanted. */
 hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err);
-/* Saves unless `s` says that something failed before. Returns that, or how saving went. */
+/* Saves unless `s` is a failure. Returns that, or the status of saving. */
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err);
 
 #endif

@@ -32,24 +32,26 @@ static const char *const long_lines[] = {"error", "cut", NULL};
 
 static const hd_option options[] = {
     {"input", 'i', .gone = "give files after MODEL"},
-    {"pool", 'p', "HOW", "auto", "what becomes of the rows of a line" HD_POOLING_LIST(POOL_HELP),
+    {"pool", 'p', "HOW", "auto", "how the rows of a line become a vector" HD_POOLING_LIST(POOL_HELP),
      HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
-    {"normalize", 0, NULL, NULL, "make every vector 1 long", HD_FLAG_INTO(struct embed, normalize)},
+    {"normalize", 0, NULL, NULL, "normalize every vector to length 1", HD_FLAG_INTO(struct embed, normalize)},
     {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
      HD_CHOICE_INTO(struct embed, too_long, long_lines)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
      HD_FLAG_INTO(struct embed, json)},
-    {"layer", 'l', "N", "-1", "whose rows: those behind layer N; -1: the last; 0: the token vectors alone",
+    {"layer", 'l', "N", "-1", "take the rows after layer N; -1: the last; 0: the embedding table",
      HD_INT_INTO(struct embed, layer, -1, 1 << 20)},
-    {"similar", 0, "WORD", NULL, "instead: the cosines of this word's vectors in the lines that have it",
+    {"similar", 0, "WORD", NULL,
+     "instead: the cosines between the vectors of this word in all lines that have it",
      HD_TEXT_INTO(struct embed, words.similar)},
-    {"plot", 0, "FILE", NULL, "--similar as a picture, too: .svg, .png or .pdf",
+    {"plot", 0, "FILE", NULL, "also draw --similar as .svg, .png or .pdf",
      HD_FILE_INTO(struct embed, words.plot)},
-    {"nearest", 0, "WORD", NULL, "instead: the tokens whose vectors are nearest to the word's, without lines",
+    {"nearest", 0, "WORD", NULL,
+     "instead: the tokens nearest to this word in the embedding table; reads no lines",
      HD_TEXT_INTO(struct embed, words.nearest)},
-    {"analogy", 0, "SUM", NULL, "the same of a sum of words, as in 'king - man + woman'",
+    {"analogy", 0, "SUM", NULL, "the same for a sum of words, as in 'king - man + woman'",
      HD_TEXT_INTO(struct embed, words.analogy)},
-    {"top", 'k', "N", "10", "how many tokens --nearest and --analogy show",
+    {"top", 'k', "N", "10", "tokens that --nearest and --analogy show",
      HD_INT_INTO(struct embed, words.top, 1, 1 << 20)},
     HD_ATTENDING_FILE(struct embed, attending),
     HD_ATTENDING_HEAD(struct embed, attending),
@@ -58,16 +60,16 @@ static const hd_option options[] = {
 };
 
 static const hd_example examples[] = {
-    {"heed embed model in.en > vectors.txt", "a vector for each line, its numbers apart by blanks"},
-    {"heed embed model --normalize --json in.en", "vectors whose products are cosines"},
-    {"heed embed bert --pool first in.txt", "what BERT makes of the token before each line"},
+    {"heed embed model in.en > vectors.txt", "a vector for each line, numbers separated by spaces"},
+    {"heed embed model --normalize --json in.en", "vectors whose dot products are cosines"},
+    {"heed embed bert --pool first in.txt", "the row of the start token"},
     {"heed embed minilm --long cut in.txt", "as sentence-transformers does with the same model"},
-    {"heed embed lm --pool none in.txt", "a vector for each token, an empty line behind each line"},
-    {"heed embed bert --similar apple in.txt", "is an apple in one sentence like that in another?"},
+    {"heed embed lm --pool none in.txt", "a vector for each token, an empty line after each line"},
+    {"heed embed bert --similar apple in.txt", "does 'apple' mean the same in all sentences?"},
     {"heed embed bert --layer 0 --analogy 'king - man + woman'",
-     "sums of words in the table of token vectors"},
+     "sums of word vectors in the embedding table"},
     {"heed embed minilm --attention out.html in.txt",
-     "also what each token of a line looked at, to be looked at in a browser"},
+     "also what each token attends to, as a page for the browser"},
     {NULL, NULL},
 };
 
@@ -76,25 +78,30 @@ const hd_usage hd_verb_embed_usage = {
     .least = 1,
     .most = 1 + HD_INPUT_FILES_MOST,
     .about =
-        "Turns lines into vectors with the model in the folder MODEL: "
-        "the rows of a translator's encoder, one for each token and one for the end of the line, or the "
-        "states of the last layer of a language model (rnn, gru, lstm, gpt) after each token, or the rows of "
-        "a masked language model (bert) for the start of the line, each token and the end, or those of the "
-        "body of a classifier, for the same, or of a tagger, for each token alone; pooled to one vector for "
-        "each line. Models of other kinds have no such rows. " HD_INPUT_FILES "\n"
-        "One line goes out for each that came in, with --pool none one for each token and an empty one "
-        "behind each line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
-        "--layer takes the rows of an earlier layer instead, before the last norm of a model that normalizes "
-        "before its layers; 0 is the table of token vectors, without positions and norms.\n"
-        "--similar finds a word in the lines, as a whole and with its letters folded as the tokenizer folds "
-        "them, and writes the cosine of every two of its vectors. A word of several pieces has the mean of "
-        "their rows; each place where it stands has its own. Lines without it are warned of; where none has "
-        "it the exit status is 1.\n"
-        "--nearest and --analogy ask the table of token vectors and read no lines. It knows pieces, not "
-        "words: a word of several pieces has the mean of their vectors, and every answer is one piece. Those "
-        "of the words asked with are not among the answers. With --json any of the three writes one object.\n"
-        "--attention shows how each token of a line attends to all of them in a masked language model, also "
-        "in one without a head; a picture is of --layer.",
+        "Turns each line into a vector with the model in the folder MODEL, by pooling hidden states: those "
+        "of a "
+        "translator's encoder, for each token and the end of the line; those of the last layer of a language "
+        "model (rnn, gru, lstm, gpt), for each token; those of a masked language model (bert) or of a "
+        "classifier's encoder, for the start token, each token and the end token; those of a tagger, for "
+        "each "
+        "token. Other models have no hidden states. " HD_INPUT_FILES "\n"
+        "The output has one line for each input line, with --pool none one for each token and an empty line "
+        "after each input line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
+        "--layer takes the rows of an earlier layer, in a pre-norm model before the final norm; 0 is the "
+        "embedding table, without positions and norms.\n"
+        "--similar finds a word in the lines, as a whole word and with the tokenizer's case folding, and "
+        "writes "
+        "the cosines between all its vectors. A word of several tokens has the mean of their rows; every "
+        "occurrence has its own vector. A line without the word gives a warning; if no line has it, the exit "
+        "status is 1.\n"
+        "--nearest and --analogy search the embedding table and read no lines. It has tokens, not words: a "
+        "word "
+        "of several tokens has the mean of their vectors, and every answer is one token. The words of the "
+        "query "
+        "are not among the answers. With --json any of the three writes one object.\n"
+        "--attention shows what each token of a line attends to in a masked language model, with or without "
+        "a "
+        "head; a picture shows --layer.",
     .options = options,
     .size = sizeof(struct embed),
     .examples = examples,
@@ -125,7 +132,7 @@ static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char 
 {
     for (size_t i = 0; i < width; i++) {
         if (i) hd_text_put(to, between);
-        hd_put_number(to, (double)v[i], 9);
+        hd_markup_number(to, (double)v[i], 9);
     }
 }
 
@@ -135,7 +142,7 @@ static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokenizer *t)
     for (size_t i = 0; i < e->tokens; i++) {
         if (i) hd_text_put(to, ", ");
         const char *piece = hd_tokenizer_piece(t, e->ids[i]);
-        hd_put_json(to, piece ? piece : HD_MASK_TEXT, false);
+        hd_markup_json(to, piece ? piece : HD_MASK_TEXT, false);
     }
     hd_text_put(to, "], \"vectors\": [");
 }
@@ -145,7 +152,7 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
     bool all = c->o->pool == HD_POOLING_NONE;
     const char *why = why_not(c, line, e);
     hd_text_put(to, "{\"text\": ");
-    hd_put_json(to, c->from[line].why ? NULL : c->line[line].text, false);
+    hd_markup_json(to, c->from[line].why ? NULL : c->line[line].text, false);
     if (why) {
         hd_member_count(to, "line", c->from[line].number);
         hd_member_text(to, "error", why);

@@ -47,17 +47,17 @@ static hd_status put_neighbors(hd_text *to, const hd_embed_words *w, const hd_ne
 {
     hd_status s = HD_OK;
     hd_text_put(to, w->nearest ? "{\"nearest\": " : "{\"analogy\": ");
-    hd_put_json(to, w->nearest ? w->nearest : w->analogy, false);
+    hd_markup_json(to, w->nearest ? w->nearest : w->analogy, false);
     hd_text_put(to, ", \"neighbors\": [");
     for (size_t i = 0; !s && i < n->count; i++) {
         hd_text text = {0};
         s = hd_tokenizer_decode(t, &n->at[i].id, 1, &text, err);
         hd_text_put(to, i ? ", {\"token\": " : "{\"token\": ");
-        hd_put_json(to, hd_tokenizer_piece(t, n->at[i].id), false);
+        hd_markup_json(to, hd_tokenizer_piece(t, n->at[i].id), false);
         hd_text_put(to, ", \"text\": ");
-        hd_put_json(to, text.data ? text.data : "", false);
+        hd_markup_json(to, text.data ? text.data : "", false);
         hd_text_put(to, ", \"cosine\": ");
-        hd_put_number(to, n->at[i].cosine, 9);
+        hd_markup_number(to, n->at[i].cosine, 9);
         hd_text_put(to, "}");
         hd_text_release(&text);
     }
@@ -98,7 +98,7 @@ hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const h
 {
     char title[128];
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
     hd_similarity_view v = {.of = found, .layer = layer, .title = title};
     if (!found->count) return hd_err_set(err, HD_EARG, "no line has the word '%.64s'", w->similar);
     snprintf(title, sizeof title, "Cosines of \"%.64s\", layer %d", w->similar, layer);

@@ -39,12 +39,11 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct explain, only)},
     {"digits", 0, "N", "2", "decimals shown, 1 to 9", HD_INT_INTO(struct explain, digits, 1, 9)},
     {"json", 0, NULL, NULL, "write one JSON object instead of text", HD_FLAG_INTO(struct explain, json)},
-    {"step", 0, "N", "1",
-     "the step of the translation that is shown; 'all': one line a step and nothing more", MODEL,
-     HD_TEXT_INTO(struct explain, step)},
+    {"step", 0, "N", "1", "the step of the translation to show; 'all': one line per step and nothing more",
+     MODEL, HD_TEXT_INTO(struct explain, step)},
     {"head", 0, "N", "1", "show this head of every attention layer; 'all': each of them, 'mean': their mean",
      MODEL, HD_TEXT_INTO(struct explain, head)},
-    {"columns", 0, "N", "0", "numbers of a row that are shown; 0: as many as fit", MODEL,
+    {"columns", 0, "N", "0", "numbers to show of a row; 0: as many as fit", MODEL,
      HD_INT_INTO(struct explain, columns, 0, 1000000)},
     {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
     {"train", 0, "N", "0",
@@ -60,10 +59,11 @@ static const hd_option options[] = {
 
 static const hd_example examples[] = {
     {"heed explain model \"ein Hund bellt\"", "tokens, encoder, and the first step of the translation"},
-    {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*' its attention alone"},
-    {"heed explain lm \"To be or not\" --json", "what a language model makes of a prompt, for programs"},
-    {"heed explain bert \"the [MASK] sat\" --head 2", "all layers of a BERT, up to the words for each mask"},
-    {"heed explain names Nakamura", "what a character network made of a name, letter by letter"},
+    {"heed explain model \"ein Hund\" --step 3", "another step; --only '*.cross.*': only its attention"},
+    {"heed explain lm \"To be or not\" --json", "how a language model reads a prompt, for programs"},
+    {"heed explain bert \"the [MASK] sat\" --head 2",
+     "all layers of a BERT, up to the predictions for each mask"},
+    {"heed explain names Nakamura", "how a character network reads a name, letter by letter"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
@@ -76,18 +76,19 @@ const hd_usage hd_verb_explain_usage = {
     .operands = "[MODEL TEXT]",
     .most = 2,
     .about =
-        "With the folder of a translator and a sentence: its tokens, what each layer of the encoder made "
-        "of them, the translation that greedy search finds, and everything in one step of the decoder up "
-        "to the distribution of the next token. With a language model and the beginning of a line: the "
-        "same of the token that comes next; of an n-gram model the counts behind it. With a masked language "
-        "model and a text: every layer, and what most likely stands at each " HD_MASK_TEXT ". With a "
-        "classifier: every layer, the vector of the text and its labels; of a model of pairs the two texts "
-        "have a "
-        "tab between them. With a tagger and tokens between blanks: every layer, and the labels of each "
-        "token. Every item has its name, its shape and the "
-        "formula that made it.\n"
-        "Without a model: the worked example, one step of a small encoder-decoder Transformer (one layer, "
-        "one head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
+        "With a translator and a sentence: its tokens, the output of each encoder layer, the translation "
+        "found "
+        "by greedy search, and everything in one decoder step up to the distribution of the next token. With "
+        "a "
+        "language model and the beginning of a line: the same for the next token; for an n-gram model the "
+        "counts behind it. With a masked language model and a text: every layer, and the predictions for "
+        "each " HD_MASK_TEXT
+        ". With a classifier: every layer, the vector of the text and its labels; a model of "
+        "pairs takes two texts separated by a tab. With a tagger and tokens separated by spaces: every "
+        "layer, and "
+        "the labels of each token. Every item has a name, a shape and the formula that computes it.\n"
+        "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
+        "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
     .options = options,
     .size = sizeof(struct explain),
     .examples = examples,

@@ -224,7 +224,7 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
     } else {
         put_escaped(&out, c->answer->text);
         hd_text_put(&out, "\t");
-        hd_put_number(&out, share, 4);
+        hd_markup_number(&out, share, 4);
         hd_text_put(&out, "\n");
     }
     return hd_command_put_text(c->command, &out, c->command->out.is_terminal, err);

@@ -1,4 +1,4 @@
-/* heed info: what a model folder holds, and what there is to compute on. */
+/* heed info: what a model folder contains, and the devices of this machine. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,9 +20,8 @@ struct info {
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct info, json)},
     {"tensors", 0, NULL, NULL, "list every tensor with its shape", HD_FLAG_INTO(struct info, tensors)},
-    {"verify", 0, NULL, NULL, "read all of the weights and check that they are as they were written",
-     HD_FLAG_INTO(struct info, verify)},
-    {"devices", 0, NULL, NULL, "list what --device can take, with or without a MODEL",
+    {"verify", 0, NULL, NULL, "read all weights and check their checksum", HD_FLAG_INTO(struct info, verify)},
+    {"devices", 0, NULL, NULL, "list the devices for --device, with or without MODEL",
      HD_FLAG_INTO(struct info, devices)},
     {0},
 };
@@ -30,8 +29,8 @@ static const hd_option options[] = {
 static const hd_example examples[] = {
     {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
     {"heed info model --json | jq .parameters", "for programs"},
-    {"heed info model --verify", "after copying a model: is every file whole?"},
-    {"heed info --devices", "processors and cards, and which of them 'auto' takes"},
+    {"heed info model --verify", "is every file intact, for example after copying?"},
+    {"heed info --devices", "processors and cards, and which of them 'auto' uses"},
     {NULL, NULL},
 };
 
@@ -39,12 +38,12 @@ const hd_usage hd_verb_info_usage = {
     .operands = "[MODEL]",
     .most = 1,
     .about =
-        "Shows what the folder MODEL holds, without loading its weights: the architecture, the number of "
-        "parameters, the vocabularies, the work of a translation, and how far its training came.\n"
-        "The small files of a model are checked whenever it is opened, by checksums that config.json holds; "
-        "with "
-        "--verify the weights, too. What is damaged is named, and the exit status is 1.\n"
-        "With --devices: the processor and the CUDA cards of this machine, and why one cannot be used.",
+        "Shows what the folder MODEL contains, without loading its weights: architecture, number of "
+        "parameters, "
+        "vocabularies, the work per translation, and the state of its training.\n"
+        "The small files of a model are checked whenever it is opened, by checksums in config.json; with "
+        "--verify also the weights. An error names the damaged file, and the exit status is 1.\n"
+        "--devices lists the processor and the CUDA cards of this machine, and why one cannot be used.",
     .options = options,
     .size = sizeof(struct info),
     .examples = examples,
@@ -53,7 +52,7 @@ const hd_usage hd_verb_info_usage = {
 /* -- devices -- */
 
 typedef struct devices {
-    hd_sheet *page;
+    hd_fields *page;
     bool begun;
     char best[32]; /* the first that can be used */
 } devices;
@@ -63,7 +62,7 @@ static void put_device_json(hd_text *to, const hd_device *d)
     hd_text_print(to, "{\"device\": \"%s\", \"usable\": %s", d->backend, d->why[0] ? "false" : "true");
     if (d->name[0]) {
         hd_text_print(to, ", \"number\": %d, \"%s\": ", d->number, d->major ? "name" : "instruction_set");
-        hd_put_json(to, d->name, false);
+        hd_markup_json(to, d->name, false);
         hd_text_print(to, ", \"%s\": %d", d->major ? "multiprocessors" : "threads", d->units);
     }
     if (d->major) hd_text_print(to, ", \"compute_capability\": \"%d.%d\"", d->major, d->minor);
@@ -72,7 +71,7 @@ static void put_device_json(hd_text *to, const hd_device *d)
     if (d->left) hd_text_print(to, ", \"memory_free\": %zu", d->left);
     if (d->driver) hd_text_print(to, ", \"driver\": \"%d.%d\"", d->driver / 1000, d->driver % 1000 / 10);
     if (d->runtime) hd_text_print(to, ", \"runtime\": \"%d.%d\"", d->runtime / 1000, d->runtime % 1000 / 10);
-    if (d->why[0]) hd_text_put(to, ", \"why\": "), hd_put_json(to, d->why, false);
+    if (d->why[0]) hd_text_put(to, ", \"why\": "), hd_markup_json(to, d->why, false);
     hd_text_put(to, "}");
 }
 
@@ -105,36 +104,36 @@ static void put_device(void *context, const hd_device *d)
         hd_text_put(&all->page->out, all->begun ? ", " : "");
         put_device_json(&all->page->out, d);
     } else {
-        hd_sheet_name(all->page, name);
+        hd_fields_name(all->page, name);
         put_device_text(&all->page->out, d);
     }
     all->begun = true;
 }
 
-static void put_devices(hd_sheet *s)
+static void put_devices(hd_fields *s)
 {
     devices all = {.page = s};
-    if (s->json) hd_sheet_name(s, "devices"), hd_text_put(&s->out, "[");
+    if (s->json) hd_fields_name(s, "devices"), hd_text_put(&s->out, "[");
     hd_backend_list(put_device, &all);
     if (s->json) hd_text_put(&s->out, "]");
-    hd_sheet_text(s, "auto", all.best);
+    hd_fields_text(s, "auto", all.best);
 }
 
 /* -- a model -- */
 
-static void put_details(hd_sheet *s, const hd_details *all)
+static void put_details(hd_fields *s, const hd_details *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         const hd_detail *f = &all->at[i];
-        if (f->kind == HD_DETAIL_text) hd_sheet_text(s, f->name, f->text);
-        if (f->kind == HD_DETAIL_whole) hd_sheet_whole(s, f->name, f->whole);
-        if (f->kind == HD_DETAIL_real) hd_sheet_real(s, f->name, f->real, f->unit);
-        if (f->kind == HD_DETAIL_flag) hd_sheet_switch(s, f->name, f->flag);
+        if (f->kind == HD_DETAIL_text) hd_fields_text(s, f->name, f->text);
+        if (f->kind == HD_DETAIL_whole) hd_fields_whole(s, f->name, f->whole);
+        if (f->kind == HD_DETAIL_real) hd_fields_real(s, f->name, f->real, f->unit);
+        if (f->kind == HD_DETAIL_flag) hd_fields_switch(s, f->name, f->flag);
     }
 }
 
 /* What is known of a model of two sides alone. */
-static hd_status put_sides(hd_sheet *s, const hd_model_folder *f, const char *folder, hd_err *err)
+static hd_status put_sides(hd_fields *s, const hd_model_folder *f, const char *folder, hd_err *err)
 {
     static const char *const kind[] = {"source_tokenizer", "target_tokenizer"}, *const size[] = {
                                                                                     "source_vocab",
@@ -142,50 +141,50 @@ static hd_status put_sides(hd_sheet *s, const hd_model_folder *f, const char *fo
     char path[HD_PATH];
     struct stat info;
     for (int side = 0; side < 2; side++) {
-        hd_sheet_text(s, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
-        hd_sheet_whole(s, size[side], hd_tokenizer_size(f->tokenizer[side]));
+        hd_fields_text(s, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
+        hd_fields_whole(s, size[side], hd_tokenizer_size(f->tokenizer[side]));
     }
-    hd_sheet_switch(s, "shared_tokenizer", f->tokenizer[0] == f->tokenizer[1]);
-    hd_sheet_whole(s, "longest_trained", f->trained);
+    hd_fields_switch(s, "shared_tokenizer", f->tokenizer[0] == f->tokenizer[1]);
+    hd_fields_whole(s, "longest_trained", f->trained);
     hd_status st = hd_path(path, folder, "model.safetensors", err);
-    if (!st && !stat(path, &info)) hd_sheet_real(s, "megabytes", (double)info.st_size / 1e6, "");
+    if (!st && !stat(path, &info)) hd_fields_real(s, "megabytes", (double)info.st_size / 1e6, "");
     return st;
 }
 
-static hd_status put_training(hd_sheet *s, const hd_model_folder *f, const char *folder, hd_err *err)
+static hd_status put_training(hd_fields *s, const hd_model_folder *f, const char *folder, hd_err *err)
 {
     hd_progress p;
     hd_err why = {0};
-    hd_sheet_switch(s, "resumable", hd_checkpoint_exists(folder));
+    hd_fields_switch(s, "resumable", hd_checkpoint_exists(folder));
     if (!hd_checkpoint_exists(folder)) return HD_OK;
     if (hd_checkpoint_load(folder, &p, NULL, &why)) {
         if (why.status == HD_ENOMEM) return hd_err_set(err, HD_ENOMEM, "%s", why.text);
-        hd_sheet_text(s, "training", why.text);
+        hd_fields_text(s, "training", why.text);
         return HD_OK;
     }
-    hd_sheet_whole(s, "steps", p.step);
-    hd_sheet_whole(s, "epochs", p.epoch);
-    hd_sheet_whole(s, "target_tokens", p.tokens);
-    hd_sheet_whole(s, "skipped_updates", p.skipped);
-    hd_sheet_real(s, "training_tflop", p.flops / 1e12, "");
+    hd_fields_whole(s, "steps", p.step);
+    hd_fields_whole(s, "epochs", p.epoch);
+    hd_fields_whole(s, "target_tokens", p.tokens);
+    hd_fields_whole(s, "skipped_updates", p.skipped);
+    hd_fields_real(s, "training_tflop", p.flops / 1e12, "");
     if (isnan(p.best)) return HD_OK;
     bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
-    hd_sheet_real(s, by_loss ? "best_loss" : f->task->best, fabs(p.best), "");
-    hd_sheet_whole(s, "best_step", p.best_step);
+    hd_fields_real(s, by_loss ? "best_loss" : f->task->best, fabs(p.best), "");
+    hd_fields_whole(s, "best_step", p.best_step);
     return HD_OK;
 }
 
-static void put_tensors(hd_sheet *s, const hd_params *params)
+static void put_tensors(hd_fields *s, const hd_params *params)
 {
     bool first = true;
-    if (s->json) hd_sheet_name(s, "tensors"), hd_text_put(&s->out, "{");
+    if (s->json) hd_fields_name(s, "tensors"), hd_text_put(&s->out, "{");
     for (size_t i = 0; i < params->count; i++) {
         const hd_param *p = params->list[i];
         if (!p->name || p->alias) continue;
         size_t rows = p->t.shape[0], cols = p->t.rank == 2 ? p->t.shape[1] : 0;
         if (s->json) {
             hd_text_put(&s->out, first ? "" : ", ");
-            hd_put_json(&s->out, p->name, false);
+            hd_markup_json(&s->out, p->name, false);
             hd_text_print(&s->out, cols ? ": [%zu, %zu]" : ": [%zu]", rows, cols);
         } else {
             hd_text_print(&s->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", p->name, rows, cols);
@@ -195,7 +194,7 @@ static void put_tensors(hd_sheet *s, const hd_params *params)
     if (s->json) hd_text_put(&s->out, "}");
 }
 
-static hd_status put_folder(hd_sheet *s, const hd_model_folder *f, const char *folder, bool tensors,
+static hd_status put_folder(hd_fields *s, const hd_model_folder *f, const char *folder, bool tensors,
                             hd_err *err)
 {
     const hd_model *m = &f->model;
@@ -206,14 +205,14 @@ static hd_status put_folder(hd_sheet *s, const hd_model_folder *f, const char *f
     if (m->type->decode)
         hd_details_real(&details, "gflop_per_translation", m->type->flops(m->self, 1, 25, 25) / 1e9,
                         " (25 tokens to 25)");
-    hd_sheet_text(s, "task", f->task->name);
+    hd_fields_text(s, "task", f->task->name);
     put_details(s, &details);
     if (m->type->decode) {
         st = put_sides(s, f, folder, err);
     } else {
-        hd_sheet_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
-        hd_sheet_whole(s, "vocab",
-                       m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));
+        hd_fields_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
+        hd_fields_whole(s, "vocab",
+                        m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));
     }
     if (!st) st = put_training(s, f, folder, err);
     if (!st && tensors && m->params) put_tensors(s, m->params);
@@ -221,7 +220,7 @@ static hd_status put_folder(hd_sheet *s, const hd_model_folder *f, const char *f
 }
 
 /* Without loading weights. */
-static hd_status put_model(hd_sheet *page, const char *folder, bool tensors, hd_err *err)
+static hd_status put_model(hd_fields *page, const char *folder, bool tensors, hd_err *err)
 {
     hd_backend *backend = NULL;
     hd_model_folder f = {0};
@@ -236,7 +235,7 @@ static hd_status put_model(hd_sheet *page, const char *folder, bool tensors, hd_
 /* -- weights -- */
 
 /* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
-static hd_status verify(hd_sheet *page, const char *folder, hd_err *err)
+static hd_status verify(hd_fields *page, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_safetensors *file = NULL;
@@ -248,7 +247,7 @@ static hd_status verify(hd_sheet *page, const char *folder, hd_err *err)
         hd_safetensors_free(file);
     }
     if (!s)
-        hd_sheet_text(page, "verified", known ? "yes" : "no: the weights were written without a checksum");
+        hd_fields_text(page, "verified", known ? "yes" : "no: the weights were written without a checksum");
     return s;
 }
 
@@ -256,7 +255,7 @@ int hd_verb_info(const hd_command *c)
 {
     const struct info *o = c->options;
     hd_err err = {0};
-    hd_sheet page = {.json = o->json};
+    hd_fields page = {.json = o->json};
     hd_status s = HD_OK;
     if (!c->operands.count && (!o->devices || o->tensors || o->verify)) {
         hd_err_set(&err, HD_EARG,

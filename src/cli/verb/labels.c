@@ -41,7 +41,7 @@ static hd_status show_confusion(hd_labels_call *c, const hd_confusion *found, hd
 {
     const hd_terminal *t = &c->command->out;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
     const char **label = hd_mem_array(found->classes, sizeof *label);
     if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
     for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeler->labels, (int32_t)i);

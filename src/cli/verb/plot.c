@@ -98,7 +98,7 @@ static hd_status show(const hd_command *c, const plan *p, hd_err *err)
 {
     const struct plot *o = c->options;
     hd_text out = {0};
-    hd_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
+    hd_text_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
     hd_series_plot v = {.title = o->metric,
                         .across = axis_names[o->over],
                         .upward = o->metric,

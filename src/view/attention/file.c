@@ -145,7 +145,7 @@ hd_status hd_attention_file_close(hd_attention_file *f, hd_err *err)
         if (w->sentences == 1) s = save_single(f, 0, err);
     } else {
         s = f->format->end(w, err);
-        if (!s) s = hd_spool_flush(&w->out, err);
+        if (!s) s = hd_text_file_flush(&w->out, err);
         if (!s) {
             s = hd_save_commit(w->out.save, err);
             w->out.save = NULL;

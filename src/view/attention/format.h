@@ -15,7 +15,7 @@
 
 /* A file being written; what a format's functions work on. */
 typedef struct hd_attention_writer {
-    hd_spool out;
+    hd_text_file out;
     hd_attention_pick pick;
     size_t sentences; /* added before */
     void *state;      /* the format's own */

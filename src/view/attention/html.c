@@ -14,7 +14,7 @@ static hd_status begin(hd_attention_writer *w, hd_err *err)
     const char *here = strstr(hd_attention_page, place);
     if (!here) return hd_err_set(err, HD_EFORMAT, "attention_page.html has no place for sentences");
     hd_text_add(&w->out.text, hd_attention_page, (size_t)(here - hd_attention_page));
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
 static void put_weight(hd_text *to, float v)
@@ -30,16 +30,17 @@ static void put_weight(hd_text *to, float v)
 }
 
 /* What the mask hides is left out: row i of the decoder has i + 1 columns. */
-static void put_weights(hd_spool *out, const float *weight, const hd_attention_part *p, bool masked)
+static void put_weights(hd_text_file *out, const float *weight, const hd_attention_part *p, bool masked)
 {
     for (size_t i = 0; i < p->rows; i++) {
         for (size_t j = 0; j < (masked ? i + 1 : p->cols); j++)
             put_weight(&out->text, weight[i * p->cols + j]);
-        hd_spool_settle(out);
+        hd_text_file_settle(out);
     }
 }
 
-static void put_part(hd_spool *out, const hd_attention_part *p, const hd_attention_pick *pick, bool masked)
+static void put_part(hd_text_file *out, const hd_attention_part *p, const hd_attention_pick *pick,
+                     bool masked)
 {
     hd_attention_range r = hd_attention_range_of(p, pick);
     hd_text_print(
@@ -56,12 +57,12 @@ static void put_part(hd_spool *out, const hd_attention_part *p, const hd_attenti
 static void put_title(hd_text *to, const hd_attention_maps *a)
 {
     if (a->sentence) {
-        hd_put_xml(to, a->sentence);
+        hd_markup_xml(to, a->sentence);
         return;
     }
     for (size_t i = 0; i < a->sources; i++) {
         if (i) hd_text_put(to, " ");
-        hd_put_xml(to, a->source[i]);
+        hd_markup_xml(to, a->source[i]);
     }
 }
 
@@ -86,13 +87,13 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
         put_part(&w->out, &a->part[k], &w->pick, k == HD_ATTENTION_DECODER);
     }
     hd_text_put(to, "}}</script>\n");
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
 static hd_status end(hd_attention_writer *w, hd_err *err)
 {
     hd_text_put(&w->out.text, strstr(hd_attention_page, place) + strlen(place));
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
 const hd_attention_format hd_attention_html = {.begin = begin, .add = add, .end = end};

@@ -25,7 +25,7 @@ static void put_names(hd_text *to, const char *key, char *const *names, size_t c
     hd_text_print(to, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
         if (i) hd_text_put(to, ",");
-        hd_put_json(to, names[i], inside_html);
+        hd_markup_json(to, names[i], inside_html);
     }
     hd_text_put(to, "]");
 }
@@ -48,11 +48,11 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     if (a->place.line) hd_text_print(to, "\"line\":%zu,", a->place.line);
     if (a->place.parts > 1) hd_text_print(to, "\"part\":%zu,\"parts\":%zu,", a->place.part, a->place.parts);
     hd_text_put(to, "\"source\":");
-    hd_put_json(to, a->sentence, inside_html);
+    hd_markup_json(to, a->sentence, inside_html);
     hd_text_put(to, ",\"translation\":");
-    hd_put_json(to, a->translation, inside_html);
+    hd_markup_json(to, a->translation, inside_html);
     hd_text_put(to, ",\"score\":");
-    hd_put_number(to, a->score, EXACT);
+    hd_markup_number(to, a->score, EXACT);
     put_names(to, "source_tokens", a->source, a->sources, inside_html);
     put_names(to, "input_tokens", a->input, a->targets, inside_html);
     put_names(to, "output_tokens", a->output, a->targets, inside_html);
@@ -77,25 +77,25 @@ static hd_status begin(hd_attention_writer *w, hd_err *err)
         hd_text_put(to, "}");
     }
     hd_text_put(to, ",\"sentences\":[");
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
-static void put_matrix(hd_spool *out, const float *weight, size_t rows, size_t cols)
+static void put_matrix(hd_text_file *out, const float *weight, size_t rows, size_t cols)
 {
     hd_text *to = &out->text;
     for (size_t i = 0; i < rows; i++) {
         hd_text_put(to, i ? ",[" : "[[");
         for (size_t j = 0; j < cols; j++) {
             if (j) hd_text_put(to, ",");
-            hd_put_number(to, (double)weight[i * cols + j], EXACT);
+            hd_markup_number(to, (double)weight[i * cols + j], EXACT);
         }
         hd_text_put(to, "]");
-        hd_spool_settle(out);
+        hd_text_file_settle(out);
     }
     hd_text_put(to, "]");
 }
 
-static void put_part(hd_spool *out, const hd_attention_part *p, const hd_attention_pick *pick)
+static void put_part(hd_text_file *out, const hd_attention_part *p, const hd_attention_pick *pick)
 {
     hd_attention_range r = hd_attention_range_of(p, pick);
     hd_text_put(&out->text, "[");
@@ -123,13 +123,13 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
         put_part(&w->out, &a->part[k], &w->pick);
     }
     hd_text_put(to, "}}");
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
 static hd_status end(hd_attention_writer *w, hd_err *err)
 {
     hd_text_put(&w->out.text, "\n]}\n");
-    return hd_spool_status(&w->out, err);
+    return hd_text_file_status(&w->out, err);
 }
 
 const hd_attention_format hd_attention_json = {.begin = begin, .add = add, .end = end};

@@ -15,7 +15,7 @@ enum { LEVELS = 5, NARROWEST = 3, WIDEST = 12, BEHIND_LABEL = 2, BETWEEN = 3, BA
 static const char *const shades[2][LEVELS] = {{" ", ".", ":", "+", "#"}, {" ", "░", "▒", "▓", "█"}};
 
 typedef struct page {
-    hd_pen pen;
+    hd_text_pen pen;
     hd_attention_map map;
     double scale;
     int label; /* width of the rows' labels */
@@ -24,14 +24,14 @@ typedef struct page {
 static double columns_of(void *context, const char *text)
 {
     (void)context;
-    return hd_pen_columns(text);
+    return hd_text_pen_columns(text);
 }
 
 /* A token's label of at most so many columns, into buf; returns its columns. */
 static int label_of(const page *g, const char *token, int most, char buf[HD_LABEL])
 {
     hd_label_of(buf, token, &(hd_label_opt){columns_of, NULL, most, !g->pen.utf8});
-    return hd_pen_columns(buf);
+    return hd_text_pen_columns(buf);
 }
 
 static int most_label(const page *g)
@@ -87,28 +87,28 @@ static void put_row(page *g, size_t i, size_t from, size_t end)
     char buf[HD_LABEL], cell[CELL];
     int x = g->label + BEHIND_LABEL;
     label_of(g, m->row[i], g->label, buf);
-    hd_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
+    hd_text_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
     for (size_t j = from; j < end; j++) {
         int n = column_width(g, j);
         bool masked = m->kind == HD_ATTENTION_DECODER && j > i;
         hd_ink ink = cell_of(g, (double)m->weight[i * m->cols + j], n, cell);
-        if (!masked) hd_pen_put_at(&g->pen, x, ink, cell);
+        if (!masked) hd_text_pen_put_at(&g->pen, x, ink, cell);
         x += n + 1;
     }
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
 }
 
 static void put_panel(page *g, size_t from, size_t end)
 {
     char buf[HD_LABEL];
     int x = g->label + BEHIND_LABEL;
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
     for (size_t j = from; j < end; j++) {
         label_of(g, g->map.col[j], most_label(g), buf);
-        hd_pen_put_at(&g->pen, x, HD_INK_DIM, buf);
+        hd_text_pen_put_at(&g->pen, x, HD_INK_DIM, buf);
         x += column_width(g, j) + 1;
     }
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
     for (size_t i = 0; i < g->map.rows; i++) put_row(g, i, from, end);
 }
 
@@ -117,22 +117,22 @@ static void put_legend(page *g)
 {
     char buf[32];
     if (g->pen.color) return;
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
     for (int i = 1; i < LEVELS; i++) {
         snprintf(buf, sizeof buf, "%s %s%.2g", shades[g->pen.utf8][i], i == 1 ? "from " : "",
                  g->scale * i / LEVELS);
-        if (g->pen.at + BETWEEN + hd_pen_columns(buf) > g->pen.width) hd_pen_end(&g->pen);
-        hd_pen_put_at(&g->pen, g->pen.at ? g->pen.at + BETWEEN : 0, HD_INK_PLAIN, buf);
+        if (g->pen.at + BETWEEN + hd_text_pen_columns(buf) > g->pen.width) hd_text_pen_end(&g->pen);
+        hd_text_pen_put_at(&g->pen, g->pen.at ? g->pen.at + BETWEEN : 0, HD_INK_PLAIN, buf);
     }
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
 }
 
 static void put_unknown(page *g)
 {
     if (!g->map.unknown) return;
-    hd_pen_end(&g->pen);
-    hd_pen_words(&g->pen, HD_INK_DIM, HD_UNKNOWN_LEGEND);
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
+    hd_text_pen_words(&g->pen, HD_INK_DIM, HD_UNKNOWN_LEGEND);
+    hd_text_pen_end(&g->pen);
 }
 
 static void put_strongest(page *g)
@@ -144,21 +144,21 @@ static void put_strongest(page *g)
         int n = column_width(g, j);
         widest = n > widest ? n : widest;
     }
-    hd_pen_end(&g->pen);
+    hd_text_pen_end(&g->pen);
     for (size_t i = 0; i < m->rows; i++) {
         const float *row = m->weight + i * m->cols;
         size_t best = 0;
         for (size_t j = 1; j < m->cols; j++) best = row[j] > row[best] ? j : best;
         label_of(g, m->row[i], g->label, buf);
-        hd_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
-        hd_pen_put_at(&g->pen, g->label + 1, HD_INK_DIM, g->pen.utf8 ? "→" : ">");
+        hd_text_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
+        hd_text_pen_put_at(&g->pen, g->label + 1, HD_INK_DIM, g->pen.utf8 ? "→" : ">");
         label_of(g, m->col[best], most_label(g), buf);
-        hd_pen_put_at(&g->pen, g->label + 3, HD_INK_BOLD, buf);
+        hd_text_pen_put_at(&g->pen, g->label + 3, HD_INK_BOLD, buf);
         snprintf(number, sizeof number, "%.2f", (double)row[best]);
-        hd_pen_put_at(&g->pen, g->label + widest + 4, HD_INK_PLAIN, number);
+        hd_text_pen_put_at(&g->pen, g->label + widest + 4, HD_INK_PLAIN, number);
         int left = g->pen.width - ++g->pen.next;
-        hd_pen_bar(&g->pen, (double)row[best], left < BAR ? left : BAR);
-        hd_pen_end(&g->pen);
+        hd_text_pen_bar(&g->pen, (double)row[best], left < BAR ? left : BAR);
+        hd_text_pen_end(&g->pen);
     }
 }
 
@@ -174,8 +174,8 @@ hd_status hd_attention_text(hd_text *to, const hd_attention_maps *a, const hd_at
         int n = label_of(&g, g.map.row[i], most_label(&g), buf);
         g.label = n > g.label ? n : g.label;
     }
-    hd_pen_words(&g.pen, HD_INK_BOLD, hd_attention_map_title(&g.map, buf, sizeof buf));
-    hd_pen_end(&g.pen);
+    hd_text_pen_words(&g.pen, HD_INK_BOLD, hd_attention_map_title(&g.map, buf, sizeof buf));
+    hd_text_pen_end(&g.pen);
     for (size_t from = 0, end; from < g.map.cols; from = end) put_panel(&g, from, end = panel_end(&g, from));
     put_legend(&g);
     put_strongest(&g);

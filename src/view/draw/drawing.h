@@ -14,12 +14,12 @@ typedef struct hd_drawing {
     const char *title;
 } hd_drawing;
 
-hd_status hd_drawing_svg(hd_spool *out, hd_drawing *d, hd_err *err);
-hd_status hd_drawing_png(hd_spool *out, hd_drawing *d, hd_err *err);
+hd_status hd_drawing_svg(hd_text_file *out, hd_drawing *d, hd_err *err);
+hd_status hd_drawing_png(hd_text_file *out, hd_drawing *d, hd_err *err);
 
 /* A page for each drawing. */
 typedef struct hd_pdf hd_pdf;
-hd_status hd_pdf_new(hd_pdf **pdf, hd_spool *out, const char *title, hd_err *err); /* out is borrowed */
+hd_status hd_pdf_new(hd_pdf **pdf, hd_text_file *out, const char *title, hd_err *err); /* out is borrowed */
 hd_status hd_pdf_add(hd_pdf *pdf, hd_drawing *d, hd_err *err);
 hd_status hd_pdf_end(hd_pdf *pdf, hd_err *err); /* all is in `out` then */
 void hd_pdf_free(hd_pdf *pdf);                  /* accepts NULL */

@@ -60,10 +60,10 @@ static hd_status status_of(cairo_status_t s, const char *what, hd_err *err)
 
 static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsigned count)
 {
-    hd_spool *out = context;
+    hd_text_file *out = context;
     hd_text_add(&out->text, (const char *)bytes, count);
-    hd_spool_settle(out);
-    return hd_spool_status(out, NULL) ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+    hd_text_file_settle(out);
+    return hd_text_file_status(out, NULL) ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
 }
 
 /* Draws with c, which may scale. */
@@ -85,7 +85,7 @@ static hd_status lay_out(hd_drawing *d, hd_err *err)
     return s;
 }
 
-static hd_status paint(hd_spool *out, const hd_drawing *d, hd_err *err)
+static hd_status paint(hd_text_file *out, const hd_drawing *d, hd_err *err)
 {
     double scale = d->width * d->height * sharp * sharp <= most_sharp * sharp ? sharp : 1;
     if (d->width * scale > widest || d->height * scale > widest)
@@ -99,7 +99,7 @@ static hd_status paint(hd_spool *out, const hd_drawing *d, hd_err *err)
     hd_status s = draw(c, d, "PNG", err);
     if (!s) {
         cairo_status_t written = cairo_surface_write_to_png_stream(image, take_bytes, out);
-        s = hd_spool_status(out, err);
+        s = hd_text_file_status(out, err);
         if (!s) s = status_of(written, "PNG", err);
     }
     cairo_destroy(c);
@@ -107,7 +107,7 @@ static hd_status paint(hd_spool *out, const hd_drawing *d, hd_err *err)
     return s;
 }
 
-hd_status hd_drawing_png(hd_spool *out, hd_drawing *d, hd_err *err)
+hd_status hd_drawing_png(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     hd_status s = lay_out(d, err);
     return s ? s : paint(out, d, err);
@@ -115,10 +115,10 @@ hd_status hd_drawing_png(hd_spool *out, hd_drawing *d, hd_err *err)
 
 struct hd_pdf {
     cairo_surface_t *surface;
-    hd_spool *out;
+    hd_text_file *out;
 };
 
-hd_status hd_pdf_new(hd_pdf **pdf, hd_spool *out, const char *title, hd_err *err)
+hd_status hd_pdf_new(hd_pdf **pdf, hd_text_file *out, const char *title, hd_err *err)
 {
     hd_pdf *p = hd_mem_zero(sizeof *p);
     if (!p) return hd_err_nomem(err, sizeof *p);
@@ -147,7 +147,7 @@ hd_status hd_pdf_add(hd_pdf *pdf, hd_drawing *d, hd_err *err)
     cairo_scale(c, points, points);
     s = draw(c, d, "PDF", err);
     cairo_show_page(c);
-    if (!s) s = hd_spool_status(pdf->out, err);
+    if (!s) s = hd_text_file_status(pdf->out, err);
     if (!s) s = status_of(cairo_status(c), "PDF", err);
     cairo_destroy(c);
     return s;
@@ -156,7 +156,7 @@ hd_status hd_pdf_add(hd_pdf *pdf, hd_drawing *d, hd_err *err)
 hd_status hd_pdf_end(hd_pdf *pdf, hd_err *err)
 {
     cairo_surface_finish(pdf->surface);
-    hd_status s = hd_spool_status(pdf->out, err);
+    hd_status s = hd_text_file_status(pdf->out, err);
     return s ? s : status_of(cairo_surface_status(pdf->surface), "PDF", err);
 }
 

@@ -14,13 +14,13 @@ static hd_status refuse(hd_err *err)
     return hd_err_set(err, HD_EMISSING, "no PNG or PDF: %s", hd_drawing_missing);
 }
 
-hd_status hd_drawing_png(hd_spool *out, hd_drawing *d, hd_err *err)
+hd_status hd_drawing_png(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     (void)out, (void)d;
     return refuse(err);
 }
 
-hd_status hd_pdf_new(hd_pdf **pdf, hd_spool *out, const char *title, hd_err *err)
+hd_status hd_pdf_new(hd_pdf **pdf, hd_text_file *out, const char *title, hd_err *err)
 {
     (void)pdf, (void)out, (void)title;
     return refuse(err);

@@ -36,7 +36,7 @@ static double width(void *context, const char *text, double size, bool bold)
 static void number(hd_text *to, const char *name, double v)
 {
     hd_text_print(to, " %s=\"", name);
-    hd_put_number(to, v, DIGITS);
+    hd_markup_number(to, v, DIGITS);
     hd_text_put(to, "\"");
 }
 
@@ -49,10 +49,10 @@ static void finish(hd_text *to, const char *element, const char *text, const cha
     hd_text_put(to, ">");
     if (tip) {
         hd_text_put(to, "<title>");
-        hd_put_xml(to, tip);
+        hd_markup_xml(to, tip);
         hd_text_put(to, "</title>");
     }
-    if (text) hd_put_xml(to, text);
+    if (text) hd_markup_xml(to, text);
     hd_text_print(to, "</%s>\n", element);
 }
 
@@ -78,9 +78,9 @@ static void text(void *context, const hd_canvas_text *t)
     number(to, "font-size", t->size);
     if (t->turned) {
         hd_text_print(to, " transform=\"rotate(-%d ", t->turned);
-        hd_put_number(to, t->x, DIGITS);
+        hd_markup_number(to, t->x, DIGITS);
         hd_text_put(to, " ");
-        hd_put_number(to, t->y, DIGITS);
+        hd_markup_number(to, t->y, DIGITS);
         hd_text_put(to, ")\"");
     }
     hd_text_print(to, "%s fill=\"#%02x%02x%02x\"%s", anchors[t->anchor], t->color.red, t->color.green,
@@ -108,15 +108,15 @@ static void head(hd_text *to, const hd_drawing *d)
     number(to, "width", d->width);
     number(to, "height", d->height);
     hd_text_put(to, " viewBox=\"0 0 ");
-    hd_put_number(to, d->width, DIGITS);
+    hd_markup_number(to, d->width, DIGITS);
     hd_text_put(to, " ");
-    hd_put_number(to, d->height, DIGITS);
+    hd_markup_number(to, d->height, DIGITS);
     hd_text_print(to, "\" font-family=\"%s\">\n<title>", family);
-    hd_put_xml(to, d->title);
+    hd_markup_xml(to, d->title);
     hd_text_put(to, "</title>\n");
 }
 
-hd_status hd_drawing_svg(hd_spool *out, hd_drawing *d, hd_err *err)
+hd_status hd_drawing_svg(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     hd_text *to = &out->text;
     const hd_canvas canvas = {width, rect, text, line, to, true};
@@ -124,5 +124,5 @@ hd_status hd_drawing_svg(hd_spool *out, hd_drawing *d, hd_err *err)
     head(to, d);
     hd_status s = d->draw(d, &canvas, err);
     hd_text_put(to, "</svg>\n");
-    return s ? s : hd_spool_status(out, err);
+    return s ? s : hd_text_file_status(out, err);
 }

@@ -9,7 +9,7 @@ void hd_member_key(hd_text *to, const char *key)
 {
     if (to->size && !strchr("{[\n", to->data[to->size - 1])) hd_text_put(to, ", ");
     if (!key) return;
-    hd_put_json(to, key, false);
+    hd_markup_json(to, key, false);
     hd_text_put(to, ": ");
 }
 
@@ -27,19 +27,19 @@ void hd_member_end(hd_text *to, char bracket)
 void hd_member_text(hd_text *to, const char *key, const char *s)
 {
     hd_member_key(to, key);
-    hd_put_json(to, s, false);
+    hd_markup_json(to, s, false);
 }
 
 void hd_member_bytes(hd_text *to, const char *key, const char *s, size_t size)
 {
     hd_member_key(to, key);
-    hd_put_json_bytes(to, s, size, false);
+    hd_markup_json_bytes(to, s, size, false);
 }
 
 void hd_member_number(hd_text *to, const char *key, double v, int digits)
 {
     hd_member_key(to, key);
-    hd_put_number(to, v, digits);
+    hd_markup_number(to, v, digits);
 }
 
 void hd_member_count(hd_text *to, const char *key, size_t n)

@@ -13,14 +13,14 @@ const char *hd_decimal(char buf[HD_DECIMAL], const char *format, double v)
     return buf;
 }
 
-void hd_put_number(hd_text *to, double v, int digits)
+void hd_markup_number(hd_text *to, double v, int digits)
 {
     char buf[HD_DECIMAL], format[16];
     snprintf(format, sizeof format, "%%.%dg", digits);
     hd_text_put(to, isfinite(v) ? hd_decimal(buf, format, v == 0 ? 0 : v) : "null"); /* no "-0" */
 }
 
-void hd_put_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html)
+void hd_markup_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html)
 {
     const char *run = s, *end = s + size;
     hd_text_put(to, "\"");
@@ -39,10 +39,10 @@ void hd_put_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html
     hd_text_put(to, "\"");
 }
 
-void hd_put_json(hd_text *to, const char *s, bool inside_html)
+void hd_markup_json(hd_text *to, const char *s, bool inside_html)
 {
     if (s)
-        hd_put_json_bytes(to, s, strlen(s), inside_html);
+        hd_markup_json_bytes(to, s, strlen(s), inside_html);
     else
         hd_text_put(to, "null");
 }
@@ -65,7 +65,7 @@ static const char *escape(const char *s, size_t *used)
     return NULL;
 }
 
-void hd_put_xml(hd_text *to, const char *s)
+void hd_markup_xml(hd_text *to, const char *s)
 {
     const char *run = s;
     while (*s) {

@@ -12,14 +12,14 @@ enum { HD_DECIMAL = 48 };
 const char *hd_decimal(char buf[HD_DECIMAL], const char *format, double v);
 
 /* As %.*g writes it, with a point too; what is not finite is null. 9 digits give a float back. */
-void hd_put_number(hd_text *to, double v, int digits);
+void hd_markup_number(hd_text *to, double v, int digits);
 
 /* With its quotes; NULL is null. inside_html: nothing in it can end a <script>. */
-void hd_put_json(hd_text *to, const char *s, bool inside_html);
+void hd_markup_json(hd_text *to, const char *s, bool inside_html);
 /* ... of so many bytes, zeros among them. */
-void hd_put_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html);
+void hd_markup_json_bytes(hd_text *to, const char *s, size_t size, bool inside_html);
 
 /* As text or inside a quoted attribute. What XML cannot hold becomes U+FFFD. */
-void hd_put_xml(hd_text *to, const char *s);
+void hd_markup_xml(hd_text *to, const char *s);
 
 #endif

@@ -210,21 +210,21 @@ static void mark_series(grid g, const hd_series_plot *v, const hd_series *s, int
     }
 }
 
-static void put_row(hd_pen *p, const hd_series_plot *v, char *line, int row, int rows)
+static void put_row(hd_text_pen *p, const hd_series_plot *v, char *line, int row, int rows)
 {
     char number[HD_DECIMAL];
     double n = v->y_high - (v->y_high - v->y_low) * row / (rows - 1);
     if (row % 4 == 0 || row == rows - 1)
-        hd_pen_put_to(p, NUMBERS, HD_INK_DIM, hd_decimal(number, "%.4g", fabs(n) < 1e-12 ? 0 : n));
-    hd_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, "|");
+        hd_text_pen_put_to(p, NUMBERS, HD_INK_DIM, hd_decimal(number, "%.4g", fabs(n) < 1e-12 ? 0 : n));
+    hd_text_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, "|");
     size_t end = strlen(line);
     while (end && line[end - 1] == ' ') end--;
     line[end] = 0;
-    if (end) hd_pen_put_at(p, NUMBERS + 2, HD_INK_PLAIN, line);
-    hd_pen_end(p);
+    if (end) hd_text_pen_put_at(p, NUMBERS + 2, HD_INK_PLAIN, line);
+    hd_text_pen_end(p);
 }
 
-void hd_series_text(hd_pen *p, hd_series_plot *v, int rows)
+void hd_series_text(hd_text_pen *p, hd_series_plot *v, int rows)
 {
     char number[HD_DECIMAL], name[3] = "? ";
     grid g = {""};
@@ -232,13 +232,13 @@ void hd_series_text(hd_pen *p, hd_series_plot *v, int rows)
     if (columns > MOST_COLUMNS) columns = MOST_COLUMNS;
     if (columns < 10) columns = 10;
     find_ranges(v);
-    hd_pen_put(p, HD_INK_BOLD, v->title);
-    hd_pen_end(p);
+    hd_text_pen_put(p, HD_INK_BOLD, v->title);
+    hd_text_pen_end(p);
     for (size_t i = 0; i < v->count; i++) {
         name[0] = letter_of(&v->series[i]);
-        hd_pen_put(p, HD_INK_BOLD, name);
-        hd_pen_put(p, HD_INK_PLAIN, v->series[i].name);
-        hd_pen_end(p);
+        hd_text_pen_put(p, HD_INK_BOLD, name);
+        hd_text_pen_put(p, HD_INK_PLAIN, v->series[i].name);
+        hd_text_pen_end(p);
     }
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     for (int r = 0; r < rows; r++) memset(g[r], ' ', (size_t)columns);
@@ -246,8 +246,8 @@ void hd_series_text(hd_pen *p, hd_series_plot *v, int rows)
         for (size_t i = 0; i < v->count; i++)
             if (v->series[i].strong == strong) mark_series(g, v, &v->series[i], rows, columns);
     for (int r = 0; r < rows; r++) put_row(p, v, g[r], r, rows);
-    hd_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, number_of(v->x_low, v->x_step, number));
-    hd_pen_put_at(p, NUMBERS + 2 + columns / 3, HD_INK_DIM, v->across);
-    hd_pen_put_to(p, NUMBERS + 2 + columns, HD_INK_DIM, number_of(v->x_high, v->x_step, number));
-    hd_pen_end(p);
+    hd_text_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, number_of(v->x_low, v->x_step, number));
+    hd_text_pen_put_at(p, NUMBERS + 2 + columns / 3, HD_INK_DIM, v->across);
+    hd_text_pen_put_to(p, NUMBERS + 2 + columns, HD_INK_DIM, number_of(v->x_high, v->x_step, number));
+    hd_text_pen_end(p);
 }

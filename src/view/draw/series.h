@@ -26,6 +26,6 @@ typedef struct hd_series_plot {
 hd_drawing hd_series_drawing(hd_series_plot *v); /* v is borrowed */
 
 /* In the pen's width and so many rows: a letter for each series, capitals over the others. */
-void hd_series_text(hd_pen *pen, hd_series_plot *v, int rows);
+void hd_series_text(hd_text_pen *pen, hd_series_plot *v, int rows);
 
 #endif

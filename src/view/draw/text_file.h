@@ -6,14 +6,14 @@
 #include "base/file/file.h"
 #include "base/text.h"
 
-typedef struct hd_spool {
+typedef struct hd_text_file {
     hd_text text;  /* what is not written yet */
     hd_save *save; /* NULL: all stays in text */
     hd_err err;
-} hd_spool;
+} hd_text_file;
 
-void hd_spool_settle(hd_spool *s); /* now is a good time to write */
-hd_status hd_spool_status(const hd_spool *s, hd_err *err);
-hd_status hd_spool_flush(hd_spool *s, hd_err *err); /* all of it, now */
+void hd_text_file_settle(hd_text_file *s); /* now is a good time to write */
+hd_status hd_text_file_status(const hd_text_file *s, hd_err *err);
+hd_status hd_text_file_flush(hd_text_file *s, hd_err *err); /* all of it, now */
 
 #endif

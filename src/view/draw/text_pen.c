@@ -25,7 +25,7 @@ static const struct {
 } signs[] = {{" . ", " · "}, {"^T", "ᵀ"}, {"sqrt(6)", "√6"},         {" x ", " × "},
              {"-inf", "-∞"}, {"->", "→"}, {"d loss / d ", "∂loss/∂"}};
 
-int hd_pen_columns(const char *s)
+int hd_text_pen_columns(const char *s)
 {
     int n = 0;
     for (const uint8_t *at = (const uint8_t *)s; *at;) {
@@ -37,7 +37,7 @@ int hd_pen_columns(const char *s)
     return n;
 }
 
-static void take_ink(hd_pen *p, hd_ink ink)
+static void take_ink(hd_text_pen *p, hd_ink ink)
 {
     if (!p->color || ink == p->now) return;
     if (p->now != HD_INK_PLAIN) hd_text_put(p->to, "\033[0m");
@@ -45,7 +45,7 @@ static void take_ink(hd_pen *p, hd_ink ink)
     p->now = ink;
 }
 
-void hd_pen_put(hd_pen *p, hd_ink ink, const char *s)
+void hd_text_pen_put(hd_text_pen *p, hd_ink ink, const char *s)
 {
     if (!*s) return;
     if (p->next > p->at) {
@@ -55,28 +55,28 @@ void hd_pen_put(hd_pen *p, hd_ink ink, const char *s)
     }
     take_ink(p, ink);
     hd_text_put(p->to, s);
-    p->at = p->next = p->at + hd_pen_columns(s);
+    p->at = p->next = p->at + hd_text_pen_columns(s);
 }
 
-void hd_pen_put_at(hd_pen *p, int column, hd_ink ink, const char *s)
+void hd_text_pen_put_at(hd_text_pen *p, int column, hd_ink ink, const char *s)
 {
     p->next = column;
-    hd_pen_put(p, ink, s);
+    hd_text_pen_put(p, ink, s);
 }
 
-void hd_pen_put_to(hd_pen *p, int end, hd_ink ink, const char *s)
+void hd_text_pen_put_to(hd_text_pen *p, int end, hd_ink ink, const char *s)
 {
-    hd_pen_put_at(p, end - hd_pen_columns(s), ink, s);
+    hd_text_pen_put_at(p, end - hd_text_pen_columns(s), ink, s);
 }
 
-void hd_pen_end(hd_pen *p)
+void hd_text_pen_end(hd_text_pen *p)
 {
     take_ink(p, HD_INK_PLAIN);
     hd_text_put(p->to, "\n");
     p->at = p->next = 0;
 }
 
-const char *hd_pen_signs(const hd_pen *p, const char *s, char *buf, size_t size)
+const char *hd_text_pen_signs(const hd_text_pen *p, const char *s, char *buf, size_t size)
 {
     size_t at = 0, known = p->utf8 ? sizeof signs / sizeof *signs : 0;
     while (*s && at + 8 < size) { /* room for the longest sign */
@@ -93,49 +93,49 @@ const char *hd_pen_signs(const hd_pen *p, const char *s, char *buf, size_t size)
     return buf;
 }
 
-const char *hd_pen_number(const hd_pen *p, double v, int digits, char *buf, size_t size)
+const char *hd_text_pen_number(const hd_text_pen *p, double v, int digits, char *buf, size_t size)
 {
-    if (isinf(v) && v < 0) return hd_pen_signs(p, "-inf", buf, size);
+    if (isinf(v) && v < 0) return hd_text_pen_signs(p, "-inf", buf, size);
     snprintf(buf, size, "%.*f", digits, v);
     return *buf == '-' && !buf[strspn(buf, "-0.")] ? buf + 1 : buf;
 }
 
-void hd_pen_words(hd_pen *p, hd_ink ink, const char *s)
+void hd_text_pen_words(hd_text_pen *p, hd_ink ink, const char *s)
 {
     while (*s) {
         char word[64], buf[80];
         int length = (int)strcspn(s, " ");
         snprintf(word, sizeof word, "%.*s", length, s);
-        if (p->at && p->at + 1 + length > p->width) hd_pen_end(p);
-        hd_pen_put_at(p, p->at ? p->at + 1 : 0, ink, hd_pen_signs(p, word, buf, sizeof buf));
+        if (p->at && p->at + 1 + length > p->width) hd_text_pen_end(p);
+        hd_text_pen_put_at(p, p->at ? p->at + 1 : 0, ink, hd_text_pen_signs(p, word, buf, sizeof buf));
         s += length;
         s += strspn(s, " ");
     }
 }
 
-void hd_pen_paragraph(hd_pen *p, const char *s)
+void hd_text_pen_paragraph(hd_text_pen *p, const char *s)
 {
-    hd_pen_words(p, HD_INK_PLAIN, s);
-    hd_pen_end(p);
+    hd_text_pen_words(p, HD_INK_PLAIN, s);
+    hd_text_pen_end(p);
 }
 
-void hd_pen_heading(hd_pen *p, const char *part, const char *title)
+void hd_text_pen_heading(hd_text_pen *p, const char *part, const char *title)
 {
     const char *dash = p->utf8 ? "─" : "-";
-    if (p->to->size) hd_pen_end(p);
-    for (int i = 0; i < 2; i++) hd_pen_put(p, HD_INK_DIM, dash);
-    hd_pen_words(p, HD_INK_BOLD, part);
-    hd_pen_words(p, HD_INK_BOLD, title);
+    if (p->to->size) hd_text_pen_end(p);
+    for (int i = 0; i < 2; i++) hd_text_pen_put(p, HD_INK_DIM, dash);
+    hd_text_pen_words(p, HD_INK_BOLD, part);
+    hd_text_pen_words(p, HD_INK_BOLD, title);
     p->next++;
-    while (p->next < p->width) hd_pen_put(p, HD_INK_DIM, dash);
-    hd_pen_end(p);
+    while (p->next < p->width) hd_text_pen_put(p, HD_INK_DIM, dash);
+    hd_text_pen_end(p);
 }
 
 /* In eighths of a column where the locale has them. */
-void hd_pen_bar(hd_pen *p, double share, int most)
+void hd_text_pen_bar(hd_text_pen *p, double share, int most)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int n = share > 1 ? most * 8 : share > 0 ? (int)(share * most * 8 + 0.5) : 0;
-    for (int i = 0; i < n / 8; i++) hd_pen_put(p, HD_INK_PLAIN, p->utf8 ? "█" : "#");
-    if (p->utf8) hd_pen_put(p, HD_INK_PLAIN, eighths[n % 8]);
+    for (int i = 0; i < n / 8; i++) hd_text_pen_put(p, HD_INK_PLAIN, p->utf8 ? "█" : "#");
+    if (p->utf8) hd_text_pen_put(p, HD_INK_PLAIN, eighths[n % 8]);
 }

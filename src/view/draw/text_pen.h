@@ -18,31 +18,34 @@ typedef enum hd_ink {
     HD_INK_SHADE /* + 0 .. HD_INK_SHADES - 1: backgrounds from dark to light */
 } hd_ink;
 
-typedef struct hd_pen {
+typedef struct hd_text_pen {
     hd_text *to;
     int width;        /* columns to fill */
     bool color, utf8; /* may escape codes be written, and signs beyond ASCII? */
     int at;           /* columns written in this line */
     int next;         /* where the next text goes; callers may move it to the right */
     hd_ink now;
-} hd_pen;
+} hd_text_pen;
 
-int hd_pen_columns(const char *s); /* of UTF-8 text without escape codes; Chinese takes two a character */
+int hd_text_pen_columns(
+    const char *s); /* of UTF-8 text without escape codes; Chinese takes two a character */
 
-void hd_pen_put(hd_pen *p, hd_ink ink, const char *s);
-void hd_pen_put_at(hd_pen *p, int column, hd_ink ink, const char *s);
-void hd_pen_put_to(hd_pen *p, int end, hd_ink ink, const char *s); /* flush right, before column `end` */
-void hd_pen_end(hd_pen *p);                                        /* of the line */
+void hd_text_pen_put(hd_text_pen *p, hd_ink ink, const char *s);
+void hd_text_pen_put_at(hd_text_pen *p, int column, hd_ink ink, const char *s);
+void hd_text_pen_put_to(hd_text_pen *p, int end, hd_ink ink,
+                        const char *s); /* flush right, before column `end` */
+void hd_text_pen_end(hd_text_pen *p);   /* of the line */
 
 /* s as the locale can show it, into buf: a middle dot for " . ", a root for "sqrt(6)", ... Returns buf. */
-const char *hd_pen_signs(const hd_pen *p, const char *s, char *buf, size_t size);
+const char *hd_text_pen_signs(const hd_text_pen *p, const char *s, char *buf, size_t size);
 
 /* "-0.25" into buf; a rounded zero has no sign. Returns where it begins. */
-const char *hd_pen_number(const hd_pen *p, double v, int digits, char *buf, size_t size);
+const char *hd_text_pen_number(const hd_text_pen *p, double v, int digits, char *buf, size_t size);
 
-void hd_pen_words(hd_pen *p, hd_ink ink, const char *s); /* with signs; broken where the width ends */
-void hd_pen_paragraph(hd_pen *p, const char *s);         /* plain words and the end of the line */
-void hd_pen_heading(hd_pen *p, const char *part, const char *title); /* "-- part title ------" */
-void hd_pen_bar(hd_pen *p, double share, int most);                  /* share of `most` columns */
+void hd_text_pen_words(hd_text_pen *p, hd_ink ink,
+                       const char *s);                     /* with signs; broken where the width ends */
+void hd_text_pen_paragraph(hd_text_pen *p, const char *s); /* plain words and the end of the line */
+void hd_text_pen_heading(hd_text_pen *p, const char *part, const char *title); /* "-- part title ------" */
+void hd_text_pen_bar(hd_text_pen *p, double share, int most);                  /* share of `most` columns */
 
 #endif
