@@ -127,7 +127,7 @@ static void what_cannot_be_read_is_said_once(void **state)
     (void)state;
     assert_fails("$HEED embed", 2, "heed embed: ");
     assert_fails("$HEED embed t --pool sum < in", 2, "--pool|'sum' is not one of");
-    assert_fails("$HEED embed ngram < in", 1, "ngram|gru|translators");
+    assert_fails("$HEED embed ngram < in", 1, "ngram|gru|or a translator");
     assert_fails("$HEED embed nowhere < in", 1, "nowhere: there is no such folder");
     assert_fails("$HEED embed t nowhere", 1, "nowhere");
 }

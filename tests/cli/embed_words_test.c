@@ -127,7 +127,7 @@ static void layers_are_counted_from_the_table_on(void **state)
     assert_fails("echo a | $HEED embed gpt --layer 2", 2, "there is no layer 2|the model has 1");
     assert_fails("echo a | $HEED embed bert --layer -2", 2, "--layer");
     assert_fails("echo a | $HEED embed bert --pool pooler", 2, "there is no pooler in this model");
-    assert_fails("echo a | $HEED embed ngram --layer 0", 1, "ngram has no table of token vectors");
+    assert_fails("echo a | $HEED embed ngram --layer 0", 1, "ngram has no embedding table");
 }
 
 /* Words that stand in each other's place have come near to each other. */

@@ -125,7 +125,7 @@ static void parts_go_together(void **state)
                      "grep -q '\"cross\":' a.json");
         else
             assert_fails("$HEED translate parts --attention a.json <c/test.en", 1,
-                         "the model has no attention from its decoder to its encoder");
+                         "the model has no cross-attention");
     }
 }
 

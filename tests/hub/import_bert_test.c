@@ -211,7 +211,7 @@ static void of_bert_too(void **state)
         {"\"hidden_size\": 16", "\"hidden_size\": 9000000000000000000",
          "\"hidden_size\" is 9000000000000000000"},
         {"\"hidden_size\": 16", "\"hidden_size\": 32", "bert.embeddings.word_embeddings.weight"},
-        {"\"hidden_size\": 16", "\"hidden_size\": 1048576", "config.json asks for a model of"},
+        {"\"hidden_size\": 16", "\"hidden_size\": 1048576", "config.json describes a model of"},
         {"\"intermediate_size\": 40", "\"intermediate_size\": 41", "intermediate.dense"},
         {"\"max_position_embeddings\": 24", "\"max_position_embeddings\": 25", "position_embeddings"},
         {"\"type_vocab_size\": 3", "\"type_vocab_size\": 2", "token_type_embeddings"},

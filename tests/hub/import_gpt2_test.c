@@ -375,7 +375,7 @@ static void what_heed_does_not_have_is_refused(void **state)
         {"\"n_head\": 4", "\"n_head\": 3", "cannot be split over 3 heads"},
         {"\"n_embd\": 16", "\"n_embd\": 9000000000000000000", "\"n_embd\" is 9000000000000000000"},
         {"\"n_embd\": 16", "\"n_embd\": 32", "wte.weight"},
-        {"\"n_embd\": 16", "\"n_embd\": 1048576", "config.json asks for a model of"},
+        {"\"n_embd\": 16", "\"n_embd\": 1048576", "config.json describes a model of"},
         {"\"n_positions\": 24", "\"n_positions\": 25", "wpe.weight"},
         {"1200", "1199", "vocab.json: has 1200 pieces, but \"vocab_size\" in config.json is 1199"},
         {"1200", "2225", "vocab.json: has 1200 pieces, but \"vocab_size\" in config.json is 2225"},

@@ -61,7 +61,7 @@ static void what_heed_does_not_have_is_refused(void **state)
         const char *from, *to, *why;
     } bad[] = {
         {"\"decoder_ffn_dim\": 40", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\" 20"},
-        {"\"encoder_layers\": 2", "\"encoder_layers\": 100", "config.json asks for a model of"},
+        {"\"encoder_layers\": 2", "\"encoder_layers\": 100", "config.json describes a model of"},
         {"\"vocab_size\": 64", "\"vocab_size\": 65",
          "vocab.json: has 64 pieces, but \"vocab_size\" in config.json is 65"},
         {"\"pad_token_id\": 63", "\"pad_token_id\": 62", "\"pad_token_id\" is not 63"},

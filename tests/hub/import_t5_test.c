@@ -74,7 +74,7 @@ static void what_no_t5_has_is_refused(void **state)
         {"num_heads\": 4", "num_heads\": 3", "SelfAttention.q.weight"},
         {"d_kv\": 6", "d_kv\": 0", "\"d_kv\" is 0"},
         {"d_kv\": 6", "d_kv\": 1048576", "4 heads of 1048576 columns"},
-        {"d_kv\": 6", "d_kv\": 100000", "config.json asks for a model of"},
+        {"d_kv\": 6", "d_kv\": 100000", "config.json describes a model of"},
         {"d_kv\": 6", "d_kv\": 7", "SelfAttention.q.weight"},
         {"d_ff\": 40", "d_ff\": 41", "DenseReluDense.w"},
         {"\"relu\"", "\"swoosh\"", "there is no activation \"swoosh\""},

@@ -401,7 +401,7 @@ static void what_cannot_be_fed_is_refused(void **state)
         {"gru", {HD_FEEDING_gumbel, 1, INFINITY}, "is not above 0"},
         {"transformer", {HD_FEEDING_free, 0, 1}, "a transformer decoder is trained on all steps at once"},
         {"gru, gru under blocks", {HD_FEEDING_scheduled, 0.5f, 1}, "a transformer decoder"},
-        {"no feedback", {HD_FEEDING_free, 0, 1}, "reads no words at all"},
+        {"no feedback", {HD_FEEDING_free, 0, 1}, "reads no words"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         toy m;

@@ -166,7 +166,7 @@ static void what_is_no_sum_of_words_is_said(void **state)
         const char *text, *says;
     } cases[] = {{"", "there is no word"},
                  {"  ", "there is no word"},
-                 {"king -", "no word behind the last sign"},
+                 {"king -", "no word after the last sign"},
                  {"- man", "'-' is where a word should be"},
                  {"king man", "'man' is where a + or - should be"},
                  {"king + - man", "'-' is where a word should be"},
@@ -203,7 +203,7 @@ static void models_without_a_table_are_refused(void **state)
     hd_terms terms;
     assert_int_equal(hd_terms_read(&terms, "cat", &err), HD_OK);
     assert_int_equal(hd_neighbors_find(&n, &counted, &terms, 3, &err), HD_EARG);
-    assert_non_null(strstr(err.text, "ngram has no table of token vectors"));
+    assert_non_null(strstr(err.text, "ngram has no embedding table"));
     hd_model_folder_release(&counted);
 }
 

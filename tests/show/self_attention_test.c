@@ -221,7 +221,7 @@ static void what_cannot_be_read_or_picked_is_refused(void **state)
         {hd_lm_model(s.m),
          {.target = many, .targets = 2},
          HD_EARG,
-         "of the kind lstm has no attention: gpt has"},
+         "of kind lstm has no attention: use a gpt"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};

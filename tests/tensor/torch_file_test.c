@@ -76,8 +76,8 @@ static void what_is_more_than_tensors_is_refused(void **state)
 {
     (void)state;
     fails(FILES "call.bin", "it names __builtin__.print, which no dictionary of tensors needs");
-    fails(FILES "nested.bin", "\"model\" is no tensor");
-    fails(FILES "turned.bin", "do not lie one behind the other");
+    fails(FILES "nested.bin", "\"model\" is not a tensor");
+    fails(FILES "turned.bin", "is not contiguous");
     fails(FILES "make.py", "neither an archive nor a pickle of torch.save");
 }
 

@@ -581,7 +581,7 @@ static void other_data_is_refused_and_nothing_is_changed(void **state)
     trainee.corpus = 78;
     hd_trainer_opt o = usual(&t, LAST);
     assert_int_equal(hd_trainer_run(&t.run, &t.optimizer, &trainee, &o, &p, &ending, &err), HD_EARG);
-    assert_non_null(strstr(err.text, "data is not what the run began with"));
+    assert_non_null(strstr(err.text, "data has changed since the run began"));
     assert_true(is_there(at("data/train/step-5")));
     assert_int_equal(t.publishes, 0);
     toy_free(&t);

@@ -136,7 +136,7 @@ static void many_labels_are_listed(void **state)
     assert_true(json_is_object(taken) && !json_object_size(taken));
     json_decref(o);
     assert_int_equal(hd_confusion_save(at("many.svg"), &v, &err), HD_ELIMIT);
-    assert_non_null(strstr(err.text, "many.svg: a matrix of 201 labels cannot be seen: at most 200"));
+    assert_non_null(strstr(err.text, "many.svg: a matrix of 201 labels is too large to draw: at most 200"));
     hd_text_release(&out);
     hd_text_release(&json);
     hd_confusion_release(&c);
