@@ -21,24 +21,24 @@
 #include "view/plot.h"
 
 /* X(field, option of heed train, argument, help): given once for all models that have it */
-#define SETTINGS(X)                                                                                    \
-    X(unit, "unit", "UNIT", "tokens: word, char or subword; without it char")                          \
-    X(vocab, "vocab-size", "N", "pieces of the vocabulary")                                            \
-    X(order, "order", "N", "ngram, maxent, ffnn: tokens in a row they know of, the next one included") \
-    X(smoothing, "smoothing", "NAME", "ngram: add-k, kneser-ney or kneser-ney-3")                      \
-    X(add_k, "add-k", "X", "ngram with add-k: the k")                                                  \
-    X(features, "hash-buckets", "N", "maxent: rows for the weights of hashed contexts")                \
-    X(layers, "layers", "N", "rnn, gru, lstm, gpt")                                                    \
-    X(width, "width", "N", "of a token's vector; rnn, gru, lstm: of the state too")                    \
-    X(inner, "ffn-size", "N", "ffnn, gpt: width inside the feed-forward layers")                       \
-    X(heads, "heads", "N", "gpt: attention heads")                                                     \
-    X(context, "context", "N", "tokens of a window; gpt never sees more of them")                      \
-    X(batch, "batch-size", "N", "windows of an update")                                                \
-    X(dropout, "dropout", "X", "all but ngram and maxent")                                             \
-    X(lr, "lr", "X", "largest learning rate")                                                          \
-    X(epochs, "epochs", "N", "passes over the text")                                                   \
-    X(steps, "steps", "N", "updates")                                                                  \
-    X(seed, "seed", "N", "of everything drawn at random")
+#define SETTINGS(X)                                                                          \
+    X(unit, "unit", "UNIT", "tokens: word, char or subword; default char")                   \
+    X(vocab, "vocab-size", "N", "vocabulary size")                                           \
+    X(order, "order", "N", "ngram, maxent, ffnn: tokens of context, plus the predicted one") \
+    X(smoothing, "smoothing", "NAME", "ngram: add-k, kneser-ney or kneser-ney-3")            \
+    X(add_k, "add-k", "X", "ngram: the k of add-k")                                          \
+    X(features, "hash-buckets", "N", "maxent: rows for the weights of hashed contexts")      \
+    X(layers, "layers", "N", "layers of rnn, gru, lstm, gpt")                                \
+    X(width, "width", "N", "embedding size; rnn, gru, lstm: also of the hidden state")       \
+    X(inner, "ffn-size", "N", "ffnn, gpt: size of the feed-forward layers")                  \
+    X(heads, "heads", "N", "gpt: attention heads")                                           \
+    X(context, "context", "N", "tokens of a window, the most that gpt sees")                 \
+    X(batch, "batch-size", "N", "windows per update")                                        \
+    X(dropout, "dropout", "X", "dropout of all but ngram and maxent")                        \
+    X(lr, "lr", "X", "peak learning rate")                                                   \
+    X(epochs, "epochs", "N", "passes over the text")                                         \
+    X(steps, "steps", "N", "updates")                                                        \
+    X(seed, "seed", "N", "seed of all random numbers")
 
 struct compare {
     const char *plot;
