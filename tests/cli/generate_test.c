@@ -240,7 +240,7 @@ static void what_was_attended_to_is_shown(void **state)
     assert_prints("$HEED generate g -p the -n 20 --attention c.html 2>&1 > /dev/null; ls c.html", 2,
                   "heed generate: attention: the text has 24 tokens, the model takes 8\n"
                   "ls: cannot access 'c.html': No such file or directory\n");
-    assert_fails("$HEED generate m --attention c.html", 1, "kind ngram has no attention: gpt has");
+    assert_fails("$HEED generate m --attention c.html", 1, "kind ngram has no attention: use a gpt");
     assert_fails("$HEED generate g --vote --view", 2, "--vote and --view");
 }
 

@@ -240,7 +240,7 @@ static void what_cannot_be_read_or_picked_is_refused(void **state)
                  {hd_bert_model(b.m), {3, 0, 0}, "the model has no cross-attention"},
                  {hd_lm_model(g.m), {2, 2, 2}, NULL},
                  {hd_lm_model(g.m), {0, 0, 3}, "no head 3 in decoder self-attention: they are 1 to 2"},
-                 {hd_lm_model(s.m), {0, 0, 0}, "of the kind lstm has no attention"}};
+                 {hd_lm_model(s.m), {0, 0, 0}, "of kind lstm has no attention"}};
     for (size_t i = 0; i < COUNT_OF(picks); i++) {
         hd_err err = {0};
         hd_status st = hd_attention_check(&picks[i].who, &picks[i].pick, &err);
