@@ -281,7 +281,7 @@ static void options_that_cannot_be_are_refused(void **state)
     } cases[] = {
         {MODEL("", "gru", "none"), "a decoder is rnn, gru, lstm or transformer"},
         {MODEL("", "gru", "transformer+gru"), "followed by transformer"},
-        {MODEL("", "gru", "bi-gru"), "both directions are for encoders"},
+        {MODEL("", "gru", "bi-gru"), "a decoder cannot be bidirectional"},
         {MODEL("", "gru", "gru:17"), "1 to 16"},
         {MODEL("", "gru:17", "gru"), "1 to 16"},
         {MODEL("", "none", "gru"), "no last state to begin with"},
