@@ -112,7 +112,7 @@ static hd_status learn(struct state *m, struct lines *lines, const hd_spm_plan *
     hd_status s = hd_spm_train(plan, next_part, lines, hd_spm_take_text, &m->file.bytes, &needed, &why);
     if (!s) return s;
     if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why.text);
-    if (!lines->taken) return hd_err_set(err, HD_EARG, "no text to learn a vocabulary from");
+    if (!lines->taken) return hd_err_set(err, HD_EARG, "there is no text to learn a vocabulary from");
     if (needed)
         return hd_err_set(
             err, HD_EARG,
