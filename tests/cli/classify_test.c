@@ -140,7 +140,7 @@ static void labeled_input_is_judged(void **state)
                  "standard input:2: the label \"B\" is none of the 2 that are known");
     assert_fails("echo x | $HEED classify model --confusion", 1, "the first line must name the columns");
     assert_fails("$HEED classify model --confusion nothing", 1, "nothing: cannot open");
-    assert_fails("$HEED classify model --plot c.txt names.tsv", 1, "c.txt: a plot is written to");
+    assert_fails("$HEED classify model --plot c.txt names.tsv", 1, "c.txt: a plot file must end in .svg");
     assert_fails("$HEED classify model --dir names", 2, "--dir is gone: give the folder after MODEL");
     assert_fails("$HEED classify model x names --confusion", 2, "'names' is one too many");
     assert_fails("$HEED classify model --confusion --top 2", 2, "exclude each other");
@@ -274,7 +274,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir empty --out x", 1, "B.txt: there is no item in it"},
         {"--train-dir broken --out x", 1, "B.txt:2: not UTF-8"},
         {"--train names.tsv --valid pair.tsv --out x", 1, "pair.tsv: a column text2, but|names.tsv has none"},
-        {"--train names.tsv --freeze 'model.encodr.*' --out x", 2, "no parameter is called 'model.encodr.*'"},
+        {"--train names.tsv --freeze 'model.encodr.*' --out x", 2, "no parameter matches 'model.encodr.*'"},
         {"--train names.tsv --tokenizer-model a b --out x", 2, "--tokenizer-model has two files"},
         {"--train names.tsv --scratch --out x", 2, "--scratch needs --from"},
         {"--train names.tsv --lm-loss 1 --out x", 2, "--lm-loss needs --from"},

@@ -276,7 +276,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--from bert --encoder gru --out x", 2, "--encoder does not go with"},
         {"--from bert --max-length 100 --out x", 2,
          "--max-length is 100, but in the model of --from bert it is 16"},
-        {"--from bert --freeze 'bart.*' --out x", 2, "no parameter is called 'bart.*'"},
+        {"--from bert --freeze 'bart.*' --out x", 2, "no parameter matches 'bart.*'"},
         {"--from ngram --out x", 2, "has no states that could be classified"},
         {"--from tags --out x", 2, "\"task\" is \"tag\""},
     };

@@ -155,7 +155,7 @@ static void hostile_folders_are_refused(void **state)
     assert_refused("m", "\"width\"", "\"width\"", "labels.txt:2");
     put_file(at("m/labels.txt"), "bad\ngood\n");
     assert_int_equal(unlink(at("m/model.safetensors")), 0);
-    assert_refused("m", "\"width\"", "\"width\"", "the training saved no model yet");
+    assert_refused("m", "\"width\"", "\"width\"", "training has not saved a model yet");
 }
 
 static void a_new_run_leaves_nothing_of_another(void **state)
@@ -433,7 +433,7 @@ static void hostile_bodies_are_refused(void **state)
     assert_refused("hb", "\"model\": \"bert\"", "\"model\": \"gpt\"", "is missing");
     o = tuned(at("h-gpt"), HD_POOL_last, at("hg"));
     session_train(&o);
-    assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no states");
+    assert_refused("hg", "\"gpt\"", "\"ngram\"", "has no hidden states");
     assert_refused("hg", "\"positions\": 20", "\"positions\": 21", "the gpt has 20 positions");
     assert_refused("hg", "\"vocabulary\": ", "\"vocabulary\": 1", "tokenizer.txt: has ");
 }
