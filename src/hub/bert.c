@@ -71,8 +71,9 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
 }
 
 /* Whether what was saved gives labels. */
-static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
+    (void)f;
     const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
     bool labels = name && !strcmp(name, HD_BERT_LABELS);
     return labels ? hd_family_bert_import_labels(p, c, err) : import_words(p, c, err);
@@ -117,16 +118,18 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static hd_status export(const hd_passage *p, hd_err *err)
+static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
+    (void)f;
     bool words;
     hd_status s = hd_family_folder_says(&words, p->from, "task", "mlm", err);
     if (s) return s;
     return words ? export_words(p, err) : hd_family_bert_export_labels(p, err);
 }
 
-static bool has(hd_model_config *c)
+static bool has(const hd_family *f, hd_model_config *c)
 {
+    (void)f;
     return hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert");
 }
 

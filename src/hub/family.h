@@ -1,6 +1,6 @@
 /* Families of models that others publish, as folders that transformers reads: config.json with "model_type",
-   model.safetensors, the tokenizer's files. A family is a line in HD_FAMILY_LIST and a file that defines
-   hd_family_NAME. */
+   model.safetensors, the tokenizer's files. A family is a line in HD_FAMILY_LIST and
+   hd_family_NAME, in a file that others of its form may share. */
 #ifndef HD_HUB_FAMILY_H
 #define HD_HUB_FAMILY_H
 
@@ -22,15 +22,19 @@ typedef struct hd_passage {
     hd_backend *backend;   /* that holds the weights on the way */
 } hd_passage;
 
-typedef struct hd_family {
-    bool sentences; /* it reads what sentence-transformers adds to a folder */
+typedef struct hd_family hd_family;
+
+/* The functions get the family itself. */
+struct hd_family {
+    const void *form; /* what tells families of the same functions apart: their file knows what it is */
+    bool sentences;   /* it reads what sentence-transformers adds to a folder */
     /* Whether a model folder's config.json is of this family. */
-    bool (*has)(hd_model_config *c);
+    bool (*has)(const hd_family *f, hd_model_config *c);
     /* Makes a model of a published folder; *c is its config.json, which the faults in it are told to. */
-    hd_status (*import)(const hd_passage *p, hd_model_config *c, hd_err *err);
+    hd_status (*import)(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err);
     /* The other way. */
-    hd_status (*export)(const hd_passage *p, hd_err *err);
-} hd_family;
+    hd_status (*export)(const hd_family *f, const hd_passage *p, hd_err *err);
+};
 
 #define X(name, text) extern const hd_family hd_family_##name;
 HD_FAMILY_LIST(X)

@@ -41,8 +41,9 @@ static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *e
     return s;
 }
 
-static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
+    (void)f;
     const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
     bool labels = name && !strcmp(name, HD_GPT2_LABELS);
     if (name && !labels && strcmp(name, WORDS) && strcmp(name, "GPT2Model"))
@@ -93,16 +94,18 @@ static hd_status export_words(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static hd_status export(const hd_passage *p, hd_err *err)
+static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
+    (void)f;
     bool words;
     hd_status s = hd_family_folder_says(&words, p->from, "task", "lm", err);
     if (s) return s;
     return words ? export_words(p, err) : hd_family_gpt2_export_labels(p, err);
 }
 
-static bool has(hd_model_config *c)
+static bool has(const hd_family *f, hd_model_config *c)
 {
+    (void)f;
     return hd_family_says(c, "task", "lm") || hd_family_labels_has(c, "gpt");
 }
 

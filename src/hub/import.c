@@ -41,7 +41,7 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     if (!s) s = hd_staging_begin(&made, to, err);
     if (!s) {
         const hd_passage p = {from, made.temp, backend};
-        s = family->import(&p, &c, err);
+        s = family->import(family, &p, &c, err);
         if (!s) s = hd_family_carry(&p, err);
         if (!s) s = hd_model_config_seal(made.temp, err); /* with the files that were carried over, too */
         s = hd_staging_end(&made, s, err);
@@ -57,7 +57,7 @@ static hd_status family_to(const hd_family **out, const char *folder, hd_err *er
     hd_model_config_open(&c, folder, err);
     const char *task = hd_model_config_text(&c, "task");
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (families[i].family->has(&c)) *out = families[i].family;
+        if (families[i].family->has(families[i].family, &c)) *out = families[i].family;
     if (!*out) hd_model_config_refuse(&c, "\"task\" is \"%.40s\": transformers has no such model", task);
     hd_model_config_release(&c);
     return c.status;
@@ -71,7 +71,7 @@ hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_er
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return s;
     const hd_passage p = {from, made.temp, backend};
-    s = family->export(&p, err);
+    s = family->export(family, &p, err);
     if (!s) s = hd_family_carry(&p, err);
     return hd_staging_end(&made, s, err);
 }

@@ -101,8 +101,9 @@ static hd_status check_size(const hd_encdec_opt *opt, hd_model_config *c, const 
     return s;
 }
 
-static hd_status import(const hd_passage *p, hd_model_config *c, hd_err *err)
+static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
+    (void)f;
     hd_translator t = {0};
     hd_encdec_opt opt = read_config(c);
     open_tokenizer(c, p->from, &opt, &t);
@@ -157,8 +158,9 @@ static hd_status save_config(const hd_translator *t, const char *folder, hd_err 
     return s;
 }
 
-static hd_status export(const hd_passage *p, hd_err *err)
+static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
+    (void)f;
     hd_translator *t = NULL;
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     if (!s && !feed_forward_name(&t->model->opt))
@@ -170,17 +172,11 @@ static hd_status export(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static bool has(hd_model_config *c)
+/* Tensors of an mT5 are those of a T5, and as such it is exported. */
+static bool has(const hd_family *f, hd_model_config *c)
 {
-    return hd_family_says(c, "task", "translate") && hd_family_says(c, "model", "t5");
-}
-
-/* Its tensors are those of a T5, and as such it is exported. */
-static bool has_mt5(hd_model_config *c)
-{
-    (void)c;
-    return false;
+    return f == &hd_family_t5 && hd_family_says(c, "task", "translate") && hd_family_says(c, "model", "t5");
 }
 
 const hd_family hd_family_t5 = {.has = has, .import = import, .export = export};
-const hd_family hd_family_mt5 = {.has = has_mt5, .import = import, .export = export};
+const hd_family hd_family_mt5 = {.has = has, .import = import, .export = export};

@@ -1,17 +1,24 @@
-/* What MarianMT and Pegasus share: the Transformer of `heed translate`, whose tensors have these names
-   already. */
-#include "hub/transformer.h"
-
+/* The Transformer of `heed translate`, whose tensors have these names already: MarianMT, which normalizes
+   behind each layer, and Pegasus, which does before, with the same sinusoids. */
 #include <unistd.h>
 
 #include "base/file/folder.h"
 #include "base/mem.h"
+#include "hub/family.h"
 #include "hub/own.h"
 #include "hub/weights.h"
 #include "task/translate/translator.h"
 #include "text/published/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_POSITIONS = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
+
+typedef struct transformer_form {
+    const char *name;                /* for people */
+    const char *type, *architecture; /* for config.json */
+    bool pre_norm;
+    bool one_table;  /* of source, target and output */
+    long long vocab; /* where config.json does not say it */
+} transformer_form;
 
 static const float EPS = 1e-5f; /* transformers' own; no config.json says it */
 
@@ -32,7 +39,7 @@ static size_t both(hd_model_config *c, const char *encoder, const char *decoder,
     return (size_t)a;
 }
 
-static hd_encdec_opt read_config(hd_model_config *c, const hd_family_form *form)
+static hd_encdec_opt read_config(hd_model_config *c, const transformer_form *form)
 {
     hd_encdec_opt o = {.stack.pre_norm = form->pre_norm,
                        .output_bias = true,
@@ -142,11 +149,10 @@ static hd_status find_rest(hd_encdec_opt *o, hd_translator *t, hd_model_config *
     return c->status ? c->status : hd_family_weights_have(&o->output_bias, folder, "final_logits_bias", err);
 }
 
-hd_status hd_family_transformer_import(const hd_passage *p, const hd_family_form *form, hd_model_config *c,
-                                       hd_err *err)
+static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_translator t = {0};
-    hd_encdec_opt opt = read_config(c, form);
+    hd_encdec_opt opt = read_config(c, f->form);
     bool copies = !opt.tied && hd_family_switch(c, "tie_word_embeddings", true);
     open_tokenizers(c, p->from, &opt, t.tokenizer);
     hd_status s = c->status;
@@ -164,7 +170,7 @@ hd_status hd_family_transformer_import(const hd_passage *p, const hd_family_form
 /* -- and back -- */
 
 /* Why it cannot be such a model, and what to train instead. */
-static const char *fault_of(const hd_encdec_opt *o, const hd_family_form *form)
+static const char *fault_of(const hd_encdec_opt *o, const transformer_form *form)
 {
     if (o->encoder.count != 1 || o->decoder.count != 1 || o->encoder.at[0].kind != HD_STAGE_transformer ||
         o->decoder.at[0].kind != HD_STAGE_transformer)
@@ -204,7 +210,7 @@ static void put_unwritten(hd_text *c, const hd_tokenizer *t)
     hd_text_put(c, count ? "]" : "");
 }
 
-static hd_status save_config(const hd_translator *t, const hd_family_form *form, const char *folder,
+static hd_status save_config(const hd_translator *t, const transformer_form *form, const char *folder,
                              hd_err *err)
 {
     const hd_encdec_opt *o = &t->model->opt;
@@ -255,8 +261,10 @@ static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_
     return s;
 }
 
-hd_status hd_family_transformer_export(const hd_passage *p, const hd_family_form *form, hd_err *err)
+/* HD_EARG where transformers has no such model; the text says what to train instead. */
+static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
+    const transformer_form *form = f->form;
     hd_translator *t = NULL;
     hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
     const char *fault = s ? NULL : fault_of(&t->model->opt, form);
@@ -268,8 +276,21 @@ hd_status hd_family_transformer_export(const hd_passage *p, const hd_family_form
     return s;
 }
 
-bool hd_family_transformer_has(hd_model_config *c, const hd_family_form *form)
+static bool has(const hd_family *f, hd_model_config *c)
 {
+    const transformer_form *form = f->form;
     return hd_family_says(c, "task", "translate") && !hd_family_says(c, "model", "t5") &&
            hd_family_switch(c, "pre_norm", false) == form->pre_norm;
 }
+
+/* -- the families -- */
+
+static const transformer_form marian = {"MarianMT", "marian", "MarianMTModel", .vocab = 58101};
+
+/* As `heed train` makes them. Published ones summarize. */
+static const transformer_form pegasus = {
+    "Pegasus",        "pegasus",         "PegasusForConditionalGeneration",
+    .pre_norm = true, .one_table = true, .vocab = 50265};
+
+const hd_family hd_family_marian = {&marian, .has = has, .import = import, .export = export};
+const hd_family hd_family_pegasus = {&pegasus, .has = has, .import = import, .export = export};
