@@ -29,8 +29,8 @@ static void a_sentence_is_completed(void **state)
     static const char *const models[] = {
         "ngram --order 5",
         "lstm --layers 1 --width 32 --dropout 0 --batch-size 4 --steps 150 --lr 0.02 --warmup 5",
-        "gpt --layers 1 --heads 2 --width 32 --dropout 0 --batch-size 4 --context 16 --steps 150 --lr 0.01 "
-        "--warmup 5"};
+        ("gpt --layers 1 --heads 2 --width 32 --dropout 0 --batch-size 4 --context 16 --steps 150 --lr 0.01 "
+         "--warmup 5")};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         char command[512];
         snprintf(command, sizeof command,

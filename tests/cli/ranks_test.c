@@ -116,8 +116,8 @@ static void processes_validate_as_one(void **state)
     static const char *const runs[] = {
         "--task lm --model gpt --layers 1 --width 16 --heads 2 --train c/train.en --valid c/train.de",
         "--task lm --model gru --width 16 --context 4 --train c/train.en --valid c/train.de",
-        "--task mlm --unit word --layers 1 --width 16 --heads 2 --context 16 --train c/train.en "
-        "--valid c/train.de",
+        ("--task mlm --unit word --layers 1 --width 16 --heads 2 --context 16 --train c/train.en "
+         "--valid c/train.de"),
         "--task classify --width 16 --train names.tsv --valid-fraction 0.5 --max-length 300",
         "--task regress --width 16 --train numbers.tsv --valid-fraction 0.5 --max-length 300"};
     must_run("awk 'BEGIN { print \"label\\ttext\" } { print (NR % 3) \"\\t\" $0 }' c/train.en > names.tsv");

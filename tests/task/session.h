@@ -33,7 +33,7 @@ static inline hd_status session_try(hd_outcome *out, const hd_train_options *o, 
 static inline hd_outcome session_train(const hd_train_options *o)
 {
     hd_err err = {0};
-    hd_outcome out;
+    hd_outcome out = {0};
     if (hd_folder_make(o->out, NULL, &err) || session_try(&out, o, &err)) fail_msg("%s", err.text);
     return out;
 }

@@ -69,22 +69,32 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before
 
 #elif defined(__aarch64__) && defined(__linux__)
 
+#ifdef __clang__ /* whose arm_acle.h has them only in files that are compiled for them as a whole */
+#define CRC_TARGET "crc"
+#define CRC_WORD   __builtin_arm_crc32cd
+#define CRC_BYTE   __builtin_arm_crc32cb
+#else
+#define CRC_TARGET "+crc"
+#define CRC_WORD   __crc32cd
+#define CRC_BYTE   __crc32cb
+#endif
+
 static int has_instruction(void)
 {
     return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 }
 
-__attribute__((target("+crc"))) static uint32_t by_instruction(uint32_t before, const void *bytes,
-                                                               size_t size)
+__attribute__((target(CRC_TARGET))) static uint32_t by_instruction(uint32_t before, const void *bytes,
+                                                                   size_t size)
 {
     const uint8_t *p = bytes;
     uint32_t c = ~before;
     uint64_t word;
     for (; size >= sizeof word; size -= sizeof word, p += sizeof word) {
         memcpy(&word, p, sizeof word);
-        c = __crc32cd(c, word);
+        c = CRC_WORD(c, word);
     }
-    for (; size; size--, p++) c = __crc32cb(c, *p);
+    for (; size; size--, p++) c = CRC_BYTE(c, *p);
     return ~c;
 }
 
