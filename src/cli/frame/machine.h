@@ -19,6 +19,9 @@ typedef struct hd_machine_options {
             HD_CHOICE_INTO(owner, to.precision, hd_precision_names)                                       \
     }
 
+/* Of verbs without the rows. */
+extern const hd_machine_options hd_machine_cpu;
+
 typedef struct hd_machine {
     hd_backend *backend;
     hd_run run;

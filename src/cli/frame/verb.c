@@ -77,6 +77,13 @@ hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_e
     return s;
 }
 
+hd_status hd_command_put_page(const hd_command *c, hd_text *page, hd_status s, hd_err *err)
+{
+    if (!s) return hd_command_put_text(c, page, true, err);
+    hd_text_release(page);
+    return s;
+}
+
 /* Of several processes all fail, and the first says why. */
 static bool speaks(const hd_err *err)
 {

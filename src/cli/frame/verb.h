@@ -88,6 +88,8 @@ const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer);
 hd_status hd_command_put(const hd_command *c, const char *data, size_t size, bool now, hd_err *err);
 /* The same of a text, which is released; or the failure that it holds. */
 hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_err *err);
+/* The same at once, unless making the text failed with `s`, which is then returned. */
+hd_status hd_command_put_page(const hd_command *c, hd_text *page, hd_status s, hd_err *err);
 
 /* NULL with a text that suggests the nearest verb. */
 const hd_verb *hd_verb_find(const char *name, hd_err *err);

@@ -25,9 +25,7 @@ static hd_status show(const hd_attending *a, const hd_attention_maps *maps, hd_e
     hd_text out = {0};
     hd_status s = hd_attention_text(&out, maps, &look, err);
     hd_text_put(&out, "\n");
-    if (!s) s = hd_command_put_text(a->command, &out, true, err);
-    hd_text_release(&out);
-    return s;
+    return hd_command_put_page(a->command, &out, s, err);
 }
 
 hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err)

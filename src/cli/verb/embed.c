@@ -138,35 +138,34 @@ static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char 
 
 static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokenizer *t)
 {
-    hd_text_put(to, ", \"tokens\": [");
+    hd_member_begin(to, "tokens", '[');
     for (size_t i = 0; i < e->tokens; i++) {
-        if (i) hd_text_put(to, ", ");
         const char *piece = hd_tokenizer_piece(t, e->ids[i]);
-        hd_markup_json(to, piece ? piece : HD_MASK_TEXT, false);
+        hd_member_text(to, NULL, piece ? piece : HD_MASK_TEXT);
     }
-    hd_text_put(to, "], \"vectors\": [");
+    hd_member_end(to, ']');
 }
 
 static void put_object(hd_text *to, const call *c, size_t line, const hd_embedded *e, size_t width)
 {
     bool all = c->o->pool == HD_POOLING_NONE;
     const char *why = why_not(c, line, e);
-    hd_text_put(to, "{\"text\": ");
-    hd_markup_json(to, c->from[line].why ? NULL : c->line[line].text, false);
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "text", c->from[line].why ? NULL : c->line[line].text);
     if (why) {
         hd_member_count(to, "line", c->from[line].number);
         hd_member_text(to, "error", why);
     }
-    if (all)
+    if (all) {
         put_tokens(to, e, c->model.tokenizer[0]);
-    else
-        hd_text_put(to, ", \"vector\": ");
-    for (size_t i = 0; i < e->vectors; i++) {
-        hd_text_put(to, i ? ", [" : "[");
-        put_numbers(to, e->vector + i * width, width, ", ");
-        hd_text_put(to, "]");
+        hd_member_begin(to, "vectors", '[');
     }
-    if (!all && !e->vectors) hd_text_put(to, "null");
+    for (size_t i = 0; i < e->vectors; i++) {
+        hd_member_begin(to, all ? NULL : "vector", '[');
+        put_numbers(to, e->vector + i * width, width, ", ");
+        hd_member_end(to, ']');
+    }
+    if (!all && !e->vectors) hd_member_text(to, "vector", NULL);
     hd_text_put(to, all ? "]}\n" : "}\n");
 }
 

@@ -5,6 +5,7 @@
 
 #include "show/embed.h"
 #include "view/plot.h"
+#include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 #include "view/similarity.h"
 
@@ -46,29 +47,20 @@ static hd_status put_neighbors(hd_text *to, const hd_embed_words *w, const hd_ne
                                const hd_tokenizer *t, hd_err *err)
 {
     hd_status s = HD_OK;
-    hd_text_put(to, w->nearest ? "{\"nearest\": " : "{\"analogy\": ");
-    hd_markup_json(to, w->nearest ? w->nearest : w->analogy, false);
-    hd_text_put(to, ", \"neighbors\": [");
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, w->nearest ? "nearest" : "analogy", w->nearest ? w->nearest : w->analogy);
+    hd_member_begin(to, "neighbors", '[');
     for (size_t i = 0; !s && i < n->count; i++) {
         hd_text text = {0};
         s = hd_tokenizer_decode(t, &n->at[i].id, 1, &text, err);
-        hd_text_put(to, i ? ", {\"token\": " : "{\"token\": ");
-        hd_markup_json(to, hd_tokenizer_piece(t, n->at[i].id), false);
-        hd_text_put(to, ", \"text\": ");
-        hd_markup_json(to, text.data ? text.data : "", false);
-        hd_text_put(to, ", \"cosine\": ");
-        hd_markup_number(to, n->at[i].cosine, 9);
-        hd_text_put(to, "}");
+        hd_member_begin(to, NULL, '{');
+        hd_member_text(to, "token", hd_tokenizer_piece(t, n->at[i].id));
+        hd_member_text(to, "text", text.data ? text.data : "");
+        hd_member_number(to, "cosine", n->at[i].cosine, 9);
+        hd_member_end(to, '}');
         hd_text_release(&text);
     }
     hd_text_put(to, "]}\n");
-    return s;
-}
-
-static hd_status put_out(const hd_command *c, hd_text *out, hd_status s, hd_err *err)
-{
-    if (!s) s = hd_command_put_text(c, out, true, err);
-    hd_text_release(out);
     return s;
 }
 
@@ -88,7 +80,7 @@ hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const
                       hd_tokenizer_piece(t, n.at[i].id));
     }
     hd_neighbors_release(&n);
-    return put_out(c, &out, s, err);
+    return hd_command_put_page(c, &out, s, err);
 }
 
 /* -- one word in several sentences -- */
@@ -107,6 +99,6 @@ hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const h
         hd_similarity_json(&out, &v);
     else
         hd_similarity_text(&pen, &v);
-    hd_status s = put_out(c, &out, HD_OK, err);
+    hd_status s = hd_command_put_text(c, &out, true, err);
     return !s && w->plot ? hd_similarity_save(w->plot, &v, err) : s;
 }

@@ -1,16 +1,13 @@
 /* heed explain: what a model did with a sentence, number by number; and one step of an encoder-decoder
    Transformer small enough to read, matrix by matrix. */
-#include "cli/verb/unknown.h"
-#include "cli/frame/verb.h"
-
 #include <fnmatch.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file/folder.h"
+#include "cli/frame/machine.h"
+#include "cli/verb/unknown.h"
 #include "task/masked/masked.h"
 #include "view/exhibit_json.h"
 #include "view/exhibit_text.h"
@@ -111,8 +108,7 @@ typedef struct call {
     const struct explain *o;
     size_t step; /* 0: all */
     int head;    /* as hd_exhibit_look has it */
-    hd_backend *backend;
-    hd_run run;
+    hd_machine machine;
     hd_exhibit *made;
 } call;
 
@@ -120,11 +116,10 @@ static hd_status explain_model(call *c, hd_err *err)
 {
     const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
     hd_model_folder f = {0};
-    hd_status s =
-        hd_backend_new(&c->backend, "cpu", &(hd_backend_opt){.threads = c->command->common.threads}, err);
-    if (!s) s = hd_run_init(&c->run, c->backend, err);
-    if (!s) s = hd_model_folder_open(&f, folder, NULL, c->backend, HD_WEIGHTS_BEST, err);
-    if (!s) s = hd_exhibit_text_of(&c->made, &c->run, &f, (hd_line){text, strlen(text)}, c->step, err);
+    hd_status s = hd_machine_open(&c->machine, c->command, &hd_machine_cpu, err);
+    if (!s) s = hd_model_folder_open(&f, folder, NULL, c->machine.backend, HD_WEIGHTS_BEST, err);
+    if (!s)
+        s = hd_exhibit_text_of(&c->made, &c->machine.run, &f, (hd_line){text, strlen(text)}, c->step, err);
     hd_unknown_warn(c->command, f.tokenizer[0], f.tokenizer[1]);
     hd_model_folder_release(&f);
     return s;
@@ -218,9 +213,9 @@ static bool matches_something(const char *pattern)
     return m->name;
 }
 
-static hd_status compute(hd_text *page, const hd_command *c, const struct explain *o, hd_err *err)
+static hd_status explain_example(hd_text *page, const hd_command *c, const struct explain *o, hd_err *err)
 {
-    hd_backend *backend = NULL;
+    hd_machine machine = {0};
     hd_explain *x = NULL;
     const hd_explain_look look = {.width = c->out.width,
                                   .color = c->out.color,
@@ -228,57 +223,41 @@ static hd_status compute(hd_text *page, const hd_command *c, const struct explai
                                   .digits = o->digits,
                                   .only = o->only,
                                   .no_matrices = o->train && !o->backward && !o->only};
-    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = c->common.threads}, err);
-    if (!s) s = hd_explain_run(&x, backend, &(hd_explain_opt){o->backward, o->train}, err);
+    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, err);
+    if (!s) s = hd_explain_run(&x, machine.backend, &(hd_explain_opt){o->backward, o->train}, err);
     if (!s) s = o->json ? hd_explain_json(page, x, o->only, err) : hd_explain_text(page, x, &look, err);
     hd_explain_free(x);
-    hd_backend_free(backend);
+    hd_machine_close(&machine);
     return s;
 }
 
-static int finish(const hd_command *c, hd_text *page, hd_status s, hd_err *err)
-{
-    if (!s) s = hd_command_put_text(c, page, true, err);
-    hd_text_release(page);
-    return s ? hd_command_fail(c, err) : HD_EXIT_OK;
-}
+/* -- the verb -- */
 
-static int verb_model(call *c)
+/* Of a model, or of the positions of the worked example. */
+static hd_status explain_exhibit(hd_text *page, call *c, bool *misused, hd_err *err)
 {
-    hd_err err = {0};
-    hd_text page = {0};
-    hd_status s = explain_model(c, &err);
-    bool misused = !s && (s = has_it(c, &err));
-    if (!s) s = show(&page, c, &err);
+    const size_t shift = (size_t)c->o->shift;
+    hd_status s = shift ? hd_exhibit_shift(&c->made, HD_LECTURE_LENGTH, HD_LECTURE_WIDTH, shift, err)
+                        : explain_model(c, err);
+    *misused = !s && (s = has_it(c, err));
+    if (!s) s = show(page, c, err);
     hd_exhibit_free(c->made);
-    hd_run_release(&c->run);
-    hd_backend_free(c->backend);
-    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
-}
-
-static int verb_shift(call *c)
-{
-    hd_err err = {0};
-    hd_text page = {0};
-    hd_status s = hd_exhibit_shift(&c->made, HD_LECTURE_LENGTH, HD_LECTURE_WIDTH, (size_t)c->o->shift, &err);
-    bool misused = !s && (s = has_it(c, &err));
-    if (!s) s = show(&page, c, &err);
-    hd_exhibit_free(c->made);
-    return misused ? hd_verb_misused(c->command->verb, &err) : finish(c->command, &page, s, &err);
+    hd_machine_close(&c->machine);
+    return s;
 }
 
 int hd_verb_explain(const hd_command *c)
 {
     const struct explain *o = c->options;
     call m = {.command = c, .o = o};
+    const bool exhibit = c->operands.count || o->shift;
     hd_err err = {0};
-    hd_status s = check_options(&m, &err);
-    if (!s && c->operands.count) return verb_model(&m);
-    if (!s && o->shift) return verb_shift(&m);
-    if (!s && o->only && !matches_something(o->only))
-        s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
-    if (s) return hd_verb_misused(c->verb, &err);
     hd_text page = {0};
-    s = compute(&page, c, o, &err);
-    return finish(c, &page, s, &err);
+    hd_status s = check_options(&m, &err);
+    if (!s && !exhibit && o->only && !matches_something(o->only))
+        s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
+    bool misused = s;
+    if (!s) s = exhibit ? explain_exhibit(&page, &m, &misused, &err) : explain_example(&page, c, o, &err);
+    s = hd_command_put_page(c, &page, s, &err);
+    return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

@@ -1,5 +1,5 @@
 /* heed export: writes a model as a folder that transformers reads. */
-#include "cli/frame/verb.h"
+#include "cli/frame/machine.h"
 #include "hub/import.h"
 
 static const hd_option options[] = {{0}};
@@ -30,11 +30,11 @@ const hd_usage hd_verb_export_usage = {
 int hd_verb_export(const hd_command *c)
 {
     hd_err err = {0};
-    hd_backend *backend = NULL;
+    hd_machine machine = {0};
     char **word = c->operands.word;
-    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = c->common.threads}, &err);
-    if (!s) s = hd_export(word[0], word[1], backend, &err);
-    hd_backend_free(backend);
+    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, &err);
+    if (!s) s = hd_export(word[0], word[1], machine.backend, &err);
+    hd_machine_close(&machine);
     if (s) return hd_command_fail(c, &err);
     hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
     return HD_EXIT_OK;

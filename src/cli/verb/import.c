@@ -1,6 +1,6 @@
 /* heed import: makes a model folder from one that transformers wrote. */
 #include "hub/import.h"
-#include "cli/frame/verb.h"
+#include "cli/frame/machine.h"
 
 static const hd_option options[] = {{0}};
 
@@ -35,11 +35,11 @@ const hd_usage hd_verb_import_usage = {
 int hd_verb_import(const hd_command *c)
 {
     hd_err err = {0};
-    hd_backend *backend = NULL;
+    hd_machine machine = {0};
     char **word = c->operands.word;
-    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = c->common.threads}, &err);
-    if (!s) s = hd_import(word[0], word[1], backend, &err);
-    hd_backend_free(backend);
+    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, &err);
+    if (!s) s = hd_import(word[0], word[1], machine.backend, &err);
+    hd_machine_close(&machine);
     if (s) return hd_command_fail(c, &err);
     hd_log_say(&c->log, HD_INFO, "wrote %s, the model of %s", word[1], word[0]);
     return HD_EXIT_OK;

@@ -266,7 +266,6 @@ int hd_verb_info(const hd_command *c)
     if (!s && o->verify) s = verify(&page, c->operands.word[0], &err);
     if (!s && o->devices) put_devices(&page);
     if (o->json) hd_text_put(&page.out, "}\n");
-    if (!s) s = hd_command_put_text(c, &page.out, true, &err);
-    hd_text_release(&page.out);
+    s = hd_command_put_page(c, &page.out, s, &err);
     return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
 }

@@ -47,8 +47,7 @@ static hd_status show_confusion(hd_labels_call *c, const hd_confusion *found, hd
     for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeler->labels, (int32_t)i);
     hd_confusion_view v = {.of = found, .label = label, .title = "Confusion matrix"};
     hd_status s = c->o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
-    if (!s) s = hd_command_put_text(c->command, &out, true, err);
-    hd_text_release(&out);
+    s = hd_command_put_page(c->command, &out, s, err);
     if (!s && c->o->plot) s = hd_confusion_save(c->o->plot, &v, err);
     hd_mem_free(label);
     return s;

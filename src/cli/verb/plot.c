@@ -107,10 +107,7 @@ static hd_status show(const hd_command *c, const plan *p, hd_err *err)
     hd_drawing d = hd_series_drawing(&v);
     if (o->out) return hd_plot_save(o->out, &d, err);
     hd_series_text(&pen, &v, ROWS);
-    hd_status s = hd_text_status(&out, err);
-    if (!s) fwrite(out.data, 1, out.size, c->out.file);
-    hd_text_release(&out);
-    return s;
+    return hd_command_put_text(c, &out, true, err);
 }
 
 int hd_verb_plot(const hd_command *c)

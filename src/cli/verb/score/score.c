@@ -274,14 +274,11 @@ static hd_status show(struct job *j, hd_err *err)
     if (!s && trials.samples) s = resample(j, trials, err);
     if (s) return s;
     hd_text page = {0};
-    if (j->o->json) {
+    if (j->o->json)
         s = hd_score_report_json(&page, &report, err);
-    } else {
+    else
         hd_score_report_text(&page, &report, j->o->digits);
-    }
-    if (!s) s = hd_command_put_text(j->c, &page, true, err);
-    hd_text_release(&page);
-    return s;
+    return hd_command_put_page(j->c, &page, s, err);
 }
 
 static hd_status show_lengths(struct job *j, hd_err *err)
@@ -299,10 +296,8 @@ static hd_status show_lengths(struct job *j, hd_err *err)
                    j->lengths.count);
     if (!s)
         s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
-    if (!s) s = hd_command_put_text(j->c, &page, true, err);
-    if (!s && j->o->plot) s = hd_score_lengths_plot(j->o->plot, &view, err);
-    hd_text_release(&page);
-    return s;
+    s = hd_command_put_page(j->c, &page, s, err);
+    return !s && j->o->plot ? hd_score_lengths_plot(j->o->plot, &view, err) : s;
 }
 
 static void job_free(struct job *j)
