@@ -20,7 +20,7 @@ static bool takes_pairs(hd_model_config *c)
 hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_labeler l = {.backend = p->backend};
-    hd_classifier_opt opt = {.pool = HD_POOL_first, .body = {.kind = HD_BODY_bert}};
+    hd_classifier_opt opt = {.pool = HD_POOL_first, .body = {.type = &hd_body_bert}};
     opt.body.bert = hd_family_bert_config(c);
     opt.body.positions = opt.body.bert.positions;
     l.pairs = takes_pairs(c);
@@ -43,7 +43,7 @@ hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, 
 static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->body.bert->opt, l->tokenizer);
+    hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->opt.body.bert, l->tokenizer);
     hd_family_labels_put(&c, l);
     hd_family_own_tokenizer(&own, l->tokenizer);
     if (!l->pairs) hd_family_own_switch(&own, PAIRS, false);
@@ -58,11 +58,11 @@ hd_status hd_family_bert_export_labels(const hd_passage *p, hd_err *err)
 {
     hd_labeler *l = NULL;
     hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
-    if (!s) s = hd_family_bert_check(&l->model->body.bert->opt, p->from, err);
+    if (!s) s = hd_family_bert_check(&l->model->opt.body.bert, p->from, err);
     if (!s && l->model->opt.pool != HD_POOL_first)
         s = hd_err_set(err, HD_EARG, "%s: " HD_BERT_LABELS " reads the first row; this model \"%s\"", p->from,
                        hd_pool_names[l->model->opt.pool]);
-    if (!s) s = hd_family_bert_save_tokenizer(l->tokenizer, &l->model->body.bert->opt, 0, p->to, err);
+    if (!s) s = hd_family_bert_save_tokenizer(l->tokenizer, &l->model->opt.body.bert, 0, p->to, err);
     if (!s) s = save_config(l, p->to, err);
     if (!s) s = hd_labeler_publish(l, p->to, err);
     hd_labeler_free(l);

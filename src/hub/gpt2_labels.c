@@ -27,7 +27,7 @@ static hd_status load(hd_classifier *m, const char *folder, hd_err *err)
 hd_status hd_family_gpt2_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     hd_labeler l = {.backend = p->backend};
-    hd_classifier_opt opt = {.pool = HD_POOL_last, .body = {.kind = HD_BODY_lm}};
+    hd_classifier_opt opt = {.pool = HD_POOL_last, .body = {.type = &hd_body_lm}};
     hd_model_config own = hd_family_own(c);
     opt.body.lm = hd_family_gpt2_config(c);
     opt.body.lm.tied = true; /* its words are not predicted */
@@ -100,7 +100,7 @@ static hd_status fold_bias(hd_classifier *m, const char *folder, hd_err *err)
 {
     hd_params *p = m->params;
     hd_param *norm = hd_params_find(p, NORM);
-    size_t n = m->opt.classes, width = m->body.out;
+    size_t n = m->opt.classes, width = hd_body_width(&m->opt.body);
     if (n > width)
         return hd_err_set(err, HD_EARG,
                           "%s: " HD_GPT2_LABELS " has no bias: %zu labels need a width of as much", folder,
@@ -138,7 +138,7 @@ static hd_status rename_head(hd_classifier *m, hd_err *err)
 static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_lm_opt o = l->model->body.lm->opt;
+    hd_lm_opt o = ((const hd_lm *)l->model->body.self)->opt;
     hd_special special = hd_tokenizer_special(l->tokenizer);
     o.start = special.start, o.end = special.end;
     hd_family_gpt2_put(&c, HD_GPT2_LABELS, &o, l->tokenizer);

@@ -87,11 +87,12 @@ static void describe(const void *self, hd_details *to)
 
 static hd_model_sizes sizes(const void *self)
 {
-    const hd_bert_opt *o = &((const hd_bert *)self)->opt;
+    const hd_bert *m = self;
+    const hd_bert_opt *o = &m->opt;
     return (hd_model_sizes){.layers = o->stack.layers,
                             .vocab = o->vocab,
                             .positions = o->positions,
-                            .pooler = o->pooler,
+                            .pooler = o->pooler ? &m->pooler : NULL,
                             .fills = !o->headless};
 }
 
@@ -170,6 +171,8 @@ const hd_model_type hd_model_bert = {
     .describe = describe,
     .sizes = sizes,
     .rows = rows,
+    .reads_types = true,
+    .head_dropout = HD_HEAD_DROPOUT_POOLED,
     .width = width,
     .pooled = pooled,
     .table = table,

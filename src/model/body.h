@@ -7,16 +7,10 @@
 #include "model/encoder.h"
 #include "model/lm/lm.h"
 
-typedef enum hd_body_kind {
-    HD_BODY_stages, /* an encoder of stages of layers */
-    HD_BODY_bert,
-    HD_BODY_lm /* a language model with states: rnn, gru, lstm or gpt */
-} hd_body_kind;
-
 typedef struct hd_body_opt {
-    hd_body_kind kind;
-    size_t positions; /* most rows of an item; of a BERT or a gpt no more than its own */
-    size_t vocab;     /* stages; the others have their own */
+    const struct hd_body_type *type; /* NULL: stages */
+    size_t positions;                /* most rows of an item; of a BERT or a gpt no more than its own */
+    size_t vocab;                    /* stages; the others have their own */
     /* of stages */
     hd_stages encoder;  /* with its layers */
     hd_stack_opt stack; /* as of hd_encoder_opt */
@@ -27,37 +21,40 @@ typedef struct hd_body_opt {
     hd_lm_opt lm;     /* of a language model */
 } hd_body_opt;
 
+/* Each kind of body: how it is made from its options and kept in config.json. All else is asked of the model
+   that it becomes. */
+typedef struct hd_body_type {
+    const hd_model_type *(*model)(const hd_body_opt *o);
+    size_t stack, vocab; /* where its own are in hd_body_opt */
+    /* Registers the parameters in out->params; completes the options. */
+    hd_status (*make)(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err *err);
+    void (*write)(hd_text *to, const hd_body_opt *o);
+    void (*read)(hd_model_config *c, hd_body_opt *o);
+} hd_body_type;
+
+extern const hd_body_type hd_body_stages, hd_body_bert, hd_body_lm;
+
+const hd_model_type *hd_body_model(const hd_body_opt *o); /* that it is to be; its name: "bert", "gpt", ... */
+hd_stack_opt *hd_body_stack(hd_body_opt *o);
 size_t hd_body_vocab(const hd_body_opt *o);
 size_t hd_body_width(const hd_body_opt *o); /* of a token's vector */
 float hd_body_dropout(const hd_body_opt *o);
-void hd_body_set_dropout(hd_body_opt *o, float dropout);
-const char *hd_body_model(const hd_body_opt *o); /* "bert", "gpt", ...; of stages "encoder" */
 
 /* Its layers, as in "bert:2" or "bi-lstm:1". */
 const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT]);
 
-typedef struct hd_body {
+/* Registers the parameters in out->params: the caller may add more of its own before they are made ready. */
+hd_status hd_body_make(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err *err);
+
+/* Its keys in config.json: "encoder" has stages, "model" the name of another. */
+void hd_body_config_write(hd_text *to, const hd_body_opt *o);
+void hd_body_config_read(hd_model_config *c, hd_body_opt *o);
+
+/* What hd_model_encoder is of. */
+typedef struct hd_encoder_model {
     hd_body_opt opt;
-    hd_params *params; /* all of them lie in it */
-    size_t out;        /* columns of its rows */
-    hd_params own;     /* of stages */
+    hd_params params;
     hd_encoder encoder;
-    hd_bert *bert;
-    hd_lm *lm;
-} hd_body;
-
-/* Registers the parameters in b->params: the caller may add more of its own before hd_body_ready. Must not be
-   moved. To be released, also after a failure. */
-hd_status hd_body_make(hd_body *b, hd_backend *backend, const hd_body_opt *opt, hd_err *err);
-hd_status hd_body_ready(hd_body *b, bool training, hd_err *err);
-void hd_body_release(hd_body *b); /* accepts {0} */
-
-/* A row for each token. type: of the tokens, which only a BERT reads. */
-hd_rows hd_body_rows(hd_run *r, const hd_body *b, const int32_t *ids, const int32_t *type, const hd_seg *seg);
-
-/* The model that it is: a BERT, a language model or an encoder of stages. */
-hd_model hd_body_as_model(const hd_body *b);
-
-double hd_body_flops(const hd_body *b, double items, double length); /* of a forward pass */
+} hd_encoder_model;
 
 #endif

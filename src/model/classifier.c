@@ -1,6 +1,7 @@
 /* A body and a linear layer. */
 #include "model/classifier.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,15 +16,13 @@ const char *const hd_pool_names[HD_POOLS + 1] = {HD_POOL_LIST(X) NULL};
 static hd_status make(hd_classifier *m, hd_backend *backend, hd_err *err)
 {
     const hd_classifier_opt *o = &m->opt;
-    hd_body_opt body = o->body;
-    body.bert.headless = true;
-    body.bert.pooler = o->pool == HD_POOL_first;
-    hd_status s = hd_body_make(&m->body, backend, &body, err);
+    m->opt.body.bert.headless = true;
+    m->opt.body.bert.pooler = o->pool == HD_POOL_first;
+    hd_status s = hd_body_make(&m->body, &m->opt.body, backend, err);
     if (s) return s;
-    m->opt.body = m->body.opt;
     m->params = m->body.params;
-    m->out = hd_dense_make(m->params, m->body.out, o->classes, &(hd_dense_opt){.init = {HD_INIT_TORCH, 1, 0}},
-                           "classifier");
+    m->out = hd_dense_make(m->params, m->body.type->width(m->body.self, 0), o->classes,
+                           &(hd_dense_opt){.init = {HD_INIT_TORCH, 1, 0}}, "classifier");
     return hd_params_freeze(m->params, o->frozen, err);
 }
 
@@ -45,7 +44,8 @@ hd_status hd_classifier_new(hd_classifier **out, hd_backend *backend, const hd_c
     m->opt = *opt;
     s = make(m, backend, err);
     m->opt.frozen = (hd_frozen){0};
-    if (!s) s = hd_body_ready(&m->body, training, err);
+    if (!s) s = hd_params_ready(m->params, training, err);
+    if (!s && m->body.type->fill_tables) s = m->body.type->fill_tables(m->body.self, err);
     if (s)
         hd_classifier_free(m);
     else
@@ -56,21 +56,25 @@ hd_status hd_classifier_new(hd_classifier **out, hd_backend *backend, const hd_c
 void hd_classifier_free(hd_classifier *m)
 {
     if (!m) return;
-    hd_body_release(&m->body);
+    hd_model_free(&m->body);
     hd_mem_free(m);
 }
 
 /* -- running -- */
 
 /* Where the last stage recurs, each direction ends at an end of its own. */
-static hd_tensor *ends(hd_run *r, const hd_body *b, hd_rows x)
+static hd_tensor *ends(hd_run *r, const hd_model *body, hd_rows x)
 {
-    const hd_encoder_stage *s = b->encoder.stages ? &b->encoder.stage[b->encoder.stages - 1] : NULL;
-    if (!s || !hd_stage_recurs(&s->is) || s->cells.directions == 1) return hd_reduce(r, x.t, x.seg, HD_LAST);
-    size_t width = s->cells.width;
+    size_t width = body->type->sizes(body->self).backward;
+    if (!width) return hd_reduce(r, x.t, x.seg, HD_LAST);
     hd_tensor *forth = hd_reduce(r, hd_slice_cols(r, x.t, 0, width), x.seg, HD_LAST);
     hd_tensor *back = hd_reduce(r, hd_slice_cols(r, x.t, width, width), x.seg, HD_FIRST);
     return forth && back ? hd_concat_cols(r, (hd_tensor *const[]){forth, back}, 2) : NULL;
+}
+
+static bool has_pooler(const hd_classifier *m)
+{
+    return m->opt.pool == HD_POOL_first && m->body.type->pooled;
 }
 
 static hd_tensor *pooled(hd_run *r, const hd_classifier *m, hd_rows x)
@@ -78,38 +82,35 @@ static hd_tensor *pooled(hd_run *r, const hd_classifier *m, hd_rows x)
     static const hd_reduction kinds[] = {
         [HD_POOL_mean] = HD_MEAN, [HD_POOL_max] = HD_MAX, [HD_POOL_first] = HD_FIRST};
     if (m->opt.pool == HD_POOL_last) return ends(r, &m->body, x);
-    if (m->opt.pool == HD_POOL_first && m->body.bert) return hd_bert_pooled(r, m->body.bert, x);
+    if (has_pooler(m)) return m->body.type->pooled(r, m->body.self, x);
     return hd_reduce(r, x.t, x.seg, kinds[m->opt.pool]);
 }
 
-/* The vectors that get a class, of rows that are still to be thinned out where stages made them; recurrent
-   language models have done that themselves. */
+/* The vectors that get a class. */
 static hd_tensor *vectors(hd_run *r, const hd_classifier *m, const hd_class_batch *b, hd_rows x)
 {
-    const hd_body *body = &m->body;
-    float dropout = hd_body_dropout(&body->opt);
-    bool stages = body->opt.kind == HD_BODY_stages;
+    float dropout = hd_body_dropout(&m->opt.body);
+    hd_head_dropout of = m->body.type->head_dropout;
     if (!x.t) return NULL;
-    if (stages) x.t = hd_dropout(r, x.t, dropout, x.seg);
+    if (of == HD_HEAD_DROPOUT_ROWS) x.t = hd_dropout(r, x.t, dropout, x.seg);
     if (m->opt.pool == HD_POOL_each) return b->row ? hd_gather(r, x.t, b->row, b->rows, 1) : x.t;
     hd_tensor *y = pooled(r, m, x);
-    if (!(m->opt.pool == HD_POOL_first && body->bert)) hd_probe_offer(r, "pooled", y, NULL);
-    bool thin = body->bert || (body->lm && body->opt.lm.kind == HD_LM_gpt);
-    return thin ? hd_dropout(r, y, dropout, b->items) : y;
+    if (!has_pooler(m)) hd_probe_offer(r, "pooled", y, NULL);
+    return of == HD_HEAD_DROPOUT_POOLED ? hd_dropout(r, y, dropout, b->items) : y;
 }
 
 static hd_rows rows_of(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
 {
-    return hd_body_rows(r, &m->body, b->ids, b->type, b->seg);
+    return hd_model_rows(r, &m->body, b->ids, b->type, b->seg);
 }
 
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,
                               const hd_loss_opt *opt)
 {
     hd_rows x = rows_of(r, m, b);
-    if (b->next && m->body.lm) {
+    if (b->next && m->body.type->lm.loss_of) {
         hd_loss_opt words = {.coef = opt->coef, .weight = b->share};
-        if (!m->body.lm->type->lm.loss_of(r, m->body.lm, x, b->next, &words)) return NULL;
+        if (!m->body.type->lm.loss_of(r, m->body.self, x, b->next, &words)) return NULL;
     }
     hd_tensor *v = vectors(r, m, b, x);
     if (!m->opt.numbers) return hd_linear_cross_entropy(r, v, &m->out.w->t, &m->out.b->t, b->target, opt);
@@ -124,11 +125,20 @@ hd_tensor *hd_classifier_logp(hd_run *r, const hd_classifier *m, const hd_class_
     return m->opt.numbers ? y : hd_log_softmax(r, y);
 }
 
+/* A language model counts the words of all rows, too, which are not asked for. */
+static double body_flops(const hd_classifier *m, double items, double length, double width)
+{
+    const hd_model *b = &m->body;
+    if (!b->type->lm.loss_of) return b->type->flops(b->self, items, length, 0);
+    double n = floor(items), rows = floor(length);
+    return b->type->flops(b->self, n, rows, 0) - 2 * n * rows * width * (double)hd_body_vocab(&m->opt.body);
+}
+
 double hd_classifier_flops(const hd_classifier *m, double items, double length)
 {
     double vectors_of = m->opt.pool == HD_POOL_each ? items * length : items;
-    return hd_body_flops(&m->body, items, length) +
-           2 * vectors_of * (double)m->body.out * (double)m->opt.classes;
+    double width = (double)m->body.type->width(m->body.self, 0);
+    return body_flops(m, items, length, width) + 2 * vectors_of * width * (double)m->opt.classes;
 }
 
 /* -- among other models -- */
@@ -140,7 +150,7 @@ static void drop(void *self)
 
 static hd_model body_of(const void *self)
 {
-    return hd_body_as_model(&((const hd_classifier *)self)->body);
+    return ((const hd_classifier *)self)->body;
 }
 
 static const char *title(const void *self, char *buf, size_t size)
@@ -193,12 +203,10 @@ static const char *pooled_formula(const hd_classifier *m)
                                                 [HD_POOL_mean] = "the mean of the rows",
                                                 [HD_POOL_max] = "the largest of each column",
                                                 [HD_POOL_first] = "the first row"};
-    const hd_encoder *e = &m->body.encoder;
-    if (m->opt.pool == HD_POOL_last && e->stages && e->stage[e->stages - 1].is.both_ways)
+    const hd_model body = m->body;
+    if (m->opt.pool == HD_POOL_last && body.type->sizes(body.self).backward)
         return "the ends: the last row of one direction, the first of the other";
-    const hd_model body = body_of(m);
-    bool own = m->opt.pool == HD_POOL_first && body.type->pooled;
-    return own ? body.type->formula(body.self, "pooled") : kinds[m->opt.pool];
+    return has_pooler(m) ? body.type->formula(body.self, "pooled") : kinds[m->opt.pool];
 }
 
 static const char *formula(const void *self, const char *name)

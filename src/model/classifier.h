@@ -31,7 +31,7 @@ typedef struct hd_classifier_opt {
 
 typedef struct hd_classifier {
     hd_classifier_opt opt;
-    hd_body body;
+    hd_model body;
     hd_params *params; /* the body's, with the layer */
     hd_dense out;
 } hd_classifier;

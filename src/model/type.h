@@ -10,6 +10,7 @@
 #include "model/stages.h"
 #include "model/stepper.h"
 #include "nn/cache.h"
+#include "nn/layer.h"
 #include "nn/param.h"
 
 /* X(NAME, name, stack and sublayer as a probe names them, what people call it): kinds of attention */
@@ -42,7 +43,9 @@ typedef struct hd_model_sizes {
     int layers;                 /* whose rows can be had */
     size_t vocab, target_vocab; /* ids that it reads; target: of the second side, if it has one */
     size_t positions;           /* most tokens of an item; INT32_MAX: any number */
-    bool pooler, fills;         /* `pooled` and `fill` can be asked */
+    bool fills;                 /* `fill` can be asked */
+    const hd_dense *pooler;     /* the layer of `pooled`; NULL: that cannot be asked */
+    size_t backward;            /* the last columns of a row that come from reading backward */
 } hd_model_sizes;
 
 struct hd_preparing; /* model/prepare.h */
@@ -53,8 +56,15 @@ struct hd_ngram_share;
 typedef struct hd_model {
     const struct hd_model_type *type;
     hd_params *params; /* NULL: it is counted, not trained by gradients */
-    void *self;        /* hd_encdec, hd_bert, hd_lm, hd_classifier */
+    void *self;        /* hd_encdec, hd_bert, hd_lm, hd_encoder_model, hd_classifier */
 } hd_model;
+
+/* What a layer on top of a model's rows applies dropout to. */
+typedef enum hd_head_dropout {
+    HD_HEAD_DROPOUT_NONE, /* the model has done so */
+    HD_HEAD_DROPOUT_ROWS,
+    HD_HEAD_DROPOUT_POOLED
+} hd_head_dropout;
 
 /* What only language models have. */
 typedef struct hd_lm_functions {
@@ -84,6 +94,8 @@ typedef struct hd_lm_functions {
 typedef struct hd_model_type {
     const char *name; /* as model/list.h has it */
     void (*free)(void *self);
+    /* Tables that are not learned, once the parameters are ready; NULL: it has none, or fills them itself. */
+    hd_status (*fill_tables)(void *self, hd_err *err);
     /* What it is made of, for people: "gpt", "bi-gru:1 to gru:1". Into buf where it has to be put together.
      */
     const char *(*title)(const void *self, char *buf, size_t size);
@@ -97,6 +109,8 @@ typedef struct hd_model_type {
        sides the rows of its encoder. NULL: it has no rows. */
     hd_rows (*rows)(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
                     const hd_seg *seg);
+    bool reads_types;
+    hd_head_dropout head_dropout;
     size_t (*width)(const void *self, int layer); /* of these rows; 0: of the last layer */
     hd_tensor *(*pooled)(hd_run *r, const void *self,
                          hd_rows last);   /* a vector of each item; see sizes.pooler */
@@ -139,5 +153,8 @@ void hd_model_free(hd_model *m);                      /* accepts {0} */
 hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err);
 /* The model that makes the rows: m, or its body. */
 hd_model hd_model_body(const hd_model *m);
+/* Rows of the last layer, of a model that has some. */
+hd_rows hd_model_rows(hd_run *r, const hd_model *m, const int32_t *ids, const int32_t *type,
+                      const hd_seg *seg);
 
 #endif

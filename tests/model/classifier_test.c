@@ -112,7 +112,8 @@ static void last_reads_where_each_direction_ended(void **state)
         hd_real *got = logp_of(&t, 0, CT_ITEMS), *h[2] = {NULL, NULL};
         hd_run_begin(&t.run, HD_INFERENCE);
         hd_class_batch b = ct_batch(&t, 0, CT_ITEMS, false);
-        hd_encoded e = hd_encoder_of(&t.run, &t.m->body.encoder, &(hd_items){.seg = b.seg, .ids = b.ids});
+        const hd_encoder_model *own = t.m->body.self;
+        hd_encoded e = hd_encoder_of(&t.run, &own->encoder, &(hd_items){.seg = b.seg, .ids = b.ids});
         int ways = e.cells->directions;
         size_t wide = hd_recurrent_state(e.cells);
         for (int d = 0; d < ways; d++) h[d] = host_copy(&t.run, e.last[(e.cells->layers - 1) * ways + d]);

@@ -28,7 +28,7 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
     hd_err err = {0};
     hd_stages stages;
     hd_body_opt o = {.stack.pre_norm = true,
-                     .kind = k->stages ? HD_BODY_stages : HD_BODY_lm,
+                     .type = k->stages ? &hd_body_stages : &hd_body_lm,
                      .positions = MOST,
                      .vocab = hd_tokenizer_size(t),
                      .stack.width = WIDTH,
@@ -48,7 +48,7 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
                            .stack.inner = 20,
                            .vocab = hd_masked_vocab(t),
                            .positions = MOST};
-    if (!strcmp(k->name, "bert")) o.kind = HD_BODY_bert;
+    if (!strcmp(k->name, "bert")) o.type = &hd_body_bert;
     if (k->stages && hd_stages_read(&stages, k->stages, &err)) fail_msg("%s", err.text);
     if (k->stages) o.encoder = hd_stages_resolved(&stages, 1);
     return o;
@@ -115,19 +115,19 @@ static void check_rows(const body_kind *k, hd_label_task task, hd_tokenizer_kind
 {
     hd_model_folder m = labeler(k, task, HD_POOL_mean, unit);
     const hd_labeler l = hd_labeler_of(&m);
-    const hd_body *body = &l.model->body;
+    const hd_model *body = &l.model->body;
     hd_examples x = examples_of(&l);
     hd_embeddings e = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .rows = 9});
     assert_int_equal(x.count, LINES);
-    assert_int_equal(e.width, body->out);
+    assert_int_equal(e.width, body->type->width(body->self, 0));
     for (size_t i = 0; i < LINES; i++) {
         const int32_t *ids = x.id + x.begin[i], len = (int32_t)(x.begin[i + 1] - x.begin[i]),
                       type[MOST] = {0};
         assert_int_equal(e.of[i].tokens, len);
         assert_memory_equal(e.of[i].ids, ids, (size_t)len * sizeof *ids);
         hd_run_begin(&run, HD_INFERENCE);
-        hd_rows y = hd_body_rows(&run, body, hd_ints(&run, ids, (size_t)len),
-                                 hd_ints(&run, type, (size_t)len), hd_seg_of(&run, &len, 1, NULL));
+        hd_rows y = hd_model_rows(&run, body, hd_ints(&run, ids, (size_t)len),
+                                  hd_ints(&run, type, (size_t)len), hd_seg_of(&run, &len, 1, NULL));
         hd_real *rows = host_copy(&run, y.t);
         if (memcmp(rows, e.of[i].vector, (size_t)len * e.width * sizeof *rows))
             fail_msg("%s, task %d: other rows of line %zu", k->name, task, i);

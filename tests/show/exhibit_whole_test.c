@@ -220,11 +220,11 @@ static void pages_name_masks(void **state)
 
 /* -- classifiers -- */
 
-static hd_labeler labeler_of(hd_body_kind kind, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
+static hd_labeler labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
 {
     hd_err err = {0};
     hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
-    hd_classifier_opt o = {.body = {.kind = kind, .positions = POSITIONS, .bert = bert_opt()},
+    hd_classifier_opt o = {.body = {.type = type, .positions = POSITIONS, .bert = bert_opt()},
                            .pool = pool,
                            .classes = numbers ? 1 : CLASSES,
                            .numbers = numbers};
@@ -281,20 +281,20 @@ static void labels_are_those_of_the_classifier(void **state)
 {
     (void)state;
     static const struct {
-        hd_body_kind kind;
+        const hd_body_type *type;
         hd_pool_kind pool;
         bool numbers, pairs;
         const char *text, *attention;
-    } cases[] = {{HD_BODY_bert, HD_POOL_first, false, false, "the cat sat", "enc.1.self.softmax"},
-                 {HD_BODY_bert, HD_POOL_mean, false, false, "the cat sat", "enc.1.self.softmax"},
-                 {HD_BODY_bert, HD_POOL_first, false, true, "the cat\ta dog", "enc.0.self.softmax"},
-                 {HD_BODY_bert, HD_POOL_first, true, false, "the cat sat", "enc.0.self.softmax"},
-                 {HD_BODY_lm, HD_POOL_last, false, false, "the cat sat", "1.self.softmax"}};
+    } cases[] = {{&hd_body_bert, HD_POOL_first, false, false, "the cat sat", "enc.1.self.softmax"},
+                 {&hd_body_bert, HD_POOL_mean, false, false, "the cat sat", "enc.1.self.softmax"},
+                 {&hd_body_bert, HD_POOL_first, false, true, "the cat\ta dog", "enc.0.self.softmax"},
+                 {&hd_body_bert, HD_POOL_first, true, false, "the cat sat", "enc.0.self.softmax"},
+                 {&hd_body_lm, HD_POOL_last, false, false, "the cat sat", "1.self.softmax"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_real logp[CLASSES];
-        hd_labeler l = labeler_of(cases[i].kind, HD_LM_gpt, cases[i].pool, cases[i].numbers);
+        hd_labeler l = labeler_of(cases[i].type, HD_LM_gpt, cases[i].pool, cases[i].numbers);
         l.pairs = cases[i].pairs;
         ask(&l, cases[i].text, logp);
         if (hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from(cases[i].text), 0, &err))
@@ -464,7 +464,7 @@ static void what_cannot_be_shown_is_refused(void **state)
     (void)state;
     static const char many[] = "the cat sat on the mat the dog sat on the log";
     hd_masked m = masked_of(false, false);
-    hd_labeler l = labeler_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
+    hd_labeler l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
                tagger = labeler_on("gru:1", HD_POOL_each, false, HD_tanh);
     const struct {
         const hd_labeler *l; /* NULL: the masked language model */
@@ -496,7 +496,7 @@ static void no_allocation_that_fails_leaks(void **state)
 {
     (void)state;
     hd_masked m = masked_of(false, false);
-    hd_labeler l = labeler_of(HD_BODY_bert, HD_LM_gpt, HD_POOL_first, false),
+    hd_labeler l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
                tagger = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
     for (int labels = 0; labels < 3; labels++) {
         size_t blocks = hd_mem_now().blocks, reported = 0;

@@ -396,7 +396,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     static const int32_t type[] = {0, 0, 0, 0, 0, 0, 0, 1, 1};
     static const int32_t next[] = {8, HD_END_ID, -1, 5, 6, HD_END_ID, 7, HD_END_ID, -1};
     static const double share[] = {0.25, 0.25, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0};
-    hd_classifier_opt o = {.body = {.kind = HD_BODY_bert}, .numbers = true, .classes = 1};
+    hd_classifier_opt o = {.body = {.type = &hd_body_bert}, .numbers = true, .classes = 1};
     hd_class_batch b;
     hd_run_begin(&run, HD_TRAIN);
     hd_labeler_send(&run, &b, &x, which, 2, &o, 0.5f);

@@ -103,6 +103,7 @@ const hd_model_type hd_model_gpt = {
     .name = "gpt",
     .describe = describe,
     .rows = rows,
+    .head_dropout = HD_HEAD_DROPOUT_POOLED,
     .width = width,
     .table = table,
     .stepper = hd_lm_gpt_stepper,

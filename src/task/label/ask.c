@@ -101,6 +101,7 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
                          size_t count, const hd_classifier_opt *o, float lm_loss)
 {
     bool each = o->pool == HD_POOL_each;
+    const hd_model_type *model = hd_body_model(&o->body);
     *out = (hd_class_batch){0};
     int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
     if (!len) return 0;
@@ -128,8 +129,8 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
     packing p = {r, x, which, count, rows, bounds.items, key};
-    if (o->body.kind == HD_BODY_bert) out->type = send_types(&p);
-    if (o->body.kind != HD_BODY_stages) out->items = send_items(&p);
+    if (model->reads_types) out->type = send_types(&p);
+    if (model->head_dropout != HD_HEAD_DROPOUT_ROWS) out->items = send_items(&p);
     if (o->numbers) send_values(&p, out);
     if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
     return hd_shape_of(bounds, live);

@@ -8,13 +8,7 @@
 #include "task/masked/masked.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_SIZE = 1 << 20, MOST_LABELS = 1 << 20 };
-
-/* X(key, field of hd_body_opt, least, most): whole numbers of config.json that an encoder of stages has */
-#define SIZES(X)                          \
-    X("heads", stack.heads, 1, 1024)      \
-    X("width", stack.width, 1, MOST_SIZE) \
-    X("inner", stack.inner, 1, 4 * MOST_SIZE)
+enum { MOST_LABELS = 1 << 20 };
 
 static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
 
@@ -39,43 +33,19 @@ hd_model_folder hd_labeler_folder(const hd_labeler *l)
                              .end = framed};
 }
 
-/* The vocabulary of a BERT has [MASK], too. */
+/* The vocabulary of a model that fills in what is masked has [MASK], too. */
 static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 {
-    return o->kind == HD_BODY_bert ? hd_masked_vocab(t) : hd_tokenizer_size(t);
+    return hd_body_model(o)->fill ? hd_masked_vocab(t) : hd_tokenizer_size(t);
 }
 
 /* -- writing -- */
-
-/* The body: "encoder" has stages, "model" the name of another. */
-static void put_body(hd_text *to, const hd_body_opt *o)
-{
-    char stages[HD_STAGES_TEXT];
-    if (o->kind == HD_BODY_bert) {
-        hd_text_put(to, ",\n \"model\": \"bert\"");
-        hd_bert_config_write(to, &o->bert);
-    } else if (o->kind == HD_BODY_lm) {
-        hd_lm_config_write(to, &o->lm);
-    } else {
-        hd_text_print(to, ",\n \"encoder\": \"%s\"", hd_stages_text(&o->encoder, stages));
-#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-        SIZES(X)
-#undef X
-        hd_text_print(to, ",\n \"vocabulary\": %zu,\n \"post_norm\": %s", o->vocab,
-                      o->stack.pre_norm ? "false" : "true");
-        hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
-        hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
-        if (o->cell == HD_sigmoid) hd_text_print(to, ",\n \"cell\": \"%s\"", hd_unary_name(o->cell));
-        if (o->one_hot) hd_text_put(to, ",\n \"one_hot\": true");
-    }
-    hd_text_print(to, ",\n \"positions\": %zu", o->positions);
-}
 
 void hd_labeler_write(hd_text *to, const hd_model_folder *f)
 {
     const hd_classifier_opt *o = &((const hd_classifier *)f->model.self)->opt;
     hd_text_print(to, ",\n \"pool\": \"%s\"", hd_pool_names[o->pool]);
-    put_body(to, &o->body);
+    hd_body_config_write(to, &o->body);
     hd_model_config_put_padded(to, hd_body_vocab(&o->body), pieces_of(&o->body, f->tokenizer[0]));
     if (o->bare) hd_text_put(to, ",\n \"bare\": true");
     hd_text_print(to, ",\n \"classes\": %zu,\n \"pairs\": %s", o->classes, f->pairs ? "true" : "false");
@@ -96,44 +66,13 @@ hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *er
 
 /* -- reading -- */
 
-static void read_stages(hd_model_config *c, hd_body_opt *o)
-{
-    o->encoder = hd_model_config_stages(c, "encoder");
-    for (int i = 0; i < o->encoder.count; i++)
-        if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
-            hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
-#define X(key, field, least, most) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    SIZES(X)
-#undef X
-    o->vocab = (size_t)hd_model_config_whole(c, "vocabulary", 1, 64 * MOST_SIZE);
-    o->stack.pre_norm = !hd_model_config_switch(c, "post_norm");
-    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c);
-    o->cell = hd_model_config_cell(c);
-    o->one_hot = hd_model_config_has(c, "one_hot") && hd_model_config_switch(c, "one_hot");
-}
-
-static void read_body(hd_model_config *c, hd_body_opt *o)
-{
-    const char *model = hd_model_config_has(c, "model") ? hd_model_config_text(c, "model") : NULL;
-    o->kind = !model ? HD_BODY_stages : !strcmp(model, "bert") ? HD_BODY_bert : HD_BODY_lm;
-    if (o->kind == HD_BODY_bert)
-        hd_bert_config_read(c, &o->bert);
-    else if (o->kind == HD_BODY_lm)
-        hd_lm_config_read(c, &o->lm);
-    else
-        read_stages(c, o);
-    o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_SIZE);
-}
-
 static void read_model(hd_model_config *c, hd_classifier_opt *o)
 {
     *o = (hd_classifier_opt){0};
     const char *task = hd_model_config_text(c, "task");
     bool tags = !strcmp(task, tasks[HD_TAG]);
     o->numbers = !strcmp(task, tasks[HD_REGRESS]);
-    read_body(c, &o->body);
+    hd_body_config_read(c, &o->body);
     o->bare = hd_model_config_has(c, "bare") && hd_model_config_switch(c, "bare");
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
     if (tags != (o->pool == HD_POOL_each))

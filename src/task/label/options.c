@@ -40,22 +40,20 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
    drawn, bear more (measured at a width of 128: docs/classification.md). */
 static double rate_of(const hd_body_opt *b, bool scratch)
 {
-    bool recurs = b->kind == HD_BODY_lm && b->lm.kind != HD_LM_gpt;
+    bool recurs = hd_body_model(b)->lm.state;
     double rate = 2e-5 * pow(768 / (double)hd_body_width(b), 1.5);
-    if (b->kind == HD_BODY_stages || scratch) rate *= 3;
+    if (b->encoder.count || scratch) rate *= 3;
     return fmin(recurs ? 5 * rate : rate, 0.002);
 }
 
-static hd_status take_sizes(hd_taking *t, const hd_body_opt *b, hd_err *err)
+static hd_status take_sizes(hd_taking *t, hd_body_opt *b, hd_err *err)
 {
-    bool bert = b->kind == HD_BODY_bert, lm = b->kind == HD_BODY_lm;
-    size_t layers = (size_t)(bert ? b->bert.stack.layers : lm ? b->lm.stack.layers : b->encoder.at[0].layers);
-    size_t heads = (size_t)(bert ? b->bert.stack.heads : lm ? b->lm.stack.heads : b->stack.heads);
-    size_t inner = bert ? b->bert.stack.inner : lm ? b->lm.stack.inner : b->stack.inner;
-    hd_status s = hd_taking_number(t, "layers", layers, err);
-    if (!s) s = hd_taking_number(t, "width", hd_body_width(b), err);
-    if (!s) s = hd_taking_number(t, "heads", heads, err);
-    if (!s && inner) s = hd_taking_number(t, "ffn-size", inner, err);
+    const hd_stack_opt *o = hd_body_stack(b);
+    int layers = b->encoder.count ? b->encoder.at[0].layers : o->layers;
+    hd_status s = hd_taking_number(t, "layers", (size_t)layers, err);
+    if (!s) s = hd_taking_number(t, "width", o->width, err);
+    if (!s) s = hd_taking_number(t, "heads", (size_t)o->heads, err);
+    if (!s && o->inner) s = hd_taking_number(t, "ffn-size", o->inner, err);
     return s;
 }
 
@@ -66,22 +64,22 @@ static hd_status fit_length(hd_taking *t, const hd_body_opt *b, hd_err *err)
     const hd_train_options *o = t->options;
     int most = b->positions && b->positions < LONGEST ? (int)b->positions : LONGEST;
     hd_status s = hd_recipe_follow(t->sets, "max-length", most, err);
-    if (s || !b->positions || ((size_t)o->max_length <= b->positions && b->kind != HD_BODY_stages)) return s;
+    if (s || !b->positions || ((size_t)o->max_length <= b->positions && !b->encoder.count)) return s;
     return hd_taking_number(t, "max-length", b->positions, err);
 }
 
-static hd_status take_body(hd_taking *t, const hd_origin *origin, hd_err *err)
+static hd_status take_body(hd_taking *t, hd_origin *origin, hd_err *err)
 {
     const hd_train_options *o = t->options;
-    const hd_body_opt *b = &origin->body;
-    hd_pool_kind pool = origin->head.classes      ? origin->head.pool
-                        : b->kind == HD_BODY_bert ? HD_POOL_first
-                                                  : HD_POOL_last;
+    hd_body_opt *b = &origin->body;
+    const hd_model_type *model = hd_body_model(b);
+    hd_pool_kind own = model->pooled ? HD_POOL_first : HD_POOL_last;
+    hd_pool_kind pool = origin->head.classes ? origin->head.pool : own;
     if (hd_train_given(t->sets, "model"))
-        return hd_err_set(err, HD_EARG, "--model does not go with --from: it is %s there", hd_body_model(b));
-    if (o->lm_loss > 0 && b->kind != HD_BODY_lm)
+        return hd_err_set(err, HD_EARG, "--model does not go with --from: it is %s there", model->name);
+    if (o->lm_loss > 0 && !model->lm.loss_of)
         return hd_err_set(err, HD_EARG, "--lm-loss: %s is not a language model, but %s", o->from,
-                          hd_body_model(b));
+                          model->name);
     hd_status s = take_sizes(t, b, err);
     if (!s) s = fit_length(t, b, err);
     if (!s) s = hd_recipe_follow(t->sets, "lr", rate_of(b, o->scratch), err);

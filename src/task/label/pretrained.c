@@ -16,7 +16,7 @@ void hd_origin_release(hd_origin *o)
 
 static hd_status from_masked(hd_origin *out, const char *folder, hd_err *err)
 {
-    out->body.kind = HD_BODY_bert;
+    out->body.type = &hd_body_bert;
     hd_status s = hd_masked_describe(folder, &out->body.bert, &out->tokenizer, err);
     out->body.positions = out->body.bert.positions;
     return s;
@@ -25,7 +25,7 @@ static hd_status from_masked(hd_origin *out, const char *folder, hd_err *err)
 static hd_status from_language(hd_origin *out, const char *folder, hd_err *err)
 {
     hd_lm_opt *o = &out->body.lm;
-    out->body.kind = HD_BODY_lm;
+    out->body.type = &hd_body_lm;
     hd_status s = hd_language_describe(folder, o, &out->tokenizer, err);
     if (s) return s;
     const hd_model_type *type = hd_model_find(hd_lm_names[o->kind]);
@@ -87,9 +87,10 @@ hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *
                          hd_err *err)
 {
     bool head = !same_labels(o, m, labels);
-    bool pooler = m->body.bert && (o->head.classes ? o->head.pool != HD_POOL_first : !o->body.bert.pooler);
-    hd_param *fresh[] = {head ? m->out.w : NULL, head ? m->out.b : NULL,
-                         pooler ? m->body.bert->pooler.w : NULL, pooler ? m->body.bert->pooler.b : NULL};
+    const hd_dense *pooler = m->body.type->sizes(m->body.self).pooler;
+    bool drawn = pooler && (o->head.classes ? o->head.pool != HD_POOL_first : !o->body.bert.pooler);
+    hd_param *fresh[] = {head ? m->out.w : NULL, head ? m->out.b : NULL, drawn ? pooler->w : NULL,
+                         drawn ? pooler->b : NULL};
     for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)
         if (fresh[i]) fresh[i]->fresh = true;
     hd_status s = hd_published_load(m->params, folder, err);

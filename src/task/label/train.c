@@ -166,7 +166,7 @@ static hd_status take_origin(labeling *l, const char *from, hd_err *err)
     if (st) return st;
     *body = l->origin.body;
     body->positions = asked.positions;
-    hd_body_set_dropout(body, asked.stack.dropout);
+    hd_body_stack(body)->dropout = asked.stack.dropout;
     l->labeler.tokenizer = l->origin.tokenizer, l->origin.tokenizer = NULL;
     return HD_OK;
 }
@@ -222,7 +222,7 @@ static hd_status make_model(hd_session *s, hd_err *err)
     size_t batch = (size_t)s->options->batch;
     l->model.numbers = l->task == HD_REGRESS;
     l->model.classes = l->model.numbers ? 1 : l->labeler.labels.count;
-    if (l->model.body.kind == HD_BODY_stages) l->model.body.vocab = hd_tokenizer_size(l->labeler.tokenizer);
+    if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->labeler.tokenizer);
     l->labeler.backend = s->backend;
     hd_status st = hd_classifier_new(&l->labeler.model, s->backend, &l->model, true, err);
     if (st) return st;
