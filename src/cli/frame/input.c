@@ -39,8 +39,9 @@ static hd_status open_next(hd_input *in, hd_err *err)
     return hd_lines_open(&in->lines, path, &opt, err);
 }
 
-hd_status hd_input_open(hd_input *in, hd_words files, const char *what, hd_input_check check, hd_err *err)
+hd_status hd_input_open(hd_input *in, const char *what, hd_input_check check, hd_err *err)
 {
+    const hd_words files = hd_input_files(in->command, 1);
     int standard = 0;
     in->files = files, in->what = what, in->check = check;
     hd_arena_init(&in->memory, hd_allocator_host, 1 << 16);

@@ -18,6 +18,9 @@
 
 enum { HD_INPUT_FILES_MOST = 10000 };
 
+/* The operands in the usage of a verb that reads lines for a model. */
+#define HD_INPUT_OPERANDS .operands = "MODEL [FILE...]", .least = 1, .most = 1 + HD_INPUT_FILES_MOST
+
 /* What is refused, besides lines that are too long. */
 typedef enum hd_input_check {
     HD_INPUT_TEXT,  /* what is not UTF-8, and zero bytes */
@@ -53,8 +56,9 @@ hd_words hd_input_files(const hd_command *c, int skip);
    whether it is. */
 bool hd_input_await(const hd_command *c, const char *path, const char *what);
 
-/* `in` may be closed whether or not this was called or failed; it is {.command = c} before. */
-hd_status hd_input_open(hd_input *in, hd_words files, const char *what, hd_input_check check, hd_err *err);
+/* Opens the files behind the model. `in` is {.command = c} before, and may be closed whether or not this was
+   called or failed. */
+hd_status hd_input_open(hd_input *in, const char *what, hd_input_check check, hd_err *err);
 
 /* Closes; if lines were refused, says how many were not "translated". Returns the exit status. */
 int hd_input_close(hd_input *in, int status, const char *done);

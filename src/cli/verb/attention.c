@@ -5,33 +5,38 @@
 
 #include "view/attention/text.h"
 
-static hd_attention_pick pick_of(const hd_attending *a)
+static hd_attention_pick pick_of(const hd_attending_options *o)
 {
-    return (hd_attention_pick){.layer = a->o.layer, .head = a->o.head};
+    return (hd_attention_pick){o->kind, o->layer, o->head};
 }
 
-hd_status hd_attending_open(hd_attending *a, hd_err *err)
+hd_status hd_attending_open(hd_attending *a, const hd_command *c, const hd_attending_options *o,
+                            hd_model model, const hd_tokenizer *pieces, hd_err *err)
 {
-    const hd_attention_pick pick = pick_of(a);
-    bool looks = hd_attending_wanted(a) || pick.layer || pick.head;
-    hd_status s = looks ? hd_attention_check(&a->model, &pick, err) : HD_OK;
-    return s || !a->o.file ? s : hd_attention_file_open(&a->file, a->o.file, &pick, err);
+    const hd_attention_pick pick = pick_of(o);
+    bool looks = hd_attending_wanted(o) || pick.kind || pick.layer || pick.head;
+    *a = (hd_attending){.command = c, .o = *o, .model = model, .pieces = pieces};
+    hd_status s = looks ? hd_attention_check(&model, &pick, err) : HD_OK;
+    return s || !o->file ? s : hd_attention_file_open(&a->file, o->file, &pick, err);
 }
 
-static hd_status show(const hd_attending *a, const hd_attention_maps *maps, hd_err *err)
+hd_status hd_attending_put(const hd_attending *a, const hd_attention_maps *maps, hd_text *drawn, hd_err *err)
 {
     const hd_terminal *t = &a->command->out;
-    hd_attention_look look = {.width = t->width, .color = t->color, .utf8 = true, .pick = pick_of(a)};
-    hd_text out = {0};
-    hd_status s = hd_attention_text(&out, maps, &look, err);
-    hd_text_put(&out, "\n");
-    return hd_command_put_page(a->command, &out, s, err);
+    const hd_attention_look look = {
+        .width = t->width, .color = t->color, .utf8 = true, .pick = pick_of(&a->o)};
+    hd_status s = a->file ? hd_attention_file_add(a->file, maps, err) : HD_OK;
+    if (s || !a->o.view) return s;
+    s = hd_attention_text(drawn, maps, &look, err);
+    hd_text_put(drawn, "\n");
+    return s;
 }
 
 hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err)
 {
     const bool writes = a->model.type && a->model.type->attends == HD_ATTENTION_DECODER;
     hd_attention_maps maps;
+    hd_text drawn = {0};
     hd_attention_ask ask = {.source = writes ? NULL : t->ids,
                             .sources = writes ? 0 : t->count,
                             .second = t->second,
@@ -44,12 +49,11 @@ hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_
                             .sentence = t->second_text.text ? (hd_line){NULL, 0} : t->text,
                             .translation = t->written,
                             .score = t->score};
-    if (!hd_attending_wanted(a)) return HD_OK;
+    if (!hd_attending_wanted(&a->o)) return HD_OK;
     hd_status s = hd_attention_collect(&maps, r, &a->model, &ask, err);
-    if (!s && a->file) s = hd_attention_file_add(a->file, &maps, err);
-    if (!s && a->o.view) s = show(a, &maps, err);
+    if (!s) s = hd_attending_put(a, &maps, &drawn, err);
     hd_attention_release(&maps);
-    return s;
+    return a->o.view ? hd_command_put_page(a->command, &drawn, s, err) : s;
 }
 
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err)

@@ -9,7 +9,7 @@
 typedef struct hd_attending_options {
     const char *file;
     bool view;
-    int layer, head;
+    int kind, layer, head; /* 0: as hd_attention_pick has it */
 } hd_attending_options;
 
 /* Rows of a table of options; `to` is where an owner has hd_attending_options. */
@@ -37,7 +37,7 @@ typedef struct hd_attending_options {
                                                                        HD_INT_INTO(owner, to.head, 0, 1024) \
     }
 
-typedef struct hd_attending { /* all but the file is the caller's, set before it is opened */
+typedef struct hd_attending {
     const hd_command *command;
     hd_attending_options o;
     hd_model model;
@@ -45,13 +45,14 @@ typedef struct hd_attending { /* all but the file is the caller's, set before it
     hd_attention_file *file;
 } hd_attending;
 
-static inline bool hd_attending_wanted(const hd_attending *a)
+static inline bool hd_attending_wanted(const hd_attending_options *o)
 {
-    return a->o.file || a->o.view;
+    return o->file || o->view;
 }
 
-/* HD_EARG if the model does not have the layer or head. */
-hd_status hd_attending_open(hd_attending *a, hd_err *err);
+/* HD_EARG if the model does not have the layer or head. The tokenizer is for hd_attending_add alone. */
+hd_status hd_attending_open(hd_attending *a, const hd_command *c, const hd_attending_options *o,
+                            hd_model model, const hd_tokenizer *pieces, hd_err *err);
 
 typedef struct hd_attended { /* a text, all borrowed */
     const int32_t *ids;
@@ -62,9 +63,12 @@ typedef struct hd_attended { /* a text, all borrowed */
     double score;          /* NaN: none */
 } hd_attended;
 
-/* Does nothing unless attention is wanted. */
+/* Adds maps to the file and appends what --view draws of them, where these are wanted. */
+hd_status hd_attending_put(const hd_attending *a, const hd_attention_maps *maps, hd_text *drawn, hd_err *err);
+
+/* The same of the maps of a text, and shows what is drawn. Does nothing unless attention is wanted. */
 hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err);
-/* Saves unless `s` is a failure. Returns that, or the status of saving. */
+/* Saves unless `s` is a failure. Returns that, or the status of saving. Accepts {0}. */
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err);
 
 #endif

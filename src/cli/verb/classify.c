@@ -37,9 +37,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_classify_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Writes, for every line, the label that the classifier in the folder MODEL predicts, a tab and its "
         "probability; with --top K, the K most likely labels with theirs. A model trained with --task "

@@ -74,9 +74,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_embed_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Turns each line into a vector with the model in the folder MODEL, by pooling hidden states: those "
         "of a "
@@ -247,7 +245,7 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
 static hd_status read_lines(call *c, hd_err *err)
 {
     const char *what = c->o->words.similar ? "lines with the word" : "a line to turn into a vector";
-    hd_status s = hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_TEXT, err);
+    hd_status s = hd_input_open(&c->in, what, HD_INPUT_TEXT, err);
     if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
     if (s || !c->o->words.similar) return s;
     const hd_model body = hd_model_body(&c->model.model);
@@ -268,15 +266,15 @@ static hd_status open_model(call *c, hd_err *err)
 /* Those who write have their own verbs for it. */
 static hd_status open_attending(call *c, hd_err *err)
 {
-    hd_attending *a = &c->attending;
-    if (!hd_attending_wanted(a)) return HD_OK;
+    hd_attending_options o = c->o->attending;
+    o.layer = c->o->layer > 0 ? c->o->layer : 0;
+    if (!hd_attending_wanted(&o)) return HD_OK;
     if (!c->model.model.type->fill)
         return hd_err_set(
             err, HD_EARG,
             "--attention of `heed embed` is for masked language models: `heed translate`, `heed "
             "generate` and `heed classify` have it for others");
-    a->model = c->model.model, a->pieces = c->model.tokenizer[0];
-    return hd_attending_open(a, err);
+    return hd_attending_open(&c->attending, c->command, &o, c->model.model, c->model.tokenizer[0], err);
 }
 
 /* The exit status. */
@@ -307,11 +305,8 @@ int hd_verb_embed(const hd_command *command)
     hd_err err = {0};
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = command, c->o = command->options;
-    c->attending = (hd_attending){.command = command, .o = c->o->attending};
-    c->attending.o.layer = c->o->layer > 0 ? c->o->layer : 0;
+    c->command = c->in.command = command, c->o = command->options;
     if (c->o->words.similar) hd_similar_init(&c->similar, c->o->words.similar);
-    c->in.command = command;
     int status = hd_input_close(&c->in, run(c, &err), "read");
     hd_similar_release(&c->similar);
     hd_unknown_warn(command, c->model.tokenizer[0], c->model.tokenizer[1]);

@@ -104,7 +104,7 @@ static hd_status put_object(hd_text *to, const call *c, const char *text, const 
 static hd_status attend(call *c, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
-    if (!hd_attending_wanted(&c->attending)) return HD_OK;
+    if (!hd_attending_wanted(&c->o->attending)) return HD_OK;
     hd_status s = hd_masked_encode_again(c->model->tokenizer, text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
     if (!s) s = hd_attending_add(&c->attending, &c->machine.run, &one, err);
@@ -133,9 +133,9 @@ static hd_status open_all(call *c, hd_err *err)
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
     if (!s) s = hd_masked_open(&c->model, c->command->operands.word[0], c->machine.backend, err);
     if (!s) s = hd_masked_fill_check(c->model, err);
-    if (s) return s;
-    c->attending.model = hd_bert_model(c->model->model), c->attending.pieces = c->model->tokenizer;
-    return hd_attending_open(&c->attending, err);
+    return s ? s
+             : hd_attending_open(&c->attending, c->command, &c->o->attending, hd_bert_model(c->model->model),
+                                 c->model->tokenizer, err);
 }
 
 static hd_status run(call *c, hd_input *in, hd_err *err)
@@ -143,8 +143,7 @@ static hd_status run(call *c, hd_input *in, hd_err *err)
     hd_status s = open_all(c, err);
     const hd_words *words = &c->command->operands;
     if (!s && words->count == 1) {
-        s = hd_input_open(in, hd_input_files(c->command, 1), "a line with " HD_MASK_TEXT " in it",
-                          HD_INPUT_TEXT, err);
+        s = hd_input_open(in, "a line with " HD_MASK_TEXT " in it", HD_INPUT_TEXT, err);
         return s ? s : hd_input_each_one(in, c->o->json, answer, c, err);
     }
     hd_text out = {0};
@@ -159,7 +158,6 @@ int hd_verb_fill(const hd_command *command)
     hd_err err = {0};
     call c = {.command = command, .o = command->options};
     hd_input in = {.command = command};
-    c.attending = (hd_attending){.command = command, .o = c.o->attending};
     hd_status s = hd_attending_close(&c.attending, run(&c, &in, &err), &err);
     if (!s) hd_unknown_warn(command, c.model->tokenizer, NULL);
     hd_masked_free(c.model);

@@ -77,9 +77,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_generate_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about = "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
              "The prompt is at the start of a line. The same seed gives the same text.\n"
              "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
@@ -306,10 +304,9 @@ static hd_status open_all(call *c, hd_err *err)
 {
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
     if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->machine.backend, err);
-    if (!s) {
-        c->attending.model = hd_lm_model(c->language->lm), c->attending.pieces = c->language->tokenizer;
-        s = hd_attending_open(&c->attending, err);
-    }
+    if (!s)
+        s = hd_attending_open(&c->attending, c->command, &c->o->attending, hd_lm_model(c->language->lm),
+                              c->language->tokenizer, err);
     size_t most = MOST_PROMPTS * c->opt.samples;
     c->made = hd_mem_array(most, sizeof *c->made);
     c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
@@ -327,8 +324,7 @@ static hd_status run(call *c, hd_err *err)
     }
     size_t most = MOST_TEXTS / c->opt.samples;
     most = most < 1 ? 1 : most > MOST_PROMPTS ? MOST_PROMPTS : most;
-    if (!s)
-        s = hd_input_open(&c->in, hd_input_files(c->command, 1), "a prompt to continue", HD_INPUT_TEXT, err);
+    if (!s) s = hd_input_open(&c->in, "a prompt to continue", HD_INPUT_TEXT, err);
     return s ? s : hd_input_each(&c->in, most, answer, c, err);
 }
 
@@ -339,7 +335,7 @@ static hd_status read_options(call *c, hd_err *err)
         return hd_err_set(err, HD_EARG, "--prompt and files of prompts exclude each other");
     if (o->vote && o->no_prompt)
         return hd_err_set(err, HD_EARG, "--vote writes no prompt: leave out --no-prompt");
-    if (o->vote && (o->attending.file || o->attending.view))
+    if (o->vote && hd_attending_wanted(&o->attending))
         return hd_err_set(err, HD_EARG, "--vote and --%s exclude each other",
                           o->attending.file ? "attention" : "view");
     if (o->greedy && hd_command_given(c->command, "temperature"))
@@ -359,9 +355,7 @@ int hd_verb_generate(const hd_command *command)
     hd_err err = {0};
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = command, c->o = command->options;
-    c->in.command = command;
-    c->attending = (hd_attending){.command = command, .o = c->o->attending};
+    c->command = c->in.command = command, c->o = command->options;
     hd_status s = read_options(c, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && hd_attending_close(&c->attending, run(c, &err), &err)) status = hd_command_fail(command, &err);

@@ -11,7 +11,7 @@
 #include "task/model_folder.h"
 #include "tensor/safetensors.h"
 #include "train/checkpoint.h"
-#include "view/draw/markup.h"
+#include "view/draw/json_members.h"
 
 struct info {
     bool json, tensors, devices, verify;
@@ -53,26 +53,27 @@ const hd_usage hd_verb_info_usage = {
 
 typedef struct devices {
     hd_fields *page;
-    bool begun;
     char best[32]; /* the first that can be used */
 } devices;
 
 static void put_device_json(hd_text *to, const hd_device *d)
 {
-    hd_text_print(to, "{\"device\": \"%s\", \"usable\": %s", d->backend, d->why[0] ? "false" : "true");
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "device", d->backend);
+    hd_member_flag(to, "usable", !d->why[0]);
     if (d->name[0]) {
-        hd_text_print(to, ", \"number\": %d, \"%s\": ", d->number, d->major ? "name" : "instruction_set");
-        hd_markup_json(to, d->name, false);
-        hd_text_print(to, ", \"%s\": %d", d->major ? "multiprocessors" : "threads", d->units);
+        hd_member_count(to, "number", (size_t)d->number);
+        hd_member_text(to, d->major ? "name" : "instruction_set", d->name);
+        hd_member_count(to, d->major ? "multiprocessors" : "threads", (size_t)d->units);
     }
     if (d->major) hd_text_print(to, ", \"compute_capability\": \"%d.%d\"", d->major, d->minor);
-    if (d->kernels[0]) hd_text_print(to, ", \"kernels\": \"%s\"", d->kernels);
-    if (d->memory) hd_text_print(to, ", \"memory\": %zu", d->memory);
-    if (d->left) hd_text_print(to, ", \"memory_free\": %zu", d->left);
+    if (d->kernels[0]) hd_member_text(to, "kernels", d->kernels);
+    if (d->memory) hd_member_count(to, "memory", d->memory);
+    if (d->left) hd_member_count(to, "memory_free", d->left);
     if (d->driver) hd_text_print(to, ", \"driver\": \"%d.%d\"", d->driver / 1000, d->driver % 1000 / 10);
     if (d->runtime) hd_text_print(to, ", \"runtime\": \"%d.%d\"", d->runtime / 1000, d->runtime % 1000 / 10);
-    if (d->why[0]) hd_text_put(to, ", \"why\": "), hd_markup_json(to, d->why, false);
-    hd_text_put(to, "}");
+    if (d->why[0]) hd_member_text(to, "why", d->why);
+    hd_member_end(to, '}');
 }
 
 static void put_device_text(hd_text *to, const hd_device *d)
@@ -101,13 +102,11 @@ static void put_device(void *context, const hd_device *d)
         snprintf(name, sizeof name, "%s", d->backend);
     if (!all->best[0] && !d->why[0]) memcpy(all->best, name, sizeof name);
     if (all->page->json) {
-        hd_text_put(&all->page->out, all->begun ? ", " : "");
         put_device_json(&all->page->out, d);
     } else {
         hd_fields_name(all->page, name);
         put_device_text(&all->page->out, d);
     }
-    all->begun = true;
 }
 
 static void put_devices(hd_fields *s)
@@ -176,20 +175,17 @@ static hd_status put_training(hd_fields *s, const hd_model_folder *f, const char
 
 static void put_tensors(hd_fields *s, const hd_params *params)
 {
-    bool first = true;
     if (s->json) hd_fields_name(s, "tensors"), hd_text_put(&s->out, "{");
     for (size_t i = 0; i < params->count; i++) {
         const hd_param *p = params->list[i];
         if (!p->name || p->alias) continue;
         size_t rows = p->t.shape[0], cols = p->t.rank == 2 ? p->t.shape[1] : 0;
         if (s->json) {
-            hd_text_put(&s->out, first ? "" : ", ");
-            hd_markup_json(&s->out, p->name, false);
-            hd_text_print(&s->out, cols ? ": [%zu, %zu]" : ": [%zu]", rows, cols);
+            hd_member_key(&s->out, p->name);
+            hd_text_print(&s->out, cols ? "[%zu, %zu]" : "[%zu]", rows, cols);
         } else {
             hd_text_print(&s->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", p->name, rows, cols);
         }
-        first = false;
     }
     if (s->json) hd_text_put(&s->out, "}");
 }

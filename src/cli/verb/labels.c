@@ -15,15 +15,14 @@ enum { CHUNK = 512 }; /* lines answered at once */
 /* What its body attends to. */
 static hd_status open_attending(hd_labels_call *c, hd_err *err)
 {
-    hd_attending *a = &c->attending;
-    const hd_model model = hd_classifier_model(c->labeler->model);
-    char body[HD_STAGES_TEXT];
-    *a = (hd_attending){.command = c->command, .o = c->o->attending, .pieces = c->labeler->tokenizer};
-    a->model = hd_model_body(&model);
-    if (a->model.type->attention) return hd_attending_open(a, err);
-    if (!hd_attending_wanted(a)) return HD_OK;
+    const hd_attending_options *o = &c->o->attending;
+    const hd_model model = hd_classifier_model(c->labeler->model), body = hd_model_body(&model);
+    char title[HD_STAGES_TEXT];
+    if (body.type->attention)
+        return hd_attending_open(&c->attending, c->command, o, body, c->labeler->tokenizer, err);
+    if (!hd_attending_wanted(o)) return HD_OK;
     return hd_err_set(err, HD_EARG, "--attention needs a classifier on a bert or gpt; this one is on %s",
-                      a->model.type->title(a->model.self, body, sizeof body));
+                      body.type->title(body.self, title, sizeof title));
 }
 
 static hd_status open_all(hd_labels_call *c, hd_err *err)
@@ -108,7 +107,7 @@ static void hear(void *context, size_t label, const hd_real *logp)
 static hd_status attend(hd_labels_call *c, const hd_labeled *items, const hd_examples *x, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && hd_attending_wanted(&c->attending) && i < x->count; i++) {
+    for (size_t i = 0; !s && hd_attending_wanted(&c->o->attending) && i < x->count; i++) {
         size_t begin = x->begin[i], rows = x->begin[i + 1] - begin;
         bool pair = x->second[i] < rows;
         hd_attended one = {.ids = x->id + begin,
@@ -168,7 +167,7 @@ static hd_status run(hd_labels_call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
     if (s || hd_labels_evaluates(c->o)) return s ? s : evaluate(c, err);
-    s = hd_input_open(&c->in, hd_input_files(c->command, 1), c->verb->awaited, HD_INPUT_TEXT, err);
+    s = hd_input_open(&c->in, c->verb->awaited, HD_INPUT_TEXT, err);
     return s ? s : hd_input_each(&c->in, CHUNK, answer, c, err);
 }
 

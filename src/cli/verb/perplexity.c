@@ -26,9 +26,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_perplexity_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Measures how well the language model in the folder MODEL predicts each file, plain or compressed "
         "(gzip, xz, zstd), or standard input. Every token is predicted from all tokens before it, and a line "

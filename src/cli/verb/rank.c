@@ -52,9 +52,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_rank_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Sorts hypotheses by their log-probability under the model in the folder MODEL: a translator scores "
         "each as a translation of its source, a language model as a text of one line. " HD_INPUT_FILES "\n"
@@ -342,7 +340,7 @@ static hd_status open_all(call *c, hd_err *err)
     const char *what = c->moses      ? "lines ID ||| HYPOTHESIS"
                        : can->decode ? "lines SOURCE<tab>HYPOTHESIS"
                                      : "lines to rank";
-    return hd_input_open(&c->in, hd_input_files(c->command, 1), what, HD_INPUT_BYTES, err);
+    return hd_input_open(&c->in, what, HD_INPUT_BYTES, err);
 }
 
 static void close_all(call *c)

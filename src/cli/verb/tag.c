@@ -18,9 +18,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_tag_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Labels every token with the tagger in the folder MODEL. Each input line is a sentence, its tokens "
         "separated by spaces; each output line is a token, a tab and its label, and an empty line ends a "

@@ -42,9 +42,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_tokenize_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about =
         "Writes the tokens of each line. " HD_INPUT_FILES
         " MODEL is a model folder, a folder with the tokenizer of a published checkpoint (tokenizer.json, "
@@ -259,7 +257,7 @@ static hd_status run(call *c, hd_input *in, hd_err *err)
     if (!s && c->o->pad && hd_tokenizer_special(c->tokenizer).pad < 0)
         s = hd_err_set(err, HD_EARG, "--pad: the vocabulary of %s has no padding token", model);
     if (!s) s = hd_frame_open(&c->frame, c->tokenizer, model, err);
-    if (!s) s = hd_input_open(in, hd_input_files(c->command, 1), what, HD_INPUT_ZEROS, err);
+    if (!s) s = hd_input_open(in, what, HD_INPUT_ZEROS, err);
     return s ? s : hd_input_each_one(in, c->o->json, answer, c, err);
 }
 

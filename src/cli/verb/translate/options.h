@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/frame/machine.h"
+#include "cli/verb/attention.h"
 #include "show/coverage.h"
 
 typedef struct hd_translate_options {
@@ -19,10 +20,8 @@ typedef struct hd_translate_options {
     int sentences, too_long, max_source, batch;
     bool prefix, force;
     /* output */
-    bool json, scores;
-    const char *attention;
-    bool view, warn_skipped;
-    int kind, layer, head;
+    bool json, scores, warn_skipped;
+    hd_attending_options attending;
     /* machine */
     int checkpoint;
     hd_machine_options machine;

@@ -7,8 +7,6 @@
 #include "cli/verb/translate/options.h"
 #include "cli/verb/unknown.h"
 #include "show/attention_parts.h"
-#include "view/attention/file.h"
-#include "view/attention/text.h"
 
 enum { CHUNK = 2048 }; /* lines translated at once */
 
@@ -24,9 +22,7 @@ static const hd_example examples[] = {
 };
 
 const hd_usage hd_verb_translate_usage = {
-    .operands = "MODEL [FILE...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
+    HD_INPUT_OPERANDS,
     .about = "Translates lines with the model in the folder MODEL, one output line for each input line, in "
              "order. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
              "With --n-best the output lines are 'NUMBER ||| TRANSLATION ||| SCORE', with the number of the "
@@ -42,8 +38,7 @@ typedef struct call {
     hd_translate_opt opt;
     hd_machine machine;
     hd_translator *translator;
-    hd_attention_file *attention;
-    hd_attention_pick pick;
+    hd_attending attending;
     hd_input in;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
@@ -60,15 +55,6 @@ static void split(call *c, size_t i)
 }
 
 /* -- attention -- */
-
-static hd_status show(call *c, const hd_attention_maps *maps, hd_text *out, hd_err *err)
-{
-    const hd_terminal *t = &c->command->out;
-    hd_attention_look look = {.width = t->width, .color = t->color, .utf8 = true, .pick = c->pick};
-    hd_status s = hd_attention_text(out, maps, &look, err);
-    hd_text_put(out, "\n");
-    return s;
-}
 
 /* Names the words, those that stand side by side together. */
 static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped)
@@ -105,8 +91,7 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
     looked *l = context;
     const call *c = l->c;
     size_t source = part ? l->found->source_end[part - 1] : 0;
-    hd_status s = c->attention ? hd_attention_file_add(c->attention, maps, err) : HD_OK;
-    if (!s && c->o->view) s = show(l->c, maps, &l->drawn, err);
+    hd_status s = hd_attending_put(&c->attending, maps, &l->drawn, err);
     if (!s && c->o->warn_skipped)
         s = hd_coverage_skipped(&l->skipped, maps, l->found->piece + source, c->line[l->i], err);
     return s;
@@ -117,7 +102,7 @@ static hd_status attend(looked *l, hd_err *err)
     call *c = l->c;
     const hd_attention_of of = {c->translator, l->found, c->line[l->i], c->prefix[l->i],
                                 c->from[l->i].number};
-    if (!c->attention && !c->o->view && !c->o->warn_skipped) return HD_OK;
+    if (!hd_attending_wanted(&c->o->attending) && !c->o->warn_skipped) return HD_OK;
     return hd_attention_parts(&c->machine.run, &of, take_part, l, err);
 }
 
@@ -179,18 +164,13 @@ static hd_status open_all(call *c, hd_err *err)
         s = hd_translator_open(&c->translator, c->command->operands.word[0], c->machine.backend,
                                (hd_weights)c->o->checkpoint, err);
     const hd_model model = s ? (hd_model){0} : hd_encdec_model(c->translator->model);
-    c->pick = (hd_attention_pick){c->o->kind, c->o->layer, c->o->head};
-    bool looks = c->o->attention || c->o->view || c->o->kind || c->o->layer || c->o->head;
-    if (!s && looks) s = hd_attention_check(&model, &c->pick, err);
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
-    if (!s && c->o->warn_skipped) s = hd_attention_check(&model, &cross, err);
-    if (!s && c->o->attention) s = hd_attention_file_open(&c->attention, c->o->attention, &c->pick, err);
-    return s;
+    if (!s) s = hd_attending_open(&c->attending, c->command, &c->o->attending, model, NULL, err);
+    return !s && c->o->warn_skipped ? hd_attention_check(&model, &cross, err) : s;
 }
 
 static void close_all(call *c)
 {
-    hd_attention_file_abandon(c->attention);
     hd_translator_free(c->translator);
     hd_machine_close(&c->machine);
     hd_mem_free(c);
@@ -199,16 +179,9 @@ static void close_all(call *c)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    if (!s)
-        s = hd_input_open(&c->in, hd_input_files(c->command, 1), "a line to translate", HD_INPUT_TEXT, err);
+    if (!s) s = hd_input_open(&c->in, "a line to translate", HD_INPUT_TEXT, err);
     if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
-    hd_attention_file *file = c->attention;
-    c->attention = NULL;
-    if (!s && file)
-        s = hd_attention_file_close(file, err);
-    else
-        hd_attention_file_abandon(file);
-    return s;
+    return hd_attending_close(&c->attending, s, err);
 }
 
 int hd_verb_translate(const hd_command *command)
