@@ -1,5 +1,5 @@
 /* Words of `heed embed`. */
-#include "cli/verb/embed_words.h"
+#include "cli/verb/embed/words.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* heed tag: a label for every token. */
-#include "cli/verb/labels.h"
+#include "cli/verb/label/labels.h"
 #include "view/draw/json_members.h"
 
 static const hd_option options[] = {

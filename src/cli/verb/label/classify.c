@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/verb/labels.h"
+#include "cli/verb/label/labels.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 

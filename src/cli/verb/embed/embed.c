@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/verb/attention.h"
-#include "cli/verb/embed_words.h"
 #include "cli/frame/input.h"
 #include "cli/frame/machine.h"
+#include "cli/verb/attention.h"
+#include "cli/verb/embed/words.h"
 #include "cli/verb/unknown.h"
 #include "show/embed.h"
 #include "task/masked/masked.h"
-#include "view/plot.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
+#include "view/plot.h"
 
 enum { CHUNK = 512 }; /* lines read at once */
 

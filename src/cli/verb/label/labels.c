@@ -1,5 +1,5 @@
 /* What `heed classify` and `heed tag` share. */
-#include "cli/verb/labels.h"
+#include "cli/verb/label/labels.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What `heed classify` and `heed tag` share: the model, the evaluation on labeled input, and lines that are
    answered as they come. A regression's numbers are answered as labels are. */
-#ifndef HD_CLI_VERB_LABELS_H
-#define HD_CLI_VERB_LABELS_H
+#ifndef HD_CLI_VERB_LABEL_LABELS_H
+#define HD_CLI_VERB_LABEL_LABELS_H
 
 #include "cli/frame/input.h"
 #include "cli/frame/machine.h"
