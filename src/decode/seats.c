@@ -21,7 +21,7 @@ hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_err *err)
 
 static hd_status failure(const hd_run *r, hd_status s, hd_err *err)
 {
-    return !s && r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : s;
+    return s ? s : hd_run_status(r, err);
 }
 
 /* The seats there are; how many those were. */

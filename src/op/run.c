@@ -54,6 +54,11 @@ void hd_run_begin(hd_run *r, hd_mode mode)
     hd_send_block(r);
 }
 
+hd_status hd_run_status(const hd_run *r, hd_err *err)
+{
+    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+}
+
 void *hd_fail(hd_run *r, hd_status s, const char *format, ...)
 {
     va_list args;

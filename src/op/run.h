@@ -43,6 +43,9 @@ void hd_run_release(hd_run *r);
 /* Starts a step: everything of the last one is gone, r->now is sent to the step block. */
 void hd_run_begin(hd_run *r, hd_mode mode);
 
+/* The failure of the step, if there was one, into err. */
+hd_status hd_run_status(const hd_run *r, hd_err *err);
+
 /* Records the first failure with the op's message; returns NULL for the op to return. */
 void *hd_fail(hd_run *r, hd_status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

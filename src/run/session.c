@@ -268,7 +268,7 @@ static hd_status rehearse(hd_session *s, hd_err *err)
         send(r, s, part);
         loss(r, s, part);
         hd_backward(r);
-        if (r->err.status) st = hd_err_set(err, r->err.status, "%s", r->err.text);
+        st = hd_run_status(r, err);
     }
     return st;
 }

@@ -170,10 +170,10 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model 
     (m->type->decode ? run_sides : run_text)(r, m, q);
     r->probe = before;
     hd_mem_free(c.scratch);
-    if (r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
-    if (c.rows != wanted)
-        return hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu rows", c.rows, wanted);
-    return HD_OK;
+    hd_status s = hd_run_status(r, err);
+    if (!s && c.rows != wanted)
+        s = hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu rows", c.rows, wanted);
+    return s;
 }
 
 static hd_status check_ids(const char *what, const int32_t *ids, size_t count, size_t vocab, size_t positions,

@@ -206,7 +206,7 @@ static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *er
     hd_tensor *y = pooled(j, kept_rows(j, x, items));
     hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
     if (all && hd_read_output(r, y, all)) hand_out(j, q, items, all);
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return hd_run_status(r, err);
 }
 
 static hd_status embed_all(job *j, hd_err *err)

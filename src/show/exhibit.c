@@ -11,13 +11,24 @@
 #include "show/exhibit_parts.h"
 #include "task/unknown.h"
 
-hd_status hd_exhibit_new(hd_exhibit **out, hd_err *err)
+hd_status hd_exhibit_new(hd_exhibit **out, hd_exhibit_kind kind, const hd_model *of, hd_err *err)
 {
-    hd_exhibit *x = hd_mem_zero(sizeof *x);
+    char title[2 * HD_STAGES_TEXT + 8];
+    hd_exhibit *x = *out = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
     hd_arena_init(&x->memory, hd_allocator_host, 1 << 16);
-    *out = x;
-    return HD_OK;
+    x->kind = kind;
+    x->model = of ? hd_exhibit_copy(x, of->type->title(of->self, title, sizeof title), err) : "";
+    return x->model ? HD_OK : HD_ENOMEM;
+}
+
+hd_status hd_exhibit_give(hd_exhibit **out, hd_exhibit *x, hd_status s)
+{
+    if (s)
+        hd_exhibit_free(x);
+    else
+        *out = x;
+    return s;
 }
 
 void hd_exhibit_free(hd_exhibit *x)
@@ -28,20 +39,24 @@ void hd_exhibit_free(hd_exhibit *x)
     hd_mem_free(x);
 }
 
-hd_status hd_exhibit_set_model(hd_exhibit *x, const hd_model *m, hd_err *err)
-{
-    char title[2 * HD_STAGES_TEXT + 8];
-    x->model = hd_exhibit_copy(x, m->type->title(m->self, title, sizeof title), err);
-    return x->model ? HD_OK : HD_ENOMEM;
-}
+static hd_exhibit_fill *const fill[] = {[HD_EXHIBIT_TRANSLATOR] = hd_exhibit_translation,
+                                        [HD_EXHIBIT_LANGUAGE] = hd_exhibit_language,
+                                        [HD_EXHIBIT_MASKED] = hd_exhibit_masked,
+                                        [HD_EXHIBIT_LABELER] = hd_exhibit_labels};
 
 hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
                              hd_err *err)
 {
     const hd_model_type *can = f->model.type;
-    if (can->decode) return hd_exhibit_translation(out, r, f, text, step, err);
-    if (can->stepper) return hd_exhibit_language(out, r, f, text, err);
-    return can->fill ? hd_exhibit_masked(out, r, f, text, err) : hd_exhibit_labels(out, r, f, text, err);
+    const hd_exhibit_kind kind = can->decode    ? HD_EXHIBIT_TRANSLATOR
+                                 : can->stepper ? HD_EXHIBIT_LANGUAGE
+                                 : can->fill    ? HD_EXHIBIT_MASKED
+                                                : HD_EXHIBIT_LABELER;
+    hd_exhibit *x;
+    hd_status s = hd_exhibit_new(&x, kind, &f->model, err);
+    if (!s && kind == HD_EXHIBIT_TRANSLATOR) x->shown = step;
+    if (!s) s = fill[kind](x, r, f, text, err);
+    return hd_exhibit_give(out, x, s);
 }
 
 void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err)
@@ -108,16 +123,15 @@ static hd_status name_word(hd_exhibit *x, hd_exhibit_token *t, hd_line word, hd_
     return HD_OK;
 }
 
-hd_status hd_exhibit_words(hd_exhibit *x, hd_exhibit_token *t, size_t count, const hd_tokenizer *pieces,
-                           hd_line text, bool masks, hd_err *err)
+hd_status hd_exhibit_text_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
+                                 const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err)
 {
-    int32_t *ids = hd_exhibit_take(x, count + 1, sizeof *ids, err);
-    hd_line *word = ids ? hd_exhibit_take(x, count + 1, sizeof *word, err) : NULL;
-    if (!word) return HD_ENOMEM;
-    for (size_t i = 0; i < count; i++) ids[i] = t[i].id;
-    hd_status s = hd_unknown_words(word, pieces, ids, count, text, masks, err);
+    hd_status s = hd_exhibit_tokens(x, out, ids, count, pieces, err);
+    hd_line *word = s ? NULL : hd_exhibit_take(x, count + 1, sizeof *word, err);
+    if (!word) return s ? s : HD_ENOMEM;
+    s = hd_unknown_words(word, pieces, ids, count, text, masks, err);
     for (size_t i = 0; !s && i < count; i++)
-        if (word[i].text) s = name_word(x, &t[i], word[i], err);
+        if (word[i].text) s = name_word(x, *out + i, word[i], err);
     return s;
 }
 
@@ -268,7 +282,7 @@ static void look(hd_exhibit_step *s, hd_run *r, const hd_offer *o)
     }
 }
 
-void hd_exhibit_collect(void *context, hd_run *r, const hd_offer *o)
+static void collect(void *context, hd_run *r, const hd_offer *o)
 {
     hd_exhibiting *e = context;
     const char *last = hd_formula_last(o->name);
@@ -312,7 +326,7 @@ static bool have_sum(const hd_real *logp, size_t count)
     return sum > 0 && isfinite(sum);
 }
 
-void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokenizer *pieces)
+static void add_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokenizer *pieces)
 {
     hd_exhibit *x = e->into;
     size_t vocab = logp ? hd_cols_of(logp) : 0, rows = logp ? hd_rows_of(logp) : 0;
@@ -340,4 +354,22 @@ void hd_exhibit_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
         if (hd_exhibit_tokens(x, &t, &x->top[i].token.id, 1, pieces, &r->err)) return;
         x->top[i].token = *t;
     }
+}
+
+/* -- one step -- */
+
+void hd_exhibit_begin(hd_exhibiting *e, hd_run *r)
+{
+    hd_run_begin(r, HD_INFERENCE);
+    e->probe = (hd_probe){.take = collect, .context = e};
+    e->before = r->probe;
+    r->probe = &e->probe;
+}
+
+hd_status hd_exhibit_end(hd_exhibiting *e, hd_run *r, const hd_tensor *logp, const hd_tokenizer *pieces,
+                         hd_err *err)
+{
+    r->probe = e->before;
+    add_distribution(e, r, logp, pieces);
+    return hd_run_status(r, err);
 }

@@ -27,16 +27,12 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_exa
                        .encoder = true,
                        .decoder = true,
                        .whole = true};
-    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e}, *before = r->probe;
     const uint32_t first = 0;
     hd_class_batch batch;
-    hd_run_begin(r, HD_INFERENCE);
+    hd_exhibit_begin(&e, r);
     hd_labeler_send(r, &batch, from, &first, 1, &m->opt, 0);
-    r->probe = &probe;
     hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
-    r->probe = before;
-    if (!m->opt.numbers) hd_exhibit_distribution(&e, r, logp, NULL);
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return hd_exhibit_end(&e, r, m->opt.numbers ? NULL : logp, NULL, err);
 }
 
 static hd_status set_labels(hd_exhibit *x, const hd_labeler *l, hd_err *err)
@@ -60,26 +56,16 @@ static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_example
     return HD_OK;
 }
 
-hd_status hd_exhibit_labels(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err)
+hd_status hd_exhibit_labels(hd_exhibit *x, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err)
 {
     const hd_labeler labeler = hd_labeler_of(f), *l = &labeler;
     hd_examples from = {0};
-    hd_exhibit *x = NULL;
     hd_status s = read_text(&from, l, text, err);
-    if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) {
-        x->kind = HD_EXHIBIT_LABELER, x->reads = from.rows;
-        s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokenizer, err);
-        if (!s) s = hd_exhibit_words(x, x->read, from.rows, l->tokenizer, text, false, err);
-    }
-    if (!s) s = hd_exhibit_set_model(x, &f->model, err);
+    x->reads = from.rows;
+    if (!s) s = hd_exhibit_text_tokens(x, &x->read, from.id, from.rows, l->tokenizer, text, false, err);
     if (!s) s = set_places(x, l, &from, err);
     if (!s) s = run(x, r, l, &from, err);
     if (!s) s = set_labels(x, l, err);
     hd_examples_release(&from);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
     return s;
 }

@@ -23,17 +23,6 @@ static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prom
     return s;
 }
 
-/* id NULL: what was given joins. */
-static hd_tensor *step(hd_run *r, const hd_stepper *st, const int32_t *id, const hd_probe *probe)
-{
-    const hd_probe *before = r->probe;
-    hd_run_begin(r, HD_INFERENCE);
-    r->probe = probe;
-    hd_tensor *logp = id ? st->step(r, st->context, id, 1) : st->join(r, st->context, 1);
-    r->probe = before;
-    return logp;
-}
-
 /* Vectors of a window stand side by side in one row: one below the other is easier to read. */
 static void unfold_window(hd_exhibit *x, const hd_lm *m)
 {
@@ -80,7 +69,7 @@ static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const 
                                              number_at(r, &table->t, (size_t)bucket[i], token, m->opt.vocab)};
     x->features = count;
     x->bias = number_at(r, &bias->t, 0, token, m->opt.vocab);
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return hd_run_status(r, err);
 }
 
 static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *l, const hd_ids *ids, hd_err *err)
@@ -88,40 +77,36 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *l, const h
     const hd_model *m = &l->model;
     hd_stepper st = {0};
     hd_exhibiting e = {.into = x, .of = *m, .decoder = true};
-    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e};
     bool first = ids->count == 1;
     const int32_t len = (int32_t)(ids->count - !first), last = ids->at[ids->count - 1];
     hd_status s = m->type->stepper(&st, m->self, ids->at, &len, 1, 0, err);
-    if (s) return s;
-    if (!first) step(r, &st, NULL, NULL);
-    hd_tensor *scores = r->err.status ? NULL : step(r, &st, first ? NULL : &last, &probe);
-    hd_exhibit_distribution(&e, r, scores, l->tokenizer[0]);
+    if (!s && !first) {
+        hd_run_begin(r, HD_INFERENCE);
+        st.join(r, st.context, 1);
+        s = hd_run_status(r, err);
+    }
+    if (!s) {
+        hd_exhibit_begin(&e, r);
+        hd_tensor *scores = first ? st.join(r, st.context, 1) : st.step(r, st.context, &last, 1);
+        s = hd_exhibit_end(&e, r, scores, l->tokenizer[0], err);
+    }
     hd_stepper_release(&st);
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return s;
 }
 
-hd_status hd_exhibit_language(hd_exhibit **out, hd_run *r, const hd_model_folder *l, hd_line prompt,
-                              hd_err *err)
+hd_status hd_exhibit_language(hd_exhibit *x, hd_run *r, const hd_model_folder *l, hd_line prompt, hd_err *err)
 {
     const hd_lm *lm = l->model.self;
     hd_ids ids = {0};
-    hd_exhibit *x = NULL;
-    hd_status s = read_prompt(&ids, l, prompt, err);
-    if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) x->kind = HD_EXHIBIT_LANGUAGE, x->reads = ids.count;
-    if (!s) s = hd_exhibit_set_model(x, &l->model, err);
-    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokenizer[0], err);
-    if (!s) s = hd_exhibit_words(x, x->read, ids.count, l->tokenizer[0], prompt, false, err);
     hd_exhibit_token *start = NULL;
+    hd_status s = read_prompt(&ids, l, prompt, err);
+    x->reads = ids.count;
+    if (!s) s = hd_exhibit_text_tokens(x, &x->read, ids.at, ids.count, l->tokenizer[0], prompt, false, err);
     if (!s) s = hd_exhibit_tokens(x, &start, &lm->opt.start, 1, l->tokenizer[0], err);
     if (!s) x->before = *start;
     if (!s) s = run(x, r, l, &ids, err);
     if (!s) unfold_window(x, lm), share_out(x, lm);
     if (!s) s = weigh_features(x, r, lm, &ids, err);
     hd_ids_release(&ids);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
     return s;
 }

@@ -17,8 +17,7 @@ static hd_status set_tokens(hd_exhibit *x, const hd_model_folder *m, hd_line tex
                             size_t *masks, hd_err *err)
 {
     const int32_t mask = hd_masked_id(m->tokenizer[0]);
-    hd_status s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokenizer[0], err);
-    if (!s) s = hd_exhibit_words(x, x->read, ids->count, m->tokenizer[0], text, true, err);
+    hd_status s = hd_exhibit_text_tokens(x, &x->read, ids->at, ids->count, m->tokenizer[0], text, true, err);
     size_t *place = s ? NULL : hd_exhibit_take(x, ids->count, sizeof *place, err);
     if (!place) return s ? s : HD_ENOMEM;
     x->reads = ids->count, *masks = 0;
@@ -50,29 +49,18 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *m, const h
                      hd_err *err)
 {
     hd_exhibiting e = {.into = x, .of = m->model, .encoder = true, .decoder = true, .whole = true};
-    const hd_probe probe = {.take = hd_exhibit_collect, .context = &e}, *before = r->probe;
-    hd_run_begin(r, HD_INFERENCE);
-    r->probe = &probe;
+    hd_exhibit_begin(&e, r);
     hd_tensor *logp = read_masks(r, &m->model, ids, x->place, masks);
-    r->probe = before;
-    hd_exhibit_distribution(&e, r, logp, m->tokenizer[0]);
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return hd_exhibit_end(&e, r, logp, m->tokenizer[0], err);
 }
 
-hd_status hd_exhibit_masked(hd_exhibit **out, hd_run *r, const hd_model_folder *m, hd_line text, hd_err *err)
+hd_status hd_exhibit_masked(hd_exhibit *x, hd_run *r, const hd_model_folder *m, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
-    hd_exhibit *x = NULL;
     size_t masks = 0;
     hd_status s = read_text(&ids, m, text, err);
-    if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) x->kind = HD_EXHIBIT_MASKED, s = hd_exhibit_set_model(x, &m->model, err);
     if (!s) s = set_tokens(x, m, text, &ids, &masks, err);
     if (!s) s = run(x, r, m, &ids, masks, err);
     hd_ids_release(&ids);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
     return s;
 }

@@ -64,14 +64,8 @@ static hd_status fill(hd_exhibit *x, size_t positions, size_t width, size_t by, 
 
 hd_status hd_exhibit_shift(hd_exhibit **out, size_t positions, size_t width, size_t by, hd_err *err)
 {
-    hd_exhibit *x = NULL;
-    hd_status s = hd_exhibit_new(&x, err);
-    if (s) return s;
-    x->kind = HD_EXHIBIT_LANGUAGE, x->model = "positions";
-    s = fill(x, positions, width, by, err);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
-    return s;
+    hd_exhibit *x;
+    hd_status s = hd_exhibit_new(&x, HD_EXHIBIT_LANGUAGE, NULL, err);
+    if (!s) x->model = "positions", s = fill(x, positions, width, by, err);
+    return hd_exhibit_give(out, x, s);
 }

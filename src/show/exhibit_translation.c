@@ -34,8 +34,8 @@ static hd_status check(const hd_model *m, const hd_exhibit_ask *a, hd_err *err)
 static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err)
 {
     hd_exhibit_token *says = NULL, *start = NULL;
-    hd_status s = hd_exhibit_tokens(x, &x->source, a->source, a->sources, a->pieces[0], err);
-    if (!s) s = hd_exhibit_words(x, x->source, a->sources, a->pieces[0], a->sentence, false, err);
+    hd_status s =
+        hd_exhibit_text_tokens(x, &x->source, a->source, a->sources, a->pieces[0], a->sentence, false, err);
     if (!s) s = hd_exhibit_tokens(x, &says, a->target, a->targets, a->pieces[1], err);
     if (!s) s = hd_exhibit_tokens(x, &start, &a->start, 1, a->pieces[1], err);
     x->step = s ? NULL : hd_exhibit_take(x, a->targets, sizeof *x->step, err);
@@ -51,45 +51,40 @@ static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err
 }
 
 /* One step; the probability of what it says. */
-static void take_step(hd_exhibiting *e, hd_run *r, const hd_stepper *st, const hd_exhibit_ask *a, size_t i)
+static hd_status take_step(hd_exhibiting *e, hd_run *r, const hd_stepper *st, const hd_exhibit_ask *a,
+                           size_t i, hd_err *err)
 {
     hd_exhibit *x = e->into;
     hd_exhibit_step *s = &x->step[i];
-    const hd_probe probe = {.take = hd_exhibit_collect, .context = e}, *before = r->probe;
     int32_t reads = s->reads.id;
     e->encoder = x->shown && !i, e->decoder = i + 1 == x->shown, e->step = s;
-    hd_run_begin(r, HD_INFERENCE);
-    r->probe = &probe;
+    hd_exhibit_begin(e, r);
     hd_tensor *logp = i ? st->step(r, st->context, &reads, 1) : st->join(r, st->context, 1);
-    r->probe = before;
     hd_real *row = logp ? hd_host_take(r, st->vocab * sizeof *row) : NULL;
-    if (!row || !hd_read(r, logp, row)) return;
-    s->p = exp((double)row[s->says.id]);
-    if (e->decoder) hd_exhibit_distribution(e, r, logp, a->pieces[1]);
+    if (row && hd_read(r, logp, row)) s->p = exp((double)row[s->says.id]);
+    return hd_exhibit_end(e, r, e->decoder ? logp : NULL, a->pieces[1], err);
+}
+
+static hd_status fill(hd_exhibit *x, hd_run *r, const hd_model *m, const hd_exhibit_ask *ask, hd_err *err)
+{
+    hd_stepper st = {0};
+    hd_exhibiting e = {.into = x, .of = *m};
+    const int32_t len = (int32_t)ask->sources;
+    hd_status s = check(m, ask, err);
+    if (!s) s = name_tokens(x, ask, err);
+    if (!s) s = m->type->stepper(&st, m->self, ask->source, &len, 1, ask->start, err);
+    for (size_t i = 0; !s && i < ask->targets; i++) s = take_step(&e, r, &st, ask, i, err);
+    hd_stepper_release(&st);
+    return s;
 }
 
 hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const hd_exhibit_ask *ask,
                           hd_err *err)
 {
-    hd_exhibit *x = NULL;
-    hd_stepper st = {0};
-    const int32_t len = (int32_t)ask->sources;
-    hd_status s = check(m, ask, err);
-    if (!s) s = hd_exhibit_new(&x, err);
-    if (!s) s = hd_exhibit_set_model(x, m, err);
-    if (!s) s = name_tokens(x, ask, err);
-    if (!s) s = m->type->stepper(&st, m->self, ask->source, &len, 1, ask->start, err);
-    hd_exhibiting e = {.into = x, .of = *m};
-    for (size_t i = 0; !s && i < ask->targets; i++) {
-        take_step(&e, r, &st, ask, i);
-        if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
-    }
-    hd_stepper_release(&st);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
-    return s;
+    hd_exhibit *x;
+    hd_status s = hd_exhibit_new(&x, HD_EXHIBIT_TRANSLATOR, m, err);
+    if (!s) s = fill(x, r, m, ask, err);
+    return hd_exhibit_give(out, x, s);
 }
 
 /* -- from a sentence -- */
@@ -140,35 +135,30 @@ static hd_status write_translation(hd_exhibit *x, const hd_model_folder *t, cons
     return s ? s : to ? HD_OK : HD_ENOMEM;
 }
 
-hd_status hd_exhibit_translation(hd_exhibit **out, hd_run *r, const hd_model_folder *t, hd_line sentence,
-                                 size_t step, hd_err *err)
+hd_status hd_exhibit_translation(hd_exhibit *x, hd_run *r, const hd_model_folder *t, hd_line sentence,
+                                 hd_err *err)
 {
     hd_ids ids = {0};
     hd_found *found = NULL;
-    hd_exhibit *x = NULL;
     hd_status s = read_sentence(&ids, t, sentence, err);
     if (!s) s = translate(&found, r, t, &ids, err);
     if (!s && !hd_found_count(found, 0))
         s = hd_err_set(err, HD_ENUMBER, "no translation found: the model gives no token a probability");
     if (!s) {
         const hd_guess *g = hd_found_at(found, 0);
-        s = hd_exhibit_pair(&x, r, &t->model,
-                            &(hd_exhibit_ask){.source = ids.at,
-                                              .target = g->ids,
-                                              .sources = ids.count,
-                                              .targets = g->length,
-                                              .start = hd_tokenizer_special(t->tokenizer[1]).start,
-                                              .pieces = {t->tokenizer[0], t->tokenizer[1]},
-                                              .sentence = sentence,
-                                              .step = step},
-                            err);
+        s = fill(x, r, &t->model,
+                 &(hd_exhibit_ask){.source = ids.at,
+                                   .target = g->ids,
+                                   .sources = ids.count,
+                                   .targets = g->length,
+                                   .start = hd_tokenizer_special(t->tokenizer[1]).start,
+                                   .pieces = {t->tokenizer[0], t->tokenizer[1]},
+                                   .sentence = sentence,
+                                   .step = x->shown},
+                 err);
         if (!s) s = write_translation(x, t, g, err);
     }
     hd_found_free(found);
     hd_ids_release(&ids);
-    if (s)
-        hd_exhibit_free(x);
-    else
-        *out = x;
     return s;
 }

@@ -136,7 +136,7 @@ static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
     r->probe = &probe;
     show_step(r, m, x);
     r->probe = NULL;
-    if (r->err.status) s = hd_err_set(err, r->err.status, "%s", r->err.text);
+    s = hd_run_status(r, err);
     if (!s) s = read_parameters(m, x, err);
     size_t wanted = 0;
     for (size_t i = 0; i < x->matrices; i++) wanted += x->matrix[i].of->kind >= HD_LECTURE_STEP;
@@ -194,14 +194,15 @@ static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimizer *o, hd_exp
 {
     hd_cache *cache = NULL;
     step->loss = train_step(r, m, o);
-    hd_status s = r->err.status ? r->err.status : hd_encdec_cache(&cache, m, PAIRS, err);
+    hd_status s = hd_run_status(r, err);
+    if (!s) s = hd_encdec_cache(&cache, m, PAIRS, err);
     if (!s) answer(r, m, cache, step->answer);
     hd_cache_free(cache);
     for (size_t i = 0; i < PAIRS; i++) {
         const int32_t *a = step->answer[i];
         step->right[i] = !memcmp(a, hd_lecture_pairs[i].target, N * sizeof *a) && a[N] == HD_LECTURE_EOS;
     }
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : s;
+    return s ? s : hd_run_status(r, err);
 }
 
 static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err *err)

@@ -22,7 +22,7 @@ hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd
     out->bits = f->nats / (double)f->characters / ln2;
     if (!s && isnan(out->perplexity)) {
         hd_fail_number(r);
-        s = hd_err_set(err, r->err.status, "%s", r->err.text);
+        s = hd_run_status(r, err);
     }
     return s;
 }

@@ -64,7 +64,7 @@ static hd_status ask(hd_filled *out, hd_run *r, const hd_masked *m, const hd_ids
         if (hd_top_read(r, best, value, id, logp) && !hd_all_finite(logp, out->masks * k)) hd_fail_number(r);
         if (!r->err.status) keep_best(out, m, id, logp, k);
     }
-    return r->err.status ? hd_err_set(err, r->err.status, "%s", r->err.text) : HD_OK;
+    return hd_run_status(r, err);
 }
 
 hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line text, size_t top, hd_err *err)
