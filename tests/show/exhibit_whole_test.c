@@ -7,8 +7,8 @@
 #include "show/exhibit.h"
 #include "task/owned.h"
 #include "task/speaker.h"
-#include "view/exhibit_json.h"
-#include "view/exhibit_text.h"
+#include "view/explain/exhibit_json.h"
+#include "view/explain/exhibit_text.h"
 
 enum { WIDTH = 12, POSITIONS = 12, CLASSES = 3 };
 

@@ -15,8 +15,8 @@
 
 #include "base/mem.h"
 #include "base/json.h"
-#include "view/explain_json.h"
-#include "view/explain_text.h"
+#include "view/explain/explain_json.h"
+#include "view/explain/explain_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "model/toy.h"
 #include "show/exhibit.h"
-#include "view/exhibit_json.h"
+#include "view/explain/exhibit_json.h"
 
 enum { SOURCES = 5, TARGETS = 4 };
 

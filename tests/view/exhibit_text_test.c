@@ -2,7 +2,7 @@
    rows cut. The numbers are made up. */
 #include "check.h"
 
-#include "view/exhibit_text.h"
+#include "view/explain/exhibit_text.h"
 
 static hd_exhibit_token source[] = {{7,
                                      "\xE2\x96\x81"

@@ -9,10 +9,10 @@
 #include "cli/frame/machine.h"
 #include "cli/verb/unknown.h"
 #include "task/masked/masked.h"
-#include "view/exhibit_json.h"
-#include "view/exhibit_text.h"
-#include "view/explain_json.h"
-#include "view/explain_text.h"
+#include "view/explain/exhibit_json.h"
+#include "view/explain/exhibit_text.h"
+#include "view/explain/explain_json.h"
+#include "view/explain/explain_text.h"
 
 enum { MOST_STEP = 1000000 };
 

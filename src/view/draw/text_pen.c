@@ -37,6 +37,12 @@ int hd_text_pen_columns(const char *s)
     return n;
 }
 
+void hd_text_pen_widen(int *width, const char *s)
+{
+    int n = hd_text_pen_columns(s);
+    if (n > *width) *width = n;
+}
+
 static void take_ink(hd_text_pen *p, hd_ink ink)
 {
     if (!p->color || ink == p->now) return;

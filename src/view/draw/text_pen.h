@@ -29,6 +29,7 @@ typedef struct hd_text_pen {
 
 int hd_text_pen_columns(
     const char *s); /* of UTF-8 text without escape codes; Chinese takes two a character */
+void hd_text_pen_widen(int *width, const char *s); /* to what s takes, if that is more */
 
 void hd_text_pen_put(hd_text_pen *p, hd_ink ink, const char *s);
 void hd_text_pen_put_at(hd_text_pen *p, int column, hd_ink ink, const char *s);

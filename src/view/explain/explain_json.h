@@ -1,6 +1,6 @@
 /* The worked example as one JSON object; docs/explain.md says what is in it. */
-#ifndef HD_VIEW_EXPLAIN_JSON_H
-#define HD_VIEW_EXPLAIN_JSON_H
+#ifndef HD_VIEW_EXPLAIN_EXPLAIN_JSON_H
+#define HD_VIEW_EXPLAIN_EXPLAIN_JSON_H
 
 #include "base/json.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* What a model did with a text, as text for people: tokens, steps, then every item with its name, its shape
    and its formula, rows labeled by tokens. */
-#ifndef HD_VIEW_EXHIBIT_TEXT_H
-#define HD_VIEW_EXHIBIT_TEXT_H
+#ifndef HD_VIEW_EXPLAIN_EXHIBIT_TEXT_H
+#define HD_VIEW_EXPLAIN_EXHIBIT_TEXT_H
 
 #include "base/text.h"
 #include "show/exhibit.h"

@@ -1,6 +1,6 @@
 /* The worked example as JSON. Jansson's setters take NULL and fail, so that a missing block is noticed once,
    at the end. */
-#include "view/explain_json.h"
+#include "view/explain/explain_json.h"
 
 #include <fnmatch.h>
 #include <math.h>

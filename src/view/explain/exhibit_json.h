@@ -1,6 +1,6 @@
 /* What a model did with a text as one JSON object; docs/explain.md says what is in it. */
-#ifndef HD_VIEW_EXHIBIT_JSON_H
-#define HD_VIEW_EXHIBIT_JSON_H
+#ifndef HD_VIEW_EXPLAIN_EXHIBIT_JSON_H
+#define HD_VIEW_EXPLAIN_EXHIBIT_JSON_H
 
 #include "base/text.h"
 #include "show/exhibit.h"

@@ -1,11 +1,11 @@
 /* What a model did with a text, as JSON. Jansson's setters take NULL and fail, so that a missing block is
    noticed once, at the end. */
-#include "view/exhibit_json.h"
+#include "view/explain/exhibit_json.h"
 
 #include <fnmatch.h>
 #include <math.h>
 
-#include "view/explain_json.h"
+#include "view/explain/explain_json.h"
 
 static json_t *name(const hd_exhibit_token *t)
 {

@@ -1,7 +1,7 @@
 /* The worked example as text for people: section by section in the lecture's order, with formulas and word
  * labels. */
-#ifndef HD_VIEW_EXPLAIN_TEXT_H
-#define HD_VIEW_EXPLAIN_TEXT_H
+#ifndef HD_VIEW_EXPLAIN_EXPLAIN_TEXT_H
+#define HD_VIEW_EXPLAIN_EXPLAIN_TEXT_H
 
 #include "base/text.h"
 #include "show/explain.h"
