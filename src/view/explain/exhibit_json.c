@@ -71,19 +71,13 @@ static json_t *steps(const hd_exhibit *x)
     return list;
 }
 
-static json_t *rows(const hd_exhibit_item *t, const hd_real *v)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < t->rows; i++) hd_json_append(list, hd_explain_numbers(v + i * t->cols, t->cols));
-    return list;
-}
-
 /* Rows; of attention a list of heads, each of rows. */
 static json_t *numbers(const hd_exhibit_item *t)
 {
-    if (!t->heads) return rows(t, t->value);
+    if (!t->heads) return hd_explain_rows(t->value, t->rows, t->cols);
     json_t *list = json_array();
-    for (size_t h = 0; h < t->heads; h++) hd_json_append(list, rows(t, t->value + h * t->rows * t->cols));
+    for (size_t h = 0; h < t->heads; h++)
+        hd_json_append(list, hd_explain_rows(t->value + h * t->rows * t->cols, t->rows, t->cols));
     return list;
 }
 

@@ -12,20 +12,24 @@ static json_t *number(double v)
     return isinf(v) ? hd_json_string(v < 0 ? "-inf" : "inf") : hd_json_real(v);
 }
 
-json_t *hd_explain_numbers(const hd_real *v, size_t count)
+static json_t *numbers(const hd_real *v, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) hd_json_append(list, number((double)v[i]));
     return list;
 }
 
+json_t *hd_explain_rows(const hd_real *v, size_t rows, size_t cols)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < rows; i++) hd_json_append(list, numbers(v + i * cols, cols));
+    return list;
+}
+
 /* Rows; a flat list for a vector. */
 static json_t *matrix(const hd_explain_matrix *m, const hd_real *v)
 {
-    if (hd_lecture_is_vector(m->of)) return hd_explain_numbers(v, m->rows * m->cols);
-    json_t *list = json_array();
-    for (size_t i = 0; i < m->rows; i++) hd_json_append(list, hd_explain_numbers(v + i * m->cols, m->cols));
-    return list;
+    return hd_lecture_is_vector(m->of) ? numbers(v, m->rows * m->cols) : hd_explain_rows(v, m->rows, m->cols);
 }
 
 static json_t *matrices(const hd_explain *x, const char *only, bool gradients)

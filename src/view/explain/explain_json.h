@@ -11,8 +11,8 @@ hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd
 
 /* -- for other views -- */
 
-/* A flat list of numbers; minus infinity is the string "-inf". */
-json_t *hd_explain_numbers(const hd_real *v, size_t count);
+/* A list of rows [rows, cols], each a list of numbers; minus infinity is the string "-inf". */
+json_t *hd_explain_rows(const hd_real *v, size_t rows, size_t cols);
 /* Appends an object that was made since hd_json_begin, and a newline; the object is given up. */
 hd_status hd_explain_dump(hd_text *to, json_t *all, hd_err *err);
 
