@@ -8,22 +8,24 @@ static const char PAIRS[] = "pairs";
 
 /* -- here -- */
 
-/* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two. */
-static bool takes_pairs(hd_model_config *c)
+/* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two, of a model
+   that tells them apart: others have two ends between them, which no pair has here. */
+static bool takes_pairs(hd_model_config *c, const hd_bert_opt *o)
 {
     hd_model_config own = hd_family_own(c);
-    bool pairs = hd_family_switch(&own, PAIRS, true);
+    bool pairs = hd_family_switch(&own, PAIRS, o->types > 1);
     hd_family_own_end(c, &own);
     return pairs;
 }
 
-hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
+hd_status hd_family_bert_import_labels(const hd_passage *p, const hd_bert_form *form, hd_model_config *c,
+                                       hd_err *err)
 {
     hd_labeler l = {.backend = p->backend};
     hd_classifier_opt opt = {.pool = HD_POOL_first, .body = {.type = &hd_body_bert}};
-    opt.body.bert = hd_family_bert_config(c);
+    opt.body.bert = hd_family_bert_config(c, form);
     opt.body.positions = opt.body.bert.positions;
-    l.pairs = takes_pairs(c);
+    l.pairs = takes_pairs(c, &opt.body.bert);
     hd_family_labels_read(c, &l.labels);
     opt.classes = l.labels.count;
     opt.numbers = hd_family_labels_number(c, opt.classes);
@@ -31,7 +33,7 @@ hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, 
     hd_status s = c->status;
     if (!s) s = hd_family_labels_check_size(&opt, p->from, err);
     if (!s) s = hd_classifier_new(&l.model, p->backend, &opt, false, err);
-    if (!s) s = hd_family_bert_load(l.model->params, p->from, err);
+    if (!s) s = hd_family_bert_load(l.model->params, form, true, p->from, err);
     if (!s) s = hd_labeler_save(&l, p->to, err);
     if (!s) s = hd_labeler_publish(&l, p->to, err);
     hd_labeler_release(&l);
@@ -40,13 +42,14 @@ hd_status hd_family_bert_import_labels(const hd_passage *p, hd_model_config *c, 
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
+static hd_status save_config(const hd_labeler *l, const hd_bert_form *form, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, HD_BERT_LABELS, &l->model->opt.body.bert, l->tokenizer);
+    const hd_bert_opt *o = &l->model->opt.body.bert;
+    hd_family_bert_put(&c, form, HD_BERT_LABELS, o, l->tokenizer);
     hd_family_labels_put(&c, l);
     hd_family_own_tokenizer(&own, l->tokenizer);
-    if (!l->pairs) hd_family_own_switch(&own, PAIRS, false);
+    if (l->pairs != (o->types > 1)) hd_family_own_switch(&own, PAIRS, l->pairs);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -54,16 +57,17 @@ static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *er
     return s;
 }
 
-hd_status hd_family_bert_export_labels(const hd_passage *p, hd_err *err)
+hd_status hd_family_bert_export_labels(const hd_passage *p, const hd_bert_form *form, hd_err *err)
 {
     hd_labeler *l = NULL;
     hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_bert_check(&l->model->opt.body.bert, p->from, err);
     if (!s && l->model->opt.pool != HD_POOL_first)
-        s = hd_err_set(err, HD_EARG, "%s: " HD_BERT_LABELS " reads the first row; this model \"%s\"", p->from,
-                       hd_pool_names[l->model->opt.pool]);
-    if (!s) s = hd_family_bert_save_tokenizer(l->tokenizer, &l->model->opt.body.bert, 0, p->to, err);
-    if (!s) s = save_config(l, p->to, err);
+        s = hd_err_set(err, HD_EARG, "%s: %s" HD_BERT_LABELS " reads the first row; this model \"%s\"",
+                       p->from, form->title, hd_pool_names[l->model->opt.pool]);
+    if (!s) s = hd_family_bert_save_tokenizer(l->tokenizer, form, &l->model->opt.body.bert, 0, p->to, err);
+    if (!s) s = save_config(l, form, p->to, err);
+    if (!s) s = hd_family_bert_rename(l->model->params, form, true, false, err);
     if (!s) s = hd_labeler_publish(l, p->to, err);
     hd_labeler_free(l);
     return s;

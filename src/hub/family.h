@@ -10,6 +10,7 @@
 /* X("model_type", what it is here) */
 #define HD_FAMILY_LIST(X)                                    \
     X(bert, "a masked language model: fill, embed")          \
+    X(roberta, "a masked language model: fill, embed")       \
     X(gpt2, "a language model: generate, perplexity, embed") \
     X(marian, "a translator: translate, rank, explain")      \
     X(pegasus, "a translator: translate, rank, explain")     \

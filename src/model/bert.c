@@ -11,6 +11,7 @@ static hd_front make_front(hd_params *p, const hd_bert_opt *o)
     return hd_tokens_make(p, &(hd_tokens_opt){.vocab = o->vocab,
                                               .width = o->stack.width,
                                               .positions = o->positions,
+                                              .offset = o->offset,
                                               .types = o->types,
                                               .position = HD_POSITIONS_LEARNED,
                                               .norm = true,

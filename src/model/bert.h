@@ -12,6 +12,7 @@ typedef struct hd_bert_opt {
     hd_stack_opt stack; /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
                            embeddings and attention weights, too */
     size_t vocab, positions;
+    size_t offset; /* rows of the table of positions before the first of them */
     size_t types;  /* of tokens; 0: 2, of a first text and of a second */
     bool headless; /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
     bool pooler;   /* with hd_bert_pooled */
@@ -57,6 +58,8 @@ hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b);
 hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, const hd_loss_opt *opt);
 /* Of a forward pass over items of a length, of which `asked` rows are asked for. */
 double hd_bert_flops(const hd_bert *m, double items, double length, double asked);
+
+#define HD_BERT_OFFSET "position_offset" /* the key of what is 0 where it is missing */
 
 /* Its keys in config.json, also where it is a part of another model. */
 void hd_bert_config_write(hd_text *to, const hd_bert_opt *o);

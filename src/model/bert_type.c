@@ -29,6 +29,7 @@ void hd_bert_config_write(hd_text *to, const hd_bert_opt *o)
     hd_model_config_put_real(to, "eps", (double)o->stack.eps);
     hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
                   o->headless ? "true" : "false", o->pooler ? "true" : "false");
+    if (o->offset) hd_text_print(to, ",\n \"" HD_BERT_OFFSET "\": %zu", o->offset);
     hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
 }
 
@@ -37,6 +38,8 @@ static void read_parts(hd_model_config *c, hd_bert_opt *o)
 {
     if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
     if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
+    if (hd_model_config_has(c, HD_BERT_OFFSET))
+        o->offset = (size_t)hd_model_config_whole(c, HD_BERT_OFFSET, 1, MOST_SIZE);
     if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
     if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
 }

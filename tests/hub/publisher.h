@@ -1,5 +1,5 @@
-/* Folders as transformers saves them: a small GPT-2, MarianMT, Pegasus, BERT and T5, whose weights are drawn
-   as published/make.py draws them. Include after check.h and scratch.h. */
+/* Folders as transformers saves them: a small GPT-2, MarianMT, Pegasus, BERT, RoBERTa and T5, whose weights
+   are drawn as published/make.py draws them. Include after check.h and scratch.h. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
 
@@ -11,7 +11,7 @@
 /* -- weights -- */
 
 enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64 };
-enum { BERT_VOCAB = 1500, T5_VOCAB = 1108 };
+enum { BERT_VOCAB = 1500, T5_VOCAB = 1108, ROBERTA_VOCAB = 702 };
 
 typedef struct store {
     hd_named named[MOST];
@@ -247,6 +247,27 @@ static void add_bert(store *s, int parts)
     add(s, BERT_VOCAB + s->padding, 0, "cls.predictions.bias");
 }
 
+/* Its labels have a layer of their own; a pooler beside them is left over. */
+static void add_roberta(store *s, int parts)
+{
+    char layer[32];
+    s->prefix = parts & BERT_PREFIX ? "roberta." : NULL;
+    add(s, ROBERTA_VOCAB, WIDE, "embeddings.word_embeddings.weight");
+    add(s, 24, WIDE, "embeddings.position_embeddings.weight");
+    add(s, 1, WIDE, "embeddings.token_type_embeddings.weight");
+    add_bert_norm(s, 0, "embeddings.LayerNorm");
+    for (int l = 0; l < LAYERS; l++)
+        snprintf(layer, sizeof layer, "encoder.layer.%d", l), add_bert_layer(s, 0, layer);
+    if (parts & BERT_POOLER) add_dense(s, WIDE, WIDE, "pooler", "dense");
+    s->prefix = NULL;
+    if (parts & BERT_LABELS) add_dense(s, WIDE, WIDE, "classifier", "dense");
+    if (parts & BERT_LABELS) add_dense(s, 3, WIDE, "classifier", "out_proj");
+    if (!(parts & BERT_HEAD)) return;
+    add_dense(s, WIDE, WIDE, "lm_head", "dense");
+    add_norm(s, "lm_head.layer_norm");
+    add(s, ROBERTA_VOCAB, 0, "lm_head.bias");
+}
+
 /* -- folders -- */
 
 static const char gpt2_config[] =
@@ -286,6 +307,12 @@ static const char bert_config[] =
     "\"hidden_size\": 16, \"intermediate_size\": 40, \"max_position_embeddings\": 24, "
     "\"vocab_size\": 1500, \"type_vocab_size\": 3, \"hidden_act\": \"gelu_new\", "
     "\"layer_norm_eps\": 0.001, \"hidden_dropout_prob\": 0.25, \"pad_token_id\": 0}";
+
+static const char roberta_config[] =
+    "{\"model_type\": \"roberta\", \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+    "\"hidden_size\": 16, \"intermediate_size\": 40, \"max_position_embeddings\": 24, "
+    "\"vocab_size\": 702, \"type_vocab_size\": 1, \"hidden_act\": \"gelu\", "
+    "\"layer_norm_eps\": 1e-05, \"pad_token_id\": 1}";
 
 static const char labels_config[] =
     "{\"architectures\": [\"BertForSequenceClassification\"], \"id2label\": {\"0\": \"bad\", \"2\": "
@@ -457,6 +484,35 @@ CHECK_UNUSED static void put_bert_labels(const char *folder)
     put_bert_with(folder, BERT_PREFIX | BERT_POOLER | BERT_LABELS);
     snprintf(config, sizeof config, "%s%s", labels_config, bert_config + 1);
     put_file(at("%s/config.json", folder), config);
+}
+
+CHECK_UNUSED static void put_roberta_with(const char *folder, const char *architecture, int parts)
+{
+    char config[1024];
+    store s = {.dtype = HD_F32};
+    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
+    snprintf(config, sizeof config, "{\"architectures\": [\"%s\"], \"num_labels\": 3, %s", architecture,
+             roberta_config + 1);
+    put_file(at("%s/config.json", folder), config);
+    copy(HEED_SOURCE "/tests/text/published/roberta/tokenizer.json", at("%s/tokenizer.json", folder));
+    add_roberta(&s, parts);
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+CHECK_UNUSED static void put_roberta(const char *folder)
+{
+    put_roberta_with(folder, "RobertaForMaskedLM", BERT_PREFIX | BERT_HEAD);
+}
+
+CHECK_UNUSED static void put_roberta_labels(const char *folder)
+{
+    put_roberta_with(folder, "RobertaForSequenceClassification", BERT_PREFIX | BERT_LABELS);
+}
+
+CHECK_UNUSED static void put_bare_roberta(const char *folder)
+{
+    put_roberta_with(folder, "RobertaModel", BERT_POOLER);
 }
 
 CHECK_UNUSED static void put_bare_bert(const char *folder)

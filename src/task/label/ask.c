@@ -40,6 +40,7 @@ typedef struct packing {
     const uint32_t *which;
     size_t count, rows, items;
     const int32_t *key;
+    size_t types; /* of tokens */
 } packing;
 
 /* Whether a row is of a first text or of a second. */
@@ -50,7 +51,7 @@ static const int32_t *send_types(const packing *p)
     if (!type) return NULL;
     for (size_t i = 0; i < p->count; i++) {
         size_t e = p->which[i], n = p->x->begin[e + 1] - p->x->begin[e];
-        for (size_t j = 0; j < n; j++) type[row++] = j >= p->x->second[e];
+        for (size_t j = 0; j < n; j++) type[row++] = p->types != 1 && j >= p->x->second[e];
     }
     while (row < p->rows) type[row++] = -1;
     return hd_ints(p->r, type, p->rows);
@@ -128,7 +129,7 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
                             .target = hd_ints(r, target, labels),
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
-    packing p = {r, x, which, count, rows, bounds.items, key};
+    packing p = {r, x, which, count, rows, bounds.items, key, o->body.bert.types};
     if (model->reads_types) out->type = send_types(&p);
     if (model->head_dropout != HD_HEAD_DROPOUT_ROWS) out->items = send_items(&p);
     if (o->numbers) send_values(&p, out);

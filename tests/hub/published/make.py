@@ -84,6 +84,22 @@ def bert():
     return model
 
 
+def roberta():
+    """Rows and logits of words, then log-probabilities of three labels."""
+    config = transformers.RobertaConfig(
+        vocab_size=702, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=24,
+        type_vocab_size=1, hidden_act="gelu", layer_norm_eps=1e-5, pad_token_id=1, num_labels=3, attn_implementation="eager")
+    tied = ("position_ids", "token_type_ids", "lm_head.decoder.weight", "lm_head.decoder.bias")
+    model, labels = [fill(kind(config), lambda n: None if n.endswith(tied) else n.removeprefix("roberta."))
+                     for kind in (transformers.RobertaForMaskedLM, transformers.RobertaForSequenceClassification)]
+    ids = [0, 40, 300, 700, 41, 7, 256, 2]
+    ask = torch.tensor([ids])
+    with torch.no_grad():
+        rows, logits, said = model.roberta(ask)[0][0], model(ask).logits[0], torch.log_softmax(labels(ask).logits[0], -1)
+    put("roberta.txt", [ids] + [row.tolist() for row in rows] + [row[::37].tolist() for row in logits] + [said.tolist()])
+    return model
+
+
 def gpt2(name, **more):
     with open(os.path.join(HERE, "../../text/published/gpt2/vocab.json")) as f:
         vocab = len(json.load(f))
@@ -208,7 +224,7 @@ def main():
         return check_t5(sys.argv[2], sys.argv[3:])
     apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
-    for name, model in (("bert", bert()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("gpt2-labels", gpt2_labels()), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
+    for name, model in (("bert", bert()), ("roberta", roberta()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("gpt2-labels", gpt2_labels()), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
                         ("t5", t5("t5")), ("t5-gated", t5("t5-gated", feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
         if len(sys.argv) > 1:
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
