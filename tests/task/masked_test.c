@@ -123,7 +123,8 @@ static hd_train_options small_opt(const char *train, const char *out)
     o.train = one_text(train);
     o.unit = HD_TRAIN_WORD, o.vocab = HD_TRAIN_ALL_PIECES;
     o.layers = 2, o.heads = 2, o.width = 32, o.inner = 64, o.context = 16;
-    o.clip = 1, o.batch = 8, o.seed = 3, o.lr = 0.003, o.warmup = 10;
+    o.clip = 1, o.batch = 8, o.seed = 3, o.lr = 0.003, o.warmup = 10, o.beta2 = 0.98;
+    o.activation = 1; /* gelu, as of a BERT */
     o.steps = 800, o.report_every = 1000;
     return o;
 }
