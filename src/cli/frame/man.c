@@ -106,8 +106,7 @@ static void show_rest(FILE *to, const hd_verb *of)
     section(to, "Environment");
     fputs(".TP\n.B NO_COLOR\nIf set and not empty, nothing is colored.\n", to);
     fputs(".TP\n.B HEED_ISA\nThe instruction set to compute with on the CPU, of those that 'heed info "
-          "\\-\\-devices' can "
-          "name; without it the fastest one. Bits are the same for the same set.\n",
+          "\\-\\-devices' can name; without it the fastest one. Bits are the same for the same set.\n",
           to);
     section(to, "See also");
     if (of != &hd_program) fputs(".BR heed (1)", to);

@@ -74,16 +74,14 @@ const hd_usage hd_verb_explain_usage = {
     .most = 2,
     .about =
         "With a translator and a sentence: its tokens, the output of each encoder layer, the translation "
-        "found "
-        "by greedy search, and everything in one decoder step up to the distribution of the next token. With "
-        "a "
-        "language model and the beginning of a line: the same for the next token; for an n-gram model the "
-        "counts behind it. With a masked language model and a text: every layer, and the predictions for "
+        "found by greedy search, and everything in one decoder step up to the distribution of the next "
+        "token. With a language model and the beginning of a line: the same for the next token; for an "
+        "n-gram model the counts behind it. With a masked language model and a text: every layer, and the "
+        "predictions for "
         "each " HD_MASK_TEXT
-        ". With a classifier: every layer, the vector of the text and its labels; a model of "
-        "pairs takes two texts separated by a tab. With a tagger and tokens separated by spaces: every "
-        "layer, and "
-        "the labels of each token. Every item has a name, a shape and the formula that computes it.\n"
+        ". With a classifier: every layer, the vector of the text and its labels; a model of pairs takes two "
+        "texts separated by a tab. With a tagger and tokens separated by spaces: every layer, and the labels "
+        "of each token. Every item has a name, a shape and the formula that computes it.\n"
         "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
         "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
     .options = options,

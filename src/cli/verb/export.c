@@ -16,12 +16,11 @@ const hd_usage hd_verb_export_usage = {
     .about =
         "Writes the model in the folder MODEL as Hugging Face's transformers saves it: config.json, "
         "model.safetensors with the same weights, bit for bit, and the tokenizer files. A gpt becomes a "
-        "GPT-2, a masked language model a BERT, and classifiers fine-tuned from them likewise. A "
-        "Transformer translator with sinusoidal positions and one vocabulary becomes a Pegasus if it is "
-        "pre-norm, the default, and a MarianMT if it is post-norm (--norm post). An imported T5 becomes a "
-        "T5.\n"
-        "An imported model gets its original tokenizer files. Other tokenizers are written in heed's "
-        "format: transformers opens the model but not the tokenizer.\n"
+        "GPT-2, a masked language model a BERT, and classifiers fine-tuned from them likewise. A Transformer "
+        "translator with sinusoidal positions and one vocabulary becomes a Pegasus if it is pre-norm, the "
+        "default, and a MarianMT if it is post-norm (--norm post). An imported T5 becomes a T5.\n"
+        "An imported model gets its original tokenizer files. Other tokenizers are written in heed's format: "
+        "transformers opens the model but not the tokenizer.\n"
         "HF_FOLDER must not exist, or be empty.",
     .options = options,
     .examples = examples,

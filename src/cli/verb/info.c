@@ -39,8 +39,7 @@ const hd_usage hd_verb_info_usage = {
     .most = 1,
     .about =
         "Shows what the folder MODEL contains, without loading its weights: architecture, number of "
-        "parameters, "
-        "vocabularies, the work per translation, and the state of its training.\n"
+        "parameters, vocabularies, the work per translation, and the state of its training.\n"
         "The small files of a model are checked whenever it is opened, by checksums in config.json; with "
         "--verify also the weights. An error names the damaged file, and the exit status is 1.\n"
         "--devices lists the processor and the CUDA cards of this machine, and why one cannot be used.",

@@ -77,29 +77,23 @@ const hd_usage hd_verb_embed_usage = {
     HD_INPUT_OPERANDS,
     .about =
         "Turns each line into a vector with the model in the folder MODEL, by pooling hidden states: those "
-        "of a "
-        "translator's encoder, for each token and the end of the line; those of the last layer of a language "
-        "model (rnn, gru, lstm, gpt), for each token; those of a masked language model (bert) or of a "
-        "classifier's encoder, for the start token, each token and the end token; those of a tagger, for "
-        "each "
-        "token. Other models have no hidden states. " HD_INPUT_FILES "\n"
+        "of a translator's encoder, for each token and the end of the line; those of the last layer of a "
+        "language model (rnn, gru, lstm, gpt), for each token; those of a masked language model (bert) or of "
+        "a classifier's encoder, for the start token, each token and the end token; those of a tagger, for "
+        "each token. Other models have no hidden states. " HD_INPUT_FILES "\n"
         "The output has one line for each input line, with --pool none one for each token and an empty line "
         "after each input line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
         "--layer takes the rows of an earlier layer, in a pre-norm model before the final norm; 0 is the "
         "embedding table, without positions and norms.\n"
         "--similar finds a word in the lines, as a whole word and with the tokenizer's case folding, and "
-        "writes "
-        "the cosines between all its vectors. A word of several tokens has the mean of their rows; every "
-        "occurrence has its own vector. A line without the word gives a warning; if no line has it, the exit "
-        "status is 1.\n"
+        "writes the cosines between all its vectors. A word of several tokens has the mean of their rows; "
+        "every occurrence has its own vector. A line without the word gives a warning; if no line has it, "
+        "the exit status is 1.\n"
         "--nearest and --analogy search the embedding table and read no lines. It has tokens, not words: a "
-        "word "
-        "of several tokens has the mean of their vectors, and every answer is one token. The words of the "
-        "query "
-        "are not among the answers. With --json any of the three writes one object.\n"
+        "word of several tokens has the mean of their vectors, and every answer is one token. The words of "
+        "the query are not among the answers. With --json any of the three writes one object.\n"
         "--attention shows what each token of a line attends to in a masked language model, with or without "
-        "a "
-        "head; a picture shows --layer.",
+        "a head; a picture shows --layer.",
     .options = options,
     .size = sizeof(struct embed),
     .examples = examples,
