@@ -60,7 +60,7 @@ static hd_status save_config(const hd_labeler *l, const hd_bert_form *form, cons
 hd_status hd_family_bert_export_labels(const hd_passage *p, const hd_bert_form *form, hd_err *err)
 {
     hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
+    hd_status s = hd_labeler_open(&l, p->from, HD_TRAIN_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_bert_check(&l->model->opt.body.bert, p->from, err);
     if (!s && l->model->opt.pool != HD_POOL_first)
         s = hd_err_set(err, HD_EARG, "%s: %s" HD_BERT_LABELS " reads the first row; this model \"%s\"",

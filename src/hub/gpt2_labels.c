@@ -169,7 +169,7 @@ static hd_status save_tokenizer(const hd_labeler *l, const char *folder, hd_err 
 hd_status hd_family_gpt2_export_labels(const hd_passage *p, hd_err *err)
 {
     hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, p->from, HD_CLASSIFY, p->backend, err);
+    hd_status s = hd_labeler_open(&l, p->from, HD_TRAIN_CLASSIFY, p->backend, err);
     if (!s) s = hd_family_gpt2_check(&l->model->opt.body.lm, p->from, err);
     if (!s && (l->model->opt.pool != HD_POOL_last || l->pairs))
         s = hd_err_set(err, HD_EARG, "%s: " HD_GPT2_LABELS " reads the last row of one text; this model %s",

@@ -10,8 +10,8 @@
 #define OWNER hd_train_options
 
 const char *const hd_train_tasks[] = {
-#define X(NAME, name) #name,
-    HD_TRAIN_TASK_LIST(X)
+#define X(NAME, name, ...) #name,
+    HD_TASK_LIST(X)
 #undef X
         NULL};
 const char *const hd_choice_names[HD_CHOICES + 1] = {

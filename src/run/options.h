@@ -10,10 +10,6 @@
 #include "model/lm/lm.h"
 #include "text/tokenizer.h"
 
-#define X(NAME, name) HD_TRAIN_##NAME,
-typedef enum hd_train_task { HD_TRAIN_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;
-#undef X
-
 /* X(NAME, name, how the best model is chosen) */
 #define HD_CHOICE_LIST(X)                                                 \
     X(BLEU, bleu, "by the BLEU score of translated validation sentences") \

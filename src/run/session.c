@@ -20,12 +20,12 @@ enum { MOST_VALID_EVERY = 1000, MOST_REHEARSED = 2000 };
 
 void hd_plan_add(hd_plan *p, const char *name, const char *format, ...)
 {
-    hd_fact *f = &p->fact[p->facts++];
+    char text[HD_DETAIL_TEXT];
     va_list list;
     va_start(list, format);
-    f->name = name;
-    vsnprintf(f->value, sizeof f->value, format, list);
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    hd_details_text(&p->facts, name, text);
 }
 
 void hd_plan_add_data(hd_plan *p, const char *name, size_t train, size_t valid)

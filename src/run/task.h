@@ -4,28 +4,20 @@
 #ifndef HD_RUN_TASK_H
 #define HD_RUN_TASK_H
 
+#include "model/details.h"
 #include "run/recipe.h"
 #include "train/trainer.h"
 
 typedef struct hd_session hd_session;
 
-/* Something a plan says, as it is shown: "pairs", "1,000, 100 to validate". */
-typedef struct hd_fact {
-    const char *name;
-    char value[128];
-} hd_fact;
-
-enum { HD_FACTS = 6 };
-
 /* What a run will be. */
 typedef struct hd_plan {
     char model[320];              /* in a line */
     size_t parameters, trainable; /* 0: the model counts */
-    hd_fact fact[HD_FACTS];
-    size_t facts;
-    size_t batches; /* of an epoch, about */
-    double flops;   /* of an update, on average */
-    size_t memory;  /* bytes of weights, gradients, moments and the largest update; 0: not measured */
+    hd_details facts;             /* texts: "pairs", "1,000, 100 to validate" */
+    size_t batches;               /* of an epoch, about */
+    double flops;                 /* of an update, on average */
+    size_t memory; /* bytes of weights, gradients, moments and the largest update; 0: not measured */
     char backend[64];
 } hd_plan;
 

@@ -1,14 +1,20 @@
-/* The tasks of `heed train`: a line here and a folder in src/task. */
+/* The tasks: a line here and a folder in src/task. */
 #ifndef HD_RUN_TASK_LIST_H
 #define HD_RUN_TASK_LIST_H
 
-/* X(NAME, name): HD_TRAIN_NAME, --task name, hd_task_name */
-#define HD_TRAIN_TASK_LIST(X) \
-    X(TRANSLATE, translate)   \
-    X(LM, lm)                 \
-    X(CLASSIFY, classify)     \
-    X(TAG, tag)               \
-    X(MLM, mlm)               \
-    X(REGRESS, regress)
+/* X(NAME, name, what its model is, the verb that reads it, what a line is, the key of what the best was
+   chosen by where it was not the loss, functions): HD_TRAIN_NAME, --task name, hd_task_name, "task" in
+   config.json, HD_LINE_ (task/model_folder.h), hd_FUNCTIONS_read and hd_FUNCTIONS_write of its folder */
+#define HD_TASK_LIST(X)                                                                 \
+    X(TRANSLATE, translate, "a translator", "translate", text, "best_bleu", translator) \
+    X(LM, lm, "a language model", "generate", text, "best_bleu", language)              \
+    X(CLASSIFY, classify, "a classifier", "classify", item, "best_accuracy", labeler)   \
+    X(TAG, tag, "a tagger", "tag", words, "best_accuracy", labeler)                     \
+    X(MLM, mlm, "a masked language model", "fill", masks, "best_loss", masked)          \
+    X(REGRESS, regress, "a model that gives numbers", "classify", item, "best_accuracy", labeler)
+
+#define X(NAME, name, ...) HD_TRAIN_##NAME,
+typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;
+#undef X
 
 #endif

@@ -2,7 +2,7 @@
 #include "task/list.h"
 
 const hd_task *const hd_tasks[HD_TRAIN_TASKS] = {
-#define X(NAME, name) &hd_task_##name,
-    HD_TRAIN_TASK_LIST(X)
+#define X(NAME, name, ...) &hd_task_##name,
+    HD_TASK_LIST(X)
 #undef X
 };

@@ -4,8 +4,8 @@
 
 #include "run/task.h"
 
-#define X(NAME, name) extern const hd_task hd_task_##name;
-HD_TRAIN_TASK_LIST(X)
+#define X(NAME, name, ...) extern const hd_task hd_task_##name;
+HD_TASK_LIST(X)
 #undef X
 
 extern const hd_task *const hd_tasks[HD_TRAIN_TASKS];

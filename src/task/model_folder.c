@@ -12,17 +12,17 @@
 
 #define LABELS "labels.txt"
 
-static const hd_task_folder tasks[] = {
-#define X(name, what, verb, line, best, functions) \
-    {#name, what, verb, HD_LINE_##line, best, hd_##functions##_read, hd_##functions##_write},
+const hd_task_folder hd_task_folders[] = {
+#define X(NAME, name, what, verb, line, best, functions) \
+    {HD_TRAIN_##NAME, #name, what, verb, HD_LINE_##line, best, hd_##functions##_read, hd_##functions##_write},
     HD_TASK_LIST(X)
 #undef X
 };
 
 const hd_task_folder *hd_task_folder_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (!strcmp(tasks[i].name, name)) return &tasks[i];
+    for (size_t i = 0; i < HD_TRAIN_TASKS; i++)
+        if (!strcmp(hd_task_folders[i].name, name)) return &hd_task_folders[i];
     return NULL;
 }
 

@@ -1,11 +1,12 @@
 /* The model in a folder, whatever its task: what config.json says, the tokenizers, the weights, and how it
-   reads a line. A task is a line in HD_TASK_LIST and two functions, hd_NAME_read and hd_NAME_write. */
+   reads a line. Tasks are listed in run/task_list.h. */
 #ifndef HD_TASK_MODEL_FOLDER_H
 #define HD_TASK_MODEL_FOLDER_H
 
 #include "base/file/lines.h"
 #include "model/config.h"
 #include "model/type.h"
+#include "run/task_list.h"
 #include "task/pooling.h"
 #include "text/vocab.h"
 
@@ -17,19 +18,10 @@ typedef enum hd_line_kind {
     HD_LINE_words  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
 } hd_line_kind;
 
-/* X(name in config.json, what such a model is, the verb that reads it, what a line is, the key of what the
-   best was chosen by where it was not the loss, whose functions read and write it) */
-#define HD_TASK_LIST(X)                                                                  \
-    X(translate, "a translator", "translate", text, "best_bleu", translator)             \
-    X(lm, "a language model", "generate", text, "best_bleu", language)                   \
-    X(mlm, "a masked language model", "fill", masks, "best_loss", masked)                \
-    X(classify, "a classifier", "classify", item, "best_accuracy", labeler)              \
-    X(regress, "a model that gives numbers", "classify", item, "best_accuracy", labeler) \
-    X(tag, "a tagger", "tag", words, "best_accuracy", labeler)
-
 struct hd_model_folder;
 
-typedef struct hd_task_folder { /* a row of the list */
+typedef struct hd_task_folder { /* a row of the list of tasks */
+    hd_train_task id;
     const char *name, *what, *verb;
     hd_line_kind line;
     const char *best;
@@ -58,6 +50,7 @@ typedef struct hd_model_folder {
 
 typedef enum hd_weights { HD_WEIGHTS_BEST, HD_WEIGHTS_LAST } hd_weights; /* of validation; of training */
 
+extern const hd_task_folder hd_task_folders[HD_TRAIN_TASKS];
 const hd_task_folder *hd_task_folder_find(const char *name); /* NULL: there is none */
 
 /* What config.json says that it is; NULL: nothing that is known. Fails only for lack of memory: what is wrong
@@ -94,7 +87,7 @@ hd_status hd_line_pieces(hd_line_kind kind, const hd_tokenizer *t, hd_line line,
 /* Appends the ids of a line with the special tokens around them. */
 hd_status hd_model_folder_encode(const hd_model_folder *f, hd_line line, hd_ids *out, hd_err *err);
 
-#define X(name, what, verb, line, best, functions)                                          \
+#define X(NAME, name, what, verb, line, best, functions)                                    \
     void hd_##functions##_read(hd_model_folder *f, hd_model_config *c, const char *folder); \
     void hd_##functions##_write(hd_text *to, const hd_model_folder *f);
 HD_TASK_LIST(X)

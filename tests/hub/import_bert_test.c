@@ -76,7 +76,7 @@ static void check_labels(const char *folder, bool number)
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
     int32_t id[32], type[32], one = 1, count = next_ids(&e, id);
     assert_int_equal(next_ids(&e, type), count);
     for (int32_t i = 0; i < 2 * count + 1 + number; i++) next(&e);

@@ -171,7 +171,7 @@ static void check_labels(const char *folder, bool number)
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "gpt2-labels.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
     assert_true(l->model->opt.bare);
     assert_int_equal(l->model->opt.numbers, number);
     int32_t ids[32], one = 1, count = next_ids(&e, ids);

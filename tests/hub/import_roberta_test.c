@@ -61,7 +61,7 @@ static void check_labels(const char *folder)
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = open_expected();
-    if (hd_labeler_open(&l, at("%s", folder), HD_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
     assert_false(l->pairs);
     int32_t id[32], type[32] = {0}, one = 1, count = next_ids(&e, id);
     for (int32_t i = 0; i < 2 * count; i++) next(&e);

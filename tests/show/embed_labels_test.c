@@ -54,7 +54,7 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
     return o;
 }
 
-static hd_model_folder labeler(const body_kind *k, hd_label_task task, hd_pool_kind pool,
+static hd_model_folder labeler(const body_kind *k, hd_train_task task, hd_pool_kind pool,
                                hd_tokenizer_kind unit)
 {
     hd_err err = {0};
@@ -64,18 +64,18 @@ static hd_model_folder labeler(const body_kind *k, hd_label_task task, hd_pool_k
                            &(hd_tokenizer_opt){.vocab = 300}, &err))
         fail_msg("%s", err.text);
     hd_classifier_opt o = {.body = body_opt(k, l->tokenizer),
-                           .pool = task == HD_TAG ? HD_POOL_each : pool,
-                           .classes = task == HD_REGRESS ? 1 : 3,
-                           .numbers = task == HD_REGRESS};
+                           .pool = task == HD_TRAIN_TAG ? HD_POOL_each : pool,
+                           .classes = task == HD_TRAIN_REGRESS ? 1 : 3,
+                           .numbers = task == HD_TRAIN_REGRESS};
     if (hd_classifier_new(&l->model, backend, &o, false, &err) || hd_params_draw(l->model->params, 7, &err))
         fail_msg("%s: %s", k->name, err.text);
     l->backend = backend;
-    for (int i = 0; i < 3 && task != HD_REGRESS; i++)
+    for (int i = 0; i < 3 && task != HD_TRAIN_REGRESS; i++)
         assert_int_equal(hd_vocab_add(&l->labels, &"abc"[i], 1, &err), HD_OK);
     return owned_labeler(l);
 }
 
-static hd_model_folder words_labeler(const body_kind *k, hd_label_task task)
+static hd_model_folder words_labeler(const body_kind *k, hd_train_task task)
 {
     return labeler(k, task, HD_POOL_mean, HD_TOKENIZER_words);
 }
@@ -111,7 +111,7 @@ static hd_examples examples_of(const hd_labeler *l)
     return out;
 }
 
-static void check_rows(const body_kind *k, hd_label_task task, hd_tokenizer_kind unit)
+static void check_rows(const body_kind *k, hd_train_task task, hd_tokenizer_kind unit)
 {
     hd_model_folder m = labeler(k, task, HD_POOL_mean, unit);
     const hd_labeler l = hd_labeler_of(&m);
@@ -142,7 +142,7 @@ static void vectors_are_the_rows_of_the_body(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BODIES; i++)
-        for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
+        for (hd_train_task task = HD_TRAIN_CLASSIFY; task <= HD_TRAIN_REGRESS; task++) {
             check_rows(&bodies[i], task, HD_TOKENIZER_words);
             check_rows(&bodies[i], task, HD_TOKENIZER_sentencepiece);
         }
@@ -167,7 +167,8 @@ static void the_head_reads_what_is_pooled(void **state)
                  {4, HD_POOL_first, HD_POOLING_FIRST}};
     for (size_t n = 0; n < COUNT_OF(cases); n++) {
         hd_err err = {0};
-        hd_model_folder m = labeler(&bodies[cases[n].body], HD_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
+        hd_model_folder m =
+            labeler(&bodies[cases[n].body], HD_TRAIN_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
         const hd_labeler l = hd_labeler_of(&m);
         const hd_dense *out = &l.model->out;
         hd_examples x = examples_of(&l);
@@ -198,7 +199,7 @@ static void every_layer_of_a_body_can_be_asked(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_model_folder m = words_labeler(&bodies[i], HD_CLASSIFY);
+        hd_model_folder m = words_labeler(&bodies[i], HD_TRAIN_CLASSIFY);
         const hd_model by = hd_model_body(&m.model);
         const int layers = by.type->sizes(by.self).layers, bag = !strcmp(bodies[i].name, "bag");
         assert_int_equal(layers, bag ? 0 : LAYERS);
@@ -230,7 +231,7 @@ static void long_lines_are_refused_or_cut(void **state)
 {
     (void)state;
     const hd_line line = {"the cat the cat the cat the cat the cat the cat the cat", 55};
-    for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++) {
+    for (hd_train_task task = HD_TRAIN_CLASSIFY; task <= HD_TRAIN_TAG; task++) {
         hd_err err = {0};
         hd_model_folder m = words_labeler(&bodies[2], task);
         hd_embeddings e;
@@ -241,7 +242,7 @@ static void long_lines_are_refused_or_cut(void **state)
             fail_msg("%s", err.text);
         assert_int_equal(e.of[0].tokens, MOST);
         bool ends = e.of[0].ids[MOST - 1] == hd_tokenizer_special(m.tokenizer[0]).end;
-        assert_int_equal(ends, task == HD_CLASSIFY);
+        assert_int_equal(ends, task == HD_TRAIN_CLASSIFY);
         hd_embeddings_release(&e);
         hd_model_folder_release(&m);
     }
@@ -253,7 +254,7 @@ static void long_lines_are_refused_or_cut(void **state)
 static void a_word_has_its_own_rows(void **state)
 {
     (void)state;
-    for (hd_label_task task = HD_CLASSIFY; task <= HD_TAG; task++)
+    for (hd_train_task task = HD_TRAIN_CLASSIFY; task <= HD_TRAIN_TAG; task++)
         for (size_t i = 0; i < BODIES; i++) {
             hd_err err = {0};
             hd_model_folder m = labeler(&bodies[i], task, HD_POOL_mean, HD_TOKENIZER_characters);
@@ -267,7 +268,7 @@ static void a_word_has_its_own_rows(void **state)
                 fail_msg("%s", err.text);
             if (why) fail_msg("%s, task %d: %s", bodies[i].name, task, why);
             assert_int_equal(s.count, 1);
-            size_t first = task == HD_TAG ? 1 : 3; /* a tagger reads no blanks, and no start */
+            size_t first = task == HD_TRAIN_TAG ? 1 : 3; /* a tagger reads no blanks, and no start */
             double length = 0, along = 0;
             for (size_t c = 0; c < e.width; c++) {
                 double sum = 0;
@@ -287,7 +288,7 @@ static void neighbors_are_those_in_the_table_of_the_body(void **state)
     (void)state;
     for (size_t i = 0; i < BODIES; i++) {
         hd_err err = {0};
-        hd_model_folder m = words_labeler(&bodies[i], i % 2 ? HD_TAG : HD_REGRESS);
+        hd_model_folder m = words_labeler(&bodies[i], i % 2 ? HD_TRAIN_TAG : HD_TRAIN_REGRESS);
         const hd_model by = hd_model_body(&m.model);
         hd_terms terms;
         hd_neighbors n;
@@ -314,7 +315,7 @@ static void neighbors_are_those_in_the_table_of_the_body(void **state)
 static void folders_of_every_task_are_opened(void **state)
 {
     (void)state;
-    for (hd_label_task task = HD_CLASSIFY; task <= HD_REGRESS; task++) {
+    for (hd_train_task task = HD_TRAIN_CLASSIFY; task <= HD_TRAIN_REGRESS; task++) {
         hd_err err = {0};
         hd_model_folder m = words_labeler(&bodies[2], task), again;
         hd_embeddings a = embed(&m, (hd_embed_opt){0}), b;
@@ -338,7 +339,7 @@ static void folders_of_every_task_are_opened(void **state)
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_model_folder m = words_labeler(&bodies[2], HD_TAG);
+    hd_model_folder m = words_labeler(&bodies[2], HD_TRAIN_TAG);
     const hd_line line = {"the cat sat", 11};
     hd_embeddings e = embed(&m, (hd_embed_opt){0}); /* step memory is taken once */
     hd_embeddings_release(&e);

@@ -114,7 +114,7 @@ static void assert_refused(const char *folder, const char *from, const char *to,
     if (!place) fail_msg("there is no %s in %s", from, text);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - text), text, to, place + strlen(from));
     put_file(at("%s/config.json", folder), changed);
-    hd_label_task task = strstr(to, "tag") ? HD_TAG : HD_CLASSIFY;
+    hd_train_task task = strstr(to, "tag") ? HD_TRAIN_TAG : HD_TRAIN_CLASSIFY;
     hd_status s = hd_labeler_open(&l, at("%s", folder), task, backend, &err);
     put_file(at("%s/config.json", folder), text);
     free(text);
@@ -128,10 +128,10 @@ static void hostile_folders_are_refused(void **state)
     session_train(&o);
     hd_err err = {0};
     hd_labeler *l = NULL;
-    if (hd_labeler_open(&l, at("m"), HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, at("m"), HD_TRAIN_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
     assert_string_equal(hd_vocab_piece(&l->labels, 0), "bad");
     hd_labeler_free(l);
-    assert_int_equal(hd_labeler_open(&l, at("m"), HD_TAG, backend, &err), HD_EFORMAT);
+    assert_int_equal(hd_labeler_open(&l, at("m"), HD_TRAIN_TAG, backend, &err), HD_EFORMAT);
     assert_non_null(strstr(err.text, "this is a classifier, which `heed classify` reads"));
     assert_refused("m", "\"classify\"", "\"lm\"", "this is a language model, which `heed generate` reads");
     assert_refused("m", "\"classify\"", "\"dance\"", "\"task\" is \"dance\"");
@@ -243,7 +243,7 @@ static hd_labeler *opened(const char *folder)
 {
     hd_err err = {0};
     hd_labeler *l = NULL;
-    if (hd_labeler_open(&l, folder, HD_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    if (hd_labeler_open(&l, folder, HD_TRAIN_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
     return l;
 }
 
@@ -449,7 +449,7 @@ static hd_status ask_all(hd_err *err)
     hd_run r = {0};
     hd_backend *b = NULL; /* of its own: one keeps what it needed once */
     hd_status s = hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, err);
-    if (!s) s = hd_labeler_open(&l, at("asked"), HD_CLASSIFY, b, err);
+    if (!s) s = hd_labeler_open(&l, at("asked"), HD_TRAIN_CLASSIFY, b, err);
     if (!s) s = hd_run_init(&r, b, err);
     if (!s) s = hd_labeled_table(&x, &l->labels, at("table.tsv"), err);
     hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeler_examples(&l->model->opt);

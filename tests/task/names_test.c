@@ -65,7 +65,7 @@ static hd_labeler *trained(const hd_train_options *o, const hd_session_hooks *ho
     hd_err err = {0};
     hd_labeler *l = NULL;
     if (hd_folder_make(o->out, NULL, &err) || hd_session_train(r, hd_tasks[o->task], o, hooks, &err) ||
-        hd_labeler_open(&l, o->out, HD_CLASSIFY, backend, &err))
+        hd_labeler_open(&l, o->out, HD_TRAIN_CLASSIFY, backend, &err))
         fail_msg("%s", err.text);
     return l;
 }

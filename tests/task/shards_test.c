@@ -96,9 +96,9 @@ static void pairs_on_shards_are_those_of_memory(void **state)
     session_train(&o);
     assert_true(hd_shards_there(o.shards));
     if (hd_session_plan(&shards, hd_tasks[o.task], &o, &hooks, &err)) fail_msg("%s", err.text);
-    assert_int_equal(memory.facts, shards.facts);
-    for (size_t i = 0; i + 1 < memory.facts; i++) /* the last one is of updates */
-        assert_string_equal(memory.fact[i].value, shards.fact[i].value);
+    assert_int_equal(memory.facts.count, shards.facts.count);
+    for (size_t i = 0; i + 1 < memory.facts.count; i++) /* the last one is of updates */
+        assert_string_equal(memory.facts.at[i].text, shards.facts.at[i].text);
 }
 
 static void files_of_pairs_may_be_several(void **state)

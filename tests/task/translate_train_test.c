@@ -60,8 +60,8 @@ static hd_plan planned(const hd_train_options *o)
 
 static const char *fact(const hd_plan *p, const char *name)
 {
-    for (size_t i = 0; i < p->facts; i++)
-        if (!strcmp(p->fact[i].name, name)) return p->fact[i].value;
+    for (size_t i = 0; i < p->facts.count; i++)
+        if (!strcmp(p->facts.at[i].name, name)) return p->facts.at[i].text;
     fail_msg("the plan says nothing of %s", name);
     return NULL;
 }

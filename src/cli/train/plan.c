@@ -89,7 +89,8 @@ void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd
     if (p->parameters) fprintf(f, "parameters         %s", hd_grouped(p->parameters, a));
     if (p->trainable < p->parameters) fprintf(f, ", %s of them trained", hd_grouped(p->trainable, a));
     if (p->parameters) fputc('\n', f);
-    for (const hd_fact *x = p->fact; x < p->fact + p->facts; x++) fprintf(f, "%-18s %s\n", x->name, x->value);
+    for (size_t i = 0; i < p->facts.count; i++)
+        fprintf(f, "%-18s %s\n", p->facts.at[i].name, p->facts.at[i].text);
     if (!p->parameters) return;
     fprintf(f, "batches an epoch   %s\n", hd_grouped(p->batches, a));
     show_memory(c, o, task, p->memory);
@@ -108,8 +109,8 @@ void hd_train_plan_say(const hd_command *c, const hd_plan *p)
         hd_text_print(&t, ", %s of them frozen", hd_grouped(p->parameters - p->trainable, a));
     hd_log_say(&c->log, HD_INFO, "%s", t.data ? t.data : "");
     hd_text_release(&t);
-    for (const hd_fact *x = p->fact; x < p->fact + p->facts; x++)
-        hd_text_print(&t, "%s: %s; ", x->name, x->value);
+    for (size_t i = 0; i < p->facts.count; i++)
+        hd_text_print(&t, "%s: %s; ", p->facts.at[i].name, p->facts.at[i].text);
     hd_text_print(&t, "batches an epoch: %s", hd_grouped(p->batches, a));
     if (!p->parameters && t.data) *strrchr(t.data, ';') = 0; /* what is counted has none */
     hd_log_say(&c->log, HD_INFO, "%s", t.data ? t.data : "");

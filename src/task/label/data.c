@@ -93,12 +93,12 @@ static void put_table(hd_text *to, const hd_labeled *x, const hd_vocab *labels)
     }
 }
 
-hd_status hd_label_set_keep(const hd_label_set *s, const hd_vocab *labels, hd_label_task task,
+hd_status hd_label_set_keep(const hd_label_set *s, const hd_vocab *labels, hd_train_task task,
                             const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
-    if (task == HD_TAG)
+    if (task == HD_TRAIN_TAG)
         put_tokens(&t, &s->valid, labels);
     else
         put_table(&t, &s->valid, labels);

@@ -18,7 +18,7 @@ hd_status hd_label_set_read(hd_label_set *out, hd_vocab *labels, const hd_train_
 void hd_label_set_release(hd_label_set *s); /* accepts {0} */
 
 /* Writes what is held back below a model folder, as hd_labeled_table or hd_labeled_tokens read it. */
-hd_status hd_label_set_keep(const hd_label_set *s, const hd_vocab *labels, hd_label_task task,
+hd_status hd_label_set_keep(const hd_label_set *s, const hd_vocab *labels, hd_train_task task,
                             const char *folder, hd_err *err);
 
 #endif

@@ -10,8 +10,6 @@
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LABELS = 1 << 20 };
 
-static const char *const tasks[] = {[HD_CLASSIFY] = "classify", [HD_TAG] = "tag", [HD_REGRESS] = "regress"};
-
 hd_labeler hd_labeler_of(const hd_model_folder *f)
 {
     return (hd_labeler){f->model.self, f->tokenizer[0], f->labels, f->pairs, f->backend};
@@ -22,7 +20,7 @@ hd_model_folder hd_labeler_folder(const hd_labeler *l)
 {
     const hd_classifier_opt *o = &l->model->opt;
     bool tags = o->pool == HD_POOL_each, framed = !tags && !o->bare;
-    return (hd_model_folder){.task = hd_task_folder_find(tasks[hd_labeler_task(o)]),
+    return (hd_model_folder){.task = &hd_task_folders[hd_labeler_task(o)],
                              .model = hd_classifier_model(l->model),
                              .tokenizer = {l->tokenizer, l->tokenizer},
                              .labels = o->numbers ? (hd_vocab){0} : l->labels,
@@ -66,16 +64,13 @@ hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *er
 
 /* -- reading -- */
 
-static void read_model(hd_model_config *c, hd_classifier_opt *o)
+static void read_model(hd_model_config *c, hd_train_task task, hd_classifier_opt *o)
 {
-    *o = (hd_classifier_opt){0};
-    const char *task = hd_model_config_text(c, "task");
-    bool tags = !strcmp(task, tasks[HD_TAG]);
-    o->numbers = !strcmp(task, tasks[HD_REGRESS]);
+    *o = (hd_classifier_opt){.numbers = task == HD_TRAIN_REGRESS};
     hd_body_config_read(c, &o->body);
     o->bare = hd_model_config_has(c, "bare") && hd_model_config_switch(c, "bare");
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
-    if (tags != (o->pool == HD_POOL_each))
+    if ((task == HD_TRAIN_TAG) != (o->pool == HD_POOL_each))
         hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);
     o->classes =
         (size_t)hd_model_config_whole(c, "classes", o->numbers ? 1 : 2, o->numbers ? 1 : MOST_LABELS);
@@ -101,9 +96,10 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
 }
 
 /* All but the model, which the options are for. */
-static void read_rest(hd_model_config *c, hd_classifier_opt *opt, hd_labeler *l, const char *folder)
+static void read_rest(hd_model_config *c, const hd_task_folder *task, hd_classifier_opt *opt, hd_labeler *l,
+                      const char *folder)
 {
-    if (!c->status) read_model(c, opt);
+    if (!c->status) read_model(c, task->id, opt);
     if (!c->status) l->pairs = hd_model_config_has(c, "pairs") && hd_model_config_switch(c, "pairs");
     if (!c->status) l->tokenizer = hd_model_config_tokenizer(c, folder);
     if (!c->status && !opt->numbers) c->status = read_labels(&l->labels, folder, c->err);
@@ -119,7 +115,7 @@ void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder)
 {
     hd_classifier_opt opt;
     hd_labeler l = {.backend = f->backend};
-    read_rest(c, &opt, &l, folder);
+    read_rest(c, f->task, &opt, &l, folder);
     f->tokenizer[0] = f->tokenizer[1] = l.tokenizer, f->labels = l.labels;
     if (!c->status) c->status = hd_classifier_new(&l.model, f->backend, &opt, false, c->err);
     if (!c->status) *f = hd_labeler_folder(&l);
@@ -131,19 +127,19 @@ hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const cha
     *out = (hd_labeler){0};
     const hd_task_folder *task = hd_model_folder_begin(&c, folder, NULL, err);
     if (!c.status && task->read != hd_labeler_read) hd_task_folder_refuse(&c, task);
-    read_rest(&c, opt, out, folder);
+    read_rest(&c, task, opt, out, folder);
     if (c.status) hd_labeler_release(out);
     hd_model_config_release(&c);
     return c.status;
 }
 
-hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
+hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_train_task task, hd_backend *backend,
                           hd_err *err)
 {
     hd_model_folder f;
     hd_labeler *l = hd_mem_zero(sizeof *l);
     if (!l) return hd_err_nomem(err, sizeof *l);
-    hd_status s = hd_model_folder_open(&f, folder, tasks[task], backend, HD_WEIGHTS_BEST, err);
+    hd_status s = hd_model_folder_open(&f, folder, hd_task_folders[task].name, backend, HD_WEIGHTS_BEST, err);
     if (s) return hd_mem_free(l), s;
     *l = hd_labeler_of(&f);
     *out = l;

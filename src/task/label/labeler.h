@@ -10,8 +10,6 @@
 #include "model/classifier.h"
 #include "task/model_folder.h"
 
-typedef enum hd_label_task { HD_CLASSIFY, HD_TAG, HD_REGRESS } hd_label_task;
-
 typedef struct hd_labeler {
     hd_classifier *model;
     hd_tokenizer *tokenizer;
@@ -20,14 +18,14 @@ typedef struct hd_labeler {
     hd_backend *backend; /* borrowed */
 } hd_labeler;
 
-static inline hd_label_task hd_labeler_task(const hd_classifier_opt *o)
+static inline hd_train_task hd_labeler_task(const hd_classifier_opt *o)
 {
-    return o->pool == HD_POOL_each ? HD_TAG : o->numbers ? HD_REGRESS : HD_CLASSIFY;
+    return o->pool == HD_POOL_each ? HD_TRAIN_TAG : o->numbers ? HD_TRAIN_REGRESS : HD_TRAIN_CLASSIFY;
 }
 
-/* Refuses a folder of another task with a text that names the verb it is for. HD_CLASSIFY and HD_REGRESS are
-   both those of `heed classify`. */
-hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_label_task task, hd_backend *backend,
+/* Refuses a folder of another task with a text that names the verb it is for. HD_TRAIN_CLASSIFY and
+   HD_TRAIN_REGRESS are both those of `heed classify`. */
+hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_train_task task, hd_backend *backend,
                           hd_err *err);
 void hd_labeler_free(hd_labeler *l);                    /* accepts NULL */
 void hd_labeler_release(hd_labeler *l);                 /* what it holds; accepts {0} */

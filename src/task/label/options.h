@@ -6,11 +6,6 @@
 #include "run/recipe.h"
 #include "task/label/labeler.h"
 
-static inline hd_label_task hd_label_task_of(const hd_train_options *o)
-{
-    return o->task == HD_TRAIN_TAG ? HD_TAG : o->task == HD_TRAIN_REGRESS ? HD_REGRESS : HD_CLASSIFY;
-}
-
 /* HD_EARG where options do not go together. */
 hd_status hd_label_check(const hd_train_options *o, hd_err *err);
 /* The stages of --encoder, or the one of --model. */

@@ -15,7 +15,7 @@
 #include "task/list.h"
 
 typedef struct labeling {
-    hd_label_task task;
+    hd_train_task task;
     hd_label_set set;
     hd_examples train, valid; /* valid.count 0: there is none */
     hd_labeler labeler;
@@ -89,9 +89,9 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
     if (st) return st;
     double mean = j.loss / (double)l->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
     *out = (hd_validation){.loss = mean,
-                           .quality = isnan(mean)             ? -INFINITY
-                                      : l->task == HD_REGRESS ? -mean
-                                                              : accuracy};
+                           .quality = isnan(mean)                   ? -INFINITY
+                                      : l->task == HD_TRAIN_REGRESS ? -mean
+                                                                    : accuracy};
     hd_judged_figures(&j, out->figure);
     hd_confusion_release(&j.confusion);
     return HD_OK;
@@ -186,7 +186,7 @@ static hd_status read_data(hd_session *s, hd_err *err)
     hd_examples_opt e = hd_labeler_examples(&l->model);
     hd_status st = hd_label_set_read(&l->set, &l->labeler.labels, s->options, err);
     if (!st) st = make_tokenizer(s, err);
-    l->labeler.pairs = l->task != HD_TAG && hd_labeled_pairs(&l->set.train);
+    l->labeler.pairs = l->task != HD_TRAIN_TAG && hd_labeled_pairs(&l->set.train);
     if (!st) st = hd_examples_make(&l->train, &l->set.train, l->labeler.tokenizer, &e, err);
     if (!st && l->set.valid.count)
         st = hd_examples_make(&l->valid, &l->set.valid, l->labeler.tokenizer, &e, err);
@@ -220,7 +220,7 @@ static hd_status make_model(hd_session *s, hd_err *err)
 {
     labeling *l = s->state;
     size_t batch = (size_t)s->options->batch;
-    l->model.numbers = l->task == HD_REGRESS;
+    l->model.numbers = l->task == HD_TRAIN_REGRESS;
     l->model.classes = l->model.numbers ? 1 : l->labeler.labels.count;
     if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->labeler.tokenizer);
     l->labeler.backend = s->backend;
@@ -235,7 +235,7 @@ static hd_status make_model(hd_session *s, hd_err *err)
 static hd_status open(hd_session *s, hd_err *err)
 {
     labeling *l = s->state;
-    l->task = hd_label_task_of(s->options), l->seed = (uint64_t)s->options->seed;
+    l->task = (hd_train_task)s->options->task, l->seed = (uint64_t)s->options->seed;
     hd_status st = hd_label_model(&l->model, s->options, err);
     if (!st) st = read_data(s, err);
     return st ? st : make_model(s, err);
@@ -245,7 +245,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const labeling *l = s->state;
     const hd_classifier_opt *m = &l->labeler.model->opt;
-    bool tags = l->task == HD_TAG;
+    bool tags = l->task == HD_TRAIN_TAG;
     double items = (double)l->train.count;
     char stages[HD_STAGES_TEXT], a[32];
     (void)err;

@@ -47,7 +47,7 @@ static hd_status judge(row *w, hd_run *r, const hd_labeler *l, const char *table
 static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
 {
     hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, w->folder, HD_CLASSIFY, r->backend, err);
+    hd_status s = hd_labeler_open(&l, w->folder, HD_TRAIN_CLASSIFY, r->backend, err);
     if (!s) {
         hd_body_text(&l->model->opt.body, w->body);
         w->parameters = hd_params_size(l->model->params);

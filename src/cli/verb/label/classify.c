@@ -135,7 +135,8 @@ static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *pa
 
 int hd_verb_classify(const hd_command *command)
 {
-    static const hd_labels_verb verb = {HD_CLASSIFY, "a line to classify", "a table with labels", put, read};
+    static const hd_labels_verb verb = {HD_TRAIN_CLASSIFY, "a line to classify", "a table with labels", put,
+                                        read};
     const struct classify *o = command->options;
     hd_err err = {0};
     bool top = hd_command_given(command, "top");

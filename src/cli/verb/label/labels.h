@@ -35,7 +35,7 @@ typedef struct hd_labels_call hd_labels_call;
 
 /* How the two differ. */
 typedef struct hd_labels_verb {
-    hd_label_task task;
+    hd_train_task task;
     const char *awaited, *awaited_labeled; /* of a user who types lines, or labeled ones */
     /* Writes the answer to item i: logp [units, classes] of all items. */
     void (*put)(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp);

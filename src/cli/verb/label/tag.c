@@ -67,7 +67,7 @@ static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *pa
 
 int hd_verb_tag(const hd_command *command)
 {
-    static const hd_labels_verb verb = {HD_TAG, "a sentence to tag",
+    static const hd_labels_verb verb = {HD_TRAIN_TAG, "a sentence to tag",
                                         "lines TOKEN<tab>LABEL, an empty line between sentences", put, read};
     return hd_labels_run(command, command->options, &verb);
 }
