@@ -64,7 +64,7 @@ static hd_status put_masked(const hd_frame *f, hd_line line, hd_pieces *out, hd_
     for (size_t at = 0; !s && at < line.size;) {
         const hd_line rest = {line.text + at, line.size - at};
         size_t n = hd_masked_before(rest);
-        s = put_part(f, (hd_line){rest.text, n}, at, out, err);
+        s = put_part(f, hd_masked_part(f->tokenizer, rest, n), at, out, err);
         at += n;
         if (s || at == line.size) break;
         const hd_piece mask = {

@@ -34,6 +34,7 @@ extern const char *const hd_special_piece[HD_SPECIALS];
 /* The end is always there, and what begins a text may be the same; -1: the vocabulary has none. */
 typedef struct hd_special {
     int32_t pad, unk, start, end, mask;
+    bool mask_strips; /* the mask takes the spaces before it */
 } hd_special;
 
 /* Lines to learn a vocabulary from. next: false at the end; the line is valid until the next call. */

@@ -90,6 +90,25 @@ static void labels_are_those_of_transformers(void **state)
     check_labels("left.heed");
 }
 
+/* As the tokenizer has it, and so does a line with <mask>. */
+static void the_mask_takes_the_spaces_before_it(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_tokenizer *t = NULL;
+    hd_ids ids = {0}, same = {0};
+    static const char text[] = "the cat  [MASK] is", own[] = "the cat  <mask> is";
+    if (hd_tokenizer_open(&t, HD_TOKENIZER_bpe, HEED_SOURCE "/tests/text/published/roberta/tokenizer.json",
+                          &err) ||
+        hd_masked_encode(t, (hd_line){text, sizeof text - 1}, &ids, &err) ||
+        hd_masked_encode(t, (hd_line){own, sizeof own - 1}, &same, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(ids.count, same.count);
+    assert_memory_equal(ids.at, same.at, ids.count * sizeof *ids.at);
+    hd_ids_release(&ids), hd_ids_release(&same);
+    hd_tokenizer_free(t);
+}
+
 static void what_is_exported_is_what_was_imported(void **state)
 {
     (void)state;
@@ -131,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_logits_are_those_of_transformers),
         cmocka_unit_test(labels_are_those_of_transformers),
+        cmocka_unit_test(the_mask_takes_the_spaces_before_it),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(failed_allocations_leave_nothing),

@@ -47,6 +47,13 @@ size_t hd_masked_before(hd_line text)
     return text.size;
 }
 
+hd_line hd_masked_part(const hd_tokenizer *t, hd_line text, size_t n)
+{
+    bool strips = n < text.size && hd_tokenizer_special(t).mask_strips;
+    while (strips && n && text.text[n - 1] == ' ') n--;
+    return (hd_line){text.text, n};
+}
+
 static hd_status add_pieces(hd_ids *out, const hd_tokenizer *t, hd_line text, bool again, hd_err *err)
 {
     hd_pieces piece = {0};
@@ -64,7 +71,8 @@ static hd_status encode(const hd_tokenizer *t, hd_line text, bool again, hd_ids 
     hd_status s = add(out, special.start, err);
     while (!s && text.size) {
         size_t n = hd_masked_before(text);
-        if (n) s = add_pieces(out, t, (hd_line){text.text, n}, again, err);
+        const hd_line part = hd_masked_part(t, text, n);
+        if (part.size) s = add_pieces(out, t, part, again, err);
         if (!s && n < text.size) s = add(out, hd_masked_id(t), err), n += sizeof HD_MASK_TEXT - 1;
         text.text += n, text.size -= n;
     }

@@ -208,6 +208,8 @@ hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err)
     s = read_files(t, t->from, &arena, err);
     hd_arena_release(&arena);
     t->size = b->vocab.count;
+    for (size_t i = 0; i < b->added.count; i++)
+        if (b->added.at[i].id == t->special.mask) t->special.mask_strips = b->added.at[i].lstrip;
     return s;
 }
 

@@ -299,6 +299,7 @@ hd_status hd_find_specials(hd_special *out, const hd_vocab *v, bool brackets, co
                                             {"<s>", "[CLS]", "<|endoftext|>"},
                                             {"</s>", "[SEP]", "<|endoftext|>"},
                                             {"<mask>", "[MASK]", "<|mask|>"}};
+    out->mask_strips = false;
     int32_t *const place[5] = {&out->pad, &out->unk, &out->start, &out->end, &out->mask};
     for (int i = 0; i < 5; i++) {
         *place[i] = -1;
@@ -323,8 +324,13 @@ hd_status hd_add_specials(hd_added *out, const hd_special *special, const hd_voc
         for (int k = 0; k < i; k++) known |= id[k] == id[i];
         if (known) continue;
         const char *text = hd_vocab_piece(v, id[i]);
-        s = hd_added_put(
-            out, (hd_added_token){.text = text, .size = strlen(text), .id = id[i], .special = true}, err);
+        s = hd_added_put(out,
+                         (hd_added_token){.text = text,
+                                          .size = strlen(text),
+                                          .id = id[i],
+                                          .special = true,
+                                          .lstrip = !strcmp(text, "<mask>")},
+                         err);
     }
     hd_added_sort(out);
     return s;
