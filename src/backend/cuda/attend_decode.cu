@@ -5,6 +5,13 @@
 
 enum { AHEAD = 4, MANY = 8, SOLO = 4 };
 
+/* The rows of N keys from j on, `step` apart. */
+template <int N> DEVICE void find_keys(size_t *row, const place &p, int j, int step)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++, j += step) row[i] = j < p.tk ? key_row(p, j) : 0;
+}
+
 /* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. */
 template <typename T, int LANES, int WARPS>
 static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
@@ -22,15 +29,17 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
     const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
     const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
+    size_t row[AHEAD]; /* of the keys to come: which block they are in is known before they are asked for */
+    find_keys<AHEAD>(row, p, warp * each + lane / LANES, step);
     for (int first = warp * each; first < p.tk; first += step * AHEAD) { /* the same for the whole warp */
         float kx[AHEAD][8] = {}, vx[AHEAD][8] = {}, s[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             int j = first + i * step + lane / LANES;
-            size_t row = j < p.tk ? key_row(p, j) : 0;
-            if (j < p.tk && has) load8(kx[i], k + row * t.k.stride);
-            if (j < p.tk && has_value) load8(vx[i], v + row * t.v.stride);
+            if (j < p.tk && has) load8(kx[i], k + row[i] * t.k.stride);
+            if (j < p.tk && has_value) load8(vx[i], v + row[i] * t.v.stride);
         }
+        find_keys<AHEAD>(row, p, first + step * AHEAD + lane / LANES, step);
         float most = top;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
