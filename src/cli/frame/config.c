@@ -28,7 +28,6 @@ struct reader {
     hd_map file;
     hd_arena *texts;
     const struct seen *seen;
-    const hd_renamed *renamed; /* of the current option; NULL: it has its name of today */
     yaml_parser_t yaml;
     yaml_event_t event; /* the current one */
     hd_err *err;
@@ -145,8 +144,8 @@ static hd_status read_key(const struct reader *r, char name[LONGEST_NAME], bool 
 static hd_status find_option(struct reader *r, const char *name, bool cut, size_t line, hd_option_place *at)
 {
     const char *value = r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL;
-    r->renamed = cut ? NULL : hd_renamed_find(r->sets, name, value);
-    const char *today = r->renamed ? r->renamed->name : name;
+    const hd_renamed *moved = cut ? NULL : hd_renamed_find(r->sets, name, value);
+    const char *today = moved ? moved->name : name;
     *at = cut ? (hd_option_place){0} : hd_option_find(r->sets, today, strlen(today));
     if (!at->option) {
         char suggestion[HD_OPTION_SUGGESTION];
@@ -179,9 +178,8 @@ static hd_status read_scalar(const struct reader *r, const hd_option *o, void *f
     memcpy(text, e->data.scalar.value, length);
     text[length] = 0;
     hd_err why = {0};
-    const char *today = r->renamed && r->renamed->becomes ? r->renamed->becomes : text;
-    return hd_option_read(o, field, today, &why) ? wrong(r, HD_EARG, line, "%s: %s", o->name, why.text)
-                                                 : HD_OK;
+    return hd_option_read(o, field, text, &why) ? wrong(r, HD_EARG, line, "%s: %s", o->name, why.text)
+                                                : HD_OK;
 }
 
 static hd_status read_list(struct reader *r, const hd_option *o, void *field)

@@ -114,7 +114,7 @@ static hd_status take_value(const hd_option_set sets[2], hd_option_place at, con
     const hd_renamed *moved = hd_renamed_find(sets, at.option->name, value);
     if (moved)
         return hd_err_set(err, HD_EARG, "--%s %s is now called --%s %s", at.option->name, value, moved->name,
-                          moved->becomes ? moved->becomes : value);
+                          value);
     return give(at, value, err);
 }
 

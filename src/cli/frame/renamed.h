@@ -5,13 +5,10 @@
 
 #include "cli/frame/option.h"
 
-#define HD_RENAMED_NUMBER "#" /* as `value`: any number */
-
 typedef struct hd_renamed {
     const char *before;
-    const char *name;    /* today's */
-    const char *value;   /* the row is of this value alone; NULL: of any */
-    const char *becomes; /* what the value is called today; NULL: the same */
+    const char *name;  /* today's */
+    const char *value; /* the row is of this value alone; NULL: of any */
 } hd_renamed;
 
 /* The row of a name, or of its value, whose new name is in the tables; NULL: there is none. One of any value
