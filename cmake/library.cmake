@@ -58,7 +58,7 @@ endfunction()
 
 heed_library(heed_static)
 if(heed_cuda)
-    file(GLOB heed_cuda_sources CONFIGURE_DEPENDS src/backend/cuda/*.cu)
+    file(GLOB_RECURSE heed_cuda_sources CONFIGURE_DEPENDS src/backend/cuda/*.cu)
     list(FILTER heed_cuda_sources EXCLUDE REGEX "/cuda/ranks_${heed_without_nccl}nccl\\.cu$")
     heed_cuda_objects(heed_cuda ${heed_cuda_sources})
     if(heed_without_nccl)

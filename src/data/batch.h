@@ -8,7 +8,7 @@
 #define HD_DATA_BATCH_H
 
 #include "data/corpus.h"
-#include "data/shards.h"
+#include "data/shards/shards.h"
 #include "data/source.h"
 
 /* Sentences are one behind the other. len counts the special that is added. */

@@ -7,7 +7,7 @@
 #define HD_DATA_ROUND_H
 
 #include "data/corpus.h"
-#include "data/shards.h"
+#include "data/shards/shards.h"
 
 enum { HD_ROUND_TOKENS = 1 << 23 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "metric/runes.h"
+#include "metric/corpus/runes.h"
 
 enum { STEP = 5, ENOUGH = 30, SHARE = 20 };
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "metric/metric_list.h"
-#include "metric/bleu_tokenizer.h"
+#include "metric/corpus/bleu_tokenizer.h"
 
 typedef enum hd_metric_kind {
 #define X(name, key, help) HD_METRIC_##name,

@@ -5,7 +5,7 @@
 #define HD_RUN_DATA_H
 
 #include "data/files.h"
-#include "data/shards.h"
+#include "data/shards/shards.h"
 #include "run/session.h"
 
 /* The files that an option names, and those in folders that it names. */

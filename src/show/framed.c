@@ -1,5 +1,5 @@
 /* Lines with their special tokens. Easy to get wrong: what training and inference do is done in masked.c,
-   model_folder.c and data/examples.c; tests hold this file to them. */
+   model_folder.c and data/labels/examples.c; tests hold this file to them. */
 #include "show/framed.h"
 
 #include <string.h>

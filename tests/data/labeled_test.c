@@ -2,7 +2,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "data/examples.h"
+#include "data/labels/examples.h"
 
 typedef hd_status read_fn(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 

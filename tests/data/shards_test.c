@@ -7,7 +7,7 @@
 #include "base/file/folder.h"
 #include "base/rng.h"
 #include "data/batch.h"
-#include "data/shards.h"
+#include "data/shards/shards.h"
 
 enum { SENTENCES = 4000, LONGEST = 40, START = 2, END = 3, SOURCE_END = 7, VOCAB = 5000 };
 

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "metric/bleu.h"
+#include "metric/corpus/bleu.h"
 #include "outcome.h"
 
 #define CASES HEED_SHARED "/ref/sacrebleu-cases/"

@@ -2,8 +2,8 @@
 #include "metric/corpus.h"
 
 #include "base/rng.h"
-#include "metric/edit_distance.h"
-#include "metric/gram.h"
+#include "metric/corpus/edit_distance.h"
+#include "metric/corpus/gram.h"
 
 enum { LONGEST = 40, REFS = 3 };
 

@@ -2,7 +2,7 @@
    input, and every allocation failing once. */
 #include "metric/corpus.h"
 
-#include "metric/bleu.h"
+#include "metric/corpus/bleu.h"
 
 struct values {
     double bleu, bleu_lc, chrf2, chrf2_lc, chrf2pp, chrf2pp_lc, ter;

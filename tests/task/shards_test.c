@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "data/shards.h"
+#include "data/shards/shards.h"
 #include "task/session.h"
 
 static int make_corpus(void **state)

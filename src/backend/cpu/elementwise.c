@@ -1,7 +1,7 @@
 /* Elementwise kernels and column sums. Rows are split over workers; sums over rows go through partial sums of
    fixed chunks, so that they do not depend on the number of workers. */
 #include "backend/cpu/mask.h"
-#include "backend/cpu/product.h"
+#include "backend/cpu/product/product.h"
 
 void KERNEL(apply)(hd_unary f, hd_real *out, const hd_real *in, size_t n)
 {

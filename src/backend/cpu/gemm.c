@@ -1,7 +1,7 @@
 /* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
    rows, or of columns when there are few rows. Few rows are not worth packing all of b for: they read weights
    as they lie. No element is ever summed by two workers. */
-#include "backend/cpu/product.h"
+#include "backend/cpu/product/product.h"
 
 typedef struct job {
     hd_product p;

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/exponent.h"
 #include "backend/cpu/mask.h"
-#include "backend/cpu/product.h"
+#include "backend/cpu/product/product.h"
 
 enum { QUERIES = 56 };
 

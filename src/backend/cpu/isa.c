@@ -1,6 +1,6 @@
 /* The table of one instruction set: every kernel of the list under its suffixed name. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/product.h"
+#include "backend/cpu/product/product.h"
 
 #define X(name) hd_status KERNEL(name)(hd_backend *, const hd_##name##_args *);
 HD_KERNEL_LIST(X)

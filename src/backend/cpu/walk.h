@@ -4,7 +4,7 @@
 #ifndef HD_BACKEND_CPU_WALK_H
 #define HD_BACKEND_CPU_WALK_H
 
-#include "backend/cpu/product.h"
+#include "backend/cpu/product/product.h"
 #include "backend/cpu/vector.h"
 
 typedef struct lane lane;

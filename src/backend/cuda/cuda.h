@@ -15,7 +15,7 @@ typedef struct hd_cuda {
     hd_backend base;
     cudaStream_t stream;
     int device, processors;     /* number of the card; its multiprocessors */
-    bool warpgroups;            /* it multiplies by them: attend_group.h */
+    bool warpgroups;            /* it multiplies by them: attend/group.h */
     struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
     struct hd_cuda_block *idle; /* released blocks, to be handed out again */
     struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */

@@ -4,7 +4,7 @@
 #ifndef HD_TASK_LABEL_LABELER_H
 #define HD_TASK_LABEL_LABELER_H
 
-#include "data/examples.h"
+#include "data/labels/examples.h"
 #include "metric/confusion.h"
 #include "metric/figure.h"
 #include "model/classifier.h"

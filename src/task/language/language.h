@@ -3,7 +3,7 @@
 #ifndef HD_TASK_LANGUAGE_LANGUAGE_H
 #define HD_TASK_LANGUAGE_LANGUAGE_H
 
-#include "data/shards.h"
+#include "data/shards/shards.h"
 #include "decode/search.h"
 #include "model/lm/lm.h"
 #include "task/model_folder.h"

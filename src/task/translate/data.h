@@ -3,7 +3,7 @@
 #define HD_TASK_TRANSLATE_DATA_H
 
 #include "data/corpus.h"
-#include "data/shards.h"
+#include "data/shards/shards.h"
 #include "run/session.h"
 #include "task/translate/translator.h"
 

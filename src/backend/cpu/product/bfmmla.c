@@ -1,0 +1,186 @@
+/* Products of bf16 numbers on aarch64: one instruction multiplies two rows of a by two columns of b, four
+   numbers deep, and adds to sums in f32. Both are packed alike, eight rows (or columns) of four numbers each
+   after the other. A single row goes through the same instruction beside a row of zeros, so that its bits do
+   not depend on how many there are. */
+#include "backend/cpu/product/product.h"
+#include "backend/cpu/vector.h"
+
+#ifdef HD_BFMMLA
+
+enum {
+    ROWS = 8,
+    STRIP = 8,
+    DEEP = 4, /* numbers of a row that go together */
+    K_BLOCK = 768,
+    FEW_DEPTH = 4096, /* most at once where a tile holds all rows */
+    PANEL = ROWS * FEW_DEPTH,
+    MANY_ROWS = 2 * ROWS, /* rows whose panels stay in L1 beside a strip */
+    N_BLOCK = 384,        /* columns that stay in L2 with many rows */
+};
+
+_Static_assert(MANY_ROWS *K_BLOCK <= PANEL && K_BLOCK % DEEP == 0 && FEW_DEPTH % DEEP == 0 &&
+                   N_BLOCK % STRIP == 0,
+               "panels, steps and strips must fit");
+
+static size_t deep(size_t k)
+{
+    return (k + DEEP - 1) / DEEP * DEEP;
+}
+
+size_t KERNEL(bf16_strip)(void)
+{
+    return STRIP;
+}
+
+size_t KERNEL(bf16_size)(size_t n, size_t k)
+{
+    return (n + STRIP - 1) / STRIP * STRIP * deep(k);
+}
+
+size_t KERNEL(bf16_panel)(size_t k)
+{
+    (void)k;
+    return PANEL * sizeof(uint16_t);
+}
+
+INLINE void round_four(uint16_t *to, float32x4_t x)
+{
+    vst1_u16(to, vreinterpret_u16_bf16(vcvt_bf16_f32(x)));
+}
+
+/* to[k / 4][across][4] = from[count rows][k] in bf16; the rest of `across` and of the last four is zeros. */
+static void round_rows(uint16_t *to, size_t across, const float *from, size_t stride, size_t count, size_t k)
+{
+    for (size_t l = 0; l < k; l += DEEP, to += DEEP * across) {
+        for (size_t i = 0; i < count; i++) {
+            const float *x = from + i * stride + l;
+            float last[DEEP] = {0};
+            if (k - l < DEEP) x = memcpy(last, x, (k - l) * sizeof *last);
+            round_four(to + DEEP * i, vld1q_f32(x));
+        }
+        for (size_t i = count; i < across; i++) round_four(to + DEEP * i, vdupq_n_f32(0));
+    }
+}
+
+void KERNEL(bf16_pack)(uint16_t *to, const hd_real *w, size_t stride, size_t n, size_t k)
+{
+    for (size_t j = 0; j < n; j += STRIP)
+        round_rows(to + j * deep(k), STRIP, w + j * stride, stride, n - j < STRIP ? n - j : STRIP, k);
+}
+
+typedef struct place { /* c gets start + a b; a start_stride of 0 gives each row the same start */
+    float *c;
+    size_t c_stride;
+    const float *start;
+    size_t start_stride;
+} place;
+
+/* Up to ROWS rows, in pairs, by STRIP columns, `steps` times DEEP numbers deep. */
+INLINE void tile(const place *p, int pairs, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
+{
+    float32x4_t s[ROWS / 2][STRIP / 2]; /* two by two */
+    UNROLL
+    for (int i = 0; i < pairs; i++) UNROLL
+    for (int j = 0; j < STRIP / 4; j++) {
+        size_t under = 2 * (size_t)i + 1 < rows ? p->start_stride : 0; /* the last row may be alone */
+        const float *from = p->start + 2 * (size_t)i * p->start_stride + 4 * j;
+        float32x4_t x = vld1q_f32(from), y = vld1q_f32(from + under);
+        s[i][2 * j] = vcombine_f32(vget_low_f32(x), vget_low_f32(y));
+        s[i][2 * j + 1] = vcombine_f32(vget_high_f32(x), vget_high_f32(y));
+    }
+    for (; steps; steps--, a += 2 * DEEP * pairs, b += DEEP * STRIP) {
+        bfloat16x8_t y[STRIP / 2];
+        UNROLL
+        for (int j = 0; j < STRIP / 2; j++) y[j] = vreinterpretq_bf16_u16(vld1q_u16(b + 2 * DEEP * j));
+        UNROLL
+        for (int i = 0; i < pairs; i++) {
+            bfloat16x8_t x = vreinterpretq_bf16_u16(vld1q_u16(a + 2 * DEEP * i));
+            UNROLL
+            for (int j = 0; j < STRIP / 2; j++) s[i][j] = vbfmmlaq_f32(s[i][j], x, y[j]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < pairs; i++) UNROLL
+    for (int j = 0; j < STRIP / 4; j++) {
+        float32x4_t x = s[i][2 * j], y = s[i][2 * j + 1];
+        float *to = p->c + 2 * (size_t)i * p->c_stride + 4 * j;
+        vst1q_f32(to, vcombine_f32(vget_low_f32(x), vget_low_f32(y)));
+        if (2 * (size_t)i + 1 < rows)
+            vst1q_f32(to + p->c_stride, vcombine_f32(vget_high_f32(x), vget_high_f32(y)));
+    }
+}
+
+static void tile_of(const place *p, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
+{
+    switch ((rows + 1) / 2) {
+    case 1:
+        tile(p, 1, rows, a, b, steps);
+        break;
+    case 2:
+        tile(p, 2, rows, a, b, steps);
+        break;
+    case 3:
+        tile(p, 3, rows, a, b, steps);
+        break;
+    default:
+        tile(p, ROWS / 2, rows, a, b, steps);
+    }
+}
+
+/* A strip at the right edge: computed beside c and copied. */
+static void tile_edge(const place *p, size_t rows, size_t width, const uint16_t *a, const uint16_t *b,
+                      size_t steps)
+{
+    float c[ROWS * STRIP], start[ROWS * STRIP] = {0};
+    for (size_t i = 0; i < rows; i++)
+        memcpy(start + i * STRIP, p->start + i * p->start_stride, width * sizeof *c);
+    tile_of(&(place){c, STRIP, start, STRIP}, rows, a, b, steps);
+    for (size_t i = 0; i < rows; i++) memcpy(p->c + i * p->c_stride, c + i * STRIP, width * sizeof *c);
+}
+
+/* Strip j of rows [i, i+count), k from kb: tile after tile down the rows, so that the strip stays in L1. */
+static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, size_t count, size_t j,
+                       size_t kb, size_t kn)
+{
+    static const float zeros[STRIP];
+    const uint16_t *b = p->b_small + j * deep(p->k) + kb * STRIP;
+    size_t width = p->n - j < STRIP ? p->n - j : STRIP, steps = deep(kn) / DEEP;
+    for (size_t at = 0; at < count; at += ROWS) {
+        size_t rows = count - at < ROWS ? count - at : ROWS;
+        float *c = p->c + (i + at) * p->c_stride + j;
+        place to = {c, p->c_stride, c, p->c_stride};
+        if (!p->add && !kb) to.start = p->bias ? p->bias + j : zeros, to.start_stride = 0;
+        if (width == STRIP)
+            tile_of(&to, rows, panel + at * deep(kn), b, steps);
+        else
+            tile_edge(&to, rows, width, panel + at * deep(kn), b, steps);
+    }
+}
+
+void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                          char *scratch)
+{
+    uint16_t *panel = (uint16_t *)scratch;
+    size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n,
+           all = row_end - row;
+    size_t depth = all <= ROWS ? FEW_DEPTH : K_BLOCK, most = PANEL / depth / ROWS * ROWS,
+           group = all <= most ? most : MANY_ROWS, n_block = all <= group ? till - from + 1 : N_BLOCK;
+    for (size_t nb = from; nb < till; nb += n_block) {
+        size_t nb_end = nb + n_block < till ? nb + n_block : till;
+        for (size_t kb = 0; kb < p->k || kb == 0; kb += depth) {
+            size_t kn = p->k - kb < depth ? p->k - kb : depth;
+            for (size_t i = row; i < row_end; i += group) {
+                size_t count = row_end - i < group ? row_end - i : group;
+                for (size_t at = 0; at < count; at += ROWS) {
+                    size_t rows = count - at < ROWS ? count - at : ROWS;
+                    round_rows(panel + at * deep(kn), (rows + 1) / 2 * 2, p->a + (i + at) * p->a_stride + kb,
+                               p->a_stride, rows, kn);
+                }
+                for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
+                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, nb_end);
+            }
+        }
+    }
+}
+
+#endif

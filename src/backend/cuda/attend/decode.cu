@@ -1,0 +1,150 @@
+/* Attention of single queries over many keys (a step of decoding): a block or a warp takes one head of one
+   item, a few lanes share a key, and every such group walks over its own keys; the groups are merged at the
+   end. Bound by latency: loads of several keys are under way before the first is used. */
+#include "backend/cuda/attend/attend.h"
+
+enum { AHEAD = 4, MANY = 8, SOLO = 4 };
+
+/* The rows of N keys from j on, `step` apart. */
+template <int N> DEVICE void find_keys(size_t *row, const place &p, int j, int step)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++, j += step) row[i] = j < p.tk ? key_row(p, j) : 0;
+}
+
+/* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. */
+template <typename T, int LANES, int WARPS>
+static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
+{
+    __shared__ float room[WARPS][LANES][8], tops[WARPS], sums[WARPS];
+    int lane = threadIdx.x % 32, warp = WARPS > 1 ? threadIdx.x / 32 : 0;
+    size_t unit = WARPS > 1 ? blockIdx.x : (size_t)blockIdx.x * SOLO + threadIdx.x / 32;
+    if (unit >= (size_t)t.items * t.heads) return; /* whole warps, and whole blocks where they meet later */
+    place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
+    if (!p.tq) return;
+    constexpr int each = 32 / LANES, step = WARPS * each;
+    int part = lane % LANES;
+    bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
+    float q[8] = {}, acc[8] = {}, top = -INFINITY, sum = 0;
+    if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
+    const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
+    const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
+    size_t row[AHEAD]; /* of the keys to come: which block they are in is known before they are asked for */
+    find_keys<AHEAD>(row, p, warp * each + lane / LANES, step);
+    for (int first = warp * each; first < p.tk; first += step * AHEAD) { /* the same for the whole warp */
+        float kx[AHEAD][8] = {}, vx[AHEAD][8] = {}, s[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            int j = first + i * step + lane / LANES;
+            if (j < p.tk && has) load8(kx[i], k + row[i] * t.k.stride);
+            if (j < p.tk && has_value) load8(vx[i], v + row[i] * t.v.stride);
+        }
+        find_keys<AHEAD>(row, p, first + step * AHEAD + lane / LANES, step);
+        float most = top;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            s[i] = 0;
+#pragma unroll
+            for (int c = 0; c < 8; c++) s[i] = fmaf(q[c], kx[i][c], s[i]);
+#pragma unroll
+            for (int d = LANES / 2; d; d >>= 1) s[i] += __shfl_xor_sync(FULL_WARP, s[i], d);
+            s[i] = first + i * step + lane / LANES < p.tk ? s[i] * t.scale : -INFINITY;
+            most = fmaxf(most, s[i]);
+        }
+        float less = most == -INFINITY ? 0 : most, shrink = expf(top - less);
+        top = most, sum *= shrink;
+#pragma unroll
+        for (int c = 0; c < 8; c++) acc[c] *= shrink;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            float w = expf(s[i] - less);
+            sum += w;
+#pragma unroll
+            for (int c = 0; c < 8; c++) acc[c] = fmaf(w, vx[i][c], acc[c]);
+        }
+    }
+    /* the groups of a warp, then the warps */
+    float most = top;
+#pragma unroll
+    for (int d = LANES; d < 32; d <<= 1) most = fmaxf(most, __shfl_xor_sync(FULL_WARP, most, d));
+    float shrink = top == -INFINITY ? 0 : expf(top - most);
+    sum *= shrink;
+#pragma unroll
+    for (int c = 0; c < 8; c++) acc[c] *= shrink;
+#pragma unroll
+    for (int d = LANES; d < 32; d <<= 1) {
+        sum += __shfl_xor_sync(FULL_WARP, sum, d);
+#pragma unroll
+        for (int c = 0; c < 8; c++) acc[c] += __shfl_xor_sync(FULL_WARP, acc[c], d);
+    }
+    T *to = (T *)y.p + p.qrow * y.stride + (size_t)p.head * t.dv;
+    float all = most, total = sum;
+    if (WARPS == 1) {
+        float factor = total == 0 ? 0 : 1 / total;
+#pragma unroll
+        for (int c = 0; c < 8; c++) acc[c] *= factor;
+        if (lane < LANES && has_value) store8(to + part * 8, acc);
+        if (lse.p && !lane) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
+        return;
+    }
+    if (lane < LANES) {
+#pragma unroll
+        for (int c = 0; c < 8; c++) room[warp][part][c] = acc[c];
+        tops[warp] = most, sums[warp] = sum;
+    }
+    __syncthreads();
+    all = -INFINITY, total = 0;
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) all = fmaxf(all, tops[w]);
+    float share[WARPS];
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) {
+        share[w] = tops[w] != -INFINITY ? expf(tops[w] - all) : 0;
+        total += share[w] * sums[w];
+    }
+    float factor = total == 0 ? 0 : 1 / total;
+    for (int c = threadIdx.x; c < t.dv; c += blockDim.x) {
+        float out = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) out = fmaf(share[w], room[w][c / 8][c % 8], out);
+        set_float(to + c, out * factor);
+    }
+    if (lse.p && !threadIdx.x) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
+}
+
+/* Few units want many warps each, for the latency; many want one each, for the loads under way. */
+template <typename T, int LANES>
+static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+{
+    unsigned units = (unsigned)(t->items * t->heads);
+    if (units <= 8u * (unsigned)c->processors)
+        decode<T, LANES, MANY><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+    else
+        decode<T, LANES, 1><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+}
+
+template <typename T> static void launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+{
+    int wide = t->d > t->dv ? t->d : t->dv;
+    if (wide <= 32)
+        launch_lanes<T, 4>(c, t, y, lse);
+    else if (wide <= 64)
+        launch_lanes<T, 8>(c, t, y, lse);
+    else if (wide <= 128)
+        launch_lanes<T, 16>(c, t, y, lse);
+    else
+        launch_lanes<T, 32>(c, t, y, lse);
+}
+
+bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a)
+{
+    const hd_tensor *const all[] = {a->q, a->k, a->v, a->y};
+    if (t->drops || t->d % 8 || t->dv % 8 || t->d > 256 || t->dv > 256) return false;
+    for (int i = 0; i < 4; i++)
+        if (all[i]->dtype != a->q->dtype || !by_eights(all[i])) return false;
+    if (a->q->dtype == HD_BF16)
+        launch<bf16>(c, t, mat_of(a->y), mat_of(a->lse));
+    else
+        launch<float>(c, t, mat_of(a->y), mat_of(a->lse));
+    return true;
+}

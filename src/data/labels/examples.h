@@ -1,0 +1,34 @@
+/* Items with labels in ids, packed: what a classifier or a tagger learns from and is asked about. */
+#ifndef HD_DATA_LABELS_EXAMPLES_H
+#define HD_DATA_LABELS_EXAMPLES_H
+
+#include "data/labels/labeled.h"
+
+typedef struct hd_examples {
+    size_t count, rows, labels;
+    int32_t *id;    /* [rows] */
+    size_t *begin;  /* [count + 1] in id */
+    size_t *second; /* [count] rows before its second text; where it has none, all of them */
+    int32_t *label; /* [labels] -1: not known */
+    double *value;  /* [labels] the label as a number */
+    int32_t *row;   /* [labels] where in its example it stands */
+    size_t *first;  /* [count + 1] in label */
+    bool plain;     /* every row has a label */
+    size_t cut;     /* items that were too long */
+    uint64_t hash;  /* tells changed data from the same */
+} hd_examples;
+
+typedef struct hd_examples_opt {
+    bool each; /* a label for every unit, at the row of its first piece; else one for each item, whose rows
+                  stand between <s> and </s>; behind that a second text and </s> once more */
+    bool bare; /* not each: nothing stands around a text, but in place of an empty one its end */
+    size_t longest; /* rows; at least 3. A longer text is cut, of two the longer one first, a longer sentence
+                       becomes several examples */
+} hd_examples_opt;
+
+/* Labels keep the order of the units. */
+hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
+                           const hd_examples_opt *opt, hd_err *err);
+void hd_examples_release(hd_examples *x); /* accepts {0} */
+
+#endif

@@ -1,0 +1,66 @@
+/* Items with labels, as read: texts of a class each, or sentences whose tokens have a label each. A text is
+   an item of one unit, a pair of texts one of two with the same label, a sentence one of as many units as it
+   has tokens. */
+#ifndef HD_DATA_LABELS_LABELED_H
+#define HD_DATA_LABELS_LABELED_H
+
+#include "text/vocab.h"
+
+typedef struct hd_labeled {
+    size_t count, units;
+    size_t *begin;  /* [count + 1] in units */
+    size_t *end;    /* [units] in bytes */
+    int32_t *label; /* [units] number of the label; -1: none */
+    double *value;  /* [units] the label as a number; NaN: it is read as a name */
+    char *bytes;
+    size_t used, room, places, unit_places;
+} hd_labeled;
+
+/* Labels: a list that is empty gets those that are found, in alphabetical order; of one that is not, a label
+   that it does not have is an error. Empty lines are left out, spaces around a text are no part of it; what
+   is not UTF-8 is refused. Plain or gzip. Each fails where nothing is left. */
+
+/* A file for every class in a folder, named like it but for the ending; a text a line. Names that begin with
+   a dot do not count. */
+hd_status hd_labeled_folder(hd_labeled *out, hd_vocab *labels, const char *folder, hd_err *err);
+/* Columns parted by tabs, which the first line names: `label`, `text` and, of pairs, `text2`; others do not
+ * count. labels NULL: they are numbers. "-": standard input, also below. */
+hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
+/* A token, a tab and its label on each line, an empty line between sentences. Columns between them do not
+ * count. */
+hd_status hd_labeled_tokens(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
+void hd_labeled_release(hd_labeled *x); /* accepts {0} */
+
+/* To put one together: units, then the end of their item. */
+hd_status hd_labeled_add(hd_labeled *x, hd_line unit, int32_t label, hd_err *err);
+hd_status hd_labeled_end(hd_labeled *x, hd_err *err);
+
+static inline hd_line hd_labeled_unit(const hd_labeled *x, size_t unit)
+{
+    size_t begin = unit ? x->end[unit - 1] : 0;
+    return (hd_line){x->bytes + begin, x->end[unit] - begin};
+}
+
+/* Whether they are pairs of texts. */
+static inline bool hd_labeled_pairs(const hd_labeled *x)
+{
+    return x->count && x->begin[1] == 2;
+}
+
+/* Leaves out what is there before with the same labels; *dropped says how many. */
+hd_status hd_labeled_distinct(hd_labeled *x, size_t *dropped, hd_err *err);
+
+/* Moves a share of the items to out. Texts that are equal stay together, whatever their labels: none lies in
+   both parts. Which ones move depends on the seed and the texts, not on their order. At least one on either
+   side; HD_EARG where there are too few. */
+hd_status hd_labeled_split(hd_labeled *x, double fraction, uint64_t seed, hd_labeled *out, hd_err *err);
+
+/* Units from the first item to the last, for a vocabulary. The walk is the feed's context. */
+typedef struct hd_labeled_walk {
+    const hd_labeled *of;
+    size_t next;
+} hd_labeled_walk;
+
+hd_feed hd_labeled_feed(hd_labeled_walk *walk);
+
+#endif
