@@ -6,6 +6,16 @@
 
 typedef hd_status read_fn(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 
+static hd_status read_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
+{
+    return hd_labeled_table(out, labels, path, hd_labeled_name, err);
+}
+
+static hd_status read_numbers(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
+{
+    return hd_labeled_table(out, labels, path, hd_labeled_number, err);
+}
+
 static hd_labeled read_with(read_fn *read, hd_vocab *labels, const char *path)
 {
     hd_err err = {0};
@@ -20,7 +30,15 @@ static void assert_unit(const hd_labeled *x, const hd_vocab *labels, size_t u, c
     hd_line got = hd_labeled_unit(x, u);
     assert_int_equal(got.size, strlen(text));
     assert_memory_equal(got.text, text, got.size);
-    assert_string_equal(hd_vocab_piece(labels, x->label[u]), label);
+    size_t item = 0;
+    while (x->begin[item + 1] <= u) item++;
+    size_t of_item = x->first[item], each = x->first[item + 1] - of_item > 1 ? u - x->begin[item] : 0;
+    assert_string_equal(hd_vocab_piece(labels, x->label[of_item + each]), label);
+}
+
+static void put_unit(hd_labeled *x, const char *text, hd_err *err)
+{
+    hd_labeled_add(x, (hd_line){text, strlen(text)}, err);
 }
 
 static void assert_refused(read_fn *read, hd_vocab *labels, const char *path, const char *says)
@@ -97,7 +115,7 @@ static void a_table_names_its_columns(void **state)
     hd_vocab labels = {0}, none = {0};
     put_file(at("t.tsv"),
              "\xef\xbb\xbfid\ttext\tlabel\n1\tgood day\ten\n\n2\tguten Tag\tde\n3\t\"so\" \tde\n");
-    hd_labeled x = read_with(hd_labeled_table, &labels, at("t.tsv"));
+    hd_labeled x = read_with(read_table, &labels, at("t.tsv"));
     assert_int_equal(x.count, 3);
     assert_unit(&x, &labels, 0, "good day", "en");
     assert_unit(&x, &labels, 1, "guten Tag", "de");
@@ -105,13 +123,13 @@ static void a_table_names_its_columns(void **state)
     assert_string_equal(hd_vocab_piece(&labels, 0), "de"); /* in alphabetical order */
     hd_labeled_release(&x);
     put_file(at("t.tsv"), "label\ttext\nen\tx\nfr\ty\n");
-    assert_refused(hd_labeled_table, &labels, at("t.tsv"), "t.tsv:3: the label \"fr\" is none of the 2");
+    assert_refused(read_table, &labels, at("t.tsv"), "t.tsv:3: the label \"fr\" is none of the 2");
     assert_int_equal(labels.count, 2);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         put_file(at("t.tsv"), bad[i].text);
-        assert_refused(hd_labeled_table, &none, at("t.tsv"), bad[i].says);
+        assert_refused(read_table, &none, at("t.tsv"), bad[i].says);
     }
-    assert_refused(hd_labeled_table, &none, at("nothing.tsv"), "nothing.tsv");
+    assert_refused(read_table, &none, at("nothing.tsv"), "nothing.tsv");
     hd_vocab_release(&labels);
 }
 
@@ -121,7 +139,7 @@ static void a_table_may_have_pairs(void **state)
     hd_vocab labels = {0};
     hd_err err = {0};
     put_file(at("t.tsv"), "text2\tlabel\ttext\nno\tx\tyes\nno\tx\tyes\nyes\tx\tno\n");
-    hd_labeled x = read_with(hd_labeled_table, &labels, at("t.tsv")), out = {0};
+    hd_labeled x = read_with(read_table, &labels, at("t.tsv")), out = {0};
     size_t dropped = 0;
     assert_int_equal(x.count, 3);
     assert_int_equal(x.units, 6);
@@ -138,22 +156,17 @@ static void a_table_may_have_pairs(void **state)
     hd_vocab_release(&labels);
 }
 
-static hd_status read_numbers(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err)
-{
-    (void)labels;
-    return hd_labeled_table(out, NULL, path, err);
-}
-
 static void labels_may_be_numbers(void **state)
 {
     (void)state;
+    hd_vocab none = {0};
     static const double is[] = {1.5, -2, 0, 30, 1.5};
     static const char *const bad[] = {
         "",    "x",   "1,5",  "1.5.2", "1e999",
         "nan", "inf", "0x10", "1 2",   "1111111111111111111111111111111111111111111111111111111111111111111"};
     hd_err err = {0};
     put_file(at("t.tsv"), "label\ttext\n 1.5 \ta\n-2\tb\n0\tc\n+3e1\td\n1.50\ta\n");
-    hd_labeled x = read_with(read_numbers, NULL, at("t.tsv")), out = {0};
+    hd_labeled x = read_with(read_numbers, &none, at("t.tsv")), out = {0};
     for (size_t i = 0; i < COUNT_OF(is); i++) assert_true(fabs(x.value[i] - is[i]) < 1e-15 && x.label[i] < 0);
     size_t dropped = 0;
     if (hd_labeled_distinct(&x, &dropped, &err)) fail_msg("%s", err.text);
@@ -169,7 +182,7 @@ static void labels_may_be_numbers(void **state)
         char text[128];
         snprintf(text, sizeof text, "label\ttext\n1\ta\n%s\tb\n", bad[i]);
         put_file(at("t.tsv"), text);
-        assert_refused(read_numbers, NULL, at("t.tsv"), "t.tsv:3: the label ");
+        assert_refused(read_numbers, &none, at("t.tsv"), "t.tsv:3: the label ");
     }
 }
 
@@ -208,8 +221,9 @@ static hd_labeled numbers(size_t count, int classes, int times, bool down)
         for (size_t i = 0; i < count; i++)
             for (int c = 0; c < classes; c++) {
                 char text[32];
-                int size = snprintf(text, sizeof text, "item %zu", down ? count - 1 - i : i);
-                hd_labeled_add(&x, (hd_line){text, (size_t)size}, c, &err);
+                snprintf(text, sizeof text, "item %zu", down ? count - 1 - i : i);
+                put_unit(&x, text, &err);
+                hd_labeled_mark(&x, c, NAN, &err);
                 hd_labeled_end(&x, &err);
             }
     assert_int_equal(err.status, 0);
@@ -340,8 +354,8 @@ static void two_texts_stand_behind_each_other(void **state)
     hd_labeled x = {0};
     static const char *const texts[] = {"abcdef", "gh", "a", "b"};
     for (int i = 0; i < 4; i++) {
-        hd_labeled_add(&x, (hd_line){texts[i], strlen(texts[i])}, i / 2, &err);
-        if (i % 2) hd_labeled_end(&x, &err);
+        put_unit(&x, texts[i], &err);
+        if (i % 2) hd_labeled_mark(&x, i / 2, NAN, &err), hd_labeled_end(&x, &err);
     }
     hd_tokenizer *t = characters_of(&x);
     hd_examples whole = examples_of(&x, t, false, 100), cut = examples_of(&x, t, false, 8);
@@ -363,13 +377,55 @@ static void two_texts_stand_behind_each_other(void **state)
     hd_labeled_release(&x);
 }
 
+/* Two items of one text: the first has `of_first` of the two labels, the second the others. */
+static hd_labeled parted(int of_first)
+{
+    hd_err err = {0};
+    hd_labeled x = {0};
+    for (int i = 0, k = 0; i < 2; i++) {
+        put_unit(&x, i ? "b" : "a", &err);
+        for (; k < (i ? 2 : of_first); k++) hd_labeled_mark(&x, k, NAN, &err);
+        hd_labeled_end(&x, &err);
+    }
+    assert_int_equal(err.status, 0);
+    return x;
+}
+
+static void an_item_may_have_any_number_of_labels(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    uint64_t hash[3];
+    for (int of_first = 0; of_first < 3; of_first++) {
+        hd_labeled x = parted(of_first), held = {0};
+        size_t dropped = 0, first = (size_t)of_first;
+        hd_tokenizer *t = characters_of(&x);
+        hd_examples e = examples_of(&x, t, false, 100);
+        assert_int_equal(e.count, 2);
+        assert_int_equal(e.labels, 2);
+        assert_int_equal(e.first[1], first);
+        hash[of_first] = e.hash;
+        if (hd_labeled_distinct(&x, &dropped, &err) || hd_labeled_split(&x, 0.5, 1, &held, &err))
+            fail_msg("%s", err.text);
+        const hd_labeled *a = hd_labeled_unit(&x, 0).text[0] == 'a' ? &x : &held, *b = a == &x ? &held : &x;
+        assert_true(a->labels == first && a->first[1] == first);
+        assert_true(b->labels == 2 - first && b->first[1] == 2 - first);
+        for (size_t k = 0; k < b->labels; k++) assert_int_equal(b->label[k], first + k);
+        hd_examples_release(&e);
+        hd_tokenizer_free(t);
+        hd_labeled_release(&held);
+        hd_labeled_release(&x);
+    }
+    assert_true(hash[0] != hash[1] && hash[1] != hash[2] && hash[0] != hash[2]);
+}
+
 static void every_token_has_its_row(void **state)
 {
     (void)state;
     hd_err err = {0};
     hd_labeled x = {0};
     static const char *const tokens[] = {"abc", "d", "", "ef"};
-    for (int i = 0; i < 4; i++) hd_labeled_add(&x, (hd_line){tokens[i], strlen(tokens[i])}, i, &err);
+    for (int i = 0; i < 4; i++) put_unit(&x, tokens[i], &err), hd_labeled_mark(&x, i, NAN, &err);
     hd_labeled_end(&x, &err);
     hd_labeled_end(&x, &err); /* a line without tokens */
     hd_tokenizer *t = characters_of(&x);
@@ -448,6 +504,7 @@ int main(void)
         cmocka_unit_test(each_part_has_something),
         cmocka_unit_test(a_text_stands_between_start_and_end),
         cmocka_unit_test(two_texts_stand_behind_each_other),
+        cmocka_unit_test(an_item_may_have_any_number_of_labels),
         cmocka_unit_test(every_token_has_its_row),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };

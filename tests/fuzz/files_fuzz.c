@@ -169,21 +169,26 @@ static hd_status read_labeler(hd_err *err)
     return s;
 }
 
-/* Of a table every unit has a label that is there. */
+/* Of a table every item has a label that is there. */
 static hd_status read_items(labeled_reader *read, hd_err *err)
 {
     hd_labeled items = {0};
     hd_vocab found = {0};
     hd_status s = read(&items, &found, path, err);
-    for (size_t i = 0; !s && i < items.units; i++) MUST((size_t)items.label[i] < found.count);
+    for (size_t i = 0; !s && i < items.labels; i++) MUST((size_t)items.label[i] < found.count);
     hd_labeled_release(&items);
     hd_vocab_release(&found);
     return s;
 }
 
+static hd_status named_table(hd_labeled *out, hd_vocab *labels, const char *file, hd_err *err)
+{
+    return hd_labeled_table(out, labels, file, hd_labeled_name, err);
+}
+
 static hd_status read_table(hd_err *err)
 {
-    return read_items(hd_labeled_table, err);
+    return read_items(named_table, err);
 }
 
 static hd_status read_tags(hd_err *err)

@@ -99,10 +99,12 @@ static hd_examples examples_of(const hd_labeler *l)
     hd_examples_opt o = hd_labeler_examples(&l->model->opt);
     for (size_t i = 0; i < LINES; i++) {
         const char *at = lines[i];
-        if (!o.each) assert_int_equal(hd_labeled_add(&x, (hd_line){at, strlen(at)}, -1, &err), HD_OK);
+        if (!o.each) assert_int_equal(hd_labeled_add(&x, (hd_line){at, strlen(at)}, &err), HD_OK);
+        if (!o.each) assert_int_equal(hd_labeled_mark(&x, -1, NAN, &err), HD_OK);
         for (size_t n; o.each && *(at += strspn(at, " ")); at += n) {
             n = strcspn(at, " ");
-            assert_int_equal(hd_labeled_add(&x, (hd_line){at, n}, -1, &err), HD_OK);
+            assert_int_equal(hd_labeled_add(&x, (hd_line){at, n}, &err), HD_OK);
+            assert_int_equal(hd_labeled_mark(&x, -1, NAN, &err), HD_OK);
         }
         assert_int_equal(hd_labeled_end(&x, &err), HD_OK);
     }

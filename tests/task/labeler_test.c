@@ -178,7 +178,7 @@ static hd_tokenizer *tokenizer_of_table(void)
     hd_labeled x = {0};
     hd_tokenizer *t = NULL;
     hd_labeled_walk walk = {&x, 0};
-    if (hd_labeled_table(&x, &labels, at("table.tsv"), &err) ||
+    if (hd_labeled_table(&x, &labels, at("table.tsv"), hd_labeled_name, &err) ||
         hd_tokenizer_train(&t, HD_TOKENIZER_words, hd_labeled_feed(&walk), &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     hd_labeled_release(&x);
@@ -357,7 +357,8 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
             heard now = {0};
             size_t from = k < COUNT_OF(texts) ? k : 0, to = k < COUNT_OF(texts) ? k + 1 : k;
             for (size_t j = from; j < to; j++) {
-                hd_labeled_add(&x, (hd_line){texts[j], strlen(texts[j])}, -1, &err);
+                hd_labeled_add(&x, (hd_line){texts[j], strlen(texts[j])}, &err);
+                hd_labeled_mark(&x, -1, NAN, &err);
                 hd_labeled_end(&x, &err);
             }
             if (hd_examples_make(&ids, &x, l->tokenizer, &e, &err) ||
@@ -451,7 +452,7 @@ static hd_status ask_all(hd_err *err)
     hd_status s = hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, err);
     if (!s) s = hd_labeler_open(&l, at("asked"), HD_TRAIN_CLASSIFY, b, err);
     if (!s) s = hd_run_init(&r, b, err);
-    if (!s) s = hd_labeled_table(&x, &l->labels, at("table.tsv"), err);
+    if (!s) s = hd_labeled_table(&x, &l->labels, at("table.tsv"), hd_labeled_name, err);
     hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeler_examples(&l->model->opt);
     if (!s) s = hd_examples_make(&e, &x, l->tokenizer, &o, err);
     if (!s) s = hd_labeler_judge(&j, &r, l, &e, err);

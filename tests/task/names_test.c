@@ -80,7 +80,7 @@ static hd_classifier *sum_of_gradients(const hd_labeler *begun)
     hd_examples x = {0};
     hd_examples_opt e = hd_labeler_examples(&begun->model->opt);
     if (hd_classifier_new(&m, backend, &begun->model->opt, true, &err) ||
-        hd_labeled_table(&items, &labels, at("few.tsv"), &err) ||
+        hd_labeled_table(&items, &labels, at("few.tsv"), hd_labeled_name, &err) ||
         hd_examples_make(&x, &items, begun->tokenizer, &e, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < m->params->count; i++) {

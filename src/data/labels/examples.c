@@ -56,11 +56,11 @@ static hd_status put_id(maker *m, int32_t id, hd_err *err)
     return s;
 }
 
-static void put_label(maker *m, size_t unit, size_t row)
+static void put_label(maker *m, size_t label, size_t row)
 {
     hd_examples *x = m->x;
-    x->label[x->labels] = m->from->label[unit];
-    x->value[x->labels] = m->from->value[unit];
+    x->label[x->labels] = m->from->label[label];
+    x->value[x->labels] = m->from->value[label];
     x->row[x->labels++] = (int32_t)row;
 }
 
@@ -115,7 +115,7 @@ static hd_status put_text(maker *m, size_t item, hd_err *err)
     if (!s && texts != 2) s = put_pieces(m, unit, m->opt->longest - (bare ? 0 : 2), &whole, err);
     if (!s && texts != 2 && (!bare || m->ids.count == m->x->begin[m->x->count - 1]))
         s = put_id(m, special.end, err);
-    if (!s) put_label(m, unit, 0);
+    for (size_t k = m->from->first[item]; !s && k < m->from->first[item + 1]; k++) put_label(m, k, 0);
     m->x->cut += !whole;
     return s;
 }
@@ -136,19 +136,23 @@ static hd_status put_sentence(maker *m, size_t item, hd_err *err)
             m->ids.count = end;
             begin = at, cut = true;
         }
-        if (!s) put_label(m, u, at - begin);
+        if (!s) put_label(m, m->from->first[item] + u - m->from->begin[item], at - begin);
         cut = cut || !whole;
     }
     m->x->cut += cut;
     return s;
 }
 
-static uint64_t hash_of(const hd_examples *x)
+static uint64_t hash_of(const hd_examples *x, bool each)
 {
     uint64_t h = 0xcbf29ce484222325u ^ x->rows;
     for (size_t i = 0; i < x->rows; i++) h = (h ^ (uint32_t)x->id[i]) * 0x100000001b3u, h ^= h >> 29;
     for (size_t i = 0; i < x->labels; i++) h = (h ^ (uint32_t)x->label[i]) * 0x100000001b3u, h ^= h >> 29;
     for (size_t i = 0; i <= x->count; i++) h = (h ^ x->begin[i]) * 0x100000001b3u, h ^= h >> 29;
+    for (size_t i = 0; !each && i < x->count; i++) { /* one label of an item is understood */
+        size_t n = x->first[i + 1] - x->first[i];
+        if (n != 1) h = (h ^ n ^ i << 20) * 0x100000001b3u, h ^= h >> 29;
+    }
     for (size_t i = 0; i < x->labels && x->label[i] < 0; i++) {
         uint64_t bits;
         memcpy(&bits, &x->value[i], sizeof bits);
@@ -160,11 +164,11 @@ static uint64_t hash_of(const hd_examples *x)
 hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
                            const hd_examples_opt *opt, hd_err *err)
 {
-    hd_examples x = {.label = hd_mem_array(from->units + 1, sizeof *x.label),
-                     .value = hd_mem_array(from->units + 1, sizeof *x.value),
-                     .row = hd_mem_array(from->units + 1, sizeof *x.row)};
+    hd_examples x = {.label = hd_mem_array(from->labels + 1, sizeof *x.label),
+                     .value = hd_mem_array(from->labels + 1, sizeof *x.value),
+                     .row = hd_mem_array(from->labels + 1, sizeof *x.row)};
     maker m = {.x = &x, .from = from, .tokenizer = t, .opt = opt};
-    hd_status s = x.label && x.value && x.row ? HD_OK : hd_err_nomem(err, from->units * sizeof *x.label);
+    hd_status s = x.label && x.value && x.row ? HD_OK : hd_err_nomem(err, from->labels * sizeof *x.label);
     for (size_t i = 0; !s && i < from->count; i++)
         s = opt->each ? put_sentence(&m, i, err) : put_text(&m, i, err);
     if (!s) s = begin_example(&m, err); /* that is where the last one ends */
@@ -174,7 +178,7 @@ hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_to
     for (size_t i = 0; i < x.count; i++)
         if (x.second[i] == SIZE_MAX) x.second[i] = x.begin[i + 1] - x.begin[i];
     x.plain = opt->each && x.labels == x.rows;
-    x.hash = hash_of(&x);
+    x.hash = hash_of(&x, opt->each);
     *out = x;
     return HD_OK;
 }

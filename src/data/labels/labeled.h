@@ -1,19 +1,20 @@
-/* Items with labels, as read: texts of a class each, or sentences whose tokens have a label each. A text is
-   an item of one unit, a pair of texts one of two with the same label, a sentence one of as many units as it
-   has tokens. */
-#ifndef HD_DATA_LABELS_LABELED_H
-#define HD_DATA_LABELS_LABELED_H
+/* Items with labels: texts of a class each, or sentences whose tokens have a label each. A text is an item of
+   one unit, a pair of texts one of two, a sentence one of as many units as it has tokens and as many labels.
+   */
+#ifndef HD_DATA_LABELED_H
+#define HD_DATA_LABELED_H
 
 #include "text/vocab.h"
 
 typedef struct hd_labeled {
-    size_t count, units;
+    size_t count, units, labels;
     size_t *begin;  /* [count + 1] in units */
+    size_t *first;  /* [count + 1] in labels */
     size_t *end;    /* [units] in bytes */
-    int32_t *label; /* [units] number of the label; -1: none */
-    double *value;  /* [units] the label as a number; NaN: it is read as a name */
+    int32_t *label; /* [labels] its number; -1: none */
+    double *value;  /* [labels] the label as a number; NaN: it is read as a name */
     char *bytes;
-    size_t used, room, places, unit_places;
+    size_t used, room, places, unit_places, label_places;
 } hd_labeled;
 
 /* Labels: a list that is empty gets those that are found, in alphabetical order; of one that is not, a label
@@ -23,16 +24,32 @@ typedef struct hd_labeled {
 /* A file for every class in a folder, named like it but for the ending; a text a line. Names that begin with
    a dot do not count. */
 hd_status hd_labeled_folder(hd_labeled *out, hd_vocab *labels, const char *folder, hd_err *err);
+
+/* A file on its way into items. */
+typedef struct hd_labeled_reader {
+    hd_labeled *into;
+    hd_vocab *labels;
+    bool fixed; /* no label may be added */
+    hd_lines *lines;
+} hd_labeled_reader;
+/* Gives the item that is read the labels in a column: a name, or a number. */
+typedef hd_status hd_labeled_column(hd_labeled_reader *r, hd_line text, hd_err *err);
+hd_labeled_column hd_labeled_name, hd_labeled_number;
+/* HD_EFORMAT: the line that is read is wrong. */
+hd_status hd_labeled_refuse(const hd_labeled_reader *r, const char *what, hd_err *err);
+
 /* Columns parted by tabs, which the first line names: `label`, `text` and, of pairs, `text2`; others do not
- * count. labels NULL: they are numbers. "-": standard input, also below. */
-hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
+   count. "-": standard input, also below. */
+hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_labeled_column *how,
+                           hd_err *err);
 /* A token, a tab and its label on each line, an empty line between sentences. Columns between them do not
  * count. */
 hd_status hd_labeled_tokens(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 void hd_labeled_release(hd_labeled *x); /* accepts {0} */
 
-/* To put one together: units, then the end of their item. */
-hd_status hd_labeled_add(hd_labeled *x, hd_line unit, int32_t label, hd_err *err);
+/* To put one together: units and labels, then the end of their item. */
+hd_status hd_labeled_add(hd_labeled *x, hd_line unit, hd_err *err);
+hd_status hd_labeled_mark(hd_labeled *x, int32_t label, double value, hd_err *err);
 hd_status hd_labeled_end(hd_labeled *x, hd_err *err);
 
 static inline hd_line hd_labeled_unit(const hd_labeled *x, size_t unit)

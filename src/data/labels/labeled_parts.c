@@ -14,8 +14,8 @@ static void key_of(hd_text *to, const hd_labeled *x, size_t item, bool labels)
         hd_text_add(to, text.text, text.size);
         hd_text_put(to, "\n");
     }
-    for (size_t u = x->begin[item]; labels && u < x->begin[item + 1]; u++)
-        hd_text_print(to, x->label[u] < 0 ? "%d %.17g " : "%d ", (int)x->label[u], x->value[u]);
+    for (size_t k = x->first[item]; labels && k < x->first[item + 1]; k++)
+        hd_text_print(to, x->label[k] < 0 ? "%d %.17g " : "%d ", (int)x->label[k], x->value[k]);
 }
 
 /* Appends the items that are marked so. */
@@ -25,8 +25,9 @@ static hd_status copy(hd_labeled *to, const hd_labeled *x, const bool *mark, boo
     for (size_t i = 0; !s && i < x->count; i++) {
         if (mark[i] != value) continue;
         for (size_t u = x->begin[i]; !s && u < x->begin[i + 1]; u++)
-            if (!(s = hd_labeled_add(to, hd_labeled_unit(x, u), x->label[u], err)))
-                to->value[to->units - 1] = x->value[u];
+            s = hd_labeled_add(to, hd_labeled_unit(x, u), err);
+        for (size_t k = x->first[i]; !s && k < x->first[i + 1]; k++)
+            s = hd_labeled_mark(to, x->label[k], x->value[k], err);
         if (!s) s = hd_labeled_end(to, err);
     }
     return s;

@@ -1,5 +1,6 @@
 /* Examples on their way through a classifier or tagger. Everything is sent before the first kernel is called,
    always in the same order: the rest can then be captured. */
+#include <math.h>
 #include <string.h>
 
 #include "backend/ranks.h"
@@ -17,7 +18,8 @@ static hd_status take_tokens(hd_labeled *items, hd_line text, hd_err *err)
     for (const char *at = text.text, *end = at + text.size; !s && at < end;) {
         size_t size = 0;
         while (at + size < end && !strchr(" \t\r", at[size])) size++;
-        if (size) s = hd_labeled_add(items, (hd_line){at, size}, -1, err);
+        if (size) s = hd_labeled_add(items, (hd_line){at, size}, err);
+        if (size && !s) s = hd_labeled_mark(items, -1, (double)NAN, err);
         at += size + 1;
     }
     return s ? s : hd_labeled_end(items, err);
@@ -28,8 +30,9 @@ hd_status hd_labeler_take(hd_labeled *items, const hd_labeler *l, hd_line text, 
     if (l->model->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
     const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
     size_t size = tab ? (size_t)(tab - text.text) : text.size;
-    hd_status s = hd_labeled_add(items, (hd_line){text.text, size}, -1, err);
-    if (!s && tab) s = hd_labeled_add(items, (hd_line){tab + 1, text.size - size - 1}, -1, err);
+    hd_status s = hd_labeled_add(items, (hd_line){text.text, size}, err);
+    if (!s && tab) s = hd_labeled_add(items, (hd_line){tab + 1, text.size - size - 1}, err);
+    if (!s) s = hd_labeled_mark(items, -1, (double)NAN, err);
     return s ? s : hd_labeled_end(items, err);
 }
 

@@ -18,7 +18,8 @@ static hd_status read_file(hd_labeled *out, hd_vocab *labels, const hd_train_opt
 {
     return o->task == HD_TRAIN_TAG
                ? hd_labeled_tokens(out, labels, path, err)
-               : hd_labeled_table(out, o->task == HD_TRAIN_REGRESS ? NULL : labels, path, err);
+               : hd_labeled_table(out, labels, path,
+                                  o->task == HD_TRAIN_REGRESS ? hd_labeled_number : hd_labeled_name, err);
 }
 
 static hd_status read_valid(hd_label_set *d, hd_vocab *labels, const hd_train_options *o, hd_err *err)
@@ -61,9 +62,9 @@ static void put_column(hd_text *to, hd_line text)
 static void put_tokens(hd_text *to, const hd_labeled *x, const hd_vocab *labels)
 {
     for (size_t i = 0; i < x->count; i++) {
-        for (size_t u = x->begin[i]; u < x->begin[i + 1]; u++) {
+        for (size_t u = x->begin[i], k = x->first[i]; u < x->begin[i + 1]; u++, k++) {
             put_column(to, hd_labeled_unit(x, u));
-            hd_text_print(to, "\t%s\n", hd_vocab_piece(labels, x->label[u]));
+            hd_text_print(to, "\t%s\n", hd_vocab_piece(labels, x->label[k]));
         }
         hd_text_put(to, "\n");
     }
@@ -83,12 +84,13 @@ static void put_table(hd_text *to, const hd_labeled *x, const hd_vocab *labels)
 {
     hd_text_put(to, hd_labeled_pairs(x) ? "label\ttext\ttext2\n" : "label\ttext\n");
     for (size_t i = 0; i < x->count; i++) {
-        size_t u = x->begin[i];
-        if (x->label[u] < 0)
-            put_value(to, x->value[u]);
+        size_t k = x->first[i];
+        if (x->label[k] < 0)
+            put_value(to, x->value[k]);
         else
-            hd_text_put(to, hd_vocab_piece(labels, x->label[u]));
-        for (; u < x->begin[i + 1]; u++) hd_text_put(to, "\t"), put_column(to, hd_labeled_unit(x, u));
+            hd_text_put(to, hd_vocab_piece(labels, x->label[k]));
+        for (size_t u = x->begin[i]; u < x->begin[i + 1]; u++)
+            hd_text_put(to, "\t"), put_column(to, hd_labeled_unit(x, u));
         hd_text_put(to, "\n");
     }
 }

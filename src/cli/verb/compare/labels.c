@@ -30,7 +30,8 @@ static hd_status judge(row *w, hd_run *r, const hd_labeler *l, const char *table
     hd_judged found = {0};
     hd_vocab labels = l->labels; /* not added to */
     hd_examples_opt e = hd_labeler_examples(&l->model->opt);
-    hd_status s = hd_labeled_table(&items, w->numbers ? NULL : &labels, table, err);
+    hd_status s =
+        hd_labeled_table(&items, &labels, table, w->numbers ? hd_labeled_number : hd_labeled_name, err);
     if (!s) s = hd_examples_make(&x, &items, l->tokenizer, &e, err);
     if (!s) s = hd_labeler_judge(&found, r, l, &x, err);
     if (!s) {

@@ -124,13 +124,14 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, s
 static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *path, hd_err *err)
 {
     bool numbers = c->labeler->model->opt.numbers;
-    hd_vocab *labels = numbers ? NULL : &c->labeler->labels;
+    hd_vocab *labels = &c->labeler->labels;
     struct stat info;
     bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
     if (numbers && (folder || c->o->plot))
         return hd_err_set(err, HD_EARG, "the model predicts numbers: %s is for labels",
                           folder ? "a folder of classes" : "--plot");
-    return folder ? hd_labeled_folder(items, labels, path, err) : hd_labeled_table(items, labels, path, err);
+    return folder ? hd_labeled_folder(items, labels, path, err)
+                  : hd_labeled_table(items, labels, path, numbers ? hd_labeled_number : hd_labeled_name, err);
 }
 
 int hd_verb_classify(const hd_command *command)
