@@ -6,10 +6,16 @@
 
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0}, ZERO = {HD_INIT_ZERO, 0, 0};
 
+static size_t embedding_of(const hd_bert_opt *o)
+{
+    return o->embedding ? o->embedding : o->stack.width;
+}
+
 static hd_front make_front(hd_params *p, const hd_bert_opt *o)
 {
     return hd_tokens_make(p, &(hd_tokens_opt){.vocab = o->vocab,
-                                              .width = o->stack.width,
+                                              .width = embedding_of(o),
+                                              .out = o->embedding ? o->stack.width : 0,
                                               .positions = o->positions,
                                               .offset = o->offset,
                                               .types = o->types,
@@ -21,7 +27,8 @@ static hd_front make_front(hd_params *p, const hd_bert_opt *o)
                                               .table_name = "bert.embeddings.word_embeddings",
                                               .position_name = "bert.embeddings.position_embeddings",
                                               .types_name = "bert.embeddings.token_type_embeddings",
-                                              .norm_name = "bert.embeddings.LayerNorm"});
+                                              .norm_name = "bert.embeddings.LayerNorm",
+                                              .project_name = "bert.embeddings_project"});
 }
 
 static void make_head(hd_bert *m)
@@ -29,9 +36,9 @@ static void make_head(hd_bert *m)
     const hd_bert_opt *o = &m->opt;
     hd_params *p = &m->params;
     m->transform =
-        hd_dense_make(p, o->stack.width, o->stack.width, &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
+        hd_dense_make(p, o->stack.width, embedding_of(o), &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}},
                       "cls.predictions.transform.dense");
-    m->head = hd_norm_make(p, o->stack.width, o->stack.eps, false, HD_AFFINE,
+    m->head = hd_norm_make(p, embedding_of(o), o->stack.eps, false, HD_AFFINE,
                            "cls.predictions.transform.LayerNorm");
     m->bias = hd_param_add(p, o->vocab, 0, ZERO, "cls.predictions.bias");
     hd_param_alias(p, m->front.table, "cls.predictions.decoder.weight");
@@ -65,7 +72,12 @@ hd_status hd_bert_make(hd_bert **out, hd_backend *backend, const hd_bert_opt *op
     if (!(k->eps > 0)) k->eps = 1e-12f;
     if (k->act == HD_IDENTITY) k->act = HD_gelu;
     k->attention_dropout = k->dropout, k->name = "bert.encoder", k->names = &hd_stack_bert;
-    if (!m->opt.types) m->opt.types = 2;
+    if (m->opt.no_types)
+        m->opt.types = 0;
+    else if (!m->opt.types)
+        m->opt.types = 2;
+    if (m->opt.embedding == k->width) m->opt.embedding = 0;
+    if (m->opt.pooler_act == HD_IDENTITY) m->opt.pooler_act = HD_tanh;
     hd_params_init(&m->params, backend);
     m->front = make_front(&m->params, &m->opt);
     s = hd_stack_make(&m->stack, &m->params, k, err);
@@ -115,7 +127,7 @@ hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int
 
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x)
 {
-    hd_tensor *y = hd_dense_of(r, &m->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), HD_tanh);
+    hd_tensor *y = hd_dense_of(r, &m->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), m->opt.pooler_act);
     return hd_probe_offer(r, "pooled", y, NULL);
 }
 
@@ -144,7 +156,8 @@ hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, con
 
 double hd_bert_flops(const hd_bert *m, double items, double length, double count)
 {
-    double d = (double)m->opt.stack.width;
-    return hd_stack_flops(&m->stack.opt, items, length, 0) +
-           count * (2 * d * d + 2 * d * (double)m->opt.vocab);
+    double d = (double)m->opt.stack.width, e = (double)embedding_of(&m->opt),
+           project = m->opt.embedding ? items * length * 2 * d * e : 0;
+    return hd_stack_flops(&m->stack.opt, items, length, 0) + project +
+           count * (2 * d * e + 2 * e * (double)m->opt.vocab);
 }

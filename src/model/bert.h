@@ -12,10 +12,14 @@ typedef struct hd_bert_opt {
     hd_stack_opt stack; /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
                            embeddings and attention weights, too */
     size_t vocab, positions;
-    size_t offset; /* rows of the table of positions before the first of them */
-    size_t types;  /* of tokens; 0: 2, of a first text and of a second */
-    bool headless; /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
-    bool pooler;   /* with hd_bert_pooled */
+    size_t offset;       /* rows of the table of positions before the first of them */
+    size_t types;        /* of tokens; 0: 2, of a first text and of a second */
+    bool no_types;       /* types is then 0 */
+    size_t embedding;    /* columns of a token's vector, of which a layer makes the width; 0: the width */
+    bool headless;       /* without what predicts words: hd_bert_logits and hd_bert_loss are not for it */
+    bool pooler;         /* with hd_bert_pooled */
+    hd_unary pooler_act; /* HD_IDENTITY: tanh */
+    char family[24]; /* what transformers calls it, for export; empty: a BERT, or with an offset a RoBERTa */
 } hd_bert_opt;
 
 typedef struct hd_bert {
@@ -50,7 +54,7 @@ hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int3
 /* Those of block number `layers`, 1 to all; the later ones are not run. */
 hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int32_t *ids,
                               const int32_t *type, const hd_seg *seg);
-/* A vector of each item, [N, width]: tanh of a layer on its first row. */
+/* A vector of each item, [N, width]: pooler_act of a layer on its first row. */
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x);
 /* [count, V] of the rows asked for. */
 hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b);
@@ -60,6 +64,7 @@ hd_tensor *hd_bert_loss(hd_run *r, const hd_bert *m, const hd_bert_batch *b, con
 double hd_bert_flops(const hd_bert *m, double items, double length, double asked);
 
 #define HD_BERT_OFFSET "position_offset" /* the key of what is 0 where it is missing */
+#define HD_BERT_FAMILY "family"
 
 /* Its keys in config.json, also where it is a part of another model. */
 void hd_bert_config_write(hd_text *to, const hd_bert_opt *o);

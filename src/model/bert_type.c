@@ -9,6 +9,8 @@
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
 
+#define POOLER_ACT "pooler_activation"
+
 /* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
 #define SIZES(X)                              \
     X("layers", stack.layers, 1, MOST_LAYERS) \
@@ -17,6 +19,13 @@ enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
     X("inner", stack.inner, 1, 4 * MOST_SIZE) \
     X("context", positions, 3, MOST_SIZE)     \
     X("vocabulary", vocab, 1, 64 * MOST_SIZE)
+
+/* ... that models trained here lack. */
+#define MORE(X)                                        \
+    X(HD_BERT_OFFSET, offset, 1, MOST_SIZE)            \
+    X("embedding", embedding, 1, MOST_SIZE)            \
+    X("buckets", stack.relative.buckets, 4, MOST_SIZE) \
+    X("reach", stack.relative.reach, 1, MOST_SIZE)
 
 /* -- config.json -- */
 
@@ -29,19 +38,42 @@ void hd_bert_config_write(hd_text *to, const hd_bert_opt *o)
     hd_model_config_put_real(to, "eps", (double)o->stack.eps);
     hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
                   o->headless ? "true" : "false", o->pooler ? "true" : "false");
-    if (o->offset) hd_text_print(to, ",\n \"" HD_BERT_OFFSET "\": %zu", o->offset);
+#define X(key, field, least, most) \
+    if (o->field) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
+    MORE(X)
+#undef X
+    if (o->pooler_act != HD_IDENTITY && o->pooler_act != HD_tanh)
+        hd_text_print(to, ",\n \"" POOLER_ACT "\": \"%s\"", hd_unary_name(o->pooler_act));
+    if (*o->family) hd_text_print(to, ",\n \"" HD_BERT_FAMILY "\": \"%s\"", o->family);
     hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
+}
+
+static void read_family(hd_model_config *c, hd_bert_opt *o)
+{
+    const char *name = hd_model_config_has(c, HD_BERT_FAMILY) ? hd_model_config_text(c, HD_BERT_FAMILY) : "";
+    if (strlen(name) >= sizeof o->family)
+        hd_model_config_refuse(c, "there is no family \"%.40s\"", name);
+    else
+        strcpy(o->family, name);
 }
 
 /* What folders may lack: that of models trained here. */
 static void read_parts(hd_model_config *c, hd_bert_opt *o)
 {
     if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
-    if (hd_model_config_has(c, "types")) o->types = (size_t)hd_model_config_whole(c, "types", 1, MOST_SIZE);
-    if (hd_model_config_has(c, HD_BERT_OFFSET))
-        o->offset = (size_t)hd_model_config_whole(c, HD_BERT_OFFSET, 1, MOST_SIZE);
+    if (hd_model_config_has(c, "types")) {
+        o->types = (size_t)hd_model_config_whole(c, "types", 0, MOST_SIZE);
+        o->no_types = !o->types;
+    }
+#define X(key, field, least, most)   \
+    if (hd_model_config_has(c, key)) \
+        o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
+    MORE(X)
+#undef X
     if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
     if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
+    if (hd_model_config_has(c, POOLER_ACT)) o->pooler_act = hd_model_config_activation(c, POOLER_ACT);
+    read_family(c, o);
 }
 
 void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o)
@@ -54,7 +86,7 @@ void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o)
     SIZES(X)
 #undef X
     o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c);
+    o->stack.act = hd_model_config_activation(c, "activation");
     read_parts(c, o);
     if (!c->status && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
@@ -78,6 +110,7 @@ static void describe(const void *self, hd_details *to)
 {
     const hd_bert_opt *o = &((const hd_bert *)self)->opt;
     hd_details_text(to, "model", "bert");
+    if (*o->family) hd_details_text(to, "family", o->family);
     hd_details_whole(to, "layers", (uint64_t)o->stack.layers);
     hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
     hd_details_whole(to, "width", o->stack.width);
@@ -150,15 +183,25 @@ static hd_attention_layers attention(const void *self, hd_attention_kind k)
     return a;
 }
 
+static const char *pooled_formula(hd_unary act)
+{
+    return act == HD_relu   ? "relu(first row W + b)"
+           : act == HD_gelu ? "gelu(first row W + b)"
+                            : "tanh(first row W + b)";
+}
+
 static const char *formula(const void *self, const char *name)
 {
-    (void)self;
+    const hd_bert_opt *o = &((const hd_bert *)self)->opt;
     if (hd_formula_is(name, "X")) return "emb + position";
     if (hd_formula_is(name, "logits")) return "y E^T + b: y is the row above, E the table of tokens";
-    if (hd_formula_is(name, "pooled")) return "tanh(first row W + b)";
+    if (hd_formula_is(name, "pooled")) return pooled_formula(o->pooler_act);
     if (hd_formula_is(name, "asked")) return "the last block's rows of the masks";
     if (!strcmp(name, "head.sum")) return "act(asked W + b)";
-    if (!strcmp(name, "enc.sum")) return "X + the vector of the token's type";
+    if (!strcmp(name, "enc.sum")) return o->types ? "X + the vector of the token's type" : "X";
+    if (!strcmp(name, "enc.projected")) return "norm W + b";
+    if (hd_formula_is(name, "scaled") && o->stack.relative.buckets)
+        return "scores / sqrt(columns of a head) + the number of the distance";
     return hd_formula_block(false, name);
 }
 

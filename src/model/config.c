@@ -164,9 +164,9 @@ hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char 
     return kind < 0 ? (hd_tokenizer_kind)0 : (hd_tokenizer_kind)kind;
 }
 
-hd_unary hd_model_config_activation(hd_model_config *c)
+hd_unary hd_model_config_activation(hd_model_config *c, const char *key)
 {
-    const char *name = hd_model_config_text(c, "activation");
+    const char *name = hd_model_config_text(c, key);
     int found = hd_unary_find(name);
     if (found < 0) hd_model_config_refuse(c, "there is no activation \"%.40s\"", name);
     return found < 0 ? HD_IDENTITY : (hd_unary)found;

@@ -41,8 +41,8 @@ const char *hd_model_config_text(hd_model_config *c, const char *key);
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);
 hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
 hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char *key);
-hd_unary hd_model_config_activation(hd_model_config *c); /* the key "activation" */
-hd_unary hd_model_config_cell(hd_model_config *c);       /* the key "cell"; without it tanh */
+hd_unary hd_model_config_activation(hd_model_config *c, const char *key);
+hd_unary hd_model_config_cell(hd_model_config *c); /* the key "cell"; without it tanh */
 
 /* The tokenizer in the folder, of the kind that the key "tokenizer" says. */
 hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder);

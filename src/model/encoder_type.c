@@ -118,7 +118,7 @@ static void take(hd_model_config *c, hd_body_opt *o)
     o->vocab = (size_t)hd_model_config_whole(c, "vocabulary", 1, 64 * MOST_SIZE);
     o->stack.pre_norm = !hd_model_config_switch(c, "post_norm");
     o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c);
+    o->stack.act = hd_model_config_activation(c, "activation");
     o->cell = hd_model_config_cell(c);
     o->one_hot = hd_model_config_has(c, "one_hot") && hd_model_config_switch(c, "one_hot");
 }

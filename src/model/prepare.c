@@ -91,6 +91,7 @@ void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 
 void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
 {
+    hd_prepare(p, m->front.project.w);
     hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->pooler.w);
     hd_prepare(p, m->transform.w);

@@ -34,7 +34,9 @@ static hd_rows token_rows(hd_run *r, const hd_front *f, const hd_items *in)
     if (f->types) x = hd_gather_add(r, x, &f->types->t, in->type);
     if (!f->norm.gain) return (hd_rows){x, seg};
     hd_rows y = hd_norm_of(r, &f->norm, (hd_rows){x, seg});
-    return hd_rows_with(y, hd_dropout(r, hd_probe_offer(r, "norm", y.t, seg), f->dropout, seg));
+    hd_tensor *z = hd_dropout(r, hd_probe_offer(r, "norm", y.t, seg), f->dropout, seg);
+    if (f->project.w) z = hd_probe_offer(r, "projected", hd_dense_of(r, &f->project, z, HD_IDENTITY), seg);
+    return hd_rows_with(y, z);
 }
 
 /* Positions that are computed, and vectors of one-hot tokens. */
@@ -67,6 +69,8 @@ hd_front hd_tokens_make(hd_params *p, const hd_tokens_opt *o)
     f.position = o->shared_position ? o->shared_position : hd_positions_make(p, o);
     if (o->types) f.types = hd_param_add(p, o->types, o->width, o->init, "%s.weight", o->types_name);
     if (o->norm) f.norm = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, o->norm_name);
+    if (o->out)
+        f.project = hd_dense_make(p, o->width, o->out, &(hd_dense_opt){.init = o->init}, o->project_name);
     return f;
 }
 

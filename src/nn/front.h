@@ -23,12 +23,14 @@ typedef struct hd_front_type {
     hd_status (*fill)(const hd_front *f, hd_params *p, hd_err *err);
 } hd_front_type;
 
-/* Of tokens: vector, scaled, plus those of position and type; norm; dropout. */
+/* Of tokens: vector, scaled, plus those of position and type; norm; dropout; a layer that makes rows of
+   another width of them. */
 struct hd_front {
     const hd_front_type *type;
     hd_param *table, *position, *types; /* position, types: NULL where there are none */
     hd_sinusoid sinusoid;               /* of positions that are not learned */
     hd_norm_layer norm;                 /* without a gain: none */
+    hd_dense project;                   /* without a weight: none */
     float scale, dropout;
 };
 
@@ -36,6 +38,7 @@ typedef enum hd_positions { HD_POSITIONS_NONE, HD_POSITIONS_LEARNED, HD_POSITION
 
 typedef struct hd_tokens_opt {
     size_t vocab, width, positions, types; /* types 0: none */
+    size_t out; /* columns of rows, where a layer makes them of a norm's `width`; 0: there is none */
     hd_positions position;
     size_t offset; /* learned positions: rows of the table before the first of them */
     hd_sinusoid sinusoid;
@@ -44,7 +47,7 @@ typedef struct hd_tokens_opt {
     float eps, scale, dropout; /* scale 0: 1 */
     hd_init init;
     hd_param *shared, *shared_position; /* what another front has; NULL: its own, registered by name */
-    const char *table_name, *position_name, *types_name, *norm_name;
+    const char *table_name, *position_name, *types_name, *norm_name, *project_name;
 } hd_tokens_opt;
 
 /* A failure stays in p->err. */

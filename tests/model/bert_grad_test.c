@@ -35,17 +35,14 @@ static double slope(bert_toy *t, hd_real *x)
     return (at[0] - at[3] + 8 * (at[2] - at[1])) / (12 * H);
 }
 
-static void every_tensor_has_its_gradient(void **state)
+static void check(const hd_bert_opt *o, size_t wanted)
 {
-    (void)state;
     hd_rng rng = hd_rng_make(8, 8);
     double largest = 0, worst = 0;
     const char *where = "-";
     size_t tensors = 0;
     bert_toy t;
-    hd_bert_opt o = bt_opt();
-    o.stack.dropout = 0.2f;
-    bt_open(&t, &o, 1);
+    bt_open(&t, o, 1);
     hd_params *p = &t.m->params;
     loss_at(&t, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
@@ -66,13 +63,32 @@ static void every_tensor_has_its_gradient(void **state)
             if (!(error <= worst)) worst = error, where = one->name;
         }
     }
-    assert_int_equal(tensors, 5 + 2 * 16 + 5);
+    assert_int_equal(tensors, wanted);
     if (!(worst < TOLERANCE)) fail_msg("%g at %s", worst, where);
     bt_close(&t);
 }
 
+static void every_tensor_has_its_gradient(void **state)
+{
+    (void)state;
+    hd_bert_opt o = bt_opt();
+    o.stack.dropout = 0.2f;
+    check(&o, 5 + 2 * 16 + 5);
+}
+
+/* Narrow token vectors, and numbers for distances, which all blocks share. */
+static void so_have_those_of_other_families(void **state)
+{
+    (void)state;
+    hd_bert_opt o = bt_opt();
+    o.embedding = 6, o.no_types = true;
+    o.stack.relative = (hd_relative){.buckets = 8, .reach = 20};
+    check(&o, 4 + 2 + 2 * 16 + 1 + 5);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_tensor_has_its_gradient)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_tensor_has_its_gradient),
+                                       cmocka_unit_test(so_have_those_of_other_families)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

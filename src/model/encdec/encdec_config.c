@@ -174,7 +174,7 @@ void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
         if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", stack.unscaled_scores)
     }
     o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
-    o->stack.act = hd_model_config_activation(c);
+    o->stack.act = hd_model_config_activation(c, "activation");
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
 }

@@ -62,7 +62,7 @@ void hd_lm_config_read(hd_model_config *c, hd_lm_opt *o)
     LATE_REALS(X)
 #undef X
     o->smoothing = (hd_smoothing)hd_model_config_name(c, "smoothing", hd_smoothing_names, HD_SMOOTHINGS);
-    o->stack.act = hd_model_config_activation(c);
+    o->stack.act = hd_model_config_activation(c, "activation");
     if (o->kind == HD_LM_gpt && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
                                o->stack.heads);
