@@ -14,41 +14,12 @@ static const char *check_character(const char *piece, size_t size)
     return hd_character(piece, size, &point) == size ? NULL : "is not one character: write one a line";
 }
 
-static hd_status train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err)
-{
-    return hd_list_train(t, lines, cut_character, opt, err);
-}
-
-static hd_status open_list(hd_tokenizer *t, const char *path, hd_err *err)
-{
-    return hd_list_open(t, path, check_character, err);
-}
-
-static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
-{
-    return hd_list_encode(t, text, size, cut_character, to, err);
-}
-
-static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
-{
-    return hd_list_decode(t, ids, count, "", "\xef\xbf\xbd", out, err); /* U+FFFD */
-}
-
 static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err)
 {
     (void)continues, (void)err;
     return hd_list_describe(t, root, "[\\s\\S]", json_pack("{s:s}", "type", "Fuse"));
 }
 
-const hd_tokenizer_type hd_tokenizer_characters = {
-    .file = {"source.txt", "target.txt", "tokenizer.txt"},
-    .train = train,
-    .open = open_list,
-    .save = hd_list_save,
-    .release = hd_list_release,
-    .encode = encode,
-    .decode = decode,
-    .describe = describe,
-    .piece = hd_list_piece,
-    .id = hd_list_id,
-};
+static const hd_list_rules rules = {cut_character, check_character, "", "\xef\xbf\xbd"}; /* U+FFFD */
+
+const hd_tokenizer_type hd_tokenizer_characters = HD_LIST_TYPE(&rules, describe);

@@ -1,15 +1,13 @@
 /* A tokenizer whose vocabulary is a list of pieces; words and characters. */
 #include "text/list.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 enum { COUNTED = 1 << 22 };
 
 static hd_vocab *state_new(hd_tokenizer *t, hd_err *err)
 {
-    t->state = hd_mem_zero(sizeof(hd_vocab));
+    t->vocab = t->state = hd_mem_zero(sizeof(hd_vocab));
     if (!t->state) hd_err_nomem(err, sizeof(hd_vocab));
     return t->state;
 }
@@ -41,15 +39,14 @@ static hd_status forget_rare(hd_vocab *all, size_t most, uint64_t *least, hd_err
     return s;
 }
 
-hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const hd_tokenizer_opt *opt,
-                        hd_err *err)
+hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err)
 {
     hd_vocab *v = state_new(t, err), all = {0};
     hd_status s = v ? HD_OK : HD_ENOMEM;
     size_t most = opt->counted ? opt->counted : COUNTED;
     uint64_t forgotten = 1; /* pieces that were seen less often */
     for (hd_line line = {0}; !s && lines.next(lines.context, &line);) {
-        s = count_line(&all, line, cut, err);
+        s = count_line(&all, line, t->type->list->cut, err);
         if (!s && all.count > most) s = forget_rare(&all, most, &forgotten, err);
     }
     if (!s && forgotten > 1)
@@ -67,10 +64,10 @@ hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const 
     return s;
 }
 
-hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_vocab_check *check, hd_err *err)
+hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_vocab *v = state_new(t, err);
-    hd_status s = v ? hd_vocab_open(v, path, check, err) : HD_ENOMEM;
+    hd_status s = v ? hd_vocab_open(v, path, t->type->list->check, err) : HD_ENOMEM;
     if (!s) t->size = v->count;
     return s;
 }
@@ -86,12 +83,11 @@ void hd_list_release(hd_tokenizer *t)
     hd_mem_free(t->state);
 }
 
-hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_list_cut *cut,
-                         hd_piece_sink to, hd_err *err)
+hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
     size_t skip = 0, part;
     for (size_t i = 0; i < size; i += skip + part) {
-        part = cut(text + i, size - i, &skip);
+        part = t->type->list->cut(text + i, size - i, &skip);
         if (!part) break;
         int32_t id = hd_vocab_find(t->state, text + i + skip, part);
         /* no cut gives "<s>": a text cannot speak the specials */
@@ -102,17 +98,17 @@ hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, h
     return HD_OK;
 }
 
-hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, const char *joint,
-                         const char *unknown, hd_text *out, hd_err *err)
+hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
+    const hd_list_rules *rules = t->type->list;
     bool first = true;
     for (size_t i = 0; i < count; i++) {
         int32_t id = ids[i];
         if (id == HD_PAD_ID || id == HD_START_ID || id == HD_END_ID) continue;
-        if (!first) hd_text_put(out, joint);
+        if (!first) hd_text_put(out, rules->joint);
         first = false;
         bool known = id >= HD_SPECIALS && (size_t)id < t->size;
-        hd_text_put(out, known ? hd_vocab_piece(t->state, id) : unknown);
+        hd_text_put(out, known ? hd_vocab_piece(t->state, id) : rules->unknown);
     }
     return hd_text_status(out, err);
 }
@@ -132,14 +128,4 @@ hd_status hd_list_describe(const hd_tokenizer *t, json_t *root, const char *piec
     hd_json_set(model, "vocab", vocab);
     hd_json_set(root, "model", model);
     return HD_OK;
-}
-
-const char *hd_list_piece(const hd_tokenizer *t, int32_t id)
-{
-    return hd_vocab_piece(t->state, id);
-}
-
-int32_t hd_list_id(const hd_tokenizer *t, const char *piece)
-{
-    return hd_vocab_find(t->state, piece, strlen(piece));
 }

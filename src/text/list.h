@@ -10,20 +10,29 @@
  * none. */
 typedef size_t hd_list_cut(const char *text, size_t size, size_t *skip);
 
-/* Learns the vocabulary: every piece of every line, ranked. */
-hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, hd_list_cut *cut, const hd_tokenizer_opt *opt,
-                        hd_err *err);
-hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_vocab_check *check, hd_err *err);
+typedef struct hd_list_rules {
+    hd_list_cut *cut;
+    hd_vocab_check *check; /* a piece of the file */
+    const char *joint;     /* between two pieces of a decoded text */
+    const char *unknown;   /* what <unk> decodes to, and what is no id */
+} hd_list_rules;
+
+/* The functions of a type that has .list: learning a vocabulary (every piece of every line, ranked), opening
+   one, encoding and decoding. */
+hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err);
+hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_err *err);
 hd_status hd_list_save(const hd_tokenizer *t, const char *path, hd_err *err);
 void hd_list_release(hd_tokenizer *t);
-hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_list_cut *cut,
-                         hd_piece_sink to, hd_err *err);
-/* The pieces one behind the other with `joint` between them; `unknown` for <unk> and what is no id. */
-hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, const char *joint,
-                         const char *unknown, hd_text *out, hd_err *err);
+hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
+hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
 /* Cut by a regular expression of Oniguruma that matches a piece. Takes the decoder over. */
 hd_status hd_list_describe(const hd_tokenizer *t, json_t *root, const char *piece, json_t *decoder);
-const char *hd_list_piece(const hd_tokenizer *t, int32_t id);
-int32_t hd_list_id(const hd_tokenizer *t, const char *piece);
+
+#define HD_LIST_TYPE(rules, describe_it)                                                                     \
+    {                                                                                                        \
+        .file = {"source.txt", "target.txt", "tokenizer.txt"}, .train = hd_list_train, .open = hd_list_open, \
+        .save = hd_list_save, .release = hd_list_release, .encode = hd_list_encode,                          \
+        .decode = hd_list_decode, .describe = describe_it, .list = rules                                     \
+    }
 
 #endif

@@ -188,8 +188,10 @@ typedef struct hd_tokenizer_type {
        does; failures to allocate are hd_json_missed's to tell. continues: texts that are decoded stand behind
        others and keep the space before their first word. NULL: it cannot. */
     hd_status (*describe)(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err);
-    const char *(*piece)(const hd_tokenizer *t, int32_t id); /* id is one */
+    /* Of those that do not set hd_tokenizer.vocab; id is one. */
+    const char *(*piece)(const hd_tokenizer *t, int32_t id);
     int32_t (*id)(const hd_tokenizer *t, const char *piece);
+    const struct hd_list_rules *list; /* of text/list.h, which words and characters share */
 } hd_tokenizer_type;
 
 struct hd_tokenizer {
@@ -200,6 +202,7 @@ struct hd_tokenizer {
     hd_text_frame
         frame[2]; /* of one text, of a pair; where the type leaves both empty an end follows each text */
     void *state;  /* the type's own */
+    const struct hd_vocab *vocab; /* its pieces, where they lie in one; part of the state */
     char from[HD_PATH]; /* where it was opened; a type puts another file there if the pieces are in that */
     hd_tally *tally;
 };

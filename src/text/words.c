@@ -55,26 +55,6 @@ static const char *check_word(const char *piece, size_t size)
                : "is not one word: write one word or punctuation mark a line";
 }
 
-static hd_status train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err)
-{
-    return hd_list_train(t, lines, cut_word, opt, err);
-}
-
-static hd_status open_list(hd_tokenizer *t, const char *path, hd_err *err)
-{
-    return hd_list_open(t, path, check_word, err);
-}
-
-static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
-{
-    return hd_list_encode(t, text, size, cut_word, to, err);
-}
-
-static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
-{
-    return hd_list_decode(t, ids, count, " ", hd_special_piece[HD_UNK_ID], out, err);
-}
-
 /* cut_word as a regular expression. */
 static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err)
 {
@@ -93,15 +73,6 @@ static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, h
                             decoder);
 }
 
-const hd_tokenizer_type hd_tokenizer_words = {
-    .file = {"source.txt", "target.txt", "tokenizer.txt"},
-    .train = train,
-    .open = open_list,
-    .save = hd_list_save,
-    .release = hd_list_release,
-    .encode = encode,
-    .decode = decode,
-    .describe = describe,
-    .piece = hd_list_piece,
-    .id = hd_list_id,
-};
+static const hd_list_rules rules = {cut_word, check_word, " ", "<unk>"};
+
+const hd_tokenizer_type hd_tokenizer_words = HD_LIST_TYPE(&rules, describe);

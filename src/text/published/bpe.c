@@ -12,6 +12,7 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     hd_bpe *b = t->state = hd_mem_zero(sizeof *b);
     if (!b) return hd_err_nomem(err, sizeof *b);
+    t->vocab = &b->vocab;
     hd_status s = hd_bpe_read(t, path, err);
     return s ? s : hd_word_cache_new(&b->cache, err);
 }
@@ -214,16 +215,6 @@ static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count,
     return s ? s : hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokenizer *t, int32_t id)
-{
-    return hd_vocab_piece(&((const hd_bpe *)t->state)->vocab, id);
-}
-
-static int32_t id_of(const hd_tokenizer *t, const char *name)
-{
-    return hd_vocab_find(&((const hd_bpe *)t->state)->vocab, name, strlen(name));
-}
-
 const hd_tokenizer_type hd_tokenizer_bpe = {
     .file = {"source.vocab.json", "target.vocab.json", HD_BPE_VOCAB},
     .keeps_lines = true,
@@ -232,6 +223,4 @@ const hd_tokenizer_type hd_tokenizer_bpe = {
     .release = release,
     .encode = encode,
     .decode = decode,
-    .piece = piece,
-    .id = id_of,
 };

@@ -45,6 +45,7 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 {
     marian *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
+    t->vocab = &m->vocab;
     hd_status s = hd_spm_file_open(&m->file, path, err);
     if (!s) s = read_vocab(t, path, err);
     t->size = m->vocab.count;
@@ -149,16 +150,6 @@ static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count,
     return s ? s : hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokenizer *t, int32_t id)
-{
-    return hd_vocab_piece(&((const marian *)t->state)->vocab, id);
-}
-
-static int32_t id_of(const hd_tokenizer *t, const char *name)
-{
-    return hd_vocab_find(&((const marian *)t->state)->vocab, name, strlen(name));
-}
-
 const hd_tokenizer_type hd_tokenizer_marian = {
     .file = {"source.spm", "target.spm", "source.spm"},
     .open = open_files,
@@ -166,6 +157,4 @@ const hd_tokenizer_type hd_tokenizer_marian = {
     .release = release,
     .encode = encode,
     .decode = decode,
-    .piece = piece,
-    .id = id_of,
 };

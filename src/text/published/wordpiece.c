@@ -188,6 +188,7 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
     char *found = t->from;
     wordpiece *w = t->state = hd_mem_zero(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
+    t->vocab = &w->vocab;
     w->unk = -1;
     hd_status s = hd_file_set_find(found, path, VOCAB, WHOLE, err);
     bool whole = !s && hd_is_called(found, WHOLE);
@@ -379,16 +380,6 @@ static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count,
     return hd_text_status(out, err);
 }
 
-static const char *piece(const hd_tokenizer *t, int32_t id)
-{
-    return hd_vocab_piece(&((const wordpiece *)t->state)->vocab, id);
-}
-
-static int32_t id_of(const hd_tokenizer *t, const char *name)
-{
-    return hd_vocab_find(&((const wordpiece *)t->state)->vocab, name, strlen(name));
-}
-
 const hd_tokenizer_type hd_tokenizer_wordpiece = {
     .file = {"source.vocab.txt", "target.vocab.txt", VOCAB},
     .open = open_files,
@@ -396,6 +387,4 @@ const hd_tokenizer_type hd_tokenizer_wordpiece = {
     .release = release,
     .encode = encode,
     .decode = decode,
-    .piece = piece,
-    .id = id_of,
 };
