@@ -12,11 +12,15 @@
 
 #include "cli/frame/option.c"
 #include "cli/frame/config.c"
+#include "cli/frame/input.c"
+#include "cli/frame/machine.c"
 #include "cli/frame/renamed.c"
 #include "cli/frame/spelling.c"
 #include "cli/frame/synonyms.c"
 #include "cli/frame/terminal.c"
 #include "cli/frame/verb.c"
+#include "cli/verb/attention.c"
+#include "cli/verb/unknown.c"
 #include "cli/verb/version.c"
 #include "cli/frame/completion.c"
 #include "cli/frame/help.c"
@@ -50,13 +54,10 @@ static const hd_option toy_options[] = {
     {0},
 };
 
-/* Takes operands and does not say so: no file is completed but an option's. */
-const hd_usage hd_verb_toy_usage = {
-    .most = 2, .about = "Plays.", .options = toy_options, .size = sizeof(struct toy)};
-
 /* Prints its options; those given have a star. */
-int hd_verb_toy(const hd_command *c)
+static hd_status run_toy(hd_command *c, hd_err *err)
 {
+    (void)err;
     const struct toy *o = c->options;
     fprintf(c->out.file, "train%s", hd_command_given(c, "train") ? "*" : "");
     for (int i = 0; i < o->train.count; i++) fprintf(c->out.file, " %s", o->train.text[i]);
@@ -66,8 +67,12 @@ int hd_verb_toy(const hd_command *c)
         o->lr, hd_command_given(c, "fast") ? "*" : "", o->fast, hd_command_given(c, "name") ? "*" : "",
         o->name ? o->name : "-", hd_command_given(c, "threads") ? "*" : "", c->common.threads,
         hd_command_given(c, "nothing") ? "*" : "", c->operands.count);
-    return HD_EXIT_OK;
+    return HD_OK;
 }
+
+/* Takes operands and does not say so: no file is completed but an option's. */
+const hd_usage hd_verb_toy = {
+    .most = 2, .about = "Plays.", .options = toy_options, .size = sizeof(struct toy), .run = run_toy};
 
 static char path[] = "/tmp/heed-program-test-XXXXXX";
 

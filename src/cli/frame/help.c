@@ -142,18 +142,18 @@ hd_status hd_page_help(const hd_terminal *to, const hd_verb *v, const hd_option_
     return HD_OK;
 }
 
-const hd_usage hd_verb_help_usage = {
+/* Help of a verb is asked of the verb (cli/frame/main.c). */
+static hd_status show_program(hd_command *c, hd_err *err)
+{
+    return hd_page_help(&c->out, &hd_program, NULL, err);
+}
+
+const hd_usage hd_verb_help = {
     .operands = "[VERB [OPTION]...]",
     .about =
         "Shows what a verb does and every option it takes; without VERB, the list of verbs. With options, "
         "those of heed train that go with them: 'heed help train --task lm' shows the options of a language "
         "model with their defaults.",
     .options = hd_no_options,
+    .run = show_program,
 };
-
-/* Help of a verb is asked of the verb (cli/frame/main.c). */
-int hd_verb_help(const hd_command *c)
-{
-    hd_err err = {0};
-    return hd_page_help(&c->out, &hd_program, NULL, &err) ? hd_command_fail(c, &err) : HD_EXIT_OK;
-}

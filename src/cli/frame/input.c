@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/frame/verb.h"
 #include "view/draw/json_members.h"
 
 /* -- files -- */
@@ -39,31 +40,31 @@ static hd_status open_next(hd_input *in, hd_err *err)
     return hd_lines_open(&in->lines, path, &opt, err);
 }
 
-hd_status hd_input_open(hd_input *in, const char *what, hd_input_check check, hd_err *err)
+hd_status hd_input_open(hd_command *c, const char *what, const char *done, hd_input_check check, hd_err *err)
 {
-    const hd_words files = hd_input_files(in->command, 1);
+    const hd_words files = hd_input_files(c, 1);
     int standard = 0;
-    in->files = files, in->what = what, in->check = check;
-    hd_arena_init(&in->memory, hd_allocator_host, 1 << 16);
+    c->in = (hd_input){.command = c, .files = files, .what = what, .done = done, .check = check};
+    hd_arena_init(&c->in.memory, hd_allocator_host, 1 << 16);
     for (int i = 0; i < files.count; i++) standard += !strcmp(files.word[i], "-");
     if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
-    return open_next(in, err);
+    return open_next(&c->in, err);
 }
 
-int hd_input_close(hd_input *in, int status, const char *done)
+void hd_input_close(hd_command *c)
 {
+    hd_input *in = &c->in;
     hd_err err = {0};
-    if (!status && hd_command_put(in->command, "", 0, true, &err))
-        status = hd_command_fail(in->command, &err);
-    if (!status && in->bad) {
-        hd_log_say(&in->command->log, HD_ERROR, "%zu of %zu lines could not be %s", in->bad, in->count, done);
-        status = HD_EXIT_FAILURE;
+    if (!in->command) return;
+    if (!c->exit && hd_command_put(c, "", 0, true, &err)) c->exit = hd_command_fail(c, &err);
+    if (!c->exit && in->bad) {
+        hd_log_say(&c->log, HD_ERROR, "%zu of %zu lines could not be %s", in->bad, in->count, in->done);
+        c->exit = HD_EXIT_FAILURE;
     }
     hd_lines_close(in->lines);
     hd_arena_release(&in->memory);
     hd_mem_free(in->chunk);
     *in = (hd_input){0};
-    return status;
 }
 
 /* -- lines -- */

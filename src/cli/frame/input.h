@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/file/lines.h"
 #include "base/text.h"
-#include "cli/frame/verb.h"
+#include "cli/frame/option.h"
 
 /* Paragraphs of a verb's help. */
 #define HD_INPUT_FILES \
@@ -36,10 +36,12 @@ typedef struct hd_input_line {
     size_t number;    /* its number in all files, from 1 */
 } hd_input_line;
 
+typedef struct hd_command hd_command;
+
 typedef struct hd_input {
     const hd_command *command;
     hd_words files; /* those not opened yet */
-    const char *what, *file;
+    const char *what, *done, *file;
     hd_input_check check;
     hd_lines *lines;
     bool live;         /* someone types them */
@@ -56,12 +58,11 @@ hd_words hd_input_files(const hd_command *c, int skip);
    whether it is. */
 bool hd_input_await(const hd_command *c, const char *path, const char *what);
 
-/* Opens the files behind the model. `in` is {.command = c} before, and may be closed whether or not this was
-   called or failed. */
-hd_status hd_input_open(hd_input *in, const char *what, hd_input_check check, hd_err *err);
-
-/* Closes; if lines were refused, says how many were not "translated". Returns the exit status. */
-int hd_input_close(hd_input *in, int status, const char *done);
+/* Opens the files behind the model into c->in, which was {0}: lines of `what`, which shall be "translated".
+ */
+hd_status hd_input_open(hd_command *c, const char *what, const char *done, hd_input_check check, hd_err *err);
+/* Closes c->in; if lines were refused, says how many were not "translated", and c->exit is a failure. */
+void hd_input_close(hd_command *c); /* accepts {0} */
 
 /* The next line, valid until the next call; text.text is NULL at the end. */
 hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err);

@@ -1,6 +1,8 @@
 /* Where a verb computes. */
 #include "cli/frame/machine.h"
 
+#include "cli/frame/verb.h"
+
 const hd_machine_options hd_machine_cpu = {.name = "cpu"};
 
 hd_status hd_machine_open(hd_machine *m, const hd_command *c, const hd_machine_options *o, hd_err *err)

@@ -2,7 +2,7 @@
 #ifndef HD_CLI_FRAME_MACHINE_H
 #define HD_CLI_FRAME_MACHINE_H
 
-#include "cli/frame/verb.h"
+#include "cli/frame/option.h"
 #include "op/run.h"
 
 typedef struct hd_machine_options {
@@ -27,6 +27,7 @@ typedef struct hd_machine {
     hd_run run;
 } hd_machine;
 
+typedef struct hd_command hd_command;
 hd_status hd_machine_open(hd_machine *m, const hd_command *c, const hd_machine_options *o, hd_err *err);
 void hd_machine_close(hd_machine *m); /* accepts {0} */
 

@@ -37,7 +37,7 @@ static const hd_usage program_usage = {
     .options = program_options,
 };
 
-const hd_verb hd_program = {"heed", "train, run and explain attention models", &program_usage, NULL};
+const hd_verb hd_program = {"heed", "train, run and explain attention models", &program_usage};
 
 /* A closed stdin, stdout or stderr would become the next file opened, and messages would go into that file.
    Each is filled with one that refuses the use it is meant for. */
@@ -101,7 +101,7 @@ static int run_command(hd_command *c, void *options, hd_given *given, hd_arena *
     c->options = options;
     c->given = given;
     c->log = hd_terminal_log(&c->err, c->common.quiet ? HD_ERROR : c->common.verbose ? HD_DEBUG : HD_INFO);
-    return c->verb->run(c);
+    return hd_command_run(c);
 }
 
 /* Of several processes the first alone prints: the streams of the others lead nowhere. All end together, so
@@ -122,24 +122,25 @@ static int run_together(hd_command *c, void *options, hd_given *given, hd_arena 
 
 static int run_verb(const hd_verb *v, hd_words words, bool help)
 {
-    hd_command c = {.verb = v,
-                    .operands = words,
-                    .common = {.help = help},
-                    .out = hd_terminal_of(stdout),
-                    .err = hd_terminal_of(stderr)};
+    hd_command plain = {0};
+    hd_command *own = v->usage->call ? hd_mem_zero(v->usage->call) : NULL, *c = own ? own : &plain;
+    c->verb = v, c->operands = words, c->common.help = help;
+    c->out = hd_terminal_of(stdout), c->err = hd_terminal_of(stderr);
     size_t rows = hd_option_count(v->usage->options) + hd_option_count(hd_common_options);
     void *options = hd_mem_zero(v->usage->size);
     hd_given *given = hd_mem_array(rows, sizeof *given);
     hd_arena texts;
     hd_arena_init(&texts, hd_allocator_host, TEXTS);
     hd_err err = {0};
-    if (!options || !given) hd_err_nomem(&err, v->usage->size + rows);
-    int status = err.status          ? hd_command_fail(&c, &err)
-                 : v->usage->spreads ? run_together(&c, options, given, &texts)
-                                     : run_command(&c, options, given, &texts);
+    if (!options || !given || (v->usage->call && !own))
+        hd_err_nomem(&err, v->usage->size + rows + v->usage->call);
+    int status = err.status          ? hd_command_fail(c, &err)
+                 : v->usage->spreads ? run_together(c, options, given, &texts)
+                                     : run_command(c, options, given, &texts);
     hd_arena_release(&texts);
     hd_mem_free(given);
     hd_mem_free(options);
+    hd_mem_free(own);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* The table of verbs and the options they share. */
+/* The table of verbs, the options they share, and what is done before and after each. */
 #include "cli/frame/verb.h"
 
 #include <errno.h>
@@ -7,9 +7,11 @@
 
 #include "backend/ranks.h"
 #include "cli/frame/spelling.h"
+#include "cli/verb/unknown.h"
+#include "view/plot.h"
 
 const hd_verb hd_verbs[] = {
-#define X(name, summary) {#name, summary, &hd_verb_##name##_usage, hd_verb_##name},
+#define X(name, summary) {#name, summary, &hd_verb_##name},
     HD_VERB_LIST(X)
 #undef X
         {0},
@@ -111,4 +113,35 @@ int hd_verb_misused(const hd_verb *v, const hd_err *err)
         fprintf(stderr, "%s: %s (try 'heed help%s%s')\n", hd_verb_title(v, ' ', &title), err->text,
                 *topic ? " " : "", topic);
     return HD_EXIT_USAGE;
+}
+
+/* -- a call -- */
+
+static hd_status open_all(hd_command *c, hd_err *err)
+{
+    const hd_usage *u = c->verb->usage;
+    const hd_usual *o = u->opens > HD_OPENS_CPU ? c->options : NULL;
+    hd_status s = o && o->plot ? hd_plot_check(o->plot, err) : HD_OK;
+    if (!s && u->opens) s = hd_machine_open(&c->machine, c, o ? &o->machine : &hd_machine_cpu, err);
+    if (s || u->opens < HD_OPENS_MODEL) return s;
+    return hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend,
+                                (hd_weights)o->weights, err);
+}
+
+int hd_command_run(hd_command *c)
+{
+    const hd_usage *u = c->verb->usage;
+    hd_err err = {0};
+    hd_status s = u->check ? u->check(c, &err) : HD_OK;
+    c->misused = s != HD_OK;
+    if (!s) s = open_all(c, &err);
+    if (!s) s = u->run(c, &err);
+    s = hd_attending_close(&c->attending, s, &err);
+    if (s) c->exit = c->misused ? hd_verb_misused(c->verb, &err) : hd_command_fail(c, &err);
+    if (!c->exit) hd_unknown_warn(c, c->model.tokenizer[0], c->model.tokenizer[1]);
+    hd_input_close(c);
+    if (u->release) u->release(c);
+    hd_model_folder_release(&c->model);
+    hd_machine_close(&c->machine);
+    return c->exit;
 }

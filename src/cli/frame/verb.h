@@ -1,11 +1,14 @@
-/* A verb of the program: what it takes, and the function that does it. */
+/* A verb of the program: what it takes, what is opened for it, and the function that does it. */
 #ifndef HD_CLI_FRAME_VERB_H
 #define HD_CLI_FRAME_VERB_H
 
-#include "base/text.h"
+#include "cli/frame/input.h"
+#include "cli/frame/machine.h"
 #include "cli/frame/option.h"
 #include "cli/frame/terminal.h"
 #include "cli/frame/verb_list.h"
+#include "cli/verb/attention.h"
+#include "task/model_folder.h"
 
 /* A run that a signal stopped ends with HD_EXIT_SIGNAL and the number of the signal, as shells count it. */
 enum { HD_EXIT_OK = 0, HD_EXIT_FAILURE = 1, HD_EXIT_USAGE = 2, HD_EXIT_SIGNAL = 128 };
@@ -20,6 +23,26 @@ typedef struct hd_row_help {
     char fallback[56]; /* "": none */
 } hd_row_help;
 
+/* Options that many verbs have. The struct of a verb that computes begins with them; rows fill those it has.
+ */
+typedef struct hd_usual {
+    bool json;
+    const char *plot;
+    int weights; /* hd_weights */
+    hd_machine_options machine;
+    hd_attending_options attending;
+} hd_usual;
+
+/* What is opened before a verb runs, and closed after it. */
+typedef enum hd_opens {
+    HD_OPENS_NOTHING,
+    HD_OPENS_CPU,     /* a machine; the verb has no options for it */
+    HD_OPENS_MACHINE, /* the machine of the usual options, once --plot is known to be writable */
+    HD_OPENS_MODEL    /* the same, and the model in the folder that the first operand names */
+} hd_opens;
+
+typedef hd_status hd_verb_fn(hd_command *c, hd_err *err);
+
 typedef struct hd_usage {
     const char *operands;       /* as in "[VERB]" or "FILE..."; NULL when the verb takes none */
     int least, most;            /* how many of them */
@@ -31,6 +54,16 @@ typedef struct hd_usage {
     /* Of a table whose rows depend on one another: what help shows of each, by what is given in `set`. NULL:
        every row with its default. */
     hd_status (*show)(hd_row_help *rows, const hd_option_set *set, hd_err *err);
+
+    hd_opens opens;
+    const char *task; /* of the model; NULL: any */
+    size_t call;      /* of the verb's own struct, which begins with a hd_command; 0: it has none */
+    /* Before anything is opened: whether the options go together. May be NULL. */
+    hd_verb_fn *check;
+    /* Does it. A failure is said, and the exit status is 1. The caller flushes stdout and finds out whether
+       it could be written. */
+    hd_verb_fn *run;
+    void (*release)(hd_command *c); /* what the verb's own struct holds; may be NULL */
 } hd_usage;
 
 /* Options of every verb. */
@@ -43,8 +76,9 @@ extern const hd_option hd_common_options[];
 
 typedef struct hd_verb hd_verb;
 
-/* One call of a verb; all of it is borrowed. */
-typedef struct hd_command {
+/* One call of a verb. */
+struct hd_command {
+    /* all of it borrowed */
     const hd_verb *verb;
     const void *options;   /* the verb's struct, filled */
     const hd_given *given; /* one for each row of the verb's table, then of hd_common_options */
@@ -52,24 +86,25 @@ typedef struct hd_command {
     hd_words operands;
     hd_terminal out, err; /* stdout and stderr */
     hd_log log;
-} hd_command;
+    /* opened by the usage, or by the verb, and closed for it */
+    hd_machine machine;
+    hd_model_folder model; /* of its tokens that are <unk> a warning is given in the end */
+    hd_attending attending;
+    hd_input in;
+    bool misused; /* a failure is one of the command line, and the exit status 2 */
+    int exit;     /* the exit status of a verb that does not fail */
+};
 
 /* Was the option of this name given, on the command line or in a file? */
 bool hd_command_given(const hd_command *c, const char *name);
-
-/* Returns the exit status. The caller flushes stdout and finds out whether it could be written. */
-typedef int hd_verb_fn(const hd_command *c);
 
 struct hd_verb {
     const char *name; /* "heed" for the program itself */
     const char *summary;
     const hd_usage *usage;
-    hd_verb_fn *run;
 };
 
-#define X(name, summary)       \
-    hd_verb_fn hd_verb_##name; \
-    extern const hd_usage hd_verb_##name##_usage;
+#define X(name, summary) extern const hd_usage hd_verb_##name;
 HD_VERB_LIST(X)
 #undef X
 
@@ -90,6 +125,9 @@ hd_status hd_command_put(const hd_command *c, const char *data, size_t size, boo
 hd_status hd_command_put_text(const hd_command *c, hd_text *text, bool now, hd_err *err);
 /* The same at once, unless making the text failed with `s`, which is then returned. */
 hd_status hd_command_put_page(const hd_command *c, hd_text *page, hd_status s, hd_err *err);
+
+/* Checks, opens, runs the verb and closes. Returns the exit status. */
+int hd_command_run(hd_command *c);
 
 /* NULL with a text that suggests the nearest verb. */
 const hd_verb *hd_verb_find(const char *name, hd_err *err);

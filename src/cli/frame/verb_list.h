@@ -1,5 +1,5 @@
-/* The verbs, in the order help shows them: X(name, summary). A verb is one file that defines the function
-   hd_verb_NAME and the table hd_verb_NAME_usage (see verb.h). */
+/* The verbs, in the order help shows them: X(name, summary). A verb is one file that defines the hd_usage
+   hd_verb_NAME (see verb.h). */
 #ifndef HD_CLI_FRAME_VERB_LIST_H
 #define HD_CLI_FRAME_VERB_LIST_H
 

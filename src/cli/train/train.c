@@ -2,7 +2,7 @@
 #include "cli/train/train.h"
 
 #include "backend/ranks.h"
-#include "cli/frame/input.h"
+#include "cli/frame/verb.h"
 #include "cli/frame/signals.h"
 #include "cli/train/folder.h"
 #include "cli/train/recipe.h"
@@ -39,31 +39,6 @@ static const hd_example examples[] = {
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
-};
-
-const hd_usage hd_verb_train_usage = {
-    .about =
-        "Trains a model. 'heed help train --task TASK' shows the options of one task with its defaults, and "
-        "with further options (--preset, --model) what they change; --dry-run prints all values of a run.\n"
-        "The model folder holds config.json, the tokenizer and model.safetensors, the best model by "
-        "validation; train/ the last checkpoint and the log (log.jsonl, TensorBoard events); training.yml "
-        "the options of the run, as --config reads them.\n"
-        "translate: learns a vocabulary from parallel sentences, then a Transformer or, by --preset or "
-        "--encoder and --decoder, a recurrent encoder-decoder.\n"
-        "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
-        "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
-        "classify, regress and tag: predict a label or a number for each text, or a label for each token. "
-        "Duplicate items are dropped. Without --valid a tenth is held out for validation and kept in "
-        "train/held-out.tsv.\n"
-        "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
-        "epochs at a low learning rate unless options say otherwise); classify and regress fine-tune it.\n"
-        "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "
-        "bit. Before the first update there is nothing to save. One process at a time trains in a folder.",
-    .options = hd_train_table,
-    .size = sizeof(hd_train_options),
-    .examples = examples,
-    .spreads = true,
-    .show = hd_train_recipe_rows,
 };
 
 static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
@@ -133,8 +108,36 @@ int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given)
     return status;
 }
 
-int hd_verb_train(const hd_command *c)
+static hd_status run(hd_command *c, hd_err *err)
 {
     hd_train_options o = *(const hd_train_options *)c->options;
-    return hd_train_run(c, &o, (hd_given *)c->given);
+    (void)err; /* a run says itself what went wrong, or that a signal stopped it */
+    c->exit = hd_train_run(c, &o, (hd_given *)c->given);
+    return HD_OK;
 }
+
+const hd_usage hd_verb_train = {
+    .about =
+        "Trains a model. 'heed help train --task TASK' shows the options of one task with its defaults, and "
+        "with further options (--preset, --model) what they change; --dry-run prints all values of a run.\n"
+        "The model folder holds config.json, the tokenizer and model.safetensors, the best model by "
+        "validation; train/ the last checkpoint and the log (log.jsonl, TensorBoard events); training.yml "
+        "the options of the run, as --config reads them.\n"
+        "translate: learns a vocabulary from parallel sentences, then a Transformer or, by --preset or "
+        "--encoder and --decoder, a recurrent encoder-decoder.\n"
+        "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
+        "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
+        "classify, regress and tag: predict a label or a number for each text, or a label for each token. "
+        "Duplicate items are dropped. Without --valid a tenth is held out for validation and kept in "
+        "train/held-out.tsv.\n"
+        "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
+        "epochs at a low learning rate unless options say otherwise); classify and regress fine-tune it.\n"
+        "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "
+        "bit. Before the first update there is nothing to save. One process at a time trains in a folder.",
+    .options = hd_train_table,
+    .size = sizeof(hd_train_options),
+    .examples = examples,
+    .spreads = true,
+    .show = hd_train_recipe_rows,
+    .run = run,
+};

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/frame/verb.h"
 #include "view/attention/text.h"
 
 static hd_attention_pick pick_of(const hd_attending_options *o)

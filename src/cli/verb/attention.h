@@ -2,7 +2,7 @@
 #ifndef HD_CLI_VERB_ATTENTION_H
 #define HD_CLI_VERB_ATTENTION_H
 
-#include "cli/frame/verb.h"
+#include "cli/frame/option.h"
 #include "show/attention.h"
 #include "view/attention/file.h"
 
@@ -36,6 +36,8 @@ typedef struct hd_attending_options {
         "head", 0, "N", "0", "0: the mean, or all in .json and .html", .group = "Attention",                \
                                                                        HD_INT_INTO(owner, to.head, 0, 1024) \
     }
+
+typedef struct hd_command hd_command;
 
 typedef struct hd_attending {
     const hd_command *command;

@@ -31,18 +31,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_bench_usage = {
-    .about =
-        "Times training steps and decoding of fixed sizes on random tokens and shows for each the rate, its "
-        "share of the rate of the largest matrix product, and the memory.\n"
-        "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
-        "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
-        "of that many words with one layer: an LSTM goes word by word, attention takes all words at once.",
-    .options = options,
-    .size = sizeof(struct bench),
-    .examples = examples,
-};
-
 typedef struct sink {
     const hd_command *command;
     const char *device;
@@ -86,27 +74,39 @@ static hd_status tell_kernel(void *context, const char *kernel, const hd_work *w
     return hd_command_put_text(s->command, &out, false, err);
 }
 
-int hd_verb_bench(const hd_command *c)
+static hd_status run(hd_command *c, hd_err *err)
 {
     const struct bench *o = c->options;
-    hd_err err = {0};
     hd_backend *b = NULL;
-    sink s = {.command = c};
+    sink to = {.command = c};
     hd_backend_opt opt = {.threads = c->common.threads,
                           .precision = (hd_precision)o->precision,
                           .log = &c->log,
                           .training = true};
-    hd_status st = hd_backend_new(&b, o->device, &opt, &err);
-    if (!st && b->dry)
-        st = hd_err_set(&err, HD_EARG, "device '%s' does not compute: use cpu or cuda", o->device);
     hd_bench_opt ask = {.only = o->only,
                         .rounds = o->rounds,
                         .by_kernel = o->kernels,
                         .tell = tell,
                         .tell_kernel = tell_kernel,
-                        .context = &s};
-    if (!st) s.device = b->detail;
-    if (!st) st = hd_bench(b, &ask, &s.ceiling, &err);
+                        .context = &to};
+    hd_status s = hd_backend_new(&b, o->device, &opt, err);
+    if (!s && b->dry)
+        s = hd_err_set(err, HD_EARG, "device '%s' does not compute: use cpu or cuda", o->device);
+    if (!s) to.device = b->detail;
+    if (!s) s = hd_bench(b, &ask, &to.ceiling, err);
     hd_backend_free(b);
-    return st ? hd_command_fail(c, &err) : 0;
+    return s;
 }
+
+const hd_usage hd_verb_bench = {
+    .about =
+        "Times training steps and decoding of fixed sizes on random tokens and shows for each the rate, its "
+        "share of the rate of the largest matrix product, and the memory.\n"
+        "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
+        "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
+        "of that many words with one layer: an LSTM goes word by word, attention takes all words at once.",
+    .options = options,
+    .size = sizeof(struct bench),
+    .examples = examples,
+    .run = run,
+};

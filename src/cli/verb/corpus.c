@@ -32,18 +32,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_corpus_usage = {
-    .about = "Writes sentences of a small English grammar with their German translation, one a line, words "
-             "and punctuation separated by spaces: train.en and train.de, valid and test. The German has "
-             "gender, case and number, adjective endings, separable verbs, the perfect, modal verbs, "
-             "negation, inversion and subordinate clauses; each English sentence has one translation.\n"
-             "No sentence occurs twice, in one file or in two. '" HD_GRAMMAR_RESERVED
-             "' is in none of them: a sentence to test a trained model with.",
-    .options = options,
-    .size = sizeof(struct corpus),
-    .examples = examples,
-};
-
 enum { TRAIN, VALID, TEST, SPLITS, LANGUAGES = 2 };
 
 struct file {
@@ -137,19 +125,35 @@ static hd_status write_among_others(const struct corpus *o, hd_err *err)
     return s;
 }
 
-int hd_verb_corpus(const hd_command *c)
+static hd_status check(hd_command *c, hd_err *err)
 {
     const struct corpus *o = c->options;
-    hd_err err = {0};
-    bool empty = false;
-    if (!o->out || !*o->out) {
-        hd_err_set(&err, HD_EARG, "--out is required: the folder for the files");
-        return hd_verb_misused(c->verb, &err);
-    }
-    hd_status s = hd_folder_empty(o->out, &empty, &err);
-    if (!s) s = empty ? write_folder(o, &err) : write_among_others(o, &err);
-    if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "wrote %d training, %d validation and %d test pairs to %s", o->pairs,
-               o->valid, o->test, o->out);
-    return HD_EXIT_OK;
+    return o->out && *o->out ? HD_OK
+                             : hd_err_set(err, HD_EARG, "--out is required: the folder for the files");
 }
+
+static hd_status run(hd_command *c, hd_err *err)
+{
+    const struct corpus *o = c->options;
+    bool empty = false;
+    hd_status s = hd_folder_empty(o->out, &empty, err);
+    if (!s) s = empty ? write_folder(o, err) : write_among_others(o, err);
+    if (!s)
+        hd_log_say(&c->log, HD_INFO, "wrote %d training, %d validation and %d test pairs to %s", o->pairs,
+                   o->valid, o->test, o->out);
+    return s;
+}
+
+const hd_usage hd_verb_corpus = {
+    .about = "Writes sentences of a small English grammar with their German translation, one a line, words "
+             "and punctuation separated by spaces: train.en and train.de, valid and test. The German has "
+             "gender, case and number, adjective endings, separable verbs, the perfect, modal verbs, "
+             "negation, inversion and subordinate clauses; each English sentence has one translation.\n"
+             "No sentence occurs twice, in one file or in two. '" HD_GRAMMAR_RESERVED
+             "' is in none of them: a sentence to test a trained model with.",
+    .options = options,
+    .size = sizeof(struct corpus),
+    .examples = examples,
+    .check = check,
+    .run = run,
+};

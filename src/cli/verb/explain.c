@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/frame/machine.h"
-#include "cli/verb/unknown.h"
+#include "cli/frame/verb.h"
 #include "task/masked/masked.h"
 #include "view/explain/exhibit_json.h"
 #include "view/explain/exhibit_text.h"
@@ -69,26 +68,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_explain_usage = {
-    .operands = "[MODEL TEXT]",
-    .most = 2,
-    .about =
-        "With a translator and a sentence: its tokens, the output of each encoder layer, the translation "
-        "found by greedy search, and everything in one decoder step up to the distribution of the next "
-        "token. With a language model and the beginning of a line: the same for the next token; for an "
-        "n-gram model the counts behind it. With a masked language model and a text: every layer, and the "
-        "predictions for "
-        "each " HD_MASK_TEXT
-        ". With a classifier: every layer, the vector of the text and its labels; a model of pairs takes two "
-        "texts separated by a tab. With a tagger and tokens separated by spaces: every layer, and the labels "
-        "of each token. Every item has a name, a shape and the formula that computes it.\n"
-        "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
-        "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
-    .options = options,
-    .size = sizeof(struct explain),
-    .examples = examples,
-};
-
 /* Does the locale's character set have the signs? Asked without setting the locale of the process. */
 static bool has_utf8(void)
 {
@@ -102,25 +81,21 @@ static bool has_utf8(void)
 /* -- a trained model -- */
 
 typedef struct call {
-    const hd_command *command;
+    hd_command command;
     const struct explain *o;
     size_t step; /* 0: all */
     int head;    /* as hd_exhibit_look has it */
-    hd_machine machine;
     hd_exhibit *made;
 } call;
 
 static hd_status explain_model(call *c, hd_err *err)
 {
-    const char *folder = c->command->operands.word[0], *text = c->command->operands.word[1];
-    hd_model_folder f = {0};
-    hd_status s = hd_machine_open(&c->machine, c->command, &hd_machine_cpu, err);
-    if (!s) s = hd_model_folder_open(&f, folder, NULL, c->machine.backend, HD_WEIGHTS_BEST, err);
-    if (!s)
-        s = hd_exhibit_text_of(&c->made, &c->machine.run, &f, (hd_line){text, strlen(text)}, c->step, err);
-    hd_unknown_warn(c->command, f.tokenizer[0], f.tokenizer[1]);
-    hd_model_folder_release(&f);
-    return s;
+    hd_command *m = &c->command;
+    const char *folder = m->operands.word[0], *text = m->operands.word[1];
+    hd_status s = hd_model_folder_open(&m->model, folder, NULL, m->machine.backend, HD_WEIGHTS_BEST, err);
+    return s ? s
+             : hd_exhibit_text_of(&c->made, &m->machine.run, &m->model, (hd_line){text, strlen(text)},
+                                  c->step, err);
 }
 
 /* Whether the model has what was asked for. */
@@ -132,12 +107,12 @@ static hd_status has_it(const call *c, hd_err *err)
     for (size_t i = 0; !found && i < x->items; i++) found = !fnmatch(o->only, x->item[i].name, 0);
     if (!found)
         return hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'; --json shows all names", o->only);
-    if (x->kind == HD_EXHIBIT_LANGUAGE && hd_command_given(c->command, "step"))
+    if (x->kind == HD_EXHIBIT_LANGUAGE && hd_command_given(&c->command, "step"))
         return hd_err_set(err, HD_EARG, "--step: a language model is shown at one step, the next token");
-    if (x->kind != HD_EXHIBIT_TRANSLATOR && hd_command_given(c->command, "step"))
+    if (x->kind != HD_EXHIBIT_TRANSLATOR && hd_command_given(&c->command, "step"))
         return hd_err_set(err, HD_EARG,
                           "--step: the model reads a text at once, only translations have steps");
-    if (hd_command_given(c->command, "head") && c->head > (int)hd_exhibit_heads(x))
+    if (hd_command_given(&c->command, "head") && c->head > (int)hd_exhibit_heads(x))
         return hd_err_set(err, HD_EARG, "--head: there is no head %d, the model has %zu", c->head,
                           hd_exhibit_heads(x));
     return HD_OK;
@@ -146,8 +121,8 @@ static hd_status has_it(const call *c, hd_err *err)
 static hd_status show(hd_text *page, const call *c, hd_err *err)
 {
     const struct explain *o = c->o;
-    const hd_exhibit_look look = {.width = c->command->out.width,
-                                  .color = c->command->out.color,
+    const hd_exhibit_look look = {.width = c->command.out.width,
+                                  .color = c->command.out.color,
                                   .utf8 = has_utf8(),
                                   .digits = o->digits,
                                   .columns = o->columns,
@@ -184,7 +159,7 @@ static hd_status check_options(call *c, hd_err *err)
 {
     static const char *const example[] = {"backward", "train", "shift"}, *const model[] = {"step", "head",
                                                                                            "columns"};
-    const hd_command *m = c->command;
+    const hd_command *m = &c->command;
     if (m->operands.count == 1)
         return hd_err_set(err, HD_EARG, "TEXT is missing: what '%s' is to be shown with",
                           m->operands.word[0]);
@@ -213,7 +188,6 @@ static bool matches_something(const char *pattern)
 
 static hd_status explain_example(hd_text *page, const hd_command *c, const struct explain *o, hd_err *err)
 {
-    hd_machine machine = {0};
     hd_explain *x = NULL;
     const hd_explain_look look = {.width = c->out.width,
                                   .color = c->out.color,
@@ -221,41 +195,70 @@ static hd_status explain_example(hd_text *page, const hd_command *c, const struc
                                   .digits = o->digits,
                                   .only = o->only,
                                   .no_matrices = o->train && !o->backward && !o->only};
-    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, err);
-    if (!s) s = hd_explain_run(&x, machine.backend, &(hd_explain_opt){o->backward, o->train}, err);
+    hd_status s = hd_explain_run(&x, c->machine.backend, &(hd_explain_opt){o->backward, o->train}, err);
     if (!s) s = o->json ? hd_explain_json(page, x, o->only, err) : hd_explain_text(page, x, &look, err);
     hd_explain_free(x);
-    hd_machine_close(&machine);
     return s;
 }
 
 /* -- the verb -- */
 
 /* Of a model, or of the positions of the worked example. */
-static hd_status explain_exhibit(hd_text *page, call *c, bool *misused, hd_err *err)
+static hd_status explain_exhibit(hd_text *page, call *c, hd_err *err)
 {
     const size_t shift = (size_t)c->o->shift;
     hd_status s = shift ? hd_exhibit_shift(&c->made, HD_LECTURE_LENGTH, HD_LECTURE_WIDTH, shift, err)
                         : explain_model(c, err);
-    *misused = !s && (s = has_it(c, err));
-    if (!s) s = show(page, c, err);
-    hd_exhibit_free(c->made);
-    hd_machine_close(&c->machine);
+    if (!s && (s = has_it(c, err))) c->command.misused = true;
+    return s ? s : show(page, c, err);
+}
+
+static hd_status run(hd_command *c, hd_err *err)
+{
+    const struct explain *o = c->options;
+    hd_text page = {0};
+    hd_status s = c->operands.count || o->shift ? explain_exhibit(&page, (call *)c, err)
+                                                : explain_example(&page, c, o, err);
+    return hd_command_put_page(c, &page, s, err);
+}
+
+static hd_status check(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    c->o = command->options;
+    const char *only = command->operands.count || c->o->shift ? NULL : c->o->only;
+    hd_status s = check_options(c, err);
+    if (!s && only && !matches_something(only))
+        s = hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'", only);
     return s;
 }
 
-int hd_verb_explain(const hd_command *c)
+static void release(hd_command *c)
 {
-    const struct explain *o = c->options;
-    call m = {.command = c, .o = o};
-    const bool exhibit = c->operands.count || o->shift;
-    hd_err err = {0};
-    hd_text page = {0};
-    hd_status s = check_options(&m, &err);
-    if (!s && !exhibit && o->only && !matches_something(o->only))
-        s = hd_err_set(&err, HD_EARG, "--only: no matrix matches '%s'", o->only);
-    bool misused = s;
-    if (!s) s = exhibit ? explain_exhibit(&page, &m, &misused, &err) : explain_example(&page, c, o, &err);
-    s = hd_command_put_page(c, &page, s, &err);
-    return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    hd_exhibit_free(((call *)c)->made);
 }
+
+const hd_usage hd_verb_explain = {
+    .operands = "[MODEL TEXT]",
+    .most = 2,
+    .about =
+        "With a translator and a sentence: its tokens, the output of each encoder layer, the translation "
+        "found by greedy search, and everything in one decoder step up to the distribution of the next "
+        "token. With a language model and the beginning of a line: the same for the next token; for an "
+        "n-gram model the counts behind it. With a masked language model and a text: every layer, and the "
+        "predictions for "
+        "each " HD_MASK_TEXT
+        ". With a classifier: every layer, the vector of the text and its labels; a model of pairs takes two "
+        "texts separated by a tab. With a tagger and tokens separated by spaces: every layer, and the labels "
+        "of each token. Every item has a name, a shape and the formula that computes it.\n"
+        "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
+        "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
+    .options = options,
+    .size = sizeof(struct explain),
+    .examples = examples,
+    .opens = HD_OPENS_CPU,
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

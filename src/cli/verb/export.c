@@ -1,15 +1,21 @@
 /* heed export: writes a model as a folder that transformers reads. */
-#include "cli/frame/machine.h"
+#include "cli/frame/verb.h"
 #include "hub/import.h"
-
-static const hd_option options[] = {{0}};
 
 static const hd_example examples[] = {
     {"heed export model hf", "transformers' from_pretrained(\"hf\") opens it"},
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_export_usage = {
+static hd_status run(hd_command *c, hd_err *err)
+{
+    char **word = c->operands.word;
+    hd_status s = hd_export(word[0], word[1], c->machine.backend, err);
+    if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
+    return s;
+}
+
+const hd_usage hd_verb_export = {
     .operands = "MODEL HF_FOLDER",
     .least = 2,
     .most = 2,
@@ -22,19 +28,8 @@ const hd_usage hd_verb_export_usage = {
         "An imported model gets its original tokenizer files. Other tokenizers are written in heed's format: "
         "transformers opens the model but not the tokenizer.\n"
         "HF_FOLDER must not exist, or be empty.",
-    .options = options,
+    .options = hd_no_options,
+    .opens = HD_OPENS_CPU,
     .examples = examples,
+    .run = run,
 };
-
-int hd_verb_export(const hd_command *c)
-{
-    hd_err err = {0};
-    hd_machine machine = {0};
-    char **word = c->operands.word;
-    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, &err);
-    if (!s) s = hd_export(word[0], word[1], machine.backend, &err);
-    hd_machine_close(&machine);
-    if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
-    return HD_EXIT_OK;
-}

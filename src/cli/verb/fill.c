@@ -2,9 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
-#include "cli/verb/attention.h"
+#include "cli/frame/verb.h"
 #include "cli/verb/unknown.h"
 #include "task/masked/masked.h"
 #include "view/draw/json_members.h"
@@ -38,25 +36,8 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_fill_usage = {
-    .operands = "MODEL [TEXT...]",
-    .least = 1,
-    .most = 1 + HD_INPUT_FILES_MOST,
-    .about =
-        "Predicts the token at each " HD_MASK_TEXT
-        " of every TEXT, or of every line of standard input, with the masked language model in the folder "
-        "MODEL (heed train --task mlm, or an imported BERT). Each prediction is a line: the number of the "
-        "mask, the probability and the token as the vocabulary has it; with --json also its text. Masks are "
-        "predicted independently, one token each: a word of several tokens needs several "
-        "masks. " HD_INPUT_ABOUT "\n"
-        "--attention and --view show what each token attends to.",
-    .options = options,
-    .size = sizeof(struct fill),
-    .examples = examples,
-};
-
 typedef struct call {
-    const hd_command *command;
+    hd_command *command;
     const struct fill *o;
     hd_machine machine;
     hd_masked *model;
@@ -138,13 +119,13 @@ static hd_status open_all(call *c, hd_err *err)
                                  c->model->tokenizer, err);
 }
 
-static hd_status run(call *c, hd_input *in, hd_err *err)
+static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
     const hd_words *words = &c->command->operands;
     if (!s && words->count == 1) {
-        s = hd_input_open(in, "a line with " HD_MASK_TEXT " in it", HD_INPUT_TEXT, err);
-        return s ? s : hd_input_each_one(in, c->o->json, answer, c, err);
+        s = hd_input_open(c->command, "a line with " HD_MASK_TEXT " in it", "answered", HD_INPUT_TEXT, err);
+        return s ? s : hd_input_each_one(&c->command->in, c->o->json, answer, c, err);
     }
     hd_text out = {0};
     for (int i = 1; !s && i < words->count; i++)
@@ -153,14 +134,38 @@ static hd_status run(call *c, hd_input *in, hd_err *err)
     return s;
 }
 
-int hd_verb_fill(const hd_command *command)
+static int run_fill(hd_command *command)
 {
     hd_err err = {0};
     call c = {.command = command, .o = command->options};
-    hd_input in = {.command = command};
-    hd_status s = hd_attending_close(&c.attending, run(&c, &in, &err), &err);
+    hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
     if (!s) hd_unknown_warn(command, c.model->tokenizer, NULL);
     hd_masked_free(c.model);
     hd_machine_close(&c.machine);
-    return hd_input_close(&in, s ? hd_command_fail(command, &err) : HD_EXIT_OK, "answered");
+    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_fill(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_fill = {
+    .operands = "MODEL [TEXT...]",
+    .least = 1,
+    .most = 1 + HD_INPUT_FILES_MOST,
+    .about =
+        "Predicts the token at each " HD_MASK_TEXT
+        " of every TEXT, or of every line of standard input, with the masked language model in the folder "
+        "MODEL (heed train --task mlm, or an imported BERT). Each prediction is a line: the number of the "
+        "mask, the probability and the token as the vocabulary has it; with --json also its text. Masks are "
+        "predicted independently, one token each: a word of several tokens needs several "
+        "masks. " HD_INPUT_ABOUT "\n"
+        "--attention and --view show what each token attends to.",
+    .options = options,
+    .size = sizeof(struct fill),
+    .examples = examples,
+    .run = start,
+};

@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
-#include "cli/verb/attention.h"
+#include "cli/frame/verb.h"
 #include "cli/verb/unknown.h"
 #include "task/language/majority.h"
 #include "view/draw/json_members.h"
@@ -76,25 +74,10 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_generate_usage = {
-    HD_INPUT_OPERANDS,
-    .about = "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
-             "The prompt is at the start of a line. The same seed gives the same text.\n"
-             "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
-             "escapes; without files either, the text starts from nothing. Prompts and samples are "
-             "continued in parallel, which changes none of them. Several texts each end in a line end, with "
-             "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
-             "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "
-             "both together must fit in the model's context.",
-    .options = options,
-    .size = sizeof(struct generate),
-    .examples = examples,
-};
-
 enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* continued in parallel, about */
 
 typedef struct call {
-    const hd_command *command;
+    hd_command *command;
     const struct generate *o;
     hd_machine machine;
     hd_language *language;
@@ -106,7 +89,6 @@ typedef struct call {
     hd_answer *answer;  /* [samples] */
     hd_attending attending;
     size_t written; /* texts */
-    hd_input in;
 } call;
 
 /* A backslash before any other letter is itself. */
@@ -284,7 +266,7 @@ static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
 {
     hd_text out = {0};
     if (!c->o->json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
-    hd_input_stand_in(&c->in, &out, c->o->json, line, line->why);
+    hd_input_stand_in(&c->command->in, &out, c->o->json, line, line->why);
     c->opt.key++;
     return hd_command_put_text(c->command, &out, true, err);
 }
@@ -320,12 +302,13 @@ static hd_status run(call *c, hd_err *err)
     const char *prompt = c->o->prompt ? c->o->prompt : "";
     if (!s && c->command->operands.count == 1) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
-        return s ? s : go_on(c, err);
+        if (!s) s = go_on(c, err);
+        return s ? s : hd_command_put(c->command, "", 0, true, err);
     }
     size_t most = MOST_TEXTS / c->opt.samples;
     most = most < 1 ? 1 : most > MOST_PROMPTS ? MOST_PROMPTS : most;
-    if (!s) s = hd_input_open(&c->in, "a prompt to continue", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&c->in, most, answer, c, err);
+    if (!s) s = hd_input_open(c->command, "a prompt to continue", "continued", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&c->command->in, most, answer, c, err);
 }
 
 static hd_status read_options(call *c, hd_err *err)
@@ -350,12 +333,12 @@ static hd_status read_options(call *c, hd_err *err)
     return read_stops(c, err);
 }
 
-int hd_verb_generate(const hd_command *command)
+static int run_generate(hd_command *command)
 {
     hd_err err = {0};
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = c->in.command = command, c->o = command->options;
+    c->command = command, c->o = command->options;
     hd_status s = read_options(c, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && hd_attending_close(&c->attending, run(c, &err), &err)) status = hd_command_fail(command, &err);
@@ -366,7 +349,29 @@ int hd_verb_generate(const hd_command *command)
     if (!status) hd_unknown_warn(command, c->language->tokenizer, NULL);
     hd_language_free(c->language);
     hd_machine_close(&c->machine);
-    status = hd_input_close(&c->in, status, "continued");
     hd_mem_free(c);
     return status;
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_generate(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_generate = {
+    HD_INPUT_OPERANDS,
+    .about = "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
+             "The prompt is at the start of a line. The same seed gives the same text.\n"
+             "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
+             "escapes; without files either, the text starts from nothing. Prompts and samples are "
+             "continued in parallel, which changes none of them. Several texts each end in a line end, with "
+             "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
+             "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "
+             "both together must fit in the model's context.",
+    .options = options,
+    .size = sizeof(struct generate),
+    .examples = examples,
+    .run = start,
+};

@@ -1,8 +1,6 @@
 /* heed import: makes a model folder from one that transformers wrote. */
 #include "hub/import.h"
-#include "cli/frame/machine.h"
-
-static const hd_option options[] = {{0}};
+#include "cli/frame/verb.h"
 
 static const hd_example examples[] = {
     {"heed import gpt2 gpt2.heed", "a GPT-2 becomes a language model"},
@@ -15,7 +13,15 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_import_usage = {
+static hd_status run(hd_command *c, hd_err *err)
+{
+    char **word = c->operands.word;
+    hd_status s = hd_import(word[0], word[1], c->machine.backend, err);
+    if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s, the model of %s", word[1], word[0]);
+    return s;
+}
+
+const hd_usage hd_verb_import = {
     .operands = "HF_FOLDER MODEL",
     .least = 2,
     .most = 2,
@@ -29,19 +35,8 @@ const hd_usage hd_verb_import_usage = {
         "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
         "tensor is missing or unknown, the error names it and nothing is written. pytorch_model.bin is not "
         "read.",
-    .options = options,
+    .options = hd_no_options,
+    .opens = HD_OPENS_CPU,
     .examples = examples,
+    .run = run,
 };
-
-int hd_verb_import(const hd_command *c)
-{
-    hd_err err = {0};
-    hd_machine machine = {0};
-    char **word = c->operands.word;
-    hd_status s = hd_machine_open(&machine, c, &hd_machine_cpu, &err);
-    if (!s) s = hd_import(word[0], word[1], machine.backend, &err);
-    hd_machine_close(&machine);
-    if (s) return hd_command_fail(c, &err);
-    hd_log_say(&c->log, HD_INFO, "wrote %s, the model of %s", word[1], word[0]);
-    return HD_EXIT_OK;
-}

@@ -34,20 +34,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_info_usage = {
-    .operands = "[MODEL]",
-    .most = 1,
-    .about =
-        "Shows what the folder MODEL contains, without loading its weights: architecture, number of "
-        "parameters, vocabularies, the work per translation, and the state of its training.\n"
-        "The small files of a model are checked whenever it is opened, by checksums in config.json; with "
-        "--verify also the weights. An error names the damaged file, and the exit status is 1.\n"
-        "--devices lists the processor and the CUDA cards of this machine, and why one cannot be used.",
-    .options = options,
-    .size = sizeof(struct info),
-    .examples = examples,
-};
-
 /* -- devices -- */
 
 typedef struct devices {
@@ -246,21 +232,37 @@ static hd_status verify(hd_fields *page, const char *folder, hd_err *err)
     return s;
 }
 
-int hd_verb_info(const hd_command *c)
+static hd_status check(hd_command *c, hd_err *err)
 {
     const struct info *o = c->options;
-    hd_err err = {0};
+    bool of_model = o->tensors || o->verify;
+    if (c->operands.count || (o->devices && !of_model)) return HD_OK;
+    return hd_err_set(err, HD_EARG, of_model ? "MODEL is missing" : "MODEL is missing, or --devices");
+}
+
+static hd_status run(hd_command *c, hd_err *err)
+{
+    const struct info *o = c->options;
     hd_fields page = {.json = o->json};
-    hd_status s = HD_OK;
-    if (!c->operands.count && (!o->devices || o->tensors || o->verify)) {
-        hd_err_set(&err, HD_EARG,
-                   o->tensors || o->verify ? "MODEL is missing" : "MODEL is missing, or --devices");
-        return hd_verb_misused(c->verb, &err);
-    }
-    if (c->operands.count) s = put_model(&page, c->operands.word[0], o->tensors, &err);
-    if (!s && o->verify) s = verify(&page, c->operands.word[0], &err);
+    hd_status s = c->operands.count ? put_model(&page, c->operands.word[0], o->tensors, err) : HD_OK;
+    if (!s && o->verify) s = verify(&page, c->operands.word[0], err);
     if (!s && o->devices) put_devices(&page);
     if (o->json) hd_text_put(&page.out, "}\n");
-    s = hd_command_put_page(c, &page.out, s, &err);
-    return s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    return hd_command_put_page(c, &page.out, s, err);
 }
+
+const hd_usage hd_verb_info = {
+    .operands = "[MODEL]",
+    .most = 1,
+    .about =
+        "Shows what the folder MODEL contains, without loading its weights: architecture, number of "
+        "parameters, vocabularies, the work per translation, and the state of its training.\n"
+        "The small files of a model are checked whenever it is opened, by checksums in config.json; with "
+        "--verify also the weights. An error names the damaged file, and the exit status is 1.\n"
+        "--devices lists the processor and the CUDA cards of this machine, and why one cannot be used.",
+    .options = options,
+    .size = sizeof(struct info),
+    .examples = examples,
+    .check = check,
+    .run = run,
+};

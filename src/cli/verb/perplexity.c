@@ -1,6 +1,5 @@
 /* heed perplexity: how well a language model predicts a text. */
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
+#include "cli/frame/verb.h"
 #include "cli/train/progress.h"
 #include "cli/verb/likelihood.h"
 #include "cli/verb/unknown.h"
@@ -23,21 +22,6 @@ static const hd_example examples[] = {
     {"heed perplexity model a.txt b.txt.gz", "a line for each file"},
     {"heed perplexity model --json text.txt", "for programs"},
     {NULL, NULL},
-};
-
-const hd_usage hd_verb_perplexity_usage = {
-    HD_INPUT_OPERANDS,
-    .about =
-        "Measures how well the language model in the folder MODEL predicts each file, plain or compressed "
-        "(gzip, xz, zstd), or standard input. Every token is predicted from all tokens before it, and a line "
-        "end is a token. Perplexity compares models with the same tokens, bits per character compares all.\n"
-        "An unknown word counts as one token <unk>, so a model of words does not pay for its spelling: the "
-        "output says how many there are.\n"
-        "Of several files, one that cannot be read gives an empty line, with --json an object with \"file\" "
-        "and \"error\", and the exit status is then 1. A line has at most " HD_LINE_LONGEST_TEXT ".",
-    .options = options,
-    .size = sizeof(struct perplexity),
-    .examples = examples,
 };
 
 typedef struct call {
@@ -108,7 +92,7 @@ static hd_status answer(call *c, const char *path, hd_err *err)
     return s ? s : hd_command_put_text(c->command, &out, true, err);
 }
 
-int hd_verb_perplexity(const hd_command *command)
+static int run_perplexity(hd_command *command)
 {
     const struct perplexity *o = command->options;
     const hd_words files = hd_input_files(command, 1);
@@ -125,3 +109,26 @@ int hd_verb_perplexity(const hd_command *command)
         hd_log_say(&command->log, HD_ERROR, "%d of %d files could not be measured", c.bad, files.count);
     return c.bad ? HD_EXIT_FAILURE : HD_EXIT_OK;
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_perplexity(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_perplexity = {
+    HD_INPUT_OPERANDS,
+    .about =
+        "Measures how well the language model in the folder MODEL predicts each file, plain or compressed "
+        "(gzip, xz, zstd), or standard input. Every token is predicted from all tokens before it, and a line "
+        "end is a token. Perplexity compares models with the same tokens, bits per character compares all.\n"
+        "An unknown word counts as one token <unk>, so a model of words does not pay for its spelling: the "
+        "output says how many there are.\n"
+        "Of several files, one that cannot be read gives an empty line, with --json an object with \"file\" "
+        "and \"error\", and the exit status is then 1. A line has at most " HD_LINE_LONGEST_TEXT ".",
+    .options = options,
+    .size = sizeof(struct perplexity),
+    .examples = examples,
+    .run = start,
+};

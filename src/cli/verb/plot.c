@@ -49,28 +49,15 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_plot_usage = {
-    .operands = "MODEL...",
-    .least = 1,
-    .most = MOST_RUNS,
-    .about =
-        "Draws the training and validation loss, or another number, from train/log.jsonl of each MODEL "
-        "folder, in the terminal or, with --out, as a picture. A run that is still training is drawn as far "
-        "as it is. Several runs share one picture, each with its own color or letter; a capital letter, or "
-        "a wide line with marks, is validation.",
-    .options = options,
-    .size = sizeof(struct plot),
-    .examples = examples,
-};
-
-typedef struct plan {
+typedef struct call {
+    hd_command command;
     hd_history history[MOST_RUNS * KINDS];
     hd_series series[MOST_RUNS * KINDS];
     char name[MOST_RUNS * KINDS][LONGEST_NAME];
     size_t count;
-} plan;
+} call;
 
-static hd_status add_run(plan *p, const struct plot *o, const char *folder, size_t run, hd_err *err)
+static hd_status add_run(call *p, const struct plot *o, const char *folder, size_t run, hd_err *err)
 {
     char known[256];
     size_t before = p->count;
@@ -94,8 +81,9 @@ static hd_status add_run(plan *p, const struct plot *o, const char *folder, size
     return s;
 }
 
-static hd_status show(const hd_command *c, const plan *p, hd_err *err)
+static hd_status show(const call *p, hd_err *err)
 {
+    const hd_command *c = &p->command;
     const struct plot *o = c->options;
     hd_text out = {0};
     hd_text_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
@@ -110,17 +98,35 @@ static hd_status show(const hd_command *c, const plan *p, hd_err *err)
     return hd_command_put_text(c, &out, true, err);
 }
 
-int hd_verb_plot(const hd_command *c)
+static hd_status run(hd_command *c, hd_err *err)
 {
     const struct plot *o = c->options;
-    hd_err err = {0};
-    hd_status s = o->out ? hd_plot_check(o->out, &err) : HD_OK;
-    plan *p = s ? NULL : hd_mem_zero(sizeof *p);
-    if (!s && !p) s = hd_err_nomem(&err, sizeof *p);
-    for (int i = 0; !s && i < c->operands.count; i++) s = add_run(p, o, c->operands.word[i], (size_t)i, &err);
-    if (!s) s = show(c, p, &err);
-    for (size_t i = 0; p && i < sizeof p->history / sizeof *p->history; i++)
-        hd_history_release(&p->history[i]);
-    hd_mem_free(p);
-    return s == HD_EARG ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    call *p = (call *)c;
+    hd_status s = o->out ? hd_plot_check(o->out, err) : HD_OK;
+    for (int i = 0; !s && i < c->operands.count; i++) s = add_run(p, o, c->operands.word[i], (size_t)i, err);
+    if (!s) s = show(p, err);
+    c->misused = s == HD_EARG; /* the log has no such number */
+    return s;
 }
+
+static void release(hd_command *c)
+{
+    for (size_t i = 0; i < MOST_RUNS * KINDS; i++) hd_history_release(&((call *)c)->history[i]);
+}
+
+const hd_usage hd_verb_plot = {
+    .operands = "MODEL...",
+    .least = 1,
+    .most = MOST_RUNS,
+    .about =
+        "Draws the training and validation loss, or another number, from train/log.jsonl of each MODEL "
+        "folder, in the terminal or, with --out, as a picture. A run that is still training is drawn as far "
+        "as it is. Several runs share one picture, each with its own color or letter; a capital letter, or "
+        "a wide line with marks, is validation.",
+    .options = options,
+    .size = sizeof(struct plot),
+    .examples = examples,
+    .call = sizeof(call),
+    .run = run,
+    .release = release,
+};

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
-#include "cli/verb/unknown.h"
+#include "cli/frame/verb.h"
 #include "task/rank.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
@@ -14,10 +12,10 @@
 enum { CHUNK = 2048 }; /* lines scored at once, or as many as a group has */
 
 struct rank {
+    hd_usual usual;
     const char *source;
-    bool moses, normalize, json;
+    bool moses, normalize;
     int first, best, batch;
-    hd_machine_options machine;
 };
 
 static const char *const firsts[] = {"auto", "0", "1", NULL};
@@ -36,10 +34,10 @@ static const hd_option options[] = {
     {"normalize", 0, NULL, NULL, "score by the mean log-probability of a token instead of the sum",
      HD_FLAG_INTO(struct rank, normalize)},
     {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and token_count",
-     HD_FLAG_INTO(struct rank, json)},
+     HD_FLAG_INTO(struct rank, usual.json)},
     {"batch", 0, "N", "0", "hypotheses scored in parallel; 0: 256",
      HD_INT_INTO(struct rank, batch, 0, 1000000)},
-    HD_MACHINE_ROWS(struct rank, machine),
+    HD_MACHINE_ROWS(struct rank, usual.machine),
     {0},
 };
 
@@ -51,24 +49,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_rank_usage = {
-    HD_INPUT_OPERANDS,
-    .about =
-        "Sorts hypotheses by their log-probability under the model in the folder MODEL: a translator scores "
-        "each as a translation of its source, a language model as a text of one line. " HD_INPUT_FILES "\n"
-        "Lines are 'SOURCE<tab>HYPOTHESIS', optionally with more columns, and consecutive lines with the "
-        "same source form a group. With --source or --moses they are 'ID ||| HYPOTHESIS', optionally with "
-        "more fields, and a group has one id. A language model also takes lines without a tab, which form "
-        "one group.\n"
-        "Each group is written best first, ties in input order, with the score as the last column. A line "
-        "that cannot be read or scored comes last in its group with the score -inf, with --json an object "
-        "with \"error\", and gives a warning; the exit status is then 1. A line has at "
-        "most " HD_LINE_LONGEST_TEXT ".",
-    .options = options,
-    .size = sizeof(struct rank),
-    .examples = examples,
-};
-
 typedef struct held {
     hd_input_line line;   /* its `why` also says why it cannot be scored */
     hd_line source, text; /* its parts, each followed by a zero byte */
@@ -76,11 +56,8 @@ typedef struct held {
 } held;
 
 typedef struct call {
-    const hd_command *command;
+    hd_command command;
     const struct rank *o;
-    hd_machine machine;
-    hd_model_folder model;
-    hd_input in;
     hd_lines *sources; /* NULL: they are in the lines, or not needed */
     bool moses;
     hd_arena memory; /* of the lines of a chunk */
@@ -178,14 +155,14 @@ static void read_tabs(const call *c, held *h)
 {
     const hd_line line = h->line.text;
     const char *tab = memchr(line.text, '\t', line.size);
-    size_t end = tab ? (size_t)(tab - line.text) : !c->model.model.type->decode ? 0 : line.size;
+    size_t end = tab ? (size_t)(tab - line.text) : !c->command.model.model.type->decode ? 0 : line.size;
     size_t begin = tab ? end + 1 : end, left = line.size - begin;
     const char *more = memchr(line.text + begin, '\t', left);
     const held *last = c->count ? &c->at[c->count - 1] : NULL;
     bool same = last && last->source.size == end && !memcmp(last->source.text, line.text, end);
     h->group = c->group + !same;
     h->source = (hd_line){line.text, end};
-    if (tab || !c->model.model.type->decode) /* else there is no text, and the task says so */
+    if (tab || !c->command.model.model.type->decode) /* else there is no text, and the task says so */
         h->text = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
 }
 
@@ -240,7 +217,7 @@ static void warn(call *c, hd_verdict *v)
 {
     const held *h = &c->at[v->place];
     const char *why = why_not(h, v);
-    if (why) hd_input_refuse(&c->in, &h->line, why, "ranked last");
+    if (why) hd_input_refuse(&c->command.in, &h->line, why, "ranked last");
     if (h->line.why) v->score = v->logp = -INFINITY, v->tokens = 0;
 }
 
@@ -250,7 +227,7 @@ static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
     for (size_t i = 0; i < count; i++) warn(c, &v[i]);
     hd_rank_sort(v, count);
     for (size_t i = 0; i < most; i++)
-        if (c->o->json)
+        if (c->o->usual.json)
             put_object(to, &c->at[v[i].place], &v[i], i + 1);
         else
             put_line(to, c, &c->at[v[i].place], &v[i]);
@@ -263,7 +240,7 @@ static hd_status put_all(call *c, hd_verdict *v, hd_err *err)
         for (to = from + 1; to < c->count && c->at[to].group == c->at[from].group;) to++;
         put_group(&out, c, v + from, to - from);
     }
-    return hd_command_put_text(c->command, &out, true, err);
+    return hd_command_put_text(&c->command, &out, true, err);
 }
 
 /* Scores and writes what was read, and forgets it. */
@@ -275,7 +252,7 @@ static hd_status settle(call *c, hd_err *err)
     hd_status s = v && line ? HD_OK : hd_err_nomem(err, n * sizeof *v);
     const hd_rank_opt opt = {.batch = (size_t)c->o->batch, .normalize = c->o->normalize};
     for (size_t i = 0; !s && i < n; i++) line[i] = c->at[i].source, line[n + i] = c->at[i].text;
-    if (!s) s = hd_rank_judge(v, &c->machine.run, &c->model, line, line + n, n, &opt, err);
+    if (!s) s = hd_rank_judge(v, &c->command.machine.run, &c->command.model, line, line + n, n, &opt, err);
     if (!s) s = put_all(c, v, err);
     hd_mem_free(v);
     hd_mem_free(line);
@@ -321,42 +298,31 @@ static hd_status take(call *c, hd_input_line line, hd_err *err)
     return s ? s : keep(c, &h, begins, err);
 }
 
-static hd_status open_all(call *c, hd_err *err)
+/* Whether the model gives probabilities of what the lines hold. */
+static hd_status open_lines(call *c, hd_err *err)
 {
-    const struct rank *o = c->o;
-    const char *folder = c->command->operands.word[0];
-    hd_status s = hd_machine_open(&c->machine, c->command, &o->machine, err);
-    if (!s) s = hd_model_folder_open(&c->model, folder, NULL, c->machine.backend, HD_WEIGHTS_BEST, err);
-    const hd_model_type *can = c->model.model.type;
-    if (!s && !can->stepper)
-        return hd_err_set(err, HD_EARG,
-                          "%s: a %s gives no probability of a text: use a translator or a language model",
-                          folder, can->fill ? "masked language model" : "classifier or tagger");
-    if (!s && can->decode && c->moses && !o->source)
+    const hd_model_type *can = c->command.model.model.type;
+    if (!can->stepper)
+        return hd_err_set(
+            err, HD_EARG, "%s: a %s gives no probability of a text: use a translator or a language model",
+            c->command.operands.word[0], can->fill ? "masked language model" : "classifier or tagger");
+    if (can->decode && c->moses && !c->o->source)
         return hd_err_set(err, HD_EARG, "a translator needs --source: the file whose lines the ids count");
     const hd_lines_opt goes_on = {.goes_on = true};
-    if (!s && can->decode && o->source) s = hd_lines_open(&c->sources, o->source, &goes_on, err);
-    if (s) return s;
+    hd_status s =
+        can->decode && c->o->source ? hd_lines_open(&c->sources, c->o->source, &goes_on, err) : HD_OK;
     const char *what = c->moses      ? "lines ID ||| HYPOTHESIS"
                        : can->decode ? "lines SOURCE<tab>HYPOTHESIS"
                                      : "lines to rank";
-    return hd_input_open(&c->in, what, HD_INPUT_BYTES, err);
+    return s ? s : hd_input_open(&c->command, what, "scored", HD_INPUT_BYTES, err);
 }
 
-static void close_all(call *c)
+static hd_status run(hd_command *command, hd_err *err)
 {
-    hd_lines_close(c->sources);
-    hd_model_folder_release(&c->model);
-    hd_machine_close(&c->machine);
-    hd_arena_release(&c->memory);
-    hd_mem_free(c->at);
-}
-
-static hd_status run(call *c, hd_err *err)
-{
-    hd_status s = open_all(c, err);
+    call *c = (call *)command;
+    hd_status s = open_lines(c, err);
     for (hd_input_line line; !s;) {
-        s = hd_input_next(&c->in, &line, err);
+        s = hd_input_next(&command->in, &line, err);
         if (s || !line.text.text) break;
         s = take(c, line, err);
     }
@@ -365,25 +331,46 @@ static hd_status run(call *c, hd_err *err)
     return s ? s : now;
 }
 
-static hd_status check(const hd_command *command, const struct rank *o, hd_err *err)
+static void release(hd_command *command)
 {
+    call *c = (call *)command;
+    hd_lines_close(c->sources);
+    hd_arena_release(&c->memory);
+    hd_mem_free(c->at);
+}
+
+static hd_status check(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
     const hd_words files = hd_input_files(command, 1);
-    for (int i = 0; o->source && !strcmp(o->source, "-") && i < files.count; i++)
+    c->o = command->options;
+    c->moses = c->o->moses || c->o->source;
+    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
+    for (int i = 0; c->o->source && !strcmp(c->o->source, "-") && i < files.count; i++)
         if (!strcmp(files.word[i], "-"))
             return hd_err_set(err, HD_EARG, "standard input can be read only once");
     return HD_OK;
 }
 
-int hd_verb_rank(const hd_command *command)
-{
-    hd_err err = {0};
-    call c = {.command = command, .o = command->options, .in = {.command = command}};
-    c.moses = c.o->moses || c.o->source;
-    if (check(command, c.o, &err)) return hd_verb_misused(command->verb, &err);
-    hd_arena_init(&c.memory, hd_allocator_host, 1 << 16);
-    int status = run(&c, &err) ? hd_command_fail(command, &err) : HD_EXIT_OK;
-    if (!status) hd_unknown_warn(command, c.model.tokenizer[0], c.model.tokenizer[1]);
-    status = hd_input_close(&c.in, status, "scored");
-    close_all(&c);
-    return status;
-}
+const hd_usage hd_verb_rank = {
+    HD_INPUT_OPERANDS,
+    .about =
+        "Sorts hypotheses by their log-probability under the model in the folder MODEL: a translator scores "
+        "each as a translation of its source, a language model as a text of one line. " HD_INPUT_FILES "\n"
+        "Lines are 'SOURCE<tab>HYPOTHESIS', optionally with more columns, and consecutive lines with the "
+        "same source form a group. With --source or --moses they are 'ID ||| HYPOTHESIS', optionally with "
+        "more fields, and a group has one id. A language model also takes lines without a tab, which form "
+        "one group.\n"
+        "Each group is written best first, ties in input order, with the score as the last column. A line "
+        "that cannot be read or scored comes last in its group with the score -inf, with --json an object "
+        "with \"error\", and gives a warning; the exit status is then 1. A line has at "
+        "most " HD_LINE_LONGEST_TEXT ".",
+    .options = options,
+    .size = sizeof(struct rank),
+    .examples = examples,
+    .opens = HD_OPENS_MODEL,
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

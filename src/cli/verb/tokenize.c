@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
+#include "cli/frame/verb.h"
 #include "show/framed.h"
 #include "text/tokenizer_find.h"
 #include "view/draw/json_members.h"
@@ -41,27 +41,8 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_tokenize_usage = {
-    HD_INPUT_OPERANDS,
-    .about =
-        "Writes the tokens of each line. " HD_INPUT_FILES
-        " MODEL is a model folder, a folder with the tokenizer of a published checkpoint (tokenizer.json, "
-        "vocab.json with merges.txt, vocab.txt, source.spm with vocab.json, spiece.model), or one of these "
-        "files.\n"
-        "With --specials a line is tokenized as the model in the folder sees it. To a masked language model "
-        "[MASK] is one token. A classifier adds a start and an end token, of a model of text pairs around "
-        "both texts, which a tab separates, and truncates to its positions. A tagger tokenizes each word by "
-        "itself. A translator or language model adds the end token, and whatever a published tokenizer "
-        "adds.\n"
-        "In tokens a backslash is written \\\\ and a space or control byte \\xNN. With --decode a line of "
-        "numbers only is read as ids.\n" HD_INPUT_ABOUT,
-    .options = options,
-    .size = sizeof(struct tokenize),
-    .examples = examples,
-};
-
 typedef struct call {
-    const hd_command *command;
+    hd_command command;
     const struct tokenize *o;
     hd_tokenizer *tokenizer;
     hd_frame frame;
@@ -249,20 +230,33 @@ static hd_status answer(void *context, hd_line line, hd_text *to, hd_err *err)
     return s;
 }
 
-static hd_status run(call *c, hd_input *in, hd_err *err)
+static hd_status run(hd_command *command, hd_err *err)
 {
-    const char *what = c->o->decode ? "ids or tokens, separated by spaces" : "a line to tokenize";
-    const char *model = c->command->operands.word[0];
+    call *c = (call *)command;
+    const char *model = command->operands.word[0];
     hd_status s = hd_tokenizer_open_any(&c->tokenizer, model, c->o->target, err);
     if (!s && c->o->pad && hd_tokenizer_special(c->tokenizer).pad < 0)
         s = hd_err_set(err, HD_EARG, "--pad: the vocabulary of %s has no padding token", model);
     if (!s) s = hd_frame_open(&c->frame, c->tokenizer, model, err);
-    if (!s) s = hd_input_open(in, what, HD_INPUT_ZEROS, err);
-    return s ? s : hd_input_each_one(in, c->o->json, answer, c, err);
+    if (!s)
+        s = c->o->decode
+                ? hd_input_open(command, "ids or tokens, separated by spaces", "decoded", HD_INPUT_ZEROS, err)
+                : hd_input_open(command, "a line to tokenize", "tokenized", HD_INPUT_ZEROS, err);
+    return s ? s : hd_input_each_one(&command->in, c->o->json, answer, c, err);
 }
 
-static hd_status check(const struct tokenize *o, hd_err *err)
+static void release(hd_command *command)
 {
+    call *c = (call *)command;
+    hd_tokenizer_free(c->tokenizer);
+    hd_pieces_release(&c->pieces);
+    hd_ids_release(&c->ids);
+    hd_text_release(&c->word);
+}
+
+static hd_status check(hd_command *command, hd_err *err)
+{
+    const struct tokenize *o = ((call *)command)->o = command->options;
     if (!o->decode && o->pieces) return hd_err_set(err, HD_EARG, "--pieces needs --decode");
     if (o->decode && o->pad)
         return hd_err_set(err, HD_EARG, "--pad and --decode exclude each other: decoding drops padding");
@@ -271,17 +265,25 @@ static hd_status check(const struct tokenize *o, hd_err *err)
     return HD_OK;
 }
 
-int hd_verb_tokenize(const hd_command *command)
-{
-    hd_err err = {0};
-    call c = {.command = command, .o = command->options};
-    hd_input in = {.command = command};
-    if (check(c.o, &err)) return hd_verb_misused(command->verb, &err);
-    hd_status s = run(&c, &in, &err);
-    hd_tokenizer_free(c.tokenizer);
-    hd_pieces_release(&c.pieces);
-    hd_ids_release(&c.ids);
-    hd_text_release(&c.word);
-    return hd_input_close(&in, s ? hd_command_fail(command, &err) : HD_EXIT_OK,
-                          c.o->decode ? "decoded" : "tokenized");
-}
+const hd_usage hd_verb_tokenize = {
+    HD_INPUT_OPERANDS,
+    .about =
+        "Writes the tokens of each line. " HD_INPUT_FILES
+        " MODEL is a model folder, a folder with the tokenizer of a published checkpoint (tokenizer.json, "
+        "vocab.json with merges.txt, vocab.txt, source.spm with vocab.json, spiece.model), or one of these "
+        "files.\n"
+        "With --specials a line is tokenized as the model in the folder sees it. To a masked language model "
+        "[MASK] is one token. A classifier adds a start and an end token, of a model of text pairs around "
+        "both texts, which a tab separates, and truncates to its positions. A tagger tokenizes each word by "
+        "itself. A translator or language model adds the end token, and whatever a published tokenizer "
+        "adds.\n"
+        "In tokens a backslash is written \\\\ and a space or control byte \\xNN. With --decode a line of "
+        "numbers only is read as ids.\n" HD_INPUT_ABOUT,
+    .options = options,
+    .size = sizeof(struct tokenize),
+    .examples = examples,
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

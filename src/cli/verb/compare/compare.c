@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
+#include "cli/frame/verb.h"
 #include "cli/frame/table.h"
 #include "cli/train/progress.h"
 #include "cli/verb/compare/labels.h"
@@ -99,27 +98,6 @@ static const hd_example examples[] = {
 };
 
 enum { MOST_MODELS = 1000 };
-
-const hd_usage hd_verb_compare_usage = {
-    .operands = "[MODEL... [FILE]]",
-    .most = MOST_MODELS,
-    .about =
-        "Measures the language models in the folders MODEL on one text: FILE, plain or compressed (gzip, xz, "
-        "zstd), or standard input. The table has a line for each model: its size (parameters, or n-grams of "
-        "an n-gram model), training time, perplexity, bits per character, nats per token and tokens read "
-        "per second.\n"
-        "With --models it trains them first, each into a folder of its own below --out, and measures them on "
-        "the held-out part of the text. A model that is there already is taken as it is, an unfinished one "
-        "is resumed: after a stop, give the same command again.\n"
-        "Perplexity compares models with the same tokens. Bits per character compares all, except that a "
-        "model of words does not pay for the spelling of unknown words, which a warning counts.\n"
-        "If the folders hold classifiers, FILE is a table with labels, and the columns are accuracy, "
-        "macro-F1, with two labels the F1 of the second, and Matthews correlation; for regressions Pearson "
-        "and Spearman correlation.",
-    .options = options,
-    .size = sizeof(struct compare),
-    .examples = examples,
-};
 
 typedef struct row {
     const char *model, *folder;
@@ -380,7 +358,7 @@ static int run(call *c, hd_err *err)
     return s ? hd_command_fail(c->command, err) : status;
 }
 
-int hd_verb_compare(const hd_command *command)
+static int run_compare(hd_command *command)
 {
     hd_err err = {0};
     call c = {.command = command, .o = command->options};
@@ -394,3 +372,32 @@ int hd_verb_compare(const hd_command *command)
     hd_models_release(&c.models);
     return status;
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_compare(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_compare = {
+    .operands = "[MODEL... [FILE]]",
+    .most = MOST_MODELS,
+    .about =
+        "Measures the language models in the folders MODEL on one text: FILE, plain or compressed (gzip, xz, "
+        "zstd), or standard input. The table has a line for each model: its size (parameters, or n-grams of "
+        "an n-gram model), training time, perplexity, bits per character, nats per token and tokens read "
+        "per second.\n"
+        "With --models it trains them first, each into a folder of its own below --out, and measures them on "
+        "the held-out part of the text. A model that is there already is taken as it is, an unfinished one "
+        "is resumed: after a stop, give the same command again.\n"
+        "Perplexity compares models with the same tokens. Bits per character compares all, except that a "
+        "model of words does not pay for the spelling of unknown words, which a warning counts.\n"
+        "If the folders hold classifiers, FILE is a table with labels, and the columns are accuracy, "
+        "macro-F1, with two labels the F1 of the second, and Matthews correlation; for regressions Pearson "
+        "and Spearman correlation.",
+    .options = options,
+    .size = sizeof(struct compare),
+    .examples = examples,
+    .run = start,
+};

@@ -18,6 +18,7 @@ static hd_status read_terms(hd_terms *out, const hd_embed_words *w, hd_err *err)
 
 hd_status hd_embed_words_check(const hd_command *c, const hd_embed_words *w, int layer, hd_err *err)
 {
+    const hd_usual *usual = c->options;
     const char *name = w->similar ? "similar" : w->nearest ? "nearest" : w->analogy ? "analogy" : NULL;
     const char *word = w->similar ? w->similar : w->nearest;
     hd_terms terms;
@@ -29,7 +30,7 @@ hd_status hd_embed_words_check(const hd_command *c, const hd_embed_words *w, int
     if (name && (hd_command_given(c, "pool") || hd_command_given(c, "normalize")))
         return hd_err_set(err, HD_EARG, "--%s writes no vectors: --pool and --normalize are not for it",
                           name);
-    if (w->plot && !w->similar) return hd_err_set(err, HD_EARG, "--plot is a picture of --similar");
+    if (usual->plot && !w->similar) return hd_err_set(err, HD_EARG, "--plot is a picture of --similar");
     if (hd_command_given(c, "top") && !w->nearest && !w->analogy)
         return hd_err_set(err, HD_EARG, "--top is for --nearest and --analogy");
     if (!w->nearest && !w->analogy) return HD_OK;
@@ -64,15 +65,15 @@ static hd_status put_neighbors(hd_text *to, const hd_embed_words *w, const hd_ne
     return s;
 }
 
-hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const hd_model_folder *m,
-                             bool json, hd_err *err)
+hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, hd_err *err)
 {
-    const hd_tokenizer *t = m->tokenizer[0];
+    const bool json = ((const hd_usual *)c->options)->json;
+    const hd_tokenizer *t = c->model.tokenizer[0];
     hd_neighbors n = {0};
     hd_terms terms;
     hd_text out = {0};
     hd_status s = read_terms(&terms, w, err);
-    if (!s) s = hd_neighbors_find(&n, m, &terms, (size_t)w->top, err);
+    if (!s) s = hd_neighbors_find(&n, &c->model, &terms, (size_t)w->top, err);
     if (!s && json) s = put_neighbors(&out, w, &n, t, err);
     for (size_t i = 0; !s && !json && i < n.count; i++) {
         char number[HD_DECIMAL];
@@ -86,8 +87,9 @@ hd_status hd_embed_neighbors(const hd_command *c, const hd_embed_words *w, const
 /* -- one word in several sentences -- */
 
 hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const hd_similar *found, int layer,
-                           bool json, hd_err *err)
+                           hd_err *err)
 {
+    const hd_usual *o = c->options;
     char title[128];
     hd_text out = {0};
     hd_text_pen pen = {.to = &out, .width = c->out.width, .color = c->out.color, .utf8 = true};
@@ -95,10 +97,10 @@ hd_status hd_embed_similar(const hd_command *c, const hd_embed_words *w, const h
     if (!found->count) return hd_err_set(err, HD_EARG, "no line has the word '%.64s'", w->similar);
     snprintf(title, sizeof title, "Cosines of \"%.64s\", layer %d", w->similar, layer);
     title[hd_utf8_good(title, strlen(title))] = 0; /* a long word may have been cut inside a letter */
-    if (json)
+    if (o->json)
         hd_similarity_json(&out, &v);
     else
         hd_similarity_text(&pen, &v);
     hd_status s = hd_command_put_text(c, &out, true, err);
-    return !s && w->plot ? hd_similarity_save(w->plot, &v, err) : s;
+    return !s && o->plot ? hd_similarity_save(o->plot, &v, err) : s;
 }

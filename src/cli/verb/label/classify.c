@@ -36,23 +36,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_classify_usage = {
-    HD_INPUT_OPERANDS,
-    .about =
-        "Writes, for every line, the label that the classifier in the folder MODEL predicts, a tab and its "
-        "probability; with --top K, the K most likely labels with theirs. A model trained with --task "
-        "regress writes a number. A model of text pairs reads two texts separated by a tab. An empty line "
-        "gives an empty line. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
-        "With --confusion FILE has labels, a table as for heed train or a folder with a file for each class, "
-        "and the output says how well the model predicts them: a row for each label, with a count for "
-        "every label that was predicted instead.\n"
-        "--attention shows what the tokens of each line attend to, in a classifier fine-tuned from a bert "
-        "or gpt.",
-    .options = options,
-    .size = sizeof(struct classify),
-    .examples = examples,
-};
-
 /* The most likely label after `last`, which is the one of the rank before. */
 static size_t next_best(const hd_real *logp, size_t classes, size_t rank, size_t last)
 {
@@ -134,7 +117,7 @@ static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *pa
                   : hd_labeled_table(items, labels, path, numbers ? hd_labeled_number : hd_labeled_name, err);
 }
 
-int hd_verb_classify(const hd_command *command)
+static int run_classify(hd_command *command)
 {
     static const hd_labels_verb verb = {HD_TRAIN_CLASSIFY, "a line to classify", "a table with labels", put,
                                         read};
@@ -147,3 +130,28 @@ int hd_verb_classify(const hd_command *command)
     }
     return hd_labels_run(command, &o->common, &verb);
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_classify(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_classify = {
+    HD_INPUT_OPERANDS,
+    .about =
+        "Writes, for every line, the label that the classifier in the folder MODEL predicts, a tab and its "
+        "probability; with --top K, the K most likely labels with theirs. A model trained with --task "
+        "regress writes a number. A model of text pairs reads two texts separated by a tab. An empty line "
+        "gives an empty line. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
+        "With --confusion FILE has labels, a table as for heed train or a folder with a file for each class, "
+        "and the output says how well the model predicts them: a row for each label, with a count for "
+        "every label that was predicted instead.\n"
+        "--attention shows what the tokens of each line attend to, in a classifier fine-tuned from a bert "
+        "or gpt.",
+    .options = options,
+    .size = sizeof(struct classify),
+    .examples = examples,
+    .run = start,
+};

@@ -137,7 +137,7 @@ static hd_status write_answers(hd_labels_call *c, const hd_input_line *line, siz
     hd_text out = {0};
     for (size_t i = 0, item = 0; i < count; i++)
         if (line[i].why)
-            hd_input_stand_in(&c->in, &out, c->o->json, &line[i], line[i].why);
+            hd_input_stand_in(&c->command->in, &out, c->o->json, &line[i], line[i].why);
         else
             c->verb->put(&out, c, items, item++, logp);
     return hd_command_put_text(c->command, &out, true, err);
@@ -167,14 +167,14 @@ static hd_status run(hd_labels_call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
     if (s || hd_labels_evaluates(c->o)) return s ? s : evaluate(c, err);
-    s = hd_input_open(&c->in, c->verb->awaited, HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&c->in, CHUNK, answer, c, err);
+    s = hd_input_open(c->command, c->verb->awaited, "answered", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&c->command->in, CHUNK, answer, c, err);
 }
 
-int hd_labels_run(const hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb)
+int hd_labels_run(hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb)
 {
     hd_err err = {0};
-    hd_labels_call c = {.command = command, .o = o, .verb = verb, .in = {.command = command}};
+    hd_labels_call c = {.command = command, .o = o, .verb = verb};
     if (hd_labels_evaluates(o) && command->operands.count > 2) {
         hd_err_set(&err, HD_EARG, "--confusion reads one file: '%s' is one too many",
                    command->operands.word[2]);
@@ -184,5 +184,5 @@ int hd_labels_run(const hd_command *command, const hd_labels_options *o, const h
     if (!s) hd_unknown_warn(command, c.labeler->tokenizer, NULL);
     hd_labeler_free(c.labeler);
     hd_machine_close(&c.machine);
-    return hd_input_close(&c.in, s ? hd_command_fail(command, &err) : HD_EXIT_OK, "answered");
+    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
 }

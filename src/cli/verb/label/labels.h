@@ -3,9 +3,7 @@
 #ifndef HD_CLI_VERB_LABEL_LABELS_H
 #define HD_CLI_VERB_LABEL_LABELS_H
 
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
-#include "cli/verb/attention.h"
+#include "cli/frame/verb.h"
 #include "task/label/labeler.h"
 
 /* The options of both. */
@@ -44,13 +42,12 @@ typedef struct hd_labels_verb {
 } hd_labels_verb;
 
 struct hd_labels_call {
-    const hd_command *command;
+    hd_command *command;
     const hd_labels_options *o;
     const hd_labels_verb *verb;
     hd_machine machine;
     hd_labeler *labeler;
     hd_attending attending;
-    hd_input in;
 };
 
 /* Whether labeled input is asked for. */
@@ -60,6 +57,6 @@ static inline bool hd_labels_evaluates(const hd_labels_options *o)
 }
 
 /* Answers lines, or evaluates on labeled ones. Returns the exit status. */
-int hd_labels_run(const hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb);
+int hd_labels_run(hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb);
 
 #endif

@@ -17,19 +17,6 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_tag_usage = {
-    HD_INPUT_OPERANDS,
-    .about =
-        "Labels every token with the tagger in the folder MODEL. Each input line is a sentence, its tokens "
-        "separated by spaces; each output line is a token, a tab and its label, and an empty line ends a "
-        "sentence. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
-        "With --confusion the input has labels, in the format of the training data, and the output says how "
-        "well the model predicts them.",
-    .options = options,
-    .size = sizeof(hd_labels_options),
-    .examples = examples,
-};
-
 static const char *label_of(const hd_labels_call *c, const hd_real *logp)
 {
     size_t best = 0;
@@ -65,9 +52,30 @@ static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *pa
     return hd_labeled_tokens(items, &c->labeler->labels, path, err);
 }
 
-int hd_verb_tag(const hd_command *command)
+static int run_tag(hd_command *command)
 {
     static const hd_labels_verb verb = {HD_TRAIN_TAG, "a sentence to tag",
                                         "lines TOKEN<tab>LABEL, an empty line between sentences", put, read};
     return hd_labels_run(command, command->options, &verb);
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_tag(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_tag = {
+    HD_INPUT_OPERANDS,
+    .about =
+        "Labels every token with the tagger in the folder MODEL. Each input line is a sentence, its tokens "
+        "separated by spaces; each output line is a token, a tab and its label, and an empty line ends a "
+        "sentence. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
+        "With --confusion the input has labels, in the format of the training data, and the output says how "
+        "well the model predicts them.",
+    .options = options,
+    .size = sizeof(hd_labels_options),
+    .examples = examples,
+    .run = start,
+};

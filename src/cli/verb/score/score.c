@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
+#include "cli/frame/verb.h"
 #include "cli/verb/score/lengths.h"
 #include "metric/report.h"
 #include "view/plot.h"
@@ -66,25 +66,12 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_score_usage = {
-    .operands = "[FILE...]",
-    .most = HD_OPTION_MOST,
-    .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
-             "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
-             "standard input; several are compared with the first.\n"
-             "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
-             "input. The text must not be tokenized.",
-    .options = options,
-    .size = sizeof(struct score),
-    .examples = examples,
-};
-
 /* ---- what is asked for ---- */
 
 enum { MOST_FILES = 2 * HD_OPTION_MOST + 1 };
 
-struct job {
-    const hd_command *c;
+typedef struct call {
+    hd_command command;
     const struct score *o;
     bool wanted[HD_METRICS];
     size_t metrics, systems, refs, files;
@@ -97,10 +84,10 @@ struct job {
     double *sample[HD_OPTION_MOST * HD_METRICS];
     size_t pretokenized;
     hd_lengths lengths;
-};
+} call;
 
 /* Wants every metric called `name`, or else every one whose key begins with it. */
-static bool want(struct job *j, const char *name, size_t length)
+static bool want(call *j, const char *name, size_t length)
 {
     bool found = false;
     for (int exact = 1; exact >= 0 && !found; exact--)
@@ -110,7 +97,7 @@ static bool want(struct job *j, const char *name, size_t length)
     return found;
 }
 
-static hd_status want_all(struct job *j, const char *list, hd_err *err)
+static hd_status want_all(call *j, const char *list, hd_err *err)
 {
     for (const char *name = list;; name++) {
         size_t length = strcspn(name, ",");
@@ -124,11 +111,11 @@ static hd_status want_all(struct job *j, const char *list, hd_err *err)
     return HD_OK;
 }
 
-static hd_status name_files(struct job *j, hd_err *err)
+static hd_status name_files(call *j, hd_err *err)
 {
     const struct score *o = j->o;
     int standard = 0;
-    const hd_words hyps = hd_input_files(j->c, 0);
+    const hd_words hyps = hd_input_files(&j->command, 0);
     for (int i = 0; i < hyps.count; i++) j->path[j->systems++] = hyps.word[i];
     for (int i = 0; i < o->ref.count; i++) j->path[j->systems + j->refs++] = o->ref.text[i];
     j->files = j->systems + j->refs;
@@ -142,7 +129,7 @@ static hd_status name_files(struct job *j, hd_err *err)
     return HD_OK;
 }
 
-static hd_status check_lengths(struct job *j, hd_err *err)
+static hd_status check_lengths(call *j, hd_err *err)
 {
     const struct score *o = j->o;
     if (!o->by_length && (o->source || o->buckets || o->plot))
@@ -165,12 +152,12 @@ static hd_status check_lengths(struct job *j, hd_err *err)
 
 /* ---- reading ---- */
 
-static hd_status open_all(struct job *j, hd_err *err)
+static hd_status open_all(call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     if (j->o->plot) s = hd_plot_check(j->o->plot, err);
     for (size_t i = 0; !s && i < j->files; i++) {
-        hd_input_await(j->c, j->path[i], "translations, one line for each reference");
+        hd_input_await(&j->command, j->path[i], "translations, one line for each reference");
         s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
     }
     for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
@@ -187,7 +174,7 @@ static hd_status open_all(struct job *j, hd_err *err)
 }
 
 /* Counts what is left of every file, to say how they differ. */
-static hd_status differ(struct job *j, hd_err *err)
+static hd_status differ(call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     size_t other = 0;
@@ -206,7 +193,7 @@ static bool looks_tokenized(hd_line l)
     return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
 }
 
-static hd_status score_line(struct job *j, hd_err *err)
+static hd_status score_line(call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; i < j->systems; i++) {
@@ -221,10 +208,10 @@ static hd_status score_line(struct job *j, hd_err *err)
         hd_score_report_segment_json(&page, j->metric, j->metrics);
     else
         hd_score_report_segment(&page, j->metric, j->metrics, j->o->digits);
-    return hd_command_put_text(j->c, &page, false, err);
+    return hd_command_put_text(&j->command, &page, false, err);
 }
 
-static hd_status read_all(struct job *j, hd_err *err)
+static hd_status read_all(call *j, hd_err *err)
 {
     size_t ended = 0;
     hd_status s = HD_OK;
@@ -243,7 +230,7 @@ static hd_status read_all(struct job *j, hd_err *err)
 
 /* ---- scores ---- */
 
-static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
+static hd_status resample(call *j, hd_metric_trials trials, hd_err *err)
 {
     size_t cells = j->systems * j->metrics, samples = (size_t)trials.samples;
     hd_status s = HD_OK;
@@ -262,7 +249,7 @@ static hd_status resample(struct job *j, hd_metric_trials trials, hd_err *err)
     return s;
 }
 
-static hd_status show(struct job *j, hd_err *err)
+static hd_status show(call *j, hd_err *err)
 {
     const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
     const hd_score_report report = {j->name, j->systems, j->metrics, j->cell, trials};
@@ -278,10 +265,10 @@ static hd_status show(struct job *j, hd_err *err)
         s = hd_score_report_json(&page, &report, err);
     else
         hd_score_report_text(&page, &report, j->o->digits);
-    return hd_command_put_page(j->c, &page, s, err);
+    return hd_command_put_page(&j->command, &page, s, err);
 }
 
-static hd_status show_lengths(struct job *j, hd_err *err)
+static hd_status show_lengths(call *j, hd_err *err)
 {
     const hd_score_lengths view = {.lengths = &j->lengths,
                                    .name = j->name,
@@ -292,46 +279,61 @@ static hd_status show_lengths(struct job *j, hd_err *err)
     hd_text page = {0};
     hd_status s = hd_lengths_divide(&j->lengths, err);
     if (!s && j->lengths.outside)
-        hd_log_say(&j->c->log, HD_WARN, "%zu of %zu sentences are outside all --buckets", j->lengths.outside,
-                   j->lengths.count);
+        hd_log_say(&j->command.log, HD_WARN, "%zu of %zu sentences are outside all --buckets",
+                   j->lengths.outside, j->lengths.count);
     if (!s)
         s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
-    s = hd_command_put_page(j->c, &page, s, err);
+    s = hd_command_put_page(&j->command, &page, s, err);
     return !s && j->o->plot ? hd_score_lengths_plot(j->o->plot, &view, err) : s;
 }
 
-static void job_free(struct job *j)
+static hd_status run(hd_command *c, hd_err *err)
 {
+    call *j = (call *)c;
+    hd_status s = open_all(j, err);
+    if (!s) s = read_all(j, err);
+    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
+        hd_log_say(&c->log, HD_WARN,
+                   "%zu lines end in ' .', as tokenized text does: BLEU needs text that is not tokenized",
+                   j->pretokenized);
+    if (s || j->o->sentence) return s;
+    return j->o->by_length ? show_lengths(j, err) : show(j, err);
+}
+
+static void release(hd_command *c)
+{
+    call *j = (call *)c;
     hd_lengths_release(&j->lengths);
     for (size_t i = 0; i < MOST_FILES; i++) hd_lines_close(j->file[i]);
     for (size_t i = 0; i < HD_OPTION_MOST * HD_METRICS; i++) {
         hd_metric_free(j->metric[i]);
         hd_mem_free(j->sample[i]);
     }
-    hd_mem_free(j);
 }
 
-int hd_verb_score(const hd_command *c)
+static hd_status check(hd_command *c, hd_err *err)
 {
-    hd_err err = {0};
-    struct job *j = hd_mem_zero(sizeof *j);
-    if (!j) {
-        hd_err_nomem(&err, sizeof *j);
-        return hd_command_fail(c, &err);
-    }
-    j->c = c;
+    call *j = (call *)c;
     j->o = c->options;
     const char *metric = j->o->by_length && !hd_command_given(c, "metric") ? "bleu" : j->o->metric;
-    hd_status misused = want_all(j, metric, &err);
-    if (!misused) misused = name_files(j, &err);
-    if (!misused) misused = check_lengths(j, &err);
-    hd_status s = misused ? misused : open_all(j, &err);
-    if (!s) s = read_all(j, &err);
-    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
-        hd_log_say(&c->log, HD_WARN,
-                   "%zu lines end in ' .', as tokenized text does: BLEU needs text that is not tokenized",
-                   j->pretokenized);
-    if (!s && !j->o->sentence) s = j->o->by_length ? show_lengths(j, &err) : show(j, &err);
-    job_free(j);
-    return misused ? hd_verb_misused(c->verb, &err) : s ? hd_command_fail(c, &err) : HD_EXIT_OK;
+    hd_status s = want_all(j, metric, err);
+    if (!s) s = name_files(j, err);
+    return s ? s : check_lengths(j, err);
 }
+
+const hd_usage hd_verb_score = {
+    .operands = "[FILE...]",
+    .most = HD_OPTION_MOST,
+    .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
+             "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
+             "standard input; several are compared with the first.\n"
+             "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
+             "input. The text must not be tokenized.",
+    .options = options,
+    .size = sizeof(struct score),
+    .examples = examples,
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

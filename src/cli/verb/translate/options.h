@@ -3,8 +3,7 @@
 #define HD_CLI_VERB_TRANSLATE_OPTIONS_H
 
 #include "base/text.h"
-#include "cli/frame/machine.h"
-#include "cli/verb/attention.h"
+#include "cli/frame/verb.h"
 #include "show/coverage.h"
 
 typedef struct hd_translate_options {

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/input.h"
-#include "cli/frame/machine.h"
+#include "cli/frame/verb.h"
 #include "cli/verb/translate/options.h"
 #include "cli/verb/unknown.h"
 #include "show/attention_parts.h"
@@ -21,25 +20,13 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-const hd_usage hd_verb_translate_usage = {
-    HD_INPUT_OPERANDS,
-    .about = "Translates lines with the model in the folder MODEL, one output line for each input line, in "
-             "order. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
-             "With --n-best the output lines are 'NUMBER ||| TRANSLATION ||| SCORE', with the number of the "
-             "source line.",
-    .options = hd_translate_table,
-    .size = sizeof(hd_translate_options),
-    .examples = examples,
-};
-
 typedef struct call {
-    const hd_command *command;
+    hd_command *command;
     const hd_translate_options *o;
     hd_translate_opt opt;
     hd_machine machine;
     hd_translator *translator;
     hd_attending attending;
-    hd_input in;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
 } call;
@@ -129,7 +116,7 @@ static hd_status write_chunk(call *c, hd_translations *found, size_t count, hd_e
         const hd_input_line *line = &c->from[i];
         hd_translation *t = &found->of[i];
         if (line->why) t->status = HD_EFORMAT, t->why = line->why;
-        if (t->status) hd_input_refuse(&c->in, line, t->why, HD_INPUT_EMPTY);
+        if (t->status) hd_input_refuse(&c->command->in, line, t->why, HD_INPUT_EMPTY);
         if (t->cut)
             hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
                        line->file, line->at);
@@ -179,22 +166,40 @@ static void close_all(call *c)
 static hd_status run(call *c, hd_err *err)
 {
     hd_status s = open_all(c, err);
-    if (!s) s = hd_input_open(&c->in, "a line to translate", HD_INPUT_TEXT, err);
-    if (!s) s = hd_input_each(&c->in, CHUNK, answer, c, err);
+    if (!s) s = hd_input_open(c->command, "a line to translate", "translated", HD_INPUT_TEXT, err);
+    if (!s) s = hd_input_each(&c->command->in, CHUNK, answer, c, err);
     return hd_attending_close(&c->attending, s, err);
 }
 
-int hd_verb_translate(const hd_command *command)
+static int run_translate(hd_command *command)
 {
     hd_err err = {0};
     call *c = hd_mem_zero(sizeof *c);
     if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = c->in.command = command, c->o = command->options;
+    c->command = command, c->o = command->options;
     hd_status s = hd_translate_read_options(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
     if (!status) hd_unknown_warn(command, c->translator->tokenizer[0], c->translator->tokenizer[1]);
-    status = hd_input_close(&c->in, status, "translated");
     close_all(c);
     return status;
 }
+
+static hd_status start(hd_command *c, hd_err *err)
+{
+    (void)err;
+    c->exit = run_translate(c);
+    return HD_OK;
+}
+
+const hd_usage hd_verb_translate = {
+    HD_INPUT_OPERANDS,
+    .about = "Translates lines with the model in the folder MODEL, one output line for each input line, in "
+             "order. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
+             "With --n-best the output lines are 'NUMBER ||| TRANSLATION ||| SCORE', with the number of the "
+             "source line.",
+    .options = hd_translate_table,
+    .size = sizeof(hd_translate_options),
+    .examples = examples,
+    .run = start,
+};
