@@ -59,7 +59,8 @@ static hd_status open_file(hd_tokenizer **out, const char *path, hd_err *err)
     if (hd_is_called(path, "tokenizer.json")) return open_json(out, path, err);
     if (hd_is_called(path, ".json")) return hd_tokenizer_open(out, HD_TOKENIZER_bpe, path, err);
     if (hd_is_called(path, ".txt")) return open_list(out, path, err);
-    if (hd_is_called(path, "spiece.model")) return hd_tokenizer_open(out, HD_TOKENIZER_t5, path, err);
+    if (hd_is_called(path, "spiece.model") || hd_is_called(path, "sentencepiece.bpe.model"))
+        return hd_tokenizer_open(out, HD_TOKENIZER_t5, path, err);
     bool mapped = hd_is_called(path, ".spm") && !access(vocab, F_OK);
     return hd_tokenizer_open(out, mapped ? HD_TOKENIZER_marian : HD_TOKENIZER_sentencepiece, path, err);
 }
@@ -106,9 +107,10 @@ static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_s
 static hd_status open_folder(hd_tokenizer **out, const char *folder, bool target, hd_err *err)
 {
     /* heed's own first: beside them lies what was made of them for others */
-    static const char *const names[] = {
-        "source.model", "tokenizer.model", "tokenizer.txt",  "tokeniser.model", "tokeniser.txt",
-        "source.spm",   "spiece.model",    "tokenizer.json", "vocab.json",      "vocab.txt"};
+    static const char *const names[] = {"source.model",    "tokenizer.model",        "tokenizer.txt",
+                                        "tokeniser.model", "tokeniser.txt",          "source.spm",
+                                        "spiece.model",    "tokenizer.json",         "vocab.json",
+                                        "vocab.txt",       "sentencepiece.bpe.model"};
     char path[HD_PATH];
     hd_status s = HD_OK;
     if (open_model(out, folder, target, &s, err)) return s;
@@ -123,7 +125,8 @@ static hd_status open_folder(hd_tokenizer **out, const char *folder, bool target
     return s ? s
              : hd_err_set(err, HD_EFILE,
                           "%s: no tokenizer in the folder: tokenizer.json, vocab.json with merges.txt, "
-                          "vocab.txt, source.spm with vocab.json, or spiece.model is expected",
+                          "vocab.txt, source.spm with vocab.json, spiece.model or sentencepiece.bpe.model is "
+                          "expected",
                           folder);
 }
 

@@ -270,7 +270,8 @@ const hd_usage hd_verb_tokenize = {
     .about =
         "Writes the tokens of each line. " HD_INPUT_FILES
         " MODEL is a model folder, a folder with the tokenizer of a published checkpoint (tokenizer.json, "
-        "vocab.json with merges.txt, vocab.txt, source.spm with vocab.json, spiece.model), or one of these "
+        "vocab.json with merges.txt, vocab.txt, source.spm with vocab.json, spiece.model, "
+        "sentencepiece.bpe.model), or one of these "
         "files.\n"
         "With --specials a line is tokenized as the model in the folder sees it. To a masked language model "
         "[MASK] is one token. A classifier adds a start and an end token, of a model of text pairs around "

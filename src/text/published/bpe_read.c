@@ -145,11 +145,11 @@ static hd_status read_whole(hd_tokenizer *t, const hd_tokenizer_json *j)
         s = hd_err_set(j->err, HD_EFORMAT, "%s: \"use_regex\": false of ByteLevel is not known", j->path);
     if (!s) s = hd_json_vocab(j, json_object_get(model, "vocab"), added, &b->vocab);
     if (!s) s = hd_json_added(j, added, &b->vocab, &b->added);
-    if (!s) s = hd_json_post(j, &b->vocab, &post);
+    if (!s) s = hd_json_post(j, b->vocab.count, &post);
     if (!s) s = list_merges(b, json_object_get(model, "merges"), j->path, j->err);
     b->trim = post.trim, b->prefixed = post.prefixed;
     memcpy(t->frame, post.frame, sizeof t->frame);
-    return s ? s : hd_find_specials(&t->special, &b->vocab, false, j->path, j->err);
+    return s ? s : hd_find_specials(&t->special, &b->vocab, &b->added, false, j->path, j->err);
 }
 
 static hd_status read_parts(hd_tokenizer *t, const hd_tokenizer_json *vocab, hd_arena *arena)
@@ -172,7 +172,7 @@ static hd_status read_parts(hd_tokenizer *t, const hd_tokenizer_json *vocab, hd_
     if (!s) s = hd_json_vocab(&(hd_tokenizer_json){vocab->path, NULL, err}, vocab->root, added, &b->vocab);
     if (!s && !added) s = hd_added_file_read(&more, &b->files, vocab->path, arena, err);
     if (!s) s = hd_added_file_join(&more, &b->vocab, err);
-    if (!s) s = hd_find_specials(&t->special, &b->vocab, false, vocab->path, err);
+    if (!s) s = hd_find_specials(&t->special, &b->vocab, &b->added, false, vocab->path, err);
     if (!s)
         s = added ? hd_json_added(&j, added, &b->vocab, &b->added)
                   : hd_add_specials(&b->added, &t->special, &b->vocab, err);

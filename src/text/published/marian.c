@@ -32,7 +32,7 @@ static hd_status read_vocab(hd_tokenizer *t, const char *path, hd_err *err)
     hd_arena_init(&arena, hd_allocator_host, 0);
     if (!s) s = hd_file_json(&root, &arena, text, vocab, err);
     if (!s) s = hd_json_vocab(&(hd_tokenizer_json){vocab, root, err}, root, NULL, &m->vocab);
-    if (!s) s = hd_find_specials(&t->special, &m->vocab, false, vocab, err);
+    if (!s) s = hd_find_specials(&t->special, &m->vocab, &m->added, false, vocab, err);
     if (!s && (t->special.unk < 0 || t->special.pad < 0))
         s = hd_err_set(err, HD_EFORMAT, "%s: not a vocabulary of Marian: <unk> or <pad> is missing", vocab);
     t->special.start = t->special.pad; /* what its decoders begin with */

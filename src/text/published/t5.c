@@ -1,15 +1,18 @@
 /* The tokenizer `t5`: a SentencePiece model, and behind its pieces the sentinels <extra_id_99> to
    <extra_id_0>, which are found in a text as they are. A stretch between two of them is a text of its own.
-   Where there is no spiece.model, a tokenizer.json has all of this among its pieces. */
+   Where there is no spiece.model, a tokenizer.json has all of this among its pieces; and that of an XLM-R, or
+   its sentencepiece.bpe.model, has <s> and <mask> instead of sentinels. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "text/sentencepiece/sentencepiece_file.h"
-#include "text/published/t5_json.h"
-#include "text/published/tokenizer_json.h"
+#include "text/published/unigram.h"
 
-static const char MODEL[] = "spiece.model", CONFIG[] = "tokenizer_config.json", WHOLE[] = "tokenizer.json";
+static const char MODEL[] = "spiece.model", CONFIG[] = "tokenizer_config.json", WHOLE[] = "tokenizer.json",
+                  FAIRSEQ[] = "sentencepiece.bpe.model";
+
+static const char MASK[] = "<mask>";
 
 enum { SENTINELS = 100, MOST_SENTINELS = 10000, SENTINEL_ROOM = 24 };
 
@@ -19,7 +22,7 @@ typedef struct t5 {
     hd_added added;
     char (*sentinel)[SENTINEL_ROOM]; /* by id behind the pieces */
     int pieces, sentinels;
-    bool whole; /* of a tokenizer.json */
+    bool made; /* its model is not a file but made of one in `config` */
 } t5;
 
 static hd_status read_config(t5 *m, const char *path, hd_err *err)
@@ -67,12 +70,14 @@ static hd_status add_specials(hd_tokenizer *t, const char *path, hd_err *err)
     hd_spm_special own = hd_spm_specials(m->file.model);
     if (own.unk < 0 || own.end < 0 || own.pad < 0)
         return hd_err_set(err, HD_EFORMAT, "%s: not a model of T5: <pad>, </s> or <unk> is missing", path);
-    t->special = (hd_special){.pad = own.pad, .unk = own.unk, .start = own.pad, .end = own.end, .mask = -1};
-    const int id[3] = {own.pad, own.unk, own.end};
+    hd_special *to = &t->special;
+    to->pad = own.pad, to->unk = own.unk, to->end = own.end;
+    if (to->start < 0) to->start = own.pad;
+    const int id[5] = {own.pad, own.unk, own.end, to->start, to->mask};
     hd_status s = HD_OK;
-    for (int i = 0; !s && i < 3; i++) {
-        const char *text = hd_spm_piece(m->file.model, id[i]);
-        if (*text)
+    for (int i = 0; !s && i < 5; i++) {
+        const char *text = id[i] < 0 ? "" : hd_spm_piece(m->file.model, id[i]);
+        if (*text && !hd_added_special(&m->added, id[i]))
             s = hd_added_put(
                 &m->added, (hd_added_token){.text = text, .size = strlen(text), .id = id[i], .special = true},
                 err);
@@ -97,23 +102,65 @@ static hd_status add_tokens(t5 *m, const json_t *added, hd_err *err)
     return s;
 }
 
-static hd_status open_whole(t5 *m, const char *path, hd_err *err)
+/* <s> and <mask> of an XLM-R: T5s have neither. */
+static hd_status find_start(hd_tokenizer *t, const hd_tokenizer_json *j)
 {
+    t5 *m = t->state;
+    hd_post post;
+    hd_status s = hd_json_post(j, (size_t)hd_spm_size(m->file.model), &post);
+    if (s || post.frame[0].at[0].id < 0) return s;
+    memcpy(t->frame, post.frame, sizeof t->frame);
+    t->special.start = post.frame[0].at[0].id;
+    int32_t mask = hd_spm_id(m->file.model, MASK);
+    if (hd_added_special(&m->added, mask)) t->special.mask = mask;
+    return HD_OK;
+}
+
+static hd_status open_whole(hd_tokenizer *t, const char *path, hd_err *err)
+{
+    t5 *m = t->state;
     hd_arena arena;
     hd_line text;
     json_t *root = NULL;
     hd_err why = {0};
-    m->whole = true;
+    m->made = true;
     hd_status s = hd_file_set_read(&m->config, path, WHOLE, true, &text, err);
     if (s) return s;
     hd_arena_init(&arena, hd_allocator_host, 0);
     s = hd_file_json(&root, &arena, text, path, err);
-    if (!s) s = hd_t5_json_model(&(hd_tokenizer_json){path, root, err}, &m->file.bytes);
+    const hd_tokenizer_json j = {path, root, err};
+    if (!s) s = hd_unigram_of_json(&j, &m->file.bytes);
     if (!s && (s = hd_spm_file_load(&m->file, &why))) hd_err_set(err, s, "%s: %s", path, why.text);
     if (!s) s = hd_file_set_read_beside(&m->config, path, CONFIG, &text, err);
     if (!s) s = add_tokens(m, json_object_get(root, "added_tokens"), err);
+    if (!s) s = find_start(t, &j);
     hd_arena_release(&arena);
     return s;
+}
+
+/* <s> A </s>, and for a pair </s> B </s> behind it. */
+static hd_status open_fairseq(hd_tokenizer *t, const char *path, hd_err *err)
+{
+    enum { START, PAD, END };
+    t5 *m = t->state;
+    hd_line bytes;
+    hd_err why = {0};
+    m->made = true;
+    hd_status s = hd_file_set_read(&m->config, path, FAIRSEQ, false, &bytes, err);
+    if (!s) s = hd_unigram_of_fairseq(&m->file.bytes, bytes, path, err);
+    if (!s && (s = hd_spm_file_load(&m->file, &why))) hd_err_set(err, s, "%s: %s", path, why.text);
+    if (!s) s = hd_file_set_read_beside(&m->config, path, CONFIG, &bytes, err);
+    if (s) return s;
+    t->special.start = START, t->special.mask = (int32_t)hd_spm_size(m->file.model) - 1;
+    for (int pair = 0; pair < 2; pair++) {
+        hd_frame_add(&t->frame[pair], START, 0);
+        for (int i = 0; i <= pair; i++) {
+            if (i) hd_frame_add(&t->frame[pair], END, 0);
+            hd_frame_add(&t->frame[pair], HD_FRAME_FIRST - i, 0);
+            hd_frame_add(&t->frame[pair], END, 0);
+        }
+    }
+    return HD_OK;
 }
 
 static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
@@ -121,13 +168,16 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
     char *found = t->from;
     t5 *m = t->state = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
+    t->special.start = t->special.mask = -1;
     hd_status s = hd_file_set_find(found, path, MODEL, WHOLE, err);
+    if (!s && !hd_is_called(found, WHOLE)) s = hd_file_set_find(found, path, MODEL, FAIRSEQ, err);
     if (s) return s;
-    bool whole = hd_is_called(found, WHOLE);
-    s = whole ? open_whole(m, found, err) : hd_spm_file_open(&m->file, found, err);
+    s = hd_is_called(found, WHOLE)     ? open_whole(t, found, err)
+        : hd_is_called(found, FAIRSEQ) ? open_fairseq(t, found, err)
+                                       : hd_spm_file_open(&m->file, found, err);
     if (s) return s;
     m->pieces = hd_spm_size(m->file.model);
-    if (!whole) s = read_config(m, found, err);
+    if (!m->made) s = read_config(m, found, err);
     if (!s) s = add_sentinels(m, err);
     if (!s) s = add_specials(t, found, err);
     t->size = (size_t)(m->pieces + m->sentinels);
@@ -136,10 +186,11 @@ static hd_status open_files(hd_tokenizer *t, const char *path, hd_err *err)
 
 static hd_status save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
-    static const char *const parts[] = {CONFIG, WHOLE, NULL}, *const whole[] = {CONFIG, MODEL, NULL};
+    static const char *const parts[] = {CONFIG, WHOLE, FAIRSEQ, NULL}, *const made[] = {CONFIG, MODEL, WHOLE,
+                                                                                        FAIRSEQ, NULL};
     const t5 *m = t->state;
-    hd_status s = m->whole ? HD_OK : hd_spm_file_save(&m->file, path, err);
-    return s ? s : hd_file_set_save(&m->config, path, m->whole ? whole : parts, err);
+    hd_status s = m->made ? HD_OK : hd_spm_file_save(&m->file, path, err);
+    return s ? s : hd_file_set_save(&m->config, path, m->made ? made : parts, err);
 }
 
 static void release(hd_tokenizer *t)

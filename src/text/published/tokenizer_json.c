@@ -186,10 +186,10 @@ hd_status hd_json_added(const hd_tokenizer_json *j, const json_t *added, const h
 
 /* -- what stands around a text -- */
 
-static hd_status frame_id(const hd_tokenizer_json *j, const hd_vocab *v, const json_t *id, int32_t *out)
+static hd_status frame_id(const hd_tokenizer_json *j, size_t count, const json_t *id, int32_t *out)
 {
     json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
-    if (n < 0 || (size_t)n >= v->count) return refuse(j, "post_processor: an id is not in the vocabulary");
+    if (n < 0 || (size_t)n >= count) return refuse(j, "post_processor: an id is not in the vocabulary");
     *out = (int32_t)n;
     return HD_OK;
 }
@@ -201,7 +201,7 @@ static hd_status frame_put(const hd_tokenizer_json *j, hd_text_frame *f, int32_t
 }
 
 /* {"Sequence": {"id": "A", "type_id": 0}} or {"SpecialToken": {"id": "[CLS]", "type_id": 0}} */
-static hd_status template_part(const hd_tokenizer_json *j, const hd_vocab *v, const json_t *post,
+static hd_status template_part(const hd_tokenizer_json *j, size_t count, const json_t *post,
                                const json_t *part, hd_text_frame *f)
 {
     const json_t *sequence = json_object_get(part, "Sequence"),
@@ -218,14 +218,13 @@ static hd_status template_part(const hd_tokenizer_json *j, const hd_vocab *v, co
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < json_array_size(ids); i++) {
         int32_t id = 0;
-        s = frame_id(j, v, json_array_get(ids, i), &id);
+        s = frame_id(j, count, json_array_get(ids, i), &id);
         if (!s) s = frame_put(j, f, id, type);
     }
     return s;
 }
 
-static hd_status template_post(const hd_tokenizer_json *j, const hd_vocab *v, const json_t *post,
-                               hd_post *out)
+static hd_status template_post(const hd_tokenizer_json *j, size_t count, const json_t *post, hd_post *out)
 {
     static const char *const name[] = {"single", "pair"};
     hd_status s = HD_OK;
@@ -233,19 +232,19 @@ static hd_status template_post(const hd_tokenizer_json *j, const hd_vocab *v, co
         const json_t *parts = json_object_get(post, name[pair]);
         out->frame[pair].count = 0;
         for (size_t i = 0; !s && i < json_array_size(parts); i++)
-            s = template_part(j, v, post, json_array_get(parts, i), &out->frame[pair]);
+            s = template_part(j, count, post, json_array_get(parts, i), &out->frame[pair]);
         if (!s && !out->frame[pair].count) s = refuse(j, "post_processor: a template is empty");
     }
     return s;
 }
 
 /* cls A sep, and for a pair sep B sep (BERT) or sep sep B sep (RoBERTa, which has one type). */
-static hd_status classic_post(const hd_tokenizer_json *j, const hd_vocab *v, const json_t *post, bool roberta,
+static hd_status classic_post(const hd_tokenizer_json *j, size_t count, const json_t *post, bool roberta,
                               hd_post *out)
 {
     int32_t cls = 0, sep = 0;
-    hd_status s = frame_id(j, v, json_array_get(json_object_get(post, "cls"), 1), &cls);
-    if (!s) s = frame_id(j, v, json_array_get(json_object_get(post, "sep"), 1), &sep);
+    hd_status s = frame_id(j, count, json_array_get(json_object_get(post, "cls"), 1), &cls);
+    if (!s) s = frame_id(j, count, json_array_get(json_object_get(post, "sep"), 1), &sep);
     for (int pair = 0; !s && pair < 2; pair++) {
         hd_text_frame *f = &out->frame[pair];
         f->count = 0;
@@ -260,7 +259,7 @@ static hd_status classic_post(const hd_tokenizer_json *j, const hd_vocab *v, con
     return s;
 }
 
-static hd_status one_post(const hd_tokenizer_json *j, const hd_vocab *v, const json_t *post, hd_post *out)
+static hd_status one_post(const hd_tokenizer_json *j, size_t count, const json_t *post, hd_post *out)
 {
     enum { BYTE_LEVEL, TEMPLATE, BERT, ROBERTA };
     static const char *const known[] = {"ByteLevel", "TemplateProcessing", "BertProcessing",
@@ -273,26 +272,28 @@ static hd_status one_post(const hd_tokenizer_json *j, const hd_vocab *v, const j
         if (!s) s = hd_json_switch(j, post, "add_prefix_space", true, &out->prefixed);
     }
     if (s || which == BYTE_LEVEL) return s;
-    return which == TEMPLATE ? template_post(j, v, post, out)
-                             : classic_post(j, v, post, which == ROBERTA, out);
+    return which == TEMPLATE ? template_post(j, count, post, out)
+                             : classic_post(j, count, post, which == ROBERTA, out);
 }
 
-hd_status hd_json_post(const hd_tokenizer_json *j, const hd_vocab *v, hd_post *out)
+hd_status hd_json_post(const hd_tokenizer_json *j, size_t pieces, hd_post *out)
 {
     const json_t *post = json_object_get(j->root, "post_processor"),
                  *list = json_object_get(post, "processors");
     *out = (hd_post){0};
     for (int pair = 0; pair < 2; pair++)
         for (int i = 0; i <= pair; i++) hd_frame_add(&out->frame[pair], HD_FRAME_FIRST - i, i);
-    if (strcmp(text_of(post, "type"), "Sequence")) return one_post(j, v, post, out);
+    if (strcmp(text_of(post, "type"), "Sequence")) return one_post(j, pieces, post, out);
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < json_array_size(list); i++) s = one_post(j, v, json_array_get(list, i), out);
+    for (size_t i = 0; !s && i < json_array_size(list); i++)
+        s = one_post(j, pieces, json_array_get(list, i), out);
     return s;
 }
 
 /* -- special tokens by name -- */
 
-hd_status hd_find_specials(hd_special *out, const hd_vocab *v, bool brackets, const char *path, hd_err *err)
+hd_status hd_find_specials(hd_special *out, const hd_vocab *v, const hd_added *added, bool brackets,
+                           const char *path, hd_err *err)
 {
     static const char *const names[5][3] = {{"<pad>", "[PAD]", "<|pad|>"},
                                             {"<unk>", "[UNK]", "<|unk|>"},
@@ -303,9 +304,10 @@ hd_status hd_find_specials(hd_special *out, const hd_vocab *v, bool brackets, co
     int32_t *const place[5] = {&out->pad, &out->unk, &out->start, &out->end, &out->mask};
     for (int i = 0; i < 5; i++) {
         *place[i] = -1;
-        for (int k = 0; k < 3 && *place[i] < 0; k++) {
-            const char *name = names[i][brackets && k < 2 ? !k : k];
-            *place[i] = hd_vocab_find(v, name, strlen(name));
+        for (int k = 0; k < 6 && *place[i] < 0; k++) {
+            const char *name = names[i][brackets && k % 3 < 2 ? !(k % 3) : k % 3];
+            int32_t id = hd_vocab_find(v, name, strlen(name));
+            if (k >= 3 || hd_added_special(added, id)) *place[i] = id;
         }
     }
     if (out->end < 0)
@@ -313,6 +315,18 @@ hd_status hd_find_specials(hd_special *out, const hd_vocab *v, bool brackets, co
                           "%s: no end token: one of </s>, [SEP] and <|endoftext|> is expected", path);
     if (out->start < 0) out->start = out->end;
     return HD_OK;
+}
+
+void hd_name_specials(hd_special *out, const hd_vocab *v, const json_t *config)
+{
+    static const char *const keys[5] = {"pad_token", "unk_token", "cls_token", "sep_token", "mask_token"};
+    int32_t *const place[5] = {&out->pad, &out->unk, &out->start, &out->end, &out->mask};
+    for (int i = 0; i < 5; i++) {
+        const json_t *token = json_object_get(config, keys[i]);
+        const char *name = json_is_string(token) ? json_string_value(token) : text_of(token, "content");
+        int32_t id = hd_vocab_find(v, name, strlen(name));
+        if (id >= 0) *place[i] = id;
+    }
 }
 
 hd_status hd_add_specials(hd_added *out, const hd_special *special, const hd_vocab *v, hd_err *err)

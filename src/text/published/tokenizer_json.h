@@ -32,11 +32,16 @@ typedef struct hd_post {
     bool trim, prefixed; /* ByteLevel, RobertaProcessing: offsets without spaces, but for one in front */
 } hd_post;
 
-hd_status hd_json_post(const hd_tokenizer_json *j, const hd_vocab *v, hd_post *out);
+/* pieces: of the vocabulary. */
+hd_status hd_json_post(const hd_tokenizer_json *j, size_t pieces, hd_post *out);
 
 /* The special tokens of a vocabulary by the names that published ones have; `brackets`: [SEP] rather than
-   </s>. HD_EFORMAT where there is no end. */
-hd_status hd_find_specials(hd_special *out, const hd_vocab *v, bool brackets, const char *path, hd_err *err);
+   </s>. Where several are pieces, one that `added` has is it: an MPNet's has BERT's, too, as mere pieces.
+   HD_EFORMAT where there is no end. */
+hd_status hd_find_specials(hd_special *out, const hd_vocab *v, const hd_added *added, bool brackets,
+                           const char *path, hd_err *err);
+/* Those that tokenizer_config.json names go before these; NULL: it is not there. */
+void hd_name_specials(hd_special *out, const hd_vocab *v, const json_t *config);
 /* Those as added tokens, for a vocabulary that comes without a list of them. */
 hd_status hd_add_specials(hd_added *out, const hd_special *special, const hd_vocab *v, hd_err *err);
 

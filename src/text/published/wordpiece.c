@@ -49,7 +49,7 @@ static hd_status read_lines(wordpiece *w, hd_line text, const char *path, hd_err
 static hd_status finish(hd_tokenizer *t, const char *path, hd_err *err)
 {
     wordpiece *w = t->state;
-    hd_status s = hd_find_specials(&t->special, &w->vocab, true, path, err);
+    hd_status s = hd_find_specials(&t->special, &w->vocab, &w->added, true, path, err);
     if (!s && w->unk >= 0) t->special.unk = w->unk;
     if (!s && t->special.unk < 0)
         s = hd_err_set(err, HD_EFORMAT, "%s: no [UNK]: WordPiece needs one for words it does not know", path);
@@ -61,14 +61,16 @@ static hd_status finish(hd_tokenizer *t, const char *path, hd_err *err)
     return s ? s : hd_word_cache_new(&w->cache, err);
 }
 
-/* [CLS] A [SEP], and for a pair B [SEP] behind it. */
+/* [CLS] A [SEP], and for a pair B [SEP] behind it; an MPNet's has two ends between, and one type. */
 static void frame_texts(hd_tokenizer *t)
 {
+    bool twice = !strcmp(hd_vocab_piece(&((wordpiece *)t->state)->vocab, t->special.end), "</s>");
     for (int pair = 0; pair < 2; pair++) {
         hd_frame_add(&t->frame[pair], t->special.start, 0);
         for (int i = 0; i <= pair; i++) {
-            hd_frame_add(&t->frame[pair], HD_FRAME_FIRST - i, i);
-            hd_frame_add(&t->frame[pair], t->special.end, i);
+            if (i && twice) hd_frame_add(&t->frame[pair], t->special.end, 0);
+            hd_frame_add(&t->frame[pair], HD_FRAME_FIRST - i, i && !twice);
+            hd_frame_add(&t->frame[pair], t->special.end, i && !twice);
         }
     }
 }
@@ -127,6 +129,7 @@ static hd_status read_vocab(hd_tokenizer *t, hd_line text, const char *path, hd_
     if (!s) s = hd_added_file_read(&more, &w->files, path, arena, err);
     if (!s) s = hd_added_file_join(&more, &w->vocab, err);
     if (!s) s = finish(t, path, err);
+    if (!s) hd_name_specials(&t->special, &w->vocab, root);
     if (!s) s = hd_add_specials(&w->added, &t->special, &w->vocab, err);
     if (!s) s = hd_added_file_put(&more, &w->vocab, &w->added, err);
     if (!s) s = normalize_added(w, err);
@@ -175,7 +178,7 @@ static hd_status read_whole(hd_tokenizer *t, hd_line text, const char *path, hd_
     if (!s) s = hd_json_vocab(&j, json_object_get(model, "vocab"), added, &w->vocab);
     if (!s) s = hd_json_added(&j, added, &w->vocab, &w->added);
     if (!s) s = normalize_added(w, err);
-    if (!s) s = hd_json_post(&j, &w->vocab, &post);
+    if (!s) s = hd_json_post(&j, w->vocab.count, &post);
     if (!s && unk) w->unk = hd_vocab_find(&w->vocab, unk, strlen(unk));
     memcpy(t->frame, post.frame, sizeof t->frame);
     return s ? s : finish(t, path, err);

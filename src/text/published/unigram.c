@@ -1,7 +1,7 @@
-/* T5's tokenizer.json is made of a SentencePiece model and says all of it: vocabulary and scores, the table
-   that normalizes characters, and, by how texts are cut, that words begin with U+2581. So it becomes that
-   model again. The file is hostile: what is made of it is checked as any .model file. */
-#include "text/published/t5_json.h"
+/* A tokenizer.json of T5 or XLM-R is made of a SentencePiece model and says all of it: vocabulary and scores,
+   the table that normalizes characters, and, by how texts are cut, that words begin with U+2581. So it
+   becomes that model again. Files are hostile: what is made of them is checked as any .model file. */
+#include "text/published/unigram.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +35,19 @@ static void put_bytes(hd_text *to, uint64_t field, const char *bytes, size_t siz
     hd_text_add(to, bytes, size);
 }
 
+static hd_status put_piece(hd_text *model, hd_line text, float score, hd_spm_type type, hd_err *err)
+{
+    hd_text piece = {0};
+    put_bytes(&piece, 1, text.text, text.size);
+    put_varint(&piece, 2 << 3 | 5);
+    hd_text_add(&piece, (const char *)&score, sizeof score);
+    put_number(&piece, 3, type);
+    hd_status s = hd_text_status(&piece, err);
+    if (!s) put_bytes(model, 1, piece.data, piece.size);
+    hd_text_release(&piece);
+    return s;
+}
+
 /* -- normalizer -- */
 
 static int digit_of(char c)
@@ -62,22 +75,23 @@ static hd_status put_table(const hd_tokenizer_json *j, const json_t *part, hd_te
     return hd_text_status(out, j->err);
 }
 
-/* Several spaces become one: SentencePiece does so itself. */
+/* Several spaces become one: SentencePiece does so itself, as it strips them at the ends of a text. */
 static bool joins_spaces(const json_t *part)
 {
     const char *pattern = json_string_value(json_object_get(json_object_get(part, "pattern"), "Regex"));
     const char *content = json_string_value(json_object_get(part, "content"));
-    return pattern && content && !strcmp(pattern, " {2,}") && !strcmp(content, " ");
+    return pattern && content && !strcmp(pattern, " {2,}") &&
+           (!strcmp(content, " ") || !strcmp(content, "\xe2\x96\x81"));
 }
 
 static hd_status read_normalizer(const hd_tokenizer_json *j, const json_t *part, bool inside, hd_text *table)
 {
-    enum { PRECOMPILED, REPLACE, SEQUENCE };
-    static const char *const known[] = {"Precompiled", "Replace", "Sequence", NULL};
+    enum { PRECOMPILED, REPLACE, SEQUENCE, STRIP };
+    static const char *const known[] = {"Precompiled", "Replace", "Sequence", "Strip", NULL};
     const json_t *list = json_object_get(part, "normalizers");
     int which;
     hd_status s = hd_json_part(j, part, "normalizer", known, &which);
-    if (s || which < 0) return s;
+    if (s || which < 0 || which == STRIP) return s;
     if (which == PRECOMPILED)
         return table->size ? refuse(j, "two tables of characters") : put_table(j, part, table);
     if (which == REPLACE)
@@ -137,7 +151,6 @@ static hd_status find_specials(const hd_tokenizer_json *j, const json_t *vocab, 
 static hd_status put_pieces(const hd_tokenizer_json *j, const json_t *vocab, size_t unknown,
                             const bool *special, hd_text *model)
 {
-    hd_text piece = {0};
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < json_array_size(vocab); i++) {
         const json_t *pair = json_array_get(vocab, i), *text = json_array_get(pair, 0),
@@ -151,24 +164,41 @@ static hd_status put_pieces(const hd_tokenizer_json *j, const json_t *vocab, siz
             s = hd_err_set(j->err, HD_EFORMAT, "%s: the score of piece %zu is too large", j->path, i);
             break;
         }
-        float score = (float)value;
-        piece.size = 0;
-        put_bytes(&piece, 1, json_string_value(text), json_string_length(text));
-        put_varint(&piece, 2 << 3 | 5);
-        hd_text_add(&piece, (const char *)&score, sizeof score);
-        put_number(&piece, 3, i == unknown ? HD_SPM_UNKNOWN : special[i] ? HD_SPM_CONTROL : HD_SPM_NORMAL);
-        s = hd_text_status(&piece, j->err);
-        if (!s) put_bytes(model, 1, piece.data, piece.size);
+        const hd_line line = {json_string_value(text), json_string_length(text)};
+        s = put_piece(model, line, (float)value,
+                      i == unknown ? HD_SPM_UNKNOWN
+                      : special[i] ? HD_SPM_CONTROL
+                                   : HD_SPM_NORMAL,
+                      j->err);
     }
-    hd_text_release(&piece);
     return s;
+}
+
+static void put_trainer(hd_text *model, size_t unknown)
+{
+    hd_text trainer = {0};
+    put_number(&trainer, 3, HD_SPM_UNIGRAM);
+    put_number(&trainer, 40, unknown);
+    put_bytes(model, 2, trainer.data, trainer.size);
+    if (trainer.missed) model->missed = trainer.missed;
+    hd_text_release(&trainer);
+}
+
+static hd_status put_normalizer(hd_text *model, hd_line table, hd_err *err)
+{
+    hd_text normal = {0};
+    if (table.size) put_bytes(&normal, 2, table.text, table.size);
+    put_number(&normal, 3, 1);
+    hd_status s = hd_text_status(&normal, err);
+    if (!s) put_bytes(model, 3, normal.data, normal.size);
+    hd_text_release(&normal);
+    return s ? s : hd_text_status(model, err);
 }
 
 static hd_status put_model(const hd_tokenizer_json *j, const json_t *part, hd_text *model)
 {
     const json_t *vocab = json_object_get(part, "vocab"), *id = json_object_get(part, "unk_id");
     size_t count = json_array_size(vocab);
-    hd_text trainer = {0};
     if (!count) return refuse(j, "the vocabulary is not a list of pieces and scores");
     if (!json_is_integer(id) || json_integer_value(id) < 0 || (size_t)json_integer_value(id) >= count)
         return refuse(j, "\"unk_id\" is no piece");
@@ -178,20 +208,16 @@ static hd_status put_model(const hd_tokenizer_json *j, const json_t *part, hd_te
     if (!special) return hd_err_nomem(j->err, count);
     hd_status s = find_specials(j, vocab, special);
     if (!s) s = put_pieces(j, vocab, (size_t)json_integer_value(id), special, model);
-    put_number(&trainer, 3, HD_SPM_UNIGRAM);
-    put_number(&trainer, 40, (uint64_t)json_integer_value(id));
-    if (!s) s = hd_text_status(&trainer, j->err);
-    if (!s) put_bytes(model, 2, trainer.data, trainer.size);
-    hd_text_release(&trainer);
+    if (!s) put_trainer(model, (size_t)json_integer_value(id));
     hd_mem_free(special);
     return s;
 }
 
-hd_status hd_t5_json_model(const hd_tokenizer_json *j, hd_text *model)
+hd_status hd_unigram_of_json(const hd_tokenizer_json *j, hd_text *model)
 {
     static const char *const models[] = {"Unigram", NULL};
     const json_t *part = json_object_get(j->root, "model");
-    hd_text table = {0}, normal = {0};
+    hd_text table = {0};
     bool marks = false;
     int which;
     hd_status s = hd_json_part(j, part, "model", models, &which);
@@ -199,11 +225,29 @@ hd_status hd_t5_json_model(const hd_tokenizer_json *j, hd_text *model)
     if (!s) s = check_cut(j, json_object_get(j->root, "pre_tokenizer"), &marks);
     if (!s && !marks) s = refuse(j, "no pre_tokenizer: Metaspace is expected");
     if (!s) s = put_model(j, part, model);
-    if (!s && table.size) put_bytes(&normal, 2, table.data, table.size);
-    put_number(&normal, 3, 1);
-    if (!s) s = hd_text_status(&normal, j->err);
-    if (!s) put_bytes(model, 3, normal.data, normal.size);
+    if (!s) s = put_normalizer(model, (hd_line){table.data, table.size}, j->err);
     hd_text_release(&table);
-    hd_text_release(&normal);
-    return s ? s : hd_text_status(model, j->err);
+    return s;
+}
+
+hd_status hd_unigram_of_fairseq(hd_text *model, hd_line bytes, const char *path, hd_err *err)
+{
+    enum { OWN = 3 }; /* <unk>, <s> and </s> of the file */
+    static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+    hd_spm_view v = {0};
+    hd_err why = {0};
+    hd_status s = hd_spm_view_read(&v, bytes, &why);
+    if (s) return hd_err_set(err, s, "%s: %s", path, why.text);
+    if (v.kind != HD_SPM_UNIGRAM || v.byte_fallback || v.count <= OWN || v.piece[0].type != HD_SPM_UNKNOWN)
+        s = hd_err_set(err, HD_EFORMAT,
+                       "%s: not a model of XLM-R: a Unigram vocabulary with <unk> is expected", path);
+    for (size_t i = 0; !s && i < 4; i++)
+        s = put_piece(model, (hd_line){first[i], strlen(first[i])}, 0,
+                      i == 3 ? HD_SPM_UNKNOWN : HD_SPM_CONTROL, err);
+    for (size_t i = OWN; !s && i < v.count; i++)
+        s = put_piece(model, v.piece[i].text, v.piece[i].score, v.piece[i].type, err);
+    if (!s) s = put_piece(model, (hd_line){"<mask>", 6}, 0, HD_SPM_CONTROL, err);
+    if (!s) put_trainer(model, 3), s = put_normalizer(model, v.charsmap, err);
+    hd_spm_view_release(&v);
+    return s;
 }

@@ -1,5 +1,6 @@
-/* T5's tokenizer.json gives the ids of the SentencePiece model it was made of, comes back as it was, and is
-   refused where it says what is not done here. */
+/* A tokenizer.json of T5 gives the ids of the SentencePiece model it was made of, comes back as it was, and
+   is refused where it says what is not done here; a model file of XLM-R gives the ids that fairseq has for
+   its pieces. */
 #include "data/fixture.h"
 
 #include "base/file/file.h"
@@ -113,6 +114,84 @@ static void it_comes_back_as_it_was(void **state)
     hd_map_close(&after);
 }
 
+/* The pieces of the model with <unk>, <s>, </s> before them, as a file of XLM-R has them. */
+static void put_fairseq(const hd_spm_view *v)
+{
+    hd_text file = {0};
+    for (size_t i = 0; i < v->count; i++) {
+        static const char *const first[] = {"<unk>\t0\tunk", "<s>\t0\tcontrol", "</s>\t0\tcontrol"};
+        char row[256];
+        snprintf(row, sizeof row, "%.*s\t%.9g\tnormal", (int)v->piece[i].text.size, v->piece[i].text.text,
+                 (double)v->piece[i].score);
+        if (i < 3) strcpy(row, first[i]);
+        unigram_piece(&file, row);
+    }
+    unigram_settings(&file);
+    put_file("sentencepiece.bpe.model", file.data, file.size);
+    hd_text_release(&file);
+}
+
+static void check_frame(const hd_tokenizer *t)
+{
+    hd_err err = {0};
+    hd_pieces p = {0};
+    const hd_line second = {"on <mask>", 9};
+    ASSERT_OK(hd_tokenizer_encode_framed(t, (hd_line){"the", 3}, &second, &p, &err), err);
+    const int32_t mask = (int32_t)hd_tokenizer_size(t) - 1, ends[] = {0, 2, 2, mask, 2};
+    size_t found = 0;
+    for (size_t i = 0; i < p.count; i++) {
+        assert_int_equal(p.at[i].type, 0);
+        if (p.at[i].id < 3 || p.at[i].id == mask) assert_int_equal(p.at[i].id, ends[found]), found++;
+    }
+    assert_int_equal(found, COUNT_OF(ends));
+    hd_pieces_release(&p);
+}
+
+static void ids_of_fairseq_are_one_further(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_spm_view v;
+    hd_tokenizer *t = NULL, *parts = NULL;
+    hd_text model = unigram_model(), line = {0};
+    uint64_t seed = 12;
+    ASSERT_OK(hd_spm_view_read(&v, (hd_line){model.data, model.size}, &err), err);
+    put_fairseq(&v);
+    put_file("spiece.model", model.data, model.size);
+    ASSERT_OK(hd_tokenizer_open(&parts, HD_TOKENIZER_t5, in_folder("spiece.model"), &err), err);
+    ASSERT_OK(hd_tokenizer_open_any(&t, in_folder("sentencepiece.bpe.model"), false, &err), err);
+    hd_special special = hd_tokenizer_special(t);
+    assert_int_equal(hd_tokenizer_size(t), v.count + 2);
+    assert_int_equal(special.start, 0);
+    assert_int_equal(special.pad, 1);
+    assert_int_equal(special.end, 2);
+    assert_int_equal(special.unk, 3);
+    assert_int_equal(special.mask, v.count + 1);
+    for (int i = 0; i < LINES; i++) {
+        hd_ids a = {0}, b = {0};
+        line_next(&line, &seed);
+        if (memchr(line.data ? line.data : "", '<', line.size)) continue;
+        ASSERT_OK(hd_tokenizer_encode_ids(t, line.data, line.size, &a, &err), err);
+        ASSERT_OK(hd_tokenizer_encode_ids(parts, line.data, line.size, &b, &err), err);
+        assert_int_equal(a.count, b.count);
+        for (size_t k = 0; k < a.count; k++) assert_int_equal(a.at[k], b.at[k] + 1);
+        hd_ids_release(&a), hd_ids_release(&b);
+    }
+    check_frame(t);
+    ASSERT_OK(hd_tokenizer_save(t, in_folder("source.spiece.model"), &err), err);
+    hd_tokenizer_free(t);
+    t = NULL;
+    ASSERT_OK(hd_tokenizer_open(&t, HD_TOKENIZER_t5, in_folder("source.spiece.model"), &err), err);
+    assert_int_equal(hd_tokenizer_size(t), v.count + 2);
+    hd_tokenizer_free(t), hd_tokenizer_free(parts);
+    put_file("sentencepiece.bpe.model", model.data, model.size);
+    assert_int_equal(hd_tokenizer_open_any(&t, in_folder("sentencepiece.bpe.model"), false, &err),
+                     HD_EFORMAT);
+    assert_non_null(strstr(err.text, "not a model of XLM-R"));
+    hd_spm_view_release(&v);
+    hd_text_release(&model), hd_text_release(&line);
+}
+
 static void what_is_not_known_is_refused(void **state)
 {
     (void)state;
@@ -173,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_those_of_the_model),
         cmocka_unit_test(it_comes_back_as_it_was),
+        cmocka_unit_test(ids_of_fairseq_are_one_further),
         cmocka_unit_test(what_is_not_known_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
