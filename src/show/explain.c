@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "decode/search.h"
 #include "train/optimizer.h"
 
 enum { N = HD_LECTURE_LENGTH, PAIRS = HD_LECTURE_PAIRS, LABELS = N + 1 };
@@ -166,43 +167,37 @@ static double train_step(hd_run *r, const hd_encdec *m, hd_optimizer *o)
     return loss;
 }
 
-/* Greedy answers to both questions, token by token through the cache. */
-static void answer(hd_run *r, const hd_encdec *m, hd_cache *cache, int32_t out[PAIRS][HD_EXPLAIN_ANSWER])
+/* Greedy answers to both questions. */
+static hd_status answer(hd_run *r, const hd_encdec *m, int32_t out[PAIRS][HD_EXPLAIN_ANSWER], hd_err *err)
 {
-    const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {1, 1};
-    int32_t source[PAIRS * N], next[PAIRS] = {HD_LECTURE_SOS, HD_LECTURE_SOS};
-    bool over[PAIRS] = {false};
+    const int32_t len[PAIRS] = {N, N};
+    const hd_search_opt opt = {
+        .kind = HD_SEARCH_GREEDY, .end = HD_LECTURE_EOS, .max_length = HD_EXPLAIN_ANSWER};
+    int32_t source[PAIRS * N];
+    hd_stepper stepper = {0};
+    hd_found *found = NULL;
     for (size_t i = 0; i < PAIRS; i++) memcpy(source + i * N, hd_lecture_pairs[i].source, N * sizeof *source);
     memset(out, -1, sizeof(int32_t[PAIRS][HD_EXPLAIN_ANSWER]));
-    for (int t = 0; t < HD_EXPLAIN_ANSWER && !(over[0] && over[1]); t++) {
-        hd_run_begin(r, HD_INFERENCE);
-        hd_encoded memory = {0};
-        if (!t)
-            memory = hd_encdec_encode(r, m, hd_ints(r, source, PAIRS * N), hd_seg_of(r, from, PAIRS, NULL));
-        hd_rows y =
-            hd_encdec_decode(r, m, hd_ints(r, next, PAIRS), hd_seg_of(r, to, PAIRS, NULL), memory, cache);
-        read_ints(r, hd_argmax(r, hd_encdec_logits(r, m, y)), next);
-        if (r->err.status) return;
-        for (size_t i = 0; i < PAIRS; i++) {
-            if (!over[i]) out[i][t] = next[i];
-            over[i] = over[i] || next[i] == HD_LECTURE_EOS;
-        }
-    }
+    hd_status s = hd_encdec_stepper(&stepper, m, source, len, PAIRS, HD_LECTURE_SOS, err);
+    if (!s) s = hd_search(&found, r, &stepper, &opt, err);
+    for (size_t i = 0; !s && i < PAIRS; i++)
+        if (hd_found_count(found, i))
+            memcpy(out[i], hd_found_at(found, i)->ids, hd_found_at(found, i)->length * sizeof **out);
+    hd_found_free(found);
+    hd_stepper_release(&stepper);
+    return s;
 }
 
 static hd_status one_step(hd_run *r, const hd_encdec *m, hd_optimizer *o, hd_explain_step *step, hd_err *err)
 {
-    hd_cache *cache = NULL;
     step->loss = train_step(r, m, o);
     hd_status s = hd_run_status(r, err);
-    if (!s) s = hd_encdec_cache(&cache, m, PAIRS, err);
-    if (!s) answer(r, m, cache, step->answer);
-    hd_cache_free(cache);
+    if (!s) s = answer(r, m, step->answer, err);
     for (size_t i = 0; i < PAIRS; i++) {
         const int32_t *a = step->answer[i];
         step->right[i] = !memcmp(a, hd_lecture_pairs[i].target, N * sizeof *a) && a[N] == HD_LECTURE_EOS;
     }
-    return s ? s : hd_run_status(r, err);
+    return s;
 }
 
 static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err *err)

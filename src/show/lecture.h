@@ -115,7 +115,6 @@ typedef struct hd_lecture_matrix {
     const char *engine;         /* the parameter's or the probe's name */
     hd_lecture_axis rows, cols; /* a bias has columns alone, mean and SD rows alone */
     const char *formula;        /* right of the "=" */
-    const float *weight;        /* parameters: as on the slides */
 } hd_lecture_matrix;
 
 extern const hd_lecture_matrix
@@ -130,6 +129,9 @@ static inline bool hd_lecture_is_vector(const hd_lecture_matrix *x)
 {
     return x->kind == HD_LECTURE_BIAS || x->kind >= HD_LECTURE_MEAN;
 }
+
+/* The numbers of a parameter as on the slides; NULL of all others. */
+const float *hd_lecture_weight(const hd_lecture_matrix *x);
 
 /* The model with the weights of the slides. The slides' numbers are those of eps 0. */
 hd_status hd_lecture_new(hd_encdec **out, hd_backend *backend, float eps, bool training, hd_err *err);

@@ -128,7 +128,7 @@ static void names_are_unique_and_in_order(void **state)
     for (const hd_lecture_matrix *x = hd_lecture_matrices; x->name; x++, count++) {
         assert_non_null(x->engine);
         assert_non_null(x->formula);
-        assert_int_equal(hd_lecture_learned(x), x->weight != NULL);
+        assert_int_equal(hd_lecture_learned(x), hd_lecture_weight(x) != NULL);
         if (count) assert_true(x->section >= x[-1].section);
         for (const hd_lecture_matrix *y = x + 1; y->name; y++) {
             assert_string_not_equal(x->name, y->name);
@@ -161,7 +161,7 @@ static void weights_are_turned_on_the_way_in_and_out(void **state)
         size_t rows = hd_lecture_length(x->rows), cols = hd_lecture_length(x->cols);
         assert_int_equal(hd_lecture_read(f.model, x, false, shown), HD_OK);
         assert_int_equal(hd_params_get(&f.model->params, p, &p->t, kept), HD_OK);
-        for (size_t i = 0; i < hd_count_of(&p->t); i++) assert_true(shown[i] == (hd_real)x->weight[i]);
+        for (size_t i = 0; i < hd_count_of(&p->t); i++) assert_true(shown[i] == (hd_real)hd_lecture_weight(x)[i]);
         if (x->kind != HD_LECTURE_WEIGHT) continue;
         assert_int_equal(hd_rows_of(&p->t), cols); /* [out, in] */
         for (size_t i = 0; i < rows; i++)
