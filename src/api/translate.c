@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 #include "base/mem.h"
-#include "show/attention_parts.h"
+#include "show/attention.h"
 
 #define X(id, name, stack, sublayer, title) \
     _Static_assert((int)HEED_ATTENTION_##id == (int)HD_ATTENTION_##id, "heed_attention_kind differs");
@@ -66,26 +66,36 @@ typedef struct listener {
     heed_attention to; /* line and translation are set */
 } listener;
 
+/* The tokens' names alone, as lists of the interface are. */
+static hd_status names_of(const char ***out, const hd_attention_maps *maps, hd_err *err)
+{
+    size_t count = maps->sources + maps->targets + 1; /* output is input from the second on */
+    const char **name = *out = hd_mem_array(count, sizeof *name);
+    if (!name) return hd_err_nomem(err, count * sizeof *name);
+    for (size_t i = 0; i < count; i++) name[i] = hd_shown_plain(&maps->source[i]);
+    return HD_OK;
+}
+
 static hd_status hand_over(void *context, size_t part, const hd_attention_maps *maps, hd_err *err)
 {
     const heed_translate_options *o = ((listener *)context)->o;
     heed_attention *to = &((listener *)context)->to;
-    const char *const *source = (const char *const *)maps->source;
-    const char *const *input = (const char *const *)maps->input;
-    const char *const *output = (const char *const *)maps->output;
+    const char **name = NULL;
+    hd_status s = names_of(&name, maps, err);
     to->part = part;
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
+    for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
         const hd_attention_part *p = &maps->part[k];
         if (!p->layers) continue;
         to->kind = (heed_attention_kind)k;
         to->layers = p->layers, to->heads = p->heads, to->rows = p->rows, to->cols = p->cols;
         to->weight = p->weight;
-        to->row_label = k == HD_ATTENTION_ENCODER ? source : k == HD_ATTENTION_DECODER ? input : output;
-        to->col_label = k == HD_ATTENTION_DECODER ? input : source;
-        hd_status s = (hd_status)o->attention(o->attention_user, to);
-        if (s) return hd_err_set(err, s, "stopped by the attention function: %s", hd_status_text(s));
+        to->col_label = k == HD_ATTENTION_DECODER ? name + maps->sources : name;
+        to->row_label = k == HD_ATTENTION_CROSS ? name + maps->sources + 1 : to->col_label;
+        s = (hd_status)o->attention(o->attention_user, to);
+        if (s) hd_err_set(err, s, "stopped by the attention function: %s", hd_status_text(s));
     }
-    return HD_OK;
+    hd_mem_free(name);
+    return s;
 }
 
 static hd_status attend(heed_context *c, const heed_translate_options *o, const heed_results *r, size_t line,

@@ -15,23 +15,19 @@ const char *const hd_attention_choices[] = {"auto",
 
 void hd_attention_release(hd_attention_maps *a)
 {
-    for (size_t i = 0; a->source && i < 2 * (a->sources + a->targets + 1); i++) hd_mem_free(a->source[i]);
-    hd_mem_free(a->source); /* input, output and marked lie in the same block */
-    hd_mem_free(a->sentence);
-    hd_mem_free(a->translation);
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) hd_mem_free(a->part[k].weight);
+    hd_arena_release(&a->memory);
     *a = (hd_attention_maps){0};
 }
 
-static hd_status make_part(hd_attention_part *p, hd_err *err)
+static hd_status make_part(hd_attention_part *p, hd_arena *memory, hd_err *err)
 {
     size_t layer, cells, all;
     if (!hd_size_mul(p->rows, p->cols, &cells) || !hd_size_mul(cells, p->heads, &layer) ||
         !hd_size_mul(layer, p->layers, &all))
         return hd_err_set(err, HD_ELIMIT, "attention of %zu over %zu tokens does not fit in memory", p->rows,
                           p->cols);
-    p->weight = hd_mem_array(all, sizeof *p->weight);
-    return p->weight ? HD_OK : hd_err_nomem(err, all * sizeof *p->weight);
+    p->weight = hd_shown_take(memory, all, sizeof *p->weight, err);
+    return p->weight ? HD_OK : HD_ENOMEM;
 }
 
 hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
@@ -39,50 +35,20 @@ hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targe
                             hd_err *err)
 {
     hd_attention_maps a = {.sources = sources, .targets = targets};
-    size_t names = sources + targets + 1;
-    hd_status s = HD_OK;
-    a.source = hd_mem_array(2 * names, sizeof *a.source);
-    if (!a.source) s = hd_err_nomem(err, names * sizeof *a.source);
-    if (!s) a.input = a.source + sources, a.output = a.input + 1, a.marked = a.source + names;
+    hd_arena_init(&a.memory, hd_allocator_host, 1 << 14);
+    a.source = hd_shown_take(&a.memory, sources + targets + 1, sizeof *a.source, err);
+    hd_status s = a.source ? HD_OK : HD_ENOMEM;
+    if (!s) a.input = a.source + sources, a.output = a.input + 1;
     for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
         a.part[k] = (hd_attention_part){.layers = layers[k],
                                         .heads = heads[k],
                                         .rows = k == HD_ATTENTION_ENCODER ? sources : targets,
                                         .cols = k == HD_ATTENTION_DECODER ? targets : sources};
-        s = make_part(&a.part[k], err);
+        s = make_part(&a.part[k], &a.memory, err);
     }
     if (s) hd_attention_release(&a);
     *out = a;
     return s;
-}
-
-/* The text with U+FFFD for every byte that is not UTF-8; zero bytes count as such. Returns its length; writes
-   where `to` is not NULL. */
-static size_t clean(char *to, const char *text, size_t size)
-{
-    static const char instead[] = "\xEF\xBF\xBD";
-    size_t length = 0;
-    while (size) {
-        size_t zero = strnlen(text, size), good = hd_utf8_good(text, zero);
-        if (to) memcpy(to + length, text, good);
-        length += good, text += good, size -= good;
-        if (!size) break;
-        if (to) memcpy(to + length, instead, 3);
-        length += 3, text++, size--;
-    }
-    if (to) to[length] = 0;
-    return length;
-}
-
-hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err *err)
-{
-    size_t bytes = clean(NULL, text, size) + 1;
-    char *copy = hd_mem_new(bytes);
-    if (!copy) return hd_err_nomem(err, bytes);
-    clean(copy, text, size);
-    hd_mem_free(*to);
-    *to = copy;
-    return HD_OK;
 }
 
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
@@ -114,14 +80,11 @@ static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)
     }
 }
 
-/* The names of tokens as they are shown. */
-static void show_names(hd_attention_map *m, char **to, const hd_attention_maps *a, char **names, size_t count)
+static bool has_unknown(const hd_shown_token *t, size_t count)
 {
-    char **marked = a->marked + (names - a->source);
-    for (size_t i = 0; i < count; i++) {
-        to[i] = marked[i] ? marked[i] : names[i];
-        m->unknown = m->unknown || marked[i];
-    }
+    for (size_t i = 0; i < count; i++)
+        if (t[i].word) return true;
+    return false;
 }
 
 hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
@@ -131,6 +94,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
     const hd_attention_part *p = &a->part[k];
     hd_status s = hd_attention_pick_check(pick, k, p->layers, p->heads, err);
     if (s) return s;
+    const hd_shown_token *own = k == HD_ATTENTION_DECODER ? a->input : a->source;
     hd_attention_map m = {.kind = k,
                           .place = a->place,
                           .alone = !a->sources || !a->targets,
@@ -139,15 +103,13 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                           .head = (size_t)pick->head,
                           .heads = p->heads,
                           .rows = p->rows,
-                          .cols = p->cols};
-    char **rows = k == HD_ATTENTION_ENCODER ? a->source : k == HD_ATTENTION_DECODER ? a->input : a->output;
+                          .cols = p->cols,
+                          .row = k == HD_ATTENTION_CROSS ? a->output : own,
+                          .col = own};
+    m.unknown = has_unknown(m.row, m.rows) || has_unknown(m.col, m.cols);
     size_t cells = p->rows * p->cols; /* make_part has seen that it does not overflow */
     m.weight = hd_mem_array(cells, sizeof *m.weight);
-    m.row = hd_mem_array(p->rows + p->cols, sizeof *m.row);
-    if (!m.weight || !m.row) return hd_attention_map_release(&m), hd_err_nomem(err, cells * sizeof *m.weight);
-    m.col = m.row + m.rows;
-    show_names(&m, m.row, a, rows, m.rows);
-    show_names(&m, m.col, a, k == HD_ATTENTION_DECODER ? a->input : a->source, m.cols);
+    if (!m.weight) return hd_err_nomem(err, cells * sizeof *m.weight);
     if (m.head)
         memcpy(m.weight, hd_attention_at(p, m.layer - 1, m.head - 1), cells * sizeof *m.weight);
     else
@@ -159,7 +121,6 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
 void hd_attention_map_release(hd_attention_map *m)
 {
     hd_mem_free(m->weight);
-    hd_mem_free(m->row);
     *m = (hd_attention_map){0};
 }
 

@@ -5,9 +5,9 @@
 #ifndef HD_SHOW_ATTENTION_H
 #define HD_SHOW_ATTENTION_H
 
-#include "base/file/lines.h"
 #include "model/type.h"
-#include "text/tokenizer.h"
+#include "show/token.h"
+#include "task/translate/translate.h"
 
 /* "auto" and the names, up to a NULL: the values of hd_attention_pick.kind, as a table of options wants them.
  */
@@ -23,24 +23,17 @@ typedef struct hd_attention_place {
     size_t line, part, parts;
 } hd_attention_place;
 
-/* Behind a word that was read as <unk>, where names are shown; what it means. */
-#define HD_UNKNOWN_MARK   "*"
-#define HD_UNKNOWN_LEGEND "* not in the vocabulary: read as <unk>"
-
-/* All of it is owned. Names are valid UTF-8 and not NULL once collected, but for the last output of a
-   language model, which is none. A BERT has no targets, a language model no sources. */
+/* A BERT has no targets, a language model no sources. */
 typedef struct hd_attention_maps {
+    hd_arena memory; /* of all that follows */
     size_t sources, targets;
-    char **source; /* [sources]: tokens the encoder reads */
-    char **input;  /* [targets]: tokens the decoder reads, the start token first */
-    char **output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says output[i] */
-    char *
-        *marked;    /* [sources + targets + 1], as source, input and output lie: of a word that the vocabulary
-                       lacks, whose name is the word itself, the word with HD_UNKNOWN_MARK; NULL of all others */
-    char *sentence; /* the texts; NULL when not given */
-    char *translation;
-    double score;             /* as given */
-    hd_attention_place place; /* as given */
+    hd_shown_token *source; /* [sources]: what the encoder reads */
+    hd_shown_token *input;  /* [targets]: what the decoder reads, the start token first */
+    hd_shown_token *output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says
+                               output[i]; the last one of a language model is none */
+    const char *sentence, *translation; /* the texts; NULL when not given */
+    double score;                       /* as given */
+    hd_attention_place place;           /* as given */
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
@@ -74,7 +67,22 @@ void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built *
 hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
                             const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
                             hd_err *err);
-hd_status hd_attention_set_name(char **to, const char *text, size_t size, hd_err *err); /* copies */
+
+/* -- of a translation, part by part: that is how the model saw a line -- */
+
+typedef struct hd_attention_of { /* all borrowed */
+    const hd_translator *by;
+    const hd_translation *found; /* its first hypothesis is meant */
+    hd_line line, prefix;        /* as translated, for names of unknown words; {0}: not given */
+    size_t number;               /* of the line, from 1; 0: none */
+} hd_attention_of;
+
+/* Called with each part that says something, from 0 on; the maps are valid until it returns. */
+typedef hd_status hd_attention_take(void *context, size_t part, const hd_attention_maps *maps, hd_err *err);
+hd_status hd_attention_parts(hd_run *r, const hd_attention_of *of, hd_attention_take *take, void *context,
+                             hd_err *err);
+
+/* -- one matrix -- */
 
 static inline const float *hd_attention_at(const hd_attention_part *p, size_t layer, size_t head)
 {
@@ -96,7 +104,7 @@ hd_status hd_attention_check(const hd_model *m, const hd_attention_pick *pick, h
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
                                   size_t heads, hd_err *err);
 
-/* The one matrix to draw; names are those to be shown, borrowed from the hd_attention_maps. */
+/* The one matrix to draw; tokens are borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {
     hd_attention_kind kind;
     bool alone; /* of a model that reads one text */
@@ -104,10 +112,9 @@ typedef struct hd_attention_map {
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
     size_t rows, cols;
-    char **row, **col; /* decoder: the tokens read; cross: those said, and the source; row is owned, with col
-                          behind it, what it points to is not */
-    bool unknown;      /* some of them are marked as unknown */
-    float *weight;     /* [rows, cols], owned */
+    const hd_shown_token *row, *col; /* decoder: the tokens read; cross: those said, and the source */
+    bool unknown;                    /* some of them are unknown words */
+    float *weight;                   /* [rows, cols], owned */
 } hd_attention_map;
 
 hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,

@@ -3,11 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/text.h"
 #include "show/attention.h"
-#include "task/masked/masked.h"
-#include "task/unknown.h"
 
 static const struct {
     const char *stack, *sublayer;
@@ -17,57 +13,34 @@ static const struct {
 #undef X
 };
 
-/* The piece; also that of the mask, which a tokenizer need not have. */
-static hd_status set_piece(char **to, const hd_tokenizer *t, int32_t id, bool masks, hd_err *err)
+/* A text that is shown, if it was given. */
+static hd_status set_text(const char **to, hd_arena *memory, hd_line text, hd_err *err)
 {
-    char number[16];
-    const char *piece = !t ? NULL : masks ? hd_masked_piece(t, id) : hd_tokenizer_piece(t, id);
-    if (!piece) snprintf(number, sizeof number, "%d", id), piece = number;
-    return hd_attention_set_name(to, piece, strlen(piece), err);
-}
-
-/* The names of tokens; those that are unknown are called by the words of the text that they stand for. */
-static hd_status set_pieces(hd_attention_maps *a, char **to, bool masks, const hd_tokenizer *t,
-                            const int32_t *ids, size_t count, hd_line text, hd_err *err)
-{
-    char **marked = a->marked + (to - a->source);
-    hd_line *word = hd_mem_array(count + 1, sizeof *word);
-    if (!word) return hd_err_nomem(err, count * sizeof *word);
-    hd_status s = hd_unknown_words(word, t, ids, count, text, masks, err);
-    for (size_t i = 0; !s && i < count; i++) {
-        hd_text mark = {0};
-        if (!word[i].text) {
-            s = set_piece(&to[i], t, ids[i], masks, err);
-            continue;
-        }
-        hd_text_add(&mark, word[i].text, word[i].size);
-        hd_text_put(&mark, HD_UNKNOWN_MARK);
-        s = hd_text_status(&mark, err);
-        if (!s) s = hd_attention_set_name(&to[i], word[i].text, word[i].size, err);
-        if (!s) s = hd_attention_set_name(&marked[i], mark.data, mark.size, err);
-        hd_text_release(&mark);
-    }
-    hd_mem_free(word);
-    return s;
+    if (text.text) *to = hd_shown_text(memory, text, err);
+    return text.text && !*to ? HD_ENOMEM : HD_OK;
 }
 
 /* A model of two sides reads a start and says the target; one that only writes reads the target. */
 static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
     const bool both = m->type->decode, masks = !a->targets;
-    size_t first = q->second && q->second < a->sources ? q->second : a->sources;
-    hd_status s = both ? set_piece(&a->input[0], q->target_pieces, q->start, masks, err) : HD_OK;
-    if (!s) s = set_pieces(a, a->source, masks, q->source_pieces, q->source, first, q->source_text[0], err);
-    if (!s)
-        s = set_pieces(a, a->source + first, masks, q->source_pieces, q->source + first, a->sources - first,
-                       q->source_text[1], err);
-    if (!s)
-        s = set_pieces(a, both ? a->output : a->input, masks, q->target_pieces, q->target, a->targets,
-                       q->target_text, err);
-    if (!s && q->sentence.text)
-        s = hd_attention_set_name(&a->sentence, q->sentence.text, q->sentence.size, err);
-    if (!s && q->translation.text)
-        s = hd_attention_set_name(&a->translation, q->translation.text, q->translation.size, err);
+    const size_t first = q->second && q->second < a->sources ? q->second : a->sources;
+    const struct {
+        hd_shown_token *to;
+        const int32_t *ids;
+        size_t count;
+        const hd_tokenizer *pieces;
+        hd_line text;
+    } list[] = {
+        {a->input, &q->start, both, q->target_pieces, {0}},
+        {a->source, q->source, first, q->source_pieces, q->source_text[0]},
+        {a->source + first, q->source + first, a->sources - first, q->source_pieces, q->source_text[1]},
+        {both ? a->output : a->input, q->target, a->targets, q->target_pieces, q->target_text}};
+    hd_status s = set_text(&a->sentence, &a->memory, q->sentence, err);
+    if (!s) s = set_text(&a->translation, &a->memory, q->translation, err);
+    for (size_t i = 0; !s && i < sizeof list / sizeof *list; i++)
+        s = hd_shown_tokens(list[i].to, &a->memory, list[i].ids, list[i].count, list[i].pieces, list[i].text,
+                            masks, err);
     a->score = q->score;
     a->place = q->place;
     return s;
@@ -78,7 +51,6 @@ static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_att
 typedef struct collection {
     hd_attention_maps *into;
     hd_attention_layers has[HD_ATTENTION_KINDS];
-    hd_real *scratch;  /* [rows * cols, heads] of the largest part */
     int kind;          /* of the last offer */
     size_t layer, row; /* the layer of the last offer, and the row behind it */
     size_t rows;       /* taken of all layers */
@@ -112,10 +84,11 @@ static void keep(collection *c, hd_run *r, const hd_offer *offer, int k, size_t 
                 hd_rows_of(offer->t), hd_cols_of(offer->t), cells - from * p->cols, p->heads);
         return;
     }
-    if (!hd_read(r, offer->t, c->scratch)) return;
+    hd_real *weight = hd_host_take(r, hd_count_of(offer->t) * sizeof *weight);
+    if (!weight || !hd_read(r, offer->t, weight)) return;
     for (size_t h = 0; h < p->heads; h++) {
         float *to = p->weight + (layer * p->heads + h) * cells + from * p->cols;
-        for (size_t i = 0; i < rows * p->cols; i++) to[i] = (float)c->scratch[i * heads + h % heads];
+        for (size_t i = 0; i < rows * p->cols; i++) to[i] = (float)weight[i * heads + h % heads];
     }
     c->kind = k, c->layer = layer, c->row = from + rows;
     c->rows += rows;
@@ -154,53 +127,37 @@ static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model *m, const hd_attention_ask *q,
                                 hd_err *err)
 {
-    size_t largest = 0, wanted = 0;
+    size_t wanted = 0;
+    collection c = {.into = a, .kind = -1};
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        const hd_attention_part *p = &a->part[k];
-        size_t numbers = p->rows * p->cols * p->heads;
-        largest = numbers > largest ? numbers : largest;
-        wanted += p->layers * p->rows;
+        c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
+        wanted += a->part[k].layers * a->part[k].rows;
     }
-    collection c = {.into = a, .kind = -1, .scratch = hd_mem_array(largest, sizeof *c.scratch)};
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
-    if (!c.scratch) return hd_err_nomem(err, largest * sizeof *c.scratch);
     const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
     (m->type->decode ? run_sides : run_text)(r, m, q);
     r->probe = before;
-    hd_mem_free(c.scratch);
     hd_status s = hd_run_status(r, err);
     if (!s && c.rows != wanted)
         s = hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu rows", c.rows, wanted);
     return s;
 }
 
-static hd_status check_ids(const char *what, const int32_t *ids, size_t count, size_t vocab, size_t positions,
-                           hd_err *err)
-{
-    if (!count) return hd_err_set(err, HD_EARG, "attention: the %s has no token", what);
-    if (count > positions)
-        return hd_err_set(err, HD_ELIMIT, "attention: the %s has %zu tokens, the model takes %zu", what,
-                          count, positions);
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= vocab)
-            return hd_err_set(err, HD_EARG, "attention: token %zu of the %s is %d, the vocabulary has %zu",
-                              i + 1, what, ids[i], vocab);
-    return HD_OK;
-}
-
 /* A text that is read is the source, one that is written the target; a model of two sides has both. */
 static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
+    static const char of[] = "attention: ";
     const hd_model_sizes n = m->type->sizes(m->self);
-    const bool writes = m->type->attends == HD_ATTENTION_DECODER;
-    if (!m->type->decode)
-        return writes ? check_ids("text", q->target, q->targets, n.vocab, n.positions, err)
-                      : check_ids("text", q->source, q->sources, n.vocab, n.positions, err);
-    hd_status s = check_ids("source", q->source, q->sources, n.vocab, n.positions, err);
-    if (!s) s = check_ids("target", q->target, q->targets, n.target_vocab, n.positions, err);
-    if (!s) s = check_ids("target's start", &q->start, 1, n.target_vocab, n.positions, err);
+    const bool both = m->type->decode;
+    const size_t target_vocab = both ? n.target_vocab : n.vocab;
+    hd_status s = HD_OK;
+    if (m->type->attends != HD_ATTENTION_DECODER)
+        s = hd_shown_check(of, both ? "source" : "text", q->source, q->sources, n.vocab, n.positions, err);
+    if (!s && m->type->attends != HD_ATTENTION_ENCODER)
+        s = hd_shown_check(of, both ? "target" : "text", q->target, q->targets, target_vocab, n.positions,
+                           err);
+    if (!s && both) s = hd_shown_check(of, "target's start", &q->start, 1, target_vocab, n.positions, err);
     return s;
 }
 
@@ -240,4 +197,48 @@ hd_status hd_attention_check(const hd_model *m, const hd_attention_pick *pick, h
     const hd_attention_layers all = m->type->attention(m->self, k);
     if (!all.layers && m->type->refuse_attention) return m->type->refuse_attention(m->self, k, err);
     return hd_attention_pick_check(pick, k, all.layers, all.heads, err);
+}
+
+/* -- parts of a translation -- */
+
+static hd_line text_of(const char *text, hd_span s)
+{
+    return (hd_line){text + s.begin, s.end - s.begin};
+}
+
+static hd_attention_ask ask_part(const hd_attention_of *of, size_t part)
+{
+    const hd_translation *found = of->found;
+    const hd_hypothesis *h = &found->hypothesis[0];
+    size_t source = part ? found->source_end[part - 1] : 0, target = part ? h->end[part - 1] : 0;
+    hd_attention_ask ask = {.source = found->source + source,
+                            .sources = found->source_end[part] - source,
+                            .start = hd_tokenizer_special(of->by->tokenizer[1]).start,
+                            .target = h->ids + target,
+                            .targets = h->end[part] - target,
+                            .source_pieces = of->by->tokenizer[0],
+                            .target_pieces = of->by->tokenizer[1],
+                            .score = h->scores[part],
+                            .place = {of->number, part + 1, found->parts}};
+    if (!of->line.text) return ask;
+    ask.sentence = ask.source_text[0] = text_of(of->line.text, found->part[part]);
+    ask.translation = text_of(h->text, h->part[part]);
+    ask.target_text = of->prefix;
+    return ask;
+}
+
+hd_status hd_attention_parts(hd_run *r, const hd_attention_of *of, hd_attention_take *take, void *context,
+                             hd_err *err)
+{
+    const hd_model model = hd_encdec_model(of->by->model);
+    hd_status s = HD_OK;
+    for (size_t part = 0; !s && of->found->count && part < of->found->parts; part++) {
+        hd_attention_maps maps;
+        const hd_attention_ask ask = ask_part(of, part);
+        if (!ask.targets) continue;
+        s = hd_attention_collect(&maps, r, &model, &ask, err);
+        if (!s) s = take(context, part, &maps, err);
+        hd_attention_release(&maps);
+    }
+    return s;
 }

@@ -6,9 +6,8 @@
 #ifndef HD_SHOW_EXHIBIT_H
 #define HD_SHOW_EXHIBIT_H
 
-#include "base/arena.h"
-#include "show/attention.h"
 #include "model/lm/ngram.h"
+#include "show/token.h"
 #include "task/model_folder.h"
 
 enum { HD_EXHIBIT_TOP = 5 }; /* tokens of a distribution */
@@ -19,12 +18,6 @@ typedef enum hd_exhibit_kind {
     HD_EXHIBIT_MASKED,
     HD_EXHIBIT_LABELER
 } hd_exhibit_kind;
-
-typedef struct hd_exhibit_token {
-    int32_t id;
-    const char *piece; /* UTF-8; of a word that the vocabulary lacks the word and HD_UNKNOWN_MARK */
-    const char *word;  /* that word alone; NULL of all others */
-} hd_exhibit_token;
 
 /* What the rows or columns of an item are. */
 typedef enum hd_exhibit_axis {
@@ -47,7 +40,7 @@ typedef struct hd_exhibit_item {
 } hd_exhibit_item;
 
 typedef struct hd_exhibit_step { /* of decoding */
-    hd_exhibit_token reads, says;
+    hd_shown_token reads, says;
     double p;     /* of what it says */
     bool looks;   /* at the source, by attention: */
     size_t where; /* the source token with the largest weight in the last layer, mean of the heads */
@@ -55,7 +48,7 @@ typedef struct hd_exhibit_step { /* of decoding */
 } hd_exhibit_step;
 
 typedef struct hd_exhibit_choice { /* of the distribution */
-    hd_exhibit_token token;
+    hd_shown_token token;
     double p, logit; /* logit: NaN where there is none */
 } hd_exhibit_choice;
 
@@ -67,13 +60,12 @@ typedef struct hd_exhibit_feature { /* of a maximum entropy model: a context of 
 typedef struct hd_exhibit {
     hd_arena memory; /* of all that follows */
     hd_exhibit_kind kind;
-    const char *model;        /* "gpt"; "bi-gru:1 to gru:1" */
-    hd_exhibit_token *source; /* of a translator; NULL of the others */
+    const char *model;      /* "gpt"; "bi-gru:1 to gru:1" */
+    hd_shown_token *source; /* of a translator; NULL of the others */
     size_t sources;
-    hd_exhibit_token
-        *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
+    hd_shown_token *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
     size_t reads;
-    hd_exhibit_token before; /* of a language model: what stands where a window begins before the text */
+    hd_shown_token before;   /* of a language model: what stands where a window begins before the text */
     const char *translation; /* NULL of the others */
     hd_exhibit_step *step;   /* of a translator: all */
     size_t steps, shown;     /* shown: the one with items, 1, 2, ...; 0: none */

@@ -38,7 +38,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_exa
 static hd_status set_labels(hd_exhibit *x, const hd_labeler *l, hd_err *err)
 {
     for (size_t i = 0; i < x->answers * x->tops; i++) {
-        hd_exhibit_token *t = &x->top[i].token;
+        hd_shown_token *t = &x->top[i].token;
         t->piece = hd_exhibit_copy(x, hd_vocab_piece(&l->labels, t->id), err);
         if (!t->piece) return HD_ENOMEM;
     }
@@ -49,7 +49,7 @@ static hd_status set_labels(hd_exhibit *x, const hd_labeler *l, hd_err *err)
 static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_examples *from, hd_err *err)
 {
     if (l->model->opt.pool != HD_POOL_each) return HD_OK;
-    size_t *place = hd_exhibit_take(x, from->labels, sizeof *place, err);
+    size_t *place = hd_shown_take(&x->memory, from->labels, sizeof *place, err);
     if (!place) return HD_ENOMEM;
     for (size_t i = 0; i < from->labels; i++) place[i] = (size_t)from->row[i];
     x->place = place, x->answers = from->labels;
@@ -62,7 +62,7 @@ hd_status hd_exhibit_labels(hd_exhibit *x, hd_run *r, const hd_model_folder *f, 
     hd_examples from = {0};
     hd_status s = read_text(&from, l, text, err);
     x->reads = from.rows;
-    if (!s) s = hd_exhibit_text_tokens(x, &x->read, from.id, from.rows, l->tokenizer, text, false, err);
+    if (!s) s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokenizer, text, false, err);
     if (!s) s = set_places(x, l, &from, err);
     if (!s) s = run(x, r, l, &from, err);
     if (!s) s = set_labels(x, l, err);

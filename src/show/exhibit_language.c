@@ -60,8 +60,8 @@ static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const 
     size_t count = (size_t)m->opt.order - 1, token = (size_t)x->top[0].token.id;
     const hd_param *table = hd_params_find(m->params, "features.weight"),
                    *bias = hd_params_find(m->params, "features.bias");
-    int32_t *bucket = hd_exhibit_take(x, count, sizeof *bucket, err);
-    x->feature = bucket ? hd_exhibit_take(x, count, sizeof *x->feature, err) : NULL;
+    int32_t *bucket = hd_shown_take(&x->memory, count, sizeof *bucket, err);
+    x->feature = bucket ? hd_shown_take(&x->memory, count, sizeof *x->feature, err) : NULL;
     if (!x->feature) return HD_ENOMEM;
     hd_lm_features(m, ids->at, ids->count, ids->count, bucket);
     for (size_t i = 0; i < count; i++)
@@ -98,11 +98,11 @@ hd_status hd_exhibit_language(hd_exhibit *x, hd_run *r, const hd_model_folder *l
 {
     const hd_lm *lm = l->model.self;
     hd_ids ids = {0};
-    hd_exhibit_token *start = NULL;
+    hd_shown_token *start = NULL;
     hd_status s = read_prompt(&ids, l, prompt, err);
     x->reads = ids.count;
-    if (!s) s = hd_exhibit_text_tokens(x, &x->read, ids.at, ids.count, l->tokenizer[0], prompt, false, err);
-    if (!s) s = hd_exhibit_tokens(x, &start, &lm->opt.start, 1, l->tokenizer[0], err);
+    if (!s) s = hd_exhibit_tokens(x, &x->read, ids.at, ids.count, l->tokenizer[0], prompt, false, err);
+    if (!s) s = hd_exhibit_tokens(x, &start, &lm->opt.start, 1, l->tokenizer[0], (hd_line){0}, false, err);
     if (!s) x->before = *start;
     if (!s) s = run(x, r, l, &ids, err);
     if (!s) unfold_window(x, lm), share_out(x, lm);

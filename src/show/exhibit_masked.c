@@ -17,8 +17,8 @@ static hd_status set_tokens(hd_exhibit *x, const hd_model_folder *m, hd_line tex
                             size_t *masks, hd_err *err)
 {
     const int32_t mask = hd_masked_id(m->tokenizer[0]);
-    hd_status s = hd_exhibit_text_tokens(x, &x->read, ids->at, ids->count, m->tokenizer[0], text, true, err);
-    size_t *place = s ? NULL : hd_exhibit_take(x, ids->count, sizeof *place, err);
+    hd_status s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokenizer[0], text, true, err);
+    size_t *place = s ? NULL : hd_shown_take(&x->memory, ids->count, sizeof *place, err);
     if (!place) return s ? s : HD_ENOMEM;
     x->reads = ids->count, *masks = 0;
     for (size_t i = 0; i < ids->count; i++)

@@ -4,9 +4,6 @@
 
 #include "show/exhibit.h"
 
-/* Where a name is, for people, into buf; returns buf. */
-const char *hd_exhibit_part(const hd_model *of, const char *name, char *buf, size_t size);
-
 /* hd_exhibit_text_of of each kind: fills in what a new exhibit lacks; of a translator, x->shown is the step
    that is asked for. */
 typedef hd_status hd_exhibit_fill(hd_exhibit *x, hd_run *r, const hd_model_folder *f, hd_line text,
@@ -17,16 +14,12 @@ hd_exhibit_fill hd_exhibit_translation, hd_exhibit_language, hd_exhibit_masked, 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_exhibit_kind kind, const hd_model *of, hd_err *err);
 /* Hands x out, or frees it if s says that it failed; returns s. */
 hd_status hd_exhibit_give(hd_exhibit **out, hd_exhibit *x, hd_status s);
-void *hd_exhibit_take(hd_exhibit *x, size_t count, size_t size, hd_err *err); /* zeroed; NULL: no memory */
-hd_exhibit_item *
-hd_exhibit_add(hd_exhibit *x,
-               hd_err *err); /* the next item, empty; it counts once x->items does. NULL: no memory */
+/* The next item, empty; it counts once x->items does. NULL: no memory. */
+hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err);
 const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
-hd_status hd_exhibit_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
-                            const hd_tokenizer *pieces, hd_err *err);
-/* Those that are unknown are named by the words of the text they were made of. */
-hd_status hd_exhibit_text_tokens(hd_exhibit *x, hd_exhibit_token **out, const int32_t *ids, size_t count,
-                                 const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err);
+/* hd_shown_tokens in memory of x. */
+hd_status hd_exhibit_tokens(hd_exhibit *x, hd_shown_token **out, const int32_t *ids, size_t count,
+                            const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err);
 
 /* A text that can be explained: one line of UTF-8. */
 hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err);

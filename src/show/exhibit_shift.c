@@ -36,16 +36,15 @@ static hd_status fill(hd_exhibit *x, size_t positions, size_t width, size_t by, 
 {
     const hd_sinusoid paper = {0};
     size_t all = positions + by;
-    hd_real *p = hd_exhibit_take(x, all * width, sizeof *p, err),
-            *m = hd_exhibit_take(x, width * width, sizeof *m, err),
-            *y = hd_exhibit_take(x, positions * width, sizeof *y, err);
-    x->read = hd_exhibit_take(x, all, sizeof *x->read, err);
+    hd_real *p = hd_shown_take(&x->memory, all * width, sizeof *p, err),
+            *m = hd_shown_take(&x->memory, width * width, sizeof *m, err),
+            *y = hd_shown_take(&x->memory, positions * width, sizeof *y, err);
+    x->read = hd_shown_take(&x->memory, all, sizeof *x->read, err);
     if (!p || !m || !y || !x->read) return HD_ENOMEM;
     for (x->reads = 0; x->reads < all; x->reads++) {
         char name[32];
         snprintf(name, sizeof name, "position %zu", x->reads);
-        x->read[x->reads] =
-            (hd_exhibit_token){.id = (int32_t)x->reads, .piece = hd_exhibit_copy(x, name, err)};
+        x->read[x->reads] = (hd_shown_token){.id = (int32_t)x->reads, .piece = hd_exhibit_copy(x, name, err)};
         if (!x->read[x->reads].piece) return HD_ENOMEM;
     }
     hd_sinusoid_fill(p, all, width, &paper);

@@ -1,30 +1,15 @@
 /* A step of a translation. The steps before it are taken again, token by token through the cache, as the
    search took them; the encoder runs in the first. */
 #include <math.h>
-#include <string.h>
 
-#include "base/text.h"
-#include "decode/search.h"
 #include "show/exhibit_parts.h"
-
-static hd_status check_ids(const char *what, const int32_t *ids, size_t count, size_t vocab, size_t positions,
-                           hd_err *err)
-{
-    if (count > positions)
-        return hd_err_set(err, HD_ELIMIT, "the %s has %zu tokens, the model takes %zu", what, count,
-                          positions);
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= vocab)
-            return hd_err_set(err, HD_EARG, "token %zu of the %s is %d, the vocabulary has %zu", i + 1, what,
-                              ids[i], vocab);
-    return count ? HD_OK : hd_err_set(err, HD_EARG, "the %s has no token", what);
-}
+#include "task/translate/translate.h"
 
 static hd_status check(const hd_model *m, const hd_exhibit_ask *a, hd_err *err)
 {
     const hd_model_sizes n = m->type->sizes(m->self);
-    hd_status s = check_ids("sentence", a->source, a->sources, n.vocab, n.positions, err);
-    if (!s) s = check_ids("translation", a->target, a->targets, n.target_vocab, n.positions, err);
+    hd_status s = hd_shown_check("", "sentence", a->source, a->sources, n.vocab, n.positions, err);
+    if (!s) s = hd_shown_check("", "translation", a->target, a->targets, n.target_vocab, n.positions, err);
     if (!s && a->step > a->targets)
         s = hd_err_set(err, HD_EARG, "there is no step %zu: the translation has %zu", a->step, a->targets);
     return s;
@@ -33,13 +18,14 @@ static hd_status check(const hd_model *m, const hd_exhibit_ask *a, hd_err *err)
 /* Everything but numbers. */
 static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err)
 {
-    hd_exhibit_token *says = NULL, *start = NULL;
+    hd_shown_token *says = NULL, *start = NULL;
+    const hd_line none = {0};
     hd_status s =
-        hd_exhibit_text_tokens(x, &x->source, a->source, a->sources, a->pieces[0], a->sentence, false, err);
-    if (!s) s = hd_exhibit_tokens(x, &says, a->target, a->targets, a->pieces[1], err);
-    if (!s) s = hd_exhibit_tokens(x, &start, &a->start, 1, a->pieces[1], err);
-    x->step = s ? NULL : hd_exhibit_take(x, a->targets, sizeof *x->step, err);
-    x->read = x->step ? hd_exhibit_take(x, a->targets, sizeof *x->read, err) : NULL;
+        hd_exhibit_tokens(x, &x->source, a->source, a->sources, a->pieces[0], a->sentence, false, err);
+    if (!s) s = hd_exhibit_tokens(x, &says, a->target, a->targets, a->pieces[1], none, false, err);
+    if (!s) s = hd_exhibit_tokens(x, &start, &a->start, 1, a->pieces[1], none, false, err);
+    x->step = s ? NULL : hd_shown_take(&x->memory, a->targets, sizeof *x->step, err);
+    x->read = x->step ? hd_shown_take(&x->memory, a->targets, sizeof *x->read, err) : NULL;
     if (!x->read) return s ? s : HD_ENOMEM;
     x->sources = a->sources, x->steps = a->targets, x->shown = a->step;
     x->reads = a->step;
@@ -89,76 +75,47 @@ hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const 
 
 /* -- from a sentence -- */
 
-static hd_status read_sentence(hd_ids *ids, const hd_model_folder *t, hd_line sentence, hd_err *err)
-{
-    size_t most = t->longest;
-    hd_status s = hd_exhibit_check(sentence, "sentence", err);
-    if (!s) s = hd_tokenizer_encode_ids(t->tokenizer[0], sentence.text, sentence.size, ids, err);
-    if (!s && !ids->count) s = hd_err_set(err, HD_EARG, "the sentence is empty");
-    if (!s && ids->count >= most)
-        s = hd_err_set(err, HD_ELIMIT, "the sentence has %zu tokens with its end, the model takes %zu",
-                       ids->count + 1, most);
-    if (!s) s = hd_ids_reserve(ids, 1, err);
-    if (!s) ids->at[ids->count++] = hd_tokenizer_special(t->tokenizer[0]).end;
-    return s;
-}
-
-/* As `heed translate --greedy` searches. */
-static hd_status translate(hd_found **out, hd_run *r, const hd_model_folder *t, const hd_ids *ids,
+/* As `heed translate --greedy` searches, and as one sentence. */
+static hd_status translate(hd_translations *out, hd_run *r, const hd_model_folder *f, hd_line sentence,
                            hd_err *err)
 {
-    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
-    const int32_t len = (int32_t)ids->count;
-    int32_t banned[3];
-    hd_search_opt o = {.kind = HD_SEARCH_GREEDY,
-                       .end = special.end,
-                       .max_ratio = 2,
-                       .max_extra = 10,
-                       .banned = banned,
-                       .banned_count = hd_tokenizer_unwritten(t->tokenizer[1], banned)};
-    hd_stepper st = {0};
-    hd_status s = t->model.type->stepper(&st, t->model.self, ids->at, &len, 1, special.start, err);
-    if (!s) s = hd_search(out, r, &st, &o, err);
-    hd_stepper_release(&st);
-    return s;
+    static const hd_translate_opt opt = {
+        .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
+        .sentences = HD_SENTENCES_KEEP,
+        .too_long = HD_LONG_SKIP};
+    const hd_translator t = hd_translator_of(f);
+    hd_status s = hd_exhibit_check(sentence, "sentence", err);
+    if (!s) s = hd_translate(out, r, &t, &sentence, NULL, 1, &opt, err);
+    if (s) return s;
+    if (out->of->status)
+        return hd_err_set(err, out->of->status, "the sentence is %s: %zu tokens with its end", out->of->why,
+                          f->longest);
+    if (!out->of->parts) return hd_err_set(err, HD_EARG, "the sentence is empty");
+    if (!out->of->count || !out->of->hypothesis->length)
+        return hd_err_set(err, HD_ENUMBER, "no translation found: the model gives no token a probability");
+    return HD_OK;
 }
 
-static hd_status write_translation(hd_exhibit *x, const hd_model_folder *t, const hd_guess *g, hd_err *err)
-{
-    hd_text text = {0};
-    hd_status s = hd_tokenizer_decode(t->tokenizer[1], g->ids, g->length, &text, err);
-    if (!s) s = hd_text_status(&text, err);
-    char *to = s ? NULL : hd_exhibit_take(x, text.size + 1, 1, err);
-    if (to && text.size) memcpy(to, text.data, text.size);
-    x->translation = to;
-    hd_text_release(&text);
-    return s ? s : to ? HD_OK : HD_ENOMEM;
-}
-
-hd_status hd_exhibit_translation(hd_exhibit *x, hd_run *r, const hd_model_folder *t, hd_line sentence,
+hd_status hd_exhibit_translation(hd_exhibit *x, hd_run *r, const hd_model_folder *f, hd_line sentence,
                                  hd_err *err)
 {
-    hd_ids ids = {0};
-    hd_found *found = NULL;
-    hd_status s = read_sentence(&ids, t, sentence, err);
-    if (!s) s = translate(&found, r, t, &ids, err);
-    if (!s && !hd_found_count(found, 0))
-        s = hd_err_set(err, HD_ENUMBER, "no translation found: the model gives no token a probability");
+    hd_translations all = {0};
+    hd_status s = translate(&all, r, f, sentence, err);
     if (!s) {
-        const hd_guess *g = hd_found_at(found, 0);
-        s = fill(x, r, &t->model,
-                 &(hd_exhibit_ask){.source = ids.at,
-                                   .target = g->ids,
-                                   .sources = ids.count,
-                                   .targets = g->length,
-                                   .start = hd_tokenizer_special(t->tokenizer[1]).start,
-                                   .pieces = {t->tokenizer[0], t->tokenizer[1]},
+        const hd_hypothesis *found = all.of->hypothesis;
+        s = fill(x, r, &f->model,
+                 &(hd_exhibit_ask){.source = all.of->source,
+                                   .target = found->ids,
+                                   .sources = all.of->source_end[0],
+                                   .targets = found->length,
+                                   .start = hd_tokenizer_special(f->tokenizer[1]).start,
+                                   .pieces = {f->tokenizer[0], f->tokenizer[1]},
                                    .sentence = sentence,
                                    .step = x->shown},
                  err);
-        if (!s) s = write_translation(x, t, g, err);
+        x->translation = s ? NULL : hd_exhibit_copy(x, found->text, err);
+        if (!s && !x->translation) s = HD_ENOMEM;
     }
-    hd_found_free(found);
-    hd_ids_release(&ids);
+    hd_translations_release(&all);
     return s;
 }

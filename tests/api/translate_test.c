@@ -268,9 +268,9 @@ typedef struct watch {
     heed_context *context;
 } watch;
 
-static void assert_labels(const char *const *shown, char *const *known, size_t count)
+static void assert_labels(const char *const *shown, const hd_shown_token *known, size_t count)
 {
-    for (size_t i = 0; i < count; i++) assert_string_equal(shown[i], known[i]);
+    for (size_t i = 0; i < count; i++) assert_string_equal(shown[i], hd_shown_plain(&known[i]));
 }
 
 static heed_status compare(void *user, const heed_attention *a)

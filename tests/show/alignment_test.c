@@ -71,12 +71,12 @@ static void judge(tally *t, const hd_attention_maps *a)
         size_t best = 0;
         bool content = false, there = false;
         for (size_t j = 0; j < a->sources; j++) {
-            there |= translates(a->output[i], a->source[j], &content);
+            there |= translates(hd_shown_plain(&a->output[i]), hd_shown_plain(&a->source[j]), &content);
             best = weight[j] > weight[best] ? j : best;
         }
         if (!content || !there) continue;
         t->all++;
-        t->right += translates(a->output[i], a->source[best], &content);
+        t->right += translates(hd_shown_plain(&a->output[i]), hd_shown_plain(&a->source[best]), &content);
     }
 }
 

@@ -279,15 +279,15 @@ static void tokens_have_the_names_of_their_pieces(void **state)
     ask.translation = (hd_line){"", 0};
     ask.score = -2.5;
     hd_attention_maps a = collect(&s, &ask);
-    assert_string_equal(a.source[0], "5");
-    assert_string_equal(a.source[6], "2");
-    assert_string_equal(a.input[0], hd_tokenizer_piece(t, TOY_BEGIN));
+    assert_string_equal(a.source[0].piece, "5");
+    assert_string_equal(a.source[6].piece, "2");
+    assert_string_equal(a.input[0].piece, hd_tokenizer_piece(t, TOY_BEGIN));
     for (size_t i = 0; i < TARGETS; i++) {
         const char *piece = hd_tokenizer_piece(t, target[i]);
         char number[16];
         snprintf(number, sizeof number, "%d", target[i]);
-        assert_string_equal(a.output[i], piece ? piece : number);
-        if (i) assert_ptr_equal(a.input[i], a.output[i - 1]);
+        assert_string_equal(a.output[i].piece, piece ? piece : number);
+        if (i) assert_ptr_equal(&a.input[i], &a.output[i - 1]);
     }
     assert_string_equal(a.sentence, "a\xEF\xBF\xBD"
                                     "b\xEF\xBF\xBD"
@@ -311,8 +311,8 @@ static void what_is_picked(void **state)
     assert_int_equal(hd_attention_map_of(&m, &a, &(hd_attention_pick){0}, &err), HD_OK);
     assert_string_equal(hd_attention_map_title(&m, title, sizeof title),
                         "Cross-attention, layer 2 of 2, mean of 4 heads");
-    for (size_t i = 0; i < m.rows; i++) assert_ptr_equal(m.row[i], a.output[i]);
-    for (size_t i = 0; i < m.cols; i++) assert_ptr_equal(m.col[i], a.source[i]);
+    assert_ptr_equal(m.row, a.output);
+    assert_ptr_equal(m.col, a.source);
     assert_false(m.unknown);
     for (size_t i = 0; i < m.rows * m.cols; i++) {
         double mean = 0;
@@ -330,8 +330,8 @@ static void what_is_picked(void **state)
     hd_attention_map_release(&m);
     assert_int_equal(hd_attention_map_of(&m, &a, &(hd_attention_pick){1 + HD_ATTENTION_DECODER, 1, 0}, &err),
                      HD_OK);
-    assert_ptr_equal(m.row[1], a.input[1]);
-    assert_ptr_equal(m.col[1], a.input[1]);
+    assert_ptr_equal(m.row, a.input);
+    assert_ptr_equal(m.col, a.input);
     hd_attention_map_release(&m);
     hd_attention_release(&a);
     subject_free(&s);
@@ -583,7 +583,7 @@ static void every_failed_allocation_is_reported(void **state)
         hd_attention_release(&a);
         assert_true(hd_mem_now().blocks <= blocks + 2); /* the run may keep its arenas in more chunks */
     }
-    assert_true(reported >= 15);
+    assert_true(reported >= 2); /* the maps are one block */
     hd_attention_release(&whole);
     subject_free(&s);
 }

@@ -399,7 +399,7 @@ static void what_cannot_be_shown_is_said(void **state)
                  {"a\nb", 1, HD_EARG, "the sentence has more than one line"},
                  {"a b", 1000, HD_EARG, "there is no step 1000: the translation has "},
                  {"a a a a a a a a a a a a a a a a", 1, HD_ELIMIT,
-                  "the sentence has 17 tokens with its end, the model takes 16"}};
+                  "the sentence is longer than the model can take: 16 tokens with its end"}};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     hd_translator *t = small_make(b, HD_TOKENIZER_words, true, false);

@@ -309,7 +309,7 @@ static void labels_are_those_of_the_classifier(void **state)
         } else {
             assert_true(x->answers == 1 && x->tops == CLASSES);
             for (size_t k = 0; k < CLASSES; k++) {
-                const hd_exhibit_token *t = &x->top[k].token;
+                const hd_shown_token *t = &x->top[k].token;
                 assert_near("p", x->top[k].p, exp((double)logp[t->id]));
                 assert_string_equal(t->piece, hd_vocab_piece(&l.labels, t->id));
             }

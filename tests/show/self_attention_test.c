@@ -174,18 +174,20 @@ static void rows_have_the_names_of_tokens(void **state)
     assert_null(hd_masked_piece(l->tokenizer, mask + 1));
     hd_attention_ask ask = {.source = ids, .sources = 3, .source_pieces = l->tokenizer, .score = (double)NAN};
     hd_attention_maps a = collect(&t.run, (const hd_model[]){hd_bert_model(t.m)}, &ask);
-    for (size_t i = 0; i < 3; i++) assert_string_equal(a.source[i], hd_tokenizer_piece(l->tokenizer, ids[i]));
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(a.source[i].piece, hd_tokenizer_piece(l->tokenizer, ids[i]));
     hd_attention_map map;
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
-    assert_true(map.alone && map.kind == HD_ATTENTION_ENCODER && map.layer == 2 && map.row[2] == a.source[2]);
+    assert_true(map.alone && map.kind == HD_ATTENTION_ENCODER && map.layer == 2 && map.row == a.source);
     hd_attention_map_release(&map);
     hd_attention_release(&a);
     ask = (hd_attention_ask){.target = ids, .targets = 3, .target_pieces = l->tokenizer};
     a = collect(&t.run, (const hd_model[]){hd_lm_model(l->lm)}, &ask);
-    for (size_t i = 0; i < 3; i++) assert_string_equal(a.input[i], hd_tokenizer_piece(l->tokenizer, ids[i]));
-    assert_null(a.output[2]);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(a.input[i].piece, hd_tokenizer_piece(l->tokenizer, ids[i]));
+    assert_null(a.output[2].piece);
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
-    assert_true(map.kind == HD_ATTENTION_DECODER && map.col[1] == a.input[1]);
+    assert_true(map.kind == HD_ATTENTION_DECODER && map.col == a.input);
     hd_attention_map_release(&map);
     hd_attention_release(&a);
     hd_language_free(l);
@@ -272,7 +274,7 @@ static void every_failed_allocation_is_reported(void **state)
         hd_attention_release(&a);
         assert_true(hd_mem_now().blocks <= blocks + 2); /* the run may keep its arenas in more chunks */
     }
-    assert_true(reported >= 5);
+    assert_true(reported >= 1); /* the maps are one block */
     bt_close(&t);
 }
 

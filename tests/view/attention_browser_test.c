@@ -32,15 +32,14 @@ static void parts_are_told_apart_and_texts_keep_their_direction(void **state)
     (void)state;
     static const char arabic[] = "كيف حالك (يا صديقي)؟";
     maps_folder f = maps_folder_new();
-    hd_err err = {0};
     hd_attention_maps a[3];
     for (size_t i = 0; i < 3; i++) {
         a[i] = maps_of(&(maps_shape){3, 3, 1, 1, NULL, NULL});
         a[i].place = i < 2 ? (hd_attention_place){3, i + 1, 2} : (hd_attention_place){4, 1, 1};
-        hd_attention_set_name(&a[i].sentence, arabic, strlen(arabic), &err);
-        hd_attention_set_name(&a[i].translation, "Hi .", 4, &err);
+        a[i].sentence = arabic;
+        a[i].translation = "Hi .";
     }
-    hd_attention_set_name(&a[0].marked[1], "house*", 6, &err);
+    a[0].source[1].piece = "house*", a[0].source[1].word = "house";
     maps_write(&f, "a.html", NULL, a, 3);
     for (int i = 0; i < 3; i++) hd_attention_release(&a[i]);
     char *shown = in_browser(&f, "a.html");

@@ -118,11 +118,10 @@ static void no_token_gets_out_of_its_block(void **state)
     static const char *const evil[] = {"</script>", "<!--<script>", "\"><script>alert(1)</script>", "'",
                                        "&lt;"};
     maps_folder f = maps_folder_new();
-    hd_err err = {0};
     hd_attention_maps a = maps_of(&(maps_shape){5, 5, 1, 1, evil, evil});
     maps_write(&f, "tokens.html", NULL, &a, 1); /* the title is made of tokens */
-    hd_attention_set_name(&a.sentence, evil[2], strlen(evil[2]), &err);
-    hd_attention_set_name(&a.translation, evil[1], strlen(evil[1]), &err);
+    a.sentence = evil[2];
+    a.translation = evil[1];
     maps_write(&f, "texts.html", NULL, &a, 1);
     for (int i = 0; i < 2; i++) {
         char *page = maps_read(&f, i ? "texts.html" : "tokens.html", NULL);
@@ -144,15 +143,14 @@ static void parts_of_a_line_are_told_apart(void **state)
     (void)state;
     static const char arabic[] = "كيف حالك (يا صديقي)؟";
     maps_folder f = maps_folder_new();
-    hd_err err = {0};
     hd_attention_maps a[3];
     for (size_t i = 0; i < 3; i++) {
         a[i] = maps_of(&(maps_shape){3, 3, 1, 1, NULL, NULL});
         a[i].place = i < 2 ? (hd_attention_place){3, i + 1, 2} : (hd_attention_place){4, 1, 1};
-        hd_attention_set_name(&a[i].sentence, arabic, strlen(arabic), &err);
-        hd_attention_set_name(&a[i].translation, "Hi .", 4, &err);
+        a[i].sentence = arabic;
+        a[i].translation = "Hi .";
     }
-    hd_attention_set_name(&a[0].marked[1], "house*", 6, &err);
+    a[0].source[1].piece = "house*", a[0].source[1].word = "house";
     maps_write(&f, "a.html", NULL, a, 3);
     char *page = maps_read(&f, "a.html", NULL);
     static const char *const places[] = {" data-place=\"3, part 1 of 2\"", " data-place=\"3, part 2 of 2\"",

@@ -4,13 +4,13 @@
 
 #include "view/explain/exhibit_text.h"
 
-static hd_exhibit_token source[] = {{7,
-                                     "\xE2\x96\x81"
-                                     "der",
-                                     NULL},
-                                    {9, "Hund", NULL},
-                                    {3, "</s>", NULL}},
-                        read[] = {{2, "<s>", NULL}, {5, "the", NULL}};
+static hd_shown_token source[] = {{7,
+                                   "\xE2\x96\x81"
+                                   "der",
+                                   NULL},
+                                  {9, "Hund", NULL},
+                                  {3, "</s>", NULL}},
+                      read[] = {{2, "<s>", NULL}, {5, "the", NULL}};
 static hd_exhibit_step steps[] = {{{2, "<s>", NULL}, {5, "the", NULL}, 0.75, true, 0, 0.5},
                                   {{5, "the", NULL}, {6, "dog", NULL}, 0.5, true, 1, 0.625}};
 static const hd_real rows[] = {0.5f, -1.25f, 0.001f, -0.001f, 2, 3, 4, 5},

@@ -15,7 +15,8 @@ typedef struct maps_shape {
     const char *const *source, *const *target; /* NULL: words of some length */
 } maps_shape;
 
-CHECK_UNUSED static void maps_name(char **to, const char *const *names, size_t i, const char *kind)
+CHECK_UNUSED static void maps_name(hd_attention_maps *a, hd_shown_token *to, const char *const *names,
+                                   size_t i, const char *kind)
 {
     static const char *const words[] = {"▁the",   "▁house",  "▁of", "▁my",   "▁grand",
                                         "mother", "▁stands", "▁by", "▁the",  "▁sea",
@@ -26,7 +27,8 @@ CHECK_UNUSED static void maps_name(char **to, const char *const *names, size_t i
         snprintf(word, sizeof word, "%s", names[i]);
     else
         snprintf(word, sizeof word, "%s%s", words[i * 7 % COUNT_OF(words)], i % 11 == 5 ? kind : "");
-    assert_int_equal(hd_attention_set_name(to, word, strlen(word), &err), HD_OK);
+    to->piece = hd_shown_text(&a->memory, (hd_line){word, strlen(word)}, &err);
+    assert_non_null(to->piece);
 }
 
 /* Rows that add up to 1 and lean to the diagonal, each head in its own way. */
@@ -54,9 +56,9 @@ CHECK_UNUSED static hd_attention_maps maps_of(const maps_shape *shape)
     const size_t layers[] = {shape->layers, shape->layers, shape->layers},
                  heads[] = {shape->heads, shape->heads, shape->heads};
     if (hd_attention_init(&a, shape->sources, shape->targets, layers, heads, &err)) fail_msg("%s", err.text);
-    for (size_t i = 0; i < a.sources; i++) maps_name(&a.source[i], shape->source, i, "source");
-    for (size_t i = 0; i < a.targets; i++) maps_name(&a.output[i], shape->target, i, "target");
-    assert_int_equal(hd_attention_set_name(&a.input[0], "<s>", 3, &err), HD_OK);
+    for (size_t i = 0; i < a.sources; i++) maps_name(&a, &a.source[i], shape->source, i, "source");
+    for (size_t i = 0; i < a.targets; i++) maps_name(&a, &a.output[i], shape->target, i, "target");
+    a.input[0].piece = "<s>";
     for (int k = 0; k < HD_ATTENTION_KINDS; k++)
         maps_fill(&a.part[k], k == HD_ATTENTION_DECODER, 7 + (uint64_t)k);
     a.score = -1.25;

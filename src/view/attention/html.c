@@ -62,7 +62,7 @@ static void put_title(hd_text *to, const hd_attention_maps *a)
     }
     for (size_t i = 0; i < a->sources; i++) {
         if (i) hd_text_put(to, " ");
-        hd_markup_xml(to, a->source[i]);
+        hd_markup_xml(to, hd_shown_plain(&a->source[i]));
     }
 }
 

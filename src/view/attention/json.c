@@ -20,23 +20,22 @@ hd_attention_range hd_attention_range_of(const hd_attention_part *p, const hd_at
     return r;
 }
 
-static void put_names(hd_text *to, const char *key, char *const *names, size_t count, bool inside_html)
+static void put_names(hd_text *to, const char *key, const hd_shown_token *t, size_t count, bool inside_html)
 {
     hd_text_print(to, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
         if (i) hd_text_put(to, ",");
-        hd_markup_json(to, names[i], inside_html);
+        hd_markup_json(to, hd_shown_plain(&t[i]), inside_html);
     }
     hd_text_put(to, "]");
 }
 
-/* Which of the names are words that the vocabulary lacks, where there are some. */
-static void put_unknown(hd_text *to, const char *key, const hd_attention_maps *a, char **names, size_t count)
+/* Which of them are words that the vocabulary lacks, where there are some. */
+static void put_unknown(hd_text *to, const char *key, const hd_shown_token *t, size_t count)
 {
-    char **marked = a->marked + (names - a->source);
     const char *before = "";
     for (size_t i = 0; i < count; i++) {
-        if (!marked[i]) continue;
+        if (!t[i].word) continue;
         if (!*before) hd_text_print(to, ",\"%s\":[", key);
         hd_text_print(to, "%s%zu", before, i), before = ",";
     }
@@ -56,9 +55,9 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     put_names(to, "source_tokens", a->source, a->sources, inside_html);
     put_names(to, "input_tokens", a->input, a->targets, inside_html);
     put_names(to, "output_tokens", a->output, a->targets, inside_html);
-    put_unknown(to, "source_unknown", a, a->source, a->sources);
-    put_unknown(to, "input_unknown", a, a->input, a->targets);
-    put_unknown(to, "output_unknown", a, a->output, a->targets);
+    put_unknown(to, "source_unknown", a->source, a->sources);
+    put_unknown(to, "input_unknown", a->input, a->targets);
+    put_unknown(to, "output_unknown", a->output, a->targets);
 }
 
 static hd_status begin(hd_attention_writer *w, hd_err *err)

@@ -76,11 +76,11 @@ static double label_of(const hd_canvas *c, const char *token, char buf[HD_LABEL]
     return width_of(&m, buf);
 }
 
-static double widest(const hd_canvas *c, char *const *tokens, size_t count)
+static double widest(const hd_canvas *c, const hd_shown_token *tokens, size_t count)
 {
     char buf[HD_LABEL];
     double most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, label_of(c, tokens[i], buf));
+    for (size_t i = 0; i < count; i++) most = fmax(most, label_of(c, tokens[i].piece, buf));
     return most;
 }
 
@@ -90,7 +90,7 @@ static double reach(const hd_canvas *c, const hd_attention_map *m, double cell)
     char buf[HD_LABEL];
     double most = 0;
     for (size_t j = 0; j < m->cols; j++)
-        most = fmax(most, ((double)j + 0.5) * cell + label_of(c, m->col[j], buf) * slant + letters);
+        most = fmax(most, ((double)j + 0.5) * cell + label_of(c, m->col[j].piece, buf) * slant + letters);
     return most;
 }
 
@@ -133,20 +133,20 @@ static void draw_labels(const hd_attention_picture *p, const hd_canvas *c)
     char buf[HD_LABEL];
     double right = p->left + (double)m->cols * p->cell, bottom = p->top + (double)m->rows * p->cell;
     for (size_t i = 0; i < m->rows; i++) {
-        label_of(c, m->row[i], buf);
+        label_of(c, m->row[i].piece, buf);
         hd_canvas_text t = {.x = p->left - gap,
                             .y = p->top + ((double)i + 0.5) * p->cell + letters * 0.36,
                             .size = letters,
                             .anchor = HD_ANCHOR_END,
                             .color = ink,
                             .text = buf,
-                            .tip = m->row[i]};
+                            .tip = m->row[i].piece};
         write_at(c, t);
         t.x = right + gap, t.anchor = HD_ANCHOR_START;
         if (p->right) write_at(c, t);
     }
     for (size_t j = 0; j < m->cols; j++) {
-        label_of(c, m->col[j], buf);
+        label_of(c, m->col[j].piece, buf);
         double middle = p->left + ((double)j + 0.5) * p->cell, down = letters * 0.36 * slant;
         hd_canvas_text t = {.x = middle + down,
                             .y = p->top - gap,
@@ -154,7 +154,7 @@ static void draw_labels(const hd_attention_picture *p, const hd_canvas *c)
                             .turned = 45,
                             .color = ink,
                             .text = buf,
-                            .tip = m->col[j]};
+                            .tip = m->col[j].piece};
         write_at(c, t);
         t.x = middle + down, t.y = bottom + gap + 2 * down, t.anchor = HD_ANCHOR_END;
         if (p->below) write_at(c, t);
@@ -190,11 +190,11 @@ static hd_status draw_cells(const hd_attention_picture *p, const hd_canvas *c, h
     hd_text tip = {0};
     for (size_t i = 0; i < m->rows; i++) {
         size_t seen = m->kind == HD_ATTENTION_DECODER ? i + 1 : m->cols; /* a mask leaves white */
-        hd_label_of(from, m->row[i], &whole);
+        hd_label_of(from, m->row[i].piece, &whole);
         for (size_t j = 0; j < seen; j++) {
             tip.size = 0;
             if (c->tips)
-                hd_text_print(&tip, "%s → %s: %s", from, hd_label_of(to, m->col[j], &whole),
+                hd_text_print(&tip, "%s → %s: %s", from, hd_label_of(to, m->col[j].piece, &whole),
                               hd_decimal(number, "%.4g", (double)m->weight[i * m->cols + j]));
             draw_cell(p, c, i, j, c->tips && tip.data ? tip.data : NULL);
         }

@@ -43,7 +43,7 @@ static int most_label(const page *g)
 static int column_width(const page *g, size_t j)
 {
     char buf[HD_LABEL];
-    int n = label_of(g, g->map.col[j], most_label(g), buf);
+    int n = label_of(g, g->map.col[j].piece, most_label(g), buf);
     return n < NARROWEST ? NARROWEST : n;
 }
 
@@ -86,7 +86,7 @@ static void put_row(page *g, size_t i, size_t from, size_t end)
     const hd_attention_map *m = &g->map;
     char buf[HD_LABEL], cell[CELL];
     int x = g->label + BEHIND_LABEL;
-    label_of(g, m->row[i], g->label, buf);
+    label_of(g, m->row[i].piece, g->label, buf);
     hd_text_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
     for (size_t j = from; j < end; j++) {
         int n = column_width(g, j);
@@ -104,7 +104,7 @@ static void put_panel(page *g, size_t from, size_t end)
     int x = g->label + BEHIND_LABEL;
     hd_text_pen_end(&g->pen);
     for (size_t j = from; j < end; j++) {
-        label_of(g, g->map.col[j], most_label(g), buf);
+        label_of(g, g->map.col[j].piece, most_label(g), buf);
         hd_text_pen_put_at(&g->pen, x, HD_INK_DIM, buf);
         x += column_width(g, j) + 1;
     }
@@ -149,10 +149,10 @@ static void put_strongest(page *g)
         const float *row = m->weight + i * m->cols;
         size_t best = 0;
         for (size_t j = 1; j < m->cols; j++) best = row[j] > row[best] ? j : best;
-        label_of(g, m->row[i], g->label, buf);
+        label_of(g, m->row[i].piece, g->label, buf);
         hd_text_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
         hd_text_pen_put_at(&g->pen, g->label + 1, HD_INK_DIM, g->pen.utf8 ? "→" : ">");
-        label_of(g, m->col[best], most_label(g), buf);
+        label_of(g, m->col[best].piece, most_label(g), buf);
         hd_text_pen_put_at(&g->pen, g->label + 3, HD_INK_BOLD, buf);
         snprintf(number, sizeof number, "%.2f", (double)row[best]);
         hd_text_pen_put_at(&g->pen, g->label + widest + 4, HD_INK_PLAIN, number);
@@ -171,7 +171,7 @@ hd_status hd_attention_text(hd_text *to, const hd_attention_maps *a, const hd_at
     if (s) return s;
     g.scale = hd_attention_scale(&g.map);
     for (size_t i = 0; i < g.map.rows; i++) {
-        int n = label_of(&g, g.map.row[i], most_label(&g), buf);
+        int n = label_of(&g, g.map.row[i].piece, most_label(&g), buf);
         g.label = n > g.label ? n : g.label;
     }
     hd_text_pen_words(&g.pen, HD_INK_BOLD, hd_attention_map_title(&g.map, buf, sizeof buf));

@@ -7,12 +7,12 @@
 
 #include "view/explain/explain_json.h"
 
-static json_t *name(const hd_exhibit_token *t)
+static json_t *name(const hd_shown_token *t)
 {
     return hd_json_string(t->word ? t->word : t->piece);
 }
 
-static json_t *pieces(const hd_exhibit_token *t, size_t count)
+static json_t *pieces(const hd_shown_token *t, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) hd_json_append(list, name(&t[i]));
@@ -20,7 +20,7 @@ static json_t *pieces(const hd_exhibit_token *t, size_t count)
 }
 
 /* Which of them are words that the vocabulary lacks, where there are some. */
-static void set_unknown(json_t *all, const char *key, const hd_exhibit_token *t, size_t count)
+static void set_unknown(json_t *all, const char *key, const hd_shown_token *t, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
@@ -31,7 +31,7 @@ static void set_unknown(json_t *all, const char *key, const hd_exhibit_token *t,
         hd_json_set(all, key, list);
 }
 
-static json_t *ids(const hd_exhibit_token *t, size_t count)
+static json_t *ids(const hd_shown_token *t, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) hd_json_append(list, json_integer(t[i].id));

@@ -22,7 +22,7 @@ const char *hd_exhibit_number(const hd_exhibit_page *g, double v, char buf[HD_EX
     return isnan(v) ? "nan" : hd_text_pen_number(&g->pen, v, g->look->digits, buf, HD_EXHIBIT_NUMBER);
 }
 
-static void put_tokens(hd_exhibit_page *g, const hd_exhibit_token *t, size_t count)
+static void put_tokens(hd_exhibit_page *g, const hd_shown_token *t, size_t count)
 {
     hd_text_pen *p = &g->pen;
     char buf[HD_EXHIBIT_NUMBER], name[HD_LABEL];

@@ -5,7 +5,7 @@
 #include "cli/frame/verb.h"
 #include "cli/verb/translate/options.h"
 #include "cli/verb/unknown.h"
-#include "show/attention_parts.h"
+#include "show/attention.h"
 
 enum { CHUNK = 2048 }; /* lines translated at once */
 
