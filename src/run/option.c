@@ -20,33 +20,31 @@ static hd_status read_flag(const char *text, bool *into, hd_err *err)
     return hd_err_set(err, HD_EARG, "'%s' is not true or false", text);
 }
 
-static hd_status read_whole(const hd_option *o, const char *text, int64_t *into, hd_err *err)
+static hd_status read_whole(const hd_option *o, const char *text, void *into, hd_err *err)
 {
     char *end;
     long long value = strtoll(text, &end, 10); /* what is too large comes as the largest */
     if (end == text || *end) return hd_err_set(err, HD_EARG, "'%s' is not a whole number", text);
     if (value < (int64_t)o->min || value > (int64_t)o->max) /* as doubles, 2^53 + 1 would be 2^53 */
         return hd_err_set(err, HD_EARG, "%s is not between %.0f and %.0f", text, o->min, o->max);
-    *into = value;
+    if (o->size == sizeof(int))
+        *(int *)into = (int)value;
+    else
+        *(int64_t *)into = value;
     return HD_OK;
 }
 
-static hd_status read_int(const hd_option *o, const char *text, int *into, hd_err *err)
-{
-    int64_t value = 0;
-    hd_status s = read_whole(o, text, &value, err);
-    if (!s) *into = (int)value;
-    return s;
-}
-
-static hd_status read_float(const hd_option *o, const char *text, double *into, hd_err *err)
+static hd_status read_float(const hd_option *o, const char *text, void *into, hd_err *err)
 {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || isnan(value)) return hd_err_set(err, HD_EARG, "'%s' is not a number", text);
     if (value < o->min || value > o->max)
         return hd_err_set(err, HD_EARG, "%s is not between %.10g and %.10g", text, o->min, o->max);
-    *into = value;
+    if (o->size == sizeof(float))
+        *(float *)into = (float)value;
+    else
+        *(double *)into = value;
     return HD_OK;
 }
 
@@ -82,9 +80,7 @@ hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_e
     switch (o->type) {
     case HD_OPTION_FLAG:
         return read_flag(text, field, err);
-    case HD_OPTION_INT:
-        return read_int(o, text, field, err);
-    case HD_OPTION_LONG:
+    case HD_OPTION_WHOLE:
         return read_whole(o, text, field, err);
     case HD_OPTION_FLOAT:
         return read_float(o, text, field, err);
@@ -104,25 +100,6 @@ size_t hd_option_count(const hd_option *table)
     size_t count = 0;
     while (table[count].name) count++;
     return count;
-}
-
-size_t hd_option_size(const hd_option *o)
-{
-    switch (o->type) {
-    case HD_OPTION_FLAG:
-        return sizeof(bool);
-    case HD_OPTION_INT:
-    case HD_OPTION_CHOICE:
-        return sizeof(int);
-    case HD_OPTION_LONG:
-        return sizeof(int64_t);
-    case HD_OPTION_FLOAT:
-        return sizeof(double);
-    case HD_OPTION_TEXT:
-    case HD_OPTION_FILE:
-        return o->many || o->most ? sizeof(hd_texts) : sizeof(const char *);
-    }
-    return 0;
 }
 
 static hd_option_place place_of(const hd_option_set *set, const hd_option *o)
@@ -207,14 +184,11 @@ void hd_option_value(hd_text *to, const hd_option *o, const void *into)
     case HD_OPTION_FLAG:
         hd_text_put(to, *(const bool *)field ? "true" : "false");
         break;
-    case HD_OPTION_INT:
-        hd_text_print(to, "%d", *(const int *)field);
-        break;
-    case HD_OPTION_LONG:
-        hd_text_print(to, "%" PRId64, *(const int64_t *)field);
+    case HD_OPTION_WHOLE:
+        hd_text_print(to, "%" PRId64, o->size == sizeof(int) ? *(const int *)field : *(const int64_t *)field);
         break;
     case HD_OPTION_FLOAT:
-        put_number(to, *(const double *)field);
+        put_number(to, o->size == sizeof(float) ? (double)*(const float *)field : *(const double *)field);
         break;
     case HD_OPTION_CHOICE:
         hd_text_put(to, o->choices[*(const int *)field]);
@@ -240,5 +214,5 @@ bool hd_option_differs(const hd_option *o, const void *a, const void *b)
 
 void hd_option_copy(const hd_option *o, void *to, const void *from)
 {
-    memcpy((char *)to + o->offset, field_of(o, from), hd_option_size(o));
+    memcpy((char *)to + o->offset, field_of(o, from), o->size);
 }

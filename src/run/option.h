@@ -12,10 +12,9 @@
 
 typedef enum hd_option_type {
     HD_OPTION_FLAG,   /* bool */
-    HD_OPTION_INT,    /* int within [min, max] */
-    HD_OPTION_LONG,   /* int64_t within [min, max], at most 2^53 */
-    HD_OPTION_FLOAT,  /* double within [min, max] */
-    HD_OPTION_CHOICE, /* int, the index in choices */
+    HD_OPTION_WHOLE,  /* int, int64_t, size_t or uint64_t within [min, max], at most 2^53 */
+    HD_OPTION_FLOAT,  /* float or double within [min, max] */
+    HD_OPTION_CHOICE, /* int or an enum, the index in choices */
     HD_OPTION_TEXT,   /* const char *, NULL without default */
     HD_OPTION_FILE    /* the same; completed as a path */
 } hd_option_type;
@@ -58,7 +57,7 @@ typedef struct hd_option {
     hd_option_type type;
     double min, max;
     const char *const *choices; /* ends with NULL */
-    size_t offset;
+    size_t offset, size;        /* of the field */
     /* TEXT or FILE of several values; the field is a hd_texts, and there is no default. A word that begins
        with a dash ends the values of `most`, a lone dash is one of them. */
     bool many; /* may be repeated */
@@ -70,17 +69,28 @@ typedef struct hd_option {
     hd_option_keep keep; /* where a run is resumed */
 } hd_option;
 
-#define HD_OPTION_INTO(ctype, owner, field) \
-    .offset = _Generic(((owner *)0)->field, ctype : offsetof(owner, field))
+#define HD_OPTION_INTO(ctype, owner, field)                                            \
+    .size = sizeof(((owner *)0)->field), .offset = _Generic(((owner *)0)->field, ctype \
+                                                            : offsetof(owner, field))
+/* The same of a field of so many bytes. */
+#define HD_OPTION_SIZED_INTO(bytes, owner, field) \
+    .size = sizeof(((owner *)0)->field),          \
+    .offset = offsetof(owner, field) + 0 * sizeof(char[sizeof(((owner *)0)->field) == (bytes) ? 1 : -1])
 #define HD_FLAG_INTO(owner, field) .type = HD_OPTION_FLAG, HD_OPTION_INTO(bool, owner, field)
 #define HD_INT_INTO(owner, field, low, high) \
-    .type = HD_OPTION_INT, .min = low, .max = high, HD_OPTION_INTO(int, owner, field)
+    .type = HD_OPTION_WHOLE, .min = low, .max = high, HD_OPTION_INTO(int, owner, field)
 #define HD_LONG_INTO(owner, field, low, high) \
-    .type = HD_OPTION_LONG, .min = low, .max = high, HD_OPTION_INTO(int64_t, owner, field)
-#define HD_FLOAT_INTO(owner, field, low, high) \
-    .type = HD_OPTION_FLOAT, .min = low, .max = high, HD_OPTION_INTO(double, owner, field)
+    .type = HD_OPTION_WHOLE, .min = low, .max = high, HD_OPTION_INTO(int64_t, owner, field)
+/* Into a size_t or uint64_t; low is not negative. */
+#define HD_COUNT_INTO(owner, field, low, high) \
+    .type = HD_OPTION_WHOLE, .min = low, .max = high, HD_OPTION_SIZED_INTO(sizeof(int64_t), owner, field)
+#define HD_FLOAT_INTO(owner, field, low, high)                                             \
+    .type = HD_OPTION_FLOAT, .min = low, .max = high, .size = sizeof(((owner *)0)->field), \
+    .offset = _Generic(((owner *)0)->field, float                                          \
+                       : offsetof(owner, field), double                                    \
+                       : offsetof(owner, field))
 #define HD_CHOICE_INTO(owner, field, list) \
-    .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_INTO(int, owner, field)
+    .type = HD_OPTION_CHOICE, .choices = list, HD_OPTION_SIZED_INTO(sizeof(int), owner, field)
 #define HD_TEXT_INTO(owner, field) .type = HD_OPTION_TEXT, HD_OPTION_INTO(const char *, owner, field)
 #define HD_FILE_INTO(owner, field) .type = HD_OPTION_FILE, HD_OPTION_INTO(const char *, owner, field)
 #define HD_FILES_INTO(owner, field) \
@@ -115,9 +125,6 @@ typedef struct hd_option_set {
 
 /* Rows of a table. */
 size_t hd_option_count(const hd_option *table);
-
-/* Bytes of the field a row fills. */
-size_t hd_option_size(const hd_option *o);
 
 /* A row, and where its value and its mark go. */
 typedef struct hd_option_place {

@@ -174,7 +174,7 @@ static void one_row_is_copied_and_no_other(void **state)
     for (size_t i = 0; table[i].name; i++) {
         struct values to = {0}, nothing = {0};
         hd_option_copy(&table[i], &to, &from);
-        size_t offset = table[i].offset, size = hd_option_size(&table[i]);
+        size_t offset = table[i].offset, size = table[i].size;
         assert_memory_equal((char *)&to + offset, (const char *)&from + offset, size);
         memset((char *)&to + offset, 0, size);
         assert_memory_equal(&to, &nothing, sizeof to);
