@@ -91,14 +91,17 @@ static hd_status put_item(const hd_frame *f, hd_line line, hd_pieces *out, hd_er
     if (!s && tab) s = put_part(f, (hd_line){tab + 1, line.size - first - 1}, first + 1, &text[1], err);
     size[0] = text[0].count, size[1] = text[1].count;
     bool bare = f->bare && !tab;
-    fit(size, f->longest - (tab ? 3 : bare ? 0 : 2));
+    size_t between = hd_tokenizer_between(f->tokenizer);
+    if (between > f->longest - 2) between = f->longest - 2;
+    fit(size, f->longest - (tab ? 2 + between : bare ? 0 : 2));
     if (!s && !bare && special.start >= 0) s = put(out, special.start, 0, err);
     for (int i = 0; i < (tab ? 2 : 1); i++) {
         for (size_t k = 0; !s && k < size[i]; k++) {
             text[i].at[k].type = (int8_t)i;
             if (!hd_pieces_add(out, text[i].at[k])) s = hd_err_nomem(err, sizeof *out->at);
         }
-        if (!s && (!bare || !size[0])) s = put(out, special.end, i, err);
+        for (size_t k = tab && !i ? between : 1; !s && k && (!bare || !size[0]); k--)
+            s = put(out, special.end, i, err);
     }
     hd_pieces_release(&text[0]), hd_pieces_release(&text[1]);
     return s;

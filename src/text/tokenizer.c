@@ -148,6 +148,15 @@ hd_tokenizer_kind hd_tokenizer_kind_of(const hd_tokenizer *t)
     return t->kind;
 }
 
+size_t hd_tokenizer_between(const hd_tokenizer *t)
+{
+    const hd_text_frame *f = &t->frame[1];
+    size_t count = 0, i = 0;
+    while (i < f->count && f->at[i].id != HD_FRAME_FIRST) i++;
+    for (; i < f->count && f->at[i].id != HD_FRAME_SECOND; i++) count += f->at[i].id == t->special.end;
+    return count ? count : 1;
+}
+
 bool hd_tokenizer_keeps_lines(const hd_tokenizer *t)
 {
     return t->type->keeps_lines;

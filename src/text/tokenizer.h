@@ -83,6 +83,8 @@ const char *hd_tokenizer_before(const char *name, char buffer[HD_PATH]);
 
 hd_tokenizer_kind hd_tokenizer_kind_of(const hd_tokenizer *t);
 hd_special hd_tokenizer_special(const hd_tokenizer *t);
+/* How many end tokens stand between the texts of a pair: 1, of a RoBERTa 2. */
+size_t hd_tokenizer_between(const hd_tokenizer *t);
 /* Whether ends of lines are characters of a text like others. Otherwise the end token stands for them. */
 bool hd_tokenizer_keeps_lines(const hd_tokenizer *t);
 /* Ids that a model never writes, and how many: <pad>, <unk> and what begins a text, as far as there are some

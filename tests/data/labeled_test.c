@@ -377,6 +377,33 @@ static void two_texts_stand_behind_each_other(void **state)
     hd_labeled_release(&x);
 }
 
+/* Two ends stand between the texts of a RoBERTa. */
+static void a_pair_is_framed_as_the_tokenizer_says(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_labeled x = {0};
+    hd_tokenizer *t = NULL;
+    hd_pieces p = {0};
+    const hd_line second = {"on a mat", 8};
+    if (hd_tokenizer_open(&t, HD_TOKENIZER_bpe, HEED_SOURCE "/tests/text/published/roberta/tokenizer.json",
+                          &err))
+        fail_msg("%s", err.text);
+    put_unit(&x, "the cat", &err), put_unit(&x, "on a mat", &err);
+    hd_labeled_mark(&x, 0, NAN, &err), hd_labeled_end(&x, &err);
+    hd_examples e = examples_of(&x, t, false, 100), cut = examples_of(&x, t, false, 6);
+    assert_int_equal(hd_tokenizer_encode_framed(t, (hd_line){"the cat", 7}, &second, &p, &err), HD_OK);
+    assert_int_equal(e.rows, p.count);
+    for (size_t i = 0; i < p.count; i++) assert_int_equal(e.id[i], p.at[i].id);
+    assert_int_equal(e.id[e.second[0] - 2], 2);
+    assert_int_equal(cut.rows, 6);
+    assert_int_equal(cut.id[2] == 2 && cut.id[3] == 2 && cut.id[5] == 2, 1);
+    hd_examples_release(&e), hd_examples_release(&cut);
+    hd_pieces_release(&p);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&x);
+}
+
 /* Two items of one text: the first has `of_first` of the two labels, the second the others. */
 static hd_labeled parted(int of_first)
 {
@@ -504,6 +531,7 @@ int main(void)
         cmocka_unit_test(each_part_has_something),
         cmocka_unit_test(a_text_stands_between_start_and_end),
         cmocka_unit_test(two_texts_stand_behind_each_other),
+        cmocka_unit_test(a_pair_is_framed_as_the_tokenizer_says),
         cmocka_unit_test(an_item_may_have_any_number_of_labels),
         cmocka_unit_test(every_token_has_its_row),
         cmocka_unit_test(every_failing_allocation_is_reported),

@@ -84,22 +84,24 @@ static void fit(size_t size[2], size_t most)
 /* The pieces of both texts are made behind each other; then those that fit are moved to their places. */
 static hd_status put_pair(maker *m, size_t unit, hd_err *err)
 {
-    size_t begin = m->ids.count, size[2];
+    size_t begin = m->ids.count, size[2], between = hd_tokenizer_between(m->tokenizer);
     int32_t end = hd_tokenizer_special(m->tokenizer).end;
     bool whole;
     hd_status s = put_pieces(m, unit, SIZE_MAX, &whole, err);
     size_t middle = m->ids.count;
     if (!s) s = put_pieces(m, unit + 1, SIZE_MAX, &whole, err);
-    if (!s) s = hd_ids_reserve(&m->ids, 2, err);
+    if (between > m->opt->longest - 2) between = m->opt->longest - 2;
+    if (!s) s = hd_ids_reserve(&m->ids, between + 1, err);
     if (s) return s;
     size[0] = middle - begin, size[1] = m->ids.count - middle;
     size_t all = size[0] + size[1];
-    fit(size, m->opt->longest - 3);
+    fit(size, m->opt->longest - 2 - between);
     int32_t *at = m->ids.at + begin;
-    memmove(at + size[0] + 1, m->ids.at + middle, size[1] * sizeof *at);
-    at[size[0]] = at[size[0] + size[1] + 1] = end;
-    m->ids.count = begin + size[0] + size[1] + 2;
-    m->x->second[m->x->count - 1] = begin + size[0] + 1 - m->x->begin[m->x->count - 1];
+    memmove(at + size[0] + between, m->ids.at + middle, size[1] * sizeof *at);
+    for (size_t i = 0; i < between; i++) at[size[0] + i] = end;
+    at[size[0] + between + size[1]] = end;
+    m->ids.count = begin + size[0] + between + size[1] + 1;
+    m->x->second[m->x->count - 1] = begin + size[0] + between - m->x->begin[m->x->count - 1];
     m->x->cut += size[0] + size[1] < all;
     return HD_OK;
 }

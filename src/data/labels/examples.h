@@ -20,7 +20,8 @@ typedef struct hd_examples {
 
 typedef struct hd_examples_opt {
     bool each; /* a label for every unit, at the row of its first piece; else those of each item, whose rows
-                  stand between <s> and </s>; behind that a second text and </s> once more */
+                  stand between <s> and </s>, of some tokenizers </s> twice; behind that a second text and
+                  </s> once more */
     bool bare; /* not each: nothing stands around a text, but in place of an empty one its end */
     size_t longest; /* rows; at least 3. A longer text is cut, of two the longer one first, a longer sentence
                        becomes several examples */
