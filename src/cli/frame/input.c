@@ -69,11 +69,6 @@ void hd_input_close(hd_command *c)
 
 /* -- lines -- */
 
-bool hd_input_ready(const hd_input *in)
-{
-    return hd_lines_ready(in->lines);
-}
-
 hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err)
 {
     FILE *f = in->command->err.file;
@@ -96,42 +91,55 @@ hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err)
 
 /* -- many at once -- */
 
-static const char *copy(hd_input *in, const char *text, size_t size, hd_err *err)
+const char *hd_input_copy(hd_input *in, hd_line text, hd_err *err)
 {
-    char *block = hd_arena_take(&in->memory, size + 1);
-    if (!block) return hd_err_nomem(err, size + 1), NULL;
-    memcpy(block, text, size);
-    block[size] = 0;
+    char *block = hd_arena_take(&in->memory, text.size + 1);
+    if (!block) return hd_err_nomem(err, text.size + 1), NULL;
+    memcpy(block, text.text, text.size);
+    block[text.size] = 0;
     return block;
 }
 
-/* Keeps a line as number `i` of the chunk. */
-static hd_status keep(hd_input *in, size_t i, hd_input_line line, hd_err *err)
+static void move_part(hd_line *part, hd_line from, const char *to)
 {
-    if (i == in->chunk_room) {
-        size_t room = i ? 2 * i : 64;
-        hd_input_line *chunk = hd_mem_grow(in->chunk, room * sizeof *chunk);
-        if (!chunk) return hd_err_nomem(err, room * sizeof *chunk);
-        in->chunk = chunk, in->chunk_room = room;
-    }
-    line.text.text = copy(in, line.text.text, line.text.size, err);
-    if (line.text.text && line.why) line.why = copy(in, line.why, strlen(line.why), err);
-    in->chunk[i] = line;
-    return err->status;
+    if (part->text >= from.text && part->text <= from.text + from.size)
+        part->text = to + (part->text - from.text);
 }
 
-static hd_status read_chunk(hd_input *in, size_t most, size_t *count, bool *ended, hd_err *err)
+hd_status hd_input_hold(hd_input *in, hd_input_line line, hd_err *err)
+{
+    if (in->held == in->room) {
+        size_t room = in->room ? 2 * in->room : 64;
+        hd_input_line *chunk = hd_mem_grow(in->chunk, room * sizeof *chunk);
+        if (!chunk) return hd_err_nomem(err, room * sizeof *chunk);
+        in->chunk = chunk, in->room = room;
+    }
+    const hd_line from = line.text;
+    line.text.text = hd_input_copy(in, from, err);
+    if (line.text.text && line.why) line.why = hd_input_copy(in, (hd_line){line.why, strlen(line.why)}, err);
+    if (err->status) return err->status;
+    move_part(&line.source, from, line.text.text);
+    move_part(&line.target, from, line.text.text);
+    in->chunk[in->held++] = line;
+    return HD_OK;
+}
+
+void hd_input_drop(hd_input *in)
+{
+    hd_arena_reset(&in->memory);
+    in->held = 0;
+}
+
+static hd_status read_chunk(hd_input *in, size_t most, bool *ended, hd_err *err)
 {
     hd_status s = HD_OK;
-    hd_arena_reset(&in->memory);
-    *count = 0;
+    hd_input_drop(in);
     do {
         hd_input_line line;
         s = hd_input_next(in, &line, err);
         *ended = s || !line.text.text;
-        if (!*ended) s = keep(in, *count, line, err);
-        if (!*ended && !s) ++*count;
-    } while (!s && !*ended && *count < most && hd_lines_ready(in->lines));
+        if (!*ended) s = hd_input_hold(in, line, err);
+    } while (!s && !*ended && in->held < most && hd_lines_ready(in->lines));
     return s;
 }
 
@@ -139,10 +147,9 @@ hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void
 {
     hd_status s = HD_OK;
     for (bool ended = false; !s && !ended;) {
-        size_t count = 0;
-        s = read_chunk(in, most, &count, &ended, err);
+        s = read_chunk(in, most, &ended, err);
         hd_err later = {0}; /* what was read before a failure is answered first */
-        hd_status now = count ? answer(context, in->chunk, count, s ? &later : err) : HD_OK;
+        hd_status now = in->held ? answer(context, in->chunk, in->held, s ? &later : err) : HD_OK;
         if (!s) s = now;
     }
     return s;

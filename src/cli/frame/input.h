@@ -34,6 +34,9 @@ typedef struct hd_input_line {
     const char *file; /* where it stands, for messages */
     size_t at;        /* its number there, from 1 */
     size_t number;    /* its number in all files, from 1 */
+    /* Of verbs whose lines have parts or form groups, set by the verb. */
+    hd_line source, target;
+    size_t group;
 } hd_input_line;
 
 typedef struct hd_command hd_command;
@@ -44,11 +47,11 @@ typedef struct hd_input {
     const char *what, *done, *file;
     hd_input_check check;
     hd_lines *lines;
-    bool live;         /* someone types them */
-    size_t count, bad; /* lines read, and those refused */
-    hd_input_line *chunk;
-    size_t chunk_room;
-    hd_arena memory; /* of the lines of a chunk */
+    bool live;            /* someone types them */
+    size_t count, bad;    /* lines read, and those refused */
+    hd_input_line *chunk; /* lines that are held */
+    size_t held, room;
+    hd_arena memory; /* of theirs */
 } hd_input;
 
 /* The operands behind the first `skip`; none: standard input. Borrowed from the command. */
@@ -67,8 +70,11 @@ void hd_input_close(hd_command *c); /* accepts {0} */
 /* The next line, valid until the next call; text.text is NULL at the end. */
 hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err);
 
-/* Whether the next line is there without waiting for whoever writes it. */
-bool hd_input_ready(const hd_input *in);
+/* Copies a line behind those that are held; parts that lie in it go with it. */
+hd_status hd_input_hold(hd_input *in, hd_input_line line, hd_err *err);
+/* Copies a text that is to stay as long as the lines that are held; NULL on failure. */
+const char *hd_input_copy(hd_input *in, hd_line text, hd_err *err);
+void hd_input_drop(hd_input *in); /* those that are held */
 
 /* Answers `count` lines, which are valid until it returns. */
 typedef hd_status hd_input_answer(void *context, const hd_input_line *lines, size_t count, hd_err *err);

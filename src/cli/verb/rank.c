@@ -14,8 +14,9 @@ enum { CHUNK = 2048 }; /* lines scored at once, or as many as a group has */
 struct rank {
     hd_usual usual;
     const char *source;
-    bool moses, normalize;
-    int first, best, batch;
+    bool moses;
+    int first, best;
+    hd_rank_opt opt;
 };
 
 static const char *const firsts[] = {"auto", "0", "1", NULL};
@@ -32,11 +33,11 @@ static const hd_option options[] = {
     {"best", 'n', "N", "0", "write the N best lines of each group; 0: all",
      HD_INT_INTO(struct rank, best, 0, 1 << 30)},
     {"normalize", 0, NULL, NULL, "score by the mean log-probability of a token instead of the sum",
-     HD_FLAG_INTO(struct rank, normalize)},
+     HD_FLAG_INTO(struct rank, opt.normalize)},
     {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and token_count",
      HD_FLAG_INTO(struct rank, usual.json)},
     {"batch", 0, "N", "0", "hypotheses scored in parallel; 0: 256",
-     HD_INT_INTO(struct rank, batch, 0, 1000000)},
+     HD_COUNT_INTO(struct rank, opt.batch, 0, 1000000)},
     HD_MACHINE_ROWS(struct rank, usual.machine),
     {0},
 };
@@ -49,36 +50,17 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-typedef struct held {
-    hd_input_line line;   /* its `why` also says why it cannot be scored */
-    hd_line source, text; /* its parts, each followed by a zero byte */
-    size_t group;         /* the id, or a number from 1 */
-} held;
-
 typedef struct call {
     hd_command command;
     const struct rank *o;
     hd_lines *sources; /* NULL: they are in the lines, or not needed */
     bool moses;
-    hd_arena memory; /* of the lines of a chunk */
-    held *at;
-    size_t count, room;
-    size_t group, first; /* the last group; id of the first source */
+    size_t group, first; /* the last group, an id or a number from 1; id of the first source */
     bool begun;          /* a line had an id: both are known */
     char why[400];       /* the line read last is refused */
 } call;
 
 /* -- reading -- */
-
-static hd_status copy(call *c, hd_line *to, hd_line from, hd_err *err)
-{
-    char *block = hd_arena_take(&c->memory, from.size + 1);
-    if (!block) return hd_err_nomem(err, from.size + 1);
-    memcpy(block, from.text, from.size);
-    block[from.size] = 0;
-    *to = (hd_line){block, from.size};
-    return HD_OK;
-}
 
 /* The field of a line from `from` on, without blanks around it; *next is behind its "|||", or the end. */
 static hd_line field(hd_line line, size_t from, size_t *next)
@@ -104,17 +86,17 @@ static bool is_id(hd_line id, size_t *out)
 }
 
 /* The reason is kept with the line. */
-__attribute__((format(printf, 3, 4))) static void refuse(call *c, held *h, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void refuse(call *c, hd_input_line *h, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(c->why, sizeof c->why, format, args);
     va_end(args);
-    h->line.why = c->why;
+    h->why = c->why;
 }
 
 /* Goes on to the source of the line's id. */
-static hd_status find_source(call *c, held *h, hd_err *err)
+static hd_status find_source(call *c, hd_input_line *h, hd_err *err)
 {
     size_t want = h->group - c->first + 1;
     while (hd_lines_count(c->sources) < want) {
@@ -133,9 +115,9 @@ static hd_status find_source(call *c, held *h, hd_err *err)
 
 /* The parts of a line are not copied yet, and the source is not looked for. A malformed line belongs to the
    group before. */
-static void read_moses(call *c, held *h)
+static void read_moses(call *c, hd_input_line *h)
 {
-    const hd_line line = h->line.text;
+    const hd_line line = h->text;
     size_t at, id;
     hd_line key = field(line, 0, &at);
     if (at == line.size || !is_id(key, &id)) {
@@ -147,33 +129,24 @@ static void read_moses(call *c, held *h)
         if (c->sources && (c->first > 1 || id < c->first))
             refuse(c, h, "id %zu: give --first 0 or --first 1, the id of the first source", id);
         else
-            c->begun = true, h->group = id, h->text = field(line, at, &at);
+            c->begun = true, h->group = id, h->target = field(line, at, &at);
     }
 }
 
-static void read_tabs(const call *c, held *h)
+static void read_tabs(const call *c, hd_input_line *h)
 {
-    const hd_line line = h->line.text;
+    const hd_line line = h->text;
     const char *tab = memchr(line.text, '\t', line.size);
     size_t end = tab ? (size_t)(tab - line.text) : !c->command.model.model.type->decode ? 0 : line.size;
     size_t begin = tab ? end + 1 : end, left = line.size - begin;
     const char *more = memchr(line.text + begin, '\t', left);
-    const held *last = c->count ? &c->at[c->count - 1] : NULL;
+    const hd_input *in = &c->command.in;
+    const hd_input_line *last = in->held ? &in->chunk[in->held - 1] : NULL;
     bool same = last && last->source.size == end && !memcmp(last->source.text, line.text, end);
     h->group = c->group + !same;
     h->source = (hd_line){line.text, end};
     if (tab || !c->command.model.model.type->decode) /* else there is no text, and the task says so */
-        h->text = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
-}
-
-static hd_status make_room(call *c, hd_err *err)
-{
-    if (c->count < c->room) return HD_OK;
-    size_t room = c->room ? 2 * c->room : CHUNK;
-    held *at = hd_mem_grow(c->at, room * sizeof *at);
-    if (!at) return hd_err_nomem(err, room * sizeof *at);
-    c->at = at, c->room = room;
-    return HD_OK;
+        h->target = (hd_line){line.text + begin, more ? (size_t)(more - line.text) - begin : left};
 }
 
 /* -- writing -- */
@@ -181,23 +154,26 @@ static hd_status make_room(call *c, hd_err *err)
 static void put_text(hd_text *to, const char *key, hd_line l)
 {
     bool good = l.text && hd_utf8_good(l.text, l.size) == l.size && !memchr(l.text, 0, l.size);
-    hd_member_text(to, key, good ? l.text : NULL);
+    if (good)
+        hd_member_bytes(to, key, l.text, l.size);
+    else
+        hd_member_text(to, key, NULL);
 }
 
-static const char *why_not(const held *h, const hd_verdict *v)
+static const char *why_not(const hd_input_line *h, const hd_verdict *v)
 {
-    return h->line.why ? h->line.why : v->status ? v->why : NULL;
+    return h->why ? h->why : v->status ? v->why : NULL;
 }
 
-static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t rank)
+static void put_object(hd_text *to, const hd_input_line *h, const hd_verdict *v, size_t rank)
 {
     const char *why = why_not(h, v);
     hd_member_begin(to, NULL, '{');
     hd_member_count(to, "group", h->group);
     hd_member_count(to, "rank", rank);
-    hd_member_count(to, "line", h->line.number);
+    hd_member_count(to, "line", h->number);
     if (h->source.size) put_text(to, "source", h->source);
-    put_text(to, "text", h->text);
+    put_text(to, "text", h->target);
     hd_member_number(to, "score", v->score, 17);
     hd_member_number(to, "logprob", v->logp, 17);
     hd_member_count(to, "token_count", v->tokens);
@@ -205,20 +181,20 @@ static void put_object(hd_text *to, const held *h, const hd_verdict *v, size_t r
     hd_text_put(to, "}\n");
 }
 
-static void put_line(hd_text *to, const call *c, const held *h, const hd_verdict *v)
+static void put_line(hd_text *to, const call *c, const hd_input_line *h, const hd_verdict *v)
 {
     char score[HD_DECIMAL];
-    hd_text_add(to, h->line.text.text, h->line.text.size);
+    hd_text_add(to, h->text.text, h->text.size);
     hd_text_print(to, "%s%s\n", c->moses ? " ||| " : "\t", hd_decimal(score, "%.6f", v->score));
 }
 
 /* A line that could not be read was scored as an empty one. */
 static void warn(call *c, hd_verdict *v)
 {
-    const held *h = &c->at[v->place];
+    const hd_input_line *h = &c->command.in.chunk[v->place];
     const char *why = why_not(h, v);
-    if (why) hd_input_refuse(&c->command.in, &h->line, why, "ranked last");
-    if (h->line.why) v->score = v->logp = -INFINITY, v->tokens = 0;
+    if (why) hd_input_refuse(&c->command.in, h, why, "ranked last");
+    if (h->why) v->score = v->logp = -INFINITY, v->tokens = 0;
 }
 
 static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
@@ -226,76 +202,75 @@ static void put_group(hd_text *to, call *c, hd_verdict *v, size_t count)
     size_t most = c->o->best && (size_t)c->o->best < count ? (size_t)c->o->best : count;
     for (size_t i = 0; i < count; i++) warn(c, &v[i]);
     hd_rank_sort(v, count);
-    for (size_t i = 0; i < most; i++)
+    for (size_t i = 0; i < most; i++) {
+        const hd_input_line *h = &c->command.in.chunk[v[i].place];
         if (c->o->usual.json)
-            put_object(to, &c->at[v[i].place], &v[i], i + 1);
+            put_object(to, h, &v[i], i + 1);
         else
-            put_line(to, c, &c->at[v[i].place], &v[i]);
+            put_line(to, c, h, &v[i]);
+    }
 }
 
 static hd_status put_all(call *c, hd_verdict *v, hd_err *err)
 {
+    const hd_input *in = &c->command.in;
     hd_text out = {0};
-    for (size_t from = 0, to; from < c->count; from = to) {
-        for (to = from + 1; to < c->count && c->at[to].group == c->at[from].group;) to++;
+    for (size_t from = 0, to; from < in->held; from = to) {
+        for (to = from + 1; to < in->held && in->chunk[to].group == in->chunk[from].group;) to++;
         put_group(&out, c, v + from, to - from);
     }
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
-/* Scores and writes what was read, and forgets it. */
+/* Scores and writes what is held, and forgets it. */
 static hd_status settle(call *c, hd_err *err)
 {
-    size_t n = c->count;
+    hd_input *in = &c->command.in;
+    size_t n = in->held;
     hd_verdict *v = hd_mem_array(n, sizeof *v);
     hd_line *line = hd_mem_array(2 * n, sizeof *line);
     hd_status s = v && line ? HD_OK : hd_err_nomem(err, n * sizeof *v);
-    const hd_rank_opt opt = {.batch = (size_t)c->o->batch, .normalize = c->o->normalize};
-    for (size_t i = 0; !s && i < n; i++) line[i] = c->at[i].source, line[n + i] = c->at[i].text;
-    if (!s) s = hd_rank_judge(v, &c->command.machine.run, &c->command.model, line, line + n, n, &opt, err);
+    for (size_t i = 0; !s && i < n; i++) line[i] = in->chunk[i].source, line[n + i] = in->chunk[i].target;
+    if (!s)
+        s = hd_rank_judge(v, &c->command.machine.run, &c->command.model, line, line + n, n, &c->o->opt, err);
     if (!s) s = put_all(c, v, err);
     hd_mem_free(v);
     hd_mem_free(line);
-    hd_arena_reset(&c->memory);
-    c->count = 0;
+    hd_input_drop(in);
     return s;
 }
 
 /* -- the verb -- */
 
-/* Copies a line whose group is known; neighbors share their source. */
-static hd_status keep(call *c, held *h, bool begins, hd_err *err)
+/* The source that a group of ids begins with; those behind it share it. */
+static hd_status share_source(call *c, hd_input_line *h, bool begins, hd_err *err)
 {
-    hd_line why = {0};
-    hd_status s = make_room(c, err);
-    if (!s && begins && c->sources && !h->line.why) s = find_source(c, h, err);
-    if (!s && !begins)
-        h->source = c->at[c->count - 1].source;
-    else if (!s)
-        s = copy(c, &h->source, h->source.text ? h->source : (hd_line){"", 0}, err);
-    if (!s && h->text.text) s = copy(c, &h->text, h->text, err);
-    if (!s) s = copy(c, &h->line.text, h->line.text, err);
-    if (!s && h->line.why) s = copy(c, &why, (hd_line){h->line.why, strlen(h->line.why)}, err);
-    if (s) return s;
-    h->line.why = why.text;
-    c->group = h->group;
-    c->at[c->count++] = *h;
-    return HD_OK;
+    hd_input *in = &c->command.in;
+    hd_status s = begins && c->sources && !h->why ? find_source(c, h, err) : HD_OK;
+    if (!begins)
+        h->source = in->chunk[in->held - 1].source;
+    else if (!s && c->sources && h->source.text)
+        h->source.text = hd_input_copy(in, h->source, err);
+    if (!h->source.text) h->source = (hd_line){"", 0};
+    return s ? s : err->status;
 }
 
 /* A full chunk is settled where a new group begins. */
 static hd_status take(call *c, hd_input_line line, hd_err *err)
 {
-    held h = {.line = line, .group = c->group};
+    const size_t held = c->command.in.held;
+    line.group = c->group;
     if (line.why)
-        h.group += !c->moses && !c->count;
+        line.group += !c->moses && !held;
     else if (c->moses)
-        read_moses(c, &h);
+        read_moses(c, &line);
     else
-        read_tabs(c, &h);
-    bool begins = !c->count || h.group != c->group;
-    hd_status s = begins && c->count >= CHUNK ? settle(c, err) : HD_OK;
-    return s ? s : keep(c, &h, begins, err);
+        read_tabs(c, &line);
+    bool begins = !held || line.group != c->group;
+    hd_status s = begins && held >= CHUNK ? settle(c, err) : HD_OK;
+    if (!s) s = share_source(c, &line, begins, err);
+    c->group = line.group;
+    return s ? s : hd_input_hold(&c->command.in, line, err);
 }
 
 /* Whether the model gives probabilities of what the lines hold. */
@@ -327,16 +302,13 @@ static hd_status run(hd_command *command, hd_err *err)
         s = take(c, line, err);
     }
     hd_err later = {0}; /* what was read before a failure is written first */
-    hd_status now = c->count && s != HD_ENOMEM ? settle(c, s ? &later : err) : HD_OK;
+    hd_status now = command->in.held && s != HD_ENOMEM ? settle(c, s ? &later : err) : HD_OK;
     return s ? s : now;
 }
 
-static void release(hd_command *command)
+static void release(hd_command *c)
 {
-    call *c = (call *)command;
-    hd_lines_close(c->sources);
-    hd_arena_release(&c->memory);
-    hd_mem_free(c->at);
+    hd_lines_close(((call *)c)->sources);
 }
 
 static hd_status check(hd_command *command, hd_err *err)
@@ -345,7 +317,6 @@ static hd_status check(hd_command *command, hd_err *err)
     const hd_words files = hd_input_files(command, 1);
     c->o = command->options;
     c->moses = c->o->moses || c->o->source;
-    hd_arena_init(&c->memory, hd_allocator_host, 1 << 16);
     for (int i = 0; c->o->source && !strcmp(c->o->source, "-") && i < files.count; i++)
         if (!strcmp(files.word[i], "-"))
             return hd_err_set(err, HD_EARG, "standard input can be read only once");

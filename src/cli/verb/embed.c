@@ -1,23 +1,27 @@
-/* heed embed: lines in, vectors out, in order. */
+/* heed embed: lines in, vectors out, in order; and what there is to say of single words: neighbors in the
+   table of token vectors, and how alike one word is to itself in several sentences. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/verb/embed/words.h"
+#include "cli/frame/verb.h"
 #include "show/embed.h"
+#include "show/neighbors.h"
+#include "show/similar.h"
 #include "task/masked/masked.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
+#include "view/similarity.h"
 
 enum { CHUNK = 512 }; /* lines read at once */
 
 struct embed {
     hd_usual usual;
-    int pool;
-    int too_long; /* 1: cut */
-    bool normalize;
+    hd_embed_opt opt; /* but for cut, layer and table */
+    int too_long;     /* 1: cut */
     int layer;
-    hd_embed_words words;
+    const char *similar, *nearest, *analogy; /* one of them, or none */
+    int top;
 };
 
 static const char *const long_lines[] = {"error", "cut", NULL};
@@ -27,8 +31,9 @@ static const char *const long_lines[] = {"error", "cut", NULL};
 static const hd_option options[] = {
     {"input", 'i', .gone = "give files after MODEL"},
     {"pool", 'p', "HOW", "auto", "how the rows of a line become a vector" HD_POOLING_LIST(POOL_HELP),
-     HD_CHOICE_INTO(struct embed, pool, hd_pooling_names)},
-    {"normalize", 0, NULL, NULL, "normalize every vector to length 1", HD_FLAG_INTO(struct embed, normalize)},
+     HD_CHOICE_INTO(struct embed, opt.pool, hd_pooling_names)},
+    {"normalize", 0, NULL, NULL, "normalize every vector to length 1",
+     HD_FLAG_INTO(struct embed, opt.normalize)},
     {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
      HD_CHOICE_INTO(struct embed, too_long, long_lines)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
@@ -37,16 +42,16 @@ static const hd_option options[] = {
      HD_INT_INTO(struct embed, layer, -1, 1 << 20)},
     {"similar", 0, "WORD", NULL,
      "instead: the cosines between the vectors of this word in all lines that have it",
-     HD_TEXT_INTO(struct embed, words.similar)},
+     HD_TEXT_INTO(struct embed, similar)},
     {"plot", 0, "FILE", NULL, "also draw --similar as .svg, .png or .pdf",
      HD_FILE_INTO(struct embed, usual.plot)},
     {"nearest", 0, "WORD", NULL,
      "instead: the tokens nearest to this word in the embedding table; reads no lines",
-     HD_TEXT_INTO(struct embed, words.nearest)},
+     HD_TEXT_INTO(struct embed, nearest)},
     {"analogy", 0, "SUM", NULL, "the same for a sum of words, as in 'king - man + woman'",
-     HD_TEXT_INTO(struct embed, words.analogy)},
+     HD_TEXT_INTO(struct embed, analogy)},
     {"top", 'k', "N", "10", "tokens that --nearest and --analogy show",
-     HD_INT_INTO(struct embed, words.top, 1, 1 << 20)},
+     HD_INT_INTO(struct embed, top, 1, 1 << 20)},
     HD_ATTENDING_FILE(struct embed, usual.attending),
     HD_ATTENDING_HEAD(struct embed, usual.attending),
     HD_MACHINE_ROWS(struct embed, usual.machine),
@@ -70,10 +75,12 @@ static const hd_example examples[] = {
 typedef struct call {
     hd_command command;
     const struct embed *o;
+    hd_embed_opt opt;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK];
     size_t count;
     hd_similar similar; /* of all chunks, with --similar */
+    hd_terms terms;     /* of --nearest and --analogy */
 } call;
 
 /* -- writing -- */
@@ -104,7 +111,7 @@ static void put_tokens(hd_text *to, const hd_embedded *e, const hd_tokenizer *t)
 
 static void put_object(hd_text *to, const call *c, size_t line, const hd_embedded *e, size_t width)
 {
-    bool all = c->o->pool == HD_POOLING_NONE;
+    bool all = c->opt.pool == HD_POOLING_NONE;
     const char *why = why_not(c, line, e);
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "text", c->from[line].why ? NULL : c->line[line].text);
@@ -131,7 +138,7 @@ static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t w
         put_numbers(to, e->vector + i * width, width, " ");
         hd_text_put(to, "\n");
     }
-    if (!e->vectors || c->o->pool == HD_POOLING_NONE) hd_text_put(to, "\n");
+    if (!e->vectors || c->opt.pool == HD_POOLING_NONE) hd_text_put(to, "\n");
 }
 
 static hd_status attend(call *c, hd_line line, const hd_embedded *e, hd_err *err)
@@ -162,21 +169,11 @@ static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
     return s;
 }
 
-static hd_embed_opt opt_of(const struct embed *o)
-{
-    return (hd_embed_opt){.pool = (hd_pooling)o->pool,
-                          .normalize = o->normalize,
-                          .cut = o->too_long,
-                          .layer = o->layer > 0 ? o->layer : 0,
-                          .table = !o->layer || o->words.nearest || o->words.analogy};
-}
-
 static hd_status find_word(call *c, hd_err *err)
 {
     const char *why[CHUNK];
-    const hd_embed_opt opt = opt_of(c->o);
     hd_status s = hd_similar_add(&c->similar, &c->command.machine.run, &c->command.model, c->line, c->count,
-                                 c->from->number - 1, &opt, why, err);
+                                 c->from->number - 1, &c->opt, why, err);
     for (size_t i = 0; !s && i < c->count; i++)
         if (c->from[i].why)
             hd_input_refuse(&c->command.in, &c->from[i], c->from[i].why, "left out");
@@ -192,24 +189,85 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     hd_embeddings all = {0};
     c->from = line, c->count = count;
     for (size_t i = 0; i < count; i++) c->line[i] = line[i].text;
-    const hd_embed_opt opt = opt_of(c->o);
-    if (c->o->words.similar) return find_word(c, err);
+    if (c->o->similar) return find_word(c, err);
     hd_status s =
-        hd_embed_lines(&all, &c->command.machine.run, &c->command.model, c->line, c->count, &opt, err);
+        hd_embed_lines(&all, &c->command.machine.run, &c->command.model, c->line, c->count, &c->opt, err);
     if (!s) s = write_chunk(c, &all, err);
     hd_embeddings_release(&all);
     return s;
 }
 
+/* -- words -- */
+
+static hd_status put_neighbors(hd_text *to, const struct embed *o, const hd_neighbors *n,
+                               const hd_tokenizer *t, hd_err *err)
+{
+    hd_status s = HD_OK;
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, o->nearest ? "nearest" : "analogy", o->nearest ? o->nearest : o->analogy);
+    hd_member_begin(to, "neighbors", '[');
+    for (size_t i = 0; !s && i < n->count; i++) {
+        hd_text text = {0};
+        s = hd_tokenizer_decode(t, &n->at[i].id, 1, &text, err);
+        hd_member_begin(to, NULL, '{');
+        hd_member_text(to, "token", hd_tokenizer_piece(t, n->at[i].id));
+        hd_member_text(to, "text", text.data ? text.data : "");
+        hd_member_number(to, "cosine", n->at[i].cosine, 9);
+        hd_member_end(to, '}');
+        hd_text_release(&text);
+    }
+    hd_text_put(to, "]}\n");
+    return s;
+}
+
+static hd_status find_neighbors(call *c, hd_err *err)
+{
+    const bool json = c->o->usual.json;
+    const hd_tokenizer *t = c->command.model.tokenizer[0];
+    hd_neighbors n = {0};
+    hd_text out = {0};
+    hd_status s = hd_neighbors_find(&n, &c->command.model, &c->terms, (size_t)c->o->top, err);
+    if (!s && json) s = put_neighbors(&out, c->o, &n, t, err);
+    for (size_t i = 0; !s && !json && i < n.count; i++) {
+        char number[HD_DECIMAL];
+        hd_text_print(&out, "%s  %s\n", hd_decimal(number, "%.4f", n.at[i].cosine),
+                      hd_tokenizer_piece(t, n.at[i].id));
+    }
+    hd_neighbors_release(&n);
+    return hd_command_put_page(&c->command, &out, s, err);
+}
+
+/* How alike the word is in all the lines that were read. */
+static hd_status show_similar(call *c, hd_err *err)
+{
+    const hd_terminal *t = &c->command.out;
+    const struct embed *o = c->o;
+    const hd_model body = hd_model_body(&c->command.model.model);
+    char title[128];
+    hd_text out = {0};
+    hd_text_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
+    hd_similarity_view v = {.of = &c->similar,
+                            .layer = o->layer < 0 ? body.type->sizes(body.self).layers : o->layer,
+                            .title = title};
+    if (!c->similar.count) return hd_err_set(err, HD_EARG, "no line has the word '%.64s'", o->similar);
+    snprintf(title, sizeof title, "Cosines of \"%.64s\", layer %d", o->similar, v.layer);
+    title[hd_utf8_good(title, strlen(title))] = 0; /* a long word may have been cut inside a letter */
+    if (o->usual.json)
+        hd_similarity_json(&out, &v);
+    else
+        hd_similarity_text(&pen, &v);
+    hd_status s = hd_command_put_text(&c->command, &out, true, err);
+    return !s && o->usual.plot ? hd_similarity_save(o->usual.plot, &v, err) : s;
+}
+
+/* -- the verb -- */
+
 static hd_status read_lines(call *c, hd_err *err)
 {
-    const char *what = c->o->words.similar ? "lines with the word" : "a line to turn into a vector";
+    const char *what = c->o->similar ? "lines with the word" : "a line to turn into a vector";
     hd_status s = hd_input_open(&c->command, what, "read", HD_INPUT_TEXT, err);
     if (!s) s = hd_input_each(&c->command.in, CHUNK, answer, c, err);
-    if (s || !c->o->words.similar) return s;
-    const hd_model body = hd_model_body(&c->command.model.model);
-    int layer = c->o->layer < 0 ? body.type->sizes(body.self).layers : c->o->layer;
-    return hd_embed_similar(&c->command, &c->o->words, &c->similar, layer, err);
+    return s || !c->o->similar ? s : show_similar(c, err);
 }
 
 /* Those who write have their own verbs for it. */
@@ -229,26 +287,56 @@ static hd_status open_attending(hd_command *c, const struct embed *o, hd_err *er
 static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
-    const struct embed *o = c->o;
-    const hd_embed_opt asked = opt_of(o);
-    hd_status s = hd_embed_check(&command->model, &asked, err);
+    hd_status s = hd_embed_check(&command->model, &c->opt, err);
     command->misused = s == HD_ELIMIT; /* a layer that it does not have */
-    if (!s) s = open_attending(command, o, err);
+    if (!s) s = open_attending(command, c->o, err);
     if (s) return s;
-    return o->words.nearest || o->words.analogy ? hd_embed_neighbors(command, &o->words, err)
-                                                : read_lines(c, err);
+    return c->terms.count ? find_neighbors(c, err) : read_lines(c, err);
+}
+
+/* Options of single words, of which one is given as --`name`. */
+static hd_status check_words(call *c, const char *name, hd_err *err)
+{
+    const struct embed *o = c->o;
+    const hd_command *m = &c->command;
+    const char *word = o->similar ? o->similar : o->nearest;
+    hd_err why = {0};
+    if (!!o->similar + !!o->nearest + !!o->analogy > 1)
+        return hd_err_set(err, HD_EARG, "--similar, --nearest and --analogy exclude each other");
+    if (word && !word[strspn(word, " \t")])
+        return hd_err_set(err, HD_EARG, "--%s: there is no word in it", name);
+    if (hd_command_given(m, "pool") || hd_command_given(m, "normalize"))
+        return hd_err_set(err, HD_EARG, "--%s writes no vectors: --pool and --normalize are not for it",
+                          name);
+    if (o->usual.attending.file)
+        return hd_err_set(err, HD_EARG, "--attention is of lines that become vectors");
+    if (o->similar) return HD_OK;
+    if (m->operands.count > 1)
+        return hd_err_set(err, HD_EARG, "--%s reads no lines: leave out %s", name, m->operands.word[1]);
+    if (hd_command_given(m, "layer") && o->layer)
+        return hd_err_set(err, HD_EARG, "--%s is asked of the token vectors, which are layer 0", name);
+    if (o->nearest)
+        c->terms = (hd_terms){.at = {{.word = {o->nearest, strlen(o->nearest)}}}, .count = 1};
+    else if (hd_terms_read(&c->terms, o->analogy, &why))
+        return hd_err_set(err, HD_EARG, "--%s: %s", name, why.text);
+    return HD_OK;
 }
 
 static hd_status check(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
     const struct embed *o = c->o = command->options;
-    const hd_embed_words *w = &o->words;
-    if (w->similar) hd_similar_init(&c->similar, w->similar);
-    hd_status s = hd_embed_words_check(command, w, o->layer, err);
-    if (!s && o->usual.attending.file && (w->similar || w->nearest || w->analogy))
-        s = hd_err_set(err, HD_EARG, "--attention is of lines that become vectors");
-    return s;
+    const char *name = o->similar ? "similar" : o->nearest ? "nearest" : o->analogy ? "analogy" : NULL;
+    bool table = o->nearest || o->analogy;
+    c->opt = o->opt;
+    c->opt.cut = o->too_long;
+    c->opt.layer = o->layer > 0 ? o->layer : 0;
+    c->opt.table = !o->layer || table;
+    if (o->similar) hd_similar_init(&c->similar, o->similar);
+    if (o->usual.plot && !o->similar) return hd_err_set(err, HD_EARG, "--plot is a picture of --similar");
+    if (hd_command_given(command, "top") && !table)
+        return hd_err_set(err, HD_EARG, "--top is for --nearest and --analogy");
+    return name ? check_words(c, name, err) : HD_OK;
 }
 
 static void release(hd_command *c)
