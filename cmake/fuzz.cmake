@@ -5,7 +5,7 @@ elseif(HEED_FUZZ)
     heed_library(heed_fuzzed)
     # not the kernels of each instruction set: they read no file, and clang takes minutes to instrument them
     target_compile_options(heed_fuzzed PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
-    set(heed_fuzzed_cli frame/option frame/config frame/spelling frame/synonyms train/options)
+    set(heed_fuzzed_cli frame/option frame/config frame/names)
     list(TRANSFORM heed_fuzzed_cli REPLACE "(.+)" "src/cli/\\1.c")
     foreach(noun safetensors torch tokenizer files published)
         add_executable(heed_fuzz_${noun} tests/fuzz/${noun}_fuzz.c)

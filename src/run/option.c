@@ -12,15 +12,16 @@ const hd_option hd_no_options[] = {{0}};
 
 /* ---- values from text ---- */
 
-static hd_status read_flag(const char *text, bool *into, hd_err *err)
+static hd_status read_flag(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+    (void)o;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcasecmp(words[i], text)) return *into = i % 2, HD_OK;
+        if (!strcasecmp(words[i], text)) return *(bool *)field = i % 2, HD_OK;
     return hd_err_set(err, HD_EARG, "'%s' is not true or false", text);
 }
 
-static hd_status read_whole(const hd_option *o, const char *text, void *into, hd_err *err)
+static hd_status read_whole(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     char *end;
     long long value = strtoll(text, &end, 10); /* what is too large comes as the largest */
@@ -28,13 +29,13 @@ static hd_status read_whole(const hd_option *o, const char *text, void *into, hd
     if (value < (int64_t)o->min || value > (int64_t)o->max) /* as doubles, 2^53 + 1 would be 2^53 */
         return hd_err_set(err, HD_EARG, "%s is not between %.0f and %.0f", text, o->min, o->max);
     if (o->size == sizeof(int))
-        *(int *)into = (int)value;
+        *(int *)field = (int)value;
     else
-        *(int64_t *)into = value;
+        *(int64_t *)field = value;
     return HD_OK;
 }
 
-static hd_status read_float(const hd_option *o, const char *text, void *into, hd_err *err)
+static hd_status read_float(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     char *end;
     double value = strtod(text, &end);
@@ -42,27 +43,24 @@ static hd_status read_float(const hd_option *o, const char *text, void *into, hd
     if (value < o->min || value > o->max)
         return hd_err_set(err, HD_EARG, "%s is not between %.10g and %.10g", text, o->min, o->max);
     if (o->size == sizeof(float))
-        *(float *)into = (float)value;
+        *(float *)field = (float)value;
     else
-        *(double *)into = value;
+        *(double *)field = value;
     return HD_OK;
 }
 
-static hd_status read_choice(const hd_option *o, const char *text, int *into, hd_err *err)
+static hd_status read_choice(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     char list[256] = "";
     for (int i = 0; o->choices[i]; i++) {
-        if (!strcmp(o->choices[i], text)) {
-            *into = i;
-            return HD_OK;
-        }
+        if (!strcmp(o->choices[i], text)) return *(int *)field = i, HD_OK;
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", o->choices[i]);
     }
     return hd_err_set(err, HD_EARG, "'%s' is not one of %s", text, list);
 }
 
-static hd_status read_text(const hd_option *o, const char *text, void *field, hd_err *err)
+static hd_status read_text(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     if (!o->many && !o->most) return *(const char **)field = text, HD_OK;
     hd_texts *into = field;
@@ -74,62 +72,18 @@ static hd_status read_text(const hd_option *o, const char *text, void *field, hd
     return HD_OK;
 }
 
+static hd_status (*const readers[])(const hd_option *o, void *field, const char *text, hd_err *err) = {
+    [HD_OPTION_FLAG] = read_flag,     [HD_OPTION_WHOLE] = read_whole, [HD_OPTION_FLOAT] = read_float,
+    [HD_OPTION_CHOICE] = read_choice, [HD_OPTION_TEXT] = read_text,   [HD_OPTION_FILE] = read_text,
+};
+
 hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_err *err)
 {
     if (o->gone) return hd_err_set(err, HD_EARG, "gone: %s", o->gone);
-    switch (o->type) {
-    case HD_OPTION_FLAG:
-        return read_flag(text, field, err);
-    case HD_OPTION_WHOLE:
-        return read_whole(o, text, field, err);
-    case HD_OPTION_FLOAT:
-        return read_float(o, text, field, err);
-    case HD_OPTION_CHOICE:
-        return read_choice(o, text, field, err);
-    case HD_OPTION_TEXT:
-    case HD_OPTION_FILE:
-        return read_text(o, text, field, err);
-    }
-    return HD_EARG;
-}
-
-/* ---- rows ---- */
-
-size_t hd_option_count(const hd_option *table)
-{
-    size_t count = 0;
-    while (table[count].name) count++;
-    return count;
-}
-
-static hd_option_place place_of(const hd_option_set *set, const hd_option *o)
-{
-    return (hd_option_place){o, (char *)set->into + o->offset,
-                             set->given ? set->given + (o - set->table) : NULL};
-}
-
-hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length)
-{
-    for (int s = 0; s < 2; s++)
-        for (const hd_option *o = sets[s].table; o->name; o++)
-            if (strlen(o->name) == length && !memcmp(o->name, name, length)) return place_of(&sets[s], o);
-    return (hd_option_place){0};
-}
-
-hd_status hd_option_set_defaults(const hd_option_set *of, hd_err *err)
-{
-    hd_status s = HD_OK;
-    for (const hd_option *o = of->table; !s && o->name; o++)
-        if (o->fallback) s = hd_option_read(o, place_of(of, o).field, o->fallback, err);
-    return s;
+    return readers[o->type](o, field, text, err);
 }
 
 /* ---- values as text ---- */
-
-static const void *field_of(const hd_option *o, const void *into)
-{
-    return (const char *)into + o->offset;
-}
 
 /* Controls are written by their numbers, and so are the two line ends beyond ASCII, which YAML folds. */
 static void put_quoted(hd_text *to, const char *text)
@@ -153,13 +107,11 @@ static void put_quoted(hd_text *to, const char *text)
 
 static void put_list(hd_text *to, const hd_texts *list)
 {
-    if (!list->count) return;
-    hd_text_put(to, "[");
     for (int i = 0; i < list->count; i++) {
-        if (i) hd_text_put(to, ", ");
+        hd_text_put(to, i ? ", " : "[");
         put_quoted(to, list->text[i]);
     }
-    hd_text_put(to, "]");
+    if (list->count) hd_text_put(to, "]");
 }
 
 /* As few digits as read back to the same number. */
@@ -175,44 +127,65 @@ static void put_number(hd_text *to, double x)
 
 void hd_option_value(hd_text *to, const hd_option *o, const void *into)
 {
-    const void *field = field_of(o, into);
-    if (o->many || o->most) {
+    const void *field = (const char *)into + o->offset;
+    if (o->many || o->most)
         put_list(to, field);
-        return;
-    }
-    switch (o->type) {
-    case HD_OPTION_FLAG:
+    else if (o->type == HD_OPTION_FLAG)
         hd_text_put(to, *(const bool *)field ? "true" : "false");
-        break;
-    case HD_OPTION_WHOLE:
+    else if (o->type == HD_OPTION_WHOLE)
         hd_text_print(to, "%" PRId64, o->size == sizeof(int) ? *(const int *)field : *(const int64_t *)field);
-        break;
-    case HD_OPTION_FLOAT:
+    else if (o->type == HD_OPTION_FLOAT)
         put_number(to, o->size == sizeof(float) ? (double)*(const float *)field : *(const double *)field);
-        break;
-    case HD_OPTION_CHOICE:
+    else if (o->type == HD_OPTION_CHOICE)
         hd_text_put(to, o->choices[*(const int *)field]);
-        break;
-    case HD_OPTION_TEXT:
-    case HD_OPTION_FILE:
-        if (*(const char *const *)field) put_quoted(to, *(const char *const *)field);
-        break;
-    }
+    else if (*(const char *const *)field)
+        put_quoted(to, *(const char *const *)field);
 }
 
-bool hd_option_differs(const hd_option *o, const void *a, const void *b)
+/* ---- rows ---- */
+
+size_t hd_option_count(const hd_option *table)
 {
-    hd_text one = {0}, other = {0};
-    hd_option_value(&one, o, a);
-    hd_option_value(&other, o, b);
-    bool differ =
-        one.missed || other.missed || strcmp(one.data ? one.data : "", other.data ? other.data : "") != 0;
-    hd_text_release(&one);
-    hd_text_release(&other);
-    return differ;
+    size_t count = 0;
+    while (table[count].name) count++;
+    return count;
+}
+
+static hd_option_place place_of(const hd_option_set *set, const hd_option *o)
+{
+    return (hd_option_place){o, (char *)set->into + o->offset,
+                             set->given ? set->given + (o - set->table) : NULL};
+}
+
+hd_option_place hd_option_find(const hd_option_set *set, const char *name)
+{
+    for (; set; set = set->next)
+        for (const hd_option *o = set->table; o->name; o++)
+            if (!strcmp(o->name, name)) return place_of(set, o);
+    return (hd_option_place){0};
+}
+
+hd_status hd_option_set_defaults(const hd_option_set *set, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (; set; set = set->next)
+        for (const hd_option *o = set->table; !s && o->name; o++)
+            if (o->fallback) s = hd_option_read(o, place_of(set, o).field, o->fallback, err);
+    return s;
+}
+
+bool hd_option_same(const hd_option *o, const void *a, const void *b, hd_text value[2], hd_err *err)
+{
+    hd_text own[2] = {{0}, {0}}, *text = value ? value : own;
+    hd_option_value(&text[0], o, a);
+    hd_option_value(&text[1], o, b);
+    bool same = !hd_text_status(&text[0], err) && !hd_text_status(&text[1], err) &&
+                !strcmp(text[0].data ? text[0].data : "", text[1].data ? text[1].data : "");
+    for (int i = 0; i < 2 && (same || !value); i++) hd_text_release(&text[i]);
+    return same;
 }
 
 void hd_option_copy(const hd_option *o, void *to, const void *from)
 {
-    memcpy((char *)to + o->offset, field_of(o, from), o->size);
+    memcpy((char *)to + o->offset, (const char *)from + o->offset, o->size);
 }

@@ -100,7 +100,7 @@ typedef struct hd_option {
 #define HD_TEXTS_AT_ONCE_INTO(owner, field, number) \
     .type = HD_OPTION_TEXT, .most = number, HD_OPTION_INTO(hd_texts, owner, field)
 
-/* A FILE row of this name lets a verb take its options from a file (cli/frame/config.h). */
+/* A FILE row of this name lets a verb take its options from a file (hd_config_read). */
 #define HD_CONFIG_NAME "config"
 #define HD_CONFIG_HELP \
     "YAML file of options, each a line 'name: value'; the command line wins, 'no-NAME' undoes a flag"
@@ -120,7 +120,8 @@ typedef enum hd_given {
 typedef struct hd_option_set {
     const hd_option *table;
     void *into;
-    hd_given *given; /* one a row, 0 before; NULL: nobody asks */
+    hd_given *given;                  /* one a row, 0 before; NULL: nobody asks */
+    const struct hd_option_set *next; /* another table that is searched behind this one; NULL: none */
 } hd_option_set;
 
 /* Rows of a table. */
@@ -139,10 +140,10 @@ static inline bool hd_option_given(const hd_given *g)
     return g && (*g == HD_GIVEN_HERE || *g == HD_GIVEN_FILE);
 }
 
-hd_option_place hd_option_find(const hd_option_set sets[2], const char *name, size_t length);
+hd_option_place hd_option_find(const hd_option_set *set, const char *name);
 
-/* Gives every row of a table its default. */
-hd_status hd_option_set_defaults(const hd_option_set *of, hd_err *err);
+/* Gives every row of these tables its default. */
+hd_status hd_option_set_defaults(const hd_option_set *set, hd_err *err);
 
 /* Reads one value into the field of o; one of several is added. Text is kept, not copied. HD_EARG with a text
    that does not name the option. */
@@ -151,8 +152,9 @@ hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_e
 /* The value of a row as YAML (and JSON) writes it; nothing where it has none. */
 void hd_option_value(hd_text *to, const hd_option *o, const void *into);
 
-/* Whether a row has another value in one struct than in the other. */
-bool hd_option_differs(const hd_option *o, const void *a, const void *b);
+/* Whether a row has the same value in both structs. If not, `value`, 0 before, has both of them; it may be
+   NULL. HD_ENOMEM in err: it is not known. */
+bool hd_option_same(const hd_option *o, const void *a, const void *b, hd_text value[2], hd_err *err);
 
 /* Copies the value of a row from one struct to another. */
 void hd_option_copy(const hd_option *o, void *to, const void *from);

@@ -120,9 +120,9 @@ extern const hd_option hd_train_table[];
 extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */
 
 /* Whether a row of the table was given. */
-static inline bool hd_train_given(const hd_option_set sets[2], const char *name)
+static inline bool hd_train_given(const hd_option_set *set, const char *name)
 {
-    return hd_option_given(hd_option_find(sets, name, strlen(name)).given);
+    return hd_option_given(hd_option_find(set, name).given);
 }
 
 hd_unary hd_train_activation(int choice); /* what --activation says */

@@ -7,11 +7,6 @@
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
-static hd_option_place find(const hd_option_set sets[2], const char *option)
-{
-    return hd_option_find(sets, option, strlen(option));
-}
-
 /* -- tasks -- */
 
 bool hd_recipe_has_task(const hd_option *row, int task)
@@ -19,11 +14,11 @@ bool hd_recipe_has_task(const hd_option *row, int task)
     return !row->tasks || row->tasks >> task & 1;
 }
 
-static hd_status check_task(const hd_option_set sets[2], hd_err *err)
+static hd_status check_task(const hd_option_set *set, hd_err *err)
 {
-    int task = ((const hd_train_options *)sets[0].into)->task, owner = 0;
-    for (const hd_option *row = sets[0].table; row->name; row++) {
-        if (!hd_train_given(sets, row->name) || hd_recipe_has_task(row, task)) continue;
+    int task = ((const hd_train_options *)set->into)->task, owner = 0;
+    for (const hd_option *row = set->table; row->name; row++) {
+        if (!hd_train_given(set, row->name) || hd_recipe_has_task(row, task)) continue;
         while (!hd_recipe_has_task(row, owner)) owner++;
         return hd_err_set(err, HD_EARG, "--%s is an option of --task %s, not of %s", row->name,
                           hd_train_tasks[owner], hd_train_tasks[task]);
@@ -33,35 +28,36 @@ static hd_status check_task(const hd_option_set sets[2], hd_err *err)
 
 /* -- a model to begin with -- */
 
-/* Whether a row of the options has the value that the text says, and how both are written. */
-static bool is(const hd_option *row, const hd_train_options *o, const char *value, hd_text *has,
-               hd_text *other, hd_err *err)
+/* HD_EARG where a row is not what the text says, one of them being the model's; subject: who has the other.
+ */
+static hd_status agree(const char *subject, const hd_option *row, const hd_train_options *o, const char *text,
+                       bool text_is_model, hd_err *err)
 {
-    hd_train_options then = {0};
-    if (value && hd_option_read(row, (char *)&then + row->offset, value, err)) return false;
-    hd_option_value(has, row, o);
-    hd_option_value(other, row, &then);
-    return hd_text_status(has, err) == HD_OK && hd_text_status(other, err) == HD_OK &&
-           !strcmp(has->data ? has->data : "", other->data ? other->data : "");
+    hd_train_options other = {0};
+    hd_text value[2] = {{0}, {0}};
+    hd_err why = {0};
+    hd_status s = text ? hd_option_read(row, (char *)&other + row->offset, text, err) : HD_OK;
+    if (s || hd_option_same(row, o, &other, value, &why)) return s;
+    s = why.status ? hd_err_set(err, why.status, "%s", why.text)
+                   : hd_err_set(err, HD_EARG, "%s %s, but in the model of --from %s it is %s", subject,
+                                value[!text_is_model].data, o->from, value[text_is_model].data);
+    hd_text_release(&value[0]);
+    hd_text_release(&value[1]);
+    return s;
 }
 
 hd_status hd_taking_say(hd_taking *t, const char *option, const char *value, hd_err *err)
 {
-    hd_option_place at = find(t->sets, option);
-    hd_err why = {0};
-    hd_text given = {0}, model = {0};
-    hd_status s = HD_OK;
-    t->said[at.option - t->sets[0].table] = true;
+    hd_option_place at = hd_option_find(t->set, option);
+    char subject[80];
+    t->said[at.option - t->set->table] = true;
     if (!hd_option_given(at.given)) {
         *at.given = HD_GIVEN_MODEL;
-        s = hd_option_read(at.option, at.field, value, err);
-    } else if (at.option->from != HD_FROM_DEFAULT && !is(at.option, t->options, value, &given, &model, &why))
-        s = why.status ? hd_err_set(err, why.status, "%s", why.text)
-                       : hd_err_set(err, HD_EARG, "--%s is %s, but in the model of --from %s it is %s",
-                                    option, given.data, t->options->from, model.data);
-    hd_text_release(&given);
-    hd_text_release(&model);
-    return s;
+        return hd_option_read(at.option, at.field, value, err);
+    }
+    if (at.option->from == HD_FROM_DEFAULT) return HD_OK;
+    snprintf(subject, sizeof subject, "--%s is", option);
+    return agree(subject, at.option, t->options, value, true, err);
 }
 
 hd_status hd_taking_number(hd_taking *t, const char *option, size_t value, hd_err *err)
@@ -94,18 +90,18 @@ static bool fixed(const hd_option *row)
     return row->from == HD_FROM_MODEL || row->from == HD_FROM_SIZE || row->from == HD_FROM_TOKENIZER;
 }
 
-static hd_status take(const hd_recipe *r, const hd_option_set sets[2], hd_err *err)
+static hd_status take(const hd_recipe *r, const hd_option_set *set, hd_err *err)
 {
-    hd_train_options *o = sets[0].into;
-    hd_taking t = {.sets = sets, .options = o};
+    hd_train_options *o = set->into;
+    hd_taking t = {.set = set, .options = o};
     hd_status s = HD_OK;
-    for (const hd_option *row = sets[0].table; !s && row->name; row++)
-        if (row->from == HD_FROM_TOKENIZER && hd_train_given(sets, row->name))
+    for (const hd_option *row = set->table; !s && row->name; row++)
+        if (row->from == HD_FROM_TOKENIZER && hd_train_given(set, row->name))
             s = hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the tokenizer is the model's",
                            row->name, o->from);
     if (!s) s = r->take(&t, err);
-    for (const hd_option *row = sets[0].table; !s && row->name; row++)
-        if (fixed(row) && !t.said[row - sets[0].table] && hd_train_given(sets, row->name))
+    for (const hd_option *row = set->table; !s && row->name; row++)
+        if (fixed(row) && !t.said[row - set->table] && hd_train_given(set, row->name))
             s = hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the model has its own", row->name,
                            o->from);
     return s;
@@ -113,40 +109,26 @@ static hd_status take(const hd_recipe *r, const hd_option_set sets[2], hd_err *e
 
 /* -- presets -- */
 
-bool hd_recipe_limited(const hd_option_set sets[2])
+bool hd_recipe_limited(const hd_option_set *set)
 {
-    return hd_train_given(sets, "epochs") || hd_train_given(sets, "steps");
-}
-
-/* A preset that is a published model is of its size. */
-static hd_status check_size(const hd_option *row, const hd_train_options *o, hd_preset preset,
-                            const char *value, hd_err *err)
-{
-    hd_err why = {0};
-    hd_text model = {0}, other = {0};
-    hd_status s = HD_OK;
-    if (!is(row, o, value, &model, &other, &why))
-        s = why.status
-                ? hd_err_set(err, why.status, "%s", why.text)
-                : hd_err_set(err, HD_EARG, "--preset %s has --%s %s, but in the model of --from %s it is %s",
-                             hd_presets[preset].name, row->name, other.data, o->from, model.data);
-    hd_text_release(&model);
-    hd_text_release(&other);
-    return s;
+    return hd_train_given(set, "epochs") || hd_train_given(set, "steps");
 }
 
 /* Gives a row that is not given what the preset has for it. asked: --preset was given. */
-static hd_status apply(const hd_option_set sets[2], const hd_option *row, hd_preset preset, bool asked,
+static hd_status apply(const hd_option_set *set, const hd_option *row, hd_preset preset, bool asked,
                        hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
-    hd_option_place at = find(sets, row->name);
+    const hd_train_options *o = set->into;
+    hd_option_place at = hd_option_find(set, row->name);
     bool named = false;
+    char subject[80];
     const char *value = hd_preset_value(preset, row->name, &named);
     if (!value || hd_option_given(at.given)) return HD_OK;
-    if (row->keep == HD_KEEP_LIMIT && hd_recipe_limited(sets)) return HD_OK;
-    if (o->from && row->from == HD_FROM_SIZE && asked && named && hd_presets[preset].published)
-        return check_size(row, o, preset, value, err);
+    if (row->keep == HD_KEEP_LIMIT && hd_recipe_limited(set)) return HD_OK;
+    if (o->from && row->from == HD_FROM_SIZE && asked && named && hd_presets[preset].published) {
+        snprintf(subject, sizeof subject, "--preset %s has --%s", hd_presets[preset].name, row->name);
+        return agree(subject, row, o, value, false, err); /* a published model is of its size */
+    }
     if (o->from && (fixed(row) || *at.given == HD_GIVEN_MODEL)) return HD_OK;
     *at.given = asked && named ? HD_GIVEN_PRESET : HD_GIVEN_NOT;
     return hd_option_read(row, at.field, value, err);
@@ -215,52 +197,51 @@ static bool asked_for(hd_option_place at)
 
 /* -- all of it -- */
 
-static hd_status complete(const hd_recipe *r, const hd_option_set sets[2], hd_err *err)
+static hd_status complete(const hd_recipe *r, const hd_option_set *set, hd_err *err)
 {
-    hd_train_options *o = sets[0].into;
-    bool named = hd_train_given(sets, "preset");
-    for (size_t i = 0; sets[0].table[i].name; i++)
-        if (!hd_option_given(&sets[0].given[i])) sets[0].given[i] = HD_GIVEN_NOT;
+    hd_train_options *o = set->into;
+    bool named = hd_train_given(set, "preset");
+    for (size_t i = 0; set->table[i].name; i++)
+        if (!hd_option_given(&set->given[i])) set->given[i] = HD_GIVEN_NOT;
     hd_preset preset = (hd_preset)o->preset;
-    hd_status s = check_task(sets, err);
+    hd_status s = check_task(set, err);
     if (!s && named) s = check_preset(o, err);
-    if (!s && r->spread) r->spread(sets);
-    if (!s && o->from) s = take(r, sets, err);
-    if (!s && !named) s = r->choose(&preset, sets, err);
-    for (const hd_option *row = sets[0].table; !s && row->name; row++)
-        s = apply(sets, row, preset, named, err);
+    if (!s && r->spread) r->spread(set);
+    if (!s && o->from) s = take(r, set, err);
+    if (!s && !named) s = r->choose(&preset, set, err);
+    for (const hd_option *row = set->table; !s && row->name; row++) s = apply(set, row, preset, named, err);
     if (!s && preset < HD_PRESETS) o->preset = (int)preset;
-    if (!s && !hd_train_given(sets, "warmup")) s = hd_recipe_follow(sets, "fit-warmup", 1, err);
-    return s ? s : r->derive(sets, named, err);
+    if (!s && !hd_train_given(set, "warmup")) s = hd_recipe_follow(set, "fit-warmup", 1, err);
+    return s ? s : r->derive(set, named, err);
 }
 
 /* Whether a row would have the same value without being given: training.yml may say it. */
-static bool is_idle(const hd_recipe *r, const hd_option_set sets[2], const hd_option *row)
+static bool is_idle(const hd_recipe *r, const hd_option_set *set, const hd_option *row)
 {
     hd_train_options without = {0};
     hd_given given[HD_TRAIN_MOST_ROWS] = {HD_GIVEN_NOT};
-    const hd_option_set copy[2] = {{sets[0].table, &without, given}, sets[1]};
-    hd_status s = hd_option_set_defaults(&copy[0], NULL);
-    for (size_t i = 0; sets[0].table[i].name; i++) {
-        if (&sets[0].table[i] == row || !hd_option_given(&sets[0].given[i])) continue;
-        given[i] = sets[0].given[i];
-        hd_option_copy(&sets[0].table[i], &without, sets[0].into);
+    const hd_option_set copy = {set->table, &without, given, NULL};
+    hd_status s = hd_option_set_defaults(&copy, NULL);
+    for (size_t i = 0; set->table[i].name; i++) {
+        if (&set->table[i] == row || !hd_option_given(&set->given[i])) continue;
+        given[i] = set->given[i];
+        hd_option_copy(&set->table[i], &without, set->into);
     }
-    without.task = ((const hd_train_options *)sets[0].into)->task;
-    if (!s) s = complete(r, copy, NULL);
-    return !s && !hd_option_differs(row, sets[0].into, &without);
+    without.task = ((const hd_train_options *)set->into)->task;
+    if (!s) s = complete(r, &copy, NULL);
+    return !s && hd_option_same(row, set->into, &without, NULL, NULL);
 }
 
-hd_status hd_recipe_fill(const hd_recipe *r, const hd_option_set sets[2], hd_err *err)
+hd_status hd_recipe_fill(const hd_recipe *r, const hd_option_set *set, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
-    hd_status s = complete(r, sets, err);
+    const hd_train_options *o = set->into;
+    hd_status s = complete(r, set, err);
     if (s) return s;
     unsigned parts = hd_recipe_parts(r, o);
-    for (const hd_option *row = sets[0].table; row->name; row++) {
-        hd_option_place at = find(sets, row->name);
+    for (const hd_option *row = set->table; row->name; row++) {
+        hd_option_place at = hd_option_find(set, row->name);
         if (!asked_for(at) || hd_recipe_applies(row, o, parts)) continue;
-        if (*at.given == HD_GIVEN_FILE && is_idle(r, sets, row)) continue;
+        if (*at.given == HD_GIVEN_FILE && is_idle(r, set, row)) continue;
         return no_effect(r, row, o, err);
     }
     return HD_OK;
@@ -268,9 +249,9 @@ hd_status hd_recipe_fill(const hd_recipe *r, const hd_option_set sets[2], hd_err
 
 /* -- values that follow from others -- */
 
-hd_status hd_recipe_follow(const hd_option_set sets[2], const char *option, double value, hd_err *err)
+hd_status hd_recipe_follow(const hd_option_set *set, const char *option, double value, hd_err *err)
 {
-    hd_option_place at = find(sets, option);
+    hd_option_place at = hd_option_find(set, option);
     char text[40];
     if (hd_option_given(at.given)) return HD_OK;
     *at.given = HD_GIVEN_BY_OTHERS;
@@ -280,13 +261,13 @@ hd_status hd_recipe_follow(const hd_option_set sets[2], const char *option, doub
     return hd_option_read(at.option, at.field, text, err);
 }
 
-hd_status hd_recipe_continue(const hd_option_set sets[2], double rate, hd_err *err)
+hd_status hd_recipe_continue(const hd_option_set *set, double rate, hd_err *err)
 {
-    hd_status s = hd_recipe_follow(sets, "lr", rate, err);
-    if (!s) s = hd_recipe_follow(sets, "warmup", 100, err);
-    if (s || hd_recipe_limited(sets)) return s;
-    s = hd_recipe_follow(sets, "steps", 0, err);
-    return s ? s : hd_recipe_follow(sets, "epochs", 3, err);
+    hd_status s = hd_recipe_follow(set, "lr", rate, err);
+    if (!s) s = hd_recipe_follow(set, "warmup", 100, err);
+    if (s || hd_recipe_limited(set)) return s;
+    s = hd_recipe_follow(set, "steps", 0, err);
+    return s ? s : hd_recipe_follow(set, "epochs", 3, err);
 }
 
 double hd_recipe_rate(size_t width)

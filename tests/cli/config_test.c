@@ -11,10 +11,8 @@
 
 #include "base/mem.h"
 #include "cli/frame/config.c"
+#include "cli/frame/names.c"
 #include "cli/frame/option.c"
-#include "cli/frame/renamed.c"
-#include "cli/frame/spelling.c"
-#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag, other;
@@ -91,9 +89,9 @@ static hd_status read_all(const char *line, const char *name)
     hd_arena_release(&texts);
     snprintf(copy, sizeof copy, "%s%s%s", line, name ? " --config " : "", name ? name : "");
     for (char *w = strtok(copy, " "); w; w = strtok(NULL, " ")) word[words.count++] = w;
-    const hd_option_set sets[2] = {{table, &v, given}, {common, &v, given + ROWS}};
-    hd_status s = hd_option_parse(sets, &words, false, &err);
-    return s ? s : hd_config_read(sets, &texts, &err);
+    const hd_option_set others = {common, &v, given + ROWS, NULL}, set = {table, &v, given, &others};
+    hd_status s = hd_option_parse(&set, &words, false, &err);
+    return s ? s : hd_config_read(&set, &texts, &err);
 }
 
 static hd_status read_bytes(const char *line, const char *data, size_t size)
@@ -109,8 +107,8 @@ static void read_well(const char *line, const char *data)
 
 static bool was_given(const char *name)
 {
-    const hd_option_set sets[2] = {{table, &v, given}, {common, &v, given + ROWS}};
-    return hd_option_given(hd_option_find(sets, name, strlen(name)).given);
+    const hd_option_set others = {common, &v, given + ROWS, NULL}, set = {table, &v, given, &others};
+    return hd_option_given(hd_option_find(&set, name).given);
 }
 
 static void without_a_file_nothing_is_read(void **state)
@@ -118,8 +116,8 @@ static void without_a_file_nothing_is_read(void **state)
     (void)state;
     assert_int_equal(read_all("--lr 0.25", NULL), HD_OK);
     assert_true(v.lr == 0.25 && v.batch_tokens == 4096);
-    const hd_option_set sets[2] = {{hd_no_options, &v, given}, {common, &v, given}};
-    assert_int_equal(hd_config_read(sets, &texts, &err), HD_OK);
+    const hd_option_set set = {common, &v, given, NULL};
+    assert_int_equal(hd_config_read(&set, &texts, &err), HD_OK);
 }
 
 static void every_type_is_read(void **state)

@@ -6,10 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "cli/frame/names.c"
 #include "cli/frame/option.c"
-#include "cli/frame/renamed.c"
-#include "cli/frame/spelling.c"
-#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag, other;
@@ -55,8 +53,8 @@ static hd_status parse(struct values *v, const char *line, bool leading, hd_word
     snprintf(copy, sizeof copy, "%s", line);
     for (char *w = strtok(copy, " "); w; w = strtok(NULL, " ")) word[words->count++] = w;
     memset(given, 0, sizeof given);
-    const hd_option_set sets[2] = {{table, v, given}, {common, v, given + ROWS}};
-    return hd_option_parse(sets, words, leading, err);
+    const hd_option_set others = {common, v, given + ROWS, NULL}, set = {table, v, given, &others};
+    return hd_option_parse(&set, words, leading, err);
 }
 
 static void defaults_are_set(void **state)
@@ -276,7 +274,7 @@ static void fields_of_other_types_are_read_and_written(void **state)
     };
     hd_err err = {0};
     hd_text t = {0};
-    assert_int_equal(hd_option_set_defaults(&(hd_option_set){rows, &v, NULL}, &err), HD_OK);
+    assert_int_equal(hd_option_set_defaults(&(hd_option_set){.table = rows, .into = &v}, &err), HD_OK);
     for (const hd_option *o = rows; o->name; o++) {
         hd_option_copy(o, &copy, &v);
         hd_option_value(&t, o, &copy);

@@ -14,9 +14,7 @@
 #include "cli/frame/config.c"
 #include "cli/frame/input.c"
 #include "cli/frame/machine.c"
-#include "cli/frame/renamed.c"
-#include "cli/frame/spelling.c"
-#include "cli/frame/synonyms.c"
+#include "cli/frame/names.c"
 #include "cli/frame/terminal.c"
 #include "cli/frame/verb.c"
 #include "cli/verb/attention.c"
@@ -24,7 +22,6 @@
 #include "cli/verb/version.c"
 #include "cli/frame/completion.c"
 #include "cli/frame/help.c"
-#define show_options  man_show_options
 #define show_verbs    man_show_verbs
 #define show_examples man_show_examples
 #include "cli/frame/man.c"

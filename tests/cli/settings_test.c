@@ -4,10 +4,8 @@
 #include "scratch.h"
 
 #include "cli/frame/config.c"
+#include "cli/frame/names.c"
 #include "cli/frame/option.c"
-#include "cli/frame/renamed.c"
-#include "cli/frame/spelling.c"
-#include "cli/frame/synonyms.c"
 
 struct values {
     bool flag;
@@ -52,9 +50,9 @@ static struct values through_a_file(const struct values *v, hd_arena *memory)
     assert_int_equal(hd_text_status(&t, &err), HD_OK);
     put_bytes(at("settings.yml"), t.data, t.size);
     hd_text_release(&t);
-    const hd_option_set sets[2] = {{table, &back, given}, {hd_no_options, NULL, NULL}};
+    const hd_option_set set = {table, &back, given, NULL};
     given[COUNT_OF(table) - 2] = true; /* the last row: config */
-    if (hd_config_read(sets, memory, &err)) fail_msg("%s", err.text);
+    if (hd_config_read(&set, memory, &err)) fail_msg("%s", err.text);
     return back;
 }
 

@@ -30,15 +30,15 @@ static hd_status read_config(hd_err *err)
 {
     hd_train_options o = {0};
     hd_given given[128] = {HD_GIVEN_NOT};
-    const hd_option_set sets[2] = {{hd_train_table, &o, given}, {hd_no_options, NULL, NULL}};
+    const hd_option_set set = {hd_train_table, &o, given, NULL};
     hd_arena texts;
     MUST(hd_option_count(hd_train_table) < sizeof given / sizeof *given);
-    MUST(!hd_option_set_defaults(&sets[0], NULL));
-    hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
+    MUST(!hd_option_set_defaults(&set, NULL));
+    hd_option_place at = hd_option_find(&set, HD_CONFIG_NAME);
     o.config = path;
     *at.given = HD_GIVEN_HERE;
     hd_arena_init(&texts, hd_allocator_host, 0);
-    hd_status s = hd_config_read(sets, &texts, err);
+    hd_status s = hd_config_read(&set, &texts, err);
     hd_arena_release(&texts);
     return s;
 }

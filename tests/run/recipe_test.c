@@ -6,22 +6,21 @@
 typedef struct run {
     hd_train_options options;
     hd_given given[HD_TRAIN_MOST_ROWS];
-    hd_option_set sets[2];
+    hd_option_set set;
     hd_err err;
 } run;
 
 static void begin(run *r, int task)
 {
     *r = (run){0};
-    r->sets[0] = (hd_option_set){hd_train_table, &r->options, r->given};
-    r->sets[1] = (hd_option_set){hd_no_options, NULL, NULL};
-    assert_int_equal(hd_option_set_defaults(&r->sets[0], &r->err), HD_OK);
+    r->set = (hd_option_set){hd_train_table, &r->options, r->given, NULL};
+    assert_int_equal(hd_option_set_defaults(&r->set, &r->err), HD_OK);
     r->options.task = task;
 }
 
 static void give(run *r, const char *option, const char *value, hd_given how)
 {
-    hd_option_place at = hd_option_find(r->sets, option, strlen(option));
+    hd_option_place at = hd_option_find(&r->set, option);
     if (!at.option) fail_msg("no option %s", option);
     if (hd_option_read(at.option, at.field, value, &r->err)) fail_msg("%s: %s", option, r->err.text);
     *at.given = how;
@@ -29,7 +28,7 @@ static void give(run *r, const char *option, const char *value, hd_given how)
 
 static hd_status fill(run *r)
 {
-    return hd_recipe_fill(hd_tasks[r->options.task]->recipe, r->sets, &r->err);
+    return hd_recipe_fill(hd_tasks[r->options.task]->recipe, &r->set, &r->err);
 }
 
 static void a_row_is_refused_by_other_tasks_and_by_no_other(void **state)
@@ -109,7 +108,7 @@ static void presets_are_made_of_options_of_their_task(void **state)
             run r;
             begin(&r, 0);
             give(&r, x->option, x->value, HD_GIVEN_HERE);
-            const hd_option *row = hd_option_find(r.sets, x->option, strlen(x->option)).option;
+            const hd_option *row = hd_option_find(&r.set, x->option).option;
             if (hd_presets[p].name && !hd_recipe_has_task(row, hd_presets[p].task))
                 fail_msg("%s: --%s", hd_presets[p].name, x->option);
         }
@@ -134,7 +133,7 @@ static void values_are_marked_with_where_they_are_from(void **state)
                  {"batch-size", "480", HD_GIVEN_BY_OTHERS},
                  {"seed", "1", HD_GIVEN_NOT}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        hd_option_place at = hd_option_find(r.sets, cases[i].option, strlen(cases[i].option));
+        hd_option_place at = hd_option_find(&r.set, cases[i].option);
         hd_text t = {0};
         hd_option_value(&t, at.option, &r.options);
         if (strcmp(t.data, cases[i].value) || *at.given != cases[i].from)

@@ -6,13 +6,10 @@
 
 const char *const hd_shells[] = {"bash", "zsh", "fish", NULL};
 
-/* Calls show for every visible option of v. */
-static void each_option(FILE *to, const hd_verb *v, void (*show)(FILE *, const hd_verb *, const hd_option *))
+static void each_option(FILE *to, const hd_verb *v, hd_page_option *show)
 {
-    hd_page_tables tables = hd_page_options(v);
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++)
-            if (!o->hidden && !o->gone) show(to, v, o);
+    const hd_terminal out = {.file = to};
+    hd_page_each(&(hd_page){.to = &out, .verb = v}, show);
 }
 
 static void put_verbs(FILE *to)
@@ -20,9 +17,18 @@ static void put_verbs(FILE *to)
     for (const hd_verb *v = hd_verbs; v->name; v++) fprintf(to, "%s%s", v == hd_verbs ? "" : " ", v->name);
 }
 
-static void put_choices(FILE *to, const hd_option *o)
+static void put_choices(FILE *to, const char *before, const hd_option *o, const char *after)
 {
+    if (o->type != HD_OPTION_CHOICE) return;
+    fputs(before, to);
     for (int i = 0; o->choices[i]; i++) fprintf(to, "%s%s", i ? " " : "", o->choices[i]);
+    fputs(after, to);
+}
+
+/* Of an option of two files: the second has the option one word further back. */
+static bool takes_second_file(const hd_option *o)
+{
+    return o->type == HD_OPTION_FILE && o->most > 1;
 }
 
 /* text inside single quotes, `special` characters behind a backslash; a quote as the shell wants it */
@@ -50,41 +56,40 @@ static bool takes_files(const hd_verb *v)
 
 /* ---- bash ---- */
 
-static void bash_word(FILE *to, const hd_verb *v, const hd_option *o)
+static const char *bash_name(const hd_verb *v)
 {
-    (void)v;
-    fprintf(to, " --%s", o->name);
-    if (o->letter) fprintf(to, " -%c", o->letter);
+    return v == &hd_program ? "" : v->name;
 }
 
-/* What follows an option that takes a value. */
-static void bash_value(FILE *to, const hd_verb *v, const hd_option *o)
+static void bash_word(hd_page *p, const hd_option *o)
 {
-    if (o->type == HD_OPTION_FLAG) return;
-    fprintf(to, "    '%s --%s'", v == &hd_program ? "" : v->name, o->name);
-    if (o->letter) fprintf(to, " | '%s -%c'", v == &hd_program ? "" : v->name, o->letter);
-    if (o->type == HD_OPTION_FILE)
-        fputs(") files=1 ;;\n", to);
-    else if (o->type == HD_OPTION_CHOICE) {
-        fputs(") words='", to);
-        put_choices(to, o);
-        fputs("' ;;\n", to);
-    } else
-        fputs(") ;;\n", to);
+    fprintf(p->to->file, " --%s", o->name);
+    if (o->letter) fprintf(p->to->file, " -%c", o->letter);
 }
 
-/* The second of two files: the option stands one word further back. */
-static void bash_second(FILE *to, const hd_verb *v, const hd_option *o)
+/* The words before the one that is completed. */
+static void bash_case(const hd_page *p, const char *indent, const hd_option *o)
 {
-    if (o->type != HD_OPTION_FILE || o->most < 2) return;
-    fprintf(to, "        '%s --%s'", v->name, o->name);
-    if (o->letter) fprintf(to, " | '%s -%c'", v->name, o->letter);
-    fputs(") files=1 ;;\n", to);
+    fprintf(p->to->file, "%s'%s --%s'", indent, bash_name(p->verb), o->name);
+    if (o->letter) fprintf(p->to->file, " | '%s -%c'", bash_name(p->verb), o->letter);
+    fputs(o->type == HD_OPTION_FILE ? ") files=1" : ")", p->to->file);
+    put_choices(p->to->file, " words='", o, "'");
+    fputs(" ;;\n", p->to->file);
+}
+
+static void bash_value(hd_page *p, const hd_option *o)
+{
+    if (o->type != HD_OPTION_FLAG) bash_case(p, "    ", o);
+}
+
+static void bash_second(hd_page *p, const hd_option *o)
+{
+    if (takes_second_file(o)) bash_case(p, "        ", o);
 }
 
 static void bash_verb(FILE *to, const hd_verb *v)
 {
-    fprintf(to, "        '%s') words='", v == &hd_program ? "" : v->name);
+    fprintf(to, "        '%s') words='", bash_name(v));
     if (v == &hd_program || takes_verb(v)) put_verbs(to);
     each_option(to, v, bash_word);
     fprintf(to, "'%s ;;\n", v != &hd_program && takes_files(v) ? " files=1" : "");
@@ -122,26 +127,19 @@ static void bash(FILE *to)
 
 /* ---- zsh ---- */
 
-static void zsh_option(FILE *to, const hd_verb *v, const hd_option *o)
+static void zsh_option(hd_page *p, const hd_option *o)
 {
-    (void)v;
-    fputs(" \\\n            '", to);
+    FILE *to = p->to->file;
     bool flag = o->type == HD_OPTION_FLAG;
-    if (o->letter)
-        fprintf(to, "(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, flag ? "" : "+", o->name,
-                flag ? "" : "=");
-    else
-        fprintf(to, "--%s%s[", o->name, flag ? "" : "=");
+    fputs(" \\\n            '", to);
+    if (o->letter) fprintf(to, "(-%c --%s)'{-%c%s,", o->letter, o->name, o->letter, flag ? "" : "+");
+    fprintf(to, "--%s%s%s[", o->name, flag ? "" : "=", o->letter ? "}'" : "");
     put_quoted(to, o->help, "[]\\", "'\\''");
     fputc(']', to);
     if (!flag) fprintf(to, ":%s:", o->argument);
     if (o->type == HD_OPTION_FILE) fputs("_files", to);
-    if (o->type == HD_OPTION_FILE && o->most > 1) fprintf(to, "::%s:_files", o->argument);
-    if (o->type == HD_OPTION_CHOICE) {
-        fputc('(', to);
-        put_choices(to, o);
-        fputc(')', to);
-    }
+    if (takes_second_file(o)) fprintf(to, "::%s:_files", o->argument);
+    put_choices(to, "(", o, ")");
     fputc('\'', to);
 }
 
@@ -188,33 +186,27 @@ static void fish_start(FILE *to, const hd_verb *v)
         fprintf(to, "complete -c heed -n '__fish_seen_subcommand_from %s'", v->name);
 }
 
-static void fish_option(FILE *to, const hd_verb *v, const hd_option *o)
+static void fish_option(hd_page *p, const hd_option *o)
 {
-    fish_start(to, v);
+    FILE *to = p->to->file;
+    fish_start(to, p->verb);
     if (o->letter) fprintf(to, " -s %c", o->letter);
     fprintf(to, " -l %s", o->name);
-    if (o->type == HD_OPTION_FILE)
-        fputs(" -r -F", to);
-    else if (o->type != HD_OPTION_FLAG)
-        fputs(" -x", to);
-    if (o->type == HD_OPTION_CHOICE) {
-        fputs(" -a '", to);
-        put_choices(to, o);
-        fputc('\'', to);
-    }
+    if (o->type != HD_OPTION_FLAG) fputs(o->type == HD_OPTION_FILE ? " -r -F" : " -x", to);
+    put_choices(to, " -a '", o, "'");
     fputs(" -d '", to);
     put_quoted(to, o->help, "\\", "\\'");
     fputs("'\n", to);
 }
 
-/* The second of two files: the option stands one word further back. */
-static void fish_second(FILE *to, const hd_verb *v, const hd_option *o)
+static void fish_second(hd_page *p, const hd_option *o)
 {
-    if (o->type != HD_OPTION_FILE || o->most < 2) return;
+    FILE *to = p->to->file;
+    if (!takes_second_file(o)) return;
     fprintf(
         to,
         "complete -c heed -n '__fish_seen_subcommand_from %s; and contains -- (commandline -opc)[-2] --%s",
-        v->name, o->name);
+        p->verb->name, o->name);
     if (o->letter) fprintf(to, " -%c", o->letter);
     fputs("' -F\n", to);
 }
@@ -242,8 +234,8 @@ static void fish(FILE *to)
     }
 }
 
-void hd_page_completion(FILE *to, int shell)
+void hd_page_completion(const hd_terminal *to, int shell)
 {
     static void (*const write[])(FILE *) = {bash, zsh, fish};
-    write[shell](to);
+    write[shell](to->file);
 }

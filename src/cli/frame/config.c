@@ -1,7 +1,7 @@
 /* Options from a YAML file, through the events of libyaml: a flat mapping of scalars and lists of scalars,
    and nothing else YAML has. Easy to get wrong: a value that the command line overrides is checked all the
    same, or a mistake in the file would come to light only when the word is left out. */
-#include "cli/frame/config.h"
+#include "cli/frame/option.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,6 @@
 
 #include "base/file/file.h"
 #include "base/file/lines.h"
-#include "cli/frame/renamed.h"
-
-enum { LONGEST_NAME = 64 };
 
 /* An option the file has set, and where. */
 struct seen {
@@ -23,7 +20,7 @@ struct seen {
 };
 
 struct reader {
-    const hd_option_set *sets;
+    const hd_option_set *set;
     const char *path;
     hd_map file;
     hd_arena *texts;
@@ -129,11 +126,11 @@ static bool is_null(const yaml_event_t *e)
 /* ---- options ---- */
 
 /* The name that the current event is, with '-' for '_'; one that is too long or holds a zero byte is cut. */
-static hd_status read_key(const struct reader *r, char name[LONGEST_NAME], bool *cut)
+static hd_status read_key(const struct reader *r, char name[HD_OPTION_NAME], bool *cut)
 {
     if (r->event.type != YAML_SCALAR_EVENT)
         return wrong(r, HD_EFORMAT, line_of_event(r), "the name of an option is expected before the ':'");
-    snprintf(name, LONGEST_NAME, "%s", (const char *)r->event.data.scalar.value);
+    snprintf(name, HD_OPTION_NAME, "%s", (const char *)r->event.data.scalar.value);
     *cut = strlen(name) != r->event.data.scalar.length;
     for (char *c = name; *c; c++)
         if (*c == '_') *c = '-';
@@ -144,13 +141,12 @@ static hd_status read_key(const struct reader *r, char name[LONGEST_NAME], bool 
 static hd_status find_option(struct reader *r, const char *name, bool cut, size_t line, hd_option_place *at)
 {
     const char *value = r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL;
-    const hd_renamed *moved = cut ? NULL : hd_renamed_find(r->sets, name, value);
-    const char *today = moved ? moved->name : name;
-    *at = cut ? (hd_option_place){0} : hd_option_find(r->sets, today, strlen(today));
+    const char *today = cut ? NULL : hd_option_renamed(r->set, name, value);
+    *at = cut ? (hd_option_place){0} : hd_option_find(r->set, today ? today : name);
     if (!at->option) {
         char suggestion[HD_OPTION_SUGGESTION];
         return wrong(r, HD_EARG, line, "unknown option '%s'%s", name,
-                     hd_option_suggestion(r->sets, name, "", suggestion));
+                     hd_option_suggestion(r->set, name, "", suggestion));
     }
     if (!strcmp(name, HD_CONFIG_NAME) || !strcmp(name, "help"))
         return wrong(r, HD_EARG, line, "%s: belongs on the command line, not in a file", name);
@@ -222,7 +218,7 @@ static hd_status read_mapping(struct reader *r)
 {
     for (;;) {
         hd_option_place at = {0};
-        char name[LONGEST_NAME];
+        char name[HD_OPTION_NAME];
         bool cut = false;
         hd_status s = next(r);
         if (s || r->event.type == YAML_MAPPING_END_EVENT) return s;
@@ -286,11 +282,11 @@ static hd_status read_file(struct reader *r)
     return s;
 }
 
-hd_status hd_config_read(const hd_option_set sets[2], hd_arena *texts, hd_err *err)
+hd_status hd_config_read(const hd_option_set *set, hd_arena *texts, hd_err *err)
 {
-    hd_option_place at = hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME));
+    hd_option_place at = hd_option_find(set, HD_CONFIG_NAME);
     if (!at.option || at.option->type != HD_OPTION_FILE || !hd_option_given(at.given)) return HD_OK;
-    struct reader r = {.sets = sets, .path = *(const char **)at.field, .texts = texts, .err = err};
+    struct reader r = {.set = set, .path = *(const char **)at.field, .texts = texts, .err = err};
     hd_status s = hd_map_open(&r.file, r.path, err);
     if (!s) s = read_file(&r);
     hd_map_close(&r.file);

@@ -6,29 +6,33 @@
 
 enum { INDENT = 2, GAP = 2, WIDEST_LEFT = 24 };
 
-hd_page_tables hd_page_options(const hd_verb *v)
+/* ---- the options of a page ---- */
+
+hd_status hd_page_rows(hd_page *p, const hd_option_set *given, hd_err *err)
 {
-    return (hd_page_tables){{v->usage->options, v == &hd_program ? hd_no_options : hd_common_options}};
+    size_t rows = hd_option_count(p->verb->usage->options);
+    if (!p->verb->usage->show) return HD_OK;
+    p->rows = hd_mem_array(rows, sizeof *p->rows);
+    return p->rows ? p->verb->usage->show(p->rows, given, err) : hd_err_nomem(err, rows * sizeof *p->rows);
 }
 
-const char *hd_page_group(const hd_option *o)
+void hd_page_each(hd_page *p, hd_page_option *visit)
 {
-    return o->group ? o->group : "Options";
-}
-
-hd_status hd_page_rows(hd_row_help **out, const hd_verb *v, const hd_option_set *given, hd_err *err)
-{
-    hd_page_tables tables = hd_page_options(v);
-    size_t count = hd_option_count(tables.table[0]) + hd_option_count(tables.table[1]);
-    hd_row_help *row = *out = hd_mem_array(count, sizeof *row);
-    if (!row) return hd_err_nomem(err, count * sizeof *row);
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++, row++) {
-            row->left_out = o->hidden || o->gone;
-            if (o->fallback) snprintf(row->fallback, sizeof row->fallback, "%s", o->fallback);
+    const hd_option *const tables[] = {p->verb->usage->options, hd_common_options};
+    const char *last = "";
+    for (int t = 0; t < 1 + (p->verb != &hd_program); t++)
+        for (const hd_option *o = tables[t]; o->name; o++) {
+            const hd_row_help *row = t || !p->rows ? NULL : &p->rows[o - tables[t]];
+            const char *group = o->group ? o->group : "Options";
+            if (row ? row->left_out : o->hidden || o->gone) continue;
+            p->heading = strcmp(last, group) ? group : NULL;
+            p->fallback = row ? row->fallback : o->fallback ? o->fallback : "";
+            visit(p, o);
+            last = group;
         }
-    return v->usage->show ? v->usage->show(*out, given, err) : HD_OK;
 }
+
+/* ---- help ---- */
 
 /* Writes text from column `at` on, further lines and paragraphs starting at `indent`. Ends the last line. */
 static void wrap(const hd_terminal *to, const char *text, int at, int indent)
@@ -55,7 +59,7 @@ static void wrap(const hd_terminal *to, const char *text, int at, int indent)
     fputc('\n', to->file);
 }
 
-static void heading(const hd_terminal *to, const char *text)
+static void show_heading(const hd_terminal *to, const char *text)
 {
     fprintf(to->file, "\n%s%s:%s\n", hd_terminal_bold(to), text, hd_terminal_plain(to));
 }
@@ -73,52 +77,46 @@ static void row(const hd_terminal *to, const char *left, const char *right, int 
     wrap(to, right, middle, middle);
 }
 
-static int wider(int widest, size_t length)
+/* The second column behind a first one that is not too wide. */
+static int middle_behind(int middle, const char *left)
 {
-    return (int)length > widest && length <= WIDEST_LEFT ? (int)length : widest;
+    int length = (int)strlen(left), next = INDENT + length + GAP;
+    return length <= WIDEST_LEFT && next > middle ? next : middle;
 }
 
 /* Options without a letter stand under the names of those with one. */
 static const char *form_of(const hd_option *o, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s", o->letter ? "" : "    ");
-    size_t used = strlen(buffer);
+    size_t used = o->letter ? 0 : (size_t)snprintf(buffer, size, "    ");
     hd_option_form(o, buffer + used, size - used);
     return buffer;
 }
 
-static void show_options(const hd_terminal *to, const hd_verb *v, const hd_row_help *rows)
+static void measure(hd_page *p, const hd_option *o)
 {
-    hd_page_tables tables = hd_page_options(v);
+    char form[80];
+    p->middle = middle_behind(p->middle, form_of(o, form, sizeof form));
+}
+
+static void show_option(hd_page *p, const hd_option *o)
+{
     char form[80], help[600];
-    int widest = 0;
-    const hd_row_help *r = rows;
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++, r++)
-            if (!r->left_out) widest = wider(widest, strlen(form_of(o, form, sizeof form)));
-    const char *group = "";
-    r = rows;
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++, r++) {
-            if (r->left_out) continue;
-            if (strcmp(group, hd_page_group(o))) heading(to, group = hd_page_group(o));
-            row(to, form_of(o, form, sizeof form), hd_option_help(o, r->fallback, help, sizeof help),
-                INDENT + widest + GAP);
-        }
+    if (p->heading) show_heading(p->to, p->heading);
+    row(p->to, form_of(o, form, sizeof form), hd_option_help(o, p->fallback, help, sizeof help), p->middle);
 }
 
 static void show_verbs(const hd_terminal *to)
 {
-    int widest = 0;
-    for (const hd_verb *v = hd_verbs; v->name; v++) widest = wider(widest, strlen(v->name));
-    heading(to, "Verbs");
-    for (const hd_verb *v = hd_verbs; v->name; v++) row(to, v->name, v->summary, INDENT + widest + GAP);
+    int middle = 0;
+    for (const hd_verb *v = hd_verbs; v->name; v++) middle = middle_behind(middle, v->name);
+    show_heading(to, "Verbs");
+    for (const hd_verb *v = hd_verbs; v->name; v++) row(to, v->name, v->summary, middle);
 }
 
 static void show_examples(const hd_terminal *to, const hd_example *e)
 {
     if (!e) return;
-    heading(to, "Examples");
+    show_heading(to, "Examples");
     for (; e->command; e++) {
         fprintf(to->file, "%*s%s\n%*s", INDENT, "", e->command, 3 * INDENT, "");
         wrap(to, e->help, 3 * INDENT, 3 * INDENT);
@@ -128,19 +126,23 @@ static void show_examples(const hd_terminal *to, const hd_example *e)
 hd_status hd_page_help(const hd_terminal *to, const hd_verb *v, const hd_option_set *given, hd_err *err)
 {
     const char *operands = v->usage->operands;
-    hd_row_help *rows = NULL;
+    hd_page page = {.to = to, .verb = v};
     hd_title title;
-    hd_status s = hd_page_rows(&rows, v, given, err);
-    if (s) return hd_mem_free(rows), s;
-    fprintf(to->file, "%sUsage:%s %s [OPTION]...%s%s\n\n", hd_terminal_bold(to), hd_terminal_plain(to),
-            hd_verb_title(v, ' ', &title), operands ? " " : "", operands ? operands : "");
-    wrap(to, v->usage->about, 0, 0);
-    if (v == &hd_program) show_verbs(to);
-    show_options(to, v, rows);
-    show_examples(to, v->usage->examples);
-    hd_mem_free(rows);
-    return HD_OK;
+    hd_status s = hd_page_rows(&page, given, err);
+    if (!s) {
+        fprintf(to->file, "%sUsage:%s %s [OPTION]...%s%s\n\n", hd_terminal_bold(to), hd_terminal_plain(to),
+                hd_verb_title(v, ' ', &title), operands ? " " : "", operands ? operands : "");
+        wrap(to, v->usage->about, 0, 0);
+        if (v == &hd_program) show_verbs(to);
+        hd_page_each(&page, measure);
+        hd_page_each(&page, show_option);
+        show_examples(to, v->usage->examples);
+    }
+    hd_mem_free(page.rows);
+    return s;
 }
+
+/* ---- the verb ---- */
 
 /* Help of a verb is asked of the verb (cli/frame/main.c). */
 static hd_status show_program(hd_command *c, hd_err *err)

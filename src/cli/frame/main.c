@@ -8,7 +8,6 @@
 
 #include "backend/ranks.h"
 #include "base/mem.h"
-#include "cli/frame/config.h"
 #include "cli/frame/page.h"
 
 enum { TEXTS = 4096 }; /* bytes to begin with for what a file of options says */
@@ -77,29 +76,28 @@ static hd_status check_usage(const hd_verb *v, const hd_command *c, hd_err *err)
     return HD_OK;
 }
 
-static hd_status read_options(hd_command *c, const hd_option_set sets[2], hd_arena *texts, hd_err *err)
+static hd_status read_options(hd_command *c, const hd_option_set *set, hd_arena *texts, hd_err *err)
 {
-    hd_status s = hd_option_parse(sets, &c->operands, false, err);
+    hd_status s = hd_option_parse(set, &c->operands, false, err);
     if (s || c->common.help) return s; /* who asks for help gets it, whatever is in a file */
-    s = hd_config_read(sets, texts, err);
+    s = hd_config_read(set, texts, err);
     return s ? s : check_usage(c->verb, c, err);
 }
 
 /* Runs c with the options that words and a file give. */
 static int run_command(hd_command *c, void *options, hd_given *given, hd_arena *texts)
 {
-    const hd_option_set sets[2] = {
-        {c->verb->usage->options, options, given},
-        {hd_common_options, &c->common, given + hd_option_count(c->verb->usage->options)},
-    };
+    const hd_option *own = c->verb->usage->options;
+    const hd_option_set common = {hd_common_options, &c->common, given + hd_option_count(own), NULL},
+                        set = {own, options, given, &common};
     hd_err err = {0};
-    hd_status s = read_options(c, sets, texts, &err);
+    hd_status s = read_options(c, &set, texts, &err);
     if (s == HD_EFILE || s == HD_ENOMEM) return hd_command_fail(c, &err);
     if (s) return hd_verb_misused(c->verb, &err);
     if (c->common.help)
-        return hd_page_help(&c->out, c->verb, &sets[0], &err) ? hd_verb_misused(c->verb, &err) : HD_EXIT_OK;
+        return hd_page_help(&c->out, c->verb, &set, &err) ? hd_verb_misused(c->verb, &err) : HD_EXIT_OK;
     c->options = options;
-    c->given = given;
+    c->set = &set;
     c->log = hd_terminal_log(&c->err, c->common.quiet ? HD_ERROR : c->common.verbose ? HD_DEBUG : HD_INFO);
     return hd_command_run(c);
 }
@@ -144,12 +142,12 @@ static int run_verb(const hd_verb *v, hd_words words, bool help)
     return status;
 }
 
-static int write_man_page(const char *name)
+static int write_man_page(const hd_terminal *to, const char *name)
 {
     hd_err err = {0};
     const hd_verb *v = strcmp(name, hd_program.name) ? hd_verb_find(name, &err) : &hd_program;
     if (!v) return hd_verb_misused(&hd_program, &err);
-    return hd_page_man(stdout, v, &err) ? hd_verb_misused(v, &err) : HD_EXIT_OK;
+    return hd_page_man(to, v, &err) ? hd_verb_misused(v, &err) : HD_EXIT_OK;
 }
 
 /* 'heed help VERB ...' is 'heed VERB --help ...'. */
@@ -165,18 +163,18 @@ static int run_named_verb(hd_words words)
 static int run_program(hd_words words)
 {
     struct program p = {.completion = -1};
-    const hd_option_set sets[2] = {{program_options, &p, NULL}, {hd_no_options, NULL, NULL}};
+    const hd_option_set set = {.table = program_options, .into = &p};
     hd_err err = {0};
-    if (hd_option_parse(sets, &words, true, &err)) return hd_verb_misused(&hd_program, &err);
+    if (hd_option_parse(&set, &words, true, &err)) return hd_verb_misused(&hd_program, &err);
     hd_terminal out = hd_terminal_of(stdout);
     if (p.help)
         return hd_page_help(&out, &hd_program, NULL, &err) ? hd_verb_misused(&hd_program, &err) : HD_EXIT_OK;
     if (p.version)
         hd_page_version(stdout);
     else if (p.completion >= 0)
-        hd_page_completion(stdout, p.completion);
+        hd_page_completion(&out, p.completion);
     else if (p.man_page)
-        return write_man_page(p.man_page);
+        return write_man_page(&out, p.man_page);
     else if (words.count)
         return run_named_verb(words);
     else {

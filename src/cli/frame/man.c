@@ -43,9 +43,11 @@ static void section(FILE *to, const char *title)
     fputc('\n', to);
 }
 
-static void show_option(FILE *to, const hd_option *o, const char *fallback)
+static void write_option(hd_page *p, const hd_option *o)
 {
+    FILE *to = p->to->file;
     char help[600];
+    if (p->heading) section(to, p->heading);
     fputs(".TP\n", to);
     if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB\\-\\-", to);
@@ -55,19 +57,7 @@ static void show_option(FILE *to, const hd_option *o, const char *fallback)
     if (o->most == 2) fprintf(to, " [\\fI%s\\fR]", o->argument);
     if (o->most > 2) fputs("...", to);
     fputc('\n', to);
-    line(to, hd_option_help(o, fallback, help, sizeof help));
-}
-
-static void show_options(FILE *to, const hd_verb *v, const hd_row_help *row)
-{
-    hd_page_tables tables = hd_page_options(v);
-    const char *group = "";
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables.table[t]; o->name; o++, row++) {
-            if (row->left_out) continue;
-            if (strcmp(group, hd_page_group(o))) section(to, group = hd_page_group(o));
-            show_option(to, o, row->fallback);
-        }
+    line(to, hd_option_help(o, p->fallback, help, sizeof help));
 }
 
 static void show_synopsis(FILE *to, const hd_verb *v, const char *title)
@@ -116,12 +106,11 @@ static void show_rest(FILE *to, const hd_verb *of)
     fputc('\n', to);
 }
 
-hd_status hd_page_man(FILE *to, const hd_verb *v, hd_err *err)
+static void write_page(hd_page *p)
 {
+    FILE *to = p->to->file;
+    const hd_verb *v = p->verb;
     hd_title title;
-    hd_row_help *rows = NULL;
-    hd_status s = hd_page_rows(&rows, v, NULL, err);
-    if (s) return hd_mem_free(rows), s;
     hd_verb_title(v, '-', &title);
     fputs(".TH ", to);
     upper(to, title.text);
@@ -134,9 +123,16 @@ hd_status hd_page_man(FILE *to, const hd_verb *v, hd_err *err)
     section(to, "Description");
     line(to, v->usage->about);
     if (v == &hd_program) show_verbs(to);
-    show_options(to, v, rows);
+    hd_page_each(p, write_option);
     show_examples(to, v->usage->examples);
     show_rest(to, v);
-    hd_mem_free(rows);
-    return HD_OK;
+}
+
+hd_status hd_page_man(const hd_terminal *to, const hd_verb *v, hd_err *err)
+{
+    hd_page page = {.to = to, .verb = v};
+    hd_status s = hd_page_rows(&page, NULL, err);
+    if (!s) write_page(&page);
+    hd_mem_free(page.rows);
+    return s;
 }

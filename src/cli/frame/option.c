@@ -5,76 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/frame/renamed.h"
-#include "cli/frame/spelling.h"
-#include "cli/frame/synonyms.h"
-
-/* ---- names ---- */
-
-static hd_option_place find_letter(const hd_option_set sets[2], char letter)
-{
-    for (int s = 0; s < 2; s++)
-        for (const hd_option *o = sets[s].table; o->name; o++)
-            if (o->letter == letter) return hd_option_find(sets, o->name, strlen(o->name));
-    return (hd_option_place){0};
-}
-
-static bool has(const hd_option_set sets[2], const char *name)
-{
-    const hd_option *o = hd_option_find(sets, name, strlen(name)).option;
-    return o && !o->gone;
-}
-
-/* What others call so, or nearly so: many words are like each other, one letter is all that may be wrong.
-   elsewhere: it is an option of other verbs. */
-static const hd_synonym *find_synonym(const hd_option_set sets[2], hd_spelling s, bool *elsewhere)
-{
-    const hd_synonym *found = NULL;
-    if (s.distance > 2) s.distance = 2;
-    for (const hd_synonym *row = hd_synonyms; row->theirs; row++) {
-        const char *before = s.match;
-        bool known = false;
-        for (const char *const *ours = row->ours; *ours; ours++) known = known || has(sets, *ours);
-        if (!strcmp(s.typed, row->theirs)) {
-            *elsewhere = !known;
-            return known ? row : NULL;
-        }
-        if (known) hd_spelling_try(&s, row->theirs);
-        if (s.match != before) found = row;
-    }
-    return found;
-}
-
-const char *hd_option_suggestion(const hd_option_set sets[2], const char *typed, const char *dashes,
-                                 char buffer[HD_OPTION_SUGGESTION])
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s", typed);
-    for (char *c = name; *c; c++)
-        if (*c == '_') *c = '-';
-    hd_spelling best = hd_spelling_of(name);
-    for (int s = 0; s < 2; s++)
-        for (const hd_option *o = sets[s].table; o->name; o++)
-            if (!o->hidden && !o->gone) hd_spelling_try(&best, o->name);
-    const char *const one[] = {best.match, NULL};
-    bool elsewhere = false;
-    const hd_synonym *other = find_synonym(sets, best, &elsewhere);
-    size_t used = 0;
-    buffer[0] = 0;
-    if (elsewhere) return buffer;
-    for (const char *const *say = other ? other->ours : one; *say && used < HD_OPTION_SUGGESTION / 2; say++)
-        if (has(sets, *say))
-            used += (size_t)snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "%s'%s%s'",
-                                     used ? " or " : ", did you mean ", dashes, *say);
-    if (used) snprintf(buffer + used, HD_OPTION_SUGGESTION - used, "?");
-    return buffer;
-}
-
-/* ---- the command line ---- */
-
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1];
+}
+
+static hd_option_place find_letter(const hd_option_set *set, char letter)
+{
+    for (const hd_option_set *of = set; of; of = of->next)
+        for (const hd_option *o = of->table; o->name; o++)
+            if (o->letter == letter) return hd_option_find(set, o->name);
+    return (hd_option_place){0};
 }
 
 static hd_status give(hd_option_place at, const char *text, hd_err *err)
@@ -104,28 +45,27 @@ static hd_status take_several(hd_option_place at, const char *attached, const hd
 }
 
 /* The value of an option: what follows in the same word, or the next word. */
-static hd_status take_value(const hd_option_set sets[2], hd_option_place at, const char *attached,
+static hd_status take_value(const hd_option_set *set, hd_option_place at, const char *attached,
                             const hd_words *words, int *i, hd_err *err)
 {
     if (at.option->most) return take_several(at, attached, words, i, err);
     if (!attached && *i + 1 == words->count)
         return hd_err_set(err, HD_EARG, "--%s needs a value %s", at.option->name, at.option->argument);
     const char *value = attached ? attached : words->word[++*i];
-    const hd_renamed *moved = hd_renamed_find(sets, at.option->name, value);
-    if (moved)
-        return hd_err_set(err, HD_EARG, "--%s %s is now called --%s %s", at.option->name, value, moved->name,
+    const char *today = hd_option_renamed(set, at.option->name, value);
+    if (today)
+        return hd_err_set(err, HD_EARG, "--%s %s is now called --%s %s", at.option->name, value, today,
                           value);
     return give(at, value, err);
 }
 
-static hd_status unknown_name(const hd_option_set sets[2], const char *name, size_t length, hd_err *err)
+static hd_status unknown_name(const hd_option_set *set, const char *name, hd_err *err)
 {
-    char typed[64], suggestion[HD_OPTION_SUGGESTION];
-    snprintf(typed, sizeof typed, "%.*s", (int)length, name);
-    const hd_renamed *today = hd_renamed_find(sets, typed, NULL);
-    if (today) return hd_err_set(err, HD_EARG, "--%s is now called --%s", typed, today->name);
-    return hd_err_set(err, HD_EARG, "unknown option '--%s'%s", typed,
-                      hd_option_suggestion(sets, typed, "--", suggestion));
+    char suggestion[HD_OPTION_SUGGESTION];
+    const char *today = hd_option_renamed(set, name, NULL);
+    if (today) return hd_err_set(err, HD_EARG, "--%s is now called --%s", name, today);
+    return hd_err_set(err, HD_EARG, "unknown option '--%s'%s", name,
+                      hd_option_suggestion(set, name, "--", suggestion));
 }
 
 static hd_status is_gone(const hd_option *o, hd_err *err)
@@ -133,39 +73,38 @@ static hd_status is_gone(const hd_option *o, hd_err *err)
     return hd_err_set(err, HD_EARG, "--%s is gone: %s", o->name, o->gone);
 }
 
-static hd_status take_name(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)
+static hd_status take_name(const hd_option_set *set, const hd_words *words, int *i, hd_err *err)
 {
-    const char *name = words->word[*i] + 2, *equals = strchr(name, '=');
-    size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    hd_option_place at = hd_option_find(sets, name, length);
+    const char *word = words->word[*i] + 2, *equals = strchr(word, '=');
+    char name[HD_OPTION_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)(equals ? (size_t)(equals - word) : strlen(word)), word);
+    hd_option_place at = hd_option_find(set, name);
     bool back = !at.option && !strncmp(name, "no-", 3);
-    if (back) at = hd_option_find(sets, name + 3, length - 3);
-    if (!at.option || (back && at.option->type != HD_OPTION_FLAG))
-        return unknown_name(sets, name, length, err);
+    if (back) at = hd_option_find(set, name + 3);
+    if (!at.option || (back && at.option->type != HD_OPTION_FLAG)) return unknown_name(set, name, err);
     if (at.option->gone) return is_gone(at.option, err);
     if (at.option->type != HD_OPTION_FLAG)
-        return take_value(sets, at, equals ? equals + 1 : NULL, words, i, err);
-    if (equals) return hd_err_set(err, HD_EARG, "--%.*s takes no value", (int)length, name);
+        return take_value(set, at, equals ? equals + 1 : NULL, words, i, err);
+    if (equals) return hd_err_set(err, HD_EARG, "--%s takes no value", name);
     return give(at, back ? "false" : "true", err);
 }
 
-static hd_status take_letters(const hd_option_set sets[2], const hd_words *words, int *i, hd_err *err)
+static hd_status take_letters(const hd_option_set *set, const hd_words *words, int *i, hd_err *err)
 {
     for (const char *letter = words->word[*i] + 1; *letter; letter++) {
-        hd_option_place at = find_letter(sets, *letter);
+        hd_option_place at = find_letter(set, *letter);
         if (!at.option) return hd_err_set(err, HD_EARG, "unknown option '-%c'", *letter);
         if (at.option->gone) return is_gone(at.option, err);
         if (at.option->type != HD_OPTION_FLAG)
-            return take_value(sets, at, letter[1] ? letter + 1 : NULL, words, i, err);
+            return take_value(set, at, letter[1] ? letter + 1 : NULL, words, i, err);
         give(at, "true", err);
     }
     return HD_OK;
 }
 
-hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool leading, hd_err *err)
+hd_status hd_option_parse(const hd_option_set *set, hd_words *words, bool leading, hd_err *err)
 {
-    hd_status s = hd_option_set_defaults(&sets[0], err);
-    if (!s) s = hd_option_set_defaults(&sets[1], err);
+    hd_status s = hd_option_set_defaults(set, err);
     int kept = 0;
     bool ended = false;
     for (int i = 0; !s && i < words->count; i++) {
@@ -176,9 +115,9 @@ hd_status hd_option_parse(const hd_option_set sets[2], hd_words *words, bool lea
         } else if (!strcmp(word, "--")) {
             ended = true;
         } else if (word[1] == '-') {
-            s = take_name(sets, words, &i, err);
+            s = take_name(set, words, &i, err);
         } else {
-            s = take_letters(sets, words, &i, err);
+            s = take_letters(set, words, &i, err);
         }
     }
     words->count = kept;

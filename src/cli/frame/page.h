@@ -8,18 +8,26 @@ extern const char *const hd_shells[]; /* names of the shells that can be complet
 
 /* given: the options of the verb on whose account help is shown; NULL: none. */
 hd_status hd_page_help(const hd_terminal *to, const hd_verb *v, const hd_option_set *given, hd_err *err);
-hd_status hd_page_man(FILE *to, const hd_verb *v, hd_err *err); /* roff, section 1 */
-void hd_page_completion(FILE *to, int shell);                   /* index in hd_shells */
+hd_status hd_page_man(const hd_terminal *to, const hd_verb *v, hd_err *err); /* roff, section 1 */
+void hd_page_completion(const hd_terminal *to, int shell);                   /* index in hd_shells */
 void hd_page_version(FILE *to);
 
-/* The tables of a verb's page: its own options and those of every verb. The program has only its own. */
-typedef struct hd_page_tables {
-    const hd_option *table[2];
-} hd_page_tables;
+/* A page about a verb, or about the program. */
+typedef struct hd_page {
+    const hd_terminal *to;
+    const hd_verb *verb;
+    hd_row_help *rows; /* what the verb says of its own options; NULL: all but hidden ones are shown */
+    int middle;        /* where help has its second column */
+    /* of the option that is visited */
+    const char *heading;  /* of its group, if it is the first there; else NULL */
+    const char *fallback; /* its default; "": none */
+} hd_page;
 
-hd_page_tables hd_page_options(const hd_verb *v);
-const char *hd_page_group(const hd_option *o); /* heading the option stands under */
-/* What is shown of each row of both tables; to be released with hd_mem_free. */
-hd_status hd_page_rows(hd_row_help **out, const hd_verb *v, const hd_option_set *given, hd_err *err);
+typedef void hd_page_option(hd_page *p, const hd_option *o);
+
+/* Visits the verb's own options, then those of every verb; the program has only its own. */
+void hd_page_each(hd_page *p, hd_page_option *visit);
+/* Has the rows made before. given: as of hd_page_help. */
+hd_status hd_page_rows(hd_page *p, const hd_option_set *given, hd_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Terminal facts and the stderr log. */
-#include "cli/frame/terminal.h"
+#include "cli/frame/verb.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/ranks.h"
-#include "cli/frame/spelling.h"
 #include "cli/verb/unknown.h"
 #include "view/plot.h"
 
@@ -53,12 +52,7 @@ const char *hd_verb_title(const hd_verb *v, char joint, hd_title *buffer)
 
 bool hd_command_given(const hd_command *c, const char *name)
 {
-    const hd_option *const tables[2] = {c->verb->usage->options, hd_common_options};
-    const hd_given *given = c->given;
-    for (int t = 0; t < 2; t++)
-        for (const hd_option *o = tables[t]; o->name; o++, given++)
-            if (!strcmp(o->name, name)) return hd_option_given(given);
-    return false;
+    return hd_option_given(hd_option_find(c->set, name).given);
 }
 
 hd_status hd_command_put(const hd_command *c, const char *data, size_t size, bool now, hd_err *err)

@@ -1,14 +1,36 @@
-/* A verb of the program: what it takes, what is opened for it, and the function that does it. */
+/* A verb of the program: what it takes, what is opened for it, the function that does it, and where that
+   writes. */
 #ifndef HD_CLI_FRAME_VERB_H
 #define HD_CLI_FRAME_VERB_H
 
+#include <stdio.h>
+
+#include "base/log.h"
 #include "cli/frame/input.h"
 #include "cli/frame/machine.h"
 #include "cli/frame/option.h"
-#include "cli/frame/terminal.h"
 #include "cli/frame/verb_list.h"
 #include "cli/verb/attention.h"
 #include "task/model_folder.h"
+
+/* What an output stream is. */
+typedef struct hd_terminal {
+    FILE *file;
+    bool is_terminal;
+    bool color; /* a terminal, NO_COLOR unset or empty, TERM not dumb */
+    int width;  /* columns to fill: the terminal's or $COLUMNS, 40 to 100; 80 where unknown */
+} hd_terminal;
+
+hd_terminal hd_terminal_of(FILE *file);
+
+/* Escape codes, or "" without color. */
+const char *hd_terminal_bold(const hd_terminal *t);
+const char *hd_terminal_plain(const hd_terminal *t);
+
+/* A log to `err` (borrowed, stderr's): "heed: warning: ...". */
+hd_log hd_terminal_log(const hd_terminal *err, hd_level most);
+
+/* -- verbs -- */
 
 /* A run that a signal stopped ends with HD_EXIT_SIGNAL and the number of the signal, as shells count it. */
 enum { HD_EXIT_OK = 0, HD_EXIT_FAILURE = 1, HD_EXIT_USAGE = 2, HD_EXIT_SIGNAL = 128 };
@@ -51,8 +73,8 @@ typedef struct hd_usage {
     size_t size;                /* of the struct the options fill */
     const hd_example *examples; /* ends with a row without command; may be NULL */
     bool spreads;               /* may run as several processes, which a launcher starts */
-    /* Of a table whose rows depend on one another: what help shows of each, by what is given in `set`. NULL:
-       every row with its default. */
+    /* Of a table whose rows depend on one another: what help shows of each (rows are 0 before), by what is
+       given in `set`, which may be NULL. NULL: every row with its default. */
     hd_status (*show)(hd_row_help *rows, const hd_option_set *set, hd_err *err);
 
     hd_opens opens;
@@ -80,8 +102,8 @@ typedef struct hd_verb hd_verb;
 struct hd_command {
     /* all of it borrowed */
     const hd_verb *verb;
-    const void *options;   /* the verb's struct, filled */
-    const hd_given *given; /* one for each row of the verb's table, then of hd_common_options */
+    const void *options;      /* the verb's struct, filled */
+    const hd_option_set *set; /* the same with its table, and behind it hd_common_options */
     hd_common common;
     hd_words operands;
     hd_terminal out, err; /* stdout and stderr */

@@ -1,5 +1,5 @@
 /* The folder of a run. */
-#include "cli/train/folder.h"
+#include "cli/train/train.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,8 +11,6 @@
 #include "base/file/file.h"
 #include "base/file/folder.h"
 #include "base/file/lines.h"
-#include "base/mem.h"
-#include "cli/frame/config.h"
 #include "task/language/language.h"
 #include "task/list.h"
 #include "train/checkpoint.h"
@@ -120,43 +118,34 @@ static hd_status check_from(const hd_train_options *o, hd_err *err)
 
 hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *err)
 {
-    hd_texts from = {{o->from}, 1};
-    hd_status s = o->from ? full_names(&from, memory, err) : HD_OK;
+    hd_texts from = {{o->from}, o->from != NULL};
+    hd_texts *const files[] = {&o->train, &o->valid, &o->train_dir, &o->tokenizer_file};
+    hd_status s = full_names(&from, memory, err);
     o->from = from.text[0];
     if (!s && o->from) s = check_from(o, err);
-    if (!s) s = full_names(&o->train, memory, err);
-    if (!s) s = full_names(&o->valid, memory, err);
-    if (!s) s = full_folder(&o->shards, memory, err);
-    if (!s) s = full_names(&o->train_dir, memory, err);
-    return s ? s : full_names(&o->tokenizer_file, memory, err);
+    for (size_t i = 0; !s && i < sizeof files / sizeof *files; i++) s = full_names(files[i], memory, err);
+    return s ? s : full_folder(&o->shards, memory, err);
 }
 
 /* -- the options it has kept -- */
-
-static hd_status differ(const hd_option *row, const char *then, const char *now, hd_err *err)
-{
-    return hd_err_set(
-        err, HD_EARG,
-        "--%s was %s when the run began and is %s now: leave it out to resume, or begin a new run", row->name,
-        then ? then : "not given", now ? now : "not given");
-}
 
 /* What is given now (NULL: everything) must be what it was, but for rows of these kinds on. */
 static hd_status compare(const hd_train_options *then, const hd_train_options *now, const hd_given *given,
                          hd_option_keep may_change, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && hd_train_table[i].name; i++) {
-        const hd_option *row = &hd_train_table[i];
-        hd_text a = {0}, b = {0};
-        if (given ? !hd_option_given(&given[i]) : !has_effect(row, now)) continue;
-        if (row->keep >= may_change) continue;
-        hd_option_value(&a, row, then);
-        hd_option_value(&b, row, now);
-        s = a.missed || b.missed ? hd_err_nomem(err, a.missed + b.missed) : HD_OK;
-        if (!s && strcmp(a.data ? a.data : "", b.data ? b.data : "")) s = differ(row, a.data, b.data, err);
-        hd_text_release(&a);
-        hd_text_release(&b);
+    for (const hd_option *row = hd_train_table; !s && row->name; row++) {
+        hd_text value[2] = {{0}, {0}};
+        if (given ? !hd_option_given(&given[row - hd_train_table]) : !has_effect(row, now)) continue;
+        if (row->keep >= may_change || hd_option_same(row, then, now, value, err)) continue;
+        s = err->status ? err->status
+                        : hd_err_set(err, HD_EARG,
+                                     "--%s was %s when the run began and is %s now: leave it out to resume, "
+                                     "or begin a new run",
+                                     row->name, value[0].data ? value[0].data : "not given",
+                                     value[1].data ? value[1].data : "not given");
+        hd_text_release(&value[0]);
+        hd_text_release(&value[1]);
     }
     return s;
 }
@@ -181,21 +170,16 @@ static hd_status check_end(const char *path, hd_err *err)
 static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
 {
     char path[HD_PATH];
-    size_t rows = hd_option_count(hd_train_table);
-    hd_given *known = hd_mem_array(rows, sizeof *known);
-    if (!known) return hd_err_nomem(err, rows);
+    hd_given known[HD_TRAIN_MOST_ROWS] = {HD_GIVEN_NOT};
+    const hd_option_set set = {hd_train_table, then, known, NULL};
     *then = (hd_train_options){0};
-    const hd_option_set sets[2] = {{hd_train_table, then, known}, {hd_no_options, NULL, NULL}};
-    hd_status s = hd_option_set_defaults(&sets[0], err);
+    hd_status s = hd_option_set_defaults(&set, err);
     if (!s) s = hd_path(path, folder, "training.yml", err);
     then->config = path;
-    size_t config =
-        (size_t)(hd_option_find(sets, HD_CONFIG_NAME, strlen(HD_CONFIG_NAME)).option - hd_train_table);
-    known[config] = HD_GIVEN_HERE;
-    if (!s) s = hd_config_read(sets, memory, err);
+    *hd_option_find(&set, HD_CONFIG_NAME).given = HD_GIVEN_HERE;
+    if (!s) s = hd_config_read(&set, memory, err);
     if (!s) s = check_end(path, err);
     then->config = NULL;
-    hd_mem_free(known);
     return s;
 }
 
@@ -203,8 +187,8 @@ hd_status hd_train_folder_resume(hd_train_options *o, hd_given *given, hd_arena 
 {
     hd_train_options then;
     hd_status s = read_options(&then, o->out, memory, err);
-    const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
-    if (!s && hd_tasks[then.task]->recipe->spread) hd_tasks[then.task]->recipe->spread(sets);
+    const hd_option_set set = {hd_train_table, o, given, NULL};
+    if (!s && hd_tasks[then.task]->recipe->spread) hd_tasks[then.task]->recipe->spread(&set);
     if (!s) s = compare(&then, o, given, HD_KEEP_LIMIT, err);
     for (size_t i = 0; !s && hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
@@ -214,13 +198,16 @@ hd_status hd_train_folder_resume(hd_train_options *o, hd_given *given, hd_arena 
     return s;
 }
 
-hd_status hd_train_folder_same(const hd_train_options *o, hd_err *err)
+hd_status hd_train_same(const hd_train_options *o, const hd_given *given, hd_err *err)
 {
-    hd_train_options then;
+    hd_train_options now = *o, then;
+    const hd_option_set set = {hd_train_table, &now, (hd_given *)given, NULL};
     hd_arena memory;
     hd_arena_init(&memory, hd_allocator_host, 0);
-    hd_status s = read_options(&then, o->out, &memory, err);
-    if (!s) s = compare(&then, o, NULL, HD_KEEP_REPORT, err);
+    hd_status s = hd_recipe_fill(hd_tasks[o->task]->recipe, &set, err);
+    if (!s) s = hd_train_folder_name(&now, &memory, err);
+    if (!s) s = read_options(&then, o->out, &memory, err);
+    if (!s) s = compare(&then, &now, NULL, HD_KEEP_REPORT, err);
     hd_arena_release(&memory);
     return s;
 }

@@ -1,12 +1,11 @@
 /* What a run will be, and its memory beside that of the machine. */
-#include "cli/train/plan.h"
+#include "cli/train/train.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "backend/backend.h"
 #include "backend/ranks.h"
-#include "cli/train/progress.h"
 #include "task/bench.h"
 
 #define MIB 1048576.0

@@ -1,5 +1,5 @@
 /* Progress of a training run. */
-#include "cli/train/progress.h"
+#include "cli/train/train.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,11 +27,12 @@ void hd_train_progress_end(hd_train_progress *p)
 static void put_place(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char a[32], b[32];
-    fprintf(f, "step %s", hd_grouped(n->at->step, a));
-    if (p->steps) fprintf(f, "/%s", hd_grouped(p->steps, b));
+    uint64_t steps = (uint64_t)p->options->steps, epochs = (uint64_t)p->options->epochs;
     uint64_t epoch = n->at->epoch + 1; /* behind the last one there is none */
-    fprintf(f, "  epoch %" PRIu64, p->epochs && epoch > p->epochs ? p->epochs : epoch);
-    if (p->epochs) fprintf(f, "/%" PRIu64, p->epochs);
+    fprintf(f, "step %s", hd_grouped(n->at->step, a));
+    if (steps) fprintf(f, "/%s", hd_grouped(steps, b));
+    fprintf(f, "  epoch %" PRIu64, epochs && epoch > epochs ? epochs : epoch);
+    if (epochs) fprintf(f, "/%" PRIu64, epochs);
 }
 
 static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
@@ -61,11 +62,12 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
 static void say_warmup(const hd_train_progress *p, const hd_news *n)
 {
     const hd_log *log = &p->command->log;
+    uint64_t asked = (uint64_t)p->options->warmup;
     char a[32], b[32], d[32];
-    if (n->warmup < p->warmup && !n->at->step)
+    if (n->warmup < asked && !n->at->step)
         hd_log_say(log, HD_INFO,
                    "warm-up of %s updates instead of %s, as the run has %s; --no-fit-warmup keeps it",
-                   hd_grouped(n->warmup, a), hd_grouped(p->warmup, b), hd_grouped(n->at->decay_steps, d));
+                   hd_grouped(n->warmup, a), hd_grouped(asked, b), hd_grouped(n->at->decay_steps, d));
     if (n->planned && n->planned < n->warmup)
         hd_log_say(log, HD_WARN,
                    "the warm-up of %s updates is longer than the run of %s: the learning rate only reaches "
@@ -86,8 +88,9 @@ static void say_rate_is_0(hd_train_progress *p, const hd_news *n)
                n->at->decay_steps);
 }
 
-void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
+void hd_train_progress_tell(void *progress, const hd_news *n)
 {
+    hd_train_progress *p = progress;
     const hd_command *c = p->command;
     FILE *f = c->err.file;
     bool live = c->err.is_terminal;
@@ -103,7 +106,7 @@ void hd_train_progress_tell(hd_train_progress *p, const hd_news *n)
         say_warmup(p, n);
         return;
     }
-    if (n->kind == HD_NEWS_STEP && n->rate <= 0 && p->peak > 0 && !p->warned) say_rate_is_0(p, n);
+    if (n->kind == HD_NEWS_STEP && n->rate <= 0 && p->options->lr > 0 && !p->warned) say_rate_is_0(p, n);
     if (c->common.quiet) return;
     if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
     if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;

@@ -1,12 +1,10 @@
 /* heed train: trains a model of any task, in one call or in several. */
 #include "cli/train/train.h"
 
+#include <signal.h>
+
 #include "backend/ranks.h"
-#include "cli/frame/verb.h"
-#include "cli/frame/signals.h"
-#include "cli/train/folder.h"
-#include "cli/train/recipe.h"
-#include "cli/train/sitting.h"
+#include "run/session.h"
 #include "task/list.h"
 
 static const hd_example examples[] = {
@@ -41,24 +39,115 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-static hd_status fill_options(const hd_option_set sets[2], hd_err *err)
+/* -- a sitting -- */
+
+bool hd_train_stopped(void)
 {
-    const hd_train_options *o = sets[0].into;
-    return hd_recipe_fill(hd_tasks[o->task]->recipe, sets, err);
+    return hd_signals_noted();
 }
 
-hd_status hd_train_same(const hd_train_options *o, const hd_given *given, hd_err *err)
+/* Of several processes only some may have got the signal; the others end as if by the usual one. */
+int hd_train_stop_status(void)
 {
-    hd_train_options now = *o;
-    const hd_option_set sets[2] = {{hd_train_table, &now, (hd_given *)given}, {hd_no_options, NULL, NULL}};
-    hd_arena memory;
-    hd_arena_init(&memory, hd_allocator_host, 0);
-    hd_status s = fill_options(sets, err);
-    if (!s) s = hd_train_folder_name(&now, &memory, err);
-    if (!s) s = hd_train_folder_same(&now, err);
-    hd_arena_release(&memory);
-    return s;
+    int number = hd_signals_noted();
+    return HD_EXIT_SIGNAL + (number ? number : SIGTERM);
 }
+
+static bool is_stopped(void *context)
+{
+    (void)context;
+    hd_signals_note(); /* who asks will save */
+    return hd_signals_noted();
+}
+
+/* What is counted has nothing to save until it is done; what learns can be saved from the beginning. */
+static hd_status open_folder(void *context, hd_err *err)
+{
+    const hd_train_options *o = ((const hd_train_progress *)context)->options;
+    if (o->task != HD_TRAIN_LM || o->model != HD_LM_ngram) hd_signals_note();
+    return hd_train_folder_open(o, err);
+}
+
+static void began(void *context, const hd_plan *p)
+{
+    hd_train_plan_say(((const hd_train_progress *)context)->command, p);
+}
+
+static void say_judged(const hd_command *c, const hd_task *task, const hd_outcome *out)
+{
+    char a[32];
+    hd_text t = {0};
+    for (const hd_figure *f = out->figure; f < out->figure + HD_FIGURES && f->name; f++)
+        hd_figure_put(&t, f, t.size ? ", " : "");
+    hd_log_say(&c->log, HD_INFO, "held out: %s of %s %s", t.data ? t.data : "", hd_grouped(out->judged, a),
+               task->judged);
+    hd_text_release(&t);
+}
+
+static void say_ending(const hd_command *c, const hd_task *task, const hd_outcome *out)
+{
+    static const char *const why[] = {[HD_ENDED_STEPS] = "finished: reached --steps",
+                                      [HD_ENDED_EPOCHS] = "finished: reached --epochs",
+                                      [HD_ENDED_MINUTES] = "ended: reached --minutes",
+                                      [HD_ENDED_PATIENCE] = "finished: no new best model within --patience",
+                                      [HD_ENDED_STOPPED] = "stopped"};
+    const hd_progress *p = &out->progress;
+    char a[32], b[32];
+    hd_log_say(&c->log, HD_INFO, "%s (%s updates, %s %s)%s", why[out->ending], hd_grouped(p->step, a),
+               hd_grouped(p->tokens, b), task->unit,
+               out->ending != HD_ENDED_STOPPED ? ""
+               : p->broken                     ? "; saved up to the last finite gradient"
+                                               : "; everything is saved");
+}
+
+/* Says why it ended, and what can be done now; returns the exit status. */
+static int end(const hd_command *c, const hd_train_options *o, const hd_task *task, const hd_outcome *out)
+{
+    bool stopped = !out->counted && out->ending == HD_ENDED_STOPPED;
+    char a[32];
+    if (out->counted)
+        hd_log_say(&c->log, HD_INFO, "%s different n-grams counted in %.2f s", hd_grouped(out->counted, a),
+                   out->seconds);
+    if (out->judged) say_judged(c, task, out);
+    if (!out->counted) say_ending(c, task, out);
+    if (stopped)
+        hd_log_say(&c->log, HD_INFO, "continue with: heed train --resume --out %s", o->out);
+    else
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, task->verb, o->out,
+                   task->with);
+    return stopped ? hd_train_stop_status() : HD_EXIT_OK;
+}
+
+/* From an empty folder or a checkpoint to the end or to a signal; with --dry-run only says what it would be.
+ */
+static int sit(const hd_command *c, const hd_train_options *o, const hd_given *given)
+{
+    const hd_task *task = hd_tasks[o->task];
+    hd_train_progress progress = {.command = c, .task = task, .options = o};
+    hd_session_hooks hooks = {.threads = c->common.threads,
+                              .log = c->log,
+                              .open = open_folder,
+                              .began = began,
+                              .stop = is_stopped,
+                              .tell = hd_train_progress_tell,
+                              .context = &progress};
+    hd_outcome out;
+    hd_plan plan;
+    hd_err err = {0};
+    if (task->check(o, &err)) return hd_verb_misused(c->verb, &err);
+    if (o->dry_run) {
+        if (hd_session_plan(&plan, task, o, &hooks, &err)) return hd_command_fail(c, &err);
+        if (hd_train_options_show(c, o, given, &err)) return hd_command_fail(c, &err);
+        hd_train_plan_show(c, o, task, &plan);
+        return HD_EXIT_OK;
+    }
+    hd_status s = o->resume ? HD_OK : hd_train_folder_check(o, &err);
+    if (!s) s = hd_session_train(&out, task, o, &hooks, &err);
+    hd_train_progress_end(&progress);
+    return s ? hd_command_fail(c, &err) : end(c, o, task, &out);
+}
+
+/* -- the run -- */
 
 static int train(const hd_command *c, hd_train_options *o, hd_given *given, hd_status s, hd_arena *memory,
                  hd_err *err)
@@ -66,9 +155,7 @@ static int train(const hd_command *c, hd_train_options *o, hd_given *given, hd_s
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
     for (int i = 0; !s && i < o->train.count; i++)
         hd_input_await(c, o->train.text[i], "a text to learn from");
-    return s == HD_EARG ? hd_verb_misused(c->verb, err)
-           : s          ? hd_command_fail(c, err)
-                        : hd_train_sit(c, o, given);
+    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : sit(c, o, given);
 }
 
 /* Nobody else writes in the folder meanwhile; the first process holds it for all. */
@@ -87,7 +174,7 @@ static int train_alone(const hd_command *c, hd_train_options *o, hd_given *given
 
 int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given)
 {
-    const hd_option_set sets[2] = {{hd_train_table, o, given}, {hd_no_options, NULL, NULL}};
+    const hd_option_set set = {hd_train_table, o, given, NULL};
     hd_err err = {0};
     hd_arena memory;
     if (!o->dry_run && (!o->out || !*o->out)) {
@@ -100,7 +187,8 @@ int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given)
         return hd_verb_misused(c->verb, &err);
     }
     hd_arena_init(&memory, hd_allocator_host, 0);
-    hd_status s = o->resume ? hd_train_folder_resumable(o, &err) : fill_options(sets, &err);
+    hd_status s = o->resume ? hd_train_folder_resumable(o, &err)
+                            : hd_recipe_fill(hd_tasks[o->task]->recipe, &set, &err);
     if (!s) s = hd_train_folder_name(o, &memory, &err);
     int status =
         o->dry_run ? train(c, o, given, s, &memory, &err) : train_alone(c, o, given, s, &memory, &err);
@@ -112,7 +200,7 @@ static hd_status run(hd_command *c, hd_err *err)
 {
     hd_train_options o = *(const hd_train_options *)c->options;
     (void)err; /* a run says itself what went wrong, or that a signal stopped it */
-    c->exit = hd_train_run(c, &o, (hd_given *)c->given);
+    c->exit = hd_train_run(c, &o, c->set->given);
     return HD_OK;
 }
 
@@ -138,6 +226,6 @@ const hd_usage hd_verb_train = {
     .size = sizeof(hd_train_options),
     .examples = examples,
     .spreads = true,
-    .show = hd_train_recipe_rows,
+    .show = hd_train_help_rows,
     .run = run,
 };

@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/file/folder.h"
-#include "cli/frame/fields.h"
+#include "cli/frame/table.h"
 #include "cli/frame/verb.h"
 #include "task/model_folder.h"
 #include "tensor/safetensors.h"

@@ -1,6 +1,5 @@
 /* heed perplexity: how well a language model predicts a text. */
 #include "cli/frame/verb.h"
-#include "cli/train/progress.h"
 #include "cli/verb/likelihood.h"
 #include "cli/verb/unknown.h"
 #include "view/draw/json_members.h"

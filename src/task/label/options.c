@@ -63,7 +63,7 @@ static hd_status fit_length(hd_taking *t, const hd_body_opt *b, hd_err *err)
 {
     const hd_train_options *o = t->options;
     int most = b->positions && b->positions < LONGEST ? (int)b->positions : LONGEST;
-    hd_status s = hd_recipe_follow(t->sets, "max-length", most, err);
+    hd_status s = hd_recipe_follow(t->set, "max-length", most, err);
     if (s || !b->positions || ((size_t)o->max_length <= b->positions && !b->encoder.count)) return s;
     return hd_taking_number(t, "max-length", b->positions, err);
 }
@@ -75,16 +75,16 @@ static hd_status take_body(hd_taking *t, hd_origin *origin, hd_err *err)
     const hd_model_type *model = hd_body_model(b);
     hd_pool_kind own = model->pooled ? HD_POOL_first : HD_POOL_last;
     hd_pool_kind pool = origin->head.classes ? origin->head.pool : own;
-    if (hd_train_given(t->sets, "model"))
+    if (hd_train_given(t->set, "model"))
         return hd_err_set(err, HD_EARG, "--model does not go with --from: it is %s there", model->name);
     if (o->lm_loss > 0 && !model->lm.loss_of)
         return hd_err_set(err, HD_EARG, "--lm-loss: %s is not a language model, but %s", o->from,
                           model->name);
     hd_status s = take_sizes(t, b, err);
     if (!s) s = fit_length(t, b, err);
-    if (!s) s = hd_recipe_follow(t->sets, "lr", rate_of(b, o->scratch), err);
+    if (!s) s = hd_recipe_follow(t->set, "lr", rate_of(b, o->scratch), err);
     if (!s) s = hd_taking_real(t, "dropout", round(1e6 * (double)hd_body_dropout(b)) / 1e6, err);
-    return s || o->pool ? s : hd_recipe_follow(t->sets, "pool", 1 + (int)pool, err);
+    return s || o->pool ? s : hd_recipe_follow(t->set, "pool", 1 + (int)pool, err);
 }
 
 static hd_status take(hd_taking *t, hd_err *err)

@@ -73,9 +73,9 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 static void spread(const hd_option_set sets[2])
 {
     static const char *const sides[] = {"encoder-layers", "decoder-layers"};
-    hd_option_place layers = hd_option_find(sets, "layers", strlen("layers"));
+    hd_option_place layers = hd_option_find(sets, "layers");
     for (int i = 0; i < 2 && hd_option_given(layers.given); i++) {
-        hd_option_place at = hd_option_find(sets, sides[i], strlen(sides[i]));
+        hd_option_place at = hd_option_find(sets, sides[i]);
         if (hd_option_given(at.given)) continue;
         *(int *)at.field = *(const int *)layers.field;
         *at.given = *layers.given;
@@ -116,7 +116,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (!s) s = hd_taking_switch(t, "untied", !m.tied, err);
     if (!s) s = hd_taking_activation(t, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
     if (!s && o->max_length >= o->positions)
-        s = hd_recipe_follow(t->sets, "max-length", o->positions - 1, err);
+        s = hd_recipe_follow(t->set, "max-length", o->positions - 1, err);
     return s;
 }
 

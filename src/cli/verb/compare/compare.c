@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "cli/frame/table.h"
-#include "cli/train/progress.h"
 #include "cli/verb/compare/labels.h"
 #include "cli/verb/compare/models.h"
 #include "cli/verb/likelihood.h"

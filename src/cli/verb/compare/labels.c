@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "cli/frame/table.h"
-#include "cli/train/progress.h"
 #include "task/label/labeler.h"
 #include "train/duration.h"
 #include "view/draw/json_members.h"

@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/frame/spelling.h"
 #include "cli/train/train.h"
-#include "cli/train/sitting.h"
 #include "task/language/options.h"
 #include "train/checkpoint.h"
 #include "train/duration.h"
@@ -17,9 +15,8 @@
 
 static hd_option_place place_of(const hd_asked_model *m, const char *option)
 {
-    const hd_option_set sets[2] = {{hd_train_table, (void *)&m->options, m->given},
-                                   {hd_no_options, NULL, NULL}};
-    return hd_option_find(sets, option, strlen(option));
+    const hd_option_set set = {hd_train_table, (void *)&m->options, m->given, NULL};
+    return hd_option_find(&set, option);
 }
 
 static hd_lm_kind kind_of(const hd_asked_model *m)
@@ -92,9 +89,9 @@ static hd_status read_model(hd_models *all, char *spelled, hd_err *err)
     m->given = hd_arena_take(&all->memory, rows * sizeof *m->given);
     if (!m->given) return hd_err_nomem(err, rows * sizeof *m->given);
     memset(m->given, 0, rows * sizeof *m->given);
-    const hd_option_set sets[2] = {{hd_train_table, &m->options, m->given}, {hd_no_options, NULL, NULL}};
+    const hd_option_set set = {hd_train_table, &m->options, m->given, NULL};
     hd_words none = {NULL, 0};
-    hd_status s = hd_option_parse(sets, &none, false, err);
+    hd_status s = hd_option_parse(&set, &none, false, err);
     if (!s) s = give(m, "task", "lm", err);
     if (open) *open = 0, spelled[size - 1] = 0;
     if (!s) s = read_kind(m, spelled, err);

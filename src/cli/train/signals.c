@@ -1,13 +1,12 @@
 /* Signals while a model is trained. Easy to get wrong: a handler runs at any moment and in any thread, so
    what it says was put together before. */
-#include "cli/frame/signals.h"
+#include "cli/train/train.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "backend/ranks.h"
-#include "cli/frame/verb.h"
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 

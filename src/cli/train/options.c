@@ -1,5 +1,5 @@
 /* The options of a run, shown. */
-#include "cli/train/recipe.h"
+#include "cli/train/train.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,6 @@
 static hd_status write_default(hd_row_help *to, const hd_option *row, const hd_train_options *o, hd_err *err)
 {
     hd_text t = {0};
-    to->fallback[0] = 0;
     if (row->type == HD_OPTION_FLAG || row->many || row->most) return HD_OK;
     hd_option_value(&t, row, o);
     hd_status s = hd_text_status(&t, err);
@@ -26,14 +25,12 @@ static hd_status write_default(hd_row_help *to, const hd_option *row, const hd_t
 static hd_status show_run(hd_row_help *rows, const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
-    const hd_option_set sets[2] = {*set, {hd_no_options, NULL, NULL}};
     const hd_recipe *recipe = hd_tasks[o->task]->recipe;
-    hd_status s = hd_recipe_fill(recipe, sets, err);
+    hd_status s = hd_recipe_fill(recipe, set, err);
     unsigned parts = s ? 0 : hd_recipe_parts(recipe, o);
     for (size_t i = 0; !s && set->table[i].name; i++) {
         const hd_option *row = &set->table[i];
         rows[i].left_out = !hd_recipe_has_task(row, o->task);
-        rows[i].fallback[0] = 0;
         if (hd_recipe_applies(row, o, parts)) s = write_default(&rows[i], row, o, err);
     }
     return s;
@@ -46,39 +43,44 @@ static bool is_given(const hd_option_set *set)
     return false;
 }
 
-/* All rows: those whose defaults are not the same in all tasks and presets say so. */
-static hd_status show_all(hd_row_help *rows, hd_err *err)
+/* Whether the default of a row is another in a task, or with some preset. */
+static bool varies(const hd_option *row, int task, const hd_train_options *o, const hd_train_options *plain)
 {
-    for (int task = 0; task < HD_TRAIN_TASKS; task++) {
-        hd_train_options o = {0}, plain = {0};
-        hd_given given[HD_TRAIN_MOST_ROWS] = {HD_GIVEN_NOT};
-        const hd_option_set sets[2] = {{hd_train_table, &o, given}, {hd_no_options, NULL, NULL}};
-        hd_status s = hd_option_set_defaults(&sets[0], err);
-        plain = o;
-        o.task = task;
-        if (!s) s = hd_recipe_fill(hd_tasks[task]->recipe, sets, err);
-        if (s) return s;
-        for (size_t i = 1; hd_train_table[i].name; i++) {
-            const hd_option *row = &hd_train_table[i];
-            bool named, varies = hd_recipe_has_task(row, task) && hd_option_differs(row, &o, &plain);
-            for (int p = 0; p < HD_PRESETS; p++)
-                if (hd_preset_value((hd_preset)p, row->name, &named)) varies = true;
-            if (varies && row->type != HD_OPTION_FLAG)
-                snprintf(rows[i].fallback, sizeof rows->fallback, "depends on --task and --preset");
-        }
-    }
-    return HD_OK;
+    bool named;
+    if (row->type == HD_OPTION_FLAG) return false;
+    for (int p = 0; p < HD_PRESETS; p++)
+        if (hd_preset_value((hd_preset)p, row->name, &named)) return true;
+    return hd_recipe_has_task(row, task) && !hd_option_same(row, o, plain, NULL, NULL);
 }
 
-hd_status hd_train_recipe_rows(hd_row_help *rows, const hd_option_set *set, hd_err *err)
+static hd_status show_all(hd_row_help *rows, hd_err *err)
+{
+    hd_train_options plain = {0};
+    hd_status s = hd_option_set_defaults(&(hd_option_set){.table = hd_train_table, .into = &plain}, err);
+    for (size_t i = 0; hd_train_table[i].name; i++)
+        if (hd_train_table[i].fallback)
+            snprintf(rows[i].fallback, sizeof rows->fallback, "%s", hd_train_table[i].fallback);
+    for (int task = 0; !s && task < HD_TRAIN_TASKS; task++) {
+        hd_train_options o = plain;
+        hd_given given[HD_TRAIN_MOST_ROWS] = {HD_GIVEN_NOT};
+        o.task = task;
+        s = hd_recipe_fill(hd_tasks[task]->recipe, &(hd_option_set){hd_train_table, &o, given, NULL}, err);
+        for (size_t i = 1; !s && hd_train_table[i].name; i++)
+            if (varies(&hd_train_table[i], task, &o, &plain))
+                snprintf(rows[i].fallback, sizeof rows->fallback, "depends on --task and --preset");
+    }
+    return s;
+}
+
+hd_status hd_train_help_rows(hd_row_help *rows, const hd_option_set *set, hd_err *err)
 {
     return is_given(set) ? show_run(rows, set, err) : show_all(rows, err);
 }
 
 /* -- a run -- */
 
-hd_status hd_train_recipe_show(const hd_command *c, const hd_train_options *o, const hd_given *given,
-                               hd_err *err)
+hd_status hd_train_options_show(const hd_command *c, const hd_train_options *o, const hd_given *given,
+                                hd_err *err)
 {
     static const char *const origins[] = {
         [HD_GIVEN_NOT] = "default",     [HD_GIVEN_HERE] = "command line", [HD_GIVEN_FILE] = "--config",
