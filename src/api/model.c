@@ -26,7 +26,7 @@ static hd_status settle(const heed_model *m, hd_err *err)
 {
     hd_backend *b = m->backend;
     hd_real first;
-    b->download(b, &first, m->translator->model->params.value, sizeof first);
+    b->download(b, &first, m->translator.model.params->value, sizeof first);
     return b->error[0] ? hd_err_set(err, HD_EDEVICE, "%s", b->error) : HD_OK;
 }
 
@@ -52,7 +52,9 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
                        err);
     if (!s && m->backend->dry)
         s = hd_err_set(err, HD_EMISSING, "device '%s' does not compute: use cpu or cuda", m->backend->name);
-    if (!s) s = hd_translator_open(&m->translator, folder, m->backend, (hd_weights)o.checkpoint, err);
+    if (!s)
+        s = hd_model_folder_open(&m->translator, folder, "translate", m->backend, (hd_weights)o.checkpoint,
+                                 err);
     return s ? s : settle(m, err);
 }
 
@@ -84,7 +86,7 @@ void heed_model_free(heed_model *model)
 {
     /* the last one must see what all the others did */
     if (!model || atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) > 1) return;
-    hd_translator_free(model->translator);
+    hd_model_folder_release(&model->translator);
     hd_backend_free(model->backend);
     hd_mem_free(model);
 }

@@ -41,7 +41,7 @@ static hd_status find(heed_results **out, heed_context *c, const char *const *te
         if (!prefix) s = hd_err_nomem(err, count * sizeof *prefix);
         if (!s) s = lines_of(prefix, o->prefix, o->prefix_size, count, "prefix", !o->force, err);
     }
-    if (!s) s = hd_translate(&found, &c->run, c->model->translator, line, prefix, count, opt, err);
+    if (!s) s = hd_translate(&found, &c->run, &c->model->translator, line, prefix, count, opt, err);
     if (!s) s = hd_api_results(out, c->model, &found, err);
     hd_mem_free(prefix);
     hd_mem_free(line);
@@ -102,7 +102,7 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
                         hd_err *err)
 {
     listener l = {o, {.line = line, .translation = r->translation[line]}};
-    const hd_attention_of of = {.by = c->model->translator, .found = hd_api_found(r, line)};
+    const hd_attention_of of = {.by = &c->model->translator, .found = hd_api_found(r, line)};
     return hd_attention_parts(&c->run, &of, hand_over, &l, err);
 }
 

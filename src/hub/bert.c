@@ -63,20 +63,20 @@ static hd_status check_size(const hd_bert_opt *opt, const char *folder, hd_err *
 
 static hd_status import_words(const hd_passage *p, const hd_bert_form *form, hd_model_config *c, hd_err *err)
 {
-    hd_masked m = {.backend = p->backend};
+    hd_model_folder m = {0};
+    hd_bert *bert = NULL;
     hd_bert_opt opt = hd_family_bert_config(c, form);
     bool promised = predicts(c, form);
-    hd_family_bert_tokenizer(c, p->from, &opt, &m.tokenizer);
+    hd_family_bert_tokenizer(c, p->from, &opt, &m.tokenizer[0]);
     hd_status s = c->status;
     if (!s) s = hd_family_sentence_read(&m, &opt, p->from, err);
     if (!s) s = find_parts(&opt, form, p->from, promised, err);
     if (!s) s = check_size(&opt, p->from, err);
-    if (!s) s = hd_bert_new(&m.model, p->backend, &opt, false, err);
-    if (!s) s = hd_family_bert_load(&m.model->params, form, false, p->from, err);
-    if (!s) s = hd_masked_save(&m, p->to, err);
-    if (!s) s = hd_masked_publish(&m, p->to, err);
-    hd_bert_free(m.model);
-    hd_tokenizer_free(m.tokenizer);
+    if (!s) s = hd_bert_new(&bert, p->backend, &opt, false, err);
+    if (!s) hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
+    if (!s) s = hd_family_bert_load(m.model.params, form, false, p->from, err);
+    if (!s) s = hd_model_folder_write(&m, p->to, err);
+    hd_model_folder_release(&m);
     return s;
 }
 
@@ -89,12 +89,13 @@ static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_masked *m, const hd_bert_form *form, const char *folder, hd_err *err)
+static hd_status save_config(const hd_model_folder *m, const hd_bert_form *form, const char *folder,
+                             hd_err *err)
 {
-    const hd_bert_opt *o = &m->model->opt;
+    const hd_bert_opt *o = &hd_model_folder_bert(m)->opt;
     hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, form, o->headless ? "Model" : "ForMaskedLM", o, m->tokenizer);
-    hd_family_own_tokenizer(&own, m->tokenizer);
+    hd_family_bert_put(&c, form, o->headless ? "Model" : "ForMaskedLM", o, m->tokenizer[0]);
+    hd_family_own_tokenizer(&own, m->tokenizer[0]);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -104,16 +105,17 @@ static hd_status save_config(const hd_masked *m, const hd_bert_form *form, const
 
 static hd_status export_words(const hd_passage *p, const hd_bert_form *form, hd_err *err)
 {
-    hd_masked *m = NULL;
-    hd_status s = hd_masked_open(&m, p->from, p->backend, err);
-    const hd_bert_opt *o = s ? NULL : &m->model->opt;
-    if (!s) s = hd_family_bert_check(o, p->from, err);
-    if (!s) s = hd_family_bert_save_tokenizer(m->tokenizer, form, o, m->longest, p->to, err);
-    if (!s) s = save_config(m, form, p->to, err);
-    if (!s) s = hd_family_sentence_save(m, p->to, err);
-    if (!s) s = hd_family_bert_rename(&m->model->params, form, false, o->headless, err);
-    if (!s) s = hd_masked_publish(m, p->to, err);
-    hd_masked_free(m);
+    hd_model_folder m;
+    hd_status s = hd_model_folder_open(&m, p->from, "mlm", p->backend, HD_WEIGHTS_BEST, err);
+    if (s) return s;
+    const hd_bert_opt *o = &hd_model_folder_bert(&m)->opt;
+    s = hd_family_bert_check(o, p->from, err);
+    if (!s) s = hd_family_bert_save_tokenizer(m.tokenizer[0], form, o, m.longest, p->to, err);
+    if (!s) s = save_config(&m, form, p->to, err);
+    if (!s) s = hd_family_sentence_save(&m, p->to, err);
+    if (!s) s = hd_family_bert_rename(m.model.params, form, false, o->headless, err);
+    if (!s) s = hd_model_folder_publish(&m, p->to, err);
+    hd_model_folder_release(&m);
     return s;
 }
 

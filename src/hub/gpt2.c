@@ -27,17 +27,17 @@ static hd_status check_size(const hd_lm_opt *opt, const char *folder, hd_err *er
 
 static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    hd_language l = {.backend = p->backend};
+    hd_model_folder f = {0};
+    hd_lm *lm = NULL;
     hd_lm_opt opt = hd_family_gpt2_config(c);
-    hd_family_gpt2_tokenizer(c, p->from, &opt, &l.tokenizer);
+    hd_family_gpt2_tokenizer(c, p->from, &opt, &f.tokenizer[0]);
     hd_status s = c->status;
     if (!s) s = check_size(&opt, p->from, err);
-    if (!s) s = hd_lm_new(&l.lm, &opt, p->backend, false, err);
-    if (!s) s = hd_family_weights_load(l.lm->params, p->from, hd_family_gpt2_ignored, err);
-    if (!s) s = hd_language_save(&l, p->to, err);
-    if (!s) s = hd_language_publish(&l, p->to, err);
-    hd_lm_free(l.lm);
-    hd_tokenizer_free(l.tokenizer);
+    if (!s) s = hd_lm_new(&lm, &opt, p->backend, false, err);
+    if (!s) hd_model_folder_take(&f, HD_TRAIN_LM, hd_lm_model(lm));
+    if (!s) s = hd_family_weights_load(f.model.params, p->from, hd_family_gpt2_ignored, err);
+    if (!s) s = hd_model_folder_write(&f, p->to, err);
+    hd_model_folder_release(&f);
     return s;
 }
 
@@ -68,29 +68,31 @@ static hd_status save_config(const hd_lm_opt *o, const hd_tokenizer *t, const ch
 }
 
 /* Texts begin behind an end, as every line does that the model learned from. */
-static hd_status save_tokenizer(const hd_language *l, const char *folder, hd_err *err)
+static hd_status save_tokenizer(const hd_tokenizer *t, const hd_lm_opt *o, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     const hd_text_form how = {.native = HD_TOKENIZER_bpe,
-                              .lead = hd_tokenizer_special(l->tokenizer).end,
+                              .lead = hd_tokenizer_special(t).end,
                               .trail = -1,
                               .continues = true,
-                              .longest = l->lm->opt.context};
-    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
-    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
-    return s ? s : hd_tokenizer_json_save(l->tokenizer, &how, folder, err);
+                              .longest = o->context};
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(t), err);
+    if (!s) s = hd_tokenizer_save(t, path, err);
+    return s ? s : hd_tokenizer_json_save(t, &how, folder, err);
 }
 
 static hd_status export_words(const hd_passage *p, hd_err *err)
 {
-    hd_language *l = NULL;
-    hd_status s = hd_language_open(&l, p->from, p->backend, err);
-    if (!s) s = hd_family_gpt2_check(&l->lm->opt, p->from, err);
-    if (!s) s = save_tokenizer(l, p->to, err);
-    if (!s) s = save_config(&l->lm->opt, l->tokenizer, p->to, err);
-    if (!s && !l->lm->opt.tied) s = hd_family_gpt2_add_prefix(l->lm->params, OUTPUT, err);
-    if (!s) s = hd_language_publish(l, p->to, err);
-    hd_language_free(l);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_open(&f, p->from, "lm", p->backend, HD_WEIGHTS_BEST, err);
+    if (s) return s;
+    const hd_lm_opt *o = &hd_model_folder_lm(&f)->opt;
+    s = hd_family_gpt2_check(o, p->from, err);
+    if (!s) s = save_tokenizer(f.tokenizer[0], o, p->to, err);
+    if (!s) s = save_config(o, f.tokenizer[0], p->to, err);
+    if (!s && !o->tied) s = hd_family_gpt2_add_prefix(f.model.params, OUTPUT, err);
+    if (!s) s = hd_model_folder_publish(&f, p->to, err);
+    hd_model_folder_release(&f);
     return s;
 }
 

@@ -26,7 +26,8 @@ static hd_status load(hd_classifier *m, const char *folder, hd_err *err)
 
 hd_status hd_family_gpt2_import_labels(const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    hd_labeler l = {.backend = p->backend};
+    hd_model_folder f = {0};
+    hd_classifier *m = NULL;
     hd_classifier_opt opt = {.pool = HD_POOL_last, .body = {.type = &hd_body_lm}};
     hd_model_config own = hd_family_own(c);
     opt.body.lm = hd_family_gpt2_config(c);
@@ -35,17 +36,18 @@ hd_status hd_family_gpt2_import_labels(const hd_passage *p, hd_model_config *c, 
     opt.bare = hd_family_switch(&own, BARE, true);
     hd_family_own_end(c, &own);
     if (opt.body.positions < 3) hd_model_config_refuse(c, "\"n_positions\" is less than 3");
-    hd_family_labels_read(c, &l.labels);
-    opt.classes = l.labels.count;
+    hd_family_labels_read(c, &f.labels);
+    opt.classes = f.labels.count;
     opt.numbers = hd_family_labels_number(c, opt.classes);
-    hd_family_gpt2_tokenizer(c, p->from, &opt.body.lm, &l.tokenizer);
+    if (opt.numbers) hd_vocab_release(&f.labels);
+    hd_family_gpt2_tokenizer(c, p->from, &opt.body.lm, &f.tokenizer[0]);
     hd_status s = c->status;
     if (!s) s = hd_family_labels_check_size(&opt, p->from, err);
-    if (!s) s = hd_classifier_new(&l.model, p->backend, &opt, false, err);
-    if (!s) s = load(l.model, p->from, err);
-    if (!s) s = hd_labeler_save(&l, p->to, err);
-    if (!s) s = hd_labeler_publish(&l, p->to, err);
-    hd_labeler_release(&l);
+    if (!s) s = hd_classifier_new(&m, p->backend, &opt, false, err);
+    if (!s) hd_model_folder_take(&f, hd_labeler_task(&opt), hd_classifier_model(m));
+    if (!s) s = load(m, p->from, err);
+    if (!s) s = hd_model_folder_write(&f, p->to, err);
+    hd_model_folder_release(&f);
     return s;
 }
 
@@ -135,16 +137,17 @@ static hd_status rename_head(hd_classifier *m, hd_err *err)
     return hd_family_gpt2_add_prefix(m->params, SCORE, err);
 }
 
-static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *err)
+static hd_status save_config(const hd_model_folder *f, const char *folder, hd_err *err)
 {
     hd_text c = {0}, own = {0};
-    hd_lm_opt o = ((const hd_lm *)l->model->body.self)->opt;
-    hd_special special = hd_tokenizer_special(l->tokenizer);
+    const hd_classifier *m = hd_model_folder_classifier(f);
+    hd_lm_opt o = ((const hd_lm *)m->body.self)->opt;
+    hd_special special = hd_tokenizer_special(f->tokenizer[0]);
     o.start = special.start, o.end = special.end;
-    hd_family_gpt2_put(&c, HD_GPT2_LABELS, &o, l->tokenizer);
-    hd_family_labels_put(&c, l);
-    hd_family_own_tokenizer(&own, l->tokenizer);
-    if (!l->model->opt.bare) hd_family_own_switch(&own, BARE, false);
+    hd_family_gpt2_put(&c, HD_GPT2_LABELS, &o, f->tokenizer[0]);
+    hd_family_labels_put(&c, f);
+    hd_family_own_tokenizer(&own, f->tokenizer[0]);
+    if (!m->opt.bare) hd_family_own_switch(&own, BARE, false);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, "}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -152,33 +155,35 @@ static hd_status save_config(const hd_labeler *l, const char *folder, hd_err *er
     return s;
 }
 
-static hd_status save_tokenizer(const hd_labeler *l, const char *folder, hd_err *err)
+static hd_status save_tokenizer(const hd_model_folder *f, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
-    hd_special special = hd_tokenizer_special(l->tokenizer);
-    bool bare = l->model->opt.bare;
+    hd_special special = hd_tokenizer_special(f->tokenizer[0]);
+    const hd_classifier_opt *o = &hd_model_folder_classifier(f)->opt;
     const hd_text_form how = {.native = HD_TOKENIZER_bpe,
-                              .lead = bare ? -1 : special.start,
-                              .trail = bare ? -1 : special.end,
-                              .longest = l->model->opt.body.positions};
-    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(l->tokenizer), err);
-    if (!s) s = hd_tokenizer_save(l->tokenizer, path, err);
-    return s ? s : hd_tokenizer_json_save(l->tokenizer, &how, folder, err);
+                              .lead = o->bare ? -1 : special.start,
+                              .trail = o->bare ? -1 : special.end,
+                              .longest = o->body.positions};
+    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(f->tokenizer[0]), err);
+    if (!s) s = hd_tokenizer_save(f->tokenizer[0], path, err);
+    return s ? s : hd_tokenizer_json_save(f->tokenizer[0], &how, folder, err);
 }
 
 hd_status hd_family_gpt2_export_labels(const hd_passage *p, hd_err *err)
 {
-    hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, p->from, HD_TRAIN_CLASSIFY, p->backend, err);
-    if (!s) s = hd_family_gpt2_check(&l->model->opt.body.lm, p->from, err);
-    if (!s && (l->model->opt.pool != HD_POOL_last || l->pairs))
+    hd_model_folder f;
+    hd_status s = hd_model_folder_open(&f, p->from, "classify", p->backend, HD_WEIGHTS_BEST, err);
+    if (s) return s;
+    hd_classifier *m = hd_model_folder_classifier(&f);
+    s = hd_family_gpt2_check(&m->opt.body.lm, p->from, err);
+    if (!s && (m->opt.pool != HD_POOL_last || f.pairs))
         s = hd_err_set(err, HD_EARG, "%s: " HD_GPT2_LABELS " reads the last row of one text; this model %s",
-                       p->from, l->pairs ? "takes pairs" : "has another --pool");
-    if (!s) s = fold_bias(l->model, p->from, err);
-    if (!s) s = save_tokenizer(l, p->to, err);
-    if (!s) s = save_config(l, p->to, err);
-    if (!s) s = rename_head(l->model, err);
-    if (!s) s = hd_labeler_publish(l, p->to, err);
-    hd_labeler_free(l);
+                       p->from, f.pairs ? "takes pairs" : "has another --pool");
+    if (!s) s = fold_bias(m, p->from, err);
+    if (!s) s = save_tokenizer(&f, p->to, err);
+    if (!s) s = save_config(&f, p->to, err);
+    if (!s) s = rename_head(m, err);
+    if (!s) s = hd_model_folder_publish(&f, p->to, err);
+    hd_model_folder_release(&f);
     return s;
 }

@@ -106,12 +106,12 @@ static void put_labels(hd_text *to, const hd_vocab *labels)
     hd_text_put(to, "}");
 }
 
-void hd_family_labels_put(hd_text *to, const hd_labeler *l)
+void hd_family_labels_put(hd_text *to, const hd_model_folder *f)
 {
-    bool number = l->model->opt.numbers;
+    bool number = f->task->id == HD_TRAIN_REGRESS;
     if (number)
         hd_text_put(to, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
     else
-        put_labels(to, &l->labels);
+        put_labels(to, &f->labels);
     hd_text_print(to, ",\n \"%s\": \"%s\"", KIND, number ? NUMBER : ONE);
 }

@@ -14,6 +14,6 @@ bool hd_family_labels_number(hd_model_config *c, size_t labels);
 hd_status hd_family_labels_check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err);
 /* Whether a model folder's config.json is of a classifier, or of a regression, with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
-void hd_family_labels_put(hd_text *to, const hd_labeler *l);
+void hd_family_labels_put(hd_text *to, const hd_model_folder *f);
 
 #endif

@@ -54,14 +54,14 @@ static bool folds(const hd_tokenizer *t, hd_status *s, hd_err *err)
 }
 
 /* sentence_bert_config.json: what stands there of a limit comes before what the tokenizer says. */
-static hd_status read_reading(double *limit, const hd_masked *m, const char *folder, hd_err *err)
+static hd_status read_reading(double *limit, const hd_model_folder *m, const char *folder, hd_err *err)
 {
     static const char task[] = "transformer_task", known[] = "feature-extraction",
                       rows[] = "last_hidden_state", output[] = "method_output_name";
     hd_model_config c;
     hd_model_config_read_file(&c, folder, LIMIT, err);
     *limit = limit_in(&c, LIMIT_KEY);
-    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokenizer, &c.status, err))
+    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokenizer[0], &c.status, err))
         hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokenizer keeps upper case");
     if (hd_model_config_has(&c, task) && !hd_family_says(&c, task, known))
         hd_model_config_refuse(&c, "\"%s\" is not \"%s\"", task, known);
@@ -73,7 +73,7 @@ static hd_status read_reading(double *limit, const hd_masked *m, const char *fol
     return c.status;
 }
 
-static hd_status read_limit(hd_masked *m, size_t positions, const char *folder, hd_err *err)
+static hd_status read_limit(hd_model_folder *m, size_t positions, const char *folder, hd_err *err)
 {
     hd_model_config c;
     double limit = 0;
@@ -90,7 +90,7 @@ static hd_status read_limit(hd_masked *m, size_t positions, const char *folder, 
 
 /* -- how rows become a vector -- */
 
-static void take_mode(hd_model_config *c, hd_masked *m, int mode)
+static void take_mode(hd_model_config *c, hd_model_folder *m, int mode)
 {
     if (m->pool != HD_POOLING_AUTO) hd_model_config_refuse(c, "several poolings: heed supports one" REMEDY);
     if (modes[mode].pool == HD_POOLING_AUTO)
@@ -98,7 +98,7 @@ static void take_mode(hd_model_config *c, hd_masked *m, int mode)
     m->pool = modes[mode].pool;
 }
 
-static void take_name(hd_model_config *c, hd_masked *m, const char *name)
+static void take_name(hd_model_config *c, hd_model_folder *m, const char *name)
 {
     for (int i = 0; i < MODES; i++)
         if (name && !strcmp(modes[i].name, name)) {
@@ -109,7 +109,7 @@ static void take_name(hd_model_config *c, hd_masked *m, const char *name)
                            name ? name : "");
 }
 
-static void read_modes(hd_model_config *c, hd_masked *m)
+static void read_modes(hd_model_config *c, hd_model_folder *m)
 {
     const json_t *mode = json_object_get(c->object, "pooling_mode");
     for (int i = 0; !mode && i < MODES; i++)
@@ -122,7 +122,7 @@ static void read_modes(hd_model_config *c, hd_masked *m)
     if (m->pool == HD_POOLING_AUTO) m->pool = HD_POOLING_MEAN;
 }
 
-static hd_status read_pooling(hd_masked *m, size_t width, const char *folder, hd_err *err)
+static hd_status read_pooling(hd_model_folder *m, size_t width, const char *folder, hd_err *err)
 {
     static const char *const dimension[] = {"embedding_dimension", "word_embedding_dimension"};
     hd_model_config c;
@@ -135,7 +135,7 @@ static hd_status read_pooling(hd_masked *m, size_t width, const char *folder, hd
     return c.status;
 }
 
-static hd_status read_normalize(hd_masked *m, const char *folder, hd_err *err)
+static hd_status read_normalize(hd_model_folder *m, const char *folder, hd_err *err)
 {
     static const char *const keys[] = {"module_input_name", "module_output_name"};
     hd_model_config c;
@@ -182,7 +182,7 @@ static hd_status folder_of(char to[HD_PATH], hd_model_config *c, const json_t *m
     return c->status;
 }
 
-static void read_modules(hd_model_config *c, hd_masked *m, size_t width, const char *folder)
+static void read_modules(hd_model_config *c, hd_model_folder *m, size_t width, const char *folder)
 {
     static const char *const known[] = {"Transformer", "Pooling", "Normalize"};
     char path[HD_PATH];
@@ -202,7 +202,7 @@ static void read_modules(hd_model_config *c, hd_masked *m, size_t width, const c
     if (count < 2) hd_model_config_refuse(c, "there is no module \"Pooling\"" REMEDY);
 }
 
-hd_status hd_family_sentence_read(hd_masked *m, const hd_bert_opt *o, const char *folder, hd_err *err)
+hd_status hd_family_sentence_read(hd_model_folder *m, const hd_bert_opt *o, const char *folder, hd_err *err)
 {
     hd_model_config c;
     hd_status s = read_limit(m, o->positions, folder, err);
@@ -239,11 +239,11 @@ static hd_status save_text(hd_text *text, const char *folder, const char *name, 
 }
 
 /* As versions before 6 have it, which later ones read, too. */
-static hd_status save_pooling(const hd_masked *m, const char *folder, hd_err *err)
+static hd_status save_pooling(const hd_model_folder *m, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_text t = {0};
-    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", m->model->opt.stack.width);
+    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", hd_model_folder_bert(m)->opt.stack.width);
     for (int i = 0; i < MODES; i++)
         if (modes[i].pool != HD_POOLING_AUTO)
             hd_text_print(&t, ",\n \"%s\": %s", modes[i].key, modes[i].pool == m->pool ? "true" : "false");
@@ -263,7 +263,7 @@ static hd_status save_normalize(const char *folder, hd_err *err)
     return save_text(&t, path, "config.json", s, err);
 }
 
-static hd_status save_modules(const hd_masked *m, const char *folder, hd_err *err)
+static hd_status save_modules(const hd_model_folder *m, const char *folder, hd_err *err)
 {
     static const char *const path[] = {"", "1_Pooling", "2_Normalize"}, *const name[] = {"Transformer",
                                                                                          "Pooling",
@@ -278,13 +278,14 @@ static hd_status save_modules(const hd_masked *m, const char *folder, hd_err *er
     return save_text(&t, folder, MODULES, HD_OK, err);
 }
 
-hd_status hd_family_sentence_save(const hd_masked *m, const char *folder, hd_err *err)
+hd_status hd_family_sentence_save(const hd_model_folder *m, const char *folder, hd_err *err)
 {
     hd_text t = {0};
     hd_status s = HD_OK;
-    if (m->longest || m->pool != HD_POOLING_AUTO) {
+    bool cut = m->longest < hd_model_folder_bert(m)->opt.positions;
+    if (cut || m->pool != HD_POOLING_AUTO) {
         hd_text_put(&t, "{");
-        if (m->longest) hd_text_print(&t, "\"%s\": %zu, ", LIMIT_KEY, m->longest);
+        if (cut) hd_text_print(&t, "\"%s\": %zu, ", LIMIT_KEY, m->longest);
         hd_text_put(&t, "\"do_lower_case\": false}\n");
         s = save_text(&t, folder, LIMIT, s, err);
     }

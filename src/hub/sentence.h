@@ -8,9 +8,9 @@
 
 /* Fills `longest`, `pool` and `normalize`. A folder without modules.json has the first alone: it is no
    sentence model. HD_EFORMAT where its vectors are made in a way that heed does not have. */
-hd_status hd_family_sentence_read(hd_masked *m, const hd_bert_opt *o, const char *folder, hd_err *err);
+hd_status hd_family_sentence_read(hd_model_folder *m, const hd_bert_opt *o, const char *folder, hd_err *err);
 /* The files of a sentence model that read_sentence reads, as all versions read them. */
-hd_status hd_family_sentence_save(const hd_masked *m, const char *folder, hd_err *err);
+hd_status hd_family_sentence_save(const hd_model_folder *m, const char *folder, hd_err *err);
 /* HD_EFORMAT where the folder is that of a sentence model: only those of the family bert are read. */
 hd_status hd_family_sentence_refuse(const char *folder, hd_err *err);
 

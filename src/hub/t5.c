@@ -4,7 +4,8 @@
 
 #include "hub/family.h"
 #include "hub/weights.h"
-#include "task/translate/translator.h"
+#include "model/encdec/encdec.h"
+#include "task/model_folder.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_POSITIONS = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
@@ -58,7 +59,7 @@ static hd_encdec_opt read_config(hd_model_config *c)
     return o;
 }
 
-static void open_tokenizer(hd_model_config *c, const char *folder, const hd_encdec_opt *o, hd_translator *t)
+static void open_tokenizer(hd_model_config *c, const char *folder, const hd_encdec_opt *o, hd_model_folder *t)
 {
     char path[HD_PATH];
     if (!c->status) c->status = hd_path(path, folder, hd_tokenizer_file(HD_TOKENIZER_t5, HD_OF_BOTH), c->err);
@@ -104,19 +105,19 @@ static hd_status check_size(const hd_encdec_opt *opt, hd_model_config *c, const 
 static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
     (void)f;
-    hd_translator t = {0};
+    hd_model_folder t = {0};
+    hd_encdec *m = NULL;
     hd_encdec_opt opt = read_config(c);
     open_tokenizer(c, p->from, &opt, &t);
-    t.longest = opt.positions;
+    t.trained = opt.positions;
     hd_status s = c->status;
     if (!s) s = find_output(&opt, p->from, err);
     if (!s) s = check_size(&opt, c, p->from, err);
-    if (!s) s = hd_encdec_new(&t.model, p->backend, &opt, false, err);
-    if (!s) s = hd_family_weights_load(&t.model->params, p->from, ignored, err);
-    if (!s) s = hd_translator_save(&t, p->to, err);
-    if (!s) s = hd_translator_publish(&t, p->to, err);
-    hd_encdec_free(t.model);
-    hd_tokenizer_free_pair(t.tokenizer);
+    if (!s) s = hd_encdec_new(&m, p->backend, &opt, false, err);
+    if (!s) hd_model_folder_take(&t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
+    if (!s) s = hd_family_weights_load(t.model.params, p->from, ignored, err);
+    if (!s) s = hd_model_folder_write(&t, p->to, err);
+    hd_model_folder_release(&t);
     return s;
 }
 
@@ -131,9 +132,9 @@ static const char *feed_forward_name(const hd_encdec_opt *o)
                                         : hd_family_activation_name(o->stack.act);
 }
 
-static hd_status save_config(const hd_translator *t, const char *folder, hd_err *err)
+static hd_status save_config(const hd_model_folder *t, const char *folder, hd_err *err)
 {
-    const hd_encdec_opt *o = &t->model->opt;
+    const hd_encdec_opt *o = &hd_model_folder_encdec(t)->opt;
     hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_text c = {0};
     hd_text_put(&c, "{\"model_type\": \"t5\",\n \"architectures\": [\"T5ForConditionalGeneration\"]");
@@ -161,14 +162,14 @@ static hd_status save_config(const hd_translator *t, const char *folder, hd_err 
 static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
     (void)f;
-    hd_translator *t = NULL;
-    hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
-    if (!s && !feed_forward_name(&t->model->opt))
+    hd_model_folder t;
+    hd_status s = hd_model_folder_open(&t, p->from, "translate", p->backend, HD_WEIGHTS_BEST, err);
+    if (!s && !feed_forward_name(&hd_model_folder_encdec(&t)->opt))
         s = hd_err_set(err, HD_EARG, "%s: cannot become a T5: transformers lacks its activation", p->from);
-    if (!s) s = hd_model_folder_save_tokenizers(t->tokenizer, p->to, err);
-    if (!s) s = save_config(t, p->to, err);
-    if (!s) s = hd_translator_publish(t, p->to, err);
-    hd_translator_free(t);
+    if (!s) s = hd_model_folder_save_tokenizers(t.tokenizer, p->to, err);
+    if (!s) s = save_config(&t, p->to, err);
+    if (!s) s = hd_model_folder_publish(&t, p->to, err);
+    hd_model_folder_release(&t);
     return s;
 }
 

@@ -7,7 +7,8 @@
 #include "hub/family.h"
 #include "hub/own.h"
 #include "hub/weights.h"
-#include "task/translate/translator.h"
+#include "model/encdec/encdec.h"
+#include "task/model_folder.h"
 #include "text/published/tokenizer_json_write.h"
 
 enum { MOST_SIZE = 1 << 20, MOST_POSITIONS = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
@@ -137,12 +138,12 @@ static hd_status load(hd_encdec *m, const char *folder, bool copies, hd_err *err
 }
 
 /* What config.json does not say: a bias of the output, and how long sentences were. */
-static hd_status find_rest(hd_encdec_opt *o, hd_translator *t, hd_model_config *c, const char *folder,
+static hd_status find_rest(hd_encdec_opt *o, hd_model_folder *t, hd_model_config *c, const char *folder,
                            hd_err *err)
 {
     static const char longest[] = "longest";
     hd_model_config own = hd_family_own(c);
-    t->longest = hd_model_config_has(&own, longest)
+    t->trained = hd_model_config_has(&own, longest)
                      ? (size_t)hd_model_config_whole(&own, longest, 1, (long long)o->positions)
                      : o->positions;
     hd_family_own_end(c, &own);
@@ -151,19 +152,19 @@ static hd_status find_rest(hd_encdec_opt *o, hd_translator *t, hd_model_config *
 
 static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
 {
-    hd_translator t = {0};
+    hd_model_folder t = {0};
+    hd_encdec *m = NULL;
     hd_encdec_opt opt = read_config(c, f->form);
     bool copies = !opt.tied && hd_family_switch(c, "tie_word_embeddings", true);
     open_tokenizers(c, p->from, &opt, t.tokenizer);
     hd_status s = c->status;
     if (!s) s = find_rest(&opt, &t, c, p->from, err);
     if (!s) s = check_size(opt, p->from, err);
-    if (!s) s = hd_encdec_new(&t.model, p->backend, &opt, false, err);
-    if (!s) s = load(t.model, p->from, copies, err);
-    if (!s) s = hd_translator_save(&t, p->to, err);
-    if (!s) s = hd_translator_publish(&t, p->to, err);
-    hd_encdec_free(t.model);
-    hd_tokenizer_free_pair(t.tokenizer);
+    if (!s) s = hd_encdec_new(&m, p->backend, &opt, false, err);
+    if (!s) hd_model_folder_take(&t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
+    if (!s) s = load(m, p->from, copies, err);
+    if (!s) s = hd_model_folder_write(&t, p->to, err);
+    hd_model_folder_release(&t);
     return s;
 }
 
@@ -210,10 +211,10 @@ static void put_unwritten(hd_text *c, const hd_tokenizer *t)
     hd_text_put(c, count ? "]" : "");
 }
 
-static hd_status save_config(const hd_translator *t, const transformer_form *form, const char *folder,
+static hd_status save_config(const hd_model_folder *t, const transformer_form *form, const char *folder,
                              hd_err *err)
 {
-    const hd_encdec_opt *o = &t->model->opt;
+    const hd_encdec_opt *o = &hd_model_folder_encdec(t)->opt;
     hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_text c = {0}, own = {0};
     hd_text_print(&c, "{\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type,
@@ -233,7 +234,7 @@ static hd_status save_config(const hd_translator *t, const transformer_form *for
                   special.end);
     put_unwritten(&c, t->tokenizer[1]);
     hd_family_own_tokenizers(&own, t->tokenizer);
-    if (t->longest != o->positions) hd_family_own_size(&own, "longest", t->longest);
+    if (t->trained != o->positions) hd_family_own_size(&own, "longest", t->trained);
     hd_family_own_put(&c, &own);
     hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
     hd_status s = hd_family_save_config(&c, folder, err);
@@ -242,7 +243,7 @@ static hd_status save_config(const hd_translator *t, const transformer_form *for
 }
 
 /* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
-static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_err *err)
+static hd_status save_tokenizers(const hd_model_folder *t, const char *folder, hd_err *err)
 {
     static const char *const side[] = {"source", "target"};
     const bool shared = t->tokenizer[0] == t->tokenizer[1];
@@ -252,7 +253,7 @@ static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_
         const hd_text_form how = {.native = HD_TOKENIZER_marian,
                                   .lead = -1,
                                   .trail = hd_tokenizer_special(t->tokenizer[i]).end,
-                                  .longest = t->model->opt.positions};
+                                  .longest = hd_model_folder_encdec(t)->opt.positions};
         if (hd_tokenizer_kind_of(t->tokenizer[i]) == HD_TOKENIZER_marian) continue;
         s = hd_path(path, folder, shared ? "." : side[i], err);
         if (!s && !shared) s = hd_folder_make(path, NULL, err);
@@ -265,14 +266,14 @@ static hd_status save_tokenizers(const hd_translator *t, const char *folder, hd_
 static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
 {
     const transformer_form *form = f->form;
-    hd_translator *t = NULL;
-    hd_status s = hd_translator_open(&t, p->from, p->backend, HD_WEIGHTS_BEST, err);
-    const char *fault = s ? NULL : fault_of(&t->model->opt, form);
+    hd_model_folder t;
+    hd_status s = hd_model_folder_open(&t, p->from, "translate", p->backend, HD_WEIGHTS_BEST, err);
+    const char *fault = s ? NULL : fault_of(&hd_model_folder_encdec(&t)->opt, form);
     if (fault) s = hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
-    if (!s) s = save_tokenizers(t, p->to, err);
-    if (!s) s = save_config(t, form, p->to, err);
-    if (!s) s = hd_translator_publish(t, p->to, err);
-    hd_translator_free(t);
+    if (!s) s = save_tokenizers(&t, p->to, err);
+    if (!s) s = save_config(&t, form, p->to, err);
+    if (!s) s = hd_model_folder_publish(&t, p->to, err);
+    hd_model_folder_release(&t);
     return s;
 }
 

@@ -184,9 +184,10 @@ static void describe(const void *self, hd_details *to)
 
 static hd_model_sizes sizes(const void *self)
 {
+    const hd_classifier_opt *o = &((const hd_classifier *)self)->opt;
     const hd_model body = body_of(self);
     hd_model_sizes s = body.type->sizes(body.self);
-    s.positions = ((const hd_classifier *)self)->opt.body.positions;
+    s.positions = o->body.positions, s.bare = o->bare;
     return s;
 }
 

@@ -46,6 +46,7 @@ typedef struct hd_model_sizes {
     bool fills;                 /* `fill` can be asked */
     const hd_dense *pooler;     /* the layer of `pooled`; NULL: that cannot be asked */
     size_t backward;            /* the last columns of a row that come from reading backward */
+    bool bare;                  /* items have no special tokens around them */
 } hd_model_sizes;
 
 struct hd_preparing; /* model/prepare.h */

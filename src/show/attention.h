@@ -71,7 +71,7 @@ hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targe
 /* -- of a translation, part by part: that is how the model saw a line -- */
 
 typedef struct hd_attention_of { /* all borrowed */
-    const hd_translator *by;
+    const hd_model_folder *by;
     const hd_translation *found; /* its first hypothesis is meant */
     hd_line line, prefix;        /* as translated, for names of unknown words; {0}: not given */
     size_t number;               /* of the line, from 1; 0: none */

@@ -230,7 +230,7 @@ static hd_attention_ask ask_part(const hd_attention_of *of, size_t part)
 hd_status hd_attention_parts(hd_run *r, const hd_attention_of *of, hd_attention_take *take, void *context,
                              hd_err *err)
 {
-    const hd_model model = hd_encdec_model(of->by->model);
+    const hd_model model = of->by->model;
     hd_status s = HD_OK;
     for (size_t part = 0; !s && of->found->count && part < of->found->parts; part++) {
         hd_attention_maps maps;

@@ -3,13 +3,13 @@
 #include "show/exhibit_parts.h"
 #include "task/label/labeler.h"
 
-static hd_status read_text(hd_examples *x, const hd_labeler *l, hd_line text, hd_err *err)
+static hd_status read_text(hd_examples *x, const hd_model_folder *f, hd_line text, hd_err *err)
 {
-    const hd_examples_opt opt = hd_labeler_examples(&l->model->opt);
+    const hd_examples_opt opt = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
     hd_labeled items = {0};
     hd_status s = hd_exhibit_check(text, "text", err);
-    if (!s) s = hd_labeler_take(&items, l, text, err);
-    if (!s) s = hd_examples_make(x, &items, l->tokenizer, &opt, err);
+    if (!s) s = hd_labeler_take(&items, f, text, err);
+    if (!s) s = hd_examples_make(x, &items, f->tokenizer[0], &opt, err);
     if (!s && (!x->count || !x->labels)) s = hd_err_set(err, HD_EARG, "the text is empty");
     if (!s && (x->cut || x->count > 1))
         s = hd_err_set(err, HD_ELIMIT, "the text has more than the %zu tokens that the model takes",
@@ -18,11 +18,11 @@ static hd_status read_text(hd_examples *x, const hd_labeler *l, hd_line text, hd
     return s;
 }
 
-static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_examples *from, hd_err *err)
+static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *f, const hd_examples *from, hd_err *err)
 {
-    const hd_classifier *m = l->model;
+    const hd_classifier *m = hd_model_folder_classifier(f);
     hd_exhibiting e = {.into = x,
-                       .of = hd_classifier_model(m),
+                       .of = f->model,
                        .numbers = m->opt.numbers,
                        .encoder = true,
                        .decoder = true,
@@ -35,20 +35,20 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_labeler *l, const hd_exa
     return hd_exhibit_end(&e, r, m->opt.numbers ? NULL : logp, NULL, err);
 }
 
-static hd_status set_labels(hd_exhibit *x, const hd_labeler *l, hd_err *err)
+static hd_status set_labels(hd_exhibit *x, const hd_model_folder *f, hd_err *err)
 {
     for (size_t i = 0; i < x->answers * x->tops; i++) {
         hd_shown_token *t = &x->top[i].token;
-        t->piece = hd_exhibit_copy(x, hd_vocab_piece(&l->labels, t->id), err);
+        t->piece = hd_exhibit_copy(x, hd_vocab_piece(&f->labels, t->id), err);
         if (!t->piece) return HD_ENOMEM;
     }
     return HD_OK;
 }
 
 /* Where the tokens that get a label stand; of a classifier nowhere. */
-static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_examples *from, hd_err *err)
+static hd_status set_places(hd_exhibit *x, const hd_model_folder *f, const hd_examples *from, hd_err *err)
 {
-    if (l->model->opt.pool != HD_POOL_each) return HD_OK;
+    if (hd_model_folder_classifier(f)->opt.pool != HD_POOL_each) return HD_OK;
     size_t *place = hd_shown_take(&x->memory, from->labels, sizeof *place, err);
     if (!place) return HD_ENOMEM;
     for (size_t i = 0; i < from->labels; i++) place[i] = (size_t)from->row[i];
@@ -58,14 +58,13 @@ static hd_status set_places(hd_exhibit *x, const hd_labeler *l, const hd_example
 
 hd_status hd_exhibit_labels(hd_exhibit *x, hd_run *r, const hd_model_folder *f, hd_line text, hd_err *err)
 {
-    const hd_labeler labeler = hd_labeler_of(f), *l = &labeler;
     hd_examples from = {0};
-    hd_status s = read_text(&from, l, text, err);
+    hd_status s = read_text(&from, f, text, err);
     x->reads = from.rows;
-    if (!s) s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, l->tokenizer, text, false, err);
-    if (!s) s = set_places(x, l, &from, err);
-    if (!s) s = run(x, r, l, &from, err);
-    if (!s) s = set_labels(x, l, err);
+    if (!s) s = hd_exhibit_tokens(x, &x->read, from.id, from.rows, f->tokenizer[0], text, false, err);
+    if (!s) s = set_places(x, f, &from, err);
+    if (!s) s = run(x, r, f, &from, err);
+    if (!s) s = set_labels(x, f, err);
     hd_examples_release(&from);
     return s;
 }

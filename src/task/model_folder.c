@@ -13,8 +13,9 @@
 #define LABELS "labels.txt"
 
 const hd_task_folder hd_task_folders[] = {
-#define X(NAME, name, what, verb, line, best, functions) \
-    {HD_TRAIN_##NAME, #name, what, verb, HD_LINE_##line, best, hd_##functions##_read, hd_##functions##_write},
+#define X(NAME, name, what, verb, line, start, end, best, functions)                                    \
+    {HD_TRAIN_##NAME,       #name, what, verb, HD_LINE_##line, start, end, best, hd_##functions##_read, \
+     hd_##functions##_write},
     HD_TASK_LIST(X)
 #undef X
 };
@@ -39,21 +40,10 @@ hd_status hd_task_folder_peek(const hd_task_folder **out, const char *folder, hd
 
 /* -- opening -- */
 
-void hd_task_folder_refuse(hd_model_config *c, const hd_task_folder *is)
+static void refuse(hd_model_config *c, const hd_task_folder *is)
 {
     hd_model_config_refuse(c, "\"task\" is \"%s\": this is %s, which `heed %s` reads", is->name, is->what,
                            is->verb);
-}
-
-const hd_task_folder *hd_model_folder_begin(hd_model_config *c, const char *folder, const char *task,
-                                            hd_err *err)
-{
-    hd_model_config_open(c, folder, err);
-    const char *name = hd_model_config_text(c, "task");
-    const hd_task_folder *is = hd_task_folder_find(name), *wanted = task ? hd_task_folder_find(task) : is;
-    if (!is) hd_model_config_refuse(c, "\"task\" is \"%.40s\", not \"%s\"", name, task ? task : "translate");
-    if (is && strcmp(is->verb, wanted->verb)) hd_task_folder_refuse(c, is);
-    return is;
 }
 
 /* All but weights. */
@@ -61,11 +51,14 @@ static hd_status begin(hd_model_folder *f, const char *folder, const char *task,
                        hd_err *err)
 {
     hd_model_config c;
-    *f = (hd_model_folder){.backend = backend};
-    f->task = hd_model_folder_begin(&c, folder, task, err);
-    if (!c.status) f->task->read(f, &c, folder);
+    hd_model_config_open(&c, folder, err);
+    const char *name = hd_model_config_text(&c, "task");
+    const hd_task_folder *is = hd_task_folder_find(name), *wanted = task ? hd_task_folder_find(task) : is;
+    if (!is) hd_model_config_refuse(&c, "\"task\" is \"%.40s\", not \"%s\"", name, task ? task : "translate");
+    if (is && strcmp(is->verb, wanted->verb)) refuse(&c, is);
+    f->task = is;
+    if (!c.status) is->read(f, &c, folder, backend);
     hd_model_config_release(&c);
-    if (c.status) hd_model_folder_release(f);
     return c.status;
 }
 
@@ -79,6 +72,7 @@ static hd_status load(const hd_model *m, const char *folder, hd_weights which, h
 hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const char *task,
                                hd_backend *backend, hd_weights which, hd_err *err)
 {
+    *out = (hd_model_folder){0};
     hd_status s = begin(out, folder, task, backend, err);
     if (!s) s = load(&out->model, folder, which, err);
     if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_PREDICTING, err);
@@ -86,12 +80,25 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
     return s;
 }
 
-hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, hd_backend *backend, hd_err *err)
+hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, const char *task, hd_err *err)
 {
-    hd_status s = begin(out, folder, NULL, backend, err);
-    if (!s && !out->model.params) s = load(&out->model, folder, HD_WEIGHTS_BEST, err);
+    *out = (hd_model_folder){0};
+    hd_status s = hd_backend_new(&out->described, "null", NULL, err);
+    if (!s) s = begin(out, folder, task, out->described, err);
     if (s) hd_model_folder_release(out);
     return s;
+}
+
+void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model)
+{
+    const hd_task_folder *is = &hd_task_folders[task];
+    hd_model_sizes z = model.type->sizes(model.self);
+    f->task = is, f->model = model;
+    if (!f->tokenizer[1]) f->tokenizer[1] = f->tokenizer[0];
+    if (!f->longest) f->longest = z.positions;
+    f->start = is->start && !z.bare && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
+    f->end = is->end && !z.bare;
+    f->drops_start = is->start && !is->end;
 }
 
 void hd_model_folder_release(hd_model_folder *f)
@@ -99,7 +106,16 @@ void hd_model_folder_release(hd_model_folder *f)
     hd_model_free(&f->model);
     hd_tokenizer_free_pair(f->tokenizer);
     hd_vocab_release(&f->labels);
+    hd_backend_free(f->described);
     *f = (hd_model_folder){0};
+}
+
+void hd_model_folder_keep_tokenizers(hd_model_folder *f)
+{
+    const hd_model_folder kept = {.tokenizer = {f->tokenizer[0], f->tokenizer[1]}};
+    f->tokenizer[0] = f->tokenizer[1] = NULL;
+    hd_model_folder_release(f);
+    *f = kept;
 }
 
 /* -- saving -- */
@@ -158,11 +174,18 @@ hd_status hd_model_folder_save(const hd_model_folder *f, const char *folder, hd_
     return s ? s : hd_model_config_seal(folder, err);
 }
 
-hd_status hd_model_folder_publish(const hd_model *m, const char *folder, hd_err *err)
+hd_status hd_model_folder_publish(const hd_model_folder *f, const char *folder, hd_err *err)
 {
+    const hd_model *m = &f->model;
     if (m->params) return hd_published_save(m->params, folder, err);
     hd_status s = m->type->lm.save(m->self, folder, err);
     return s ? s : hd_model_config_seal(folder, err); /* counts have no place for a checksum of their own */
+}
+
+hd_status hd_model_folder_write(const hd_model_folder *f, const char *folder, hd_err *err)
+{
+    hd_status s = hd_model_folder_save(f, folder, err);
+    return s ? s : hd_model_folder_publish(f, folder, err);
 }
 
 hd_status hd_model_folder_remove(const char *folder, hd_err *err)

@@ -1,5 +1,6 @@
-/* The model in a folder, whatever its task: what config.json says, the tokenizers, the weights, and how it
-   reads a line. Tasks are listed in run/task_list.h. */
+/* A model with what it reads and writes by, whatever its task: the handle of a model that was opened,
+   imported or trained. In its folder lie config.json, the tokenizers, labels, and weights or counts.
+   Read-only once it is open: any number of runs may share one. Tasks are listed in run/task_list.h. */
 #ifndef HD_TASK_MODEL_FOLDER_H
 #define HD_TASK_MODEL_FOLDER_H
 
@@ -24,10 +25,11 @@ typedef struct hd_task_folder { /* a row of the list of tasks */
     hd_train_task id;
     const char *name, *what, *verb;
     hd_line_kind line;
+    bool start, end; /* special tokens that it reads before and behind a line, unless the model is `bare` */
     const char *best;
     /* Reads the rest of config.json and what lies beside it, but for weights, and makes the model in
-       f->backend. A fault stays in c; what was opened until then is released by the caller. */
-    void (*read)(struct hd_model_folder *f, hd_model_config *c, const char *folder);
+       the backend. A fault stays in c; what was opened until then is released by the caller. */
+    void (*read)(struct hd_model_folder *f, hd_model_config *c, const char *folder, hd_backend *backend);
     void (*write)(hd_text *to, const struct hd_model_folder *f); /* keys of config.json */
 } hd_task_folder;
 
@@ -37,10 +39,10 @@ typedef struct hd_model_folder {
     hd_tokenizer *tokenizer[2]; /* of what it reads and what it writes; one and the same where it has one */
     hd_vocab labels;            /* in the order of the classes; {0}: it has none */
     bool pairs;                 /* its items are pairs of texts */
-    size_t trained;      /* of a translator: tokens of the longest sentence in training, end included */
-    hd_pooling pool;     /* of a sentence model: how its rows become a vector; else AUTO */
-    bool normalize;      /* ... and whether that is made 1 long */
-    hd_backend *backend; /* borrowed */
+    size_t trained;        /* of a translator: tokens of the longest sentence in training, end included */
+    hd_pooling pool;       /* of a sentence model: how its rows become a vector; else AUTO */
+    bool normalize;        /* ... and whether that is made 1 long */
+    hd_backend *described; /* that of a model without weights, which computes nothing; owned */
 
     /* How it reads a line: */
     size_t longest;   /* most tokens that are read at once, the special ones included */
@@ -61,23 +63,43 @@ hd_status hd_task_folder_peek(const hd_task_folder **out, const char *folder, hd
    from the backend, which must outlive it. */
 hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const char *task,
                                hd_backend *backend, hd_weights which, hd_err *err);
-/* The same without weights; counts are read. */
-hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, hd_backend *backend,
-                                   hd_err *err);
-void hd_model_folder_release(hd_model_folder *f); /* accepts {0} */
+/* The same without weights or counts. */
+hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, const char *task, hd_err *err);
+/* Puts a model of a task, which it owns from now on, beside the tokenizers, and sets how lines are read; a
+   `longest` that is set already stays, and a second tokenizer that is not set is the first. */
+void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model);
+void hd_model_folder_release(hd_model_folder *f);         /* accepts {0} */
+void hd_model_folder_keep_tokenizers(hd_model_folder *f); /* releases the rest */
 
-/* A fault of c: the folder is of this task, which is not the one that is asked for. */
-void hd_task_folder_refuse(hd_model_config *c, const hd_task_folder *is);
-/* Reads config.json up to the task, for those that read the rest themselves. The config is to be released,
-   also after a failure. */
-const hd_task_folder *hd_model_folder_begin(hd_model_config *c, const char *folder, const char *task,
-                                            hd_err *err);
+struct hd_encdec;
+struct hd_lm;
+struct hd_bert;
+struct hd_classifier;
+/* The model where its type is known. */
+static inline struct hd_encdec *hd_model_folder_encdec(const hd_model_folder *f)
+{
+    return f->model.self;
+}
+static inline struct hd_lm *hd_model_folder_lm(const hd_model_folder *f)
+{
+    return f->model.self;
+}
+static inline struct hd_bert *hd_model_folder_bert(const hd_model_folder *f)
+{
+    return f->model.self;
+}
+static inline struct hd_classifier *hd_model_folder_classifier(const hd_model_folder *f)
+{
+    return f->model.self;
+}
 
 /* Writes all but the weights: tokenizers, labels, config.json. */
 hd_status hd_model_folder_save(const hd_model_folder *f, const char *folder, hd_err *err);
 hd_status hd_model_folder_save_tokenizers(hd_tokenizer *const tokenizer[2], const char *folder, hd_err *err);
 /* Replaces the weights or counts. */
-hd_status hd_model_folder_publish(const hd_model *m, const char *folder, hd_err *err);
+hd_status hd_model_folder_publish(const hd_model_folder *f, const char *folder, hd_err *err);
+/* Both. */
+hd_status hd_model_folder_write(const hd_model_folder *f, const char *folder, hd_err *err);
 /* Removes the files of a model of any task and of its training from a folder, and nothing else that is in it:
    corpora perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
 hd_status hd_model_folder_remove(const char *folder, hd_err *err);
@@ -87,8 +109,9 @@ hd_status hd_line_pieces(hd_line_kind kind, const hd_tokenizer *t, hd_line line,
 /* Appends the ids of a line with the special tokens around them. */
 hd_status hd_model_folder_encode(const hd_model_folder *f, hd_line line, hd_ids *out, hd_err *err);
 
-#define X(NAME, name, what, verb, line, best, functions)                                    \
-    void hd_##functions##_read(hd_model_folder *f, hd_model_config *c, const char *folder); \
+#define X(NAME, name, what, verb, line, start, end, best, functions)                       \
+    void hd_##functions##_read(hd_model_folder *f, hd_model_config *c, const char *folder, \
+                               hd_backend *backend);                                       \
     void hd_##functions##_write(hd_text *to, const hd_model_folder *f);
 HD_TASK_LIST(X)
 #undef X

@@ -33,9 +33,8 @@ static hd_status add_pair(job *j, size_t number, hd_line source, hd_line text, h
 {
     static const hd_translate_opt opt = {.force = true, .too_long = HD_LONG_SKIP};
     hd_translation found = {0};
-    const hd_translator t = hd_translator_of(j->m);
     hd_verdict *v = &j->out[number];
-    hd_status s = hd_parts_add(&j->parts, &t, number, source, &text, &opt, &found, err);
+    hd_status s = hd_parts_add(&j->parts, j->m, number, source, &text, &opt, &found, err);
     if (!s && found.status) refuse(v, found.status, found.why);
     if (!s && !found.status && !found.parts) refuse(v, HD_EFORMAT, "its source is empty");
     return s;

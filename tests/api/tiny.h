@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/file/folder.h"
-#include "task/translate/translator.h"
+#include "task/translate/translate.h"
 
 enum { TINY_LAYERS = 2, TINY_HEADS = 2, TINY_POSITIONS = 24, TINY_LONGEST = 12 };
 
@@ -56,7 +56,8 @@ static hd_status tiny_checkpoint(const char *folder, const hd_params *params, hd
 static hd_status tiny_write_stages(const char *folder, const char *encoder, const char *decoder, hd_err *err)
 {
     hd_backend *backend = NULL;
-    hd_translator t = {.longest = TINY_LONGEST};
+    hd_model_folder t = {.trained = TINY_LONGEST};
+    hd_encdec *m = NULL;
     hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = 1}, err);
     for (int side = 0; !s && side < 2; side++)
         s = hd_tokenizer_train(&t.tokenizer[side], HD_TOKENIZER_words,
@@ -76,16 +77,14 @@ static hd_status tiny_write_stages(const char *folder, const char *encoder, cons
     if (!s) {
         o.source_vocab = hd_tokenizer_size(t.tokenizer[0]);
         o.target_vocab = hd_tokenizer_size(t.tokenizer[1]);
-        s = hd_encdec_new(&t.model, backend, &o, false, err);
+        s = hd_encdec_new(&m, backend, &o, false, err);
     }
-    if (!s) s = tiny_draw(t.model, 2, err);
-    if (!s) s = tiny_checkpoint(folder, &t.model->params, err);
-    if (!s) s = tiny_draw(t.model, 1, err);
-    if (!s) s = hd_translator_save(&t, folder, err);
-    if (!s) s = hd_translator_publish(&t, folder, err);
-    hd_encdec_free(t.model);
-    hd_tokenizer_free(t.tokenizer[0]);
-    hd_tokenizer_free(t.tokenizer[1]);
+    if (!s) hd_model_folder_take(&t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
+    if (!s) s = tiny_draw(m, 2, err);
+    if (!s) s = tiny_checkpoint(folder, &m->params, err);
+    if (!s) s = tiny_draw(m, 1, err);
+    if (!s) s = hd_model_folder_write(&t, folder, err);
+    hd_model_folder_release(&t);
     hd_backend_free(backend);
     return s;
 }

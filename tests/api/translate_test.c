@@ -14,7 +14,7 @@ enum { LINES = COUNT_OF(lines) };
 typedef struct inner {
     hd_backend *backend;
     hd_run run;
-    hd_translator *translator;
+    hd_model_folder translator;
 } inner;
 
 static inner inner_of(const subject *s)
@@ -22,14 +22,14 @@ static inner inner_of(const subject *s)
     hd_err err = {0};
     inner in = {.backend = backend_of("cpu", 2)};
     in.run = run_on(in.backend);
-    if (hd_translator_open(&in.translator, s->folder, in.backend, HD_WEIGHTS_BEST, &err))
+    if (hd_model_folder_open(&in.translator, s->folder, "translate", in.backend, HD_WEIGHTS_BEST, &err))
         fail_msg("%s", err.text);
     return in;
 }
 
 static void inner_free(inner *in)
 {
-    hd_translator_free(in->translator);
+    hd_model_folder_release(&in->translator);
     hd_run_release(&in->run);
     hd_backend_free(in->backend);
 }
@@ -43,12 +43,12 @@ static hd_translations inner_translate(inner *in, const char *const *prefix, con
         line[i] = (hd_line){lines[i], strlen(lines[i])};
         before[i] = prefix && prefix[i] ? (hd_line){prefix[i], strlen(prefix[i])} : (hd_line){NULL, 0};
     }
-    if (hd_translate(&out, &in->run, in->translator, line, prefix ? before : NULL, LINES, o, &err))
+    if (hd_translate(&out, &in->run, &in->translator, line, prefix ? before : NULL, LINES, o, &err))
         fail_msg("%s", err.text);
     return out;
 }
 
-static void assert_shows(const heed_results *r, const hd_translations *found, const hd_translator *t)
+static void assert_shows(const heed_results *r, const hd_translations *found, const hd_model_folder *t)
 {
     assert_int_equal(r->count, found->count);
     for (size_t i = 0; i < r->count; i++) {
@@ -126,7 +126,7 @@ static void results_are_those_of_the_functions_behind_it(void **state)
         hd_translations found = inner_translate(&inside, o[i].prefix, &in[i]);
         heed_results *r = translate(s->context, lines, LINES, &o[i]);
         print_message("case %zu: %s\n", i, r->translation[0]->text);
-        assert_shows(r, &found, inside.translator);
+        assert_shows(r, &found, &inside.translator);
         heed_results_free(r);
         hd_translations_release(&found);
     }
@@ -279,7 +279,7 @@ static heed_status compare(void *user, const heed_attention *a)
     hd_err err = {0};
     hd_attention_maps maps;
     const heed_translation *t = a->translation;
-    const hd_translator *m = w->in->translator;
+    const hd_model_folder *m = &w->in->translator;
     size_t from = a->part ? t->source_end[a->part - 1] : 0;
     size_t begin = a->part ? t->hypothesis[0]->part_end[a->part - 1] : 0;
     hd_attention_ask ask = {.source = t->source_id + from,
@@ -291,8 +291,7 @@ static heed_status compare(void *user, const heed_attention *a)
                             .target_pieces = m->tokenizer[1]};
     assert_int_equal(a->kind, w->calls % 3);
     assert_true(a->line >= w->last_line && a->line < LINES);
-    if (hd_attention_collect(&maps, &w->in->run, (const hd_model[]){hd_encdec_model(m->model)}, &ask, &err))
-        fail_msg("%s", err.text);
+    if (hd_attention_collect(&maps, &w->in->run, &m->model, &ask, &err)) fail_msg("%s", err.text);
     const hd_attention_part *p = &maps.part[a->kind];
     assert_int_equal(a->layers, TINY_LAYERS);
     assert_int_equal(a->heads, TINY_HEADS);

@@ -11,13 +11,14 @@ static void gpt_folder(const char *path)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_language l = {.backend = b};
-    if (hd_tokenizer_open(&l.tokenizer, HD_TOKENIZER_bpe, HEED_SOURCE "/tests/text/published/gpt2/vocab.json",
-                          &err))
+    hd_model_folder l = {0};
+    hd_lm *lm = NULL;
+    if (hd_tokenizer_open(&l.tokenizer[0], HD_TOKENIZER_bpe,
+                          HEED_SOURCE "/tests/text/published/gpt2/vocab.json", &err))
         fail_msg("%s", err.text);
     hd_lm_opt opt = {.stack.pre_norm = true,
                      .kind = HD_LM_gpt,
-                     .vocab = hd_tokenizer_size(l.tokenizer),
+                     .vocab = hd_tokenizer_size(l.tokenizer[0]),
                      .order = 1,
                      .stack.layers = 1,
                      .stack.heads = 2,
@@ -26,11 +27,11 @@ static void gpt_folder(const char *path)
                      .stack.act = HD_gelu_tanh,
                      .tied = true};
     assert_int_equal(mkdir(path, 0777), 0);
-    if (hd_lm_new(&l.lm, &opt, b, false, &err) || hd_params_draw(l.lm->params, 7, &err) ||
-        hd_language_save(&l, path, &err) || hd_language_publish(&l, path, &err))
+    if (hd_lm_new(&lm, &opt, b, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(&l, HD_TRAIN_LM, hd_lm_model(lm));
+    if (hd_params_draw(lm->params, 7, &err) || hd_model_folder_write(&l, path, &err))
         fail_msg("%s", err.text);
-    hd_lm_free(l.lm);
-    hd_tokenizer_free(l.tokenizer);
+    hd_model_folder_release(&l);
     hd_backend_free(b);
 }
 
@@ -38,23 +39,25 @@ static void gpt_folder(const char *path)
 static void bert_folder(const char *path)
 {
     hd_err err = {0};
-    hd_masked m = {.backend = backend_of("cpu", 1)};
-    if (hd_tokenizer_open(&m.tokenizer, HD_TOKENIZER_wordpiece,
+    hd_backend *b = backend_of("cpu", 1);
+    hd_model_folder m = {0};
+    hd_bert *bert = NULL;
+    if (hd_tokenizer_open(&m.tokenizer[0], HD_TOKENIZER_wordpiece,
                           HEED_SOURCE "/tests/text/published/bert/vocab.txt", &err))
         fail_msg("%s", err.text);
     hd_bert_opt opt = {.stack.layers = 1,
                        .stack.heads = 2,
                        .stack.width = 16,
                        .positions = 8,
-                       .vocab = hd_masked_vocab(m.tokenizer),
+                       .vocab = hd_masked_vocab(m.tokenizer[0]),
                        .headless = true};
     assert_int_equal(mkdir(path, 0777), 0);
-    if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 7, &err) ||
-        hd_masked_save(&m, path, &err) || hd_masked_publish(&m, path, &err))
+    if (hd_bert_new(&bert, b, &opt, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
+    if (hd_params_draw(&bert->params, 7, &err) || hd_model_folder_write(&m, path, &err))
         fail_msg("%s", err.text);
-    hd_bert_free(m.model);
-    hd_tokenizer_free(m.tokenizer);
-    hd_backend_free(m.backend);
+    hd_model_folder_release(&m);
+    hd_backend_free(b);
 }
 
 static int make_models(void **state)

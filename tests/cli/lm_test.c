@@ -4,6 +4,7 @@
 #include "cli/shell.h"
 
 #include "task/language/text.h"
+#include "task/owned.h"
 
 #define SAME                                                                                              \
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
@@ -27,23 +28,23 @@ static int make_text(void **state)
 static void assert_opens(const char *folder, hd_lm_kind kind)
 {
     hd_err err = {0};
-    hd_language *l = NULL;
+    hd_model_folder *l = NULL;
     hd_plain_text plain = {0};
     hd_stream_text text = {0};
     hd_fluency f;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
-    assert_int_equal(l->lm->opt.kind, kind);
+    if (folder_open(&l, at("%s", folder), "lm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_model_folder_lm(l)->opt.kind, kind);
     if (hd_plain_text_read(&plain, at("text.txt"), &err) ||
-        hd_stream_text_of(&text, &plain, l->tokenizer, &err))
+        hd_stream_text_of(&text, &plain, l->tokenizer[0], &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&plain);
     if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);
     assert_int_equal(f.tokens, text.count);
-    assert_true(f.nats > 0 && f.nats / (double)f.tokens < log((double)l->lm->opt.vocab));
+    assert_true(f.nats > 0 && f.nats / (double)f.tokens < log((double)hd_model_folder_lm(l)->opt.vocab));
     hd_stream_text_release(&text);
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }

@@ -17,11 +17,11 @@ static int make_models(void **state)
     put_file(at("t"), heard);
     put_file(at("empty"), "");
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_characters);
-    hd_ids ids = speaker_ids(l->tokenizer, heard);
-    nats = -l->lm->type->lm.score(l->lm, ids.at, ids.count);
+    hd_model_folder *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_characters);
+    hd_ids ids = speaker_ids(l->tokenizer[0], heard);
+    nats = -hd_model_folder_lm(l)->type->lm.score(hd_model_folder_lm(l), ids.at, ids.count);
     hd_ids_release(&ids);
-    hd_language_free(l);
+    folder_free(l);
     hd_backend_free(b);
     return 0;
 }

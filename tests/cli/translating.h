@@ -10,10 +10,10 @@ SCRATCH_UNUSED static void translating_folder(const char *path)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
+    hd_model_folder *t = small_make(b, HD_TOKENIZER_words, false, false);
     assert_int_equal(mkdir(path, 0777), 0);
-    if (hd_translator_save(t, path, &err) || hd_translator_publish(t, path, &err)) fail_msg("%s", err.text);
-    hd_translator_free(t);
+    if (hd_model_folder_write(t, path, &err)) fail_msg("%s", err.text);
+    folder_free(t);
     hd_backend_free(b);
 }
 

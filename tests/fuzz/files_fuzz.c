@@ -12,7 +12,7 @@
 #include "task/label/labeler.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
-#include "task/translate/translator.h"
+#include "task/model_folder.h"
 #include "train/checkpoint.h"
 #include "fuzz.h"
 #include "train/duration.h"
@@ -45,11 +45,9 @@ static hd_status read_config(hd_err *err)
 
 static hd_status read_model(hd_err *err)
 {
-    hd_encdec_opt opt;
-    hd_tokenizer *t[2] = {NULL, NULL};
-    size_t longest;
-    hd_status s = hd_translator_describe(folder, &opt, t, &longest, err);
-    hd_tokenizer_free_pair(t);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
+    hd_model_folder_release(&f);
     return s;
 }
 
@@ -140,33 +138,6 @@ static hd_status read_forged_ngram(hd_err *err)
     for (long i = 0; i + 8 < size; i++) mark = (mark ^ (uint64_t)getc(f)) * 0x100000001b3u;
     MUST(!fseek(f, size - 8, SEEK_SET) && fwrite(&mark, 8, 1, f) == 1 && !fclose(f));
     return read_ngram(err);
-}
-
-static hd_status read_language(hd_err *err)
-{
-    hd_lm_opt opt;
-    hd_tokenizer *t = NULL;
-    hd_status s = hd_language_describe(folder, &opt, &t, err);
-    hd_tokenizer_free(t);
-    return s;
-}
-
-static hd_status read_masked(hd_err *err)
-{
-    hd_bert_opt opt;
-    hd_masked m = {0};
-    hd_status s = hd_masked_describe(folder, &opt, &m.tokenizer, err);
-    hd_tokenizer_free(m.tokenizer);
-    return s;
-}
-
-static hd_status read_labeler(hd_err *err)
-{
-    hd_classifier_opt opt;
-    hd_labeler l;
-    hd_status s = hd_labeler_describe(&l, &opt, folder, err);
-    if (!s) hd_labeler_release(&l);
-    return s;
 }
 
 /* Of a table every item has a label that is there. */
@@ -262,11 +233,11 @@ static const struct {
                {"lines", read_lines},
                {HD_NGRAM_FILE, read_ngram},
                {HD_NGRAM_FILE, read_forged_ngram},
-               {"config.json", read_language},
+               {"config.json", read_model},
                {"train/time.json", read_time},
-               {"config.json", read_masked},
-               {"config.json", read_labeler},
-               {"labels.txt", read_labeler},
+               {"config.json", read_model},
+               {"config.json", read_model},
+               {"labels.txt", read_model},
                {"table.tsv", read_table},
                {"tags.tsv", read_tags},
                {HD_SHARDS_INDEX, read_shards},

@@ -11,14 +11,14 @@
 static void check_bert(const char *folder, bool headless, bool pooler)
 {
     hd_err err = {0};
-    hd_masked *m = NULL;
+    hd_model_folder *m = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
     assert_non_null(e.file);
-    if (hd_masked_open(&m, at("%s", folder), b, &err)) fail_msg("%s", err.text);
-    assert_int_equal(m->model->opt.headless, headless);
-    assert_int_equal(m->model->opt.pooler, pooler);
+    if (folder_open(&m, at("%s", folder), "mlm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_model_folder_bert(m)->opt.headless, headless);
+    assert_int_equal(hd_model_folder_bert(m)->opt.pooler, pooler);
     int32_t id[32], type[32], place[32], count = next_ids(&e, id);
     assert_int_equal(next_ids(&e, type), count);
     for (int32_t i = 0; i < count; i++) place[i] = i;
@@ -28,19 +28,19 @@ static void check_bert(const char *folder, bool headless, bool pooler)
                                  .type = hd_ints(&r, type, (size_t)count),
                                  .place = hd_ints(&r, place, (size_t)count),
                                  .count = (size_t)count};
-    hd_rows x = hd_bert_rows(&r, m->model, batch.ids, batch.type, batch.seg);
+    hd_rows x = hd_bert_rows(&r, hd_model_folder_bert(m), batch.ids, batch.type, batch.seg);
     hd_real *rows = host_copy(&r, x.t),
-            *pooled = pooler ? host_copy(&r, hd_bert_pooled(&r, m->model, x)) : NULL,
-            *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, m->model, &batch));
+            *pooled = pooler ? host_copy(&r, hd_bert_pooled(&r, hd_model_folder_bert(m), x)) : NULL,
+            *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, hd_model_folder_bert(m), &batch));
     check_logits(&e, rows, (size_t)count, WIDE, 1);
     if (pooler)
         check_logits(&e, pooled, 1, WIDE, 1);
     else
         next(&e);
-    if (!headless) check_logits(&e, logits, (size_t)count, m->model->opt.vocab, 37);
+    if (!headless) check_logits(&e, logits, (size_t)count, hd_model_folder_bert(m)->opt.vocab, 37);
     free(rows), free(pooled), free(logits);
     fclose(e.file);
-    hd_masked_free(m);
+    folder_free(m);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -71,12 +71,12 @@ static void bert_gives_the_rows_and_logits_of_transformers(void **state)
 static void check_labels(const char *folder, bool number)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "bert.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (folder_open(&l, at("%s", folder), "classify", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     int32_t id[32], type[32], one = 1, count = next_ids(&e, id);
     assert_int_equal(next_ids(&e, type), count);
     for (int32_t i = 0; i < 2 * count + 1 + number; i++) next(&e);
@@ -85,13 +85,13 @@ static void check_labels(const char *folder, bool number)
                                   .items = hd_seg_of(&r, &one, 1, NULL),
                                   .ids = hd_ints(&r, id, (size_t)count),
                                   .type = hd_ints(&r, type, (size_t)count)};
-    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, l->model, &batch));
-    check_logits(&e, logp, 1, l->model->opt.classes, 1);
+    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
+    check_logits(&e, logp, 1, hd_model_folder_classifier(l)->opt.classes, 1);
     assert_int_equal(e.count, number ? 1 : 3);
-    assert_int_equal(l->model->opt.numbers, number);
+    assert_int_equal(hd_model_folder_classifier(l)->opt.numbers, number);
     free(logp);
     fclose(e.file);
-    hd_labeler_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -130,7 +130,7 @@ static void bert_may_be_padded(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_masked *m = NULL;
+    hd_model_folder *m = NULL;
     hd_filled f = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
@@ -145,13 +145,13 @@ static void bert_may_be_padded(void **state)
     pass_well(hd_export, "padded.heed", "padded.out");
     pass_well(hd_import, "padded.out", "padded.again");
     assert_same_file(at("padded.heed/config.json"), at("padded.again/config.json"));
-    if (hd_masked_open(&m, at("padded.again"), b, &err) ||
+    if (folder_open(&m, at("padded.again"), "mlm", b, HD_WEIGHTS_BEST, &err) ||
         hd_masked_fill(&f, &r, m, (hd_line){"the [MASK]", 10}, 5000, &err))
         fail_msg("%s", err.text);
     assert_int_equal(f.top, BERT_VOCAB - 5);
-    for (size_t i = 0; i < f.top; i++) assert_non_null(hd_masked_piece(m->tokenizer, f.choice[i].id));
+    for (size_t i = 0; i < f.top; i++) assert_non_null(hd_masked_piece(m->tokenizer[0], f.choice[i].id));
     hd_filled_release(&f);
-    hd_masked_free(m);
+    folder_free(m);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -173,26 +173,28 @@ static void what_was_trained_here_comes_back(void **state)
     (void)state;
     hd_err err = {0};
     speaker_lines lines = {speaker_text};
-    hd_masked m = {.backend = backend_of("cpu", 1)};
-    if (hd_tokenizer_train(&m.tokenizer, HD_TOKENIZER_sentencepiece, (hd_feed){speaker_next, &lines},
+    hd_backend *b = backend_of("cpu", 1);
+    hd_model_folder m = {0};
+    hd_bert *bert = NULL;
+    if (hd_tokenizer_train(&m.tokenizer[0], HD_TOKENIZER_sentencepiece, (hd_feed){speaker_next, &lines},
                            &(hd_tokenizer_opt){.vocab = 310}, &err))
         fail_msg("%s", err.text);
     const hd_bert_opt opt = {.stack.layers = 1,
                              .stack.heads = 2,
                              .stack.width = 8,
                              .positions = 16,
-                             .vocab = hd_masked_vocab(m.tokenizer)};
+                             .vocab = hd_masked_vocab(m.tokenizer[0])};
     assert_int_equal(mkdir(at("own"), 0777), 0);
-    if (hd_bert_new(&m.model, m.backend, &opt, false, &err) || hd_params_draw(&m.model->params, 3, &err) ||
-        hd_masked_save(&m, at("own"), &err) || hd_masked_publish(&m, at("own"), &err))
+    if (hd_bert_new(&bert, b, &opt, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
+    if (hd_params_draw(&bert->params, 3, &err) || hd_model_folder_write(&m, at("own"), &err))
         fail_msg("%s", err.text);
     pass_well(hd_export, "own", "own.out");
     pass_well(hd_import, "own.out", "own.again");
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.model", NULL};
     assert_same_files("own", "own.again", files);
-    hd_bert_free(m.model);
-    hd_tokenizer_free(m.tokenizer);
-    hd_backend_free(m.backend);
+    hd_model_folder_release(&m);
+    hd_backend_free(b);
 }
 
 /* -- what is refused -- */

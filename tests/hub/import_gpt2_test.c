@@ -11,15 +11,15 @@
 
 /* A prompt behind the token that begins a text, and what follows it by greedy search with a penalty of 1.15.
  */
-static void check_repetition(expected *e, hd_run *r, const hd_language *l)
+static void check_repetition(expected *e, hd_run *r, const hd_model_folder *l)
 {
     hd_err err = {0};
     hd_generated g = {0};
     hd_text prompt = {0}, text = {0};
     int32_t ids[32], count = next_ids(e, ids);
-    assert_int_equal(hd_tokenizer_decode(l->tokenizer, ids, (size_t)count, &prompt, &err), HD_OK);
+    assert_int_equal(hd_tokenizer_decode(l->tokenizer[0], ids, (size_t)count, &prompt, &err), HD_OK);
     count = next_ids(e, ids);
-    assert_int_equal(hd_tokenizer_decode(l->tokenizer, ids, (size_t)count, &text, &err), HD_OK);
+    assert_int_equal(hd_tokenizer_decode(l->tokenizer[0], ids, (size_t)count, &text, &err), HD_OK);
     hd_generate_opt o = {.tokens = (size_t)count, .repetition = 1.15f};
     if (hd_generate(&g, r, l, &(hd_line){prompt.data, prompt.size}, 1, &o, &err)) fail_msg("%s", err.text);
     assert_memory_equal(g.text.data, text.data, g.text.size);
@@ -34,21 +34,23 @@ static void check_repetition(expected *e, hd_run *r, const hd_language *l)
 static void check_gpt2(const char *folder, const char *file)
 {
     hd_err err = {0};
-    hd_language *l = NULL;
+    hd_model_folder *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(file, "r")};
     assert_non_null(e.file);
-    if (hd_language_open(&l, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    if (folder_open(&l, at("%s", folder), "lm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     int32_t ids[32], count = next_ids(&e, ids);
     hd_run_begin(&r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
-    hd_rows x = hd_lm_rows(&r, l->lm, hd_ints(&r, ids, (size_t)count), seg);
-    hd_real *logits = host_copy(&r, hd_gpt_logits(&r, l->lm->model, x));
-    check_logits(&e, logits, (size_t)count, l->lm->opt.vocab, 29);
+    hd_rows x = hd_lm_rows(&r, hd_model_folder_lm(l), hd_ints(&r, ids, (size_t)count), seg);
+    hd_real *logits = host_copy(&r, hd_gpt_logits(&r, hd_model_folder_lm(l)->model, x));
+    check_logits(&e, logits, (size_t)count, hd_model_folder_lm(l)->opt.vocab, 29);
     hd_stepper stepper;
-    assert_int_equal(l->lm->type->stepper(&stepper, l->lm, ids, &count, 1, 0, &err), HD_OK);
-    if (l->lm->opt.vocab == GPT_VOCAB)
+    assert_int_equal(
+        hd_model_folder_lm(l)->type->stepper(&stepper, hd_model_folder_lm(l), ids, &count, 1, 0, &err),
+        HD_OK);
+    if (hd_model_folder_lm(l)->opt.vocab == GPT_VOCAB)
         check_search(&e, &r, &stepper,
                      &(hd_search_opt){.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 12});
     else
@@ -56,7 +58,7 @@ static void check_gpt2(const char *folder, const char *file)
     check_repetition(&e, &r, l);
     free(logits);
     fclose(e.file);
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -166,26 +168,26 @@ static void weights_that_are_not_numbers_are_refused(void **state)
 static void check_labels(const char *folder, bool number)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = {.file = fopen(PUBLISHED "gpt2-labels.txt", "r")};
     assert_non_null(e.file);
-    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
-    assert_true(l->model->opt.bare);
-    assert_int_equal(l->model->opt.numbers, number);
+    if (folder_open(&l, at("%s", folder), "classify", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    assert_true(hd_model_folder_classifier(l)->opt.bare);
+    assert_int_equal(hd_model_folder_classifier(l)->opt.numbers, number);
     int32_t ids[32], one = 1, count = next_ids(&e, ids);
     if (number) next(&e);
     hd_run_begin(&r, HD_INFERENCE);
     const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
                                   .items = hd_seg_of(&r, &one, 1, NULL),
                                   .ids = hd_ints(&r, ids, (size_t)count)};
-    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, l->model, &batch));
-    check_logits(&e, logp, 1, l->model->opt.classes, 1);
+    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
+    check_logits(&e, logp, 1, hd_model_folder_classifier(l)->opt.classes, 1);
     assert_int_equal(e.count, number ? 1 : 3);
     free(logp);
     fclose(e.file);
-    hd_labeler_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -284,12 +286,12 @@ static void numbers_of_16_bits_are_widened(void **state)
 
 /* -- what is asked of an imported model -- */
 
-static hd_language *imported_gpt2(hd_backend *b)
+static hd_model_folder *imported_gpt2(hd_backend *b)
 {
     hd_err err = {0};
-    hd_language *l = NULL;
+    hd_model_folder *l = NULL;
     if (!is_there(at("gpt2.heed"))) put_gpt2("gpt2"), pass_well(hd_import, "gpt2", "gpt2.heed");
-    if (hd_language_open(&l, at("gpt2.heed"), b, &err)) fail_msg("%s", err.text);
+    if (folder_open(&l, at("gpt2.heed"), "lm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     return l;
 }
 
@@ -300,14 +302,14 @@ static void lines_are_text_to_gpt2(void **state)
     static const char text[] = "the cat\n\n\n  sat on\n";
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = imported_gpt2(b);
+    hd_model_folder *l = imported_gpt2(b);
     hd_plain_text plain = {0};
     hd_stream_text stream = {0};
     hd_ids ids = {0};
     put_file(at("text"), text);
     if (hd_plain_text_read(&plain, at("text"), &err) ||
-        hd_stream_text_of(&stream, &plain, l->tokenizer, &err) ||
-        hd_tokenizer_encode_ids(l->tokenizer, text, strlen(text), &ids, &err))
+        hd_stream_text_of(&stream, &plain, l->tokenizer[0], &err) ||
+        hd_tokenizer_encode_ids(l->tokenizer[0], text, strlen(text), &ids, &err))
         fail_msg("%s", err.text);
     assert_int_equal(stream.count, ids.count);
     assert_memory_equal(stream.ids, ids.at, ids.count * sizeof *ids.at);
@@ -315,7 +317,7 @@ static void lines_are_text_to_gpt2(void **state)
     hd_ids_release(&ids);
     hd_stream_text_release(&stream);
     hd_plain_text_release(&plain);
-    hd_language_free(l);
+    folder_free(l);
     hd_backend_free(b);
 }
 
@@ -325,7 +327,7 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
     (void)state;
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = imported_gpt2(b);
+    hd_model_folder *l = imported_gpt2(b);
     hd_run r = run_on(b);
     hd_generated g = {0};
     hd_ids ids = {0};
@@ -335,15 +337,15 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
     int32_t banned[3];
     const hd_line prompt = {"one\n\ntwo", 8};
     const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = 6};
-    assert_int_equal(hd_tokenizer_unwritten(l->tokenizer, banned), 0);
+    assert_int_equal(hd_tokenizer_unwritten(l->tokenizer[0], banned), 0);
     assert_int_equal(hd_ids_reserve(&ids, 1, &err), HD_OK);
-    ids.at[ids.count++] = hd_tokenizer_special(l->tokenizer).end;
-    assert_int_equal(hd_tokenizer_encode_ids(l->tokenizer, prompt.text, prompt.size, &ids, &err), HD_OK);
+    ids.at[ids.count++] = hd_tokenizer_special(l->tokenizer[0]).end;
+    assert_int_equal(hd_tokenizer_encode_ids(l->tokenizer[0], prompt.text, prompt.size, &ids, &err), HD_OK);
     int32_t count = (int32_t)ids.count;
     if (hd_generate(&g, &r, l, &prompt, 1, &(hd_generate_opt){.tokens = 6}, &err) ||
-        l->lm->type->stepper(&stepper, l->lm, ids.at, &count, 1, 0, &err) ||
+        hd_model_folder_lm(l)->type->stepper(&stepper, hd_model_folder_lm(l), ids.at, &count, 1, 0, &err) ||
         hd_search(&found, &r, &stepper, &o, &err) ||
-        hd_tokenizer_decode(l->tokenizer, hd_found_at(found, 0)->ids, 6, &wanted, &err))
+        hd_tokenizer_decode(l->tokenizer[0], hd_found_at(found, 0)->ids, 6, &wanted, &err))
         fail_msg("%s", err.text);
     assert_in_range(g.text.size, 1, wanted.size); /* half a character at the end is held back */
     assert_memory_equal(g.text.data, wanted.data, g.text.size);
@@ -352,7 +354,7 @@ static void gpt2_goes_on_from_the_whole_prompt(void **state)
     hd_text_release(&wanted);
     hd_ids_release(&ids);
     hd_generated_release(&g);
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }

@@ -17,13 +17,13 @@ static expected open_expected(void)
 static void check_rows(const char *folder, bool headless)
 {
     hd_err err = {0};
-    hd_masked *m = NULL;
+    hd_model_folder *m = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = open_expected();
-    if (hd_masked_open(&m, at("%s", folder), b, &err)) fail_msg("%s", err.text);
-    assert_int_equal(m->model->opt.headless, headless);
-    assert_int_equal(m->model->opt.positions, 22);
+    if (folder_open(&m, at("%s", folder), "mlm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_model_folder_bert(m)->opt.headless, headless);
+    assert_int_equal(hd_model_folder_bert(m)->opt.positions, 22);
     int32_t id[32], type[32] = {0}, place[32], count = next_ids(&e, id);
     for (int32_t i = 0; i < count; i++) place[i] = i;
     hd_run_begin(&r, HD_INFERENCE);
@@ -32,13 +32,14 @@ static void check_rows(const char *folder, bool headless)
                                  .type = hd_ints(&r, type, (size_t)count),
                                  .place = hd_ints(&r, place, (size_t)count),
                                  .count = (size_t)count};
-    hd_real *rows = host_copy(&r, hd_bert_rows(&r, m->model, batch.ids, batch.type, batch.seg).t),
-            *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, m->model, &batch));
+    hd_real *rows =
+                host_copy(&r, hd_bert_rows(&r, hd_model_folder_bert(m), batch.ids, batch.type, batch.seg).t),
+            *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, hd_model_folder_bert(m), &batch));
     check_logits(&e, rows, (size_t)count, WIDE, 1);
-    if (!headless) check_logits(&e, logits, (size_t)count, m->model->opt.vocab, 37);
+    if (!headless) check_logits(&e, logits, (size_t)count, hd_model_folder_bert(m)->opt.vocab, 37);
     free(rows), free(logits);
     fclose(e.file);
-    hd_masked_free(m);
+    folder_free(m);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -57,11 +58,11 @@ static void rows_and_logits_are_those_of_transformers(void **state)
 static void check_labels(const char *folder)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     expected e = open_expected();
-    if (hd_labeler_open(&l, at("%s", folder), HD_TRAIN_CLASSIFY, b, &err)) fail_msg("%s", err.text);
+    if (folder_open(&l, at("%s", folder), "classify", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     assert_false(l->pairs);
     int32_t id[32], type[32] = {0}, one = 1, count = next_ids(&e, id);
     for (int32_t i = 0; i < 2 * count; i++) next(&e);
@@ -70,11 +71,11 @@ static void check_labels(const char *folder)
                                   .items = hd_seg_of(&r, &one, 1, NULL),
                                   .ids = hd_ints(&r, id, (size_t)count),
                                   .type = hd_ints(&r, type, (size_t)count)};
-    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, l->model, &batch));
+    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
     check_logits(&e, logp, 1, 3, 1);
     free(logp);
     fclose(e.file);
-    hd_labeler_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }

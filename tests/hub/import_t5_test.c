@@ -119,13 +119,13 @@ static void a_spoiled_t5_is_not_opened(void **state)
     hd_backend *b = backend_of("cpu", 1);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         hd_err err = {0};
-        hd_translator *t = NULL;
+        hd_model_folder *t = NULL;
         const char *place = strstr(all, bad[i].from);
         if (!place) fail_msg("no '%s' in %s", bad[i].from, all);
         snprintf(config, sizeof config, "%.*s%s%s", (int)(place - all), all, bad[i].to,
                  place + strlen(bad[i].from));
         put_file(at("spoiled/config.json"), config);
-        assert_int_equal(hd_translator_open(&t, at("spoiled"), b, HD_WEIGHTS_BEST, &err), HD_EFORMAT);
+        assert_int_equal(folder_open(&t, at("spoiled"), "translate", b, HD_WEIGHTS_BEST, &err), HD_EFORMAT);
         if (!strstr(err.text, bad[i].why)) fail_msg("'%s' does not say '%s'", err.text, bad[i].why);
     }
     free(all);

@@ -8,7 +8,7 @@
 #include "decode/search.h"
 #include "hub/import.h"
 #include "hub/publisher.h"
-#include "task/translate/translator.h"
+#include "task/owned.h"
 #include "unseal.h"
 
 #define PUBLISHED HEED_SOURCE "/tests/hub/published/"
@@ -79,17 +79,17 @@ CHECK_UNUSED static void check_search(expected *e, hd_run *r, hd_stepper *steppe
 }
 
 /* The decoder's rows for a source and a target, then what greedy search and beams find. */
-static void check_translation(expected *e, hd_run *r, const hd_translator *t, size_t stride)
+static void check_translation(expected *e, hd_run *r, const hd_model_folder *t, size_t stride)
 {
     hd_err err = {0};
     int32_t source[32], target[32], from = next_ids(e, source), to = next_ids(e, target), banned[3];
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded memory =
-        hd_encdec_encode(r, t->model, hd_ints(r, source, (size_t)from), hd_seg_of(r, &from, 1, NULL));
-    hd_rows x = hd_encdec_decode(r, t->model, hd_ints(r, target, (size_t)to), hd_seg_of(r, &to, 1, NULL),
-                                 memory, NULL);
-    hd_real *logits = host_copy(r, hd_encdec_logits(r, t->model, x));
-    check_logits(e, logits, (size_t)to, t->model->opt.target_vocab, stride);
+    hd_encoded memory = hd_encdec_encode(r, hd_model_folder_encdec(t), hd_ints(r, source, (size_t)from),
+                                         hd_seg_of(r, &from, 1, NULL));
+    hd_rows x = hd_encdec_decode(r, hd_model_folder_encdec(t), hd_ints(r, target, (size_t)to),
+                                 hd_seg_of(r, &to, 1, NULL), memory, NULL);
+    hd_real *logits = host_copy(r, hd_encdec_logits(r, hd_model_folder_encdec(t), x));
+    check_logits(e, logits, (size_t)to, hd_model_folder_encdec(t)->opt.target_vocab, stride);
     free(logits);
     hd_special special = hd_tokenizer_special(t->tokenizer[1]);
     hd_search_opt o = {.end = special.end, .max_length = 12, .banned = banned, .beam = 4};
@@ -97,7 +97,9 @@ static void check_translation(expected *e, hd_run *r, const hd_translator *t, si
     o.length.kind = HD_LENGTH_AVERAGE;
     for (int i = 0; i < 2; i++) {
         hd_stepper stepper;
-        assert_int_equal(hd_encdec_stepper(&stepper, t->model, source, &from, 1, special.start, &err), HD_OK);
+        assert_int_equal(
+            hd_encdec_stepper(&stepper, hd_model_folder_encdec(t), source, &from, 1, special.start, &err),
+            HD_OK);
         o.kind = i ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
         check_search(e, r, &stepper, &o);
     }
@@ -106,17 +108,17 @@ static void check_translation(expected *e, hd_run *r, const hd_translator *t, si
 CHECK_UNUSED static void check_translator(const char *folder, const char *file, size_t stride)
 {
     hd_err err = {0};
-    hd_translator *t = NULL;
+    hd_model_folder *t = NULL;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     char path[256];
     snprintf(path, sizeof path, PUBLISHED "%s", file);
     expected e = {.file = fopen(path, "r")};
     assert_non_null(e.file);
-    if (hd_translator_open(&t, at("%s", folder), b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    if (folder_open(&t, at("%s", folder), "translate", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     for (int i = 0; i < 3; i++) check_translation(&e, &r, t, stride);
     fclose(e.file);
-    hd_translator_free(t);
+    folder_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
 }

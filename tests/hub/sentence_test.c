@@ -50,13 +50,13 @@ static void put_sentence(const char *folder, files f)
 static void check_masked(const char *folder, hd_pooling pool, bool normalize, size_t longest)
 {
     hd_err err = {0};
-    hd_masked *m = NULL;
+    hd_model_folder *m = NULL;
     hd_backend *b = backend_of("cpu", 1);
-    if (hd_masked_open(&m, at("%s", folder), b, &err)) fail_msg("%s", err.text);
+    if (folder_open(&m, at("%s", folder), "mlm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     assert_string_equal(hd_pooling_names[m->pool], hd_pooling_names[pool]);
     assert_int_equal(m->normalize, normalize);
-    assert_int_equal(m->longest, longest);
-    hd_masked_free(m);
+    assert_int_equal(m->longest, longest ? longest : hd_model_folder_bert(m)->opt.positions);
+    folder_free(m);
     hd_backend_free(b);
 }
 

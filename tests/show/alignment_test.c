@@ -6,7 +6,7 @@
 #include "data/grammar/grammar.h"
 #include "data/grammar/words.h"
 #include "show/attention.h"
-#include "task/translate/translator.h"
+#include "task/owned.h"
 
 enum { SENTENCES = 100 };
 
@@ -95,12 +95,12 @@ static void words_look_at_what_they_translate(void **state)
     hd_err err = {0};
     hd_backend *backend = backend_of("cpu", 1);
     hd_run r = run_on(backend);
-    hd_translator *t = NULL;
+    hd_model_folder *t = NULL;
     hd_grammar *g = NULL;
     hd_text english = {0}, german = {0};
     hd_ids source = {0}, target = {0};
     tally all = {0};
-    if (hd_translator_open(&t, at("m"), backend, HD_WEIGHTS_BEST, &err) || hd_grammar_new(&g, 77, &err))
+    if (folder_open(&t, at("m"), "translate", backend, HD_WEIGHTS_BEST, &err) || hd_grammar_new(&g, 77, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < SENTENCES; i++) {
         hd_attention_maps a;
@@ -114,7 +114,8 @@ static void words_look_at_what_they_translate(void **state)
                                 .targets = target.count,
                                 .source_pieces = t->tokenizer[0],
                                 .target_pieces = t->tokenizer[1]};
-        if (hd_attention_collect(&a, &r, (const hd_model[]){hd_encdec_model(t->model)}, &ask, &err))
+        if (hd_attention_collect(&a, &r, (const hd_model[]){hd_encdec_model(hd_model_folder_encdec(t))}, &ask,
+                                 &err))
             fail_msg("%s", err.text);
         judge(&all, &a);
         hd_attention_release(&a);
@@ -127,7 +128,7 @@ static void words_look_at_what_they_translate(void **state)
     hd_text_release(&english);
     hd_text_release(&german);
     hd_grammar_free(g);
-    hd_translator_free(t);
+    folder_free(t);
     hd_run_release(&r);
     hd_backend_free(backend);
 }

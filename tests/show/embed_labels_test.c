@@ -58,21 +58,22 @@ static hd_model_folder labeler(const body_kind *k, hd_train_task task, hd_pool_k
                                hd_tokenizer_kind unit)
 {
     hd_err err = {0};
-    hd_labeler *l = hd_mem_zero(sizeof *l);
+    hd_model_folder l = {0};
+    hd_classifier *m = NULL;
     speaker_lines text = {speaker_text};
-    if (hd_tokenizer_train(&l->tokenizer, unit, (hd_feed){speaker_next, &text},
+    if (hd_tokenizer_train(&l.tokenizer[0], unit, (hd_feed){speaker_next, &text},
                            &(hd_tokenizer_opt){.vocab = 300}, &err))
         fail_msg("%s", err.text);
-    hd_classifier_opt o = {.body = body_opt(k, l->tokenizer),
+    hd_classifier_opt o = {.body = body_opt(k, l.tokenizer[0]),
                            .pool = task == HD_TRAIN_TAG ? HD_POOL_each : pool,
                            .classes = task == HD_TRAIN_REGRESS ? 1 : 3,
                            .numbers = task == HD_TRAIN_REGRESS};
-    if (hd_classifier_new(&l->model, backend, &o, false, &err) || hd_params_draw(l->model->params, 7, &err))
+    if (hd_classifier_new(&m, backend, &o, false, &err) || hd_params_draw(m->params, 7, &err))
         fail_msg("%s: %s", k->name, err.text);
-    l->backend = backend;
+    hd_model_folder_take(&l, hd_labeler_task(&o), hd_classifier_model(m));
     for (int i = 0; i < 3 && task != HD_TRAIN_REGRESS; i++)
-        assert_int_equal(hd_vocab_add(&l->labels, &"abc"[i], 1, &err), HD_OK);
-    return owned_labeler(l);
+        assert_int_equal(hd_vocab_add(&l.labels, &"abc"[i], 1, &err), HD_OK);
+    return l;
 }
 
 static hd_model_folder words_labeler(const body_kind *k, hd_train_task task)
@@ -91,12 +92,12 @@ static hd_embeddings embed(const hd_model_folder *m, hd_embed_opt opt)
 }
 
 /* The lines as training has them: a tagger reads words, the others whole texts. */
-static hd_examples examples_of(const hd_labeler *l)
+static hd_examples examples_of(const hd_model_folder *l)
 {
     hd_err err = {0};
     hd_labeled x = {0};
     hd_examples out;
-    hd_examples_opt o = hd_labeler_examples(&l->model->opt);
+    hd_examples_opt o = hd_labeler_examples(&hd_model_folder_classifier(l)->opt);
     for (size_t i = 0; i < LINES; i++) {
         const char *at = lines[i];
         if (!o.each) assert_int_equal(hd_labeled_add(&x, (hd_line){at, strlen(at)}, &err), HD_OK);
@@ -108,7 +109,7 @@ static hd_examples examples_of(const hd_labeler *l)
         }
         assert_int_equal(hd_labeled_end(&x, &err), HD_OK);
     }
-    if (hd_examples_make(&out, &x, l->tokenizer, &o, &err)) fail_msg("%s", err.text);
+    if (hd_examples_make(&out, &x, l->tokenizer[0], &o, &err)) fail_msg("%s", err.text);
     hd_labeled_release(&x);
     return out;
 }
@@ -116,9 +117,8 @@ static hd_examples examples_of(const hd_labeler *l)
 static void check_rows(const body_kind *k, hd_train_task task, hd_tokenizer_kind unit)
 {
     hd_model_folder m = labeler(k, task, HD_POOL_mean, unit);
-    const hd_labeler l = hd_labeler_of(&m);
-    const hd_model *body = &l.model->body;
-    hd_examples x = examples_of(&l);
+    const hd_model *body = &hd_model_folder_classifier(&m)->body;
+    hd_examples x = examples_of(&m);
     hd_embeddings e = embed(&m, (hd_embed_opt){.pool = HD_POOLING_NONE, .rows = 9});
     assert_int_equal(x.count, LINES);
     assert_int_equal(e.width, body->type->width(body->self, 0));
@@ -171,12 +171,11 @@ static void the_head_reads_what_is_pooled(void **state)
         hd_err err = {0};
         hd_model_folder m =
             labeler(&bodies[cases[n].body], HD_TRAIN_CLASSIFY, cases[n].pool, HD_TOKENIZER_words);
-        const hd_labeler l = hd_labeler_of(&m);
-        const hd_dense *out = &l.model->out;
-        hd_examples x = examples_of(&l);
+        const hd_dense *out = &hd_model_folder_classifier(&m)->out;
+        hd_examples x = examples_of(&m);
         hd_real logp[LINES][3];
         hd_embeddings e = embed(&m, (hd_embed_opt){.pool = cases[n].how});
-        if (hd_labeler_ask(&run, &l, &x, keep, logp, &err)) fail_msg("%s", err.text);
+        if (hd_labeler_ask(&run, &m, &x, keep, logp, &err)) fail_msg("%s", err.text);
         hd_run_begin(&run, HD_INFERENCE);
         hd_real *w = host_copy(&run, &out->w->t), *b = host_copy(&run, &out->b->t);
         for (size_t i = 0; i < LINES; i++) {
@@ -322,8 +321,7 @@ static void folders_of_every_task_are_opened(void **state)
         hd_model_folder m = words_labeler(&bodies[2], task), again;
         hd_embeddings a = embed(&m, (hd_embed_opt){0}), b;
         assert_int_equal(mkdir(at("task%d", task), 0777), 0);
-        if (hd_model_folder_save(&m, at("task%d", task), &err) ||
-            hd_model_folder_publish(&m.model, at("task%d", task), &err) ||
+        if (hd_model_folder_write(&m, at("task%d", task), &err) ||
             hd_model_folder_open(&again, at("task%d", task), NULL, backend, HD_WEIGHTS_BEST, &err))
             fail_msg("%s", err.text);
         assert_ptr_equal(again.task, m.task);

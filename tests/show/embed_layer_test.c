@@ -46,33 +46,36 @@ static hd_tokenizer *words_of_speaker(void)
     return t;
 }
 
-static hd_masked *bert_of(hd_backend *b, bool pooler)
+static hd_model_folder *bert_of(hd_backend *b, bool pooler)
 {
     hd_err err = {0};
-    hd_masked *m = hd_mem_zero(sizeof *m);
-    m->backend = b, m->tokenizer = words_of_speaker();
+    hd_model_folder *m = hd_mem_zero(sizeof *m);
+    hd_bert *bert = NULL;
+    m->tokenizer[0] = words_of_speaker();
     hd_bert_opt o = {.stack.layers = LAYERS,
                      .stack.heads = 2,
                      .stack.width = WIDTH,
                      .stack.inner = 20,
-                     .vocab = hd_masked_vocab(m->tokenizer),
+                     .vocab = hd_masked_vocab(m->tokenizer[0]),
                      .positions = 9,
                      .pooler = pooler};
-    if (hd_bert_new(&m->model, b, &o, false, &err)) fail_msg("%s", err.text);
-    draw_all(&m->model->params);
+    if (hd_bert_new(&bert, b, &o, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(m, HD_TRAIN_MLM, hd_bert_model(bert));
+    draw_all(&bert->params);
     return m;
 }
 
-static hd_language *speaker_of(hd_backend *b, hd_lm_kind kind)
+static hd_model_folder *speaker_of(hd_backend *b, hd_lm_kind kind)
 {
     hd_err err = {0};
-    hd_language *l = speaker(b, kind, HD_TOKENIZER_words);
-    hd_lm_opt o = l->lm->opt;
-    hd_lm_free(l->lm);
-    l->lm = NULL;
+    hd_model_folder *l = speaker(b, kind, HD_TOKENIZER_words);
+    hd_lm_opt o = hd_model_folder_lm(l)->opt;
+    hd_lm *lm = NULL;
+    hd_lm_free(hd_model_folder_lm(l));
     o.stack.layers = LAYERS;
-    if (hd_lm_new(&l->lm, &o, b, false, &err)) fail_msg("%s", err.text);
-    draw_all(l->lm->params);
+    if (hd_lm_new(&lm, &o, b, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
+    draw_all(lm->params);
     return l;
 }
 
@@ -80,13 +83,13 @@ static subject subject_of(subject_kind kind)
 {
     subject s = {.backend = backend_of("cpu", 2)};
     s.run = run_on(s.backend);
-    if (kind == BERT) s.model = owned_masked(bert_of(s.backend, true));
-    if (kind == GPT) s.model = owned_language(speaker_of(s.backend, HD_LM_gpt));
-    if (kind == CELLS) s.model = owned_language(speaker_of(s.backend, HD_LM_lstm));
+    if (kind == BERT) s.model = owned(bert_of(s.backend, true));
+    if (kind == GPT) s.model = owned(speaker_of(s.backend, HD_LM_gpt));
+    if (kind == CELLS) s.model = owned(speaker_of(s.backend, HD_LM_lstm));
     if (kind == TRANSLATOR || kind == STAGES) {
         const char *encoder = kind == STAGES ? "bi-gru:2+transformer:1" : "transformer:3";
-        s.model = owned_translator(
-            small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL));
+        s.model =
+            owned(small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL));
         draw_all(s.model.model.params);
     }
     for (size_t i = 0; i < LINES; i++)
@@ -271,7 +274,7 @@ static void layer_0_is_the_table(void **state)
         subject s = subject_of(kind == SUBJECTS ? CELLS : (subject_kind)kind);
         if (kind == SUBJECTS) {
             hd_model_folder_release(&s.model);
-            s.model = owned_language(speaker(s.backend, HD_LM_ffnn, HD_TOKENIZER_words));
+            s.model = owned(speaker(s.backend, HD_LM_ffnn, HD_TOKENIZER_words));
         }
         hd_param *table = s.model.model.type->table(s.model.model.self);
         hd_embeddings e = embed(&s, (hd_embed_opt){.pool = HD_POOLING_NONE, .table = true});
@@ -343,7 +346,7 @@ static void a_pooler_that_is_not_there_is_refused(void **state)
                      HD_ELIMIT);
     assert_non_null(strstr(err.text, "behind this layer"));
     hd_model_folder_release(&s.model);
-    s.model = owned_masked(bert_of(s.backend, false));
+    s.model = owned(bert_of(s.backend, false));
     err = (hd_err){0};
     assert_int_equal(hd_embed_check(&s.model, &(hd_embed_opt){.pool = HD_POOLING_POOLER}, &err), HD_ELIMIT);
     assert_non_null(strstr(err.text, "in this model"));

@@ -361,12 +361,12 @@ static void a_sentence_is_translated_and_shown(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
+    hd_model_folder *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_exhibit *x = NULL;
     hd_translations found;
     hd_translate_opt opt = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10}};
     hd_line line = line_of("a b c");
-    if (hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line, 2, &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &r, t, line, 2, &err)) fail_msg("%s", err.text);
     if (hd_translate(&found, &r, t, &line, NULL, 1, &opt, &err)) fail_msg("%s", err.text);
     const hd_hypothesis *h = &found.of[0].hypothesis[0];
     assert_string_equal(x->translation, h->text);
@@ -381,7 +381,7 @@ static void a_sentence_is_translated_and_shown(void **state)
     assert_string_equal(x->read[0].piece, "<s>");
     hd_translations_release(&found);
     hd_exhibit_free(x);
-    hd_translator_free(t);
+    folder_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -402,13 +402,12 @@ static void what_cannot_be_shown_is_said(void **state)
                   "the sentence is longer than the model can take: 16 tokens with its end"}};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENIZER_words, true, false);
+    hd_model_folder *t = small_make(b, HD_TOKENIZER_words, true, false);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
-        assert_int_equal(
-            hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of(cases[i].text), cases[i].step, &err),
-            cases[i].status);
+        assert_int_equal(hd_exhibit_text_of(&x, &r, t, line_of(cases[i].text), cases[i].step, &err),
+                         cases[i].status);
         if (!strstr(err.text, cases[i].says)) fail_msg("'%s', not '%s'", err.text, cases[i].says);
         assert_null(x);
     }
@@ -416,31 +415,33 @@ static void what_cannot_be_shown_is_said(void **state)
     hd_exhibit *x = NULL;
     hd_exhibit_ask ask = shown_ask(1);
     ask.start = 99;
-    assert_int_equal(hd_exhibit_pair(&x, &r, (const hd_model[]){hd_encdec_model(t->model)}, &ask, &err),
-                     HD_EARG);
-    hd_translator_free(t);
+    assert_int_equal(
+        hd_exhibit_pair(&x, &r, (const hd_model[]){hd_encdec_model(hd_model_folder_encdec(t))}, &ask, &err),
+        HD_EARG);
+    folder_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
 }
 
 /* -- language models -- */
 
-static hd_exhibit *speak(hd_run *r, const hd_language *l, const char *prompt)
+static hd_exhibit *speak(hd_run *r, const hd_model_folder *l, const char *prompt)
 {
     hd_err err = {0};
     hd_exhibit *x = NULL;
-    if (hd_exhibit_text_of(&x, r, AS_FOLDER(language, l), line_of(prompt), 0, &err)) fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, r, l, line_of(prompt), 0, &err)) fail_msg("%s", err.text);
     return x;
 }
 
 /* The whole prompt in one step, without a probe. */
-static hd_real *speak_plainly(hd_run *r, const hd_language *l, const hd_exhibit *x)
+static hd_real *speak_plainly(hd_run *r, const hd_model_folder *l, const hd_exhibit *x)
 {
     hd_err err = {0};
     int32_t ids[64], len = (int32_t)x->reads;
     hd_stepper st = {0};
     for (size_t i = 0; i < x->reads; i++) ids[i] = x->read[i].id;
-    if (l->lm->type->stepper(&st, l->lm, ids, &len, 1, 0, &err)) fail_msg("%s", err.text);
+    if (hd_model_folder_lm(l)->type->stepper(&st, hd_model_folder_lm(l), ids, &len, 1, 0, &err))
+        fail_msg("%s", err.text);
     hd_run_begin(r, HD_INFERENCE);
     hd_real *p = host_copy(r, st.join(r, st.context, 1));
     hd_stepper_release(&st);
@@ -456,12 +457,12 @@ static void every_language_model_is_shown(void **state)
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
     for (int kind = 0; kind < HD_LM_KINDS; kind++) {
-        hd_language *l = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_words);
+        hd_model_folder *l = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_words);
         for (size_t i = 0; i < COUNT_OF(prompts); i++) {
             hd_exhibit *x = speak(&r, l, prompts[i]);
             hd_real *p = speak_plainly(&r, l, x);
             const hd_exhibit_item *probs = hd_exhibit_find(x, "probs");
-            for (size_t v = 0; v < l->lm->opt.vocab; v++)
+            for (size_t v = 0; v < hd_model_folder_lm(l)->opt.vocab; v++)
                 assert_near(hd_lm_names[kind], (double)probs->value[v], exp((double)p[v]));
             checked done = check_formulas(x);
             assert_memory_equal(&done, &expects[kind], sizeof done);
@@ -470,7 +471,7 @@ static void every_language_model_is_shown(void **state)
             free(p);
             hd_exhibit_free(x);
         }
-        hd_language_free(l);
+        folder_free(l);
     }
     hd_run_release(&r);
     hd_backend_free(b);
@@ -481,9 +482,9 @@ static void counts_give_the_probability(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_language *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_words);
+    hd_model_folder *l = speaker(b, HD_LM_ngram, HD_TOKENIZER_words);
     hd_exhibit *x = speak(&r, l, "the cat sat on");
-    double p = 1 / (double)l->lm->opt.vocab;
+    double p = 1 / (double)hd_model_folder_lm(l)->opt.vocab;
     assert_true(x->discounts && x->shares == 3);
     assert_string_equal(x->top[0].token.piece, "the");
     for (size_t i = 0; i < x->shares; i++) {
@@ -496,18 +497,20 @@ static void counts_give_the_probability(void **state)
     assert_int_equal(x->share[2].seen, 2); /* "sat on the", twice, and "sat on a" */
     assert_int_equal(x->share[2].total, 3);
     hd_exhibit_free(x);
-    hd_language_free(l);
+    folder_free(l);
     l = speaker(b, HD_LM_maxent, HD_TOKENIZER_words);
-    hd_real *w = hd_mem_array(64 * l->lm->opt.vocab, sizeof *w);
-    fill_normal(w, 64 * l->lm->opt.vocab, 1, 3);
-    hd_params_set(l->lm->params, hd_params_find(l->lm->params, "features.weight"), w);
-    hd_params_set(l->lm->params, hd_params_find(l->lm->params, "features.bias"), w + 5);
+    hd_real *w = hd_mem_array(64 * hd_model_folder_lm(l)->opt.vocab, sizeof *w);
+    fill_normal(w, 64 * hd_model_folder_lm(l)->opt.vocab, 1, 3);
+    hd_params_set(hd_model_folder_lm(l)->params,
+                  hd_params_find(hd_model_folder_lm(l)->params, "features.weight"), w);
+    hd_params_set(hd_model_folder_lm(l)->params,
+                  hd_params_find(hd_model_folder_lm(l)->params, "features.bias"), w + 5);
     x = speak(&r, l, "the cat sat on");
     assert_int_equal(x->features, 2);
     assert_near("logit", x->bias + x->feature[0].weight + x->feature[1].weight, x->top[0].logit);
     hd_mem_free(w);
     hd_exhibit_free(x);
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -517,8 +520,8 @@ static void a_window_has_a_row_for_each_token(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_language *l = speaker(b, HD_LM_ffnn, HD_TOKENIZER_words);
-    const hd_param *table = hd_params_find(l->lm->params, "encoder.weight");
+    hd_model_folder *l = speaker(b, HD_LM_ffnn, HD_TOKENIZER_words);
+    const hd_param *table = hd_params_find(hd_model_folder_lm(l)->params, "encoder.weight");
     hd_exhibit *x = speak(&r, l, "cat");
     const hd_exhibit_item *t = hd_exhibit_find(x, "X");
     assert_true(t && t->rows == 2 && t->cols == 16 && t->down == HD_EXHIBIT_BACK);
@@ -526,14 +529,13 @@ static void a_window_has_a_row_for_each_token(void **state)
         assert_memory_equal(t->value + i * 16, (hd_real *)table->t.data + x->read[1 - i].id * 16,
                             16 * sizeof(hd_real));
     hd_exhibit_free(x);
-    hd_language_free(l);
+    folder_free(l);
     l = speaker(b, HD_LM_gpt, HD_TOKENIZER_words);
     hd_err err = {0};
     x = NULL;
-    assert_int_equal(hd_exhibit_text_of(&x, &r, AS_FOLDER(language, l), line_of("a a a a a a a a"), 0, &err),
-                     HD_ELIMIT);
+    assert_int_equal(hd_exhibit_text_of(&x, &r, l, line_of("a a a a a a a a"), 0, &err), HD_ELIMIT);
     assert_non_null(strstr(err.text, "9 tokens"));
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -545,12 +547,11 @@ static void every_failed_allocation_is_reported(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
+    hd_model_folder *t = small_make(b, HD_TOKENIZER_words, false, false);
     hd_err err = {0};
     hd_exhibit *x = NULL;
     size_t reported = 0;
-    if (hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of("a b c"), 2, &err))
-        fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &r, t, line_of("a b c"), 2, &err)) fail_msg("%s", err.text);
     hd_exhibit_free(x);
     size_t blocks = hd_mem_now().blocks;
     json_set_alloc_funcs(hd_mem_new, hd_mem_free); /* so that Jansson's fail, too */
@@ -558,7 +559,7 @@ static void every_failed_allocation_is_reported(void **state)
         hd_text page = {0};
         x = NULL, err = (hd_err){0}, r.err = (hd_err){0};
         hd_mem_fail_at(n);
-        hd_status s = hd_exhibit_text_of(&x, &r, AS_FOLDER(translator, t), line_of("a b c"), 2, &err);
+        hd_status s = hd_exhibit_text_of(&x, &r, t, line_of("a b c"), 2, &err);
         if (!s) s = hd_exhibit_json(&page, x, NULL, &err);
         hd_mem_fail_at(0);
         assert_true(!s || s == HD_ENOMEM);
@@ -569,7 +570,7 @@ static void every_failed_allocation_is_reported(void **state)
     }
     json_set_alloc_funcs(malloc, free);
     assert_true(reported >= 100);
-    hd_translator_free(t);
+    folder_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
 }

@@ -51,23 +51,30 @@ static hd_bert_opt bert_opt(void)
                          .positions = POSITIONS};
 }
 
-static hd_masked masked_of(bool headless, bool pooler)
+static hd_model_folder masked_of(bool headless, bool pooler)
 {
     hd_err err = {0};
     hd_bert_opt o = bert_opt();
-    hd_masked m = {.tokenizer = tokenizer, .backend = backend};
+    hd_model_folder m = {.tokenizer = {tokenizer, tokenizer}};
+    hd_bert *bert = NULL;
     o.headless = headless, o.pooler = pooler;
-    if (hd_bert_new(&m.model, backend, &o, false, &err)) fail_msg("%s", err.text);
-    stir(&m.model->params);
+    if (hd_bert_new(&bert, backend, &o, false, &err)) fail_msg("%s", err.text);
+    stir(&bert->params);
+    hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
     return m;
 }
 
-static hd_exhibit *shown(const hd_masked *m, const char *text)
+static void close_model(hd_model_folder *m)
+{
+    m->tokenizer[0] = m->tokenizer[1] = NULL; /* the test's */
+    hd_model_folder_release(m);
+}
+
+static hd_exhibit *shown(const hd_model_folder *m, const char *text)
 {
     hd_err err = {0};
     hd_exhibit *x = NULL;
-    if (hd_exhibit_text_of(&x, &run, AS_FOLDER(masked, m), line_from(text), 0, &err))
-        fail_msg("%s", err.text);
+    if (hd_exhibit_text_of(&x, &run, m, line_from(text), 0, &err)) fail_msg("%s", err.text);
     return x;
 }
 
@@ -100,13 +107,14 @@ static hd_real *rows_of(const hd_bert *m, const hd_exhibit *x)
 static void rows_are_those_of_a_plain_forward_pass(void **state)
 {
     (void)state;
-    hd_masked m = masked_of(false, false);
+    hd_model_folder m = masked_of(false, false);
     hd_exhibit *x = shown(&m, "the [MASK] sat on the [MASK]");
     assert_int_equal(x->kind, HD_EXHIBIT_MASKED);
     assert_int_equal(x->reads, 8);
     assert_string_equal(x->read[2].piece, "[MASK]");
     assert_formulas(x);
-    hd_real *rows = rows_of(m.model, x), *types = host_copy(&run, &m.model->front.types->t);
+    hd_real *rows = rows_of(hd_model_folder_bert(&m), x),
+            *types = host_copy(&run, &hd_model_folder_bert(&m)->front.types->t);
     const hd_exhibit_item *last = item(x, "enc.1.ffn.norm"), *sum = item(x, "enc.sum"),
                           *in = item(x, "enc.X"), *asked = item(x, "head.asked"),
                           *weights = item(x, "enc.1.self.softmax");
@@ -127,21 +135,22 @@ static void rows_are_those_of_a_plain_forward_pass(void **state)
         assert_near("asked", (double)asked->value[i], (double)rows[x->place[i / WIDTH] * WIDTH + i % WIDTH]);
     free(rows), free(types);
     hd_exhibit_free(x);
-    hd_bert_free(m.model);
+    close_model(&m);
 }
 
 static void masks_have_the_answers_of_filling(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_masked m = masked_of(false, false);
+    hd_model_folder m = masked_of(false, false);
     static const char text[] = "the [MASK] sat on the [MASK]";
     hd_exhibit *x = shown(&m, text);
     hd_filled f;
     if (hd_masked_fill(&f, &run, &m, line_from(text), 100, &err)) fail_msg("%s", err.text);
-    size_t vocab = m.model->opt.vocab;
+    size_t vocab = hd_model_folder_bert(&m)->opt.vocab;
     const hd_exhibit_item *probs = item(x, "probs"), *logits = item(x, "logits"), *y = item(x, "head.norm");
-    hd_real *table = host_copy(&run, &m.model->front.table->t), *bias = host_copy(&run, &m.model->bias->t);
+    hd_real *table = host_copy(&run, &hd_model_folder_bert(&m)->front.table->t),
+            *bias = host_copy(&run, &hd_model_folder_bert(&m)->bias->t);
     assert_true(x->answers == 2 && x->place[0] == 2 && x->place[1] == 6 && f.masks == 2);
     assert_true(probs->rows == 2 && probs->cols == vocab && probs->down == HD_EXHIBIT_ASKED);
     for (size_t i = 0; i < 2; i++) {
@@ -167,13 +176,14 @@ static void masks_have_the_answers_of_filling(void **state)
     free(table), free(bias);
     hd_filled_release(&f);
     hd_exhibit_free(x);
-    hd_bert_free(m.model);
+    close_model(&m);
 }
 
 static void without_a_head_or_a_mask_the_rows_are_the_end(void **state)
 {
     (void)state;
-    hd_masked head = masked_of(false, false), none = masked_of(true, false), pooler = masked_of(true, true);
+    hd_model_folder head = masked_of(false, false), none = masked_of(true, false),
+                    pooler = masked_of(true, true);
     hd_exhibit *x = shown(&head, "the cat"), *y = shown(&none, "the [MASK]"),
                *z = shown(&pooler, "the [MASK]");
     const hd_exhibit *const all[] = {x, y, z};
@@ -182,8 +192,9 @@ static void without_a_head_or_a_mask_the_rows_are_the_end(void **state)
         assert_true(!all[i]->answers && !all[i]->place && !hd_exhibit_find(all[i], "logits"));
         assert_string_equal(all[i]->item[all[i]->items - 1].name, i < 2 ? "enc.1.ffn.norm" : "pooled");
     }
-    hd_real *rows = rows_of(pooler.model, z), *w = host_copy(&run, &pooler.model->pooler.w->t),
-            *b = host_copy(&run, &pooler.model->pooler.b->t);
+    hd_real *rows = rows_of(hd_model_folder_bert(&pooler), z),
+            *w = host_copy(&run, &hd_model_folder_bert(&pooler)->pooler.w->t),
+            *b = host_copy(&run, &hd_model_folder_bert(&pooler)->pooler.b->t);
     for (size_t i = 0; i < WIDTH; i++) {
         double dot = (double)b[i];
         for (size_t c = 0; c < WIDTH; c++) dot += (double)w[i * WIDTH + c] * (double)rows[c];
@@ -191,14 +202,14 @@ static void without_a_head_or_a_mask_the_rows_are_the_end(void **state)
     }
     free(rows), free(w), free(b);
     hd_exhibit_free(x), hd_exhibit_free(y), hd_exhibit_free(z);
-    hd_bert_free(head.model), hd_bert_free(none.model), hd_bert_free(pooler.model);
+    close_model(&head), close_model(&none), close_model(&pooler);
 }
 
 static void pages_name_masks(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_masked m = masked_of(false, false);
+    hd_model_folder m = masked_of(false, false);
     hd_exhibit *x = shown(&m, "the [MASK] sat on the [MASK]");
     hd_text page = {0}, json = {0};
     if (hd_exhibit_text(&page, x, &(hd_exhibit_look){.width = 80, .digits = 2}, &err) ||
@@ -215,15 +226,16 @@ static void pages_name_masks(void **state)
     assert_non_null(strstr(json.data, "\"masks\""));
     hd_text_release(&page), hd_text_release(&json);
     hd_exhibit_free(x);
-    hd_bert_free(m.model);
+    close_model(&m);
 }
 
 /* -- classifiers -- */
 
-static hd_labeler labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
+static hd_model_folder labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
 {
     hd_err err = {0};
-    hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
+    hd_model_folder l = {.tokenizer = {tokenizer, tokenizer}};
+    hd_classifier *m = NULL;
     hd_classifier_opt o = {.body = {.type = type, .positions = POSITIONS, .bert = bert_opt()},
                            .pool = pool,
                            .classes = numbers ? 1 : CLASSES,
@@ -236,18 +248,13 @@ static hd_labeler labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_pool_ki
                             .stack.width = WIDTH,
                             .vocab = hd_tokenizer_size(tokenizer),
                             .context = POSITIONS};
-    if (hd_classifier_new(&l.model, backend, &o, false, &err)) fail_msg("%s", err.text);
-    stir(l.model->params);
+    if (hd_classifier_new(&m, backend, &o, false, &err)) fail_msg("%s", err.text);
+    stir(m->params);
+    hd_model_folder_take(&l, hd_labeler_task(&o), hd_classifier_model(m));
     for (int i = 0; !numbers && i < CLASSES; i++)
         if (hd_vocab_add(&l.labels, i ? i > 1 ? "bad" : "good" : "plain", i ? i > 1 ? 3 : 4 : 5, &err))
             fail_msg("%s", err.text);
     return l;
-}
-
-static void labeler_close(hd_labeler *l)
-{
-    l->tokenizer = NULL; /* the test's */
-    hd_labeler_release(l);
 }
 
 static void hear(void *context, size_t label, const hd_real *logp)
@@ -263,15 +270,16 @@ static void hear_number(void *context, size_t label, const hd_real *logp)
 }
 
 /* What it answers to a text. */
-static void ask(const hd_labeler *l, const char *text, hd_real *logp)
+static void ask(const hd_model_folder *l, const char *text, hd_real *logp)
 {
     hd_err err = {0};
     hd_labeled items = {0};
     hd_examples e = {0};
-    hd_examples_opt opt = hd_labeler_examples(&l->model->opt);
+    hd_examples_opt opt = hd_labeler_examples(&hd_model_folder_classifier(l)->opt);
     if (hd_labeler_take(&items, l, line_from(text), &err) ||
         hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
-        hd_labeler_ask(&run, l, &e, l->model->opt.numbers ? hear_number : hear, logp, &err))
+        hd_labeler_ask(&run, l, &e, hd_model_folder_classifier(l)->opt.numbers ? hear_number : hear, logp,
+                       &err))
         fail_msg("%s", err.text);
     hd_examples_release(&e);
     hd_labeled_release(&items);
@@ -294,11 +302,10 @@ static void labels_are_those_of_the_classifier(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_real logp[CLASSES];
-        hd_labeler l = labeler_of(cases[i].type, HD_LM_gpt, cases[i].pool, cases[i].numbers);
+        hd_model_folder l = labeler_of(cases[i].type, HD_LM_gpt, cases[i].pool, cases[i].numbers);
         l.pairs = cases[i].pairs;
         ask(&l, cases[i].text, logp);
-        if (hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from(cases[i].text), 0, &err))
-            fail_msg("%s", err.text);
+        if (hd_exhibit_text_of(&x, &run, &l, line_from(cases[i].text), 0, &err)) fail_msg("%s", err.text);
         assert_formulas(x);
         const hd_exhibit_item *w = item(x, cases[i].attention), *pooled = item(x, "pooled");
         assert_true(w->rows == x->reads && w->cols == x->reads && w->down == HD_EXHIBIT_READ);
@@ -315,16 +322,17 @@ static void labels_are_those_of_the_classifier(void **state)
             }
         }
         hd_exhibit_free(x);
-        labeler_close(&l);
+        close_model(&l);
     }
 }
 
 /* -- classifiers and taggers on encoders of their own -- */
 
-static hd_labeler labeler_on(const char *stages, hd_pool_kind pool, bool one_hot, hd_unary cell)
+static hd_model_folder labeler_on(const char *stages, hd_pool_kind pool, bool one_hot, hd_unary cell)
 {
     hd_err err = {0};
-    hd_labeler l = {.tokenizer = tokenizer, .backend = backend};
+    hd_model_folder l = {.tokenizer = {tokenizer, tokenizer}};
+    hd_classifier *m = NULL;
     hd_classifier_opt o = {.body = {.stack.pre_norm = true,
                                     .vocab = hd_tokenizer_size(tokenizer),
                                     .positions = POSITIONS,
@@ -336,10 +344,10 @@ static hd_labeler labeler_on(const char *stages, hd_pool_kind pool, bool one_hot
                                     .cell = cell},
                            .pool = pool,
                            .classes = CLASSES};
-    if (hd_stages_read(&o.body.encoder, stages, &err) ||
-        hd_classifier_new(&l.model, backend, &o, false, &err))
+    if (hd_stages_read(&o.body.encoder, stages, &err) || hd_classifier_new(&m, backend, &o, false, &err))
         fail_msg("%s", err.text);
-    stir(l.model->params);
+    stir(m->params);
+    hd_model_folder_take(&l, hd_labeler_task(&o), hd_classifier_model(m));
     for (int i = 0; i < CLASSES; i++)
         if (hd_vocab_add(&l.labels, (const char *const[]){"plain", "good", "bad"}[i], i ? i > 1 ? 3 : 4 : 5,
                          &err))
@@ -347,13 +355,13 @@ static hd_labeler labeler_on(const char *stages, hd_pool_kind pool, bool one_hot
     return l;
 }
 
-static double weight(const hd_labeler *l, const char *name, size_t at)
+static double weight(const hd_model_folder *l, const char *name, size_t at)
 {
-    return (double)((const hd_real *)hd_params_find(l->model->params, name)->t.data)[at];
+    return (double)((const hd_real *)hd_params_find(hd_model_folder_classifier(l)->params, name)->t.data)[at];
 }
 
 /* h as its formula says, from the row before and what enters. */
-static void check_simple_cells(const hd_labeler *l, const hd_exhibit *x, bool sigmoid)
+static void check_simple_cells(const hd_model_folder *l, const hd_exhibit *x, bool sigmoid)
 {
     const hd_exhibit_item *in = item(x, "enc.emb"), *h = item(x, "enc.0.h");
     for (size_t t = 0; t < h->rows; t++)
@@ -396,10 +404,9 @@ static void encoders_of_their_own_are_shown(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_real logp[CLASSES];
-        hd_labeler l = labeler_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
+        hd_model_folder l = labeler_on(cases[i].stages, cases[i].pool, cases[i].one_hot, cases[i].cell);
         ask(&l, "the cat sat", logp);
-        if (hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from("the cat sat"), 0, &err))
-            fail_msg("%s", err.text);
+        if (hd_exhibit_text_of(&x, &run, &l, line_from("the cat sat"), 0, &err)) fail_msg("%s", err.text);
         assert_formulas(x);
         assert_string_equal(x->model, cases[i].stages);
         assert_string_equal(item(x, cases[i].name)->formula, cases[i].formula);
@@ -408,7 +415,7 @@ static void encoders_of_their_own_are_shown(void **state)
             assert_near("p", x->top[k].p, exp((double)logp[x->top[k].token.id]));
         if (!strcmp(cases[i].stages, "rnn:1")) check_simple_cells(&l, x, cases[i].cell == HD_sigmoid);
         hd_exhibit_free(x);
-        labeler_close(&l);
+        close_model(&l);
     }
 }
 
@@ -427,12 +434,12 @@ static void taggers_have_labels_for_each_token(void **state)
     hd_labeled items = {0};
     hd_examples e = {0};
     hd_text page = {0}, json = {0};
-    hd_labeler l = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
-    hd_examples_opt opt = hd_labeler_examples(&l.model->opt);
+    hd_model_folder l = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    hd_examples_opt opt = hd_labeler_examples(&hd_model_folder_classifier(&l)->opt);
     if (hd_labeler_take(&items, &l, line_from(" the cat\tsat"), &err) ||
         hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
         hd_labeler_ask(&run, &l, &e, hear_tag, logp, &err) ||
-        hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, &l), line_from(" the cat\tsat"), 0, &err) ||
+        hd_exhibit_text_of(&x, &run, &l, line_from(" the cat\tsat"), 0, &err) ||
         hd_exhibit_text(&page, x, &(hd_exhibit_look){.width = 80, .digits = 2}, &err) ||
         hd_exhibit_json(&json, x, NULL, &err))
         fail_msg("%s", err.text);
@@ -454,7 +461,7 @@ static void taggers_have_labels_for_each_token(void **state)
     hd_text_release(&page), hd_text_release(&json);
     hd_examples_release(&e), hd_labeled_release(&items);
     hd_exhibit_free(x);
-    labeler_close(&l);
+    close_model(&l);
 }
 
 /* -- what cannot be -- */
@@ -463,17 +470,17 @@ static void what_cannot_be_shown_is_refused(void **state)
 {
     (void)state;
     static const char many[] = "the cat sat on the mat the dog sat on the log";
-    hd_masked m = masked_of(false, false);
-    hd_labeler l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
-               tagger = labeler_on("gru:1", HD_POOL_each, false, HD_tanh);
+    hd_model_folder m = masked_of(false, false);
+    hd_model_folder l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
+                    tagger = labeler_on("gru:1", HD_POOL_each, false, HD_tanh);
     const struct {
-        const hd_labeler *l; /* NULL: the masked language model */
+        const hd_model_folder *model;
         const char *text;
         hd_status status;
         const char *says;
-    } cases[] = {{NULL, many, HD_ELIMIT, "14 tokens: the model takes 12"},
-                 {NULL, "a\xff", HD_EARG, "not UTF-8"},
-                 {NULL, "a\nb", HD_EARG, "more than one line"},
+    } cases[] = {{&m, many, HD_ELIMIT, "14 tokens: the model takes 12"},
+                 {&m, "a\xff", HD_EARG, "not UTF-8"},
+                 {&m, "a\nb", HD_EARG, "more than one line"},
                  {&l, many, HD_ELIMIT, "more than the 12 tokens"},
                  {&l, "a\xff", HD_EARG, "not UTF-8"},
                  {&tagger, "a b c d e f g h i j k l m", HD_ELIMIT, "more than the 12 tokens"},
@@ -482,22 +489,21 @@ static void what_cannot_be_shown_is_refused(void **state)
         hd_err err = {0};
         hd_exhibit *x = NULL;
         hd_line text = line_from(cases[i].text);
-        hd_status s = cases[i].l ? hd_exhibit_text_of(&x, &run, AS_FOLDER(labeler, cases[i].l), text, 0, &err)
-                                 : hd_exhibit_text_of(&x, &run, AS_FOLDER(masked, &m), text, 0, &err);
+        hd_status s = hd_exhibit_text_of(&x, &run, cases[i].model, text, 0, &err);
         assert_int_equal(s, cases[i].status);
         assert_null(x);
         if (!strstr(err.text, cases[i].says)) fail_msg("case %zu: %s", i, err.text);
     }
-    labeler_close(&l), labeler_close(&tagger);
-    hd_bert_free(m.model);
+    close_model(&l), close_model(&tagger);
+    close_model(&m);
 }
 
 static void no_allocation_that_fails_leaks(void **state)
 {
     (void)state;
-    hd_masked m = masked_of(false, false);
-    hd_labeler l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
-               tagger = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
+    hd_model_folder m = masked_of(false, false);
+    hd_model_folder l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
+                    tagger = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
     for (int labels = 0; labels < 3; labels++) {
         size_t blocks = hd_mem_now().blocks, reported = 0;
         bool done = false;
@@ -507,9 +513,8 @@ static void no_allocation_that_fails_leaks(void **state)
             hd_run r = run_on(backend);
             hd_mem_fail_at(n);
             hd_status s =
-                labels ? hd_exhibit_text_of(&x, &r, AS_FOLDER(labeler, labels > 1 ? &tagger : &l),
-                                            line_from("the cat"), 0, &err)
-                       : hd_exhibit_text_of(&x, &r, AS_FOLDER(masked, &m), line_from("the [MASK]"), 0, &err);
+                labels ? hd_exhibit_text_of(&x, &r, labels > 1 ? &tagger : &l, line_from("the cat"), 0, &err)
+                       : hd_exhibit_text_of(&x, &r, &m, line_from("the [MASK]"), 0, &err);
             hd_mem_fail_at(0);
             if (s && s != HD_ENOMEM) fail_msg("allocation %zu: %s", n, err.text);
             done = !s, reported += s == HD_ENOMEM;
@@ -519,8 +524,8 @@ static void no_allocation_that_fails_leaks(void **state)
         }
         assert_true(done && reported >= 4);
     }
-    labeler_close(&l), labeler_close(&tagger);
-    hd_bert_free(m.model);
+    close_model(&l), close_model(&tagger);
+    close_model(&m);
 }
 
 static int prepare(void **state)

@@ -93,7 +93,7 @@ static void a_classifier_gets_its_examples(void **state)
         const hd_examples_opt opt = {.longest = 12, .bare = kind % 3 == 2};
         hd_tokenizer *t = tokenizer_of(kind / 3);
         hd_classifier model = {.opt = {.pool = HD_POOL_first}};
-        const hd_labeler l = {.model = &model, .pairs = kind % 3 == 1};
+        const hd_model_folder l = {.model.self = &model, .pairs = kind % 3 == 1};
         const hd_frame f = frame_of(configs[kind % 3], t);
         hd_labeled items = {0};
         hd_examples x;
@@ -122,7 +122,7 @@ static void a_tagger_gets_words_one_by_one(void **state)
         hd_tokenizer *t = tokenizer_of(kind);
         const hd_frame f = frame_of("{\"format\": 1, \"task\": \"tag\", \"positions\": 12}", t);
         hd_classifier model = {.opt = {.pool = HD_POOL_each}};
-        const hd_labeler l = {.model = &model};
+        const hd_model_folder l = {.model.self = &model};
         for (size_t i = 0; i < COUNT_OF(lines); i++) {
             hd_pieces p = {0};
             hd_labeled items = {0};

@@ -117,8 +117,7 @@ static void a_model_without_a_head_fills_in_nothing(void **state)
     (void)state;
     hd_err err = {0};
     hd_filled f;
-    const hd_masked m = masked_in(&model);
-    assert_int_equal(hd_masked_fill(&f, &run, &m, (hd_line){"[MASK]", 6}, 1, &err), HD_EARG);
+    assert_int_equal(hd_masked_fill(&f, &run, &model, (hd_line){"[MASK]", 6}, 1, &err), HD_EARG);
     assert_non_null(strstr(err.text, "has no head that predicts words"));
 }
 

@@ -18,16 +18,16 @@ static const double table[WORDS][FEATURES] = {
 static hd_backend *backend;
 static hd_model_folder model;
 
-static hd_language *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
+static hd_model_folder *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
 {
     hd_err err = {0};
-    hd_language *l = hd_mem_zero(sizeof *l);
-    l->backend = backend;
-    l->tokenizer = small_tokenizer(unit, words);
-    hd_special special = hd_tokenizer_special(l->tokenizer);
+    hd_model_folder *l = hd_mem_zero(sizeof *l);
+    hd_lm *lm = NULL;
+    l->tokenizer[0] = small_tokenizer(unit, words);
+    hd_special special = hd_tokenizer_special(l->tokenizer[0]);
     hd_lm_opt o = {.stack.pre_norm = true,
                    .kind = kind,
-                   .vocab = hd_tokenizer_size(l->tokenizer),
+                   .vocab = hd_tokenizer_size(l->tokenizer[0]),
                    .start = special.start,
                    .end = special.end,
                    .unk = special.unk,
@@ -35,22 +35,23 @@ static hd_language *language_of(hd_tokenizer_kind unit, hd_lm_kind kind)
                    .smoothing = HD_SMOOTHING_KNESER_NEY,
                    .stack.layers = 1,
                    .stack.width = FEATURES};
-    if (hd_lm_new(&l->lm, &o, backend, false, &err)) fail_msg("%s", err.text);
+    if (hd_lm_new(&lm, &o, backend, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
     return l;
 }
 
 /* The vectors of words; those of other ids are all 9, longer than any and near to none but each other. */
-static void fill_table(hd_language *l)
+static void fill_table(hd_model_folder *l)
 {
-    hd_param *p = l->lm->type->table(l->lm);
+    hd_param *p = hd_model_folder_lm(l)->type->table(hd_model_folder_lm(l));
     size_t rows = hd_rows_of(&p->t);
     hd_real *x = malloc(rows * FEATURES * sizeof *x);
     for (size_t i = 0; i < rows * FEATURES; i++) x[i] = 9;
     for (size_t i = 0; i < WORDS; i++) {
-        int32_t id = hd_tokenizer_id(l->tokenizer, words[i]);
+        int32_t id = hd_tokenizer_id(l->tokenizer[0], words[i]);
         for (size_t c = 0; id >= 0 && c < FEATURES; c++) x[(size_t)id * FEATURES + c] = (hd_real)table[i][c];
     }
-    assert_int_equal(hd_params_set(l->lm->params, p, x), HD_OK);
+    assert_int_equal(hd_params_set(hd_model_folder_lm(l)->params, p, x), HD_OK);
     free(x);
 }
 
@@ -58,9 +59,9 @@ static int make(void **state)
 {
     (void)state;
     backend = backend_of("cpu", 1);
-    hd_language *l = language_of(HD_TOKENIZER_words, HD_LM_rnn);
+    hd_model_folder *l = language_of(HD_TOKENIZER_words, HD_LM_rnn);
     fill_table(l);
-    model = owned_language(l);
+    model = owned(l);
     return 0;
 }
 
@@ -125,7 +126,7 @@ static void king_minus_man_plus_woman_is_queen(void **state)
 static void words_of_several_pieces_have_their_mean(void **state)
 {
     (void)state;
-    hd_model_folder letters = owned_language(language_of(HD_TOKENIZER_characters, HD_LM_rnn));
+    hd_model_folder letters = owned(language_of(HD_TOKENIZER_characters, HD_LM_rnn));
     hd_err err = {0};
     assert_int_equal(hd_params_draw(letters.model.params, 3, &err), HD_OK);
     hd_param *p = letters.model.type->table(letters.model.self);
@@ -197,7 +198,7 @@ static void what_is_no_sum_of_words_is_said(void **state)
 static void models_without_a_table_are_refused(void **state)
 {
     (void)state;
-    hd_model_folder counted = owned_language(language_of(HD_TOKENIZER_words, HD_LM_ngram));
+    hd_model_folder counted = owned(language_of(HD_TOKENIZER_words, HD_LM_ngram));
     hd_err err = {0};
     hd_neighbors n = {0};
     hd_terms terms;

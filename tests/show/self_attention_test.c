@@ -168,29 +168,30 @@ static void rows_have_the_names_of_tokens(void **state)
     bert_toy t;
     hd_bert_opt opt = bt_opt();
     bt_open(&t, &opt, 1);
-    hd_language *l = speaker(t.backend, HD_LM_gpt, HD_TOKENIZER_words);
-    const int32_t mask = hd_masked_id(l->tokenizer), ids[3] = {2, 4, 3};
-    assert_string_equal(hd_masked_piece(l->tokenizer, mask), "[MASK]");
-    assert_null(hd_masked_piece(l->tokenizer, mask + 1));
-    hd_attention_ask ask = {.source = ids, .sources = 3, .source_pieces = l->tokenizer, .score = (double)NAN};
+    hd_model_folder *l = speaker(t.backend, HD_LM_gpt, HD_TOKENIZER_words);
+    const int32_t mask = hd_masked_id(l->tokenizer[0]), ids[3] = {2, 4, 3};
+    assert_string_equal(hd_masked_piece(l->tokenizer[0], mask), "[MASK]");
+    assert_null(hd_masked_piece(l->tokenizer[0], mask + 1));
+    hd_attention_ask ask = {
+        .source = ids, .sources = 3, .source_pieces = l->tokenizer[0], .score = (double)NAN};
     hd_attention_maps a = collect(&t.run, (const hd_model[]){hd_bert_model(t.m)}, &ask);
     for (size_t i = 0; i < 3; i++)
-        assert_string_equal(a.source[i].piece, hd_tokenizer_piece(l->tokenizer, ids[i]));
+        assert_string_equal(a.source[i].piece, hd_tokenizer_piece(l->tokenizer[0], ids[i]));
     hd_attention_map map;
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
     assert_true(map.alone && map.kind == HD_ATTENTION_ENCODER && map.layer == 2 && map.row == a.source);
     hd_attention_map_release(&map);
     hd_attention_release(&a);
-    ask = (hd_attention_ask){.target = ids, .targets = 3, .target_pieces = l->tokenizer};
-    a = collect(&t.run, (const hd_model[]){hd_lm_model(l->lm)}, &ask);
+    ask = (hd_attention_ask){.target = ids, .targets = 3, .target_pieces = l->tokenizer[0]};
+    a = collect(&t.run, (const hd_model[]){l->model}, &ask);
     for (size_t i = 0; i < 3; i++)
-        assert_string_equal(a.input[i].piece, hd_tokenizer_piece(l->tokenizer, ids[i]));
+        assert_string_equal(a.input[i].piece, hd_tokenizer_piece(l->tokenizer[0], ids[i]));
     assert_null(a.output[2].piece);
     if (hd_attention_map_of(&map, &a, &(hd_attention_pick){0}, &err)) fail_msg("%s", err.text);
     assert_true(map.kind == HD_ATTENTION_DECODER && map.col == a.input);
     hd_attention_map_release(&map);
     hd_attention_release(&a);
-    hd_language_free(l);
+    folder_free(l);
     bt_close(&t);
 }
 

@@ -35,18 +35,18 @@ static int make(void **state)
     backend = backend_of("cpu", 1);
     run = run_on(backend);
     put_file(at("vocab.txt"), vocabulary);
-    hd_masked *m = hd_mem_zero(sizeof *m);
-    if (hd_tokenizer_open(&m->tokenizer, HD_TOKENIZER_wordpiece, at("vocab.txt"), &err))
+    hd_bert *m = NULL;
+    if (hd_tokenizer_open(&model.tokenizer[0], HD_TOKENIZER_wordpiece, at("vocab.txt"), &err))
         fail_msg("%s", err.text);
     hd_bert_opt o = {.stack.layers = 2,
                      .stack.heads = 2,
                      .stack.width = 16,
                      .stack.inner = 24,
-                     .vocab = hd_masked_vocab(m->tokenizer),
+                     .vocab = hd_masked_vocab(model.tokenizer[0]),
                      .positions = 32};
-    if (hd_bert_new(&m->model, backend, &o, false, &err) || hd_params_draw(&m->model->params, 5, &err))
+    if (hd_bert_new(&m, backend, &o, false, &err) || hd_params_draw(&m->params, 5, &err))
         fail_msg("%s", err.text);
-    model = owned_masked(m);
+    hd_model_folder_take(&model, HD_TRAIN_MLM, hd_bert_model(m));
     return 0;
 }
 

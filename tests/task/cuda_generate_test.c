@@ -5,7 +5,7 @@
 #include "task/language/generate.h"
 #include "task/speaker.h"
 
-static void write_on(hd_backend *b, hd_language *l, float penalty, char text[256], double *logp)
+static void write_on(hd_backend *b, hd_model_folder *l, float penalty, char text[256], double *logp)
 {
     hd_err err = {0};
     hd_generated g[2] = {0};
@@ -26,8 +26,8 @@ static void penalties_are_those_of_the_cpu(void **state)
     static const float penalty[] = {0, 1.3f, 0, 1.3f};
     for (int kind = 0; kind < HD_LM_KINDS; kind++) {
         hd_backend *cpu = backend_of("cpu", 1), *b = device_new(HD_PRECISION_F32);
-        hd_language *there = speaker(cpu, (hd_lm_kind)kind, HD_TOKENIZER_characters),
-                    *here = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_characters);
+        hd_model_folder *there = speaker(cpu, (hd_lm_kind)kind, HD_TOKENIZER_characters),
+                        *here = speaker(b, (hd_lm_kind)kind, HD_TOKENIZER_characters);
         for (size_t i = 0; i < COUNT_OF(penalty); i++) {
             char expected[256], text[256];
             double sum, logp;
@@ -38,8 +38,8 @@ static void penalties_are_those_of_the_cpu(void **state)
                          expected);
             assert_true(fabs(logp - sum) < 1e-3);
         }
-        hd_language_free(there);
-        hd_language_free(here);
+        folder_free(there);
+        folder_free(here);
         hd_backend_free(cpu);
         hd_backend_free(b);
     }
@@ -52,13 +52,14 @@ static void every_precision_knows_the_sign(void **state)
     (void)state;
     for (const hd_precision *p = device_precisions(); *p; p++) {
         hd_backend *b = device_new(*p);
-        hd_language *l = speaker(b, HD_LM_maxent, HD_TOKENIZER_characters);
-        size_t v = hd_tokenizer_size(l->tokenizer);
+        hd_model_folder *l = speaker(b, HD_LM_maxent, HD_TOKENIZER_characters);
+        size_t v = hd_tokenizer_size(l->tokenizer[0]);
         hd_real *bias = malloc(v * sizeof *bias);
         for (size_t i = 0; i < v; i++) bias[i] = -9;
-        bias[hd_tokenizer_id(l->tokenizer, "a")] = -1, bias[hd_tokenizer_id(l->tokenizer, "d")] = -1.5f;
-        bias[hd_tokenizer_id(l->tokenizer, "c")] = -1.75f;
-        assert_int_equal(hd_params_set(l->lm->params, hd_params_find(l->lm->params, "features.bias"), bias),
+        bias[hd_tokenizer_id(l->tokenizer[0], "a")] = -1, bias[hd_tokenizer_id(l->tokenizer[0], "d")] = -1.5f;
+        bias[hd_tokenizer_id(l->tokenizer[0], "c")] = -1.75f;
+        assert_int_equal(hd_params_set(hd_model_folder_lm(l)->params,
+                                       hd_params_find(hd_model_folder_lm(l)->params, "features.bias"), bias),
                          HD_OK);
         free(bias);
         char text[256];
@@ -66,7 +67,7 @@ static void every_precision_knows_the_sign(void **state)
         write_on(b, l, 2, text, &logp);
         assert_non_null(strchr(text, '|'));
         assert_memory_equal(strchr(text, '|') + 1, "dcaaa", 5);
-        hd_language_free(l);
+        folder_free(l);
         hd_backend_free(b);
     }
 }

@@ -7,7 +7,7 @@
 typedef struct scene {
     hd_backend *backend;
     hd_run run;
-    hd_language *language;
+    hd_model_folder *language;
 } scene;
 
 static scene scene_of(hd_lm_kind kind, hd_tokenizer_kind unit)
@@ -20,7 +20,7 @@ static scene scene_of(hd_lm_kind kind, hd_tokenizer_kind unit)
 
 static void scene_end(scene *s)
 {
-    hd_language_free(s->language);
+    folder_free(s->language);
     hd_run_release(&s->run);
     hd_backend_free(s->backend);
 }
@@ -45,7 +45,7 @@ static const char *text_of(const hd_generated *g)
 /* What hd_search finds for the same prompt, as text: ends of lines are characters of a text of characters. */
 static void search(scene *s, char text[][256], const char *prompt, const hd_generate_opt *o)
 {
-    const hd_tokenizer *t = s->language->tokenizer;
+    const hd_tokenizer *t = s->language->tokenizer[0];
     hd_special special = hd_tokenizer_special(t);
     const int32_t banned[] = {special.pad, special.unk, special.start};
     hd_search_opt ask = {.kind = o->temperature > 0 ? HD_SEARCH_SAMPLE : HD_SEARCH_GREEDY,
@@ -67,7 +67,7 @@ static void search(scene *s, char text[][256], const char *prompt, const hd_gene
     ids.at[ids.count++] = special.end;
     assert_int_equal(hd_tokenizer_encode_ids(t, prompt, strlen(prompt), &ids, &err), HD_OK);
     int32_t len = (int32_t)ids.count;
-    const hd_lm *m = s->language->lm;
+    const hd_lm *m = hd_model_folder_lm(s->language);
     assert_int_equal(m->type->stepper(&stepper, m, ids.at, &len, 1, 0, &err), HD_OK);
     if (hd_search(&found, &s->run, &stepper, &ask, &err)) fail_msg("%s", err.text);
     for (size_t i = 0; i < hd_found_count(found, 0); i++) {
@@ -301,8 +301,8 @@ static void what_cannot_be_is_refused(void **state)
 /* Every token has the same logits wherever it stands: -9, but those of three letters. */
 static void give_logits(scene *s, hd_real a, hd_real b, hd_real c)
 {
-    hd_params *p = s->language->lm->params;
-    const hd_tokenizer *t = s->language->tokenizer;
+    hd_params *p = hd_model_folder_lm(s->language)->params;
+    const hd_tokenizer *t = s->language->tokenizer[0];
     hd_real *bias = malloc(hd_tokenizer_size(t) * sizeof *bias);
     for (size_t i = 0; i < hd_tokenizer_size(t); i++) bias[i] = -9;
     bias[hd_tokenizer_id(t, "a")] = a, bias[hd_tokenizer_id(t, "d")] = b, bias[hd_tokenizer_id(t, "c")] = c;
@@ -333,7 +333,7 @@ static void repetition_costs_what_transformers_takes(void **state)
         write_on(&s, &g, "a", (hd_generate_opt){.tokens = 4, .repetition = cases[i].penalty});
         assert_string_equal(text_of(&g), cases[i].text);
         double sum = 0, all = log(exp((double)z[0]) + exp((double)z[1]) + exp((double)z[2]) +
-                                  ((double)hd_tokenizer_size(s.language->tokenizer) - 3) * exp(-9.0));
+                                  ((double)hd_tokenizer_size(s.language->tokenizer[0]) - 3) * exp(-9.0));
         for (const char *c = text_of(&g); *c; c++) sum += (double)z[*c == 'a' ? 0 : *c == 'd' ? 1 : 2] - all;
         assert_true(fabs(g.logp - sum) < 1e-4); /* of the model as it is */
         hd_generated_release(&g);
@@ -349,8 +349,8 @@ static void repetition_is_of_the_logits_of_every_model(void **state)
     enum { TOKENS = 5 };
     for (int kind = HD_LM_maxent; kind < HD_LM_KINDS; kind++) {
         scene s = scene_of((hd_lm_kind)kind, HD_TOKENIZER_characters);
-        const hd_tokenizer *t = s.language->tokenizer;
-        const hd_lm *m = s.language->lm;
+        const hd_tokenizer *t = s.language->tokenizer[0];
+        const hd_lm *m = hd_model_folder_lm(s.language);
         size_t v = hd_tokenizer_size(t);
         hd_special special = hd_tokenizer_special(t);
         hd_ids ids = {0};

@@ -8,6 +8,7 @@
 #include "task/label/data.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
+#include "task/owned.h"
 #include "task/session.h"
 #include "train/published.h"
 #include "unseal.h"
@@ -107,7 +108,7 @@ static void every_encoder_learns_a_class(void **state)
 static void assert_refused(const char *folder, const char *from, const char *to, const char *says)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     unseal(at("%s", folder));
     char *text = get_file(at("%s/config.json", folder), NULL), changed[4096];
     char *place = strstr(text, from);
@@ -115,7 +116,8 @@ static void assert_refused(const char *folder, const char *from, const char *to,
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - text), text, to, place + strlen(from));
     put_file(at("%s/config.json", folder), changed);
     hd_train_task task = strstr(to, "tag") ? HD_TRAIN_TAG : HD_TRAIN_CLASSIFY;
-    hd_status s = hd_labeler_open(&l, at("%s", folder), task, backend, &err);
+    hd_status s =
+        folder_open(&l, at("%s", folder), hd_task_folders[task].name, backend, HD_WEIGHTS_BEST, &err);
     put_file(at("%s/config.json", folder), text);
     free(text);
     if (!s || !strstr(err.text, says)) fail_msg("%s -> %s: '%s' does not say '%s'", from, to, err.text, says);
@@ -127,11 +129,11 @@ static void hostile_folders_are_refused(void **state)
     hd_train_options o = small_opt(HD_TRAIN_CLASSIFY, "transformer", at("m"));
     session_train(&o);
     hd_err err = {0};
-    hd_labeler *l = NULL;
-    if (hd_labeler_open(&l, at("m"), HD_TRAIN_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    hd_model_folder *l = NULL;
+    if (folder_open(&l, at("m"), "classify", backend, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     assert_string_equal(hd_vocab_piece(&l->labels, 0), "bad");
-    hd_labeler_free(l);
-    assert_int_equal(hd_labeler_open(&l, at("m"), HD_TRAIN_TAG, backend, &err), HD_EFORMAT);
+    folder_free(l);
+    assert_int_equal(folder_open(&l, at("m"), "tag", backend, HD_WEIGHTS_BEST, &err), HD_EFORMAT);
     assert_non_null(strstr(err.text, "this is a classifier, which `heed classify` reads"));
     assert_refused("m", "\"classify\"", "\"lm\"", "this is a language model, which `heed generate` reads");
     assert_refused("m", "\"classify\"", "\"dance\"", "\"task\" is \"dance\"");
@@ -211,24 +213,21 @@ static void put_origin(const char *model, const char *folder)
                    .context = 20,
                    .vocab = hd_tokenizer_size(t),
                    .stack.dropout = 0.1f};
-    hd_masked m = {.tokenizer = t};
-    hd_language l = {.tokenizer = t};
+    hd_model_folder f = {.tokenizer = {t, t}};
+    hd_bert *m = NULL;
+    hd_lm *l = NULL;
     hd_status s = hd_folder_make(folder, NULL, &err);
     if (!s && kind == HD_LM_KINDS) {
-        s = hd_bert_new(&m.model, backend, &b, false, &err);
-        if (!s) s = hd_params_draw(&m.model->params, 9, &err);
-        if (!s) s = hd_masked_save(&m, folder, &err);
-        if (!s) s = hd_masked_publish(&m, folder, &err);
+        s = hd_bert_new(&m, backend, &b, false, &err);
+        if (!s) hd_model_folder_take(&f, HD_TRAIN_MLM, hd_bert_model(m));
     } else if (!s) {
-        s = hd_lm_new(&l.lm, &o, backend, false, &err);
-        if (!s) s = hd_params_draw(l.lm->params, 9, &err);
-        if (!s) s = hd_language_save(&l, folder, &err);
-        if (!s) s = hd_language_publish(&l, folder, &err);
+        s = hd_lm_new(&l, &o, backend, false, &err);
+        if (!s) hd_model_folder_take(&f, HD_TRAIN_LM, hd_lm_model(l));
     }
+    if (!s) s = hd_params_draw(f.model.params, 9, &err);
+    if (!s) s = hd_model_folder_write(&f, folder, &err);
     if (s) fail_msg("%s", err.text);
-    hd_bert_free(m.model);
-    hd_lm_free(l.lm);
-    hd_tokenizer_free(t);
+    hd_model_folder_release(&f);
 }
 
 static hd_train_options tuned(const char *from, hd_pool_kind pool, const char *out)
@@ -239,11 +238,11 @@ static hd_train_options tuned(const char *from, hd_pool_kind pool, const char *o
     return o;
 }
 
-static hd_labeler *opened(const char *folder)
+static hd_model_folder *opened(const char *folder)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
-    if (hd_labeler_open(&l, folder, HD_TRAIN_CLASSIFY, backend, &err)) fail_msg("%s", err.text);
+    hd_model_folder *l = NULL;
+    if (folder_open(&l, folder, "classify", backend, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     return l;
 }
 
@@ -252,14 +251,14 @@ static size_t same_tensors(const char *a, const char *b, const char *begins, siz
 {
     hd_err err = {0};
     hd_safetensors *file[2] = {NULL, NULL};
-    hd_labeler *l = opened(at("%s", b));
+    hd_model_folder *l = opened(at("%s", b));
     size_t same = 0;
     if (hd_safetensors_open(&file[0], at("%s/model.safetensors", a), &err) ||
         hd_safetensors_open(&file[1], at("%s/model.safetensors", b), &err))
         fail_msg("%s", err.text);
     *all = 0;
-    for (size_t i = 0; i < l->model->params->count; i++) {
-        const hd_param *p = l->model->params->list[i];
+    for (size_t i = 0; i < hd_model_folder_classifier(l)->params->count; i++) {
+        const hd_param *p = hd_model_folder_classifier(l)->params->list[i];
         if (!p->name || p->alias || strncmp(p->name, begins, strlen(begins)) ||
             !hd_safetensors_find(file[0], p->name))
             continue;
@@ -277,7 +276,7 @@ static size_t same_tensors(const char *a, const char *b, const char *begins, siz
     }
     hd_safetensors_free(file[0]);
     hd_safetensors_free(file[1]);
-    hd_labeler_free(l);
+    folder_free(l);
     return same;
 }
 
@@ -349,8 +348,8 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
         put_origin(models[i], at("beside"));
         hd_train_options o = tuned(at("beside"), i ? HD_POOL_last : HD_POOL_first, at("asked-beside"));
         session_train(&o);
-        hd_labeler *l = opened(at("asked-beside"));
-        hd_examples_opt e = hd_labeler_examples(&l->model->opt);
+        hd_model_folder *l = opened(at("asked-beside"));
+        hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(l)->opt);
         for (size_t k = 0; k <= COUNT_OF(texts); k++) {
             hd_labeled x = {0};
             hd_examples ids = {0};
@@ -361,7 +360,7 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
                 hd_labeled_mark(&x, -1, NAN, &err);
                 hd_labeled_end(&x, &err);
             }
-            if (hd_examples_make(&ids, &x, l->tokenizer, &e, &err) ||
+            if (hd_examples_make(&ids, &x, l->tokenizer[0], &e, &err) ||
                 hd_labeler_ask(&run, l, &ids, keep, &now, &err))
                 fail_msg("%s", err.text);
             memcpy(to - from > 1 ? all.logp : one.logp + 2 * from, now.logp,
@@ -371,7 +370,7 @@ static void answers_do_not_hang_on_what_is_asked_beside(void **state)
         }
         for (size_t k = 0; k < 2 * COUNT_OF(texts); k++) /* sums of float32 in another order */
             if (!(fabs((double)(one.logp[k] - all.logp[k])) < 1e-5)) fail_msg("%s: %zu", models[i], k);
-        hd_labeler_free(l);
+        folder_free(l);
     }
 }
 
@@ -443,24 +442,24 @@ static void hostile_bodies_are_refused(void **state)
 
 static hd_status ask_all(hd_err *err)
 {
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     hd_labeled x = {0};
     hd_examples e = {0};
     hd_judged j = {0};
     hd_run r = {0};
     hd_backend *b = NULL; /* of its own: one keeps what it needed once */
     hd_status s = hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, err);
-    if (!s) s = hd_labeler_open(&l, at("asked"), HD_TRAIN_CLASSIFY, b, err);
+    if (!s) s = folder_open(&l, at("asked"), "classify", b, HD_WEIGHTS_BEST, err);
     if (!s) s = hd_run_init(&r, b, err);
     if (!s) s = hd_labeled_table(&x, &l->labels, at("table.tsv"), hd_labeled_name, err);
-    hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeler_examples(&l->model->opt);
-    if (!s) s = hd_examples_make(&e, &x, l->tokenizer, &o, err);
+    hd_examples_opt o = s ? (hd_examples_opt){0} : hd_labeler_examples(&hd_model_folder_classifier(l)->opt);
+    if (!s) s = hd_examples_make(&e, &x, l->tokenizer[0], &o, err);
     if (!s) s = hd_labeler_judge(&j, &r, l, &e, err);
     hd_confusion_release(&j.confusion);
     hd_examples_release(&e);
     hd_labeled_release(&x);
     hd_run_release(&r);
-    hd_labeler_free(l);
+    folder_free(l);
     hd_backend_free(b);
     return s;
 }

@@ -5,6 +5,7 @@
 
 #include "task/language/text.h"
 #include "task/language/window.h"
+#include "task/owned.h"
 #include "unseal.h"
 
 static const char words[] = "to be or\n\nnot to be\nthat is\nthe question für\n";
@@ -24,16 +25,16 @@ static hd_tokenizer *tokenizer_of(hd_tokenizer_kind kind)
 }
 
 /* A small model of random weights, over characters. */
-static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
+static hd_model_folder *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
 {
     hd_err err = {0};
-    hd_language *l = hd_mem_zero(sizeof *l);
-    l->backend = b;
-    l->tokenizer = tokenizer_of(HD_TOKENIZER_characters);
-    hd_special special = hd_tokenizer_special(l->tokenizer);
+    hd_model_folder *l = hd_mem_zero(sizeof *l);
+    hd_lm *lm = NULL;
+    l->tokenizer[0] = tokenizer_of(HD_TOKENIZER_characters);
+    hd_special special = hd_tokenizer_special(l->tokenizer[0]);
     hd_lm_opt o = {.stack.pre_norm = true,
                    .kind = kind,
-                   .vocab = hd_tokenizer_size(l->tokenizer),
+                   .vocab = hd_tokenizer_size(l->tokenizer[0]),
                    .start = special.start,
                    .end = special.end,
                    .unk = special.unk,
@@ -45,17 +46,18 @@ static hd_language *small_of(hd_backend *b, hd_lm_kind kind, size_t context)
                    .stack.width = 8,
                    .context = context,
                    .stack.act = HD_tanh};
-    if (hd_lm_new(&l->lm, &o, b, false, &err)) fail_msg("%s", err.text);
-    if (l->lm->params && hd_params_draw(l->lm->params, 5, &err)) fail_msg("%s", err.text);
+    if (hd_lm_new(&lm, &o, b, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
+    if (lm->params && hd_params_draw(lm->params, 5, &err)) fail_msg("%s", err.text);
     return l;
 }
 
-static hd_stream_text stream_of(const hd_language *l, const char *path)
+static hd_stream_text stream_of(const hd_model_folder *l, const char *path)
 {
     hd_err err = {0};
     hd_plain_text text = {0};
     hd_stream_text s = {0};
-    if (hd_plain_text_read(&text, path, &err) || hd_stream_text_of(&s, &text, l->tokenizer, &err))
+    if (hd_plain_text_read(&text, path, &err) || hd_stream_text_of(&s, &text, l->tokenizer[0], &err))
         fail_msg("%s", err.text);
     hd_plain_text_release(&text);
     return s;
@@ -141,7 +143,7 @@ static void a_part_has_at_least_a_character(void **state)
 /* ---- judging ---- */
 
 /* Token by token, with all that stands before it, up to a context of just that length. */
-static double slowly(hd_run *r, const hd_language *l, const hd_stream_text *s, size_t before)
+static double slowly(hd_run *r, const hd_model_folder *l, const hd_stream_text *s, size_t before)
 {
     double nats = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -149,8 +151,9 @@ static double slowly(hd_run *r, const hd_language *l, const hd_stream_text *s, s
         hd_window w = {from, i - from + 1, i - from};
         hd_lm_batch batch;
         hd_run_begin(r, HD_INFERENCE);
-        hd_windows_send(r, &batch, l->lm, s, &w, NULL, 1);
-        nats += hd_loss_total(r, l->lm->type->lm.loss(r, l->lm, &batch, NULL, &(hd_loss_opt){.coef = 1}));
+        hd_windows_send(r, &batch, hd_model_folder_lm(l), s, &w, NULL, 1);
+        nats += hd_loss_total(r, hd_model_folder_lm(l)->type->lm.loss(r, hd_model_folder_lm(l), &batch, NULL,
+                                                                      &(hd_loss_opt){.coef = 1}));
         assert_run_ok(r);
     }
     return nats;
@@ -165,7 +168,7 @@ static void every_token_counts_once(void **state)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         hd_err err = {0};
         /* a gpt whose context holds all; the others have windows of 4, and know the same */
-        hd_language *l = small_of(b, kinds[i], kinds[i] == HD_LM_gpt ? 64 : 4);
+        hd_model_folder *l = small_of(b, kinds[i], kinds[i] == HD_LM_gpt ? 64 : 4);
         hd_stream_text s = stream_of(l, at("text"));
         hd_fluency f;
         if (hd_language_judge(&f, &r, l, &s, &err)) fail_msg("%s", err.text);
@@ -175,7 +178,7 @@ static void every_token_counts_once(void **state)
         if (fabs(f.nats - expected) > 1e-4 * expected)
             fail_msg("%s: %.9g, not %.9g", hd_lm_names[kinds[i]], f.nats, expected);
         hd_stream_text_release(&s);
-        hd_language_free(l);
+        folder_free(l);
     }
     hd_run_release(&r);
     hd_backend_free(b);
@@ -190,16 +193,16 @@ static void overlaps_count_nothing_twice(void **state)
     hd_run r = run_on(b);
     static const size_t contexts[] = {1, 2, 3, 5, 8, 44, 46};
     for (size_t i = 0; i < COUNT_OF(contexts); i++) {
-        hd_language *l = small_of(b, HD_LM_gpt, contexts[i]);
+        hd_model_folder *l = small_of(b, HD_LM_gpt, contexts[i]);
         hd_stream_text s = stream_of(l, at("text"));
         hd_fluency f, fast;
-        double mean = log((double)l->lm->opt.vocab) * (double)s.count;
+        double mean = log((double)hd_model_folder_lm(l)->opt.vocab) * (double)s.count;
         if (hd_language_judge(&f, &r, l, &s, &err) || hd_language_judge_fast(&fast, &r, l, &s, &err))
             fail_msg("%s", err.text);
         assert_true(fabs(f.nats / mean - 1) < 0.2 && fabs(fast.nats / mean - 1) < 0.2);
         if (contexts[i] == 1) assert_true(fabs(f.nats - slowly(&r, l, &s, 0)) < 1e-3);
         hd_stream_text_release(&s);
-        hd_language_free(l);
+        folder_free(l);
     }
     hd_run_release(&r);
     hd_backend_free(b);
@@ -212,7 +215,7 @@ static void a_long_text_is_judged_in_parts(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_language *l = small_of(b, HD_LM_gru, 8);
+    hd_model_folder *l = small_of(b, HD_LM_gru, 8);
     FILE *f = fopen(at("long"), "w");
     for (int i = 0; i < 40; i++) fputs(words, f);
     fclose(f);
@@ -222,7 +225,7 @@ static void a_long_text_is_judged_in_parts(void **state)
     double expected = slowly(&r, l, &s, 40);
     if (fabs(got.nats - expected) > 1e-3 * expected) fail_msg("%.9g, not %.9g", got.nats, expected);
     hd_stream_text_release(&s);
-    hd_language_free(l);
+    folder_free(l);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -236,23 +239,25 @@ static void what_is_saved_opens(void **state)
     hd_run r = run_on(b);
     for (int kind = 0; kind < HD_LM_KINDS; kind++) {
         hd_err err = {0};
-        hd_language *l = small_of(b, (hd_lm_kind)kind, 6), *back = NULL;
+        hd_model_folder *l = small_of(b, (hd_lm_kind)kind, 6), *back = NULL;
         hd_stream_text s = stream_of(l, at("text"));
         hd_fluency x, y;
         mkdir(at("model"), 0777);
-        if (!l->lm->params && l->lm->type->lm.count(l->lm, s.ids, s.count, &err)) fail_msg("%s", err.text);
-        if (hd_language_save(l, at("model"), &err) || hd_language_publish(l, at("model"), &err) ||
-            hd_language_open(&back, at("model"), b, &err))
+        if (!hd_model_folder_lm(l)->params &&
+            hd_model_folder_lm(l)->type->lm.count(hd_model_folder_lm(l), s.ids, s.count, &err))
+            fail_msg("%s", err.text);
+        if (hd_model_folder_write(l, at("model"), &err) ||
+            folder_open(&back, at("model"), "lm", b, HD_WEIGHTS_BEST, &err))
             fail_msg("%s: %s", hd_lm_names[kind], err.text);
         if (hd_language_judge(&x, &r, l, &s, &err) || hd_language_judge(&y, &r, back, &s, &err))
             fail_msg("%s", err.text);
         assert_true(x.nats == y.nats);
-        assert_int_equal(back->lm->opt.context, 6);
-        assert_int_equal(hd_lm_size(l->lm), hd_lm_size(back->lm));
+        assert_int_equal(hd_model_folder_lm(back)->opt.context, 6);
+        assert_int_equal(hd_lm_size(hd_model_folder_lm(l)), hd_lm_size(hd_model_folder_lm(back)));
         if (hd_model_folder_remove(at("model"), &err)) fail_msg("%s", err.text);
         assert_int_equal(entries_in(at("model")), 0);
-        hd_language_free(back);
-        hd_language_free(l);
+        folder_free(back);
+        folder_free(l);
         hd_stream_text_release(&s);
     }
     hd_run_release(&r);
@@ -265,12 +270,12 @@ static void assert_refused(hd_backend *b, const char *good, const char *from, co
 {
     char text[4096];
     hd_err err = {0};
-    hd_language *l = NULL;
+    hd_model_folder *l = NULL;
     const char *place = strstr(good, from);
     assert_non_null(place);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, to, place + strlen(from));
     put_file(at("model/config.json"), text);
-    hd_status s = hd_language_open(&l, at("model"), b, &err);
+    hd_status s = folder_open(&l, at("model"), "lm", b, HD_WEIGHTS_BEST, &err);
     if (s == HD_OK || !strstr(err.text, says)) fail_msg("'%s' for '%s': %d '%s'", to, from, s, err.text);
 }
 
@@ -279,10 +284,9 @@ static void a_hostile_config_is_refused(void **state)
     (void)state;
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = small_of(b, HD_LM_gpt, 6);
+    hd_model_folder *l = small_of(b, HD_LM_gpt, 6);
     mkdir(at("model"), 0777);
-    if (hd_language_save(l, at("model"), &err) || hd_language_publish(l, at("model"), &err))
-        fail_msg("%s", err.text);
+    if (hd_model_folder_write(l, at("model"), &err)) fail_msg("%s", err.text);
     unseal(at("model"));
     char *good = get_file(at("model/config.json"), NULL);
     assert_refused(b, good, "\"format\": 1", "\"format\": 2", "newer heed");
@@ -303,11 +307,11 @@ static void a_hostile_config_is_refused(void **state)
     assert_refused(b, good, "{", "[", "config.json");
     put_file(at("model/config.json"), good);
     unlink(at("model/model.safetensors"));
-    hd_language *back = NULL;
-    assert_int_equal(hd_language_open(&back, at("model"), b, &err), HD_EFILE);
-    assert_int_equal(hd_language_open(&back, at("nothing"), b, &err), HD_EFILE);
+    hd_model_folder *back = NULL;
+    assert_int_equal(folder_open(&back, at("model"), "lm", b, HD_WEIGHTS_BEST, &err), HD_EFILE);
+    assert_int_equal(folder_open(&back, at("nothing"), "lm", b, HD_WEIGHTS_BEST, &err), HD_EFILE);
     free(good);
-    hd_language_free(l);
+    folder_free(l);
     hd_backend_free(b);
 }
 

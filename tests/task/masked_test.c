@@ -129,11 +129,11 @@ static hd_train_options small_opt(const char *train, const char *out)
     return o;
 }
 
-static hd_masked *opened(const char *folder)
+static hd_model_folder *opened(const char *folder)
 {
     hd_err err = {0};
-    hd_masked *m = NULL;
-    if (hd_masked_open(&m, folder, backend, &err)) fail_msg("%s", err.text);
+    hd_model_folder *m = NULL;
+    if (folder_open(&m, folder, "mlm", backend, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     return m;
 }
 
@@ -187,7 +187,7 @@ static void it_fills_in_what_it_has_read(void **state)
     } cases[] = {{"the dog sat on the [MASK]", {"log", NULL}},
                  {"the [MASK] sat on the mat", {"cat", NULL}},
                  {"[MASK] is the dog? the dog is [MASK] the log", {"where", "on"}}};
-    hd_masked *m = opened(at("m"));
+    hd_model_folder *m = opened(at("m"));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_filled f;
@@ -196,13 +196,13 @@ static void it_fills_in_what_it_has_read(void **state)
         assert_int_equal(f.top, 3);
         for (size_t k = 0; k < f.masks; k++) {
             const hd_filling *best = f.choice + k * f.top;
-            assert_string_equal(hd_tokenizer_piece(m->tokenizer, best->id), cases[i].word[k]);
+            assert_string_equal(hd_tokenizer_piece(m->tokenizer[0], best->id), cases[i].word[k]);
             assert_true(best[0].p >= best[1].p && best[1].p >= best[2].p);
             assert_true(best[0].p > 0.5 && best[0].p + best[1].p + best[2].p < 1 + 1e-6);
         }
         hd_filled_release(&f);
     }
-    hd_masked_free(m);
+    folder_free(m);
 }
 
 static void all_pieces_can_be_asked_for_and_no_special_is_among_them(void **state)
@@ -210,18 +210,18 @@ static void all_pieces_can_be_asked_for_and_no_special_is_among_them(void **stat
     (void)state;
     hd_err err = {0};
     hd_filled f;
-    hd_masked *m = opened(at("m"));
+    hd_model_folder *m = opened(at("m"));
     if (hd_masked_fill(&f, &run, m, line_from("[MASK]"), 100000, &err)) fail_msg("%s", err.text);
-    assert_int_equal(f.top, m->model->opt.vocab - 5);
+    assert_int_equal(f.top, hd_model_folder_bert(m)->opt.vocab - 5);
     double sum = 0;
     for (size_t i = 0; i < f.top; i++) {
         sum += f.choice[i].p;
-        assert_false(hd_masked_is_special(m->tokenizer, f.choice[i].id));
+        assert_false(hd_masked_is_special(m->tokenizer[0], f.choice[i].id));
         for (size_t k = 0; k < i; k++) assert_int_not_equal(f.choice[i].id, f.choice[k].id);
     }
     assert_true(sum <= 1 + 1e-5 && sum > 0.5);
     hd_filled_release(&f);
-    hd_masked_free(m);
+    folder_free(m);
 }
 
 static void what_cannot_be_filled_in_is_said(void **state)
@@ -236,14 +236,14 @@ static void what_cannot_be_filled_in_is_said(void **state)
         {"", HD_EARG, "there is no [MASK]"},
         {"the \xff [MASK]", HD_EFORMAT, "not UTF-8"},
         {"a a a a a a a a a a a a a a a [MASK]", HD_ELIMIT, "the text has 18 tokens: the model takes 16"}};
-    hd_masked *m = opened(at("m"));
+    hd_model_folder *m = opened(at("m"));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_filled f;
         assert_int_equal(hd_masked_fill(&f, &run, m, line_from(cases[i].text), 3, &err), cases[i].status);
         if (!strstr(err.text, cases[i].says)) fail_msg("'%s'", err.text);
     }
-    hd_masked_free(m);
+    folder_free(m);
 }
 
 static void a_text_is_judged_alike_every_time(void **state)
@@ -251,20 +251,20 @@ static void a_text_is_judged_alike_every_time(void **state)
     (void)state;
     hd_err err = {0};
     hd_masked_judged a, b;
-    hd_masked *m = opened(at("m"));
-    hd_masking how = {m->tokenizer, false};
-    hd_ids ids = speaker_ids(m->tokenizer, speaker_text);
+    hd_model_folder *m = opened(at("m"));
+    hd_masking how = {m->tokenizer[0], false};
+    hd_ids ids = speaker_ids(m->tokenizer[0], speaker_text);
     hd_stream_text text = {.ids = ids.at, .count = ids.count};
     if (hd_masked_judge(&a, &run, m, &how, &text, &err) || hd_masked_judge(&b, &run, m, &how, &text, &err))
         fail_msg("%s", err.text);
     assert_memory_equal(&a, &b, sizeof a);
     assert_true(a.asked >= 4 && a.right * 3 > a.asked && a.nats > 0);
-    assert_true(a.nats / (double)a.asked < log((double)m->model->opt.vocab));
-    int32_t end = hd_tokenizer_special(m->tokenizer).end;
+    assert_true(a.nats / (double)a.asked < log((double)hd_model_folder_bert(m)->opt.vocab));
+    int32_t end = hd_tokenizer_special(m->tokenizer[0]).end;
     assert_int_equal(hd_masked_judge(&a, &run, m, &how, &(hd_stream_text){.ids = &end, .count = 1}, &err),
                      HD_EARG);
     hd_ids_release(&ids);
-    hd_masked_free(m);
+    folder_free(m);
 }
 
 static void a_folder_that_does_not_fit_is_refused(void **state)
@@ -291,12 +291,12 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char changed[2048], *place = strstr(config, cases[i].from);
         hd_err err = {0};
-        hd_masked *m = NULL;
+        hd_model_folder *m = NULL;
         if (!place) fail_msg("config.json has no %s", cases[i].from);
         snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - config), config, cases[i].to,
                  place + strlen(cases[i].from));
         put_file(at("m/config.json"), changed);
-        hd_status s = hd_masked_open(&m, at("m"), backend, &err);
+        hd_status s = folder_open(&m, at("m"), "mlm", backend, HD_WEIGHTS_BEST, &err);
         put_file(at("m/config.json"), config);
         assert_null(m);
         assert_true(s != HD_OK);
@@ -306,7 +306,7 @@ static void a_folder_that_does_not_fit_is_refused(void **state)
 }
 
 /* The model of the folder "m" with another text in the place of what config.json says from "eps" on. */
-static hd_masked *opened_with(const char *keys)
+static hd_model_folder *opened_with(const char *keys)
 {
     unseal(at("m"));
     char *config = get_file(at("m/config.json"), NULL), changed[2048];
@@ -315,8 +315,8 @@ static hd_masked *opened_with(const char *keys)
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(from - config), config, keys, to);
     put_file(at("m/config.json"), changed);
     hd_err err = {0};
-    hd_masked *m = NULL;
-    hd_status s = hd_masked_open(&m, at("m"), backend, &err);
+    hd_model_folder *m = NULL;
+    hd_status s = folder_open(&m, at("m"), "mlm", backend, HD_WEIGHTS_BEST, &err);
     put_file(at("m/config.json"), config);
     free(config);
     if (s) fail_msg("%s", err.text);
@@ -326,11 +326,12 @@ static hd_masked *opened_with(const char *keys)
 static void what_older_folders_do_not_say_is_as_it_was(void **state)
 {
     (void)state;
-    hd_masked *now = opened(at("m")), *older = opened_with("");
-    assert_memory_equal(&now->model->opt, &older->model->opt, sizeof now->model->opt);
-    assert_int_equal(older->longest, 0);
-    hd_masked_free(older);
-    hd_masked_free(now);
+    hd_model_folder *now = opened(at("m")), *older = opened_with("");
+    assert_memory_equal(&hd_model_folder_bert(now)->opt, &hd_model_folder_bert(older)->opt,
+                        sizeof hd_model_folder_bert(now)->opt);
+    assert_int_equal(older->longest, hd_model_folder_bert(older)->opt.positions);
+    folder_free(older);
+    folder_free(now);
 }
 
 static void without_a_head_nothing_is_filled_in(void **state)
@@ -338,10 +339,10 @@ static void without_a_head_nothing_is_filled_in(void **state)
     (void)state;
     hd_err err = {0};
     hd_filled f;
-    hd_masked *m = opened_with("\"headless\": true, ");
+    hd_model_folder *m = opened_with("\"headless\": true, ");
     assert_int_equal(hd_masked_fill(&f, &run, m, line_from("the [MASK]"), 3, &err), HD_EARG);
     assert_non_null(strstr(err.text, "has no head that predicts words"));
-    hd_masked_free(m);
+    folder_free(m);
 }
 
 static void a_text_is_cut_where_the_folder_says(void **state)
@@ -350,7 +351,7 @@ static void a_text_is_cut_where_the_folder_says(void **state)
     for (int own = 0; own < 2; own++) {
         hd_err err = {0};
         hd_embeddings e;
-        hd_model_folder m = owned_masked(opened_with(own ? "\"longest\": 5, " : ""));
+        hd_model_folder m = owned(opened_with(own ? "\"longest\": 5, " : ""));
         hd_line line[] = {
             line_from("the dog sat on the log the cat sat on the mat the dog sat on the log"),
             line_from(own ? "the dog sat" : "the dog sat on the log the cat sat on the mat the dog")};
@@ -372,16 +373,16 @@ static void no_allocation_that_fails_leaks(void **state)
     bool done = false;
     for (size_t n = 1; !done && n < 3000; n++) {
         hd_err err = {0};
-        hd_masked *m = NULL;
+        hd_model_folder *m = NULL;
         hd_filled f = {0};
         hd_run r = run_on(backend);
         hd_mem_fail_at(n);
-        hd_status s = hd_masked_open(&m, at("m"), backend, &err);
+        hd_status s = folder_open(&m, at("m"), "mlm", backend, HD_WEIGHTS_BEST, &err);
         if (!s) s = hd_masked_fill(&f, &r, m, line_from("a [MASK] b"), 3, &err);
         hd_mem_fail_at(0);
         done = !s;
         hd_filled_release(&f);
-        hd_masked_free(m);
+        folder_free(m);
         hd_run_release(&r);
         assert_int_equal(hd_mem_now().blocks, blocks);
     }

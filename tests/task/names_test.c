@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "base/file/folder.h"
-#include "task/label/labeler.h"
+#include "task/owned.h"
 #include "task/session.h"
 
 enum { FEW = 24, MANY = 400 };
@@ -60,32 +60,34 @@ static hd_train_options loop_of(const char *table, const char *out, double lr, b
     return o;
 }
 
-static hd_labeler *trained(const hd_train_options *o, const hd_session_hooks *hooks, hd_outcome *r)
+static hd_model_folder *trained(const hd_train_options *o, const hd_session_hooks *hooks, hd_outcome *r)
 {
     hd_err err = {0};
-    hd_labeler *l = NULL;
+    hd_model_folder *l = NULL;
     if (hd_folder_make(o->out, NULL, &err) || hd_session_train(r, hd_tasks[o->task], o, hooks, &err) ||
-        hd_labeler_open(&l, o->out, HD_TRAIN_CLASSIFY, backend, &err))
+        folder_open(&l, o->out, "classify", backend, HD_WEIGHTS_BEST, &err))
         fail_msg("%s", err.text);
     return l;
 }
 
 /* The gradient of the sum of the losses: name after name, each as long as it is. */
-static hd_classifier *sum_of_gradients(const hd_labeler *begun)
+static hd_classifier *sum_of_gradients(const hd_model_folder *begun)
 {
     hd_err err = {0};
     hd_classifier *m = NULL;
     hd_labeled items = {0};
     hd_vocab labels = {0};
     hd_examples x = {0};
-    hd_examples_opt e = hd_labeler_examples(&begun->model->opt);
-    if (hd_classifier_new(&m, backend, &begun->model->opt, true, &err) ||
+    hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(begun)->opt);
+    if (hd_classifier_new(&m, backend, &hd_model_folder_classifier(begun)->opt, true, &err) ||
         hd_labeled_table(&items, &labels, at("few.tsv"), hd_labeled_name, &err) ||
-        hd_examples_make(&x, &items, begun->tokenizer, &e, &err))
+        hd_examples_make(&x, &items, begun->tokenizer[0], &e, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < m->params->count; i++) {
         hd_param *to = m->params->list[i];
-        if (to->name) hd_params_set(m->params, to, hd_params_find(begun->model->params, to->name)->t.data);
+        if (to->name)
+            hd_params_set(m->params, to,
+                          hd_params_find(hd_model_folder_classifier(begun)->params, to->name)->t.data);
     }
     assert_int_equal(x.count, FEW);
     for (uint32_t i = 0; i < FEW; i++) {
@@ -107,29 +109,29 @@ static void an_update_follows_the_clipped_gradient_of_the_sum(void **state)
     (void)state;
     hd_outcome r;
     const hd_train_options none = loop_of(at("few.tsv"), at("none"), 0, true);
-    hd_labeler *begun = trained(&none, &alone, &r);
+    hd_model_folder *begun = trained(&none, &alone, &r);
     hd_classifier *m = sum_of_gradients(begun);
     double squares = 0;
     for (size_t i = 0; i < m->params->trainable; i++) squares += pow((double)m->params->grad[i], 2);
     assert_true(sqrt(squares) > 2 * 3 && sqrt(squares) / FEW < 3);
     for (int sum = 0; sum < 2; sum++) {
         const hd_train_options one = loop_of(at("few.tsv"), at("one%d", sum), rate, sum);
-        hd_labeler *l = trained(&one, &alone, &r);
+        hd_model_folder *l = trained(&one, &alone, &r);
         double factor = sum ? rate * 3 / sqrt(squares) : rate / FEW;
         for (size_t i = 0; i < m->params->count; i++) {
             const hd_param *p = m->params->list[i];
             if (!p->name) continue;
-            const hd_real *now = hd_params_find(l->model->params, p->name)->t.data, *was = p->t.data,
-                          *g = p->grad.data;
+            const hd_real *now = hd_params_find(hd_model_folder_classifier(l)->params, p->name)->t.data,
+                          *was = p->t.data, *g = p->grad.data;
             for (size_t k = 0; k < hd_count_of(&p->t); k++) /* float32 sums of some dozen numbers around 1 */
                 if (!(fabs((double)now[k] - ((double)was[k] - factor * (double)g[k])) < 1e-6))
                     fail_msg("%s, number %zu: %g, expected %g", p->name, k, (double)now[k],
                              (double)was[k] - factor * (double)g[k]);
         }
-        hd_labeler_free(l);
+        folder_free(l);
     }
     hd_classifier_free(m);
-    hd_labeler_free(begun);
+    folder_free(begun);
 }
 
 typedef struct reports {
@@ -154,17 +156,18 @@ static void names_are_learned(void **state)
     o.valid_fraction = 0.25, o.batch = 8;
     o.steps = 0, o.epochs = 30, o.report_every = 50;
     hd_session_hooks hooks = {.threads = 1, .tell = note, .context = &told};
-    hd_labeler *l = trained(&o, &hooks, &r);
+    hd_model_folder *l = trained(&o, &hooks, &r);
     double accuracy = r.figure[0].value;
     print_message("mean loss %.3f at first, %.3f in the end; %.3f of %zu names never seen are told apart\n",
                   told.first, told.last, accuracy, r.judged);
     assert_true(told.first > 0.5 && told.first < 1.6); /* a name's, not a batch's: log 4 is 1.39 */
     assert_true(told.last < 0.2 * told.first && accuracy > 0.95 && r.judged >= 90);
     /* letters as they stand in the vocabulary are what enters, and nothing is learned of them */
-    assert_null(hd_params_find(l->model->params, "model.encoder.embed_tokens.weight"));
-    const hd_param *in = hd_params_find(l->model->params, "model.encoder.rnn.weight_ih_l0");
-    assert_int_equal(hd_cols_of(&in->t), hd_tokenizer_size(l->tokenizer));
-    hd_labeler_free(l);
+    assert_null(hd_params_find(hd_model_folder_classifier(l)->params, "model.encoder.embed_tokens.weight"));
+    const hd_param *in =
+        hd_params_find(hd_model_folder_classifier(l)->params, "model.encoder.rnn.weight_ih_l0");
+    assert_int_equal(hd_cols_of(&in->t), hd_tokenizer_size(l->tokenizer[0]));
+    folder_free(l);
 }
 
 int main(void)

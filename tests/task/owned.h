@@ -1,4 +1,4 @@
-/* Handles of one task as a folder that owns what they own. */
+/* Models with what is around them, on the heap. */
 #ifndef OWNED_H
 #define OWNED_H
 
@@ -8,37 +8,32 @@
 #include "task/label/labeler.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
-#include "task/translate/translator.h"
+#include "task/translate/translate.h"
 
-#define OWNED(kind)                                                     \
-    CHECK_UNUSED static hd_model_folder owned_##kind(hd_##kind *handle) \
-    {                                                                   \
-        hd_model_folder f = hd_##kind##_folder(handle);                 \
-        hd_mem_free(handle);                                            \
-        return f;                                                       \
-    }
-OWNED(translator)
-OWNED(language)
-OWNED(masked)
-OWNED(labeler)
-#undef OWNED
-
-/* As a folder that borrows. */
-#define AS_FOLDER(kind, handle)    \
-    (const hd_model_folder[])      \
-    {                              \
-        hd_##kind##_folder(handle) \
-    }
-
-/* And the other way round; borrowed. */
-CHECK_UNUSED static hd_language language_in(const hd_model_folder *f)
+CHECK_UNUSED static hd_status folder_open(hd_model_folder **out, const char *folder, const char *task,
+                                          hd_backend *b, hd_weights which, hd_err *err)
 {
-    return (hd_language){f->model.self, f->tokenizer[0], f->backend};
+    hd_model_folder *f = hd_mem_zero(sizeof *f);
+    hd_status s = f ? hd_model_folder_open(f, folder, task, b, which, err) : hd_err_nomem(err, sizeof *f);
+    if (s)
+        hd_mem_free(f);
+    else
+        *out = f;
+    return s;
 }
 
-CHECK_UNUSED static hd_masked masked_in(const hd_model_folder *f)
+CHECK_UNUSED static void folder_free(hd_model_folder *f)
 {
-    return (hd_masked){.model = f->model.self, .tokenizer = f->tokenizer[0], .backend = f->backend};
+    if (f) hd_model_folder_release(f);
+    hd_mem_free(f);
+}
+
+/* What it holds, in the caller's memory. */
+CHECK_UNUSED static hd_model_folder owned(hd_model_folder *f)
+{
+    hd_model_folder x = *f;
+    hd_mem_free(f);
+    return x;
 }
 
 CHECK_UNUSED static bool is_language(const hd_model_folder *f)

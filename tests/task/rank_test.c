@@ -45,7 +45,7 @@ static void judge(subject *s, hd_verdict *v, size_t from, size_t count, hd_rank_
 }
 
 /* The decoder over all tokens at once, without a cache. */
-static double forward_pass(hd_run *r, const hd_translator *t, hd_line source, hd_line text, size_t *tokens)
+static double forward_pass(hd_run *r, const hd_model_folder *t, hd_line source, hd_line text, size_t *tokens)
 {
     hd_err err = {0};
     hd_ids in = {0}, out = {0};
@@ -58,11 +58,11 @@ static double forward_pass(hd_run *r, const hd_translator *t, hd_line source, hd
     memcpy(read + 1, out.at, (out.count - 1) * sizeof *read);
     const int32_t from = (int32_t)in.count, to = (int32_t)out.count;
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded memory =
-        hd_encdec_encode(r, t->model, hd_ints(r, in.at, in.count), hd_seg_of(r, &from, 1, NULL));
-    hd_rows x =
-        hd_encdec_decode(r, t->model, hd_ints(r, read, out.count), hd_seg_of(r, &to, 1, NULL), memory, NULL);
-    hd_tensor *y = hd_log_softmax(r, hd_encdec_logits(r, t->model, x));
+    hd_encoded memory = hd_encdec_encode(r, hd_model_folder_encdec(t), hd_ints(r, in.at, in.count),
+                                         hd_seg_of(r, &from, 1, NULL));
+    hd_rows x = hd_encdec_decode(r, hd_model_folder_encdec(t), hd_ints(r, read, out.count),
+                                 hd_seg_of(r, &to, 1, NULL), memory, NULL);
+    hd_tensor *y = hd_log_softmax(r, hd_encdec_logits(r, hd_model_folder_encdec(t), x));
     hd_real *p = host_copy(r, y);
     double sum = 0;
     for (size_t i = 0; i < out.count; i++) sum += (double)p[i * hd_cols_of(y) + (size_t)out.at[i]];
@@ -74,12 +74,12 @@ static double forward_pass(hd_run *r, const hd_translator *t, hd_line source, hd
 }
 
 /* As heed perplexity measures a text of that one line. */
-static double as_judged(hd_run *r, const hd_language *l, hd_line text, size_t *tokens)
+static double as_judged(hd_run *r, const hd_model_folder *l, hd_line text, size_t *tokens)
 {
     hd_err err = {0};
     char whole[64];
     snprintf(whole, sizeof whole, "%s\n", text.text);
-    hd_ids ids = speaker_ids(l->tokenizer, whole);
+    hd_ids ids = speaker_ids(l->tokenizer[0], whole);
     const hd_stream_text t = {.ids = ids.at, .count = ids.count, .lines = 1, .characters = text.size + 1};
     hd_fluency f;
     if (hd_language_judge(&f, r, l, &t, &err)) fail_msg("%s", err.text);
@@ -97,10 +97,9 @@ static void scores_are_those_of_a_forward_pass(void **state)
         judge(&s, v, 0, TEXTS, (hd_rank_opt){0});
         for (size_t i = 0; i < TEXTS; i++) {
             size_t tokens;
-            const hd_language l = language_in(&s.model);
-            const hd_translator t = hd_translator_of(&s.model);
-            double sum = is_language(&s.model) ? as_judged(&s.run, &l, s.text[i], &tokens)
-                                               : forward_pass(&s.run, &t, s.source[i], s.text[i], &tokens);
+            double sum = is_language(&s.model)
+                             ? as_judged(&s.run, &s.model, s.text[i], &tokens)
+                             : forward_pass(&s.run, &s.model, s.source[i], s.text[i], &tokens);
             assert_int_equal(v[i].status, HD_OK);
             assert_int_equal(v[i].tokens, tokens);
             assert_int_equal(v[i].place, i);

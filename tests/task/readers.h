@@ -23,15 +23,16 @@ CHECK_UNUSED static hd_model_folder reader_of(hd_backend *b, size_t which)
 {
     const reader_kind *k = &reader_kinds[which];
     hd_err err = {0};
-    if (!k->encoder) return owned_language(speaker(b, k->kind, HD_TOKENIZER_words));
-    hd_translator *t = small_make(b, HD_TOKENIZER_words, false, false);
-    hd_encdec_opt o = t->model->opt;
-    hd_encdec_free(t->model);
-    t->model = NULL;
+    if (!k->encoder) return owned(speaker(b, k->kind, HD_TOKENIZER_words));
+    hd_model_folder *t = small_make(b, HD_TOKENIZER_words, false, false);
+    hd_encdec_opt o = hd_model_folder_encdec(t)->opt;
+    hd_encdec *m = NULL;
+    hd_encdec_free(hd_model_folder_encdec(t));
     if (hd_stages_read(&o.encoder, k->encoder, &err) || hd_stages_read(&o.decoder, k->decoder, &err) ||
-        hd_encdec_new(&t->model, b, &o, false, &err) || hd_params_draw(&t->model->params, 11, &err))
+        hd_encdec_new(&m, b, &o, false, &err) || hd_params_draw(&m->params, 11, &err))
         fail_msg("%s to %s: %s", k->encoder, k->decoder, err.text);
-    return owned_translator(t);
+    hd_model_folder_take(t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
+    return owned(t);
 }
 
 #endif

@@ -4,7 +4,7 @@
 #define SMALL_H
 
 #include "check.h"
-#include "task/translate/translate.h"
+#include "task/owned.h"
 
 enum { SMALL_LONGEST = 8, SMALL_POSITIONS = 16 };
 
@@ -36,15 +36,16 @@ static const char *const small_source[] = {"a b c d e f g h . ! ? , ; Ö 。", N
 static const char *const small_target[] = {"A B C D E F G H . ! ? , ; ö", NULL};
 
 /* shared: one tokenizer for both sides. Stages of both sides as --encoder and --decoder spell them. */
-CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokenizer_kind kind, bool shared,
-                                                bool training, const char *encoder, const char *decoder,
-                                                const hd_recurrent_decoder_opt *recurrent)
+CHECK_UNUSED static hd_model_folder *small_staged(hd_backend *b, hd_tokenizer_kind kind, bool shared,
+                                                  bool training, const char *encoder, const char *decoder,
+                                                  const hd_recurrent_decoder_opt *recurrent)
 {
     hd_err err = {0};
-    hd_translator *t = hd_mem_zero(sizeof *t);
+    hd_model_folder *t = hd_mem_zero(sizeof *t);
+    hd_encdec *m = NULL;
     t->tokenizer[0] = small_tokenizer(kind, small_source);
     t->tokenizer[1] = shared ? t->tokenizer[0] : small_tokenizer(kind, small_target);
-    t->longest = SMALL_LONGEST;
+    t->trained = SMALL_LONGEST;
     hd_encdec_opt o = {.encoder_layers = 1,
                        .decoder_layers = 1,
                        .stack.heads = 2,
@@ -60,13 +61,14 @@ CHECK_UNUSED static hd_translator *small_staged(hd_backend *b, hd_tokenizer_kind
                        .sinusoid = {.halves = true}};
     if (recurrent) o.recurrent = *recurrent;
     if (hd_stages_read(&o.encoder, encoder, &err) || hd_stages_read(&o.decoder, decoder, &err) ||
-        hd_encdec_new(&t->model, b, &o, training, &err) || hd_params_draw(&t->model->params, 11, &err))
+        hd_encdec_new(&m, b, &o, training, &err) || hd_params_draw(&m->params, 11, &err))
         fail_msg("%s", err.text);
+    hd_model_folder_take(t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
     return t;
 }
 
-CHECK_UNUSED static hd_translator *small_make(hd_backend *b, hd_tokenizer_kind kind, bool shared,
-                                              bool training)
+CHECK_UNUSED static hd_model_folder *small_make(hd_backend *b, hd_tokenizer_kind kind, bool shared,
+                                                bool training)
 {
     return small_staged(b, kind, shared, training, "transformer", "transformer", NULL);
 }

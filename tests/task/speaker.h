@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "task/language/language.h"
+#include "task/owned.h"
 
 static const char speaker_text[] = "the cat sat on the mat\n"
                                    "the dog sat on the log\n"
@@ -43,19 +43,19 @@ CHECK_UNUSED static hd_ids speaker_ids(const hd_tokenizer *t, const char *text)
 }
 
 /* kind: HD_LM_ngram of order 3, or another with small sizes and a context of 8. */
-CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
+CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
 {
     hd_err err = {0};
-    hd_language *l = hd_mem_zero(sizeof *l);
+    hd_model_folder *l = hd_mem_zero(sizeof *l);
+    hd_lm *lm = NULL;
     speaker_lines lines = {speaker_text};
-    l->backend = b;
-    if (hd_tokenizer_train(&l->tokenizer, unit, (hd_feed){speaker_next, &lines}, &(hd_tokenizer_opt){0},
+    if (hd_tokenizer_train(&l->tokenizer[0], unit, (hd_feed){speaker_next, &lines}, &(hd_tokenizer_opt){0},
                            &err))
         fail_msg("%s", err.text);
-    hd_special special = hd_tokenizer_special(l->tokenizer);
+    hd_special special = hd_tokenizer_special(l->tokenizer[0]);
     hd_lm_opt opt = {.stack.pre_norm = true,
                      .kind = kind,
-                     .vocab = hd_tokenizer_size(l->tokenizer),
+                     .vocab = hd_tokenizer_size(l->tokenizer[0]),
                      .start = special.start,
                      .end = special.end,
                      .unk = special.unk,
@@ -67,13 +67,14 @@ CHECK_UNUSED static hd_language *speaker(hd_backend *b, hd_lm_kind kind, hd_toke
                      .stack.width = 16,
                      .context = 8,
                      .stack.act = HD_tanh};
-    if (hd_lm_new(&l->lm, &opt, b, false, &err)) fail_msg("%s", err.text);
-    if (l->lm->params) {
-        if (hd_params_draw(l->lm->params, 7, &err)) fail_msg("%s", err.text);
+    if (hd_lm_new(&lm, &opt, b, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
+    if (lm->params) {
+        if (hd_params_draw(lm->params, 7, &err)) fail_msg("%s", err.text);
         return l;
     }
-    hd_ids ids = speaker_ids(l->tokenizer, speaker_text);
-    if (l->lm->type->lm.count(l->lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
+    hd_ids ids = speaker_ids(l->tokenizer[0], speaker_text);
+    if (lm->type->lm.count(lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
     hd_ids_release(&ids);
     return l;
 }
@@ -83,10 +84,10 @@ CHECK_UNUSED static void speaker_folder(const char *path, hd_lm_kind kind, hd_to
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_language *l = speaker(b, kind, unit);
+    hd_model_folder *l = speaker(b, kind, unit);
     assert_int_equal(mkdir(path, 0777), 0);
-    if (hd_language_save(l, path, &err) || hd_language_publish(l, path, &err)) fail_msg("%s", err.text);
-    hd_language_free(l);
+    if (hd_model_folder_write(l, path, &err)) fail_msg("%s", err.text);
+    folder_free(l);
     hd_backend_free(b);
 }
 

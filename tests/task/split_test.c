@@ -5,10 +5,10 @@
 #include "task/translate/split.h"
 
 static hd_backend *backend;
-static hd_translator *words, *characters;
+static hd_model_folder *words, *characters;
 
 /* The parts of a line as text, "a b | c". A part ends with the end token, which is not shown. */
-static const char *parts_of(const hd_translator *t, hd_line line, const hd_line *prefix,
+static const char *parts_of(const hd_model_folder *t, hd_line line, const hd_line *prefix,
                             const hd_translate_opt *opt, hd_translation *to)
 {
     static char out[1 << 16];
@@ -22,7 +22,7 @@ static const char *parts_of(const hd_translator *t, hd_line line, const hd_line 
     for (size_t i = 0; i < p.count; i++) {
         const hd_part *part = &p.at[i];
         assert_true(part->line == 5 && part->index == i && part->begin == at && part->size > 1);
-        assert_true(part->size <= t->model->opt.positions);
+        assert_true(part->size <= hd_model_folder_encdec(t)->opt.positions);
         at += part->size;
         assert_int_equal(p.ids.at[at - 1], hd_tokenizer_special(t->tokenizer[0]).end);
         if (i) hd_text_put(&text, "|");
@@ -103,14 +103,14 @@ static void every_sentence_is_a_part(void **state)
 static void a_t5_keeps_its_lines_unless_told_otherwise(void **state)
 {
     (void)state;
-    const hd_encdec_names *own = words->model->opt.names;
+    const hd_encdec_names *own = hd_model_folder_encdec(words)->opt.names;
     hd_translation to;
-    words->model->opt.names = &hd_encdec_t5;
+    hd_model_folder_encdec(words)->opt.names = &hd_encdec_t5;
     parts_of(words, line_of("a b . c ."), NULL, &(hd_translate_opt){0}, &to);
     assert_int_equal(to.parts, 1);
     parts_of(words, line_of("a b . c ."), NULL, &(hd_translate_opt){.sentences = HD_SENTENCES_SPLIT}, &to);
     assert_int_equal(to.parts, 2);
-    words->model->opt.names = own;
+    hd_model_folder_encdec(words)->opt.names = own;
 }
 
 /* Where each part and each token is in its line. */
@@ -314,8 +314,8 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    hd_translator_free(words);
-    hd_translator_free(characters);
+    folder_free(words);
+    folder_free(characters);
     hd_backend_free(backend);
     return hd_mem_now().blocks != 0;
 }

@@ -25,7 +25,7 @@ enum { LINES = COUNT_OF(texts) };
 typedef struct bench {
     hd_backend *backend;
     hd_run run;
-    hd_translator *t;
+    hd_model_folder *t;
 } bench;
 
 static void bench_make(bench *b, int threads)
@@ -34,12 +34,12 @@ static void bench_make(bench *b, int threads)
     b->backend = backend_of("cpu", threads);
     b->run = run_on(b->backend);
     b->t = small_make(b->backend, HD_TOKENIZER_words, false, false);
-    if (hd_encdec_prepare(b->t->model, HD_DECODING, &err)) fail_msg("%s", err.text);
+    if (hd_encdec_prepare(hd_model_folder_encdec(b->t), HD_DECODING, &err)) fail_msg("%s", err.text);
 }
 
 static void bench_free(bench *b)
 {
-    hd_translator_free(b->t);
+    folder_free(b->t);
     hd_run_release(&b->run);
     hd_backend_free(b->backend);
 }

@@ -15,7 +15,7 @@ static void must(hd_status s, const hd_err *err)
 }
 
 /* A fresh folder with config, tokenizers and weights. */
-static const char *saved(const char *name, const hd_translator *t)
+static const char *saved(const char *name, const hd_model_folder *t)
 {
     static char path[4][128];
     static int turn;
@@ -23,8 +23,8 @@ static const char *saved(const char *name, const hd_translator *t)
     turn = (turn + 1) % 4;
     snprintf(path[turn], sizeof path[turn], "%s", at("%s", name));
     assert_int_equal(mkdir(path[turn], 0777), 0);
-    must(hd_translator_save(t, path[turn], &err), &err);
-    must(hd_translator_publish(t, path[turn], &err), &err);
+    must(hd_model_folder_save(t, path[turn], &err), &err);
+    must(hd_model_folder_publish(t, path[turn], &err), &err);
     unseal(path[turn]); /* tests change its files */
     return path[turn];
 }
@@ -52,13 +52,13 @@ static void a_folder_gives_the_same_translator_back(void **state)
                  {"characters", HD_TOKENIZER_characters, false, 4}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
-        hd_translator *a = small_make(backend, cases[i].kind, cases[i].shared, true), *b = NULL;
+        hd_model_folder *a = small_make(backend, cases[i].kind, cases[i].shared, true), *b = NULL;
         const char *folder = saved(cases[i].name, a);
         assert_int_equal(entries_in(folder), cases[i].files);
-        must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
+        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
         assert_int_equal(b->tokenizer[0] == b->tokenizer[1], cases[i].shared);
-        assert_int_equal(b->longest, a->longest);
-        const hd_encdec_opt *x = &a->model->opt, *y = &b->model->opt;
+        assert_int_equal(b->trained, a->trained);
+        const hd_encdec_opt *x = &hd_model_folder_encdec(a)->opt, *y = &hd_model_folder_encdec(b)->opt;
         assert_true(x->stack.width == y->stack.width && x->stack.inner == y->stack.inner &&
                     x->stack.heads == y->stack.heads && x->stack.act == y->stack.act);
         assert_true(x->encoder_layers == y->encoder_layers && x->decoder_layers == y->decoder_layers);
@@ -66,16 +66,16 @@ static void a_folder_gives_the_same_translator_back(void **state)
                     x->positions == y->positions);
         assert_true(x->source_vocab == y->source_vocab && x->target_vocab == y->target_vocab &&
                     x->stack.eps == y->stack.eps);
-        assert_same_weights(&a->model->params, &b->model->params);
-        must(hd_translator_save(b, folder, &err), &err); /* writes the same */
+        assert_same_weights(&hd_model_folder_encdec(a)->params, &hd_model_folder_encdec(b)->params);
+        must(hd_model_folder_save(b, folder, &err), &err); /* writes the same */
         char *config = get_file(at("%s/config.json", cases[i].name), NULL);
-        must(hd_translator_save(a, folder, &err), &err);
+        must(hd_model_folder_save(a, folder, &err), &err);
         char *again = get_file(at("%s/config.json", cases[i].name), NULL);
         assert_string_equal(config, again);
         free(config);
         free(again);
-        hd_translator_free(a);
-        hd_translator_free(b);
+        folder_free(a);
+        folder_free(b);
     }
 }
 
@@ -114,33 +114,36 @@ static void every_shape_comes_back(void **state)
         hd_err err = {0};
         char name[16], text[2][HD_STAGES_TEXT], expected[64];
         snprintf(name, sizeof name, "shape%zu", i);
-        hd_translator *a = small_staged(backend, HD_TOKENIZER_words, true, true, cases[i].encoder,
-                                        cases[i].decoder, &cases[i].recurrent),
-                      *b = NULL;
+        hd_model_folder *a = small_staged(backend, HD_TOKENIZER_words, true, true, cases[i].encoder,
+                                          cases[i].decoder, &cases[i].recurrent),
+                        *b = NULL;
         const char *folder = saved(name, a);
-        must(hd_translator_open(&b, folder, backend, HD_WEIGHTS_BEST, &err), &err);
-        assert_string_equal(hd_stages_text(&b->model->opt.encoder, text[0]), cases[i].encoder);
-        assert_string_equal(hd_stages_text(&b->model->opt.decoder, text[1]), cases[i].decoder);
-        if (hd_encdec_recurs(a->model))
-            assert_memory_equal(&a->model->cells.opt, &b->model->cells.opt, sizeof a->model->cells.opt);
-        assert_same_weights(&a->model->params, &b->model->params);
+        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+        assert_string_equal(hd_stages_text(&hd_model_folder_encdec(b)->opt.encoder, text[0]),
+                            cases[i].encoder);
+        assert_string_equal(hd_stages_text(&hd_model_folder_encdec(b)->opt.decoder, text[1]),
+                            cases[i].decoder);
+        if (hd_encdec_recurs(hd_model_folder_encdec(a)))
+            assert_memory_equal(&hd_model_folder_encdec(a)->cells.opt, &hd_model_folder_encdec(b)->cells.opt,
+                                sizeof hd_model_folder_encdec(a)->cells.opt);
+        assert_same_weights(&hd_model_folder_encdec(a)->params, &hd_model_folder_encdec(b)->params);
         char *config = get_file(at("%s/config.json", name), NULL);
         snprintf(expected, sizeof expected, "\"model\": \"%s\"", cases[i].model);
         if (!strstr(config, expected)) fail_msg("%s", config);
         assert_int_equal(!strstr(config, "\"context\""), !strcmp(cases[i].model, "transformer"));
         free(config);
-        hd_translator_free(a);
-        hd_translator_free(b);
+        folder_free(a);
+        folder_free(b);
     }
 }
 
 static const char *refused(const char *folder, hd_weights which)
 {
     static hd_err err;
-    hd_translator *t = NULL;
+    hd_model_folder *t = NULL;
     size_t blocks = hd_mem_now().blocks;
     err = (hd_err){0};
-    hd_status s = hd_translator_open(&t, folder, backend, which, &err);
+    hd_status s = folder_open(&t, folder, "translate", backend, which, &err);
     assert_true(s && s == err.status);
     assert_null(t);
     assert_int_equal(hd_mem_now().blocks, blocks);
@@ -153,7 +156,7 @@ static const char *refused(const char *folder, hd_weights which)
 static void what_is_no_model_is_refused(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true);
+    hd_model_folder *t = small_make(backend, HD_TOKENIZER_words, false, true);
     const char *folder = saved("refused", t);
     assert_holds(refused(at("absent"), HD_WEIGHTS_BEST), "absent: there is no such folder");
     assert_int_equal(mkdir(at("empty"), 0777), 0);
@@ -183,10 +186,10 @@ static void what_is_no_model_is_refused(void **state)
     free(model);
     free(vocabulary);
     hd_err err = {0};
-    hd_translator *whole = NULL;
-    must(hd_translator_open(&whole, folder, backend, HD_WEIGHTS_BEST, &err), &err);
-    hd_translator_free(whole);
-    hd_translator_free(t);
+    hd_model_folder *whole = NULL;
+    must(folder_open(&whole, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+    folder_free(whole);
+    folder_free(t);
 }
 
 /* A tokenizer of the wrong size is named, of each side; a folder of an older heed does not say the size. */
@@ -194,7 +197,7 @@ static void a_tokenizer_that_does_not_fit_is_named(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true), *old = NULL;
+    hd_model_folder *t = small_make(backend, HD_TOKENIZER_words, false, true), *old = NULL;
     const char *folder = saved("misfit", t);
     size_t size;
     char *pieces = get_file(at("misfit/target.txt"), &size), longer[2048], says[200];
@@ -203,21 +206,22 @@ static void a_tokenizer_that_does_not_fit_is_named(void **state)
     snprintf(says, sizeof says,
              "misfit/target.txt: has %zu pieces, but \"target_vocab\" in config.json is %zu: the tokenizer "
              "belongs to another model, or was cut short",
-             t->model->opt.target_vocab + 1, t->model->opt.target_vocab);
+             hd_model_folder_encdec(t)->opt.target_vocab + 1, hd_model_folder_encdec(t)->opt.target_vocab);
     assert_holds(refused(folder, HD_WEIGHTS_BEST), says);
     put_bytes(at("misfit/target.txt"), pieces, size);
     char *config = get_file(at("misfit/config.json"), NULL);
     for (char *key = config; (key = strstr(key, "_vocab\""));) memcpy(key, "_other", 6);
     put_file(at("misfit/config.json"), config);
-    must(hd_translator_open(&old, folder, backend, HD_WEIGHTS_BEST, &err), &err);
-    assert_int_equal(old->model->opt.target_vocab, t->model->opt.target_vocab);
-    hd_translator_free(old);
-    hd_translator_free(t);
+    must(folder_open(&old, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+    assert_int_equal(hd_model_folder_encdec(old)->opt.target_vocab,
+                     hd_model_folder_encdec(t)->opt.target_vocab);
+    folder_free(old);
+    folder_free(t);
     free(pieces), free(config);
 }
 
 /* Each case replaces a part of a good config, after which the folder is refused with a text. */
-static void assert_refused(const char *name, const hd_translator *t, const char *const (*cases)[3],
+static void assert_refused(const char *name, const hd_model_folder *t, const char *const (*cases)[3],
                            size_t count)
 {
     const char *folder = saved(name, t);
@@ -264,10 +268,10 @@ static void a_wrong_shape_is_refused(void **state)
         {"\"reverse_source\": false", "\"reverse_source\": 0", "\"reverse_source\" is not true or false"},
         {"\"model\": \"encoder-decoder\"", "\"model\": \"transformer\"", "\"encoder_layers\" is missing"},
     };
-    hd_translator *t = small_staged(backend, HD_TOKENIZER_words, true, true, "bi-gru:1", "gru:1",
-                                    &(hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map});
+    hd_model_folder *t = small_staged(backend, HD_TOKENIZER_words, true, true, "bi-gru:1", "gru:1",
+                                      &(hd_recurrent_decoder_opt){.begin = HD_BEGINNING_map});
     assert_refused("shape", t, cases, COUNT_OF(cases));
-    hd_translator_free(t);
+    folder_free(t);
 }
 
 static void a_wrong_config_is_refused(void **state)
@@ -302,7 +306,7 @@ static void a_wrong_config_is_refused(void **state)
         {"{\"format\"", "[{\"format\"", "config.json:"},
         {"}", "", "config.json:"},
     };
-    hd_translator *t = small_make(backend, HD_TOKENIZER_words, true, true);
+    hd_model_folder *t = small_make(backend, HD_TOKENIZER_words, true, true);
     assert_refused("config", t, cases, COUNT_OF(cases));
     const char *folder = at("config");
     put_file(at("config/config.json"), "");
@@ -312,21 +316,21 @@ static void a_wrong_config_is_refused(void **state)
     put_file(at("config/config.json"), huge);
     assert_holds(refused(folder, HD_WEIGHTS_BEST), "config.json: too large: more than 1048576 bytes");
     free(huge);
-    hd_translator_free(t);
+    folder_free(t);
 }
 
 static void every_failing_allocation_is_reported(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENIZER_words, false, true), *opened = NULL;
+    hd_model_folder *t = small_make(backend, HD_TOKENIZER_words, false, true), *opened = NULL;
     const char *folder = saved("starved", t);
-    hd_status (*const save[])(const hd_translator *, const char *, hd_err *) = {hd_translator_save,
-                                                                                hd_translator_publish};
+    hd_status (*const save[])(const hd_model_folder *, const char *, hd_err *) = {hd_model_folder_save,
+                                                                                  hd_model_folder_publish};
     size_t blocks = hd_mem_now().blocks, n = 1;
     for (hd_status s = HD_ENOMEM; s; n++) {
         hd_err err = {0};
         hd_mem_fail_at(n);
-        s = hd_translator_open(&opened, folder, backend, HD_WEIGHTS_BEST, &err);
+        s = folder_open(&opened, folder, "translate", backend, HD_WEIGHTS_BEST, &err);
         hd_mem_fail_at(0);
         if (!s) break;
         assert_int_equal(s, HD_ENOMEM);
@@ -334,7 +338,7 @@ static void every_failing_allocation_is_reported(void **state)
         assert_int_equal(hd_mem_now().blocks, blocks);
     }
     assert_in_range(n, 20, 10000);
-    hd_translator_free(opened);
+    folder_free(opened);
     assert_int_equal(hd_mem_now().blocks, blocks);
     for (size_t i = 0; i < COUNT_OF(save); i++) {
         size_t k = 1;
@@ -348,21 +352,21 @@ static void every_failing_allocation_is_reported(void **state)
         }
         assert_in_range(k, 2, 1000);
     }
-    hd_translator_free(t);
+    folder_free(t);
 }
 
 static void what_is_kept_is_put_back_once(void **state)
 {
     (void)state;
-    hd_translator *t = small_make(backend, HD_TOKENIZER_words, true, true);
+    hd_model_folder *t = small_make(backend, HD_TOKENIZER_words, true, true);
     hd_err err = {0};
     const char *folder = saved("kept", t);
     char *first = get_file(at("kept/model.safetensors"), NULL);
     must(hd_published_restore(folder, &err), &err); /* nothing is kept */
     must(hd_published_keep(folder, &err), &err);
     must(hd_published_keep(folder, &err), &err); /* again: as after a kill in between */
-    must(hd_params_draw(&t->model->params, 12, &err), &err);
-    must(hd_translator_publish(t, folder, &err), &err);
+    must(hd_params_draw(&hd_model_folder_encdec(t)->params, 12, &err), &err);
+    must(hd_model_folder_publish(t, folder, &err), &err);
     char *second = get_file(at("kept/model.safetensors"), NULL);
     size_t size;
     char *kept = get_file(at("kept/train/best.safetensors"), &size);
@@ -379,7 +383,7 @@ static void what_is_kept_is_put_back_once(void **state)
     free(back);
     assert_int_equal(hd_published_keep(at("empty"), &err), HD_EFILE);
     assert_holds(err.text, "cannot be kept as");
-    hd_translator_free(t);
+    folder_free(t);
 }
 
 static int open_backend(void **state)

@@ -40,7 +40,7 @@ typedef struct call {
     hd_command *command;
     const struct fill *o;
     hd_machine machine;
-    hd_masked *model;
+    hd_model_folder model;
     hd_attending attending;
 } call;
 
@@ -49,7 +49,7 @@ static void put_lines(hd_text *to, const call *c, const hd_filled *f)
     for (size_t i = 0; i < f->masks * f->top; i++) {
         char p[HD_DECIMAL];
         hd_text_print(to, "%zu  %s  %s\n", i / f->top + 1, hd_decimal(p, "%.4f", f->choice[i].p),
-                      hd_tokenizer_piece(c->model->tokenizer, f->choice[i].id));
+                      hd_tokenizer_piece(c->model.tokenizer[0], f->choice[i].id));
     }
 }
 
@@ -74,7 +74,7 @@ static hd_status put_object(hd_text *to, const call *c, const char *text, const 
     hd_member_begin(to, "masks", '[');
     for (size_t i = 0; !s && i < f->masks * f->top; i++) {
         if (i % f->top == 0) hd_member_begin(to, NULL, '[');
-        s = put_choice(to, c->model->tokenizer, f->choice[i].id, f->choice[i].p, err);
+        s = put_choice(to, c->model.tokenizer[0], f->choice[i].id, f->choice[i].p, err);
         if ((i + 1) % f->top == 0) hd_member_end(to, ']');
     }
     hd_text_put(to, "]}\n");
@@ -86,7 +86,7 @@ static hd_status attend(call *c, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
     if (!hd_attending_wanted(&c->o->attending)) return HD_OK;
-    hd_status s = hd_masked_encode_again(c->model->tokenizer, text, &ids, err);
+    hd_status s = hd_masked_encode_again(c->model.tokenizer[0], text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
     if (!s) s = hd_attending_add(&c->attending, &c->machine.run, &one, err);
     hd_ids_release(&ids);
@@ -98,7 +98,7 @@ static hd_status answer(void *context, hd_line text, hd_text *to, hd_err *err)
 {
     call *c = context;
     hd_filled f;
-    hd_status s = hd_masked_fill(&f, &c->machine.run, c->model, text, (size_t)c->o->top, err);
+    hd_status s = hd_masked_fill(&f, &c->machine.run, &c->model, text, (size_t)c->o->top, err);
     if (s) return s;
     if (c->o->json)
         s = put_object(to, c, text.text, &f, err);
@@ -112,11 +112,13 @@ static hd_status answer(void *context, hd_line text, hd_text *to, hd_err *err)
 static hd_status open_all(call *c, hd_err *err)
 {
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s) s = hd_masked_open(&c->model, c->command->operands.word[0], c->machine.backend, err);
-    if (!s) s = hd_masked_fill_check(c->model, err);
+    if (!s)
+        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "mlm", c->machine.backend,
+                                 HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_masked_fill_check(&c->model, err);
     return s ? s
-             : hd_attending_open(&c->attending, c->command, &c->o->attending, hd_bert_model(c->model->model),
-                                 c->model->tokenizer, err);
+             : hd_attending_open(&c->attending, c->command, &c->o->attending, c->model.model,
+                                 c->model.tokenizer[0], err);
 }
 
 static hd_status run(call *c, hd_err *err)
@@ -139,8 +141,8 @@ static int run_fill(hd_command *command)
     hd_err err = {0};
     call c = {.command = command, .o = command->options};
     hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
-    if (!s) hd_unknown_warn(command, c.model->tokenizer, NULL);
-    hd_masked_free(c.model);
+    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
+    hd_model_folder_release(&c.model);
     hd_machine_close(&c.machine);
     return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
 }

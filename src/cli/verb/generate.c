@@ -80,7 +80,7 @@ typedef struct call {
     hd_command *command;
     const struct generate *o;
     hd_machine machine;
-    hd_language *language;
+    hd_model_folder model;
     hd_generate_opt opt;
     char *stop[HD_OPTION_MOST];
     hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
@@ -236,7 +236,7 @@ static hd_status go_on(call *c, hd_err *err)
         lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
     if (live) s = put_prompt(c, &c->prompt[0], err);
-    if (!s) s = hd_generate(c->made, &c->machine.run, c->language, lines, c->prompts, &c->opt, err);
+    if (!s) s = hd_generate(c->made, &c->machine.run, &c->model, lines, c->prompts, &c->opt, err);
     for (size_t i = 0; !s && !c->o->vote && i < n; i++) {
         s = put_made(c, i, live, err);
         if (!s) s = attend(c, i, err);
@@ -285,10 +285,12 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
 static hd_status open_all(call *c, hd_err *err)
 {
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s) s = hd_language_open(&c->language, c->command->operands.word[0], c->machine.backend, err);
     if (!s)
-        s = hd_attending_open(&c->attending, c->command, &c->o->attending, hd_lm_model(c->language->lm),
-                              c->language->tokenizer, err);
+        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "lm", c->machine.backend,
+                                 HD_WEIGHTS_BEST, err);
+    if (!s)
+        s = hd_attending_open(&c->attending, c->command, &c->o->attending, c->model.model,
+                              c->model.tokenizer[0], err);
     size_t most = MOST_PROMPTS * c->opt.samples;
     c->made = hd_mem_array(most, sizeof *c->made);
     c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
@@ -346,8 +348,8 @@ static int run_generate(hd_command *command)
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
-    if (!status) hd_unknown_warn(command, c->language->tokenizer, NULL);
-    hd_language_free(c->language);
+    if (!status) hd_unknown_warn(command, c->model.tokenizer[0], NULL);
+    hd_model_folder_release(&c->model);
     hd_machine_close(&c->machine);
     hd_mem_free(c);
     return status;

@@ -203,13 +203,11 @@ static hd_status put_folder(hd_fields *s, const hd_model_folder *f, const char *
 /* Without loading weights. */
 static hd_status put_model(hd_fields *page, const char *folder, bool tensors, hd_err *err)
 {
-    hd_backend *backend = NULL;
-    hd_model_folder f = {0};
-    hd_status s = hd_backend_new(&backend, "null", NULL, err);
-    if (!s) s = hd_model_folder_describe(&f, folder, backend, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
+    if (!s && !f.model.params) s = f.model.type->lm.load(f.model.self, folder, err);
     if (!s) s = put_folder(page, &f, folder, tensors, err);
     hd_model_folder_release(&f);
-    hd_backend_free(backend);
     return s;
 }
 

@@ -7,19 +7,19 @@
 
 static const double ln2 = 0.69314718055994530942;
 
-hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *plain,
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_model_folder *f, const hd_plain_text *plain,
                      hd_err *err)
 {
     hd_stream_text text = {0};
-    int32_t unk = hd_tokenizer_special(l->tokenizer).unk;
+    int32_t unk = hd_tokenizer_special(f->tokenizer[0]).unk;
     *out = (hd_measured){0};
-    hd_status s = hd_stream_text_of(&text, plain, l->tokenizer, err);
-    if (!s) s = hd_language_judge(&out->fluency, r, l, &text, err);
+    hd_status s = hd_stream_text_of(&text, plain, f->tokenizer[0], err);
+    if (!s) s = hd_language_judge(&out->fluency, r, f, &text, err);
     for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
     hd_stream_text_release(&text);
-    const hd_fluency *f = &out->fluency;
-    out->perplexity = exp(f->nats / (double)f->tokens);
-    out->bits = f->nats / (double)f->characters / ln2;
+    const hd_fluency *found = &out->fluency;
+    out->perplexity = exp(found->nats / (double)found->tokens);
+    out->bits = found->nats / (double)found->characters / ln2;
     if (!s && isnan(out->perplexity)) {
         hd_fail_number(r);
         s = hd_run_status(r, err);
@@ -39,8 +39,8 @@ void hd_measured_json(hd_text *to, const hd_measured *m)
     hd_member_number(to, "seconds", f->seconds, 6);
 }
 
-const char *hd_unit_of(const hd_language *l)
+const char *hd_unit_of(const hd_model_folder *f)
 {
-    hd_tokenizer_kind kind = hd_tokenizer_kind_of(l->tokenizer);
+    hd_tokenizer_kind kind = hd_tokenizer_kind_of(f->tokenizer[0]);
     return kind == HD_TOKENIZER_words ? "word" : kind == HD_TOKENIZER_characters ? "char" : "subword";
 }

@@ -10,13 +10,13 @@ typedef struct hd_measured {
     double perplexity, bits; /* bits per character */
 } hd_measured;
 
-hd_status hd_measure(hd_measured *out, hd_run *r, const hd_language *l, const hd_plain_text *text,
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_model_folder *f, const hd_plain_text *text,
                      hd_err *err);
 
 /* Appends members: "token_count", "perplexity", "bits_per_character" and the rest. */
 void hd_measured_json(hd_text *to, const hd_measured *m);
 
 /* What the tokens of a model are: word, char or subword. */
-const char *hd_unit_of(const hd_language *l);
+const char *hd_unit_of(const hd_model_folder *f);
 
 #endif

@@ -26,7 +26,7 @@ static const hd_example examples[] = {
 typedef struct call {
     const hd_command *command;
     hd_machine machine;
-    hd_language *language;
+    hd_model_folder model;
     int bad; /* files that could not be measured */
 } call;
 
@@ -66,7 +66,7 @@ static hd_status measure(hd_measured *m, call *c, const char *path, hd_err *err)
     hd_plain_text text = {0};
     hd_input_await(c->command, path, "a text to measure");
     hd_status s = hd_plain_text_read(&text, path, err);
-    if (!s) s = hd_measure(m, &c->machine.run, c->language, &text, err);
+    if (!s) s = hd_measure(m, &c->machine.run, &c->model, &text, err);
     hd_plain_text_release(&text);
     return s;
 }
@@ -98,10 +98,12 @@ static int run_perplexity(hd_command *command)
     hd_err err = {0};
     call c = {.command = command};
     hd_status s = hd_machine_open(&c.machine, command, &o->machine, &err);
-    if (!s) s = hd_language_open(&c.language, command->operands.word[0], c.machine.backend, &err);
+    if (!s)
+        s = hd_model_folder_open(&c.model, command->operands.word[0], "lm", c.machine.backend,
+                                 HD_WEIGHTS_BEST, &err);
     for (int i = 0; !s && i < files.count; i++) s = answer(&c, files.word[i], &err);
-    if (!s) hd_unknown_warn(command, c.language->tokenizer, NULL);
-    hd_language_free(c.language);
+    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
+    hd_model_folder_release(&c.model);
     hd_machine_close(&c.machine);
     if (s) return hd_command_fail(command, &err);
     if (c.bad)

@@ -25,10 +25,10 @@ static hd_status take_tokens(hd_labeled *items, hd_line text, hd_err *err)
     return s ? s : hd_labeled_end(items, err);
 }
 
-hd_status hd_labeler_take(hd_labeled *items, const hd_labeler *l, hd_line text, hd_err *err)
+hd_status hd_labeler_take(hd_labeled *items, const hd_model_folder *f, hd_line text, hd_err *err)
 {
-    if (l->model->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
-    const char *tab = l->pairs ? memchr(text.text, '\t', text.size) : NULL;
+    if (hd_model_folder_classifier(f)->opt.pool == HD_POOL_each) return take_tokens(items, text, err);
+    const char *tab = f->pairs ? memchr(text.text, '\t', text.size) : NULL;
     size_t size = tab ? (size_t)(tab - text.text) : text.size;
     hd_status s = hd_labeled_add(items, (hd_line){text.text, size}, err);
     if (!s && tab) s = hd_labeled_add(items, (hd_line){tab + 1, text.size - size - 1}, err);
@@ -141,16 +141,16 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
 }
 
 /* Examples from .. to-1 and the labels they have. */
-static hd_status ask_some(hd_run *r, const hd_labeler *l, const hd_examples *x, size_t from, size_t to,
+static hd_status ask_some(hd_run *r, const hd_model_folder *f, const hd_examples *x, size_t from, size_t to,
                           hd_labeler_hear *hear, void *context, hd_err *err)
 {
-    size_t classes = l->model->opt.classes, labels = x->first[to] - x->first[from];
+    size_t classes = hd_model_folder_classifier(f)->opt.classes, labels = x->first[to] - x->first[from];
     hd_class_batch batch;
     hd_run_begin(r, HD_INFERENCE);
     uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
     for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
-    if (which) hd_labeler_send(r, &batch, x, which, to - from, &l->model->opt, 0);
-    hd_tensor *y = which ? hd_classifier_logp(r, l->model, &batch) : NULL;
+    if (which) hd_labeler_send(r, &batch, x, which, to - from, &hd_model_folder_classifier(f)->opt, 0);
+    hd_tensor *y = which ? hd_classifier_logp(r, hd_model_folder_classifier(f), &batch) : NULL;
     hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
     if (y && logp) hd_read_output(r, y, logp);
     if (r->err.status) return hd_err_set(err, r->err.status, "labels: %s", r->err.text);
@@ -158,14 +158,14 @@ static hd_status ask_some(hd_run *r, const hd_labeler *l, const hd_examples *x, 
     return HD_OK;
 }
 
-hd_status hd_labeler_ask(hd_run *r, const hd_labeler *l, const hd_examples *x, hd_labeler_hear *hear,
+hd_status hd_labeler_ask(hd_run *r, const hd_model_folder *f, const hd_examples *x, hd_labeler_hear *hear,
                          void *context, hd_err *err)
 {
     hd_status s = HD_OK;
     int turn = 0;
     for (size_t from = 0, to; !s && from < x->count; from = to) {
         for (to = from + 1; to < x->count && x->begin[to + 1] - x->begin[from] <= ROWS;) to++;
-        if (turn++ % hd_ranks() == hd_rank()) s = ask_some(r, l, x, from, to, hear, context, err);
+        if (turn++ % hd_ranks() == hd_rank()) s = ask_some(r, f, x, from, to, hear, context, err);
     }
     return s;
 }
@@ -203,14 +203,15 @@ static hd_status count_classes(hd_judged *out, const judging *j, hd_err *err)
     return s;
 }
 
-hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_labeler *l, const hd_examples *x, hd_err *err)
+hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
+                           hd_err *err)
 {
-    bool numbers = l->model->opt.numbers;
-    judging j = {.x = x, .classes = l->model->opt.classes};
+    bool numbers = hd_model_folder_classifier(f)->opt.numbers;
+    judging j = {.x = x, .classes = hd_model_folder_classifier(f)->opt.classes};
     *out = (hd_judged){0};
     j.guess = hd_mem_array(x->labels + 1, sizeof *j.guess);
     hd_status s = j.guess ? HD_OK : hd_err_nomem(err, x->labels * sizeof *j.guess);
-    if (!s) s = hd_labeler_ask(r, l, x, numbers ? judge_number : judge_class, &j, err);
+    if (!s) s = hd_labeler_ask(r, f, x, numbers ? judge_number : judge_class, &j, err);
     s = hd_ranks_agree(s, &j.loss, 1, err);
     if (!s) s = hd_ranks_agree(s, j.guess, x->labels, err);
     out->loss = j.loss;

@@ -1,35 +1,10 @@
 /* The folder of a classifier or tagger. */
 #include "task/label/labeler.h"
 
-#include <string.h>
-
-#include "base/mem.h"
-#include "task/language/language.h"
 #include "task/masked/masked.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LABELS = 1 << 20 };
-
-hd_labeler hd_labeler_of(const hd_model_folder *f)
-{
-    return (hd_labeler){f->model.self, f->tokenizer[0], f->labels, f->pairs, f->backend};
-}
-
-/* A classifier reads lines between <s> and </s>, a tagger words alone. */
-hd_model_folder hd_labeler_folder(const hd_labeler *l)
-{
-    const hd_classifier_opt *o = &l->model->opt;
-    bool tags = o->pool == HD_POOL_each, framed = !tags && !o->bare;
-    return (hd_model_folder){.task = &hd_task_folders[hd_labeler_task(o)],
-                             .model = hd_classifier_model(l->model),
-                             .tokenizer = {l->tokenizer, l->tokenizer},
-                             .labels = o->numbers ? (hd_vocab){0} : l->labels,
-                             .pairs = l->pairs,
-                             .backend = l->backend,
-                             .longest = o->body.positions,
-                             .start = framed && hd_tokenizer_special(l->tokenizer).start >= 0,
-                             .end = framed};
-}
 
 /* The vocabulary of a model that fills in what is masked has [MASK], too. */
 static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
@@ -41,25 +16,13 @@ static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 
 void hd_labeler_write(hd_text *to, const hd_model_folder *f)
 {
-    const hd_classifier_opt *o = &((const hd_classifier *)f->model.self)->opt;
+    const hd_classifier_opt *o = &hd_model_folder_classifier(f)->opt;
     hd_text_print(to, ",\n \"pool\": \"%s\"", hd_pool_names[o->pool]);
     hd_body_config_write(to, &o->body);
     hd_model_config_put_padded(to, hd_body_vocab(&o->body), pieces_of(&o->body, f->tokenizer[0]));
     if (o->bare) hd_text_put(to, ",\n \"bare\": true");
     hd_text_print(to, ",\n \"classes\": %zu,\n \"pairs\": %s", o->classes, f->pairs ? "true" : "false");
     hd_model_config_put_tokenizer(to, f->tokenizer[0]);
-}
-
-hd_status hd_labeler_save(const hd_labeler *l, const char *folder, hd_err *err)
-{
-    const hd_model_folder f = hd_labeler_folder(l);
-    return hd_model_folder_save(&f, folder, err);
-}
-
-hd_status hd_labeler_publish(const hd_labeler *l, const char *folder, hd_err *err)
-{
-    const hd_model m = hd_classifier_model(l->model);
-    return hd_model_folder_publish(&m, folder, err);
 }
 
 /* -- reading -- */
@@ -95,68 +58,19 @@ static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
     return s;
 }
 
-/* All but the model, which the options are for. */
-static void read_rest(hd_model_config *c, const hd_task_folder *task, hd_classifier_opt *opt, hd_labeler *l,
-                      const char *folder)
+void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder, hd_backend *backend)
 {
-    if (!c->status) read_model(c, task->id, opt);
-    if (!c->status) l->pairs = hd_model_config_has(c, "pairs") && hd_model_config_switch(c, "pairs");
-    if (!c->status) l->tokenizer = hd_model_config_tokenizer(c, folder);
-    if (!c->status && !opt->numbers) c->status = read_labels(&l->labels, folder, c->err);
+    hd_classifier_opt o;
+    hd_classifier *m = NULL;
+    read_model(c, f->task->id, &o);
+    if (!c->status) f->pairs = hd_model_config_has(c, "pairs") && hd_model_config_switch(c, "pairs");
+    if (!c->status) f->tokenizer[0] = hd_model_config_tokenizer(c, folder);
+    if (!c->status && !o.numbers) c->status = read_labels(&f->labels, folder, c->err);
     if (!c->status)
-        hd_model_config_check_vocab(c, hd_body_vocab(&opt->body), l->tokenizer,
-                                    pieces_of(&opt->body, l->tokenizer));
-    if (!c->status && !opt->numbers && opt->classes != l->labels.count)
-        hd_model_config_refuse(c, "\"classes\" is %zu, but labels.txt has %zu", opt->classes,
-                               l->labels.count);
-}
-
-void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder)
-{
-    hd_classifier_opt opt;
-    hd_labeler l = {.backend = f->backend};
-    read_rest(c, f->task, &opt, &l, folder);
-    f->tokenizer[0] = f->tokenizer[1] = l.tokenizer, f->labels = l.labels;
-    if (!c->status) c->status = hd_classifier_new(&l.model, f->backend, &opt, false, c->err);
-    if (!c->status) *f = hd_labeler_folder(&l);
-}
-
-hd_status hd_labeler_describe(hd_labeler *out, hd_classifier_opt *opt, const char *folder, hd_err *err)
-{
-    hd_model_config c;
-    *out = (hd_labeler){0};
-    const hd_task_folder *task = hd_model_folder_begin(&c, folder, NULL, err);
-    if (!c.status && task->read != hd_labeler_read) hd_task_folder_refuse(&c, task);
-    read_rest(&c, task, opt, out, folder);
-    if (c.status) hd_labeler_release(out);
-    hd_model_config_release(&c);
-    return c.status;
-}
-
-hd_status hd_labeler_open(hd_labeler **out, const char *folder, hd_train_task task, hd_backend *backend,
-                          hd_err *err)
-{
-    hd_model_folder f;
-    hd_labeler *l = hd_mem_zero(sizeof *l);
-    if (!l) return hd_err_nomem(err, sizeof *l);
-    hd_status s = hd_model_folder_open(&f, folder, hd_task_folders[task].name, backend, HD_WEIGHTS_BEST, err);
-    if (s) return hd_mem_free(l), s;
-    *l = hd_labeler_of(&f);
-    *out = l;
-    return HD_OK;
-}
-
-void hd_labeler_release(hd_labeler *l)
-{
-    hd_classifier_free(l->model);
-    hd_tokenizer_free(l->tokenizer);
-    hd_vocab_release(&l->labels);
-    *l = (hd_labeler){0};
-}
-
-void hd_labeler_free(hd_labeler *l)
-{
-    if (!l) return;
-    hd_labeler_release(l);
-    hd_mem_free(l);
+        hd_model_config_check_vocab(c, hd_body_vocab(&o.body), f->tokenizer[0],
+                                    pieces_of(&o.body, f->tokenizer[0]));
+    if (!c->status && !o.numbers && o.classes != f->labels.count)
+        hd_model_config_refuse(c, "\"classes\" is %zu, but labels.txt has %zu", o.classes, f->labels.count);
+    if (!c->status) c->status = hd_classifier_new(&m, backend, &o, false, c->err);
+    if (!c->status) hd_model_folder_take(f, f->task->id, hd_classifier_model(m));
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "task/language/language.h"
-#include "task/masked/masked.h"
 #include "train/published.h"
 
 void hd_origin_release(hd_origin *o)
@@ -14,61 +12,49 @@ void hd_origin_release(hd_origin *o)
     *o = (hd_origin){0};
 }
 
-static hd_status from_masked(hd_origin *out, const char *folder, hd_err *err)
+static void from_masked(hd_origin *out, const hd_bert *m)
 {
-    out->body.type = &hd_body_bert;
-    hd_status s = hd_masked_describe(folder, &out->body.bert, &out->tokenizer, err);
-    out->body.positions = out->body.bert.positions;
-    return s;
+    out->body = (hd_body_opt){.type = &hd_body_bert, .bert = m->opt, .positions = m->opt.positions};
 }
 
-static hd_status from_language(hd_origin *out, const char *folder, hd_err *err)
+static hd_status from_language(hd_origin *out, const hd_lm *m, const char *folder, hd_err *err)
 {
-    hd_lm_opt *o = &out->body.lm;
-    out->body.type = &hd_body_lm;
-    hd_status s = hd_language_describe(folder, o, &out->tokenizer, err);
-    if (s) return s;
-    const hd_model_type *type = hd_model_find(hd_lm_names[o->kind]);
-    if (!type->rows)
+    if (!m->type->rows)
         return hd_err_set(err, HD_EARG,
                           "%s: a language model of the kind %s has no states that could be classified: rnn, "
                           "gru, lstm and gpt have",
-                          folder, hd_lm_names[o->kind]);
-    out->body.positions = type->lm.state ? 0 : o->context;
+                          folder, m->type->name);
+    out->body =
+        (hd_body_opt){.type = &hd_body_lm, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
     return HD_OK;
 }
 
-static hd_status from_labeler(hd_origin *out, const char *folder, hd_err *err)
+static void from_labeler(hd_origin *out, hd_model_folder *f)
 {
-    hd_labeler l;
-    hd_status s = hd_labeler_describe(&l, &out->head, folder, err);
-    if (s) return s;
+    out->head = hd_model_folder_classifier(f)->opt;
     out->body = out->head.body;
-    out->tokenizer = l.tokenizer, l.tokenizer = NULL;
-    out->labels = l.labels, l.labels = (hd_vocab){0};
-    hd_labeler_release(&l);
-    return HD_OK;
+    out->labels = f->labels, f->labels = (hd_vocab){0};
 }
 
 hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
 {
-    hd_model_config c;
+    hd_model_folder f;
     *out = (hd_origin){0};
-    const hd_task_folder *task = hd_model_folder_begin(&c, folder, NULL, err);
-    hd_status s = c.status;
-    hd_model_config_release(&c);
+    hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
     if (s) return s;
-    if (task->read == hd_masked_read)
-        s = from_masked(out, folder, err);
-    else if (task->read == hd_language_read)
-        s = from_language(out, folder, err);
-    else if (task->line == HD_LINE_item)
-        s = from_labeler(out, folder, err);
+    if (f.task->id == HD_TRAIN_MLM)
+        from_masked(out, f.model.self);
+    else if (f.task->id == HD_TRAIN_LM)
+        s = from_language(out, f.model.self, folder, err);
+    else if (f.task->line == HD_LINE_item)
+        from_labeler(out, &f);
     else
         s = hd_err_set(err, HD_EARG,
                        "%s: \"task\" is \"%s\": a classifier begins with a model of task mlm, lm, classify "
                        "or regress",
-                       folder, task->name);
+                       folder, f.task->name);
+    hd_model_folder_keep_tokenizers(&f);
+    out->tokenizer = f.tokenizer[0];
     if (s) hd_origin_release(out);
     return s;
 }

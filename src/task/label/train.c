@@ -18,8 +18,9 @@ typedef struct labeling {
     hd_train_task task;
     hd_label_set set;
     hd_examples train, valid; /* valid.count 0: there is none */
-    hd_labeler labeler;
-    hd_classifier_opt model; /* vocabulary and classes are filled in */
+    hd_model_folder folder;
+    hd_classifier *classifier; /* in it */
+    hd_classifier_opt model;   /* vocabulary and classes are filled in */
     hd_origin origin;
     uint32_t *order; /* [train.count] examples of the epoch */
     uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
@@ -61,7 +62,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     double items = (double)(l->to - l->from);
     *out = (hd_load){.items = l->to - l->from,
                      .tokens = labels,
-                     .flops = hd_classifier_flops(l->labeler.model, items, (double)rows / items)};
+                     .flops = hd_classifier_flops(l->classifier, items, (double)rows / items)};
     return HD_OK;
 }
 
@@ -69,8 +70,8 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
 {
     labeling *l = s->state;
     (void)part;
-    return hd_labeler_send(r, &l->sent, &l->train, l->order + l->from + from, to - from,
-                           &l->labeler.model->opt, (float)s->options->lm_loss);
+    return hd_labeler_send(r, &l->sent, &l->train, l->order + l->from + from, to - from, &l->classifier->opt,
+                           (float)s->options->lm_loss);
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
@@ -78,14 +79,14 @@ static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
     labeling *l = s->state;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
     (void)part;
-    return hd_classifier_loss(r, l->labeler.model, &l->sent, &opt);
+    return hd_classifier_loss(r, l->classifier, &l->sent, &opt);
 }
 
 static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
     labeling *l = s->state;
     hd_judged j;
-    hd_status st = hd_labeler_judge(&j, r, &l->labeler, &l->valid, err);
+    hd_status st = hd_labeler_judge(&j, r, &l->folder, &l->valid, err);
     if (st) return st;
     double mean = j.loss / (double)l->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
     *out = (hd_validation){.loss = mean,
@@ -100,32 +101,33 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 static hd_status publish(hd_session *s, const char *folder, hd_err *err)
 {
     labeling *l = s->state;
-    return hd_labeler_publish(&l->labeler, folder, err);
+    return hd_model_folder_publish(&l->folder, folder, err);
 }
 
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     labeling *l = s->state;
-    hd_status st = hd_labeler_save(&l->labeler, folder, err);
+    hd_status st = hd_model_folder_save(&l->folder, folder, err);
     if (st || !l->set.valid.count) return st;
-    return hd_label_set_keep(&l->set, &l->labeler.labels, l->task, folder, err);
+    return hd_label_set_keep(&l->set, &l->folder.labels, l->task, folder, err);
 }
 
 /* What the published model makes of the part that is held back. */
 static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 {
     labeling *l = s->state;
-    hd_labeler *published = NULL;
+    hd_model_folder published = {0};
     hd_judged j = {0};
     if (!l->valid.count) return HD_OK;
-    hd_status st = hd_labeler_open(&published, s->options->out, l->task, s->backend, err);
-    if (!st) st = hd_labeler_judge(&j, &s->run, published, &l->valid, err);
+    hd_status st =
+        hd_model_folder_open(&published, s->options->out, s->task->name, s->backend, HD_WEIGHTS_BEST, err);
+    if (!st) st = hd_labeler_judge(&j, &s->run, &published, &l->valid, err);
     if (!st) {
         out->judged = l->valid.labels;
         hd_judged_figures(&j, out->figure);
     }
     hd_confusion_release(&j.confusion);
-    hd_labeler_free(published);
+    hd_model_folder_release(&published);
     return st;
 }
 
@@ -134,7 +136,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 static void release(hd_session *s)
 {
     labeling *l = s->state;
-    hd_labeler_release(&l->labeler);
+    hd_model_folder_release(&l->folder);
     hd_origin_release(&l->origin);
     hd_label_set_release(&l->set);
     hd_examples_release(&l->train);
@@ -147,13 +149,12 @@ static void release(hd_session *s)
  */
 static hd_status resume_folder(labeling *l, const char *folder, hd_err *err)
 {
-    hd_labeler old;
-    hd_classifier_opt then;
-    hd_status st = hd_labeler_describe(&old, &then, folder, err);
+    hd_model_folder old;
+    hd_status st = hd_model_folder_describe(&old, folder, hd_task_folders[l->task].name, err);
     if (st) return st;
-    l->labeler.tokenizer = old.tokenizer, old.tokenizer = NULL;
-    l->model.body = then.body;
-    hd_labeler_release(&old);
+    l->model.body = hd_model_folder_classifier(&old)->opt.body;
+    hd_model_folder_keep_tokenizers(&old);
+    l->folder.tokenizer[0] = old.tokenizer[0];
     return HD_OK;
 }
 
@@ -167,7 +168,7 @@ static hd_status take_origin(labeling *l, const char *from, hd_err *err)
     *body = l->origin.body;
     body->positions = asked.positions;
     hd_body_stack(body)->dropout = asked.stack.dropout;
-    l->labeler.tokenizer = l->origin.tokenizer, l->origin.tokenizer = NULL;
+    l->folder.tokenizer[0] = l->origin.tokenizer, l->origin.tokenizer = NULL;
     return HD_OK;
 }
 
@@ -177,19 +178,19 @@ static hd_status make_tokenizer(hd_session *s, hd_err *err)
     hd_labeled_walk walk = {&l->set.train, 0};
     if (s->options->resume) return resume_folder(l, s->options->out, err);
     if (s->options->from) return take_origin(l, s->options->from, err);
-    return hd_session_tokenizer(s, &l->labeler.tokenizer, hd_labeled_feed(&walk), err);
+    return hd_session_tokenizer(s, &l->folder.tokenizer[0], hd_labeled_feed(&walk), err);
 }
 
 static hd_status read_data(hd_session *s, hd_err *err)
 {
     labeling *l = s->state;
     hd_examples_opt e = hd_labeler_examples(&l->model);
-    hd_status st = hd_label_set_read(&l->set, &l->labeler.labels, s->options, err);
+    hd_status st = hd_label_set_read(&l->set, &l->folder.labels, s->options, err);
     if (!st) st = make_tokenizer(s, err);
-    l->labeler.pairs = l->task != HD_TRAIN_TAG && hd_labeled_pairs(&l->set.train);
-    if (!st) st = hd_examples_make(&l->train, &l->set.train, l->labeler.tokenizer, &e, err);
+    l->folder.pairs = l->task != HD_TRAIN_TAG && hd_labeled_pairs(&l->set.train);
+    if (!st) st = hd_examples_make(&l->train, &l->set.train, l->folder.tokenizer[0], &e, err);
     if (!st && l->set.valid.count)
-        st = hd_examples_make(&l->valid, &l->set.valid, l->labeler.tokenizer, &e, err);
+        st = hd_examples_make(&l->valid, &l->set.valid, l->folder.tokenizer[0], &e, err);
     if (!st && l->train.count >= UINT32_MAX)
         st = hd_err_set(err, HD_ELIMIT, "%zu items are more than a run can take", l->train.count);
     s->train = l->train.hash, s->valid = l->valid.hash, s->validates = l->valid.count > 0;
@@ -202,18 +203,18 @@ static hd_status begin_with_mean(labeling *l)
     double sum = 0;
     for (size_t i = 0; i < l->train.labels; i++) sum += l->train.value[i];
     hd_real mean = (hd_real)(sum / (double)l->train.labels);
-    return hd_params_set(l->labeler.model->params, l->labeler.model->out.b, &mean);
+    return hd_params_set(l->classifier->params, l->classifier->out.b, &mean);
 }
 
 static hd_status begin_weights(hd_session *s, hd_err *err)
 {
     labeling *l = s->state;
-    hd_classifier *m = l->labeler.model;
+    hd_classifier *m = l->classifier;
     const hd_train_options *o = s->options;
     hd_status st = hd_params_draw(m->params, l->seed, err);
     if (!st && m->opt.numbers) st = begin_with_mean(l);
     if (st || !o->from || o->scratch || o->resume) return st;
-    return hd_origin_take(&l->origin, o->from, m, &l->labeler.labels, err);
+    return hd_origin_take(&l->origin, o->from, m, &l->folder.labels, err);
 }
 
 static hd_status make_model(hd_session *s, hd_err *err)
@@ -221,12 +222,12 @@ static hd_status make_model(hd_session *s, hd_err *err)
     labeling *l = s->state;
     size_t batch = (size_t)s->options->batch;
     l->model.numbers = l->task == HD_TRAIN_REGRESS;
-    l->model.classes = l->model.numbers ? 1 : l->labeler.labels.count;
-    if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->labeler.tokenizer);
-    l->labeler.backend = s->backend;
-    hd_status st = hd_classifier_new(&l->labeler.model, s->backend, &l->model, true, err);
+    l->model.classes = l->model.numbers ? 1 : l->folder.labels.count;
+    if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
+    hd_status st = hd_classifier_new(&l->classifier, s->backend, &l->model, true, err);
     if (st) return st;
-    s->params = l->labeler.model->params;
+    hd_model_folder_take(&l->folder, l->task, hd_classifier_model(l->classifier));
+    s->params = l->classifier->params;
     s->batches = l->batches = (l->train.count + batch - 1) / batch;
     l->order = hd_mem_array(l->train.count, sizeof *l->order);
     return l->order ? HD_OK : hd_err_nomem(err, l->train.count * sizeof *l->order);
@@ -244,7 +245,7 @@ static hd_status open(hd_session *s, hd_err *err)
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const labeling *l = s->state;
-    const hd_classifier_opt *m = &l->labeler.model->opt;
+    const hd_classifier_opt *m = &l->classifier->opt;
     bool tags = l->task == HD_TRAIN_TAG;
     double items = (double)l->train.count;
     char stages[HD_STAGES_TEXT], a[32];
@@ -253,8 +254,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
         hd_log_say(&s->hooks->log, HD_WARN,
                    "%zu items are longer than %zu tokens: a text is cut there, a sentence parted",
                    l->train.cut + l->valid.cut, l->model.body.positions);
-    p->flops =
-        hd_classifier_flops(l->labeler.model, items, (double)l->train.rows / items) / (double)l->batches;
+    p->flops = hd_classifier_flops(l->classifier, items, (double)l->train.rows / items) / (double)l->batches;
     snprintf(p->model, sizeof p->model, "%s, width %zu%s%s", hd_body_text(&m->body, stages),
              hd_body_width(&m->body), tags ? "" : ", pool ", tags ? "" : hd_pool_names[m->pool]);
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(hd_body_vocab(&m->body), a));

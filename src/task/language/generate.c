@@ -23,7 +23,7 @@ typedef struct sample {
 
 typedef struct loop {
     hd_run *r;
-    const hd_language *language;
+    const hd_model_folder *model;
     const hd_generate_opt *opt;
     hd_special special;
     size_t prompts, samples; /* samples of a prompt */
@@ -47,7 +47,7 @@ static bool broken(const hd_text *t, size_t from)
 /* Writes down the text of the ids that have none yet; of half a character only where `all` is wanted. */
 static hd_status write_down(loop *l, sample *s, bool all, hd_err *err)
 {
-    const hd_tokenizer *t = l->language->tokenizer;
+    const hd_tokenizer *t = l->model->tokenizer[0];
     const int32_t *ids = s->ids.at + s->before;
     l->text.size = 0;
     hd_status st = hd_tokenizer_decode(t, ids, s->known - s->before, &l->text, err);
@@ -127,7 +127,7 @@ static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err 
 {
     const char *at = prompt.text, *end = at + prompt.size;
     for (bool more = true; more;) {
-        const char *stop = at < end && !hd_tokenizer_keeps_lines(l->language->tokenizer)
+        const char *stop = at < end && !hd_tokenizer_keeps_lines(l->model->tokenizer[0])
                                ? memchr(at, '\n', (size_t)(end - at))
                                : NULL;
         more = stop;
@@ -135,7 +135,7 @@ static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err 
         hd_status s = hd_ids_reserve(ids, 1, err);
         if (s) return s;
         ids->at[ids->count++] = l->special.end;
-        s = hd_tokenizer_encode_ids(l->language->tokenizer, at, (size_t)(stop - at), ids, err);
+        s = hd_tokenizer_encode_ids(l->model->tokenizer[0], at, (size_t)(stop - at), ids, err);
         if (s) return s;
         at = stop + 1;
     }
@@ -151,7 +151,7 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
     while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
     s->shown = s->out->text.size;
     l->text.size = 0;
-    st = hd_tokenizer_decode(l->language->tokenizer, s->ids.at + s->before, s->known - s->before, &l->text,
+    st = hd_tokenizer_decode(l->model->tokenizer[0], s->ids.at + s->before, s->known - s->before, &l->text,
                              err);
     s->blank = typed.size && typed.text[typed.size - 1] == ' ' &&
                !(l->text.size && l->text.data[l->text.size - 1] == ' ');
@@ -164,18 +164,18 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
 static hd_status ban(loop *l, hd_err *err)
 {
     int32_t never[3];
-    size_t vocab = l->stepper.vocab, n = hd_tokenizer_unwritten(l->language->tokenizer, never);
+    size_t vocab = l->stepper.vocab, n = hd_tokenizer_unwritten(l->model->tokenizer[0], never);
     l->banned = hd_mem_array(vocab, sizeof *l->banned);
     if (!l->banned) return hd_err_nomem(err, vocab);
     for (size_t i = 0; i < n; i++) l->banned[never[i]] = true;
-    for (size_t i = hd_tokenizer_size(l->language->tokenizer); i < vocab; i++) l->banned[i] = true;
+    for (size_t i = hd_tokenizer_size(l->model->tokenizer[0]); i < vocab; i++) l->banned[i] = true;
     return HD_OK;
 }
 
 /* A stepper over the prompts. */
 static hd_status open_stepper(loop *l, hd_err *err)
 {
-    const hd_lm *m = l->language->lm;
+    const hd_lm *m = hd_model_folder_lm(l->model);
     size_t rows = 0, at = 0;
     for (size_t i = 0; i < l->prompts; i++) rows += l->all[i * l->samples].ids.count;
     if (rows > INT32_MAX) return hd_err_set(err, HD_ELIMIT, "prompts of %zu tokens are too long", rows);
@@ -323,16 +323,12 @@ static hd_status lay_out(loop *l, hd_generated *out, const hd_line *prompt, hd_e
     return s;
 }
 
-hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *language, const hd_line *prompt,
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, const hd_line *prompt,
                       size_t prompts, const hd_generate_opt *opt, hd_err *err)
 {
-    loop l = {.r = r,
-              .language = language,
-              .opt = opt,
-              .prompts = prompts,
-              .samples = opt->samples ? opt->samples : 1};
+    loop l = {.r = r, .model = f, .opt = opt, .prompts = prompts, .samples = opt->samples ? opt->samples : 1};
     hd_step before = r->now;
-    l.special = hd_tokenizer_special(language->tokenizer);
+    l.special = hd_tokenizer_special(f->tokenizer[0]);
     hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
     if (!s) s = open_stepper(&l, err);

@@ -43,7 +43,7 @@ typedef struct hd_generated {
 /* Continues all prompts side by side; none changes what becomes of the others. out [prompts * samples],
    prompt after prompt, each {0} or one to be appended to. A prompt begins a line, and has several where it
    holds "\n". The run's step memory is used. */
-hd_status hd_generate(hd_generated *out, hd_run *r, const hd_language *l, const hd_line *prompt,
+hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, const hd_line *prompt,
                       size_t prompts, const hd_generate_opt *opt, hd_err *err);
 void hd_generated_release(hd_generated *g); /* accepts {0} */
 

@@ -118,10 +118,10 @@ static hd_status judge_carried(double *nats, hd_run *r, const hd_lm *m, const hd
     return s;
 }
 
-static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+static hd_status judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, const hd_stream_text *text,
                        bool overlap, hd_err *err)
 {
-    const hd_lm *m = l->lm;
+    const hd_lm *m = hd_model_folder_lm(f);
     double nats = 0, began = hd_seconds();
     hd_status s = HD_OK;
     if (!text->count) return hd_err_set(err, HD_EARG, "there is no text to judge");
@@ -140,14 +140,14 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_language *l, const h
     return s;
 }
 
-hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, const hd_stream_text *text,
                             hd_err *err)
 {
-    return judge(out, r, l, text, true, err);
+    return judge(out, r, f, text, true, err);
 }
 
-hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
-                                 hd_err *err)
+hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_model_folder *f,
+                                 const hd_stream_text *text, hd_err *err)
 {
-    return judge(out, r, l, text, false, err);
+    return judge(out, r, f, text, false, err);
 }

@@ -1,5 +1,5 @@
-/* A language model with its tokenizer, the folder it lies in (config.json with "task": "lm", the tokenizer
-   file, model.safetensors or ngram.bin), and what is asked of it. */
+/* What is asked of a language model: a folder whose config.json says "task": "lm", with a tokenizer file and
+   model.safetensors or ngram.bin. */
 #ifndef HD_TASK_LANGUAGE_LANGUAGE_H
 #define HD_TASK_LANGUAGE_LANGUAGE_H
 
@@ -8,20 +8,6 @@
 #include "model/lm/lm.h"
 #include "task/model_folder.h"
 #include "text/tokenizer.h"
-
-typedef struct hd_language {
-    hd_lm *lm;
-    hd_tokenizer *tokenizer;
-    hd_backend *backend; /* borrowed */
-} hd_language;
-
-hd_status hd_language_open(hd_language **out, const char *folder, hd_backend *backend, hd_err *err);
-void hd_language_free(hd_language *l);                                             /* accepts NULL */
-hd_model_folder hd_language_folder(const hd_language *l);                          /* all of it is borrowed */
-hd_status hd_language_save(const hd_language *l, const char *folder, hd_err *err); /* all but weights */
-hd_status hd_language_publish(const hd_language *l, const char *folder, hd_err *err); /* weights or counts */
-/* Reads back what hd_language_save wrote, without weights. The caller frees the tokenizer. */
-hd_status hd_language_describe(const char *folder, hd_lm_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
 
 /* A text as one stream: every line and an end token behind it, or its characters as they are where the
    tokenizer keeps lines. hd_stream_text_of (language_text.h) makes
@@ -51,7 +37,7 @@ typedef struct hd_fluency {
    look at a fixed number of tokens see all of them. Those with a state carry it from window to window; a long
    text is judged in up to 32 parts side by side, each after a window of what stands before it. gpt: windows
    of its context that overlap by half, so that a token has at least half a context before it. */
-hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
+hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, const hd_stream_text *text,
                             hd_err *err);
 
 #endif

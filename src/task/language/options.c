@@ -93,11 +93,11 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
 static hd_status take(hd_taking *t, hd_err *err)
 {
     hd_train_options *o = t->options;
-    hd_tokenizer *tokenizer = NULL;
-    hd_lm_opt m;
-    hd_status s = hd_language_describe(o->from, &m, &tokenizer, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, o->from, "lm", err);
     if (s) return s;
-    hd_tokenizer_free(tokenizer);
+    const hd_lm_opt m = hd_model_folder_lm(&f)->opt;
+    hd_model_folder_release(&f);
     if (m.kind == HD_LM_ngram)
         return hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot continue training", o->from);
     s = take_sizes(t, &m, err);

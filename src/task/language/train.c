@@ -19,7 +19,8 @@ enum { VALID_EVERY = 500, TABLE = 1 << 25 };
 
 typedef struct speaking {
     hd_stream_text train, valid; /* valid.count 0: there is none */
-    hd_language language;
+    hd_model_folder folder;
+    hd_lm *lm;                     /* in it */
     hd_lm_opt found;               /* in the folder of the run, or in that of the model it begins with */
     size_t batch, length, batches; /* windows of an update; tokens of a window; batches of an epoch */
     hd_window *window;             /* [batch] of the update */
@@ -67,8 +68,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
         draw_windows(l, s->numbered.at);
     *out = (hd_load){.items = l->batch,
                      .tokens = l->batch * l->length,
-                     .flops =
-                         l->language.lm->type->flops(l->language.lm, (double)l->batch, (double)l->length, 0)};
+                     .flops = l->lm->type->flops(l->lm, (double)l->batch, (double)l->length, 0)};
     return HD_OK;
 }
 
@@ -76,14 +76,14 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
 {
     speaking *l = s->state;
     uint64_t shape =
-        hd_windows_send(r, &l->sent, l->language.lm, &l->train, l->window + from, l->key + from, to - from);
+        hd_windows_send(r, &l->sent, l->lm, &l->train, l->window + from, l->key + from, to - from);
     return l->carry.parts ? hd_shape_mix(shape, hd_carry_shape(r, &l->carry, part, l->sent.seg)) : shape;
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
 {
     speaking *l = s->state;
-    const hd_lm *m = l->language.lm;
+    const hd_lm *m = l->lm;
     hd_cache *state = l->carry.parts ? l->carry.state[part] : NULL;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
     return m->type->lm.loss(r, m, &l->sent, state, &opt);
@@ -98,7 +98,7 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 {
     speaking *l = s->state;
     hd_fluency f = {0};
-    hd_status st = hd_language_judge_fast(&f, r, &l->language, &l->valid, err);
+    hd_status st = hd_language_judge_fast(&f, r, &l->folder, &l->valid, err);
     double nats = st ? NAN : f.nats / (double)f.tokens;
     double bits = bits_per_character(&l->valid, nats * (double)l->valid.count);
     *out = (hd_validation){.loss = nats,
@@ -110,13 +110,13 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 static hd_status publish(hd_session *s, const char *folder, hd_err *err)
 {
     speaking *l = s->state;
-    return hd_language_publish(&l->language, folder, err);
+    return hd_model_folder_publish(&l->folder, folder, err);
 }
 
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     speaking *l = s->state;
-    return hd_language_save(&l->language, folder, err);
+    return hd_model_folder_save(&l->folder, folder, err);
 }
 
 /* -- models that count -- */
@@ -124,7 +124,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
 static hd_status count(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
-    return l->language.lm->type->lm.count(l->language.lm, l->train.ids, l->train.count, err);
+    return l->lm->type->lm.count(l->lm, l->train.ids, l->train.count, err);
 }
 
 /* Of a model that counts: the others were validated on the way. */
@@ -133,9 +133,9 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
     speaking *l = s->state;
     hd_fluency f = {0};
     if (s->params) return HD_OK;
-    out->counted = hd_lm_size(l->language.lm);
+    out->counted = hd_lm_size(l->lm);
     if (!l->valid.count) return HD_OK;
-    hd_status st = hd_language_judge(&f, &s->run, &l->language, &l->valid, err);
+    hd_status st = hd_language_judge(&f, &s->run, &l->folder, &l->valid, err);
     double nats = f.nats / (double)f.tokens;
     out->judged = f.tokens;
     out->figure[0] = (hd_figure){"loss", "loss", .value = nats};
@@ -151,8 +151,7 @@ static void release(hd_session *s)
 {
     speaking *l = s->state;
     hd_carry_release(&l->carry);
-    hd_lm_free(l->language.lm);
-    hd_tokenizer_free(l->language.tokenizer);
+    hd_model_folder_release(&l->folder);
     hd_stream_text_release(&l->train);
     hd_stream_text_release(&l->valid);
     hd_mem_free(l->window);
@@ -166,7 +165,7 @@ static hd_status open_carry(hd_session *s, hd_err *err)
     size_t parts = hd_session_share(s, l->batch).parts, *items = hd_mem_array(parts, sizeof *items);
     if (!items) return hd_err_nomem(err, parts * sizeof *items);
     for (size_t i = 0; i < parts; i++) items[i] = l->batch * (i + 1) / parts - l->batch * i / parts;
-    hd_status st = hd_carry_init(&l->carry, &s->run, l->language.lm, items, parts, l->length, err);
+    hd_status st = hd_carry_init(&l->carry, &s->run, l->lm, items, parts, l->length, err);
     hd_mem_free(items);
     if (!st) s->beside = hd_carry_beside(&l->carry);
     return st;
@@ -201,7 +200,7 @@ static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
     l->key = hd_mem_array(l->batch, sizeof *l->key);
     if (!l->window || !l->key) return hd_err_nomem(err, l->batch * sizeof *l->window);
     for (size_t i = 0; i < l->batch; i++) l->key[i] = (int32_t)i;
-    return l->language.lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
+    return l->lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
 }
 
 static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
@@ -210,14 +209,15 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
     const char *from = s->options->from;
     hd_lm_opt m = from ? going_on(&l->found, asked) : *asked;
     size_t window = asked->context && asked->context < m.context ? asked->context : m.context;
-    hd_special special = hd_tokenizer_special(l->language.tokenizer);
-    if (!from) m.vocab = hd_tokenizer_size(l->language.tokenizer); /* a published one may have more */
+    hd_special special = hd_tokenizer_special(l->folder.tokenizer[0]);
+    if (!from) m.vocab = hd_tokenizer_size(l->folder.tokenizer[0]); /* a published one may have more */
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     if (m.kind == HD_LM_maxent && !m.buckets) m.buckets = buckets_of(m.vocab);
-    l->language.backend = s->backend;
-    hd_status st = hd_lm_new(&l->language.lm, &m, s->backend, true, err);
-    if (st || !l->language.lm->params) return st;
-    s->params = l->language.lm->params;
+    hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
+    if (st) return st;
+    hd_model_folder_take(&l->folder, HD_TRAIN_LM, hd_lm_model(l->lm));
+    if (!l->lm->params) return HD_OK;
+    s->params = l->lm->params;
     return open_windows(s, window, err);
 }
 
@@ -228,9 +228,13 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_lm_opt model = hd_language_model(s->options);
     hd_status st = HD_OK;
     l->seed = (uint64_t)s->options->seed, l->batch = (size_t)s->options->batch;
-    if (folder) st = hd_language_describe(folder, &l->found, &l->language.tokenizer, err);
+    if (folder) st = hd_model_folder_describe(&l->folder, folder, "lm", err);
+    if (!st && folder) {
+        l->found = hd_model_folder_lm(&l->folder)->opt;
+        hd_model_folder_keep_tokenizers(&l->folder);
+    }
     if (!st)
-        st = hd_stream_texts_read(&l->train, &l->valid, &l->language.tokenizer, s, model.kind == HD_LM_ngram,
+        st = hd_stream_texts_read(&l->train, &l->valid, &l->folder.tokenizer[0], s, model.kind == HD_LM_ngram,
                                   err);
     if (!st && !l->train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
@@ -240,7 +244,7 @@ static hd_status open(hd_session *s, hd_err *err)
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const speaking *l = s->state;
-    const hd_lm *m = l->language.lm;
+    const hd_lm *m = l->lm;
     char a[32];
     (void)err;
     if (s->params)

@@ -17,7 +17,7 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const hd_s
 
 /* Windows judged one behind the other without overlap: half the work of hd_language_judge where that
    overlaps, and a little more nats a token. */
-hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_language *l, const hd_stream_text *text,
-                                 hd_err *err);
+hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_model_folder *f,
+                                 const hd_stream_text *text, hd_err *err);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct hd_masked_judged {
 } hd_masked_judged;
 
 /* Window after window; what is masked is the same every time. HD_EARG where there is nothing to mask. */
-hd_status hd_masked_judge(hd_masked_judged *out, hd_run *r, const hd_masked *m, const hd_masking *how,
+hd_status hd_masked_judge(hd_masked_judged *out, hd_run *r, const hd_model_folder *f, const hd_masking *how,
                           const hd_stream_text *text, hd_err *err);
 
 #endif

@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
-
-static const char task[] = "mlm";
-
 /* -- tokens -- */
 
 int32_t hd_masked_id(const hd_tokenizer *t)
@@ -91,22 +87,9 @@ hd_status hd_masked_encode_again(const hd_tokenizer *t, hd_line text, hd_ids *ou
 
 /* -- the folder -- */
 
-hd_model_folder hd_masked_folder(const hd_masked *m)
-{
-    return (hd_model_folder){.task = hd_task_folder_find(task),
-                             .model = hd_bert_model(m->model),
-                             .tokenizer = {m->tokenizer, m->tokenizer},
-                             .backend = m->backend,
-                             .pool = m->pool,
-                             .normalize = m->normalize,
-                             .longest = m->longest ? m->longest : m->model->opt.positions,
-                             .start = true,
-                             .end = true};
-}
-
 void hd_masked_write(hd_text *to, const hd_model_folder *f)
 {
-    const hd_bert_opt *o = &((const hd_bert *)f->model.self)->opt;
+    const hd_bert_opt *o = &hd_model_folder_bert(f)->opt;
     hd_text_put(to, ",\n \"model\": \"bert\"");
     hd_bert_config_write(to, o);
     hd_model_config_put_padded(to, o->vocab, hd_masked_vocab(f->tokenizer[0]));
@@ -117,87 +100,29 @@ void hd_masked_write(hd_text *to, const hd_model_folder *f)
     hd_model_config_put_tokenizer(to, f->tokenizer[0]);
 }
 
-hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err)
-{
-    const hd_model_folder f = hd_masked_folder(m);
-    return hd_model_folder_save(&f, folder, err);
-}
-
-hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err)
-{
-    const hd_model model = hd_bert_model(m->model);
-    return hd_model_folder_publish(&model, folder, err);
-}
-
 /* How texts become vectors: keys that only sentence models have. */
-static void read_sentence(hd_model_config *c, hd_masked *m, size_t positions)
+static void read_sentence(hd_model_config *c, hd_model_folder *f, size_t positions)
 {
     static const char limit[] = "longest", pool[] = "pool";
     if (hd_model_config_has(c, limit))
-        m->longest = (size_t)hd_model_config_whole(c, limit, 3, (long long)positions);
+        f->longest = (size_t)hd_model_config_whole(c, limit, 3, (long long)positions);
     if (!hd_model_config_has(c, pool)) return;
-    m->pool = (hd_pooling)hd_model_config_name(c, pool, hd_pooling_names, HD_POOLINGS);
-    m->normalize = hd_model_config_switch(c, "normalize");
-    if (m->pool == HD_POOLING_NONE || m->pool == HD_POOLING_POOLER)
+    f->pool = (hd_pooling)hd_model_config_name(c, pool, hd_pooling_names, HD_POOLINGS);
+    f->normalize = hd_model_config_switch(c, "normalize");
+    if (f->pool == HD_POOLING_NONE || f->pool == HD_POOLING_POOLER)
         hd_model_config_refuse(c, "\"%s\" is \"%s\", which no sentence model has", pool,
-                               hd_pooling_names[m->pool]);
+                               hd_pooling_names[f->pool]);
 }
 
-/* All but the model, which the options are for. */
-static void read_rest(hd_model_config *c, hd_bert_opt *opt, hd_masked *m, const char *folder)
-{
-    if (!c->status) hd_bert_config_read(c, opt);
-    if (!c->status) read_sentence(c, m, opt->positions);
-    if (!c->status) m->tokenizer = hd_model_config_tokenizer(c, folder);
-    if (!c->status) hd_model_config_check_vocab(c, opt->vocab, m->tokenizer, hd_masked_vocab(m->tokenizer));
-}
-
-void hd_masked_read(hd_model_folder *f, hd_model_config *c, const char *folder)
+void hd_masked_read(hd_model_folder *f, hd_model_config *c, const char *folder, hd_backend *backend)
 {
     hd_bert_opt opt;
-    hd_masked m = {.backend = f->backend};
-    read_rest(c, &opt, &m, folder);
-    f->tokenizer[0] = f->tokenizer[1] = m.tokenizer;
-    if (!c->status) c->status = hd_bert_new(&m.model, f->backend, &opt, false, c->err);
-    if (!c->status) *f = hd_masked_folder(&m);
-}
-
-hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err)
-{
-    hd_model_config c;
-    hd_masked m = {0};
-    hd_model_folder_begin(&c, folder, task, err);
-    read_rest(&c, opt, &m, folder);
-    if (c.status) {
-        hd_tokenizer_free(m.tokenizer);
-        m.tokenizer = NULL;
-    }
-    *tokenizer = m.tokenizer;
-    hd_model_config_release(&c);
-    return c.status;
-}
-
-hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err)
-{
-    hd_model_folder f;
-    hd_masked *m = hd_mem_zero(sizeof *m);
-    if (!m) return hd_err_nomem(err, sizeof *m);
-    hd_status s = hd_model_folder_open(&f, folder, task, backend, HD_WEIGHTS_BEST, err);
-    if (s) return hd_mem_free(m), s;
-    *m = (hd_masked){.model = f.model.self,
-                     .tokenizer = f.tokenizer[0],
-                     .backend = backend,
-                     .pool = f.pool,
-                     .normalize = f.normalize};
-    if (f.longest < m->model->opt.positions) m->longest = f.longest;
-    *out = m;
-    return HD_OK;
-}
-
-void hd_masked_free(hd_masked *m)
-{
-    if (!m) return;
-    hd_bert_free(m->model);
-    hd_tokenizer_free(m->tokenizer);
-    hd_mem_free(m);
+    hd_bert *m = NULL;
+    hd_bert_config_read(c, &opt);
+    if (!c->status) read_sentence(c, f, opt.positions);
+    if (!c->status) f->tokenizer[0] = hd_model_config_tokenizer(c, folder);
+    if (!c->status)
+        hd_model_config_check_vocab(c, opt.vocab, f->tokenizer[0], hd_masked_vocab(f->tokenizer[0]));
+    if (!c->status) c->status = hd_bert_new(&m, backend, &opt, false, c->err);
+    if (!c->status) hd_model_folder_take(f, HD_TRAIN_MLM, hd_bert_model(m));
 }

@@ -1,7 +1,6 @@
-/* A masked language model (BERT) with its tokenizer, the folder it lies in (config.json with "task": "mlm",
-   the tokenizer file, model.safetensors), and what is asked of it. A text is read with the start token before
-   it and the end token behind it. "[MASK]" in a text stands for what is missing; where the tokenizer has no
-   piece for it, its id comes behind the tokenizer's last. */
+/* What is asked of a masked language model (BERT): a folder whose config.json says "task": "mlm". A text is
+   read with the start token before it and the end token behind it. "[MASK]" in a text stands for what is
+   missing; where the tokenizer has no piece for it, its id comes behind the tokenizer's last. */
 #ifndef HD_TASK_MASKED_MASKED_H
 #define HD_TASK_MASKED_MASKED_H
 
@@ -11,23 +10,6 @@
 #include "text/tokenizer.h"
 
 #define HD_MASK_TEXT "[MASK]"
-
-typedef struct hd_masked {
-    hd_bert *model;
-    hd_tokenizer *tokenizer;
-    hd_backend *backend; /* borrowed */
-    size_t longest;  /* tokens of a text that becomes a vector, where that is less than positions; else 0 */
-    hd_pooling pool; /* of a sentence model: how its rows become the vector; else AUTO */
-    bool normalize;  /* ... and whether that is made 1 long */
-} hd_masked;
-
-hd_status hd_masked_open(hd_masked **out, const char *folder, hd_backend *backend, hd_err *err);
-void hd_masked_free(hd_masked *m);                                                /* accepts NULL */
-hd_model_folder hd_masked_folder(const hd_masked *m);                             /* all of it is borrowed */
-hd_status hd_masked_save(const hd_masked *m, const char *folder, hd_err *err);    /* all but weights */
-hd_status hd_masked_publish(const hd_masked *m, const char *folder, hd_err *err); /* weights */
-/* Reads back what hd_masked_save wrote, without weights. The caller frees the tokenizer. */
-hd_status hd_masked_describe(const char *folder, hd_bert_opt *opt, hd_tokenizer **tokenizer, hd_err *err);
 
 int32_t hd_masked_id(const hd_tokenizer *t);                    /* of [MASK] */
 const char *hd_masked_piece(const hd_tokenizer *t, int32_t id); /* that of [MASK] too; NULL: it has none */
@@ -55,10 +37,10 @@ typedef struct hd_filled {
 } hd_filled;
 
 /* HD_EARG where the model has no head that predicts words. */
-hd_status hd_masked_fill_check(const hd_masked *m, hd_err *err);
+hd_status hd_masked_fill_check(const hd_model_folder *f, hd_err *err);
 /* What most likely stands at each [MASK]; masks do not know of each other's answers. HD_EARG where there is
    none, HD_EFORMAT where the text is not UTF-8, HD_ELIMIT where it is longer than the model can take. */
-hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_masked *m, hd_line text, size_t top,
+hd_status hd_masked_fill(hd_filled *out, hd_run *r, const hd_model_folder *f, hd_line text, size_t top,
                          hd_err *err);
 void hd_filled_release(hd_filled *f); /* accepts {0} */
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "run/loop.h"
-#include "task/masked/masked.h"
+#include "model/bert.h"
+#include "task/model_folder.h"
 
 static unsigned parts_of(const hd_train_options *o)
 {
@@ -30,11 +31,11 @@ static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err
 static hd_status take(hd_taking *t, hd_err *err)
 {
     hd_train_options *o = t->options;
-    hd_tokenizer *tokenizer = NULL;
-    hd_bert_opt m;
-    hd_status s = hd_masked_describe(o->from, &m, &tokenizer, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, o->from, "mlm", err);
     if (s) return s;
-    hd_tokenizer_free(tokenizer);
+    const hd_bert_opt m = hd_model_folder_bert(&f)->opt;
+    hd_model_folder_release(&f);
     s = hd_taking_number(t, "layers", (size_t)m.stack.layers, err);
     if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
     if (!s) s = hd_taking_number(t, "ffn-size", m.stack.inner, err);

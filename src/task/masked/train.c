@@ -17,7 +17,8 @@ enum { VALID_EVERY = 500, PIECE = 1024 };
 
 typedef struct masking {
     hd_stream_text train, valid; /* valid.count 0: there is none */
-    hd_masked masked;
+    hd_model_folder folder;
+    hd_bert *model;     /* in it */
     hd_bert_opt found;  /* in the folder of the run, or in that of the model it begins with */
     size_t batch, room; /* windows of an update; tokens of one, the start among them */
     hd_masking how;
@@ -49,7 +50,7 @@ static hd_status draw_windows(masking *m, uint64_t at, hd_err *err)
 {
     hd_rng rng = hd_rng_make(m->seed, 0x6d6c6d00000000u + at);
     size_t room = m->room - 1;
-    int32_t end = hd_tokenizer_special(m->masked.tokenizer).end;
+    int32_t end = hd_tokenizer_special(m->folder.tokenizer[0]).end;
     hd_masked_rows_clear(&m->rows);
     for (size_t i = 0; i < m->batch; i++) {
         size_t place = (size_t)(hd_rng_unit(&rng) * (double)m->train.count);
@@ -73,7 +74,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     double items = (double)m->rows.items, length = (double)m->rows.rows / items;
     *out = (hd_load){.items = m->rows.items,
                      .tokens = m->rows.asked ? m->rows.asked : 1,
-                     .flops = hd_bert_flops(m->masked.model, items, length, (double)m->rows.asked)};
+                     .flops = hd_bert_flops(m->model, items, length, (double)m->rows.asked)};
     return HD_OK;
 }
 
@@ -89,14 +90,14 @@ static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
     masking *m = s->state;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
     (void)part;
-    return hd_bert_loss(r, m->masked.model, &m->sent, &opt);
+    return hd_bert_loss(r, m->model, &m->sent, &opt);
 }
 
 static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
     masking *m = s->state;
     hd_masked_judged f = {0};
-    hd_status st = hd_masked_judge(&f, r, &m->masked, &m->how, &m->valid, err);
+    hd_status st = hd_masked_judge(&f, r, &m->folder, &m->how, &m->valid, err);
     double nats = st ? NAN : f.nats / (double)f.asked, right = st ? NAN : (double)f.right / (double)f.asked;
     *out = (hd_validation){.loss = nats,
                            .quality = isnan(nats) ? -INFINITY : -nats,
@@ -107,13 +108,13 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 static hd_status publish(hd_session *s, const char *folder, hd_err *err)
 {
     masking *m = s->state;
-    return hd_masked_publish(&m->masked, folder, err);
+    return hd_model_folder_publish(&m->folder, folder, err);
 }
 
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     masking *m = s->state;
-    return hd_masked_save(&m->masked, folder, err);
+    return hd_model_folder_save(&m->folder, folder, err);
 }
 
 /* -- setting up -- */
@@ -121,8 +122,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
 static void release(hd_session *s)
 {
     masking *m = s->state;
-    hd_bert_free(m->masked.model);
-    hd_tokenizer_free(m->masked.tokenizer);
+    hd_model_folder_release(&m->folder);
     hd_stream_text_release(&m->train);
     hd_stream_text_release(&m->valid);
     hd_masked_rows_release(&m->rows);
@@ -148,15 +148,16 @@ static hd_status make_model(hd_session *s, const hd_bert_opt *asked, hd_err *err
     const char *from = s->options->from;
     hd_bert_opt o = from ? m->found : *asked;
     o.stack.dropout = asked->stack.dropout;
-    if (!from) o.vocab = hd_masked_vocab(m->masked.tokenizer); /* a published one may have more */
-    m->masked.backend = s->backend;
-    m->how = (hd_masking){m->masked.tokenizer, s->options->whole_words};
+    if (!from) o.vocab = hd_masked_vocab(m->folder.tokenizer[0]); /* a published one may have more */
+    m->how = (hd_masking){m->folder.tokenizer[0], s->options->whole_words};
     m->room = asked->positions && asked->positions < o.positions ? asked->positions : o.positions;
     s->batches = m->train.count / (m->batch * (m->room - 1));
     if (!s->batches) s->batches = 1;
-    hd_status st = hd_bert_new(&m->masked.model, s->backend, &o, true, err);
-    if (!st) s->params = &m->masked.model->params;
-    if (!st && !(m->near = hd_mem_array(2 * m->room, sizeof *m->near)))
+    hd_status st = hd_bert_new(&m->model, s->backend, &o, true, err);
+    if (st) return st;
+    hd_model_folder_take(&m->folder, HD_TRAIN_MLM, hd_bert_model(m->model));
+    s->params = &m->model->params;
+    if (!(m->near = hd_mem_array(2 * m->room, sizeof *m->near)))
         st = hd_err_nomem(err, 2 * m->room * sizeof *m->near);
     return st ? st : hd_masked_rows_init(&m->rows, m->batch, m->room, err);
 }
@@ -168,11 +169,15 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_bert_opt model;
     m->seed = (uint64_t)s->options->seed, m->batch = (size_t)s->options->batch;
     hd_status st = hd_masked_model(&model, s->options, err);
-    if (!st && folder) st = hd_masked_describe(folder, &m->found, &m->masked.tokenizer, err);
+    if (!st && folder) st = hd_model_folder_describe(&m->folder, folder, "mlm", err);
+    if (!st && folder) {
+        m->found = hd_model_folder_bert(&m->folder)->opt;
+        hd_model_folder_keep_tokenizers(&m->folder);
+    }
     bool words = false, held = !s->options->valid.count && s->options->valid_fraction <= 0;
-    if (!st) st = hd_stream_texts_read(&m->train, &m->valid, &m->masked.tokenizer, s, false, err);
-    if (!st) st = find_words(&words, &m->train, m->masked.tokenizer, err);
-    if (!st && !held) st = find_words(&held, &m->valid, m->masked.tokenizer, err);
+    if (!st) st = hd_stream_texts_read(&m->train, &m->valid, &m->folder.tokenizer[0], s, false, err);
+    if (!st) st = find_words(&words, &m->train, m->folder.tokenizer[0], err);
+    if (!st && !held) st = find_words(&held, &m->valid, m->folder.tokenizer[0], err);
     if (!st && !words)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
     if (!st && !held)
@@ -183,7 +188,7 @@ static hd_status open(hd_session *s, hd_err *err)
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     masking *m = s->state;
-    const hd_bert_opt *o = &m->masked.model->opt;
+    const hd_bert_opt *o = &m->model->opt;
     hd_load first;
     char a[32];
     hd_status st = load(s, &first, err);

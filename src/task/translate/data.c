@@ -8,6 +8,7 @@
 
 typedef struct maker {
     hd_translate_set *to;
+    hd_tokenizer **tokenizer; /* [2] */
     hd_session *session;
     const hd_train_options *o;
     const hd_log *log;
@@ -29,7 +30,7 @@ static hd_status learn(maker *m, int side, bool both, hd_err *err)
                             .unigram = m->o->subwords == 1,
                             .coverage = m->o->coverage,
                             .log = m->log};
-    hd_tokenizer **to = &m->to->tokenizer[side];
+    hd_tokenizer **to = &m->tokenizer[side];
     if (!m->shards[0])
         return hd_data_learn(to, kind, hd_sentences_feed(&m->text, side, both, &walk), &opt, err);
     double share = hd_data_sampled(kind, hd_files_bytes(&m->pairs.files));
@@ -41,14 +42,24 @@ static hd_status learn(maker *m, int side, bool both, hd_err *err)
     return s;
 }
 
+static hd_status take_folder(maker *m, const char *folder, hd_err *err)
+{
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, folder, "translate", err);
+    if (s) return s;
+    m->to->model = hd_model_folder_encdec(&f)->opt;
+    hd_model_folder_keep_tokenizers(&f);
+    m->tokenizer[0] = f.tokenizer[0], m->tokenizer[1] = f.tokenizer[1];
+    return HD_OK;
+}
+
 static hd_status make_tokenizers(maker *m, hd_err *err)
 {
     const hd_texts *files = &m->o->tokenizer_file;
     const char *folder = hd_session_folder(m->session);
-    hd_tokenizer **t = m->to->tokenizer;
-    size_t longest;
-    if (folder) return hd_translator_describe(folder, &m->to->model, t, &longest, err);
+    hd_tokenizer **t = m->tokenizer;
     hd_status s = HD_OK;
+    if (folder) return take_folder(m, folder, err);
     for (int side = 0; !s && side < 2; side++) {
         bool own = files->count ? files->count > 1 : m->o->separate_vocab;
         if (side && !own)
@@ -74,7 +85,7 @@ static hd_corpus_opt corpus_opt(const maker *m, bool valid)
 
 static hd_status pack(hd_corpus *out, const hd_sentences *from, const maker *m, bool valid, hd_err *err)
 {
-    const hd_tokenizer *const tokenizer[2] = {m->to->tokenizer[0], m->to->tokenizer[1]};
+    const hd_tokenizer *const tokenizer[2] = {m->tokenizer[0], m->tokenizer[1]};
     hd_corpus_opt opt = corpus_opt(m, valid);
     return hd_corpus_make(out, from, tokenizer, &opt, NULL, err);
 }
@@ -105,7 +116,7 @@ static hd_status hold(hd_shards_writer *to, const hd_sentences *held, hd_err *er
 static hd_status write_pairs(void *context, hd_shards_writer *to, hd_err *err)
 {
     maker *m = context;
-    const hd_tokenizer *const tokenizer[2] = {m->to->tokenizer[0], m->to->tokenizer[1]};
+    const hd_tokenizer *const tokenizer[2] = {m->tokenizer[0], m->tokenizer[1]};
     hd_corpus_opt opt = corpus_opt(m, false);
     sharding x = {m, to, 0};
     hd_ids_encoder encoder = {0};
@@ -138,7 +149,7 @@ static uint64_t reading_of(const hd_train_options *o)
 static hd_status open_shards(maker *m, hd_err *err)
 {
     hd_translate_set *to = m->to;
-    const hd_tokenizer *const tokenizer[2] = {to->tokenizer[0], to->tokenizer[1]};
+    const hd_tokenizer *const tokenizer[2] = {m->tokenizer[0], m->tokenizer[1]};
     hd_shards_opt opt;
     hd_status s = hd_data_identity(&opt, 2, &m->pairs.files, reading_of(m->o), tokenizer, err);
     if (!s) s = hd_data_shards(&to->shards, m->session, m->shards, &opt, write_pairs, m, err);
@@ -203,11 +214,16 @@ static hd_status make(maker *m, hd_err *err)
     return s;
 }
 
-hd_status hd_translate_set_make(hd_translate_set *out, hd_session *session, hd_team *team, hd_err *err)
+hd_status hd_translate_set_make(hd_translate_set *out, hd_tokenizer *tokenizer[2], hd_session *session,
+                                hd_team *team, hd_err *err)
 {
     hd_translate_set set = {0};
-    maker m = {
-        .to = &set, .session = session, .o = session->options, .log = &session->hooks->log, .team = team};
+    maker m = {.to = &set,
+               .tokenizer = tokenizer,
+               .session = session,
+               .o = session->options,
+               .log = &session->hooks->log,
+               .team = team};
     hd_status s = make(&m, err);
     hd_pairs_release(&m.pairs);
     hd_sentences_release(&m.text);
@@ -224,6 +240,5 @@ void hd_translate_set_release(hd_translate_set *s)
     hd_corpus_release(&s->valid);
     hd_shards_free(s->shards);
     hd_sentences_release(&s->valid_text);
-    hd_tokenizer_free_pair(s->tokenizer);
     *s = (hd_translate_set){0};
 }

@@ -5,7 +5,7 @@
 
 #include "model/encdec/encdec.h"
 #include "run/loop.h"
-#include "task/translate/translator.h"
+#include "task/model_folder.h"
 
 /* -- what a model has -- */
 
@@ -97,12 +97,11 @@ static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err
 static hd_status take(hd_taking *t, hd_err *err)
 {
     hd_train_options *o = t->options;
-    hd_tokenizer *tokenizer[2] = {NULL, NULL};
-    hd_encdec_opt m;
-    size_t longest;
-    hd_status s = hd_translator_describe(o->from, &m, tokenizer, &longest, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, o->from, "translate", err);
     if (s) return s;
-    hd_tokenizer_free_pair(tokenizer);
+    const hd_encdec_opt m = hd_model_folder_encdec(&f)->opt;
+    hd_model_folder_release(&f);
     const char *kind = m.no_positions ? "none" : m.learned_positions ? "learned" : "sinusoidal";
     s = hd_taking_number(t, "encoder-layers", (size_t)m.encoder_layers, err);
     if (!s) s = hd_taking_number(t, "decoder-layers", (size_t)m.decoder_layers, err);

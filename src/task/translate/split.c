@@ -80,7 +80,7 @@ static size_t cut_at(hd_line l, size_t most)
 /* A line and what its parts are made with. */
 typedef struct intake {
     hd_parts *p;
-    const hd_translator *t;
+    const hd_model_folder *model;
     const hd_translate_opt *opt;
     hd_translation *to;
     hd_line line;
@@ -102,7 +102,7 @@ static hd_status add_ids(const intake *in, hd_line text, const hd_piece *piece, 
     if (s) return s;
     for (size_t i = 0; i <= count; i++) {
         uint32_t end = (uint32_t)part.bytes.end;
-        hd_piece x = {.id = hd_tokenizer_special(in->t->tokenizer[0]).end, .begin = end, .end = end};
+        hd_piece x = {.id = hd_tokenizer_special(in->model->tokenizer[0]).end, .begin = end, .end = end};
         if (i < count) x = piece[i], x.begin += (uint32_t)from, x.end += (uint32_t)from;
         if (!hd_pieces_add(&p->pieces, x)) return hd_err_nomem(err, sizeof x);
         p->ids.at[p->ids.count++] = x.id;
@@ -122,14 +122,14 @@ static size_t window_of(hd_line l, size_t most)
 
 /* Pieces of the first part of l, at most `most`, and its bytes. A cut can change the pieces before it: it is
    moved back until they fit. */
-static hd_status next_part(const hd_translator *t, hd_line l, size_t most, hd_pieces *piece, size_t *take,
+static hd_status next_part(const hd_tokenizer *t, hd_line l, size_t most, hd_pieces *piece, size_t *take,
                            hd_err *err)
 {
     *take = window_of(l, most);
     if (*take < l.size) *take = cut_at(l, *take);
     for (;;) {
         piece->count = 0;
-        hd_status s = hd_tokenizer_encode_again(t->tokenizer[0], l.text, *take, piece, err);
+        hd_status s = hd_tokenizer_encode_again(t, l.text, *take, piece, err);
         if (s || piece->count <= most) return s;
         size_t fits = piece->at[most].begin;
         if (!fits) return piece->count = most, HD_OK; /* a character of more pieces than the model takes */
@@ -145,7 +145,7 @@ static hd_status split(const intake *in, hd_line text, size_t most, hd_err *err)
     while (!s && text.size) {
         size_t take = 0;
         while (text.size && *text.text == ' ') text.text++, text.size--;
-        s = next_part(in->t, text, most, &piece, &take, err);
+        s = next_part(in->model->tokenizer[0], text, most, &piece, &take, err);
         size_t bytes = take;
         while (bytes && text.text[bytes - 1] == ' ') bytes--;
         if (!s && piece.count) s = add_ids(in, (hd_line){text.text, bytes}, piece.at, piece.count, err);
@@ -162,10 +162,10 @@ static hd_status refuse(hd_translation *to, hd_status s, const char *why)
 }
 
 /* Most tokens a translation of the part may have, as the search will count them. */
-static size_t limit_of(const hd_part *part, const hd_translator *t, const hd_translate_opt *opt)
+static size_t limit_of(const hd_part *part, const hd_model_folder *f, const hd_translate_opt *opt)
 {
     const hd_search_opt *o = &opt->search;
-    size_t limit = t->model->opt.positions;
+    size_t limit = hd_model_folder_encdec(f)->opt.positions;
     if (opt->force) return limit;
     if (o->max_length && o->max_length < limit) limit = o->max_length;
     double relative =
@@ -180,16 +180,16 @@ static void drop(hd_parts *p, size_t count)
     p->count = count;
 }
 
-static hd_status add_prefix(hd_parts *p, const hd_translator *t, hd_line prefix, const hd_translate_opt *opt,
-                            hd_translation *to, hd_err *err)
+static hd_status add_prefix(hd_parts *p, const hd_model_folder *f, hd_line prefix,
+                            const hd_translate_opt *opt, hd_translation *to, hd_err *err)
 {
     hd_part *part = &p->at[p->count - 1];
     part->prefix = p->forced.count;
-    hd_status s = hd_tokenizer_encode_ids(t->tokenizer[1], prefix.text, prefix.size, &p->forced, err);
+    hd_status s = hd_tokenizer_encode_ids(f->tokenizer[1], prefix.text, prefix.size, &p->forced, err);
     if (!s && opt->force) s = hd_ids_reserve(&p->forced, 1, err);
-    if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokenizer_special(t->tokenizer[1]).end;
+    if (!s && opt->force) p->forced.at[p->forced.count++] = hd_tokenizer_special(f->tokenizer[1]).end;
     part->prefixes = p->forced.count - part->prefix;
-    if (!s && part->prefixes > limit_of(part, t, opt)) {
+    if (!s && part->prefixes > limit_of(part, f, opt)) {
         p->forced.count = part->prefix;
         drop(p, p->count - 1);
         return refuse(to, HD_ELIMIT,
@@ -221,9 +221,9 @@ static bool is_text(hd_line line, const hd_line *prefix, bool force, hd_translat
 static hd_status add_text(const intake *in, hd_line text, bool given, hd_err *err)
 {
     const hd_translate_opt *opt = in->opt;
-    const size_t most = in->most, trained = in->t->longest;
+    const size_t most = in->most, trained = in->model->trained;
     hd_pieces piece = {0};
-    hd_status s = hd_tokenizer_encode(in->t->tokenizer[0], text.text, text.size, &piece, err);
+    hd_status s = hd_tokenizer_encode(in->model->tokenizer[0], text.text, text.size, &piece, err);
     bool too_long = piece.count > most, wordy = piece.count + 1 > trained && !given;
     if (!s && too_long && (opt->too_long == HD_LONG_SKIP || (given && opt->too_long == HD_LONG_SPLIT)))
         s = refuse(in->to, HD_ELIMIT, "longer than the model can take");
@@ -247,24 +247,24 @@ static hd_status add_sentences(const intake *in, hd_err *err)
 }
 
 /* Whether a line is split where its sentences end. */
-static bool splits(const hd_translator *t, const hd_translate_opt *opt)
+static bool splits(const hd_model_folder *f, const hd_translate_opt *opt)
 {
-    bool instructed = t->model->opt.names == &hd_encdec_t5;
+    bool instructed = hd_model_folder_encdec(f)->opt.names == &hd_encdec_t5;
     return opt->sentences == HD_SENTENCES_SPLIT || (opt->sentences == HD_SENTENCES_AUTO && !instructed);
 }
 
-hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_line line,
+hd_status hd_parts_add(hd_parts *p, const hd_model_folder *f, size_t number, hd_line line,
                        const hd_line *prefix, const hd_translate_opt *opt, hd_translation *to, hd_err *err)
 {
     const size_t before = p->count;
-    intake in = {p, t, opt, to, line, number, t->model->opt.positions - 1};
+    intake in = {p, f, opt, to, line, number, hd_model_folder_encdec(f)->opt.positions - 1};
     if (opt->longest && opt->longest < in.most) in.most = opt->longest;
     if (!is_text(line, prefix, opt->force, to)) return HD_OK;
     if (prefix && !prefix->text) prefix = NULL;
     hd_status s =
-        !prefix && splits(t, opt) ? add_sentences(&in, err) : add_text(&in, line, prefix != NULL, err);
+        !prefix && splits(f, opt) ? add_sentences(&in, err) : add_text(&in, line, prefix != NULL, err);
     if (to->status) drop(p, before), to->cut = false;
-    if (!s && prefix && p->count > before) s = add_prefix(p, t, *prefix, opt, to, err);
+    if (!s && prefix && p->count > before) s = add_prefix(p, f, *prefix, opt, to, err);
     to->parts = p->count - before;
     return s;
 }

@@ -22,7 +22,7 @@ typedef struct hd_parts {
 } hd_parts;
 
 /* Appends the parts of a line, or none and why in *to. */
-hd_status hd_parts_add(hd_parts *p, const hd_translator *t, size_t number, hd_line line,
+hd_status hd_parts_add(hd_parts *p, const hd_model_folder *f, size_t number, hd_line line,
                        const hd_line *prefix, const hd_translate_opt *opt, hd_translation *to, hd_err *err);
 void hd_parts_release(hd_parts *p);
 

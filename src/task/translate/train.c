@@ -21,7 +21,8 @@ enum { AHEAD = 4, RATES = 32 };
 typedef struct translating {
     hd_feeding feeding; /* of the decoder in training; validations are fed the truth */
     hd_translate_set set;
-    hd_translator translator; /* borrows the set's tokenizers */
+    hd_model_folder folder;
+    hd_encdec *model; /* in it */
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
     hd_translate_batch sent; /* of it, as long as its step */
@@ -40,9 +41,8 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     translating *t = s->state;
     (void)err;
     t->batch = hd_batches_now(t->batches);
-    *out = (hd_load){.items = t->batch->items,
-                     .tokens = t->batch->target_total,
-                     .flops = batch_flops(t->translator.model, t->batch)};
+    *out = (hd_load){
+        .items = t->batch->items, .tokens = t->batch->target_total, .flops = batch_flops(t->model, t->batch)};
     return HD_OK;
 }
 
@@ -56,7 +56,7 @@ static uint64_t feed(hd_run *r, const hd_session *s)
     hd_feeding now = t->feeding;
     hd_err err = {0};
     now.rate *= (float)risen / RATES;
-    if (hd_encdec_feed(t->translator.model, &now, &err)) hd_fail(r, err.status, "%s", err.text);
+    if (hd_encdec_feed(t->model, &now, &err)) hd_fail(r, err.status, "%s", err.text);
     return risen;
 }
 
@@ -65,14 +65,14 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
     translating *t = s->state;
     (void)part;
     uint64_t rate = feed(r, s);
-    return hd_shape_mix(rate, hd_translate_send(r, &t->sent, t->translator.model, t->batch, from, to));
+    return hd_shape_mix(rate, hd_translate_send(r, &t->sent, t->model, t->batch, from, to));
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
 {
     translating *t = s->state;
     (void)part;
-    return hd_translate_loss(r, t->translator.model, &t->sent, (float)s->options->label_smoothing);
+    return hd_translate_loss(r, t->model, &t->sent, (float)s->options->label_smoothing);
 }
 
 /* -- validation -- */
@@ -82,14 +82,14 @@ static hd_status valid_loss(hd_run *r, translating *t, double *out, hd_err *err)
     const hd_batch *b;
     double sum = 0, tokens = 0;
     int turn = 0;
-    hd_status st = hd_encdec_feed(t->translator.model, &(hd_feeding){0}, err);
+    hd_status st = hd_encdec_feed(t->model, &(hd_feeding){0}, err);
     if (!st) st = hd_batches_seek(t->valid_batches, (hd_position){0}, err);
     while (!st && !(st = hd_batches_next(t->valid_batches, &b, err)) && b) {
         tokens += (double)b->target_rows;
         if (turn++ % hd_ranks() != hd_rank()) continue;
         hd_run_begin(r, HD_INFERENCE);
-        hd_translate_send(r, &t->sent, t->translator.model, b, 0, b->items);
-        sum += hd_loss_total(r, hd_translate_loss(r, t->translator.model, &t->sent, 0));
+        hd_translate_send(r, &t->sent, t->model, b, 0, b->items);
+        sum += hd_loss_total(r, hd_translate_loss(r, t->model, &t->sent, 0));
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
     }
     st = hd_ranks_agree(st, &sum, 1, err);
@@ -125,9 +125,9 @@ static hd_status translate_some(hd_translations *found, hd_run *r, translating *
     hd_translate_opt o = {.search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
                           .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
                           .too_long = HD_LONG_TRUNCATE};
-    hd_status st = hd_encdec_prepare(t->translator.model, HD_DECODING, err);
-    if (!st) st = hd_translate(found, r, &t->translator, line, NULL, count, &o, err);
-    hd_status back = hd_encdec_prepare(t->translator.model, HD_TRAINING, err);
+    hd_status st = hd_encdec_prepare(t->model, HD_DECODING, err);
+    if (!st) st = hd_translate(found, r, &t->folder, line, NULL, count, &o, err);
+    hd_status back = hd_encdec_prepare(t->model, HD_TRAINING, err);
     hd_mem_free(line);
     return st ? st : back;
 }
@@ -162,13 +162,13 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 static hd_status publish(hd_session *s, const char *folder, hd_err *err)
 {
     translating *t = s->state;
-    return hd_translator_publish(&t->translator, folder, err);
+    return hd_model_folder_publish(&t->folder, folder, err);
 }
 
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     translating *t = s->state;
-    return hd_translator_save(&t->translator, folder, err);
+    return hd_model_folder_save(&t->folder, folder, err);
 }
 
 /* -- setting up -- */
@@ -178,7 +178,7 @@ static void release(hd_session *s)
     translating *t = s->state;
     hd_batches_free(t->batches);
     hd_batches_free(t->valid_batches);
-    hd_encdec_free(t->translator.model);
+    hd_model_folder_release(&t->folder);
     hd_translate_set_release(&t->set);
 }
 
@@ -186,8 +186,8 @@ static hd_status open_batches(hd_session *s, hd_err *err)
 {
     const hd_train_options *o = s->options;
     translating *t = s->state;
-    hd_special source = hd_tokenizer_special(t->set.tokenizer[0]),
-               target = hd_tokenizer_special(t->set.tokenizer[1]);
+    hd_special source = hd_tokenizer_special(t->folder.tokenizer[0]),
+               target = hd_tokenizer_special(t->folder.tokenizer[1]);
     hd_batch_opt b = {.tokens = (size_t)o->batch_tokens,
                       .seed = (uint64_t)o->seed,
                       .ahead = s->backend->dry ? 0 : AHEAD,
@@ -215,8 +215,8 @@ static hd_encdec_opt model_of(const hd_session *s, const hd_encdec_opt *now)
     m.stack.inner_dropout = now->stack.inner_dropout, m.source_dropout = now->source_dropout;
     m.stack.recompute = now->stack.recompute, m.frozen = now->frozen;
     if (s->options->from) return m; /* a T5 has more ids than its tokenizer has pieces */
-    m.source_vocab = hd_tokenizer_size(t->set.tokenizer[0]);
-    m.target_vocab = hd_tokenizer_size(t->set.tokenizer[1]);
+    m.source_vocab = hd_tokenizer_size(t->folder.tokenizer[0]);
+    m.target_vocab = hd_tokenizer_size(t->folder.tokenizer[1]);
     return m;
 }
 
@@ -224,13 +224,15 @@ static hd_status make_model(hd_session *s, const hd_encdec_opt *asked, hd_err *e
 {
     translating *t = s->state;
     hd_encdec_opt m = model_of(s, asked);
-    if (!s->options->from && m.tied && t->set.tokenizer[0] != t->set.tokenizer[1])
+    if (!s->options->from && m.tied && t->folder.tokenizer[0] != t->folder.tokenizer[1])
         return hd_err_set(err, HD_EARG,
                           "tied embeddings need one vocabulary for both sides: add --untied, or leave "
                           "--separate-vocab out");
-    hd_status st = hd_encdec_new(&t->translator.model, s->backend, &m, true, err);
-    if (!st) st = hd_encdec_feed(t->translator.model, &t->feeding, err);
-    if (!st) s->params = &t->translator.model->params;
+    hd_status st = hd_encdec_new(&t->model, s->backend, &m, true, err);
+    if (st) return st;
+    hd_model_folder_take(&t->folder, HD_TRAIN_TRANSLATE, hd_encdec_model(t->model));
+    st = hd_encdec_feed(t->model, &t->feeding, err);
+    if (!st) s->params = &t->model->params;
     return st;
 }
 
@@ -241,11 +243,10 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_encdec_opt model;
     hd_status st = hd_translate_model(&model, &t->feeding, s->options, err);
     if (!st) st = hd_team_new(&team, s->hooks->threads, err);
-    if (!st) st = hd_translate_set_make(&t->set, s, team, err);
+    if (!st) st = hd_translate_set_make(&t->set, t->folder.tokenizer, s, team, err);
     hd_team_free(team);
     if (st) return st;
-    memcpy(t->translator.tokenizer, t->set.tokenizer, sizeof t->translator.tokenizer);
-    t->translator.longest = t->set.longest;
+    t->folder.trained = t->set.longest;
     s->train = t->set.hash, s->valid = t->set.valid.hash, s->validates = t->set.has_valid;
     st = make_model(s, &model, err);
     return st ? st : open_batches(s, err);
@@ -273,13 +274,13 @@ static const char *shape_of(const hd_encdec_opt *m, char *buf, size_t size)
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const translating *t = s->state;
-    const hd_encdec_opt *m = &t->translator.model->opt;
+    const hd_encdec_opt *m = &t->model->opt;
     const hd_translate_set *set = &t->set;
     double pairs = (double)set->pairs, batches = (double)s->batches;
     char a[32], b[32], shape[256];
     (void)err;
-    p->flops = hd_encdec_flops(t->translator.model, pairs / batches, (double)set->source / pairs,
-                               (double)set->target / pairs);
+    p->flops =
+        hd_encdec_flops(t->model, pairs / batches, (double)set->source / pairs, (double)set->target / pairs);
     snprintf(p->model, sizeof p->model, "%s", shape_of(m, shape, sizeof shape));
     hd_plan_add(p, "vocabulary", "%s%s%s", hd_grouped(m->source_vocab, a), m->tied ? "" : " and ",
                 m->tied ? "" : hd_grouped(m->target_vocab, b));

@@ -22,7 +22,7 @@ const char *const hd_long_names[HD_LONGS + 1] = {
 
 typedef struct job {
     hd_run *r;
-    const hd_translator *t;
+    const hd_model_folder *model;
     const hd_translate_opt *opt;
     hd_translations *out;
     const hd_line *line;
@@ -85,10 +85,10 @@ static void release(job *j)
 
 static hd_search_opt search_of(const job *j, int32_t banned[3])
 {
-    hd_special special = hd_tokenizer_special(j->t->tokenizer[1]);
+    hd_special special = hd_tokenizer_special(j->model->tokenizer[1]);
     hd_search_opt o = j->opt->search;
     o.end = special.end;
-    o.banned = banned, o.banned_count = hd_tokenizer_unwritten(j->t->tokenizer[1], banned);
+    o.banned = banned, o.banned_count = hd_tokenizer_unwritten(j->model->tokenizer[1], banned);
     if (j->parts.forced.count) o.prefix = j->prefix, o.prefix_len = j->prefix_len;
     o.key = j->key;
     o.seats = j->opt->batch ? j->opt->batch : HD_TRANSLATE_BATCH;
@@ -99,7 +99,7 @@ static hd_search_opt search_of(const job *j, int32_t banned[3])
 
 static hd_status search_all(job *j, hd_err *err)
 {
-    hd_special special = hd_tokenizer_special(j->t->tokenizer[1]);
+    hd_special special = hd_tokenizer_special(j->model->tokenizer[1]);
     int32_t banned[3];
     size_t items = j->parts.count, rows = 0, forced = 0;
     hd_stepper stepper = {0};
@@ -115,7 +115,8 @@ static hd_status search_all(job *j, hd_err *err)
         j->place[which] = i;
     }
     hd_search_opt o = search_of(j, banned);
-    hd_status s = hd_encdec_stepper(&stepper, j->t->model, j->ids, j->len, items, special.start, err);
+    hd_status s = hd_encdec_stepper(&stepper, hd_model_folder_encdec(j->model), j->ids, j->len, items,
+                                    special.start, err);
     if (!s) s = hd_search(&j->found, j->r, &stepper, &o, err);
     hd_stepper_release(&stepper);
     return s;
@@ -181,7 +182,7 @@ static hd_status assemble(job *j, hd_hypothesis *to, size_t first, size_t parts,
         to->finished = to->finished && g->finished;
         if (i) put_joint(j, &text, first + i);
         span[i].begin = text.size;
-        s = hd_tokenizer_decode(j->t->tokenizer[1], g->ids, g->length, &text, err);
+        s = hd_tokenizer_decode(j->model->tokenizer[1], g->ids, g->length, &text, err);
         span[i].end = text.size;
     }
     if (j->opt->search.length.kind != HD_LENGTH_NONE) to->score /= (double)parts;
@@ -264,17 +265,17 @@ static hd_status gather_all(job *j, hd_err *err)
     return s;
 }
 
-hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, const hd_line *line,
+hd_status hd_translate(hd_translations *out, hd_run *r, const hd_model_folder *f, const hd_line *line,
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .t = t, .opt = opt, .out = out, .line = line};
+    job j = {.r = r, .model = f, .opt = opt, .out = out, .line = line};
     hd_status s = HD_OK;
     *out = (hd_translations){.count = count};
     hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
     out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     for (size_t i = 0; !s && i < count; i++)
-        s = hd_parts_add(&j.parts, t, i, line[i], prefix ? &prefix[i] : NULL, opt, &out->of[i], err);
+        s = hd_parts_add(&j.parts, f, i, line[i], prefix ? &prefix[i] : NULL, opt, &out->of[i], err);
     if (!s) s = make_room(&j, err);
     if (!s && j.parts.count) s = search_all(&j, err);
     if (!s) s = gather_all(&j, err);

@@ -11,7 +11,8 @@
 #define HD_TASK_TRANSLATE_TRANSLATE_H
 
 #include "decode/search.h"
-#include "task/translate/translator.h"
+#include "model/encdec/encdec.h"
+#include "task/model_folder.h"
 
 /* X(NAME, name, what becomes of a sentence, or a line kept whole, that is longer than the model can take) */
 #define HD_LONG_LIST(X)                                                      \
@@ -93,7 +94,7 @@ typedef struct hd_translations {
 /* Lines that cannot be translated (not UTF-8, a NUL, too long to be skipped) have a status of their own; the
    call fails only for lack of memory and the like. prefix: the first words of each translation, or NULL; one
    without text: none. */
-hd_status hd_translate(hd_translations *out, hd_run *r, const hd_translator *t, const hd_line *line,
+hd_status hd_translate(hd_translations *out, hd_run *r, const hd_model_folder *f, const hd_line *line,
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err);
 void hd_translations_release(hd_translations *t); /* accepts {0} */
 

@@ -111,19 +111,19 @@ typedef struct row {
 
 static hd_status measure(row *w, const hd_command *c, hd_run *r, const hd_plain_text *text, hd_err *err)
 {
-    hd_language *l = NULL;
-    hd_status s = hd_language_open(&l, w->folder, r->backend, err);
-    if (!s) s = hd_measure(&w->m, r, l, text, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_open(&f, w->folder, "lm", r->backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_measure(&w->m, r, &f, text, err);
     if (!s) {
-        w->kind = l->lm->opt.kind;
-        w->unit = hd_unit_of(l);
-        w->size = hd_lm_size(l->lm);
+        w->kind = hd_model_folder_lm(&f)->opt.kind;
+        w->unit = hd_unit_of(&f);
+        w->size = hd_lm_size(hd_model_folder_lm(&f));
         w->trained = hd_duration_load(w->folder).seconds;
         if (w->m.unknown)
             hd_log_say(&c->log, HD_WARN, "%s: %zu of %zu tokens are <unk>, whose spelling costs it nothing",
                        w->model, w->m.unknown, w->m.fluency.tokens);
     }
-    hd_language_free(l);
+    hd_model_folder_release(&f);
     return s;
 }
 

@@ -22,17 +22,17 @@ typedef struct row {
 } row;
 
 /* Every model has labels of its own, by which the table is read. */
-static hd_status judge(row *w, hd_run *r, const hd_labeler *l, const char *table, hd_err *err)
+static hd_status judge(row *w, hd_run *r, const hd_model_folder *f, const char *table, hd_err *err)
 {
     hd_labeled items = {0};
     hd_examples x = {0};
     hd_judged found = {0};
-    hd_vocab labels = l->labels; /* not added to */
-    hd_examples_opt e = hd_labeler_examples(&l->model->opt);
+    hd_vocab labels = f->labels; /* not added to */
+    hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
     hd_status s =
         hd_labeled_table(&items, &labels, table, w->numbers ? hd_labeled_number : hd_labeled_name, err);
-    if (!s) s = hd_examples_make(&x, &items, l->tokenizer, &e, err);
-    if (!s) s = hd_labeler_judge(&found, r, l, &x, err);
+    if (!s) s = hd_examples_make(&x, &items, f->tokenizer[0], &e, err);
+    if (!s) s = hd_labeler_judge(&found, r, f, &x, err);
     if (!s) {
         hd_judged_figures(&found, w->figure);
         w->items = x.labels;
@@ -46,16 +46,17 @@ static hd_status judge(row *w, hd_run *r, const hd_labeler *l, const char *table
 
 static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
 {
-    hd_labeler *l = NULL;
-    hd_status s = hd_labeler_open(&l, w->folder, HD_TRAIN_CLASSIFY, r->backend, err);
+    hd_model_folder f;
+    hd_status s = hd_model_folder_open(&f, w->folder, "classify", r->backend, HD_WEIGHTS_BEST, err);
     if (!s) {
-        hd_body_text(&l->model->opt.body, w->body);
-        w->parameters = hd_params_size(l->model->params);
-        w->numbers = l->model->opt.numbers;
+        const hd_classifier_opt *o = &hd_model_folder_classifier(&f)->opt;
+        hd_body_text(&o->body, w->body);
+        w->parameters = hd_params_size(f.model.params);
+        w->numbers = o->numbers;
         w->trained = hd_duration_load(w->folder).seconds;
-        s = judge(w, r, l, table, err);
+        s = judge(w, r, &f, table, err);
     }
-    hd_labeler_free(l);
+    hd_model_folder_release(&f);
     return s;
 }
 

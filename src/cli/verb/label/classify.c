@@ -59,12 +59,12 @@ static void put_number(hd_text *to, bool json, double number)
 static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *logp)
 {
     const struct classify *o = c->command->options;
-    size_t classes = c->labeler->model->opt.classes, last = 0;
+    size_t classes = hd_model_folder_classifier(&c->model)->opt.classes, last = 0;
     char number[HD_DECIMAL];
     for (size_t i = 0; i < (size_t)o->top && i < classes; i++) {
         last = next_best(logp, classes, i, last);
         if (last == classes) break; /* NaN has no order */
-        const char *label = hd_vocab_piece(&c->labeler->labels, (int32_t)last);
+        const char *label = hd_vocab_piece(&c->model.labels, (int32_t)last);
         double probability = exp((double)logp[last]);
         if (!c->o->json) {
             hd_text_print(to, "%s%s\t%s", i ? "\t" : "", label, hd_decimal(number, "%.4f", probability));
@@ -86,7 +86,7 @@ static bool is_blank(hd_line line)
 
 static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp)
 {
-    const hd_classifier_opt *m = &c->labeler->model->opt;
+    const hd_classifier_opt *m = &hd_model_folder_classifier(&c->model)->opt;
     const bool json = c->o->json;
     bool empty = true;
     if (json) hd_member_begin(to, NULL, '{');
@@ -104,10 +104,10 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, s
     hd_text_put(to, json ? "}\n" : "\n");
 }
 
-static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *path, hd_err *err)
+static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
 {
-    bool numbers = c->labeler->model->opt.numbers;
-    hd_vocab *labels = &c->labeler->labels;
+    bool numbers = hd_model_folder_classifier(&c->model)->opt.numbers;
+    hd_vocab *labels = &c->model.labels;
     struct stat info;
     bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
     if (numbers && (folder || c->o->plot))

@@ -16,10 +16,10 @@ enum { CHUNK = 512 }; /* lines answered at once */
 static hd_status open_attending(hd_labels_call *c, hd_err *err)
 {
     const hd_attending_options *o = &c->o->attending;
-    const hd_model model = hd_classifier_model(c->labeler->model), body = hd_model_body(&model);
+    const hd_model model = c->model.model, body = hd_model_body(&model);
     char title[HD_STAGES_TEXT];
     if (body.type->attention)
-        return hd_attending_open(&c->attending, c->command, o, body, c->labeler->tokenizer, err);
+        return hd_attending_open(&c->attending, c->command, o, body, c->model.tokenizer[0], err);
     if (!hd_attending_wanted(o)) return HD_OK;
     return hd_err_set(err, HD_EARG, "--attention needs a classifier on a bert or gpt; this one is on %s",
                       body.type->title(body.self, title, sizeof title));
@@ -30,7 +30,9 @@ static hd_status open_all(hd_labels_call *c, hd_err *err)
     hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
     const char *folder = c->command->operands.word[0];
     if (!s) s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s) s = hd_labeler_open(&c->labeler, folder, c->verb->task, c->machine.backend, err);
+    if (!s)
+        s = hd_model_folder_open(&c->model, folder, hd_task_folders[c->verb->task].name, c->machine.backend,
+                                 HD_WEIGHTS_BEST, err);
     return s ? s : open_attending(c, err);
 }
 
@@ -43,7 +45,7 @@ static hd_status show_confusion(hd_labels_call *c, const hd_confusion *found, hd
     hd_text_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
     const char **label = hd_mem_array(found->classes, sizeof *label);
     if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
-    for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->labeler->labels, (int32_t)i);
+    for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->model.labels, (int32_t)i);
     hd_confusion_view v = {.of = found, .label = label, .title = "Confusion matrix"};
     hd_status s = c->o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
     s = hd_command_put_page(c->command, &out, s, err);
@@ -73,14 +75,14 @@ static hd_status show_numbers(hd_labels_call *c, const hd_judged *j, const hd_ex
 static hd_status evaluate(hd_labels_call *c, hd_err *err)
 {
     const char *path = hd_input_files(c->command, 1).word[0];
-    hd_examples_opt e = hd_labeler_examples(&c->labeler->model->opt);
+    hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(&c->model)->opt);
     hd_labeled items = {0};
     hd_examples x = {0};
     hd_judged found = {0};
     hd_input_await(c->command, path, c->verb->awaited_labeled);
     hd_status s = c->verb->read(&items, c, path, err);
-    if (!s) s = hd_examples_make(&x, &items, c->labeler->tokenizer, &e, err);
-    if (!s) s = hd_labeler_judge(&found, &c->machine.run, c->labeler, &x, err);
+    if (!s) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
+    if (!s) s = hd_labeler_judge(&found, &c->machine.run, &c->model, &x, err);
     if (!s)
         s = found.confusion.classes ? show_confusion(c, &found.confusion, err)
                                     : show_numbers(c, &found, &x, err);
@@ -127,7 +129,7 @@ static hd_status items_of(hd_labeled *items, const hd_labels_call *c, const hd_i
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < count; i++)
-        if (!line[i].why) s = hd_labeler_take(items, c->labeler, line[i].text, err);
+        if (!line[i].why) s = hd_labeler_take(items, &c->model, line[i].text, err);
     return s;
 }
 
@@ -146,15 +148,15 @@ static hd_status write_answers(hd_labels_call *c, const hd_input_line *line, siz
 static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
 {
     hd_labels_call *c = context;
-    const hd_classifier_opt *m = &c->labeler->model->opt;
+    const hd_classifier_opt *m = &hd_model_folder_classifier(&c->model)->opt;
     hd_examples_opt e = hd_labeler_examples(m);
     hd_labeled items = {0};
     hd_examples x = {0};
     hd_status s = items_of(&items, c, line, count, err);
     hearing h = {hd_mem_array(items.units * m->classes + 1, sizeof *h.logp), m->classes};
     if (!s && !h.logp) s = hd_err_nomem(err, items.units * m->classes * sizeof *h.logp);
-    if (!s && items.count) s = hd_examples_make(&x, &items, c->labeler->tokenizer, &e, err);
-    if (!s && items.count) s = hd_labeler_ask(&c->machine.run, c->labeler, &x, hear, &h, err);
+    if (!s && items.count) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
+    if (!s && items.count) s = hd_labeler_ask(&c->machine.run, &c->model, &x, hear, &h, err);
     if (!s) s = write_answers(c, line, count, &items, h.logp, err);
     if (!s) s = attend(c, &items, &x, err);
     hd_examples_release(&x);
@@ -181,8 +183,8 @@ int hd_labels_run(hd_command *command, const hd_labels_options *o, const hd_labe
         return hd_verb_misused(command->verb, &err);
     }
     hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
-    if (!s) hd_unknown_warn(command, c.labeler->tokenizer, NULL);
-    hd_labeler_free(c.labeler);
+    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
+    hd_model_folder_release(&c.model);
     hd_machine_close(&c.machine);
     return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
 }

@@ -38,7 +38,7 @@ typedef struct hd_labels_verb {
     /* Writes the answer to item i: logp [units, classes] of all items. */
     void (*put)(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp);
     /* Reads labeled items from a file. */
-    hd_status (*read)(hd_labeled *items, const hd_labels_call *c, const char *path, hd_err *err);
+    hd_status (*read)(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err);
 } hd_labels_verb;
 
 struct hd_labels_call {
@@ -46,7 +46,7 @@ struct hd_labels_call {
     const hd_labels_options *o;
     const hd_labels_verb *verb;
     hd_machine machine;
-    hd_labeler *labeler;
+    hd_model_folder model;
     hd_attending attending;
 };
 

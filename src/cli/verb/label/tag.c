@@ -20,9 +20,9 @@ static const hd_example examples[] = {
 static const char *label_of(const hd_labels_call *c, const hd_real *logp)
 {
     size_t best = 0;
-    for (size_t k = 1; k < c->labeler->model->opt.classes; k++)
+    for (size_t k = 1; k < hd_model_folder_classifier(&c->model)->opt.classes; k++)
         if (logp[k] > logp[best]) best = k;
-    return hd_vocab_piece(&c->labeler->labels, (int32_t)best);
+    return hd_vocab_piece(&c->model.labels, (int32_t)best);
 }
 
 static void put_token(hd_text *to, bool json, hd_line token, const char *label)
@@ -40,16 +40,16 @@ static void put_token(hd_text *to, bool json, hd_line token, const char *label)
 
 static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp)
 {
-    size_t classes = c->labeler->model->opt.classes;
+    size_t classes = hd_model_folder_classifier(&c->model)->opt.classes;
     if (c->o->json) hd_text_put(to, "{\"tokens\": [");
     for (size_t u = items->begin[i]; u < items->begin[i + 1]; u++)
         put_token(to, c->o->json, hd_labeled_unit(items, u), label_of(c, logp + u * classes));
     hd_text_put(to, c->o->json ? "]}\n" : "\n");
 }
 
-static hd_status read(hd_labeled *items, const hd_labels_call *c, const char *path, hd_err *err)
+static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
 {
-    return hd_labeled_tokens(items, &c->labeler->labels, path, err);
+    return hd_labeled_tokens(items, &c->model.labels, path, err);
 }
 
 static int run_tag(hd_command *command)

@@ -32,7 +32,7 @@ extern const hd_option hd_translate_table[];
 hd_status hd_translate_read_options(hd_translate_opt *to, const hd_translate_options *o, hd_err *err);
 
 /* Appends what a line gave, as lines of text or of JSON; number counts from 1. */
-void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,
+void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_model_folder *t, hd_line line,
                         const hd_translation *found, const hd_skipped_list *skipped, size_t number);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct call {
     const hd_translate_options *o;
     hd_translate_opt opt;
     hd_machine machine;
-    hd_translator *translator;
+    hd_model_folder model;
     hd_attending attending;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
@@ -87,8 +87,7 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
 static hd_status attend(looked *l, hd_err *err)
 {
     call *c = l->c;
-    const hd_attention_of of = {c->translator, l->found, c->line[l->i], c->prefix[l->i],
-                                c->from[l->i].number};
+    const hd_attention_of of = {&c->model, l->found, c->line[l->i], c->prefix[l->i], c->from[l->i].number};
     if (!hd_attending_wanted(&c->o->attending) && !c->o->warn_skipped) return HD_OK;
     return hd_attention_parts(&c->machine.run, &of, take_part, l, err);
 }
@@ -100,7 +99,7 @@ static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text 
     looked l = {.c = c, .i = i, .found = t};
     hd_status s = attend(&l, err);
     if (!s) warn_skipped(c, i, &l.skipped);
-    if (!s) hd_translate_write(out, c->o, c->translator, c->line[i], t, &l.skipped, c->from[i].number);
+    if (!s) hd_translate_write(out, c->o, &c->model, c->line[i], t, &l.skipped, c->from[i].number);
     if (!s) s = hd_text_status(&l.drawn, err);
     if (!s) hd_text_add(out, l.drawn.data, l.drawn.size);
     hd_text_release(&l.drawn);
@@ -135,8 +134,8 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     c->from = line;
     c->opt.first = line->number - 1;
     for (size_t i = 0; i < count; i++) split(c, i);
-    hd_status s = hd_translate(&found, &c->machine.run, c->translator, c->line, given ? c->prefix : NULL,
-                               count, &c->opt, err);
+    hd_status s = hd_translate(&found, &c->machine.run, &c->model, c->line, given ? c->prefix : NULL, count,
+                               &c->opt, err);
     if (!s) s = write_chunk(c, &found, count, err);
     hd_translations_release(&found);
     return s;
@@ -148,9 +147,9 @@ static hd_status open_all(call *c, hd_err *err)
 {
     hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
     if (!s)
-        s = hd_translator_open(&c->translator, c->command->operands.word[0], c->machine.backend,
-                               (hd_weights)c->o->checkpoint, err);
-    const hd_model model = s ? (hd_model){0} : hd_encdec_model(c->translator->model);
+        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "translate", c->machine.backend,
+                                 (hd_weights)c->o->checkpoint, err);
+    const hd_model model = c->model.model;
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
     if (!s) s = hd_attending_open(&c->attending, c->command, &c->o->attending, model, NULL, err);
     return !s && c->o->warn_skipped ? hd_attention_check(&model, &cross, err) : s;
@@ -158,7 +157,7 @@ static hd_status open_all(call *c, hd_err *err)
 
 static void close_all(call *c)
 {
-    hd_translator_free(c->translator);
+    hd_model_folder_release(&c->model);
     hd_machine_close(&c->machine);
     hd_mem_free(c);
 }
@@ -180,7 +179,7 @@ static int run_translate(hd_command *command)
     hd_status s = hd_translate_read_options(&c->opt, c->o, &err);
     int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
     if (!s && run(c, &err)) status = hd_command_fail(command, &err);
-    if (!status) hd_unknown_warn(command, c->translator->tokenizer[0], c->translator->tokenizer[1]);
+    if (!status) hd_unknown_warn(command, c->model.tokenizer[0], c->model.tokenizer[1]);
     close_all(c);
     return status;
 }

@@ -28,7 +28,7 @@ static void put_parts(hd_text *to, const hd_hypothesis *h, size_t parts)
     hd_member_end(to, ']');
 }
 
-static void put_hypothesis(hd_text *to, const hd_translator *t, const hd_hypothesis *h, size_t parts)
+static void put_hypothesis(hd_text *to, const hd_model_folder *t, const hd_hypothesis *h, size_t parts)
 {
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "text", h->text);
@@ -79,7 +79,7 @@ static void put_skipped(hd_text *to, hd_line line, const hd_skipped_list *skippe
     hd_member_end(to, ']');
 }
 
-static void put_object(hd_text *to, const hd_translator *t, hd_line line, const hd_translation *found,
+static void put_object(hd_text *to, const hd_model_folder *t, hd_line line, const hd_translation *found,
                        const hd_skipped_list *skipped, size_t number)
 {
     size_t tokens = found->parts ? found->source_end[found->parts - 1] : 0;
@@ -105,7 +105,7 @@ static void put_line(hd_text *to, const char *text)
     for (; *text; text++) hd_text_add(to, *text == '\n' || *text == '\r' ? " " : text, 1);
 }
 
-void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_translator *t, hd_line line,
+void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_model_folder *t, hd_line line,
                         const hd_translation *found, const hd_skipped_list *skipped, size_t number)
 {
     if (o->json) {
