@@ -12,7 +12,7 @@ static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
 #undef X
 
 typedef struct sentence {
-    size_t line, begin, size; /* what is read of it: ids of the job */
+    size_t line, begin, size; /* what is read of it: ids of all lines */
 } sentence;
 
 typedef struct job {
@@ -21,10 +21,8 @@ typedef struct job {
     hd_model body;    /* whose rows they are */
     hd_embed_opt opt; /* settled */
     hd_embeddings *out;
-    hd_ids ids;
     sentence *at; /* those with tokens */
     size_t count;
-    int32_t *batch, *len; /* of a step: ids, then rows to gather; read and kept of each line */
 } job;
 
 /* What the model's folder says where nobody else does. */
@@ -38,8 +36,10 @@ static hd_embed_opt settle(const hd_model_folder *m, const hd_embed_opt *asked)
     return o;
 }
 
-static hd_status check(const hd_model *m, const hd_embed_opt *opt, hd_err *err)
+hd_status hd_embed_check(const hd_model_folder *f, const hd_embed_opt *asked, hd_err *err)
 {
+    const hd_model body = hd_model_body(&f->model), *m = &body;
+    const hd_embed_opt settled = settle(f, asked), *opt = &settled;
     const char *kind = m->type->name;
     const hd_model_sizes sizes = m->type->sizes(m->self);
     int layers = sizes.layers;
@@ -62,13 +62,6 @@ static hd_status check(const hd_model *m, const hd_embed_opt *opt, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_embed_check(const hd_model_folder *m, const hd_embed_opt *opt, hd_err *err)
-{
-    const hd_model body = hd_model_body(&m->model);
-    const hd_embed_opt settled = settle(m, opt);
-    return check(&body, &settled, err);
-}
-
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
 {
     void *block = *s ? NULL : hd_arena_take(&j->out->memory, bytes);
@@ -87,44 +80,29 @@ static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
 /* The size of a line of which too much was read: the last token stays where it is the end. */
 static size_t cut(job *j, size_t begin, size_t size, size_t most)
 {
-    if (j->by->end) j->ids.at[begin + most - 1] = j->ids.at[begin + size - 1];
-    j->ids.count = begin + most;
+    hd_ids *ids = &j->out->ids;
+    if (j->by->end) ids->at[begin + most - 1] = ids->at[begin + size - 1];
+    ids->count = begin + most;
     return most;
 }
 
 static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
 {
     hd_embedded *to = &j->out->of[number];
-    size_t begin = j->ids.count, around = (size_t)j->by->start + j->by->end;
+    hd_ids *ids = &j->out->ids;
+    size_t begin = ids->count, around = (size_t)j->by->start + j->by->end;
     if (hd_utf8_good(line.text, line.size) < line.size) return refuse(to, HD_EFORMAT, "not UTF-8");
     if (memchr(line.text, 0, line.size)) return refuse(to, HD_EFORMAT, "holds a zero byte");
-    hd_status s = hd_model_folder_encode(j->by, line, &j->ids, err);
+    hd_status s = hd_model_folder_encode(j->by, line, ids, err);
     if (s) return s;
-    size_t size = j->ids.count - begin, most = j->by->longest;
+    size_t size = ids->count - begin, most = j->by->longest;
     if (j->opt.cut && size > most && most > around) size = cut(j, begin, size, most);
     if (size > around && size <= most) {
         j->at[j->count++] = (sentence){number, begin, size};
         return HD_OK;
     }
-    j->ids.count = begin;
+    ids->count = begin;
     return size > around ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
-}
-
-static hd_status make_room(job *j, hd_err *err)
-{
-    hd_status s = HD_OK;
-    bool before = j->by->drops_start;
-    for (size_t i = 0; !s && i < j->count; i++) {
-        const sentence *q = &j->at[i];
-        hd_embedded *to = &j->out->of[q->line];
-        to->tokens = q->size - before;
-        to->vectors = j->opt.pool == HD_POOLING_NONE ? to->tokens : 1;
-        int32_t *ids = keep(j, to->tokens * sizeof *ids, &s, err);
-        to->vector = keep(j, to->vectors * j->out->width * sizeof *to->vector, &s, err);
-        if (!s) memcpy(ids, j->ids.at + q->begin + before, to->tokens * sizeof *ids);
-        to->ids = ids;
-    }
-    return s;
 }
 
 /* Longest first: a recurrent layer walks as far as the longest of a batch, and memory once taken serves the
@@ -147,17 +125,17 @@ static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
     return (hd_rows){hd_embed(j->r, &m->type->table(m->self)->t, ids, seg->rows, 1), seg};
 }
 
-/* The rows that count of `rows` that were read, and where each line has them. */
-static hd_rows kept_rows(const job *j, hd_rows x, size_t items)
+/* The rows that count: all, or those behind the first of each line. len: of the lines; changed to match. */
+static hd_rows kept_rows(const job *j, hd_rows x, int32_t *len, size_t items)
 {
     if (!j->by->drops_start || !x.t) return x;
-    int32_t *index = j->batch, row = 0;
+    int32_t *index = hd_host_take(j->r, hd_rows_of(x.t) * sizeof *index), row = 0;
     size_t n = 0;
-    for (size_t i = 0; i < items; i++, row++)
-        for (int32_t k = 1; k < j->len[i]; k++) index[n++] = ++row;
-    for (size_t i = 0; i < items; i++) j->len[i]--;
+    for (size_t i = 0; index && i < items; row += len[i++])
+        for (int32_t k = 1; k < len[i]; k++) index[n++] = row + k;
+    for (size_t i = 0; i < items; i++) len[i]--;
     hd_tensor *kept = hd_gather(j->r, x.t, hd_ints(j->r, index, n), n, 1);
-    return (hd_rows){kept, hd_seg_of(j->r, j->len, items, NULL)};
+    return (hd_rows){kept, hd_seg_of(j->r, len, items, NULL)};
 }
 
 /* What becomes of the rows of a batch. */
@@ -181,45 +159,51 @@ static void normalize(hd_real *v, size_t width)
     scale(v, width, sum > 0 ? 1 / sqrt(sum) : 0);
 }
 
-static void hand_out(job *j, const sentence *q, size_t items, const hd_real *all)
+static hd_status hand_out(job *j, const sentence *q, size_t items, const hd_real *all, hd_err *err)
 {
-    size_t width = j->out->width;
-    for (size_t i = 0; i < items; i++) {
+    size_t width = j->out->width, before = j->by->drops_start;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < items; i++) {
         hd_embedded *to = &j->out->of[q[i].line];
-        memcpy(to->vector, all, to->vectors * width * sizeof *all);
-        all += to->vectors * width;
-        if (j->opt.pool == HD_POOLING_SQRT) scale(to->vector, width, sqrt((double)to->tokens));
-        for (size_t k = 0; j->opt.normalize && k < to->vectors; k++) normalize(to->vector + k * width, width);
+        size_t tokens = q[i].size - before, vectors = j->opt.pool == HD_POOLING_NONE ? tokens : 1;
+        hd_real *v = keep(j, vectors * width * sizeof *v, &s, err);
+        if (s) return s;
+        memcpy(v, all, vectors * width * sizeof *v);
+        all += vectors * width;
+        if (j->opt.pool == HD_POOLING_SQRT) scale(v, width, sqrt((double)tokens));
+        for (size_t k = 0; j->opt.normalize && k < vectors; k++) normalize(v + k * width, width);
+        *to = (hd_embedded){
+            .ids = j->out->ids.at + q[i].begin + before, .tokens = tokens, .vectors = vectors, .vector = v};
     }
+    return s;
 }
 
-static hd_status embed_batch(job *j, const sentence *q, size_t items, hd_err *err)
+static hd_status embed_batch(job *j, const sentence *q, size_t items, size_t rows, hd_err *err)
 {
     hd_run *r = j->r;
-    size_t rows = 0;
     hd_run_begin(r, HD_INFERENCE);
-    for (size_t i = 0; i < items; rows += q[i++].size) {
-        memcpy(j->batch + rows, j->ids.at + q[i].begin, q[i].size * sizeof *j->batch);
-        j->len[i] = (int32_t)q[i].size;
+    int32_t *ids = hd_host_take(r, rows * sizeof *ids), *len = hd_host_take(r, items * sizeof *len);
+    if (!ids || !len) return hd_run_status(r, err);
+    for (size_t i = 0, row = 0; i < items; row += q[i++].size) {
+        memcpy(ids + row, j->out->ids.at + q[i].begin, q[i].size * sizeof *ids);
+        len[i] = (int32_t)q[i].size;
     }
-    hd_rows x = read_batch(j, hd_ints(r, j->batch, rows), hd_seg_of(r, j->len, items, NULL));
-    hd_tensor *y = pooled(j, kept_rows(j, x, items));
+    hd_rows x = read_batch(j, hd_ints(r, ids, rows), hd_seg_of(r, len, items, NULL));
+    hd_tensor *y = pooled(j, kept_rows(j, x, len, items));
     hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
-    if (all && hd_read_output(r, y, all)) hand_out(j, q, items, all);
-    return hd_run_status(r, err);
+    if (all) hd_read_output(r, y, all);
+    hd_status s = hd_run_status(r, err);
+    return s ? s : hand_out(j, q, items, all, err);
 }
 
 static hd_status embed_all(job *j, hd_err *err)
 {
     size_t most = j->opt.rows ? j->opt.rows : HD_EMBED_ROWS;
-    if (j->count && j->at[0].size > most) most = j->at[0].size;
-    j->batch = hd_mem_array(most, sizeof *j->batch);
-    j->len = hd_mem_array(j->count + 1, sizeof *j->len);
-    hd_status s = j->batch && j->len ? HD_OK : hd_err_nomem(err, most * sizeof *j->batch);
+    hd_status s = HD_OK;
     for (size_t from = 0, to; !s && from < j->count; from = to) {
-        size_t rows = 0;
-        for (to = from; to < j->count && rows + j->at[to].size <= most; to++) rows += j->at[to].size;
-        s = embed_batch(j, j->at + from, to - from, err);
+        size_t rows = j->at[from].size;
+        for (to = from + 1; to < j->count && rows + j->at[to].size <= most; to++) rows += j->at[to].size;
+        s = embed_batch(j, j->at + from, to - from, rows, err);
     }
     return s;
 }
@@ -230,7 +214,7 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m
     job j = {.r = r, .by = m, .body = hd_model_body(&m->model), .opt = settle(m, opt), .out = out};
     *out = (hd_embeddings){.count = count};
     hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
-    hd_status s = check(&j.body, &j.opt, err);
+    hd_status s = hd_embed_check(m, opt, err);
     if (!s)
         out->width = opt->table ? hd_cols_of(&j.body.type->table(j.body.self)->t)
                                 : j.body.type->width(j.body.self, opt->layer);
@@ -238,19 +222,16 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m
     if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
     if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);
     for (size_t i = 0; !s && i < count; i++) s = add_line(&j, i, line[i], err);
-    if (!s) s = make_room(&j, err);
     if (!s) qsort(j.at, j.count, sizeof *j.at, by_length);
     if (!s) s = embed_all(&j, err);
-    hd_ids_release(&j.ids);
     hd_mem_free(j.at);
-    hd_mem_free(j.batch);
-    hd_mem_free(j.len);
     if (s) hd_embeddings_release(out);
     return s;
 }
 
 void hd_embeddings_release(hd_embeddings *e)
 {
-    if (e->memory.chunks) hd_arena_release(&e->memory);
+    hd_arena_release(&e->memory);
+    hd_ids_release(&e->ids);
     *e = (hd_embeddings){0};
 }

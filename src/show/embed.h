@@ -36,7 +36,8 @@ typedef struct hd_embedded {
 typedef struct hd_embeddings {
     hd_embedded *of; /* [count], in the order of the lines */
     size_t count, width;
-    hd_arena memory; /* of everything above */
+    hd_ids ids;      /* of all lines */
+    hd_arena memory; /* of everything else */
 } hd_embeddings;
 
 /* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens.
