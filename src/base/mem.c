@@ -85,6 +85,20 @@ void *hd_mem_grow(void *block, size_t bytes)
     return grown;
 }
 
+hd_status hd_mem_reserve(void *list, size_t *room, size_t need, size_t size, hd_err *err)
+{
+    size_t more = 2 * *room > 64 ? 2 * *room : 64, bytes;
+    void *block;
+    if (need <= *room) return HD_OK;
+    if (more < need) more = need;
+    memcpy(&block, list, sizeof block); /* a void ** would be another type than the pointer's */
+    void *grown = hd_size_mul(more, size, &bytes) ? hd_mem_grow(block, bytes) : NULL;
+    if (!grown) return hd_err_nomem(err, more * size);
+    memcpy(list, &grown, sizeof grown);
+    *room = more;
+    return HD_OK;
+}
+
 void hd_mem_free(void *block)
 {
     if (!block) return;

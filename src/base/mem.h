@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 #define HD_ALIGN 64 /* of every block: one cache line, the widest vector */
 
 /* Blocks are HD_ALIGN-aligned. NULL on failure; a size of 0 gives a unique block. */
@@ -15,6 +17,10 @@ void *hd_mem_array(size_t count, size_t size); /* zeroed; NULL when count*size o
 void *hd_mem_grow(void *block, size_t bytes);  /* as realloc; the old block stays valid on failure */
 void hd_mem_free(void *block);                 /* accepts NULL */
 char *hd_mem_text(const char *text);           /* a copy, to be freed */
+
+/* Room for `need` elements of `size` bytes in a list that grows: `list` is the address of the pointer to
+ *them, room how many fit, at least twice as many when it grows. After a failure both are as they were. */
+hd_status hd_mem_reserve(void *list, size_t *room, size_t need, size_t size, hd_err *err);
 
 typedef struct hd_mem_stat {
     size_t used;   /* bytes in live blocks */

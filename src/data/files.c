@@ -23,12 +23,8 @@ void hd_files_release(hd_files *f)
 
 static hd_status append(hd_files *f, const char *path, hd_err *err)
 {
-    if (f->count == f->room) {
-        size_t room = f->room ? 2 * f->room : 16;
-        char **at = hd_mem_grow(f->at, room * sizeof *at);
-        if (!at) return hd_err_nomem(err, room * sizeof *at);
-        f->at = at, f->room = room;
-    }
+    hd_status s = hd_mem_reserve(&f->at, &f->room, f->count + 1, sizeof *f->at, err);
+    if (s) return s;
     f->at[f->count] = hd_mem_text(path);
     return f->at[f->count++] ? HD_OK : (f->count--, hd_err_nomem(err, strlen(path)));
 }

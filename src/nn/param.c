@@ -39,12 +39,7 @@ static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const
     if (p->err.status) return NULL;
     if (name && hd_params_find(p, name))
         return hd_err_set(&p->err, HD_EARG, "two parameters are called '%s'", name), NULL;
-    if (p->count == p->room) {
-        size_t room = p->room ? 2 * p->room : 64;
-        hd_param **list = hd_mem_grow(p->list, room * sizeof *list);
-        if (!list) return hd_err_nomem(&p->err, room * sizeof *list), NULL;
-        p->list = list, p->room = room;
-    }
+    if (hd_mem_reserve(&p->list, &p->room, p->count + 1, sizeof *p->list, &p->err)) return NULL;
     hd_param *one = hd_mem_zero(sizeof *one);
     char *copy = name && one ? hd_mem_text(name) : NULL;
     if (!one || (name && !copy)) return hd_mem_free(one), hd_err_nomem(&p->err, sizeof *one), NULL;

@@ -51,14 +51,9 @@ static bool trim(hd_span *s, hd_line line)
 
 static hd_status add(hd_skipped_list *l, hd_skipped one, hd_err *err)
 {
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 16;
-        hd_skipped *at = hd_mem_grow(l->at, room * sizeof *at);
-        if (!at) return hd_err_nomem(err, room * sizeof *at);
-        l->at = at, l->room = room;
-    }
-    l->at[l->count++] = one;
-    return HD_OK;
+    hd_status s = hd_mem_reserve(&l->at, &l->room, l->count + 1, sizeof *l->at, err);
+    if (!s) l->at[l->count++] = one;
+    return s;
 }
 
 /* The piece that has the bytes of piece j: of a character in bytes the last. */

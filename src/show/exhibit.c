@@ -56,12 +56,7 @@ hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder 
 
 hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err)
 {
-    if (x->items == x->room) {
-        size_t room = x->room ? 2 * x->room : 64;
-        hd_exhibit_item *more = hd_mem_grow(x->item, room * sizeof *more);
-        if (!more) return hd_err_nomem(err, room * sizeof *more), NULL;
-        x->item = more, x->room = room;
-    }
+    if (hd_mem_reserve(&x->item, &x->room, x->items + 1, sizeof *x->item, err)) return NULL;
     x->item[x->items] = (hd_exhibit_item){0};
     return &x->item[x->items];
 }

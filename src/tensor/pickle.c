@@ -27,13 +27,7 @@ static hd_status bad(const hd_pickle *p, hd_err *err, const char *what)
 
 static hd_status grow(list *l, size_t count, size_t size, hd_err *err)
 {
-    size_t room = l->room ? l->room : 64, bytes;
-    if (count <= l->room) return HD_OK;
-    while (room < count) room *= 2;
-    void *at = hd_size_mul(room, size, &bytes) ? hd_mem_grow(l->at, bytes) : NULL;
-    if (!at) return hd_err_nomem(err, room * size);
-    l->at = at, l->room = room;
-    return HD_OK;
+    return hd_mem_reserve(&l->at, &l->room, count, size, err);
 }
 
 hd_status hd_pickle_new(hd_pickle **out, const hd_pickle_host *host, hd_err *err)

@@ -15,35 +15,15 @@ void hd_ids_release(hd_ids *ids)
     *ids = (hd_ids){0};
 }
 
-/* Grows *block to hold `more` elements of `size` bytes behind `count`; false: no memory. */
-static bool reserve(void **block, size_t *room, size_t count, size_t more, size_t size)
-{
-    if (more <= *room - count) return true;
-    size_t wanted = count + more, bytes;
-    if (wanted < count) return false;
-    if (wanted < 2 * *room) wanted = 2 * *room;
-    if (wanted < 64) wanted = 64;
-    void *grown = hd_size_mul(wanted, size, &bytes) ? hd_mem_grow(*block, bytes) : NULL;
-    if (!grown) return false;
-    *block = grown;
-    *room = wanted;
-    return true;
-}
-
 hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err)
 {
-    void *at = ids->at;
-    if (!reserve(&at, &ids->room, ids->count, more, sizeof *ids->at))
-        return hd_err_nomem(err, more * sizeof *ids->at);
-    ids->at = at;
-    return HD_OK;
+    if (more > SIZE_MAX - ids->count) return hd_err_nomem(err, more);
+    return hd_mem_reserve(&ids->at, &ids->room, ids->count + more, sizeof *ids->at, err);
 }
 
 bool hd_pieces_add(hd_pieces *p, hd_piece piece)
 {
-    void *at = p->at;
-    if (!reserve(&at, &p->room, p->count, 1, sizeof *p->at)) return false;
-    p->at = at;
+    if (hd_mem_reserve(&p->at, &p->room, p->count + 1, sizeof *p->at, NULL)) return false;
     p->at[p->count++] = piece;
     return true;
 }

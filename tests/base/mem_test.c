@@ -99,6 +99,31 @@ static void growing_keeps_the_bytes(void **state)
     hd_mem_free(a);
 }
 
+static void a_list_doubles_and_stays_after_a_failure(void **state)
+{
+    (void)state;
+    int *list = NULL;
+    size_t room = 0, grown = 0;
+    hd_err err = {0};
+    for (int i = 0; i < 1000; i++) {
+        size_t before = room;
+        assert_int_equal(hd_mem_reserve(&list, &room, (size_t)i + 1, sizeof *list, &err), HD_OK);
+        assert_true(room > (size_t)i && (room == before || room >= 2 * before));
+        grown += room != before;
+        list[i] = i;
+    }
+    for (int i = 0; i < 1000; i++) assert_int_equal(list[i], i);
+    assert_true(grown < 8);
+    int *same = list;
+    size_t kept = room;
+    hd_mem_fail_at(1);
+    assert_int_equal(hd_mem_reserve(&list, &room, room + 1, sizeof *list, &err), HD_ENOMEM);
+    hd_mem_fail_at(0);
+    assert_int_equal(hd_mem_reserve(&list, &room, SIZE_MAX / 2, sizeof *list, NULL), HD_ENOMEM);
+    assert_true(list == same && room == kept && *err.text);
+    hd_mem_free(list);
+}
+
 static void sizes_that_overflow_are_refused(void **state)
 {
     (void)state;
@@ -197,6 +222,7 @@ int main(void)
         cmocka_unit_test(counters_follow_every_block),
         cmocka_unit_test(peak_is_the_largest_sum_since_its_reset),
         cmocka_unit_test(growing_keeps_the_bytes),
+        cmocka_unit_test(a_list_doubles_and_stays_after_a_failure),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(the_limit_holds_for_every_call),
         cmocka_unit_test(exactly_the_nth_call_fails),

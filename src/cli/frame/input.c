@@ -108,12 +108,8 @@ static void move_part(hd_line *part, hd_line from, const char *to)
 
 hd_status hd_input_hold(hd_input *in, hd_input_line line, hd_err *err)
 {
-    if (in->held == in->room) {
-        size_t room = in->room ? 2 * in->room : 64;
-        hd_input_line *chunk = hd_mem_grow(in->chunk, room * sizeof *chunk);
-        if (!chunk) return hd_err_nomem(err, room * sizeof *chunk);
-        in->chunk = chunk, in->room = room;
-    }
+    hd_status s = hd_mem_reserve(&in->chunk, &in->room, in->held + 1, sizeof *in->chunk, err);
+    if (s) return s;
     const hd_line from = line.text;
     line.text.text = hd_input_copy(in, from, err);
     if (line.text.text && line.why) line.why = hd_input_copy(in, (hd_line){line.why, strlen(line.why)}, err);

@@ -151,13 +151,7 @@ static hd_status add_name(void *context, const char *name, hd_err *err)
     struct stat info;
     hd_status s = hd_path(path, n->folder, name, err);
     if (s || name[0] == '.' || stat(path, &info) || S_ISDIR(info.st_mode)) return s;
-    if (n->count == n->room) {
-        size_t room = n->room ? 2 * n->room : 64;
-        char **all = hd_mem_grow(n->at, room * sizeof *all);
-        if (!all) return hd_err_nomem(err, room * sizeof *all);
-        n->at = all;
-        n->room = room;
-    }
+    if ((s = hd_mem_reserve(&n->at, &n->room, n->count + 1, sizeof *n->at, err))) return s;
     n->at[n->count] = hd_mem_text(name);
     return n->at[n->count++] ? HD_OK : hd_err_nomem(err, strlen(name));
 }

@@ -8,24 +8,10 @@
 
 /* -- lines -- */
 
-static hd_status grow(void **block, size_t *room, size_t need, size_t each, hd_err *err)
-{
-    if (need <= *room) return HD_OK;
-    size_t more = *room ? 2 * *room : 4096;
-    if (more < need) more = need;
-    void *b = hd_mem_grow(*block, more * each);
-    if (!b) return hd_err_nomem(err, more * each);
-    *block = b, *room = more;
-    return HD_OK;
-}
-
 static hd_status add_line(hd_plain_text *t, hd_line line, hd_err *err)
 {
-    void *bytes = t->bytes, *end = t->end;
-    hd_status s = grow(&bytes, &t->room, t->size + line.size + 1, 1, err);
-    t->bytes = bytes;
-    if (!s) s = grow(&end, &t->places, t->lines + 1, sizeof *t->end, err);
-    t->end = end;
+    hd_status s = hd_mem_reserve(&t->bytes, &t->room, t->size + line.size + 1, 1, err);
+    if (!s) s = hd_mem_reserve(&t->end, &t->places, t->lines + 1, sizeof *t->end, err);
     if (s) return s;
     memcpy(t->bytes + t->size, line.text, line.size);
     t->size += line.size;

@@ -19,14 +19,9 @@ void hd_parts_release(hd_parts *p)
 
 static hd_status add_part(hd_parts *p, hd_part part, hd_err *err)
 {
-    if (p->count == p->room) {
-        size_t room = p->room ? 2 * p->room : 256;
-        hd_part *at = hd_mem_grow(p->at, room * sizeof *at);
-        if (!at) return hd_err_nomem(err, room * sizeof *at);
-        p->at = at, p->room = room;
-    }
-    p->at[p->count++] = part;
-    return HD_OK;
+    hd_status s = hd_mem_reserve(&p->at, &p->room, p->count + 1, sizeof *p->at, err);
+    if (!s) p->at[p->count++] = part;
+    return s;
 }
 
 /* -- where to cut -- */

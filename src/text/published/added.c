@@ -15,14 +15,9 @@ void hd_added_release(hd_added *a)
 
 hd_status hd_added_put(hd_added *a, hd_added_token token, hd_err *err)
 {
-    if (a->count == a->room) {
-        size_t room = a->room ? 2 * a->room : 16;
-        hd_added_token *at = hd_mem_grow(a->at, room * sizeof *at);
-        if (!at) return hd_err_nomem(err, room * sizeof *at);
-        a->at = at, a->room = room;
-    }
-    a->at[a->count++] = token;
-    return HD_OK;
+    hd_status s = hd_mem_reserve(&a->at, &a->room, a->count + 1, sizeof *a->at, err);
+    if (!s) a->at[a->count++] = token;
+    return s;
 }
 
 static int by_first_byte(const void *left, const void *right)
