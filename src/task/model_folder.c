@@ -214,8 +214,7 @@ static hd_status add_word(const hd_tokenizer *t, hd_line line, size_t at, size_t
     hd_status s = hd_tokenizer_encode(t, line.text + at, size, out, err);
     const hd_piece unknown = {.id = hd_tokenizer_special(t).unk, .end = (uint32_t)size};
     if (!s && out->count == from && !hd_pieces_add(out, unknown)) s = hd_err_nomem(err, sizeof unknown);
-    for (size_t i = from; !s && i < out->count; i++)
-        out->at[i].begin += (uint32_t)at, out->at[i].end += (uint32_t)at;
+    if (!s) hd_pieces_move(out, from, at);
     return s;
 }
 
@@ -234,8 +233,7 @@ static hd_status encode_words(const hd_tokenizer *t, hd_line line, hd_ids *out, 
 {
     hd_pieces p = {0};
     hd_status s = hd_line_pieces(HD_LINE_words, t, line, &p, err);
-    if (!s) s = hd_ids_reserve(out, p.count, err);
-    for (size_t i = 0; !s && i < p.count; i++) out->at[out->count++] = p.at[i].id;
+    if (!s) s = hd_ids_add_pieces(out, &p, err);
     hd_pieces_release(&p);
     return s;
 }

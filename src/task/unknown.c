@@ -19,22 +19,12 @@ static hd_line bytes_of(hd_line text, const hd_piece *p)
 /* The unknown pieces of a text, with their places in it. */
 static hd_status find(hd_pieces *out, const hd_tokenizer *t, hd_line text, bool masks, hd_err *err)
 {
-    const int32_t unk = hd_tokenizer_special(t).unk;
-    hd_pieces piece = {0};
-    hd_status s = HD_OK;
-    for (size_t at = 0, n; !s && at < text.size; at += n) {
-        hd_line rest = {text.text + at, text.size - at};
-        n = masks ? hd_masked_before(rest) : rest.size;
-        piece.count = 0;
-        s = hd_tokenizer_encode_again(t, rest.text, n, &piece, err);
-        for (size_t i = 0; !s && i < piece.count; i++) {
-            hd_piece p = piece.at[i];
-            p.begin += (uint32_t)at, p.end += (uint32_t)at;
-            if (p.id == unk && !hd_pieces_add(out, p)) s = hd_err_nomem(err, sizeof p);
-        }
-        if (n < rest.size) n += sizeof HD_MASK_TEXT - 1;
-    }
-    hd_pieces_release(&piece);
+    hd_status s = masks ? hd_masked_pieces(t, text, true, out, err)
+                        : hd_tokenizer_encode_again(t, text.text, text.size, out, err);
+    size_t count = 0;
+    for (size_t i = 0; !s && i < out->count; i++)
+        if (out->at[i].id == hd_tokenizer_special(t).unk) out->at[count++] = out->at[i];
+    out->count = count;
     return s;
 }
 

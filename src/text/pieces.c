@@ -21,11 +21,30 @@ hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err)
     return hd_mem_reserve(&ids->at, &ids->room, ids->count + more, sizeof *ids->at, err);
 }
 
+hd_status hd_ids_add_pieces(hd_ids *ids, const hd_pieces *p, hd_err *err)
+{
+    hd_status s = hd_ids_reserve(ids, p->count, err);
+    for (size_t i = 0; !s && i < p->count; i++) ids->at[ids->count++] = p->at[i].id;
+    return s;
+}
+
 bool hd_pieces_add(hd_pieces *p, hd_piece piece)
 {
     if (hd_mem_reserve(&p->at, &p->room, p->count + 1, sizeof *p->at, NULL)) return false;
     p->at[p->count++] = piece;
     return true;
+}
+
+hd_status hd_pieces_add_around(hd_pieces *p, int32_t id, int type, hd_err *err)
+{
+    const hd_piece around = {.id = id, .text = -1, .type = (int8_t)type};
+    return hd_pieces_add(p, around) ? HD_OK : hd_err_nomem(err, sizeof around);
+}
+
+void hd_pieces_move(hd_pieces *p, size_t from, size_t by)
+{
+    for (hd_piece *q = p->at + from; q < p->at + p->count; q++)
+        q->begin += (uint32_t)by, q->end += (uint32_t)by;
 }
 
 /* A place in a text: the first byte of a character, and its number. */

@@ -124,8 +124,13 @@ typedef struct hd_ids {
 /* {0} is an empty list. */
 void hd_pieces_release(hd_pieces *p);
 bool hd_pieces_add(hd_pieces *p, hd_piece piece); /* false: no memory */
+/* A token that stands around texts, of none of them. */
+hd_status hd_pieces_add_around(hd_pieces *p, int32_t id, int type, hd_err *err);
+/* Adds to the places of the pieces from number `from` on: their text begins at this byte of a longer one. */
+void hd_pieces_move(hd_pieces *p, size_t from, size_t by);
 void hd_ids_release(hd_ids *ids);
 hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err); /* room for so many behind count */
+hd_status hd_ids_add_pieces(hd_ids *ids, const hd_pieces *p, hd_err *err);
 
 /* Any bytes are a text: what is not UTF-8 becomes <unk> or U+FFFD. No special is added. Both append to out,
    the offsets being those in this text. */

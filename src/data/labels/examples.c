@@ -18,13 +18,52 @@ void hd_examples_release(hd_examples *x)
     *x = (hd_examples){0};
 }
 
+/* -- an item -- */
+
+/* Of two texts the longer one is cut first. */
+static void fit(size_t size[2], size_t most)
+{
+    for (; size[0] + size[1] > most; size[size[1] > size[0]]--) continue;
+}
+
+hd_status hd_item_pieces(const hd_tokenizer *t, const hd_line text[2], bool pair, const hd_examples_opt *opt,
+                         hd_pieces *out, bool *cut, hd_err *err)
+{
+    const hd_special special = hd_tokenizer_special(t);
+    hd_pieces of[2] = {{0}, {0}};
+    size_t size[2] = {0}, ends[2] = {1, 1};
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < 1 + pair; i++) {
+        s = hd_tokenizer_encode(t, text[i].text, text[i].size, &of[i], err);
+        size[i] = of[i].count;
+    }
+    if (pair)
+        ends[0] = hd_tokenizer_between(t) < opt->longest - 2 ? hd_tokenizer_between(t) : opt->longest - 2;
+    fit(size, opt->longest - (pair ? 2 + ends[0] : opt->bare ? 0 : 2));
+    *cut = size[0] + size[1] < of[0].count + of[1].count;
+    if (opt->bare && !pair && size[0]) ends[0] = 0;
+    if (!s && !opt->bare && special.start >= 0) s = hd_pieces_add_around(out, special.start, 0, err);
+    for (int i = 0; i < 1 + pair; i++) {
+        for (size_t k = 0; !s && k < size[i]; k++) {
+            of[i].at[k].type = (int8_t)i;
+            if (!hd_pieces_add(out, of[i].at[k])) s = hd_err_nomem(err, sizeof *out->at);
+        }
+        for (size_t k = 0; !s && k < ends[i]; k++) s = hd_pieces_add_around(out, special.end, i, err);
+    }
+    hd_pieces_release(&of[0]), hd_pieces_release(&of[1]);
+    return s;
+}
+
+/* -- all of them -- */
+
 typedef struct maker {
     hd_examples *x;
     const hd_labeled *from;
     const hd_tokenizer *tokenizer;
     const hd_examples_opt *opt;
     hd_ids ids;
-    size_t places; /* of begin, first and second */
+    hd_pieces pieces; /* of an item */
+    size_t places;    /* of begin, first and second */
 } maker;
 
 /* Examples begin where the last one ended. */
@@ -75,51 +114,23 @@ static hd_status put_pieces(maker *m, size_t unit, size_t most, bool *whole, hd_
     return s;
 }
 
-/* Of two texts the longer one is cut first. */
-static void fit(size_t size[2], size_t most)
-{
-    for (; size[0] + size[1] > most; size[size[1] > size[0]]--) continue;
-}
-
-/* The pieces of both texts are made behind each other; then those that fit are moved to their places. */
-static hd_status put_pair(maker *m, size_t unit, hd_err *err)
-{
-    size_t begin = m->ids.count, size[2], between = hd_tokenizer_between(m->tokenizer);
-    int32_t end = hd_tokenizer_special(m->tokenizer).end;
-    bool whole;
-    hd_status s = put_pieces(m, unit, SIZE_MAX, &whole, err);
-    size_t middle = m->ids.count;
-    if (!s) s = put_pieces(m, unit + 1, SIZE_MAX, &whole, err);
-    if (between > m->opt->longest - 2) between = m->opt->longest - 2;
-    if (!s) s = hd_ids_reserve(&m->ids, between + 1, err);
-    if (s) return s;
-    size[0] = middle - begin, size[1] = m->ids.count - middle;
-    size_t all = size[0] + size[1];
-    fit(size, m->opt->longest - 2 - between);
-    int32_t *at = m->ids.at + begin;
-    memmove(at + size[0] + between, m->ids.at + middle, size[1] * sizeof *at);
-    for (size_t i = 0; i < between; i++) at[size[0] + i] = end;
-    at[size[0] + between + size[1]] = end;
-    m->ids.count = begin + size[0] + between + size[1] + 1;
-    m->x->second[m->x->count - 1] = begin + size[0] + between - m->x->begin[m->x->count - 1];
-    m->x->cut += size[0] + size[1] < all;
-    return HD_OK;
-}
-
 static hd_status put_text(maker *m, size_t item, hd_err *err)
 {
-    hd_special special = hd_tokenizer_special(m->tokenizer);
     size_t unit = m->from->begin[item], texts = m->from->begin[item + 1] - unit;
-    bool whole = true, bare = m->opt->bare;
+    hd_line text[2] = {hd_labeled_unit(m->from, unit)};
+    if (texts == 2) text[1] = hd_labeled_unit(m->from, unit + 1);
+    bool cut = false;
     hd_status s = begin_example(m, err);
-    if (!s && !bare && special.start >= 0) s = put_id(m, special.start, err);
-    if (!s && texts == 2) s = put_pair(m, unit, err);
-    if (!s && texts != 2) s = put_pieces(m, unit, m->opt->longest - (bare ? 0 : 2), &whole, err);
-    if (!s && texts != 2 && (!bare || m->ids.count == m->x->begin[m->x->count - 1]))
-        s = put_id(m, special.end, err);
-    for (size_t k = m->from->first[item]; !s && k < m->from->first[item + 1]; k++) put_label(m, k, 0);
-    m->x->cut += !whole;
-    return s;
+    m->pieces.count = 0;
+    if (!s) s = hd_item_pieces(m->tokenizer, text, texts == 2, m->opt, &m->pieces, &cut, err);
+    if (!s) s = hd_ids_add_pieces(&m->ids, &m->pieces, err);
+    if (s) return s;
+    size_t second = 0;
+    while (second < m->pieces.count && !m->pieces.at[second].type) second++;
+    if (texts == 2) m->x->second[m->x->count - 1] = second;
+    for (size_t k = m->from->first[item]; k < m->from->first[item + 1]; k++) put_label(m, k, 0);
+    m->x->cut += cut;
+    return HD_OK;
 }
 
 static hd_status put_sentence(maker *m, size_t item, hd_err *err)
@@ -175,6 +186,7 @@ hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_to
         s = opt->each ? put_sentence(&m, i, err) : put_text(&m, i, err);
     if (!s) s = begin_example(&m, err); /* that is where the last one ends */
     x.id = m.ids.at, x.rows = m.ids.count;
+    hd_pieces_release(&m.pieces);
     if (s) return hd_examples_release(&x), s;
     x.count--;
     for (size_t i = 0; i < x.count; i++)

@@ -27,6 +27,11 @@ typedef struct hd_examples_opt {
                        becomes several examples */
 } hd_examples_opt;
 
+/* Appends an item as a model reads it, one text or a pair, with the special tokens around; places are those
+   in each text. *cut: it was too long. */
+hd_status hd_item_pieces(const hd_tokenizer *t, const hd_line text[2], bool pair, const hd_examples_opt *opt,
+                         hd_pieces *out, bool *cut, hd_err *err);
+
 /* Labels keep the order of the units. */
 hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
                            const hd_examples_opt *opt, hd_err *err);

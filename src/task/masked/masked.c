@@ -28,14 +28,8 @@ bool hd_masked_is_special(const hd_tokenizer *t, int32_t id)
     return id == s.pad || id == s.unk || id == s.start || id == s.end || id == hd_masked_id(t);
 }
 
-static hd_status add(hd_ids *out, int32_t id, hd_err *err)
-{
-    hd_status s = hd_ids_reserve(out, 1, err);
-    if (!s) out->at[out->count++] = id;
-    return s;
-}
-
-size_t hd_masked_before(hd_line text)
+/* Bytes before the next "[MASK]" of a text, or all of them. */
+static size_t before_mask(hd_line text)
 {
     const size_t size = sizeof HD_MASK_TEXT - 1;
     for (size_t i = 0; i + size <= text.size; i++)
@@ -43,36 +37,41 @@ size_t hd_masked_before(hd_line text)
     return text.size;
 }
 
-hd_line hd_masked_part(const hd_tokenizer *t, hd_line text, size_t n)
+/* The pieces of the bytes begin .. end-1 of a text; a mask behind them may take the spaces before it. */
+static hd_status add_part(hd_pieces *out, const hd_tokenizer *t, hd_line text, size_t begin, size_t end,
+                          bool again, hd_err *err)
 {
-    bool strips = n < text.size && hd_tokenizer_special(t).mask_strips;
-    while (strips && n && text.text[n - 1] == ' ') n--;
-    return (hd_line){text.text, n};
+    const size_t from = out->count;
+    bool strips = end < text.size && hd_tokenizer_special(t).mask_strips;
+    while (strips && end > begin && text.text[end - 1] == ' ') end--;
+    if (begin == end) return HD_OK;
+    hd_status s = again ? hd_tokenizer_encode_again(t, text.text + begin, end - begin, out, err)
+                        : hd_tokenizer_encode(t, text.text + begin, end - begin, out, err);
+    if (!s) hd_pieces_move(out, from, begin);
+    return s;
 }
 
-static hd_status add_pieces(hd_ids *out, const hd_tokenizer *t, hd_line text, bool again, hd_err *err)
+hd_status hd_masked_pieces(const hd_tokenizer *t, hd_line text, bool again, hd_pieces *out, hd_err *err)
 {
-    hd_pieces piece = {0};
-    hd_status s = again ? hd_tokenizer_encode_again(t, text.text, text.size, &piece, err)
-                        : hd_tokenizer_encode(t, text.text, text.size, &piece, err);
-    if (!s) s = hd_ids_reserve(out, piece.count, err);
-    for (size_t i = 0; !s && i < piece.count; i++) out->at[out->count++] = piece.at[i].id;
-    hd_pieces_release(&piece);
-    return s;
+    const size_t size = sizeof HD_MASK_TEXT - 1;
+    hd_status s = hd_pieces_add_around(out, hd_tokenizer_special(t).start, 0, err);
+    for (size_t at = 0, end; !s && at < text.size; at = end + size) {
+        end = at + before_mask((hd_line){text.text + at, text.size - at});
+        s = add_part(out, t, text, at, end, again, err);
+        if (s || end == text.size) break;
+        const hd_piece mask = {hd_masked_id(t), .begin = (uint32_t)end, .end = (uint32_t)(end + size)};
+        if (!hd_pieces_add(out, mask)) s = hd_err_nomem(err, sizeof mask);
+    }
+    return s ? s : hd_pieces_add_around(out, hd_tokenizer_special(t).end, 0, err);
 }
 
 static hd_status encode(const hd_tokenizer *t, hd_line text, bool again, hd_ids *out, hd_err *err)
 {
-    hd_special special = hd_tokenizer_special(t);
-    hd_status s = add(out, special.start, err);
-    while (!s && text.size) {
-        size_t n = hd_masked_before(text);
-        const hd_line part = hd_masked_part(t, text, n);
-        if (part.size) s = add_pieces(out, t, part, again, err);
-        if (!s && n < text.size) s = add(out, hd_masked_id(t), err), n += sizeof HD_MASK_TEXT - 1;
-        text.text += n, text.size -= n;
-    }
-    return s ? s : add(out, special.end, err);
+    hd_pieces piece = {0};
+    hd_status s = hd_masked_pieces(t, text, again, &piece, err);
+    if (!s) s = hd_ids_add_pieces(out, &piece, err);
+    hd_pieces_release(&piece);
+    return s;
 }
 
 hd_status hd_masked_encode(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err)

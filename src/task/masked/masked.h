@@ -17,13 +17,12 @@ size_t hd_masked_vocab(const hd_tokenizer *t); /* V of the model: the tokenizer'
 /* Whether it is no piece of a text: what begins, ends or fills one, [MASK] and <unk>. */
 bool hd_masked_is_special(const hd_tokenizer *t, int32_t id);
 
-/* Bytes before the next "[MASK]" of a text, or all of them. */
-size_t hd_masked_before(hd_line text);
-/* What is encoded of the text before a mask at byte n, or at its end: a mask may take spaces with it. */
-hd_line hd_masked_part(const hd_tokenizer *t, hd_line text, size_t n);
-/* Appends the start, the pieces and masks of a text, and the end. */
+/* Appends the start, the pieces and masks of a text, and the end. again: of a text that was encoded before;
+   what is unknown in it is not counted again. */
+hd_status hd_masked_pieces(const hd_tokenizer *t, hd_line text, bool again, hd_pieces *out, hd_err *err);
+/* Their ids alone. */
 hd_status hd_masked_encode(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err);
-/* The same of a text that was encoded before: what is unknown in it is not counted again. */
+/* The same of a text that was encoded before. */
 hd_status hd_masked_encode_again(const hd_tokenizer *t, hd_line text, hd_ids *out, hd_err *err);
 
 typedef struct hd_filling {
