@@ -1,7 +1,6 @@
 /* heed corpus: writes a small English-German parallel corpus that a model learns in minutes. */
 #include "cli/frame/verb.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file/file.h"
@@ -32,32 +31,24 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-enum { TRAIN, VALID, TEST, SPLITS, LANGUAGES = 2 };
+enum { SPLITS = 3, LANGUAGES = 2, FILES = SPLITS * LANGUAGES };
+
+static const char *const names[FILES] = {"train.en", "train.de", "valid.en",
+                                         "valid.de", "test.en",  "test.de"};
 
 struct file {
     char path[HD_PATH];
     hd_save *save; /* NULL: not open, or done with */
 };
 
-static hd_status open_file(struct file *f, const struct corpus *o, const char *folder, int split,
-                           int language, hd_err *err)
+static hd_status open_file(struct file *f, const struct corpus *o, const char *folder, const char *name,
+                           hd_err *err)
 {
-    static const char *const name[SPLITS] = {"train", "valid", "test"}, *const ending[LANGUAGES] = {"en",
-                                                                                                    "de"};
-    char below[16];
-    snprintf(below, sizeof below, "%s.%s", name[split], ending[language]);
-    hd_status s = hd_path(f->path, folder, below, err);
+    hd_status s = hd_path(f->path, folder, name, err);
     if (s) return s;
     if (!o->overwrite && !access(f->path, F_OK))
         return hd_err_set(err, HD_EFILE, "%s: exists already (--overwrite replaces it)", f->path);
     return hd_save_open(&f->save, f->path, err);
-}
-
-static hd_status write_line(hd_save *save, hd_text *line, hd_err *err)
-{
-    hd_text_put(line, "\n");
-    hd_status s = hd_text_status(line, err);
-    return s ? s : hd_save_write(save, line->data, line->size, err);
 }
 
 static hd_status write_pairs(struct file file[LANGUAGES], hd_grammar *g, int pairs, hd_err *err)
@@ -66,7 +57,11 @@ static hd_status write_pairs(struct file file[LANGUAGES], hd_grammar *g, int pai
     hd_status s = HD_OK;
     for (int i = 0; !s && i < pairs; i++) {
         s = hd_grammar_next(g, &line[0], &line[1], err);
-        for (int l = 0; !s && l < LANGUAGES; l++) s = write_line(file[l].save, &line[l], err);
+        for (int l = 0; !s && l < LANGUAGES; l++) {
+            hd_text_put(&line[l], "\n");
+            s = hd_text_status(&line[l], err);
+            if (!s) s = hd_save_write(file[l].save, line[l].data, line[l].size, err);
+        }
     }
     for (int l = 0; l < LANGUAGES; l++) hd_text_release(&line[l]);
     return s;
@@ -74,16 +69,14 @@ static hd_status write_pairs(struct file file[LANGUAGES], hd_grammar *g, int pai
 
 /* All files are written before the first is put in its place, and then none of an earlier corpus is left: new
    sentences never stand beside old translations. */
-static hd_status put_in_place(struct file file[SPLITS][LANGUAGES], hd_err *err)
+static hd_status put_in_place(struct file file[FILES], hd_err *err)
 {
     hd_status s = HD_OK;
-    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++)
-        if (file[i / LANGUAGES][i % LANGUAGES].save)
-            s = hd_folder_remove(file[i / LANGUAGES][i % LANGUAGES].path, err);
-    for (int i = 0; !s && i < SPLITS * LANGUAGES; i++) {
-        struct file *f = &file[i / LANGUAGES][i % LANGUAGES];
-        hd_save *save = f->save;
-        f->save = NULL;
+    for (int i = 0; !s && i < FILES; i++)
+        if (file[i].save) s = hd_folder_remove(file[i].path, err);
+    for (int i = 0; !s && i < FILES; i++) {
+        hd_save *save = file[i].save;
+        file[i].save = NULL;
         if (save) s = hd_save_commit(save, err);
     }
     return s;
@@ -92,17 +85,14 @@ static hd_status put_in_place(struct file file[SPLITS][LANGUAGES], hd_err *err)
 static hd_status write_all(const struct corpus *o, const char *folder, hd_err *err)
 {
     const int pairs[SPLITS] = {o->pairs, o->valid, o->test};
-    struct file(*file)[LANGUAGES] = hd_mem_zero(SPLITS * sizeof *file);
+    struct file *file = hd_mem_array(FILES, sizeof *file);
     hd_grammar *g = NULL;
-    hd_status s =
-        file ? hd_grammar_new(&g, (uint64_t)o->seed, err) : hd_err_nomem(err, SPLITS * sizeof *file);
-    for (int i = 0; !s && i < SPLITS; i++)
-        for (int l = 0; !s && pairs[i] && l < LANGUAGES; l++)
-            s = open_file(&file[i][l], o, folder, i, l, err);
-    for (int i = 0; !s && i < SPLITS; i++) s = write_pairs(file[i], g, pairs[i], err);
+    hd_status s = file ? hd_grammar_new(&g, (uint64_t)o->seed, err) : hd_err_nomem(err, FILES * sizeof *file);
+    for (int i = 0; !s && i < FILES; i++)
+        if (pairs[i / LANGUAGES]) s = open_file(&file[i], o, folder, names[i], err);
+    for (int i = 0; !s && i < SPLITS; i++) s = write_pairs(file + i * LANGUAGES, g, pairs[i], err);
     if (!s) s = put_in_place(file, err);
-    for (int i = 0; file && i < SPLITS; i++)
-        for (int l = 0; l < LANGUAGES; l++) hd_save_abandon(file[i][l].save);
+    for (int i = 0; file && i < FILES; i++) hd_save_abandon(file[i].save);
     hd_grammar_free(g);
     hd_mem_free(file);
     return s;

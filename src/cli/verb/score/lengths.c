@@ -25,8 +25,7 @@ static const char *name_of(const hd_score_lengths *s, size_t system)
     return hd_utf8_good(name, size) == size ? name : "(not UTF-8)";
 }
 
-/* Scores, [systems][metrics][buckets + 1], the last one being that of all sentences; the caller frees them.
- */
+/* [systems][metrics][buckets + 1], the last one being that of all sentences; the caller frees them. */
 static hd_status scores_of(double **out, const hd_score_lengths *s, hd_err *err)
 {
     size_t cells = s->systems * s->metrics, each = s->lengths->buckets + 1;
@@ -73,15 +72,6 @@ static void put_table(hd_text *to, const hd_score_lengths *s, const double *all,
     hd_table_write(to, &t);
 }
 
-hd_status hd_score_lengths_text(hd_text *to, const hd_score_lengths *s, hd_err *err)
-{
-    double *all = NULL;
-    hd_status st = scores_of(&all, s, err);
-    for (size_t m = 0; !st && m < s->metrics; m++) put_table(to, s, all, m);
-    hd_mem_free(all);
-    return st ? st : hd_text_status(to, err);
-}
-
 /* -- JSON -- */
 
 static void put_systems(hd_text *to, const hd_score_lengths *s, const double *all, size_t bucket)
@@ -107,12 +97,9 @@ static void put_bucket(hd_text *to, const hd_bucket *b)
     hd_member_count(to, "sentences", b->segments);
 }
 
-hd_status hd_score_lengths_json(hd_text *to, const hd_score_lengths *s, hd_err *err)
+static void put_object(hd_text *to, const hd_score_lengths *s, const double *all)
 {
     const hd_lengths *l = s->lengths;
-    double *all = NULL;
-    hd_status st = scores_of(&all, s, err);
-    if (st) return st;
     hd_member_begin(to, NULL, '{');
     hd_member_begin(to, "buckets", '[');
     for (size_t b = 0; b < l->buckets; b++) {
@@ -132,22 +119,18 @@ hd_status hd_score_lengths_json(hd_text *to, const hd_score_lengths *s, hd_err *
         hd_text_put(to, "\"");
     }
     hd_text_put(to, "}}\n");
-    hd_mem_free(all);
-    return hd_text_status(to, err);
 }
 
 /* -- plot -- */
 
-hd_status hd_score_lengths_plot(const char *path, const hd_score_lengths *s, hd_err *err)
+static hd_status plot(const hd_score_lengths *s, const double *all, hd_err *err)
 {
     const hd_lengths *l = s->lengths;
     char name[HD_BUCKETS][HD_BUCKET_NAME], detail[HD_BUCKETS][HD_BUCKET_NAME], title[64];
     hd_curve_point point[HD_BUCKETS];
-    double *all = NULL;
     hd_curve *curve = hd_mem_array(s->systems, sizeof *curve);
-    hd_status st = curve ? scores_of(&all, s, err) : hd_err_nomem(err, s->systems * sizeof *curve);
-    for (size_t i = 0; !st && i < s->systems; i++)
-        curve[i] = (hd_curve){name_of(s, i), score_at(s, all, i, 0)};
+    if (!curve) return hd_err_nomem(err, s->systems * sizeof *curve);
+    for (size_t i = 0; i < s->systems; i++) curve[i] = (hd_curve){name_of(s, i), score_at(s, all, i, 0)};
     for (size_t b = 0; b < l->buckets; b++) {
         snprintf(detail[b], sizeof detail[b], "n = %zu", l->bucket[b].segments);
         point[b] = (hd_curve_point){hd_bucket_name(&l->bucket[b], name[b]), detail[b]};
@@ -162,8 +145,24 @@ hd_status hd_score_lengths_plot(const char *path, const hd_score_lengths *s, hd_
                         .curve = curve,
                         .curves = s->systems};
     hd_drawing d = hd_curves_drawing(&curves);
-    if (!st) st = hd_plot_save(path, &d, err);
+    hd_status st = hd_plot_save(s->plot, &d, err);
     hd_mem_free(curve);
+    return st;
+}
+
+hd_status hd_score_lengths_show(const hd_command *c, const hd_score_lengths *s, hd_err *err)
+{
+    hd_text page = {0};
+    double *all = NULL;
+    hd_status st = hd_lengths_divide(s->lengths, err);
+    if (!st && s->lengths->outside)
+        hd_log_say(&c->log, HD_WARN, "%zu of %zu sentences are outside all --buckets", s->lengths->outside,
+                   s->lengths->count);
+    if (!st) st = scores_of(&all, s, err);
+    if (!st && s->json) put_object(&page, s, all);
+    for (size_t m = 0; !st && !s->json && m < s->metrics; m++) put_table(&page, s, all, m);
+    st = hd_command_put_page(c, &page, st, err);
+    if (!st && s->plot) st = plot(s, all, err);
     hd_mem_free(all);
     return st;
 }

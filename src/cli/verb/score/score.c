@@ -275,16 +275,10 @@ static hd_status show_lengths(call *j, hd_err *err)
                                    .systems = j->systems,
                                    .metrics = j->metrics,
                                    .metric = j->metric,
-                                   .digits = j->o->digits};
-    hd_text page = {0};
-    hd_status s = hd_lengths_divide(&j->lengths, err);
-    if (!s && j->lengths.outside)
-        hd_log_say(&j->command.log, HD_WARN, "%zu of %zu sentences are outside all --buckets",
-                   j->lengths.outside, j->lengths.count);
-    if (!s)
-        s = j->o->json ? hd_score_lengths_json(&page, &view, err) : hd_score_lengths_text(&page, &view, err);
-    s = hd_command_put_page(&j->command, &page, s, err);
-    return !s && j->o->plot ? hd_score_lengths_plot(j->o->plot, &view, err) : s;
+                                   .digits = j->o->digits,
+                                   .json = j->o->json,
+                                   .plot = j->o->plot};
+    return hd_score_lengths_show(&j->command, &view, err);
 }
 
 static hd_status run(hd_command *c, hd_err *err)
