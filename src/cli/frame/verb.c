@@ -132,7 +132,7 @@ int hd_command_run(hd_command *c)
     if (!s) s = u->run(c, &err);
     s = hd_attending_close(&c->attending, s, &err);
     if (s) c->exit = c->misused ? hd_verb_misused(c->verb, &err) : hd_command_fail(c, &err);
-    if (!c->exit) hd_unknown_warn(c, c->model.tokenizer[0], c->model.tokenizer[1]);
+    if (!s) hd_unknown_warn(c, c->model.tokenizer[0], c->model.tokenizer[1]);
     hd_input_close(c);
     if (u->release) u->release(c);
     hd_model_folder_release(&c->model);

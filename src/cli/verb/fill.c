@@ -3,27 +3,24 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
-#include "cli/verb/unknown.h"
 #include "task/masked/masked.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 struct fill {
-    int top;
-    bool json;
-    hd_machine_options machine;
-    hd_attending_options attending;
+    hd_usual usual;
+    size_t top;
 };
 
 static const hd_option options[] = {
     {"top", 'k', "N", "5", "predictions to show for each " HD_MASK_TEXT,
-     HD_INT_INTO(struct fill, top, 1, 1000)},
-    {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct fill, json)},
-    HD_ATTENDING_FILE(struct fill, attending),
-    HD_ATTENDING_VIEW(struct fill, attending),
-    HD_ATTENDING_LAYER(struct fill, attending),
-    HD_ATTENDING_HEAD(struct fill, attending),
-    HD_MACHINE_ROWS(struct fill, machine),
+     HD_COUNT_INTO(struct fill, top, 1, 1000)},
+    {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct fill, usual.json)},
+    HD_ATTENDING_FILE(struct fill, usual.attending),
+    HD_ATTENDING_VIEW(struct fill, usual.attending),
+    HD_ATTENDING_LAYER(struct fill, usual.attending),
+    HD_ATTENDING_HEAD(struct fill, usual.attending),
+    HD_MACHINE_ROWS(struct fill, usual.machine),
     {0},
 };
 
@@ -36,15 +33,7 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-typedef struct call {
-    hd_command *command;
-    const struct fill *o;
-    hd_machine machine;
-    hd_model_folder model;
-    hd_attending attending;
-} call;
-
-static void put_lines(hd_text *to, const call *c, const hd_filled *f)
+static void put_lines(hd_text *to, const hd_command *c, const hd_filled *f)
 {
     for (size_t i = 0; i < f->masks * f->top; i++) {
         char p[HD_DECIMAL];
@@ -66,7 +55,8 @@ static hd_status put_choice(hd_text *to, const hd_tokenizer *t, int32_t id, doub
     return s;
 }
 
-static hd_status put_object(hd_text *to, const call *c, const char *text, const hd_filled *f, hd_err *err)
+static hd_status put_object(hd_text *to, const hd_command *c, const char *text, const hd_filled *f,
+                            hd_err *err)
 {
     hd_status s = HD_OK;
     hd_member_begin(to, NULL, '{');
@@ -82,10 +72,9 @@ static hd_status put_object(hd_text *to, const call *c, const char *text, const 
 }
 
 /* The text is read once more, as a whole and with a probe. */
-static hd_status attend(call *c, hd_line text, hd_err *err)
+static hd_status attend(hd_command *c, hd_line text, hd_err *err)
 {
     hd_ids ids = {0};
-    if (!hd_attending_wanted(&c->o->attending)) return HD_OK;
     hd_status s = hd_masked_encode_again(c->model.tokenizer[0], text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
     if (!s) s = hd_attending_add(&c->attending, &c->machine.run, &one, err);
@@ -96,62 +85,35 @@ static hd_status attend(call *c, hd_line text, hd_err *err)
 /* What --view draws goes below the predictions, so these are written first. */
 static hd_status answer(void *context, hd_line text, hd_text *to, hd_err *err)
 {
-    call *c = context;
+    hd_command *c = context;
+    const struct fill *o = c->options;
     hd_filled f;
-    hd_status s = hd_masked_fill(&f, &c->machine.run, &c->model, text, (size_t)c->o->top, err);
+    hd_status s = hd_masked_fill(&f, &c->machine.run, &c->model, text, o->top, err);
     if (s) return s;
-    if (c->o->json)
+    if (o->usual.json)
         s = put_object(to, c, text.text, &f, err);
     else
         put_lines(to, c, &f);
     hd_filled_release(&f);
-    if (!s) s = hd_command_put_text(c->command, to, true, err);
-    return s ? s : attend(c, text, err);
+    if (!s) s = hd_command_put_text(c, to, true, err);
+    return s || !hd_attending_wanted(&o->usual.attending) ? s : attend(c, text, err);
 }
 
-static hd_status open_all(call *c, hd_err *err)
+static hd_status run(hd_command *c, hd_err *err)
 {
-    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s)
-        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "mlm", c->machine.backend,
-                                 HD_WEIGHTS_BEST, err);
-    if (!s) s = hd_masked_fill_check(&c->model, err);
-    return s ? s
-             : hd_attending_open(&c->attending, c->command, &c->o->attending, c->model.model,
-                                 c->model.tokenizer[0], err);
-}
-
-static hd_status run(call *c, hd_err *err)
-{
-    hd_status s = open_all(c, err);
-    const hd_words *words = &c->command->operands;
-    if (!s && words->count == 1) {
-        s = hd_input_open(c->command, "a line with " HD_MASK_TEXT " in it", "answered", HD_INPUT_TEXT, err);
-        return s ? s : hd_input_each_one(&c->command->in, c->o->json, answer, c, err);
-    }
+    const hd_usual *o = c->options;
     hd_text out = {0};
-    for (int i = 1; !s && i < words->count; i++)
-        s = answer(c, (hd_line){words->word[i], strlen(words->word[i])}, &out, err);
+    hd_status s = hd_masked_fill_check(&c->model, err);
+    if (!s)
+        s = hd_attending_open(&c->attending, c, &o->attending, c->model.model, c->model.tokenizer[0], err);
+    if (!s && c->operands.count == 1) {
+        s = hd_input_open(c, "a line with " HD_MASK_TEXT " in it", "answered", HD_INPUT_TEXT, err);
+        return s ? s : hd_input_each_one(&c->in, o->json, answer, c, err);
+    }
+    for (int i = 1; !s && i < c->operands.count; i++)
+        s = answer(c, (hd_line){c->operands.word[i], strlen(c->operands.word[i])}, &out, err);
     hd_text_release(&out);
     return s;
-}
-
-static int run_fill(hd_command *command)
-{
-    hd_err err = {0};
-    call c = {.command = command, .o = command->options};
-    hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
-    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
-    hd_model_folder_release(&c.model);
-    hd_machine_close(&c.machine);
-    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_fill(c);
-    return HD_OK;
 }
 
 const hd_usage hd_verb_fill = {
@@ -169,5 +131,7 @@ const hd_usage hd_verb_fill = {
     .options = options,
     .size = sizeof(struct fill),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "mlm",
+    .run = run,
 };

@@ -3,21 +3,17 @@
 
 #include "base/mem.h"
 #include "cli/frame/verb.h"
-#include "cli/verb/unknown.h"
 #include "task/language/majority.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
 struct generate {
+    hd_usual usual;
+    hd_generate_opt opt; /* but for what --stop says */
     const char *prompt;
-    int tokens, samples;
-    double temperature, top_p, repetition;
-    int top_k, seed;
     bool greedy;
     hd_texts stop;
-    bool vote, no_prompt, json;
-    hd_machine_options machine;
-    hd_attending_options attending;
+    bool vote, no_prompt;
 };
 
 #define SAMPLING .group = "Sampling"
@@ -28,10 +24,10 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct generate, prompt)},
     {"prompts", .gone = "give files of prompts after MODEL"},
     {"tokens", 'n', "N", "200", "tokens to generate, line ends included",
-     HD_INT_INTO(struct generate, tokens, 1, 100000000)},
+     HD_COUNT_INTO(struct generate, opt.tokens, 1, 100000000)},
     {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
-    {"samples", 0, "N", "1", "texts for each prompt", HD_INT_INTO(struct generate, samples, 1, 100000)},
+    {"samples", 0, "N", "1", "texts for each prompt", HD_COUNT_INTO(struct generate, opt.samples, 1, 100000)},
     {"vote", 0, NULL, NULL,
      "majority vote: for each prompt one line with the text that most of its samples agree on, spaces around "
      "it ignored, a tab and their share; the more likely text breaks a tie",
@@ -41,25 +37,25 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL,
      "JSON Lines: prompt, sample, text, token_count, logprob, and whether --stop ended it; with --vote "
      "prompt, answer, share, and all answers with their counts",
-     HD_FLAG_INTO(struct generate, json)},
+     HD_FLAG_INTO(struct generate, usual.json)},
     {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
-     SAMPLING, HD_FLOAT_INTO(struct generate, temperature, 0, 100)},
+     SAMPLING, HD_FLOAT_INTO(struct generate, opt.temperature, 0, 100)},
     {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
-     HD_INT_INTO(struct generate, top_k, 0, 1000000)},
+     HD_COUNT_INTO(struct generate, opt.top_k, 0, 1000000)},
     {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
-     SAMPLING, HD_FLOAT_INTO(struct generate, top_p, 0, 1)},
+     SAMPLING, HD_FLOAT_INTO(struct generate, opt.top_p, 0, 1)},
     {"repetition-penalty", 0, "X", "1",
      "divide positive logits of tokens that already occur by X, multiply negative ones; 1: off", SAMPLING,
-     HD_FLOAT_INTO(struct generate, repetition, 0.01, 100)},
+     HD_FLOAT_INTO(struct generate, opt.repetition, 0.01, 100)},
     {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
-     HD_INT_INTO(struct generate, seed, 0, 2147483647)},
-    HD_ATTENDING_FILE(struct generate, attending),
-    HD_ATTENDING_VIEW(struct generate, attending),
-    HD_ATTENDING_LAYER(struct generate, attending),
-    HD_ATTENDING_HEAD(struct generate, attending),
-    HD_MACHINE_ROWS(struct generate, machine),
+     HD_COUNT_INTO(struct generate, opt.seed, 0, 2147483647)},
+    HD_ATTENDING_FILE(struct generate, usual.attending),
+    HD_ATTENDING_VIEW(struct generate, usual.attending),
+    HD_ATTENDING_LAYER(struct generate, usual.attending),
+    HD_ATTENDING_HEAD(struct generate, usual.attending),
+    HD_MACHINE_ROWS(struct generate, usual.machine),
     {0},
 };
 
@@ -77,18 +73,15 @@ static const hd_example examples[] = {
 enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* continued in parallel, about */
 
 typedef struct call {
-    hd_command *command;
+    hd_command command;
     const struct generate *o;
-    hd_machine machine;
-    hd_model_folder model;
     hd_generate_opt opt;
     char *stop[HD_OPTION_MOST];
     hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
     hd_answer *answer;  /* [samples] */
-    hd_attending attending;
-    size_t written; /* texts */
+    size_t written;     /* texts */
 } call;
 
 /* A backslash before any other letter is itself. */
@@ -120,7 +113,7 @@ static hd_status read_stops(call *c, hd_err *err)
 
 static hd_status put(call *c, const char *text, size_t size, hd_err *err)
 {
-    return hd_command_put(c->command, text, size, c->command->out.is_terminal, err);
+    return hd_command_put(&c->command, text, size, c->command.out.is_terminal, err);
 }
 
 static hd_status put_prompt(call *c, const hd_text *prompt, hd_err *err)
@@ -153,14 +146,14 @@ static hd_status put_json(call *c, const hd_text *prompt, size_t sample, const h
     hd_member_number(&out, "logprob", g->logp, 9);
     hd_member_flag(&out, "stopped", g->stopped);
     hd_text_put(&out, "}\n");
-    return hd_command_put_text(c->command, &out, c->command->out.is_terminal, err);
+    return hd_command_put_text(&c->command, &out, c->command.out.is_terminal, err);
 }
 
 static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
 {
     const hd_generated *g = &c->made[i];
     const hd_text *prompt = &c->prompt[i / c->opt.samples];
-    if (c->o->json) return put_json(c, prompt, i % c->opt.samples, g, err);
+    if (c->o->usual.json) return put_json(c, prompt, i % c->opt.samples, g, err);
     hd_status s = live ? HD_OK : put_prompt(c, prompt, err);
     if (!s && !live) s = put(c, g->text.data, g->text.size, err);
     return s ? s : put_end(c, prompt, g, err);
@@ -199,7 +192,7 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
     hd_text out = {0};
     size_t count = hd_vote(c->answer, c->made + which * c->opt.samples, c->opt.samples);
     double share = (double)c->answer->count / (double)c->opt.samples;
-    if (c->o->json) {
+    if (c->o->usual.json) {
         put_answers(&out, &c->prompt[which], c->answer, count, share);
     } else {
         put_escaped(&out, c->answer->text);
@@ -207,7 +200,7 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
         hd_markup_number(&out, share, 4);
         hd_text_put(&out, "\n");
     }
-    return hd_command_put_text(c->command, &out, c->command->out.is_terminal, err);
+    return hd_command_put_text(&c->command, &out, c->command.out.is_terminal, err);
 }
 
 /* -- the verb -- */
@@ -221,7 +214,7 @@ static hd_status attend(call *c, size_t i, hd_err *err)
                        .text = {prompt->data ? prompt->data : "", prompt->size},
                        .written = {g->text.data ? g->text.data : "", g->text.size},
                        .score = g->logp};
-    return hd_attending_add(&c->attending, &c->machine.run, &one, err);
+    return hd_attending_add(&c->command.attending, &c->command.machine.run, &one, err);
 }
 
 /* Continues the prompts that wait. A single text is written while it comes. */
@@ -229,14 +222,15 @@ static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS];
     size_t n = c->prompts * c->opt.samples;
-    bool live = n == 1 && !c->o->json && !c->o->vote;
+    bool live = n == 1 && !c->o->usual.json && !c->o->vote;
     hd_status s = HD_OK;
     if (!n) return HD_OK;
     for (size_t i = 0; i < c->prompts; i++)
         lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
     if (live) s = put_prompt(c, &c->prompt[0], err);
-    if (!s) s = hd_generate(c->made, &c->machine.run, &c->model, lines, c->prompts, &c->opt, err);
+    if (!s)
+        s = hd_generate(c->made, &c->command.machine.run, &c->command.model, lines, c->prompts, &c->opt, err);
     for (size_t i = 0; !s && !c->o->vote && i < n; i++) {
         s = put_made(c, i, live, err);
         if (!s) s = attend(c, i, err);
@@ -265,10 +259,10 @@ static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
 static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
 {
     hd_text out = {0};
-    if (!c->o->json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
-    hd_input_stand_in(&c->command->in, &out, c->o->json, line, line->why);
+    if (!c->o->usual.json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
+    hd_input_stand_in(&c->command.in, &out, c->o->usual.json, line, line->why);
     c->opt.key++;
-    return hd_command_put_text(c->command, &out, true, err);
+    return hd_command_put_text(&c->command, &out, true, err);
 }
 
 static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
@@ -282,84 +276,51 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     return s ? s : go_on(c, err);
 }
 
-static hd_status open_all(call *c, hd_err *err)
+static hd_status run(hd_command *m, hd_err *err)
 {
-    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s)
-        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "lm", c->machine.backend,
-                                 HD_WEIGHTS_BEST, err);
-    if (!s)
-        s = hd_attending_open(&c->attending, c->command, &c->o->attending, c->model.model,
-                              c->model.tokenizer[0], err);
-    size_t most = MOST_PROMPTS * c->opt.samples;
-    c->made = hd_mem_array(most, sizeof *c->made);
-    c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
-    if (!s && (!c->made || !c->answer)) s = hd_err_nomem(err, most * sizeof *c->made);
-    return s;
-}
-
-static hd_status run(call *c, hd_err *err)
-{
-    hd_status s = open_all(c, err);
+    call *c = (call *)m;
+    const hd_attending_options *attending = &c->o->usual.attending;
     const char *prompt = c->o->prompt ? c->o->prompt : "";
-    if (!s && c->command->operands.count == 1) {
+    size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
+    c->made = hd_mem_array(texts, sizeof *c->made);
+    c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
+    hd_status s = c->made && c->answer ? HD_OK : hd_err_nomem(err, texts * sizeof *c->made);
+    if (!s) s = hd_attending_open(&m->attending, m, attending, m->model.model, m->model.tokenizer[0], err);
+    if (!s && m->operands.count == 1) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
         if (!s) s = go_on(c, err);
-        return s ? s : hd_command_put(c->command, "", 0, true, err);
+        return s ? s : hd_command_put(m, "", 0, true, err);
     }
-    size_t most = MOST_TEXTS / c->opt.samples;
     most = most < 1 ? 1 : most > MOST_PROMPTS ? MOST_PROMPTS : most;
-    if (!s) s = hd_input_open(c->command, "a prompt to continue", "continued", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&c->command->in, most, answer, c, err);
+    if (!s) s = hd_input_open(m, "a prompt to continue", "continued", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&m->in, most, answer, c, err);
 }
 
-static hd_status read_options(call *c, hd_err *err)
+static hd_status check(hd_command *m, hd_err *err)
 {
-    const struct generate *o = c->o;
-    if (o->prompt && c->command->operands.count > 1)
+    call *c = (call *)m;
+    const struct generate *o = c->o = m->options;
+    if (o->prompt && m->operands.count > 1)
         return hd_err_set(err, HD_EARG, "--prompt and files of prompts exclude each other");
     if (o->vote && o->no_prompt)
         return hd_err_set(err, HD_EARG, "--vote writes no prompt: leave out --no-prompt");
-    if (o->vote && hd_attending_wanted(&o->attending))
+    if (o->vote && hd_attending_wanted(&o->usual.attending))
         return hd_err_set(err, HD_EARG, "--vote and --%s exclude each other",
-                          o->attending.file ? "attention" : "view");
-    if (o->greedy && hd_command_given(c->command, "temperature"))
+                          o->usual.attending.file ? "attention" : "view");
+    if (o->greedy && hd_command_given(m, "temperature"))
         return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
-    c->opt = (hd_generate_opt){.tokens = (size_t)o->tokens,
-                               .temperature = o->greedy ? 0 : (float)o->temperature,
-                               .top_k = (size_t)o->top_k,
-                               .top_p = (float)o->top_p,
-                               .repetition = (float)o->repetition,
-                               .seed = (uint64_t)o->seed,
-                               .samples = (size_t)o->samples};
+    c->opt = o->opt;
+    if (o->greedy) c->opt.temperature = 0;
     return read_stops(c, err);
 }
 
-static int run_generate(hd_command *command)
+static void release(hd_command *m)
 {
-    hd_err err = {0};
-    call *c = hd_mem_zero(sizeof *c);
-    if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = command, c->o = command->options;
-    hd_status s = read_options(c, &err);
-    int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
-    if (!s && hd_attending_close(&c->attending, run(c, &err), &err)) status = hd_command_fail(command, &err);
+    call *c = (call *)m;
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
-    if (!status) hd_unknown_warn(command, c->model.tokenizer[0], NULL);
-    hd_model_folder_release(&c->model);
-    hd_machine_close(&c->machine);
-    hd_mem_free(c);
-    return status;
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_generate(c);
-    return HD_OK;
 }
 
 const hd_usage hd_verb_generate = {
@@ -375,5 +336,10 @@ const hd_usage hd_verb_generate = {
     .options = options,
     .size = sizeof(struct generate),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "lm",
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
 };

@@ -1,18 +1,12 @@
 /* heed perplexity: how well a language model predicts a text. */
 #include "cli/frame/verb.h"
 #include "cli/verb/likelihood.h"
-#include "cli/verb/unknown.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
 
-struct perplexity {
-    bool json;
-    hd_machine_options machine;
-};
-
 static const hd_option options[] = {
-    {"json", 0, NULL, NULL, "one JSON object for each file", HD_FLAG_INTO(struct perplexity, json)},
-    HD_MACHINE_ROWS(struct perplexity, machine),
+    {"json", 0, NULL, NULL, "one JSON object for each file", HD_FLAG_INTO(hd_usual, json)},
+    HD_MACHINE_ROWS(hd_usual, machine),
     {0},
 };
 
@@ -22,13 +16,6 @@ static const hd_example examples[] = {
     {"heed perplexity model --json text.txt", "for programs"},
     {NULL, NULL},
 };
-
-typedef struct call {
-    const hd_command *command;
-    hd_machine machine;
-    hd_model_folder model;
-    int bad; /* files that could not be measured */
-} call;
 
 /* path: NULL for standard input that nobody named. */
 static void put_line(hd_text *to, const hd_measured *m, const char *path)
@@ -61,60 +48,45 @@ static void put_failure(hd_text *to, bool json, const char *path, const char *wh
     hd_text_put(to, "\n");
 }
 
-static hd_status measure(hd_measured *m, call *c, const char *path, hd_err *err)
+static hd_status measure(hd_measured *m, hd_command *c, const char *path, hd_err *err)
 {
     hd_plain_text text = {0};
-    hd_input_await(c->command, path, "a text to measure");
+    hd_input_await(c, path, "a text to measure");
     hd_status s = hd_plain_text_read(&text, path, err);
     if (!s) s = hd_measure(m, &c->machine.run, &c->model, &text, err);
     hd_plain_text_release(&text);
     return s;
 }
 
-/* Of several files, one that cannot be read leaves the others what they are. */
-static hd_status answer(call *c, const char *path, hd_err *err)
+/* Of several files, one that cannot be read leaves the others what they are, and is counted. */
+static hd_status answer(hd_command *c, const char *path, int *bad, hd_err *err)
 {
-    const bool json = ((const struct perplexity *)c->command->options)->json;
-    const int operands = c->command->operands.count;
+    const bool json = ((const hd_usual *)c->options)->json;
+    const int operands = c->operands.count;
     hd_text out = {0};
     hd_measured m;
     hd_err why = {0};
     hd_status s = measure(&m, c, path, err);
     if (s && operands > 2 && (hd_input_forgives(err, &why) || err->status == HD_EFILE)) {
         if (err->status) why = *err, *err = (hd_err){0};
-        hd_log_say(&c->command->log, HD_ERROR, "%s: " HD_INPUT_EMPTY, why.text);
+        hd_log_say(&c->log, HD_ERROR, "%s: " HD_INPUT_EMPTY, why.text);
         put_failure(&out, json, path, why.text);
-        c->bad++, s = HD_OK;
+        ++*bad, s = HD_OK;
     } else if (!s) {
         (json ? put_object : put_line)(&out, &m, operands > 1 ? path : NULL);
     }
-    return s ? s : hd_command_put_text(c->command, &out, true, err);
+    return s ? s : hd_command_put_text(c, &out, true, err);
 }
 
-static int run_perplexity(hd_command *command)
+static hd_status run(hd_command *c, hd_err *err)
 {
-    const struct perplexity *o = command->options;
-    const hd_words files = hd_input_files(command, 1);
-    hd_err err = {0};
-    call c = {.command = command};
-    hd_status s = hd_machine_open(&c.machine, command, &o->machine, &err);
-    if (!s)
-        s = hd_model_folder_open(&c.model, command->operands.word[0], "lm", c.machine.backend,
-                                 HD_WEIGHTS_BEST, &err);
-    for (int i = 0; !s && i < files.count; i++) s = answer(&c, files.word[i], &err);
-    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
-    hd_model_folder_release(&c.model);
-    hd_machine_close(&c.machine);
-    if (s) return hd_command_fail(command, &err);
-    if (c.bad)
-        hd_log_say(&command->log, HD_ERROR, "%d of %d files could not be measured", c.bad, files.count);
-    return c.bad ? HD_EXIT_FAILURE : HD_EXIT_OK;
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_perplexity(c);
+    const hd_words files = hd_input_files(c, 1);
+    hd_status s = HD_OK;
+    int bad = 0;
+    for (int i = 0; !s && i < files.count; i++) s = answer(c, files.word[i], &bad, err);
+    if (s || !bad) return s;
+    hd_log_say(&c->log, HD_ERROR, "%d of %d files could not be measured", bad, files.count);
+    c->exit = HD_EXIT_FAILURE;
     return HD_OK;
 }
 
@@ -129,7 +101,9 @@ const hd_usage hd_verb_perplexity = {
         "Of several files, one that cannot be read gives an empty line, with --json an object with \"file\" "
         "and \"error\", and the exit status is then 1. A line has at most " HD_LINE_LONGEST_TEXT ".",
     .options = options,
-    .size = sizeof(struct perplexity),
+    .size = sizeof(hd_usual),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "lm",
+    .run = run,
 };

@@ -39,9 +39,7 @@
     X(seed, "seed", "N", "seed of all random numbers")
 
 struct compare {
-    const char *plot;
-    bool json;
-    hd_machine_options machine;
+    hd_usual usual;
     int task;
     const char *models, *train, *out;
     double valid_fraction;
@@ -60,9 +58,9 @@ static const hd_option options[] = {
     {"text", 't', .gone = "give the text after the models"},
     {"test", .gone = "give the table after the models"},
     {"plot", 0, "FILE", NULL, "draw the bits per character as bars: .svg, .png or .pdf",
-     HD_FILE_INTO(struct compare, plot)},
-    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct compare, json)},
-    HD_MACHINE_ROWS(struct compare, machine),
+     HD_FILE_INTO(struct compare, usual.plot)},
+    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct compare, usual.json)},
+    HD_MACHINE_ROWS(struct compare, usual.machine),
 
     {"task", 0, "TASK", "lm", "task of the models: lm", TRAINING,
      HD_CHOICE_INTO(struct compare, task, tasks)},
@@ -214,19 +212,18 @@ static hd_status plot(const char *path, const row *rows, size_t n, hd_err *err)
 /* -- the verb -- */
 
 typedef struct call {
-    const hd_command *command;
+    hd_command command;
     const struct compare *o;
     char **folder; /* of the operands; NULL with --models */
     size_t folders;
     const char *file; /* the text or table */
     hd_models models; /* of --models */
-    hd_machine machine;
 } call;
 
 /* The last operand is the file, unless it is a folder. */
 static void read_operands(call *c)
 {
-    const hd_words *words = &c->command->operands;
+    const hd_words *words = &c->command.operands;
     struct stat info;
     const char *last = words->count ? words->word[words->count - 1] : NULL;
     bool file = last && (stat(last, &info) || !S_ISDIR(info.st_mode));
@@ -235,32 +232,22 @@ static void read_operands(call *c)
     c->file = c->o->models ? c->o->train : file ? last : "-";
 }
 
-static hd_status needs_models(const char *option, hd_err *err)
-{
-    return hd_err_set(err, HD_EARG, "--%s needs --models, the models to train", option);
-}
-
 static hd_status check_given(const call *c, hd_err *err)
 {
-    static const char *const training[] = {"train", "out", "overwrite", "valid-fraction"};
-    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
-        if (hd_command_given(c->command, training[i])) return needs_models(training[i], err);
-#define X(field, name, argument, help) \
-    if (c->o->field) return needs_models(name, err);
-    SETTINGS(X)
-#undef X
+    for (const hd_option *o = options; o->name; o++)
+        if (o->group && strcmp(o->name, "task") && hd_command_given(&c->command, o->name))
+            return hd_err_set(err, HD_EARG, "--%s needs --models, the models to train", o->name);
     if (!c->folders)
         return hd_err_set(err, HD_EARG, "no models: give their folders, or --models to train some");
     return HD_OK;
 }
 
-static hd_status check(const call *c, hd_err *err)
+static hd_status check_models(const call *c, hd_err *err)
 {
     const struct compare *o = c->o;
-    if (!o->models) return check_given(c, err);
-    if (c->command->operands.count)
+    if (c->command.operands.count)
         return hd_err_set(err, HD_EARG, "--models trains models on --train: leave out %s",
-                          c->command->operands.word[0]);
+                          c->command.operands.word[0]);
     if (!o->train) return hd_err_set(err, HD_EARG, "--train is required: the text to train on");
     if (!strcmp(o->train, "-"))
         return hd_err_set(err, HD_EARG, "--train must be a file, as every model reads it anew");
@@ -272,7 +259,7 @@ static hd_status set_for_all(call *c, const char *option, const char *value, hd_
 {
     bool taken;
     hd_status s = hd_models_give(&c->models, option, value, &taken, err);
-    if (!s && !taken) hd_log_say(&c->command->log, HD_WARN, "--%s: none of these models has it", option);
+    if (!s && !taken) hd_log_say(&c->command.log, HD_WARN, "--%s: none of these models has it", option);
     return s;
 }
 
@@ -289,8 +276,8 @@ static hd_status read_models(call *c, hd_err *err)
         hd_train_options *t = &c->models.at[i].options;
         t->train = (hd_texts){.text = {o->train}, .count = 1};
         t->valid_fraction = o->valid_fraction;
-        t->device = o->machine.name;
-        t->precision = o->machine.precision;
+        t->device = o->usual.machine.name;
+        t->precision = o->usual.machine.precision;
     }
     return s;
 }
@@ -298,7 +285,7 @@ static hd_status read_models(call *c, hd_err *err)
 /* The text to measure on: the file, or the held-out part of --train. */
 static hd_status read_text(hd_plain_text *out, const call *c, hd_err *err)
 {
-    if (!c->o->models) hd_input_await(c->command, c->file, "a text to measure");
+    if (!c->o->models) hd_input_await(&c->command, c->file, "a text to measure");
     if (!c->o->models) return hd_plain_text_read(out, c->file, err);
     hd_plain_text learned = {0};
     hd_status s = hd_plain_text_read(&learned, c->file, err);
@@ -312,71 +299,61 @@ static hd_status compare_language(call *c, const hd_plain_text *text, hd_err *er
     size_t n = c->models.count ? c->models.count : c->folders;
     hd_text out = {0};
     row *rows = hd_mem_array(n, sizeof *rows);
-    hd_status s = rows ? hd_machine_open(&c->machine, c->command, &c->o->machine, err)
+    hd_status s = rows ? hd_machine_open(&c->command.machine, &c->command, &c->o->usual.machine, err)
                        : hd_err_nomem(err, n * sizeof *rows);
     for (size_t i = 0; !s && i < n; i++) {
         rows[i].model = c->models.count ? c->models.at[i].name : c->folder[i];
         rows[i].folder = c->models.count ? c->models.at[i].folder : c->folder[i];
-        s = measure(&rows[i], c->command, &c->machine.run, text, err);
+        s = measure(&rows[i], &c->command, &c->command.machine.run, text, err);
     }
-    if (!s && c->o->json) put_object(&out, c->o, c->file, rows, n);
-    if (!s && !c->o->json) put_table(&out, rows, n);
-    if (!s) s = hd_command_put_text(c->command, &out, true, err);
-    if (!s && c->o->plot) s = plot(c->o->plot, rows, n, err);
+    if (!s && c->o->usual.json) put_object(&out, c->o, c->file, rows, n);
+    if (!s && !c->o->usual.json) put_table(&out, rows, n);
+    if (!s) s = hd_command_put_text(&c->command, &out, true, err);
+    if (!s && c->o->usual.plot) s = plot(c->o->usual.plot, rows, n, err);
     hd_mem_free(rows);
     return s;
 }
 
 static hd_status compare_classifiers(call *c, hd_err *err)
 {
-    if (c->o->plot)
+    if (c->o->usual.plot)
         return hd_err_set(err, HD_EARG, "--plot is for language models, %s is a classifier", c->folder[0]);
-    hd_input_await(c->command, c->file, "a table with labels");
-    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
+    hd_input_await(&c->command, c->file, "a table with labels");
+    hd_status s = hd_machine_open(&c->command.machine, &c->command, &c->o->usual.machine, err);
     return s ? s
-             : hd_compare_labels(c->command, &c->machine.run, c->folder, c->folders, c->file, c->o->json,
-                                 err);
+             : hd_compare_labels(&c->command, &c->command.machine.run, c->folder, c->folders, c->file,
+                                 c->o->usual.json, err);
 }
 
 /* What can go wrong is best known before hours of training. */
-static int run(call *c, hd_err *err)
+static hd_status run(hd_command *command, hd_err *err)
 {
+    call *c = (call *)command;
+    const struct compare *o = c->o;
     hd_plain_text text = {0};
     const hd_task_folder *task = NULL;
-    int status = HD_EXIT_OK;
-    hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
+    hd_status s = o->usual.plot ? hd_plot_check(o->usual.plot, err) : HD_OK;
     if (!s && c->folders) s = hd_task_folder_peek(&task, c->folder[0], err);
-    if (!s && task && task->line == HD_LINE_item) {
-        s = compare_classifiers(c, err);
-    } else if (!s) {
-        s = read_text(&text, c, err);
-        if (!s && c->o->models) status = hd_models_train(c->command, &c->models, c->o->out, c->o->overwrite);
-        if (!s && !status) s = compare_language(c, &text, err);
-        hd_plain_text_release(&text);
-    }
-    return s ? hd_command_fail(c->command, err) : status;
+    if (!s && task && task->line == HD_LINE_item) return compare_classifiers(c, err);
+    if (!s) s = read_text(&text, c, err);
+    if (!s && o->models) command->exit = hd_models_train(command, &c->models, o->out, o->overwrite);
+    if (!s && !command->exit) s = compare_language(c, &text, err);
+    hd_plain_text_release(&text);
+    return s;
 }
 
-static int run_compare(hd_command *command)
+static hd_status check(hd_command *command, hd_err *err)
 {
-    hd_err err = {0};
-    call c = {.command = command, .o = command->options};
-    read_operands(&c);
-    hd_status s = check(&c, &err);
-    if (!s && c.o->models) s = read_models(&c, &err);
-    int status = s == HD_EARG ? hd_verb_misused(command->verb, &err)
-                 : s          ? hd_command_fail(command, &err)
-                              : run(&c, &err);
-    hd_machine_close(&c.machine);
-    hd_models_release(&c.models);
-    return status;
+    call *c = (call *)command;
+    c->o = command->options;
+    read_operands(c);
+    hd_status s = c->o->models ? check_models(c, err) : check_given(c, err);
+    return s || !c->o->models ? s : read_models(c, err);
 }
 
-static hd_status start(hd_command *c, hd_err *err)
+static void release(hd_command *c)
 {
-    (void)err;
-    c->exit = run_compare(c);
-    return HD_OK;
+    hd_models_release(&((call *)c)->models);
 }
 
 const hd_usage hd_verb_compare = {
@@ -398,5 +375,8 @@ const hd_usage hd_verb_compare = {
     .options = options,
     .size = sizeof(struct compare),
     .examples = examples,
-    .run = start,
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
 };

@@ -1,13 +1,94 @@
 /* heed translate: lines in, lines out, in order, always as many out as in. */
 #include <string.h>
 
-#include "base/mem.h"
-#include "cli/frame/verb.h"
-#include "cli/verb/translate/options.h"
-#include "cli/verb/unknown.h"
+#include "cli/verb/translate/translate.h"
 #include "show/attention.h"
 
 enum { CHUNK = 2048 }; /* lines translated at once */
+
+#define OWNER hd_translate_options
+
+static const char *const checkpoints[] = {"best", "last", NULL};
+#define SEARCH    .group = "Search"
+#define SAMPLING  .group = "Sampling"
+#define INPUT     .group = "Input"
+#define OUTPUT    .group = "Output"
+#define ATTENTION .group = "Attention"
+
+static const hd_option options[] = {
+    {"beam", 'b', "N", "5", "beam size; 1: greedy search", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.beam, 1, 1000)},
+    {"n-best", 0, "N", "1", "translations to show for each line", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.best, 1, 1000)},
+    {"length-penalty", 0, "KIND", "average",
+     "what the log-probability is divided by: none (1), average (the length) or gnmt", SEARCH,
+     HD_CHOICE_INTO(OWNER, opt.search.length.kind, hd_length_names)},
+    {"alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.search.length.alpha, -10, 10)},
+    {"stop", 0, "WHEN", "proven",
+     "when beam search ends: proven (no better translation is possible), full (the beam is finished), limit "
+     "or best",
+     SEARCH, HD_CHOICE_INTO(OWNER, opt.search.stop, hd_stop_names)},
+    {"max-length", 0, "N", "0", "most tokens of a translation; 0: by --max-ratio", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.max_length, 0, 1000000)},
+    {"max-ratio", 0, "X", "2", "most tokens of a translation: X times those of the source, plus 10", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.search.max_ratio, 0.1, 1000)},
+    {"min-length", 0, "N", "0", "fewest tokens of a translation", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.min_length, 0, 1000000)},
+    {"exhaustive", 0, NULL, NULL,
+     "find the best of all translations up to --max-length; for tiny vocabularies", SEARCH,
+     HD_FLAG_INTO(OWNER, exhaustive)},
+
+    {"sample", 0, NULL, NULL, "sample tokens by their probability", SAMPLING, HD_FLAG_INTO(OWNER, sample)},
+    {"temperature", 0, "X", "1", "below 1 favors likely tokens, above 1 unlikely ones", SAMPLING,
+     HD_FLOAT_INTO(OWNER, opt.search.temperature, 0, 100)},
+    {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
+     HD_COUNT_INTO(OWNER, opt.search.top_k, 0, 1000000)},
+    {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
+     SAMPLING, HD_FLOAT_INTO(OWNER, opt.search.top_p, 0, 1)},
+    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
+     HD_COUNT_INTO(OWNER, opt.search.seed, 0, 2147483647)},
+
+    {"input", 'i', .gone = "give files after MODEL"},
+    {"sentences", 0, "WHAT", "auto",
+     "lines of several sentences: split (translate each by itself) or keep (as many together as the model "
+     "was trained with); auto: split, but keep for a T5, whose text begins with an instruction",
+     INPUT, HD_CHOICE_INTO(OWNER, opt.sentences, hd_sentences_names)},
+    {"long", 0, "WHAT", "split",
+     "sentences (or kept lines) too long for the model: split at commas or spaces, truncate or skip", INPUT,
+     HD_CHOICE_INTO(OWNER, opt.too_long, hd_long_names)},
+    {"max-source", 0, "N", "0", "tokens from which on a line is too long; 0: what the model takes", INPUT,
+     HD_COUNT_INTO(OWNER, opt.longest, 0, 1000000)},
+    {"prefix", 0, NULL, NULL, "lines are SOURCE<tab>PREFIX: the translation continues that prefix", INPUT,
+     HD_FLAG_INTO(OWNER, prefix)},
+    {"force", 0, NULL, NULL, "lines are SOURCE<tab>TRANSLATION: score that translation, do not search", INPUT,
+     HD_FLAG_INTO(OWNER, opt.force)},
+    {"batch", 0, "N", "0", "hypotheses searched in parallel; 0: 256", INPUT,
+     HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
+
+    {"json", 0, NULL, NULL, "JSON Lines: source, tokens and hypotheses with score and logprob", OUTPUT,
+     HD_FLAG_INTO(OWNER, usual.json)},
+    {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
+
+    {"attention", 'a', "FILE", NULL,
+     "write the attention weights as .json, .html, .svg, .png or .pdf; .svg and .png of several "
+     "sentences are numbered",
+     ATTENTION, HD_FILE_INTO(OWNER, usual.attending.file)},
+    {"warn-skipped", 0, NULL, NULL,
+     "warn of source words that got less than a tenth of one step's attention: they may be missing",
+     ATTENTION, HD_FLAG_INTO(OWNER, warn_skipped)},
+    {"view", 0, NULL, NULL, "draw the alignment below each translation", ATTENTION,
+     HD_FLAG_INTO(OWNER, usual.attending.view)},
+    {"kind", 0, "KIND", "auto", "encoder, decoder or cross; auto: cross in pictures, all in .json and .html",
+     ATTENTION, HD_CHOICE_INTO(OWNER, usual.attending.kind, hd_attention_choices)},
+    HD_ATTENDING_LAYER(OWNER, usual.attending),
+    HD_ATTENDING_HEAD(OWNER, usual.attending),
+
+    {"checkpoint", 0, "WHICH", "best", "weights to use: best (by validation) or last",
+     HD_CHOICE_INTO(OWNER, usual.weights, checkpoints)},
+    HD_MACHINE_ROWS(OWNER, usual.machine),
+    {0},
+};
 
 static const hd_example examples[] = {
     {"heed translate model in.en > out.de", "a file"},
@@ -21,12 +102,9 @@ static const hd_example examples[] = {
 };
 
 typedef struct call {
-    hd_command *command;
+    hd_command command;
     const hd_translate_options *o;
     hd_translate_opt opt;
-    hd_machine machine;
-    hd_model_folder model;
-    hd_attending attending;
     const hd_input_line *from; /* the lines of this chunk */
     hd_line line[CHUNK], prefix[CHUNK];
 } call;
@@ -35,7 +113,7 @@ typedef struct call {
 static void split(call *c, size_t i)
 {
     hd_line line = c->from[i].text;
-    const char *tab = c->o->prefix || c->o->force ? memchr(line.text, '\t', line.size) : NULL;
+    const char *tab = c->o->prefix || c->o->opt.force ? memchr(line.text, '\t', line.size) : NULL;
     size_t size = tab ? (size_t)(tab - line.text) : line.size;
     c->line[i] = (hd_line){line.text, size};
     c->prefix[i] = tab ? (hd_line){tab + 1, line.size - size - 1} : (hd_line){NULL, 0};
@@ -59,7 +137,7 @@ static void warn_skipped(const call *c, size_t i, const hd_skipped_list *skipped
     }
     hd_text_put(&words, "'");
     if (named < skipped->count) hd_text_print(&words, " and %zu more", skipped->count - named);
-    hd_log_say(&c->command->log, HD_WARN, "%s:%zu: hardly any attention to %s: the translation may miss %s",
+    hd_log_say(&c->command.log, HD_WARN, "%s:%zu: hardly any attention to %s: the translation may miss %s",
                c->from[i].file, c->from[i].at, words.data ? words.data : "some words",
                skipped->count > 1 ? "them" : "it");
     hd_text_release(&words);
@@ -78,7 +156,7 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
     looked *l = context;
     const call *c = l->c;
     size_t source = part ? l->found->source_end[part - 1] : 0;
-    hd_status s = hd_attending_put(&c->attending, maps, &l->drawn, err);
+    hd_status s = hd_attending_put(&c->command.attending, maps, &l->drawn, err);
     if (!s && c->o->warn_skipped)
         s = hd_coverage_skipped(&l->skipped, maps, l->found->piece + source, c->line[l->i], err);
     return s;
@@ -87,9 +165,10 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
 static hd_status attend(looked *l, hd_err *err)
 {
     call *c = l->c;
-    const hd_attention_of of = {&c->model, l->found, c->line[l->i], c->prefix[l->i], c->from[l->i].number};
-    if (!hd_attending_wanted(&c->o->attending) && !c->o->warn_skipped) return HD_OK;
-    return hd_attention_parts(&c->machine.run, &of, take_part, l, err);
+    const hd_attention_of of = {&c->command.model, l->found, c->line[l->i], c->prefix[l->i],
+                                c->from[l->i].number};
+    if (!hd_attending_wanted(&c->o->usual.attending) && !c->o->warn_skipped) return HD_OK;
+    return hd_attention_parts(&c->command.machine.run, &of, take_part, l, err);
 }
 
 /* -- writing -- */
@@ -99,7 +178,7 @@ static hd_status write_line(call *c, size_t i, const hd_translation *t, hd_text 
     looked l = {.c = c, .i = i, .found = t};
     hd_status s = attend(&l, err);
     if (!s) warn_skipped(c, i, &l.skipped);
-    if (!s) hd_translate_write(out, c->o, &c->model, c->line[i], t, &l.skipped, c->from[i].number);
+    if (!s) hd_translate_write(out, c->o, &c->command.model, c->line[i], t, &l.skipped, c->from[i].number);
     if (!s) s = hd_text_status(&l.drawn, err);
     if (!s) hd_text_add(out, l.drawn.data, l.drawn.size);
     hd_text_release(&l.drawn);
@@ -115,14 +194,14 @@ static hd_status write_chunk(call *c, hd_translations *found, size_t count, hd_e
         const hd_input_line *line = &c->from[i];
         hd_translation *t = &found->of[i];
         if (line->why) t->status = HD_EFORMAT, t->why = line->why;
-        if (t->status) hd_input_refuse(&c->command->in, line, t->why, HD_INPUT_EMPTY);
+        if (t->status) hd_input_refuse(&c->command.in, line, t->why, HD_INPUT_EMPTY);
         if (t->cut)
-            hd_log_say(&c->command->log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
+            hd_log_say(&c->command.log, HD_WARN, "%s:%zu: too long: only its beginning is translated",
                        line->file, line->at);
         s = write_line(c, i, t, &out, err);
     }
     hd_err later = {0}; /* what came before a failure is written all the same */
-    hd_status written = hd_command_put_text(c->command, &out, true, s ? &later : err);
+    hd_status written = hd_command_put_text(&c->command, &out, true, s ? &later : err);
     return s ? s : written;
 }
 
@@ -130,12 +209,12 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
 {
     call *c = context;
     hd_translations found = {0};
-    bool given = c->o->prefix || c->o->force;
+    bool given = c->o->prefix || c->o->opt.force;
     c->from = line;
     c->opt.first = line->number - 1;
     for (size_t i = 0; i < count; i++) split(c, i);
-    hd_status s = hd_translate(&found, &c->machine.run, &c->model, c->line, given ? c->prefix : NULL, count,
-                               &c->opt, err);
+    hd_status s = hd_translate(&found, &c->command.machine.run, &c->command.model, c->line,
+                               given ? c->prefix : NULL, count, &c->opt, err);
     if (!s) s = write_chunk(c, &found, count, err);
     hd_translations_release(&found);
     return s;
@@ -143,51 +222,39 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
 
 /* -- the verb -- */
 
-static hd_status open_all(call *c, hd_err *err)
+static hd_status run(hd_command *command, hd_err *err)
 {
-    hd_status s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s)
-        s = hd_model_folder_open(&c->model, c->command->operands.word[0], "translate", c->machine.backend,
-                                 (hd_weights)c->o->checkpoint, err);
-    const hd_model model = c->model.model;
+    const hd_translate_options *o = command->options;
+    const hd_model *model = &command->model.model;
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
-    if (!s) s = hd_attending_open(&c->attending, c->command, &c->o->attending, model, NULL, err);
-    return !s && c->o->warn_skipped ? hd_attention_check(&model, &cross, err) : s;
+    hd_status s = hd_attending_open(&command->attending, command, &o->usual.attending, *model, NULL, err);
+    if (!s && o->warn_skipped) s = hd_attention_check(model, &cross, err);
+    if (!s) s = hd_input_open(command, "a line to translate", "translated", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&command->in, CHUNK, answer, command, err);
 }
 
-static void close_all(call *c)
+static hd_status check(hd_command *command, hd_err *err)
 {
-    hd_model_folder_release(&c->model);
-    hd_machine_close(&c->machine);
-    hd_mem_free(c);
-}
-
-static hd_status run(call *c, hd_err *err)
-{
-    hd_status s = open_all(c, err);
-    if (!s) s = hd_input_open(c->command, "a line to translate", "translated", HD_INPUT_TEXT, err);
-    if (!s) s = hd_input_each(&c->command->in, CHUNK, answer, c, err);
-    return hd_attending_close(&c->attending, s, err);
-}
-
-static int run_translate(hd_command *command)
-{
-    hd_err err = {0};
-    call *c = hd_mem_zero(sizeof *c);
-    if (!c) return hd_err_nomem(&err, sizeof *c), hd_command_fail(command, &err);
-    c->command = command, c->o = command->options;
-    hd_status s = hd_translate_read_options(&c->opt, c->o, &err);
-    int status = s ? hd_verb_misused(command->verb, &err) : HD_EXIT_OK;
-    if (!s && run(c, &err)) status = hd_command_fail(command, &err);
-    if (!status) hd_unknown_warn(command, c->model.tokenizer[0], c->model.tokenizer[1]);
-    close_all(c);
-    return status;
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_translate(c);
+    call *c = (call *)command;
+    const hd_translate_options *o = c->o = command->options;
+    hd_search_opt *search = &c->opt.search;
+    c->opt = o->opt;
+    search->kind = o->sample          ? HD_SEARCH_SAMPLE
+                   : o->exhaustive    ? HD_SEARCH_EXHAUSTIVE
+                   : search->beam > 1 ? HD_SEARCH_BEAM
+                                      : HD_SEARCH_GREEDY;
+    search->max_extra = 10;
+    if (search->max_length) search->max_ratio = 0;
+    if (o->prefix && o->opt.force) return hd_err_set(err, HD_EARG, "--prefix and --force exclude each other");
+    if (o->sample && o->exhaustive)
+        return hd_err_set(err, HD_EARG, "--sample and --exhaustive exclude each other");
+    if (o->exhaustive && !search->max_length)
+        return hd_err_set(err, HD_EARG,
+                          "--exhaustive needs --max-length, as it tries every translation up to it");
+    if (o->opt.force && search->best > 1)
+        return hd_err_set(err, HD_EARG, "--force scores one given translation: --n-best does not apply");
+    if (!o->sample && !o->exhaustive && search->best > search->beam)
+        return hd_err_set(err, HD_EARG, "--n-best %zu is more than --beam %zu", search->best, search->beam);
     return HD_OK;
 }
 
@@ -197,8 +264,12 @@ const hd_usage hd_verb_translate = {
              "order. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
              "With --n-best the output lines are 'NUMBER ||| TRANSLATION ||| SCORE', with the number of the "
              "source line.",
-    .options = hd_translate_table,
+    .options = options,
     .size = sizeof(hd_translate_options),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "translate",
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
 };

@@ -1,5 +1,5 @@
 /* What `heed translate` writes of a line. */
-#include "cli/verb/translate/options.h"
+#include "cli/verb/translate/translate.h"
 #include "view/draw/json_members.h"
 
 static void put_tokens(hd_text *to, const hd_tokenizer *t, const int32_t *ids, size_t count)
@@ -108,16 +108,16 @@ static void put_line(hd_text *to, const char *text)
 void hd_translate_write(hd_text *to, const hd_translate_options *o, const hd_model_folder *t, hd_line line,
                         const hd_translation *found, const hd_skipped_list *skipped, size_t number)
 {
-    if (o->json) {
+    if (o->usual.json) {
         put_object(to, t, line, found, o->warn_skipped ? skipped : NULL, number);
         return;
     }
     if (!found->count) hd_text_put(to, "\n");
     for (size_t i = 0; i < found->count; i++) {
         const hd_hypothesis *h = &found->hypothesis[i];
-        if (o->n_best > 1) hd_text_print(to, "%zu ||| ", number);
+        if (o->opt.search.best > 1) hd_text_print(to, "%zu ||| ", number);
         put_line(to, h->text);
-        if (o->n_best > 1)
+        if (o->opt.search.best > 1)
             hd_text_print(to, " ||| %.6f", h->score);
         else if (o->scores)
             hd_text_print(to, "\t%.6f", h->score);
