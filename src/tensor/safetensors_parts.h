@@ -6,6 +6,11 @@
 #include "base/json.h"
 #include "tensor/safetensors.h"
 
+#define HD_SAFETENSORS_META  "__metadata__"
+#define HD_SAFETENSORS_SHOWN ".120s" /* of a name in messages: room must be left for numbers and reasons */
+
+enum { HD_SAFETENSORS_LENGTH = 8 }; /* bytes before the header that say how long it is */
+
 struct hd_safetensors {
     hd_map map;      /* empty when the bytes belong to the caller */
     char *file;      /* name for messages */
@@ -18,5 +23,7 @@ struct hd_safetensors {
     size_t size;   /* of data: what follows the header */
     size_t header; /* its bytes */
 };
+
+int hd_entry_by_name(const void *a, const void *b); /* compares two, for qsort and bsearch */
 
 #endif

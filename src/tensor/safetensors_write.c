@@ -1,6 +1,6 @@
 /* Writing safetensors files. Easy to get wrong: the order. Wider dtypes come first, so that every tensor is
    aligned to its own dtype; a file written otherwise would be valid and slower to read. */
-#include "tensor/safetensors.h"
+#include "tensor/safetensors_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 enum { HEADER_MOST = 100000000, LENGTH = 8 };
 
-#define METADATA "__metadata__"
-#define SHOWN    ".120s" /* of a name in messages: room must be left for the reason */
+#define METADATA HD_SAFETENSORS_META
+#define SHOWN    HD_SAFETENSORS_SHOWN
 
 typedef struct source {
     hd_fetch_fn *fetch; /* of tensors without data; NULL: all have theirs */

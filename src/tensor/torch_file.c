@@ -274,11 +274,6 @@ static hd_status read_pickles(reader *r, hd_pickle_value *out, hd_err *err)
 
 /* -- entries -- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const hd_entry *)a)->name, ((const hd_entry *)b)->name);
-}
-
 static hd_status add_entry(reader *r, const hd_pickle_entry *from, hd_err *err)
 {
     hd_entry *e = &r->s->entry[r->s->count];
@@ -320,9 +315,9 @@ static hd_status take_entries(reader *r, hd_pickle_value dict, hd_err *err)
     for (size_t i = 0; !s && i < count; i++)
         if (e[i].owner == dict.number) s = add_entry(r, &e[i], err);
     if (s) return s;
-    qsort(r->s->entry, r->s->count, sizeof *r->s->entry, by_name);
+    qsort(r->s->entry, r->s->count, sizeof *r->s->entry, hd_entry_by_name);
     for (size_t i = 1; i < r->s->count; i++)
-        if (!by_name(&r->s->entry[i - 1], &r->s->entry[i]))
+        if (!hd_entry_by_name(&r->s->entry[i - 1], &r->s->entry[i]))
             return hd_err_set(err, HD_EFORMAT, "\"%.80s\" is there twice", r->s->entry[i].name);
     return HD_OK;
 }

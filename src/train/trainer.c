@@ -8,10 +8,8 @@
 
 #include "base/clock.h"
 #include "backend/ranks.h"
-#include "op/op.h"
-#include "op/replay.h"
-#include "train/gradient_sum.h"
 #include "train/published.h"
+#include "train/update.h"
 
 typedef struct trainer {
     hd_run *r;
@@ -24,12 +22,11 @@ typedef struct trainer {
     uint64_t warmup;                          /* updates */
     bool published;                           /* what is published was chosen by a validation */
     bool diverged;                            /* the last save was given up: its weights were no good */
-    size_t parts;                             /* of the last update */
     hd_err unkept;                            /* why a better model could not be published */
     double start, loss, tokens, flops, since; /* sums since the last report, and when that was */
     double used;                              /* seconds of validations and saves since then */
     double rate, norm;
-    hd_gradient_sum gradients; /* of several processes */
+    hd_update update;
 } trainer;
 
 /* -- news -- */
@@ -78,64 +75,15 @@ static void report(trainer *t)
 
 /* -- one update -- */
 
-/* Forward and backward of one part; the last one updates the weights, too. All that it finds out is in the
- * step block. */
-static void run_part(trainer *t, size_t part, bool last)
-{
-    hd_run *r = t->r;
-    const hd_trainee *e = t->t;
-    hd_run_begin(r, HD_TRAIN);
-    uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), last) : 0;
-    if (e->send && hd_replay(r, t->o->serial, shape, NULL)) return;
-    if (e->send) hd_capture(r, t->o->serial, shape);
-    hd_loss_put(r, e->loss(r, e->context, part));
-    hd_backward(r);
-    if (last) hd_optimizer_update(r, t->o);
-    hd_captured(r, NULL);
-}
-
-/* What the step has found out so far, and whether it could. */
-static hd_status find(const trainer *t, hd_step *found, hd_err *err)
-{
-    hd_run *r = t->r;
-    if (!r->err.status) r->backend->download(r->backend, found, r->block, sizeof *found);
-    if (r->backend->error[0]) hd_fail(r, HD_EDEVICE, "%s", r->backend->error);
-    if (!r->err.status) return HD_OK;
-    return hd_err_set(err, r->err.status, "step %llu: %s", (unsigned long long)t->at.step, r->err.text);
-}
-
-/* The update of several processes, once all have computed their parts. Sums of gradients that were begun
-   meanwhile are ended first, by those that have failed, too; others begin when all have come through, so that
-   none waits for one that has failed. So it is no part of a captured step either. */
-static hd_status update_together(trainer *t, hd_status s, double *loss, hd_step *found, hd_err *err)
-{
-    t->o->summed = hd_gradient_sum_end(&t->gradients, t->r);
-    if (!s && t->r->err.status) s = hd_err_set(err, t->r->err.status, "%s", t->r->err.text);
-    s = hd_ranks_agree(s, loss, 1, err);
-    if (s) return s;
-    hd_optimizer_update(t->r, t->o);
-    return find(t, found, err);
-}
-
 static hd_status compute(trainer *t, const hd_load *load, bool *skipped, hd_err *err)
 {
-    hd_run *r = t->r;
     hd_step found = {0};
-    hd_status s = HD_OK;
-    double total = 0;
-    bool alone = r->backend->ranks < 2;
-    r->now.seed = t->opt->seed;
-    r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
-    for (size_t i = 0; !s && i < load->parts; i++) {
-        bool last = i + 1 == load->parts;
-        if (last && !alone) hd_gradient_sum_begin(&t->gradients, r);
-        run_part(t, i, alone && last);
-        s = find(t, &found, err);
-        total += (double)found.loss;
-    }
-    if (!alone) s = update_together(t, s, &total, &found, err);
+    double total;
+    t->r->now.seed = t->opt->seed;
+    t->r->now.number = (uint32_t)t->at.step; /* draws of a step depend on its number alone */
+    hd_status s = hd_update_compute(&t->update, load, &total, &found, err);
     if (s) return s;
-    t->norm = found.norm, *skipped = found.skip, t->parts = load->parts;
+    t->norm = found.norm, *skipped = found.skip;
     t->loss += total;
     t->tokens += (double)load->tokens;
     double flops = load->flops * (t->opt->work > 0 ? t->opt->work : 3);
@@ -164,51 +112,6 @@ static hd_status broken(const trainer *t, hd_err *err)
     return not_finite(t, what, err);
 }
 
-/* Whether the weights are numbers, their average, and the gradient where it is asked for. */
-static hd_status check_finite(trainer *t, bool gradient, bool *good, hd_err *err)
-{
-    hd_run *r = t->r;
-    hd_backend *b = r->backend;
-    hd_params *p = t->o->params;
-    double squares = 0;
-    HD_CALL(r, square_sum, .sum = t->o->squares, .x = p->value, .count = p->trainable);
-    if (t->o->mean) HD_CALL(r, square_sum, .sum = t->o->squares, .x = t->o->mean, .count = p->trainable);
-    if (gradient) HD_CALL(r, square_sum, .sum = t->o->squares, .x = p->grad, .count = p->trainable);
-    hd_step found;
-    hd_status s = find(t, &found, err);
-    if (s) return s;
-    b->download(b, &squares, t->o->squares, sizeof squares);
-    b->clear(b, t->o->squares, sizeof squares); /* the next update adds to it */
-    *good = isfinite(squares);
-    return HD_OK;
-}
-
-/* Whether the weights of now are worth keeping: they are numbers, and so is the gradient that they give. The
-   update that made them does not tell, it began with those before. So the last batch is computed once more,
-   and nothing is done with it. */
-static hd_status check_weights(trainer *t, const char *step, bool *good, hd_err *err)
-{
-    hd_params *p = t->o->params;
-    hd_backend *b = t->r->backend;
-    bool again = t->at.step > t->began_at;
-    hd_status s = HD_OK;
-    double bad = 0;
-    for (size_t i = 0; again && !s && i < t->parts; i++) {
-        hd_step found = {0};
-        run_part(t, i, false);
-        s = find(t, &found, err);
-        bad += !isfinite((double)found.loss);
-    }
-    if (!s) s = check_finite(t, again, good, err);
-    if (again) b->clear(b, p->grad, p->trainable * sizeof *p->grad);
-    /* what is carried from batch to batch has gone one too far */
-    if (!s && again && t->o->beside.load) s = t->o->beside.load(t->o->beside.context, step, err);
-    if (!s && !*good) bad++;
-    s = hd_ranks_agree(s, &bad, 1, err);
-    *good = !(bad > 0);
-    return s;
-}
-
 static hd_status skip(trainer *t, hd_err *err)
 {
     hd_news n = news_of(t, HD_NEWS_SKIP);
@@ -224,7 +127,7 @@ static hd_status update(trainer *t, hd_err *err)
     hd_load load = {0};
     bool skipped = false;
     hd_status s = t->t->next(t->t->context, &load, err);
-    if (s) return t->r->backend->ranks < 2 ? s : update_together(t, s, &(double){0}, NULL, err);
+    if (s) return hd_update_fail(&t->update, s, err);
     t->at.step++;
     t->at.epoch = load.epoch, t->at.batch = load.batch;
     t->at.tokens += load.tokens;
@@ -276,7 +179,7 @@ static hd_status restore_published(const trainer *t, hd_err *err)
 static hd_status choose(trainer *t, bool due, hd_news *n, hd_err *err)
 {
     bool good = false;
-    hd_status s = check_finite(t, false, &good, err);
+    hd_status s = hd_update_finite(&t->update, false, &good, err);
     n->best = !s && good && !t->at.broken && is_better(t, &n->valid);
     if (n->best && !due && t->published)
         n->best = !keep_published(t); /* it stays, and the run ends with that */
@@ -350,7 +253,7 @@ static hd_status save(trainer *t, hd_err *err)
     if (t->saved == t->at.step || t->at.broken) return HD_OK;
     hd_status s = first ? hd_checkpoint_write(t->opt->folder, &t->at, t->o, step, err) : HD_OK;
     s = hd_ranks_agree(s, NULL, 0, err);
-    if (!s) s = check_weights(t, step, &good, err);
+    if (!s) s = hd_update_check(&t->update, t->at.step > t->began_at, step, &good, err);
     if (s && first) hd_checkpoint_drop(t->opt->folder, step);
     if (!s && first) s = keep(t, step, good, err);
     t->diverged = !good;
@@ -444,7 +347,8 @@ hd_status hd_trainer_run(hd_run *r, hd_optimizer *o, const hd_trainee *trainee, 
                          hd_progress *progress, hd_ending *ending, hd_err *err)
 {
     trainer t = {.r = r, .o = o, .t = trainee, .opt = opt, .saved = UINT64_MAX};
-    hd_gradient_sum_init(&t.gradients, o->params);
+    t.update = (hd_update){.run = r, .optimizer = o, .trainee = trainee, .at = &t.at};
+    hd_gradient_sum_init(&t.update.gradients, o->params);
     hd_status s = begin(&t, err);
     if (!s) {
         hd_news n = news_of(&t, HD_NEWS_BEGIN);
