@@ -34,10 +34,22 @@ void hd_exhibit_free(hd_exhibit *x)
     hd_mem_free(x);
 }
 
-static hd_exhibit_fill *const fill[] = {[HD_EXHIBIT_TRANSLATOR] = hd_exhibit_translation,
-                                        [HD_EXHIBIT_LANGUAGE] = hd_exhibit_language,
-                                        [HD_EXHIBIT_MASKED] = hd_exhibit_masked,
-                                        [HD_EXHIBIT_LABELER] = hd_exhibit_labels};
+static const struct {
+    const char *what; /* a text is called */
+    hd_exhibit_fill *fill;
+} kinds[] = {[HD_EXHIBIT_TRANSLATOR] = {"sentence", hd_exhibit_translation},
+             [HD_EXHIBIT_LANGUAGE] = {"prompt", hd_exhibit_language},
+             [HD_EXHIBIT_MASKED] = {"text", hd_exhibit_masked},
+             [HD_EXHIBIT_LABELER] = {"text", hd_exhibit_labels}};
+
+static hd_status check(hd_line text, const char *what, hd_err *err)
+{
+    if (hd_utf8_good(text.text, text.size) < text.size)
+        return hd_err_set(err, HD_EARG, "the %s is not UTF-8 text", what);
+    if (memchr(text.text, '\n', text.size))
+        return hd_err_set(err, HD_EARG, "the %s has more than one line", what);
+    return HD_OK;
+}
 
 hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
                              hd_err *err)
@@ -47,18 +59,19 @@ hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder 
                                  : can->stepper ? HD_EXHIBIT_LANGUAGE
                                  : can->fill    ? HD_EXHIBIT_MASKED
                                                 : HD_EXHIBIT_LABELER;
-    hd_exhibit *x;
-    hd_status s = hd_exhibit_new(&x, kind, &f->model, err);
+    hd_exhibit *x = NULL;
+    hd_status s = check(text, kinds[kind].what, err);
+    if (!s) s = hd_exhibit_new(&x, kind, &f->model, err);
     if (!s && kind == HD_EXHIBIT_TRANSLATOR) x->shown = step;
-    if (!s) s = fill[kind](x, r, f, text, err);
+    if (!s) s = kinds[kind].fill(x, r, f, text, err);
     return hd_exhibit_give(out, x, s);
 }
 
-hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err)
+hd_status hd_exhibit_add(hd_exhibit *x, const hd_exhibit_item *item, hd_err *err)
 {
-    if (hd_mem_reserve(&x->item, &x->room, x->items + 1, sizeof *x->item, err)) return NULL;
-    x->item[x->items] = (hd_exhibit_item){0};
-    return &x->item[x->items];
+    hd_status s = hd_mem_reserve(&x->item, &x->room, x->items + 1, sizeof *x->item, err);
+    if (!s) x->item[x->items++] = *item;
+    return s;
 }
 
 const hd_exhibit_item *hd_exhibit_find(const hd_exhibit *x, const char *name)
@@ -93,13 +106,4 @@ bool hd_exhibit_has_unknown(const hd_exhibit *x)
     for (size_t i = 0; x->source && i < x->sources; i++) has = has || x->source[i].word;
     for (size_t i = 0; x->read && i < x->reads; i++) has = has || x->read[i].word;
     return has;
-}
-
-hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err)
-{
-    if (hd_utf8_good(text.text, text.size) < text.size)
-        return hd_err_set(err, HD_EARG, "the %s is not UTF-8 text", what);
-    if (memchr(text.text, '\n', text.size))
-        return hd_err_set(err, HD_EARG, "the %s has more than one line", what);
-    return HD_OK;
 }

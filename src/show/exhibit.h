@@ -73,8 +73,8 @@ typedef struct hd_exhibit {
     size_t items, room;
     hd_exhibit_choice *top; /* [answers, tops], the likeliest first */
     size_t answers, tops;   /* answers: 1, or as many as there are masks or tokens with a label */
-    const size_t *place;    /* [answers] of a masked language model: where the masks stand in `read`; of a
-                               tagger: the    tokens */
+    const int32_t
+        *place; /* [answers]: where in `read` the masks stand, or the tokens of a tagger; else NULL */
     hd_ngram_share share[HD_NGRAM_MOST]; /* of an n-gram model: how top[0] got its probability */
     size_t shares;
     bool discounts; /* Kneser-Ney: shares have discounts and pass something on */

@@ -1,5 +1,7 @@
 /* A text as a classifier or a tagger reads it, which is at once: every row of its body, the vector they
    become, and its labels. */
+#include <string.h>
+
 #include "show/exhibit_parts.h"
 #include "task/label/labeler.h"
 
@@ -7,8 +9,7 @@ static hd_status read_text(hd_examples *x, const hd_model_folder *f, hd_line tex
 {
     const hd_examples_opt opt = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
     hd_labeled items = {0};
-    hd_status s = hd_exhibit_check(text, "text", err);
-    if (!s) s = hd_labeler_take(&items, f, text, err);
+    hd_status s = hd_labeler_take(&items, f, text, err);
     if (!s) s = hd_examples_make(x, &items, f->tokenizer[0], &opt, err);
     if (!s && (!x->count || !x->labels)) s = hd_err_set(err, HD_EARG, "the text is empty");
     if (!s && (x->cut || x->count > 1))
@@ -49,9 +50,9 @@ static hd_status set_labels(hd_exhibit *x, const hd_model_folder *f, hd_err *err
 static hd_status set_places(hd_exhibit *x, const hd_model_folder *f, const hd_examples *from, hd_err *err)
 {
     if (hd_model_folder_classifier(f)->opt.pool != HD_POOL_each) return HD_OK;
-    size_t *place = hd_shown_take(&x->memory, from->labels, sizeof *place, err);
+    int32_t *place = hd_shown_take(&x->memory, from->labels, sizeof *place, err);
     if (!place) return HD_ENOMEM;
-    for (size_t i = 0; i < from->labels; i++) place[i] = (size_t)from->row[i];
+    memcpy(place, from->row, from->labels * sizeof *place);
     x->place = place, x->answers = from->labels;
     return HD_OK;
 }

@@ -9,18 +9,11 @@
 /* The end token stands before every line. */
 static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prompt, hd_err *err)
 {
-    hd_status s = hd_exhibit_check(prompt, "prompt", err);
-    if (!s) s = hd_ids_reserve(ids, 1, err);
-    if (s) return s;
-    ids->at[ids->count++] = hd_tokenizer_special(l->tokenizer[0]).end;
-    s = hd_tokenizer_encode_ids(l->tokenizer[0], prompt.text, prompt.size, ids, err);
-    if (!s && l->longest < INT32_MAX && ids->count > l->longest)
-        s = hd_err_set(err, HD_ELIMIT,
-                       "the prompt has %zu tokens with the line end before it, the model sees %zu",
-                       ids->count, l->longest);
-    if (!s && ids->count > INT32_MAX)
-        s = hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", ids->count);
-    return s;
+    const hd_model_sizes n = l->model.type->sizes(l->model.self);
+    hd_status s = hd_ids_reserve(ids, 1, err);
+    if (!s) ids->at[ids->count++] = hd_tokenizer_special(l->tokenizer[0]).end;
+    if (!s) s = hd_tokenizer_encode_ids(l->tokenizer[0], prompt.text, prompt.size, ids, err);
+    return s ? s : hd_shown_check("", "prompt", ids->at, ids->count, n.vocab, n.positions, err);
 }
 
 /* Vectors of a window stand side by side in one row: one below the other is easier to read. */

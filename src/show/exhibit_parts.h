@@ -5,7 +5,7 @@
 #include "show/exhibit.h"
 
 /* hd_exhibit_text_of of each kind: fills in what a new exhibit lacks; of a translator, x->shown is the step
-   that is asked for. */
+   that is asked for. The text is one line of UTF-8. */
 typedef hd_status hd_exhibit_fill(hd_exhibit *x, hd_run *r, const hd_model_folder *f, hd_line text,
                                   hd_err *err);
 hd_exhibit_fill hd_exhibit_translation, hd_exhibit_language, hd_exhibit_masked, hd_exhibit_labels;
@@ -14,15 +14,11 @@ hd_exhibit_fill hd_exhibit_translation, hd_exhibit_language, hd_exhibit_masked, 
 hd_status hd_exhibit_new(hd_exhibit **out, hd_exhibit_kind kind, const hd_model *of, hd_err *err);
 /* Hands x out, or frees it if s says that it failed; returns s. */
 hd_status hd_exhibit_give(hd_exhibit **out, hd_exhibit *x, hd_status s);
-/* The next item, empty; it counts once x->items does. NULL: no memory. */
-hd_exhibit_item *hd_exhibit_add(hd_exhibit *x, hd_err *err);
+hd_status hd_exhibit_add(hd_exhibit *x, const hd_exhibit_item *item, hd_err *err);
 const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err);
 /* hd_shown_tokens in memory of x. */
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_shown_token **out, const int32_t *ids, size_t count,
                             const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err);
-
-/* A text that can be explained: one line of UTF-8. */
-hd_status hd_exhibit_check(hd_line text, const char *what, hd_err *err);
 
 typedef struct hd_exhibiting { /* the context of the probe */
     hd_exhibit *into;

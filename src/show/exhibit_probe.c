@@ -142,13 +142,13 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
 {
     char part[128];
     hd_exhibit *x = e->into;
-    hd_exhibit_item *to = hd_exhibit_add(x, &r->err);
-    if (!to || !(to->value = numbers_of(e, r, o, to))) return;
-    to->name = hd_exhibit_copy(x, o->name, &r->err);
-    if (!to->name || same_again(x, to)) return;
-    to->part = hd_exhibit_copy(x, part_of(&e->of, o->name, part, sizeof part), &r->err);
-    to->formula = exact(x, to, hd_formula(&e->of, o->name), &r->err);
-    x->items += to->part != NULL;
+    hd_exhibit_item to = {0};
+    if (!(to.value = numbers_of(e, r, o, &to))) return;
+    to.name = hd_exhibit_copy(x, o->name, &r->err);
+    if (!to.name || same_again(x, &to)) return;
+    to.part = hd_exhibit_copy(x, part_of(&e->of, o->name, part, sizeof part), &r->err);
+    to.formula = exact(x, &to, hd_formula(&e->of, o->name), &r->err);
+    if (to.part) hd_exhibit_add(x, &to, &r->err);
 }
 
 /* The source token that the layer at hand looks at most. */
@@ -217,21 +217,20 @@ static void add_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     x->answers = rows, x->tops = vocab < HD_EXHIBIT_TOP ? vocab : HD_EXHIBIT_TOP;
     hd_real *p = hd_shown_take(&x->memory, rows * vocab, sizeof *p, &r->err);
     x->top = hd_shown_take(&x->memory, rows * x->tops, sizeof *x->top, &r->err);
-    hd_exhibit_item *to = hd_exhibit_add(x, &r->err);
-    if (!p || !x->top || !to || !hd_read(r, logp, p)) return;
+    if (!p || !x->top || !hd_read(r, logp, p)) return;
     for (size_t i = 0; i < rows; i++) /* -inf is a word that cannot be; but some word can */
         if (!have_sum(p + i * vocab, vocab)) return (void)hd_fail_number(r);
     for (size_t i = 0; i < rows * vocab; i++) p[i] = (hd_real)exp((double)p[i]);
-    *to = (hd_exhibit_item){.name = "probs",
-                            .part = "Output",
-                            .formula = hd_formula(&e->of, "probs"),
-                            .down = !e->whole ? HD_EXHIBIT_NOW : rows_of_whole(x, "logits"),
-                            .across = HD_EXHIBIT_WORDS,
-                            .rows = rows,
-                            .cols = vocab,
-                            .value = p};
+    const hd_exhibit_item probs = {.name = "probs",
+                                   .part = "Output",
+                                   .formula = hd_formula(&e->of, "probs"),
+                                   .down = !e->whole ? HD_EXHIBIT_NOW : rows_of_whole(x, "logits"),
+                                   .across = HD_EXHIBIT_WORDS,
+                                   .rows = rows,
+                                   .cols = vocab,
+                                   .value = p};
     find_top(x, p, vocab);
-    x->items++;
+    if (hd_exhibit_add(x, &probs, &r->err)) return;
     for (size_t i = 0; i < rows * x->tops; i++) {
         hd_shown_token *t = &x->top[i].token;
         const int32_t id = t->id;

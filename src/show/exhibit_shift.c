@@ -4,23 +4,6 @@
 #include "nn/position.h"
 #include "show/exhibit_parts.h"
 
-static hd_status add(hd_exhibit *x, const char *name, const char *formula, hd_exhibit_axis down, size_t rows,
-                     size_t cols, const hd_real *value, hd_err *err)
-{
-    hd_exhibit_item *to = hd_exhibit_add(x, err);
-    if (!to) return HD_ENOMEM;
-    *to = (hd_exhibit_item){.name = name,
-                            .part = "Positions that are shifted",
-                            .formula = formula,
-                            .down = down,
-                            .across = HD_EXHIBIT_CHANNELS,
-                            .rows = rows,
-                            .cols = cols,
-                            .value = value};
-    x->items++;
-    return HD_OK;
-}
-
 /* y = p M^T, in double: a sum of two products that are not zero. */
 static void turn(hd_real *y, const hd_real *p, const hd_real *m, size_t rows, size_t cols)
 {
@@ -34,6 +17,7 @@ static void turn(hd_real *y, const hd_real *p, const hd_real *m, size_t rows, si
 
 static hd_status fill(hd_exhibit *x, size_t positions, size_t width, size_t by, hd_err *err)
 {
+    static const char part[] = "Positions that are shifted";
     const hd_sinusoid paper = {0};
     size_t all = positions + by;
     hd_real *p = hd_shown_take(&x->memory, all * width, sizeof *p, err),
@@ -50,14 +34,15 @@ static hd_status fill(hd_exhibit *x, size_t positions, size_t width, size_t by, 
     hd_sinusoid_fill(p, all, width, &paper);
     hd_sinusoid_shift(m, width, (double)by, &paper);
     turn(y, p, m, positions, width);
-    hd_status s = add(x, "pe", "sin and cos of position / 10000^(2i / columns), in turn", HD_EXHIBIT_READ,
-                      all, width, p, err);
-    if (!s)
-        s = add(x, "M", "every pair of columns turned by its own angle, the same for all positions",
-                HD_EXHIBIT_CHANNELS, width, width, m, err);
-    if (!s)
-        s = add(x, "pe.shifted", "pe M^T: each row is the one of pe that lies further on", HD_EXHIBIT_READ,
-                positions, width, y, err);
+    const hd_exhibit_item items[] = {
+        {"pe", part, "sin and cos of position / 10000^(2i / columns), in turn", HD_EXHIBIT_READ,
+         HD_EXHIBIT_CHANNELS, 0, all, width, p},
+        {"M", part, "every pair of columns turned by its own angle, the same for all positions",
+         HD_EXHIBIT_CHANNELS, HD_EXHIBIT_CHANNELS, 0, width, width, m},
+        {"pe.shifted", part, "pe M^T: each row is the one of pe that lies further on", HD_EXHIBIT_READ,
+         HD_EXHIBIT_CHANNELS, 0, positions, width, y}};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof items / sizeof *items; i++) s = hd_exhibit_add(x, &items[i], err);
     return s;
 }
 

@@ -83,8 +83,7 @@ static hd_status translate(hd_translations *out, hd_run *r, const hd_model_folde
         .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
         .sentences = HD_SENTENCES_KEEP,
         .too_long = HD_LONG_SKIP};
-    hd_status s = hd_exhibit_check(sentence, "sentence", err);
-    if (!s) s = hd_translate(out, r, f, &sentence, NULL, 1, &opt, err);
+    hd_status s = hd_translate(out, r, f, &sentence, NULL, 1, &opt, err);
     if (s) return s;
     if (out->of->status)
         return hd_err_set(err, out->of->status, "the sentence is %s: %zu tokens with its end", out->of->why,

@@ -239,7 +239,7 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED explain gpt \"$(printf 'a\\377')\"", 1, "not UTF-8");
     assert_fails("$HEED explain m 'a a a a a a a a a a a a a a a a a'", 1,
                  "longer than the model can take: 16 tokens");
-    assert_fails("$HEED explain gpt 'a a a a a a a a a'", 1, "10 tokens|sees 8");
+    assert_fails("$HEED explain gpt 'a a a a a a a a a'", 1, "10 tokens|takes 8");
     assert_fails("$HEED explain m a --step 99", 1, "no step 99");
     assert_fails("$HEED explain m a --step 0", 2, "--step: '0'");
     assert_fails("$HEED explain m a --step 1x", 2, "--step: '1x'");

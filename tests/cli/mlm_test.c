@@ -234,7 +234,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"fill m --attention x.txt '[MASK]'", 1, "x.txt|.json, .html, .svg, .png or .pdf"},
         {"fill m --attention x.html --layer 3 '[MASK]'", 1, "no layer 3|1 to 2"},
         {"embed m --attention x.html --nearest the", 2, "--attention is of lines"},
-        {"explain m 'a a a a a a a a a a a a a a a'", 1, "the text has 17 tokens: the model takes 16"},
+        {"explain m 'a a a a a a a a a a a a a a a'", 1, "the text has 17 tokens, the model takes 16"},
         {"explain m 'a' --step 2", 2, "--step: the model reads a text at once"},
         {"fill", 2, "MODEL"},
         {"fill m --top 0 '[MASK]'", 2, "--top"},

@@ -478,7 +478,7 @@ static void what_cannot_be_shown_is_refused(void **state)
         const char *text;
         hd_status status;
         const char *says;
-    } cases[] = {{&m, many, HD_ELIMIT, "14 tokens: the model takes 12"},
+    } cases[] = {{&m, many, HD_ELIMIT, "14 tokens, the model takes 12"},
                  {&m, "a\xff", HD_EARG, "not UTF-8"},
                  {&m, "a\nb", HD_EARG, "more than one line"},
                  {&l, many, HD_ELIMIT, "more than the 12 tokens"},

@@ -226,7 +226,7 @@ static void put_asked(hd_exhibit_page *g, size_t answer)
     const hd_exhibit *x = g->of;
     char line[HD_EXHIBIT_NUMBER];
     if (!x->place) return;
-    snprintf(line, sizeof line, "%zu. %s, token %zu", answer + 1, x->read[x->place[answer]].piece,
+    snprintf(line, sizeof line, "%zu. %s, token %d", answer + 1, x->read[x->place[answer]].piece,
              x->place[answer] + 1);
     hd_text_pen_end(&g->pen);
     hd_text_pen_put_at(&g->pen, HD_EXHIBIT_INDENT, HD_INK_BOLD, line);
