@@ -1,7 +1,7 @@
 /* BERT: the masked language model of `heed fill`, whose tensors have these names already; and what is a BERT
-   under other names. One without the
-   head that predicts words serves for vectors alone; one that gives labels is a classifier. Easy to get
-   wrong: what a model has, its tensors say and not its config.json, and old ones have other names. */
+   under other names. One without the head that predicts words serves for vectors alone; one that gives labels
+   is a classifier. Easy to get wrong: what a model has, its tensors say and not its config.json, and old
+   ones have other names. */
 #include "hub/bert.h"
 
 #include <string.h>
@@ -12,156 +12,266 @@
 #include "hub/weights.h"
 #include "task/masked/masked.h"
 
-/* -- here -- */
+static const char PREFIX[] = "bert.", PAIRS[] = "pairs", POSITIONS[] = "max_position_embeddings";
 
-/* What the name in "architectures" has behind the family's title; NULL: there is no name, or another one. */
-static const char *kind_of(const hd_model_config *c, const hd_bert_form *form)
+/* What stands behind the title in "architectures". */
+typedef enum head { BARE, WORDS, PRETRAINING, LABELS, HEADS } head;
+static const char *const kinds[HEADS] = {[BARE] = "Model",
+                                         [WORDS] = "ForMaskedLM",
+                                         [PRETRAINING] = "ForPreTraining",
+                                         [LABELS] = "ForSequenceClassification"};
+
+/* -- config.json -- */
+
+static head head_of(hd_model_config *c, const hd_bert_form *form)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
-    size_t size = strlen(form->title);
-    return name && !strncmp(name, form->title, size) ? name + size : name ? name : "Model";
+    const char *kind = hd_family_architecture(c, form->title);
+    hd_text known = {0};
+    for (head h = BARE; h < HEADS; h++) {
+        if (h == PRETRAINING && form->pretraining == HD_PRETRAINING_NONE) continue;
+        if (!strcmp(kinds[h], kind)) {
+            hd_text_release(&known);
+            if (h != PRETRAINING) return h;
+            return form->pretraining == HD_PRETRAINING_WORDS ? WORDS : BARE;
+        }
+        hd_text_print(&known, "%s%s%s", h == BARE ? "" : h == LABELS ? " and " : ", ", form->title, kinds[h]);
+    }
+    hd_model_config_refuse(c, "\"architectures\" has \"%.60s\": heed imports %s",
+                           hd_family_architecture(c, ""), known.data ? known.data : "others");
+    hd_text_release(&known);
+    return BARE;
 }
 
-/* Whether what was saved had a head that predicts words; other heads are refused. */
-static bool predicts(hd_model_config *c, const hd_bert_form *form)
+static hd_bert_opt read_options(hd_model_config *c, const hd_bert_form *form)
 {
-    static const char *const known[] = {"Model", "ForMaskedLM", "ForPreTraining"};
-    const char *kind = kind_of(c, form);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i], kind)) return i > 0;
-    hd_model_config_refuse(c, "\"architectures\" has \"%.60s\": heed imports %s and %s" HD_BERT_LABELS,
-                           json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0)),
-                           form->others, form->title);
+    static const char eps[] = "layer_norm_eps", positions[] = "position_embedding_type";
+    hd_bert_opt o = form->base;
+    hd_keys_read(c, form->keys, &o);
+    if (o.offset) o.offset = (size_t)hd_family_whole(c, "pad_token_id", 0, HD_MOST_SIZE, 1) + 1;
+    long long before = (long long)o.offset;
+    o.positions = (size_t)(hd_family_whole(c, POSITIONS, before + 3, HD_MOST_SIZE, 512) - before);
+    if (!(o.stack.eps > 0)) hd_model_config_refuse(c, "\"%s\" is 0, which no model has", eps);
+    if (hd_model_config_has(c, positions) && strcmp(hd_model_config_text(c, positions), "absolute"))
+        hd_model_config_refuse(c, "\"%s\" is \"%.40s\": heed's bert has \"absolute\"", positions,
+                               hd_model_config_text(c, positions));
+    hd_family_insist(c, "tie_word_embeddings", true);
+    hd_family_insist(c, "is_decoder", false);
+    hd_family_insist(c, "add_cross_attention", false);
+    hd_family_insist_heads(c, &o.stack);
+    return o;
+}
+
+/* Whether a head that predicts words is promised; of a sentence model its tensors alone say whether it is
+   there. */
+static void read_words(const hd_bert_form *form, hd_passage *p, hd_model_config *c, bool promised)
+{
+    hd_bert_opt *o = &p->bert;
+    bool found = false;
+    p->task = HD_TRAIN_MLM, p->make = hd_passage_bert;
+    if (!c->status) c->status = hd_family_sentence_read(&p->m, o, p->from, c->err);
+    if (!c->status) c->status = hd_family_weights_have(&o->pooler, p->from, "pooler.dense.weight", c->err);
+    if (!c->status) c->status = hd_family_weights_have(&found, p->from, form->predicts, c->err);
+    o->headless = !found && (!promised || p->m.pool != HD_POOLING_AUTO);
+    if (!o->headless && form->gelu && o->stack.act != HD_gelu)
+        hd_model_config_refuse(c, "\"hidden_act\" is not \"gelu\", which the head of a %s always has",
+                               form->type);
+}
+
+/* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two. */
+static void read_labels(hd_passage *p, hd_model_config *c)
+{
+    hd_model_config own = hd_family_own(c);
+    p->classifier =
+        (hd_classifier_opt){.pool = HD_POOL_first,
+                            .body = {.type = &hd_body_bert, .bert = p->bert, .positions = p->bert.positions}};
+    p->m.pairs = hd_family_switch(&own, PAIRS, true);
+    hd_family_own_end(c, &own);
+    hd_family_labels_read(c, p);
+}
+
+void hd_family_bert_read(const hd_family *f, hd_passage *p, hd_model_config *c)
+{
+    const hd_bert_form *form = f->form;
+    head h = head_of(c, form);
+    p->bert = read_options(c, form);
+    hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
+    if (!c->status)
+        hd_family_check_vocab(c, p->bert.vocab, p->m.tokenizer[0], hd_masked_vocab(p->m.tokenizer[0]));
+    if (h == LABELS)
+        read_labels(p, c);
+    else
+        read_words(form, p, c, h == WORDS);
+}
+
+/* -- names of tensors -- */
+
+typedef struct naming {
+    const hd_bert_form *form;
+    bool labels, bare; /* bare: as a model without a head is saved */
+} naming;
+
+/* Whether the name begins as one of the list does. */
+static bool put_beginning(hd_text *to, const hd_renamed *list, const char *name)
+{
+    for (; list && (*list)[0]; list++) {
+        size_t size = strlen((*list)[0]);
+        if (strncmp(name, (*list)[0], size)) continue;
+        hd_text_print(to, "%s%s", (*list)[1], name + size);
+        return true;
+    }
     return false;
 }
 
-static hd_status find_parts(hd_bert_opt *o, const hd_bert_form *form, const char *folder, bool promised,
-                            hd_err *err)
+/* Replaces a part of a text where it occurs. */
+static void replace(hd_text *in, const hd_renamed part)
 {
-    bool head = promised;
-    hd_status s = hd_family_weights_have(&o->pooler, folder, "pooler.dense.weight", err);
-    if (!s && !head)
-        s = hd_family_weights_have(
-            &head, folder, form->head ? "lm_head.dense.weight" : "cls.predictions.transform.dense.weight",
-            err);
-    o->headless = !head;
-    return s;
+    char *at = in->missed ? NULL : strstr(in->data, part[0]);
+    hd_text rest = {0};
+    if (!at) return;
+    hd_text_put(&rest, at + strlen(part[0]));
+    in->size = (size_t)(at - in->data);
+    hd_text_print(in, "%s%s", part[1], rest.data ? rest.data : "");
+    if (rest.missed) in->missed = rest.missed;
+    hd_text_release(&rest);
 }
 
-/* Before memory is taken for it. */
-static hd_status check_size(const hd_bert_opt *opt, const char *folder, hd_err *err)
+/* What the family calls a tensor. */
+static void put_name(hd_text *to, const char *name, const void *context)
 {
-    hd_backend *nowhere = NULL;
-    hd_bert *m = NULL;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_bert_new(&m, nowhere, opt, false, err);
-    if (!s) s = hd_family_weights_fit(&m->params, folder, err);
-    hd_bert_free(m);
-    hd_backend_free(nowhere);
-    return s;
+    const naming *n = context;
+    size_t prefix = sizeof PREFIX - 1;
+    if (n->labels && put_beginning(to, n->form->labels, name)) return;
+    if (put_beginning(to, n->form->head, name)) return;
+    if (strncmp(name, PREFIX, prefix)) {
+        hd_text_put(to, name);
+        return;
+    }
+    hd_text_print(to, "%s%s", n->bare ? "" : n->form->prefix, name + prefix);
+    for (const hd_renamed *r = n->form->blocks; r && (*r)[0]; r++) replace(to, *r);
 }
 
-static hd_status import_words(const hd_passage *p, const hd_bert_form *form, hd_model_config *c, hd_err *err)
+/* What a norm had in older files, behind the first `kept` bytes of its name; NULL: it is none. */
+static const char *old_ending(const char *name, size_t *kept)
 {
-    hd_model_folder m = {0};
-    hd_bert *bert = NULL;
-    hd_bert_opt opt = hd_family_bert_config(c, form);
-    bool promised = predicts(c, form);
-    hd_family_bert_tokenizer(c, p->from, &opt, &m.tokenizer[0]);
-    hd_status s = c->status;
-    if (!s) s = hd_family_sentence_read(&m, &opt, p->from, err);
-    if (!s) s = find_parts(&opt, form, p->from, promised, err);
-    if (!s) s = check_size(&opt, p->from, err);
-    if (!s) s = hd_bert_new(&bert, p->backend, &opt, false, err);
-    if (!s) hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
-    if (!s) s = hd_family_bert_load(m.model.params, form, false, p->from, err);
-    if (!s) s = hd_model_folder_write(&m, p->to, err);
-    hd_model_folder_release(&m);
-    return s;
+    static const hd_renamed endings[] = {{".LayerNorm.weight", ".LayerNorm.gamma"},
+                                         {".LayerNorm.bias", ".LayerNorm.beta"}};
+    for (int i = 0; i < 2; i++) {
+        size_t size = strlen(name), end = strlen(endings[i][0]);
+        *kept = size - end;
+        if (size >= end && !strcmp(name + *kept, endings[i][0])) return endings[i][1];
+    }
+    return NULL;
 }
 
-/* Whether what was saved gives labels. */
-static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
+static void add_alias(hd_params *p, hd_param *of, const char *name)
 {
-    bool labels = !strcmp(kind_of(c, f->form), HD_BERT_LABELS);
-    return (labels ? hd_family_bert_import_labels : import_words)(p, f->form, c, err);
+    if (!hd_params_find(p, name)) hd_param_alias(p, of, "%s", name);
+}
+
+/* The family's names with and without the prefix, and both with another ending. */
+static void add_names_of(hd_params *p, naming n, const hd_param *one)
+{
+    for (int bare = 0; bare < 2; bare++) {
+        hd_text name = {0};
+        size_t kept;
+        hd_param *of = one->alias ? one->alias : (hd_param *)one;
+        n.bare = bare;
+        put_name(&name, one->name, &n);
+        if (!name.missed) add_alias(p, of, name.data);
+        const char *ending = name.missed ? NULL : old_ending(name.data, &kept);
+        if (ending) name.size = kept, hd_text_put(&name, ending);
+        if (ending && !name.missed) add_alias(p, of, name.data);
+        if (name.missed) hd_err_nomem(&p->err, name.missed);
+        hd_text_release(&name);
+    }
+}
+
+static bool has_labels(const hd_passage *p)
+{
+    return p->m.task->id != HD_TRAIN_MLM;
+}
+
+static const hd_bert_opt *options_of(const hd_passage *p)
+{
+    return has_labels(p) ? &hd_model_folder_classifier(&p->m)->opt.body.bert
+                         : &hd_model_folder_bert(&p->m)->opt;
+}
+
+void hd_family_bert_name(const hd_family *f, hd_passage *p)
+{
+    hd_params *all = p->m.model.params;
+    for (size_t i = 0, count = all->count; i < count; i++)
+        if (all->list[i]->name) add_names_of(all, (naming){f->form, has_labels(p), false}, all->list[i]);
+}
+
+hd_status hd_family_bert_rename(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    const naming n = {f->form, has_labels(p), !has_labels(p) && options_of(p)->headless};
+    return hd_family_rename(p->m.model.params, put_name, &n, err);
 }
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_model_folder *m, const hd_bert_form *form, const char *folder,
-                             hd_err *err)
-{
-    const hd_bert_opt *o = &hd_model_folder_bert(m)->opt;
-    hd_text c = {0}, own = {0};
-    hd_family_bert_put(&c, form, o->headless ? "Model" : "ForMaskedLM", o, m->tokenizer[0]);
-    hd_family_own_tokenizer(&own, m->tokenizer[0]);
-    hd_family_own_put(&c, &own);
-    hd_text_put(&c, "}\n");
-    hd_status s = hd_family_save_config(&c, folder, err);
-    hd_text_release(&c);
-    return s;
-}
-
-static hd_status export_words(const hd_passage *p, const hd_bert_form *form, hd_err *err)
-{
-    hd_model_folder m;
-    hd_status s = hd_model_folder_open(&m, p->from, "mlm", p->backend, HD_WEIGHTS_BEST, err);
-    if (s) return s;
-    const hd_bert_opt *o = &hd_model_folder_bert(&m)->opt;
-    s = hd_family_bert_check(o, p->from, err);
-    if (!s) s = hd_family_bert_save_tokenizer(m.tokenizer[0], form, o, m.longest, p->to, err);
-    if (!s) s = save_config(&m, form, p->to, err);
-    if (!s) s = hd_family_sentence_save(&m, p->to, err);
-    if (!s) s = hd_family_bert_rename(m.model.params, form, false, o->headless, err);
-    if (!s) s = hd_model_folder_publish(&m, p->to, err);
-    hd_model_folder_release(&m);
-    return s;
-}
-
-static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
-{
-    bool words;
-    hd_status s = hd_family_folder_says(&words, p->from, "task", "mlm", err);
-    return s ? s : (words ? export_words : hd_family_bert_export_labels)(p, f->form, err);
-}
-
-static bool has(const hd_family *f, hd_model_config *c)
+bool hd_family_bert_has(const hd_family *f, hd_model_config *c)
 {
     const hd_bert_form *form = f->form;
-    return (hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert")) &&
-           hd_model_config_has(c, HD_BERT_OFFSET) == form->offset;
+    const char *own = hd_model_config_has(c, HD_BERT_FAMILY)   ? hd_model_config_text(c, HD_BERT_FAMILY)
+                      : hd_model_config_has(c, HD_BERT_OFFSET) ? "roberta"
+                                                               : "bert";
+    return (hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert")) && !strcmp(own, form->type);
 }
 
-/* -- the families -- */
+hd_status hd_family_bert_check(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    const hd_bert_form *form = f->form;
+    const hd_classifier *m = has_labels(p) ? hd_model_folder_classifier(&p->m) : NULL;
+    if (m && m->opt.pool != HD_POOL_first)
+        return hd_err_set(err, HD_EARG, "%s: %s%s reads the first row; this model \"%s\"", p->from,
+                          form->title, kinds[LABELS], hd_pool_names[m->opt.pool]);
+    return hd_family_check_activation(options_of(p)->stack.act, p->from, err);
+}
 
+hd_text_form hd_family_bert_reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+{
+    const hd_bert_form *form = f->form;
+    hd_special special = hd_tokenizer_special(t);
+    return (hd_text_form){.native = (int)form->native,
+                          .lead = special.start,
+                          .trail = special.end,
+                          .mask = HD_MASK_TEXT,
+                          .types = !form->base.no_types,
+                          .longest = has_labels(p) ? options_of(p)->positions : p->m.longest};
+}
+
+void hd_family_bert_put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own)
+{
+    const hd_bert_form *form = f->form;
+    hd_bert_opt o = *options_of(p);
+    head h = has_labels(p) ? LABELS : o.headless ? BARE : WORDS;
+    int32_t pad = o.offset ? (int32_t)o.offset - 1 : hd_tokenizer_special(p->m.tokenizer[0]).pad;
+    if (!o.embedding) o.embedding = o.stack.width;
+    hd_text_print(config, "\"model_type\": \"%s\",\n \"architectures\": [\"%s%s\"]", form->type, form->title,
+                  kinds[h]);
+    hd_keys_write(config, form->keys, &o);
+    hd_text_print(config, ",\n \"%s\": %zu", POSITIONS, o.positions + o.offset);
+    if (pad >= 0) hd_text_print(config, ",\n \"pad_token_id\": %d", pad);
+    hd_text_put(config, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
+    if (h == LABELS) hd_family_labels_put(config, &p->m);
+    hd_family_own_tokenizer(own, p->m.tokenizer[0]);
+    if (h == LABELS && !p->m.pairs) hd_family_own_switch(own, PAIRS, false);
+}
+
+/* -- the family that has given its name -- */
+
+/* Whether one sentence follows another, nothing here asks. */
+static const char *const ignored[] = {HD_BERT_IGNORED, "cls.seq_relationship.weight",
+                                      "cls.seq_relationship.bias", NULL};
+static const hd_key keys[] = {HD_BERT_KEYS(12, 12, 768, 3072), HD_BERT_VOCAB(30522), HD_BERT_TYPES, {0}};
 static const hd_bert_form bert = {.type = "bert",
                                   .title = "Bert",
-                                  .others = "BertModel, BertForMaskedLM, BertForPreTraining",
-                                  .prefix = HD_BERT_PREFIX,
+                                  .pretraining = HD_PRETRAINING_WORDS,
+                                  .prefix = PREFIX,
+                                  .keys = keys,
                                   .predicts = "cls.predictions.transform.dense.weight",
-                                  .native = HD_TOKENIZER_wordpiece,
-                                  .vocab = 30522};
-
-static const hd_renamed roberta_head[] = {{"cls.predictions.transform.dense.", "lm_head.dense."},
-                                          {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
-                                          {"cls.predictions.", "lm_head."},
-                                          {NULL, NULL}},
-                        roberta_labels[] = {{"bert.pooler.dense.", "classifier.dense."},
-                                            {"classifier.", "classifier.out_proj."},
-                                            {NULL, NULL}};
-
-static const hd_bert_form roberta = {.type = "roberta",
-                                     .title = "Roberta",
-                                     .others = "RobertaModel, RobertaForMaskedLM",
-                                     .prefix = "roberta.",
-                                     .predicts = "lm_head.dense.weight",
-                                     .head = roberta_head,
-                                     .labels = roberta_labels,
-                                     .native = HD_TOKENIZER_bpe,
-                                     .vocab = 50265,
-                                     .offset = true};
-
-const hd_family hd_family_bert = {&bert, .sentences = true, .has = has, .import = import, .export = export};
-const hd_family hd_family_roberta = {&roberta, .sentences = true, .has = has, .import = import,
-                                     .export = export};
+                                  .native = HD_TOKENIZER_wordpiece};
+const hd_family hd_family_bert = HD_FAMILY_BERT(&bert, ignored);

@@ -1,53 +1,62 @@
-/* What folders of BERT share (family_bert_parts.c), whatever head they have: one that predicts words, or none
-   (family_bert.c), or one that gives labels (family_bert_labels.c). */
+/* Families of models that are BERTs here, under other names and with other parts: one hd_bert_form each. */
 #ifndef HD_HUB_BERT_H
 #define HD_HUB_BERT_H
 
-#include "model/bert.h"
 #include "hub/family.h"
 
-#define HD_BERT_LABELS "ForSequenceClassification" /* in "architectures", behind the title */
-#define HD_BERT_PREFIX "bert."                     /* that a file of the bare model lacks */
-
-/* What a tensor's name begins with here and in the files of a family; NULL ends a list. */
+/* What a part of a tensor's name is here and in the files of a family; NULL ends a list. */
 typedef const char *hd_renamed[2];
 
-/* A family of models that are BERTs here. */
+/* What "ForPreTraining" in "architectures" is. */
+typedef enum hd_pretraining { HD_PRETRAINING_NONE, HD_PRETRAINING_WORDS, HD_PRETRAINING_BARE } hd_pretraining;
+
 typedef struct hd_bert_form {
     const char *type, *title; /* "model_type" and what begins the names in "architectures" */
-    const char *others;       /* of those that are read besides the one with labels, for people */
+    hd_pretraining pretraining;
     const char *prefix;       /* of tensors, where it is "bert." here */
-    const char *predicts;     /* a tensor of the head that predicts words */
-    const hd_renamed *head;   /* what else is called otherwise; NULL: nothing */
-    const hd_renamed *labels; /* of a model with labels, looked for first */
+    const hd_key *keys;       /* of hd_bert_opt; but for positions, which all say alike */
+    hd_bert_opt base;         /* what config.json does not say; an offset: one follows from "pad_token_id" */
+    const char *predicts;     /* ending of a tensor of the head that predicts words */
+    bool gelu;                /* that head always has this activation */
+    const hd_renamed *head;   /* names that begin so and have no prefix; NULL: as here */
+    const hd_renamed *labels; /* ... of a model with labels, looked for first */
+    const hd_renamed *blocks; /* what is within names that have the prefix, each where it occurs */
     hd_tokenizer_kind native; /* whose files transformers reads as they are */
-    long long vocab;          /* where config.json does not say it */
-    bool offset;              /* positions lie behind the id that fills up */
 } hd_bert_form;
 
-/* Sizes and kinds that config.json says; which parts there are, it does not. */
-hd_bert_opt hd_family_bert_config(hd_model_config *c, const hd_bert_form *form);
-/* The folder's tokenizer, which must have as many pieces. */
-void hd_family_bert_tokenizer(hd_model_config *c, const char *folder, const hd_bert_opt *o, hd_tokenizer **t);
-/* Fills the parameters, which are ready, from files that may have older names for them, or no prefix. */
-hd_status hd_family_bert_load(hd_params *p, const hd_bert_form *form, bool labels, const char *folder,
-                              hd_err *err);
+/* Keys that most have. */
+#define HD_BERT_KEYS(N, H, C, F)                                                                           \
+    HD_KEY(INT, "num_hidden_layers", hd_bert_opt, stack.layers, HD_MOST_LAYERS, N),                        \
+        HD_KEY(INT, "num_attention_heads", hd_bert_opt, stack.heads, HD_MOST_HEADS, H),                    \
+        HD_KEY(SIZE, "hidden_size", hd_bert_opt, stack.width, HD_MOST_SIZE, C),                            \
+        HD_KEY(SIZE, "intermediate_size", hd_bert_opt, stack.inner, 4 * HD_MOST_SIZE, F),                  \
+        HD_KEY(ACT, "hidden_act", hd_bert_opt, stack.act, 0, HD_gelu),                                     \
+        HD_KEY(REAL, "hidden_dropout_prob", hd_bert_opt, stack.dropout, HD_KEY_DROPOUT, 0.1),              \
+        HD_KEY(REAL, "attention_probs_dropout_prob", hd_bert_opt, stack.attention_dropout, HD_KEY_DROPOUT, \
+               0.1),                                                                                       \
+        HD_KEY(REAL, "layer_norm_eps", hd_bert_opt, stack.eps, 1, 1e-12)
+#define HD_BERT_VOCAB(otherwise) HD_KEY(SIZE, "vocab_size", hd_bert_opt, vocab, 64 * HD_MOST_SIZE, otherwise)
+#define HD_BERT_TYPES            HD_KEY(SIZE, "type_vocab_size", hd_bert_opt, types, HD_MOST_SIZE, 2)
 
-/* The tokenizer, with what transformers needs to read texts as the model does. longest: tokens at which texts
-   are cut; 0: where positions end. */
-hd_status hd_family_bert_save_tokenizer(const hd_tokenizer *t, const hd_bert_form *form, const hd_bert_opt *o,
-                                        size_t longest, const char *folder, hd_err *err);
-/* Begins a config.json, without its last bracket. kind: the architecture, behind the title. */
-void hd_family_bert_put(hd_text *to, const hd_bert_form *form, const char *kind, const hd_bert_opt *o,
-                        const hd_tokenizer *t);
-/* Gives the parameters the family's names. bare: as a model without a head is saved. */
-hd_status hd_family_bert_rename(hd_params *p, const hd_bert_form *form, bool labels, bool bare, hd_err *err);
-/* HD_EARG where transformers has no such BERT. */
-hd_status hd_family_bert_check(const hd_bert_opt *o, const char *folder, hd_err *err);
+/* RoBERTa's, which others have, too. */
+extern const hd_renamed hd_roberta_head[], hd_roberta_labels[];
 
-/* A classifier, or a model that gives a number. */
-hd_status hd_family_bert_import_labels(const hd_passage *p, const hd_bert_form *form, hd_model_config *c,
-                                       hd_err *err);
-hd_status hd_family_bert_export_labels(const hd_passage *p, const hd_bert_form *form, hd_err *err);
+/* Numbers from 0 on, which older files hold. */
+#define HD_BERT_IGNORED ".position_ids", ".token_type_ids"
+
+bool hd_family_bert_has(const hd_family *f, hd_model_config *c);
+void hd_family_bert_read(const hd_family *f, hd_passage *p, hd_model_config *c);
+void hd_family_bert_name(const hd_family *f, hd_passage *p);
+hd_status hd_family_bert_check(const hd_family *f, hd_passage *p, hd_err *err);
+hd_text_form hd_family_bert_reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t);
+void hd_family_bert_put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own);
+hd_status hd_family_bert_rename(const hd_family *f, hd_passage *p, hd_err *err);
+
+#define HD_FAMILY_BERT(of, nothing)                                                               \
+    {                                                                                             \
+        .form = of, .sentences = true, .ignored = nothing, .has = hd_family_bert_has,             \
+        .read = hd_family_bert_read, .name = hd_family_bert_name, .check = hd_family_bert_check,  \
+        .reads = hd_family_bert_reads, .put = hd_family_bert_put, .rename = hd_family_bert_rename \
+    }
 
 #endif

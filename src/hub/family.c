@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file/file.h"
+#include "base/mem.h"
 
 enum { MOST_CARRIED = 1 << 24, MOST_PADDING = 1024 };
 
@@ -37,10 +38,24 @@ void hd_family_insist(hd_model_config *c, const char *key, bool value)
         hd_model_config_refuse(c, "\"%s\" is %s: heed does not support this", key, value ? "false" : "true");
 }
 
-void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id)
+void hd_family_insist_ids(hd_model_config *c, const hd_tokenizer *t)
 {
-    if (hd_family_whole(c, key, INT32_MIN, INT32_MAX, id) != id)
-        hd_model_config_refuse(c, "\"%s\" is not %d, as the tokenizer has it", key, id);
+    hd_special special = hd_tokenizer_special(t);
+    const struct {
+        const char *key;
+        int32_t id;
+    } ids[] = {{"pad_token_id", special.pad},
+               {"eos_token_id", special.end},
+               {"decoder_start_token_id", special.start}};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (hd_family_whole(c, ids[i].key, INT32_MIN, INT32_MAX, ids[i].id) != ids[i].id)
+            hd_model_config_refuse(c, "\"%s\" is not %d, as the tokenizer has it", ids[i].key, ids[i].id);
+}
+
+void hd_family_insist_heads(hd_model_config *c, const hd_stack_opt *o)
+{
+    if (o->width % (size_t)o->heads)
+        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->width, o->heads);
 }
 
 void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces)
@@ -54,21 +69,11 @@ bool hd_family_says(hd_model_config *c, const char *key, const char *text)
     return hd_model_config_has(c, key) && !strcmp(hd_model_config_text(c, key), text);
 }
 
-hd_status hd_family_folder_says(bool *out, const char *folder, const char *key, const char *text, hd_err *err)
+const char *hd_family_architecture(const hd_model_config *c, const char *title)
 {
-    hd_model_config c;
-    hd_model_config_open(&c, folder, err);
-    *out = !c.status && hd_family_says(&c, key, text);
-    hd_status s = c.status;
-    hd_model_config_release(&c);
-    return s;
-}
-
-hd_unary hd_family_activation(hd_model_config *c, const char *otherwise)
-{
-    static const char key[] = "activation_function";
-    return hd_family_activation_called(c, hd_model_config_has(c, key) ? hd_model_config_text(c, key)
-                                                                      : otherwise);
+    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
+    size_t size = strlen(title);
+    return !name ? "Model" : strncmp(name, title, size) ? name : name + size;
 }
 
 hd_unary hd_family_activation_called(hd_model_config *c, const char *name)
@@ -84,6 +89,27 @@ const char *hd_family_activation_name(hd_unary act)
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (activations[i].act == act) return activations[i].name;
     return NULL;
+}
+
+hd_status hd_family_check_activation(hd_unary act, const char *folder, hd_err *err)
+{
+    if (hd_family_activation_name(act)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%s: transformers has no activation \"%s\"", folder, hd_unary_name(act));
+}
+
+hd_status hd_family_rename(hd_params *p, void (*put)(hd_text *to, const char *name, const void *context),
+                           const void *context, hd_err *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_text name = {0};
+        if (!p->list[i]->name) continue;
+        put(&name, p->list[i]->name, context);
+        hd_status s = hd_text_status(&name, err);
+        if (s) return hd_text_release(&name), s;
+        hd_mem_free(p->list[i]->name);
+        p->list[i]->name = name.data;
+    }
+    return HD_OK;
 }
 
 static hd_status carry(const hd_passage *p, const char *name, hd_err *err)
@@ -106,12 +132,4 @@ hd_status hd_family_carry(const hd_passage *p, hd_err *err)
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++) s = carry(p, carried[i], err);
     return s;
-}
-
-hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_status s = hd_text_status(config, err);
-    if (!s) s = hd_path(path, folder, "config.json", err);
-    return s ? s : hd_save_bytes(path, config->data, config->size, err);
 }

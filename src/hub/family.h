@@ -1,75 +1,115 @@
 /* Families of models that others publish, as folders that transformers reads: config.json with "model_type",
-   model.safetensors, the tokenizer's files. A family is a line in HD_FAMILY_LIST and
-   hd_family_NAME, in a file that others of its form may share. */
+   model.safetensors, the tokenizer's files. A family is a line in HD_FAMILY_LIST and hd_family_NAME, in a
+   file that others of its form may share. What is done alike with all of them is import.c. */
 #ifndef HD_HUB_FAMILY_H
 #define HD_HUB_FAMILY_H
 
-#include "backend/backend.h"
-#include "model/config.h"
+#include "hub/keys.h"
+#include "model/bert.h"
+#include "model/classifier.h"
+#include "model/encdec/encdec.h"
+#include "model/lm/lm.h"
+#include "task/model_folder.h"
+#include "text/published/tokenizer_json_write.h"
 
-/* X("model_type", what it is here) */
-#define HD_FAMILY_LIST(X)                                    \
-    X(bert, "a masked language model: fill, embed")          \
-    X(roberta, "a masked language model: fill, embed")       \
-    X(gpt2, "a language model: generate, perplexity, embed") \
-    X(marian, "a translator: translate, rank, explain")      \
-    X(pegasus, "a translator: translate, rank, explain")     \
-    X(t5, "a translator: translate, rank, explain")          \
-    X(mt5, "a translator: translate, rank, explain")
+/* X("model_type", its name in C, what it is here) */
+#define HD_FAMILY_LIST(X)                                                 \
+    X("bert", bert, "a masked language model: fill, embed")               \
+    X("roberta", roberta, "a masked language model: fill, embed")         \
+    X("xlm-roberta", xlm_roberta, "a masked language model: fill, embed") \
+    X("distilbert", distilbert, "a masked language model: fill, embed")   \
+    X("electra", electra, "a masked language model: fill, embed")         \
+    X("mpnet", mpnet, "a masked language model: fill, embed")             \
+    X("gpt2", gpt2, "a language model: generate, perplexity, embed")      \
+    X("marian", marian, "a translator: translate, rank, explain")         \
+    X("pegasus", pegasus, "a translator: translate, rank, explain")       \
+    X("t5", t5, "a translator: translate, rank, explain")                 \
+    X("mt5", mt5, "a translator: translate, rank, explain")
 
-/* One folder that becomes another; all of it is borrowed. */
+/* A model on its way from one folder to another. */
 typedef struct hd_passage {
-    const char *from, *to; /* `to` is there and empty */
-    hd_backend *backend;   /* that holds the weights on the way */
+    const char *from, *to; /* `to` is there and empty; borrowed */
+    hd_model_folder m;     /* importing: first with its tokenizers, labels and pooling alone */
+    /* Importing, what it becomes: a model of these options. */
+    hd_train_task task;
+    hd_status (*make)(hd_model *out, struct hd_passage *p, hd_backend *backend, hd_err *err);
+    hd_bert_opt bert;
+    hd_lm_opt lm;
+    hd_encdec_opt encdec;
+    hd_classifier_opt classifier;
+    bool copies; /* of a translator: its output is a copy of the target's table */
 } hd_passage;
+
+/* For `make`: of p->bert and so on. */
+hd_status hd_passage_bert(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
+hd_status hd_passage_lm(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
+hd_status hd_passage_encdec(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
+hd_status hd_passage_classifier(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
 
 typedef struct hd_family hd_family;
 
-/* The functions get the family itself. */
+/* The functions get the family itself; those that are NULL have nothing to do. */
 struct hd_family {
     const void *form; /* what tells families of the same functions apart: their file knows what it is */
     bool sentences;   /* it reads what sentence-transformers adds to a folder */
+    const char *const *ignored; /* endings of names of tensors that say nothing; ends with NULL */
     /* Whether a model folder's config.json is of this family. */
     bool (*has)(const hd_family *f, hd_model_config *c);
-    /* Makes a model of a published folder; *c is its config.json, which the faults in it are told to. */
-    hd_status (*import)(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err);
-    /* The other way. */
-    hd_status (*export)(const hd_family *f, const hd_passage *p, hd_err *err);
+
+    /* Fills p from a published folder, whose config.json is *c: faults in it are told to that. */
+    void (*read)(const hd_family *f, hd_passage *p, hd_model_config *c);
+    /* Before weights are loaded: what else tensors may be called, what may be missing. */
+    void (*name)(const hd_family *f, hd_passage *p);
+    /* Behind it. */
+    hd_status (*complete)(const hd_family *f, hd_passage *p, hd_err *err);
+
+    /* HD_EARG where transformers has no such model; the text says what to train instead. */
+    hd_status (*check)(const hd_family *f, hd_passage *p, hd_err *err);
+    /* How transformers is to read texts; NULL: the files of its tokenizer say it. */
+    hd_text_form (*reads)(const hd_family *f, const hd_passage *p, const hd_tokenizer *t);
+    /* config.json without its brackets and without what all have; `own`: the members of "heed". */
+    void (*put)(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own);
+    /* The names that tensors have there. */
+    hd_status (*rename)(const hd_family *f, hd_passage *p, hd_err *err);
 };
 
-#define X(name, text) extern const hd_family hd_family_##name;
+#define X(type, name, text) extern const hd_family hd_family_##name;
 HD_FAMILY_LIST(X)
 #undef X
 
 /* -- for the files of families -- */
 
+/* What the name in "architectures" has behind `title`; all of it where it begins otherwise; "Model" where
+   there is none. */
+const char *hd_family_architecture(const hd_model_config *c, const char *title);
+
 /* What config.json says, or `otherwise` where it lacks the key: what transformers takes then. */
 long long hd_family_whole(hd_model_config *c, const char *key, long long least, long long most,
                           long long otherwise);
 bool hd_family_switch(hd_model_config *c, const char *key, bool otherwise);
-hd_unary hd_family_activation(hd_model_config *c, const char *otherwise);
 hd_unary hd_family_activation_called(hd_model_config *c, const char *name); /* as transformers calls it */
 /* Refuses a switch that is not as models are here. */
 void hd_family_insist(hd_model_config *c, const char *key, bool value);
-/* ... an id that is not the tokenizer's. */
-void hd_family_insist_id(hd_model_config *c, const char *key, int32_t id);
-
-/* Refuses a "vocab_size" that is less than the tokenizer's pieces, or more than padding makes it. */
+/* ... special tokens that are not the tokenizer's. */
+void hd_family_insist_ids(hd_model_config *c, const hd_tokenizer *t);
+/* ... heads that do not share the width. */
+void hd_family_insist_heads(hd_model_config *c, const hd_stack_opt *o);
+/* ... a "vocab_size" that is less than the tokenizer's pieces, or more than padding makes it. */
 void hd_family_check_vocab(hd_model_config *c, size_t vocab, const hd_tokenizer *t, size_t pieces);
 
 /* Whether the key is there and says this. */
 bool hd_family_says(hd_model_config *c, const char *key, const char *text);
-/* ... in config.json of a model folder. */
-hd_status hd_family_folder_says(bool *out, const char *folder, const char *key, const char *text,
-                                hd_err *err);
 
 /* What transformers calls it; NULL: it has none such. */
 const char *hd_family_activation_name(hd_unary act);
+hd_status hd_family_check_activation(hd_unary act, const char *folder, hd_err *err);
+
+/* Gives every tensor that has a name the one that `put` prints for it. */
+hd_status hd_family_rename(hd_params *p, void (*put)(hd_text *to, const char *name, const void *context),
+                           const void *context, hd_err *err);
 
 /* Copies files that say nothing about the model here but belong to it: how to generate with it, how to show
    its tokens. What the new folder has already stays. */
 hd_status hd_family_carry(const hd_passage *p, hd_err *err);
-
-hd_status hd_family_save_config(const hd_text *config, const char *folder, hd_err *err);
 
 #endif

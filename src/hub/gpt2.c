@@ -1,108 +1,177 @@
-/* GPT-2: the language model `gpt`, whose tensors have these names already. */
+/* GPT-2: the language model `gpt`, whose tensors have these names already; or with a head that gives labels
+   or a number: a classifier with a gpt for its body that looks at its last row. Easy to get wrong: that head
+   has no bias there (gpt2_labels.c), and the tokenizer there puts nothing around a text, which heed does in
+   training. */
+#include "hub/gpt2.h"
+
 #include <string.h>
 
-#include "hub/gpt2.h"
+#include "hub/family.h"
 #include "hub/labels.h"
 #include "hub/own.h"
-#include "hub/weights.h"
-#include "task/language/language.h"
-#include "text/published/tokenizer_json_write.h"
 
-static const char OUTPUT[] = "lm_head.weight", WORDS[] = "GPT2LMHeadModel";
+static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight", SCORE[] = "score.weight",
+                  BARE[] = "bare", TITLE[] = "GPT2", WORDS[] = "LMHeadModel",
+                  LABELS[] = "ForSequenceClassification";
+
+/* Masks, which older files hold. */
+static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
+
+static const hd_key keys[] = {
+    HD_KEY(INT, "n_layer", hd_lm_opt, stack.layers, HD_MOST_LAYERS, 12),
+    HD_KEY(INT, "n_head", hd_lm_opt, stack.heads, HD_MOST_HEADS, 12),
+    HD_KEY(SIZE, "n_embd", hd_lm_opt, stack.width, HD_MOST_SIZE, 768),
+    HD_KEY(SIZE, "n_inner", hd_lm_opt, stack.inner, 4 * HD_MOST_SIZE, 0),
+    HD_KEY(SIZE, "n_positions", hd_lm_opt, context, HD_MOST_SIZE, 1024),
+    HD_KEY(SIZE, "vocab_size", hd_lm_opt, vocab, 64 * HD_MOST_SIZE, 50257),
+    HD_KEY(ACT, "activation_function", hd_lm_opt, stack.act, 0, HD_gelu_tanh),
+    HD_KEY(REAL, "resid_pdrop", hd_lm_opt, stack.dropout, HD_KEY_DROPOUT, 0.1),
+    HD_KEY(REAL, "embd_pdrop", hd_lm_opt, embedding_dropout, HD_KEY_DROPOUT, 0.1),
+    HD_KEY(REAL, "attn_pdrop", hd_lm_opt, stack.attention_dropout, HD_KEY_DROPOUT, 0.1),
+    HD_KEY(REAL, "layer_norm_epsilon", hd_lm_opt, stack.eps, 1, 1e-5),
+    HD_KEY(SWITCH, "tie_word_embeddings", hd_lm_opt, tied, 0, 1),
+    {0}};
 
 /* -- here -- */
 
-/* Before memory is taken for it. */
-static hd_status check_size(const hd_lm_opt *opt, const char *folder, hd_err *err)
+static void read_labels(hd_passage *p, hd_model_config *c)
 {
-    hd_backend *nowhere = NULL;
-    hd_lm *lm = NULL;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_lm_new(&lm, opt, nowhere, false, err);
-    if (!s) s = hd_family_weights_fit(lm->params, folder, err);
-    hd_lm_free(lm);
-    hd_backend_free(nowhere);
-    return s;
+    hd_model_config own = hd_family_own(c);
+    p->lm.tied = true; /* its words are not predicted */
+    p->classifier =
+        (hd_classifier_opt){.pool = HD_POOL_last,
+                            .body = {.type = &hd_body_lm, .lm = p->lm, .positions = p->lm.context},
+                            .bare = hd_family_switch(&own, BARE, true)};
+    hd_family_own_end(c, &own);
+    if (p->lm.context < 3) hd_model_config_refuse(c, "\"n_positions\" is less than 3");
+    hd_family_labels_read(c, p);
 }
 
-static hd_status import_words(const hd_passage *p, hd_model_config *c, hd_err *err)
-{
-    hd_model_folder f = {0};
-    hd_lm *lm = NULL;
-    hd_lm_opt opt = hd_family_gpt2_config(c);
-    hd_family_gpt2_tokenizer(c, p->from, &opt, &f.tokenizer[0]);
-    hd_status s = c->status;
-    if (!s) s = check_size(&opt, p->from, err);
-    if (!s) s = hd_lm_new(&lm, &opt, p->backend, false, err);
-    if (!s) hd_model_folder_take(&f, HD_TRAIN_LM, hd_lm_model(lm));
-    if (!s) s = hd_family_weights_load(f.model.params, p->from, hd_family_gpt2_ignored, err);
-    if (!s) s = hd_model_folder_write(&f, p->to, err);
-    hd_model_folder_release(&f);
-    return s;
-}
-
-static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
+static void read_folder(const hd_family *f, hd_passage *p, hd_model_config *c)
 {
     (void)f;
-    const char *name = json_string_value(json_array_get(json_object_get(c->object, "architectures"), 0));
-    bool labels = name && !strcmp(name, HD_GPT2_LABELS);
-    if (name && !labels && strcmp(name, WORDS) && strcmp(name, "GPT2Model"))
+    const char *kind = hd_family_architecture(c, TITLE);
+    bool labels = !strcmp(kind, LABELS);
+    if (!labels && strcmp(kind, WORDS) && strcmp(kind, "Model"))
         hd_model_config_refuse(
-            c, "\"architectures\" has \"%.60s\": of GPT-2 heed imports %s, GPT2Model and " HD_GPT2_LABELS,
-            name, WORDS);
-    return c->status ? c->status : labels ? hd_family_gpt2_import_labels(p, c, err) : import_words(p, c, err);
+            c, "\"architectures\" has \"%.60s\": of GPT-2 heed imports %s%s, %sModel and %s%s",
+            hd_family_architecture(c, ""), TITLE, WORDS, TITLE, TITLE, LABELS);
+    p->lm = (hd_lm_opt){.stack.pre_norm = true, .kind = HD_LM_gpt, .order = 1};
+    p->task = HD_TRAIN_LM, p->make = hd_passage_lm;
+    hd_keys_read(c, keys, &p->lm);
+    hd_family_insist(c, "scale_attn_weights", true);
+    hd_family_insist(c, "scale_attn_by_inverse_layer_idx", false);
+    hd_family_insist(c, "add_cross_attention", false);
+    hd_family_insist_heads(c, &p->lm.stack);
+    hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
+    if (c->status) return;
+    hd_family_check_vocab(c, p->lm.vocab, p->m.tokenizer[0], hd_tokenizer_size(p->m.tokenizer[0]));
+    hd_special special = hd_tokenizer_special(p->m.tokenizer[0]);
+    p->lm.start = special.start, p->lm.end = special.end, p->lm.unk = special.unk;
+    if (labels) read_labels(p, c);
+}
+
+static bool has_labels(const hd_passage *p)
+{
+    return p->m.task->id != HD_TRAIN_LM;
+}
+
+static void name(const hd_family *f, hd_passage *p)
+{
+    (void)f;
+    if (!has_labels(p)) return;
+    hd_classifier *m = hd_model_folder_classifier(&p->m);
+    m->out.b->optional = true;
+    hd_param_alias(m->params, m->out.w, "%s", SCORE);
 }
 
 /* -- and back -- */
 
-static hd_status save_config(const hd_lm_opt *o, const hd_tokenizer *t, const char *folder, hd_err *err)
+static hd_lm_opt options_of(const hd_passage *p)
 {
-    hd_text c = {0}, own = {0};
-    hd_family_gpt2_put(&c, WORDS, o, t);
-    hd_family_own_tokenizer(&own, t);
-    hd_family_own_put(&c, &own);
-    hd_text_put(&c, "}\n");
-    hd_status s = hd_family_save_config(&c, folder, err);
-    hd_text_release(&c);
-    return s;
+    if (!has_labels(p)) return hd_model_folder_lm(&p->m)->opt;
+    hd_lm_opt o = ((const hd_lm *)hd_model_folder_classifier(&p->m)->body.self)->opt;
+    hd_special special = hd_tokenizer_special(p->m.tokenizer[0]);
+    o.start = special.start, o.end = special.end;
+    return o;
 }
 
-/* Texts begin behind an end, as every line does that the model learned from. */
-static hd_status save_tokenizer(const hd_tokenizer *t, const hd_lm_opt *o, const char *folder, hd_err *err)
+static hd_status check_labels(const hd_passage *p, hd_err *err)
 {
-    char path[HD_PATH];
-    const hd_text_form how = {.native = HD_TOKENIZER_bpe,
-                              .lead = hd_tokenizer_special(t).end,
-                              .trail = -1,
-                              .continues = true,
-                              .longest = o->context};
-    hd_status s = hd_tokenizer_path(path, folder, hd_tokenizer_kind_of(t), err);
-    if (!s) s = hd_tokenizer_save(t, path, err);
-    return s ? s : hd_tokenizer_json_save(t, &how, folder, err);
+    const hd_classifier *m = hd_model_folder_classifier(&p->m);
+    if (m->opt.pool == HD_POOL_last && !p->m.pairs) return hd_family_gpt2_fold(m, p->from, err);
+    return hd_err_set(err, HD_EARG, "%s: %s%s reads the last row of one text; this model %s", p->from, TITLE,
+                      LABELS, p->m.pairs ? "takes pairs" : "has another --pool");
 }
 
-static hd_status export_words(const hd_passage *p, hd_err *err)
-{
-    hd_model_folder f;
-    hd_status s = hd_model_folder_open(&f, p->from, "lm", p->backend, HD_WEIGHTS_BEST, err);
-    if (s) return s;
-    const hd_lm_opt *o = &hd_model_folder_lm(&f)->opt;
-    s = hd_family_gpt2_check(o, p->from, err);
-    if (!s) s = save_tokenizer(f.tokenizer[0], o, p->to, err);
-    if (!s) s = save_config(o, f.tokenizer[0], p->to, err);
-    if (!s && !o->tied) s = hd_family_gpt2_add_prefix(f.model.params, OUTPUT, err);
-    if (!s) s = hd_model_folder_publish(&f, p->to, err);
-    hd_model_folder_release(&f);
-    return s;
-}
-
-static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
+static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
 {
     (void)f;
-    bool words;
-    hd_status s = hd_family_folder_says(&words, p->from, "task", "lm", err);
-    if (s) return s;
-    return words ? export_words(p, err) : hd_family_gpt2_export_labels(p, err);
+    const hd_lm_opt o = options_of(p);
+    if (o.kind != HD_LM_gpt)
+        return hd_err_set(err, HD_EARG, "%s: \"%s\" is no model that transformers knows; \"gpt\" is", p->from,
+                          hd_lm_names[o.kind]);
+    if (!o.stack.pre_norm)
+        return hd_err_set(err, HD_EARG, "%s: GPT-2 normalizes before each layer; this model behind", p->from);
+    hd_status s = o.stack.act == HD_IDENTITY ? HD_OK : hd_family_check_activation(o.stack.act, p->from, err);
+    return s || !has_labels(p) ? s : check_labels(p, err);
+}
+
+/* A text of a language model begins behind an end, as every line does that it learned from. */
+static hd_text_form reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+{
+    (void)f;
+    hd_special special = hd_tokenizer_special(t);
+    if (!has_labels(p))
+        return (hd_text_form){.native = HD_TOKENIZER_bpe,
+                              .lead = special.end,
+                              .trail = -1,
+                              .continues = true,
+                              .longest = options_of(p).context};
+    const hd_classifier_opt *o = &hd_model_folder_classifier(&p->m)->opt;
+    return (hd_text_form){.native = HD_TOKENIZER_bpe,
+                          .lead = o->bare ? -1 : special.start,
+                          .trail = o->bare ? -1 : special.end,
+                          .longest = o->body.positions};
+}
+
+static void put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own)
+{
+    (void)f;
+    const hd_tokenizer *t = p->m.tokenizer[0];
+    hd_lm_opt o = options_of(p);
+    bool labels = has_labels(p);
+    if (o.stack.act == HD_IDENTITY) o.stack.act = HD_gelu_tanh;
+    hd_text_print(config, "\"model_type\": \"gpt2\",\n \"architectures\": [\"%s%s\"]", TITLE,
+                  labels ? LABELS : WORDS);
+    hd_keys_write(config, keys, &o);
+    /* a text begins behind the end of another, as heed begins one */
+    hd_text_print(config, ",\n \"n_ctx\": %zu,\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o.context,
+                  o.end, o.end);
+    if (hd_tokenizer_special(t).pad >= 0)
+        hd_text_print(config, ",\n \"pad_token_id\": %d", hd_tokenizer_special(t).pad);
+    hd_family_own_tokenizer(own, t);
+    if (!labels) return;
+    hd_family_labels_put(config, &p->m);
+    if (!hd_model_folder_classifier(&p->m)->opt.bare) hd_family_own_switch(own, BARE, false);
+}
+
+/* As transformers names the tensors of the body where there are others beside it: older versions load no file
+   where only some have the prefix, or none. */
+static void put_name(hd_text *to, const char *name_here, const void *context)
+{
+    const char *head = context;
+    hd_text_print(to, "%s%s", strcmp(name_here, head) ? PREFIX : "", name_here);
+}
+
+static hd_status rename_tensors(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    (void)f;
+    if (!has_labels(p))
+        return options_of(p).tied ? HD_OK : hd_family_rename(p->m.model.params, put_name, OUTPUT, err);
+    hd_classifier *m = hd_model_folder_classifier(&p->m);
+    hd_status s = hd_family_gpt2_name_head(m, SCORE, err);
+    return s ? s : hd_family_rename(m->params, put_name, SCORE, err);
 }
 
 static bool has(const hd_family *f, hd_model_config *c)
@@ -111,4 +180,11 @@ static bool has(const hd_family *f, hd_model_config *c)
     return hd_family_says(c, "task", "lm") || hd_family_labels_has(c, "gpt");
 }
 
-const hd_family hd_family_gpt2 = {.has = has, .import = import, .export = export};
+const hd_family hd_family_gpt2 = {.ignored = ignored,
+                                  .has = has,
+                                  .read = read_folder,
+                                  .name = name,
+                                  .check = check,
+                                  .reads = reads,
+                                  .put = put,
+                                  .rename = rename_tensors};

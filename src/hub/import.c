@@ -1,33 +1,114 @@
-/* Folders that become other folders, whole or not at all. */
+/* Folders that become other folders, whole or not at all: what families have in common on the way. */
 #include "hub/import.h"
 
 #include <string.h>
 
+#include "base/file/file.h"
 #include "base/file/staging.h"
 #include "hub/family.h"
+#include "hub/own.h"
 #include "hub/sentence.h"
+#include "hub/weights.h"
 
 static const struct {
-    const char *name;
+    const char *type;
     const hd_family *family;
 } families[] = {
-#define X(name, text) {#name, &hd_family_##name},
+#define X(type, name, text) {type, &hd_family_##name},
     HD_FAMILY_LIST(X)
 #undef X
 };
 
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* -- here -- */
+
 static const hd_family *family_of(hd_model_config *c)
 {
     const char *type = hd_model_config_text(c, "model_type");
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strcmp(families[i].name, type)) return families[i].family;
     hd_text known = {0};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        hd_text_print(&known, i ? ", %s" : "%s", families[i].name);
+    for (int i = 0; i < FAMILIES; i++)
+        if (!strcmp(families[i].type, type)) return families[i].family;
+    for (int i = 0; i < FAMILIES; i++) hd_text_print(&known, i ? ", %s" : "%s", families[i].type);
     hd_model_config_refuse(c, "\"model_type\" is \"%.40s\"; heed imports %s", type,
                            known.data ? known.data : "others");
     hd_text_release(&known);
     return NULL;
+}
+
+hd_status hd_passage_bert(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err)
+{
+    hd_bert *m = NULL;
+    hd_status s = hd_bert_new(&m, backend, &p->bert, false, err);
+    if (!s) *out = hd_bert_model(m);
+    return s;
+}
+
+hd_status hd_passage_lm(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err)
+{
+    hd_lm *m = NULL;
+    hd_status s = hd_lm_new(&m, &p->lm, backend, false, err);
+    if (!s) *out = hd_lm_model(m);
+    return s;
+}
+
+hd_status hd_passage_encdec(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err)
+{
+    hd_encdec *m = NULL;
+    hd_status s = hd_encdec_new(&m, backend, &p->encdec, false, err);
+    if (!s) *out = hd_encdec_model(m);
+    return s;
+}
+
+hd_status hd_passage_classifier(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err)
+{
+    hd_classifier *m = NULL;
+    hd_status s = hd_classifier_new(&m, backend, &p->classifier, false, err);
+    if (!s) *out = hd_classifier_model(m);
+    return s;
+}
+
+/* Before memory is taken for it. Options that do not go together are the config's fault; positions that are
+   computed are not in the files. */
+static hd_status check_size(hd_passage *p, hd_model_config *c, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_model m = {0};
+    hd_err why = {0};
+    size_t positions = p->encdec.positions;
+    p->encdec.positions = 1;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s && (s = p->make(&m, p, nowhere, &why))) {
+        if (s == HD_EARG)
+            hd_model_config_refuse(c, "%s", why.text), s = c->status;
+        else
+            hd_err_set(err, s, "%s", why.text);
+    }
+    if (!s) s = hd_family_weights_fit(m.params, p->from, err);
+    hd_model_free(&m);
+    hd_backend_free(nowhere);
+    p->encdec.positions = positions;
+    return s;
+}
+
+static hd_status import(const hd_family *f, hd_passage *p, hd_model_config *c, hd_backend *backend,
+                        hd_err *err)
+{
+    hd_model m = {0};
+    f->read(f, p, c);
+    hd_status s = c->status;
+    if (!s) s = check_size(p, c, err);
+    if (!s) s = p->make(&m, p, backend, err);
+    if (!s) {
+        hd_model_folder_take(&p->m, p->task, m);
+        if (f->name) f->name(f, p);
+        if (m.params->err.status) s = hd_err_set(err, m.params->err.status, "%s", m.params->err.text);
+    }
+    if (!s) s = hd_family_weights_load(m.params, p->from, f->ignored, err);
+    if (!s && f->complete) s = f->complete(f, p, err);
+    if (!s) s = hd_model_folder_write(&p->m, p->to, err);
+    if (!s) s = hd_family_carry(p, err);
+    return s ? s : hd_model_config_seal(p->to, err); /* with the files that were carried over, too */
 }
 
 hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_err *err)
@@ -40,15 +121,15 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     if (!s && !family->sentences) s = hd_family_sentence_refuse(from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (!s) {
-        const hd_passage p = {from, made.temp, backend};
-        s = family->import(family, &p, &c, err);
-        if (!s) s = hd_family_carry(&p, err);
-        if (!s) s = hd_model_config_seal(made.temp, err); /* with the files that were carried over, too */
-        s = hd_staging_end(&made, s, err);
+        hd_passage p = {.from = from, .to = made.temp};
+        s = hd_staging_end(&made, import(family, &p, &c, backend, err), err);
+        hd_model_folder_release(&p.m);
     }
     hd_model_config_release(&c);
     return s;
 }
+
+/* -- and back -- */
 
 /* The family that the model of a folder belongs to. */
 static hd_status family_to(const hd_family **out, const char *folder, hd_err *err)
@@ -56,22 +137,68 @@ static hd_status family_to(const hd_family **out, const char *folder, hd_err *er
     hd_model_config c;
     hd_model_config_open(&c, folder, err);
     const char *task = hd_model_config_text(&c, "task");
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    for (int i = 0; i < FAMILIES; i++)
         if (families[i].family->has(families[i].family, &c)) *out = families[i].family;
     if (!*out) hd_model_config_refuse(&c, "\"task\" is \"%.40s\": transformers has no such model", task);
     hd_model_config_release(&c);
     return c.status;
 }
 
+static hd_status save_config(const hd_family *f, const hd_passage *p, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text c = {0}, own = {0};
+    hd_text_put(&c, "{");
+    f->put(f, p, &c, &own);
+    hd_family_own_put(&c, &own);
+    hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
+    hd_status s = hd_text_status(&c, err);
+    if (!s) s = hd_path(path, p->to, "config.json", err);
+    if (!s) s = hd_save_bytes(path, c.data, c.size, err);
+    hd_text_release(&c);
+    return s;
+}
+
+/* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
+static hd_status save_tokenizers(const hd_family *f, const hd_passage *p, hd_err *err)
+{
+    static const char *const side[] = {"source", "target"};
+    hd_tokenizer *const *t = p->m.tokenizer;
+    const bool shared = t[0] == t[1];
+    hd_status s = hd_model_folder_save_tokenizers(t, p->to, err);
+    for (int i = 0; !s && f->reads && i < (shared ? 1 : 2); i++) {
+        char path[HD_PATH];
+        const hd_text_form how = f->reads(f, p, t[i]);
+        if ((int)hd_tokenizer_kind_of(t[i]) == how.native) continue;
+        s = hd_path(path, p->to, shared ? "." : side[i], err);
+        if (!s && !shared) s = hd_folder_make(path, NULL, err);
+        if (!s) s = hd_tokenizer_json_save(t[i], &how, path, err);
+    }
+    return s;
+}
+
+static hd_status export(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    hd_status s = f->check(f, p, err);
+    if (!s) s = save_tokenizers(f, p, err);
+    if (!s) s = save_config(f, p, err);
+    if (!s && p->m.task->id == HD_TRAIN_MLM) s = hd_family_sentence_save(&p->m, p->to, err);
+    if (!s && f->rename) s = f->rename(f, p, err);
+    if (!s) s = hd_model_folder_publish(&p->m, p->to, err);
+    return s ? s : hd_family_carry(p, err);
+}
+
 hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err)
 {
     hd_staging made;
     const hd_family *family = NULL;
+    hd_passage p = {.from = from};
     hd_status s = family_to(&family, from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return s;
-    const hd_passage p = {from, made.temp, backend};
-    s = family->export(family, &p, err);
-    if (!s) s = hd_family_carry(&p, err);
+    p.to = made.temp;
+    s = hd_model_folder_open(&p.m, from, NULL, backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = export(family, &p, err);
+    hd_model_folder_release(&p.m);
     return hd_staging_end(&made, s, err);
 }

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hub/weights.h"
-
 enum { MOST_LABELS = 1 << 16 };
 
 static const char LABELS[] = "id2label", KIND[] = "problem_type", ONE[] = "single_label_classification",
@@ -28,8 +26,7 @@ static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *tex
     return c->status;
 }
 
-/* In the order of their numbers; without names, those that transformers gives them. */
-void hd_family_labels_read(hd_model_config *c, hd_vocab *labels)
+static void read_names(hd_model_config *c, hd_vocab *labels)
 {
     const json_t *object = json_object_get(c->object, LABELS);
     bool named = json_object_size(object) > 0;
@@ -48,27 +45,19 @@ void hd_family_labels_read(hd_model_config *c, hd_vocab *labels)
 }
 
 /* One label is a number that is asked for. */
-bool hd_family_labels_number(hd_model_config *c, size_t labels)
+void hd_family_labels_read(hd_model_config *c, hd_passage *p)
 {
-    const char *kind = hd_model_config_has(c, KIND) ? hd_model_config_text(c, KIND)
-                       : labels > 1                 ? ONE
-                                                    : NUMBER;
-    if (strcmp(kind, labels > 1 ? ONE : NUMBER))
-        hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has \"%s\"", KIND, kind, labels,
-                               labels > 1 ? "s" : "", labels > 1 ? ONE : NUMBER);
-    return labels == 1;
-}
-
-hd_status hd_family_labels_check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_classifier *m = NULL;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_classifier_new(&m, nowhere, opt, false, err);
-    if (!s) s = hd_family_weights_fit(m->params, folder, err);
-    hd_classifier_free(m);
-    hd_backend_free(nowhere);
-    return s;
+    hd_classifier_opt *o = &p->classifier;
+    read_names(c, &p->m.labels);
+    o->classes = p->m.labels.count;
+    o->numbers = o->classes == 1;
+    const char *wanted = o->numbers ? NUMBER : ONE,
+               *kind = hd_model_config_has(c, KIND) ? hd_model_config_text(c, KIND) : wanted;
+    if (strcmp(kind, wanted))
+        hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has \"%s\"", KIND, kind,
+                               o->classes, o->numbers ? "" : "s", wanted);
+    if (o->numbers) hd_vocab_release(&p->m.labels);
+    p->task = hd_labeler_task(o), p->make = hd_passage_classifier;
 }
 
 bool hd_family_labels_has(hd_model_config *c, const char *body)

@@ -6,12 +6,10 @@
 #include "hub/family.h"
 #include "task/label/labeler.h"
 
-/* In the order of their numbers; without names, those that transformers gives them. */
-void hd_family_labels_read(hd_model_config *c, hd_vocab *labels);
-/* Whether a number is asked for, which is one label; other kinds of problems are refused. */
-bool hd_family_labels_number(hd_model_config *c, size_t labels);
-/* Whether a folder's weights may fill such a classifier, before memory is taken for it. */
-hd_status hd_family_labels_check_size(const hd_classifier_opt *opt, const char *folder, hd_err *err);
+/* Fills p->m.labels, in the order of their numbers, without names with those that transformers gives them,
+   and what p->classifier says of classes and numbers. Kinds of problems that heed does not have are refused.
+ */
+void hd_family_labels_read(hd_model_config *c, hd_passage *p);
 /* Whether a model folder's config.json is of a classifier, or of a regression, with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
 void hd_family_labels_put(hd_text *to, const hd_model_folder *f);

@@ -7,11 +7,6 @@
 #include "hub/family.h"
 #include "hub/own.h"
 #include "hub/weights.h"
-#include "model/encdec/encdec.h"
-#include "task/model_folder.h"
-#include "text/published/tokenizer_json_write.h"
-
-enum { MOST_SIZE = 1 << 20, MOST_POSITIONS = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024 };
 
 typedef struct transformer_form {
     const char *name;                /* for people */
@@ -25,6 +20,10 @@ static const float EPS = 1e-5f; /* transformers' own; no config.json says it */
 
 /* Sinusoids, which are computed here. */
 static const char *const ignored[] = {".embed_positions.weight", NULL};
+
+static const hd_key keys[] = {HD_KEY(SIZE, "d_model", hd_encdec_opt, stack.width, HD_MOST_SIZE, 1024),
+                              HD_KEY(ACT, "activation_function", hd_encdec_opt, stack.act, 0, HD_gelu),
+                              {0}};
 
 /* -- here -- */
 
@@ -46,24 +45,21 @@ static hd_encdec_opt read_config(hd_model_config *c, const transformer_form *for
                        .output_bias = true,
                        .stack.eps = EPS,
                        .sinusoid = {.halves = true}};
-    o.encoder_layers = (int)hd_family_whole(c, "encoder_layers", 1, MOST_LAYERS, 12);
-    o.decoder_layers = (int)hd_family_whole(c, "decoder_layers", 1, MOST_LAYERS, 12);
-    o.stack.heads = (int)both(c, "encoder_attention_heads", "decoder_attention_heads", MOST_HEADS, 16);
-    o.stack.width = (size_t)hd_family_whole(c, "d_model", 1, MOST_SIZE, 1024);
-    o.stack.inner = both(c, "encoder_ffn_dim", "decoder_ffn_dim", MOST_SIZE, 4096);
-    o.positions = (size_t)hd_family_whole(c, "max_position_embeddings", 2, MOST_POSITIONS, 1024);
-    o.source_vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * MOST_SIZE, form->vocab);
+    hd_keys_read(c, keys, &o);
+    o.encoder_layers = (int)hd_family_whole(c, "encoder_layers", 1, HD_MOST_LAYERS, 12);
+    o.decoder_layers = (int)hd_family_whole(c, "decoder_layers", 1, HD_MOST_LAYERS, 12);
+    o.stack.heads = (int)both(c, "encoder_attention_heads", "decoder_attention_heads", HD_MOST_HEADS, 16);
+    o.stack.inner = both(c, "encoder_ffn_dim", "decoder_ffn_dim", HD_MOST_SIZE, 4096);
+    o.positions = (size_t)hd_family_whole(c, "max_position_embeddings", 2, HD_MOST_POSITIONS, 1024);
+    o.source_vocab = (size_t)hd_family_whole(c, "vocab_size", 1, 64 * HD_MOST_SIZE, form->vocab);
     o.target_vocab =
-        (size_t)hd_family_whole(c, "decoder_vocab_size", 1, 64 * MOST_SIZE, (long long)o.source_vocab);
+        (size_t)hd_family_whole(c, "decoder_vocab_size", 1, 64 * HD_MOST_SIZE, (long long)o.source_vocab);
     if (form->one_table && o.target_vocab != o.source_vocab)
         hd_model_config_refuse(c, "\"decoder_vocab_size\" is not \"vocab_size\"");
-    o.stack.act = hd_family_activation(c, "gelu");
     o.unscaled = !hd_family_switch(c, "scale_embedding", false);
     o.tied = form->one_table || hd_family_switch(c, "share_encoder_decoder_embeddings", true);
     if (o.tied) hd_family_insist(c, "tie_word_embeddings", true);
-    if (o.stack.width % (size_t)o.stack.heads)
-        hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o.stack.width,
-                               o.stack.heads);
+    hd_family_insist_heads(c, &o.stack);
     return o;
 }
 
@@ -101,70 +97,44 @@ static void open_tokenizers(hd_model_config *c, const char *folder, const hd_enc
                 side && hd_model_config_has(c, "decoder_vocab_size") ? "decoder_vocab_size" : "vocab_size",
                 vocab[side], c->err);
     if (c->status) return;
-    hd_special special = hd_tokenizer_special(t[1]);
-    hd_family_insist_id(c, "pad_token_id", special.pad);
-    hd_family_insist_id(c, "eos_token_id", special.end);
-    hd_family_insist_id(c, "decoder_start_token_id", special.start);
-}
-
-/* Before memory is taken for it; positions are not in the files. */
-static hd_status check_size(hd_encdec_opt opt, const char *folder, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_encdec *m = NULL;
-    opt.positions = 1;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_encdec_new(&m, nowhere, &opt, false, err);
-    if (!s) s = hd_family_weights_fit(&m->params, folder, err);
-    hd_encdec_free(m);
-    hd_backend_free(nowhere);
-    return s;
-}
-
-/* Two tables, of which that of the decoder is the output layer, too: here the output has one of its own. */
-static hd_status load(hd_encdec *m, const char *folder, bool copies, hd_err *err)
-{
-    hd_params *p = &m->params;
-    if (copies) m->output->optional = true;
-    hd_status s = hd_family_weights_load(p, folder, ignored, err);
-    if (s || !copies) return s;
-    size_t count = hd_count_of(&m->output->t);
-    hd_real *table = hd_mem_array(count, sizeof *table);
-    if (!table) return hd_err_nomem(err, count * sizeof *table);
-    s = hd_params_get(p, m->target.table, &m->target.table->t, table);
-    if (!s) s = hd_params_set(p, m->output, table);
-    hd_mem_free(table);
-    return s;
+    hd_family_insist_ids(c, t[1]);
 }
 
 /* What config.json does not say: a bias of the output, and how long sentences were. */
-static hd_status find_rest(hd_encdec_opt *o, hd_model_folder *t, hd_model_config *c, const char *folder,
-                           hd_err *err)
+static void read_folder(const hd_family *f, hd_passage *p, hd_model_config *c)
 {
     static const char longest[] = "longest";
+    hd_encdec_opt *o = &p->encdec;
     hd_model_config own = hd_family_own(c);
-    t->trained = hd_model_config_has(&own, longest)
-                     ? (size_t)hd_model_config_whole(&own, longest, 1, (long long)o->positions)
-                     : o->positions;
+    *o = read_config(c, f->form);
+    p->task = HD_TRAIN_TRANSLATE, p->make = hd_passage_encdec;
+    p->copies = !o->tied && hd_family_switch(c, "tie_word_embeddings", true);
+    open_tokenizers(c, p->from, o, p->m.tokenizer);
+    p->m.trained = o->positions;
+    if (hd_model_config_has(&own, longest))
+        p->m.trained = (size_t)hd_model_config_whole(&own, longest, 1, (long long)o->positions);
     hd_family_own_end(c, &own);
-    return c->status ? c->status : hd_family_weights_have(&o->output_bias, folder, "final_logits_bias", err);
+    if (!c->status) c->status = hd_family_weights_have(&o->output_bias, p->from, "final_logits_bias", c->err);
 }
 
-static hd_status import(const hd_family *f, const hd_passage *p, hd_model_config *c, hd_err *err)
+static void name(const hd_family *f, hd_passage *p)
 {
-    hd_model_folder t = {0};
-    hd_encdec *m = NULL;
-    hd_encdec_opt opt = read_config(c, f->form);
-    bool copies = !opt.tied && hd_family_switch(c, "tie_word_embeddings", true);
-    open_tokenizers(c, p->from, &opt, t.tokenizer);
-    hd_status s = c->status;
-    if (!s) s = find_rest(&opt, &t, c, p->from, err);
-    if (!s) s = check_size(opt, p->from, err);
-    if (!s) s = hd_encdec_new(&m, p->backend, &opt, false, err);
-    if (!s) hd_model_folder_take(&t, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
-    if (!s) s = load(m, p->from, copies, err);
-    if (!s) s = hd_model_folder_write(&t, p->to, err);
-    hd_model_folder_release(&t);
+    (void)f;
+    if (p->copies) hd_model_folder_encdec(&p->m)->output->optional = true;
+}
+
+/* Two tables, of which that of the decoder is the output layer, too: here the output has one of its own. */
+static hd_status complete(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    (void)f;
+    hd_encdec *m = hd_model_folder_encdec(&p->m);
+    if (!p->copies) return HD_OK;
+    size_t count = hd_count_of(&m->output->t);
+    hd_real *table = hd_mem_array(count, sizeof *table);
+    if (!table) return hd_err_nomem(err, count * sizeof *table);
+    hd_status s = hd_params_get(&m->params, m->target.table, &m->target.table->t, table);
+    if (!s) s = hd_params_set(&m->params, m->output, table);
+    hd_mem_free(table);
     return s;
 }
 
@@ -192,8 +162,8 @@ static const char *fault_of(const hd_encdec_opt *o, const transformer_form *form
 static void put_sizes(hd_text *c, const hd_encdec_opt *o)
 {
     static const char *const side[] = {"encoder", "decoder"};
-    hd_text_print(c, ",\n \"vocab_size\": %zu,\n \"decoder_vocab_size\": %zu,\n \"d_model\": %zu",
-                  o->source_vocab, o->target_vocab, o->stack.width);
+    hd_text_print(c, ",\n \"vocab_size\": %zu,\n \"decoder_vocab_size\": %zu", o->source_vocab,
+                  o->target_vocab);
     for (int i = 0; i < 2; i++) {
         hd_text_print(c, ",\n \"%s_layers\": %d,\n \"%s_attention_heads\": %d", side[i],
                       (i ? &o->decoder : &o->encoder)->at[0].layers, side[i], o->stack.heads);
@@ -211,70 +181,46 @@ static void put_unwritten(hd_text *c, const hd_tokenizer *t)
     hd_text_put(c, count ? "]" : "");
 }
 
-static hd_status save_config(const hd_model_folder *t, const transformer_form *form, const char *folder,
-                             hd_err *err)
-{
-    const hd_encdec_opt *o = &hd_model_folder_encdec(t)->opt;
-    hd_special special = hd_tokenizer_special(t->tokenizer[1]);
-    hd_text c = {0}, own = {0};
-    hd_text_print(&c, "{\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type,
-                  form->architecture);
-    put_sizes(&c, o);
-    hd_text_print(&c, ",\n \"activation_function\": \"%s\"", hd_family_activation_name(o->stack.act));
-    hd_text_print(&c, ",\n \"max_position_embeddings\": %zu,\n \"max_length\": %zu", o->positions,
-                  o->positions);
-    hd_text_print(&c, ",\n \"scale_embedding\": %s,\n \"static_position_embeddings\": true",
-                  o->unscaled ? "false" : "true");
-    hd_text_print(&c, ",\n \"share_encoder_decoder_embeddings\": %s,\n \"tie_word_embeddings\": %s",
-                  o->tied ? "true" : "false", o->tied ? "true" : "false");
-    hd_text_put(&c, ",\n \"is_encoder_decoder\": true");
-    hd_text_print(&c, ",\n \"pad_token_id\": %d,\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", special.pad,
-                  special.start != special.pad ? special.start : special.end, special.end);
-    hd_text_print(&c, ",\n \"decoder_start_token_id\": %d,\n \"forced_eos_token_id\": %d", special.start,
-                  special.end);
-    put_unwritten(&c, t->tokenizer[1]);
-    hd_family_own_tokenizers(&own, t->tokenizer);
-    if (t->trained != o->positions) hd_family_own_size(&own, "longest", t->trained);
-    hd_family_own_put(&c, &own);
-    hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
-    hd_status s = hd_family_save_config(&c, folder, err);
-    hd_text_release(&c);
-    return s;
-}
-
-/* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
-static hd_status save_tokenizers(const hd_model_folder *t, const char *folder, hd_err *err)
-{
-    static const char *const side[] = {"source", "target"};
-    const bool shared = t->tokenizer[0] == t->tokenizer[1];
-    hd_status s = hd_model_folder_save_tokenizers(t->tokenizer, folder, err);
-    for (int i = 0; !s && i < (shared ? 1 : 2); i++) {
-        char path[HD_PATH];
-        const hd_text_form how = {.native = HD_TOKENIZER_marian,
-                                  .lead = -1,
-                                  .trail = hd_tokenizer_special(t->tokenizer[i]).end,
-                                  .longest = hd_model_folder_encdec(t)->opt.positions};
-        if (hd_tokenizer_kind_of(t->tokenizer[i]) == HD_TOKENIZER_marian) continue;
-        s = hd_path(path, folder, shared ? "." : side[i], err);
-        if (!s && !shared) s = hd_folder_make(path, NULL, err);
-        if (!s) s = hd_tokenizer_json_save(t->tokenizer[i], &how, path, err);
-    }
-    return s;
-}
-
-/* HD_EARG where transformers has no such model; the text says what to train instead. */
-static hd_status export(const hd_family *f, const hd_passage *p, hd_err *err)
+static void put(const hd_family *f, const hd_passage *p, hd_text *c, hd_text *own)
 {
     const transformer_form *form = f->form;
-    hd_model_folder t;
-    hd_status s = hd_model_folder_open(&t, p->from, "translate", p->backend, HD_WEIGHTS_BEST, err);
-    const char *fault = s ? NULL : fault_of(&hd_model_folder_encdec(&t)->opt, form);
-    if (fault) s = hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
-    if (!s) s = save_tokenizers(&t, p->to, err);
-    if (!s) s = save_config(&t, form, p->to, err);
-    if (!s) s = hd_model_folder_publish(&t, p->to, err);
-    hd_model_folder_release(&t);
-    return s;
+    const hd_encdec_opt *o = &hd_model_folder_encdec(&p->m)->opt;
+    const char *tied = o->tied ? "true" : "false";
+    hd_special special = hd_tokenizer_special(p->m.tokenizer[1]);
+    hd_text_print(c, "\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type, form->architecture);
+    hd_keys_write(c, keys, o);
+    put_sizes(c, o);
+    hd_text_print(c, ",\n \"max_position_embeddings\": %zu,\n \"max_length\": %zu", o->positions,
+                  o->positions);
+    hd_text_print(c, ",\n \"scale_embedding\": %s,\n \"static_position_embeddings\": true",
+                  o->unscaled ? "false" : "true");
+    hd_text_print(c, ",\n \"share_encoder_decoder_embeddings\": %s,\n \"tie_word_embeddings\": %s", tied,
+                  tied);
+    hd_text_print(c, ",\n \"is_encoder_decoder\": true,\n \"pad_token_id\": %d", special.pad);
+    hd_text_print(c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d",
+                  special.start != special.pad ? special.start : special.end, special.end);
+    hd_text_print(c, ",\n \"decoder_start_token_id\": %d,\n \"forced_eos_token_id\": %d", special.start,
+                  special.end);
+    put_unwritten(c, p->m.tokenizer[1]);
+    hd_family_own_tokenizers(own, p->m.tokenizer);
+    if (p->m.trained != o->positions) hd_family_own_size(own, "longest", p->m.trained);
+}
+
+static hd_text_form reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+{
+    (void)f;
+    return (hd_text_form){.native = HD_TOKENIZER_marian,
+                          .lead = -1,
+                          .trail = hd_tokenizer_special(t).end,
+                          .longest = hd_model_folder_encdec(&p->m)->opt.positions};
+}
+
+static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
+{
+    const transformer_form *form = f->form;
+    const char *fault = fault_of(&hd_model_folder_encdec(&p->m)->opt, form);
+    if (!fault) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
 }
 
 static bool has(const hd_family *f, hd_model_config *c)
@@ -293,5 +239,9 @@ static const transformer_form pegasus = {
     "Pegasus",        "pegasus",         "PegasusForConditionalGeneration",
     .pre_norm = true, .one_table = true, .vocab = 50265};
 
-const hd_family hd_family_marian = {&marian, .has = has, .import = import, .export = export};
-const hd_family hd_family_pegasus = {&pegasus, .has = has, .import = import, .export = export};
+#define FAMILY(of)                                                                                           \
+    {                                                                                                        \
+        .form = of, .ignored = ignored, .has = has, .read = read_folder, .name = name, .complete = complete, \
+        .check = check, .reads = reads, .put = put                                                           \
+    }
+const hd_family hd_family_marian = FAMILY(&marian), hd_family_pegasus = FAMILY(&pegasus);

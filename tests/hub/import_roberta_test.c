@@ -63,7 +63,7 @@ static void check_labels(const char *folder)
     hd_run r = run_on(b);
     expected e = open_expected();
     if (folder_open(&l, at("%s", folder), "classify", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
-    assert_false(l->pairs);
+    assert_true(l->pairs);
     int32_t id[32], type[32] = {0}, one = 1, count = next_ids(&e, id);
     for (int32_t i = 0; i < 2 * count; i++) next(&e);
     hd_run_begin(&r, HD_INFERENCE);
