@@ -1,17 +1,20 @@
 /* A verb of the program: what it takes, what is opened for it, the function that does it, and where that
-   writes. */
+   writes. Brings what most verbs use: memory, lines of input, options, models, JSON. */
 #ifndef HD_CLI_FRAME_VERB_H
 #define HD_CLI_FRAME_VERB_H
 
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/frame/input.h"
 #include "cli/frame/machine.h"
 #include "cli/frame/option.h"
 #include "cli/frame/verb_list.h"
 #include "cli/verb/attention.h"
 #include "task/model_folder.h"
+#include "view/draw/json_members.h"
+#include "view/draw/markup.h"
 
 /* What an output stream is. */
 typedef struct hd_terminal {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/file/file.h"
-#include "base/mem.h"
 #include "base/file/staging.h"
 #include "data/grammar/grammar.h"
 

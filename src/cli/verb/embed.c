@@ -3,14 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "show/embed.h"
 #include "show/neighbors.h"
 #include "show/similar.h"
 #include "task/masked/masked.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 #include "view/similarity.h"
 
 enum { CHUNK = 512 }; /* lines read at once */

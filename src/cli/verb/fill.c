@@ -4,8 +4,6 @@
 
 #include "cli/frame/verb.h"
 #include "task/masked/masked.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 
 struct fill {
     hd_usual usual;

@@ -1,11 +1,8 @@
 /* heed generate: text that a language model writes after a prompt. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "task/language/majority.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 
 struct generate {
     hd_usual usual;

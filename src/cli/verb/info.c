@@ -8,10 +8,8 @@
 #include "base/file/folder.h"
 #include "cli/frame/table.h"
 #include "cli/frame/verb.h"
-#include "task/model_folder.h"
 #include "tensor/safetensors.h"
 #include "train/checkpoint.h"
-#include "view/draw/json_members.h"
 
 struct info {
     bool json, tensors, devices, verify;

@@ -1,8 +1,7 @@
 /* heed perplexity: how well a language model predicts a text. */
-#include "cli/frame/verb.h"
-#include "cli/verb/likelihood.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
+#include "cli/verb/perplexity.h"
+
+#include <math.h>
 
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object for each file", HD_FLAG_INTO(hd_usual, json)},
@@ -16,6 +15,40 @@ static const hd_example examples[] = {
     {"heed perplexity model --json text.txt", "for programs"},
     {NULL, NULL},
 };
+
+static const double ln2 = 0.69314718055994530942;
+
+hd_status hd_measure(hd_measured *out, hd_run *r, const hd_model_folder *f, const hd_plain_text *plain,
+                     hd_err *err)
+{
+    hd_stream_text text = {0};
+    int32_t unk = hd_tokenizer_special(f->tokenizer[0]).unk;
+    *out = (hd_measured){0};
+    hd_status s = hd_stream_text_of(&text, plain, f->tokenizer[0], err);
+    if (!s) s = hd_language_judge(&out->fluency, r, f, &text, err);
+    for (size_t i = 0; !s && i < text.count; i++) out->unknown += text.ids[i] == unk;
+    hd_stream_text_release(&text);
+    const hd_fluency *found = &out->fluency;
+    out->perplexity = exp(found->nats / (double)found->tokens);
+    out->bits = found->nats / (double)found->characters / ln2;
+    if (!s && isnan(out->perplexity)) {
+        hd_fail_number(r);
+        s = hd_run_status(r, err);
+    }
+    return s;
+}
+
+void hd_measured_json(hd_text *to, const hd_measured *m)
+{
+    const hd_fluency *f = &m->fluency;
+    hd_member_count(to, "token_count", f->tokens);
+    hd_member_number(to, "perplexity", m->perplexity, 9);
+    hd_member_number(to, "bits_per_character", m->bits, 9);
+    hd_member_count(to, "characters", f->characters);
+    hd_member_count(to, "unknown", m->unknown);
+    hd_member_number(to, "logprob", -f->nats, 12);
+    hd_member_number(to, "seconds", f->seconds, 6);
+}
 
 /* path: NULL for standard input that nobody named. */
 static void put_line(hd_text *to, const hd_measured *m, const char *path)
@@ -48,7 +81,7 @@ static void put_failure(hd_text *to, bool json, const char *path, const char *wh
     hd_text_put(to, "\n");
 }
 
-static hd_status measure(hd_measured *m, hd_command *c, const char *path, hd_err *err)
+static hd_status measure_file(hd_measured *m, hd_command *c, const char *path, hd_err *err)
 {
     hd_plain_text text = {0};
     hd_input_await(c, path, "a text to measure");
@@ -66,7 +99,7 @@ static hd_status answer(hd_command *c, const char *path, int *bad, hd_err *err)
     hd_text out = {0};
     hd_measured m;
     hd_err why = {0};
-    hd_status s = measure(&m, c, path, err);
+    hd_status s = measure_file(&m, c, path, err);
     if (s && operands > 2 && (hd_input_forgives(err, &why) || err->status == HD_EFILE)) {
         if (err->status) why = *err, *err = (hd_err){0};
         hd_log_say(&c->log, HD_ERROR, "%s: " HD_INPUT_EMPTY, why.text);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "train/history.h"
 #include "view/plot.h"

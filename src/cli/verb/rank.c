@@ -3,11 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "task/rank.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 
 enum { CHUNK = 2048 }; /* lines scored at once, or as many as a group has */
 

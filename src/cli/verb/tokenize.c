@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "show/framed.h"
 #include "text/tokenizer_find.h"
-#include "view/draw/json_members.h"
 
 struct tokenize {
     bool ids, json, decode, pieces, specials, target;

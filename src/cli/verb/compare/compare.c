@@ -5,16 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "cli/frame/table.h"
 #include "cli/verb/compare/labels.h"
 #include "cli/verb/compare/models.h"
-#include "cli/verb/likelihood.h"
-#include "task/model_folder.h"
+#include "cli/verb/perplexity.h"
 #include "train/duration.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 #include "view/ladder.h"
 #include "view/plot.h"
 
@@ -107,6 +103,13 @@ typedef struct row {
 
 /* -- measuring -- */
 
+/* What the tokens of a model are. */
+static const char *unit_of(const hd_model_folder *f)
+{
+    hd_tokenizer_kind kind = hd_tokenizer_kind_of(f->tokenizer[0]);
+    return kind == HD_TOKENIZER_words ? "word" : kind == HD_TOKENIZER_characters ? "char" : "subword";
+}
+
 static hd_status measure(row *w, const hd_command *c, hd_run *r, const hd_plain_text *text, hd_err *err)
 {
     hd_model_folder f;
@@ -114,7 +117,7 @@ static hd_status measure(row *w, const hd_command *c, hd_run *r, const hd_plain_
     if (!s) s = hd_measure(&w->m, r, &f, text, err);
     if (!s) {
         w->kind = hd_model_folder_lm(&f)->opt.kind;
-        w->unit = hd_unit_of(&f);
+        w->unit = unit_of(&f);
         w->size = hd_lm_size(hd_model_folder_lm(&f));
         w->trained = hd_duration_load(w->folder).seconds;
         if (w->m.unknown)

@@ -4,7 +4,6 @@
 
 #include "cli/frame/verb.h"
 #include "op/run.h"
-#include "view/draw/markup.h"
 
 /* n folders, of classifiers or of regressions, on a table with labels. */
 hd_status hd_compare_labels(const hd_command *c, hd_run *r, char *const *folder, size_t n, const char *file,

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "cli/train/train.h"
 #include "task/language/options.h"
 #include "train/checkpoint.h"

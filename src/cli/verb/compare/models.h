@@ -8,7 +8,6 @@
 #ifndef HD_CLI_VERB_COMPARE_MODELS_H
 #define HD_CLI_VERB_COMPARE_MODELS_H
 
-#include "base/arena.h"
 #include "base/file/folder.h"
 #include "run/options.h"
 #include "cli/frame/verb.h"

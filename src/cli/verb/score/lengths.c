@@ -5,12 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/table.h"
 #include "view/curves.h"
-#include "view/draw/json_members.h"
 #include "view/plot.h"
-#include "view/draw/markup.h"
 
 static hd_metric *metric_at(const hd_score_lengths *s, size_t system, size_t metric)
 {

@@ -2,7 +2,6 @@
    All files are read side by side, line by line; nothing is kept of them but what the metrics count. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "cli/verb/score/lengths.h"
 #include "metric/report.h"

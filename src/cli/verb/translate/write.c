@@ -1,6 +1,5 @@
 /* What `heed translate` writes of a line. */
 #include "cli/verb/translate/translate.h"
-#include "view/draw/json_members.h"
 
 static void put_tokens(hd_text *to, const hd_tokenizer *t, const int32_t *ids, size_t count)
 {

@@ -1,7 +1,8 @@
 /* How well a language model predicts a text, as `heed perplexity` and `heed compare` measure and show it. */
-#ifndef HD_CLI_VERB_LIKELIHOOD_H
-#define HD_CLI_VERB_LIKELIHOOD_H
+#ifndef HD_CLI_VERB_PERPLEXITY_H
+#define HD_CLI_VERB_PERPLEXITY_H
 
+#include "cli/frame/verb.h"
 #include "task/language/text.h"
 
 typedef struct hd_measured {
@@ -15,8 +16,5 @@ hd_status hd_measure(hd_measured *out, hd_run *r, const hd_model_folder *f, cons
 
 /* Appends members: "token_count", "perplexity", "bits_per_character" and the rest. */
 void hd_measured_json(hd_text *to, const hd_measured *m);
-
-/* What the tokens of a model are: word, char or subword. */
-const char *hd_unit_of(const hd_model_folder *f);
 
 #endif
