@@ -7,8 +7,7 @@
 
 enum { MOST_LABELS = 1 << 16 };
 
-static const char LABELS[] = "id2label", KIND[] = "problem_type", ONE[] = "single_label_classification",
-                  NUMBER[] = "regression";
+static const char LABELS[] = "id2label", PROBLEM[] = "problem_type";
 
 /* -- here -- */
 
@@ -44,26 +43,48 @@ static void read_names(hd_model_config *c, hd_vocab *labels)
     }
 }
 
-/* One label is a number that is asked for. */
+/* Whether a task of texts may have so many labels; *problem is what transformers calls it. */
+static bool fits(int task, size_t labels, const char **problem)
+{
+    const hd_label_kind *kind = hd_label_kind_of((hd_train_task)task);
+    if (!kind || !kind->problem) return false;
+    *problem = kind->problem;
+    return labels >= kind->head->least && labels <= kind->head->most;
+}
+
+/* Without a word the first task that has so many labels. */
+static hd_train_task task_of(hd_model_config *c, size_t labels)
+{
+    const char *said = hd_model_config_has(c, PROBLEM) ? hd_model_config_text(c, PROBLEM) : NULL, *problem;
+    hd_text known = {0};
+    int task = 0;
+    for (; task < HD_TRAIN_TASKS; task++) {
+        if (!fits(task, labels, &problem)) continue;
+        if (!said || !strcmp(said, problem)) break;
+        hd_text_print(&known, "%s\"%s\"", known.size ? " or " : "", problem);
+    }
+    if (task == HD_TRAIN_TASKS)
+        hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has %s", PROBLEM,
+                               said ? said : "", labels, labels == 1 ? "" : "s",
+                               known.missed || !known.size ? "none" : known.data);
+    hd_text_release(&known);
+    return task == HD_TRAIN_TASKS ? HD_TRAIN_CLASSIFY : (hd_train_task)task;
+}
+
 void hd_family_labels_read(hd_model_config *c, hd_passage *p)
 {
     hd_classifier_opt *o = &p->classifier;
     read_names(c, &p->m.labels);
     o->classes = p->m.labels.count;
-    o->numbers = o->classes == 1;
-    const char *wanted = o->numbers ? NUMBER : ONE,
-               *kind = hd_model_config_has(c, KIND) ? hd_model_config_text(c, KIND) : wanted;
-    if (strcmp(kind, wanted))
-        hd_model_config_refuse(c, "\"%s\" is \"%.60s\": with %zu label%s heed has \"%s\"", KIND, kind,
-                               o->classes, o->numbers ? "" : "s", wanted);
-    if (o->numbers) hd_vocab_release(&p->m.labels);
-    p->task = hd_labeler_task(o), p->make = hd_passage_classifier;
+    p->task = task_of(c, o->classes), p->make = hd_passage_classifier;
+    o->head = hd_label_kind_of(p->task)->head;
+    if (!o->head->logp) hd_vocab_release(&p->m.labels);
 }
 
 bool hd_family_labels_has(hd_model_config *c, const char *body)
 {
-    return hd_family_says(c, "model", body) &&
-           (hd_family_says(c, "task", "classify") || hd_family_says(c, "task", "regress"));
+    const hd_task_folder *task = hd_task_folder_find(hd_model_config_text(c, "task"));
+    return hd_family_says(c, "model", body) && task && task->line == HD_LINE_item;
 }
 
 /* -- and back -- */
@@ -97,10 +118,9 @@ static void put_labels(hd_text *to, const hd_vocab *labels)
 
 void hd_family_labels_put(hd_text *to, const hd_model_folder *f)
 {
-    bool number = f->task->id == HD_TRAIN_REGRESS;
-    if (number)
-        hd_text_put(to, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
-    else
+    if (f->labels.count)
         put_labels(to, &f->labels);
-    hd_text_print(to, ",\n \"%s\": \"%s\"", KIND, number ? NUMBER : ONE);
+    else
+        hd_text_put(to, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
+    hd_text_print(to, ",\n \"%s\": \"%s\"", PROBLEM, hd_labeler_kind(f)->problem);
 }

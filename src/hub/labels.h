@@ -7,10 +7,10 @@
 #include "task/label/labeler.h"
 
 /* Fills p->m.labels, in the order of their numbers, without names with those that transformers gives them,
-   and what p->classifier says of classes and numbers. Kinds of problems that heed does not have are refused.
+   and what p->classifier says of classes and the head. Kinds of problems that heed does not have are refused.
  */
 void hd_family_labels_read(hd_model_config *c, hd_passage *p);
-/* Whether a model folder's config.json is of a classifier, or of a regression, with this body. */
+/* Whether a model folder's config.json gives labels of texts with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
 void hd_family_labels_put(hd_text *to, const hd_model_folder *f);
 

@@ -28,21 +28,20 @@ static hd_status make(hd_classifier *m, hd_backend *backend, hd_err *err)
 
 static hd_status check(const hd_classifier_opt *o, hd_err *err)
 {
-    if (o->numbers && (o->classes != 1 || o->pool == HD_POOL_each))
-        return hd_err_set(err, HD_EARG, "a regression has one number per item");
-    if (!o->numbers && o->classes < 2)
-        return hd_err_set(err, HD_EARG, "a classifier needs at least 2 classes");
-    return HD_OK;
+    const hd_head *h = o->head;
+    bool fits = o->classes >= h->least && o->classes <= h->most && (h->each || o->pool != HD_POOL_each);
+    return fits ? HD_OK : hd_err_set(err, HD_EARG, "%s", h->wants);
 }
 
 hd_status hd_classifier_new(hd_classifier **out, hd_backend *backend, const hd_classifier_opt *opt,
                             bool training, hd_err *err)
 {
-    hd_status s = check(opt, err);
-    hd_classifier *m = s ? NULL : hd_mem_zero(sizeof *m);
-    if (!m) return s ? s : hd_err_nomem(err, sizeof *m);
+    hd_classifier *m = hd_mem_zero(sizeof *m);
+    if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
-    s = make(m, backend, err);
+    if (!m->opt.head) m->opt.head = &hd_head_classes;
+    hd_status s = check(&m->opt, err);
+    if (!s) s = make(m, backend, err);
     m->opt.frozen = (hd_frozen){0};
     if (!s) s = hd_params_ready(m->params, training, err);
     if (!s && m->body.type->fill_tables) s = m->body.type->fill_tables(m->body.self, err);
@@ -92,8 +91,10 @@ static hd_tensor *vectors(hd_run *r, const hd_classifier *m, const hd_class_batc
     float dropout = hd_body_dropout(&m->opt.body);
     hd_head_dropout of = m->body.type->head_dropout;
     if (!x.t) return NULL;
-    if (of == HD_HEAD_DROPOUT_ROWS) x.t = hd_dropout(r, x.t, dropout, x.seg);
-    if (m->opt.pool == HD_POOL_each) return b->row ? hd_gather(r, x.t, b->row, b->rows, 1) : x.t;
+    bool each = m->opt.pool == HD_POOL_each;
+    if (of == HD_HEAD_DROPOUT_ROWS || (each && of == HD_HEAD_DROPOUT_POOLED))
+        x.t = hd_dropout(r, x.t, dropout, x.seg);
+    if (each) return b->row ? hd_gather(r, x.t, b->row, b->rows, 1) : x.t;
     hd_tensor *y = pooled(r, m, x);
     if (!has_pooler(m)) hd_probe_offer(r, "pooled", y, NULL);
     return of == HD_HEAD_DROPOUT_POOLED ? hd_dropout(r, y, dropout, b->items) : y;
@@ -112,17 +113,25 @@ hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_
         hd_loss_opt words = {.coef = opt->coef, .weight = b->share};
         if (!m->body.type->lm.loss_of(r, m->body.self, x, b->next, &words)) return NULL;
     }
-    hd_tensor *v = vectors(r, m, b, x);
-    if (!m->opt.numbers) return hd_linear_cross_entropy(r, v, &m->out.w->t, &m->out.b->t, b->target, opt);
-    return hd_squared_error(r, hd_dense_of(r, &m->out, v, HD_IDENTITY), b->value,
-                            &(hd_loss_opt){.coef = opt->coef, .weight = b->weight});
+    return m->opt.head->loss(r, &m->out, vectors(r, m, b, x), b, opt);
+}
+
+static hd_tensor *logits(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
+{
+    hd_tensor *y = hd_dense_of(r, &m->out, vectors(r, m, b, rows_of(r, m, b)), HD_IDENTITY);
+    return hd_probe_offer(r, "logits", y, NULL);
+}
+
+hd_tensor *hd_classifier_answer(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
+{
+    hd_tensor *y = logits(r, m, b);
+    return m->opt.head->answer ? m->opt.head->answer(r, y) : y;
 }
 
 hd_tensor *hd_classifier_logp(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
 {
-    hd_tensor *y = hd_dense_of(r, &m->out, vectors(r, m, b, rows_of(r, m, b)), HD_IDENTITY);
-    y = hd_probe_offer(r, "logits", y, NULL);
-    return m->opt.numbers ? y : hd_log_softmax(r, y);
+    hd_tensor *y = logits(r, m, b);
+    return m->opt.head->logp ? m->opt.head->logp(r, y) : y;
 }
 
 /* A language model counts the words of all rows, too, which are not asked for. */
@@ -140,6 +149,32 @@ double hd_classifier_flops(const hd_classifier *m, double items, double length)
     double width = (double)m->body.type->width(m->body.self, 0);
     return body_flops(m, items, length, width) + 2 * vectors_of * width * (double)m->opt.classes;
 }
+
+/* -- heads -- */
+
+static hd_tensor *class_loss(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
+                             const hd_loss_opt *opt)
+{
+    return hd_linear_cross_entropy(r, v, &out->w->t, &out->b->t, b->target, opt);
+}
+
+const hd_head hd_head_classes = {.least = 2,
+                                 .most = SIZE_MAX,
+                                 .wants = "a classifier needs at least 2 classes",
+                                 .each = true,
+                                 .loss = class_loss,
+                                 .answer = hd_log_softmax,
+                                 .logp = hd_log_softmax};
+
+static hd_tensor *number_loss(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
+                              const hd_loss_opt *opt)
+{
+    return hd_squared_error(r, hd_dense_of(r, out, v, HD_IDENTITY), b->value,
+                            &(hd_loss_opt){.coef = opt->coef, .weight = b->weight});
+}
+
+const hd_head hd_head_number = {
+    .least = 1, .most = 1, .wants = "a regression has one number per item", .loss = number_loss};
 
 /* -- among other models -- */
 
@@ -179,7 +214,7 @@ static void describe(const void *self, hd_details *to)
         hd_details_text(to, "activation", hd_unary_name(b->stack.act));
     }
     hd_details_whole(to, "positions", b->positions);
-    if (!o->numbers) hd_details_whole(to, "classes", o->classes);
+    if (o->head->logp) hd_details_whole(to, "classes", o->classes);
 }
 
 static hd_model_sizes sizes(const void *self)
@@ -213,7 +248,9 @@ static const char *pooled_formula(const hd_classifier *m)
 static const char *formula(const void *self, const char *name)
 {
     const hd_model body = body_of(self);
+    const hd_head *head = ((const hd_classifier *)self)->opt.head;
     if (!strcmp(name, "pooled")) return pooled_formula(self);
+    if (!strcmp(name, "probs") && head->probs) return head->probs;
     if (!strcmp(name, "logits")) return "y W + b: y is the row above";
     return body.type->formula ? body.type->formula(body.self, name) : NULL;
 }

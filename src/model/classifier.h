@@ -20,17 +20,20 @@ typedef enum hd_pool_kind { HD_POOL_LIST(X) HD_POOLS } hd_pool_kind;
 
 extern const char *const hd_pool_names[HD_POOLS + 1]; /* ends with NULL */
 
+/* What the outputs of the last layer are, and how they are learned. */
+typedef struct hd_head hd_head;
+
 typedef struct hd_classifier_opt {
     hd_body_opt body; /* whether a BERT has a pooler and a head is seen to */
     hd_pool_kind pool;
     size_t classes;
-    bool bare;        /* items are read without special tokens around them, as a published GPT-2's */
-    bool numbers;     /* a number is asked for, not a class: classes is 1, the loss the squared error */
-    hd_frozen frozen; /* borrowed for the making */
+    bool bare;           /* items are read without special tokens around them, as a published GPT-2's */
+    const hd_head *head; /* NULL: hd_head_classes */
+    hd_frozen frozen;    /* borrowed for the making */
 } hd_classifier_opt;
 
 typedef struct hd_classifier {
-    hd_classifier_opt opt;
+    hd_classifier_opt opt; /* with a head */
     hd_model body;
     hd_params *params; /* the body's, with the layer */
     hd_dense out;
@@ -49,18 +52,37 @@ typedef struct hd_class_batch {
     size_t rows;
     const hd_seg *items;   /* a row for each item, for draws; only of a BERT or a language model */
     const int32_t *target; /* a class for each item, or for each such row; -1: none */
-    hd_tensor *value;      /* numbers: [N,1] what is true of each item */
-    hd_tensor *weight;     /* numbers: [N,1] 0: none is */
+    hd_tensor *value;      /* [N, classes] what is true of each item, where that is no class */
+    hd_tensor *weight;     /* [N,1] of that; 0: nothing is known */
     /* A language model may learn its own task beside: the token after each row (-1: none) and the weight of
        that, [R,1], in the sum of all losses. NULL: it does not. */
     const int32_t *next;
     hd_tensor *share;
 } hd_class_batch;
 
+struct hd_head {
+    size_t least, most; /* classes */
+    const char *wants;  /* said where there are fewer or more, or where `each` is asked for in vain */
+    bool each;          /* rows may have a vector each */
+    /* Losses, [N,1], of the vectors v. */
+    hd_tensor *(*loss)(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
+                       const hd_loss_opt *opt);
+    hd_tensor *(*answer)(hd_run *r, hd_tensor *logits); /* NULL: they are the answers */
+    hd_tensor *(*logp)(hd_run *r, hd_tensor *logits);   /* log-probabilities; NULL: they are numbers */
+    const char *probs; /* the formula of probabilities; NULL: that of the softmax */
+};
+
+/* One of the classes is true; answers are log-probabilities. */
+extern const hd_head hd_head_classes;
+/* A number is asked for, the loss is the squared error. */
+extern const hd_head hd_head_number;
+
 /* Losses, [N,1]: one for each target. What b->next asks for is learned, too, but is not among them. */
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,
                               const hd_loss_opt *opt);
-/* Log-probabilities of the classes, [N, classes], or the numbers, [N,1]; reads no target. */
+/* What the head answers, [N, classes]; reads no target. */
+hd_tensor *hd_classifier_answer(hd_run *r, const hd_classifier *m, const hd_class_batch *b);
+/* Log-probabilities of the classes, [N, classes], or the numbers, [N,1]. */
 hd_tensor *hd_classifier_logp(hd_run *r, const hd_classifier *m, const hd_class_batch *b);
 
 static inline hd_model hd_classifier_model(const hd_classifier *m)

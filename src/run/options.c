@@ -64,16 +64,22 @@ static const char *const schedules[] = {
 #define REPORTS    .group = "Validation, checkpoints and reports"
 #define MACHINE    .group = "Device"
 
+enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0 };
+enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1 };
+
 /* Columns: the tasks, what the option needs, and what --from and --resume do with it. */
 enum {
     TRANSLATE = 1u << HD_TRAIN_TRANSLATE,
     LM = 1u << HD_TRAIN_LM,
     MLM = 1u << HD_TRAIN_MLM,
     CLASSIFY = 1u << HD_TRAIN_CLASSIFY,
-    REGRESS = 1u << HD_TRAIN_REGRESS,
-    TAG = 1u << HD_TRAIN_TAG,
-    TEXTS = CLASSIFY | REGRESS, /* whose items are texts */
-    LABELS = TEXTS | TAG,
+/* Tasks with labels, of texts or of any items: what a line is to their models says so. */
+#define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
+    TEXTS = 0 HD_TASK_LIST(X),
+#undef X
+#define X(NAME, name, about, what, verb, line, ...) | LABEL_##line << HD_TRAIN_##NAME
+    LABELS = 0 HD_TASK_LIST(X),
+#undef X
 };
 #define FOR(which)   .tasks = which
 #define NEEDS(parts) .needs = parts
@@ -97,11 +103,11 @@ enum {
 #define Y(NAME, name, text) "; " name ": " text
 #define LOCALITIES          HD_LOCALITY_LIST(Y)
 
+#define Z(NAME, name, about, ...) "; " #name ": " about
+#define TASKS                     HD_TASK_LIST(Z)
+
 const hd_option hd_train_table[] = {
-    {"task", 0, "TASK", "translate",
-     "what to learn: translate; lm, a language model; mlm, a masked language model; classify, a label for "
-     "each text; regress, a number for each text; tag, a label for each token",
-     HD_CHOICE_INTO(OWNER, task, hd_train_tasks)},
+    {"task", 0, "TASK", "translate", "what to learn" TASKS, HD_CHOICE_INTO(OWNER, task, hd_train_tasks)},
     {"preset", 'p', "NAME", "tiny",
      "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
      "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, gpt2-large "
@@ -110,8 +116,8 @@ const hd_option hd_train_table[] = {
     {"out", 'o', "FOLDER", NULL, "model folder to write; created if missing", CALL, HD_FILE_INTO(OWNER, out)},
     {"from", 0, "FOLDER", NULL,
      "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
-     "classify and regress fine-tune a model of any of mlm, lm, classify and regress with a new output layer",
-     FOR(TRANSLATE | LM | MLM | TEXTS), HD_FILE_INTO(OWNER, from)},
+     "tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
+     FOR(TRANSLATE | LM | MLM | LABELS), HD_FILE_INTO(OWNER, from)},
     {"resume", 0, NULL, NULL,
      "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, device "
      "and reports may change",
@@ -127,7 +133,7 @@ const hd_option hd_train_table[] = {
     {"train", 't', "FILE", NULL,
      "training data, plain or compressed (gzip, xz, zstd), - for stdin; a folder stands for its files. "
      "translate: files of parallel sentences, source and target in turn, or files with a tab between them "
-     "(.tsv if there are several); lm, mlm: texts; classify, regress: a table with the columns label, text "
+     "(.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label, text "
      "and, for pairs of texts, text2; tag: lines of a token, a tab and its label",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, HD_OPTION_MOST)},
     {"train-dir", 0, "FOLDER", NULL, "training data as a folder with one file per class, one text per line",
@@ -173,7 +179,7 @@ const hd_option hd_train_table[] = {
      VOCABULARY, TOKENIZER, HD_FILES_AT_ONCE_INTO(OWNER, tokenizer_file, 2)},
 
     {"model", 0, "NAME", "gpt",
-     "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; classify, regress, tag: rnn, gru, lstm or transformer",
+     "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer",
      MODEL, FOR(LM | LABELS), SHAPE, HD_CHOICE_INTO(OWNER, model, hd_train_model_names)},
     {"encoder", 0, "STAGES", NULL,
      "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
@@ -229,7 +235,7 @@ const hd_option hd_train_table[] = {
      FOR(LABELS), SHAPE, NEEDS(HD_HAS_CELLS_FIRST), HD_FLAG_INTO(OWNER, one_hot)},
     {"scratch", 0, NULL, NULL,
      "take the sizes and the tokenizer of --from, but initialize the weights at random: a baseline", MODEL,
-     FOR(TEXTS), NEEDS(HD_HAS_FROM), HD_FLAG_INTO(OWNER, scratch)},
+     FOR(LABELS), NEEDS(HD_HAS_FROM), HD_FLAG_INTO(OWNER, scratch)},
     {"lm-loss", 0, "X", "0",
      "with --from a language model: weight of its own loss on the texts, added to that of the labels; 0: "
      "none",
@@ -366,6 +372,7 @@ const hd_option hd_train_table[] = {
 
 #undef X
 #undef Y
+#undef Z
 
 hd_unary hd_train_activation(int choice)
 {

@@ -47,6 +47,7 @@ typedef struct hd_task {
     bool varies;             /* batches differ in size: the memory of many is measured */
     uint64_t valid_every; /* updates between validations where nothing is said; 0: an epoch, at most 1000 */
     const hd_recipe *recipe; /* its options */
+    const void *form;        /* what tells tasks of the same functions apart: their folder knows what it is */
     size_t size;
 
     /* HD_EARG where options do not go together; before any data is read. */

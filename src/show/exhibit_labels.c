@@ -24,16 +24,17 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *f, const h
     const hd_classifier *m = hd_model_folder_classifier(f);
     hd_exhibiting e = {.into = x,
                        .of = f->model,
-                       .numbers = m->opt.numbers,
+                       .numbers = !m->opt.head->logp,
                        .encoder = true,
                        .decoder = true,
                        .whole = true};
     const uint32_t first = 0;
     hd_class_batch batch;
     hd_exhibit_begin(&e, r);
-    hd_labeler_send(r, &batch, from, &first, 1, &m->opt, 0);
+    hd_labeler_send(r, &batch, f, from, &first, 1, 0);
+    if (batch.row) batch.rows = from->labels; /* not those that fill up */
     hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
-    return hd_exhibit_end(&e, r, m->opt.numbers ? NULL : logp, NULL, err);
+    return hd_exhibit_end(&e, r, m->opt.head->logp ? logp : NULL, NULL, err);
 }
 
 static hd_status set_labels(hd_exhibit *x, const hd_model_folder *f, hd_err *err)

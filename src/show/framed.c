@@ -16,9 +16,11 @@ hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, 
     bool own = !c.status && hd_model_config_has(&c, "format") && hd_model_config_has(&c, "task");
     const hd_task_folder *task = own ? hd_task_folder_find(hd_model_config_text(&c, "task")) : NULL;
     if (task) out->kind = task->line;
+    if (out->kind == HD_LINE_item || out->kind == HD_LINE_words)
+        out->bare =
+            hd_model_config_has(&c, "bare") ? hd_model_config_switch(&c, "bare") : out->kind == HD_LINE_words;
     if (out->kind == HD_LINE_item) {
         out->longest = (size_t)hd_model_config_whole(&c, "positions", 3, 1 << 20);
-        out->bare = hd_model_config_has(&c, "bare") && hd_model_config_switch(&c, "bare");
         out->pairs = hd_model_config_has(&c, "pairs") && hd_model_config_switch(&c, "pairs");
     }
     hd_model_config_release(&c);
@@ -52,10 +54,18 @@ static hd_status put_item(const hd_frame *f, hd_line line, hd_pieces *out, hd_er
     return s;
 }
 
+static hd_status put_words(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
+{
+    hd_special special = hd_tokenizer_special(f->tokenizer);
+    hd_status s = f->bare || special.start < 0 ? HD_OK : hd_pieces_add_around(out, special.start, 0, err);
+    if (!s) s = hd_line_pieces(HD_LINE_words, !f->bare, f->tokenizer, line, out, err);
+    return s || f->bare ? s : hd_pieces_add_around(out, special.end, 0, err);
+}
+
 hd_status hd_frame_encode(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err)
 {
     if (f->kind == HD_LINE_masks) return hd_masked_pieces(f->tokenizer, line, false, out, err);
     if (f->kind == HD_LINE_item) return put_item(f, line, out, err);
-    return f->kind == HD_LINE_words ? hd_line_pieces(f->kind, f->tokenizer, line, out, err)
+    return f->kind == HD_LINE_words ? put_words(f, line, out, err)
                                     : hd_tokenizer_encode_framed(f->tokenizer, line, NULL, out, err);
 }

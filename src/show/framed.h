@@ -7,9 +7,9 @@
 
 typedef struct hd_frame {
     const hd_tokenizer *tokenizer; /* borrowed */
-    hd_line_kind kind; /* an item has a start and an end around each text; words have nothing around */
-    bool pairs, bare;  /* of an item: it may be two texts; it has nothing around it */
-    size_t longest;    /* an item is cut to so many tokens */
+    hd_line_kind kind;             /* an item has a start and an end around each text */
+    bool pairs, bare; /* of an item: it may be two texts; of it and of words: nothing stands around */
+    size_t longest;   /* an item is cut to so many tokens */
 } hd_frame;
 
 /* Of a folder of heed, by its task. Anything else, as a published folder or a file, is framed as the

@@ -164,7 +164,7 @@ static hd_status add_line(search *s, hd_line line, size_t number, const hd_embed
     *why = e->status ? e->why : "the word is not in it";
     if (e->status || !e->tokens) return HD_OK;
     s->pieces.count = 0;
-    hd_status st = hd_line_pieces(s->by->task->line, s->by->tokenizer[0], line, &s->pieces, err);
+    hd_status st = hd_line_pieces(s->by->task->line, s->by->end, s->by->tokenizer[0], line, &s->pieces, err);
     char *text = st ? NULL : hd_arena_take(&s->out->memory, line.size + 1);
     if (!st && !text) st = hd_err_nomem(err, line.size + 1);
     if (st) return st;

@@ -5,6 +5,7 @@
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
+#include "data/labels/examples.h"
 #include "model/lm/ngram.h"
 #include "task/masked/masked.h"
 #include "train/checkpoint.h"
@@ -13,7 +14,7 @@
 #define LABELS "labels.txt"
 
 const hd_task_folder hd_task_folders[] = {
-#define X(NAME, name, what, verb, line, start, end, best, functions)                                    \
+#define X(NAME, name, about, what, verb, line, start, end, best, functions)                             \
     {HD_TRAIN_##NAME,       #name, what, verb, HD_LINE_##line, start, end, best, hd_##functions##_read, \
      hd_##functions##_write},
     HD_TASK_LIST(X)
@@ -206,33 +207,27 @@ hd_status hd_model_folder_remove(const char *folder, hd_err *err)
 
 /* -- lines -- */
 
-/* A word in which no piece is found is <unk>, as it was in training. */
-static hd_status add_word(const hd_tokenizer *t, hd_line line, size_t at, size_t size, hd_pieces *out,
-                          hd_err *err)
-{
-    size_t from = out->count;
-    hd_status s = hd_tokenizer_encode(t, line.text + at, size, out, err);
-    const hd_piece unknown = {.id = hd_tokenizer_special(t).unk, .end = (uint32_t)size};
-    if (!s && out->count == from && !hd_pieces_add(out, unknown)) s = hd_err_nomem(err, sizeof unknown);
-    if (!s) hd_pieces_move(out, from, at);
-    return s;
-}
-
-hd_status hd_line_pieces(hd_line_kind kind, const hd_tokenizer *t, hd_line line, hd_pieces *out, hd_err *err)
+hd_status hd_line_pieces(hd_line_kind kind, bool framed, const hd_tokenizer *t, hd_line line, hd_pieces *out,
+                         hd_err *err)
 {
     hd_status s = HD_OK;
+    bool first = true;
     if (kind != HD_LINE_words) return hd_tokenizer_encode(t, line.text, line.size, out, err);
     for (size_t at = 0, size; !s && at < line.size; at += size + 1) {
+        size_t from = out->count;
         for (size = 0; at + size < line.size && !strchr(" \t\r", line.text[at + size]);) size++;
-        if (size) s = add_word(t, line, at, size, out, err);
+        if (!size) continue;
+        s = hd_token_pieces(t, (hd_line){line.text + at, size}, framed && !first, out, err);
+        if (!s) hd_pieces_move(out, from, at);
+        first = false;
     }
     return s;
 }
 
-static hd_status encode_words(const hd_tokenizer *t, hd_line line, hd_ids *out, hd_err *err)
+static hd_status encode_words(const hd_model_folder *f, hd_line line, hd_ids *out, hd_err *err)
 {
     hd_pieces p = {0};
-    hd_status s = hd_line_pieces(HD_LINE_words, t, line, &p, err);
+    hd_status s = hd_line_pieces(HD_LINE_words, f->end, f->tokenizer[0], line, &p, err);
     if (!s) s = hd_ids_add_pieces(out, &p, err);
     hd_pieces_release(&p);
     return s;
@@ -242,10 +237,12 @@ hd_status hd_model_folder_encode(const hd_model_folder *f, hd_line line, hd_ids 
 {
     hd_special special = hd_tokenizer_special(f->tokenizer[0]);
     if (f->task->line == HD_LINE_masks) return hd_masked_encode(f->tokenizer[0], line, out, err);
-    if (f->task->line == HD_LINE_words) return encode_words(f->tokenizer[0], line, out, err);
     hd_status s = hd_ids_reserve(out, 1, err);
     if (!s && f->start) out->at[out->count++] = special.start;
-    if (!s) s = hd_tokenizer_encode_ids(f->tokenizer[0], line.text, line.size, out, err);
+    if (!s && f->task->line == HD_LINE_words)
+        s = encode_words(f, line, out, err);
+    else if (!s)
+        s = hd_tokenizer_encode_ids(f->tokenizer[0], line.text, line.size, out, err);
     if (!s) s = hd_ids_reserve(out, 1, err);
     if (!s && f->end) out->at[out->count++] = special.end;
     return s;

@@ -104,12 +104,14 @@ hd_status hd_model_folder_write(const hd_model_folder *f, const char *folder, hd
    corpora perhaps. training.yml stays, so that what a kill leaves is still a model's folder. */
 hd_status hd_model_folder_remove(const char *folder, hd_err *err);
 
-/* Appends the pieces of a line, with their places in it and without special tokens. */
-hd_status hd_line_pieces(hd_line_kind kind, const hd_tokenizer *t, hd_line line, hd_pieces *out, hd_err *err);
+/* Appends the pieces of a line, with their places in it and without special tokens. framed: words have some
+   around them, and are read as parts of a text: the pieces of a BPE begin with the space before them. */
+hd_status hd_line_pieces(hd_line_kind kind, bool framed, const hd_tokenizer *t, hd_line line, hd_pieces *out,
+                         hd_err *err);
 /* Appends the ids of a line with the special tokens around them. */
 hd_status hd_model_folder_encode(const hd_model_folder *f, hd_line line, hd_ids *out, hd_err *err);
 
-#define X(NAME, name, what, verb, line, start, end, best, functions)                       \
+#define X(NAME, name, about, what, verb, line, start, end, best, functions)                \
     void hd_##functions##_read(hd_model_folder *f, hd_model_config *c, const char *folder, \
                                hd_backend *backend);                                       \
     void hd_##functions##_write(hd_text *to, const hd_model_folder *f);

@@ -122,6 +122,9 @@ static void lines_get_labels(void **state)
         "for i in $(seq 1100); do echo lila; echo limo; done > many; $HEED classify model many | cut -f1 | "
         "sort | uniq -c | tr -s ' ' > counts; printf ' 1100 A\\n 1100 Ö\\n' | cmp - counts");
     assert_prints("$HEED classify model < /dev/null", 0, "");
+    assert_prints("echo lila | $HEED classify model --threshold 1; "
+                  "echo lila | $HEED classify model --top 2 --threshold 0.5 | awk -F'\\t' '{ print NF }'",
+                  0, "\n2\n");
 }
 
 static void labeled_input_is_judged(void **state)
@@ -143,7 +146,9 @@ static void labeled_input_is_judged(void **state)
     assert_fails("$HEED classify model --plot c.txt names.tsv", 1, "c.txt: a plot file must end in .svg");
     assert_fails("$HEED classify model --dir names", 2, "--dir is gone: give the folder after MODEL");
     assert_fails("$HEED classify model x names --confusion", 2, "'names' is one too many");
-    assert_fails("$HEED classify model --confusion --top 2", 2, "exclude each other");
+    assert_fails("$HEED classify model --confusion --top 2", 2, "--top and --confusion exclude each other");
+    assert_fails("$HEED classify model --confusion --threshold 0.5", 2,
+                 "--threshold and --confusion exclude each other");
 }
 
 static void bad_lines_are_named(void **state)

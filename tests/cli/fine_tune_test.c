@@ -278,27 +278,51 @@ static void what_does_not_fit_is_refused(void **state)
          "--max-length is 100, but in the model of --from bert it is 16"},
         {"--from bert --freeze 'bart.*' --out x", 2, "no parameter matches 'bart.*'"},
         {"--from ngram --out x", 2, "has no states that could be classified"},
-        {"--from tags --out x", 2, "\"task\" is \"tag\""},
+        {"--from pairs --out x", 2, "\"task\" is \"translate\""},
     };
-    must_run(
-        TRAIN
-        "--task lm --model ngram --train plain --out ngram; printf 'a\\tx\\nb\\ty\\n\\nb\\ty\\n' > t; " TRAIN
-        "--task tag --valid-fraction 0 --train t --steps 1 --out tags");
+    must_run(TRAIN "--task lm --model ngram --train plain --out ngram; " TRAIN
+                   "--train plain plain --vocab-size 290 --width 16 --heads 2 --ffn-size 16 --layers 1 "
+                   "--steps 1 --out pairs");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char command[512];
         snprintf(command, sizeof command, TUNE "%s", cases[i].options);
         assert_fails(command, cases[i].status, cases[i].says);
     }
     assert_prints("ls -d x", 2, "ls: cannot access 'x': No such file or directory\n");
-    assert_fails(TRAIN "--task tag --train t --from bert --out x", 2,
-                 "--from is an option of --task translate, not of tag");
     must_run("rm -rf f; " TUNE "--from bert --freeze 'bert.*' --steps 3 --out f");
+}
+
+/* Its sentences stand between <s> and </s>, as those of the model it begins with; explain and embed read them
+   alike. */
+static void a_tagger_begins_with_a_bert(void **state)
+{
+    (void)state;
+    must_run("awk '{ for (i = 1; i <= 6; i++) print $i \"\\t\" substr($i, 1, 1); print \"\" }' plain | "
+             "head -700 > tags");
+    must_run(TRAIN
+             "--task tag --from bert --train tags --batch-size 8 --epochs 3 --out tagger && " TRAIN
+             "--task tag --from bert --train tags --batch-size 8 --epochs 3 --minutes 1e-9 --out parts && "
+             "$HEED train -q --resume --steps 7 --out parts && $HEED train -q --resume --out parts");
+    assert_prints(SAME "same tagger parts", 0, "");
+    assert_prints("echo 'a1 b2' | $HEED tag tagger; grep -o '\"bare\": false' tagger/config.json", 0,
+                  "a1\ta\nb2\tb\n\n\"bare\": false\n");
+    assert_prints("echo 'a1 b2' | $HEED embed tagger --pool none --json | grep -o '\"tokens\": [^]]*]'", 0,
+                  "\"tokens\": [\"<s>\", \"a1\", \"b2\", \"</s>\"]\n");
+    const char *out = must_run("$HEED explain tagger 'a1 b2'");
+    if (!strstr(out, "logits  2 ") || !strstr(out, "2. b2, token 3")) fail_msg("%s", out);
+    must_run(TRAIN "--task tag --from bert --scratch --train tags --steps 2 --out drawn && " TRAIN
+                   "--task tag --from bert --train tags --steps 2 --out taken");
+    assert_prints("cmp -s drawn/model.safetensors taken/model.safetensors", 1, "");
+    must_run(TRAIN "--task tag --from tagger --train tags --steps 1 --lr 0 --out again; "
+                   "echo 'a1 b2 a3' | $HEED tag again > a; echo 'a1 b2 a3' | $HEED tag tagger | cmp - a");
+    must_run("rm -rf m; " TUNE "--from tagger --steps 2 --out m && echo a1 | $HEED classify m");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_learned_from_plain_text_helps),
+        cmocka_unit_test(a_tagger_begins_with_a_bert),
         cmocka_unit_test(the_four_rows_of_the_ablation),
         cmocka_unit_test(the_new_folder_stands_alone),
         cmocka_unit_test(a_resumed_run_equals_a_whole_one),

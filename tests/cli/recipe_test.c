@@ -34,7 +34,7 @@ static void help_shows_the_options_of_a_task_with_its_defaults(void **state)
         {"--task mlm", "(d_model) (default 128)|--whole-word-masking", "--norm"},
         {"--task mlm -p bert-base", "(d_model) (default 768)", "--freeze"},
         {"--task classify", "--train-dir|peak learning rate (default 0.002)", "--preset |--decoder"},
-        {"--task tag", "--unit UNIT tokens: word, char or subword (default word)", "--train-dir|--from"},
+        {"--task tag", "--unit UNIT tokens: word, char or subword (default word)", "--train-dir|--lm-loss"},
         {"--task translate", "--encoder-layers|peak learning rate (default 0.005)", "--order|--unit"},
         {"--preset base", "(d_model) (default 512)|(default 100000)", "--order"},
         {"", "--order|--encoder-layers|--pool|(default depends on --task and --preset)", "(default 0.005)"},

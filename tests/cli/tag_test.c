@@ -66,6 +66,8 @@ static void tokens_of_several_pieces_have_one_label(void **state)
     assert_prints("echo 'yttrium xenon yttrium' | $HEED tag chars", 0,
                   "yttrium\tup\nxenon\tdown\nyttrium\tdown\n\n");
     /* longer than the model has positions: every token still has its label */
+    const char *shown = must_run("$HEED explain chars 'yttrium xenon'"); /* more rows than labels */
+    if (!strstr(shown, "logits  2 ") || !strstr(shown, "2. x, token 8")) fail_msg("%s", shown);
     must_run("$HEED train --task tag --device cpu --train tags.tsv --width 16 --heads 2 --model transformer "
              "--max-length 3 --epochs 1 --out short 2>&1 | grep 'longer than 3'");
     assert_prints("echo 'x y x y x y x' | $HEED tag short | wc -l", 0, "8\n");

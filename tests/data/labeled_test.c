@@ -321,7 +321,7 @@ static hd_examples examples_of(const hd_labeled *x, const hd_tokenizer *t, bool 
 {
     hd_err err = {0};
     hd_examples e;
-    if (hd_examples_make(&e, x, t, &(hd_examples_opt){.each = each, .longest = longest}, &err))
+    if (hd_examples_make(&e, x, t, &(hd_examples_opt){.each = each, .bare = each, .longest = longest}, &err))
         fail_msg("%s", err.text);
     return e;
 }
@@ -477,6 +477,31 @@ static void every_token_has_its_row(void **state)
 
 /* -- memory -- */
 
+static void a_sentence_may_stand_between_start_and_end(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_labeled x = {0};
+    hd_examples e;
+    static const char *const tokens[] = {"ab", "c", "defg"};
+    for (int i = 0; i < 3; i++) put_unit(&x, tokens[i], &err), hd_labeled_mark(&x, i, NAN, &err);
+    hd_labeled_end(&x, &err);
+    hd_tokenizer *t = characters_of(&x);
+    if (hd_examples_make(&e, &x, t, &(hd_examples_opt){.each = true, .longest = 8}, &err))
+        fail_msg("%s", err.text);
+    static const char *const piece[] = {"<s>", "a", "b", "c", "</s>", "<s>", "d", "e", "f", "g", "</s>"};
+    static const int32_t row[] = {1, 3, 1};
+    assert_int_equal(e.count, 2);
+    assert_int_equal(e.rows, COUNT_OF(piece));
+    for (size_t i = 0; i < e.rows; i++) assert_string_equal(hd_tokenizer_piece(t, e.id[i]), piece[i]);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(e.row[i], row[i]);
+    assert_int_equal(e.first[1], 2);
+    assert_int_equal(e.cut, 1);
+    hd_examples_release(&e);
+    hd_tokenizer_free(t);
+    hd_labeled_release(&x);
+}
+
 static hd_status everything(hd_err *err)
 {
     hd_vocab labels = {0};
@@ -534,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_pair_is_framed_as_the_tokenizer_says),
         cmocka_unit_test(an_item_may_have_any_number_of_labels),
         cmocka_unit_test(every_token_has_its_row),
+        cmocka_unit_test(a_sentence_may_stand_between_start_and_end),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

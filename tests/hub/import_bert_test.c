@@ -88,7 +88,7 @@ static void check_labels(const char *folder, bool number)
     hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
     check_logits(&e, logp, 1, hd_model_folder_classifier(l)->opt.classes, 1);
     assert_int_equal(e.count, number ? 1 : 3);
-    assert_int_equal(hd_model_folder_classifier(l)->opt.numbers, number);
+    assert_int_equal(hd_model_folder_classifier(l)->opt.head == &hd_head_number, number);
     free(logp);
     fclose(e.file);
     folder_free(l);

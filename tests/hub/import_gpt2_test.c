@@ -175,7 +175,7 @@ static void check_labels(const char *folder, bool number)
     assert_non_null(e.file);
     if (folder_open(&l, at("%s", folder), "classify", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
     assert_true(hd_model_folder_classifier(l)->opt.bare);
-    assert_int_equal(hd_model_folder_classifier(l)->opt.numbers, number);
+    assert_int_equal(hd_model_folder_classifier(l)->opt.head == &hd_head_number, number);
     int32_t ids[32], one = 1, count = next_ids(&e, ids);
     if (number) next(&e);
     hd_run_begin(&r, HD_INFERENCE);

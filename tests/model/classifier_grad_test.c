@@ -100,7 +100,7 @@ static void every_body_goes_back_as_it_went_forward(void **state)
         for (int pool = 0; pool < HD_POOL_each; pool++) {
             hd_classifier_opt o = ct_opt_from(models[i], (hd_pool_kind)pool);
             check(models[i], &o, false, false);
-            o.numbers = true, o.classes = 1;
+            o.head = &hd_head_number, o.classes = 1;
             check(models[i], &o, false, false);
         }
 }

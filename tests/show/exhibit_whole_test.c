@@ -239,7 +239,8 @@ static hd_model_folder labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_po
     hd_classifier_opt o = {.body = {.type = type, .positions = POSITIONS, .bert = bert_opt()},
                            .pool = pool,
                            .classes = numbers ? 1 : CLASSES,
-                           .numbers = numbers};
+                           .bare = pool == HD_POOL_each,
+                           .head = numbers ? &hd_head_number : NULL};
     o.body.lm = (hd_lm_opt){.stack.pre_norm = true,
                             .kind = lm,
                             .tied = true,
@@ -250,7 +251,8 @@ static hd_model_folder labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_po
                             .context = POSITIONS};
     if (hd_classifier_new(&m, backend, &o, false, &err)) fail_msg("%s", err.text);
     stir(m->params);
-    hd_model_folder_take(&l, hd_labeler_task(&o), hd_classifier_model(m));
+    hd_train_task task = pool == HD_POOL_each ? HD_TRAIN_TAG : numbers ? HD_TRAIN_REGRESS : HD_TRAIN_CLASSIFY;
+    hd_model_folder_take(&l, task, hd_classifier_model(m));
     for (int i = 0; !numbers && i < CLASSES; i++)
         if (hd_vocab_add(&l.labels, i ? i > 1 ? "bad" : "good" : "plain", i ? i > 1 ? 3 : 4 : 5, &err))
             fail_msg("%s", err.text);
@@ -278,7 +280,8 @@ static void ask(const hd_model_folder *l, const char *text, hd_real *logp)
     hd_examples_opt opt = hd_labeler_examples(&hd_model_folder_classifier(l)->opt);
     if (hd_labeler_take(&items, l, line_from(text), &err) ||
         hd_examples_make(&e, &items, tokenizer, &opt, &err) ||
-        hd_labeler_ask(&run, l, &e, hd_model_folder_classifier(l)->opt.numbers ? hear_number : hear, logp,
+        hd_labeler_ask(&run, l, &e,
+                       hd_model_folder_classifier(l)->opt.head == &hd_head_number ? hear_number : hear, logp,
                        &err))
         fail_msg("%s", err.text);
     hd_examples_release(&e);
@@ -343,11 +346,12 @@ static hd_model_folder labeler_on(const char *stages, hd_pool_kind pool, bool on
                                     .one_hot = one_hot,
                                     .cell = cell},
                            .pool = pool,
+                           .bare = pool == HD_POOL_each,
                            .classes = CLASSES};
     if (hd_stages_read(&o.body.encoder, stages, &err) || hd_classifier_new(&m, backend, &o, false, &err))
         fail_msg("%s", err.text);
     stir(m->params);
-    hd_model_folder_take(&l, hd_labeler_task(&o), hd_classifier_model(m));
+    hd_model_folder_take(&l, pool == HD_POOL_each ? HD_TRAIN_TAG : HD_TRAIN_CLASSIFY, hd_classifier_model(m));
     for (int i = 0; i < CLASSES; i++)
         if (hd_vocab_add(&l.labels, (const char *const[]){"plain", "good", "bad"}[i], i ? i > 1 ? 3 : 4 : 5,
                          &err))

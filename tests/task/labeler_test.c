@@ -5,7 +5,7 @@
 #include "scratch.h"
 
 #include "base/file/folder.h"
-#include "task/label/data.h"
+#include "task/label/training.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
 #include "task/owned.h"
@@ -396,10 +396,12 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     static const int32_t type[] = {0, 0, 0, 0, 0, 0, 0, 1, 1};
     static const int32_t next[] = {8, HD_END_ID, -1, 5, 6, HD_END_ID, 7, HD_END_ID, -1};
     static const double share[] = {0.25, 0.25, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0};
-    hd_classifier_opt o = {.body = {.type = &hd_body_bert}, .numbers = true, .classes = 1};
+    hd_classifier m = {
+        .opt = {.body = {.type = &hd_body_bert, .bert.types = 2}, .head = &hd_head_number, .classes = 1}};
+    const hd_model_folder f = {.task = &hd_task_folders[HD_TRAIN_REGRESS], .model.self = &m};
     hd_class_batch b;
     hd_run_begin(&run, HD_TRAIN);
-    hd_labeler_send(&run, &b, &x, which, 2, &o, 0.5f);
+    hd_labeler_send(&run, &b, &f, &x, which, 2, 0.5f);
     assert_run_ok(&run);
     assert_memory_equal(b.type, type, sizeof type);
     assert_memory_equal(b.next, next, sizeof next);
@@ -411,7 +413,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
         assert_int_equal(b.items->key[i], which[i]); /* draws of a text are its own, wherever it stands */
     }
     hd_run_begin(&run, HD_INFERENCE);
-    hd_labeler_send(&run, &b, &x, which, 2, &o, 0.5f);
+    hd_labeler_send(&run, &b, &f, &x, which, 2, 0.5f);
     assert_null(b.next);
 }
 

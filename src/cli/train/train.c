@@ -215,11 +215,11 @@ const hd_usage hd_verb_train = {
         "--encoder and --decoder, a recurrent encoder-decoder.\n"
         "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
         "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
-        "classify, regress and tag: predict a label or a number for each text, or a label for each token. "
+        "classify, regress, tag and other tasks with labels: predict them for each text or each token. "
         "Duplicate items are dropped. Without --valid a tenth is held out for validation and kept in "
         "train/held-out.tsv.\n"
         "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
-        "epochs at a low learning rate unless options say otherwise); classify and regress fine-tune it.\n"
+        "epochs at a low learning rate unless options say otherwise); tasks with labels fine-tune it.\n"
         "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "
         "bit. Before the first update there is nothing to save. One process at a time trains in a folder.",
     .options = hd_train_table,

@@ -54,6 +54,25 @@ hd_status hd_item_pieces(const hd_tokenizer *t, const hd_line text[2], bool pair
     return s;
 }
 
+hd_status hd_token_pieces(const hd_tokenizer *t, hd_line token, bool spaced, hd_pieces *out, hd_err *err)
+{
+    hd_text text = {0};
+    size_t from = out->count;
+    spaced = spaced && hd_tokenizer_kind_of(t) == HD_TOKENIZER_bpe;
+    if (spaced) hd_text_put(&text, " ");
+    hd_text_add(&text, token.text, token.size);
+    const hd_piece unknown = {.id = hd_tokenizer_special(t).unk, .end = (uint32_t)text.size};
+    hd_status s = hd_text_status(&text, err);
+    if (!s) s = hd_tokenizer_encode(t, text.size ? text.data : "", text.size, out, err);
+    if (!s && out->count == from && !hd_pieces_add(out, unknown)) s = hd_err_nomem(err, sizeof unknown);
+    for (size_t i = from; !s && i < out->count; i++) {
+        hd_piece *p = &out->at[i];
+        p->begin -= spaced && p->begin, p->end -= spaced;
+    }
+    hd_text_release(&text);
+    return s;
+}
+
 /* -- all of them -- */
 
 typedef struct maker {
@@ -62,7 +81,7 @@ typedef struct maker {
     const hd_tokenizer *tokenizer;
     const hd_examples_opt *opt;
     hd_ids ids;
-    hd_pieces pieces; /* of an item */
+    hd_pieces pieces; /* of an item, or of a token */
     size_t places;    /* of begin, first and second */
 } maker;
 
@@ -103,17 +122,6 @@ static void put_label(maker *m, size_t label, size_t row)
     x->row[x->labels++] = (int32_t)row;
 }
 
-/* The pieces of a unit, `most` of them at the most; *whole says whether those are all. */
-static hd_status put_pieces(maker *m, size_t unit, size_t most, bool *whole, hd_err *err)
-{
-    hd_line text = hd_labeled_unit(m->from, unit);
-    size_t before = m->ids.count;
-    hd_status s = hd_tokenizer_encode_ids(m->tokenizer, text.text, text.size, &m->ids, err);
-    *whole = m->ids.count - before <= most;
-    if (!*whole) m->ids.count = before + most;
-    return s;
-}
-
 static hd_status put_text(maker *m, size_t item, hd_err *err)
 {
     size_t unit = m->from->begin[item], texts = m->from->begin[item + 1] - unit;
@@ -133,27 +141,41 @@ static hd_status put_text(maker *m, size_t item, hd_err *err)
     return HD_OK;
 }
 
+static hd_status begin_sentence(maker *m, hd_err *err)
+{
+    int32_t start = hd_tokenizer_special(m->tokenizer).start;
+    hd_status s = begin_example(m, err);
+    return s || m->opt->bare || start < 0 ? s : put_id(m, start, err);
+}
+
+static hd_status end_sentence(maker *m, hd_err *err)
+{
+    return m->opt->bare ? HD_OK : put_id(m, hd_tokenizer_special(m->tokenizer).end, err);
+}
+
 static hd_status put_sentence(maker *m, size_t item, hd_err *err)
 {
-    bool whole = true, cut = false;
-    if (m->from->begin[item] == m->from->begin[item + 1]) return HD_OK; /* there is nothing to ask */
-    hd_status s = begin_example(m, err);
-    for (size_t u = m->from->begin[item]; !s && u < m->from->begin[item + 1]; u++) {
-        size_t at = m->ids.count, begin = m->x->begin[m->x->count - 1];
-        s = put_pieces(m, u, m->opt->longest, &whole, err);
-        if (!s && m->ids.count == at) s = put_id(m, hd_tokenizer_special(m->tokenizer).unk, err);
-        if (!s && m->ids.count - begin > m->opt->longest) {
-            size_t end = m->ids.count;
-            m->ids.count = at;
-            s = begin_example(m, err);
-            m->ids.count = end;
-            begin = at, cut = true;
+    const hd_labeled *x = m->from;
+    const size_t first = x->begin[item], ends = m->opt->bare ? 0 : 1, most = m->opt->longest - ends;
+    bool cut = false;
+    if (first == x->begin[item + 1]) return HD_OK; /* there is nothing to ask */
+    hd_status s = begin_sentence(m, err);
+    for (size_t u = first; !s && u < x->begin[item + 1]; u++) {
+        hd_pieces *p = &m->pieces;
+        p->count = 0;
+        s = hd_token_pieces(m->tokenizer, hd_labeled_unit(x, u), ends && u > first, p, err);
+        if (p->count > most - ends) p->count = most - ends, cut = true;
+        if (!s && m->ids.count - m->x->begin[m->x->count - 1] + p->count > most) {
+            s = end_sentence(m, err);
+            if (!s) s = begin_sentence(m, err);
+            cut = true;
         }
-        if (!s) put_label(m, m->from->first[item] + u - m->from->begin[item], at - begin);
-        cut = cut || !whole;
+        if (s) break;
+        put_label(m, x->first[item] + u - first, m->ids.count - m->x->begin[m->x->count - 1]);
+        s = hd_ids_add_pieces(&m->ids, p, err);
     }
     m->x->cut += cut;
-    return s;
+    return s ? s : end_sentence(m, err);
 }
 
 static uint64_t hash_of(const hd_examples *x, bool each)

@@ -19,10 +19,10 @@ typedef struct hd_examples {
 } hd_examples;
 
 typedef struct hd_examples_opt {
-    bool each; /* a label for every unit, at the row of its first piece; else those of each item, whose rows
-                  stand between <s> and </s>, of some tokenizers </s> twice; behind that a second text and
+    bool each; /* a label for every unit, at the row of its first piece; else those of each item. Rows stand
+                  between <s> and </s>, of pairs and some tokenizers </s> twice; behind that a second text and
                   </s> once more */
-    bool bare; /* not each: nothing stands around a text, but in place of an empty one its end */
+    bool bare; /* nothing stands around them, but in place of an empty text its end */
     size_t longest; /* rows; at least 3. A longer text is cut, of two the longer one first, a longer sentence
                        becomes several examples */
 } hd_examples_opt;
@@ -31,6 +31,10 @@ typedef struct hd_examples_opt {
    in each text. *cut: it was too long. */
 hd_status hd_item_pieces(const hd_tokenizer *t, const hd_line text[2], bool pair, const hd_examples_opt *opt,
                          hd_pieces *out, bool *cut, hd_err *err);
+
+/* Appends the pieces of a token of a sentence, at least one, with their places in the token. spaced: it is
+   read as a part of a text, in which pieces of a BPE begin with the space before them. */
+hd_status hd_token_pieces(const hd_tokenizer *t, hd_line token, bool spaced, hd_pieces *out, hd_err *err);
 
 /* Labels keep the order of the units. */
 hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,

@@ -1,8 +1,8 @@
 /* Items with labels: texts of a class each, or sentences whose tokens have a label each. A text is an item of
    one unit, a pair of texts one of two, a sentence one of as many units as it has tokens and as many labels.
    */
-#ifndef HD_DATA_LABELED_H
-#define HD_DATA_LABELED_H
+#ifndef HD_DATA_LABELS_LABELED_H
+#define HD_DATA_LABELS_LABELED_H
 
 #include "text/vocab.h"
 

@@ -5,7 +5,6 @@
 
 #include "backend/ranks.h"
 #include "base/mem.h"
-#include "metric/correlation.h"
 #include "op/replay.h"
 #include "task/label/labeler.h"
 
@@ -36,18 +35,10 @@ hd_status hd_labeler_take(hd_labeled *items, const hd_model_folder *f, hd_line t
     return s ? s : hd_labeled_end(items, err);
 }
 
-/* What a batch has of its own: by rows, filled up with -1, and by items. */
-typedef struct packing {
-    hd_run *r;
-    const hd_examples *x;
-    const uint32_t *which;
-    size_t count, rows, items;
-    const int32_t *key;
-    size_t types; /* of tokens */
-} packing;
+/* -- sending -- */
 
 /* Whether a row is of a first text or of a second. */
-static const int32_t *send_types(const packing *p)
+static const int32_t *send_types(const hd_packing *p)
 {
     int32_t *type = hd_host_take(p->r, (p->rows + 1) * sizeof *type);
     size_t row = 0;
@@ -60,21 +51,8 @@ static const int32_t *send_types(const packing *p)
     return hd_ints(p->r, type, p->rows);
 }
 
-/* Numbers that are true of the items; of those that fill up none is. */
-static void send_values(const packing *p, hd_class_batch *out)
-{
-    hd_real *value = hd_host_take(p->r, (2 * p->items + 1) * sizeof *value), *weight = value + p->items;
-    if (!value) return;
-    for (size_t i = 0; i < p->count; i++) {
-        double v = p->x->value[p->x->first[p->which[i]]];
-        if (v == v) value[i] = (hd_real)v, weight[i] = 1;
-    }
-    out->value = hd_from(p->r, p->items, 1, value);
-    out->weight = hd_from(p->r, p->items, 1, weight);
-}
-
 /* The token after each row, but the last of an item; all of an item together weigh `weight`. */
-static void send_next(const packing *p, float weight, hd_class_batch *out)
+static void send_next(const hd_packing *p, float weight, hd_class_batch *out)
 {
     int32_t *next = hd_host_take(p->r, (p->rows + 1) * sizeof *next);
     hd_real *share = hd_host_take(p->r, (p->rows + 1) * sizeof *share);
@@ -93,7 +71,7 @@ static void send_next(const packing *p, float weight, hd_class_batch *out)
 }
 
 /* A row for each item. */
-static const hd_seg *send_items(const packing *p)
+static const hd_seg *send_items(const hd_packing *p)
 {
     int32_t *one = hd_host_take(p->r, (p->count + 1) * sizeof *one);
     for (size_t i = 0; one && i < p->count; i++) one[i] = 1;
@@ -101,10 +79,12 @@ static const hd_seg *send_items(const packing *p)
     return one ? hd_seg_within(p->r, one, p->count, p->key, bounds) : NULL;
 }
 
-uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
-                         size_t count, const hd_classifier_opt *o, float lm_loss)
+uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *f, const hd_examples *x,
+                         const uint32_t *which, size_t count, float lm_loss)
 {
-    bool each = o->pool == HD_POOL_each;
+    const hd_classifier_opt *o = &hd_model_folder_classifier(f)->opt;
+    const hd_label_kind *kind = hd_labeler_kind(f);
+    bool each = kind->each;
     const hd_model_type *model = hd_body_model(&o->body);
     *out = (hd_class_batch){0};
     int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
@@ -123,7 +103,7 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
     for (size_t i = 0; i < count; i++) {
         size_t e = which[i], before = row;
         for (size_t j = x->begin[e]; j < x->begin[e + 1]; j++) all[row++] = x->id[j];
-        for (size_t j = x->first[e]; j < x->first[e + 1]; j++, label++)
+        for (size_t j = x->first[e]; !kind->send && j < x->first[e + 1]; j++, label++)
             target[label] = x->label[j], at[label] = (int32_t)before + x->row[j];
     }
     bool some = each && !x->plain;
@@ -132,29 +112,33 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, c
                             .target = hd_ints(r, target, labels),
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
-    packing p = {r, x, which, count, rows, bounds.items, key, o->body.bert.types};
+    hd_packing p = {r, x, which, count, o->classes, rows, bounds.items, key, o->body.bert.types};
     if (model->reads_types) out->type = send_types(&p);
     if (model->head_dropout != HD_HEAD_DROPOUT_ROWS) out->items = send_items(&p);
-    if (o->numbers) send_values(&p, out);
+    if (kind->send) kind->send(&p, out);
     if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
     return hd_shape_of(bounds, live);
 }
 
-/* Examples from .. to-1 and the labels they have. */
+/* -- asking -- */
+
+/* Examples from .. to-1. */
 static hd_status ask_some(hd_run *r, const hd_model_folder *f, const hd_examples *x, size_t from, size_t to,
                           hd_labeler_hear *hear, void *context, hd_err *err)
 {
-    size_t classes = hd_model_folder_classifier(f)->opt.classes, labels = x->first[to] - x->first[from];
+    const hd_classifier *m = hd_model_folder_classifier(f);
+    bool each = hd_labeler_kind(f)->each;
+    size_t first = each ? x->first[from] : from, end = each ? x->first[to] : to;
     hd_class_batch batch;
     hd_run_begin(r, HD_INFERENCE);
     uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
     for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
-    if (which) hd_labeler_send(r, &batch, x, which, to - from, &hd_model_folder_classifier(f)->opt, 0);
-    hd_tensor *y = which ? hd_classifier_logp(r, hd_model_folder_classifier(f), &batch) : NULL;
-    hd_real *logp = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *logp);
-    if (y && logp) hd_read_output(r, y, logp);
+    if (which) hd_labeler_send(r, &batch, f, x, which, to - from, 0);
+    hd_tensor *y = which ? hd_classifier_answer(r, m, &batch) : NULL;
+    hd_real *answer = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *answer);
+    if (y && answer) hd_read_output(r, y, answer);
     if (r->err.status) return hd_err_set(err, r->err.status, "labels: %s", r->err.text);
-    for (size_t i = 0; i < labels; i++) hear(context, x->first[from] + i, logp + i * classes);
+    for (size_t i = first; i < end; i++) hear(context, i, answer + (i - first) * m->opt.classes);
     return HD_OK;
 }
 
@@ -170,70 +154,36 @@ hd_status hd_labeler_ask(hd_run *r, const hd_model_folder *f, const hd_examples 
     return s;
 }
 
-typedef struct judging {
-    const hd_examples *x;
-    size_t classes;
-    double loss, *guess; /* [labels] the likeliest class, or the number; 0 where another process asks */
-} judging;
+/* -- judging -- */
 
-static void judge_class(void *context, size_t label, const hd_real *logp)
-{
-    judging *j = context;
-    size_t best = 0;
-    for (size_t k = 1; k < j->classes; k++)
-        if (logp[k] > logp[best]) best = k;
-    j->guess[label] = (double)best;
-    j->loss -= (double)logp[j->x->label[label]];
-}
+typedef struct hearing {
+    const hd_label_kind *kind;
+    hd_judging judging;
+} hearing;
 
-static void judge_number(void *context, size_t label, const hd_real *number)
+static void hear(void *context, size_t i, const hd_real *answer)
 {
-    judging *j = context;
-    double error = (double)*number - j->x->value[label];
-    j->guess[label] = (double)*number;
-    j->loss += error * error;
-}
-
-static hd_status count_classes(hd_judged *out, const judging *j, hd_err *err)
-{
-    hd_status s = hd_confusion_init(&out->confusion, j->classes, err);
-    for (size_t i = 0; !s && i < j->x->labels; i++)
-        s = hd_confusion_add(&out->confusion, (size_t)j->x->label[i], (size_t)j->guess[i], err);
-    if (s) hd_confusion_release(&out->confusion);
-    return s;
+    hearing *h = context;
+    h->kind->hear(&h->judging, i, answer);
 }
 
 hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
                            hd_err *err)
 {
-    bool numbers = hd_model_folder_classifier(f)->opt.numbers;
-    judging j = {.x = x, .classes = hd_model_folder_classifier(f)->opt.classes};
-    *out = (hd_judged){0};
-    j.guess = hd_mem_array(x->labels + 1, sizeof *j.guess);
-    hd_status s = j.guess ? HD_OK : hd_err_nomem(err, x->labels * sizeof *j.guess);
-    if (!s) s = hd_labeler_ask(r, f, x, numbers ? judge_number : judge_class, &j, err);
-    s = hd_ranks_agree(s, &j.loss, 1, err);
-    if (!s) s = hd_ranks_agree(s, j.guess, x->labels, err);
-    out->loss = j.loss;
-    if (!s && numbers) s = hd_spearman(&out->spearman, j.guess, x->value, x->labels, err);
-    if (!s && numbers) out->pearson = hd_pearson(j.guess, x->value, x->labels);
-    if (!s && !numbers) s = count_classes(out, &j, err);
-    hd_mem_free(j.guess);
+    const hd_label_kind *kind = hd_labeler_kind(f);
+    size_t classes = hd_model_folder_classifier(f)->opt.classes, answers = kind->each ? x->labels : x->count;
+    size_t guesses = answers * (kind->guesses_all ? classes : 1);
+    hearing h = {kind, {.x = x, .classes = classes, .answers = answers}};
+    hd_judging *j = &h.judging;
+    *out = (hd_judged){.count = answers};
+    j->guess = hd_mem_array(guesses + 1, sizeof *j->guess);
+    hd_status s = j->guess ? HD_OK : hd_err_nomem(err, guesses * sizeof *j->guess);
+    if (!s) s = hd_labeler_ask(r, f, x, hear, &h, err);
+    s = hd_ranks_agree(s, &j->loss, 1, err);
+    if (!s) s = hd_ranks_agree(s, j->guess, guesses, err);
+    out->loss = j->loss;
+    if (!s) s = kind->judge(out, j, err);
+    if (s) hd_confusion_release(&out->confusion);
+    hd_mem_free(j->guess);
     return s;
-}
-
-void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES])
-{
-    const hd_confusion *c = &j->confusion;
-    size_t n = 0;
-    for (size_t i = 0; i < HD_FIGURES; i++) out[i] = (hd_figure){0};
-    if (!c->classes) {
-        out[n++] = (hd_figure){"pearson", "Pearson", .value = j->pearson};
-        out[n++] = (hd_figure){"spearman", "Spearman", .value = j->spearman};
-        return;
-    }
-    out[n++] = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), .share = true};
-    out[n++] = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), .share = true};
-    if (c->classes == 2) out[n++] = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, .share = true};
-    out[n++] = (hd_figure){"matthews", "Matthews", .value = hd_confusion_matthews(c)};
 }

@@ -6,6 +6,16 @@
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LABELS = 1 << 20 };
 
+const hd_label_kind *hd_label_kind_of(hd_train_task task)
+{
+    return hd_task_folders[task].read == hd_labeler_read ? hd_tasks[task]->form : NULL;
+}
+
+const hd_label_kind *hd_labeler_kind(const hd_model_folder *f)
+{
+    return hd_label_kind_of(f->task->id);
+}
+
 /* The vocabulary of a model that fills in what is masked has [MASK], too. */
 static size_t pieces_of(const hd_body_opt *o, const hd_tokenizer *t)
 {
@@ -20,23 +30,26 @@ void hd_labeler_write(hd_text *to, const hd_model_folder *f)
     hd_text_print(to, ",\n \"pool\": \"%s\"", hd_pool_names[o->pool]);
     hd_body_config_write(to, &o->body);
     hd_model_config_put_padded(to, hd_body_vocab(&o->body), pieces_of(&o->body, f->tokenizer[0]));
-    if (o->bare) hd_text_put(to, ",\n \"bare\": true");
+    if (o->bare != (o->pool == HD_POOL_each))
+        hd_text_print(to, ",\n \"bare\": %s", o->bare ? "true" : "false");
     hd_text_print(to, ",\n \"classes\": %zu,\n \"pairs\": %s", o->classes, f->pairs ? "true" : "false");
     hd_model_config_put_tokenizer(to, f->tokenizer[0]);
 }
 
 /* -- reading -- */
 
-static void read_model(hd_model_config *c, hd_train_task task, hd_classifier_opt *o)
+/* Sentences have nothing around them unless it is said, texts have. */
+static void read_model(hd_model_config *c, const hd_label_kind *kind, hd_classifier_opt *o)
 {
-    *o = (hd_classifier_opt){.numbers = task == HD_TRAIN_REGRESS};
+    const hd_head *head = kind->head;
+    *o = (hd_classifier_opt){.head = head};
     hd_body_config_read(c, &o->body);
-    o->bare = hd_model_config_has(c, "bare") && hd_model_config_switch(c, "bare");
+    o->bare = hd_model_config_has(c, "bare") ? hd_model_config_switch(c, "bare") : kind->each;
     o->pool = (hd_pool_kind)hd_model_config_name(c, "pool", hd_pool_names, HD_POOLS);
-    if ((task == HD_TRAIN_TAG) != (o->pool == HD_POOL_each))
+    if (kind->each != (o->pool == HD_POOL_each))
         hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);
-    o->classes =
-        (size_t)hd_model_config_whole(c, "classes", o->numbers ? 1 : 2, o->numbers ? 1 : MOST_LABELS);
+    size_t most = head->most < MOST_LABELS ? head->most : MOST_LABELS;
+    o->classes = (size_t)hd_model_config_whole(c, "classes", (long long)head->least, (long long)most);
 }
 
 static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
@@ -62,14 +75,14 @@ void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder,
 {
     hd_classifier_opt o;
     hd_classifier *m = NULL;
-    read_model(c, f->task->id, &o);
+    read_model(c, hd_labeler_kind(f), &o);
     if (!c->status) f->pairs = hd_model_config_has(c, "pairs") && hd_model_config_switch(c, "pairs");
     if (!c->status) f->tokenizer[0] = hd_model_config_tokenizer(c, folder);
-    if (!c->status && !o.numbers) c->status = read_labels(&f->labels, folder, c->err);
+    if (!c->status && o.head->logp) c->status = read_labels(&f->labels, folder, c->err);
     if (!c->status)
         hd_model_config_check_vocab(c, hd_body_vocab(&o.body), f->tokenizer[0],
                                     pieces_of(&o.body, f->tokenizer[0]));
-    if (!c->status && !o.numbers && o.classes != f->labels.count)
+    if (!c->status && o.head->logp && o.classes != f->labels.count)
         hd_model_config_refuse(c, "\"classes\" is %zu, but labels.txt has %zu", o.classes, f->labels.count);
     if (!c->status) c->status = hd_classifier_new(&m, backend, &o, false, c->err);
     if (!c->status) hd_model_folder_take(f, f->task->id, hd_classifier_model(m));

@@ -1,5 +1,6 @@
-/* What is asked of a classifier or a tagger: a folder whose config.json says "task": "classify", "regress" or
-   "tag", with a tokenizer file, labels.txt unless labels are numbers, and model.safetensors. */
+/* What is asked of a model that gives labels: a folder whose config.json says the task, with a tokenizer
+   file, labels.txt unless labels are numbers, and model.safetensors. What tells such tasks apart is one
+   struct, in a file of its own. */
 #ifndef HD_TASK_LABEL_LABELER_H
 #define HD_TASK_LABEL_LABELER_H
 
@@ -7,12 +8,70 @@
 #include "metric/confusion.h"
 #include "metric/figure.h"
 #include "model/classifier.h"
+#include "task/list.h"
 #include "task/model_folder.h"
 
-static inline hd_train_task hd_labeler_task(const hd_classifier_opt *o)
-{
-    return o->pool == HD_POOL_each ? HD_TRAIN_TAG : o->numbers ? HD_TRAIN_REGRESS : HD_TRAIN_CLASSIFY;
-}
+/* What was found on labeled items. */
+typedef struct hd_judged {
+    size_t count;                 /* answers */
+    double loss;                  /* their sum */
+    hd_figure figure[HD_FIGURES]; /* the foremost first */
+    hd_confusion confusion;       /* where one class is true; else without classes. To be released */
+} hd_judged;
+
+/* Answers on their way to a judgment. */
+typedef struct hd_judging {
+    const hd_examples *x;
+    size_t classes, answers;
+    double loss, *guess; /* [answers, guesses] 0 where another process asks */
+} hd_judging;
+
+/* What is sent of a batch. */
+typedef struct hd_packing {
+    hd_run *r;
+    const hd_examples *x;
+    const uint32_t *which; /* [count] examples */
+    size_t count, classes;
+    size_t rows, items; /* with what they are filled up with */
+    const int32_t *key;
+    size_t types; /* of tokens */
+} hd_packing;
+
+/* A task that gives labels: `form` of its hd_task. */
+typedef struct hd_label_kind {
+    const hd_head *head;
+    bool each;            /* every token of a sentence has a label: the pool is HD_POOL_each */
+    bool by_loss;         /* the best model is that of the least loss, not of the highest first figure */
+    const char *predicts; /* "labels", "numbers" */
+    const char *problem;  /* "problem_type" of a published classifier; NULL: it has another architecture */
+    const char *loss, *loss_title; /* what the mean loss is called in an evaluation; NULL: it is not shown */
+
+    hd_labeled_column *column; /* of labels in a table; NULL: a token and its label a line */
+    /* Writes such a column. */
+    void (*put_labels)(hd_text *to, const hd_labeled *x, size_t item, const hd_vocab *labels);
+    /* Sends what is true of the items where no class is. NULL: a class is. */
+    void (*send)(const hd_packing *p, hd_class_batch *out);
+    /* The bias that training begins with. NULL: it is drawn. */
+    void (*begin)(hd_real *bias, const hd_examples *x);
+
+    bool guesses_all; /* a guess for each class, not one for all */
+    /* Keeps what is guessed by answer i, and adds to the loss. */
+    void (*hear)(hd_judging *j, size_t i, const hd_real *answer);
+    /* Once all are there: figures, and what else there is. */
+    hd_status (*judge)(hd_judged *out, const hd_judging *j, hd_err *err);
+
+    double (*probability)(hd_real answer); /* NULL: answers are numbers */
+    int top;          /* labels of an item that are shown, the most likely first, unless told; 0: all */
+    double threshold; /* of the probability of those */
+} hd_label_kind;
+
+/* Of a task, or of the model in a folder. NULL: it gives no labels. */
+const hd_label_kind *hd_label_kind_of(hd_train_task task);
+const hd_label_kind *hd_labeler_kind(const hd_model_folder *f);
+
+/* Reads labeled items: a table, or a token and its label a line. */
+hd_status hd_label_kind_read(const hd_label_kind *k, hd_labeled *out, hd_vocab *labels, const char *path,
+                             hd_err *err);
 
 /* Appends a text as an item without a label; of a model of pairs two texts, a tab between; of a tagger a
    sentence, blanks between its tokens. */
@@ -26,24 +85,15 @@ static inline hd_examples_opt hd_labeler_examples(const hd_classifier_opt *o)
 /* Sends the examples of these numbers, which are also the keys of their random draws. The number tells the
    shape they are filled up to. lm_loss: the weight of the loss that a language model below has on the mean
    token of an item, in training; 0: it has none. A failure stays in the run. */
-uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_examples *x, const uint32_t *which,
-                         size_t count, const hd_classifier_opt *o, float lm_loss);
+uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *f, const hd_examples *x,
+                         const uint32_t *which, size_t count, float lm_loss);
 
-/* Told the log-probabilities of every label in turn, or the number; of several processes each is told of a
-   part of them, and judging puts them together. */
-typedef void hd_labeler_hear(void *context, size_t label, const hd_real *logp);
+/* Told [classes] answers in turn, of each example or, of a tagger, each label; of several processes each is
+   told of a part of them, and judging puts them together. */
+typedef void hd_labeler_hear(void *context, size_t i, const hd_real *answer);
 hd_status hd_labeler_ask(hd_run *r, const hd_model_folder *f, const hd_examples *x, hd_labeler_hear *hear,
                          void *context, hd_err *err);
-
-typedef struct hd_judged {
-    double loss;              /* minus the sum of log-probabilities of the truth, or of squared errors */
-    hd_confusion confusion;   /* of classes; to be released */
-    double pearson, spearman; /* of numbers */
-} hd_judged;
 hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
                            hd_err *err);
-/* What is said of it, the foremost first: of classes accuracy, macro-F1, of two the F1 of the second, and
-   Matthews' correlation; of numbers Pearson's and Spearman's. */
-void hd_judged_figures(const hd_judged *j, hd_figure out[HD_FIGURES]);
 
 #endif

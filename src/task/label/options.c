@@ -1,15 +1,36 @@
 /* The options of a run of a classifier or tagger. */
-#include "task/label/options.h"
+#include "task/label/training.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "run/loop.h"
-#include "task/label/pretrained.h"
 
 enum { LONGEST = 512 }; /* tokens of an item, where the model has as many positions */
 
+/* Whether every token has a label. */
+static bool tags(const hd_train_options *o)
+{
+    return hd_label_kind_of((hd_train_task)o->task)->each;
+}
+
 /* -- what an encoder has -- */
+
+/* The stages of --encoder, or the one of --model. */
+static hd_status stages_of(hd_stages *out, const hd_train_options *o, hd_err *err)
+{
+    static const hd_stage_kind kinds[] = {[HD_LM_rnn] = HD_STAGE_rnn,
+                                          [HD_LM_gru] = HD_STAGE_gru,
+                                          [HD_LM_lstm] = HD_STAGE_lstm,
+                                          [HD_TRAIN_MODEL_TRANSFORMER] = HD_STAGE_transformer};
+    if (o->encoder) return hd_stages_read(out, o->encoder, err);
+    if (o->model < HD_LM_rnn || o->model == HD_LM_gpt)
+        return hd_err_set(err, HD_EARG,
+                          "--model %s is for --task lm: use rnn, gru, lstm or transformer, or --encoder",
+                          hd_lm_names[o->model]);
+    *out = (hd_stages){.at = {{.kind = kinds[o->model]}}, .count = 1};
+    return HD_OK;
+}
 
 static unsigned parts_of(const hd_train_options *o)
 {
@@ -17,7 +38,7 @@ static unsigned parts_of(const hd_train_options *o)
     unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
-    if (hd_label_stages(&stages, o, NULL)) return ~0u; /* the check of the task says why */
+    if (stages_of(&stages, o, NULL)) return ~0u; /* the check of the task says why */
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (hd_stages_have(&stages, HD_STAGE_transformer)) parts |= HD_HAS_BLOCKS;
     if (hd_stages_have(&stages, active)) parts |= HD_HAS_ACTIVATION;
@@ -29,7 +50,7 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
     hd_stages stages;
     char text[HD_STAGES_TEXT];
-    if (hd_label_stages(&stages, o, NULL)) return "";
+    if (stages_of(&stages, o, NULL)) return "";
     snprintf(to, HD_RECIPE_TEXT, "the encoder is %s", hd_stages_text(&stages, text));
     return to;
 }
@@ -74,7 +95,8 @@ static hd_status take_body(hd_taking *t, hd_origin *origin, hd_err *err)
     hd_body_opt *b = &origin->body;
     const hd_model_type *model = hd_body_model(b);
     hd_pool_kind own = model->pooled ? HD_POOL_first : HD_POOL_last;
-    hd_pool_kind pool = origin->head.classes ? origin->head.pool : own;
+    bool texts = origin->head.classes && origin->head.pool != HD_POOL_each;
+    hd_pool_kind pool = texts ? origin->head.pool : own;
     if (hd_train_given(t->set, "model"))
         return hd_err_set(err, HD_EARG, "--model does not go with --from: it is %s there", model->name);
     if (o->lm_loss > 0 && !model->lm.loss_of)
@@ -84,7 +106,7 @@ static hd_status take_body(hd_taking *t, hd_origin *origin, hd_err *err)
     if (!s) s = fit_length(t, b, err);
     if (!s) s = hd_recipe_follow(t->set, "lr", rate_of(b, o->scratch), err);
     if (!s) s = hd_taking_real(t, "dropout", round(1e6 * (double)hd_body_dropout(b)) / 1e6, err);
-    return s || o->pool ? s : hd_recipe_follow(t->set, "pool", 1 + (int)pool, err);
+    return s || o->pool || tags(o) ? s : hd_recipe_follow(t->set, "pool", 1 + (int)pool, err);
 }
 
 static hd_status take(hd_taking *t, hd_err *err)
@@ -106,7 +128,7 @@ static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err
     *out = HD_PRESET_FINE_TUNING;
     if (o->from) return HD_OK;
     hd_status s = hd_recipe_follow(sets, "model", HD_LM_gru, err);
-    if (!s) s = hd_label_stages(&stages, o, err);
+    if (!s) s = stages_of(&stages, o, err);
     if (!s) *out = hd_stage_recurs(&stages.at[stages.count - 1]) ? HD_PRESET_LABELS : HD_PRESET_LABELS_BLOCKS;
     return s;
 }
@@ -119,12 +141,12 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
     (void)named;
     if (!o->valid.count) s = hd_recipe_follow(sets, "valid-fraction", 0.1, err);
     if (s || o->from) return s;
-    s = hd_label_stages(&stages, o, err);
+    s = stages_of(&stages, o, err);
     if (!s && !hd_stages_have(&stages, HD_STAGE_transformer)) {
         s = hd_recipe_follow(sets, "heads", 1, err);
         if (!s) s = hd_recipe_follow(sets, "ffn-size", 1, err);
     }
-    if (!s && o->task == HD_TRAIN_TAG) s = hd_recipe_follow(sets, "unit", HD_TRAIN_WORD, err);
+    if (!s && tags(o)) s = hd_recipe_follow(sets, "unit", HD_TRAIN_WORD, err);
     if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     return s;
 }
@@ -133,24 +155,9 @@ const hd_recipe hd_recipe_labels = {NULL, choose, take, derive, parts_of, shape}
 
 /* -- what they mean -- */
 
-hd_status hd_label_stages(hd_stages *out, const hd_train_options *o, hd_err *err)
-{
-    static const hd_stage_kind kinds[] = {[HD_LM_rnn] = HD_STAGE_rnn,
-                                          [HD_LM_gru] = HD_STAGE_gru,
-                                          [HD_LM_lstm] = HD_STAGE_lstm,
-                                          [HD_TRAIN_MODEL_TRANSFORMER] = HD_STAGE_transformer};
-    if (o->encoder) return hd_stages_read(out, o->encoder, err);
-    if (o->model < HD_LM_rnn || o->model == HD_LM_gpt)
-        return hd_err_set(err, HD_EARG,
-                          "--model %s is for --task lm: use rnn, gru, lstm or transformer, or --encoder",
-                          hd_lm_names[o->model]);
-    *out = (hd_stages){.at = {{.kind = kinds[o->model]}}, .count = 1};
-    return HD_OK;
-}
-
 static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
 {
-    if (o->task == HD_TRAIN_TAG) return HD_POOL_each;
+    if (tags(o)) return HD_POOL_each;
     if (o->pool) return (hd_pool_kind)(o->pool - 1);
     return hd_stage_recurs(&s->at[s->count - 1]) ? HD_POOL_last : HD_POOL_mean;
 }
@@ -158,15 +165,17 @@ static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
 hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_err *err)
 {
     hd_stages stages;
+    const hd_head *head = hd_label_kind_of((hd_train_task)o->task)->head;
     hd_frozen frozen = {o->freeze.text, (size_t)o->freeze.count};
     if (o->from) { /* the rest is the body of that model */
         *to = (hd_classifier_opt){
             .body = {.positions = (size_t)o->max_length, .stack.dropout = (float)o->dropout},
-            .pool = (hd_pool_kind)(o->pool - 1),
+            .pool = tags(o) ? HD_POOL_each : (hd_pool_kind)(o->pool - 1),
+            .head = head,
             .frozen = frozen};
         return HD_OK;
     }
-    hd_status s = hd_label_stages(&stages, o, err);
+    hd_status s = stages_of(&stages, o, err);
     if (s) return s;
     if (hd_stages_have(&stages, HD_STAGE_transformer) && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
@@ -181,6 +190,8 @@ hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_er
                                        .one_hot = o->one_hot,
                                        .stack.dropout = (float)o->dropout},
                               .pool = pool_of(o, &stages),
+                              .bare = tags(o),
+                              .head = head,
                               .frozen = frozen};
     if (hd_train_names_cell(o->activation) && !hd_stages_have(&stages, HD_STAGE_rnn))
         return hd_err_set(err, HD_EARG, "--activation %s is of an rnn, and the encoder has none",
@@ -204,7 +215,7 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
     hd_status s = o->from ? hd_origin_open(&origin, o->from, err) : HD_OK;
     if (o->from) c.body = origin.body, c.body.positions = m->body.positions;
     if (!o->from) c.body.vocab = 1;
-    c.classes = 2;
+    c.classes = c.head->least;
     if (!s) s = hd_backend_new(&nowhere, "null", NULL, err);
     if (!s) s = hd_classifier_new(&model, nowhere, &c, true, err);
     hd_classifier_free(model);

@@ -1,5 +1,5 @@
 /* What a classifier begins with. */
-#include "task/label/pretrained.h"
+#include "task/label/training.h"
 
 #include <string.h>
 
@@ -46,13 +46,14 @@ hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
         from_masked(out, f.model.self);
     else if (f.task->id == HD_TRAIN_LM)
         s = from_language(out, f.model.self, folder, err);
-    else if (f.task->line == HD_LINE_item)
+    else if (hd_labeler_kind(&f))
         from_labeler(out, &f);
     else
-        s = hd_err_set(err, HD_EARG,
-                       "%s: \"task\" is \"%s\": a classifier begins with a model of task mlm, lm, classify "
-                       "or regress",
-                       folder, f.task->name);
+        s = hd_err_set(
+            err, HD_EARG,
+            "%s: \"task\" is \"%s\": what gives labels begins with a model of task mlm or lm, or one "
+            "that gives labels",
+            folder, f.task->name);
     hd_model_folder_keep_tokenizers(&f);
     out->tokenizer = f.tokenizer[0];
     if (s) hd_origin_release(out);
@@ -61,8 +62,7 @@ hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
 
 static bool same_labels(const hd_origin *o, const hd_classifier *m, const hd_vocab *labels)
 {
-    if (o->head.classes != m->opt.classes || o->head.numbers != m->opt.numbers ||
-        o->labels.count != labels->count)
+    if (o->head.classes != m->opt.classes || o->head.head != m->opt.head || o->labels.count != labels->count)
         return false;
     for (size_t i = 0; i < labels->count; i++)
         if (strcmp(hd_vocab_piece(labels, (int32_t)i), hd_vocab_piece(&o->labels, (int32_t)i))) return false;

@@ -8,31 +8,11 @@
 
 #include "base/mem.h"
 #include "op/replay.h"
-#include "run/session.h"
-#include "task/label/data.h"
-#include "task/label/options.h"
-#include "task/label/pretrained.h"
-#include "task/list.h"
-
-typedef struct labeling {
-    hd_train_task task;
-    hd_label_set set;
-    hd_examples train, valid; /* valid.count 0: there is none */
-    hd_model_folder folder;
-    hd_classifier *classifier; /* in it */
-    hd_classifier_opt model;   /* vocabulary and classes are filled in */
-    hd_origin origin;
-    uint32_t *order; /* [train.count] examples of the epoch */
-    uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
-    size_t batches;  /* of an epoch */
-    uint64_t seed;
-    size_t from, to; /* of the update in order */
-    hd_class_batch sent;
-} labeling;
+#include "task/label/training.h"
 
 /* -- the loop's side -- */
 
-static void form_epoch(labeling *l, uint64_t epoch)
+static void form_epoch(hd_labeling *l, uint64_t epoch)
 {
     hd_rng rng = hd_rng_make(l->seed, 0x6c61620000000000u + epoch);
     size_t n = l->train.count;
@@ -46,9 +26,9 @@ static void form_epoch(labeling *l, uint64_t epoch)
     l->formed = epoch + 1;
 }
 
-static hd_status load(hd_session *s, hd_load *out, hd_err *err)
+hd_status hd_label_load(hd_session *s, hd_load *out, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     size_t batch = (size_t)(s->numbered.at % l->batches), labels = 0, rows = 0;
     (void)err;
     form_epoch(l, s->numbered.at / l->batches);
@@ -61,71 +41,66 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     }
     double items = (double)(l->to - l->from);
     *out = (hd_load){.items = l->to - l->from,
-                     .tokens = labels,
+                     .tokens = l->kind->each ? labels : l->to - l->from,
                      .flops = hd_classifier_flops(l->classifier, items, (double)rows / items)};
     return HD_OK;
 }
 
-static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
+uint64_t hd_label_send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     (void)part;
-    return hd_labeler_send(r, &l->sent, &l->train, l->order + l->from + from, to - from, &l->classifier->opt,
+    return hd_labeler_send(r, &l->sent, &l->folder, &l->train, l->order + l->from + from, to - from,
                            (float)s->options->lm_loss);
 }
 
-static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
+hd_tensor *hd_label_loss(hd_run *r, hd_session *s, size_t part)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
     (void)part;
     return hd_classifier_loss(r, l->classifier, &l->sent, &opt);
 }
 
-static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
+hd_status hd_label_validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_judged j;
     hd_status st = hd_labeler_judge(&j, r, &l->folder, &l->valid, err);
     if (st) return st;
-    double mean = j.loss / (double)l->valid.labels, accuracy = hd_confusion_accuracy(&j.confusion);
-    *out = (hd_validation){.loss = mean,
-                           .quality = isnan(mean)                   ? -INFINITY
-                                      : l->task == HD_TRAIN_REGRESS ? -mean
-                                                                    : accuracy};
-    hd_judged_figures(&j, out->figure);
+    double mean = j.loss / (double)j.count;
+    double quality = l->kind->by_loss ? -mean : j.figure[0].value;
+    *out = (hd_validation){.loss = mean, .quality = isnan(mean) ? -INFINITY : quality};
+    memcpy(out->figure, j.figure, sizeof out->figure);
     hd_confusion_release(&j.confusion);
     return HD_OK;
 }
 
-static hd_status publish(hd_session *s, const char *folder, hd_err *err)
+hd_status hd_label_publish(hd_session *s, const char *folder, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     return hd_model_folder_publish(&l->folder, folder, err);
 }
 
-static hd_status save(hd_session *s, const char *folder, hd_err *err)
+hd_status hd_label_save(hd_session *s, const char *folder, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_status st = hd_model_folder_save(&l->folder, folder, err);
     if (st || !l->set.valid.count) return st;
-    return hd_label_set_keep(&l->set, &l->folder.labels, l->task, folder, err);
+    return hd_label_set_keep(&l->set, &l->folder.labels, l->kind, folder, err);
 }
 
 /* What the published model makes of the part that is held back. */
-static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
+hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_model_folder published = {0};
     hd_judged j = {0};
     if (!l->valid.count) return HD_OK;
     hd_status st =
         hd_model_folder_open(&published, s->options->out, s->task->name, s->backend, HD_WEIGHTS_BEST, err);
     if (!st) st = hd_labeler_judge(&j, &s->run, &published, &l->valid, err);
-    if (!st) {
-        out->judged = l->valid.labels;
-        hd_judged_figures(&j, out->figure);
-    }
+    if (!st) out->judged = j.count, memcpy(out->figure, j.figure, sizeof out->figure);
     hd_confusion_release(&j.confusion);
     hd_model_folder_release(&published);
     return st;
@@ -133,9 +108,9 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 
 /* -- setting up -- */
 
-static void release(hd_session *s)
+void hd_label_release(hd_session *s)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_model_folder_release(&l->folder);
     hd_origin_release(&l->origin);
     hd_label_set_release(&l->set);
@@ -147,25 +122,27 @@ static void release(hd_session *s)
 /* Of a run that is resumed the tokenizer and the body are those in the folder: what it began with may be
  * gone.
  */
-static hd_status resume_folder(labeling *l, const char *folder, hd_err *err)
+static hd_status resume_folder(hd_labeling *l, const char *folder, const char *task, hd_err *err)
 {
     hd_model_folder old;
-    hd_status st = hd_model_folder_describe(&old, folder, hd_task_folders[l->task].name, err);
+    hd_status st = hd_model_folder_describe(&old, folder, task, err);
     if (st) return st;
-    l->model.body = hd_model_folder_classifier(&old)->opt.body;
+    const hd_classifier_opt *then = &hd_model_folder_classifier(&old)->opt;
+    l->model.body = then->body, l->model.bare = then->bare;
     hd_model_folder_keep_tokenizers(&old);
     l->folder.tokenizer[0] = old.tokenizer[0];
     return HD_OK;
 }
 
 /* A body of another model keeps its sizes; the options say how long items may be, and what is dropped. */
-static hd_status take_origin(labeling *l, const char *from, hd_err *err)
+static hd_status take_origin(hd_labeling *l, const char *from, hd_err *err)
 {
     hd_body_opt *body = &l->model.body;
     const hd_body_opt asked = *body;
     hd_status st = hd_origin_open(&l->origin, from, err);
     if (st) return st;
     *body = l->origin.body;
+    if (l->kind->each) l->model.bare = l->origin.head.pool == HD_POOL_each && l->origin.head.bare;
     body->positions = asked.positions;
     hd_body_stack(body)->dropout = asked.stack.dropout;
     l->folder.tokenizer[0] = l->origin.tokenizer, l->origin.tokenizer = NULL;
@@ -174,20 +151,20 @@ static hd_status take_origin(labeling *l, const char *from, hd_err *err)
 
 static hd_status make_tokenizer(hd_session *s, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_labeled_walk walk = {&l->set.train, 0};
-    if (s->options->resume) return resume_folder(l, s->options->out, err);
+    if (s->options->resume) return resume_folder(l, s->options->out, s->task->name, err);
     if (s->options->from) return take_origin(l, s->options->from, err);
     return hd_session_tokenizer(s, &l->folder.tokenizer[0], hd_labeled_feed(&walk), err);
 }
 
 static hd_status read_data(hd_session *s, hd_err *err)
 {
-    labeling *l = s->state;
-    hd_examples_opt e = hd_labeler_examples(&l->model);
+    hd_labeling *l = s->state;
     hd_status st = hd_label_set_read(&l->set, &l->folder.labels, s->options, err);
     if (!st) st = make_tokenizer(s, err);
-    l->folder.pairs = l->task != HD_TRAIN_TAG && hd_labeled_pairs(&l->set.train);
+    hd_examples_opt e = hd_labeler_examples(&l->model);
+    l->folder.pairs = !l->kind->each && hd_labeled_pairs(&l->set.train);
     if (!st) st = hd_examples_make(&l->train, &l->set.train, l->folder.tokenizer[0], &e, err);
     if (!st && l->set.valid.count)
         st = hd_examples_make(&l->valid, &l->set.valid, l->folder.tokenizer[0], &e, err);
@@ -197,56 +174,57 @@ static hd_status read_data(hd_session *s, hd_err *err)
     return st;
 }
 
-/* Numbers are guessed to be the mean at first: what is left to learn is how they differ from it. */
-static hd_status begin_with_mean(labeling *l)
+static hd_status begin_bias(hd_labeling *l, hd_err *err)
 {
-    double sum = 0;
-    for (size_t i = 0; i < l->train.labels; i++) sum += l->train.value[i];
-    hd_real mean = (hd_real)(sum / (double)l->train.labels);
-    return hd_params_set(l->classifier->params, l->classifier->out.b, &mean);
+    hd_classifier *m = l->classifier;
+    hd_real *bias = hd_mem_array(m->opt.classes, sizeof *bias);
+    if (!bias) return hd_err_nomem(err, m->opt.classes * sizeof *bias);
+    l->kind->begin(bias, &l->train);
+    hd_status st = hd_params_set(m->params, m->out.b, bias);
+    hd_mem_free(bias);
+    return st;
 }
 
-static hd_status begin_weights(hd_session *s, hd_err *err)
+hd_status hd_label_weights(hd_session *s, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     hd_classifier *m = l->classifier;
     const hd_train_options *o = s->options;
     hd_status st = hd_params_draw(m->params, l->seed, err);
-    if (!st && m->opt.numbers) st = begin_with_mean(l);
+    if (!st && l->kind->begin) st = begin_bias(l, err);
     if (st || !o->from || o->scratch || o->resume) return st;
     return hd_origin_take(&l->origin, o->from, m, &l->folder.labels, err);
 }
 
 static hd_status make_model(hd_session *s, hd_err *err)
 {
-    labeling *l = s->state;
+    hd_labeling *l = s->state;
     size_t batch = (size_t)s->options->batch;
-    l->model.numbers = l->task == HD_TRAIN_REGRESS;
-    l->model.classes = l->model.numbers ? 1 : l->folder.labels.count;
+    l->model.classes = l->kind->head->logp ? l->folder.labels.count : 1;
     if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
     hd_status st = hd_classifier_new(&l->classifier, s->backend, &l->model, true, err);
     if (st) return st;
-    hd_model_folder_take(&l->folder, l->task, hd_classifier_model(l->classifier));
+    hd_model_folder_take(&l->folder, (hd_train_task)s->options->task, hd_classifier_model(l->classifier));
     s->params = l->classifier->params;
     s->batches = l->batches = (l->train.count + batch - 1) / batch;
     l->order = hd_mem_array(l->train.count, sizeof *l->order);
     return l->order ? HD_OK : hd_err_nomem(err, l->train.count * sizeof *l->order);
 }
 
-static hd_status open(hd_session *s, hd_err *err)
+hd_status hd_label_open(hd_session *s, hd_err *err)
 {
-    labeling *l = s->state;
-    l->task = (hd_train_task)s->options->task, l->seed = (uint64_t)s->options->seed;
+    hd_labeling *l = s->state;
+    l->kind = s->task->form, l->seed = (uint64_t)s->options->seed;
     hd_status st = hd_label_model(&l->model, s->options, err);
     if (!st) st = read_data(s, err);
     return st ? st : make_model(s, err);
 }
 
-static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
+hd_status hd_label_plan(hd_session *s, hd_plan *p, hd_err *err)
 {
-    const labeling *l = s->state;
+    const hd_labeling *l = s->state;
     const hd_classifier_opt *m = &l->classifier->opt;
-    bool tags = l->task == HD_TRAIN_TAG;
+    bool tags = l->kind->each;
     double items = (double)l->train.count;
     char stages[HD_STAGES_TEXT], a[32];
     (void)err;
@@ -258,38 +236,8 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     snprintf(p->model, sizeof p->model, "%s, width %zu%s%s", hd_body_text(&m->body, stages),
              hd_body_width(&m->body), tags ? "" : ", pool ", tags ? "" : hd_pool_names[m->pool]);
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(hd_body_vocab(&m->body), a));
-    if (!m->numbers) hd_plan_add(p, "labels", "%s", hd_grouped(m->classes, a));
+    if (m->head->logp) hd_plan_add(p, "labels", "%s", hd_grouped(m->classes, a));
     hd_plan_add_data(p, tags ? "sentences" : "items", l->set.train.count, l->set.valid.count);
     if (l->set.repeated) hd_plan_add(p, "left out", "%s that repeat others", hd_grouped(l->set.repeated, a));
     return HD_OK;
 }
-
-/* Three tasks that differ in their data and in what is asked of the model. */
-#define LABEL_TASK(NAME, UNIT, VERB)                             \
-    const hd_task hd_task_##NAME = {                             \
-        .name = #NAME,                                           \
-        .unit = UNIT,                                            \
-        .judged = "labels",                                      \
-        .verb = VERB,                                            \
-        .with = "< FILE",                                        \
-        .remedy = "a smaller --batch-size or --micro-batches N", \
-        .varies = true,                                          \
-        .recipe = &hd_recipe_labels,                             \
-        .size = sizeof(labeling),                                \
-        .check = hd_label_check,                                 \
-        .open = open,                                            \
-        .release = release,                                      \
-        .weights = begin_weights,                                \
-        .plan = plan,                                            \
-        .load = load,                                            \
-        .send = send,                                            \
-        .loss = loss,                                            \
-        .validate = validate,                                    \
-        .save = save,                                            \
-        .publish = publish,                                      \
-        .judge = judge,                                          \
-    }
-
-LABEL_TASK(classify, "items", "classify");
-LABEL_TASK(tag, "tokens", "tag");
-LABEL_TASK(regress, "items", "classify");

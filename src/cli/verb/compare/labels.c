@@ -15,7 +15,7 @@ typedef struct row {
     const char *folder;
     char body[HD_STAGES_TEXT];
     size_t parameters, items;
-    bool numbers;
+    const hd_label_kind *kind;
     double trained; /* seconds; NaN: not known */
     double loss;    /* of an item */
     hd_figure figure[HD_FIGURES];
@@ -29,14 +29,13 @@ static hd_status judge(row *w, hd_run *r, const hd_model_folder *f, const char *
     hd_judged found = {0};
     hd_vocab labels = f->labels; /* not added to */
     hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
-    hd_status s =
-        hd_labeled_table(&items, &labels, table, w->numbers ? hd_labeled_number : hd_labeled_name, err);
+    hd_status s = hd_label_kind_read(w->kind, &items, &labels, table, err);
     if (!s) s = hd_examples_make(&x, &items, f->tokenizer[0], &e, err);
     if (!s) s = hd_labeler_judge(&found, r, f, &x, err);
     if (!s) {
-        hd_judged_figures(&found, w->figure);
-        w->items = x.labels;
-        w->loss = found.loss / (double)x.labels;
+        memcpy(w->figure, found.figure, sizeof w->figure);
+        w->items = found.count;
+        w->loss = found.loss / (double)found.count;
     }
     hd_confusion_release(&found.confusion);
     hd_examples_release(&x);
@@ -52,7 +51,7 @@ static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
         const hd_classifier_opt *o = &hd_model_folder_classifier(&f)->opt;
         hd_body_text(&o->body, w->body);
         w->parameters = hd_params_size(f.model.params);
-        w->numbers = o->numbers;
+        w->kind = hd_labeler_kind(&f);
         w->trained = hd_duration_load(w->folder).seconds;
         s = judge(w, r, &f, table, err);
     }
@@ -110,10 +109,9 @@ static hd_status measure_all(row *rows, size_t n, hd_run *r, const char *file, h
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < n; i++) {
         s = measure(&rows[i], r, file, err);
-        if (!s && rows[i].numbers != rows[0].numbers)
+        if (!s && rows[i].kind != rows[0].kind)
             s = hd_err_set(err, HD_EARG, "%s predicts %s, %s %s: they cannot be compared", rows[0].folder,
-                           rows[0].numbers ? "numbers" : "labels", rows[i].folder,
-                           rows[i].numbers ? "numbers" : "labels");
+                           rows[0].kind->predicts, rows[i].folder, rows[i].kind->predicts);
     }
     return s;
 }

@@ -10,10 +10,14 @@
 struct classify {
     hd_labels_options common;
     int top;
+    double threshold;
 };
 
 static const hd_option options[] = {
-    {"top", 0, "K", "1", "show the K most likely labels", HD_INT_INTO(struct classify, top, 1, 1000000)},
+    {"top", 0, "K", NULL, "show the K most likely labels; if not given, 1",
+     HD_INT_INTO(struct classify, top, 1, 1000000)},
+    {"threshold", 0, "X", NULL, "show only labels of at least this probability; if not given, 0",
+     HD_FLOAT_INTO(struct classify, threshold, 0, 1)},
     {"confusion", 0, NULL, NULL,
      "the input is labeled: show the confusion matrix, accuracy, F1 and Matthews correlation, or for a "
      "regression Pearson and Spearman correlation",
@@ -56,16 +60,24 @@ static void put_number(hd_text *to, bool json, double number)
         hd_text_put(to, hd_decimal(text, "%.6g", number));
 }
 
-static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *logp)
+/* Where nothing is said, JSON has all labels of a model that may give any number of them. */
+static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *answer)
 {
     const struct classify *o = c->command->options;
+    const hd_label_kind *kind = hd_labeler_kind(&c->model);
     size_t classes = hd_model_folder_classifier(&c->model)->opt.classes, last = 0;
+    int asked = hd_command_given(c->command, "top") ? o->top : kind->top;
+    size_t top = asked && (size_t)asked < classes ? (size_t)asked : classes;
+    double least = hd_command_given(c->command, "threshold") ? o->threshold
+                   : c->o->json                              ? 0
+                                                             : kind->threshold;
     char number[HD_DECIMAL];
-    for (size_t i = 0; i < (size_t)o->top && i < classes; i++) {
-        last = next_best(logp, classes, i, last);
+    for (size_t i = 0; i < top; i++) {
+        last = next_best(answer, classes, i, last);
         if (last == classes) break; /* NaN has no order */
         const char *label = hd_vocab_piece(&c->model.labels, (int32_t)last);
-        double probability = exp((double)logp[last]);
+        double probability = kind->probability(answer[last]);
+        if (probability < least) break;
         if (!c->o->json) {
             hd_text_print(to, "%s%s\t%s", i ? "\t" : "", label, hd_decimal(number, "%.4f", probability));
             continue;
@@ -84,10 +96,10 @@ static bool is_blank(hd_line line)
     return true;
 }
 
-static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp)
+static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i,
+                const hd_real *answer)
 {
-    const hd_classifier_opt *m = &hd_model_folder_classifier(&c->model)->opt;
-    const bool json = c->o->json;
+    const bool json = c->o->json, numbers = !hd_labeler_kind(&c->model)->probability;
     bool empty = true;
     if (json) hd_member_begin(to, NULL, '{');
     for (size_t begin = items->begin[i], k = begin; k < items->begin[i + 1]; k++) {
@@ -95,26 +107,26 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, s
         if (json) hd_member_bytes(to, k == begin ? "text" : "text2", text.text, text.size);
         empty = empty && is_blank(text);
     }
-    if (json && !m->numbers) hd_member_begin(to, "labels", '[');
-    if (m->numbers && (json || !empty))
-        put_number(to, json, empty ? (double)NAN : (double)logp[i]);
+    if (json && !numbers) hd_member_begin(to, "labels", '[');
+    if (numbers && (json || !empty))
+        put_number(to, json, empty ? (double)NAN : (double)answer[i]);
     else if (!empty)
-        put_labels(to, c, logp + i * m->classes);
-    if (json && !m->numbers) hd_member_end(to, ']');
+        put_labels(to, c, answer + i * hd_model_folder_classifier(&c->model)->opt.classes);
+    if (json && !numbers) hd_member_end(to, ']');
     hd_text_put(to, json ? "}\n" : "\n");
 }
 
 static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
 {
-    bool numbers = hd_model_folder_classifier(&c->model)->opt.numbers;
-    hd_vocab *labels = &c->model.labels;
+    const hd_label_kind *kind = hd_labeler_kind(&c->model);
+    hd_vocab labels = c->model.labels; /* not added to */
     struct stat info;
     bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
-    if (numbers && (folder || c->o->plot))
-        return hd_err_set(err, HD_EARG, "the model predicts numbers: %s is for labels",
-                          folder ? "a folder of classes" : "--plot");
-    return folder ? hd_labeled_folder(items, labels, path, err)
-                  : hd_labeled_table(items, labels, path, numbers ? hd_labeled_number : hd_labeled_name, err);
+    if (kind->top != 1 && (folder || c->o->plot))
+        return hd_err_set(err, HD_EARG, "the model predicts %s: %s is for one label of each text",
+                          kind->predicts, folder ? "a folder of classes" : "--plot");
+    return folder ? hd_labeled_folder(items, &labels, path, err)
+                  : hd_label_kind_read(kind, items, &labels, path, err);
 }
 
 static int run_classify(hd_command *command)
@@ -123,9 +135,12 @@ static int run_classify(hd_command *command)
                                         read};
     const struct classify *o = command->options;
     hd_err err = {0};
-    bool top = hd_command_given(command, "top");
-    if (hd_labels_evaluates(&o->common) && (top || o->common.attending.file)) {
-        hd_err_set(&err, HD_EARG, "--%s and --confusion exclude each other", top ? "top" : "attention");
+    const char *shows = hd_command_given(command, "top")         ? "top"
+                        : hd_command_given(command, "threshold") ? "threshold"
+                        : o->common.attending.file               ? "attention"
+                                                                 : NULL;
+    if (hd_labels_evaluates(&o->common) && shows) {
+        hd_err_set(&err, HD_EARG, "--%s and --confusion exclude each other", shows);
         return hd_verb_misused(command->verb, &err);
     }
     return hd_labels_run(command, &o->common, &verb);

@@ -54,21 +54,25 @@ static hd_status show_confusion(hd_labels_call *c, const hd_confusion *found, hd
     return s;
 }
 
-static hd_status show_numbers(hd_labels_call *c, const hd_judged *j, const hd_examples *x, hd_err *err)
+/* Of what has no confusion matrix. */
+static hd_status show_figures(hd_labels_call *c, const hd_judged *j, hd_err *err)
 {
+    const hd_label_kind *kind = hd_labeler_kind(&c->model);
     hd_text out = {0};
-    double mean = j->loss / (double)x->labels;
-    if (c->o->json) {
-        hd_member_begin(&out, NULL, '{');
-        hd_member_count(&out, "items", x->labels);
-        hd_member_number(&out, "pearson", j->pearson, 9);
-        hd_member_number(&out, "spearman", j->spearman, 9);
-        hd_member_number(&out, "squared_error", mean, 9);
+    double mean = j->loss / (double)j->count;
+    if (c->o->json) hd_member_begin(&out, NULL, '{');
+    if (c->o->json) hd_member_count(&out, "items", j->count);
+    for (int k = 0; k < HD_FIGURES && j->figure[k].name; k++)
+        if (c->o->json)
+            hd_member_number(&out, j->figure[k].name, j->figure[k].value, 9);
+        else
+            hd_figure_put(&out, &j->figure[k], k ? ", " : "");
+    if (c->o->json && kind->loss) hd_member_number(&out, kind->loss, mean, 9);
+    if (!c->o->json && kind->loss) hd_text_print(&out, ", %s %.6g", kind->loss_title, mean);
+    if (c->o->json)
         hd_text_put(&out, "}\n");
-    } else {
-        hd_text_print(&out, "Pearson %.4f, Spearman %.4f, mean squared error %.6g over %zu items\n",
-                      j->pearson, j->spearman, mean, x->labels);
-    }
+    else
+        hd_text_print(&out, " over %zu items\n", j->count);
     return hd_command_put_text(c->command, &out, true, err);
 }
 
@@ -84,8 +88,7 @@ static hd_status evaluate(hd_labels_call *c, hd_err *err)
     if (!s) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
     if (!s) s = hd_labeler_judge(&found, &c->machine.run, &c->model, &x, err);
     if (!s)
-        s = found.confusion.classes ? show_confusion(c, &found.confusion, err)
-                                    : show_numbers(c, &found, &x, err);
+        s = found.confusion.classes ? show_confusion(c, &found.confusion, err) : show_figures(c, &found, err);
     hd_confusion_release(&found.confusion);
     hd_examples_release(&x);
     hd_labeled_release(&items);
@@ -95,7 +98,7 @@ static hd_status evaluate(hd_labels_call *c, hd_err *err)
 /* -- lines -- */
 
 typedef struct hearing {
-    hd_real *logp; /* [units, classes] */
+    hd_real *logp; /* [answers, classes] */
     size_t classes;
 } hearing;
 
@@ -153,8 +156,9 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     hd_labeled items = {0};
     hd_examples x = {0};
     hd_status s = items_of(&items, c, line, count, err);
-    hearing h = {hd_mem_array(items.units * m->classes + 1, sizeof *h.logp), m->classes};
-    if (!s && !h.logp) s = hd_err_nomem(err, items.units * m->classes * sizeof *h.logp);
+    size_t answers = e.each ? items.labels : items.count;
+    hearing h = {hd_mem_array(answers * m->classes + 1, sizeof *h.logp), m->classes};
+    if (!s && !h.logp) s = hd_err_nomem(err, answers * m->classes * sizeof *h.logp);
     if (!s && items.count) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
     if (!s && items.count) s = hd_labeler_ask(&c->machine.run, &c->model, &x, hear, &h, err);
     if (!s) s = write_answers(c, line, count, &items, h.logp, err);

@@ -49,7 +49,8 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, s
 
 static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
 {
-    return hd_labeled_tokens(items, &c->model.labels, path, err);
+    hd_vocab labels = c->model.labels; /* not added to */
+    return hd_label_kind_read(hd_labeler_kind(&c->model), items, &labels, path, err);
 }
 
 static int run_tag(hd_command *command)

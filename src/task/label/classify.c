@@ -1,0 +1,60 @@
+/* One of the classes for every text, or for every token of a sentence. */
+#include <math.h>
+
+#include "task/label/training.h"
+
+static void put_label(hd_text *to, const hd_labeled *x, size_t item, const hd_vocab *labels)
+{
+    hd_text_put(to, hd_vocab_piece(labels, x->label[x->first[item]]));
+}
+
+static void hear(hd_judging *j, size_t i, const hd_real *logp)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < j->classes; k++)
+        if (logp[k] > logp[best]) best = k;
+    j->guess[i] = (double)best;
+    j->loss -= (double)logp[j->x->label[i]];
+}
+
+/* Accuracy, macro-F1, of two classes the F1 of the second, and Matthews' correlation. */
+static hd_status judge(hd_judged *out, const hd_judging *j, hd_err *err)
+{
+    hd_confusion *c = &out->confusion;
+    hd_figure *f = out->figure;
+    hd_status s = hd_confusion_init(c, j->classes, err);
+    for (size_t i = 0; !s && i < j->answers; i++)
+        s = hd_confusion_add(c, (size_t)j->x->label[i], (size_t)j->guess[i], err);
+    if (s) return s;
+    *f++ = (hd_figure){"accuracy", "accuracy", hd_confusion_accuracy(c), .share = true};
+    *f++ = (hd_figure){"macro_f1", "macro-F1", hd_confusion_macro_f1(c), .share = true};
+    if (c->classes == 2) *f++ = (hd_figure){"f1", "F1", hd_confusion_class(c, 1).f1, .share = true};
+    *f++ = (hd_figure){"matthews", "Matthews", .value = hd_confusion_matthews(c)};
+    return HD_OK;
+}
+
+static double probability(hd_real logp)
+{
+    return exp((double)logp);
+}
+
+static const hd_label_kind texts = {.head = &hd_head_classes,
+                                    .predicts = "labels",
+                                    .problem = "single_label_classification",
+                                    .column = hd_labeled_name,
+                                    .put_labels = put_label,
+                                    .hear = hear,
+                                    .judge = judge,
+                                    .probability = probability,
+                                    .top = 1};
+
+static const hd_label_kind tokens = {.head = &hd_head_classes,
+                                     .each = true,
+                                     .predicts = "labels of tokens",
+                                     .hear = hear,
+                                     .judge = judge,
+                                     .probability = probability,
+                                     .top = 1};
+
+HD_LABEL_TASK(classify, "items", "classify", &texts);
+HD_LABEL_TASK(tag, "tokens", "tag", &tokens);
