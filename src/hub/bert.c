@@ -50,6 +50,10 @@ static hd_bert_opt read_options(hd_model_config *c, const hd_bert_form *form)
     if (o.offset) o.offset = (size_t)hd_family_whole(c, "pad_token_id", 0, HD_MOST_SIZE, 1) + 1;
     long long before = (long long)o.offset;
     o.positions = (size_t)(hd_family_whole(c, POSITIONS, before + 3, HD_MOST_SIZE, 512) - before);
+    if (o.stack.relative.buckets != form->base.stack.relative.buckets)
+        hd_model_config_refuse(
+            c, "\"relative_attention_num_buckets\" is not %zu, which transformers counts with",
+            form->base.stack.relative.buckets);
     if (!(o.stack.eps > 0)) hd_model_config_refuse(c, "\"%s\" is 0, which no model has", eps);
     if (hd_model_config_has(c, positions) && strcmp(hd_model_config_text(c, positions), "absolute"))
         hd_model_config_refuse(c, "\"%s\" is \"%.40s\": heed's bert has \"absolute\"", positions,
@@ -71,7 +75,10 @@ static void read_words(const hd_bert_form *form, hd_passage *p, hd_model_config 
     if (!c->status) c->status = hd_family_sentence_read(&p->m, o, p->from, c->err);
     if (!c->status) c->status = hd_family_weights_have(&o->pooler, p->from, "pooler.dense.weight", c->err);
     if (!c->status) c->status = hd_family_weights_have(&found, p->from, form->predicts, c->err);
-    o->headless = !found && (!promised || p->m.pool != HD_POOLING_AUTO);
+    o->headless = !found;
+    if (promised && !found && p->m.pool == HD_POOLING_AUTO)
+        hd_model_config_refuse(c, "\"architectures\" has \"%.60s\", but no tensor is called \"%s\"",
+                               hd_family_architecture(c, ""), form->predicts);
     if (!o->headless && form->gelu && o->stack.act != HD_gelu)
         hd_model_config_refuse(c, "\"hidden_act\" is not \"gelu\", which the head of a %s always has",
                                form->type);

@@ -17,16 +17,18 @@ static const hd_key keys[] = {
     {0}};
 static const char *const ignored[] = {HD_BERT_IGNORED, "mpnet.pooler.dense.weight", "mpnet.pooler.dense.bias",
                                       NULL};
-static const hd_bert_form mpnet = {
-    .type = "mpnet",
-    .title = "MPNet",
-    .prefix = "mpnet.",
-    .keys = keys,
-    .base = {.stack.relative.reach = 128, .offset = 2, .no_types = true, .family = "mpnet"},
-    .predicts = "lm_head.dense.weight",
-    .gelu = true,
-    .head = hd_roberta_head,
-    .labels = hd_roberta_labels,
-    .blocks = blocks,
-    .native = HD_TOKENIZER_wordpiece};
+static const hd_bert_form mpnet = {.type = "mpnet",
+                                   .title = "MPNet",
+                                   .prefix = "mpnet.",
+                                   .keys = keys,
+                                   .base = {.stack.relative = {.buckets = 32, .reach = 128},
+                                            .offset = 2,
+                                            .no_types = true,
+                                            .family = "mpnet"},
+                                   .predicts = "lm_head.dense.weight",
+                                   .gelu = true,
+                                   .head = hd_roberta_head,
+                                   .labels = hd_roberta_labels,
+                                   .blocks = blocks,
+                                   .native = HD_TOKENIZER_wordpiece};
 const hd_family hd_family_mpnet = HD_FAMILY_BERT(&mpnet, ignored);

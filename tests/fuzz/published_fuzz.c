@@ -44,9 +44,9 @@ static void write_gpt2(void)
 {
     hd_lm_opt opt = {.stack.pre_norm = true,
                      .kind = HD_LM_gpt,
-                     .layers = 1,
-                     .heads = 1,
-                     .width = 4,
+                     .stack.layers = 1,
+                     .stack.heads = 1,
+                     .stack.width = 4,
                      .context = 4,
                      .vocab = BPE_PIECES,
                      .order = 1,
@@ -65,7 +65,7 @@ static void write_gpt2(void)
 static void write_bert(void)
 {
     static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##c\nthe\n";
-    hd_bert_opt opt = {.layers = 1, .heads = 1, .width = 4, .positions = 4, .vocab = 9};
+    hd_bert_opt opt = {.stack.layers = 1, .stack.heads = 1, .stack.width = 4, .positions = 4, .vocab = 9};
     hd_bert *bert = NULL;
     MUST(!hd_bert_new(&bert, backend, &opt, false, NULL) && !hd_params_draw(&bert->params, 1, NULL));
     publish("bert", &bert->params);

@@ -114,23 +114,6 @@ static void it_comes_back_as_it_was(void **state)
     hd_map_close(&after);
 }
 
-/* The pieces of the model with <unk>, <s>, </s> before them, as a file of XLM-R has them. */
-static void put_fairseq(const hd_spm_view *v)
-{
-    hd_text file = {0};
-    for (size_t i = 0; i < v->count; i++) {
-        static const char *const first[] = {"<unk>\t0\tunk", "<s>\t0\tcontrol", "</s>\t0\tcontrol"};
-        char row[256];
-        snprintf(row, sizeof row, "%.*s\t%.9g\tnormal", (int)v->piece[i].text.size, v->piece[i].text.text,
-                 (double)v->piece[i].score);
-        if (i < 3) strcpy(row, first[i]);
-        unigram_piece(&file, row);
-    }
-    unigram_settings(&file);
-    put_file("sentencepiece.bpe.model", file.data, file.size);
-    hd_text_release(&file);
-}
-
 static void check_frame(const hd_tokenizer *t)
 {
     hd_err err = {0};
@@ -156,7 +139,9 @@ static void ids_of_fairseq_are_one_further(void **state)
     hd_text model = unigram_model(), line = {0};
     uint64_t seed = 12;
     ASSERT_OK(hd_spm_view_read(&v, (hd_line){model.data, model.size}, &err), err);
-    put_fairseq(&v);
+    hd_text fairseq = unigram_pieces(true);
+    put_file("sentencepiece.bpe.model", fairseq.data, fairseq.size);
+    hd_text_release(&fairseq);
     put_file("spiece.model", model.data, model.size);
     ASSERT_OK(hd_tokenizer_open(&parts, HD_TOKENIZER_t5, in_folder("spiece.model"), &err), err);
     ASSERT_OK(hd_tokenizer_open_any(&t, in_folder("sentencepiece.bpe.model"), false, &err), err);

@@ -27,7 +27,9 @@ const hd_usage hd_verb_import = {
     .most = 2,
     .about =
         "Makes the model folder MODEL from HF_FOLDER, a checkpoint saved by Hugging Face's transformers: "
-        "config.json with \"model_type\" bert, roberta, gpt2, marian, pegasus, t5 or mt5, model.safetensors "
+        "config.json with \"model_type\" bert, roberta, xlm-roberta, distilbert, electra, mpnet, gpt2, "
+        "marian, "
+        "pegasus, t5 or mt5, model.safetensors "
         "(or its "
         "parts with model.safetensors.index.json; f32, f16 or bf16), and the tokenizer: vocab.json with "
         "merges.txt or tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, "

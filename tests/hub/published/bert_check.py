@@ -74,7 +74,7 @@ def of_heed(heed, folder):
     run(heed, "train", "--task", "mlm", "--train", text, "--out", model, "--vocab-size", "280", "--steps", "30", "--batch-size", "8",
         "--context", "32", "--width", "32", "--heads", "2", "--device", "cpu")
     run(heed, "export", model, out)
-    pieces = sentencepiece.SentencePieceProcessor(os.path.join(out, "tokeniser.model"))
+    pieces = sentencepiece.SentencePieceProcessor(os.path.join(out, "tokenizer.model"))
     compare(heed, model, loaded(transformers.BertForMaskedLM, out), [pieces.id_to_piece(i) for i in range(len(pieces))] + ["[MASK]"])
 
 

@@ -12,8 +12,10 @@ Weights are those of ../publisher.h: hd_rng_between of a key that is the hash of
 import json
 import os
 import sys
+import tempfile
 
 import numpy
+import safetensors.torch
 import torch
 import transformers
 
@@ -57,10 +59,14 @@ def fill(model, named):
     return model.eval()
 
 
+def lines_of(rows):
+    return "".join(f"{len(row)} " + " ".join(repr(round(float(x), 6)) if isinstance(x, float) else str(x) for x in row) + "\n"
+                   for row in rows)
+
+
 def put(name, rows):
     with open(os.path.join(HERE, name), "w") as f:
-        for row in rows:
-            f.write(f"{len(row)} " + " ".join(repr(round(float(x), 6)) if isinstance(x, float) else str(x) for x in row) + "\n")
+        f.write(lines_of(rows))
 
 
 def bert():
@@ -98,6 +104,45 @@ def roberta():
         rows, logits, said = model.roberta(ask)[0][0], model(ask).logits[0], torch.log_softmax(labels(ask).logits[0], -1)
     put("roberta.txt", [ids] + [row.tolist() for row in rows] + [row[::37].tolist() for row in logits] + [said.tolist()])
     return model
+
+
+ENCODER = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
+LABELS = dict(max_position_embeddings=24, id2label={0: "bad", 1: "so so", 2: "good"}, label2id={"bad": 0, "so so": 1, "good": 2},
+              attn_implementation="eager")
+ENCODERS = {
+    "xlm-roberta": ("XLMRoberta", [0, 40, 300, 1001, 41, 7, 256, 2], dict(ENCODER, vocab_size=1002, type_vocab_size=1, pad_token_id=1,
+                                                                         layer_norm_eps=1e-5)),
+    "distilbert": ("DistilBert", [2, 40, 300, 4, 41, 7, 256, 3], dict(vocab_size=1500, dim=16, n_layers=2, n_heads=4, hidden_dim=40,
+                                                                      activation="relu")),
+    "electra": ("Electra", [2, 40, 300, 4, 41, 7, 256, 3], dict(ENCODER, vocab_size=1500, embedding_size=8)),
+    "mpnet": ("MPNet", [0, 40, 300, 1504, 41, 7, 256, 90, 301, 12, 700, 33, 950, 5, 61, 62, 63, 64, 2], dict(ENCODER, vocab_size=1505, pad_token_id=1, layer_norm_eps=1e-5)),
+}
+
+
+def encoder(name):
+    """Of each kind of model a line that is its config.json, how many tensors it has, their names and shapes, as transformers saves
+    them; then ids, and what it gives for them: rows, logits of words, or log-probabilities of labels."""
+    title, ids, sizes = ENCODERS[name]
+    kinds = ["Model", "ForMaskedLM", "ForSequenceClassification"] + ["ForPreTraining"] * (name == "electra")
+    with open(os.path.join(HERE, name + ".txt"), "w") as f:
+        for kind in kinds:
+            model = getattr(transformers, title + kind)(getattr(transformers, title + "Config")(**sizes, **LABELS))
+            with tempfile.TemporaryDirectory() as folder:
+                model.save_pretrained(folder)
+                with open(os.path.join(folder, "config.json")) as c:
+                    config = json.load(c)
+                names = list(safetensors.torch.load_file(os.path.join(folder, "model.safetensors")))
+            fill(model, lambda n: n if n in names else None)
+            ask = torch.tensor([ids])
+            with torch.no_grad():
+                out = model.base_model(ask)[0][0] if kind in ("Model", "ForPreTraining") else model(ask).logits[0]
+            rows = torch.log_softmax(out, -1)[None] if out.dim() == 1 else out[:, ::37] if kind == "ForMaskedLM" else out
+            f.write(json.dumps(config) + f"\n{len(names)}\n")
+            state = model.state_dict()
+            for one in sorted(names):
+                shape = list(state[one].shape) + [0] * (2 - state[one].dim())
+                f.write(f"{one} {shape[0]} {shape[1]}\n")
+            f.write(lines_of([ids] + [row.tolist() for row in rows]))
 
 
 def gpt2(name, **more):
@@ -222,6 +267,8 @@ def check_t5(wanted, folders):
 def main():
     if sys.argv[1:2] == ["--t5"]:
         return check_t5(sys.argv[2], sys.argv[3:])
+    for name in ENCODERS:
+        encoder(name)
     apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
     for name, model in (("bert", bert()), ("roberta", roberta()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("gpt2-labels", gpt2_labels()), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
