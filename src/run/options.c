@@ -44,7 +44,7 @@ static const char *const tokenizers[] = {
     HD_TOKENIZER_LIST(X)
 #undef X
         NULL};
-static const char *const activations[] = {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", NULL};
+const char *const hd_train_activations[] = {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", NULL};
 static const char *const schedules[] = {
 #define X(name, help) #name,
     HD_SCHEDULE_LIST(X)
@@ -58,7 +58,7 @@ static const char *const schedules[] = {
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
-#define RECURRENT  .group = "Recurrent encoder-decoders"
+#define RECURRENT  .group = "Recurrent encoder-decoders", .tasks = TRANSLATE
 #define LEARNING   .group = "Optimization"
 #define LIMITS     .group = "Stopping"
 #define REPORTS    .group = "Validation, checkpoints and reports"
@@ -87,6 +87,8 @@ enum {
 #define TOKENIZER    .from = HD_FROM_TOKENIZER
 #define SHAPE        .from = HD_FROM_MODEL
 #define SIZE         .from = HD_FROM_SIZE
+#define CELLS        RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)
+#define ATTENDING    RECURRENT, SHAPE, NEEDS(HD_HAS_ATTENTION)
 #define CALL         .keep = HD_KEEP_NOT
 #define LIMIT        .keep = HD_KEEP_LIMIT
 #define REPORT       .keep = HD_KEEP_REPORT
@@ -204,7 +206,7 @@ const hd_option hd_train_table[] = {
      MODEL, FOR(TRANSLATE | LM | LABELS), SHAPE, NEEDS(HD_HAS_BLOCKS), HD_CHOICE_INTO(OWNER, norm, norms)},
     {"activation", 0, "NAME", "relu",
      "of feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn cells: tanh or sigmoid", MODEL, SHAPE,
-     NEEDS(HD_HAS_ACTIVATION), HD_CHOICE_INTO(OWNER, activation, activations)},
+     NEEDS(HD_HAS_ACTIVATION), HD_CHOICE_INTO(OWNER, activation, hd_train_activations)},
     {"position-kind", 0, "KIND", "sinusoidal",
      "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words", MODEL,
      FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_POSITIONS), HD_CHOICE_INTO(OWNER, position_kind, position_kinds)},
@@ -241,46 +243,45 @@ const hd_option hd_train_table[] = {
      "none",
      MODEL, FOR(TEXTS), NEEDS(HD_HAS_FROM), HD_FLOAT_INTO(OWNER, lm_loss, 0, 1000)},
 
-    {"decoder-context", 0, "WHAT", "attention", "what the decoder knows of the source" CONTEXTS, RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_DECODER_CELLS),
+    {"decoder-context", 0, "WHAT", "attention", "what the decoder knows of the source" CONTEXTS, CELLS,
      HD_CHOICE_INTO(OWNER, decoder_context, hd_context_names)},
-    {"attention-score", 0, "NAME", "additive", "attention score of query q and key k" SCORINGS, RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_CHOICE_INTO(OWNER, score, hd_scoring_names)},
-    {"attention-span", 0, "WHERE", "global", "which keys are seen" LOCALITIES, RECURRENT, FOR(TRANSLATE),
-     SHAPE, NEEDS(HD_HAS_ATTENTION), HD_CHOICE_INTO(OWNER, attention, hd_locality_names)},
+    {"attention-score", 0, "NAME", "additive", "attention score of query q and key k" SCORINGS, ATTENDING,
+     HD_CHOICE_INTO(OWNER, score, hd_scoring_names)},
+    {"attention-span", 0, "WHERE", "global", "which keys are seen" LOCALITIES, ATTENDING,
+     HD_CHOICE_INTO(OWNER, attention, hd_locality_names)},
     {"attention-window", 0, "N", "10", "keys on either side of the center of local attention", RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_LOCAL_ATTENTION), HD_INT_INTO(OWNER, window, 1, 1000000)},
+     SHAPE, NEEDS(HD_HAS_LOCAL_ATTENTION), HD_INT_INTO(OWNER, window, 1, 1000000)},
     {"attention-heads", 0, "N", "1",
-     "heads of a recurrent decoder's attention; more than 1 imply --attention-projections", RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_INT_INTO(OWNER, attention_heads, 1, 1024)},
+     "heads of a recurrent decoder's attention; more than 1 imply --attention-projections", ATTENDING,
+     HD_INT_INTO(OWNER, attention_heads, 1, 1024)},
     {"attention-projections", 0, NULL, NULL, "keys and values are projections of the encoder's states",
-     RECURRENT, FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_FLAG_INTO(OWNER, project)},
-    {"attention-query", 0, "WHICH", "previous", "decoder state that is the query" QUERIES, RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_CHOICE_INTO(OWNER, query, hd_query_names)},
-    {"decoder-init", 0, "HOW", "final", "initial state of the decoder" BEGINNINGS, RECURRENT, FOR(TRANSLATE),
-     SHAPE, NEEDS(HD_HAS_DECODER_CELLS), HD_CHOICE_INTO(OWNER, begin, hd_beginning_names)},
-    {"readout", 0, "WHAT", "state", "what the output layer reads" READINGS, RECURRENT, FOR(TRANSLATE), SHAPE,
-     NEEDS(HD_HAS_DECODER_CELLS), HD_CHOICE_INTO(OWNER, read, hd_reading_names)},
+     ATTENDING, HD_FLAG_INTO(OWNER, project)},
+    {"attention-query", 0, "WHICH", "previous", "decoder state that is the query" QUERIES, ATTENDING,
+     HD_CHOICE_INTO(OWNER, query, hd_query_names)},
+    {"decoder-init", 0, "HOW", "final", "initial state of the decoder" BEGINNINGS, CELLS,
+     HD_CHOICE_INTO(OWNER, begin, hd_beginning_names)},
+    {"readout", 0, "WHAT", "state", "what the output layer reads" READINGS, CELLS,
+     HD_CHOICE_INTO(OWNER, read, hd_reading_names)},
     {"input-feeding", 0, NULL, NULL,
-     "input feeding: what the output layer read is an input of the next step, with its token", RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_ATTENTION), HD_FLAG_INTO(OWNER, feed_context)},
-    {"input-skips", 0, NULL, NULL, "every layer of the decoder reads the token, not only the first",
-     RECURRENT, FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_DECODER_CELLS), HD_FLAG_INTO(OWNER, skips)},
-    {"no-feedback", 0, NULL, NULL, "the decoder does not read the previous token", RECURRENT, FOR(TRANSLATE),
-     SHAPE, NEEDS(HD_HAS_DECODER_CELLS), HD_FLAG_INTO(OWNER, no_feedback)},
-    {"embedding-relu", 0, NULL, NULL, "apply relu to the embeddings that the decoder reads", RECURRENT,
-     FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_DECODER_CELLS), HD_FLAG_INTO(OWNER, relu)},
-    {"reverse-source", 0, NULL, NULL, "the encoder reads the source backwards", RECURRENT, FOR(TRANSLATE),
-     SHAPE, NEEDS(HD_HAS_ONE_WAY), HD_FLAG_INTO(OWNER, reverse_source)},
+     "input feeding: what the output layer read is an input of the next step, with its token", ATTENDING,
+     HD_FLAG_INTO(OWNER, feed_context)},
+    {"input-skips", 0, NULL, NULL, "every layer of the decoder reads the token, not only the first", CELLS,
+     HD_FLAG_INTO(OWNER, skips)},
+    {"no-feedback", 0, NULL, NULL, "the decoder does not read the previous token", CELLS,
+     HD_FLAG_INTO(OWNER, no_feedback)},
+    {"embedding-relu", 0, NULL, NULL, "apply relu to the embeddings that the decoder reads", CELLS,
+     HD_FLAG_INTO(OWNER, relu)},
+    {"reverse-source", 0, NULL, NULL, "the encoder reads the source backwards", RECURRENT, SHAPE,
+     NEEDS(HD_HAS_ONE_WAY), HD_FLAG_INTO(OWNER, reverse_source)},
     {"decoder-input", 0, "KIND", "teacher", "previous token that the decoder reads in training" FEEDINGS,
-     RECURRENT, FOR(TRANSLATE), NEEDS(HD_HAS_PREVIOUS), HD_CHOICE_INTO(OWNER, feeding, hd_feeding_names)},
+     RECURRENT, NEEDS(HD_HAS_PREVIOUS), HD_CHOICE_INTO(OWNER, feeding, hd_feeding_names)},
     {"sampling-rate", 0, "X", "0.5", "probability that it is the model's own token", RECURRENT,
-     FOR(TRANSLATE), NEEDS(HD_HAS_SCHEDULED), HD_FLOAT_INTO(OWNER, sampling_rate, 0, 1)},
+     NEEDS(HD_HAS_SCHEDULED), HD_FLOAT_INTO(OWNER, sampling_rate, 0, 1)},
     {"sampling-decay", 0, "N", "0",
      "updates over which --sampling-rate rises from 0, in 32 equal steps; 0: constant", RECURRENT,
-     FOR(TRANSLATE), NEEDS(HD_HAS_SCHEDULED), HD_LONG_INTO(OWNER, sampling_decay, 0, 1e15)},
+     NEEDS(HD_HAS_SCHEDULED), HD_LONG_INTO(OWNER, sampling_decay, 0, 1e15)},
     {"temperature", 0, "X", "1", "of the tokens it samples; below 1: closer to the most likely one",
-     RECURRENT, FOR(TRANSLATE), NEEDS(HD_HAS_SAMPLES), HD_FLOAT_INTO(OWNER, temperature, 0, 100)},
+     RECURRENT, NEEDS(HD_HAS_SAMPLES), HD_FLOAT_INTO(OWNER, temperature, 0, 100)},
 
     {"batch-tokens", 0, "N", "2500", "tokens per update, counting the longer side of each pair", LEARNING,
      FOR(TRANSLATE), HD_INT_INTO(OWNER, batch_tokens, 1, 100000000)},
@@ -373,32 +374,3 @@ const hd_option hd_train_table[] = {
 #undef X
 #undef Y
 #undef Z
-
-hd_unary hd_train_activation(int choice)
-{
-    return (hd_unary)hd_unary_find(activations[choice]);
-}
-
-bool hd_train_names_cell(int choice)
-{
-    hd_unary act = hd_train_activation(choice);
-    return act == HD_tanh || act == HD_sigmoid;
-}
-
-hd_unary hd_train_block_activation(int choice, hd_unary usual)
-{
-    return hd_train_names_cell(choice) ? usual : hd_train_activation(choice);
-}
-
-hd_unary hd_train_cell(int choice)
-{
-    return hd_train_names_cell(choice) ? hd_train_activation(choice) : HD_tanh;
-}
-
-hd_tokenizer_kind hd_train_unit(int unit)
-{
-    static const hd_tokenizer_kind kinds[] = {[HD_TRAIN_WORD] = HD_TOKENIZER_words,
-                                              [HD_TRAIN_CHAR] = HD_TOKENIZER_characters,
-                                              [HD_TRAIN_SUBWORD] = HD_TOKENIZER_sentencepiece};
-    return kinds[unit];
-}

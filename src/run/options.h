@@ -125,6 +125,7 @@ static inline bool hd_train_given(const hd_option_set *set, const char *name)
     return hd_option_given(hd_option_find(set, name).given);
 }
 
+extern const char *const hd_train_activations[];
 hd_unary hd_train_activation(int choice); /* what --activation says */
 /* What it says of the feed-forward layers of blocks (`usual` where it is of cells), and of rnn cells (tanh
    where it is of blocks). */
@@ -140,5 +141,15 @@ extern const char *const hd_train_model_names[HD_LM_KINDS + 2]; /* ends with NUL
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
 hd_tokenizer_kind hd_train_unit(int unit);
 enum { HD_TRAIN_ALL_PIECES = 1000000 }; /* of --vocab-size: as many as there are */
+
+/* How the tokenizer is learned. */
+hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o);
+/* The tokenizer file of a task with one tokenizer; NULL: there is none. vocab.json and merges.txt are one, by
+   the first of them. */
+hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err *err);
+/* HD_EARG where a task that learns from one file gets none or several, or --valid and --valid-fraction. what:
+   "a language model learns from one text". */
+hd_status hd_train_check_files(const hd_train_options *o, const char *what, hd_err *err);
+hd_status hd_train_check_end(const hd_train_options *o, hd_err *err); /* that the run can end */
 
 #endif

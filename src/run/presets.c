@@ -93,37 +93,20 @@ static const hd_setting fine_tuning[] = {
 /* clang-format on */
 
 const char *const hd_preset_names[HD_PRESETS + 1] = {
-#define X(NAME, name) name,
+#define X(NAME, name, ...) name,
     HD_PRESET_LIST(X)
 #undef X
 };
 
 const hd_preset_info hd_presets[HD_PRESET_NONE] = {
-    [HD_PRESET_TINY] = {"tiny", HD_TRAIN_TRANSLATE, false, HD_PRESET_NONE, tiny},
-    [HD_PRESET_SMALL] = {"small", HD_TRAIN_TRANSLATE, false, HD_PRESET_TINY, small},
-    [HD_PRESET_BASE] = {"base", HD_TRAIN_TRANSLATE, false, HD_PRESET_NONE, base},
-    [HD_PRESET_BIG] = {"big", HD_TRAIN_TRANSLATE, false, HD_PRESET_BASE, big},
-    [HD_PRESET_SUTSKEVER] = {"sutskever", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, sutskever},
-    [HD_PRESET_RNNSEARCH] = {"rnnsearch", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, rnnsearch},
-    [HD_PRESET_LUONG] = {"luong", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, luong},
-    [HD_PRESET_TUTORIAL] = {"tutorial", HD_TRAIN_TRANSLATE, false, HD_PRESET_RECURRENT, tutorial},
-    [HD_PRESET_BERT_TINY] = {"bert-tiny", HD_TRAIN_MLM, true, HD_PRESET_NONE, bert_tiny},
-    [HD_PRESET_BERT_MINI] = {"bert-mini", HD_TRAIN_MLM, true, HD_PRESET_BERT_TINY, bert_mini},
-    [HD_PRESET_BERT_BASE] = {"bert-base", HD_TRAIN_MLM, true, HD_PRESET_BERT_TINY, bert_base},
-    [HD_PRESET_GPT2] = {"gpt2", HD_TRAIN_LM, true, HD_PRESET_GPT, gpt2},
-    [HD_PRESET_GPT2_MEDIUM] = {"gpt2-medium", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_medium},
-    [HD_PRESET_GPT2_LARGE] = {"gpt2-large", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_large},
-    [HD_PRESET_GPT2_XL] = {"gpt2-xl", HD_TRAIN_LM, true, HD_PRESET_GPT2, gpt2_xl},
-    [HD_PRESET_RECURRENT] = {NULL, -1, false, HD_PRESET_NONE, recurrent},
-    [HD_PRESET_CELLS] = {NULL, -1, false, HD_PRESET_NONE, cells},
-    [HD_PRESET_RNN] = {NULL, -1, false, HD_PRESET_CELLS, rnn},
-    [HD_PRESET_FFNN] = {NULL, -1, false, HD_PRESET_CELLS, ffnn},
-    [HD_PRESET_NGRAM] = {NULL, -1, false, HD_PRESET_CELLS, ngram},
-    [HD_PRESET_MAXENT] = {NULL, -1, false, HD_PRESET_NGRAM, maxent},
-    [HD_PRESET_GPT] = {NULL, -1, false, HD_PRESET_CELLS, gpt},
-    [HD_PRESET_LABELS] = {NULL, -1, false, HD_PRESET_NONE, labels},
-    [HD_PRESET_LABELS_BLOCKS] = {NULL, -1, false, HD_PRESET_LABELS, labels_blocks},
-    [HD_PRESET_FINE_TUNING] = {NULL, -1, false, HD_PRESET_NONE, fine_tuning},
+#define X(NAME, name, TASK, BASE, settings) \
+    [HD_PRESET_##                           \
+        NAME] = {name, HD_TRAIN_##TASK, HD_TRAIN_##TASK != HD_TRAIN_TRANSLATE, HD_PRESET_##BASE, settings},
+    HD_PRESET_LIST(X)
+#undef X
+#define X(NAME, BASE, settings) [HD_PRESET_##NAME] = {NULL, -1, false, HD_PRESET_##BASE, settings},
+        HD_RECIPE_LIST(X)
+#undef X
 };
 
 const char *hd_preset_value(hd_preset p, const char *option, bool *named)

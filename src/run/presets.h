@@ -5,36 +5,37 @@
 
 #include <stdbool.h>
 
-/* X(NAME, name) */
-#define HD_PRESET_LIST(X)         \
-    X(TINY, "tiny")               \
-    X(SMALL, "small")             \
-    X(BASE, "base")               \
-    X(BIG, "big")                 \
-    X(SUTSKEVER, "sutskever")     \
-    X(RNNSEARCH, "rnnsearch")     \
-    X(LUONG, "luong")             \
-    X(TUTORIAL, "tutorial")       \
-    X(BERT_TINY, "bert-tiny")     \
-    X(BERT_MINI, "bert-mini")     \
-    X(BERT_BASE, "bert-base")     \
-    X(GPT2, "gpt2")               \
-    X(GPT2_MEDIUM, "gpt2-medium") \
-    X(GPT2_LARGE, "gpt2-large")   \
-    X(GPT2_XL, "gpt2-xl")
+/* X(NAME, name, the task, the one that has what it does not, its settings in run/presets.c). Those of mlm and
+   lm are published models: their sizes are those of the model of this name. */
+#define HD_PRESET_LIST(X)                                      \
+    X(TINY, "tiny", TRANSLATE, NONE, tiny)                     \
+    X(SMALL, "small", TRANSLATE, TINY, small)                  \
+    X(BASE, "base", TRANSLATE, NONE, base)                     \
+    X(BIG, "big", TRANSLATE, BASE, big)                        \
+    X(SUTSKEVER, "sutskever", TRANSLATE, RECURRENT, sutskever) \
+    X(RNNSEARCH, "rnnsearch", TRANSLATE, RECURRENT, rnnsearch) \
+    X(LUONG, "luong", TRANSLATE, RECURRENT, luong)             \
+    X(TUTORIAL, "tutorial", TRANSLATE, RECURRENT, tutorial)    \
+    X(BERT_TINY, "bert-tiny", MLM, NONE, bert_tiny)            \
+    X(BERT_MINI, "bert-mini", MLM, BERT_TINY, bert_mini)       \
+    X(BERT_BASE, "bert-base", MLM, BERT_TINY, bert_base)       \
+    X(GPT2, "gpt2", LM, GPT, gpt2)                             \
+    X(GPT2_MEDIUM, "gpt2-medium", LM, GPT2, gpt2_medium)       \
+    X(GPT2_LARGE, "gpt2-large", LM, GPT2, gpt2_large)          \
+    X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)
 
-/* X(NAME): those without a name. */
-#define HD_RECIPE_LIST(X) \
-    X(RECURRENT)          \
-    X(CELLS)              \
-    X(RNN)                \
-    X(FFNN)               \
-    X(NGRAM)              \
-    X(MAXENT)             \
-    X(GPT)                \
-    X(LABELS)             \
-    X(LABELS_BLOCKS)      \
-    X(FINE_TUNING)
+/* X(NAME, the one that has what it does not, its settings): those without a name. */
+#define HD_RECIPE_LIST(X)                   \
+    X(RECURRENT, NONE, recurrent)           \
+    X(CELLS, NONE, cells)                   \
+    X(RNN, CELLS, rnn)                      \
+    X(FFNN, CELLS, ffnn)                    \
+    X(NGRAM, CELLS, ngram)                  \
+    X(MAXENT, NGRAM, maxent)                \
+    X(GPT, CELLS, gpt)                      \
+    X(LABELS, NONE, labels)                 \
+    X(LABELS_BLOCKS, LABELS, labels_blocks) \
+    X(FINE_TUNING, NONE, fine_tuning)
 
 typedef enum hd_preset {
 #define X(NAME, ...) HD_PRESET_##NAME,

@@ -60,23 +60,24 @@ hd_status hd_taking_say(hd_taking *t, const char *option, const char *value, hd_
     return agree(subject, at.option, t->options, value, true, err);
 }
 
-hd_status hd_taking_number(hd_taking *t, const char *option, size_t value, hd_err *err)
+/* A number as it would be typed; of a flag 0 or 1, of a choice its place. */
+static const char *typed(const hd_option *row, double value, char to[40])
 {
-    char text[32];
-    snprintf(text, sizeof text, "%zu", value);
-    return hd_taking_say(t, option, text, err);
-}
-
-hd_status hd_taking_switch(hd_taking *t, const char *option, bool value, hd_err *err)
-{
-    return hd_taking_say(t, option, value ? "true" : "false", err);
+    if (row->type == HD_OPTION_FLAG) return value != 0 ? "true" : "false";
+    if (row->type == HD_OPTION_CHOICE) return row->choices[(int)value];
+    snprintf(to, 40, "%.17g", value);
+    return to;
 }
 
 hd_status hd_taking_real(hd_taking *t, const char *option, double value, hd_err *err)
 {
     char text[40];
-    snprintf(text, sizeof text, "%.17g", value);
-    return hd_taking_say(t, option, text, err);
+    return hd_taking_say(t, option, typed(hd_option_find(t->set, option).option, value, text), err);
+}
+
+hd_status hd_taking_number(hd_taking *t, const char *option, size_t value, hd_err *err)
+{
+    return hd_taking_real(t, option, (double)value, err);
 }
 
 hd_status hd_taking_activation(hd_taking *t, hd_unary act, hd_err *err)
@@ -109,7 +110,8 @@ static hd_status take(const hd_recipe *r, const hd_option_set *set, hd_err *err)
 
 /* -- presets -- */
 
-bool hd_recipe_limited(const hd_option_set *set)
+/* Whether it was given when the run ends. */
+static bool limited(const hd_option_set *set)
 {
     return hd_train_given(set, "epochs") || hd_train_given(set, "steps");
 }
@@ -124,7 +126,7 @@ static hd_status apply(const hd_option_set *set, const hd_option *row, hd_preset
     char subject[80];
     const char *value = hd_preset_value(preset, row->name, &named);
     if (!value || hd_option_given(at.given)) return HD_OK;
-    if (row->keep == HD_KEEP_LIMIT && hd_recipe_limited(set)) return HD_OK;
+    if (row->keep == HD_KEEP_LIMIT && limited(set)) return HD_OK;
     if (o->from && row->from == HD_FROM_SIZE && asked && named && hd_presets[preset].published) {
         snprintf(subject, sizeof subject, "--preset %s has --%s", hd_presets[preset].name, row->name);
         return agree(subject, row, o, value, false, err); /* a published model is of its size */
@@ -255,17 +257,14 @@ hd_status hd_recipe_follow(const hd_option_set *set, const char *option, double 
     char text[40];
     if (hd_option_given(at.given)) return HD_OK;
     *at.given = HD_GIVEN_BY_OTHERS;
-    if (at.option->type == HD_OPTION_FLAG) return *(bool *)at.field = value != 0, HD_OK;
-    if (at.option->type == HD_OPTION_CHOICE) return *(int *)at.field = (int)value, HD_OK;
-    snprintf(text, sizeof text, "%.17g", value);
-    return hd_option_read(at.option, at.field, text, err);
+    return hd_option_read(at.option, at.field, typed(at.option, value, text), err);
 }
 
 hd_status hd_recipe_continue(const hd_option_set *set, double rate, hd_err *err)
 {
     hd_status s = hd_recipe_follow(set, "lr", rate, err);
     if (!s) s = hd_recipe_follow(set, "warmup", 100, err);
-    if (s || hd_recipe_limited(set)) return s;
+    if (s || limited(set)) return s;
     s = hd_recipe_follow(set, "steps", 0, err);
     return s ? s : hd_recipe_follow(set, "epochs", 3, err);
 }

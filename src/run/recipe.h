@@ -41,15 +41,13 @@ bool hd_recipe_applies(const hd_option *row, const hd_train_options *o, unsigned
 
 /* A row gets what the model has, as it would be typed; HD_EARG where something else is given. */
 hd_status hd_taking_say(hd_taking *t, const char *option, const char *value, hd_err *err);
-hd_status hd_taking_number(hd_taking *t, const char *option, size_t value, hd_err *err);
-hd_status hd_taking_switch(hd_taking *t, const char *option, bool value, hd_err *err);
+hd_status hd_taking_number(hd_taking *t, const char *option, size_t value,
+                           hd_err *err); /* or 0, 1 of a flag */
 hd_status hd_taking_real(hd_taking *t, const char *option, double value, hd_err *err);
 hd_status hd_taking_activation(hd_taking *t, hd_unary act, hd_err *err);
 
 /* A row that is not given gets a value that follows from others. */
 hd_status hd_recipe_follow(const hd_option_set *set, const char *option, double value, hd_err *err);
-/* Whether it was given when the run ends. */
-bool hd_recipe_limited(const hd_option_set *set);
 /* For a model that has learned already and a run without a preset: this learning rate, a short warm-up, 3
    epochs. */
 hd_status hd_recipe_continue(const hd_option_set *set, double rate, hd_err *err);

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "op/tape.h"
 #include "run/data.h"
-#include "run/loop.h"
 #include "text/tokenizer_find.h"
 #include "train/duration.h"
 #include "train/published.h"
@@ -134,6 +133,43 @@ static bool stop(void *context)
 
 /* -- setting up -- */
 
+/* Flops of an update as a multiple of the forward pass's. */
+static double work_of(const hd_train_options *o)
+{
+    return o->recompute ? 4 : 3;
+}
+
+static hd_optimizer_opt optimizer_of(const hd_train_options *o)
+{
+    return (hd_optimizer_opt){.kind = (hd_optimizer_kind)o->optimizer,
+                              .momentum = (float)o->momentum,
+                              .beta1 = (float)o->beta1,
+                              .beta2 = (float)o->beta2,
+                              .eps = (float)o->adam_eps,
+                              .decay = (float)o->weight_decay,
+                              .clip = (float)o->clip,
+                              .average = (float)o->ema};
+}
+
+static hd_trainer_opt loop_of(const hd_train_options *o)
+{
+    return (hd_trainer_opt){.folder = o->out,
+                            .resume = o->resume,
+                            .seed = (uint64_t)o->seed,
+                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
+                                         (uint64_t)o->decay_steps, o->floor},
+                            .fit_warmup = o->fit_warmup,
+                            .steps = (uint64_t)o->steps,
+                            .epochs = (uint64_t)o->epochs,
+                            .minutes = o->minutes,
+                            .valid_every = (uint64_t)o->valid_every,
+                            .save_every = (uint64_t)o->save_every,
+                            .report_every = (uint64_t)o->report_every,
+                            .sum_loss = o->sum_loss,
+                            .work = work_of(o),
+                            .patience = (uint64_t)o->patience};
+}
+
 static void take_first(void *context, const hd_device *d)
 {
     const char **name = context;
@@ -172,7 +208,7 @@ static hd_status open_session(hd_session *s, const hd_task *task, const hd_train
                               const hd_session_hooks *hooks, bool dry, hd_err *err)
 {
     *s = (hd_session){.task = task, .options = o, .hooks = hooks, .state = hd_mem_zero(task->size)};
-    hd_optimizer_opt optimizer = hd_train_optimizer(o);
+    hd_optimizer_opt optimizer = optimizer_of(o);
     hd_status st = s->state ? open_backend(s, dry, err) : hd_err_nomem(err, task->size);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     if (!st) st = task->open(s, err);
@@ -252,7 +288,7 @@ static hd_status make_plan(hd_plan *p, hd_session *s, hd_err *err)
     if (s->params) p->parameters = hd_params_size(s->params), p->trainable = trained(s->params);
     memcpy(p->backend, s->backend->detail, sizeof p->backend);
     hd_status st = s->task->plan(s, p, err);
-    p->flops *= hd_train_work(s->options);
+    p->flops *= work_of(s->options);
     return st;
 }
 
@@ -303,7 +339,7 @@ static hd_status count(hd_session *s, hd_outcome *out, hd_err *err)
 
 static hd_status learn(hd_session *s, hd_outcome *out, hd_err *err)
 {
-    hd_trainer_opt opt = hd_train_loop(s->options);
+    hd_trainer_opt opt = loop_of(s->options);
     hd_trainee trainee = {.corpus = data_hash(s),
                           .next = next,
                           .seek = seek,

@@ -4,7 +4,6 @@
 
 #include "base/file/checksum.h"
 #include "base/file/lines.h"
-#include "cli/frame/config.h"
 #include "run/options.h"
 #include "model/lm/ngram.h"
 #include "data/labels/labeled.h"

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "run/loop.h"
-
 enum { LONGEST = 512 }; /* tokens of an item, where the model has as many positions */
 
 /* Whether every token has a label. */

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "run/loop.h"
 #include "task/language/language.h"
 
 /* Tokens of a batch: of GPT-2's training, and of one that goes on from a model. */
@@ -84,7 +83,7 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
         if (parts & numbers[i].needs) s = hd_taking_number(t, numbers[i].name, numbers[i].value, err);
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
-    if (!s && parts & HD_HAS_NETWORK) s = hd_taking_switch(t, "untied", !m->tied, err);
+    if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
     return s;
 }

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "run/loop.h"
 #include "model/bert.h"
 #include "task/model_folder.h"
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "model/encdec/encdec.h"
-#include "run/loop.h"
 #include "task/model_folder.h"
 
 /* -- what a model has -- */
@@ -110,9 +109,9 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (!s) s = hd_taking_number(t, "heads", (size_t)m.stack.heads, err);
     if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
     if (!s) s = hd_taking_say(t, "position-kind", kind, err);
-    if (!s) s = hd_taking_switch(t, "unscaled-attention", m.stack.unscaled_scores, err);
+    if (!s) s = hd_taking_number(t, "unscaled-attention", m.stack.unscaled_scores, err);
     if (!s) s = hd_taking_say(t, "norm", m.stack.pre_norm ? "pre" : "post", err);
-    if (!s) s = hd_taking_switch(t, "untied", !m.tied, err);
+    if (!s) s = hd_taking_number(t, "untied", !m.tied, err);
     if (!s) s = hd_taking_activation(t, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
     if (!s && o->max_length >= o->positions)
         s = hd_recipe_follow(t->set, "max-length", o->positions - 1, err);

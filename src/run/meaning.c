@@ -1,43 +1,5 @@
-/* What the options mean to the loop of every task. */
-#include "run/loop.h"
-
-#include <string.h>
-
-hd_optimizer_opt hd_train_optimizer(const hd_train_options *o)
-{
-    return (hd_optimizer_opt){.kind = (hd_optimizer_kind)o->optimizer,
-                              .momentum = (float)o->momentum,
-                              .beta1 = (float)o->beta1,
-                              .beta2 = (float)o->beta2,
-                              .eps = (float)o->adam_eps,
-                              .decay = (float)o->weight_decay,
-                              .clip = (float)o->clip,
-                              .average = (float)o->ema};
-}
-
-hd_trainer_opt hd_train_loop(const hd_train_options *o)
-{
-    return (hd_trainer_opt){.folder = o->out,
-                            .resume = o->resume,
-                            .seed = (uint64_t)o->seed,
-                            .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
-                                         (uint64_t)o->decay_steps, o->floor},
-                            .fit_warmup = o->fit_warmup,
-                            .steps = (uint64_t)o->steps,
-                            .epochs = (uint64_t)o->epochs,
-                            .minutes = o->minutes,
-                            .valid_every = (uint64_t)o->valid_every,
-                            .save_every = (uint64_t)o->save_every,
-                            .report_every = (uint64_t)o->report_every,
-                            .sum_loss = o->sum_loss,
-                            .work = hd_train_work(o),
-                            .patience = (uint64_t)o->patience};
-}
-
-double hd_train_work(const hd_train_options *o)
-{
-    return o->recompute ? 4 : 3;
-}
+/* What the options mean to every task. */
+#include "run/options.h"
 
 /* <unk> is learned from words that are seen once. */
 hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o)
@@ -94,4 +56,33 @@ hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
         return hd_err_set(err, HD_EARG,
                           "no stopping condition: give --epochs, --steps, --minutes or --patience");
     return HD_OK;
+}
+
+hd_unary hd_train_activation(int choice)
+{
+    return (hd_unary)hd_unary_find(hd_train_activations[choice]);
+}
+
+bool hd_train_names_cell(int choice)
+{
+    hd_unary act = hd_train_activation(choice);
+    return act == HD_tanh || act == HD_sigmoid;
+}
+
+hd_unary hd_train_block_activation(int choice, hd_unary usual)
+{
+    return hd_train_names_cell(choice) ? usual : hd_train_activation(choice);
+}
+
+hd_unary hd_train_cell(int choice)
+{
+    return hd_train_names_cell(choice) ? hd_train_activation(choice) : HD_tanh;
+}
+
+hd_tokenizer_kind hd_train_unit(int unit)
+{
+    static const hd_tokenizer_kind kinds[] = {[HD_TRAIN_WORD] = HD_TOKENIZER_words,
+                                              [HD_TRAIN_CHAR] = HD_TOKENIZER_characters,
+                                              [HD_TRAIN_SUBWORD] = HD_TOKENIZER_sentencepiece};
+    return kinds[unit];
 }
