@@ -68,10 +68,10 @@ void hd_arena_release(hd_arena *a)
     a->peak = 0;
 }
 
-/* As large as all chunks so far together, or a quarter of them once that is a lot: the first step of a large
-   model would hold twice what it needs. When the source does not have that much, just what is needed. But a
-   source that refuses less than a megabyte is empty, and a test that fails the n-th allocation shall see it
-   fail. */
+/* As large as all chunks so far together, or a quarter of that once it is a lot: otherwise the first step
+   of a large model would hold twice what it needs. If the source does not have that much, exactly what is
+   needed. But a source that refuses less than a megabyte is empty, and a test that fails the n-th allocation
+   must see it fail. */
 static bool add_chunk(hd_arena *a, size_t need)
 {
     if (a->chunks == HD_ARENA_CHUNKS) return false;
@@ -119,8 +119,7 @@ void hd_arena_reset(hd_arena *a)
     call_ends(a);
     hd_arena_rewind(a, (hd_arena_mark){0});
     if (a->chunks < 2) return;
-    /* given back first, or both would be held at once; not more than the peak: chunks hold up to twice that
-     */
+    /* freed first, so that both are never held at once; at most the peak: chunks hold up to twice that */
     put_chunks(a);
     size_t size = a->peak > a->chunk_min ? a->peak : a->chunk_min;
     void *base = a->source.get(a->source.context, size);

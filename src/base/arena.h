@@ -32,7 +32,7 @@ typedef struct hd_arena {
     int current; /* the one being filled */
     size_t used; /* bytes used in the current chunk */
     size_t peak; /* largest sum of bytes handed out at once */
-    size_t puts; /* chunks given back so far: while it stays, so do addresses */
+    size_t puts; /* chunks returned so far: while it is unchanged, addresses are valid */
     struct hd_arena_end *ends;
 } hd_arena;
 
@@ -45,11 +45,11 @@ void hd_arena_init(hd_arena *a, hd_allocator source, size_t chunk_min);
 void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena may be used again */
 void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
 hd_arena_mark hd_arena_here(const hd_arena *a);
-void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* everything taken since m is gone */
-/* Calls end(what) when everything is given up: at the next reset or release, not by a rewind. False: no
-   memory, and nothing was noted. For what belongs to the arena's content but was allocated elsewhere. */
+void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* frees everything taken since m */
+/* Calls end(what) at the next reset or release, not at a rewind. False: no memory, and nothing was
+   registered. For resources that belong to the arena's contents but were allocated elsewhere. */
 bool hd_arena_at_end(hd_arena *a, void (*end)(void *what), void *what);
-/* Rewinds to empty and joins the chunks; where that fails, the next requests get new ones. */
+/* Rewinds to empty and joins the chunks; if that fails, later requests get new chunks. */
 void hd_arena_reset(hd_arena *a);
 
 #endif

@@ -1,7 +1,7 @@
-/* Time that only goes forward. */
+/* A monotonic clock. */
 #ifndef HD_BASE_CLOCK_H
 #define HD_BASE_CLOCK_H
 
-double hd_seconds(void); /* since some moment before the program began */
+double hd_seconds(void); /* since some point before the program started */
 
 #endif

@@ -20,8 +20,8 @@ size_t hd_json_missed(void)
     return missed;
 }
 
-/* More than Jansson (2.14) allocates for a text: a value of any kind and its place in a list follow a comma
-   or open one, a list begins with eight places, an object with eight buckets. */
+/* An upper bound of what Jansson (2.14) allocates for a text: every value and its slot in a list follow a
+   comma or an opening bracket, a list starts with eight slots, an object with eight buckets. */
 static size_t most_bytes(const char *text, size_t length)
 {
     enum { VALUE = 192, LIST = 256, OBJECT = 512, ROOT = 4096 };
@@ -36,8 +36,9 @@ static void forget(void *root)
     json_decref(root);
 }
 
-/* Out of memory, the lexer of Jansson (2.14, and its issue 362 is still open) drops bytes of a token and then
-   runs past its end. So memory for the whole tree is asked for first, and given back for the tree to take. */
+/* Out of memory, the lexer of Jansson (2.14, and its issue 362 is still open) drops bytes of a token and
+   then runs past its end. So memory for the whole tree is allocated first, then freed for the parser to use.
+ */
 static json_t *load(hd_arena *arena, const char *text, size_t length, size_t flags, json_error_t *e)
 {
     hd_json_begin();

@@ -1,5 +1,5 @@
-/* Loads shared libraries. Easy to get wrong: the reason that matters is that of a file that is there, not
-   that of the places where none is. */
+/* Loads shared libraries. Easy to get wrong: the reason to report is that of a file that exists, not of
+   the places that have none. */
 #include "base/library.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 typedef struct search {
     void *found;
-    char why[256]; /* of the first file that is there and cannot be loaded, or of the first name */
+    char why[256]; /* of the first file that exists and cannot be loaded, otherwise of the first name */
     bool is_there; /* why is about such a file */
 } search;
 

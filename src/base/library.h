@@ -1,5 +1,5 @@
-/* Shared libraries that are loaded when they are first needed: the program starts where they are missing, and
-   says so where they would be used. */
+/* Shared libraries loaded on first use: the program starts without them and reports a missing one when it
+   is needed. */
 #ifndef HD_BASE_LIBRARY_H
 #define HD_BASE_LIBRARY_H
 
@@ -10,15 +10,15 @@
 typedef struct hd_library {
     const char *name;           /* for messages: "cuBLASLt" */
     const char *const *file;    /* its file names, tried in this order; ends with NULL */
-    const char *const *folder;  /* where to look behind the places the system knows; ends with NULL */
+    const char *const *folder;  /* where to look after the system's own places; ends with NULL */
     const char *only;           /* NULL, or the folder to look in instead of all these places */
     const char *remedy;         /* the end of the message: "install libcublas-13-0" */
-    const char *const *symbols; /* the functions that are wanted; ends with NULL */
+    const char *const *symbols; /* the functions needed; ends with NULL */
 } hd_library;
 
-/* Puts the addresses of the functions into `to`, in their order. HD_EMISSING, with a text that names the
-   library, what is wrong with it and the remedy, where it or one of them is not there. A library that was
-   loaded stays until the process ends: it may have threads and handlers of its own. */
+/* Stores the addresses of the functions in `to`, in the same order. HD_EMISSING if the library or a
+   function is missing; the text names the library, the reason and the remedy. A loaded library stays until
+   the process ends: it may have threads and handlers of its own. */
 hd_status hd_library_load(const hd_library *l, void **to, hd_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Leveled log callback. Easy to get wrong: a dropped message must cost nothing, so the level is looked at
+/* Leveled log callback. Easy to get wrong: a dropped message must cost nothing, so the level is checked
    before formatting. */
 #include "base/log.h"
 
@@ -24,7 +24,7 @@ void hd_log_say(const hd_log *log, hd_level level, const char *format, ...)
             va_end(args);
         }
     }
-    log->write(log->context, level, text ? text : small); /* without memory: its first 511 bytes */
+    log->write(log->context, level, text ? text : small); /* out of memory: its first 511 bytes */
     if (text != small) hd_mem_free(text);
 }
 

@@ -1,4 +1,4 @@
-/* Leveled log callback. The library prints nothing itself: messages go to whoever asked for them. */
+/* Leveled log callback. The library prints nothing itself: messages go to the callback. */
 #ifndef HD_BASE_LOG_H
 #define HD_BASE_LOG_H
 

@@ -1,4 +1,4 @@
-/* What the machine has, from /proc, control groups and limits of the process. */
+/* The machine's resources, from /proc, control groups and process limits. */
 #include "base/machine.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The number that follows `key` in a file of such lines; "" takes the first. 0 where there is none. */
+/* The number after `key` in a file of "key number" lines; "" takes the first number. 0 if there is none. */
 static size_t number_in(const char *path, const char *key)
 {
     char line[256];
@@ -22,7 +22,7 @@ static size_t number_in(const char *path, const char *key)
     return n > SIZE_MAX ? SIZE_MAX : (size_t)n;
 }
 
-/* "max" is no number, and stands for no limit. */
+/* "max" is not a number and means no limit. */
 static void lower(size_t *all, size_t *left, size_t limit, size_t used)
 {
     size_t rest = limit > used ? limit - used : 0;

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = HD_ALIGN }; /* a whole line, so that the block behind it keeps the alignment */
+enum { HEAD = HD_ALIGN }; /* a whole cache line, so that the block after it stays aligned */
 
 static struct {
     atomic_size_t used, peak, blocks, calls;
     atomic_size_t limit;   /* 0: none */
-    atomic_size_t fail_in; /* calls until the one that fails; 0: none does */
+    atomic_size_t fail_in; /* calls until one fails; 0: none */
 } total;
 
 static size_t *head_of(void *block)
@@ -29,7 +29,7 @@ static bool must_fail(void)
     return n == 1;
 }
 
-/* Adds to `used` before the memory is there, so that two threads cannot pass the limit together. */
+/* Adds to `used` before allocating, so that two threads cannot exceed the limit together. */
 static bool reserve(size_t bytes)
 {
     size_t limit = atomic_load(&total.limit), used = atomic_load(&total.used);
@@ -73,8 +73,8 @@ void *hd_mem_array(size_t count, size_t size)
     return hd_size_mul(count, size, &bytes) ? hd_mem_zero(bytes) : NULL;
 }
 
-/* Always moves: there is no aligned realloc, and both blocks do live at once while the bytes are copied, as
-   counted. */
+/* Always moves the block: there is no aligned realloc, and both blocks exist while the bytes are copied,
+   as counted. */
 void *hd_mem_grow(void *block, size_t bytes)
 {
     void *grown = hd_mem_new(bytes);
@@ -91,7 +91,7 @@ hd_status hd_mem_reserve(void *list, size_t *room, size_t need, size_t size, hd_
     void *block;
     if (need <= *room) return HD_OK;
     if (more < need) more = need;
-    memcpy(&block, list, sizeof block); /* a void ** would be another type than the pointer's */
+    memcpy(&block, list, sizeof block); /* reading it as a void ** would break aliasing rules */
     void *grown = hd_size_mul(more, size, &bytes) ? hd_mem_grow(block, bytes) : NULL;
     if (!grown) return hd_err_nomem(err, more * size);
     memcpy(list, &grown, sizeof grown);

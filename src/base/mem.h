@@ -19,14 +19,14 @@ void hd_mem_free(void *block);                 /* accepts NULL */
 char *hd_mem_text(const char *text);           /* a copy, to be freed */
 
 /* Room for `need` elements of `size` bytes in a list that grows: `list` is the address of the pointer to
- *them, room how many fit, at least twice as many when it grows. After a failure both are as they were. */
+   them, `room` how many fit; it at least doubles when the list grows. Both are unchanged after a failure. */
 hd_status hd_mem_reserve(void *list, size_t *room, size_t need, size_t size, hd_err *err);
 
 typedef struct hd_mem_stat {
     size_t used;   /* bytes in live blocks */
     size_t peak;   /* largest `used` since the last hd_mem_peak_reset */
     size_t blocks; /* live blocks */
-    size_t calls;  /* allocations asked for since the start */
+    size_t calls;  /* allocations requested since the start */
 } hd_mem_stat;
 
 hd_mem_stat hd_mem_now(void);

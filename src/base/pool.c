@@ -1,5 +1,5 @@
-/* Exact-size pool: one bin per size, each with a list of all its blocks and a stack of the idle ones. Easy to
-   get wrong: giving back must not allocate, so the stack gets its room with each new block; links inside the
+/* Exact-size pool: one bin per size, each with a list of all its blocks and a stack of the idle ones. Easy
+   to get wrong: returning a block must not allocate, so the stack grows with each new block; links inside the
    blocks would touch device memory. */
 #include "base/pool.h"
 
@@ -9,9 +9,9 @@
 
 typedef struct hd_pool_bin {
     size_t bytes;
-    void **all, **idle; /* both with `room` places; the last idle one is handed out next */
+    void **all, **idle; /* both with room for `room`; the last idle block is handed out next */
     size_t count, idle_count, room;
-    bool needed; /* something was taken since the last reset */
+    bool needed; /* used since the last reset */
 } bin;
 
 void hd_pool_init(hd_pool *p, hd_allocator source)
@@ -31,7 +31,7 @@ void hd_pool_release(hd_pool *p)
     hd_pool_init(p, p->source);
 }
 
-/* First bin of at least that size: where it is, or where it belongs. */
+/* Index of the first bin of at least that size, or where it would be inserted. */
 static size_t place_of(const hd_pool *p, size_t bytes)
 {
     size_t low = 0, high = p->bin_count;
@@ -119,14 +119,15 @@ static void drop_blocks(hd_pool *p, bin *b)
 
 void hd_pool_reset(hd_pool *p)
 {
-    /* Steps of ever new shapes must not pile up blocks: past twice what the last step needed, idle sizes go
-     * back. */
+    /* Steps whose shapes keep changing must not pile up blocks: beyond twice what the last step needed,
+       idle sizes are returned. */
     bool crowded = !p->keep && p->owned > 2 * p->step_peak;
     for (size_t i = 0; i < p->bin_count; i++) {
         bin *b = &p->bins[i];
         if (crowded && !b->needed) drop_blocks(p, b);
         b->needed = false;
-        /* oldest on top: the same takes and gives then see the same blocks as in the step that made them */
+        /* oldest on top: the same sequence of calls then gets the same blocks as in the step that made
+           them */
         for (size_t k = 0; k < b->count; k++) b->idle[k] = b->all[b->count - 1 - k];
         b->idle_count = b->count;
     }

@@ -1,6 +1,6 @@
-/* Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) and what is drawn from
-   it. Easy to get wrong: the order of the four output words and of the key's halves; the known answers in the
-   test pin both. */
+/* Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) and its
+   distributions. Easy to get wrong: the order of the four output words and of the key's halves; the known
+   answers in the test pin both. */
 #include "base/rng.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ double hd_rng_unit(hd_rng *r)
 
 double hd_rng_normal(hd_rng *r)
 {
-    double u = (hd_rng_u32(r) + 0.5) * 0x1p-32; /* never 0: its logarithm is taken */
+    double u = (hd_rng_u32(r) + 0.5) * 0x1p-32; /* never 0, for the logarithm */
     double angle = hd_rng_u32(r) * (0x1p-31 * 3.14159265358979323846);
     return sqrt(-2 * log(u)) * cos(angle);
 }

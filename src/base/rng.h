@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#ifndef HD_BOTH /* what marks functions that a device can run, too */
+#ifndef HD_BOTH /* marks functions that also run on the device */
 #define HD_BOTH
 #endif
 

@@ -1,4 +1,4 @@
-/* The counter of serial numbers: one for the process, or two parts of it would give the same. */
+/* The counter of serial numbers: one per process, so that no number is given twice. */
 #include "base/serial.h"
 
 #include <stdatomic.h>

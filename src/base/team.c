@@ -1,7 +1,7 @@
 /* A team of threads for loops with static splits. Each worker has its own job and two bells, so that idle
-   workers are never woken and never read a job that is being replaced. Easy to get wrong: the sleep. Whoever
-   rings stores the number and then looks for a sleeper; whoever sleeps says so and then looks at the number;
-   both in sequentially consistent order. */
+   workers are never woken and never read a job that is being replaced. Easy to get wrong: the sleep. The
+   caller stores the job number and then checks for a sleeper; a worker marks itself asleep and then checks
+   the number; both with sequential consistency. */
 #include "base/team.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 enum { MOST_THREADS = 1024, SPIN_NS = 40000, LINE = 64 };
 
 typedef struct bell {
-    _Alignas(LINE) atomic_uint number; /* of the last job rung for */
+    _Alignas(LINE) atomic_uint number; /* of the last job started */
     atomic_bool asleep;
-    pthread_mutex_t lock; /* for sleeping alone: the hot path never takes it */
+    pthread_mutex_t lock; /* only for sleeping: the hot path never takes it */
     pthread_cond_t wake;
 } bell;
 
 typedef struct worker {
     bell start, done;
-    unsigned job;   /* jobs rung for, as the caller counts them */
+    unsigned job;   /* jobs started, as counted by the caller */
     hd_team_fn *fn; /* NULL: end the thread */
     void *arg;
     size_t begin, end;
@@ -68,7 +68,7 @@ static bool spin_for(bell *b, unsigned number, long ns)
             if (atomic_load_explicit(&b->number, memory_order_acquire) == number) return true;
             relax();
         }
-        sched_yield(); /* another program may have put the one we wait for on our own core */
+        sched_yield(); /* the thread we wait for may have been scheduled on our own core */
     } while (now_ns() - start < ns);
     return false;
 }
@@ -152,8 +152,8 @@ static int start_worker(hd_team *t, int index)
     return code;
 }
 
-/* Threads inherit the signal mask: with all blocked, the program's handlers run in the program's own threads.
- */
+/* Threads inherit the signal mask: with all signals blocked, the program's handlers run in its own
+   threads. */
 static hd_status start_workers(hd_team *t, int threads, hd_err *err)
 {
     sigset_t all, old;
@@ -177,7 +177,8 @@ hd_status hd_team_new(hd_team **out, int threads, hd_err *err)
     hd_team *t = hd_mem_zero(sizeof *t);
     if (!t) return hd_err_nomem(err, sizeof *t);
     t->threads = 1;
-    t->spin_ns = threads > cores ? 0 : SPIN_NS; /* a spinner would keep the one it waits for off its core */
+    t->spin_ns = threads > cores ? 0 : SPIN_NS; /* a spinning thread would keep the one it waits for off
+                                                   its core */
     t->worker = hd_mem_array((size_t)threads, sizeof *t->worker);
     hd_status s =
         t->worker ? start_workers(t, threads, err) : hd_err_nomem(err, (size_t)threads * sizeof *t->worker);

@@ -1,5 +1,5 @@
-/* A string that grows. A failed allocation is remembered and everything after it is dropped, so that a page
-   is written without checks and its caller asks once. */
+/* A string that grows. A failed allocation is remembered and later writes are dropped, so that a page is
+   written without checks and the status is checked once. */
 #ifndef HD_BASE_TEXT_H
 #define HD_BASE_TEXT_H
 

@@ -1,4 +1,4 @@
-/* The public version and status texts. Public and internal numbers are the same: others do not compile. */
+/* The public version and status texts. Public and internal codes are equal, checked at compile time. */
 #include "heed.h"
 #include "base/status.h"
 
@@ -6,7 +6,7 @@
 #define TEXT(x)    TEXT_OF(x)
 #define VERSION    TEXT(HEED_VERSION_MAJOR) "." TEXT(HEED_VERSION_MINOR) "." TEXT(HEED_VERSION_PATCH)
 
-#ifdef HD_VERSION /* the build's own idea of it, which names the shared library */
+#ifdef HD_VERSION /* the build's version, which names the shared library */
 _Static_assert(__builtin_strcmp(VERSION, HD_VERSION) == 0, "heed.h and CMakeLists.txt differ in version");
 #endif
 

@@ -27,7 +27,7 @@ static void fill_tables(void)
             table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
 }
 
-/* Bytes are taken one by one, so that the order of bytes in a word does not count. */
+/* Bytes are taken one by one, so that the byte order of the machine does not matter. */
 static uint32_t eight(uint32_t c, const uint8_t *p)
 {
     return table[7][(c ^ p[0]) & 255] ^ table[6][(c >> 8 ^ p[1]) & 255] ^ table[5][(c >> 16 ^ p[2]) & 255] ^
@@ -69,7 +69,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-#ifdef __clang__ /* whose arm_acle.h has them only in files that are compiled for them as a whole */
+#ifdef __clang__ /* whose arm_acle.h declares them only if the whole file is compiled for them */
 #define CRC_TARGET "crc"
 #define CRC_WORD   __builtin_arm_crc32cd
 #define CRC_BYTE   __builtin_arm_crc32cb

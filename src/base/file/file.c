@@ -1,8 +1,8 @@
-/* Files: read-only mapping, and saves that are whole or absent. Easy to get wrong: a save is not safe before
-   the file is synced (else the rename may reach the disk first) and the folder after it (else the rename
-   itself may be lost). A mapping has the size the file had when it was opened: should another program cut the
-   file while it is read, the kernel ends this one (SIGBUS). Files that are saved here are renamed into place
-   and never cut. */
+/* Files: read-only mapping, and saves that are whole or absent. Easy to get wrong: a save is not safe
+   before the file is synced (else the rename may reach the disk first) and the folder after it (else the
+   rename itself may be lost). A mapping has the size the file had when it was opened: if another program
+   truncates the file while it is read, the kernel kills this one (SIGBUS). Files saved here are renamed into
+   place and never truncated. */
 #include "base/file/file.h"
 
 #include <dirent.h>
@@ -54,7 +54,7 @@ hd_status hd_map_open(hd_map *out, const char *path, hd_err *err)
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return file_error(err, path, "cannot open");
     hd_status s = map_file(out, file, path, err);
-    close(file); /* only read from: nothing can be lost here; the mapping stays */
+    close(file); /* read only: nothing can be lost here; the mapping stays */
     return s;
 }
 
@@ -62,7 +62,7 @@ void hd_map_forget(const hd_map *m, const void *from, size_t bytes)
 {
     long page = sysconf(_SC_PAGESIZE);
     if (!m->size || !bytes || page < 1) return;
-    /* the pages at both ends are read again should a neighbor ask for them */
+    /* the pages at both ends are read again if neighboring data needs them */
     uintptr_t begin = (uintptr_t)from / (uintptr_t)page * (uintptr_t)page;
     madvise((void *)begin, (uintptr_t)from + bytes - begin, MADV_DONTNEED);
 }
@@ -94,7 +94,7 @@ static void save_free(hd_save *s)
     hd_mem_free(s);
 }
 
-/* Opened before anything is written: a folder that cannot be synced shall not be noticed after the rename. */
+/* Opened before anything is written: a folder that cannot be synced must be noticed before the rename. */
 static hd_status open_folder(hd_save *s, hd_err *err)
 {
     char *slash = strrchr(s->temp, '/'); /* temp still holds a copy of path */
@@ -104,7 +104,7 @@ static hd_status open_folder(hd_save *s, hd_err *err)
     return s->folder < 0 ? file_error(err, s->path, "cannot open its folder") : HD_OK;
 }
 
-/* Removes what killed processes left of saves of the same file: temporary ones that nobody has locked. */
+/* Removes temporary files of the same target that killed processes left: those that nobody has locked. */
 static void sweep(const hd_save *s)
 {
     const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
@@ -123,8 +123,8 @@ static void sweep(const hd_save *s)
     if (d) closedir(d);
 }
 
-/* Locked until it is renamed: who sweeps takes what is not locked for a dead process's, and may have taken
-   this one in the moment between. */
+/* Locked until it is renamed: a cleanup takes an unlocked file for a dead process's, and may have removed
+   this one before it was locked. */
 static bool is_ours(int file)
 {
     struct stat info;
@@ -175,7 +175,7 @@ static hd_status write_all(hd_save *s, const uint8_t *data, size_t bytes, hd_err
     while (bytes) {
         ssize_t n = write(s->file, data, bytes);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ENOSPC; /* a file that takes nothing and gives no reason */
+        if (n == 0) errno = ENOSPC; /* a write of 0 bytes without an error */
         if (n <= 0) {
             s->failed = true;
             return file_error(err, s->path, "cannot write");
@@ -231,7 +231,7 @@ static hd_status publish(hd_save *s, hd_err *err)
     if (close(file)) return file_error(err, s->path, "cannot close");
     if (rename(s->temp, s->path)) return file_error(err, s->path, "cannot rename the finished file");
     s->created = false;
-    /* EINVAL: a file system that has no such thing */
+    /* EINVAL: the file system does not support it */
     if (fsync(s->folder) && errno != EINVAL)
         return file_error(err, s->path, "saved, but cannot sync its folder");
     return HD_OK;

@@ -15,18 +15,17 @@ typedef struct hd_map {
 hd_status hd_map_open(hd_map *out, const char *path,
                       hd_err *err); /* regular files only; the message names the path and why */
 void hd_map_close(hd_map *m);       /* accepts a zeroed one */
-/* These bytes were read and will hardly be again: they no longer count as this process's memory. */
+/* These bytes were read and are not needed soon: their pages are dropped from this process's memory. */
 void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
 
 /* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
-   hd_save_commit, which syncs the file, renames it and syncs the folder. What killed saves of the same file
-   have left is removed first. */
+   hd_save_commit, which syncs the file, renames it and syncs the folder. Leftovers of killed saves of the
+   same file are removed first. */
 typedef struct hd_save hd_save;
 
 hd_status hd_save_open(hd_save **out, const char *path, hd_err *err);
 hd_status hd_save_write(hd_save *s, const void *data, size_t bytes, hd_err *err);
-/* CRC-32C of all that was written so far; and bytes of it that are written once more, which does not change
- * it. */
+/* CRC-32C of everything written so far; and a rewrite of bytes, which does not change it. */
 uint32_t hd_save_checksum(const hd_save *s);
 hd_status hd_save_patch(hd_save *s, size_t at, const void *data, size_t bytes, hd_err *err);
 hd_status hd_save_commit(hd_save *s, hd_err *err); /* frees s, whether it succeeds or not */

@@ -96,7 +96,7 @@ static hd_status remove_entry(void *context, const char *name, hd_err *err)
     return s ? s : hd_folder_remove(path, err);
 }
 
-/* Asks for the entry itself: behind a link may be someone else's folder. */
+/* Checks the entry itself: a link may lead to someone else's folder. */
 hd_status hd_folder_remove(const char *path, hd_err *err)
 {
     struct stat info;
@@ -112,7 +112,7 @@ hd_status hd_folder_sync(const char *path, hd_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return folder_error(err, path, "cannot open the folder");
-    /* EINVAL: a file system that has no such thing */
+    /* EINVAL: the file system does not support it */
     hd_status s = fsync(fd) && errno != EINVAL ? folder_error(err, path, "cannot sync the folder") : HD_OK;
     close(fd);
     return s;

@@ -1,6 +1,6 @@
-/* Lines of a text file. Bytes go from the file to `raw`, from there (unpacked where the file is compressed)
-   to `text`, and a line is a window of `text`. Easy to get wrong: compressed data that is cut short must not
-   pass for all of it. */
+/* Lines of a text file. Bytes go from the file to `raw`, from there (unpacked where the file is
+   compressed) to `text`, and a line is a window of `text`. Easy to get wrong: truncated compressed data must
+   not pass for the whole. */
 #include "base/file/lines.h"
 
 #include <errno.h>
@@ -23,16 +23,16 @@ struct hd_lines {
     int file; /* -1: not open */
     hd_lines_opt opt;
     size_t count;               /* lines given */
-    hd_status failed;           /* HD_OK, or what every later call returns */
-    hd_err refused;             /* of the line given last, where reading goes on */
-    bool passed;                /* bytes of this line were passed over: it is too long */
+    hd_status failed;           /* HD_OK, or the failure that every later call returns */
+    hd_err refused;             /* of the last line, if reading continues after it */
+    bool passed;                /* this line is too long: some of its bytes were skipped */
     const hd_packed_type *type; /* NULL: raw bytes are the text */
     void *packed;               /* its state */
     bool raw_ended;             /* the file has no more bytes */
     const uint8_t *next;        /* the unread part of raw */
     size_t left;
     char *text;
-    size_t room, end;   /* bytes allocated, bytes filled; one is always left free behind the end */
+    size_t room, end;   /* bytes allocated, bytes filled; one is always left free at the end */
     size_t start, seen; /* of the next line; up to where no newline was found */
     uint8_t raw[RAW];
 };
@@ -42,7 +42,7 @@ static hd_status file_error(hd_err *err, const char *name, const char *what)
     return hd_err_set(err, HD_EFILE, "%s: %s: %s", name, what, strerror(errno));
 }
 
-/* Reads more into raw, behind what is left there. */
+/* Reads more into raw, after what is left there. */
 static hd_status read_raw(hd_lines *l, hd_err *err)
 {
     memmove(l->raw, l->next, l->left);
@@ -105,7 +105,7 @@ static hd_status make_room(hd_lines *l, hd_err *err)
     return HD_OK;
 }
 
-/* That ends the reading, or is told with the line. */
+/* The failure ends reading, or is reported with the line. */
 __attribute__((format(printf, 4, 5))) static hd_status refuse(hd_lines *l, hd_status s, hd_err *err,
                                                               const char *format, ...)
 {
@@ -124,8 +124,8 @@ static hd_status too_long(hd_lines *l, hd_err *err)
     return refuse(l, HD_ELIMIT, err, "the line is longer than %zu bytes", l->opt.longest);
 }
 
-/* Fills up until text[start..] holds a whole line, or the end of one whose beginning was passed over; *size
-   are its bytes with what ends it. */
+/* Reads until text[start..] holds a whole line, or the end of one whose beginning was skipped; *size
+   includes the line ending. */
 static hd_status find_line(hd_lines *l, size_t *size, hd_err *err)
 {
     for (;;) {
@@ -224,8 +224,7 @@ static hd_status open_file(hd_lines *l, const char *path, hd_err *err)
         return hd_err_set(err, HD_EFILE, "%s: is a folder, not a file", l->name);
     l->next = l->raw;
     hd_status s = HD_OK;
-    bool newline =
-        false; /* a pipe may bring the first bytes one by one; a line that is shorter need not wait */
+    bool newline = false; /* a pipe may deliver the first bytes one by one; a shorter line need not wait */
     while (!s && !l->raw_ended && l->left < HD_PACKED_MAGIC && !newline) {
         s = read_raw(l, err);
         newline = memchr(l->raw, '\n', l->left);

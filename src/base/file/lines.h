@@ -1,5 +1,5 @@
-/* Lines of a text file, plain or compressed (base/file/packed.h), or of standard input. What a file is, its
-   first bytes say, not its name. */
+/* Lines of a text file, plain or compressed (base/file/packed.h), or of standard input. The format is
+   detected from the first bytes, not from the name. */
 #ifndef HD_BASE_FILE_LINES_H
 #define HD_BASE_FILE_LINES_H
 
@@ -8,13 +8,13 @@
 
 #include "base/status.h"
 
-/* The one limit of a line, for all who read lines. */
+/* The limit for a line, shared by all readers. */
 enum { HD_LINE_LONGEST = 1 << 24 };
 #define HD_LINE_LONGEST_TEXT "16 MiB"
 
-/* Bytes of one line. They may hold NUL; one more NUL stands behind them. */
+/* Bytes of one line. They may contain NUL; another NUL follows them. */
 typedef struct hd_line {
-    const char *text; /* NULL: there is no more */
+    const char *text; /* NULL: end of the file */
     size_t size;
 } hd_line;
 
@@ -22,8 +22,7 @@ typedef struct hd_lines_opt {
     size_t longest; /* bytes a line may have; 0: HD_LINE_LONGEST */
     bool utf8;      /* refuse lines that are not UTF-8 */
     bool no_zero;   /* refuse lines that hold a zero byte */
-    bool
-        goes_on; /* a line that is refused is given as an empty one (hd_lines_refused), and the next follow */
+    bool goes_on;   /* a refused line is returned as an empty one (hd_lines_refused), and reading continues */
 } hd_lines_opt;
 
 typedef struct hd_lines hd_lines;
@@ -32,20 +31,21 @@ typedef struct hd_lines hd_lines;
 hd_status hd_lines_open(hd_lines **out, const char *path, const hd_lines_opt *opt, hd_err *err);
 void hd_lines_close(hd_lines *l); /* accepts NULL */
 
-/* The next line without its "\n" or "\r\n"; nothing else ends one, and the last needs neither. It is valid
-   until the next call. Fails with a text that names file and line, and then fails again when asked again. */
+/* The next line without its "\n" or "\r\n"; nothing else ends a line, and the last one may have neither.
+   It is valid until the next call. Fails with a text that names file and line, and then fails again when
+   asked again. */
 hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err);
 
-/* Why the line given last is an empty one in the place of one that was refused; NULL: it was not. */
+/* Why the last line returned was refused and is empty; NULL: it was not refused. */
 const hd_err *hd_lines_refused(const hd_lines *l);
 
-/* Whether the next line, or the end, is there without waiting for whoever writes it. */
+/* Whether the next line, or the end, can be read without blocking. */
 bool hd_lines_ready(const hd_lines *l);
 
 size_t hd_lines_count(const hd_lines *l);     /* lines given so far */
 const char *hd_lines_name(const hd_lines *l); /* the path, or "standard input"; lives as long as l */
 
 size_t hd_utf8_good(const char *text,
-                    size_t size); /* bytes that are UTF-8, from the front; size when all are */
+                    size_t size); /* length of the valid UTF-8 prefix; size if all of it is valid */
 
 #endif

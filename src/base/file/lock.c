@@ -1,6 +1,6 @@
-/* Locks of folders. Easy to get wrong: the file is removed when the lock is given back, so who opened it
-   before that may lock a file that nobody else will ever find; and it names the last process that held it,
-   which may have been killed, until the next one has written its own name. */
+/* Locks of folders. Easy to get wrong: the file is removed when the lock is released, so a process that
+   opened it before may lock a file that no other process will find; and it names the last holder, which may
+   have been killed, until the next one has written its name. */
 #include "base/file/lock.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void host_name(char to[HOST])
     if (!to[0]) snprintf(to, HOST, "?");
 }
 
-/* Who holds it, as its file says: "PROCESS HOST\n". Given a moment to write that. */
+/* The holder, as the file says: "PROCESS HOST\n". Waits a moment for it to be written. */
 static hd_status held_by(int file, const char *folder, hd_err *err)
 {
     char note[NOTE], host[HOST], here[HOST];
@@ -54,7 +54,7 @@ static bool is_the_file_at(int file, const char *path)
            mine.st_ino == there.st_ino;
 }
 
-/* For people alone; that it cannot be written, on a full disk, does not open the folder to others. */
+/* Informational only; if it cannot be written, on a full disk, the lock still holds. */
 static void sign(int file)
 {
     char note[NOTE], host[HOST];
@@ -63,7 +63,7 @@ static void sign(int file)
     if (ftruncate(file, 0) || pwrite(file, note, (size_t)n, 0) < n) return;
 }
 
-/* HD_OK without l->held: the file went away meanwhile, try again. */
+/* HD_OK without l->held: the file was removed in the meantime, try again. */
 static hd_status attempt(hd_lock *l, hd_err *err)
 {
     bool made = false;
@@ -80,7 +80,7 @@ static hd_status attempt(hd_lock *l, hd_err *err)
         close(file);
         return s;
     }
-    /* other failures: a file system without locks, where nobody can be kept out */
+    /* other failures: a file system without locks, where locking is impossible */
     if (!is_the_file_at(file, l->path)) return close(file), HD_OK;
     l->file = file;
     l->held = true;
@@ -99,7 +99,7 @@ hd_status hd_lock_take(hd_lock *l, const char *folder, hd_err *err)
     for (int i = 0; !s && !l->held && i < TRIES; i++) s = attempt(l, err);
     if (!s && !l->held)
         s = hd_err_set(err, HD_EFILE, "%s: cannot be locked: it keeps appearing and disappearing", l->path);
-    if (s && l->made) rmdir(l->folder); /* stays where something is in it */
+    if (s && l->made) rmdir(l->folder); /* stays if it is not empty */
     return s;
 }
 

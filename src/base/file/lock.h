@@ -1,11 +1,11 @@
-/* The right to write in a folder, which one process has at a time: a lock (flock) on a file in it, which the
-   end of the process gives back, however it comes. Who only reads takes none. */
+/* The right to write in a folder, held by one process at a time: a lock (flock) on a file in it, released
+   when the process ends in any way. Readers take no lock. */
 #ifndef HD_BASE_FILE_LOCK_H
 #define HD_BASE_FILE_LOCK_H
 
 #include "base/file/folder.h"
 
-/* In the folder while the lock is held; a killed process leaves it there. */
+/* Exists while the lock is held; a killed process leaves it behind. */
 #define HD_LOCK_FILE "heed.lock"
 
 typedef struct hd_lock {
@@ -15,11 +15,11 @@ typedef struct hd_lock {
     char folder[HD_PATH], path[HD_PATH];
 } hd_lock;
 
-/* Makes the folder unless it is there, and locks it. HD_EFILE with the folder and the process where another
-   one holds it. */
+/* Creates the folder unless it exists, and locks it. HD_EFILE if another process holds the lock; the text
+   names both. */
 hd_status hd_lock_take(hd_lock *l, const char *folder, hd_err *err);
 
-/* Accepts one that is zeroed or released. A folder that was made and has nothing in it goes, too. Safe in a
+/* Accepts a zeroed or released one. An empty folder that was created for it is removed. Safe in a
    signal handler. */
 void hd_lock_release(hd_lock *l);
 

@@ -18,7 +18,7 @@ static const magic magics[] = {
 };
 #undef LINE
 
-/* bzip2's first bytes could begin a text; a digit and a mark of pi follow them. */
+/* bzip2's first bytes could begin a text; a digit and the digits of pi follow them. */
 static bool begins(const magic *m, const uint8_t *data, size_t size)
 {
     if (size < m->size || memcmp(data, m->bytes, m->size)) return false;

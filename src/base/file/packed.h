@@ -1,5 +1,5 @@
-/* Compressed data as a stream. A format is a line of the list and a file; what data is, its first bytes say.
- */
+/* Compressed data as a stream. A format is a line of the list and a file; it is detected from the first
+   bytes. */
 #ifndef HD_BASE_FILE_PACKED_H
 #define HD_BASE_FILE_PACKED_H
 
@@ -17,7 +17,7 @@
 
 enum { HD_PACKED_MAGIC = 6 }; /* bytes that tell all formats */
 
-/* Where the next bytes come from and go to; both move on. */
+/* Input and output; both advance. */
 typedef struct hd_packed_flow {
     const uint8_t *in;
     size_t in_left;
@@ -30,8 +30,8 @@ typedef struct hd_packed_type {
     const char *name;
     /* `file` is for messages and outlives the state. */
     hd_status (*open)(void **state, const char *file, hd_err *err);
-    /* Goes on until `out` is full or `in` is used up. *ended: all is unpacked, and nothing but padding
-       followed. Without progress although in_last, the data is cut short: the caller says so. */
+    /* Continues until `out` is full or `in` is used up. *ended: everything is unpacked, and only padding
+       followed. No progress despite in_last means that the data is truncated: the caller reports it. */
     hd_status (*step)(void *state, hd_packed_flow *f, bool *ended, hd_err *err);
     void (*close)(void *state); /* accepts NULL */
 } hd_packed_type;
@@ -40,12 +40,12 @@ typedef struct hd_packed_type {
 HD_PACKED_LIST(HD_PACKED_DECLARE)
 #undef HD_PACKED_DECLARE
 
-/* The format of data that begins so; *type is NULL for what is not compressed. Formats that heed does not
-   read, and those this build has no library for, are refused with the remedy. */
+/* The format of data that begins with these bytes; *type is NULL if it is not compressed. Formats that
+   heed does not read, and those this build has no library for, are refused with the remedy. */
 hd_status hd_packed_find(const hd_packed_type **type, const uint8_t *data, size_t size, const char *file,
                          hd_err *err);
 
-/* What a format without its library refuses to open with. */
+/* The error of a format whose library is missing. */
 hd_status hd_packed_absent(const char *name, const char *library, const char *file, hd_err *err);
 
 #endif

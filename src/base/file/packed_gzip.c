@@ -1,5 +1,5 @@
-/* gzip through zlib. Easy to get wrong: a file may be several members one after the other, with zeros behind
-   the last where a tape's block was filled up. */
+/* gzip through zlib. Easy to get wrong: a file may have several members, and zeros after the last one
+   where a tape block was padded. */
 #include "base/file/packed.h"
 
 #include <zlib.h>
@@ -41,7 +41,7 @@ static hd_status gzip_open(void **state, const char *file, hd_err *err)
     return HD_OK;
 }
 
-/* Between two members, or behind the last. */
+/* Between two members, or after the last. */
 static hd_status next_member(gzip *g, hd_packed_flow *f, bool *ended, hd_err *err)
 {
     if (f->in_left >= 2 && f->in[0] == 0x1f && f->in[1] == 0x8b) {

@@ -1,4 +1,4 @@
-/* xz through liblzma, which goes over several streams and the padding between them by itself. */
+/* xz through liblzma, which handles several streams and the padding between them itself. */
 #include "base/file/packed.h"
 
 #include <lzma.h>

@@ -37,7 +37,7 @@ static hd_status zstd_step(void *state, hd_packed_flow *f, bool *ended, hd_err *
     ZSTD_inBuffer in = {f->in, f->in_left, 0};
     ZSTD_outBuffer out = {f->out, f->out_left, 0};
     size_t got = 0;
-    /* after a full `out` there may be more to come although all was read */
+    /* when `out` was filled there may be more output although all input was read */
     while (!ZSTD_isError(got) && out.pos < out.size && (in.pos < in.size || z->inside)) {
         size_t read = in.pos, written = out.pos;
         got = ZSTD_decompressStream(z->z, &out, &in);

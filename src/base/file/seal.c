@@ -1,4 +1,4 @@
-/* Checksums in config.json. Easy to get wrong: whoever edits a file by hand must be told the way out. */
+/* Checksums in config.json. Easy to get wrong: a user who edits a file by hand must be told the remedy. */
 #include "base/file/seal.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const char CONFIG[] = "config.json", BEGIN[] = ",\n \"" HD_SEAL_KEY "\": {";
 
-/* Bytes of a config before its seal; all but its last brace where it has none. 0: that is not the end of an
+/* Bytes of a config before its seal; without one, all but the last brace. 0: it does not end like an
    object. */
 static size_t before_seal(const hd_map *m)
 {

@@ -1,4 +1,4 @@
-/* Folders that are renamed into place. Easy to get wrong: whatever can stand in the way of the rename must be
+/* Folders that are renamed into place. Easy to get wrong: anything that can prevent the rename must be
    noticed before the work, not after it. */
 #include "base/file/staging.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 typedef struct leftovers {
-    const char *parent, *name; /* of the place */
+    const char *parent, *name; /* of the target */
 } leftovers;
 
 static hd_status remove_leftover(void *context, const char *name, hd_err *err)
@@ -25,7 +25,7 @@ static hd_status remove_leftover(void *context, const char *name, hd_err *err)
     return s ? s : hd_folder_remove(path, err);
 }
 
-/* Who holds the lock of the place is alone: other folders of this kind beside it are nobody's. */
+/* The holder of the lock is alone: other temporary folders beside the target are leftovers. */
 static hd_status sweep(const char *place, hd_err *err)
 {
     char parent[HD_PATH];
@@ -36,7 +36,7 @@ static hd_status sweep(const char *place, hd_err *err)
              : hd_folder_each(parent, remove_leftover, &(leftovers){parent, slash ? slash + 1 : place}, err);
 }
 
-/* A link is followed, or the rename would meet it instead of the folder. */
+/* A link is followed, otherwise the rename would replace the link instead of the folder. */
 static hd_status find_place(hd_staging *s, const char *path, hd_err *err)
 {
     char real[PATH_MAX];
@@ -81,8 +81,8 @@ hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err)
     return status;
 }
 
-/* The lock goes first: with its file in it, the place could not be replaced. Should another process take it
-   in that moment, it has it, and this one fails. */
+/* The lock is released first: with its file in the target, that could not be replaced. If another process
+   takes the lock in that moment, this one fails. */
 static hd_status put_in_place(hd_staging *s, hd_err *err)
 {
     char parent[HD_PATH];
@@ -95,7 +95,7 @@ static hd_status put_in_place(hd_staging *s, hd_err *err)
     return hd_folder_sync(parent, err);
 }
 
-/* A failure names the file as it would have been called: nobody knows the temporary folder. */
+/* A failure names the file in its final place: users do not know the temporary folder. */
 static void name_place(const hd_staging *s, hd_err *err)
 {
     char *at = err ? strstr(err->text, s->temp) : NULL;
