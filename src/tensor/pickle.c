@@ -1,5 +1,5 @@
-/* The machine of pickles, with the operations that dictionaries of tensors need. Easy to get wrong: every
-   operation takes from the stack, and a hostile program has nothing on it. */
+/* The pickle machine, with the operations that dictionaries of tensors need. Easy to get wrong: every
+   operation pops from the stack, which a hostile program leaves empty. */
 #include "tensor/pickle.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static hd_status push(hd_pickle *p, hd_pickle_value v, hd_err *err)
     return s;
 }
 
-/* Values above the last mark, or all of them; what lies below it is out of reach. */
+/* Values above the last mark, or all; those below it are out of reach. */
 static size_t above(const hd_pickle *p)
 {
     return p->stack.count - (p->marks.count ? ((size_t *)p->marks.at)[p->marks.count - 1] : 0);
@@ -128,7 +128,7 @@ static hd_status put_int(hd_pickle *p, size_t bytes, hd_err *err)
     return push(p, (hd_pickle_value){.kind = HD_PICKLE_INT, .number = value}, err);
 }
 
-/* Of up to 8 bytes; the longer ones that name the format are kept by their first 8. */
+/* Of up to 8 bytes; of the longer ones that name the format the first 8 are kept. */
 static hd_status put_long(hd_pickle *p, hd_err *err)
 {
     uint64_t size = 0, n = 0;
@@ -198,7 +198,7 @@ static hd_status recall(hd_pickle *p, size_t bytes, hd_err *err)
     return push(p, ((hd_pickle_value *)p->memo.at)[place], err);
 }
 
-/* Sets the topmost `count` values in the one below them: pairs of a dictionary, or values of a list. */
+/* Adds the topmost `count` values to the one below them: pairs of a dictionary, or values of a list. */
 static hd_status set_items(hd_pickle *p, size_t count, bool pairs, hd_err *err)
 {
     const size_t step = pairs ? 2 : 1;
@@ -216,7 +216,7 @@ static hd_status set_items(hd_pickle *p, size_t count, bool pairs, hd_err *err)
     return s;
 }
 
-/* Values above the mark, which goes. */
+/* Values above the mark, which is removed. */
 static bool take_mark(hd_pickle *p, size_t *count)
 {
     if (!p->marks.count) return false;
@@ -299,7 +299,7 @@ static hd_status act(hd_pickle *p, uint8_t code, hd_err *err)
         return call(p, err);
     case 'Q':
         return find(p, err);
-    case 'b': /* BUILD: attributes of the object below, which say nothing of tensors */
+    case 'b': /* BUILD: attributes of the object below, which do not matter for tensors */
         if (above(p) < 2) return bad(p, err, "the stack is too short");
         p->stack.count--;
         return HD_OK;

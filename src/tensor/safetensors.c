@@ -1,4 +1,4 @@
-/* The entries of a file that was opened: found, compared with what is wanted, and read. */
+/* The entries of an open file: looked up, compared with the expected tensor, and read. */
 #include "tensor/safetensors_parts.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, co
         return hd_err_set(err, HD_EMISSING, "%s: tensor '%" SHOWN "': type %s cannot be converted", s->file,
                           name, e->type);
     hd_tensor from =
-        hd_shaped(NULL, e->dtype, e->rank, e->shape); /* its first dimensions, should there be too many */
+        hd_shaped(NULL, e->dtype, e->rank, e->shape); /* its first dimensions, if there are too many */
     if (e->rank != to->rank || !hd_same_shape(&from, to))
         return hd_err_set(err, HD_ESHAPE, "%s: tensor '%" SHOWN "' has shape %s%s, %s is wanted", s->file,
                           name, hd_shape_text(&from, have, sizeof have), e->rank > HD_RANK ? "..." : "",
@@ -77,7 +77,7 @@ hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, co
     return HD_OK;
 }
 
-/* What was read is let go: a file may be larger than memory. */
+/* Pages that were read are dropped: a file may be larger than memory. */
 static uint32_t checksum_on(const hd_safetensors *s, uint32_t before, const uint8_t *from, const uint8_t *end)
 {
     enum { SLICE = 1 << 24 };

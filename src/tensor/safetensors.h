@@ -23,8 +23,8 @@ hd_status hd_safetensors_open(hd_safetensors **out, const char *path, hd_err *er
 /* The same over bytes that outlive the result (fuzzing, tests); `name` stands for the path in messages. */
 hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name,
                                hd_err *err);
-/* The same of a file that torch.save wrote of a dictionary of tensors (pytorch_model.bin). It is read as
-   data: what is more than tensors is refused. Data of several entries may be the same bytes. */
+/* The same for a dictionary of tensors written by torch.save (pytorch_model.bin). It is read as data:
+   anything but tensors is refused. Several entries may share the same bytes. */
 hd_status hd_torch_open(hd_safetensors **out, const char *path, hd_err *err);
 hd_status hd_torch_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name, hd_err *err);
 void hd_safetensors_free(hd_safetensors *s);
@@ -41,9 +41,9 @@ const char *hd_safetensors_meta(const hd_safetensors *s,
  */
 hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, const char *name,
                                const hd_tensor *to, hd_err *err);
-/* These bytes of an entry were read and are not needed again (hd_map_forget). */
+/* Drops these bytes of an entry, which are not needed again (hd_map_forget). */
 void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes);
-/* Fills `to` (dense) from entry `name`, with the same demands. */
+/* Fills `to` (dense) from entry `name`, with the same checks. */
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err);
 
 typedef struct hd_named {
@@ -55,8 +55,8 @@ typedef struct hd_meta {
     const char *key, *value;
 } hd_meta;
 
-/* A file that was saved with this among its metadata knows its checksum (CRC-32C of all bytes, with these
-   zeros in its place), and hd_safetensors_verify finds out whether it is still what was written. */
+/* A file saved with this among its metadata has its checksum (CRC-32C of all bytes, with these zeros in
+   its place), and hd_safetensors_verify checks that it is still as written. */
 #define HD_CHECKSUM_KEY "crc32c"
 #define HD_CHECKSUM_META            \
     {                               \
@@ -71,7 +71,7 @@ hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t 
 
 /* Writes the numbers of entry i, dense. */
 typedef hd_status hd_fetch_fn(void *context, size_t i, void *to, hd_err *err);
-/* The same, where tensors without data are asked for when it is their turn: only one has to be in memory. */
+/* The same, with data for tensors without any supplied one at a time: only one has to be in memory. */
 hd_status hd_safetensors_save_fetched(const char *path, const hd_named *entries, size_t count,
                                       const hd_meta *meta, size_t metas, hd_fetch_fn *fetch, void *context,
                                       hd_err *err);

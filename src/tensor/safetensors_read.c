@@ -1,5 +1,5 @@
-/* Reading safetensors files from a mapping. Easy to get wrong: trust. No number from the header is used in a
-   product, a pointer or an allocation before it was checked. */
+/* Reading safetensors files from a mapping. Easy to get wrong: no number from the header may be used in a
+   product, a pointer or an allocation before it is checked. */
 #include "tensor/safetensors_parts.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ __attribute__((format(printf, 4, 5))) static hd_status bad(const hd_safetensors 
     return hd_err_set(err, HD_EFORMAT, "%s: tensor '%" SHOWN "': %s", s->file, tensor, text);
 }
 
-/* What a JSON value is, in words; a number as it is. */
+/* The type of a JSON value in words; a number as written. */
 static const char *words_of(const json_t *v, char buf[40])
 {
     static const char *const words[] = {
@@ -72,7 +72,8 @@ static hd_status read_header_json(hd_safetensors *s, const char *text, size_t le
     };
     const size_t code = json_error_code(&e);
     const char *why = code < sizeof whys / sizeof *whys && whys[code] ? whys[code] : "is not JSON";
-    /* the bytes before the place name the tensor, or most of it; Jansson itself quotes short tokens alone */
+    /* the bytes before the position name the tensor, or most of it; Jansson itself quotes only short
+       tokens */
     const int place = e.position < 0 || (size_t)e.position > length ? 0 : e.position,
               from = place > 100 ? place - 100 : 0;
     return bad(s, NULL, err, "header %s: %s, at byte %d after '%.*s'", why, e.text, place, place - from,

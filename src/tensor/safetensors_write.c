@@ -1,5 +1,5 @@
-/* Writing safetensors files. Easy to get wrong: the order. Wider dtypes come first, so that every tensor is
-   aligned to its own dtype; a file written otherwise would be valid and slower to read. */
+/* Writing safetensors files. Easy to get wrong: the order. Wider dtypes come first, so that every tensor
+   is aligned to its own dtype; any other order would be valid but slower to read. */
 #include "tensor/safetensors_parts.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static hd_status measure_all(item *to, const hd_named *from, size_t count, const
     return HD_OK;
 }
 
-/* Puts value, which it takes over, under a new key. */
+/* Sets a new key to value, and takes ownership of it. */
 static hd_status put_new(json_t *object, const char *key, json_t *value, const char *path, hd_err *err)
 {
     if (json_object_get(object, key)) {
@@ -82,7 +82,7 @@ static hd_status check_utf8(const char *key, const char *text, const char *path,
     return hd_err_set(err, HD_EARG, "%s: cannot save '%" SHOWN "': name or value is not UTF-8", path, key);
 }
 
-/* A lack of memory on the way leaves parts out; put_new, which gets the result, tells. */
+/* If memory runs out, parts are left out; put_new, which gets the result, reports it. */
 static json_t *describe(const item *it, size_t begin)
 {
     json_t *entry = json_object(), *shape = json_array(), *offsets = json_array();
@@ -99,7 +99,7 @@ static json_t *describe(const item *it, size_t begin)
 static hd_status fill_header(json_t *head, const item *items, size_t count, const hd_meta *meta, size_t metas,
                              const char *path, hd_err *err)
 {
-    json_t *notes = metas ? json_object() : NULL; /* head owns it at once */
+    json_t *notes = metas ? json_object() : NULL; /* head owns it from here on */
     hd_status status = metas ? put_new(head, METADATA, notes, path, err) : HD_OK;
     for (size_t i = 0; i < metas && !status; i++) {
         status = check_utf8(meta[i].key, meta[i].key, path, err);

@@ -131,7 +131,7 @@ static double unpack_bf16(uint16_t h)
     return x;
 }
 
-/* Rounds to nearest even straight from the double: by way of float some ties would be decided twice. */
+/* Rounds to nearest even straight from the double: through float some ties would be rounded twice. */
 static uint16_t pack_small(double x, int exponent_bits)
 {
     const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
@@ -153,8 +153,8 @@ static uint16_t pack_small(double x, int exponent_bits)
     return (uint16_t)(sign | kept);
 }
 
-/* For F16 and BF16 alone: what a double cannot hold of a large integer is kept as one set bit below, so that
-   a tie stays one only if it was one. */
+/* For F16 and BF16 only: the part of a large integer that a double cannot hold is kept as one sticky bit,
+   so that a tie remains only if it was one. */
 static double sticky(int64_t x)
 {
     if (x > -((int64_t)1 << 53) && x < (int64_t)1 << 53) return (double)x;
@@ -291,7 +291,7 @@ static bool is_finite(hd_real x)
     return fabs((double)x) <= (sizeof x == sizeof(float) ? (double)FLT_MAX : DBL_MAX);
 }
 
-/* In blocks and without a branch: compilers make vector code of that, seven times as fast. */
+/* In blocks and without a branch: compilers vectorize that, which is seven times as fast. */
 bool hd_all_finite(const hd_real *x, size_t count)
 {
     enum { AT_ONCE = 64 };

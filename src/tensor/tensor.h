@@ -1,4 +1,4 @@
-/* Tensors: a description of numbers that live elsewhere (host or device memory). Up to four dimensions,
+/* Tensors: descriptions of numbers stored elsewhere (host or device memory). Up to four dimensions,
    row-major; a row view keeps its parent's distance between rows, so a slice by columns costs nothing. */
 #ifndef HD_TENSOR_TENSOR_H
 #define HD_TENSOR_TENSOR_H
@@ -46,10 +46,10 @@ struct hd_tensor {
     size_t stride;         /* elements from one row to the next; >= columns */
 
     /* used by op/ alone */
-    hd_tensor *grad; /* same shape, or NULL as long as nothing flowed here */
+    hd_tensor *grad; /* same shape; NULL until backward reaches it */
     hd_tensor *base; /* the tensor this is a view of, or NULL */
     size_t offset;   /* of a view in its base, in elements */
-    bool wants_grad; /* backward shall reach it */
+    bool wants_grad; /* it takes part in backward */
     bool is_param;   /* owned by a model: gradient in the flat buffer, never released */
     void *prepared;  /* backend's own form of a weight (backend.prepare, or its shadow), or NULL */
 };

@@ -1,6 +1,6 @@
-/* Files of torch.save: since PyTorch 1.6 an archive of a pickle and a file for each storage, before that five
-   pickles with the storages behind them. Easy to get wrong: a tensor says itself which part of a storage it
-   is, and nothing of that may be believed. */
+/* Files of torch.save: since PyTorch 1.6 an archive of a pickle and a file for each storage, before that
+   five pickles with the storages behind them. Easy to get wrong: a tensor declares which part of a storage it
+   is, and none of that may be trusted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_PICKLE = 1 << 28, MOST_TENSORS = 1 << 20, MOST_STORAGES = 1 << 14 };
 
-/* Names a pickle may say: of storages their types, else what is called. */
+/* Names a pickle may use: types of storages, and functions. */
 enum { DICT = 100, TENSOR, PARAMETER };
 
 static const struct {
@@ -102,7 +102,7 @@ static hd_status add_storage(reader *r, storage one, hd_pickle_value *out, hd_er
     return HD_OK;
 }
 
-/* ("storage", torch.FloatStorage, "0", "cpu", 12) or the same with None behind. */
+/* ("storage", torch.FloatStorage, "0", "cpu", 12), or the same followed by None. */
 static hd_status find_storage(void *context, const hd_pickle *p, hd_pickle_value id, hd_pickle_value *out,
                               hd_err *err)
 {
@@ -119,7 +119,7 @@ static hd_status find_storage(void *context, const hd_pickle *p, hd_pickle_value
 
 /* -- tensors -- */
 
-/* Whether the numbers lie one behind the other; *count of them. */
+/* Whether the numbers are contiguous; *count of them. */
 static bool is_dense(const hd_pickle_value *shape, const hd_pickle_value *stride, size_t rank, size_t *count)
 {
     bool dense = true;
