@@ -4,7 +4,7 @@
 #ifndef HD_TEXT_ABBREVIATION_LIST_H
 #define HD_TEXT_ABBREVIATION_LIST_H
 
-/* Something follows that belongs to them: a name, an explanation. */
+/* Followed by something that belongs to them: a name, an explanation. */
 #define HD_ABBREVIATIONS /* English */                                                                       \
     "Mr", "Mrs", "Ms", "Mx", "Dr", "Prof", "St", "Mt", "Ft", "Rev", "Hon", "Gen", "Col", "Lt", "Capt",       \
         "Cmdr", "Sgt", "Maj", "Adm", "Gov", "Sen", "Rep", "Pres", "Supt", "Messrs", "vs", "cf", "viz",       \
@@ -24,21 +24,21 @@
         "напр", "им", "ул", "пр", "пл", "пер", "гр", "тов", "проф", "акад", "доц", "см", "ср", "обл", "тел", \
         "вул", "δρ", "π.χ", "δηλ", "βλ"
 
-/* A number follows: "No. 5", "p. 12"; before anything else they end a sentence like any word. */
+/* Followed by a number: "No. 5", "p. 12"; before anything else they end a sentence like any word. */
 #define HD_NUMBER_ABBREVIATIONS                                                                            \
     "no", "nos", "nr", "n", "núm", "num", "art", "arts", "fig", "figs", "abb", "tab", "eq", "eqs", "p",    \
         "pp", "s", "pág", "págs", "pag", "str", "vol", "vols", "ch", "chap", "sec", "sect", "par", "ziff", \
         "aufl", "č", "ст", "стр", "с", "рис", "табл", "гл", "п", "№", "nº", "ver", "op", "tel", "ext",     \
         "max", "min", "v", "anm", "rn", "cap", "blz", "afb", "ff"
 
-/* They may end a sentence; where a capital follows it is one if the next word often begins one. */
+/* They may end a sentence: before a capital they do if the next word often begins one. */
 #define HD_DOUBTFUL_ABBREVIATIONS                                                                            \
     "Inc", "Ltd", "Co", "Corp", "Bros", "Jr", "Sr", "Ph.D", "M.D", "B.A", "M.A", "a.m", "p.m", "Jan", "Feb", \
         "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Okt", "Nov", "Dec", "Dez", "Mon", "Tue",   \
         "Tues", "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun", "sept", "okt", "nov", "déc", "janv",     \
         "févr", "juil", "Mio", "Mrd", "Tsd", "Std", "Chr", "г", "гг", "в", "вв", "н.э"
 
-/* Words that begin sentences and are small elsewhere, as they are written there. */
+/* Words that begin sentences and are lowercase elsewhere, as written at the start. */
 #define HD_SENTENCE_STARTERS                                                                                 \
     "The", "A", "An", "He", "She", "It", "They", "We", "You", "I", "This", "That", "These", "Those",         \
         "There", "But", "And", "Or", "So", "In", "On", "At", "By", "For", "From", "With", "When", "While",   \
@@ -51,7 +51,7 @@
         "Gli", "Ma", "Nel", "Questo", "O", "Os", "Um", "Uma", "Ele", "Ela", "Mas", "De", "Het", "Een",       \
         "Hij", "Zij", "Wij", "Maar", "Он", "Она", "Они", "Мы", "Я", "Это", "В", "На", "Но", "И"
 
-/* Behind "19." as in German: no sentence ends before them. */
+/* After "19." as in German: no sentence ends before them. */
 #define HD_ORDINAL_NOUNS                                                                                     \
     "Januar", "Jänner", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", \
         "November", "Dezember", "Jahrhundert", "Jahrhunderts", "Jahrhunderte", "Jahrtausend", "Weltkrieg",   \

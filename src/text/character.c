@@ -1,4 +1,4 @@
-/* Characters and their classes, by utf8proc's tables of Unicode. */
+/* Characters and their classes, from utf8proc's Unicode tables. */
 #include "text/character.h"
 
 #include <utf8proc.h>
@@ -75,7 +75,7 @@ bool hd_is_word(int32_t point)
            point == 0x200d;
 }
 
-/* Bytes at `at`, which is no character, that could begin one; at least 1. */
+/* Number of bytes at `at`, which do not form a character, that could begin one; at least 1. */
 static size_t broken(const uint8_t *at, size_t size)
 {
     uint8_t first = at[0], low = 0x80, high = 0xbf;

@@ -1,4 +1,4 @@
-/* Characters of UTF-8 text and the classes that tokenizers part them by. */
+/* Characters of UTF-8 text and the classes that tokenizers use. */
 #ifndef HD_TEXT_CHARACTER_H
 #define HD_TEXT_CHARACTER_H
 
@@ -8,22 +8,22 @@
 
 #include "base/text.h"
 
-/* Bytes of the character at text, size > 0, and its code point; 1 and -1 where it is not UTF-8. */
+/* Length in bytes of the character at text, size > 0, and its code point; 1 and -1 if it is not UTF-8. */
 size_t hd_character(const char *text, size_t size, int32_t *point);
 
-/* Unicode's White_Space, and the general categories L, N, P, Mn, and C but for what is not assigned. Of -1
-   all are false. */
+/* Unicode's White_Space, and the general categories L, N, P, Mn, and C without unassigned code points. All
+   are false for -1. */
 bool hd_is_space(int32_t point);
 bool hd_is_letter(int32_t point);
 bool hd_is_number(int32_t point);
-bool hd_is_punctuation(int32_t point); /* and what ASCII has of symbols */
+bool hd_is_punctuation(int32_t point); /* and ASCII symbols */
 bool hd_is_accent(int32_t point);
 bool hd_is_upper(int32_t point); /* Lu and Lt */
 bool hd_is_lower(int32_t point); /* Ll */
 bool hd_is_control(int32_t point);
-bool hd_is_word(int32_t point); /* letters, marks, digits, and what joins: \w of regular expressions */
+bool hd_is_word(int32_t point); /* letters, marks, digits and joiners: \w of regular expressions */
 
-/* Appends bytes; of those that are not UTF-8, U+FFFD for each beginning of a character. */
+/* Appends bytes; invalid UTF-8 becomes one U+FFFD per truncated character. */
 void hd_text_add_lossy(hd_text *to, const char *bytes, size_t size);
 
 #endif

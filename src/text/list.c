@@ -16,7 +16,7 @@ static bool is_piece(const char *text, size_t size)
 {
     int32_t point;
     hd_character(text, size, &point);
-    return point > 0; /* neither broken nor a zero byte; a longer piece has none of the two */
+    return point > 0; /* neither invalid nor a zero byte; a longer piece contains neither */
 }
 
 static hd_status count_line(hd_vocab *v, hd_line line, hd_list_cut *cut, hd_err *err)
@@ -31,7 +31,7 @@ static hd_status count_line(hd_vocab *v, hd_line line, hd_list_cut *cut, hd_err 
     return s;
 }
 
-/* Keeps the counts within their bound: what is rare by now will hardly be among the most frequent. */
+/* Keeps the counts within their bound: pieces that are rare so far will hardly be among the most frequent. */
 static hd_status forget_rare(hd_vocab *all, size_t most, uint64_t *least, hd_err *err)
 {
     hd_status s = HD_OK;
@@ -44,7 +44,7 @@ hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *
     hd_vocab *v = state_new(t, err), all = {0};
     hd_status s = v ? HD_OK : HD_ENOMEM;
     size_t most = opt->counted ? opt->counted : COUNTED;
-    uint64_t forgotten = 1; /* pieces that were seen less often */
+    uint64_t forgotten = 1; /* pieces seen less often */
     for (hd_line line = {0}; !s && lines.next(lines.context, &line);) {
         s = count_line(&all, line, t->type->list->cut, err);
         if (!s && all.count > most) s = forget_rare(&all, most, &forgotten, err);
@@ -90,7 +90,7 @@ hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, h
         part = t->type->list->cut(text + i, size - i, &skip);
         if (!part) break;
         int32_t id = hd_vocab_find(t->state, text + i + skip, part);
-        /* no cut gives "<s>": a text cannot speak the specials */
+        /* no cut gives "<s>": a text cannot contain the specials */
         hd_piece piece = {
             .id = id < 0 ? HD_UNK_ID : id, .begin = (uint32_t)(i + skip), .end = (uint32_t)(i + skip + part)};
         if (!to.put(to.context, piece)) return hd_err_nomem(err, sizeof piece);
@@ -119,7 +119,7 @@ hd_status hd_list_describe(const hd_tokenizer *t, json_t *root, const char *piec
     for (size_t id = 0; id < t->size; id++)
         hd_json_set(vocab, hd_vocab_piece(t->state, (int32_t)id), json_integer((json_int_t)id));
     hd_json_set(root, "normalizer", json_null());
-    /* "invert": what matches stays, what lies between goes */
+    /* "invert": matches are kept, the text between them is removed */
     hd_json_set(root, "pre_tokenizer",
                 json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex", piece, "behavior",
                           "Removed", "invert", 1));

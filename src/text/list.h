@@ -6,18 +6,18 @@
 #include "text/character.h"
 #include "text/vocab.h"
 
-/* Bytes of the next piece of text[0..size-1], size > 0, behind *skip bytes that belong to none; 0: there is
- * none. */
+/* Length of the next piece of text[0..size-1], size > 0, after *skip bytes that belong to no piece; 0:
+   there is none. */
 typedef size_t hd_list_cut(const char *text, size_t size, size_t *skip);
 
 typedef struct hd_list_rules {
     hd_list_cut *cut;
     hd_vocab_check *check; /* a piece of the file */
     const char *joint;     /* between two pieces of a decoded text */
-    const char *unknown;   /* what <unk> decodes to, and what is no id */
+    const char *unknown;   /* what <unk> and invalid ids decode to */
 } hd_list_rules;
 
-/* The functions of a type that has .list: learning a vocabulary (every piece of every line, ranked), opening
+/* The functions of a type with .list: learning a vocabulary (every piece of every line, ranked), opening
    one, encoding and decoding. */
 hd_status hd_list_train(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err);
 hd_status hd_list_open(hd_tokenizer *t, const char *path, hd_err *err);
@@ -25,7 +25,7 @@ hd_status hd_list_save(const hd_tokenizer *t, const char *path, hd_err *err);
 void hd_list_release(hd_tokenizer *t);
 hd_status hd_list_encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
 hd_status hd_list_decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
-/* Cut by a regular expression of Oniguruma that matches a piece. Takes the decoder over. */
+/* Cut by an Oniguruma regular expression that matches a piece. Takes ownership of the decoder. */
 hd_status hd_list_describe(const hd_tokenizer *t, json_t *root, const char *piece, json_t *decoder);
 
 #define HD_LIST_TYPE(rules, describe_it)                                                                     \

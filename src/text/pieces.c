@@ -1,4 +1,4 @@
-/* Lists of pieces and of ids, as tokenizers fill them. */
+/* Lists of pieces and ids, as filled by tokenizers. */
 #include "base/mem.h"
 #include "text/character.h"
 #include "text/tokenizer.h"
@@ -53,7 +53,7 @@ typedef struct place {
     uint32_t character;
 } place;
 
-/* Moves on to the character that byte `to` is part of, or behind the last. */
+/* Advances to the character that contains byte `to`, or past the last one. */
 static void move(place *p, hd_line text, size_t to)
 {
     int32_t point;

@@ -1,6 +1,6 @@
-/* Where sentences end. Easy to get wrong: quotes and brackets behind a mark belong to the sentence it ends,
-   and a full stop is more often part of a word or number than of a sentence's end. Every look ahead and back
-   is bounded, so that time stays linear in the text. */
+/* Where sentences end. Easy to get wrong: quotes and brackets after a mark belong to the sentence it ends,
+   and a full stop is more often part of a word or number than the end of a sentence. Every look ahead and
+   back is bounded, so that the time is linear in the length of the text. */
 #include "text/splitter.h"
 
 #include <string.h>
@@ -23,9 +23,9 @@ enum {
 
 typedef enum mark {
     NONE,
-    STOP,   /* . and what else also abbreviates */
+    STOP,   /* . and other marks that also abbreviate */
     STRONG, /* ! ? and those of other scripts: a space or the end follows */
-    WIDE    /* of scripts that write no space behind them */
+    WIDE    /* of scripts that write no space after them */
 } mark;
 
 static mark mark_of(int32_t c)
@@ -87,7 +87,7 @@ static bool is_dash(int32_t c)
     return c == '-' || c == 0x2013 || c == 0x2014 || c == 0x2022; /* – — and a bullet */
 }
 
-/* The character at i, -1 behind the end; *used its bytes, 0 there. */
+/* The character at i, -1 past the end; *used is its length, 0 there. */
 static int32_t at(hd_line l, size_t i, size_t *used)
 {
     int32_t c = -1;
@@ -178,22 +178,21 @@ typedef struct scan {
     hd_line l;
     size_t from; /* of the sentence */
     size_t i;
-    word last,
-        before;   /* the word that ends at i or, behind white space, before it; and the one before that */
-    bool touches; /* `last` reaches i */
-    bool content; /* a letter or digit was seen */
-    bool open;    /* a straight quote was, and none since that closes it */
+    word last, before; /* the word that ends at i or before the white space there; and the one before that */
+    bool touches;      /* `last` reaches i */
+    bool content;      /* a letter or digit was seen */
+    bool open;         /* a straight quote was opened and not closed */
 } scan;
 
-typedef struct ending { /* what stands at a mark */
+typedef struct ending { /* what is found at a mark */
     mark kind;
     bool dots;   /* three full stops or more, or an ellipsis */
     bool alone;  /* white space before it */
-    bool closed; /* a quote or bracket closes behind it */
+    bool closed; /* a closing quote or bracket follows */
     size_t end;
 } ending;
 
-/* Marks one behind the other, also ". . ." */
+/* Consecutive marks, also ". . ." */
 static void take_marks(const scan *c, ending *e)
 {
     size_t used, stops = 0;
@@ -212,7 +211,7 @@ static void take_marks(const scan *c, ending *e)
     e->dots = stops > 1;
 }
 
-/* "[12]" behind a mark: a reference. */
+/* "[12]" after a mark: a reference. */
 static size_t reference_at(hd_line l, size_t i)
 {
     size_t end = i + 1;
@@ -241,7 +240,8 @@ static void take_fences(const scan *c, ending *e)
     }
 }
 
-/* The character that begins what follows, behind white space and what opens there; *where it is. */
+/* The first character of the following text, after white space and opening quotes and brackets; *where is
+   its position. */
 static int32_t next_of(const scan *c, const ending *e, size_t *where, bool *opened)
 {
     size_t i = behind_space(c->l, e->end), used;
@@ -320,7 +320,7 @@ static bool is_end(const scan *c, const ending *e)
     return e->kind == STRONG || e->alone || !is_abbreviated(c, e, p, where);
 }
 
-/* White space with an empty line in it, or U+2029, parts paragraphs. */
+/* White space with an empty line in it, or U+2029, separates paragraphs. */
 static bool is_paragraph(hd_line l, size_t i, size_t end)
 {
     size_t ends = 0;
@@ -331,7 +331,8 @@ static bool is_paragraph(hd_line l, size_t i, size_t end)
     return ends > 1;
 }
 
-/* Takes what is no mark: a word with the stops, hyphens and apostrophes in it, or one other character. */
+/* Consumes anything but a mark: a word with the stops, hyphens and apostrophes in it, or one other
+   character. */
 static void take_word(scan *c)
 {
     size_t used, from = c->i;

@@ -36,7 +36,7 @@ bool hd_tally_wants_words(hd_tally *t)
     return atomic_load(&t->words) < HD_UNKNOWN_WORDS;
 }
 
-/* The text without white space around it, whole characters of it. */
+/* The text without white space around it, cut to whole characters. */
 static void copy_word(char to[HD_UNKNOWN_ROOM], const char *text, size_t size)
 {
     size_t at = 0, kept = 0, used;
@@ -56,7 +56,7 @@ void hd_tally_add_word(hd_tally *t, const char *text, size_t size)
 {
     char word[HD_UNKNOWN_ROOM];
     copy_word(word, text, size);
-    if (!*word || atomic_flag_test_and_set(&t->busy)) return; /* another thread has one: that will do */
+    if (!*word || atomic_flag_test_and_set(&t->busy)) return; /* another thread is adding one: skip this */
     size_t n = atomic_load(&t->words), same = 0;
     while (same < n && strcmp(t->word[same], word)) same++;
     if (same == n && n < HD_UNKNOWN_WORDS) {

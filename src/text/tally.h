@@ -1,4 +1,4 @@
-/* What a tokenizer had no piece for, counted while texts are encoded, from any number of threads. */
+/* Counts of what a tokenizer had no piece for, while texts are encoded, from any number of threads. */
 #ifndef HD_TEXT_TALLY_H
 #define HD_TEXT_TALLY_H
 
@@ -9,7 +9,7 @@ enum { HD_UNKNOWN_WORDS = 3, HD_UNKNOWN_ROOM = 40 };
 
 typedef struct hd_unknown {
     size_t tokens, unknown;                       /* encoded so far, and <unk> among them */
-    char word[HD_UNKNOWN_WORDS][HD_UNKNOWN_ROOM]; /* the first different ones they stand for; cut to fit */
+    char word[HD_UNKNOWN_WORDS][HD_UNKNOWN_ROOM]; /* the first distinct words they stand for; cut to fit */
     size_t words;
 } hd_unknown;
 

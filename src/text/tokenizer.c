@@ -1,4 +1,4 @@
-/* What all tokenizers share: the registry, and the checks before a type's own function. */
+/* The registry of tokenizers, and the checks before a type's own function is called. */
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -225,7 +225,7 @@ hd_status hd_tokenizer_encode_again(const hd_tokenizer *t, const char *text, siz
     return encode(t, text, size, (hd_piece_sink){put_piece, out}, err);
 }
 
-/* Counts pieces of a text; the words behind the first unknown ones are kept. */
+/* Counts the pieces of a text; the words of the first unknown ones are kept. */
 static void count(const hd_tokenizer *t, const char *text, const hd_piece *piece, size_t count)
 {
     size_t unknown = 0;
@@ -247,7 +247,7 @@ hd_status hd_tokenizer_encode(const hd_tokenizer *t, const char *text, size_t si
     return s;
 }
 
-/* Ids say nothing of their words: a text with unknown ones is read once more while those are wanted. */
+/* Ids do not tell the words: while words are still collected, a text with unknown ones is read again. */
 static hd_status count_ids(const hd_tokenizer *t, const char *text, size_t size, const int32_t *ids,
                            size_t ids_count, hd_err *err)
 {

@@ -1,5 +1,5 @@
-/* Telling tokenizers apart, by config.json of a model's folder or else by the names of files, which published
-   checkpoints share. */
+/* Finding the kind of a tokenizer, from config.json of a model folder or else from the file names that
+   published checkpoints use. */
 #include "text/tokenizer_find.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_CONFIG = 1 << 20 };
 
-/* A tokenizer.json says what it is. */
+/* A tokenizer.json names its kind. */
 static hd_status open_json(hd_tokenizer **out, const char *path, hd_err *err)
 {
     hd_arena arena;
@@ -34,7 +34,7 @@ static hd_status open_json(hd_tokenizer **out, const char *path, hd_err *err)
     return s ? s : hd_tokenizer_open(out, (hd_tokenizer_kind)kind, path, err);
 }
 
-/* A list of heed's begins with <pad>; of single characters or of words. */
+/* heed's own list begins with <pad>; its pieces are single characters or words. */
 static hd_status open_list(hd_tokenizer **out, const char *path, hd_err *err)
 {
     hd_lines *lines = NULL;
@@ -73,7 +73,7 @@ json_t *hd_tokenizer_member(const json_t *config, const char *key)
     return before ? json_object_get(config, before) : v;
 }
 
-/* Whether config.json of the folder is heed's; then *s says how opening went. */
+/* Whether config.json of the folder is heed's; then *s is the result of opening. */
 static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_status *s, hd_err *err)
 {
     char path[HD_PATH];
@@ -106,7 +106,7 @@ static bool open_model(hd_tokenizer **out, const char *folder, bool target, hd_s
 
 static hd_status open_folder(hd_tokenizer **out, const char *folder, bool target, hd_err *err)
 {
-    /* heed's own first: beside them lies what was made of them for others */
+    /* heed's own first: converted copies for other programs may be beside them */
     static const char *const names[] = {"source.model",    "tokenizer.model",        "tokenizer.txt",
                                         "tokeniser.model", "tokeniser.txt",          "source.spm",
                                         "spiece.model",    "tokenizer.json",         "vocab.json",

@@ -1,5 +1,5 @@
-/* A list of pieces, found by hash. Easy to get wrong: the file is hostile, and a piece that is there twice
-   would make decoding and encoding disagree without a word. */
+/* A list of pieces, found by hash. Easy to get wrong: the file is hostile, and a piece that occurs twice
+   would silently make decoding and encoding disagree. */
 #include "text/vocab.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static uint64_t hash_of(const char *piece, size_t size)
     return h ^ h >> 32;
 }
 
-/* The slot of the piece, or the empty one where it would go. There is always one. */
+/* The slot of the piece, or the empty slot for it. There is always one. */
 static uint32_t *slot_of(const hd_vocab *v, const char *piece, size_t size)
 {
     size_t i = hash_of(piece, size) & (v->slots - 1);
@@ -165,8 +165,7 @@ static int hex_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Resolves "\xNN" and "\\" in place. Returns the size, or 0 with *wrong set where there is another backslash.
- */
+/* Resolves "\xNN" and "\\" in place. Returns the size, or 0 with *wrong set for any other backslash. */
 static size_t unescape(char *text, size_t size, const char **wrong)
 {
     size_t to = 0;

@@ -1,7 +1,6 @@
-/* The tokenizer `words`. Spaces part words, and so does the border between a word (letters, marks and digits,
-   with an apostrophe or hyphen kept between two of them: don't, well-known) and a punctuation mark; each mark
-   is a piece of its own. Decoding puts one space between pieces: whether there was one before a comma is
-   lost. */
+/* The tokenizer `words`. Spaces separate words, and so does the border between a word (letters, marks and
+   digits, with an apostrophe or hyphen kept between two of them: don't, well-known) and a punctuation mark;
+   each mark is a piece of its own. Decoding puts one space between pieces, also before a comma. */
 #include <utf8proc.h>
 
 #include "text/list.h"

@@ -118,7 +118,7 @@ bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, si
         i += t ? t->size : 1;
         t = NULL;
     }
-    if (begin > from) t = NULL, *at = begin; /* the token, if there is one, comes with the next call */
+    if (begin > from) t = NULL, *at = begin; /* the token, if there is one, is returned by the next call */
     *out = (hd_stretch){t, from, *at};
     return true;
 }

@@ -1,5 +1,5 @@
-/* Added tokens: texts that are a piece of their own wherever they stand, special tokens above all. Found
-   before anything else is done with a text: the leftmost, and of several there the longest. */
+/* Added tokens: texts that are always one piece, mostly special tokens. They are searched before anything
+   else is done with a text: the leftmost first, of several there the longest. */
 #ifndef HD_TEXT_PUBLISHED_ADDED_H
 #define HD_TEXT_PUBLISHED_ADDED_H
 
@@ -10,9 +10,9 @@ typedef struct hd_added_token {
     size_t size;      /* bytes of it, at least 1 */
     int32_t id;
     bool special;        /* decoding leaves it out */
-    bool normal;         /* is looked for in the normalized text */
-    bool word;           /* only where no letter or digit touches it */
-    bool lstrip, rstrip; /* takes the spaces before it, behind it */
+    bool normal;         /* is searched in the normalized text */
+    bool word;           /* only if no letter or digit is next to it */
+    bool lstrip, rstrip; /* takes the spaces before it, after it */
 } hd_added_token;
 
 typedef struct hd_added {
@@ -26,7 +26,7 @@ hd_status hd_added_put(hd_added *a, hd_added_token token, hd_err *err);
 void hd_added_sort(hd_added *a); /* before the first search */
 bool hd_added_special(const hd_added *a, int32_t id);
 
-/* A stretch of a text: a token, or what lies between two. */
+/* A span of a text: a token, or the text between two. */
 typedef struct hd_stretch {
     const hd_added_token *token; /* NULL: plain text */
     size_t begin, end;           /* bytes */
@@ -34,8 +34,8 @@ typedef struct hd_stretch {
 
 typedef enum hd_added_which { HD_ADDED_RAW, HD_ADDED_NORMAL } hd_added_which;
 
-/* The next stretch from *at on, which moves behind it; false: the text is over. `which` tokens are looked
-   for: those of the text as it is, or those of the normalized one, in what lies between the former. */
+/* The next span from *at on, which is moved past it; false: end of the text. `which` tokens are searched:
+   those of the original text, or those of the normalized one, in the text between the former. */
 bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
                    hd_stretch *out);
 

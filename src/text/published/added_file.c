@@ -1,4 +1,4 @@
-/* Reading added_tokens.json. Vocabularies move when they grow: they are joined before anything borrows from
+/* Reading added_tokens.json. Vocabularies move when they grow: they are joined before anything points into
    them. */
 #include "text/published/added_file.h"
 

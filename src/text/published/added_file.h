@@ -1,5 +1,5 @@
-/* added_tokens.json, which older folders have beside their vocabulary: added tokens and their ids, which come
-   behind those of the vocabulary. */
+/* added_tokens.json, beside the vocabulary in older folders: added tokens and their ids, which follow
+   those of the vocabulary. */
 #ifndef HD_TEXT_PUBLISHED_ADDED_FILE_H
 #define HD_TEXT_PUBLISHED_ADDED_FILE_H
 
@@ -11,7 +11,7 @@
 
 typedef struct hd_added_file {
     char path[HD_PATH];
-    json_t *root; /* NULL: there is none; goes with the arena */
+    json_t *root; /* NULL: there is none; owned by the arena */
 } hd_added_file;
 
 /* The one beside the vocabulary at `vocab`, if there is one. */
@@ -20,7 +20,7 @@ hd_status hd_added_file_read(hd_added_file *a, hd_file_set *files, const char *v
 /* Appends its tokens to the vocabulary, seen 0 times: a model does not make such pieces of a text. Together
    the ids must be 0 to n-1. */
 hd_status hd_added_file_join(const hd_added_file *a, hd_vocab *v, hd_err *err);
-/* Puts behind those of `out` the ones it does not have; they are looked for in normalized text. */
+/* Appends to `out` the ones it does not have; they are searched in normalized text. */
 hd_status hd_added_file_put(const hd_added_file *a, const hd_vocab *v, hd_added *out, hd_err *err);
 
 #endif

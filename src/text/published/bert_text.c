@@ -27,7 +27,7 @@ static bool is_ideograph(int32_t point)
     return false;
 }
 
-/* One character as the normalized text gets it, `from` that of the original. */
+/* Appends one normalized character; `from` is that of the original. */
 static void put(hd_bert_text *t, int32_t point, struct hd_origin from)
 {
     char bytes[4];

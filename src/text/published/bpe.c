@@ -1,5 +1,5 @@
-/* The tokenizer `bpe`: byte-level byte-pair encoding as GPT-2 has it. A text is cut into words, a word into
-   bytes, and bytes are merged; so every text has pieces, and no piece is unknown. */
+/* The tokenizer `bpe`: byte-level byte-pair encoding as GPT-2 has it. A text is cut into words, a word
+   into bytes, and bytes are merged; so every text has pieces, and none is unknown. */
 #include "text/published/bpe.h"
 
 #include <string.h>
@@ -38,11 +38,11 @@ typedef struct walk {
     hd_err *err;
     hd_ids ids;
     hd_merge_room room;
-    hd_text prefixed; /* a stretch of the text with a space in front */
-    size_t begin;     /* of the stretch in the text */
-    size_t shift;     /* 1: it has a space in front that the text has not */
-    size_t first;     /* bytes of its first character, which that space counts as */
-    bool any;         /* a piece was put */
+    hd_text prefixed; /* a span of the text with a space in front */
+    size_t begin;     /* of the span in the text */
+    size_t shift;     /* 1: it has a space in front that is not in the text */
+    size_t first;     /* bytes of its first character, which that space is counted as */
+    bool any;         /* a piece was emitted */
 } walk;
 
 /* Spaces at one end of a piece. */
@@ -55,12 +55,12 @@ static size_t spaces_of(const char *piece, bool trailing)
     return n;
 }
 
-/* Takes the spaces off its offsets, each of which is `wide` bytes of the text. */
+/* Removes the spaces from its offsets; each is `wide` bytes of the text. */
 static void trim(const walk *w, hd_piece *p, size_t wide)
 {
     const char *piece = hd_vocab_piece(&w->bpe->vocab, p->id);
     size_t leading = spaces_of(piece, false), trailing = spaces_of(piece, true);
-    if (leading == 1 && w->bpe->prefixed && (!w->any || !p->begin)) leading = 0; /* more were not put there */
+    if (leading == 1 && w->bpe->prefixed && (!w->any || !p->begin)) leading = 0; /* more were not added */
     p->begin += (uint32_t)(leading * wide);
     if (p->end >= trailing * wide) p->end -= (uint32_t)(trailing * wide);
     if (p->end < p->begin) p->end = p->begin;
@@ -99,8 +99,8 @@ static hd_status put_token(walk *w, const hd_stretch *part, const char *text)
     return put(w, p);
 }
 
-/* The pieces of a word at byte `at` of the stretch. A space put in front of it counts as its first character.
- */
+/* The pieces of a word at byte `at` of the span. An added space in front of it counts as its first
+   character. */
 static hd_status put_ids(walk *w, const int32_t *id, size_t count, size_t at)
 {
     hd_status s = HD_OK;
@@ -151,7 +151,7 @@ static hd_status put_stretch(walk *w, const char *text, size_t size)
     return s;
 }
 
-/* What lies between two added tokens of the text as it is. */
+/* The text between two added tokens. */
 static hd_status put_between(walk *w, const char *text, size_t from, size_t end)
 {
     hd_status s = HD_OK;
@@ -181,7 +181,7 @@ static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd
 
 /* -- decoding -- */
 
-/* The bytes of a piece; one with a character that stands for no byte is text as it is. */
+/* The bytes of a piece; one with a character that stands for no byte is taken literally. */
 static void add_bytes(hd_text *to, const char *piece)
 {
     size_t size = strlen(piece), before = to->size;

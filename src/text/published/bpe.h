@@ -1,4 +1,4 @@
-/* What byte-level BPE knows (bpe.c), and reading it from its files (bpe_read.c). */
+/* The state of byte-level BPE (bpe.c), and reading it from its files (bpe_read.c). */
 #ifndef HD_TEXT_PUBLISHED_BPE_H
 #define HD_TEXT_PUBLISHED_BPE_H
 
@@ -18,7 +18,7 @@ typedef struct hd_bpe {
     hd_word_cache *cache;
 } hd_bpe;
 
-/* Fills t and its state, a hd_bpe of zeros, but for the cache. */
+/* Fills t and its state, a zeroed hd_bpe, except for the cache. */
 hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err);
 hd_status hd_bpe_save(const hd_tokenizer *t, const char *path, hd_err *err);
 

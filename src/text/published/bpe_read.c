@@ -107,7 +107,7 @@ static hd_status list_merges(hd_bpe *b, const json_t *list, const char *path, hd
     return s;
 }
 
-/* What would change the pieces and is not done here. */
+/* Refuses settings that would change the pieces and are not supported. */
 static hd_status check_model(const hd_tokenizer_json *j, const json_t *model)
 {
     static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix",

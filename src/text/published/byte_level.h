@@ -1,4 +1,4 @@
-/* What byte-level BPE does before it merges: bytes written as characters one can see, and texts cut into
+/* The steps of byte-level BPE before merging: bytes written as visible characters, and texts cut into
    words. */
 #ifndef HD_TEXT_PUBLISHED_BYTE_LEVEL_H
 #define HD_TEXT_PUBLISHED_BYTE_LEVEL_H
@@ -12,7 +12,7 @@
 int32_t hd_byte_character(uint8_t byte);
 int hd_character_byte(int32_t point);
 
-/* Bytes of the first word of text[0..size-1], size > 0, as GPT-2 cuts it: an English ending behind an
+/* Bytes of the first word of text[0..size-1], size > 0, as GPT-2 cuts it: an English ending after an
    apostrophe; letters, numbers or other marks, with one space before them; spaces. */
 size_t hd_byte_level_word(const char *text, size_t size);
 

@@ -1,4 +1,4 @@
-/* Files kept in memory beside what was made of them. */
+/* Files kept in memory in their original form. */
 #include "text/published/file_set.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The tokenizer `marian`: a SentencePiece model cuts the text, and vocab.json beside it says the ids of its
+/* The tokenizer `marian`: a SentencePiece model cuts the text, and vocab.json beside it has the ids of its
    pieces; source.spm and target.spm share one (or the target has target_vocab.json). A language code >>xx<<
    in front of a text is a piece of its own. */
 #include <string.h>
@@ -35,7 +35,7 @@ static hd_status read_vocab(hd_tokenizer *t, const char *path, hd_err *err)
     if (!s) s = hd_find_specials(&t->special, &m->vocab, &m->added, false, vocab, err);
     if (!s && (t->special.unk < 0 || t->special.pad < 0))
         s = hd_err_set(err, HD_EFORMAT, "%s: not a vocabulary of Marian: <unk> or <pad> is missing", vocab);
-    t->special.start = t->special.pad; /* what its decoders begin with */
+    t->special.start = t->special.pad; /* the first input of its decoders */
     if (!s) s = hd_add_specials(&m->added, &t->special, &m->vocab, err);
     hd_arena_release(&arena);
     return s;
@@ -74,7 +74,7 @@ static void release(hd_tokenizer *t)
 typedef struct walk {
     const hd_tokenizer *t;
     hd_piece_sink to;
-    size_t begin; /* of the stretch in the text */
+    size_t begin; /* of the span in the text */
 } walk;
 
 static bool put(const walk *w, const char *piece, size_t size, size_t begin, size_t end)
@@ -92,8 +92,8 @@ static bool put_piece(void *context, const hd_spm_piece_of *p)
     return put(w, p->piece, p->size, w->begin + p->begin, w->begin + p->end);
 }
 
-/* Bytes of the language code that begins a stretch: ">>", something on the same line, "<<"; 0: there is none.
- */
+/* Length of the language code at the start of a span: ">>", some text on the same line, "<<"; 0: there is
+   none. */
 static size_t code_of(const char *text, size_t size)
 {
     if (size < 5 || memcmp(text, ">>", 2) || text[2] == '\n') return 0;
@@ -126,7 +126,7 @@ static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd
     return s;
 }
 
-/* Pieces one behind the other, U+2581 being a space, without spaces around. */
+/* The pieces joined, U+2581 being a space, without surrounding spaces. */
 static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     static const char space[] = "\xe2\x96\x81";

@@ -1,5 +1,5 @@
 /* Merging with a linked list of symbols and a heap of pairs. Easy to get wrong: a pair in the heap may be
-   stale; it counts only if the pair that stands at its place now has its rank. */
+   stale; it counts only if the current pair at its position has its rank. */
 #include "text/published/merges.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 enum { FIRST_SLOTS = 1024, FIRST_ROOM = 64, NONE = -1 };
 
 typedef struct hd_merge_symbol {
-    int32_t id; /* NONE: it went into the one before it */
+    int32_t id; /* NONE: it was merged into the one before it */
     int32_t before, after;
 } hd_merge_symbol;
 

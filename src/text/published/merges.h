@@ -1,4 +1,4 @@
-/* The merges of byte-pair encoding: which two neighbors become one piece, and which pair goes first. */
+/* The merges of byte-pair encoding: which two neighbors become one piece, and which pair is merged first. */
 #ifndef HD_TEXT_PUBLISHED_MERGES_H
 #define HD_TEXT_PUBLISHED_MERGES_H
 
@@ -10,7 +10,7 @@
 typedef struct hd_merge {
     int32_t left, right;
     int32_t made;
-    uint32_t rank; /* the lower goes first */
+    uint32_t rank; /* lower ranks are merged first */
 } hd_merge;
 
 typedef struct hd_merges {
@@ -20,10 +20,10 @@ typedef struct hd_merges {
 } hd_merges;
 
 void hd_merges_release(hd_merges *m); /* accepts {0} */
-/* Its rank is the number of those before it. HD_EARG without a text where the pair is there already. */
+/* Its rank is the number of earlier merges. HD_EARG without a text if the pair exists already. */
 hd_status hd_merges_add(hd_merges *m, int32_t left, int32_t right, int32_t made, hd_err *err);
 
-/* Memory that is used again from word to word; {0} is none. */
+/* Memory that is reused from word to word; {0} is empty. */
 typedef struct hd_merge_room {
     struct hd_merge_symbol *symbol;
     uint64_t *heap;

@@ -1,7 +1,7 @@
-/* The tokenizer `t5`: a SentencePiece model, and behind its pieces the sentinels <extra_id_99> to
-   <extra_id_0>, which are found in a text as they are. A stretch between two of them is a text of its own.
-   Where there is no spiece.model, a tokenizer.json has all of this among its pieces; and that of an XLM-R, or
-   its sentencepiece.bpe.model, has <s> and <mask> instead of sentinels. */
+/* The tokenizer `t5`: a SentencePiece model, followed by the sentinels <extra_id_99> to <extra_id_0>,
+   which are matched literally in a text. The span between two of them is encoded as a separate text. Without
+   a spiece.model, a tokenizer.json has all of this among its pieces; that of an XLM-R, or its
+   sentencepiece.bpe.model, has <s> and <mask> instead of sentinels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +20,9 @@ typedef struct t5 {
     hd_spm_file file;
     hd_file_set config;
     hd_added added;
-    char (*sentinel)[SENTINEL_ROOM]; /* by id behind the pieces */
+    char (*sentinel)[SENTINEL_ROOM]; /* by id, after the pieces */
     int pieces, sentinels;
-    bool made; /* its model is not a file but made of one in `config` */
+    bool made; /* its model is built from `config` instead of a file */
 } t5;
 
 static hd_status read_config(t5 *m, const char *path, hd_err *err)
@@ -63,7 +63,7 @@ static hd_status add_sentinels(t5 *m, hd_err *err)
     return s;
 }
 
-/* The model's own special tokens are found in a text, too. */
+/* The model's own special tokens are matched in a text, too. */
 static hd_status add_specials(hd_tokenizer *t, const char *path, hd_err *err)
 {
     t5 *m = t->state;
@@ -86,7 +86,7 @@ static hd_status add_specials(hd_tokenizer *t, const char *path, hd_err *err)
     return s;
 }
 
-/* Every added token is a piece of the model; <pad>, </s> and <unk> come by themselves. */
+/* Every added token is a piece of the model; <pad>, </s> and <unk> are added automatically. */
 static hd_status add_tokens(t5 *m, const json_t *added, hd_err *err)
 {
     hd_spm_special own = hd_spm_specials(m->file.model);
@@ -138,7 +138,7 @@ static hd_status open_whole(hd_tokenizer *t, const char *path, hd_err *err)
     return s;
 }
 
-/* <s> A </s>, and for a pair </s> B </s> behind it. */
+/* <s> A </s>, and for a pair followed by </s> B </s>. */
 static hd_status open_fairseq(hd_tokenizer *t, const char *path, hd_err *err)
 {
     enum { START, PAD, END };
@@ -206,7 +206,7 @@ static void release(hd_tokenizer *t)
 
 typedef struct walk {
     hd_piece_sink to;
-    size_t begin; /* of the stretch in the text */
+    size_t begin; /* of the span in the text */
 } walk;
 
 static bool put(walk *w, int32_t id, size_t begin, size_t end)
@@ -236,7 +236,7 @@ static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd
     return s;
 }
 
-/* Sentinels have no text: they stand for what a model is to fill in. */
+/* Sentinels have no text: they mark what a model is to fill in. */
 static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const t5 *m = t->state;

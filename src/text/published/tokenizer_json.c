@@ -155,7 +155,7 @@ hd_status hd_json_vocab(const hd_tokenizer_json *j, const json_t *object, const 
     return s;
 }
 
-/* -- what added tokens do -- */
+/* -- options of added tokens -- */
 
 typedef struct adding {
     const hd_tokenizer_json *j;
@@ -173,7 +173,7 @@ static hd_status add_token(void *context, const json_t *token, const char *conte
     if (!s) s = hd_json_switch(a->j, token, "lstrip", false, &t.lstrip);
     if (!s) s = hd_json_switch(a->j, token, "rstrip", false, &t.rstrip);
     if (s) return s;
-    t.text = hd_vocab_piece(a->vocab, t.id); /* which fill() found to be the content */
+    t.text = hd_vocab_piece(a->vocab, t.id); /* checked by fill() to be the content */
     return hd_added_put(a->out, t, a->j->err);
 }
 
@@ -184,7 +184,7 @@ hd_status hd_json_added(const hd_tokenizer_json *j, const json_t *added, const h
     return s;
 }
 
-/* -- what stands around a text -- */
+/* -- special tokens around a text -- */
 
 static hd_status frame_id(const hd_tokenizer_json *j, size_t count, const json_t *id, int32_t *out)
 {

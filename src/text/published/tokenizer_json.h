@@ -1,5 +1,5 @@
-/* What is read alike in every tokenizer.json (and tokenizer_config.json): vocabulary, added tokens, special
-   tokens, what stands around a text. A part that is not known is refused by its name. */
+/* The common parts of every tokenizer.json (and tokenizer_config.json): vocabulary, added tokens, special
+   tokens and their places around a text. An unknown part is refused with its name. */
 #ifndef HD_TEXT_PUBLISHED_TOKENIZER_JSON_H
 #define HD_TEXT_PUBLISHED_TOKENIZER_JSON_H
 
@@ -13,17 +13,17 @@ typedef struct hd_tokenizer_json {
     hd_err *err;
 } hd_tokenizer_json;
 
-/* The type of a part, one of `known` (ends with NULL): its index; -1 where the part is null or absent. `name`
-   is what the file calls it ("normalizer"). */
+/* The type of a part, one of `known` (ends with NULL): its index; -1 if the part is null or absent. `name`
+   is its name in the file ("normalizer"). */
 hd_status hd_json_part(const hd_tokenizer_json *j, const json_t *part, const char *name,
                        const char *const *known, int *which);
-/* A switch of an object; `otherwise` where it is absent or null. */
+/* A boolean of an object; `otherwise` if it is absent or null. */
 hd_status hd_json_switch(const hd_tokenizer_json *j, const json_t *object, const char *key, bool otherwise,
                          bool *out);
 
-/* object: piece to id. added: an array of tokens with their "id", or an object that has them under theirs;
-   may be NULL. Together the ids must be 0 to n-1, each once. What only `added` has is seen 0 times, the
-   rest once: a model does not make such pieces of a text. */
+/* object: piece to id. added: an array of tokens with their "id", or an object with the ids as keys; may
+   be NULL. Together the ids must be 0 to n-1, each once. Pieces that only `added` has count 0, the others 1:
+   a model does not cut a text into the former. */
 hd_status hd_json_vocab(const hd_tokenizer_json *j, const json_t *object, const json_t *added, hd_vocab *out);
 hd_status hd_json_added(const hd_tokenizer_json *j, const json_t *added, const hd_vocab *v, hd_added *out);
 
@@ -35,14 +35,14 @@ typedef struct hd_post {
 /* pieces: of the vocabulary. */
 hd_status hd_json_post(const hd_tokenizer_json *j, size_t pieces, hd_post *out);
 
-/* The special tokens of a vocabulary by the names that published ones have; `brackets`: [SEP] rather than
-   </s>. Where several are pieces, one that `added` has is it: an MPNet's has BERT's, too, as mere pieces.
-   HD_EFORMAT where there is no end. */
+/* The special tokens of a vocabulary by their usual names; `brackets`: [SEP] rather than </s>. If several
+   are pieces, one from `added` is taken: an MPNet also has BERT's, as ordinary pieces. HD_EFORMAT if there is
+   no end. */
 hd_status hd_find_specials(hd_special *out, const hd_vocab *v, const hd_added *added, bool brackets,
                            const char *path, hd_err *err);
-/* Those that tokenizer_config.json names go before these; NULL: it is not there. */
+/* Those that tokenizer_config.json names take precedence; NULL: there is no such file. */
 void hd_name_specials(hd_special *out, const hd_vocab *v, const json_t *config);
-/* Those as added tokens, for a vocabulary that comes without a list of them. */
+/* The same as added tokens, for a vocabulary without a list of them. */
 hd_status hd_add_specials(hd_added *out, const hd_special *special, const hd_vocab *v, hd_err *err);
 
 #endif

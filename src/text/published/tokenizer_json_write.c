@@ -1,6 +1,6 @@
-/* Writing tokenizer.json. What the kinds of tokenizers differ in they write themselves; here are the special
-   tokens and what stands around a text. Easy to get wrong: tokens that are not among the model's pieces get
-   their ids in the order of the list. */
+/* Writing tokenizer.json. Each kind of tokenizer writes its own part; here are the special tokens and
+   their places around a text. Easy to get wrong: tokens that are not among the model's pieces get their ids
+   in the order of the list. */
 #include "text/published/tokenizer_json_write.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(17) };
 
-/* The specials in the order of their ids, each once; behind them the mask. */
+/* The specials in the order of their ids, each once, then the mask. */
 typedef struct tokens {
     struct {
         int32_t id;
@@ -62,7 +62,7 @@ static void put_added(json_t *root, const tokens *all)
     hd_json_set(root, "added_tokens", list);
 }
 
-/* -- what stands around a text -- */
+/* -- special tokens around a text -- */
 
 static void put_special(json_t *list, json_t *names, const hd_tokenizer *t, int32_t id, int type)
 {
@@ -122,7 +122,7 @@ static void put_name(json_t *root, const char *key, const hd_tokenizer *t, int32
     if (id >= 0) hd_json_set(root, key, json_string(hd_tokenizer_piece(t, id)));
 }
 
-/* A text cannot speak special tokens here, but for the mask. */
+/* A text cannot contain special tokens here, except for the mask. */
 static hd_status save_config(const hd_tokenizer *t, const hd_text_form *how, const char *folder, hd_err *err)
 {
     hd_special s = hd_tokenizer_special(t);

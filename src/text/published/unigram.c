@@ -1,6 +1,6 @@
-/* A tokenizer.json of T5 or XLM-R is made of a SentencePiece model and says all of it: vocabulary and scores,
-   the table that normalizes characters, and, by how texts are cut, that words begin with U+2581. So it
-   becomes that model again. Files are hostile: what is made of them is checked as any .model file. */
+/* A tokenizer.json of T5 or XLM-R was made from a SentencePiece model and contains all of it: vocabulary
+   and scores, the table that normalizes characters, and, in its pre-tokenizer, that words begin with U+2581.
+   So the model is rebuilt from it. Files are hostile: the result is checked like any .model file. */
 #include "text/published/unigram.h"
 
 #include <math.h>
@@ -128,7 +128,7 @@ static hd_status check_cut(const hd_tokenizer_json *j, const json_t *part, bool 
 
 /* -- model -- */
 
-/* Whether the piece is a special token: texts do not make it. */
+/* Whether the piece is a special token: no text is cut into it. */
 static hd_status find_specials(const hd_tokenizer_json *j, const json_t *vocab, bool *special)
 {
     const json_t *added = json_object_get(j->root, "added_tokens");

@@ -1,5 +1,5 @@
-/* One place for each hash: a newer word takes it. Whoever finds a place taken by another thread goes on
-   without it, so nobody waits. */
+/* One slot for each hash: a newer word replaces the older. A thread that finds a slot in use by another
+   skips it, so no thread waits. */
 #include "text/published/word_cache.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* Words that were cut into pieces before. Of a fixed size, shared by all threads: a place that another thread
-   is at counts as empty. */
+/* A cache of words and their pieces. It has a fixed size and is shared by all threads: a slot in use by
+   another thread counts as empty. */
 #ifndef HD_TEXT_PUBLISHED_WORD_CACHE_H
 #define HD_TEXT_PUBLISHED_WORD_CACHE_H
 
@@ -16,9 +16,9 @@ typedef struct hd_word_cache hd_word_cache;
 hd_status hd_word_cache_new(hd_word_cache **out, hd_err *err);
 void hd_word_cache_free(hd_word_cache *c); /* accepts NULL */
 
-/* The number of pieces of the word, whose ids are put into id; 0: it is not known. */
+/* The number of pieces of the word, whose ids are stored in id; 0: not cached. */
 size_t hd_word_cache_get(hd_word_cache *c, const char *word, size_t size, int32_t id[HD_CACHED_IDS]);
-/* Keeps it, unless word or pieces are too many. */
+/* Stores it, unless the word is too long or has too many pieces. */
 void hd_word_cache_put(hd_word_cache *c, const char *word, size_t size, const int32_t *id, size_t count);
 
 #endif

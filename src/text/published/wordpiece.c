@@ -1,6 +1,6 @@
-/* The tokenizer `wordpiece`: BERT's. A text is normalized and cut at spaces and punctuation marks; a word is
-   the longest piece of the vocabulary that begins it, the longest "##" piece that goes on, and so forth;
-   where that fails, or the word is too long, all of it is one [UNK]. */
+/* The tokenizer `wordpiece`: BERT's. A text is normalized and cut at spaces and punctuation marks; a word
+   becomes the longest piece of the vocabulary that begins it, then the longest "##" piece that continues it,
+   and so on; if that fails, or the word is too long, all of it is one [UNK]. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -19,12 +19,12 @@ typedef struct wordpiece {
     hd_vocab vocab;
     hd_added added;
     hd_bert_rules rules;
-    hd_text normal;              /* contents of the added tokens that are looked for in normalized text */
-    char prefix[LONGEST_PREFIX]; /* of a piece that goes on with a word */
+    hd_text normal;              /* contents of the added tokens that are searched in normalized text */
+    char prefix[LONGEST_PREFIX]; /* of a piece that continues a word */
     size_t prefix_size;
     size_t longest_word;  /* characters */
     size_t longest_piece; /* bytes */
-    int32_t unk;          /* as the model names it; -1: it does not */
+    int32_t unk;          /* as named by the model; -1: not named */
     hd_word_cache *cache;
 } wordpiece;
 
@@ -61,7 +61,7 @@ static hd_status finish(hd_tokenizer *t, const char *path, hd_err *err)
     return s ? s : hd_word_cache_new(&w->cache, err);
 }
 
-/* [CLS] A [SEP], and for a pair B [SEP] behind it; an MPNet's has two ends between, and one type. */
+/* [CLS] A [SEP], and for a pair followed by B [SEP]; an MPNet has two ends between them, and one type. */
 static void frame_texts(hd_tokenizer *t)
 {
     bool twice = !strcmp(hd_vocab_piece(&((wordpiece *)t->state)->vocab, t->special.end), "</s>");
@@ -85,7 +85,7 @@ static hd_status read_rules(wordpiece *w, const hd_tokenizer_json *j, const json
     return s ? s : hd_json_switch(j, from, "strip_accents", r->lower, &r->unaccent);
 }
 
-/* Where added tokens are looked for in normalized text, they are normalized, too. */
+/* Added tokens that are searched in normalized text are normalized, too. */
 static hd_status normalize_added(wordpiece *w, hd_err *err)
 {
     hd_bert_text n = {0};
@@ -232,7 +232,7 @@ typedef struct walk {
     hd_bert_text normal;
     hd_text word; /* with room for the prefix before it */
     hd_ids ids;
-    size_t begin; /* in the text, of what is normalized */
+    size_t begin; /* in the text, of the normalized part */
 } walk;
 
 /* A piece that is bytes at .. end-1 of the normalized text. */
@@ -265,8 +265,8 @@ static size_t characters_of(const char *text, size_t size)
     return count;
 }
 
-/* The id and bytes of the longest piece at word[at]; -1: there is none. Before it stands what was matched
-   already, so the prefix may be written over it. */
+/* The id and length of the longest piece at word[at]; -1: there is none. The bytes before it are already
+   matched, so the prefix may overwrite them. */
 static int32_t longest_at(const wordpiece *w, char *word, size_t at, size_t size, size_t *taken)
 {
     size_t prefix = at ? w->prefix_size : 0, most = size - at;
@@ -366,7 +366,7 @@ static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd
 
 /* -- decoding -- */
 
-/* Pieces with a space between them, those that go on with a word without. */
+/* Pieces with a space between them, except before those that continue a word. */
 static hd_status decode(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err)
 {
     const wordpiece *w = t->state;

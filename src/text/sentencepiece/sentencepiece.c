@@ -1,6 +1,6 @@
-/* The tokenizer `sentencepiece`: subwords by byte-pair encoding or a unigram model, through the SentencePiece
-   library. Easy to get wrong: what the library takes for granted it checks by ending the process, so lines
-   are chosen before it gets them. */
+/* The tokenizer `sentencepiece`: subwords by byte-pair encoding or a unigram model, through the
+   SentencePiece library. Easy to get wrong: the library checks its assumptions by aborting, so lines are
+   filtered before it gets them. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -19,20 +19,20 @@ enum {
 
 struct state {
     hd_spm_file file;
-    int pieces; /* of the model; behind them the specials it lacks */
+    int pieces; /* of the model, followed by the specials it lacks */
     int lacks[HD_SPECIALS];
     int lacking;
 };
 
-/* Lines on their way to the library. */
+/* Lines that are passed to the library. */
 struct lines {
     hd_feed from;
     hd_line rest;  /* of a line that is cut */
     size_t taken;  /* bytes */
-    bool too_much; /* lines are left that were not taken */
+    bool too_much; /* there are lines that were not used */
 };
 
-/* Bytes of the next part of a line: all of it, or up to a space, or else up to the end of a character. */
+/* Length of the next part of a line: all of it, or up to a space, or else up to the end of a character. */
 static size_t part_of(hd_line line)
 {
     if (line.size <= LINE_MOST) return line.size;
@@ -42,8 +42,8 @@ static size_t part_of(hd_line line)
     return space ? space : end;
 }
 
-/* Does anything remain of the line when it is normalized? A character the library uses for itself makes it
-   skip the line. */
+/* Whether anything remains of the line after normalization. The library skips lines with a character that
+   it uses itself. */
 static bool is_useful(hd_line line)
 {
     bool visible = false;
@@ -76,7 +76,7 @@ static bool next_part(void *context, const char **text, size_t *size)
     }
 }
 
-/* Gives the specials ids: the model's own, or new ones behind its pieces. */
+/* Assigns ids to the specials: the model's own, or new ones after its pieces. */
 static void place_specials(hd_tokenizer *t, struct state *m)
 {
     hd_spm_special own = hd_spm_specials(m->file.model);

@@ -1,11 +1,10 @@
 /* Checks a SentencePiece model, a protocol buffer, where the library (0.1.97 and 0.2.0) would read outside
-   its memory:
-   1. Fields 3 and 5 (normalizer, denormalizer) have in hd_proto_field 2 a table: the size of a trie (uint32),
-   the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a double array
-   (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^ label, the
-   value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only what can be reached
-   is looked at: unused units hold anything.
-   2. No text may match more than 64 user-defined pieces (hd_proto_field 1, of type 4) at one place. */
+   its memory: 1. Fields 3 and 5 (normalizer, denormalizer) have in hd_proto_field 2 a table: the size of a
+   trie (uint32), the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a
+   double array (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^
+   label, the value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only
+   reachable units are checked: unused ones may hold anything. 2. No text may match more than 64 user-defined
+   pieces (hd_proto_field 1, of type 4) at one place. */
 #include "text/sentencepiece/sentencepiece_check.h"
 
 #include <stdbool.h>
@@ -36,7 +35,7 @@ static uint32_t unit_at(const trie *t, size_t place)
     return unit;
 }
 
-/* Two places may share what is below them, but none may be below itself. */
+/* Two nodes may share children, but none may be below itself. */
 static bool walk(trie *t, size_t place, int depth)
 {
     uint32_t unit = unit_at(t, place);
@@ -48,7 +47,7 @@ static bool walk(trie *t, size_t place, int depth)
     t->most[place] = ON_PATH;
     for (uint32_t label = 0; label < 256; label++) { /* 0: a text may hold zero bytes */
         size_t child = base ^ label;
-        bool stays = child == place && !has_value; /* to no end, and to no harm */
+        bool stays = child == place && !has_value; /* no effect, and no harm */
         if ((unit_at(t, child) & 0x800000ffu) != label || stays) continue;
         if (t->most[child] == ON_PATH || (!t->most[child] && !walk(t, child, depth + 1))) return false;
         if (t->most[child] - 1 > most) most = t->most[child] - 1;
@@ -107,8 +106,8 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* In sorted order the pieces a piece begins with come right before it, but for others that begin with the
- * same. */
+/* In sorted order the prefixes of a piece come right before it, except for other pieces with the same
+   prefix. */
 static bool few_nested(hd_proto_span *piece, size_t count)
 {
     size_t open[USER_MATCHES], depth = 0;

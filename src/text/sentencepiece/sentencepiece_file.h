@@ -1,4 +1,4 @@
-/* The file of a SentencePiece model with the model in it, for every tokenizer that has one. */
+/* A SentencePiece model with the bytes of its file, for every tokenizer that has one. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_FILE_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_FILE_H
 
@@ -12,7 +12,7 @@ typedef struct hd_spm_file {
 
 /* The message names the file and says what is expected. */
 hd_status hd_spm_file_open(hd_spm_file *f, const char *path, hd_err *err);
-hd_status hd_spm_file_load(hd_spm_file *f, hd_err *err); /* makes the model of the bytes */
+hd_status hd_spm_file_load(hd_spm_file *f, hd_err *err); /* loads the model from the bytes */
 hd_status hd_spm_file_save(const hd_spm_file *f, const char *path, hd_err *err);
 void hd_spm_file_release(hd_spm_file *f); /* accepts {0} */
 

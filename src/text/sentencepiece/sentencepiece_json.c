@@ -1,12 +1,11 @@
-/* A SentencePiece model in the terms of Hugging Face's tokenizers. Where the two differ:
-   1. Precompiled, which reads SentencePiece's table of characters, goes by grapheme clusters, and of a short
-   cluster drops what comes behind the first rule that matches. NFKC before it leaves no such clusters but odd
-   ones; what parts marks keeps it from putting them in another order, as SentencePiece does not.
-   2. BPE ranks pairs, SentencePiece the pieces they become: a piece has several pairs, the one with the
-   longer left part first, as merging from the left comes upon them.
-   3. Unigram finds control and byte pieces in a text, too. With a score below that of any text they are not
-   found where their characters are pieces; where one is not, the text is parted at it, as SentencePiece does
-   since no piece holds it. */
+/* A SentencePiece model in the terms of Hugging Face's tokenizers. Where the two differ: 1. Precompiled,
+   which reads SentencePiece's table of characters, goes by grapheme clusters, and drops the rest of a short
+   cluster after the first rule that matches. NFKC before it leaves only a few odd clusters; separators
+   between marks keep NFKC from reordering them, which SentencePiece does not do. 2. BPE ranks pairs,
+   SentencePiece the pieces they become: a piece has several pairs, the one with the longer left part first,
+   in the order in which merging from the left finds them. 3. Unigram finds control and byte pieces in a text,
+   too. With a score below that of any text they are not found if their characters are pieces; if one is not,
+   the text is split at it, as SentencePiece does since no piece contains it. */
 #include "text/sentencepiece/sentencepiece_json.h"
 
 #include <stdlib.h>
@@ -19,15 +18,15 @@
 
 static const float UNREACHED = 10000; /* below the lowest score: more than any piece's characters cost */
 
-/* U+2581, a tilde that NFKC must not see, and two code points that no text has: in place of it, and between
-   characters that must stay apart. */
+/* U+2581, a tilde that NFKC must not see, and two code points that no text contains: a replacement for the
+   tilde, and a separator for characters that must not be joined. */
 static const char SPACE[] = "\xe2\x96\x81", TILDE[] = "\xef\xbd\x9e", HIDDEN[] = "\xf4\x8f\xbf\xbe",
                   PARTED[] = "\xf4\x8f\xbf\xbf";
 
 /* -- normalizer -- */
 
-/* Marks that stand behind each other where Unicode decomposes a character: each of the first before each of
-   the second, which NFKC may join. */
+/* Marks that follow each other when Unicode decomposes a character: each of the first before each of the
+   second, which NFKC may join. */
 static const struct {
     const char *first, *second;
 } joined[] = {
@@ -87,8 +86,8 @@ static json_t *replace(const char *kind, const char *pattern, const char *with)
     return json_pack("{s:s,s:{s:s},s:s}", "type", "Replace", "pattern", kind, pattern, "content", with);
 }
 
-/* Puts what no text has between marks that NFKC must not touch, and behind syllables of Hangul that are whole
-   already. */
+/* Puts the separator between marks that NFKC must not touch, and after Hangul syllables that are already
+   complete. */
 static json_t *part_marks(void)
 {
     hd_text pattern = {0};
@@ -205,7 +204,7 @@ static void put_class_character(hd_text *to, const char *text, size_t size)
     hd_text_add(to, text, size);
 }
 
-/* Characters of the pieces that no text makes, where they are no pieces themselves: ASCII. */
+/* ASCII characters of the pieces that no text is cut into, if they are not pieces themselves. */
 static void put_unmade(hd_text *to, const hd_spm_view *v)
 {
     bool in[128] = {false};
@@ -247,7 +246,7 @@ static hd_status put_unknown(hd_text *to, const hd_spm_view *v, hd_err *err)
     return s;
 }
 
-/* Without pieces for bytes a run of unknown characters is one <unk>, so that it must stay whole. */
+/* Without byte pieces a run of unknown characters is one <unk>, so it must not be split. */
 static hd_status put_parting(json_t *root, const hd_spm_view *v, hd_err *err)
 {
     hd_text pattern = {0};

@@ -1,5 +1,5 @@
-/* The SentencePiece library as C: no exception leaves, no line is printed, no id is passed on unchecked. For
-   the tokenizers that have such a model only. Texts of errors name no file; the caller does. */
+/* A C interface to the SentencePiece library: it lets no exception out, prints nothing and checks every
+   id. Only for tokenizers with such a model. Error texts do not name the file; the caller does. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_SHIM_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_SHIM_H
 
@@ -22,19 +22,19 @@ typedef struct hd_spm_plan {
     int pad, unk, start, end; /* ids to give them */
 } hd_spm_plan;
 
-/* Next line to learn from; false: there is no more. */
+/* The next training line; false: no more. */
 typedef bool hd_spm_next(void *context, const char **text, size_t *size);
-/* Takes bytes; false: no memory. */
+/* Receives bytes; false: out of memory. */
 typedef bool hd_spm_take(void *context, const char *bytes, size_t size);
 /* A piece of a text. */
 typedef struct hd_spm_piece_of {
     int id;
     size_t begin, end; /* bytes of the text */
-    const char *piece; /* of what has no piece the normalized text; valid during the call */
+    const char *piece; /* for unknown pieces the normalized text; valid during the call */
     size_t size;
 } hd_spm_piece_of;
 
-/* Takes one; false: no memory. */
+/* Receives one; false: out of memory. */
 typedef bool hd_spm_put(void *context, const hd_spm_piece_of *piece);
 
 /* Learns a model and hands its file to `take`. *needed: characters, bytes and specials together where the

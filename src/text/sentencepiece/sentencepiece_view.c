@@ -1,5 +1,5 @@
 /* Reading a SentencePiece model, a protocol buffer: field 1 pieces, 2 how it was trained, 3 how texts are
-   normalized. Easy to get wrong: what is absent has a value that is not 0. */
+   normalized. Easy to get wrong: the default of an absent field is not always 0. */
 #include "text/sentencepiece/sentencepiece_view.h"
 
 #include <string.h>

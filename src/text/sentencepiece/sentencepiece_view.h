@@ -1,5 +1,5 @@
-/* What the file of a SentencePiece model says, for those who need more of it than the library tells: pieces
-   with their scores, how texts are normalized. Of a file that hd_spm_check let pass. */
+/* The contents of a SentencePiece model file beyond what the library offers: pieces with their scores, and
+   the normalization of texts. The file must have passed hd_spm_check. */
 #ifndef HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_VIEW_H
 #define HD_TEXT_SENTENCEPIECE_SENTENCEPIECE_VIEW_H
 
@@ -19,7 +19,7 @@ typedef enum hd_spm_kind { HD_SPM_UNIGRAM = 1, HD_SPM_BPE, HD_SPM_WORD, HD_SPM_C
 
 typedef struct hd_spm_view {
     struct {
-        hd_line text; /* without a zero byte behind it */
+        hd_line text; /* not terminated */
         float score;
         hd_spm_type type;
     } * piece; /* [count] by id */
@@ -27,11 +27,11 @@ typedef struct hd_spm_view {
     hd_spm_kind kind;
     bool byte_fallback;
     bool prefix;      /* a space is put before a text */
-    bool tidy;        /* of several spaces one stays, and none at the ends */
+    bool tidy;        /* repeated spaces become one, and those at the ends are removed */
     bool escape;      /* spaces are U+2581 */
-    bool suffix;      /* the space is put behind */
+    bool suffix;      /* the space is put after the text */
     hd_line name;     /* of the normalization: "nmt_nfkc" */
-    hd_line charsmap; /* its table; empty: characters stay as they are */
+    hd_line charsmap; /* its table; empty: characters are not changed */
 } hd_spm_view;
 
 /* Borrows the bytes. */
