@@ -95,10 +95,14 @@ struct hd_backend {
        by all, when all have an instance of this kind. */
     hd_status (*meet)(hd_backend *b, hd_err *err);
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
-    /* The same while the caller goes on with other work: sums that were begun, in the same order by all
-       processes, are done when rank_sum_end returns. NULL: it cannot be done, or there is nobody to sum with.
-     */
-    hd_status (*rank_sum_begin)(hd_backend *b, hd_real *x, size_t count);
+    /* The same while other work goes on: sums that were begun, in the same order by all processes, are done
+       for what comes behind rank_sum_end. NULL: it cannot be done, or there is nobody to sum with. Where work
+       is queued, rank_sum_mark says from where on in the queue the numbers of sum `which`, below
+       HD_RANKS_SUMS, are complete, also each time that a captured step is replayed, and the sum begins behind
+       the last such place; it is NULL where work is done once it was asked for. No sum may be begun while a
+       step is captured. */
+    hd_status (*rank_sum_mark)(hd_backend *b, size_t which);
+    hd_status (*rank_sum_begin)(hd_backend *b, size_t which, hd_real *x, size_t count);
     hd_status (*rank_sum_end)(hd_backend *b);
     int rank, ranks;
 

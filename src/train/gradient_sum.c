@@ -23,14 +23,21 @@ static void send(hd_gradient_sum *g, size_t piece)
 {
     hd_backend *b = g->params->backend;
     size_t from = piece * g->watch.piece, left = g->watch.count - from;
-    hd_status s = b->rank_sum_begin(b, g->params->grad + from, left < g->watch.piece ? left : g->watch.piece);
+    hd_status s =
+        b->rank_sum_begin(b, piece, g->params->grad + from, left < g->watch.piece ? left : g->watch.piece);
     if (!g->failed) g->failed = s;
 }
 
 static void complete(void *context, size_t piece)
 {
     hd_gradient_sum *g = context;
+    hd_backend *b = g->params->backend;
     g->done[piece] = true;
+    if (b->rank_sum_mark) {
+        hd_status s = b->rank_sum_mark(b, piece);
+        if (!g->failed) g->failed = s;
+        return; /* the step may be captured: what is marked is sent when it runs */
+    }
     while (g->sent < g->pieces && g->done[g->order[g->sent]]) send(g, g->order[g->sent++]);
 }
 
@@ -58,12 +65,23 @@ void hd_gradient_sum_begin(hd_gradient_sum *g, hd_run *r)
     r->watch = &g->watch;
 }
 
+void hd_gradient_sum_rest(hd_gradient_sum *g, const hd_run *r)
+{
+    for (size_t i = 0; r->watch == &g->watch && !r->err.status && i < g->pieces; i++)
+        if (!g->done[i]) complete(g, i);
+}
+
+void hd_gradient_sum_send(hd_gradient_sum *g)
+{
+    while (g->sent < g->pieces) send(g, g->order[g->sent++]);
+}
+
 bool hd_gradient_sum_end(hd_gradient_sum *g, hd_run *r)
 {
     hd_backend *b = r->backend;
     if (!g->pieces) return false;
     r->watch = NULL;
-    while (g->sent < g->pieces) send(g, g->order[g->sent++]);
+    hd_gradient_sum_send(g);
     hd_status s = b->rank_sum_end(b);
     if (!g->failed) g->failed = s;
     if (g->failed) hd_call_failed(r, g->failed, "the sum of the gradients over the processes");

@@ -14,11 +14,13 @@ static void run_part(hd_update *u, size_t part, bool last)
     hd_run *r = u->run;
     const hd_trainee *e = u->trainee;
     hd_run_begin(r, HD_TRAIN);
-    uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), last) : 0;
+    uint64_t kind = last + (r->watch ? 2 : 0); /* what is captured with it: an update, marks */
+    uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), kind) : 0;
     if (e->send && hd_replay(r, u->optimizer->serial, shape, NULL)) return;
     if (e->send) hd_capture(r, u->optimizer->serial, shape);
     hd_loss_put(r, e->loss(r, e->context, part));
     hd_backward(r);
+    hd_gradient_sum_rest(&u->gradients, r);
     if (last) hd_optimizer_update(r, u->optimizer);
     hd_captured(r, NULL);
 }
@@ -62,6 +64,7 @@ hd_status hd_update_compute(hd_update *u, const hd_load *load, double *loss, hd_
         bool last = i + 1 == load->parts;
         if (last && !alone) hd_gradient_sum_begin(&u->gradients, r);
         run_part(u, i, alone && last);
+        if (last && !alone) hd_gradient_sum_send(&u->gradients);
         s = find(u, found, err);
         *loss += (double)found->loss;
     }

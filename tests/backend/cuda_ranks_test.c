@@ -35,6 +35,38 @@ static void a_sum_of_one_is_the_same(void **state)
     free(x), free(got);
 }
 
+/* In pieces beside other work, each behind its mark, in a step as it is called and in a captured one. */
+static void sums_beside_a_step_leave_its_numbers(void **state)
+{
+    enum { PIECES = 4, EACH = COUNT / PIECES };
+    hd_backend *b = *state;
+    size_t bytes = COUNT * sizeof(float);
+    float *x = malloc(bytes), *got = malloc(bytes);
+    float *on = b->alloc(b, bytes), *copy = b->alloc(b, bytes);
+    assert_true(x && got && on && copy && b->rank_sum_mark && b->rank_sum_begin && b->rank_sum_end);
+    void *graph = NULL;
+    for (int round = 0; round < 4; round++) { /* called, captured, replayed twice */
+        for (size_t i = 0; i < COUNT; i++) x[i] = (float)i * 0.37f - (float)round;
+        b->upload(b, on, x, bytes);
+        b->clear(b, copy, bytes);
+        if (round == 1) assert_int_equal(b->capture(b), HD_OK);
+        for (size_t i = 0; round < 2 && i < PIECES; i++) {
+            b->copy(b, copy + i * EACH, on + i * EACH, EACH * sizeof *x);
+            assert_int_equal(b->rank_sum_mark(b, i), HD_OK);
+        }
+        if (round == 1) assert_non_null(graph = b->captured(b));
+        if (round) assert_int_equal(b->replay(b, graph), HD_OK);
+        for (size_t i = PIECES; i--;) assert_int_equal(b->rank_sum_begin(b, i, copy + i * EACH, EACH), HD_OK);
+        assert_int_equal(b->rank_sum_end(b), HD_OK);
+        b->download(b, got, copy, bytes);
+        assert_string_equal(b->error, "");
+        assert_memory_equal(x, got, PIECES * EACH * sizeof *x);
+    }
+    b->forget(b, graph);
+    b->release(b, on, bytes), b->release(b, copy, bytes);
+    free(x), free(got);
+}
+
 /* What a thread of its own would do with the memory of the first. */
 static void another_instance_reads_the_same_memory(void **state)
 {
@@ -70,6 +102,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         {"a_sum_of_one_is_the_same", a_sum_of_one_is_the_same, NULL, NULL, b},
+        {"sums_beside_a_step_leave_its_numbers", sums_beside_a_step_leave_its_numbers, NULL, NULL, b},
         {"another_instance_reads_the_same_memory", another_instance_reads_the_same_memory, NULL, NULL, b},
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,10 +14,10 @@ static struct sent {
 } sent[HD_GRADIENT_PIECES];
 static size_t pieces, ended;
 
-static hd_status begin_sum(hd_backend *b, hd_real *x, size_t count)
+static hd_status begin_sum(hd_backend *b, size_t which, hd_real *x, size_t count)
 {
     (void)b;
-    assert_true(pieces < HD_GRADIENT_PIECES);
+    assert_true(pieces < HD_GRADIENT_PIECES && which < HD_GRADIENT_PIECES);
     sent[pieces] = (struct sent){x, malloc(count * sizeof *x), count};
     memcpy(sent[pieces++].copy, x, count * sizeof *x);
     return HD_OK;
@@ -116,6 +116,64 @@ static void pieces_are_sent_once_they_are_complete(void **state)
     }
 }
 
+static const hd_params *marked;
+static hd_real *at_mark[HD_GRADIENT_PIECES]; /* the gradients when the mark was set */
+
+static hd_status mark_sum(hd_backend *b, size_t which)
+{
+    (void)b;
+    assert_null(at_mark[which]);
+    at_mark[which] = malloc(marked->trainable * sizeof(hd_real));
+    memcpy(at_mark[which], marked->grad, marked->trainable * sizeof(hd_real));
+    return HD_OK;
+}
+
+/* Where work is queued: pieces are marked while the pass goes back, and sent behind it, in the same order
+   also where a step is replayed, of which nothing is told. */
+static void queued_work_is_marked_and_sent_behind_it(void **state)
+{
+    (void)state;
+    for (int recompute = 0; recompute < 2; recompute++) {
+        hd_backend *b = backend_of("cpu", 1);
+        hd_run r = run_on(b);
+        b->rank_sum_mark = mark_sum, b->rank_sum_begin = begin_sum, b->rank_sum_end = end_sum;
+        hd_classifier *m = model_of(b, "transformer", recompute);
+        hd_gradient_sum g;
+        hd_gradient_sum_init(&g, m->params);
+        marked = m->params, pieces = ended = 0;
+        hd_gradient_sum_begin(&g, &r);
+        go(&r, m);
+        size_t early = 0;
+        for (size_t i = 0; i < g.pieces; i++) early += at_mark[i] != NULL;
+        assert_true(recompute ? !early : early >= g.pieces - 1);
+        hd_gradient_sum_rest(&g, &r);
+        assert_run_ok(&r);
+        assert_int_equal(pieces, 0);
+        hd_gradient_sum_send(&g);
+        assert_int_equal(pieces, g.pieces);
+        const hd_real *first = sent[0].x;
+        assert_sent(m->params);
+        for (size_t i = 0; i < g.pieces; i++) {
+            size_t from = i * g.watch.piece, left = m->params->trainable - from;
+            size_t count = left < g.watch.piece ? left : g.watch.piece;
+            assert_non_null(at_mark[i]);
+            assert_memory_equal(at_mark[i] + from, m->params->grad + from, count * sizeof(hd_real));
+            free(at_mark[i]);
+            at_mark[i] = NULL;
+        }
+        assert_true(hd_gradient_sum_end(&g, &r) && ended == 1);
+        pieces = 0;
+        hd_gradient_sum_begin(&g, &r);
+        hd_gradient_sum_send(&g);
+        assert_ptr_equal(sent[0].x, first);
+        assert_true(hd_gradient_sum_end(&g, &r) && pieces == g.pieces && ended == 2);
+        assert_sent(m->params);
+        hd_classifier_free(m);
+        hd_run_release(&r);
+        hd_backend_free(b);
+    }
+}
+
 /* A step that fails on the way, or was never begun, still sends all. */
 static void who_fails_sends_all_the_same(void **state)
 {
@@ -140,6 +198,7 @@ static void who_fails_sends_all_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_are_sent_once_they_are_complete),
+                                       cmocka_unit_test(queued_work_is_marked_and_sent_behind_it),
                                        cmocka_unit_test(who_fails_sends_all_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,9 +146,9 @@ static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
     return b->ranks > 1 ? hd_ranks_sum(x, count) : HD_OK;
 }
 
-static hd_status cpu_rank_sum_begin(hd_backend *b, hd_real *x, size_t count)
+static hd_status cpu_rank_sum_begin(hd_backend *b, size_t which, hd_real *x, size_t count)
 {
-    (void)b;
+    (void)b, (void)which;
     return hd_ranks_sum_begin(x, count);
 }
 

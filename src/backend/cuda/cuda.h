@@ -1,6 +1,6 @@
 /* The CUDA backend's instance and what its kernel files share on the host side. Every kernel of the table is
    hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so
-   nothing has to wait for anything. */
+   nothing has to wait for anything; only sums over processes have a stream of their own (ranks_nccl.cu). */
 #ifndef HD_BACKEND_CUDA_CUDA_H
 #define HD_BACKEND_CUDA_CUDA_H
 
