@@ -3,9 +3,13 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 typedef struct search {
     void *found;
@@ -54,4 +58,20 @@ hd_status hd_library_load(const hd_library *l, void **to, hd_err *err)
                               l->name, l->symbols[i], l->remedy);
     }
     return HD_OK;
+}
+
+static int add_name(struct dl_phdr_info *info, size_t size, void *names)
+{
+    (void)size;
+    if (info->dlpi_name && *info->dlpi_name) hd_text_add(names, info->dlpi_name, strlen(info->dlpi_name) + 1);
+    return 0;
+}
+
+void hd_libraries_keep(void)
+{
+    hd_text names = {0};
+    dl_iterate_phdr(add_name, &names); /* the loader's lock is held: nothing may be opened there */
+    for (size_t at = 0; !hd_text_status(&names, NULL) && at < names.size; at += strlen(names.data + at) + 1)
+        dlopen(names.data + at, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    hd_text_release(&names);
 }

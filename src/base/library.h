@@ -21,4 +21,8 @@ typedef struct hd_library {
    the process ends: it may have threads and handlers of its own. */
 hd_status hd_library_load(const hd_library *l, void **to, hd_err *err);
 
+/* Whatever is loaded now stays until the process ends, also what others close: for libraries that unload
+   modules while threads of theirs may still call into them. What cannot be kept is left as it is. */
+void hd_libraries_keep(void);
+
 #endif

@@ -1,8 +1,10 @@
 /* Shared libraries loaded at first use: what is found is found where it was looked for, and a failure says
    what is missing and what to do. */
+#include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/library.h"
+#include "outcome.h"
 
 static const char *const maths[] = {"libm.so.6", NULL};
 static const char *const nowhere[] = {"libheed-is-not-there.so.1", NULL};
@@ -96,6 +99,28 @@ static void only_the_given_folder_is_looked_in(void **state)
     assert_says(&err, "/heed/no/such/folder/libm.so.6");
 }
 
+static bool is_loaded(const char *file)
+{
+    void *there = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (there) dlclose(there);
+    return there;
+}
+
+/* With a library that nothing here is linked with. */
+static void what_is_kept_outlives_its_end(void **state)
+{
+    (void)state;
+    static const char file[] = "libthread_db.so.1";
+    for (int kept = 0; kept < 2; kept++) {
+        void *l = dlopen(file, RTLD_LAZY);
+        if (!l) leave_out("the C library has no libthread_db");
+        assert_true(is_loaded(file));
+        if (kept) hd_libraries_keep();
+        dlclose(l);
+        assert_int_equal(is_loaded(file), kept);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +129,7 @@ int main(void)
         cmocka_unit_test(a_missing_function_is_named),
         cmocka_unit_test(a_broken_file_says_why_it_cannot_be_loaded),
         cmocka_unit_test(only_the_given_folder_is_looked_in),
+        cmocka_unit_test(what_is_kept_outlives_its_end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return outcome(cmocka_run_group_tests(tests, NULL, NULL));
 }

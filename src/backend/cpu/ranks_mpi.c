@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
+
 enum { MOST_AT_ONCE = 1 << 28 }; /* numbers: MPI counts in int */
 
 #ifdef HD_REAL_DOUBLE
@@ -73,11 +75,19 @@ hd_status hd_ranks_begin(hd_err *err)
     return s;
 }
 
+/* Open MPI 4.1 unloads its modules while a thread of its own may still be told that another process has
+   left, by a function of one of them: seen as a crash once in some hundred runs. */
+static void leave(void)
+{
+    hd_libraries_keep();
+    MPI_Finalize();
+}
+
 void hd_ranks_end(void)
 {
     if (--us.users || !us.ranks) return;
     if (!us.lost) MPI_Comm_free(&us.all);
-    if (!us.lost && us.ours) MPI_Finalize();
+    if (!us.lost && us.ours) leave();
     memset(&us, 0, sizeof us);
 }
 
