@@ -135,8 +135,9 @@ const hd_option hd_train_table[] = {
     {"train", 't', "FILE", NULL,
      "training data, plain or compressed (gzip, xz, zstd), - for stdin; a folder stands for its files. "
      "translate: files of parallel sentences, source and target in turn, or files with a tab between them "
-     "(.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label, text "
-     "and, for pairs of texts, text2; tag: lines of a token, a tab and its label",
+     "(.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label (of "
+     "multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: lines "
+     "of a token, a tab and its label",
      DATA, HD_FILES_AT_ONCE_INTO(OWNER, train, HD_OPTION_MOST)},
     {"train-dir", 0, "FOLDER", NULL, "training data as a folder with one file per class, one text per line",
      DATA, FOR(CLASSIFY), HD_FILES_AT_ONCE_INTO(OWNER, train_dir, 1)},

@@ -16,7 +16,9 @@
     X(MLM, mlm, "a masked language model", "a masked language model", "fill", masks, true, true,            \
       "best_loss", masked)                                                                                  \
     X(REGRESS, regress, "a number for each text", "a model that gives numbers", "classify", item, true,     \
-      true, "best_accuracy", labeler)
+      true, "best_accuracy", labeler)                                                                       \
+    X(MULTILABEL, multilabel, "any number of labels for each text", "a classifier", "classify", item, true, \
+      true, "best_micro_f1", labeler)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

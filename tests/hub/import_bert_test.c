@@ -85,7 +85,11 @@ static void check_labels(const char *folder, bool number)
                                   .items = hd_seg_of(&r, &one, 1, NULL),
                                   .ids = hd_ints(&r, id, (size_t)count),
                                   .type = hd_ints(&r, type, (size_t)count)};
-    hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
+    const hd_classifier *m = hd_model_folder_classifier(l);
+    bool many = l->task->id == HD_TRAIN_MULTILABEL; /* whose answers are logits */
+    hd_tensor *y =
+        many ? hd_log_softmax(&r, hd_classifier_answer(&r, m, &batch)) : hd_classifier_logp(&r, m, &batch);
+    hd_real *logp = host_copy(&r, y);
     check_logits(&e, logp, 1, hd_model_folder_classifier(l)->opt.classes, 1);
     assert_int_equal(e.count, number ? 1 : 3);
     assert_int_equal(hd_model_folder_classifier(l)->opt.head == &hd_head_number, number);
@@ -118,6 +122,12 @@ static void labels_of_bert_are_those_of_transformers(void **state)
         pass_well(hd_import, from, to);
         check_labels(to, true);
     }
+    put_bert_labels("many");
+    snprintf(config, sizeof config, "{\"problem_type\": \"multi_label_classification\", %s%s",
+             labels_config + 1, bert_config + 1);
+    put_file(at("many/config.json"), config);
+    pass_well(hd_import, "many", "many.heed");
+    check_labels("many.heed", false);
     pass_well(hd_export, "named.heed", "named.out");
     pass_well(hd_import, "named.out", "named.again");
     static const char *const model[] = {"config.json", "model.safetensors", "vocab.txt", NULL};
@@ -252,8 +262,9 @@ static void labels_that_are_none_are_refused(void **state)
         {three, "\"0\": \"a\", \"1\": \"a\", \"2\": \"c\"", "the label \"a\" twice"},
         {three, "\"0\": \"a\", \"1\": \"\", \"2\": \"c\"", "the label of \"1\" is empty"},
         {three, "\"0\": \"a\", \"1\": \"b\\nc\", \"2\": \"c\"", "not a line of text"},
-        {pad, "\"problem_type\": \"multi_label_classification\"",
-         "\"problem_type\" is \"multi_label_classification\""},
+        {pad, "\"problem_type\": \"ranking\"",
+         "\"problem_type\" is \"ranking\": with 3 labels heed has \"single_label_classification\" or "
+         "\"multi_label_classification\""},
         {pad, "\"problem_type\": \"regression\"", "\"problem_type\" is \"regression\""},
     };
     char config[1024];

@@ -1,0 +1,230 @@
+/* Any number of labels for every text: each output says by itself whether its label is true. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "task/label/training.h"
+
+/* -- the column of a table: labels with commas between, or nothing -- */
+
+static int by_text(const void *left, const void *right)
+{
+    const hd_line *a = left, *b = right;
+    int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static hd_line trimmed(hd_line t)
+{
+    while (t.size && t.text[t.size - 1] == ' ') t.size--;
+    while (t.size && t.text[0] == ' ') t.text++, t.size--;
+    return t;
+}
+
+/* In the order of their names: the same set is the same item, however it is written. */
+static hd_status add_names(hd_labeled_reader *r, hd_line *name, size_t count, hd_err *err)
+{
+    hd_status s = HD_OK;
+    qsort(name, count, sizeof *name, by_text);
+    for (size_t i = 1; i < count; i++)
+        if (!by_text(&name[i - 1], &name[i]))
+            return hd_labeled_refuse(r, "a label is there twice: remove one of them", err);
+    for (size_t i = 0; !s && i < count; i++)
+        s = name[i].size ? hd_labeled_name(r, name[i], err)
+                         : hd_labeled_refuse(r, "a label between commas is empty", err);
+    return s;
+}
+
+static hd_status read_names(hd_labeled_reader *r, hd_line text, hd_err *err)
+{
+    size_t count = 1, n = 0;
+    if (!text.size) return HD_OK;
+    for (size_t i = 0; i < text.size; i++) count += text.text[i] == ',';
+    hd_line *name = hd_mem_array(count, sizeof *name);
+    if (!name) return hd_err_nomem(err, count * sizeof *name);
+    for (const char *at = text.text, *end = at + text.size; n < count; n++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at)), *to = comma ? comma : end;
+        name[n] = trimmed((hd_line){at, (size_t)(to - at)});
+        at = to + (comma != NULL);
+    }
+    hd_status s = add_names(r, name, count, err);
+    hd_mem_free(name);
+    return s;
+}
+
+static void put_names(hd_text *to, const hd_labeled *x, size_t item, const hd_vocab *labels)
+{
+    for (size_t k = x->first[item]; k < x->first[item + 1]; k++)
+        hd_text_print(to, "%s%s", k > x->first[item] ? "," : "", hd_vocab_piece(labels, x->label[k]));
+}
+
+/* -- learning -- */
+
+/* Whether each label is true, [items, classes]; the loss of an item is the mean of those of its labels. */
+static void send(const hd_packing *p, hd_class_batch *out)
+{
+    size_t cells = p->items * p->classes;
+    hd_real *value = hd_host_take(p->r, (cells + 1) * sizeof *value);
+    hd_real *weight = hd_host_take(p->r, (p->items + 1) * sizeof *weight);
+    if (!value || !weight) return;
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t *first = p->x->first + p->which[i];
+        weight[i] = (hd_real)1 / (hd_real)p->classes;
+        for (size_t k = first[0]; k < first[1]; k++)
+            if (p->x->label[k] >= 0) value[i * p->classes + (size_t)p->x->label[k]] = 1;
+    }
+    out->value = hd_from(p->r, p->items, p->classes, value);
+    out->weight = hd_from(p->r, p->items, 1, weight);
+}
+
+/* With smoothing, a share of every target is one half. */
+static hd_tensor *loss(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
+                       const hd_loss_opt *opt)
+{
+    hd_tensor *y = hd_dense_of(r, out, v, HD_IDENTITY), *target = b->value;
+    float share = opt->smoothing;
+    if (share > 0 && target)
+        target = hd_add(r, hd_scale(r, target, 1 - share),
+                        hd_scale(r, hd_ones(r, 1, hd_cols_of(target)), share / 2));
+    return hd_binary_cross_entropy(r, y, target, &(hd_loss_opt){.coef = opt->coef, .weight = b->weight});
+}
+
+static hd_tensor *logp(hd_run *r, hd_tensor *logits)
+{
+    return hd_apply(r, hd_apply(r, logits, HD_sigmoid), HD_log);
+}
+
+static const hd_head head = {.least = 1,
+                             .most = SIZE_MAX,
+                             .wants = "no label, or one for every token",
+                             .loss = loss,
+                             .logp = logp,
+                             .probs = "1 / (1 + exp(-logit)), each by itself"};
+
+/* -- judging -- */
+
+static double probability(hd_real logit)
+{
+    return 1 / (1 + exp(-(double)logit));
+}
+
+static bool is_true(const hd_examples *x, size_t item, size_t class)
+{
+    for (size_t k = x->first[item]; k < x->first[item + 1]; k++)
+        if ((size_t)x->label[k] == class) return true;
+    return false;
+}
+
+/* log(1 + exp(-x)) is the loss of a true label, and x more that of another; exp() must not overflow. */
+static void hear(hd_judging *j, size_t i, const hd_real *logit)
+{
+    double sum = 0;
+    for (size_t k = 0; k < j->classes; k++) {
+        double x = (double)logit[k], away = is_true(j->x, i, k) ? -x : x;
+        sum += fmax(away, 0) + log1p(exp(-fabs(x)));
+        j->guess[i * j->classes + k] = probability(logit[k]);
+    }
+    j->loss += sum / (double)j->classes;
+}
+
+/* Labels that are true, guessed, and both. */
+typedef struct tally {
+    size_t truth, guessed, right;
+} tally;
+
+static double f1_of(tally t)
+{
+    return t.truth + t.guessed ? 2 * (double)t.right / (double)(t.truth + t.guessed) : 0;
+}
+
+static void add(tally *to, tally t)
+{
+    to->truth += t.truth, to->guessed += t.guessed, to->right += t.right;
+}
+
+/* Of a label, and which items have another answer than the truth. */
+static tally count_label(const hd_judging *j, size_t class, bool *wrong)
+{
+    tally t = {0};
+    for (size_t i = 0; i < j->answers; i++) {
+        bool truth = is_true(j->x, i, class), guess = j->guess[i * j->classes + class] >= 0.5;
+        add(&t, (tally){truth, guess, truth && guess});
+        wrong[i] = wrong[i] || truth != guess;
+    }
+    return t;
+}
+
+typedef struct ranked {
+    double probability;
+    bool truth;
+} ranked;
+
+static int falling(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    return (a->probability < b->probability) - (a->probability > b->probability);
+}
+
+/* The mean, over the items of a label, of the precision at their places, as scikit-learn's
+   average_precision_score: items of one probability have one place. */
+static double average_precision(const hd_judging *j, size_t class, ranked *room)
+{
+    double sum = 0;
+    size_t hits = 0, before = 0;
+    for (size_t i = 0; i < j->answers; i++)
+        room[i] = (ranked){j->guess[i * j->classes + class], is_true(j->x, i, class)};
+    qsort(room, j->answers, sizeof *room, falling);
+    for (size_t i = 0; i < j->answers; i++) {
+        hits += room[i].truth;
+        if (i + 1 < j->answers && room[i + 1].probability >= room[i].probability) continue;
+        sum += (double)(hits - before) * (double)hits / (double)(i + 1);
+        before = hits;
+    }
+    return hits ? sum / (double)hits : 0;
+}
+
+/* Macro-F1 and the mean average precision are over the labels that are there; the F1 also over those that are
+   only guessed, as of classes. */
+static hd_status judge(hd_judged *out, const hd_judging *j, hd_err *err)
+{
+    bool *wrong = hd_mem_array(j->answers + 1, sizeof *wrong);
+    ranked *room = wrong ? hd_mem_array(j->answers + 1, sizeof *room) : NULL;
+    hd_status s = room ? HD_OK : hd_err_nomem(err, j->answers * sizeof *room);
+    tally all = {0};
+    double f1 = 0, precision = 0;
+    size_t there = 0, met = 0, exact = 0;
+    for (size_t k = 0; !s && k < j->classes; k++) {
+        tally t = count_label(j, k, wrong);
+        add(&all, t);
+        met += t.truth + t.guessed > 0, f1 += f1_of(t);
+        if (t.truth) there++, precision += average_precision(j, k, room);
+    }
+    for (size_t i = 0; !s && i < j->answers; i++) exact += !wrong[i];
+    hd_mem_free(wrong);
+    hd_mem_free(room);
+    if (s) return s;
+    out->figure[0] = (hd_figure){"micro_f1", "micro-F1", f1_of(all), .share = true};
+    out->figure[1] = (hd_figure){"macro_f1", "macro-F1", met ? f1 / (double)met : 0, .share = true};
+    out->figure[2] =
+        (hd_figure){"exact_match", "exact match", (double)exact / (double)j->answers, .share = true};
+    out->figure[3] = (hd_figure){"average_precision", "average precision",
+                                 there ? precision / (double)there : 0, .share = true};
+    return HD_OK;
+}
+
+static const hd_label_kind kind = {.head = &head,
+                                   .predicts = "sets of labels",
+                                   .problem = "multi_label_classification",
+                                   .loss = "cross_entropy",
+                                   .loss_title = "cross-entropy",
+                                   .column = read_names,
+                                   .put_labels = put_names,
+                                   .send = send,
+                                   .guesses_all = true,
+                                   .hear = hear,
+                                   .judge = judge,
+                                   .probability = probability,
+                                   .threshold = 0.5};
+
+HD_LABEL_TASK(multilabel, "items", "classify", &kind);
