@@ -7,8 +7,7 @@ const hd_machine_options hd_machine_cpu = {.name = "cpu"};
 
 hd_status hd_machine_open(hd_machine *m, const hd_command *c, const hd_machine_options *o, hd_err *err)
 {
-    const hd_backend_opt opt = {
-        .threads = c->common.threads, .precision = (hd_precision)o->precision, .log = &c->log};
+    const hd_backend_opt opt = {.threads = c->common.threads, .precision = o->precision, .log = &c->log};
     hd_status s = hd_backend_new(&m->backend, o->name, &opt, err);
     return s ? s : hd_run_init(&m->run, m->backend, err);
 }

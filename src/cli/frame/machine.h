@@ -7,16 +7,21 @@
 
 typedef struct hd_machine_options {
     const char *name;
-    int precision;
+    hd_precision precision;
 } hd_machine_options;
 
-/* Rows of an option table; `to` is where its owner has hd_machine_options. */
-#define HD_MACHINE_ROWS(owner, to)                                                                        \
-    {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda", HD_TEXT_INTO(owner, to.name)}, \
-    {                                                                                                     \
-        "precision", 0, "KIND", "auto",                                                                   \
-            "f32, bf16 or auto; auto is f32 on the CPU, where bf16 is faster but rounds the weights",     \
-            HD_CHOICE_INTO(owner, to.precision, hd_precision_names)                                       \
+/* Rows of a table of options whose owner begins with hd_usual. */
+#define HD_MACHINE_ROWS                                                                               \
+    {"device",                                                                                        \
+     'd',                                                                                             \
+     "NAME",                                                                                          \
+     "auto",                                                                                          \
+     "where to compute: auto, cpu or cuda",                                                           \
+     HD_TEXT_INTO(hd_usual, machine.name)},                                                           \
+    {                                                                                                 \
+        "precision", 0, "KIND", "auto",                                                               \
+            "f32, bf16 or auto; auto is f32 on the CPU, where bf16 is faster but rounds the weights", \
+            HD_CHOICE_INTO(hd_usual, machine.precision, hd_precision_names)                           \
     }
 
 /* Of verbs without the rows. */

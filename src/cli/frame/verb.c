@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/ranks.h"
-#include "cli/verb/unknown.h"
 #include "view/plot.h"
 
 const hd_verb hd_verbs[] = {
@@ -122,6 +121,32 @@ static hd_status open_all(hd_command *c, hd_err *err)
                                 (hd_weights)o->weights, err);
 }
 
+/* The sum over both tokenizers. */
+static hd_unknown unknown_of(hd_tokenizer *const tokenizer[2])
+{
+    hd_unknown all = tokenizer[0] ? hd_tokenizer_unknown(tokenizer[0]) : (hd_unknown){0};
+    if (!tokenizer[1] || tokenizer[1] == tokenizer[0]) return all;
+    hd_unknown other = hd_tokenizer_unknown(tokenizer[1]);
+    all.tokens += other.tokens, all.unknown += other.unknown;
+    for (size_t i = 0; i < other.words && all.words < HD_UNKNOWN_WORDS; i++)
+        memcpy(all.word[all.words++], other.word[i], sizeof *other.word);
+    return all;
+}
+
+/* Says how many tokens of all that the model read are <unk>, and some of the words. */
+static void warn_unknown(const hd_command *c)
+{
+    hd_unknown u = unknown_of(c->model.tokenizer);
+    hd_text words = {0};
+    for (size_t i = 0; i < u.words; i++) hd_text_print(&words, "%s'%s'", i ? ", " : ": ", u.word[i]);
+    if (u.words && u.unknown > u.words) hd_text_put(&words, ", ...");
+    if (u.unknown)
+        hd_log_say(&c->log, HD_WARN,
+                   "%zu of %zu tokens are not in the model's vocabulary and read as <unk>%s", u.unknown,
+                   u.tokens, words.data ? words.data : "");
+    hd_text_release(&words);
+}
+
 int hd_command_run(hd_command *c)
 {
     const hd_usage *u = c->verb->usage;
@@ -132,7 +157,7 @@ int hd_command_run(hd_command *c)
     if (!s) s = u->run(c, &err);
     s = hd_attending_close(&c->attending, s, &err);
     if (s) c->exit = c->misused ? hd_verb_misused(c->verb, &err) : hd_command_fail(c, &err);
-    if (!s) hd_unknown_warn(c, c->model.tokenizer[0], c->model.tokenizer[1]);
+    if (!s) warn_unknown(c);
     hd_input_close(c);
     if (u->release) u->release(c);
     hd_model_folder_release(&c->model);

@@ -11,7 +11,7 @@
 #include "cli/frame/machine.h"
 #include "cli/frame/option.h"
 #include "cli/frame/verb_list.h"
-#include "cli/verb/attention.h"
+#include "cli/frame/attending.h"
 #include "task/model_folder.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"

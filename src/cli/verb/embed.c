@@ -34,14 +34,13 @@ static const hd_option options[] = {
     {"long", 0, "WHAT", "error", "lines too long for the model: error or cut",
      HD_CHOICE_INTO(struct embed, too_long, long_lines)},
     {"json", 0, NULL, NULL, "JSON Lines: text and vector; with --pool none text, tokens and vectors",
-     HD_FLAG_INTO(struct embed, usual.json)},
+     HD_FLAG_INTO(hd_usual, json)},
     {"layer", 'l', "N", "-1", "take the rows after layer N; -1: the last; 0: the embedding table",
      HD_INT_INTO(struct embed, layer, -1, 1 << 20)},
     {"similar", 0, "WORD", NULL,
      "instead: the cosines between the vectors of this word in all lines that have it",
      HD_TEXT_INTO(struct embed, similar)},
-    {"plot", 0, "FILE", NULL, "also draw --similar as .svg, .png or .pdf",
-     HD_FILE_INTO(struct embed, usual.plot)},
+    {"plot", 0, "FILE", NULL, "also draw --similar as .svg, .png or .pdf", HD_FILE_INTO(hd_usual, plot)},
     {"nearest", 0, "WORD", NULL,
      "instead: the tokens nearest to this word in the embedding table; reads no lines",
      HD_TEXT_INTO(struct embed, nearest)},
@@ -49,9 +48,9 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct embed, analogy)},
     {"top", 'k', "N", "10", "tokens that --nearest and --analogy show",
      HD_INT_INTO(struct embed, top, 1, 1 << 20)},
-    HD_ATTENDING_FILE(struct embed, usual.attending),
-    HD_ATTENDING_HEAD(struct embed, usual.attending),
-    HD_MACHINE_ROWS(struct embed, usual.machine),
+    HD_ATTENDING_FILE,
+    HD_ATTENDING_HEAD,
+    HD_MACHINE_ROWS,
     {0},
 };
 
@@ -141,7 +140,7 @@ static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t w
 static hd_status attend(call *c, hd_line line, const hd_embedded *e, hd_err *err)
 {
     hd_attended one = {.ids = e->ids, .count = e->tokens, .text = line, .score = (double)NAN};
-    return e->tokens ? hd_attending_add(&c->command.attending, &c->command.machine.run, &one, err) : HD_OK;
+    return e->tokens ? hd_attending_add(&c->command, &one, err) : HD_OK;
 }
 
 static hd_status write_chunk(call *c, const hd_embeddings *all, hd_err *err)
@@ -278,7 +277,7 @@ static hd_status open_attending(hd_command *c, const struct embed *o, hd_err *er
             err, HD_EARG,
             "--attention of `heed embed` is for masked language models: `heed translate`, `heed "
             "generate` and `heed classify` have it for others");
-    return hd_attending_open(&c->attending, c, &attending, c->model.model, c->model.tokenizer[0], err);
+    return hd_attending_open(c, &attending, err);
 }
 
 static hd_status run(hd_command *command, hd_err *err)

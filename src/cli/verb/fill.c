@@ -13,12 +13,9 @@ struct fill {
 static const hd_option options[] = {
     {"top", 'k', "N", "5", "predictions to show for each " HD_MASK_TEXT,
      HD_COUNT_INTO(struct fill, top, 1, 1000)},
-    {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(struct fill, usual.json)},
-    HD_ATTENDING_FILE(struct fill, usual.attending),
-    HD_ATTENDING_VIEW(struct fill, usual.attending),
-    HD_ATTENDING_LAYER(struct fill, usual.attending),
-    HD_ATTENDING_HEAD(struct fill, usual.attending),
-    HD_MACHINE_ROWS(struct fill, usual.machine),
+    {"json", 0, NULL, NULL, "one JSON object for each text", HD_FLAG_INTO(hd_usual, json)},
+    HD_ATTENDING_ROWS,
+    HD_MACHINE_ROWS,
     {0},
 };
 
@@ -75,7 +72,7 @@ static hd_status attend(hd_command *c, hd_line text, hd_err *err)
     hd_ids ids = {0};
     hd_status s = hd_masked_encode_again(c->model.tokenizer[0], text, &ids, err);
     hd_attended one = {.ids = ids.at, .count = ids.count, .text = text, .score = (double)NAN};
-    if (!s) s = hd_attending_add(&c->attending, &c->machine.run, &one, err);
+    if (!s) s = hd_attending_add(c, &one, err);
     hd_ids_release(&ids);
     return s;
 }
@@ -102,8 +99,7 @@ static hd_status run(hd_command *c, hd_err *err)
     const hd_usual *o = c->options;
     hd_text out = {0};
     hd_status s = hd_masked_fill_check(&c->model, err);
-    if (!s)
-        s = hd_attending_open(&c->attending, c, &o->attending, c->model.model, c->model.tokenizer[0], err);
+    if (!s) s = hd_attending_open(c, &o->attending, err);
     if (!s && c->operands.count == 1) {
         s = hd_input_open(c, "a line with " HD_MASK_TEXT " in it", "answered", HD_INPUT_TEXT, err);
         return s ? s : hd_input_each_one(&c->in, o->json, answer, c, err);

@@ -34,7 +34,7 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL,
      "JSON Lines: prompt, sample, text, token_count, logprob, and whether --stop ended it; with --vote "
      "prompt, answer, share, and all answers with their counts",
-     HD_FLAG_INTO(struct generate, usual.json)},
+     HD_FLAG_INTO(hd_usual, json)},
     {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
      SAMPLING, HD_FLOAT_INTO(struct generate, opt.temperature, 0, 100)},
     {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
@@ -48,11 +48,8 @@ static const hd_option options[] = {
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
      HD_COUNT_INTO(struct generate, opt.seed, 0, 2147483647)},
-    HD_ATTENDING_FILE(struct generate, usual.attending),
-    HD_ATTENDING_VIEW(struct generate, usual.attending),
-    HD_ATTENDING_LAYER(struct generate, usual.attending),
-    HD_ATTENDING_HEAD(struct generate, usual.attending),
-    HD_MACHINE_ROWS(struct generate, usual.machine),
+    HD_ATTENDING_ROWS,
+    HD_MACHINE_ROWS,
     {0},
 };
 
@@ -211,7 +208,7 @@ static hd_status attend(call *c, size_t i, hd_err *err)
                        .text = {prompt->data ? prompt->data : "", prompt->size},
                        .written = {g->text.data ? g->text.data : "", g->text.size},
                        .score = g->logp};
-    return hd_attending_add(&c->command.attending, &c->command.machine.run, &one, err);
+    return hd_attending_add(&c->command, &one, err);
 }
 
 /* Continues the prompts that wait. A single text is written while it comes. */
@@ -276,13 +273,12 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
 static hd_status run(hd_command *m, hd_err *err)
 {
     call *c = (call *)m;
-    const hd_attending_options *attending = &c->o->usual.attending;
     const char *prompt = c->o->prompt ? c->o->prompt : "";
     size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
     c->made = hd_mem_array(texts, sizeof *c->made);
     c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
     hd_status s = c->made && c->answer ? HD_OK : hd_err_nomem(err, texts * sizeof *c->made);
-    if (!s) s = hd_attending_open(&m->attending, m, attending, m->model.model, m->model.tokenizer[0], err);
+    if (!s) s = hd_attending_open(m, &c->o->usual.attending, err);
     if (!s && m->operands.count == 1) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
         if (!s) s = go_on(c, err);

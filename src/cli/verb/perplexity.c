@@ -5,7 +5,7 @@
 
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object for each file", HD_FLAG_INTO(hd_usual, json)},
-    HD_MACHINE_ROWS(hd_usual, machine),
+    HD_MACHINE_ROWS,
     {0},
 };
 

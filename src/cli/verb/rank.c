@@ -32,10 +32,10 @@ static const hd_option options[] = {
     {"normalize", 0, NULL, NULL, "score by the mean log-probability of a token instead of the sum",
      HD_FLAG_INTO(struct rank, opt.normalize)},
     {"json", 0, NULL, NULL, "JSON Lines: group, rank, line, source, text, score, logprob and token_count",
-     HD_FLAG_INTO(struct rank, usual.json)},
+     HD_FLAG_INTO(hd_usual, json)},
     {"batch", 0, "N", "0", "hypotheses scored in parallel; 0: 256",
      HD_COUNT_INTO(struct rank, opt.batch, 0, 1000000)},
-    HD_MACHINE_ROWS(struct rank, usual.machine),
+    HD_MACHINE_ROWS,
     {0},
 };
 

@@ -54,9 +54,9 @@ static const hd_option options[] = {
     {"text", 't', .gone = "give the text after the models"},
     {"test", .gone = "give the table after the models"},
     {"plot", 0, "FILE", NULL, "draw the bits per character as bars: .svg, .png or .pdf",
-     HD_FILE_INTO(struct compare, usual.plot)},
-    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(struct compare, usual.json)},
-    HD_MACHINE_ROWS(struct compare, usual.machine),
+     HD_FILE_INTO(hd_usual, plot)},
+    {"json", 0, NULL, NULL, "one JSON object", HD_FLAG_INTO(hd_usual, json)},
+    HD_MACHINE_ROWS,
 
     {"task", 0, "TASK", "lm", "task of the models: lm", TRAINING,
      HD_CHOICE_INTO(struct compare, task, tasks)},

@@ -1,14 +1,11 @@
 /* heed classify: a label for every line. */
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/verb/label/labels.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 
 struct classify {
-    hd_labels_options common;
+    hd_labels_options labels;
     int top;
     double threshold;
 };
@@ -21,12 +18,12 @@ static const hd_option options[] = {
     {"confusion", 0, NULL, NULL,
      "the input is labeled: show the confusion matrix, accuracy, F1 and Matthews correlation, or for a "
      "regression Pearson and Spearman correlation",
-     HD_FLAG_INTO(struct classify, common.confusion)},
+     HD_FLAG_INTO(struct classify, labels.confusion)},
     {"dir", .gone = "give the folder after MODEL"},
-    HD_LABELS_ROWS(struct classify, common.),
-    HD_ATTENDING_FILE(struct classify, common.attending),
-    HD_ATTENDING_LAYER(struct classify, common.attending),
-    HD_ATTENDING_HEAD(struct classify, common.attending),
+    HD_LABELS_ROWS,
+    HD_ATTENDING_FILE,
+    HD_ATTENDING_LAYER,
+    HD_ATTENDING_HEAD,
     {0},
 };
 
@@ -61,16 +58,16 @@ static void put_number(hd_text *to, bool json, double number)
 }
 
 /* Where nothing is said, JSON has all labels of a model that may give any number of them. */
-static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *answer)
+static void put_labels(hd_text *to, const hd_command *c, const hd_real *answer)
 {
-    const struct classify *o = c->command->options;
+    const struct classify *o = c->options;
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     size_t classes = hd_model_folder_classifier(&c->model)->opt.classes, last = 0;
-    int asked = hd_command_given(c->command, "top") ? o->top : kind->top;
+    int asked = hd_command_given(c, "top") ? o->top : kind->top;
     size_t top = asked && (size_t)asked < classes ? (size_t)asked : classes;
-    double least = hd_command_given(c->command, "threshold") ? o->threshold
-                   : c->o->json                              ? 0
-                                                             : kind->threshold;
+    double least = hd_command_given(c, "threshold") ? o->threshold
+                   : o->labels.usual.json           ? 0
+                                                    : kind->threshold;
     char number[HD_DECIMAL];
     for (size_t i = 0; i < top; i++) {
         last = next_best(answer, classes, i, last);
@@ -78,7 +75,7 @@ static void put_labels(hd_text *to, const hd_labels_call *c, const hd_real *answ
         const char *label = hd_vocab_piece(&c->model.labels, (int32_t)last);
         double probability = kind->probability(answer[last]);
         if (probability < least) break;
-        if (!c->o->json) {
+        if (!o->labels.usual.json) {
             hd_text_print(to, "%s%s\t%s", i ? "\t" : "", label, hd_decimal(number, "%.4f", probability));
             continue;
         }
@@ -96,10 +93,10 @@ static bool is_blank(hd_line line)
     return true;
 }
 
-static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i,
-                const hd_real *answer)
+static void put(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *answer)
 {
-    const bool json = c->o->json, numbers = !hd_labeler_kind(&c->model)->probability;
+    const bool json = ((const hd_usual *)c->options)->json,
+               numbers = !hd_labeler_kind(&c->model)->probability;
     bool empty = true;
     if (json) hd_member_begin(to, NULL, '{');
     for (size_t begin = items->begin[i], k = begin; k < items->begin[i + 1]; k++) {
@@ -116,41 +113,25 @@ static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, s
     hd_text_put(to, json ? "}\n" : "\n");
 }
 
-static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
+static hd_status run(hd_command *c, hd_err *err)
 {
-    const hd_label_kind *kind = hd_labeler_kind(&c->model);
-    hd_vocab labels = c->model.labels; /* not added to */
-    struct stat info;
-    bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
-    if (kind->top != 1 && (folder || c->o->plot))
-        return hd_err_set(err, HD_EARG, "the model predicts %s: %s is for one label of each text",
-                          kind->predicts, folder ? "a folder of classes" : "--plot");
-    return folder ? hd_labeled_folder(items, &labels, path, err)
-                  : hd_label_kind_read(kind, items, &labels, path, err);
+    static const hd_labels_verb verb = {.awaited = "a line to classify",
+                                        .awaited_labeled = "a table with labels",
+                                        .folders = true,
+                                        .put = put};
+    return hd_labels_run(c, &verb, err);
 }
 
-static int run_classify(hd_command *command)
+static hd_status check(hd_command *c, hd_err *err)
 {
-    static const hd_labels_verb verb = {HD_TRAIN_CLASSIFY, "a line to classify", "a table with labels", put,
-                                        read};
-    const struct classify *o = command->options;
-    hd_err err = {0};
-    const char *shows = hd_command_given(command, "top")         ? "top"
-                        : hd_command_given(command, "threshold") ? "threshold"
-                        : o->common.attending.file               ? "attention"
-                                                                 : NULL;
-    if (hd_labels_evaluates(&o->common) && shows) {
-        hd_err_set(&err, HD_EARG, "--%s and --confusion exclude each other", shows);
-        return hd_verb_misused(command->verb, &err);
-    }
-    return hd_labels_run(command, &o->common, &verb);
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_classify(c);
-    return HD_OK;
+    const hd_usual *o = c->options;
+    const char *shows = hd_command_given(c, "top")         ? "top"
+                        : hd_command_given(c, "threshold") ? "threshold"
+                        : o->attending.file                ? "attention"
+                                                           : NULL;
+    if (hd_labels_evaluates(c) && shows)
+        return hd_err_set(err, HD_EARG, "--%s and --confusion exclude each other", shows);
+    return hd_labels_check(c, err);
 }
 
 const hd_usage hd_verb_classify = {
@@ -168,5 +149,9 @@ const hd_usage hd_verb_classify = {
     .options = options,
     .size = sizeof(struct classify),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "classify",
+    .call = sizeof(hd_labels_call),
+    .check = check,
+    .run = run,
 };

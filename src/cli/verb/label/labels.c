@@ -3,88 +3,90 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/mem.h"
-#include "cli/verb/unknown.h"
 #include "view/confusion.h"
-#include "view/draw/json_members.h"
-#include "view/plot.h"
 
 enum { CHUNK = 512 }; /* lines answered at once */
 
 /* What its body attends to. */
-static hd_status open_attending(hd_labels_call *c, hd_err *err)
+static hd_status open_attending(hd_command *c, hd_err *err)
 {
-    const hd_attending_options *o = &c->o->attending;
-    const hd_model model = c->model.model, body = hd_model_body(&model);
+    const hd_usual *o = c->options;
+    const hd_model body = hd_model_body(&c->model.model);
     char title[HD_STAGES_TEXT];
-    if (body.type->attention)
-        return hd_attending_open(&c->attending, c->command, o, body, c->model.tokenizer[0], err);
-    if (!hd_attending_wanted(o)) return HD_OK;
+    if (body.type->attention) return hd_attending_open(c, &o->attending, err);
+    if (!hd_attending_wanted(&o->attending)) return HD_OK;
     return hd_err_set(err, HD_EARG, "--attention needs a classifier on a bert or gpt; this one is on %s",
                       body.type->title(body.self, title, sizeof title));
 }
 
-static hd_status open_all(hd_labels_call *c, hd_err *err)
-{
-    hd_status s = c->o->plot ? hd_plot_check(c->o->plot, err) : HD_OK;
-    const char *folder = c->command->operands.word[0];
-    if (!s) s = hd_machine_open(&c->machine, c->command, &c->o->machine, err);
-    if (!s)
-        s = hd_model_folder_open(&c->model, folder, hd_task_folders[c->verb->task].name, c->machine.backend,
-                                 HD_WEIGHTS_BEST, err);
-    return s ? s : open_attending(c, err);
-}
-
 /* -- evaluation -- */
 
-static hd_status show_confusion(hd_labels_call *c, const hd_confusion *found, hd_err *err)
+static hd_status show_confusion(hd_command *c, const hd_confusion *found, hd_err *err)
 {
-    const hd_terminal *t = &c->command->out;
+    const hd_terminal *t = &c->out;
+    const hd_usual *o = c->options;
     hd_text out = {0};
     hd_text_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
     const char **label = hd_mem_array(found->classes, sizeof *label);
     if (!label) return hd_err_nomem(err, found->classes * sizeof *label);
     for (size_t i = 0; i < found->classes; i++) label[i] = hd_vocab_piece(&c->model.labels, (int32_t)i);
     hd_confusion_view v = {.of = found, .label = label, .title = "Confusion matrix"};
-    hd_status s = c->o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
-    s = hd_command_put_page(c->command, &out, s, err);
-    if (!s && c->o->plot) s = hd_confusion_save(c->o->plot, &v, err);
+    hd_status s = o->json ? hd_confusion_json(&out, &v, err) : hd_confusion_text(&pen, &v, err);
+    s = hd_command_put_page(c, &out, s, err);
+    if (!s && o->plot) s = hd_confusion_save(o->plot, &v, err);
     hd_mem_free(label);
     return s;
 }
 
 /* Of what has no confusion matrix. */
-static hd_status show_figures(hd_labels_call *c, const hd_judged *j, hd_err *err)
+static hd_status show_figures(hd_command *c, const hd_judged *j, hd_err *err)
 {
+    const bool json = ((const hd_usual *)c->options)->json;
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     hd_text out = {0};
     double mean = j->loss / (double)j->count;
-    if (c->o->json) hd_member_begin(&out, NULL, '{');
-    if (c->o->json) hd_member_count(&out, "items", j->count);
+    if (json) hd_member_begin(&out, NULL, '{');
+    if (json) hd_member_count(&out, "items", j->count);
     for (int k = 0; k < HD_FIGURES && j->figure[k].name; k++)
-        if (c->o->json)
+        if (json)
             hd_member_number(&out, j->figure[k].name, j->figure[k].value, 9);
         else
             hd_figure_put(&out, &j->figure[k], k ? ", " : "");
-    if (c->o->json && kind->loss) hd_member_number(&out, kind->loss, mean, 9);
-    if (!c->o->json && kind->loss) hd_text_print(&out, ", %s %.6g", kind->loss_title, mean);
-    if (c->o->json)
+    if (json && kind->loss) hd_member_number(&out, kind->loss, mean, 9);
+    if (!json && kind->loss) hd_text_print(&out, ", %s %.6g", kind->loss_title, mean);
+    if (json)
         hd_text_put(&out, "}\n");
     else
         hd_text_print(&out, " over %zu items\n", j->count);
-    return hd_command_put_text(c->command, &out, true, err);
+    return hd_command_put_text(c, &out, true, err);
 }
 
-static hd_status evaluate(hd_labels_call *c, hd_err *err)
+static hd_status read_labeled(hd_labeled *items, const hd_labels_call *l, const char *path, hd_err *err)
 {
-    const char *path = hd_input_files(c->command, 1).word[0];
+    const hd_command *c = &l->command;
+    const hd_label_kind *kind = hd_labeler_kind(&c->model);
+    hd_vocab labels = c->model.labels; /* not added to */
+    struct stat info;
+    bool folder = l->verb->folders && !stat(path, &info) && S_ISDIR(info.st_mode);
+    if (kind->top != 1 && (folder || ((const hd_usual *)c->options)->plot))
+        return hd_err_set(err, HD_EARG, "the model predicts %s: %s is for one label of each text",
+                          kind->predicts, folder ? "a folder of classes" : "--plot");
+    return folder ? hd_labeled_folder(items, &labels, path, err)
+                  : hd_label_kind_read(kind, items, &labels, path, err);
+}
+
+static hd_status evaluate(hd_labels_call *l, hd_err *err)
+{
+    hd_command *c = &l->command;
+    const char *path = hd_input_files(c, 1).word[0];
     hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(&c->model)->opt);
     hd_labeled items = {0};
     hd_examples x = {0};
     hd_judged found = {0};
-    hd_input_await(c->command, path, c->verb->awaited_labeled);
-    hd_status s = c->verb->read(&items, c, path, err);
+    hd_input_await(c, path, l->verb->awaited_labeled);
+    hd_status s = read_labeled(&items, l, path, err);
     if (!s) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
     if (!s) s = hd_labeler_judge(&found, &c->machine.run, &c->model, &x, err);
     if (!s)
@@ -109,10 +111,10 @@ static void hear(void *context, size_t label, const hd_real *logp)
 }
 
 /* Of one text for each item; two are named by their tokens. */
-static hd_status attend(hd_labels_call *c, const hd_labeled *items, const hd_examples *x, hd_err *err)
+static hd_status attend(hd_command *c, const hd_labeled *items, const hd_examples *x, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && hd_attending_wanted(&c->o->attending) && i < x->count; i++) {
+    for (size_t i = 0; !s && hd_attending_wanted(&c->attending.o) && i < x->count; i++) {
         size_t begin = x->begin[i], rows = x->begin[i + 1] - begin;
         bool pair = x->second[i] < rows;
         hd_attended one = {.ids = x->id + begin,
@@ -121,13 +123,13 @@ static hd_status attend(hd_labels_call *c, const hd_labeled *items, const hd_exa
                            .text = hd_labeled_unit(items, items->begin[i]),
                            .score = (double)NAN};
         if (pair) one.second_text = hd_labeled_unit(items, items->begin[i] + 1);
-        s = hd_attending_add(&c->attending, &c->machine.run, &one, err);
+        s = hd_attending_add(c, &one, err);
     }
     return s;
 }
 
 /* An item for each line that could be read. */
-static hd_status items_of(hd_labeled *items, const hd_labels_call *c, const hd_input_line *line, size_t count,
+static hd_status items_of(hd_labeled *items, const hd_command *c, const hd_input_line *line, size_t count,
                           hd_err *err)
 {
     hd_status s = HD_OK;
@@ -136,21 +138,23 @@ static hd_status items_of(hd_labeled *items, const hd_labels_call *c, const hd_i
     return s;
 }
 
-static hd_status write_answers(hd_labels_call *c, const hd_input_line *line, size_t count,
+static hd_status write_answers(hd_labels_call *l, const hd_input_line *line, size_t count,
                                const hd_labeled *items, const hd_real *logp, hd_err *err)
 {
+    hd_command *c = &l->command;
+    const bool json = ((const hd_usual *)c->options)->json;
     hd_text out = {0};
     for (size_t i = 0, item = 0; i < count; i++)
         if (line[i].why)
-            hd_input_stand_in(&c->command->in, &out, c->o->json, &line[i], line[i].why);
+            hd_input_stand_in(&c->in, &out, json, &line[i], line[i].why);
         else
-            c->verb->put(&out, c, items, item++, logp);
-    return hd_command_put_text(c->command, &out, true, err);
+            l->verb->put(&out, c, items, item++, logp);
+    return hd_command_put_text(c, &out, true, err);
 }
 
 static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
 {
-    hd_labels_call *c = context;
+    hd_command *c = context;
     const hd_classifier_opt *m = &hd_model_folder_classifier(&c->model)->opt;
     hd_examples_opt e = hd_labeler_examples(m);
     hd_labeled items = {0};
@@ -161,7 +165,7 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     if (!s && !h.logp) s = hd_err_nomem(err, answers * m->classes * sizeof *h.logp);
     if (!s && items.count) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
     if (!s && items.count) s = hd_labeler_ask(&c->machine.run, &c->model, &x, hear, &h, err);
-    if (!s) s = write_answers(c, line, count, &items, h.logp, err);
+    if (!s) s = write_answers(context, line, count, &items, h.logp, err);
     if (!s) s = attend(c, &items, &x, err);
     hd_examples_release(&x);
     hd_labeled_release(&items);
@@ -169,26 +173,18 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     return s;
 }
 
-static hd_status run(hd_labels_call *c, hd_err *err)
+hd_status hd_labels_check(hd_command *c, hd_err *err)
 {
-    hd_status s = open_all(c, err);
-    if (s || hd_labels_evaluates(c->o)) return s ? s : evaluate(c, err);
-    s = hd_input_open(c->command, c->verb->awaited, "answered", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&c->command->in, CHUNK, answer, c, err);
+    if (!hd_labels_evaluates(c) || c->operands.count <= 2) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--confusion reads one file: '%s' is one too many", c->operands.word[2]);
 }
 
-int hd_labels_run(hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb)
+hd_status hd_labels_run(hd_command *c, const hd_labels_verb *verb, hd_err *err)
 {
-    hd_err err = {0};
-    hd_labels_call c = {.command = command, .o = o, .verb = verb};
-    if (hd_labels_evaluates(o) && command->operands.count > 2) {
-        hd_err_set(&err, HD_EARG, "--confusion reads one file: '%s' is one too many",
-                   command->operands.word[2]);
-        return hd_verb_misused(command->verb, &err);
-    }
-    hd_status s = hd_attending_close(&c.attending, run(&c, &err), &err);
-    if (!s) hd_unknown_warn(command, c.model.tokenizer[0], NULL);
-    hd_model_folder_release(&c.model);
-    hd_machine_close(&c.machine);
-    return s ? hd_command_fail(command, &err) : HD_EXIT_OK;
+    hd_labels_call *l = (hd_labels_call *)c;
+    l->verb = verb;
+    hd_status s = open_attending(c, err);
+    if (s || hd_labels_evaluates(c)) return s ? s : evaluate(l, err);
+    s = hd_input_open(c, verb->awaited, "answered", HD_INPUT_TEXT, err);
+    return s ? s : hd_input_each(&c->in, CHUNK, answer, c, err);
 }

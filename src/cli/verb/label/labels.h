@@ -1,62 +1,45 @@
-/* What `heed classify` and `heed tag` share: the model, the evaluation on labeled input, and lines that are
-   answered as they come. A regression's numbers are answered as labels are. */
+/* What `heed classify` and `heed tag` share: the evaluation on labeled input, and lines that are answered as
+   they come. A regression's numbers are answered as labels are. */
 #ifndef HD_CLI_VERB_LABEL_LABELS_H
 #define HD_CLI_VERB_LABEL_LABELS_H
 
 #include "cli/frame/verb.h"
 #include "task/label/labeler.h"
 
-/* The options of both. */
+/* The options of both, of which --attention is of classify alone. */
 typedef struct hd_labels_options {
-    bool json, confusion;
-    const char *plot;
-    hd_machine_options machine;
-    hd_attending_options attending; /* of classify alone */
+    hd_usual usual;
+    bool confusion;
 } hd_labels_options;
 
-#define HD_LABELS_ROWS(owner, to)                                 \
-    {"json",                                                      \
-     0,                                                           \
-     NULL,                                                        \
-     NULL,                                                        \
-     "write a JSON object for each line, or one for --confusion", \
-     HD_FLAG_INTO(owner, to json)},                               \
-        {"plot",                                                  \
-         0,                                                       \
-         "FILE",                                                  \
-         NULL,                                                    \
-         "draw the confusion matrix as .svg, .png or .pdf",       \
-         HD_FILE_INTO(owner, to plot)},                           \
-        HD_MACHINE_ROWS(owner, to machine)
-
-typedef struct hd_labels_call hd_labels_call;
+#define HD_LABELS_JSON "write a JSON object for each line, or one for --confusion"
+#define HD_LABELS_PLOT "draw the confusion matrix as .svg, .png or .pdf"
+#define HD_LABELS_ROWS                                                     \
+    {"json", 0, NULL, NULL, HD_LABELS_JSON, HD_FLAG_INTO(hd_usual, json)}, \
+        {"plot", 0, "FILE", NULL, HD_LABELS_PLOT, HD_FILE_INTO(hd_usual, plot)}, HD_MACHINE_ROWS
 
 /* How the two differ. */
 typedef struct hd_labels_verb {
-    hd_train_task task;
     const char *awaited, *awaited_labeled; /* of a user who types lines, or labeled ones */
+    bool folders;                          /* labeled input may be a folder with a file for each class */
     /* Writes the answer to item i: logp [units, classes] of all items. */
-    void (*put)(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp);
-    /* Reads labeled items from a file. */
-    hd_status (*read)(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err);
+    void (*put)(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *logp);
 } hd_labels_verb;
 
-struct hd_labels_call {
-    hd_command *command;
-    const hd_labels_options *o;
+typedef struct hd_labels_call {
+    hd_command command;
     const hd_labels_verb *verb;
-    hd_machine machine;
-    hd_model_folder model;
-    hd_attending attending;
-};
+} hd_labels_call;
 
 /* Whether labeled input is asked for. */
-static inline bool hd_labels_evaluates(const hd_labels_options *o)
+static inline bool hd_labels_evaluates(const hd_command *c)
 {
-    return o->confusion || o->plot;
+    const hd_labels_options *o = c->options;
+    return o->confusion || o->usual.plot;
 }
 
-/* Answers lines, or evaluates on labeled ones. Returns the exit status. */
-int hd_labels_run(hd_command *command, const hd_labels_options *o, const hd_labels_verb *verb);
+hd_verb_fn hd_labels_check;
+/* Answers lines, or evaluates on labeled ones. c is a hd_labels_call. */
+hd_status hd_labels_run(hd_command *c, const hd_labels_verb *verb, hd_err *err);
 
 #endif

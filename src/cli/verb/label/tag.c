@@ -1,13 +1,12 @@
 /* heed tag: a label for every token. */
 #include "cli/verb/label/labels.h"
-#include "view/draw/json_members.h"
 
 static const hd_option options[] = {
     {"confusion", 0, NULL, NULL,
      "the input is labeled, each line a token, a tab and its label: show the confusion matrix, accuracy and "
      "macro-F1",
      HD_FLAG_INTO(hd_labels_options, confusion)},
-    HD_LABELS_ROWS(hd_labels_options, ),
+    HD_LABELS_ROWS,
     {0},
 };
 
@@ -17,7 +16,7 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-static const char *label_of(const hd_labels_call *c, const hd_real *logp)
+static const char *label_of(const hd_command *c, const hd_real *logp)
 {
     size_t best = 0;
     for (size_t k = 1; k < hd_model_folder_classifier(&c->model)->opt.classes; k++)
@@ -38,33 +37,23 @@ static void put_token(hd_text *to, bool json, hd_line token, const char *label)
     hd_member_end(to, '}');
 }
 
-static void put(hd_text *to, const hd_labels_call *c, const hd_labeled *items, size_t i, const hd_real *logp)
+static void put(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *logp)
 {
+    const bool json = ((const hd_usual *)c->options)->json;
     size_t classes = hd_model_folder_classifier(&c->model)->opt.classes;
-    if (c->o->json) hd_text_put(to, "{\"tokens\": [");
+    if (json) hd_text_put(to, "{\"tokens\": [");
     for (size_t u = items->begin[i]; u < items->begin[i + 1]; u++)
-        put_token(to, c->o->json, hd_labeled_unit(items, u), label_of(c, logp + u * classes));
-    hd_text_put(to, c->o->json ? "]}\n" : "\n");
+        put_token(to, json, hd_labeled_unit(items, u), label_of(c, logp + u * classes));
+    hd_text_put(to, json ? "]}\n" : "\n");
 }
 
-static hd_status read(hd_labeled *items, hd_labels_call *c, const char *path, hd_err *err)
+static hd_status run(hd_command *c, hd_err *err)
 {
-    hd_vocab labels = c->model.labels; /* not added to */
-    return hd_label_kind_read(hd_labeler_kind(&c->model), items, &labels, path, err);
-}
-
-static int run_tag(hd_command *command)
-{
-    static const hd_labels_verb verb = {HD_TRAIN_TAG, "a sentence to tag",
-                                        "lines TOKEN<tab>LABEL, an empty line between sentences", put, read};
-    return hd_labels_run(command, command->options, &verb);
-}
-
-static hd_status start(hd_command *c, hd_err *err)
-{
-    (void)err;
-    c->exit = run_tag(c);
-    return HD_OK;
+    static const hd_labels_verb verb = {.awaited = "a sentence to tag",
+                                        .awaited_labeled =
+                                            "lines TOKEN<tab>LABEL, an empty line between sentences",
+                                        .put = put};
+    return hd_labels_run(c, &verb, err);
 }
 
 const hd_usage hd_verb_tag = {
@@ -78,5 +67,9 @@ const hd_usage hd_verb_tag = {
     .options = options,
     .size = sizeof(hd_labels_options),
     .examples = examples,
-    .run = start,
+    .opens = HD_OPENS_MODEL,
+    .task = "tag",
+    .call = sizeof(hd_labels_call),
+    .check = hd_labels_check,
+    .run = run,
 };

@@ -67,26 +67,26 @@ static const hd_option options[] = {
      HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
 
     {"json", 0, NULL, NULL, "JSON Lines: source, tokens and hypotheses with score and logprob", OUTPUT,
-     HD_FLAG_INTO(OWNER, usual.json)},
+     HD_FLAG_INTO(hd_usual, json)},
     {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
 
     {"attention", 'a', "FILE", NULL,
      "write the attention weights as .json, .html, .svg, .png or .pdf; .svg and .png of several "
      "sentences are numbered",
-     ATTENTION, HD_FILE_INTO(OWNER, usual.attending.file)},
+     ATTENTION, HD_FILE_INTO(hd_usual, attending.file)},
     {"warn-skipped", 0, NULL, NULL,
      "warn of source words that got less than a tenth of one step's attention: they may be missing",
      ATTENTION, HD_FLAG_INTO(OWNER, warn_skipped)},
     {"view", 0, NULL, NULL, "draw the alignment below each translation", ATTENTION,
-     HD_FLAG_INTO(OWNER, usual.attending.view)},
+     HD_FLAG_INTO(hd_usual, attending.view)},
     {"kind", 0, "KIND", "auto", "encoder, decoder or cross; auto: cross in pictures, all in .json and .html",
-     ATTENTION, HD_CHOICE_INTO(OWNER, usual.attending.kind, hd_attention_choices)},
-    HD_ATTENDING_LAYER(OWNER, usual.attending),
-    HD_ATTENDING_HEAD(OWNER, usual.attending),
+     ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
+    HD_ATTENDING_LAYER,
+    HD_ATTENDING_HEAD,
 
     {"checkpoint", 0, "WHICH", "best", "weights to use: best (by validation) or last",
-     HD_CHOICE_INTO(OWNER, usual.weights, checkpoints)},
-    HD_MACHINE_ROWS(OWNER, usual.machine),
+     HD_CHOICE_INTO(hd_usual, weights, checkpoints)},
+    HD_MACHINE_ROWS,
     {0},
 };
 
@@ -156,7 +156,7 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
     looked *l = context;
     const call *c = l->c;
     size_t source = part ? l->found->source_end[part - 1] : 0;
-    hd_status s = hd_attending_put(&c->command.attending, maps, &l->drawn, err);
+    hd_status s = hd_attending_put(&c->command, maps, &l->drawn, err);
     if (!s && c->o->warn_skipped)
         s = hd_coverage_skipped(&l->skipped, maps, l->found->piece + source, c->line[l->i], err);
     return s;
@@ -227,7 +227,7 @@ static hd_status run(hd_command *command, hd_err *err)
     const hd_translate_options *o = command->options;
     const hd_model *model = &command->model.model;
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
-    hd_status s = hd_attending_open(&command->attending, command, &o->usual.attending, *model, NULL, err);
+    hd_status s = hd_attending_open(command, &o->usual.attending, err);
     if (!s && o->warn_skipped) s = hd_attention_check(model, &cross, err);
     if (!s) s = hd_input_open(command, "a line to translate", "translated", HD_INPUT_TEXT, err);
     return s ? s : hd_input_each(&command->in, CHUNK, answer, command, err);

@@ -1,5 +1,5 @@
 /* --attention of verbs whose model reads one text. */
-#include "cli/verb/attention.h"
+#include "cli/frame/attending.h"
 
 #include <string.h>
 
@@ -11,21 +11,20 @@ static hd_attention_pick pick_of(const hd_attending_options *o)
     return (hd_attention_pick){o->kind, o->layer, o->head};
 }
 
-hd_status hd_attending_open(hd_attending *a, const hd_command *c, const hd_attending_options *o,
-                            hd_model model, const hd_tokenizer *pieces, hd_err *err)
+hd_status hd_attending_open(hd_command *c, const hd_attending_options *o, hd_err *err)
 {
     const hd_attention_pick pick = pick_of(o);
     bool looks = hd_attending_wanted(o) || pick.kind || pick.layer || pick.head;
-    *a = (hd_attending){.command = c, .o = *o, .model = model, .pieces = pieces};
-    hd_status s = looks ? hd_attention_check(&model, &pick, err) : HD_OK;
-    return s || !o->file ? s : hd_attention_file_open(&a->file, o->file, &pick, err);
+    c->attending = (hd_attending){.o = *o, .model = hd_model_body(&c->model.model)};
+    hd_status s = looks ? hd_attention_check(&c->attending.model, &pick, err) : HD_OK;
+    return s || !o->file ? s : hd_attention_file_open(&c->attending.file, o->file, &pick, err);
 }
 
-hd_status hd_attending_put(const hd_attending *a, const hd_attention_maps *maps, hd_text *drawn, hd_err *err)
+hd_status hd_attending_put(const hd_command *c, const hd_attention_maps *maps, hd_text *drawn, hd_err *err)
 {
-    const hd_terminal *t = &a->command->out;
+    const hd_attending *a = &c->attending;
     const hd_attention_look look = {
-        .width = t->width, .color = t->color, .utf8 = true, .pick = pick_of(&a->o)};
+        .width = c->out.width, .color = c->out.color, .utf8 = true, .pick = pick_of(&a->o)};
     hd_status s = a->file ? hd_attention_file_add(a->file, maps, err) : HD_OK;
     if (s || !a->o.view) return s;
     s = hd_attention_text(drawn, maps, &look, err);
@@ -33,8 +32,10 @@ hd_status hd_attending_put(const hd_attending *a, const hd_attention_maps *maps,
     return s;
 }
 
-hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_err *err)
+hd_status hd_attending_add(hd_command *c, const hd_attended *t, hd_err *err)
 {
+    const hd_attending *a = &c->attending;
+    const hd_tokenizer *pieces = c->model.tokenizer[0];
     const bool writes = a->model.type && a->model.type->attends == HD_ATTENTION_DECODER;
     hd_attention_maps maps;
     hd_text drawn = {0};
@@ -43,18 +44,18 @@ hd_status hd_attending_add(hd_attending *a, hd_run *r, const hd_attended *t, hd_
                             .second = t->second,
                             .target = writes ? t->ids : NULL,
                             .targets = writes ? t->count : 0,
-                            .source_pieces = a->pieces,
-                            .target_pieces = a->pieces,
+                            .source_pieces = pieces,
+                            .target_pieces = pieces,
                             .source_text = {t->text, t->second_text},
                             .target_text = t->text,
                             .sentence = t->second_text.text ? (hd_line){NULL, 0} : t->text,
                             .translation = t->written,
                             .score = t->score};
     if (!hd_attending_wanted(&a->o)) return HD_OK;
-    hd_status s = hd_attention_collect(&maps, r, &a->model, &ask, err);
-    if (!s) s = hd_attending_put(a, &maps, &drawn, err);
+    hd_status s = hd_attention_collect(&maps, &c->machine.run, &a->model, &ask, err);
+    if (!s) s = hd_attending_put(c, &maps, &drawn, err);
     hd_attention_release(&maps);
-    return a->o.view ? hd_command_put_page(a->command, &drawn, s, err) : s;
+    return a->o.view ? hd_command_put_page(c, &drawn, s, err) : s;
 }
 
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err)
