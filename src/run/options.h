@@ -21,56 +21,18 @@ typedef enum hd_choice { HD_CHOICE_LIST(X) HD_CHOICES } hd_choice;
 
 extern const char *const hd_choice_names[HD_CHOICES + 1];
 
+/* A field for every row of run/options_list.h. */
+#define FLAG(name, letter, field, ...)                       bool field;
+#define INT(name, letter, argument, fallback, field, ...)    int field;
+#define LONG(name, letter, argument, fallback, field, ...)   int64_t field;
+#define REAL(name, letter, argument, fallback, field, ...)   double field;
+#define CHOICE(name, letter, argument, fallback, field, ...) int field; /* the place in the list */
+#define TEXT(name, letter, argument, fallback, field, ...)   const char *field;
+#define TEXTS(name, letter, argument, field, ...)            hd_texts field;
+#define PATH(name, letter, argument, field, ...)             const char *field;
+#define FILES(name, letter, argument, field, ...)            hd_texts field;
 typedef struct hd_train_options {
-    /* the run */
-    int task, preset;
-    const char *out, *from, *config;
-    bool resume, overwrite, dry_run;
-    /* data */
-    hd_texts train, valid;
-    const char *shards;
-    double valid_fraction;
-    int max_length, too_long, broken, empty;
-    /* vocabulary */
-    int tokenizer, vocab, subwords;
-    hd_texts tokenizer_file;
-    double coverage;
-    bool separate_vocab;
-    /* model */
-    int encoder_layers, decoder_layers, width, inner, heads, norm, positions, position_kind, activation;
-    bool untied, no_scale;
-    const char *encoder, *decoder; /* stages; NULL: a transformer */
-    int decoder_context, score, attention, window, attention_heads, query, begin, read;
-    bool project, feed_context, skips, no_feedback, relu, reverse_source;
-    int feeding;
-    double sampling_rate, temperature;
-    int64_t sampling_decay;
-    /* language models */
-    int model, unit, context, order, smoothing, layers, batch, features;
-    double add_k;
-    bool whole_words; /* of masked ones */
-    /* classifiers and taggers */
-    hd_texts train_dir;
-    int pool;
-    bool scratch, one_hot;
-    double lm_loss;
-    double dropout, attention_dropout, inner_dropout, source_dropout;
-    /* learning */
-    int batch_tokens, accumulate, seed, schedule, optimizer;
-    int64_t warmup, decay_steps;
-    bool fit_warmup;
-    double lr, floor, beta1, beta2, adam_eps, weight_decay, momentum, clip, ema, label_smoothing;
-    hd_texts freeze;
-    bool recompute, sum_loss;
-    /* limits */
-    int64_t epochs, steps, patience;
-    double minutes;
-    /* validation and reports */
-    int64_t valid_every, save_every, report_every;
-    int best, valid_sentences;
-    /* machine */
-    const char *device;
-    int precision;
+#include "run/options_list.h"
 } hd_train_options;
 
 /* X(NAME, what it is): the parts a run can have. A row of the table needs one of some, or has no effect. The

@@ -1,0 +1,250 @@
+/* The options of `heed train`, those of all tasks. A row is a field of hd_train_options (run/options.h) and
+   a row of hd_train_table (run/options.c, which has the columns):
+   TYPE("name", letter, argument, default, field, bounds or choices, help, columns...)
+   A flag has no argument and no default; files and lists have no default. */
+/* clang-format off */
+
+    CHOICE("task", 0, "TASK", "translate", task, hd_train_tasks, "what to learn" TASKS, RUN)
+    CHOICE("preset", 'p', "NAME", "tiny", preset, hd_preset_names,
+        "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
+        "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
+        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base", FOR(TRANSLATE | LM | MLM),
+        NEEDS(HD_HAS_PRESET))
+    PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
+    PATH("from", 0, "FOLDER", from,
+        "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
+        "tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
+        FOR(TRANSLATE | LM | MLM | LABELS))
+    FLAG("resume", 0, resume,
+        "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "
+        "device and reports may change", CALL)
+    FLAG("overwrite", 0, overwrite, "delete the run in --out and start a new one", CALL)
+    FLAG("dry-run", 'n', dry_run,
+        "print the effective options, parameters, batches, memory against that of the device and an "
+        "estimate of the time, and train nothing", CALL)
+    PATH(HD_CONFIG_NAME, 'c', "FILE", config, HD_CONFIG_HELP, CALL)
+
+    FILES("train", 't', "FILE", train, HD_OPTION_MOST,
+        "training data, plain or compressed (gzip, xz, zstd), - for stdin; a folder stands for its files. "
+        "translate: files of parallel sentences, source and target in turn, or files with a tab between "
+        "them (.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label "
+        "(of multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: "
+        "lines of a token, a tab and its label", DATA)
+    FILES("train-dir", 0, "FOLDER", train_dir, 1,
+        "training data as a folder with one file per class, one text per line", DATA, FOR(CLASSIFY))
+    FILES("valid", 0, "FILE", valid, HD_OPTION_MOST, "validation data, in the form of --train", DATA)
+    PATH("shards", 0, "FOLDER", shards,
+        "tokenize the training data once into this folder and read it from there in pieces; runs with the "
+        "same data and tokenizer reuse it. Data larger than a quarter of the free memory goes to "
+        "train/shards in --out without being asked to", DATA, FOR(TRANSLATE | LM | MLM))
+    REAL("valid-fraction", 0, "X", "0", valid_fraction, 0, 0.5,
+        "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA)
+    INT("max-length", 0, "N", "200", max_length, 1, 1000000, "longest sentence or text, in tokens", DATA,
+        FOR(TRANSLATE | LABELS))
+    CHOICE("on-long", 0, "WHAT", "skip", too_long, long_lines,
+        "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
+    CHOICE("on-invalid", 0, "WHAT", "error", broken, bad_lines,
+        "what to do with lines that are not UTF-8: error or skip", DATA, FOR(TRANSLATE))
+    CHOICE("on-empty", 0, "WHAT", "skip", empty, empty_lines,
+        "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
+
+    CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
+        "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
+        "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
+    CHOICE("unit", 0, "UNIT", "char", unit, units, "tokens: word, char or subword", VOCABULARY,
+        FOR(LM | MLM | LABELS), TOKENIZER)
+    INT("vocab-size", 0, "N", "8000", vocab, 5, 1000000,
+        "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, TOKENIZER)
+    CHOICE("subwords", 0, "KIND", "bpe", subwords, subwords, "how subwords are learned: bpe or unigram",
+        VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
+    REAL("character-coverage", 0, "X", "0.9995", coverage, 0.9, 1,
+        "fraction of the characters in the text that get a piece of their own; the others are spelled in "
+        "bytes", VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
+    FLAG("separate-vocab", 0, separate_vocab, "one vocabulary per language", VOCABULARY, FOR(TRANSLATE),
+        TOKENIZER, NEEDS(HD_HAS_UNTIED))
+    FILES("tokenizer-model", 0, "FILE", tokenizer_file, 2,
+        "use existing tokenizer files: one for both languages, or two; for one text also vocab.json and "
+        "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, TOKENIZER)
+
+    CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
+        "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer",
+        MODEL, FOR(LM | LABELS), SHAPE)
+    TEXT("encoder", 0, "STAGES", NULL, encoder,
+        "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
+        "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,
+        FOR(TRANSLATE | LABELS), SHAPE)
+    TEXT("decoder", 0, "STAGES", NULL, decoder,
+        "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
+        MODEL, FOR(TRANSLATE), SHAPE)
+    INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
+        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE), SHAPE)
+    INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,
+        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE), SHAPE)
+    INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
+        MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
+    INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
+    INT("ffn-size", 0, "N", "256", inner, 1, 1048576, "hidden size of the feed-forward layers", MODEL, SHAPE,
+        NEEDS(HD_HAS_BLOCKS | HD_HAS_FFNN))
+    INT("heads", 0, "N", "4", heads, 1, 1024, "attention heads", MODEL, SIZE, NEEDS(HD_HAS_BLOCKS))
+    CHOICE("norm", 0, "PLACE", "pre", norm, norms,
+        "layer norm before (pre) or after (post, as in the paper) each sublayer", MODEL,
+        FOR(TRANSLATE | LM | LABELS), SHAPE, NEEDS(HD_HAS_BLOCKS))
+    CHOICE("activation", 0, "NAME", "relu", activation, hd_train_activations,
+        "of feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn cells: tanh or sigmoid", MODEL, SHAPE,
+        NEEDS(HD_HAS_ACTIVATION))
+    CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
+        "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words", MODEL,
+        FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_POSITIONS))
+    INT("max-positions", 0, "N", "512", positions, 2, 1000000,
+        "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE), SHAPE)
+    FLAG("unscaled-attention", 0, no_scale,
+        "do not divide attention scores by the square root of the head size", MODEL, FOR(TRANSLATE), SHAPE,
+        NEEDS(HD_HAS_BLOCKS))
+    FLAG("untied", 0, untied, "separate embedding tables for source, target and output", MODEL,
+        FOR(TRANSLATE | LM), SHAPE, NEEDS(HD_HAS_NETWORK))
+    INT("context", 0, "N", NULL, context, 1, 1000000, "tokens of a window; the model never sees more of them",
+        MODEL, FOR(LM | MLM), .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_WINDOWS))
+    INT("order", 0, "N", "6", order, 1, 64,
+        "n-gram order: tokens the model looks at, the predicted one included", MODEL, FOR(LM), SHAPE,
+        NEEDS(HD_HAS_NGRAM | HD_HAS_MAXENT | HD_HAS_FFNN))
+    CHOICE("smoothing", 0, "NAME", "kneser-ney", smoothing, hd_smoothing_names,
+        "add-k, kneser-ney or kneser-ney-3", MODEL, FOR(LM), NEEDS(HD_HAS_NGRAM))
+    REAL("add-k", 0, "X", "0.1", add_k, 0, 1e9, "the k of --smoothing add-k", MODEL, FOR(LM),
+        NEEDS(HD_HAS_ADD_K))
+    INT("hash-buckets", 0, "N", "0", features, 0, 268435456,
+        "hash buckets for contexts; 0: enough for 32 million weights", MODEL, FOR(LM), SHAPE,
+        NEEDS(HD_HAS_MAXENT))
+    FLAG("whole-word-masking", 0, whole_words, "mask all pieces of a word or none", MODEL, FOR(MLM))
+    CHOICE("pool", 0, "HOW", "auto", pool, pools,
+        "which hidden states of a text the output layer reads: last, mean, max or first; auto: last of a "
+        "recurrent encoder or a language model, first of a BERT, otherwise mean", MODEL, FOR(TEXTS))
+    FLAG("one-hot", 0, one_hot, "one-hot vectors instead of learned embeddings: for characters", MODEL,
+        FOR(LABELS), SHAPE, NEEDS(HD_HAS_CELLS_FIRST))
+    FLAG("scratch", 0, scratch,
+        "take the sizes and the tokenizer of --from, but initialize the weights at random: a baseline", MODEL,
+        FOR(LABELS), NEEDS(HD_HAS_FROM))
+    REAL("lm-loss", 0, "X", "0", lm_loss, 0, 1000,
+        "with --from a language model: weight of its own loss on the texts, added to that of the labels; 0: "
+        "none", MODEL, FOR(TEXTS), NEEDS(HD_HAS_FROM))
+
+    CHOICE("decoder-context", 0, "WHAT", "attention", decoder_context, hd_context_names,
+        "what the decoder knows of the source" CONTEXTS, CELLS)
+    CHOICE("attention-score", 0, "NAME", "additive", score, hd_scoring_names,
+        "attention score of query q and key k" SCORINGS, ATTENDING)
+    CHOICE("attention-span", 0, "WHERE", "global", attention, hd_locality_names,
+        "which keys are seen" LOCALITIES, ATTENDING)
+    INT("attention-window", 0, "N", "10", window, 1, 1000000,
+        "keys on either side of the center of local attention", RECURRENT, SHAPE,
+        NEEDS(HD_HAS_LOCAL_ATTENTION))
+    INT("attention-heads", 0, "N", "1", attention_heads, 1, 1024,
+        "heads of a recurrent decoder's attention; more than 1 imply --attention-projections", ATTENDING)
+    FLAG("attention-projections", 0, project, "keys and values are projections of the encoder's states",
+        ATTENDING)
+    CHOICE("attention-query", 0, "WHICH", "previous", query, hd_query_names,
+        "decoder state that is the query" QUERIES, ATTENDING)
+    CHOICE("decoder-init", 0, "HOW", "final", begin, hd_beginning_names,
+        "initial state of the decoder" BEGINNINGS, CELLS)
+    CHOICE("readout", 0, "WHAT", "state", read, hd_reading_names, "what the output layer reads" READINGS,
+        CELLS)
+    FLAG("input-feeding", 0, feed_context,
+        "input feeding: what the output layer read is an input of the next step, with its token", ATTENDING)
+    FLAG("input-skips", 0, skips, "every layer of the decoder reads the token, not only the first", CELLS)
+    FLAG("no-feedback", 0, no_feedback, "the decoder does not read the previous token", CELLS)
+    FLAG("embedding-relu", 0, relu, "apply relu to the embeddings that the decoder reads", CELLS)
+    FLAG("reverse-source", 0, reverse_source, "the encoder reads the source backwards", RECURRENT, SHAPE,
+        NEEDS(HD_HAS_ONE_WAY))
+    CHOICE("decoder-input", 0, "KIND", "teacher", feeding, hd_feeding_names,
+        "previous token that the decoder reads in training" FEEDINGS, RECURRENT, NEEDS(HD_HAS_PREVIOUS))
+    REAL("sampling-rate", 0, "X", "0.5", sampling_rate, 0, 1, "probability that it is the model's own token",
+        RECURRENT, NEEDS(HD_HAS_SCHEDULED))
+    LONG("sampling-decay", 0, "N", "0", sampling_decay, 0, 1e15,
+        "updates over which --sampling-rate rises from 0, in 32 equal steps; 0: constant", RECURRENT,
+        NEEDS(HD_HAS_SCHEDULED))
+    REAL("temperature", 0, "X", "1", temperature, 0, 100,
+        "of the tokens it samples; below 1: closer to the most likely one", RECURRENT, NEEDS(HD_HAS_SAMPLES))
+
+    INT("batch-tokens", 0, "N", "2500", batch_tokens, 1, 100000000,
+        "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
+    INT("batch-size", 0, "N", "12", batch, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
+        FOR(LM | MLM | LABELS), UPDATES)
+    INT("micro-batches", 0, "N", "1", accumulate, 1, 100000,
+        "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
+    REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)
+    LONG("warmup", 0, "N", "1000", warmup, 0, 1e15, "updates until the peak learning rate is reached",
+        LEARNING, UPDATES)
+    FLAG("fit-warmup", 0, fit_warmup,
+        "shorten the warm-up to a quarter of the run if it is longer; on unless --warmup is given", LEARNING,
+        NEEDS(HD_HAS_DECAY))
+    CHOICE("schedule", 0, "NAME", "linear", schedule, schedules,
+        "learning rate after it: constant, inverse_sqrt, cosine or linear", LEARNING, UPDATES)
+    LONG("decay-steps", 0, "N", "0", decay_steps, 0, 1e15,
+        "updates until the learning rate is at its minimum; 0: the length of the run", LEARNING,
+        NEEDS(HD_HAS_DECAY))
+    REAL("min-lr-ratio", 0, "X", "0", floor, 0, 1, "minimum learning rate, as a fraction of the peak",
+        LEARNING, NEEDS(HD_HAS_DECAY))
+    CHOICE("optimizer", 0, "NAME", "adamw", optimizer, optimizers, "sgd, adam or adamw", LEARNING, UPDATES)
+    REAL("beta1", 0, "X", "0.9", beta1, 0, BELOW_1, "of Adam, below 1", LEARNING, NEEDS(HD_HAS_ADAM))
+    REAL("beta2", 0, "X", "0.98", beta2, 0, BELOW_1, "of Adam, below 1", LEARNING, NEEDS(HD_HAS_ADAM))
+    REAL("adam-eps", 0, "X", "1e-9", adam_eps, 1e-30, 1, "of Adam, above 0", LEARNING, NEEDS(HD_HAS_ADAM))
+    REAL("momentum", 0, "X", "0", momentum, 0, BELOW_1, "of SGD, below 1", LEARNING, NEEDS(HD_HAS_SGD))
+    REAL("weight-decay", 0, "X", "0.2", weight_decay, 0, 10, "decay of the weights", LEARNING, UPDATES)
+    REAL("clip", 0, "X", "1", clip, 0, 1e9, "largest norm of the gradient; 0: no clipping", LEARNING, UPDATES)
+    REAL("ema", 0, "X", "0", ema, 0, BELOW_1,
+        "publish an exponential moving average of the weights with this decay; 0: none", LEARNING, UPDATES)
+    REAL("dropout", 0, "X", "0.2", dropout, 0, 0.99, "dropout of embeddings and sublayers", LEARNING,
+        .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_NETWORK))
+    REAL("attention-dropout", 0, "X", "0", attention_dropout, 0, 0.99, "dropout of attention weights",
+        LEARNING, FOR(TRANSLATE))
+    REAL("ffn-dropout", 0, "X", "0", inner_dropout, 0, 0.99, "dropout inside the feed-forward layers",
+        LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
+    REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
+        FOR(TRANSLATE))
+    REAL("label-smoothing", 0, "X", "0.1", label_smoothing, 0, 0.99,
+        "probability mass of the target spread over the whole vocabulary", LEARNING, UPDATES)
+    TEXTS("freeze", 0, "PATTERN", freeze,
+        "do not train parameters of such names, as in 'model.encoder.*' or 'bert.embeddings.*'; may be "
+        "repeated", LEARNING, FOR(TRANSLATE | LABELS))
+    FLAG("sum-loss", 0, sum_loss,
+        "use the gradient of the sum of the losses in a batch, not of their mean: --lr is then smaller, "
+        "--clip larger", LEARNING, UPDATES)
+    FLAG("recompute", 0, recompute, "recompute activations in the backward pass instead of storing them",
+        LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
+    INT("seed", 0, "N", "1", seed, 0, 2147483647,
+        "random seed: the same seed gives the same bits on the same device and instruction set (heed info "
+        "--devices), with any number of threads", LEARNING, UPDATES)
+
+    LONG("epochs", 'e', "N", "0", epochs, 0, 1e9, "stop after so many passes over the data; 0: no limit",
+        LIMITS, LIMIT, UPDATES)
+    LONG("steps", 's', "N", "0", steps, 0, 4e9, "stop after so many updates; 0: no limit", LIMITS, LIMIT,
+        UPDATES)
+    REAL("minutes", 'm', "X", "0", minutes, 0, 1e7, "stop this call after so many minutes; 0: no limit",
+        LIMITS, CALL)
+    LONG("patience", 0, "N", "0", patience, 0, 1e9,
+        "stop after so many validations without a new best model; 0: no limit", LIMITS, LIMIT,
+        NEEDS(HD_HAS_VALIDATION))
+
+    LONG("valid-every", 0, "N", "0", valid_every, 0, 1e15,
+        "validate every N updates; 0: every epoch, and at least every 1000 updates", REPORTS, UPDATES)
+    INT("bleu-sentences", 0, "N", "500", valid_sentences, 0, 100000000,
+        "validation sentences to translate for BLEU; 0: none", REPORTS, FOR(TRANSLATE))
+    CHOICE("select-by", 0, "BY", "bleu", best, hd_choice_names,
+        "what decides which model is the best: bleu or loss", REPORTS, FOR(TRANSLATE))
+    LONG("save-every", 0, "N", "0", save_every, 0, 1e15,
+        "save a checkpoint every N updates; 0: at every validation", REPORTS, REPORT, UPDATES)
+    LONG("report-every", 0, "N", "100", report_every, 1, 1e15, "log every N updates", REPORTS, REPORT,
+        UPDATES)
+
+    TEXT("device", 'd', "NAME", "auto", device, "where to compute: auto, cpu or cuda", MACHINE, REPORT)
+    CHOICE("precision", 0, "KIND", "auto", precision, hd_precision_names, "auto, f32 or bf16 (CUDA only)",
+        MACHINE)
+
+#undef FLAG
+#undef INT
+#undef LONG
+#undef REAL
+#undef CHOICE
+#undef TEXT
+#undef TEXTS
+#undef PATH
+#undef FILES
+/* clang-format on */
