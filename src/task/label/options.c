@@ -90,11 +90,11 @@ static hd_status fit_length(hd_taking *t, const hd_body_opt *b, hd_err *err)
 static hd_status take_body(hd_taking *t, hd_origin *origin, hd_err *err)
 {
     const hd_train_options *o = t->options;
-    hd_body_opt *b = &origin->body;
+    hd_body_opt *b = &origin->model.body;
     const hd_model_type *model = hd_body_model(b);
     hd_pool_kind own = model->pooled ? HD_POOL_first : HD_POOL_last;
-    bool texts = origin->head.classes && origin->head.pool != HD_POOL_each;
-    hd_pool_kind pool = texts ? origin->head.pool : own;
+    bool texts = origin->model.classes && origin->model.pool != HD_POOL_each;
+    hd_pool_kind pool = texts ? origin->model.pool : own;
     if (hd_train_given(t->set, "model"))
         return hd_err_set(err, HD_EARG, "--model does not go with --from: it is %s there", model->name);
     if (o->lm_loss > 0 && !model->lm.loss_of)
@@ -113,7 +113,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     hd_status s = hd_origin_open(&origin, t->options->from, err);
     if (s) return s;
     s = take_body(t, &origin, err);
-    hd_origin_release(&origin);
+    hd_model_folder_release(&origin.folder);
     return s;
 }
 
@@ -211,14 +211,14 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
     hd_classifier *model = NULL;
     hd_classifier_opt c = *m;
     hd_status s = o->from ? hd_origin_open(&origin, o->from, err) : HD_OK;
-    if (o->from) c.body = origin.body, c.body.positions = m->body.positions;
+    if (o->from) c.body = origin.model.body, c.body.positions = m->body.positions;
     if (!o->from) c.body.vocab = 1;
     c.classes = c.head->least;
     if (!s) s = hd_backend_new(&nowhere, "null", NULL, err);
     if (!s) s = hd_classifier_new(&model, nowhere, &c, true, err);
     hd_classifier_free(model);
     hd_backend_free(nowhere);
-    hd_origin_release(&origin);
+    hd_model_folder_release(&origin.folder);
     return s;
 }
 

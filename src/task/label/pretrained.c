@@ -1,71 +1,53 @@
-/* What a classifier begins with. */
-#include "task/label/training.h"
-
+/* What a model that gives labels begins with. */
 #include <string.h>
 
+#include "task/label/training.h"
 #include "train/published.h"
 
-void hd_origin_release(hd_origin *o)
+/* The body of a masked language model, of a language model with states, or of another model with labels. */
+static hd_status body_of(hd_classifier_opt *to, const hd_model_folder *f, const char *folder, hd_err *err)
 {
-    hd_tokenizer_free(o->tokenizer);
-    hd_vocab_release(&o->labels);
-    *o = (hd_origin){0};
-}
-
-static void from_masked(hd_origin *out, const hd_bert *m)
-{
-    out->body = (hd_body_opt){.type = &hd_body_bert, .bert = m->opt, .positions = m->opt.positions};
-}
-
-static hd_status from_language(hd_origin *out, const hd_lm *m, const char *folder, hd_err *err)
-{
-    if (!m->type->rows)
+    hd_body_opt *b = &to->body;
+    if (hd_labeler_kind(f)) {
+        *to = hd_model_folder_classifier(f)->opt;
+        return HD_OK;
+    }
+    if (f->task->id == HD_TRAIN_MLM) {
+        const hd_bert_opt *o = &hd_model_folder_bert(f)->opt;
+        *b = (hd_body_opt){.type = &hd_body_bert, .bert = *o, .positions = o->positions};
+        return HD_OK;
+    }
+    if (f->task->id != HD_TRAIN_LM)
         return hd_err_set(err, HD_EARG,
-                          "%s: a language model of the kind %s has no states that could be classified: rnn, "
-                          "gru, lstm and gpt have",
-                          folder, m->type->name);
-    out->body =
+                          "%s: \"task\" is \"%s\": what gives labels begins with a model of task mlm or lm, "
+                          "or one that gives labels",
+                          folder, f->task->name);
+    const hd_lm *m = hd_model_folder_lm(f);
+    *b =
         (hd_body_opt){.type = &hd_body_lm, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
-    return HD_OK;
-}
-
-static void from_labeler(hd_origin *out, hd_model_folder *f)
-{
-    out->head = hd_model_folder_classifier(f)->opt;
-    out->body = out->head.body;
-    out->labels = f->labels, f->labels = (hd_vocab){0};
+    return m->type->rows ? HD_OK
+                         : hd_err_set(err, HD_EARG,
+                                      "%s: a language model of the kind %s has no states that could be "
+                                      "classified: rnn, gru, lstm and gpt have",
+                                      folder, m->type->name);
 }
 
 hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
 {
-    hd_model_folder f;
     *out = (hd_origin){0};
-    hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
-    if (s) return s;
-    if (f.task->id == HD_TRAIN_MLM)
-        from_masked(out, f.model.self);
-    else if (f.task->id == HD_TRAIN_LM)
-        s = from_language(out, f.model.self, folder, err);
-    else if (hd_labeler_kind(&f))
-        from_labeler(out, &f);
-    else
-        s = hd_err_set(
-            err, HD_EARG,
-            "%s: \"task\" is \"%s\": what gives labels begins with a model of task mlm or lm, or one "
-            "that gives labels",
-            folder, f.task->name);
-    hd_model_folder_keep_tokenizers(&f);
-    out->tokenizer = f.tokenizer[0];
-    if (s) hd_origin_release(out);
+    hd_status s = hd_model_folder_describe(&out->folder, folder, NULL, err);
+    if (!s) s = body_of(&out->model, &out->folder, folder, err);
+    if (s) hd_model_folder_release(&out->folder);
     return s;
 }
 
 static bool same_labels(const hd_origin *o, const hd_classifier *m, const hd_vocab *labels)
 {
-    if (o->head.classes != m->opt.classes || o->head.head != m->opt.head || o->labels.count != labels->count)
+    const hd_vocab *then = &o->folder.labels;
+    if (o->model.classes != m->opt.classes || o->model.head != m->opt.head || then->count != labels->count)
         return false;
     for (size_t i = 0; i < labels->count; i++)
-        if (strcmp(hd_vocab_piece(labels, (int32_t)i), hd_vocab_piece(&o->labels, (int32_t)i))) return false;
+        if (strcmp(hd_vocab_piece(labels, (int32_t)i), hd_vocab_piece(then, (int32_t)i))) return false;
     return true;
 }
 
@@ -74,7 +56,7 @@ hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *
 {
     bool head = !same_labels(o, m, labels);
     const hd_dense *pooler = m->body.type->sizes(m->body.self).pooler;
-    bool drawn = pooler && (o->head.classes ? o->head.pool != HD_POOL_first : !o->body.bert.pooler);
+    bool drawn = pooler && (o->model.classes ? o->model.pool != HD_POOL_first : !o->model.body.bert.pooler);
     hd_param *fresh[] = {head ? m->out.w : NULL, head ? m->out.b : NULL, drawn ? pooler->w : NULL,
                          drawn ? pooler->b : NULL};
     for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)

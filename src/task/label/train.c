@@ -112,7 +112,7 @@ void hd_label_release(hd_session *s)
 {
     hd_labeling *l = s->state;
     hd_model_folder_release(&l->folder);
-    hd_origin_release(&l->origin);
+    hd_model_folder_release(&l->origin.folder);
     hd_label_set_release(&l->set);
     hd_examples_release(&l->train);
     hd_examples_release(&l->valid);
@@ -139,13 +139,15 @@ static hd_status take_origin(hd_labeling *l, const char *from, hd_err *err)
 {
     hd_body_opt *body = &l->model.body;
     const hd_body_opt asked = *body;
+    const hd_classifier_opt *was = &l->origin.model;
     hd_status st = hd_origin_open(&l->origin, from, err);
     if (st) return st;
-    *body = l->origin.body;
-    if (l->kind->each) l->model.bare = l->origin.head.pool == HD_POOL_each && l->origin.head.bare;
+    *body = was->body;
+    if (l->kind->each) l->model.bare = was->pool == HD_POOL_each && was->bare;
     body->positions = asked.positions;
     hd_body_stack(body)->dropout = asked.stack.dropout;
-    l->folder.tokenizer[0] = l->origin.tokenizer, l->origin.tokenizer = NULL;
+    l->folder.tokenizer[0] = l->origin.folder.tokenizer[0];
+    l->origin.folder.tokenizer[0] = l->origin.folder.tokenizer[1] = NULL;
     return HD_OK;
 }
 

@@ -34,17 +34,14 @@ hd_status hd_label_set_keep(const hd_label_set *s, const hd_vocab *labels, const
 
 /* -- the model to begin with (pretrained.c) -- */
 
-/* The folder of a masked language model, a language model with states or another model that gives labels:
-   body, tokenizer and weights. */
 typedef struct hd_origin {
-    hd_body_opt body; /* its positions: the most it can take; of recurrent ones 0, which is any */
-    hd_tokenizer *tokenizer;
-    hd_classifier_opt head; /* of a classifier: pool, classes and its head; else classes 0 */
-    hd_vocab labels;        /* of a classifier */
+    hd_model_folder folder; /* without weights; to be released */
+    /* The body; its positions: the most it can take, of recurrent ones 0, which is any. Of a model that gives
+       labels also the rest; else classes are 0. */
+    hd_classifier_opt model;
 } hd_origin;
 
-hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err); /* without weights */
-void hd_origin_release(hd_origin *o);                                      /* accepts {0} */
+hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err);
 /* Gives a classifier that was drawn the weights in the folder. What the folder does not have stays as drawn:
    a pooler, and the last layer unless its labels are the same. */
 hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *m, const hd_vocab *labels,
