@@ -2,6 +2,7 @@
    always in the same order: the rest can then be captured. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "backend/ranks.h"
 #include "base/mem.h"
@@ -185,5 +186,32 @@ hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, 
     if (!s) s = kind->judge(out, j, err);
     if (s) hd_confusion_release(&out->confusion);
     hd_mem_free(j->guess);
+    return s;
+}
+
+static hd_status read_items(hd_labeled *out, const hd_model_folder *f, const char *path, hd_err *err)
+{
+    const hd_label_kind *kind = hd_labeler_kind(f);
+    hd_vocab labels = f->labels; /* not added to */
+    struct stat info;
+    if (kind->each || stat(path, &info) || !S_ISDIR(info.st_mode))
+        return hd_label_kind_read(kind, out, &labels, path, err);
+    if (kind->top == 1) return hd_labeled_folder(out, &labels, path, err);
+    return hd_err_set(err, HD_EARG,
+                      "the model predicts %s: a folder of classes is for one label of each text",
+                      kind->predicts);
+}
+
+hd_status hd_labeler_judge_file(hd_judged *out, hd_run *r, const hd_model_folder *f, const char *path,
+                                hd_err *err)
+{
+    const hd_examples_opt o = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
+    hd_labeled items = {0};
+    hd_examples x = {0};
+    hd_status s = read_items(&items, f, path, err);
+    if (!s) s = hd_examples_make(&x, &items, f->tokenizer[0], &o, err);
+    if (!s) s = hd_labeler_judge(out, r, f, &x, err);
+    hd_examples_release(&x);
+    hd_labeled_release(&items);
     return s;
 }

@@ -95,5 +95,8 @@ hd_status hd_labeler_ask(hd_run *r, const hd_model_folder *f, const hd_examples 
                          void *context, hd_err *err);
 hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
                            hd_err *err);
+/* The same of a file, as hd_label_kind_read reads it, or of a folder with a file for each class. */
+hd_status hd_labeler_judge_file(hd_judged *out, hd_run *r, const hd_model_folder *f, const char *path,
+                                hd_err *err);
 
 #endif

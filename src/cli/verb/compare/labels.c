@@ -22,39 +22,21 @@ typedef struct row {
 } row;
 
 /* Every model has labels of its own, by which the table is read. */
-static hd_status judge(row *w, hd_run *r, const hd_model_folder *f, const char *table, hd_err *err)
-{
-    hd_labeled items = {0};
-    hd_examples x = {0};
-    hd_judged found = {0};
-    hd_vocab labels = f->labels; /* not added to */
-    hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(f)->opt);
-    hd_status s = hd_label_kind_read(w->kind, &items, &labels, table, err);
-    if (!s) s = hd_examples_make(&x, &items, f->tokenizer[0], &e, err);
-    if (!s) s = hd_labeler_judge(&found, r, f, &x, err);
-    if (!s) {
-        memcpy(w->figure, found.figure, sizeof w->figure);
-        w->items = found.count;
-        w->loss = found.loss / (double)found.count;
-    }
-    hd_confusion_release(&found.confusion);
-    hd_examples_release(&x);
-    hd_labeled_release(&items);
-    return s;
-}
-
 static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
 {
     hd_model_folder f;
+    hd_judged found = {0};
     hd_status s = hd_model_folder_open(&f, w->folder, "classify", r->backend, HD_WEIGHTS_BEST, err);
-    if (!s) {
-        const hd_classifier_opt *o = &hd_model_folder_classifier(&f)->opt;
-        hd_body_text(&o->body, w->body);
-        w->parameters = hd_params_size(f.model.params);
-        w->kind = hd_labeler_kind(&f);
-        w->trained = hd_duration_load(w->folder).seconds;
-        s = judge(w, r, &f, table, err);
-    }
+    if (s) return s;
+    hd_body_text(&hd_model_folder_classifier(&f)->opt.body, w->body);
+    w->parameters = hd_params_size(f.model.params);
+    w->kind = hd_labeler_kind(&f);
+    w->trained = hd_duration_load(w->folder).seconds;
+    s = hd_labeler_judge_file(&found, r, &f, table, err);
+    memcpy(w->figure, found.figure, sizeof w->figure);
+    w->items = found.count;
+    w->loss = found.loss / (double)found.count;
+    hd_confusion_release(&found.confusion);
     hd_model_folder_release(&f);
     return s;
 }

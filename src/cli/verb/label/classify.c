@@ -11,13 +11,17 @@ struct classify {
 };
 
 static const hd_option options[] = {
-    {"top", 0, "K", NULL, "show the K most likely labels; if not given, 1",
+    {"top", 0, "K", NULL,
+     "show the K most likely labels; if not given, 1, or of a model of any number of labels all that "
+     "--threshold leaves",
      HD_INT_INTO(struct classify, top, 1, 1000000)},
-    {"threshold", 0, "X", NULL, "show only labels of at least this probability; if not given, 0",
+    {"threshold", 0, "X", NULL,
+     "show only labels of at least this probability; if not given, 0, or of a model of any number of labels "
+     "0.5 (0 with --json)",
      HD_FLOAT_INTO(struct classify, threshold, 0, 1)},
     {"confusion", 0, NULL, NULL,
-     "the input is labeled: show the confusion matrix, accuracy, F1 and Matthews correlation, or for a "
-     "regression Pearson and Spearman correlation",
+     "the input is labeled: show the confusion matrix, accuracy, F1 and Matthews correlation; of any number "
+     "of labels F1, exact match and average precision, of numbers Pearson and Spearman correlation",
      HD_FLAG_INTO(struct classify, labels.confusion)},
     {"dir", .gone = "give the folder after MODEL"},
     HD_LABELS_ROWS,
@@ -115,10 +119,8 @@ static void put(hd_text *to, const hd_command *c, const hd_labeled *items, size_
 
 static hd_status run(hd_command *c, hd_err *err)
 {
-    static const hd_labels_verb verb = {.awaited = "a line to classify",
-                                        .awaited_labeled = "a table with labels",
-                                        .folders = true,
-                                        .put = put};
+    static const hd_labels_verb verb = {
+        .awaited = "a line to classify", .awaited_labeled = "a table with labels", .put = put};
     return hd_labels_run(c, &verb, err);
 }
 
@@ -138,8 +140,9 @@ const hd_usage hd_verb_classify = {
     HD_INPUT_OPERANDS,
     .about =
         "Writes, for every line, the label that the classifier in the folder MODEL predicts, a tab and its "
-        "probability; with --top K, the K most likely labels with theirs. A model trained with --task "
-        "regress writes a number. A model of text pairs reads two texts separated by a tab. An empty line "
+        "probability; with --top K, the K most likely labels with theirs. A model of any number of "
+        "labels (heed train --task multilabel) writes all that are likely, one of numbers (regress) a "
+        "number. A model of text pairs reads two texts separated by a tab. An empty line "
         "gives an empty line. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
         "With --confusion FILE has labels, a table as for heed train or a folder with a file for each class, "
         "and the output says how well the model predicts them: a row for each label, with a count for "

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "view/confusion.h"
 
@@ -63,37 +62,20 @@ static hd_status show_figures(hd_command *c, const hd_judged *j, hd_err *err)
     return hd_command_put_text(c, &out, true, err);
 }
 
-static hd_status read_labeled(hd_labeled *items, const hd_labels_call *l, const char *path, hd_err *err)
-{
-    const hd_command *c = &l->command;
-    const hd_label_kind *kind = hd_labeler_kind(&c->model);
-    hd_vocab labels = c->model.labels; /* not added to */
-    struct stat info;
-    bool folder = l->verb->folders && !stat(path, &info) && S_ISDIR(info.st_mode);
-    if (kind->top != 1 && (folder || ((const hd_usual *)c->options)->plot))
-        return hd_err_set(err, HD_EARG, "the model predicts %s: %s is for one label of each text",
-                          kind->predicts, folder ? "a folder of classes" : "--plot");
-    return folder ? hd_labeled_folder(items, &labels, path, err)
-                  : hd_label_kind_read(kind, items, &labels, path, err);
-}
-
 static hd_status evaluate(hd_labels_call *l, hd_err *err)
 {
     hd_command *c = &l->command;
+    const hd_label_kind *kind = hd_labeler_kind(&c->model);
     const char *path = hd_input_files(c, 1).word[0];
-    hd_examples_opt e = hd_labeler_examples(&hd_model_folder_classifier(&c->model)->opt);
-    hd_labeled items = {0};
-    hd_examples x = {0};
     hd_judged found = {0};
+    if (kind->top != 1 && ((const hd_usual *)c->options)->plot)
+        return hd_err_set(err, HD_EARG, "the model predicts %s: --plot is for one label of each text",
+                          kind->predicts);
     hd_input_await(c, path, l->verb->awaited_labeled);
-    hd_status s = read_labeled(&items, l, path, err);
-    if (!s) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
-    if (!s) s = hd_labeler_judge(&found, &c->machine.run, &c->model, &x, err);
+    hd_status s = hd_labeler_judge_file(&found, &c->machine.run, &c->model, path, err);
     if (!s)
         s = found.confusion.classes ? show_confusion(c, &found.confusion, err) : show_figures(c, &found, err);
     hd_confusion_release(&found.confusion);
-    hd_examples_release(&x);
-    hd_labeled_release(&items);
     return s;
 }
 

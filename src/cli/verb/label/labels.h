@@ -21,7 +21,6 @@ typedef struct hd_labels_options {
 /* How the two differ. */
 typedef struct hd_labels_verb {
     const char *awaited, *awaited_labeled; /* of a user who types lines, or labeled ones */
-    bool folders;                          /* labeled input may be a folder with a file for each class */
     /* Writes the answer to item i: logp [units, classes] of all items. */
     void (*put)(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *logp);
 } hd_labels_verb;
