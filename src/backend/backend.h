@@ -5,7 +5,7 @@
 
 #include "backend/kernel.h"
 #include "base/arena.h"
-#include "base/team.h"
+#include "base/system/team.h"
 
 /* backends in order of preference: "auto" is the first that finds its device */
 #ifdef HD_WITH_CUDA

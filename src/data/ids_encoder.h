@@ -3,7 +3,7 @@
 #ifndef HD_DATA_IDS_ENCODER_H
 #define HD_DATA_IDS_ENCODER_H
 
-#include "base/team.h"
+#include "base/system/team.h"
 #include "data/sentences.h"
 
 enum { HD_IDS_ENCODER_BLOCK = 1 << 14 }; /* sentences */

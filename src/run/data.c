@@ -9,7 +9,7 @@
 
 #include "backend/ranks.h"
 #include "base/file/file.h"
-#include "base/machine.h"
+#include "base/system/machine.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "text/tokenizer_find.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backend/ranks.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/mem.h"
 #include "op/tape.h"
 #include "run/data.h"

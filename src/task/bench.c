@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/mem.h"
 #include "decode/search.h"
 #include "model/gpt.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "backend/ranks.h"
 #include "train/published.h"
 #include "train/update.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/library.h"
+#include "base/system/library.h"
 #include "outcome.h"
 
 static const char *const maths[] = {"libm.so.6", NULL};

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/team.h"
+#include "base/system/team.h"
 
 static hd_team *team_of(int threads)
 {

@@ -13,7 +13,7 @@
 #endif
 
 #include "backend/ranks.h"
-#include "base/machine.h"
+#include "base/system/machine.h"
 #include "base/mem.h"
 
 #define HD_ISA_TABLE(isa) extern const hd_cpu_isa hd_cpu_isa_##isa;

@@ -4,7 +4,7 @@
 #define HD_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
-#include "base/team.h"
+#include "base/system/team.h"
 
 #define HD_PASTE2(a, b) a##b
 #define HD_PASTE(a, b)  HD_PASTE2(a, b)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/library.h"
+#include "base/system/library.h"
 
 enum { MOST_AT_ONCE = 1 << 28 }; /* numbers: MPI counts in int */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 extern "C" {
-#include "base/library.h"
+#include "base/system/library.h"
 }
 
 hd_status hd_cuda_library(void *to, const char *name, const char *file, const char *package,

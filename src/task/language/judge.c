@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "backend/ranks.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
 #include "task/language/window.h"

@@ -3,7 +3,8 @@
 #ifndef HD_TEXT_PUBLISHED_ADDED_H
 #define HD_TEXT_PUBLISHED_ADDED_H
 
-#include "text/tokenizer.h"
+#include "text/published/file_set.h"
+#include "text/vocab.h"
 
 typedef struct hd_added_token {
     const char *text; /* borrowed from the vocabulary */
@@ -38,5 +39,24 @@ typedef enum hd_added_which { HD_ADDED_RAW, HD_ADDED_NORMAL } hd_added_which;
    those of the original text, or those of the normalized one, in the text between the former. */
 bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
                    hd_stretch *out);
+
+/* -- added_tokens.json, beside the vocabulary in older folders -- */
+
+#define HD_ADDED_FILE "added_tokens.json"
+
+/* Added tokens and their ids, which follow those of the vocabulary. */
+typedef struct hd_added_file {
+    char path[HD_PATH];
+    json_t *root; /* NULL: there is none; owned by the arena */
+} hd_added_file;
+
+/* The one beside the vocabulary at `vocab`, if there is one. */
+hd_status hd_added_file_read(hd_added_file *a, hd_file_set *files, const char *vocab, hd_arena *arena,
+                             hd_err *err);
+/* Appends its tokens to the vocabulary, seen 0 times: a model does not make such pieces of a text. Together
+   the ids must be 0 to n-1. */
+hd_status hd_added_file_join(const hd_added_file *a, hd_vocab *v, hd_err *err);
+/* Appends to `out` the ones it does not have; they are searched in normalized text. */
+hd_status hd_added_file_put(const hd_added_file *a, const hd_vocab *v, hd_added *out, hd_err *err);
 
 #endif

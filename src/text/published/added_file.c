@@ -1,6 +1,6 @@
 /* Reading added_tokens.json. Vocabularies move when they grow: they are joined before anything points into
    them. */
-#include "text/published/added_file.h"
+#include "text/published/added.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/published/added_file.h"
+#include "text/published/added.h"
 #include "text/published/bpe.h"
 #include "text/published/byte_level.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/published/added_file.h"
+#include "text/published/added.h"
 #include "text/published/bert_text.h"
 #include "text/character.h"
 #include "text/published/tokenizer_json.h"

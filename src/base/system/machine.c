@@ -1,5 +1,5 @@
 /* The machine's resources, from /proc, control groups and process limits. */
-#include "base/machine.h"
+#include "base/system/machine.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
    workers are never woken and never read a job that is being replaced. Easy to get wrong: the sleep. The
    caller stores the job number and then checks for a sleeper; a worker marks itself asleep and then checks
    the number; both with sequential consistency. */
-#include "base/team.h"
+#include "base/system/team.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* The system's monotonic clock. */
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* Loads shared libraries. Easy to get wrong: the reason to report is that of a file that exists, not of
    the places that have none. */
-#include "base/library.h"
+#include "base/system/library.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* A team of threads for loops with static splits: part i of n always covers the same range, so results cannot
    depend on timing. One caller at a time. Waiting threads spin briefly, then sleep. */
-#ifndef HD_BASE_TEAM_H
-#define HD_BASE_TEAM_H
+#ifndef HD_BASE_SYSTEM_TEAM_H
+#define HD_BASE_SYSTEM_TEAM_H
 
 #include <stddef.h>
 

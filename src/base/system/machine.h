@@ -1,6 +1,6 @@
 /* The resources available to this process. */
-#ifndef HD_BASE_MACHINE_H
-#define HD_BASE_MACHINE_H
+#ifndef HD_BASE_SYSTEM_MACHINE_H
+#define HD_BASE_SYSTEM_MACHINE_H
 
 #include <stddef.h>
 

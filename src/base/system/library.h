@@ -1,7 +1,7 @@
 /* Shared libraries loaded on first use: the program starts without them and reports a missing one when it
    is needed. */
-#ifndef HD_BASE_LIBRARY_H
-#define HD_BASE_LIBRARY_H
+#ifndef HD_BASE_SYSTEM_LIBRARY_H
+#define HD_BASE_SYSTEM_LIBRARY_H
 
 #include <stddef.h>
 
