@@ -29,7 +29,7 @@ static hd_rows token_rows(hd_run *r, const hd_front *f, const hd_items *in)
     hd_probe_offer(r, "emb", x, seg);
     if (f->position) x = hd_gather_add(r, x, &f->position->t, in->pos ? in->pos : seg->pos);
     hd_probe_offer(r, "X", x, seg);
-    /* before a norm nothing is dropped, but the draw is counted: masks follow from the number of draws */
+    /* before a norm there is no dropout, but the draw is counted: masks depend on the number of draws */
     x = hd_dropout(r, x, f->norm.gain ? 0 : f->dropout, seg);
     if (f->types) x = hd_gather_add(r, x, &f->types->t, in->type);
     if (!f->norm.gain) return (hd_rows){x, seg};
@@ -39,7 +39,7 @@ static hd_rows token_rows(hd_run *r, const hd_front *f, const hd_items *in)
     return hd_rows_with(y, z);
 }
 
-/* Positions that are computed, and vectors of one-hot tokens. */
+/* Computed positions, and one-hot token vectors. */
 static hd_status fill_tokens(const hd_front *f, hd_params *p, hd_err *err)
 {
     hd_param *const all[] = {f->table, f->position};

@@ -1,6 +1,6 @@
-/* Fronts: what turns items into rows. Encoders and decoders read rows; only a front knows what items are made
-   of. Tokens are the one kind so far; another one (patches of an image, frames of a sound) is a hd_front_type
-   and what it reads of hd_items. */
+/* Fronts: they turn items into rows. Encoders and decoders read rows; only a front knows what items
+   consist of. Tokens are the only kind so far; another one (image patches, audio frames) is a hd_front_type
+   and its fields of hd_items. */
 #ifndef HD_NN_FRONT_H
 #define HD_NN_FRONT_H
 
@@ -11,7 +11,7 @@
 typedef struct hd_items {
     const hd_seg *seg;
     const int32_t *ids;  /* [R] tokens */
-    const int32_t *type; /* [R] of tokens, for fronts that have vectors of them; NULL for others */
+    const int32_t *type; /* [R] token types, for fronts with type vectors; NULL for others */
     const int32_t *pos;  /* [R] positions; NULL: those of seg. With a cache: hd_cache_positions */
 } hd_items;
 
@@ -23,11 +23,11 @@ typedef struct hd_front_type {
     hd_status (*fill)(const hd_front *f, hd_params *p, hd_err *err);
 } hd_front_type;
 
-/* Of tokens: vector, scaled, plus those of position and type; norm; dropout; a layer that makes rows of
-   another width of them. */
+/* For tokens: their vector, scaled, plus those of position and type; norm; dropout; a layer that changes
+   the width of rows. */
 struct hd_front {
     const hd_front_type *type;
-    hd_param *table, *position, *types; /* position, types: NULL where there are none */
+    hd_param *table, *position, *types; /* position, types: NULL if there are none */
     hd_sinusoid sinusoid;               /* of positions that are not learned */
     hd_norm_layer norm;                 /* without a gain: none */
     hd_dense project;                   /* without a weight: none */
@@ -38,15 +38,15 @@ typedef enum hd_positions { HD_POSITIONS_NONE, HD_POSITIONS_LEARNED, HD_POSITION
 
 typedef struct hd_tokens_opt {
     size_t vocab, width, positions, types; /* types 0: none */
-    size_t out; /* columns of rows, where a layer makes them of a norm's `width`; 0: there is none */
+    size_t out; /* columns of rows, if a layer maps `width` columns to them; 0: no such layer */
     hd_positions position;
-    size_t offset; /* learned positions: rows of the table before the first of them */
+    size_t offset; /* learned positions: rows of the table before the first position */
     hd_sinusoid sinusoid;
     bool one_hot; /* a vector has a 1 in the column of its token and is not learned; width is not read */
     bool norm;
     float eps, scale, dropout; /* scale 0: 1 */
     hd_init init;
-    hd_param *shared, *shared_position; /* what another front has; NULL: its own, registered by name */
+    hd_param *shared, *shared_position; /* shared with another front; NULL: its own, registered by name */
     const char *table_name, *position_name, *types_name, *norm_name, *project_name;
 } hd_tokens_opt;
 

@@ -1,4 +1,4 @@
-/* Layers built from ops. Each is a few lines; what the paper calls a sublayer is one function. */
+/* Layers built from ops. Each is a few lines; a sublayer of the paper is one function. */
 #include "nn/layer.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x)
     return hd_rows_with(x, hd_norm(r, x.t, value(n->gain), value(n->bias), &o));
 }
 
-/* q, k and v of q, k and k rows as three tensors of files. */
+/* q, k and v of q, k and k rows as three tensors in files. */
 static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, size_t k)
 {
     const char *names[3] = {o->query, o->key, o->value};
@@ -164,8 +164,8 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     if (!s->pre) return s->x;
     if (last) return hd_stream_in(r, s, last);
     if (s->pending) {
-        /* by way of a norm that nobody reads: its sum has the bits of a stack that is not cut here, which
-         * drop and add would round twice */
+        /* through a norm whose output is not used: its sum has the same bits as in a stack that is not cut
+           here; dropout and add would round twice */
         hd_norm_opt o = {.eps = 1, .dropout = s->dropout, .seg = s->x.seg};
         hd_norm_residual(r, s->x.t, s->pending, NULL, NULL, &o, &s->x.t);
     }

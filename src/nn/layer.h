@@ -40,7 +40,7 @@ typedef struct hd_mha {
     int heads, kv_heads;
     size_t head_width;
     float dropout;
-    hd_attend_opt extra; /* score, biases, gates, window for those that want them */
+    hd_attend_opt extra; /* score, biases, gates and window, if used */
 } hd_mha;
 
 typedef struct hd_mha_opt {
@@ -59,7 +59,7 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
  * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
 
-/* act(in x), times (gate x) where there is a gate, and `out` of it. */
+/* out(act(in x)), with a gate out(act(in x) * (gate x)). */
 typedef struct hd_ffn {
     hd_dense in, gate, out; /* gate.w NULL: none */
     hd_unary act;
@@ -68,8 +68,8 @@ typedef struct hd_ffn {
 
 hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x);
 
-/* The residual stream through sublayers. Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)); the add
- * waits for the next norm, so that both are one pass. */
+/* The residual stream through sublayers. Post-norm: x = norm(x + f(x)). Pre-norm: x = x + f(norm(x)); the
+   add is delayed to the next norm, so that both are one pass. */
 typedef struct hd_stream {
     hd_rows x;
     hd_tensor *pending; /* pre-norm: branch not yet added */
@@ -77,8 +77,8 @@ typedef struct hd_stream {
     float dropout; /* of branches */
 } hd_stream;
 
-hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n); /* what the sublayer reads */
-void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch); /* what it gives */
+hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n); /* the input of the sublayer */
+void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch); /* its output */
 hd_rows hd_stream_end(hd_run *r, hd_stream *s,
                       const hd_norm_layer *last); /* last: norm after a pre-norm stack, or NULL */
 

@@ -1,5 +1,5 @@
-/* Looks at a memory. Easy to get wrong: hypotheses of one sentence share its rows, so nothing of theirs may
-   be laid beside those rows unless every one has its own copy. */
+/* Looks at a memory. Easy to get wrong: hypotheses of one sentence share its rows, so per-hypothesis data
+   must not be stored beside those rows unless each one has its own copy. */
 #include "nn/look.h"
 
 #include <stdio.h>
@@ -125,12 +125,12 @@ hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_
 {
     hd_tensor *table = l->places ? hd_host_take(r, sizeof *table) : NULL;
     if (!table) return NULL;
-    /* not as a parameter, whose rows come in the compute type: in bf16 place 257 would be 256 */
+    /* not as a parameter, whose rows are read in the compute type: in bf16 position 257 would be 256 */
     *table = l->places->t, table->is_param = false;
     return hd_gather(r, table, pos, rows, 1);
 }
 
-/* Where each query looks, [Rq, 1]; NULL: everywhere. */
+/* The position each query looks at, [Rq, 1]; NULL: all. */
 static hd_tensor *center(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
 {
     if (!l->place.w) return places;

@@ -1,5 +1,5 @@
-/* Attention of a recurrent decoder: one look at the rows of a memory for every query. Scores of all kinds,
-   over all rows or some around a place (Luong's local attention). */
+/* Attention of a recurrent decoder: one look at the rows of a memory for every query. All kinds of scores,
+   over all rows or over a window around a position (Luong's local attention). */
 #ifndef HD_NN_LOOK_H
 #define HD_NN_LOOK_H
 
@@ -30,13 +30,13 @@ typedef enum hd_locality { HD_LOCALITY_LIST(X) HD_LOCALITIES } hd_locality;
 extern const char *const hd_scoring_names[HD_SCORINGS + 1], *const hd_locality_names[HD_LOCALITIES + 1];
 
 typedef struct hd_look_opt {
-    size_t query, memory; /* columns of what asks and of what is asked */
+    size_t query, memory; /* columns of queries and of the memory */
     size_t width;         /* of queries and keys once they are mapped */
     int heads;
     hd_scoring score;
     hd_locality locality;
     int window;
-    size_t positions; /* local-m: the most there are */
+    size_t positions; /* local-m: most positions */
     bool project;     /* keys and values are maps of the memory, not the memory itself */
     float dropout;    /* of the weights */
     const char *name; /* "model.decoder.attention" */
@@ -44,7 +44,7 @@ typedef struct hd_look_opt {
 
 typedef struct hd_look {
     hd_look_opt opt;
-    hd_dense q, k, v;     /* w NULL: as it comes */
+    hd_dense q, k, v;     /* w NULL: used unchanged */
     hd_param *score;      /* additive, mlp: v */
     hd_dense hidden;      /* mlp: M and b */
     hd_dense place, sure; /* local-p: the place is length * sigmoid(sure . tanh(place q)) */
@@ -56,7 +56,7 @@ typedef struct hd_look {
 hd_look hd_look_make(hd_params *p, const hd_look_opt *o);
 hd_status hd_look_fill(hd_params *p, const hd_look *l, hd_err *err); /* once the parameters are ready */
 
-/* The memory as queries meet it. */
+/* The memory as queries see it. */
 typedef struct hd_seen {
     hd_rows k, v;
     hd_tensor *length; /* local-p: [N, 1] */
@@ -65,9 +65,9 @@ typedef struct hd_seen {
 enum { HD_LOOK_SLOTS = 2 }; /* FIXED */
 /* slot: NULL, or the first of HD_LOOK_SLOTS; memory is not read once they hold it. */
 hd_seen hd_look_memory(hd_run *r, const hd_look *l, hd_rows memory, hd_slot *slot);
-/* The places of rows as hd_look_of takes them, [rows, 1]; NULL unless they matter. */
+/* The positions of rows as hd_look_of takes them, [rows, 1]; NULL unless they are needed. */
 hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_t rows);
-/* The contexts of rows of queries [Rq, query]; places: theirs. The mlp score takes one query an item. */
+/* The contexts of rows of queries [Rq, query]; places: theirs. The mlp score takes one query per item. */
 hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places);
 
 #endif

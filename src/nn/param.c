@@ -108,8 +108,8 @@ hd_param *hd_params_find(const hd_params *p, const char *name)
     return NULL;
 }
 
-/* A storage is frozen when any of its names is: a file's three tensors are one product, and a tied table is
- * one table. */
+/* A storage is frozen if any of its names is: three tensors of a file are one product, and a tied table is
+   one table. */
 static size_t freeze(hd_params *p, const char *pattern)
 {
     size_t n = 0;
@@ -138,7 +138,7 @@ static bool owns(const hd_param *one)
     return !one->whole && !one->alias;
 }
 
-/* Lays out the owners that `trainable`, group and decay select; returns the next free place. */
+/* Lays out the owners selected by `trainable`, group and decay; returns the next free offset. */
 static size_t lay_out(hd_params *p, size_t at, bool trainable, int group, bool decay)
 {
     for (size_t i = 0; i < p->count; i++) {

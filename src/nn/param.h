@@ -33,8 +33,8 @@ typedef struct hd_param {
     size_t row;
     struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
-    bool optional;                     /* a file may lack it: zeros */
-    bool fresh;                        /* a file is not asked for it: it stays as it is */
+    bool optional;                     /* optional in files: zeros if missing */
+    bool fresh;                        /* not read from files: it stays unchanged */
     int group;                         /* learning-rate group */
     size_t at;                         /* in the flat buffers */
 } hd_param;
@@ -49,16 +49,16 @@ typedef struct hd_group { /* a range of the flat buffers that is updated alike *
 
 typedef struct hd_params {
     hd_backend *backend;
-    uint64_t serial; /* tells them from others that lie where these lay; 0: released */
+    uint64_t serial; /* tells them apart from later ones at the same address; 0: released */
     hd_param **list;
     size_t count, room;
     hd_real *value, *grad;   /* flat, backend memory */
-    uint16_t *shadow;        /* value as bf16 where the backend computes in it: what products read; or NULL */
+    uint16_t *shadow;        /* value in bf16 if the backend computes in it, read by products; or NULL */
     size_t total, trainable; /* numbers in value; in grad */
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
     size_t ranges;
-    const char *prefix; /* files may have it before any of the names; NULL: none; borrowed */
+    const char *prefix; /* an optional prefix of all names in files; NULL: none; borrowed */
     hd_err err;         /* the first failure of the add calls */
 } hd_params;
 
@@ -79,14 +79,14 @@ hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 hd_param *hd_params_find(const hd_params *p, const char *name);
 
-/* Glob patterns of names that training leaves as they are; borrowed. */
+/* Glob patterns of names that are frozen in training; borrowed. */
 typedef struct hd_frozen {
     const char *const *pattern;
     size_t count;
 } hd_frozen;
 
-/* Makes parameters whose name matches a pattern not trainable. Before hd_params_ready. Fails where a pattern
- * matches none. */
+/* Makes parameters whose name matches a pattern not trainable. Before hd_params_ready. Fails if a pattern
+   matches none. */
 hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err);
 
 /* Allocates the flat buffers and points every tensor into them. */
@@ -95,9 +95,9 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
 /* Draws initial values: each parameter from its own stream of the seed, so that adding one changes no other.
  */
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err);
-/* Values were changed other than by the calls here and the update kernel. */
+/* To be called after values were changed by other means than the calls here and the update kernel. */
 hd_status hd_params_renew(hd_params *p, hd_err *err);
-/* host: dense rows, in memory order; one->t.data itself where that was written. */
+/* host: dense rows, in memory order; one->t.data itself if the values were written there. */
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host);
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from,
                         hd_real *host);    /* from: &one->t or &one->grad */
@@ -106,7 +106,7 @@ size_t hd_params_size(const hd_params *p); /* numbers in files, tied ones once *
 /* Files. Every named parameter that is not optional must be there with its shape, under its name or an
  * alias's, with or without the prefix. Names are saved without. */
 hd_status hd_params_load(hd_params *p, const hd_safetensors *s, hd_err *err);
-/* The same of weights that are spread over files, one or more. */
+/* The same for weights in one or more files. */
 hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, size_t files, hd_err *err);
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
                          hd_err *err);

@@ -1,5 +1,5 @@
-/* Parameters in safetensors files. In memory a weight is always [out, in]; a transposed one is turned on the
- * way. */
+/* Parameters in safetensors files. In memory a weight is always [out, in]; one stored as [in, out] is
+   transposed on the way. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "nn/param.h"
 
-/* -- numbers from one place to another, converted and turned on the way -- */
+/* -- copies of numbers, converted and transposed -- */
 
 enum {
-    SQUARE = 64,     /* numbers on a side of what is turned at once */
+    SQUARE = 64,     /* numbers on a side of the squares that are transposed */
     SLICE = 1 << 22, /* numbers of a file that are in memory at once */
     CHECKED = 4096,  /* numbers that are converted, then checked while they are in the cache */
 };
@@ -19,8 +19,8 @@ typedef struct moving {
     hd_real *to;
     const uint8_t *from; /* perhaps unaligned */
     hd_dtype type;       /* of from */
-    size_t rows, cols;   /* of from, when it is turned */
-    atomic_bool *broken; /* set where a number is not finite */
+    size_t rows, cols;   /* of from, if it is transposed */
+    atomic_bool *broken; /* set if a number is not finite */
 } moving;
 
 static const uint8_t *number_at(const moving *m, size_t i)
@@ -77,7 +77,7 @@ static void turn(hd_team *team, moving m)
     share(team, (m.cols + SQUARE - 1) / SQUARE, 1, turn_part, &m);
 }
 
-/* The shape in the file: turned round for transposed ones. */
+/* The shape in the file: swapped for transposed ones. */
 static hd_tensor file_shape(const hd_param *one, hd_real *data)
 {
     size_t shape[2] = {one->t.shape[0], one->t.rank == 2 ? one->t.shape[1] : 0};
@@ -102,7 +102,7 @@ static const hd_entry *find_any_name(const hd_params *p, const hd_safetensors *s
     return e;
 }
 
-/* The first of the files that has it; where none has, the first of all, which the message names. */
+/* The first file that has it; if none has, the first file, for the message. */
 static const hd_safetensors *find_file(const hd_params *p, const hd_safetensors *const *file, size_t files,
                                        const hd_param *one, const hd_entry **e)
 {
@@ -111,8 +111,8 @@ static const hd_safetensors *find_file(const hd_params *p, const hd_safetensors 
     return *e = NULL, file[0];
 }
 
-/* What was read of the file is let go at once: model and file are never in memory both. False: some number is
-   not finite. */
+/* Pages of the file are dropped once read: model and file are never both in memory. False: a number is not
+   finite. */
 static bool read_numbers(hd_real *to, hd_team *team, const hd_param *one, const hd_safetensors *s,
                          const hd_entry *e)
 {
@@ -133,7 +133,7 @@ static bool read_numbers(hd_real *to, hd_team *team, const hd_param *one, const 
     return !broken;
 }
 
-/* Straight into the parameter where its memory is the host's. */
+/* Directly into the parameter if its memory is on the host. */
 static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
                           hd_err *err)
 {
@@ -187,7 +187,7 @@ typedef struct saving {
     const hd_param **one; /* by entry */
 } saving;
 
-/* What lies on a device or has to be turned. */
+/* For parameters on a device or transposed ones. */
 static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
 {
     const saving *f = context;
@@ -198,7 +198,7 @@ static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
     hd_real *values = team ? one->t.data : hd_mem_new(bytes);
     if (!values) return hd_err_nomem(err, bytes);
     hd_status st = team ? HD_OK : hd_params_get(f->params, one, &one->t, values);
-    atomic_bool broken = false; /* whether to save such weights is for others to decide */
+    atomic_bool broken = false; /* whether to save such weights is the caller's decision */
     moving m = {to, (const uint8_t *)values, HD_REAL, one->t.shape[0], one->t.shape[1], &broken};
     if (!st) turn(team, m);
     if (!team) hd_mem_free(values);

@@ -15,8 +15,8 @@ typedef struct hd_sinusoid {
 /* out [rows, cols]: frequencies base^(-2i/cols), computed in double. */
 void hd_sinusoid_fill(hd_real *out, size_t rows, size_t cols, const hd_sinusoid *s);
 
-/* out [cols, cols], cols even: the matrix M that turns any position into the one `by` further, p(t + by) = M
-   p(t), whatever t is. Rows of positions shift by the product with its transpose. */
+/* out [cols, cols], cols even: the matrix M with p(t + by) = M p(t) for all t. Rows of positions are
+   shifted by the product with its transpose. */
 void hd_sinusoid_shift(hd_real *out, size_t cols, double by, const hd_sinusoid *s);
 
 #endif

@@ -63,7 +63,7 @@ double hd_recurrent_flops(const hd_recurrent *m)
     return sum;
 }
 
-/* The state a slot holds: as it lies, or a copy for the way back. */
+/* The state in a slot: in place, or a copy for backward. */
 static hd_tensor *carried(hd_run *r, hd_slot *slot)
 {
     hd_tensor *held = hd_slot_state(r, slot);

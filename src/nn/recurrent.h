@@ -14,8 +14,8 @@ typedef struct hd_recurrent_opt {
     hd_unary act; /* of HD_RNN; HD_IDENTITY counts as HD_tanh */
     size_t in, width;
     int layers;
-    bool both_ways; /* a second direction; its h stands beside the first one's: rows of 2H */
-    bool reverse;   /* the one direction is from the last row to the first */
+    bool both_ways; /* a second direction; its h is appended to the first one's: rows of 2H */
+    bool reverse;   /* the only direction is from the last row to the first */
     bool no_bias;
     float dropout;    /* between layers */
     const char *name; /* "rnn" for rnn.weight_ih_l0, ... */
@@ -46,10 +46,9 @@ size_t hd_recurrent_state(const hd_recurrent *m);
 double hd_recurrent_flops(const hd_recurrent *m); /* of a row, all layers */
 
 /* All rows of x through all layers. start and last are NULL or have layers * directions states, those of a
-   layer together: start may hold NULL (zeros), last gets what the layers ended with. slot is NULL or the
-   first of `layers` STATE slots that follow each other: each carries its layer's state from one call to the
-   next, and what it holds goes before start. Nothing flows back into a carried state. A layer that goes both
-   ways has no slot. */
+   layer together: start may hold NULL (zeros), last receives the final states. slot is NULL or the first of
+   `layers` STATE slots that follow each other: each carries its layer's state from one call to the next, and
+   takes precedence over start. No gradient flows into a carried state. A bidirectional layer has no slot. */
 hd_rows hd_recurrent_of(hd_run *r, const hd_recurrent *m, hd_rows x, hd_tensor *const *start,
                         hd_tensor **last, hd_slot *slot);
 

@@ -1,5 +1,5 @@
-/* Rows of segments laid out step after step: for layers whose next row needs the one before. Every step has a
-   row of every item, those past their end included: what they compute is read by nobody. */
+/* Rows of segments laid out step after step, for layers whose next row needs the one before. Every step
+   has a row for every item, also past its end, where the result is not used. */
 #ifndef HD_NN_UNROLL_H
 #define HD_NN_UNROLL_H
 
@@ -13,7 +13,7 @@ typedef struct hd_unrolled {
     const int32_t *place; /* [rows of the segments]: where each one is among [steps * items] */
 } hd_unrolled;
 
-/* What was laid out for these segments before (seg->steps), or now: then it is sent, so call it before
+/* The layout made for these segments before (seg->steps), or a new one, which is sent: call it before
    anything is captured. NULL on failure. */
 const hd_unrolled *hd_unroll(hd_run *r, const hd_seg *seg);
 

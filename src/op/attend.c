@@ -7,8 +7,8 @@
 enum { TABLE_REACH = 128 }; /* unless told otherwise */
 enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTER, RAGGED, GATE };
 
-/* As a rule q, k and v are all there is of one product or two, and nothing else reads those. Then their
-   gradients need not be cleared to be added to: attention alone writes every number of them. */
+/* Usually q, k and v are all columns of one product or two, and nothing else reads those. Then their
+   gradients need not be cleared first: attention alone writes every number of them. */
 static bool fresh_grads(hd_run *r, hd_tensor *const *in, const hd_attention *at)
 {
     size_t cols = 0, bases = 0;
@@ -48,7 +48,7 @@ static void attend_back(hd_run *r, const hd_node *n)
             .v = in[V], .lse = in[LSE], .at = at);
 }
 
-/* Where each item begins in a ragged [sum Tq*Tk, H] tensor; *total gets its rows. */
+/* The first row of each item in a ragged [sum Tq*Tk, H] tensor; *total gets the number of rows. */
 static int32_t *ragged_begin(hd_run *r, const hd_seg *q, const hd_seg *k, size_t *total)
 {
     size_t n = q->items, at = 0;
@@ -73,7 +73,7 @@ static bool fits(hd_run *r, const hd_tensor *t, size_t rows, size_t cols, const 
     return false;
 }
 
-/* The buckets of one side begin with exact ones, half of them; the reach must lie beyond. */
+/* Half of the buckets of one side are exact distances; the reach must be larger. */
 static bool table_serves(hd_run *r, const hd_attend_opt *o, size_t buckets)
 {
     size_t exact = buckets / (o->table_both_ways ? 4 : 2);

@@ -19,7 +19,7 @@ hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
     return ids;
 }
 
-/* As a rule one lies behind the other, and then one transfer brings both. */
+/* Usually they are adjacent in memory, and then one transfer brings both. */
 bool hd_top_read(hd_run *r, const hd_tensor *ids, const hd_tensor *values, int32_t *id, hd_real *value)
 {
     if (!ids || !values || r->err.status) return false;

@@ -13,7 +13,7 @@ static void linear_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     hd_tensor *dz = n->y->grad, *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
-    if (o->act != HD_IDENTITY || o->draw.p > 0) /* in place: nobody reads dy after this */
+    if (o->act != HD_IDENTITY || o->draw.p > 0) /* in place: dy is not read after this */
         HD_CALL(r, unary_back, .dx = dz, .dy = dz, .kept = n->in[KEPT], .sums = dbias, .f = o->act,
                 .draw = o->draw);
     else if (dbias)
@@ -49,7 +49,7 @@ hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_
     return linear(r, x, w, bias, act, (hd_draw){0});
 }
 
-/* In the same pass only where the way back can do without the value that was dropped. */
+/* In the same pass only if backward does not need the value before dropout. */
 hd_tensor *hd_linear_dropout(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, float p,
                              const hd_seg *seg)
 {

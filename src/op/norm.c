@@ -12,7 +12,7 @@ static void norm_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;
     hd_tensor *sum = n->in[SUM], *dsum = n->also ? n->also->grad : NULL;
-    if (!n->y->grad) { /* only the residual stream was used further */
+    if (!n->y->grad) { /* only the residual stream is used later */
         hd_tensor *db = hd_grad(r, n->in[BRANCH], NULL), *dx = hd_grad(r, n->in[X], NULL);
         if (db && o->draw.p > 0)
             HD_CALL(r, dropout, .y = db, .x = dsum, .draw = o->draw, .add = true);
@@ -36,8 +36,8 @@ static bool fits(hd_run *r, const hd_tensor *x, const hd_tensor *vector, const c
     return false;
 }
 
-/* What a probe sees besides the result: the sum, and mean and standard deviation of each row as the lectures
- * print them. */
+/* What a probe gets besides the result: the sum, and mean and standard deviation of each row as the
+   lectures print them. */
 static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_norm_opt *o)
 {
     if (!r->probe) return;

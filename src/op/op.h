@@ -73,7 +73,7 @@ hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction ki
 /* choose.c: no gradients */
 hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k,
                   hd_tensor **values); /* ids [R,k] int32, falling; values may be NULL */
-/* What hd_top gave, to the host: [R*k] each. */
+/* Copies the result of hd_top to the host: [R*k] each. */
 bool hd_top_read(hd_run *r, const hd_tensor *ids, const hd_tensor *values, int32_t *id, hd_real *value);
 hd_tensor *hd_argmax(hd_run *r, hd_tensor *x); /* [R,1] */
 typedef struct hd_sample_opt {
@@ -87,11 +87,11 @@ hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tenso
 /* loss.c: starts of backward. Each returns the [R,1] losses of the rows, weighted but neither averaged nor
  * scaled; the gradient is that of coef * their sum. */
 typedef struct hd_loss_opt {
-    float coef;        /* of the gradient; 1 as a rule */
+    float coef;        /* of the gradient; usually 1 */
     float smoothing;   /* cross-entropy: share spread evenly over all classes */
     hd_tensor *weight; /* [R,1] or NULL */
     size_t chunk;      /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
-    hd_tensor **logp;  /* cross-entropy: where to put the log-probabilities of the targets [R,1], or NULL */
+    hd_tensor **logp;  /* cross-entropy: receives the log-probabilities of the targets [R,1], or NULL */
 } hd_loss_opt;
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *logits, const int32_t *target, const hd_loss_opt *opt);
 /* Cross-entropy of x w^T + bias without ever holding all logits: loss, dx, dw and dbias in one pass over
@@ -116,7 +116,7 @@ typedef struct hd_attend_opt {
     hd_tensor *table;    /* [buckets, H] */
     bool table_both_ways;
     int table_reach;   /* 0: 128 */
-    hd_tensor *center; /* [Rq, 1] or [Rq, H]; a window lies around it */
+    hd_tensor *center; /* [Rq, 1] or [Rq, H]: the center of a window */
     float sigma;       /* 0: a window alone */
     hd_tensor *ragged; /* [sum Tq*Tk, H] */
     hd_tensor *gate;   /* [1, H] */
@@ -132,10 +132,11 @@ typedef struct hd_recur_opt {
     hd_unary act; /* of HD_RNN: HD_tanh, HD_sigmoid or HD_relu */
     bool reverse; /* each segment from its last row to its first */
 } hd_recur_opt;
-/* Walks a recurrent cell of width H and G gates over the rows of each segment; z [R, G*H] is what the inputs
-   give the gates (x w_in^T + bias_in), w [G*H, H] and bias [G*H] or NULL act on h. Returns h of every row.
-   States are [N, H], of an LSTM [N, 2H], h and c side by side: start is the one before the first step (NULL:
-   zeros; [N, H] will do for an LSTM, too), *last (if last is not NULL) becomes the one after the last. */
+/* Walks a recurrent cell of width H and G gates over the rows of each segment; z [R, G*H] is the inputs'
+   part of the gates (x w_in^T + bias_in), w [G*H, H] and bias [G*H] or NULL act on h. Returns h of every row.
+   States are [N, H], of an LSTM [N, 2H], h and c side by side: start is the state before the first step
+   (NULL: zeros; an LSTM also accepts [N, H]), *last (if last is not NULL) receives the state after the last.
+ */
 hd_rows hd_recur(hd_run *r, hd_rows z, hd_tensor *w, hd_tensor *bias, hd_tensor *start,
                  const hd_recur_opt *opt, hd_tensor **last);
 

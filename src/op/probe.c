@@ -1,4 +1,4 @@
-/* Scope names and offers. Without a probe all of this costs one test. */
+/* Scope names and offers. Without a probe all of this costs one check. */
 #include "op/probe.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_se
     full_name(r, name, o.name, sizeof o.name);
     if (!r->again) r->probe->take(r->probe->context, r, &(hd_offer){.name = o.name, .t = t, .seg = seg});
     if (r->probe->gradients && t->wants_grad) {
-        /* the node stands for no result of its own: it must not release the gradient it shows */
+        /* the node has no result of its own: it must not release the gradient it offers */
         hd_tensor *nothing = hd_host_take(r, sizeof *nothing);
         hd_record_start(r, nothing, offer_gradient, o, t);
     }

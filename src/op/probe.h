@@ -1,6 +1,6 @@
-/* Probes: whoever wants to look inside a forward pass attaches one to the run. Layers push scope names, ops
-   offer named intermediates; with a probe attached, attention and norm also make what the fused path never
-   materializes. Data is in backend memory and valid during the call only. */
+/* Probes: a caller that wants the intermediates of a forward pass attaches one to the run. Layers push
+   scope names, ops offer named intermediates; with a probe attached, attention and norm also compute what the
+   fused path never stores. Data is in backend memory and valid during the call only. */
 #ifndef HD_OP_PROBE_H
 #define HD_OP_PROBE_H
 
@@ -11,7 +11,7 @@ typedef struct hd_offer {
     const hd_tensor *t;
     const hd_seg *seg,
         *keys;     /* of the rows; with keys set, t is [sum Tq*Tk, H], item after item, query after query */
-    bool gradient; /* t is the gradient of the intermediate, offered on the way back */
+    bool gradient; /* t is the gradient of the intermediate, offered during backward */
 } hd_offer;
 
 struct hd_probe {

@@ -1,6 +1,5 @@
-/* Recurrent cells over the segments' time: one op for all steps. What the inputs give the gates comes in
-   ready made by one product, and on the way back the weight's gradient is one product over all rows as well.
- */
+/* Recurrent cells over the segments' time: one op for all steps. The inputs' part of the gates is computed
+   before by one product, and in backward the weight's gradient is one product over all rows as well. */
 #include "op/op.h"
 
 enum { Z, W, BIAS, START, KEPT };
@@ -79,7 +78,7 @@ static bool fits(hd_run *r, hd_rows z, const hd_tensor *w, const hd_tensor *bias
     return hd_seg_fits(r, "recur", z.t, z.seg, false);
 }
 
-/* What a probe sees besides the result: the gates of every row. */
+/* What a probe gets besides the result: the gates of every row. */
 static void offer(hd_run *r, const hd_tensor *kept, const hd_recurrence *re)
 {
     static const char *const names[][5] = {

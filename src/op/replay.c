@@ -1,5 +1,5 @@
-/* The table of captured steps. A capture is void once memory that it names was given back, which the arena
-   counts; and it belongs to its owner and to the place in step memory where it began. */
+/* The table of captured steps. A capture is invalid once memory that it uses was returned, which the arena
+   counts; and it belongs to its owner and to the address in step memory where it began. */
 #include "op/replay.h"
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@ enum { MOST = 96 };
 typedef struct kept {
     uint64_t owner, shape;
     hd_arena_mark begin;
-    uint64_t used; /* when last, for the one to be replaced */
+    uint64_t used; /* when it was last used, to find the one to replace */
     void *graph;   /* NULL: seen once, not captured */
     size_t moves;
     bool has_result;
@@ -35,7 +35,7 @@ void hd_graphs_free(hd_run *r)
     r->graphs = NULL;
 }
 
-/* hd_backend's gone: what the owner's steps name is about to be released. */
+/* hd_backend's gone: the memory that the owner's steps use is about to be released. */
 static void drop(void *graphs, uint64_t owner)
 {
     struct hd_graphs *g = graphs;
@@ -70,7 +70,7 @@ static kept *find(const hd_run *r, uint64_t owner, uint64_t shape)
     return NULL;
 }
 
-/* Changes when memory of a step was given back; the pool of gradients keeps its own (hd_pool.keep). */
+/* Changes when step memory was returned; the pool of gradients keeps its own (hd_pool.keep). */
 static size_t moves_of(const hd_run *r)
 {
     return r->step.puts;
@@ -98,7 +98,7 @@ bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result)
     return true;
 }
 
-/* A place for a new shape: a free one, or that of the one not used for longest. */
+/* A slot for a new shape: a free one, or the least recently used. */
 static kept *place_for(hd_run *r)
 {
     struct hd_graphs *g = r->graphs;

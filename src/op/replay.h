@@ -1,4 +1,4 @@
-/* Steps that are captured once for each shape and then replayed, where the backend can: the host no longer
+/* Steps that are captured once for each shape and then replayed, if the backend can: the host no longer
    calls the kernels one by one. What changes from step to step must lie in backend memory before: the step
    block, and whatever was sent after hd_run_begin. That must lie at the same addresses for one shape: where
    the order or the sizes of what is sent can differ, the shape has to tell.

@@ -132,7 +132,7 @@ void hd_clear(hd_run *r, const hd_tensor *dense)
     if (dense && !r->err.status) r->backend->clear(r->backend, dense->data, hd_bytes_of(dense));
 }
 
-/* By way of exp(0): cleared first, since 0 times what step memory happens to hold may be NaN. */
+/* As exp(0): cleared first, since 0 times uninitialized step memory may be NaN. */
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols)
 {
     hd_tensor *t = hd_new(r, rows, cols);
@@ -197,7 +197,7 @@ static size_t up_to(size_t n, size_t grain)
     return (n + grain - 1) / grain * grain;
 }
 
-/* Just what a batch has. */
+/* Exactly the sizes of the batch. */
 static hd_bounds bounds_of(const int32_t *len, size_t items)
 {
     hd_bounds b = {.items = items};
@@ -229,7 +229,7 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
     return hd_seg_within(r, len, items, key, bounds_of(len, items));
 }
 
-/* All numbers travel in one block: begin, len, key of the items, then item, pos of the rows. */
+/* All numbers are sent in one block: begin, len, key of the items, then item, pos of the rows. */
 hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds b)
 {
     if (b.rows > INT32_MAX) return hd_fail(r, HD_ELIMIT, "a batch of %zu rows is too large", b.rows);

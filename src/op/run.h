@@ -1,7 +1,7 @@
-/* The run context: one per thread. Holds the backend, the memory of the current step, the tape, the probe and
-   the first error. Ops take it first, return NULL on failure and pass NULL on, so that a model is written
-   without checks and its caller looks at `err` once per step. Four lifetimes: model (parameters, caches),
-   step (arenas here), gradient (the pool here), scratch (inside one kernel). */
+/* The run context: one per thread. Holds the backend, the memory of the current step, the tape, the probe
+   and the first error. Ops take it first, return NULL on failure and pass NULL on, so that a model is written
+   without checks and its caller checks `err` once per step. Four lifetimes: model (parameters, caches), step
+   (arenas here), gradient (the pool here), scratch (inside one kernel). */
 #ifndef HD_OP_RUN_H
 #define HD_OP_RUN_H
 
@@ -22,28 +22,28 @@ typedef struct hd_run {
     hd_arena step;        /* activations in backend memory; released in reverse order by hd_backward */
     hd_pool grads;        /* gradients of activations */
     hd_step *block;       /* the step block, in backend memory */
-    hd_step now;          /* its host side, sent by hd_run_begin */
+    hd_step now;          /* its host copy, sent by hd_run_begin */
     hd_node *last;        /* newest node of the tape */
-    hd_grad_watch *watch; /* of the parameters' gradients; NULL: nobody waits for them */
-    bool taping;          /* record, to go backward later */
+    hd_grad_watch *watch; /* of the parameters' gradients; NULL: not watched */
+    bool taping;          /* record for backward */
     bool training;        /* dropout draws */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
     char scope[192];          /* of the layer being run; only kept with a probe */
-    bool again;               /* a recomputed function runs a second time: a probe has seen its values */
+    bool again;               /* a recomputed function runs a second time: a probe already has its values */
     uint64_t steps;           /* begun so far */
     struct hd_graphs *graphs; /* captured steps (replay.c); NULL: none yet */
 } hd_run;
 
 typedef enum hd_mode { HD_INFERENCE, HD_TRAIN } hd_mode;
 
-hd_status hd_run_init(hd_run *r, hd_backend *backend, hd_err *err); /* the backend stays the caller's */
+hd_status hd_run_init(hd_run *r, hd_backend *backend, hd_err *err); /* the caller keeps the backend */
 void hd_run_release(hd_run *r);
 
-/* Starts a step: everything of the last one is gone, r->now is sent to the step block. */
+/* Starts a step: frees everything of the last one and sends r->now to the step block. */
 void hd_run_begin(hd_run *r, hd_mode mode);
 
-/* The failure of the step, if there was one, into err. */
+/* Copies the failure of the step, if there was one, to err. */
 hd_status hd_run_status(const hd_run *r, hd_err *err);
 
 /* Records the first failure with the op's message; returns NULL for the op to return. */
@@ -64,11 +64,11 @@ hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);
 hd_tensor *hd_from(hd_run *r, size_t rows, size_t cols,
                    const hd_real *host); /* a copy in backend memory; wants no gradient */
 int32_t *hd_ints(hd_run *r, const int32_t *host, size_t count); /* a copy in backend memory */
-/* The ids of `live` rows in backend memory, filled up to `rows` with -1, which is none. */
+/* The ids of `live` rows in backend memory, padded to `rows` with -1, which is no id. */
 int32_t *hd_ids_within(hd_run *r, const int32_t *ids, size_t live, size_t rows);
 bool hd_read(hd_run *r, const hd_tensor *t,
              hd_real *host); /* rows follow each other in host; false after a failure */
-/* The same of what a model gives: fails where a number is NaN or infinite. */
+/* The same for the output of a model: fails if a number is NaN or infinite. */
 bool hd_read_output(hd_run *r, const hd_tensor *t, hd_real *host);
 void *hd_fail_number(hd_run *r); /* hd_fail for output that is not a number */
 void hd_send_block(hd_run *r);   /* r->now to the step block */
@@ -77,25 +77,26 @@ void hd_send_block(hd_run *r);   /* r->now to the step block */
  * for random draws. */
 hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *key);
 
-/* What a batch is filled up to, so that few shapes are captured: rows that belong to no item, empty items. */
+/* The sizes a batch is padded to, so that few shapes are captured: with rows that belong to no item, and
+   empty items. */
 typedef struct hd_bounds {
     size_t items, rows, longest;
 } hd_bounds;
-/* The bounds of a batch on this backend; just what it has where nothing is captured. */
+/* The bounds of a batch on this backend; its exact sizes if nothing is captured. */
 hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items);
-/* The same in a step that trains; else just what it has: only those steps are captured. */
+/* The same in a training step; otherwise its exact sizes: only training steps are captured. */
 hd_bounds hd_bounds_now(const hd_run *r, const int32_t *len, size_t items);
 hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds bounds);
 
-/* Lengths of the segments in host memory; NULL on failure. Read back from the backend only where the segments
- * do not carry them. */
+/* Lengths of the segments in host memory; NULL on failure. Read back from the backend only if the segments
+   do not have them. */
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);
 
-/* Whether the rows of seg are rows of x, or for `all` (draws ask each row for its item) just those; seg may
- * be NULL. A failure names the op. */
+/* Whether the rows of seg are rows of x, or with `all` (draws need the item of each row) exactly those;
+   seg may be NULL. A failure names the op. */
 bool hd_seg_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_seg *seg, bool all);
 
-/* A tensor and the segments of its rows: what layers take and return. */
+/* A tensor and the segments of its rows: the input and output of layers. */
 typedef struct hd_rows {
     hd_tensor *t;
     const hd_seg *seg;

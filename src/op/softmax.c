@@ -23,7 +23,7 @@ static void softmax_back(hd_run *r, const hd_node *n)
 static hd_tensor *softmax_of(hd_run *r, hd_tensor *x, const hd_seg *seg, bool log)
 {
     if (!x || !hd_seg_fits(r, "segment_softmax", x, seg, false)) return NULL;
-    /* a logarithm of the compute type would be too coarse to rank sentences by */
+    /* a logarithm in the compute type would be too coarse to rank sentences */
     hd_tensor *y = log ? hd_new_reals(r, hd_rows_of(x), hd_cols_of(x)) : hd_like(r, x);
     if (seg) hd_clear(r, y);
     if (seg)

@@ -1,6 +1,6 @@
-/* Recording, gradients, going back, recomputation. The easy thing to get wrong is lifetime: activations die
-   while the tape unwinds, gradients of activations live in the pool until the op that made the activation has
-   gone back. */
+/* Recording, gradients, backward, recomputation. Easy to get wrong: lifetimes. Activations are freed while
+   the tape unwinds; gradients of activations stay in the pool until backward of the op that made the
+   activation. */
 #include "op/tape.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "op/op.h"
 
-/* Whether a tensor's gradient is in the watched ones; the pieces it lies in. */
+/* Whether a tensor's gradient is among the watched ones; the pieces that contain it. */
 static bool pieces_of(const hd_grad_watch *w, const hd_tensor *x, size_t *first, size_t *last)
 {
     while (x && x->base) x = x->base;
@@ -129,7 +129,7 @@ static void release_grad(hd_run *r, hd_tensor *y)
     y->grad = NULL;
 }
 
-/* Back from the newest node to (not including) `till`. */
+/* Backward from the newest node to (not including) `till`. */
 static void unwind(hd_run *r, hd_node *till, hd_arena_mark floor)
 {
     bool taping = r->taping;
@@ -207,7 +207,7 @@ static void recompute_back(hd_run *r, const hd_node *n)
     r->taping = false;
     r->again = before;
     if (again && again->wants_grad) {
-        hd_grad_pass(r, again, n->y); /* fn may give back a view or one of its inputs */
+        hd_grad_pass(r, again, n->y); /* fn may return a view or one of its inputs */
         unwind(r, till, floor);
     }
     r->draws = draws;
@@ -231,7 +231,7 @@ hd_tensor *hd_recompute(hd_run *r, hd_recompute_fn *fn, const void *context, hd_
     hd_tensor *made = fn(r, context, in);
     r->taping = true;
     if (!made) return NULL;
-    /* The result moves to where the intermediates began; by way of the pool, since the two may overlap. */
+    /* The result is moved to where the intermediates began; through the pool, since the two may overlap. */
     size_t bytes = hd_bytes_of(made);
     hd_tensor way = hd_shaped(hd_pool_take(&r->grads, bytes), made->dtype, 2,
                               (const size_t[]){hd_rows_of(made), hd_cols_of(made)});

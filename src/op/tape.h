@@ -1,12 +1,12 @@
-/* The tape: ops run as they are called, each records how to go back. Losses are where backward starts; their
-   coefficient is their gradient. Backward kernels add, so gradients of parameters accumulate over steps until
-   the optimizer clears them. */
+/* The tape: ops run as they are called, and each records its backward function. Losses are where backward
+   starts; their coefficient is their gradient. Backward kernels add, so gradients of parameters accumulate
+   over steps until the optimizer clears them. */
 #ifndef HD_OP_TAPE_H
 #define HD_OP_TAPE_H
 
 #include "op/run.h"
 
-enum { HD_NODE_INPUTS = 12 }; /* that every node has room for; NULL where an op recorded fewer */
+enum { HD_NODE_INPUTS = 12 }; /* room for so many in every node; NULL for unused ones */
 
 typedef void hd_back_fn(hd_run *r, const hd_node *n);
 
@@ -15,14 +15,14 @@ struct hd_node {
     hd_back_fn *back;
     hd_tensor *y, *also; /* what the op made; `also` is a second result or NULL */
     const void *opt;     /* the op's options, in host step memory */
-    hd_arena_mark end;   /* of the step arena, once the op was done */
-    bool start;          /* a loss or a probe: goes back though nothing flowed into y */
+    hd_arena_mark end;   /* of the step arena, after the op */
+    bool start;          /* a loss or a probe: runs backward although y has no gradient */
     size_t inputs;
     hd_tensor *in[]; /* as recorded; the op knows which is which */
 };
 
-/* Records y = op(inputs). Returns y, or NULL after a failure. y wants a gradient when an input does; without
- * taping nothing is kept. */
+/* Records y = op(inputs). Returns y, or NULL after a failure. y needs a gradient if an input does; without
+   taping nothing is recorded. */
 #define hd_record(r, y, back, ...)                                                      \
     hd_record_node(r, y, NULL, back, NULL, 0, false, (hd_tensor *const[]){__VA_ARGS__}, \
                    sizeof((hd_tensor *const[]){__VA_ARGS__}) / sizeof(hd_tensor *))
@@ -37,30 +37,29 @@ struct hd_node {
 hd_tensor *hd_record_node(hd_run *r, hd_tensor *y, hd_tensor *also, hd_back_fn *back, const void *opt,
                           size_t opt_size, bool start, hd_tensor *const *in, size_t inputs);
 
-/* Gradient of x to add to: allocated and cleared on first use. NULL when x is NULL or wants none. With
+/* Gradient of x to add to: allocated and cleared on first use. NULL if x is NULL or needs none. With
    `fresh`, a new one is not cleared and *fresh says that it must be written instead of added to. */
 hd_tensor *hd_grad(hd_run *r, hd_tensor *x, bool *fresh);
 
-/* Hands the gradient of y, complete and no longer needed, on to x: moved where x has none yet, added
- * otherwise. */
+/* Passes the gradient of y, complete and no longer needed, to x: moved if x has none yet, added otherwise. */
 void hd_grad_pass(hd_run *r, hd_tensor *x, hd_tensor *y);
 
-/* The flat gradients of parameters, in pieces: tells when one is complete, while the tape still unwinds. To
-   be set in the run before a step, with all of `open` 0. */
+/* The flat gradients of parameters, in pieces: reports when one is complete, while the tape is still
+   unwinding. To be set in the run before a step, with all of `open` 0. */
 struct hd_grad_watch {
     const hd_real *grad;
     size_t count, piece; /* numbers; of a piece, but for the last one */
-    uint32_t *open;      /* [pieces] inputs of nodes that have not gone back yet */
-    bool blind;          /* a recomputed function hides what it uses: from then on nothing is told */
+    uint32_t *open;      /* [pieces] inputs of nodes whose backward has not run yet */
+    bool blind;          /* a recomputed function hides its inputs: from then on nothing is reported */
     void (*complete)(void *context, size_t piece);
     void *context;
 };
 
-/* Goes back over the whole tape. What is wanted of the forward pass must have been read before: activations
- * are released on the way. */
+/* Runs backward over the whole tape. Results of the forward pass must be read before: activations are
+   released on the way. */
 void hd_backward(hd_run *r);
 
-/* A view of columns [from, from+count) or rows of x; free of cost, also backward. */
+/* A view of columns [from, from+count) or rows of x, without a copy, also in backward. */
 hd_tensor *hd_slice_cols(hd_run *r, hd_tensor *x, size_t from, size_t count);
 hd_tensor *hd_slice_rows(hd_run *r, hd_tensor *x, size_t from, size_t count);
 

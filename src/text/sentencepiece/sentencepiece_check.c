@@ -1,10 +1,11 @@
 /* Checks a SentencePiece model, a protocol buffer, where the library (0.1.97 and 0.2.0) would read outside
-   its memory: 1. Fields 3 and 5 (normalizer, denormalizer) have in hd_proto_field 2 a table: the size of a
-   trie (uint32), the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a
-   double array (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^
-   label, the value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only
-   reachable units are checked: unused ones may hold anything. 2. No text may match more than 64 user-defined
-   pieces (hd_proto_field 1, of type 4) at one place. */
+   its memory:
+   1. Fields 3 and 5 (normalizer, denormalizer) have in hd_proto_field 2 a table: the size of a trie (uint32),
+   the trie, and the strings its leaves point into, each ended by a zero byte. The trie is a double array
+   (darts-clone) of 32 bits a unit: from the unit at place p the children are at p ^ offset ^ label, the
+   value, if there is one, at p ^ offset. No text may match more than 32 of its keys. Only reachable units
+   are checked: unused ones may hold anything.
+   2. No text may match more than 64 user-defined pieces (hd_proto_field 1, of type 4) at one place. */
 #include "text/sentencepiece/sentencepiece_check.h"
 
 #include <stdbool.h>

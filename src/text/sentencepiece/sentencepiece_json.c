@@ -1,11 +1,12 @@
-/* A SentencePiece model in the terms of Hugging Face's tokenizers. Where the two differ: 1. Precompiled,
-   which reads SentencePiece's table of characters, goes by grapheme clusters, and drops the rest of a short
-   cluster after the first rule that matches. NFKC before it leaves only a few odd clusters; separators
-   between marks keep NFKC from reordering them, which SentencePiece does not do. 2. BPE ranks pairs,
-   SentencePiece the pieces they become: a piece has several pairs, the one with the longer left part first,
-   in the order in which merging from the left finds them. 3. Unigram finds control and byte pieces in a text,
-   too. With a score below that of any text they are not found if their characters are pieces; if one is not,
-   the text is split at it, as SentencePiece does since no piece contains it. */
+/* A SentencePiece model in the terms of Hugging Face's tokenizers. Where the two differ:
+   1. Precompiled, which reads SentencePiece's table of characters, goes by grapheme clusters, and drops the
+   rest of a short cluster after the first rule that matches. NFKC before it leaves only a few odd
+   clusters; separators between marks keep NFKC from reordering them, which SentencePiece does not do.
+   2. BPE ranks pairs, SentencePiece the pieces they become: a piece has several pairs, the one with the
+   longer left part first, in the order in which merging from the left finds them.
+   3. Unigram finds control and byte pieces in a text, too. With a score below that of any text they are not
+   found if their characters are pieces; if one is not, the text is split at it, as SentencePiece does
+   since no piece contains it. */
 #include "text/sentencepiece/sentencepiece_json.h"
 
 #include <stdlib.h>
