@@ -1,4 +1,4 @@
-/* The registry of backends, and what all of them share. */
+/* The registry of backends, and their common parts. */
 #include "backend/backend.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static const struct {
 };
 enum { BACKENDS = sizeof registry / sizeof *registry };
 
-/* b, once all processes have one; sums of two kinds would wait for each other for ever. */
+/* b, once all processes have one; sums of two kinds would deadlock. */
 static hd_status meet(hd_backend **out, hd_backend *b, size_t kind, hd_err *err)
 {
     double kinds = (double)kind;
@@ -39,7 +39,7 @@ typedef struct unused {
     bool told;
 } unused;
 
-/* Of several cards the first: what is wrong is as a rule the same with all. */
+/* The first of several cards: the reason is usually the same for all. */
 static void tell_unused(void *context, const hd_device *d)
 {
     unused *u = context;

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/system/team.h"
 
-/* backends in order of preference: "auto" is the first that finds its device */
+/* backends in order of preference: "auto" is the first with a usable device */
 #ifdef HD_WITH_CUDA
 #define HD_BACKEND_LIST(X) X(cuda) X(cpu) X(null)
 #else
@@ -16,12 +16,12 @@
 
 typedef struct hd_backend hd_backend;
 
-/* Of a weight; HD_PREDICTING and HD_DECODING round it where `weights` of the backend are bf16. */
+/* The use of a weight; HD_PREDICTING and HD_DECODING round it if the backend's `weights` are bf16. */
 typedef enum hd_use {
-    HD_TRAINING,   /* plain: it may change */
-    HD_PREDICTING, /* in products; plain where nothing is to be rounded */
+    HD_TRAINING,   /* unprepared: it may change */
+    HD_PREDICTING, /* in products; unprepared if there is nothing to round */
     HD_DECODING,   /* in products with few rows, again and again: packed once */
-    HD_RECURRING   /* in recur alone: packed once, never rounded */
+    HD_RECURRING   /* only in recur: packed once, never rounded */
 } hd_use;
 
 typedef struct hd_kernels {
@@ -30,7 +30,7 @@ typedef struct hd_kernels {
 #undef X
 } hd_kernels;
 
-/* Kernels by number, for what is counted of each. */
+/* Kernels by number, for statistics of each. */
 typedef enum hd_kernel_id {
 #define X(name) HD_KERNEL_##name,
     HD_KERNEL_LIST(X)
@@ -41,7 +41,7 @@ extern const char *const hd_kernel_names[HD_KERNELS];
 
 typedef struct hd_work {
     size_t calls;
-    double seconds, flops, bytes; /* bytes that have to be read and written at least; 0: not known */
+    double seconds, flops, bytes; /* minimum of bytes read and written; 0: unknown */
 } hd_work;
 
 /* Bytes of logits that a card holds at a time. */
@@ -55,10 +55,9 @@ struct hd_backend {
     hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
     hd_dtype weights;  /* HD_BF16: `prepare` rounds weights for products, though activations are HD_REAL */
     size_t logits;     /* bytes of logits that are worth holding at a time */
-    char error[192];   /* what a failed kernel, transfer or allocation has to say beyond its status; "" once
-                          told */
+    char error[192];   /* message of a failed kernel, transfer or allocation; "" once reported */
     hd_kernels kernel;
-    hd_team *team; /* threads that may read and write its memory, which is the host's; NULL: it is not */
+    hd_team *team; /* threads that may read and write its memory, if that is host memory; otherwise NULL */
 
     /* Memory and transfers, in order with the kernels. alloc returns NULL on failure. */
     void *(*alloc)(hd_backend *b, size_t bytes);
@@ -74,33 +73,33 @@ struct hd_backend {
     hd_status (*prepare)(hd_backend *b, hd_tensor *w, hd_use use);
     void (*unprepare)(hd_backend *b, hd_tensor *w);
 
-    /* Captures the kernels called until `captured` instead of running them; that gives the graph, or NULL on
-       failure. replay runs one, any number of times, with the addresses of the capture. capture is NULL where
-       this cannot be done. Nothing is uploaded or downloaded inside. */
+    /* Records the kernels called until `captured` instead of running them; `captured` returns the graph,
+       or NULL on failure. replay runs it, any number of times, with the recorded addresses. capture is NULL
+       if the backend cannot do it. No uploads or downloads in between. */
     hd_status (*capture)(hd_backend *b);
     void *(*captured)(hd_backend *b);
     hd_status (*replay)(hd_backend *b, void *graph);
     void (*forget)(hd_backend *b, void *graph); /* accepts NULL */
 
-    /* Told of the serial number of what is being released, parameters or an optimizer: no captured step that
-       reads it is replayed again. Set by who keeps such steps of this instance; NULL: nobody does. */
+    /* Called with the serial number of parameters or an optimizer that are being released: no captured
+       step that reads them is replayed again. Set by the owner of captured steps of this instance; NULL:
+       there are none. */
     void (*gone)(void *context, uint64_t serial);
     void *gone_context;
 
     /* Times every kernel into by_kernel [HD_KERNELS] until it is called with NULL; nothing is captured
-       meanwhile. NULL where this cannot be done. */
+       meanwhile. NULL if not supported. */
     void (*watch)(hd_backend *b, hd_work *by_kernel);
 
-    /* Sums count numbers over all processes; alone it does nothing. meet, which may be NULL, is called once,
-       by all, when all have an instance of this kind. */
+    /* Sums count numbers over all processes; does nothing in a single process. meet, which may be NULL, is
+       called once by each, when all have an instance of this kind. */
     hd_status (*meet)(hd_backend *b, hd_err *err);
     hd_status (*rank_sum)(hd_backend *b, hd_real *x, size_t count);
-    /* The same while other work goes on: sums that were begun, in the same order by all processes, are done
-       for what comes behind rank_sum_end. NULL: it cannot be done, or there is nobody to sum with. Where work
-       is queued, rank_sum_mark says from where on in the queue the numbers of sum `which`, below
-       HD_RANKS_SUMS, are complete, also each time that a captured step is replayed, and the sum begins behind
-       the last such place; it is NULL where work is done once it was asked for. No sum may be begun while a
-       step is captured. */
+    /* The same in the background: sums that were begun, in the same order by all processes, are complete
+       for work after rank_sum_end. NULL: not supported, or a single process. If work is queued, rank_sum_mark
+       marks the point of the queue at which the numbers of sum `which`, below HD_RANKS_SUMS, are complete,
+       also each time a captured step is replayed, and the sum starts after the last mark; it is NULL if work
+       is done at once. No sum may be begun while a step is captured. */
     hd_status (*rank_sum_mark)(hd_backend *b, size_t which);
     hd_status (*rank_sum_begin)(hd_backend *b, size_t which, hd_real *x, size_t count);
     hd_status (*rank_sum_end)(hd_backend *b);
@@ -114,23 +113,23 @@ extern const char *const hd_precision_names[]; /* in that order; ends with NULL 
 
 typedef struct hd_backend_opt {
     int threads;              /* cpu: < 1 means all cores */
-    hd_precision precision;   /* of activations, on the cpu of weights in products; AUTO: what the device is
-                                 fastest with, on the cpu f32 */
+    hd_precision precision;   /* of activations, on the cpu of weights in products; AUTO: the fastest type
+                                 of the device, f32 on the cpu */
     bool training;            /* weights will change: the cpu has no bf16 for that */
-    const hd_backend *like;   /* computes on the card that this one does; NULL: on its own */
-    const struct hd_log *log; /* is told of a device that "auto" had to leave aside; may be NULL */
+    const hd_backend *like;   /* uses the same card as this one; NULL: its own */
+    const struct hd_log *log; /* gets a warning about a device that "auto" had to skip; may be NULL */
 } hd_backend_opt;
 
-/* Where several processes run together, all of them call it, and get the same kind. */
+/* If several processes run together, all of them call it and get the same kind. */
 hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_opt *opt, hd_err *err);
-/* Another one that can use b's memory: on the same device, with the same precision. */
+/* Another instance that can use b's memory: on the same device, with the same precision. */
 hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err);
 void hd_backend_free(hd_backend *b); /* accepts NULL */
 hd_allocator hd_backend_allocator(hd_backend *b);
 void hd_backend_gone(hd_backend *b, uint64_t serial);
-hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with what the backend says of it */
+hd_status hd_backend_nomem(hd_backend *b, size_t bytes, hd_err *err); /* with the backend's message */
 
-/* Something to compute on. What a backend cannot say of it is 0. */
+/* A device. Unknown values are 0. */
 typedef struct hd_device {
     const char *backend; /* the name to ask for it by */
     int number;          /* among those of its backend */
@@ -139,14 +138,14 @@ typedef struct hd_device {
     int major, minor;    /* compute capability */
     size_t left, memory; /* bytes of its own memory: free now, and all */
     int driver, runtime; /* versions of CUDA, 13000 for 13.0 */
-    char kernels[64];    /* what this build has for it: "for 8.0" */
-    char why[320];       /* it cannot be used; "" where it can */
+    char kernels[64];    /* the build's code for it: "for 8.0" */
+    char why[320];       /* why it cannot be used; "" if it can */
 } hd_device;
 
 typedef void hd_device_fn(void *context, const hd_device *d);
 
-/* Tells of every device there is, and of the backends that have none why; in order of preference: "auto" is
-   the first that can be used. */
+/* Reports every device, and for backends without one the reason; in order of preference: "auto" is the
+   first usable one. */
 void hd_backend_list(hd_device_fn *tell, void *context);
 
 #define X(name)                                                                                \

@@ -1,6 +1,6 @@
 /* The elementwise functions: one line gives enum, name, kernel, gradient and test in every backend. Each
    backend defines hd_max, hd_exp, hd_tanh, ... for its own vector type. The derivative is written in x or in
-   y = f(x); the second column says which of the two has to be kept. */
+   y = f(x); the second column says which of the two is kept. */
 #ifndef HD_BACKEND_FUNCTION_H
 #define HD_BACKEND_FUNCTION_H
 
@@ -25,6 +25,6 @@ typedef enum hd_unary {
 
 const char *hd_unary_name(hd_unary f);
 int hd_unary_keeps_x(hd_unary f);    /* the derivative needs the argument, not the value */
-int hd_unary_find(const char *name); /* -1 when there is none */
+int hd_unary_find(const char *name); /* -1: there is none */
 
 #endif

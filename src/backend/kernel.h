@@ -1,10 +1,9 @@
 /* The kernels and their arguments. One line in HD_KERNEL_LIST gives the member of every backend's table.
    Conventions: tensors are [rows, cols] views; destination first; `add` means += instead of =; NULL means
    absent. A kernel returns a status only because scratch memory can run out or a device can fail; shapes were
-   checked by the op.
-   Numbers are hd_real, or the backend's compute type where an activation or its gradient is meant;
+   checked by the op. Numbers are hd_real, or the backend's compute type for activations and their gradients;
    parameters, their gradients and statistics (losses, log-probabilities, norms, denominators) are always
-   hd_real. Each tensor says which it is. */
+   hd_real. Each tensor has its type. */
 #ifndef HD_BACKEND_KERNEL_H
 #define HD_BACKEND_KERNEL_H
 
@@ -50,7 +49,7 @@
     X(average)              \
     X(cast)
 
-/* A draw of per-element randomness: which op of the step, and which row of which item a row is. */
+/* Per-element randomness: the number of the op in the step, and the item and position of each row. */
 typedef struct hd_draw {
     const hd_step *step;
     uint32_t op;
@@ -106,7 +105,7 @@ typedef struct hd_dropout_args {
     bool add;
 } hd_dropout_args;
 
-/* y = x + G with G = -log(-log u), u uniform in (0, 1) by row and column; the draw's p counts for nothing */
+/* y = x + G with G = -log(-log u), u uniform in (0, 1) by row and column; the draw's p is ignored */
 typedef struct hd_gumbel_args {
     const hd_tensor *y, *x;
     hd_draw draw;
@@ -120,8 +119,8 @@ typedef struct hd_gather_args {
     bool add;
 } hd_gather_args;
 
-/* y[index[i]] (+)= scale * x[i], in the order of i; indices out of range are passed over. Without `add`, no
- * index may repeat. */
+/* y[index[i]] (+)= scale * x[i], in the order of i; indices out of range are skipped. Without `add`, no
+   index may repeat. */
 typedef struct hd_scatter_args {
     const hd_tensor *y, *x;
     const int32_t *index;
@@ -160,8 +159,8 @@ typedef struct hd_norm_args {
     hd_draw draw;
 } hd_norm_args;
 
-/* d = back through norm of dy, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column sums. sum
- * is the normed input. */
+/* d = gradient of dy through the norm, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column
+   sums. sum is the normed input. */
 typedef struct hd_norm_back_args {
     const hd_tensor *dx, *dbranch, *dgain, *dbias, *dy, *dsum, *sum, *stat, *gain;
     bool rms, add_x, add_branch;
@@ -178,7 +177,7 @@ typedef struct hd_softmax_back_args {
     bool log, add;
 } hd_softmax_back_args;
 
-/* Down the rows of each segment, every column for itself. */
+/* Over the rows of each segment, each column separately. */
 typedef struct hd_segment_softmax_args {
     const hd_tensor *y, *x;
     const hd_seg *seg;
@@ -208,8 +207,8 @@ typedef struct hd_reduce_back_args {
     hd_reduction kind;
 } hd_reduce_back_args;
 
-/* The k largest of each row, falling; equal values by rising column. ids: [rows,k] int32; values may be NULL.
- */
+/* The k largest of each row in descending order; equal values by ascending column. ids: [rows,k] int32;
+   values may be NULL. */
 typedef struct hd_top_args {
     const hd_tensor *ids, *values, *x;
     int k;
@@ -226,8 +225,8 @@ typedef struct hd_sample_args {
 } hd_sample_args;
 
 /* Per row: loss = weight * -(sum over classes of target distribution * log softmax(x)); the target
-   distribution is (1-smoothing) on target[r] plus smoothing/cols everywhere. target < 0: the row weighs
-   nothing. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
+   distribution is (1-smoothing) on target[r] plus smoothing/cols everywhere. target < 0: the row has weight
+   0. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
 typedef struct hd_cross_entropy_args {
     const hd_tensor *loss, *logp, *dx, *x; /* loss, logp: [rows,1] */
     const int32_t *target;
@@ -259,8 +258,8 @@ typedef struct hd_total_args {
 typedef enum hd_mask { HD_FULL, HD_CAUSAL } hd_mask;
 typedef enum hd_score { HD_DOT, HD_ADDITIVE } hd_score;
 
-/* What attention computes, forward and backward. Query row a of an item stands at key position a + (keys -
-   queries) when the mask is causal or a window is set, so that the last query meets the last key. */
+/* The options of attention, forward and backward. Query row a of an item is at key position a + (keys -
+   queries) if the mask is causal or a window is set, so that the last query meets the last key. */
 typedef struct hd_attention {
     int heads, kv_heads;
     float scale;
@@ -273,7 +272,7 @@ typedef struct hd_attention {
     int table_reach;             /* distance from which all share the last bucket */
     const hd_tensor *center;     /* [Rq, 1 or H]: adds -(j - center)^2 / (2 sigma^2); with a window, it lies
                                     around     the center, drawn to the nearest key */
-    float sigma;                 /* 0: nothing is added, for a window alone */
+    float sigma;                 /* 0: nothing is added, for a window only */
     const hd_tensor *ragged;     /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
     const int32_t *ragged_begin; /* [items]: first row of each item in it */
     const hd_tensor *gate;       /* [H]: factor on each head's output */
@@ -281,17 +280,17 @@ typedef struct hd_attention {
     hd_draw draw;
 } hd_attention;
 
-/* Scores handed out to probes, each [sum Tq*Tk, H] in the order of `ragged`; any may be NULL. */
+/* Scores for probes, each [sum Tq*Tk, H] in the order of `ragged`; any may be NULL. */
 typedef struct hd_attend_args {
     const hd_tensor *y, *q, *k, *v;
-    const hd_tensor *lse; /* [Rq, H]: log of the softmax denominator, for the way back; may be NULL */
+    const hd_tensor *lse; /* [Rq, H]: log of the softmax denominator, for backward; may be NULL */
     const hd_attention *at;
     const hd_tensor *raw, *scaled, *masked, *weights;
     const int32_t *out_begin; /* [items]: where item i starts in those four */
 } hd_attend_args;
 
-/* dq, dk, dv and the others += ; any may be NULL. A fresh one holds nothing yet: rows of items are written
- * instead, others stay. y is what attend gave. */
+/* dq, dk, dv and the others += ; any may be NULL. A fresh one is not initialized: rows of items are
+   written instead of added to, others stay. y is the output of attend. */
 typedef struct hd_attend_back_args {
     const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcenter, *dragged, *dgate;
     bool fresh_q, fresh_k, fresh_v;
@@ -299,8 +298,8 @@ typedef struct hd_attend_back_args {
     const hd_attention *at;
 } hd_attend_back_args;
 
-/* Recurrent cells as PyTorch defines them, their gates in its order: RNN h = act(z + w h + bias); GRU r, z,
-   n; LSTM i, f, g, o. A row keeps for the way back its gates, then GRU's w_n h + bias_n or LSTM's c. */
+/* Recurrent cells as PyTorch defines them, their gates in its order: RNN h = act(z + w h + bias); GRU r,
+   z, n; LSTM i, f, g, o. For backward a row keeps its gates, then GRU's w_n h + bias_n or LSTM's c. */
 typedef enum hd_cell { HD_RNN, HD_GRU, HD_LSTM } hd_cell;
 
 static inline size_t hd_cell_gates(hd_cell cell)
@@ -323,9 +322,9 @@ typedef struct hd_recurrence {
     const hd_seg *seg;
 } hd_recurrence;
 
-/* y [rows, H] = h after each row, z [rows, G*H] being what its input gives the gates; last = the state after
- * the last step (of an empty item: its start), or NULL; kept [rows, keeps*H] or NULL. Rows of no item are
- * neither read nor written. */
+/* y [rows, H] = h after each row, z [rows, G*H] being the inputs' part of the gates; last = the state
+   after the last step (of an empty item: its start), or NULL; kept [rows, keeps*H] or NULL. Rows of no item
+   are neither read nor written. */
 typedef struct hd_recur_args {
     const hd_tensor *y, *last, *kept, *z;
     hd_recurrence re;
@@ -345,8 +344,8 @@ typedef struct hd_square_sum_args {
     size_t count;
 } hd_square_sum_args;
 
-/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0. Counts
- * the update where it is not skipped: the host need not know. */
+/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0.
+   Counts the update unless it is skipped: the host need not know. */
 typedef struct hd_clip_args {
     hd_step *step;
     double *sum;
@@ -360,8 +359,8 @@ typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
  * (AdamW) or added to g. */
 typedef struct hd_update_args {
     hd_real *value, *grad, *first,
-        *second;      /* first: momentum or m; second: v of Adam; NULL where the rule needs none */
-    uint16_t *shadow; /* value as bf16, renewed with it; NULL: none */
+        *second;      /* first: momentum or m; second: v of Adam; NULL if the rule needs none */
+    uint16_t *shadow; /* bf16 copy of value, updated with it; NULL: none */
     size_t count;
     const hd_step *step;
     hd_rule rule;
@@ -370,8 +369,8 @@ typedef struct hd_update_args {
     bool decoupled, nesterov;
 } hd_update_args;
 
-/* mean = d * mean + (1 - d) * value, unless the step is skipped. d is `decay`, in the first updates t the
-   smaller (1 + t) / (10 + t): where the values began is soon forgotten. */
+/* mean = d * mean + (1 - d) * value, unless the step is skipped. d is `decay`, in early updates t at most
+   (1 + t) / (10 + t), so that the initial values are soon forgotten. */
 typedef struct hd_average_args {
     hd_real *mean;
     const hd_real *value;
@@ -380,7 +379,7 @@ typedef struct hd_average_args {
     const hd_step *step;
 } hd_average_args;
 
-/* Renews a bf16 shadow of values. */
+/* Updates a bf16 copy of values. */
 typedef struct hd_cast_args {
     uint16_t *shadow;
     const hd_real *value;

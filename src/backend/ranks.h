@@ -1,9 +1,8 @@
-/* The processes that train together, as a launcher started them (mpirun, srun): which of them this is, and
-   what they do in common. Alone, every function does nothing and succeeds. A failure of one process becomes
-   that of all at the next call of any function here but sum; from then on they all return it without waiting
-   for anyone. So whoever fails may leave by any way that ends in hd_ranks_agree, and nobody is left behind.
-   One thread calls.
- */
+/* The processes that train together, started by a launcher (mpirun, srun): the rank of this one, and
+   collective operations. In a single process every function does nothing and succeeds. A failure of one
+   process becomes that of all at the next call of any function here except sum; from then on all return it
+   without waiting. So a process that fails may take any path that ends in hd_ranks_agree, and no other is
+   left waiting. To be called from one thread. */
 #ifndef HD_BACKEND_RANKS_H
 #define HD_BACKEND_RANKS_H
 
@@ -14,29 +13,30 @@
 extern "C" {
 #endif
 
-/* Joins the others, where a launcher's environment says that there are some; before a backend is made, which
-   takes its rank from here. Calls may be nested, each with its end, but behind the last end there is no
-   further beginning: MPI allows one a process. Fails in a build without MPI that is started as several. */
+/* Joins the other processes if the launcher's environment names some; call it before a backend is made,
+   which takes its rank from here. Calls may be nested, each with its end, but after the last end there is no
+   other begin: MPI allows one per process. Fails in a build without MPI that is started as several processes.
+ */
 hd_status hd_ranks_begin(hd_err *err);
 void hd_ranks_end(void);
 
 int hd_rank(void);  /* from 0 */
 int hd_ranks(void); /* 1: alone */
 
-enum { HD_RANKS_NUMBERS = 7 }; /* that one exchange has room for; more take a second */
+enum { HD_RANKS_NUMBERS = 7 }; /* numbers per exchange; more need a second one */
 
-/* Waits for all, and sums count numbers over them, as many in each. Fails everywhere where s is a failure
-   somewhere, with the text of the first process that failed; where that is this one, with err's. */
+/* Waits for all processes and sums count numbers, the same count in each. If s is a failure in any
+   process, it fails in all, with the text of the first process that failed; if that is this one, err's. */
 hd_status hd_ranks_agree(hd_status s, double *sum, size_t count, hd_err *err);
 
-/* Everyone gets what process 0 has in these bytes. */
+/* Copies these bytes from process 0 to all. */
 hd_status hd_ranks_share(void *data, size_t bytes, hd_err *err);
 
 /* Sums count numbers of host memory over all processes, with the same bits in each and in every run. To be
-   called where all have just agreed. */
+   called right after hd_ranks_agree. */
 hd_status hd_ranks_sum(hd_real *x, size_t count);
-/* The same while the caller goes on: all begin the same sums in the same order, at most HD_RANKS_SUMS of them
-   before an end, which waits for all. x must not be touched meanwhile. */
+/* The same without waiting: all processes begin the same sums in the same order, at most HD_RANKS_SUMS
+   before an end, which waits for all of them. x must not be used meanwhile. */
 enum { HD_RANKS_SUMS = 64 };
 hd_status hd_ranks_sum_begin(hd_real *x, size_t count);
 hd_status hd_ranks_sum_end(void);

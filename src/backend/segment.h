@@ -1,6 +1,6 @@
 /* Segments: item i of a batch owns rows begin[i] .. begin[i]+len[i]-1. There is no padding. Segments may
    overlap (hypotheses that share one memory) and have gaps (slack of a growing cache). The rows of a cache
-   lie in blocks that a table names, item by item: then begin says nothing. */
+   are in blocks listed in a table per item: then begin is not used. */
 #ifndef HD_BACKEND_SEGMENT_H
 #define HD_BACKEND_SEGMENT_H
 
@@ -13,15 +13,15 @@ enum { HD_PAGE_ROWS = 16 }; /* of a block */
 typedef struct hd_seg {
     const int32_t *begin, *len; /* [items], backend memory */
     const int32_t *item,
-        *pos; /* [rows]: item of a row and its place in it; NULL where rows have no single owner */
-    const int32_t *host_len; /* len in host memory, for shapes that follow from it (hd_seg_lens); NULL where
-                                only the backend knows */
+        *pos; /* [rows]: item of a row and its position in it; NULL if rows have no single owner */
+    const int32_t *host_len; /* len in host memory, for shapes that depend on it (hd_seg_lens); NULL if
+                                only the backend has it */
     const int32_t
         *key; /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
     const int32_t *page; /* [items, pages], backend memory: row j of item i is row j % HD_PAGE_ROWS of block
                             page[i * pages + j / HD_PAGE_ROWS]; NULL: rows lie one after the other */
     size_t pages;
-    const struct hd_unrolled *steps; /* the same rows step after step, where that was laid out; else NULL */
+    const struct hd_unrolled *steps; /* the same rows laid out step after step (nn/unroll.h), or NULL */
     size_t items, rows;              /* host-side upper bounds, as is `longest` */
     size_t longest;
     bool overlap; /* some rows belong to several items */

@@ -1,5 +1,5 @@
-/* The step block: all that changes from step to step, in backend memory. Kernels read it by pointer and never
-   take such a value as an argument, so that a captured step can be replayed. */
+/* The step block: all values that change from step to step, in backend memory. Kernels read it by pointer
+   and never take such a value as an argument, so that a captured step can be replayed. */
 #ifndef HD_BACKEND_STEP_H
 #define HD_BACKEND_STEP_H
 
@@ -11,10 +11,10 @@ typedef struct hd_step {
     uint32_t updates; /* t of Adam: updates done, this one included; the clip kernel counts */
     float rate;       /* learning rate of this step */
     float pad;
-    double weight; /* what the summed gradients are divided by: tokens of all micro-batches and processes */
+    double weight; /* divisor of the summed gradients: tokens of all micro-batches and processes */
     double norm;   /* global norm of the divided gradient, as measured */
-    float clip;    /* factor that the clipping asks for; 1 when nothing is clipped */
-    int32_t skip;  /* 1: the gradient is not finite, the update is left out */
+    float clip;    /* factor of the clipping; 1 if nothing is clipped */
+    int32_t skip;  /* 1: the gradient is not finite and the update is skipped */
     hd_real loss;  /* sum over the rows of the step, for the host to read */
 } hd_step;
 

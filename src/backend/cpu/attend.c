@@ -66,7 +66,7 @@ void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
             s[j] += hd_row(at->ragged, hd_head_ragged(h, at->ragged_begin, a, j))[h->head];
 }
 
-/* Hands one query's scores to a probe; keys out of sight hold `outside`. */
+/* Passes one query's scores to a probe; keys that it does not see get `outside`. */
 static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head *h, const hd_real *s,
                      size_t a, hd_reach sees, hd_real outside)
 {
@@ -111,7 +111,7 @@ static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, s
     }
 }
 
-/* The weighted sum of one query from the values as they lie: each number is the chain of multiply-adds over
+/* The weighted sum of one query from the unpacked values: each number is the chain of multiply-adds over
    the keys that the product makes, so the bits are its bits. `vectors` is a constant where it is called. */
 INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, size_t from,
                           int vectors)
@@ -141,7 +141,7 @@ typedef struct job {
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
 } job;
 
-/* Few queries use keys and values as they lie: packing them would cost more than the sums. */
+/* For few queries keys and values are not packed: that would cost more than the sums. */
 static bool few(const hd_head *h)
 {
     return h->tq < FEW_QUERIES;
@@ -170,7 +170,7 @@ static void head_forward(const job *w, const hd_head *h, hd_real *scores, const 
 {
     const hd_attend_args *g = w->g;
     size_t strip = KERNEL(strip)();
-    bool all = g->raw || g->scaled; /* a probe wants scores also of keys out of sight */
+    bool all = g->raw || g->scaled; /* a probe also wants the scores of keys that are not seen */
     for (size_t a = 0; a < h->tq; a += QUERIES) {
         size_t n = h->tq - a < QUERIES ? h->tq - a : QUERIES;
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);

@@ -37,7 +37,7 @@ static bool has_f16c(void)
 }
 #endif
 
-/* The n-th set that this build has and this processor can run, the fastest first; NULL behind the last. */
+/* The n-th set that this build has and this processor can run, the fastest first; NULL after the last. */
 static const hd_cpu_isa *usable_isa(int n)
 {
     const hd_cpu_isa *set[4];
@@ -59,8 +59,7 @@ static const hd_cpu_isa *usable_isa(int n)
     return n < count ? set[n] : NULL;
 }
 
-/* The set that HEED_ISA asks for, else the fastest: whoever wants the bits of another machine asks for the
-   set that it has. */
+/* The set named by HEED_ISA, otherwise the fastest. Naming the set of another machine reproduces its bits. */
 static hd_status choose_isa(const hd_cpu_isa **out, hd_err *err)
 {
     const char *asked = getenv("HEED_ISA");
@@ -94,7 +93,7 @@ static void cpu_copy(hd_backend *b, void *to, const void *from, size_t bytes)
     if (bytes) memcpy(to, from, bytes);
 }
 
-/* More logits would leave the cache, fewer would pack their weight too often. */
+/* More logits would not fit the cache, fewer would pack their weight too often. */
 enum { CLEAR_UNIT = 64 * 1024, LOGITS = 16 << 20 };
 
 typedef struct clearing {

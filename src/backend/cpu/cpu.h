@@ -18,19 +18,19 @@ typedef struct hd_cpu {
     size_t scratch_each, scratch_size, shared_size;
 } hd_cpu;
 
-/* What one instruction set offers beside the kernels. */
+/* What an instruction set provides besides the kernels. */
 typedef struct hd_cpu_isa {
     const char *name;
     void (*fill)(hd_kernels *table);
     size_t (*packed_size)(size_t out, size_t in); /* numbers in a packed weight */
     void (*pack)(hd_real *to, const hd_real *w, size_t ld, size_t out,
                  size_t in);                    /* w [out,in] for products x w^T */
-    size_t (*bf16_size)(size_t out, size_t in); /* the same for one that is rounded to bf16 */
+    size_t (*bf16_size)(size_t out, size_t in); /* the same, rounded to bf16 */
     void (*bf16_pack)(uint16_t *to, const hd_real *w, size_t ld, size_t out, size_t in);
 } hd_cpu_isa;
 
-/* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes` shared
-   by all. Contents are lost, and the earlier result is void. NULL on failure. */
+/* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes`
+   shared by all. Contents are lost, and the earlier result is invalid. NULL on failure. */
 char *hd_cpu_scratch(hd_cpu *cpu, size_t each);
 char *hd_cpu_shared(hd_cpu *cpu, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
-   rows, or of columns when there are few rows. Few rows are not worth packing all of b for: they read weights
-   as they lie. No element is ever summed by two workers. */
+   rows, or of columns when there are few rows. For few rows packing all of b is not worth it: they read the
+   weights unpacked. No element is ever summed by two workers. */
 #include "backend/cpu/product/product.h"
 
 typedef struct job {
@@ -36,14 +36,14 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
         KERNEL(product)(&j->p, row, row_end, begin, end, (hd_real *)panel);
 }
 
-/* How much of all workers' time is lost when `units` equal pieces go to them in whole pieces. */
+/* The share of the workers' time that is lost when `units` equal pieces are distributed whole. */
 static double idle_share(size_t units, size_t workers)
 {
     size_t most = (units + workers - 1) / workers;
     return (double)(most * workers - units) / (double)(most * workers);
 }
 
-/* Where the product reads b from: as it lies, from what was prepared, or from what is packed here. */
+/* Where the product reads b from: unpacked, prepared, or packed here. */
 static bool find_b(job *j, const hd_gemm_args *g)
 {
     size_t strips = (j->p.n + j->strip - 1) / j->strip;

@@ -18,14 +18,14 @@ enum { MOST_AT_ONCE = 1 << 28 }; /* numbers: MPI counts in int */
 #define REAL MPI_FLOAT
 #endif
 
-/* MPI belongs to the process, and so does this. */
+/* MPI is per process, and so is this. */
 static struct {
     int users, rank, ranks; /* ranks 0: not begun, or alone */
-    bool ours;              /* MPI was not there before */
+    bool ours;              /* MPI was started here */
     bool lost;              /* the others cannot be reached: nothing may wait for them */
-    hd_err failed;          /* what all have agreed on */
+    hd_err failed;          /* the result that all agreed on */
     MPI_Comm all;
-    MPI_Request sum[HD_RANKS_SUMS]; /* of gradients, under way */
+    MPI_Request sum[HD_RANKS_SUMS]; /* of gradients, in progress */
     int sums;
 } us;
 
@@ -91,7 +91,7 @@ void hd_ranks_end(void)
     memset(&us, 0, sizeof us);
 }
 
-/* Some have failed: all get the error of the first of them. */
+/* Some failed: all get the error of the first one. */
 static hd_status hear(hd_status s, hd_err *err)
 {
     hd_err why = {0};
@@ -146,7 +146,7 @@ hd_status hd_ranks_sum(hd_real *x, size_t count)
     return add_up(x, count, REAL, sizeof *x) ? lose(NULL) : HD_OK;
 }
 
-/* MPI goes on with sums only when it is called: each new one drives those before it. */
+/* MPI makes progress only when it is called: each new sum drives the earlier ones. */
 hd_status hd_ranks_sum_begin(hd_real *x, size_t count)
 {
     int done;

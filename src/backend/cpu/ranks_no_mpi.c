@@ -1,4 +1,4 @@
-/* The processes of a run in a build without MPI: there is this one. */
+/* The processes of a run in a build without MPI: only this one. */
 #include "backend/ranks.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int hd_ranks(void)
     return 1;
 }
 
-/* Each would train a model of its own, all in one folder. */
+/* Each process would train its own model, all in the same folder. */
 hd_status hd_ranks_begin(hd_err *err)
 {
     const char *launched = getenv("OMPI_COMM_WORLD_SIZE");

@@ -1,5 +1,5 @@
-/* Recurrent cells over time, back: the walk of recur.c from its last step to its first. The gradient of w is
-   not made here: dz and what h was before each row give it in one product over all rows. */
+/* Recurrent cells over time, backward: the steps of recur.c from last to first. The gradient of w is not
+   computed here: dz and h before each row give it in one product over all rows. */
 #include "backend/cpu/walk.h"
 
 #define ROW static __attribute__((noinline)) void

@@ -1,5 +1,5 @@
-/* Reductions of a segment to one row. Items are split over workers; where segments overlap, the way back runs
- * on one. */
+/* Reductions of a segment to one row. Items are split over workers; if segments overlap, backward runs on
+   one. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
 

@@ -1,6 +1,6 @@
 /* The CUDA backend: its instance, memory, transfers and graphs. Everything that computes is in the files
    beside this one. Transfers go through one ring of pinned memory, so that the host does not wait for an
-   upload; easy to get wrong: a place in the ring may be written again only when its copy is done. */
+   upload; easy to get wrong: a slot in the ring may be reused only when its copy is done. */
 #include "backend/cuda/cuda.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ hd_status hd_cuda_fail(hd_cuda *c, const char *kernel, const char *what)
 
 hd_status hd_cuda_done(hd_cuda *c, const char *kernel)
 {
-    if (c->base.error[0]) return HD_EDEVICE; /* something before it failed and could not say so */
+    if (c->base.error[0]) return HD_EDEVICE; /* an earlier call failed without a message */
     return keep_error(c, kernel, cudaGetLastError());
 }
 
@@ -105,8 +105,7 @@ static void *cuda_alloc(hd_backend *b, size_t bytes)
     return block;
 }
 
-/* Blocks wait for the next request: work on the stream that still uses one comes before whatever will be done
- * with it then. */
+/* Blocks wait for the next request: work on the stream that still uses one comes before its next use. */
 static void cuda_release(hd_backend *b, void *block, size_t bytes)
 {
     hd_cuda *c = (hd_cuda *)b;
@@ -203,7 +202,7 @@ static void cuda_clear(hd_backend *b, void *block, size_t bytes)
     if (bytes) keep_error(c, "clear", cudaMemsetAsync(block, 0, bytes, c->stream));
 }
 
-/* Weights have their shadow from the parameters that own them: there is no other form. */
+/* Weights get their bf16 copy from the parameters that own them: there is no other form. */
 static hd_status cuda_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 {
     (void)b, (void)w, (void)use;
@@ -308,7 +307,7 @@ extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt 
     b->watch = hd_cuda_watch;
     hd_cuda_kernels(&b->kernel, false);
     hd_status s = open_device(c, err);
-    /* what the other one has sent, weights as a rule, is to be there for this one's stream, too */
+    /* data that the other one has sent, usually weights, must be visible to this one's stream, too */
     if (!s && opt && opt->like &&
         keep_error(c, "wait", cudaStreamSynchronize(((const hd_cuda *)opt->like)->stream)))
         s = hd_err_set(err, HD_EDEVICE, "%s", b->error);

@@ -1,6 +1,6 @@
-/* The CUDA backend's instance and what its kernel files share on the host side. Every kernel of the table is
-   hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so
-   nothing has to wait for anything; only sums over processes have a stream of their own (ranks_nccl.cu). */
+/* The CUDA backend's instance and what its kernel files share on the host side. Every kernel of the table
+   is hd_cuda_NAME in one of the .cu files beside this one; all work goes to the instance's one stream, so no
+   other synchronization is needed; only sums over processes have their own stream (ranks_nccl.cu). */
 #ifndef HD_BACKEND_CUDA_CUDA_H
 #define HD_BACKEND_CUDA_CUDA_H
 
@@ -15,8 +15,8 @@ typedef struct hd_cuda {
     hd_backend base;
     cudaStream_t stream;
     int device, processors;     /* number of the card; its multiprocessors */
-    bool warpgroups;            /* it multiplies by them: attend/group.h */
-    struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and what it chose */
+    bool warpgroups;            /* it multiplies by warpgroups: attend/group.h */
+    struct hd_cuda_gemm *gemm;  /* gemm.cu's own: cuBLASLt and its chosen algorithms */
     struct hd_cuda_block *idle; /* released blocks, to be handed out again */
     struct hd_cuda_block *old;  /* scratch blocks that were too small: graphs may still use them */
     char *scratch;
@@ -55,15 +55,15 @@ hd_status hd_cuda_card(int *number, hd_err *err);
 /* Whether a card of this compute capability multiplies by warpgroups in this build. */
 bool hd_cuda_has_warpgroups(int major, int minor);
 
-/* Makes a card the current one of this thread, and at the end of the block the one that was before, which may
-   be another: a program around the library has cards of its own. All that uses a card begins with it. */
+/* Makes a card current for this thread and restores the previous one at the end of the block: the host
+   program may use other cards. Everything that uses a card begins with it. */
 typedef struct hd_cuda_here {
     int device, was;
     explicit hd_cuda_here(int number);
     ~hd_cuda_here();
 } hd_cuda_here;
 
-/* hd_backend's meet and rank_sum; and the end of what meet began. */
+/* hd_backend's meet and rank_sum, and the end of meet. */
 hd_status hd_cuda_meet(hd_backend *b, hd_err *err);
 hd_status hd_cuda_rank_sum(hd_backend *b, hd_real *x, size_t count);
 void hd_cuda_part(hd_cuda *c);

@@ -1,5 +1,5 @@
-/* Where the libraries of CUDA are looked for: as the system looks for any, then where the toolkit was when
-   heed was built and where it usually is. */
+/* Where CUDA's libraries are searched: the system's library path, then the toolkit's folder at build time
+   and its usual places. */
 #include "backend/cuda/library.h"
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #define HD_LIBRARY_NAME(name)   #name,
 
 /* Fills the table `to` of the functions in `symbols`, which ends with NULL. HEED_CUDA_LIBRARIES in the
-   environment is the one folder to look in. HD_EMISSING where there is no such library: `package` is what to
-   install. */
+   environment replaces the search path. HD_EMISSING if the library is missing: `package` is what to install.
+ */
 hd_status hd_cuda_library(void *to, const char *name, const char *file, const char *package,
                           const char *const *symbols, hd_err *err);
 

@@ -1,6 +1,6 @@
-/* The processes of a run with a CUDA card each, through NCCL: process 0 makes an id, the others get it, and
-   from then on gradients are summed from card to card. Easy to get wrong: making the communicator waits for
-   everyone, so whoever cannot come must have said so before. */
+/* The processes of a run with a CUDA card each, through NCCL: process 0 makes an id, the others get it,
+   and from then on gradients are summed from card to card. Easy to get wrong: creating the communicator waits
+   for all processes, so a process that cannot take part must report it before. */
 #include <nccl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,8 @@ static double number_of(const cudaDeviceProp *card)
     return (double)(h >> 11);
 }
 
-/* Everyone hears the number of everyone's card, a few at a time: a sum to which one alone adds is his. */
+/* All processes exchange the numbers of their cards, a few at a time, as sums in which only one adds to
+   each entry. */
 static hd_status check_card(const hd_cuda *c, hd_err *err)
 {
     cudaDeviceProp card;
