@@ -1,4 +1,4 @@
-"""heed in Python: one file over the shared library, nothing to compile. `make install` puts it where python3 looks.
+"""heed in Python: one file on top of the shared library, nothing to compile. `make install` puts it on python3's path.
 
     import heed
 
@@ -12,15 +12,14 @@
     t = model.translate(["I ate an apple ."], attention=True)[0]
     cross = t.attention("cross")                  # weights[layer, head, row, column]
     print(cross.row_labels, cross.column_labels, cross.weights[-1, 0, 0, 0])
-    numpy.asarray(cross.weights)                  # no copy, where numpy is wanted
+    numpy.asarray(cross.weights)                  # without a copy
 
-A model may be used by any number of threads; each gets a context of its own when it first translates. The
-library computes outside Python's lock. close(), or the end of a with block, gives a model's memory back at once;
-otherwise it goes when Python forgets the model.
+A model may be used by any number of threads; each gets its own context when it first translates. The library
+computes without holding Python's lock. close(), or the end of a with block, frees a model's memory at once; otherwise
+it is freed when Python collects the model.
 
-The library is looked for in the environment variable HEED_LIBRARY (its path), beside this file, in the build
-folder of the checkout this file is in, in the folder this file was installed below, and where the system looks for
-libraries.
+The library is searched at the path in the environment variable HEED_LIBRARY, beside this file, in the build folder of
+the checkout that contains this file, in the library folder above its installed place, and on the system's library path.
 """
 
 import ctypes
@@ -44,7 +43,7 @@ KINDS = ("encoder", "decoder", "cross")
 
 
 class Error(Exception):
-    """What the library refused: str() is its text, status the number and name ("EFILE") of heed_status."""
+    """An error of the library: str() is its text; status and name ("EFILE") are the number and name of heed_status."""
 
     def __init__(self, status, text):
         super().__init__(text)
@@ -162,7 +161,7 @@ class _TranslateOptions(ctypes.Structure):
 def _places():
     """Where the library may be, best first."""
     if os.environ.get("HEED_LIBRARY"):
-        return [os.environ["HEED_LIBRARY"]]  # who names one wants no other
+        return [os.environ["HEED_LIBRARY"]]  # the only place if it is set
     here = os.path.dirname(os.path.abspath(__file__))
     files = [os.path.join(here, n) for n in ("libheed.so.0", "libheed.so")]
     files.append(os.path.join(here, os.pardir, "build", "libheed.so"))
@@ -175,9 +174,9 @@ def _load():
     for place in _places():
         try:
             return _declare(ctypes.CDLL(place))
-        except (OSError, AttributeError) as e:  # not there; there, but another version
+        except (OSError, AttributeError) as e:  # missing, or another version
             why.append(str(e))
-    raise ImportError("libheed is not to be found (HEED_LIBRARY can name it): " + "; ".join(why))
+    raise ImportError("libheed not found (HEED_LIBRARY can name it): " + "; ".join(why))
 
 
 def _declare(library):
@@ -219,7 +218,7 @@ def version():
     return _text(_library.heed_version())
 
 
-# -- what is returned --
+# -- results --
 
 
 class Hypothesis:
@@ -260,7 +259,7 @@ class Attention:
         self.column_labels = [_text(t) for t in a.col_label[: a.cols]]
 
     def matrix(self, layer=-1, head=None):
-        """Rows of one matrix as lists: of a head, or the mean of all."""
+        """Rows of one matrix as lists: of one head, or the mean of all."""
         layers, heads, rows, cols = self.weights.shape
         layer, which = range(layers)[layer], range(heads) if head is None else [range(heads)[head]]
         mean = lambda i, j: sum(self.weights[layer, h, i, j] for h in which) / len(which)
@@ -271,12 +270,12 @@ class Attention:
 
 
 class Translation:
-    """What became of a line.
+    """The translation of a line.
 
-    text: of the best hypothesis, "" where there is none. error: None, or an Error that says why there is
+    text: of the best hypothesis, "" if there is none. error: None, or an Error with the reason why there is
     none; it is not raised. hypotheses: best first. cut: the line was too long and only its beginning was
-    translated. parts: it was translated in so many. source_tokens, source_ids: what the model read.
-    attentions: a list, empty unless asked for.
+    translated. parts: the number of parts it was translated in. source_tokens, source_ids: the model's input.
+    attentions: a list, empty unless requested.
     """
 
     def __init__(self, t):
@@ -292,11 +291,11 @@ class Translation:
 
     @property
     def score(self):
-        """Of the best hypothesis; None where there is none."""
+        """Score of the best hypothesis; None if there is none."""
         return self.hypotheses[0].score if self.hypotheses else None
 
     def attention(self, kind="cross", part=0):
-        """The Attention of a kind; KeyError where there is none."""
+        """The Attention of a kind; KeyError if there is none."""
         for a in self.attentions:
             if a.kind == kind and a.part == part:
                 return a
@@ -310,7 +309,7 @@ class Translation:
 
 
 class _Handle:
-    """Frees what the library made when Python forgets it, or before."""
+    """Frees an object of the library when Python collects it, or earlier."""
 
     def __init__(self, make, free):
         self.value = c_void_p()
@@ -332,7 +331,7 @@ def _choice(value, names, what):
 
 
 def _strings(values, what):
-    """Texts (str, bytes or None) as arrays of pointers and sizes: a text may hold zero bytes."""
+    """Texts (str, bytes or None) as arrays of pointers and sizes: a text may contain zero bytes."""
     if isinstance(values, (str, bytes)):
         raise TypeError(f"{what} must be a list of texts, not one")
     data = [v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in values]
@@ -343,9 +342,10 @@ def _strings(values, what):
 class Model:
     """A trained model: Model(folder). Any number of threads may use one.
 
-    checkpoint: "best" of validation or "last" of training. threads: to compute with, for each Python thread
-    that translates; 0: one for each core. device: "cpu", "cuda", or "auto", a CUDA card where there is one.
-    precision: "f32", "bf16" (on the CPU: of weights), or "auto": bf16 on a card, f32 on the CPU. Raises heed.Error.
+    checkpoint: "best" of validation or "last" of training. threads: computing threads for each Python thread
+    that translates; 0: one per core. device: "cpu", "cuda", or "auto": a CUDA card if there is one.
+    precision: "f32", "bf16" (on the CPU only for weights), or "auto": bf16 on a card, f32 on the CPU. Raises
+    heed.Error.
     """
 
     def __init__(self, folder, checkpoint="best", threads=0, device="cpu", precision="auto"):
@@ -358,7 +358,7 @@ class Model:
         self._threads = threads
         self._own = threading.local()
         self._lock = threading.Lock()
-        self._contexts = weakref.WeakSet()  # a thread that ends takes its own away
+        self._contexts = weakref.WeakSet()  # a thread that ends drops its own
         self._closed = False
         self._model = _Handle(
             lambda out: _call(_library.heed_model_open, out, path, byref(options)),
@@ -366,7 +366,7 @@ class Model:
         )
 
     def close(self):
-        """Gives back all memory of the model. No thread may be translating; later calls raise heed.Error."""
+        """Frees all memory of the model. No thread may be translating; later calls raise heed.Error."""
         with self._lock:
             self._closed = True
             for context in list(self._contexts):
@@ -396,15 +396,15 @@ class Model:
 
     def translate(self, lines, *, prefix=None, attention=False, search="beam", length_penalty="average",
                   stop="proven", too_long="split", sentences="auto", **options):
-        """Translates a list of texts, best many at once; returns a list of Translation, as long.
+        """Translates a list of texts, preferably many at once; returns a list of Translation of the same length.
 
         Search: search ("beam", "sample", "exhaustive"), beam=5, n_best=1, length_penalty ("average", "none",
         "gnmt"), alpha=0.6, stop ("proven", "full", "limit", "best"), max_length, max_ratio=2, min_length.
         Sampling: temperature=1, top_k, top_p, seed=1, first_line=0.
-        Input: sentences ("auto", "split", "keep": whether each sentence of a line is translated by itself),
+        Input: sentences ("auto", "split", "keep": whether each sentence of a line is translated separately),
         too_long ("split", "truncate", "skip"), max_source, batch; prefix, a list of beginnings (or
-        None) to go on from, or with force=True of whole translations to score.
-        attention=True collects the attention of each first hypothesis. heed.h says more about each.
+        None) to continue, or with force=True of whole translations to score.
+        attention=True collects the attention of each first hypothesis. heed.h describes each in detail.
 
         Raises heed.Error. A line that cannot be translated has an error instead of hypotheses.
         """
@@ -449,7 +449,7 @@ class Model:
 
 
 def _collect(a, to, failures):
-    """An exception must not get into C: it is kept, and the call ended."""
+    """An exception must not propagate into C: it is kept, and the call is ended."""
     try:
         to.append((a.line, Attention(a)))
         return 0

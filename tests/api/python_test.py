@@ -183,7 +183,7 @@ class Test(unittest.TestCase):
         self.assertEqual(self.load(folder, {"HEED_LIBRARY": ""}), (0, ""))
         code, text = self.load(folder, {"HEED_LIBRARY": "/nowhere/libheed.so"})
         self.assertNotEqual(code, 0)
-        self.assertIn("ImportError: libheed is not to be found", text)
+        self.assertIn("ImportError: libheed not found", text)
         self.assertIn("/nowhere/libheed.so", text)
 
     def test_version(self):
