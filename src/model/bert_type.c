@@ -114,9 +114,11 @@ static void describe(const void *self, hd_details *to)
     hd_details_whole(to, "layers", (uint64_t)o->stack.layers);
     hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
     hd_details_whole(to, "width", o->stack.width);
+    if (o->embedding) hd_details_whole(to, "embedding", o->embedding);
     hd_details_whole(to, "inner", o->stack.inner);
     hd_details_text(to, "activation", hd_unary_name(o->stack.act));
     hd_details_whole(to, "context", o->positions);
+    if (o->stack.relative.buckets) hd_details_whole(to, "buckets", o->stack.relative.buckets);
     hd_details_flag(to, "predicts_words", !o->headless);
     hd_details_flag(to, "pooler", o->pooler);
 }

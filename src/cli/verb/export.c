@@ -24,9 +24,11 @@ const hd_usage hd_verb_export = {
         "model.safetensors with the same weights, bit for bit, and the tokenizer files. A gpt becomes a "
         "GPT-2, a masked language model a BERT, and classifiers fine-tuned from them likewise. A Transformer "
         "translator with sinusoidal positions and one vocabulary becomes a Pegasus if it is pre-norm, the "
-        "default, and a MarianMT if it is post-norm (--norm post). An imported T5 becomes a T5.\n"
-        "An imported model gets its original tokenizer files. Other tokenizers are written in heed's format: "
-        "transformers opens the model but not the tokenizer.\n"
+        "default, and a MarianMT if it is post-norm (--norm post). An imported T5, RoBERTa, XLM-R, "
+        "DistilBERT, "
+        "ELECTRA or MPNet, and what was fine-tuned from it, becomes one of its family again.\n"
+        "An imported model gets its original tokenizer files. Other tokenizers are written twice: as heed "
+        "reads them, and as a tokenizer.json that gives the same ids.\n"
         "HF_FOLDER must not exist, or be empty.",
     .options = hd_no_options,
     .opens = HD_OPENS_CPU,

@@ -29,14 +29,13 @@ const hd_usage hd_verb_import = {
         "Makes the model folder MODEL from HF_FOLDER, a checkpoint saved by Hugging Face's transformers: "
         "config.json with \"model_type\" bert, roberta, xlm-roberta, distilbert, electra, mpnet, gpt2, "
         "marian, "
-        "pegasus, t5 or mt5, model.safetensors "
-        "(or its "
-        "parts with model.safetensors.index.json; f32, f16 or bf16), and the tokenizer: vocab.json with "
-        "merges.txt or tokenizer.json of a gpt2; vocab.txt or tokenizer.json of a bert; source.spm, "
-        "target.spm and vocab.json of a marian; spiece.model of a t5; or what `heed export` wrote.\n"
+        "pegasus, t5 or mt5; model.safetensors or pytorch_model.bin (or the parts that "
+        "model.safetensors.index.json or pytorch_model.bin.index.json names; f32, f16 or bf16); and the "
+        "tokenizer: tokenizer.json, vocab.json with merges.txt of a gpt2 or roberta, vocab.txt of a bert, "
+        "distilbert, electra or mpnet, sentencepiece.bpe.model of an xlm-roberta, source.spm, target.spm and "
+        "vocab.json of a marian, spiece.model of a t5; or what `heed export` wrote.\n"
         "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
-        "tensor is missing or unknown, the error names it and nothing is written. pytorch_model.bin is not "
-        "read.",
+        "tensor is missing or unknown, the error names it and nothing is written.",
     .options = hd_no_options,
     .opens = HD_OPENS_CPU,
     .examples = examples,
