@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file/file.h"
+#include "base/file/folder.h"
 #include "base/file/lines.h"
 #include "base/mem.h"
 
@@ -93,6 +94,12 @@ void hd_json_set(json_t *object, const char *key, json_t *value)
     if (json_object_set_new(object, key, value) && !missed) missed = 1;
 }
 
+void hd_json_join(json_t *object, json_t *members)
+{
+    if ((!members || json_object_update(object, members)) && !missed) missed = 1;
+    json_decref(members);
+}
+
 void hd_json_append(json_t *list, json_t *value)
 {
     if (json_array_append_new(list, value) && !missed) missed = 1;
@@ -132,5 +139,17 @@ hd_status hd_json_write(hd_text *to, json_t *root, size_t flags, hd_err *err)
     if (!root || missed || json_dump_callback(root, append, to, flags))
         s = hd_err_nomem(err, missed ? missed : to->missed);
     json_decref(root);
+    return s;
+}
+
+hd_status hd_json_save(json_t *root, size_t flags, const char *folder, const char *name, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_text text = {0};
+    hd_status s = hd_json_write(&text, root, flags, err);
+    if (!s) hd_text_put(&text, "\n"), s = hd_text_status(&text, err);
+    if (!s) s = hd_path(path, folder, name, err);
+    if (!s) s = hd_save_bytes(path, text.data, text.size, err);
+    hd_text_release(&text);
     return s;
 }

@@ -24,6 +24,7 @@ hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t m
 void hd_json_begin(void);
 void hd_json_set(json_t *object, const char *key, json_t *value);
 void hd_json_append(json_t *list, json_t *value);
+void hd_json_join(json_t *object, json_t *members); /* sets all of another object, as of json_pack */
 json_t *hd_json_string(const char *text);
 json_t *hd_json_real(double value); /* null if not finite */
 /* Bytes (1 if unknown) that could not be allocated since hd_json_begin or by hd_json_load; 0: none. */
@@ -31,5 +32,7 @@ size_t hd_json_missed(void);
 /* Writes the tree and takes ownership of it, with Jansson's flags; fails if an allocation failed since
    hd_json_begin. */
 hd_status hd_json_write(hd_text *to, json_t *root, size_t flags, hd_err *err);
+/* The same into a file of a folder, with an end of line. */
+hd_status hd_json_save(json_t *root, size_t flags, const char *folder, const char *name, hd_err *err);
 
 #endif

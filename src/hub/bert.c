@@ -67,8 +67,9 @@ static hd_bert_opt read_options(hd_model_config *c, const hd_bert_form *form)
 
 /* Whether a head that predicts words is promised; of a sentence model its tensors alone say whether it is
    there. */
-static void read_words(const hd_bert_form *form, hd_passage *p, hd_model_config *c, bool promised)
+static void read_words(hd_passage *p, hd_model_config *c, bool promised)
 {
+    const hd_bert_form *form = p->family->self;
     hd_bert_opt *o = &p->bert;
     bool found = false;
     p->task = HD_TRAIN_MLM, p->make = hd_passage_bert;
@@ -81,7 +82,7 @@ static void read_words(const hd_bert_form *form, hd_passage *p, hd_model_config 
                                hd_family_architecture(c, ""), form->predicts);
     if (!o->headless && form->gelu && o->stack.act != HD_gelu)
         hd_model_config_refuse(c, "\"hidden_act\" is not \"gelu\", which the head of a %s always has",
-                               form->type);
+                               p->family->type);
 }
 
 /* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two. */
@@ -96,9 +97,9 @@ static void read_labels(hd_passage *p, hd_model_config *c)
     hd_family_labels_read(c, p);
 }
 
-void hd_family_bert_read(const hd_family *f, hd_passage *p, hd_model_config *c)
+static void read_folder(hd_passage *p, hd_model_config *c)
 {
-    const hd_bert_form *form = f->form;
+    const hd_bert_form *form = p->family->self;
     head h = head_of(c, form);
     p->bert = read_options(c, form);
     hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
@@ -107,7 +108,7 @@ void hd_family_bert_read(const hd_family *f, hd_passage *p, hd_model_config *c)
     if (h == LABELS)
         read_labels(p, c);
     else
-        read_words(form, p, c, h == WORDS);
+        read_words(p, c, h == WORDS);
 }
 
 /* -- names of tensors -- */
@@ -204,33 +205,33 @@ static const hd_bert_opt *options_of(const hd_passage *p)
                          : &hd_model_folder_bert(&p->m)->opt;
 }
 
-void hd_family_bert_name(const hd_family *f, hd_passage *p)
+static void name_tensors(hd_passage *p)
 {
     hd_params *all = p->m.model.params;
     for (size_t i = 0, count = all->count; i < count; i++)
-        if (all->list[i]->name) add_names_of(all, (naming){f->form, has_labels(p), false}, all->list[i]);
+        if (all->list[i]->name)
+            add_names_of(all, (naming){p->family->self, has_labels(p), false}, all->list[i]);
 }
 
-hd_status hd_family_bert_rename(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status rename_tensors(hd_passage *p, hd_err *err)
 {
-    const naming n = {f->form, has_labels(p), !has_labels(p) && options_of(p)->headless};
+    const naming n = {p->family->self, has_labels(p), !has_labels(p) && options_of(p)->headless};
     return hd_family_rename(p->m.model.params, put_name, &n, err);
 }
 
 /* -- and back -- */
 
-bool hd_family_bert_has(const hd_family *f, hd_model_config *c)
+static bool has(const hd_family *f, hd_model_config *c)
 {
-    const hd_bert_form *form = f->form;
     const char *own = hd_model_config_has(c, HD_BERT_FAMILY)   ? hd_model_config_text(c, HD_BERT_FAMILY)
                       : hd_model_config_has(c, HD_BERT_OFFSET) ? "roberta"
                                                                : "bert";
-    return (hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert")) && !strcmp(own, form->type);
+    return (hd_family_says(c, "task", "mlm") || hd_family_labels_has(c, "bert")) && !strcmp(own, f->type);
 }
 
-hd_status hd_family_bert_check(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status check(const hd_passage *p, hd_err *err)
 {
-    const hd_bert_form *form = f->form;
+    const hd_bert_form *form = p->family->self;
     const hd_classifier *m = has_labels(p) ? hd_model_folder_classifier(&p->m) : NULL;
     if (m && m->opt.pool != HD_POOL_first)
         return hd_err_set(err, HD_EARG, "%s: %s%s reads the first row; this model \"%s\"", p->from,
@@ -238,9 +239,9 @@ hd_status hd_family_bert_check(const hd_family *f, hd_passage *p, hd_err *err)
     return hd_family_check_activation(options_of(p)->stack.act, p->from, err);
 }
 
-hd_text_form hd_family_bert_reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+static hd_text_form reads(const hd_passage *p, const hd_tokenizer *t)
 {
-    const hd_bert_form *form = f->form;
+    const hd_bert_form *form = p->family->self;
     hd_special special = hd_tokenizer_special(t);
     return (hd_text_form){.native = (int)form->native,
                           .lead = special.start,
@@ -250,23 +251,32 @@ hd_text_form hd_family_bert_reads(const hd_family *f, const hd_passage *p, const
                           .longest = has_labels(p) ? options_of(p)->positions : p->m.longest};
 }
 
-void hd_family_bert_put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own)
+static void put(const hd_passage *p, json_t *config, json_t *own)
 {
-    const hd_bert_form *form = f->form;
+    const hd_bert_form *form = p->family->self;
     hd_bert_opt o = *options_of(p);
     head h = has_labels(p) ? LABELS : o.headless ? BARE : WORDS;
     int32_t pad = o.offset ? (int32_t)o.offset - 1 : hd_tokenizer_special(p->m.tokenizer[0]).pad;
     if (!o.embedding) o.embedding = o.stack.width;
-    hd_text_print(config, "\"model_type\": \"%s\",\n \"architectures\": [\"%s%s\"]", form->type, form->title,
-                  kinds[h]);
+    hd_json_set(config, "architectures", json_pack("[s+]", form->title, kinds[h]));
     hd_keys_write(config, form->keys, &o);
-    hd_text_print(config, ",\n \"%s\": %zu", POSITIONS, o.positions + o.offset);
-    if (pad >= 0) hd_text_print(config, ",\n \"pad_token_id\": %d", pad);
-    hd_text_put(config, ",\n \"position_embedding_type\": \"absolute\",\n \"tie_word_embeddings\": true");
+    hd_json_set(config, POSITIONS, json_integer((json_int_t)(o.positions + o.offset)));
+    if (pad >= 0) hd_json_set(config, "pad_token_id", json_integer(pad));
+    hd_json_join(config,
+                 json_pack("{s:s,s:b}", "position_embedding_type", "absolute", "tie_word_embeddings", 1));
     if (h == LABELS) hd_family_labels_put(config, &p->m);
-    hd_family_own_tokenizer(own, p->m.tokenizer[0]);
-    if (h == LABELS && !p->m.pairs) hd_family_own_switch(own, PAIRS, false);
+    hd_family_own_tokenizers(own, p->m.tokenizer);
+    if (h == LABELS && !p->m.pairs) hd_json_set(own, PAIRS, json_false());
 }
+
+const hd_family_form hd_bert_family_form = {.sentences = true,
+                                            .has = has,
+                                            .read = read_folder,
+                                            .name = name_tensors,
+                                            .check = check,
+                                            .reads = reads,
+                                            .put = put,
+                                            .rename = rename_tensors};
 
 /* -- the family that has given its name -- */
 
@@ -274,11 +284,10 @@ void hd_family_bert_put(const hd_family *f, const hd_passage *p, hd_text *config
 static const char *const ignored[] = {HD_BERT_IGNORED, "cls.seq_relationship.weight",
                                       "cls.seq_relationship.bias", NULL};
 static const hd_key keys[] = {HD_BERT_KEYS(12, 12, 768, 3072), HD_BERT_VOCAB(30522), HD_BERT_TYPES, {0}};
-static const hd_bert_form bert = {.type = "bert",
-                                  .title = "Bert",
+static const hd_bert_form bert = {.title = "Bert",
                                   .pretraining = HD_PRETRAINING_WORDS,
                                   .prefix = PREFIX,
                                   .keys = keys,
                                   .predicts = "cls.predictions.transform.dense.weight",
                                   .native = HD_TOKENIZER_wordpiece};
-const hd_family hd_family_bert = HD_FAMILY_BERT(&bert, ignored);
+const hd_family hd_family_bert = {"bert", &hd_bert_family_form, ignored, &bert};

@@ -11,7 +11,7 @@ typedef const char *hd_renamed[2];
 typedef enum hd_pretraining { HD_PRETRAINING_NONE, HD_PRETRAINING_WORDS, HD_PRETRAINING_BARE } hd_pretraining;
 
 typedef struct hd_bert_form {
-    const char *type, *title; /* "model_type" and what begins the names in "architectures" */
+    const char *title; /* what begins the names in "architectures" */
     hd_pretraining pretraining;
     const char *prefix;       /* of tensors, where it is "bert." here */
     const hd_key *keys;       /* of hd_bert_opt; but for positions, which all say alike */
@@ -44,19 +44,6 @@ extern const hd_renamed hd_roberta_head[], hd_roberta_labels[];
 /* Numbers from 0 on, which older files hold. */
 #define HD_BERT_IGNORED ".position_ids", ".token_type_ids"
 
-bool hd_family_bert_has(const hd_family *f, hd_model_config *c);
-void hd_family_bert_read(const hd_family *f, hd_passage *p, hd_model_config *c);
-void hd_family_bert_name(const hd_family *f, hd_passage *p);
-hd_status hd_family_bert_check(const hd_family *f, hd_passage *p, hd_err *err);
-hd_text_form hd_family_bert_reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t);
-void hd_family_bert_put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own);
-hd_status hd_family_bert_rename(const hd_family *f, hd_passage *p, hd_err *err);
-
-#define HD_FAMILY_BERT(of, nothing)                                                               \
-    {                                                                                             \
-        .form = of, .sentences = true, .ignored = nothing, .has = hd_family_bert_has,             \
-        .read = hd_family_bert_read, .name = hd_family_bert_name, .check = hd_family_bert_check,  \
-        .reads = hd_family_bert_reads, .put = hd_family_bert_put, .rename = hd_family_bert_rename \
-    }
+extern const hd_family_form hd_bert_family_form;
 
 #endif

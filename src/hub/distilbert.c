@@ -30,7 +30,6 @@ static const hd_key keys[] = {
     {0}};
 static const char *const ignored[] = {HD_BERT_IGNORED, NULL};
 static const hd_bert_form distilbert = {
-    .type = "distilbert",
     .title = "DistilBert",
     .prefix = "distilbert.",
     .keys = keys,
@@ -40,4 +39,4 @@ static const hd_bert_form distilbert = {
     .labels = labels,
     .blocks = blocks,
     .native = HD_TOKENIZER_wordpiece};
-const hd_family hd_family_distilbert = HD_FAMILY_BERT(&distilbert, ignored);
+const hd_family hd_family_distilbert = {"distilbert", &hd_bert_family_form, ignored, &distilbert};

@@ -20,8 +20,7 @@ static const char *const ignored[] = {HD_BERT_IGNORED,
                                       "discriminator_predictions.dense_prediction.weight",
                                       "discriminator_predictions.dense_prediction.bias",
                                       NULL};
-static const hd_bert_form electra = {.type = "electra",
-                                     .title = "Electra",
+static const hd_bert_form electra = {.title = "Electra",
                                      .pretraining = HD_PRETRAINING_BARE,
                                      .prefix = "electra.",
                                      .keys = keys,
@@ -31,4 +30,4 @@ static const hd_bert_form electra = {.type = "electra",
                                      .head = head,
                                      .labels = hd_roberta_labels,
                                      .native = HD_TOKENIZER_wordpiece};
-const hd_family hd_family_electra = HD_FAMILY_BERT(&electra, ignored);
+const hd_family hd_family_electra = {"electra", &hd_bert_family_form, ignored, &electra};

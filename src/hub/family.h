@@ -12,22 +12,23 @@
 #include "task/model_folder.h"
 #include "text/published/tokenizer_json_write.h"
 
-/* X("model_type", its name in C, what it is here) */
-#define HD_FAMILY_LIST(X)                                                 \
-    X("bert", bert, "a masked language model: fill, embed")               \
-    X("roberta", roberta, "a masked language model: fill, embed")         \
-    X("xlm-roberta", xlm_roberta, "a masked language model: fill, embed") \
-    X("distilbert", distilbert, "a masked language model: fill, embed")   \
-    X("electra", electra, "a masked language model: fill, embed")         \
-    X("mpnet", mpnet, "a masked language model: fill, embed")             \
-    X("gpt2", gpt2, "a language model: generate, perplexity, embed")      \
-    X("marian", marian, "a translator: translate, rank, explain")         \
-    X("pegasus", pegasus, "a translator: translate, rank, explain")       \
-    X("t5", t5, "a translator: translate, rank, explain")                 \
-    X("mt5", mt5, "a translator: translate, rank, explain")
+/* X(its name in C, what it is here) */
+#define HD_FAMILY_LIST(X)                                    \
+    X(bert, "a masked language model: fill, embed")          \
+    X(roberta, "a masked language model: fill, embed")       \
+    X(xlm_roberta, "a masked language model: fill, embed")   \
+    X(distilbert, "a masked language model: fill, embed")    \
+    X(electra, "a masked language model: fill, embed")       \
+    X(mpnet, "a masked language model: fill, embed")         \
+    X(gpt2, "a language model: generate, perplexity, embed") \
+    X(marian, "a translator: translate, rank, explain")      \
+    X(pegasus, "a translator: translate, rank, explain")     \
+    X(t5, "a translator: translate, rank, explain")          \
+    X(mt5, "a translator: translate, rank, explain")
 
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {
+    const struct hd_family *family;
     const char *from, *to; /* `to` is there and empty; borrowed */
     hd_model_folder m;     /* importing: first with its tokenizers, labels and pooling alone */
     /* Importing, what it becomes: a model of these options. */
@@ -46,34 +47,37 @@ hd_status hd_passage_lm(hd_model *out, hd_passage *p, hd_backend *backend, hd_er
 hd_status hd_passage_encdec(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
 hd_status hd_passage_classifier(hd_model *out, hd_passage *p, hd_backend *backend, hd_err *err);
 
-typedef struct hd_family hd_family;
-
-/* The functions get the family itself; those that are NULL have nothing to do. */
-struct hd_family {
-    const void *form; /* what tells families of the same functions apart: their file knows what it is */
-    bool sentences;   /* it reads what sentence-transformers adds to a folder */
-    const char *const *ignored; /* endings of names of tensors that say nothing; ends with NULL */
+/* What is done with all families of a form; what is NULL has nothing to do. */
+typedef struct hd_family_form {
+    bool sentences; /* it reads what sentence-transformers adds to a folder */
     /* Whether a model folder's config.json is of this family. */
-    bool (*has)(const hd_family *f, hd_model_config *c);
+    bool (*has)(const struct hd_family *f, hd_model_config *c);
 
     /* Fills p from a published folder, whose config.json is *c: faults in it are told to that. */
-    void (*read)(const hd_family *f, hd_passage *p, hd_model_config *c);
+    void (*read)(hd_passage *p, hd_model_config *c);
     /* Before weights are loaded: what else tensors may be called, what may be missing. */
-    void (*name)(const hd_family *f, hd_passage *p);
+    void (*name)(hd_passage *p);
     /* Behind it. */
-    hd_status (*complete)(const hd_family *f, hd_passage *p, hd_err *err);
+    hd_status (*complete)(hd_passage *p, hd_err *err);
 
     /* HD_EARG where transformers has no such model; the text says what to train instead. */
-    hd_status (*check)(const hd_family *f, hd_passage *p, hd_err *err);
+    hd_status (*check)(const hd_passage *p, hd_err *err);
     /* How transformers is to read texts; NULL: the files of its tokenizer say it. */
-    hd_text_form (*reads)(const hd_family *f, const hd_passage *p, const hd_tokenizer *t);
-    /* config.json without its brackets and without what all have; `own`: the members of "heed". */
-    void (*put)(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own);
-    /* The names that tensors have there. */
-    hd_status (*rename)(const hd_family *f, hd_passage *p, hd_err *err);
-};
+    hd_text_form (*reads)(const hd_passage *p, const hd_tokenizer *t);
+    /* Members of config.json, and those that transformers has no key for. */
+    void (*put)(const hd_passage *p, json_t *config, json_t *own);
+    /* Gives tensors the names that they have there. */
+    hd_status (*rename)(hd_passage *p, hd_err *err);
+} hd_family_form;
 
-#define X(type, name, text) extern const hd_family hd_family_##name;
+typedef struct hd_family {
+    const char *type; /* "model_type" */
+    const hd_family_form *form;
+    const char *const *ignored; /* endings of names of tensors that say nothing; ends with NULL */
+    const void *self;           /* what tells families of a form apart: their files know what it is */
+} hd_family;
+
+#define X(name, text) extern const hd_family hd_family_##name;
 HD_FAMILY_LIST(X)
 #undef X
 

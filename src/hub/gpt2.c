@@ -10,9 +10,12 @@
 #include "hub/labels.h"
 #include "hub/own.h"
 
+#define TITLE  "GPT2"
+#define WORDS  "LMHeadModel"
+#define LABELS "ForSequenceClassification"
+
 static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight", SCORE[] = "score.weight",
-                  BARE[] = "bare", TITLE[] = "GPT2", WORDS[] = "LMHeadModel",
-                  LABELS[] = "ForSequenceClassification";
+                  BARE[] = "bare";
 
 /* Masks, which older files hold. */
 static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
@@ -47,15 +50,15 @@ static void read_labels(hd_passage *p, hd_model_config *c)
     hd_family_labels_read(c, p);
 }
 
-static void read_folder(const hd_family *f, hd_passage *p, hd_model_config *c)
+static void read_folder(hd_passage *p, hd_model_config *c)
 {
-    (void)f;
     const char *kind = hd_family_architecture(c, TITLE);
     bool labels = !strcmp(kind, LABELS);
     if (!labels && strcmp(kind, WORDS) && strcmp(kind, "Model"))
-        hd_model_config_refuse(
-            c, "\"architectures\" has \"%.60s\": of GPT-2 heed imports %s%s, %sModel and %s%s",
-            hd_family_architecture(c, ""), TITLE, WORDS, TITLE, TITLE, LABELS);
+        hd_model_config_refuse(c,
+                               "\"architectures\" has \"%.60s\": of GPT-2 heed imports " TITLE WORDS
+                               ", " TITLE "Model and " TITLE LABELS,
+                               hd_family_architecture(c, ""));
     p->lm = (hd_lm_opt){.stack.pre_norm = true, .kind = HD_LM_gpt, .order = 1};
     p->task = HD_TRAIN_LM, p->make = hd_passage_lm;
     hd_keys_read(c, keys, &p->lm);
@@ -76,9 +79,8 @@ static bool has_labels(const hd_passage *p)
     return p->m.task->id != HD_TRAIN_LM;
 }
 
-static void name(const hd_family *f, hd_passage *p)
+static void name(hd_passage *p)
 {
-    (void)f;
     if (!has_labels(p)) return;
     hd_classifier *m = hd_model_folder_classifier(&p->m);
     m->out.b->optional = true;
@@ -104,9 +106,8 @@ static hd_status check_labels(const hd_passage *p, hd_err *err)
                       LABELS, p->m.pairs ? "takes pairs" : "has another --pool");
 }
 
-static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status check(const hd_passage *p, hd_err *err)
 {
-    (void)f;
     const hd_lm_opt o = options_of(p);
     if (o.kind != HD_LM_gpt)
         return hd_err_set(err, HD_EARG, "%s: \"%s\" is no model that transformers knows; \"gpt\" is", p->from,
@@ -118,9 +119,8 @@ static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
 }
 
 /* A text of a language model begins behind an end, as every line does that it learned from. */
-static hd_text_form reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+static hd_text_form reads(const hd_passage *p, const hd_tokenizer *t)
 {
-    (void)f;
     hd_special special = hd_tokenizer_special(t);
     if (!has_labels(p))
         return (hd_text_form){.native = HD_TOKENIZER_bpe,
@@ -135,25 +135,21 @@ static hd_text_form reads(const hd_family *f, const hd_passage *p, const hd_toke
                           .longest = o->body.positions};
 }
 
-static void put(const hd_family *f, const hd_passage *p, hd_text *config, hd_text *own)
+static void put(const hd_passage *p, json_t *config, json_t *own)
 {
-    (void)f;
-    const hd_tokenizer *t = p->m.tokenizer[0];
     hd_lm_opt o = options_of(p);
-    bool labels = has_labels(p);
+    int32_t pad = hd_tokenizer_special(p->m.tokenizer[0]).pad;
     if (o.stack.act == HD_IDENTITY) o.stack.act = HD_gelu_tanh;
-    hd_text_print(config, "\"model_type\": \"gpt2\",\n \"architectures\": [\"%s%s\"]", TITLE,
-                  labels ? LABELS : WORDS);
+    hd_json_set(config, "architectures", json_pack("[s]", has_labels(p) ? TITLE LABELS : TITLE WORDS));
     hd_keys_write(config, keys, &o);
     /* a text begins behind the end of another, as heed begins one */
-    hd_text_print(config, ",\n \"n_ctx\": %zu,\n \"bos_token_id\": %d,\n \"eos_token_id\": %d", o.context,
-                  o.end, o.end);
-    if (hd_tokenizer_special(t).pad >= 0)
-        hd_text_print(config, ",\n \"pad_token_id\": %d", hd_tokenizer_special(t).pad);
-    hd_family_own_tokenizer(own, t);
-    if (!labels) return;
+    hd_json_join(config, json_pack("{s:I,s:i,s:i}", "n_ctx", (json_int_t)o.context, "bos_token_id", o.end,
+                                   "eos_token_id", o.end));
+    if (pad >= 0) hd_json_set(config, "pad_token_id", json_integer(pad));
+    hd_family_own_tokenizers(own, p->m.tokenizer);
+    if (!has_labels(p)) return;
     hd_family_labels_put(config, &p->m);
-    if (!hd_model_folder_classifier(&p->m)->opt.bare) hd_family_own_switch(own, BARE, false);
+    if (!hd_model_folder_classifier(&p->m)->opt.bare) hd_json_set(own, BARE, json_false());
 }
 
 /* As transformers names the tensors of the body where there are others beside it: older versions load no file
@@ -164,9 +160,8 @@ static void put_name(hd_text *to, const char *name_here, const void *context)
     hd_text_print(to, "%s%s", strcmp(name_here, head) ? PREFIX : "", name_here);
 }
 
-static hd_status rename_tensors(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status rename_tensors(hd_passage *p, hd_err *err)
 {
-    (void)f;
     if (!has_labels(p))
         return options_of(p).tied ? HD_OK : hd_family_rename(p->m.model.params, put_name, OUTPUT, err);
     hd_classifier *m = hd_model_folder_classifier(&p->m);
@@ -180,11 +175,11 @@ static bool has(const hd_family *f, hd_model_config *c)
     return hd_family_says(c, "task", "lm") || hd_family_labels_has(c, "gpt");
 }
 
-const hd_family hd_family_gpt2 = {.ignored = ignored,
-                                  .has = has,
-                                  .read = read_folder,
-                                  .name = name,
-                                  .check = check,
-                                  .reads = reads,
-                                  .put = put,
-                                  .rename = rename_tensors};
+static const hd_family_form form = {.has = has,
+                                    .read = read_folder,
+                                    .name = name,
+                                    .check = check,
+                                    .reads = reads,
+                                    .put = put,
+                                    .rename = rename_tensors};
+const hd_family hd_family_gpt2 = {"gpt2", &form, ignored, NULL};

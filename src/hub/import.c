@@ -3,18 +3,14 @@
 
 #include <string.h>
 
-#include "base/file/file.h"
 #include "base/file/staging.h"
 #include "hub/family.h"
 #include "hub/own.h"
 #include "hub/sentence.h"
 #include "hub/weights.h"
 
-static const struct {
-    const char *type;
-    const hd_family *family;
-} families[] = {
-#define X(type, name, text) {type, &hd_family_##name},
+static const hd_family *const families[] = {
+#define X(name, text) &hd_family_##name,
     HD_FAMILY_LIST(X)
 #undef X
 };
@@ -28,8 +24,8 @@ static const hd_family *family_of(hd_model_config *c)
     const char *type = hd_model_config_text(c, "model_type");
     hd_text known = {0};
     for (int i = 0; i < FAMILIES; i++)
-        if (!strcmp(families[i].type, type)) return families[i].family;
-    for (int i = 0; i < FAMILIES; i++) hd_text_print(&known, i ? ", %s" : "%s", families[i].type);
+        if (!strcmp(families[i]->type, type)) return families[i];
+    for (int i = 0; i < FAMILIES; i++) hd_text_print(&known, i ? ", %s" : "%s", families[i]->type);
     hd_model_config_refuse(c, "\"model_type\" is \"%.40s\"; heed imports %s", type,
                            known.data ? known.data : "others");
     hd_text_release(&known);
@@ -91,21 +87,21 @@ static hd_status check_size(hd_passage *p, hd_model_config *c, hd_err *err)
     return s;
 }
 
-static hd_status import(const hd_family *f, hd_passage *p, hd_model_config *c, hd_backend *backend,
-                        hd_err *err)
+static hd_status import(hd_passage *p, hd_model_config *c, hd_backend *backend, hd_err *err)
 {
+    const hd_family_form *form = p->family->form;
     hd_model m = {0};
-    f->read(f, p, c);
+    form->read(p, c);
     hd_status s = c->status;
     if (!s) s = check_size(p, c, err);
     if (!s) s = p->make(&m, p, backend, err);
     if (!s) {
         hd_model_folder_take(&p->m, p->task, m);
-        if (f->name) f->name(f, p);
+        if (form->name) form->name(p);
         if (m.params->err.status) s = hd_err_set(err, m.params->err.status, "%s", m.params->err.text);
     }
-    if (!s) s = hd_family_weights_load(m.params, p->from, f->ignored, err);
-    if (!s && f->complete) s = f->complete(f, p, err);
+    if (!s) s = hd_family_weights_load(m.params, p->from, p->family->ignored, err);
+    if (!s && form->complete) s = form->complete(p, err);
     if (!s) s = hd_model_folder_write(&p->m, p->to, err);
     if (!s) s = hd_family_carry(p, err);
     return s ? s : hd_model_config_seal(p->to, err); /* with the files that were carried over, too */
@@ -118,11 +114,11 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     hd_model_config_read(&c, from, "save_pretrained() of transformers", err);
     const hd_family *family = c.status ? NULL : family_of(&c);
     hd_status s = c.status;
-    if (!s && !family->sentences) s = hd_family_sentence_refuse(from, err);
+    if (!s && !family->form->sentences) s = hd_family_sentence_refuse(from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (!s) {
-        hd_passage p = {.from = from, .to = made.temp};
-        s = hd_staging_end(&made, import(family, &p, &c, backend, err), err);
+        hd_passage p = {.family = family, .from = from, .to = made.temp};
+        s = hd_staging_end(&made, import(&p, &c, backend, err), err);
         hd_model_folder_release(&p.m);
     }
     hd_model_config_release(&c);
@@ -138,37 +134,35 @@ static hd_status family_to(const hd_family **out, const char *folder, hd_err *er
     hd_model_config_open(&c, folder, err);
     const char *task = hd_model_config_text(&c, "task");
     for (int i = 0; i < FAMILIES; i++)
-        if (families[i].family->has(families[i].family, &c)) *out = families[i].family;
+        if (families[i]->form->has(families[i], &c)) *out = families[i];
     if (!*out) hd_model_config_refuse(&c, "\"task\" is \"%.40s\": transformers has no such model", task);
     hd_model_config_release(&c);
     return c.status;
 }
 
-static hd_status save_config(const hd_family *f, const hd_passage *p, hd_err *err)
+static hd_status save_config(const hd_passage *p, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_text c = {0}, own = {0};
-    hd_text_put(&c, "{");
-    f->put(f, p, &c, &own);
-    hd_family_own_put(&c, &own);
-    hd_text_put(&c, ",\n \"torch_dtype\": \"float32\"}\n");
-    hd_status s = hd_text_status(&c, err);
-    if (!s) s = hd_path(path, p->to, "config.json", err);
-    if (!s) s = hd_save_bytes(path, c.data, c.size, err);
-    hd_text_release(&c);
-    return s;
+    hd_json_begin();
+    json_t *config = json_object(), *own = json_object();
+    hd_json_set(config, "model_type", json_string(p->family->type));
+    p->family->form->put(p, config, own);
+    if (json_object_size(own)) hd_json_set(config, HD_OWN_KEY, json_incref(own));
+    hd_json_set(config, "torch_dtype", json_string("float32"));
+    json_decref(own);
+    return hd_json_save(config, JSON_INDENT(1) | JSON_REAL_PRECISION(9), p->to, "config.json", err);
 }
 
 /* One tokenizer.json knows one vocabulary: those of two sides lie in folders of their own. */
-static hd_status save_tokenizers(const hd_family *f, const hd_passage *p, hd_err *err)
+static hd_status save_tokenizers(const hd_passage *p, hd_err *err)
 {
     static const char *const side[] = {"source", "target"};
+    const hd_family_form *form = p->family->form;
     hd_tokenizer *const *t = p->m.tokenizer;
     const bool shared = t[0] == t[1];
     hd_status s = hd_model_folder_save_tokenizers(t, p->to, err);
-    for (int i = 0; !s && f->reads && i < (shared ? 1 : 2); i++) {
+    for (int i = 0; !s && form->reads && i < (shared ? 1 : 2); i++) {
         char path[HD_PATH];
-        const hd_text_form how = f->reads(f, p, t[i]);
+        const hd_text_form how = form->reads(p, t[i]);
         if ((int)hd_tokenizer_kind_of(t[i]) == how.native) continue;
         s = hd_path(path, p->to, shared ? "." : side[i], err);
         if (!s && !shared) s = hd_folder_make(path, NULL, err);
@@ -177,13 +171,14 @@ static hd_status save_tokenizers(const hd_family *f, const hd_passage *p, hd_err
     return s;
 }
 
-static hd_status export(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status export(hd_passage *p, hd_err *err)
 {
-    hd_status s = f->check(f, p, err);
-    if (!s) s = save_tokenizers(f, p, err);
-    if (!s) s = save_config(f, p, err);
+    const hd_family_form *form = p->family->form;
+    hd_status s = form->check(p, err);
+    if (!s) s = save_tokenizers(p, err);
+    if (!s) s = save_config(p, err);
     if (!s && p->m.task->id == HD_TRAIN_MLM) s = hd_family_sentence_save(&p->m, p->to, err);
-    if (!s && f->rename) s = f->rename(f, p, err);
+    if (!s && form->rename) s = form->rename(p, err);
     if (!s) s = hd_model_folder_publish(&p->m, p->to, err);
     return s ? s : hd_family_carry(p, err);
 }
@@ -191,14 +186,13 @@ static hd_status export(const hd_family *f, hd_passage *p, hd_err *err)
 hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err)
 {
     hd_staging made;
-    const hd_family *family = NULL;
     hd_passage p = {.from = from};
-    hd_status s = family_to(&family, from, err);
+    hd_status s = family_to(&p.family, from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return s;
     p.to = made.temp;
     s = hd_model_folder_open(&p.m, from, NULL, backend, HD_WEIGHTS_BEST, err);
-    if (!s) s = export(family, &p, err);
+    if (!s) s = export(&p, err);
     hd_model_folder_release(&p.m);
     return hd_staging_end(&made, s, err);
 }

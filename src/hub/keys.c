@@ -1,6 +1,9 @@
 /* Tables of settings. */
 #include "hub/keys.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "hub/family.h"
 
 static void read_key(hd_model_config *c, const hd_key *k, void *at)
@@ -36,20 +39,37 @@ void hd_keys_read(hd_model_config *c, const hd_key *keys, void *options)
     for (const hd_key *k = keys; k->name; k++) read_key(c, k, (char *)options + k->at);
 }
 
-static void write_key(hd_text *to, const hd_key *k, const void *at)
+/* As few digits as tell the number. */
+static json_t *short_real(float x)
 {
-    size_t whole = k->kind == HD_KEY_INT    ? (size_t) * (const int *)at
-                   : k->kind == HD_KEY_SIZE ? *(const size_t *)at
-                                            : 0;
-    if (whole) hd_text_print(to, ",\n \"%s\": %zu", k->name, whole);
-    if (k->kind == HD_KEY_REAL) hd_model_config_put_real(to, k->name, (double)*(const float *)at);
-    if (k->kind == HD_KEY_SWITCH)
-        hd_text_print(to, ",\n \"%s\": %s", k->name, *(const bool *)at ? "true" : "false");
-    if (k->kind == HD_KEY_ACT)
-        hd_text_print(to, ",\n \"%s\": \"%s\"", k->name, hd_family_activation_name(*(const hd_unary *)at));
+    char digits[40];
+    int n = 1;
+    do snprintf(digits, sizeof digits, "%.*g", n, (double)x);
+    while (n++ < 9 && strtof(digits, NULL) != x);
+    return json_real(strtod(digits, NULL));
 }
 
-void hd_keys_write(hd_text *to, const hd_key *keys, const void *options)
+static json_t *value_of(const hd_key *k, const void *at)
 {
-    for (const hd_key *k = keys; k->name; k++) write_key(to, k, (const char *)options + k->at);
+    switch (k->kind) {
+    case HD_KEY_INT:
+        return json_integer(*(const int *)at);
+    case HD_KEY_SIZE:
+        return json_integer((json_int_t) * (const size_t *)at);
+    case HD_KEY_REAL:
+        return short_real(*(const float *)at);
+    case HD_KEY_SWITCH:
+        return json_boolean(*(const bool *)at);
+    case HD_KEY_ACT:
+        return json_string(hd_family_activation_name(*(const hd_unary *)at));
+    }
+    return NULL;
+}
+
+void hd_keys_write(json_t *to, const hd_key *keys, const void *options)
+{
+    for (const hd_key *k = keys; k->name; k++) {
+        const void *at = (const char *)options + k->at;
+        if (k->kind != HD_KEY_SIZE || *(const size_t *)at) hd_json_set(to, k->name, value_of(k, at));
+    }
 }

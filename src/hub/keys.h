@@ -32,6 +32,6 @@ typedef struct hd_key {
 #define HD_KEY_DROPOUT 0.999 /* most of it */
 
 void hd_keys_read(hd_model_config *c, const hd_key *keys, void *options);
-void hd_keys_write(hd_text *to, const hd_key *keys, const void *options); /* each behind a comma */
+void hd_keys_write(json_t *to, const hd_key *keys, const void *options);
 
 #endif

@@ -89,38 +89,18 @@ bool hd_family_labels_has(hd_model_config *c, const char *body)
 
 /* -- and back -- */
 
-static void put_quoted(hd_text *to, const char *text)
+void hd_family_labels_put(json_t *to, const hd_model_folder *f)
 {
-    hd_text_put(to, "\"");
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            hd_text_print(to, "\\%c", *text);
-        else if ((uint8_t)*text < 0x20)
-            hd_text_print(to, "\\u%04x", (unsigned)*text);
-        else
-            hd_text_add(to, text, 1);
-    hd_text_put(to, "\"");
-}
-
-static void put_labels(hd_text *to, const hd_vocab *labels)
-{
-    for (int back = 0; back < 2; back++) {
-        hd_text_put(to, back ? "},\n \"label2id\": {" : ",\n \"id2label\": {");
-        for (size_t i = 0; i < labels->count; i++) {
-            hd_text_put(to, i ? ", " : "");
-            if (!back) hd_text_print(to, "\"%zu\": ", i);
-            put_quoted(to, hd_vocab_piece(labels, (int32_t)i));
-            if (back) hd_text_print(to, ": %zu", i);
-        }
+    json_t *label_of = json_object(), *id_of = json_object();
+    size_t count = f->labels.count;
+    for (size_t i = 0; i < (count ? count : 1); i++) {
+        char id[32];
+        const char *label = count ? hd_vocab_piece(&f->labels, (int32_t)i) : "LABEL_0";
+        snprintf(id, sizeof id, "%zu", i);
+        hd_json_set(label_of, id, hd_json_string(label));
+        hd_json_set(id_of, label, json_integer((json_int_t)i));
     }
-    hd_text_put(to, "}");
-}
-
-void hd_family_labels_put(hd_text *to, const hd_model_folder *f)
-{
-    if (f->labels.count)
-        put_labels(to, &f->labels);
-    else
-        hd_text_put(to, ",\n \"id2label\": {\"0\": \"LABEL_0\"},\n \"label2id\": {\"LABEL_0\": 0}");
-    hd_text_print(to, ",\n \"%s\": \"%s\"", PROBLEM, hd_labeler_kind(f)->problem);
+    hd_json_set(to, LABELS, label_of);
+    hd_json_set(to, "label2id", id_of);
+    hd_json_set(to, PROBLEM, json_string(hd_labeler_kind(f)->problem));
 }

@@ -12,6 +12,6 @@
 void hd_family_labels_read(hd_model_config *c, hd_passage *p);
 /* Whether a model folder's config.json gives labels of texts with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
-void hd_family_labels_put(hd_text *to, const hd_model_folder *f);
+void hd_family_labels_put(json_t *to, const hd_model_folder *f);
 
 #endif

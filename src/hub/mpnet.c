@@ -17,8 +17,7 @@ static const hd_key keys[] = {
     {0}};
 static const char *const ignored[] = {HD_BERT_IGNORED, "mpnet.pooler.dense.weight", "mpnet.pooler.dense.bias",
                                       NULL};
-static const hd_bert_form mpnet = {.type = "mpnet",
-                                   .title = "MPNet",
+static const hd_bert_form mpnet = {.title = "MPNet",
                                    .prefix = "mpnet.",
                                    .keys = keys,
                                    .base = {.stack.relative = {.buckets = 32, .reach = 128},
@@ -31,4 +30,4 @@ static const hd_bert_form mpnet = {.type = "mpnet",
                                    .labels = hd_roberta_labels,
                                    .blocks = blocks,
                                    .native = HD_TOKENIZER_wordpiece};
-const hd_family hd_family_mpnet = HD_FAMILY_BERT(&mpnet, ignored);
+const hd_family hd_family_mpnet = {"mpnet", &hd_bert_family_form, ignored, &mpnet};

@@ -5,8 +5,6 @@
 
 #include "text/tokenizer_find.h"
 
-static const char HEED[] = "heed";
-
 static const char *const keys[HD_PLACES] = {
     [HD_OF_SOURCE] = "source_tokenizer", [HD_OF_TARGET] = "target_tokenizer", [HD_OF_BOTH] = "tokenizer"};
 
@@ -15,7 +13,7 @@ static const char *const keys[HD_PLACES] = {
 hd_model_config hd_family_own(const hd_model_config *c)
 {
     hd_model_config own = *c;
-    own.object = json_object_get(c->object, HEED);
+    own.object = json_object_get(c->object, HD_OWN_KEY);
     return own;
 }
 
@@ -52,7 +50,7 @@ void hd_family_open_tokenizers(hd_model_config *c, const char *folder, hd_tokeni
     if (open_own(c, folder, HD_OF_SOURCE, &t[0])) {
         if (!c->status && !open_own(c, folder, HD_OF_TARGET, &t[1]))
             hd_model_config_refuse(c, "\"%s\" has a source_tokenizer, but no target_tokenizer in the folder",
-                                   HEED);
+                                   HD_OWN_KEY);
         return;
     }
     hd_family_open_tokenizer(c, folder, &t[0]);
@@ -61,47 +59,16 @@ void hd_family_open_tokenizers(hd_model_config *c, const char *folder, hd_tokeni
 
 /* -- writing -- */
 
-static void put_key(hd_text *own, const char *key)
+void hd_family_own_tokenizers(json_t *own, hd_tokenizer *const t[2])
 {
-    hd_text_print(own, "%s\"%s\": ", own->size ? ", " : "", key);
-}
-
-static void put_tokenizer(hd_text *own, hd_tokenizer_place place, const hd_tokenizer *t)
-{
-    put_key(own, keys[place]);
-    hd_text_print(own, "\"%s\"", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
-}
-
-void hd_family_own_tokenizer(hd_text *own, const hd_tokenizer *t)
-{
-    if (hd_tokenizer_learns(hd_tokenizer_kind_of(t))) put_tokenizer(own, HD_OF_BOTH, t);
-}
-
-void hd_family_own_tokenizers(hd_text *own, hd_tokenizer *const t[2])
-{
-    if (t[0] == t[1]) {
-        hd_family_own_tokenizer(own, t[0]);
-    } else if (hd_tokenizer_kind_of(t[0]) != HD_TOKENIZER_marian) {
-        put_tokenizer(own, HD_OF_SOURCE, t[0]);
-        put_tokenizer(own, HD_OF_TARGET, t[1]);
+    const bool shared = t[0] == t[1];
+    for (int side = 0; side < (shared ? 1 : 2); side++) {
+        hd_tokenizer_kind kind = hd_tokenizer_kind_of(t[side]);
+        if (shared ? hd_tokenizer_learns(kind) : hd_tokenizer_kind_of(t[0]) != HD_TOKENIZER_marian)
+            hd_json_set(own,
+                        keys[shared ? HD_OF_BOTH
+                             : side ? HD_OF_TARGET
+                                    : HD_OF_SOURCE],
+                        json_string(hd_tokenizer_name(kind)));
     }
-}
-
-void hd_family_own_size(hd_text *own, const char *key, size_t n)
-{
-    put_key(own, key);
-    hd_text_print(own, "%zu", n);
-}
-
-void hd_family_own_switch(hd_text *own, const char *key, bool value)
-{
-    put_key(own, key);
-    hd_text_put(own, value ? "true" : "false");
-}
-
-void hd_family_own_put(hd_text *to, hd_text *own)
-{
-    if (own->size) hd_text_print(to, ",\n \"%s\": {%s}", HEED, own->data);
-    if (own->missed) to->missed = own->missed;
-    hd_text_release(own);
 }

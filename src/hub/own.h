@@ -5,6 +5,8 @@
 
 #include "hub/family.h"
 
+#define HD_OWN_KEY "heed"
+
 /* The object as a config of its own, which borrows all from c and is not released; without keys where there
    is none. Its faults are to be handed back. */
 hd_model_config hd_family_own(const hd_model_config *c);
@@ -15,12 +17,8 @@ void hd_family_own_end(hd_model_config *c, const hd_model_config *own);
 void hd_family_open_tokenizer(hd_model_config *c, const char *folder, hd_tokenizer **t);
 void hd_family_open_tokenizers(hd_model_config *c, const char *folder, hd_tokenizer *t[2]);
 
-/* Members of the object; tokenizers are said only where transformers does not have them. */
-void hd_family_own_tokenizer(hd_text *own, const hd_tokenizer *t);
-void hd_family_own_tokenizers(hd_text *own, hd_tokenizer *const t[2]);
-void hd_family_own_size(hd_text *own, const char *key, size_t n);
-void hd_family_own_switch(hd_text *own, const char *key, bool value);
-/* Puts it behind other keys of a config.json, if it has members, and releases it. */
-void hd_family_own_put(hd_text *to, hd_text *own);
+/* Which of heed's own tokenizers lie in the folder: they are said only where transformers does not have them.
+ */
+void hd_family_own_tokenizers(json_t *own, hd_tokenizer *const t[2]);
 
 #endif

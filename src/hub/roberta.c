@@ -14,8 +14,7 @@ static const char *const ignored[] = {HD_BERT_IGNORED, "roberta.pooler.dense.wei
                                       "roberta.pooler.dense.bias", NULL};
 
 static const hd_key keys[] = {HD_BERT_KEYS(12, 12, 768, 3072), HD_BERT_VOCAB(50265), HD_BERT_TYPES, {0}};
-static const hd_bert_form roberta = {.type = "roberta",
-                                     .title = "Roberta",
+static const hd_bert_form roberta = {.title = "Roberta",
                                      .prefix = "roberta.",
                                      .keys = keys,
                                      .base = {.offset = 2, .family = "roberta"},
@@ -24,11 +23,10 @@ static const hd_bert_form roberta = {.type = "roberta",
                                      .head = hd_roberta_head,
                                      .labels = hd_roberta_labels,
                                      .native = HD_TOKENIZER_bpe};
-const hd_family hd_family_roberta = HD_FAMILY_BERT(&roberta, ignored);
+const hd_family hd_family_roberta = {"roberta", &hd_bert_family_form, ignored, &roberta};
 
 static const hd_key xlm_keys[] = {HD_BERT_KEYS(12, 12, 768, 3072), HD_BERT_VOCAB(30522), HD_BERT_TYPES, {0}};
-static const hd_bert_form xlm = {.type = "xlm-roberta",
-                                 .title = "XLMRoberta",
+static const hd_bert_form xlm = {.title = "XLMRoberta",
                                  .prefix = "roberta.",
                                  .keys = xlm_keys,
                                  .base = {.offset = 2, .family = "xlm-roberta"},
@@ -37,4 +35,4 @@ static const hd_bert_form xlm = {.type = "xlm-roberta",
                                  .head = hd_roberta_head,
                                  .labels = hd_roberta_labels,
                                  .native = HD_TOKENIZER_t5};
-const hd_family hd_family_xlm_roberta = HD_FAMILY_BERT(&xlm, ignored);
+const hd_family hd_family_xlm_roberta = {"xlm-roberta", &hd_bert_family_form, ignored, &xlm};

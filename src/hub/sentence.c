@@ -9,7 +9,8 @@
 static const char MODULES[] = "modules.json", LIMIT[] = "sentence_bert_config.json",
                   TOKENIZER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
                   LIMIT_KEY[] = "max_seq_length", TOKENIZER_KEY[] = "model_max_length",
-                  VECTOR[] = "sentence_embedding";
+                  VECTOR[] = "sentence_embedding", POOLING[] = "1_Pooling", NORMALIZE[] = "2_Normalize",
+                  CONFIG[] = "config.json";
 
 #define REMEDY "; without modules.json the folder is a plain BERT"
 
@@ -228,69 +229,54 @@ hd_status hd_family_sentence_refuse(const char *folder, hd_err *err)
 
 /* -- and back -- */
 
-static hd_status save_text(hd_text *text, const char *folder, const char *name, hd_status s, hd_err *err)
+/* A file in a folder of the folder, "" for the folder itself. */
+static hd_status save(json_t *root, const char *folder, const char *in, const char *name, hd_err *err)
 {
     char path[HD_PATH];
-    if (!s) s = hd_text_status(text, err);
-    if (!s) s = hd_path(path, folder, name, err);
-    if (!s) s = hd_save_bytes(path, text->data, text->size, err);
-    hd_text_release(text);
+    hd_status s = hd_path(path, folder, in, err);
+    if (!s && *in) s = hd_folder_make(path, NULL, err);
+    if (!s) return hd_json_save(root, JSON_INDENT(1), path, name, err);
+    json_decref(root);
     return s;
 }
 
 /* As versions before 6 have it, which later ones read, too. */
-static hd_status save_pooling(const hd_model_folder *m, const char *folder, hd_err *err)
+static json_t *pooling_of(const hd_model_folder *m)
 {
-    char path[HD_PATH];
-    hd_text t = {0};
-    hd_text_print(&t, "{\"word_embedding_dimension\": %zu", hd_model_folder_bert(m)->opt.stack.width);
+    json_int_t width = (json_int_t)hd_model_folder_bert(m)->opt.stack.width;
+    json_t *root = json_pack("{s:I}", "word_embedding_dimension", width);
     for (int i = 0; i < MODES; i++)
         if (modes[i].pool != HD_POOLING_AUTO)
-            hd_text_print(&t, ",\n \"%s\": %s", modes[i].key, modes[i].pool == m->pool ? "true" : "false");
-    hd_text_put(&t, "}\n");
-    hd_status s = hd_path(path, folder, "1_Pooling", err);
-    if (!s) s = hd_folder_make(path, NULL, err);
-    return save_text(&t, path, "config.json", s, err);
+            hd_json_set(root, modes[i].key, json_boolean(modes[i].pool == m->pool));
+    return root;
 }
 
-static hd_status save_normalize(const char *folder, hd_err *err)
+static json_t *modules_of(const hd_model_folder *m)
 {
-    char path[HD_PATH];
-    hd_text t = {0};
-    hd_text_print(&t, "{\"module_input_name\": \"%s\",\n \"module_output_name\": \"%s\"}\n", VECTOR, VECTOR);
-    hd_status s = hd_path(path, folder, "2_Normalize", err);
-    if (!s) s = hd_folder_make(path, NULL, err);
-    return save_text(&t, path, "config.json", s, err);
-}
-
-static hd_status save_modules(const hd_model_folder *m, const char *folder, hd_err *err)
-{
-    static const char *const path[] = {"", "1_Pooling", "2_Normalize"}, *const name[] = {"Transformer",
-                                                                                         "Pooling",
-                                                                                         "Normalize"};
-    hd_text t = {0};
-    for (int i = 0; i < 2 + m->normalize; i++)
-        hd_text_print(&t,
-                      "%s{\"idx\": %d, \"name\": \"%d\", \"path\": \"%s\", \"type\": "
-                      "\"sentence_transformers.models.%s\"}",
-                      i ? ",\n " : "[", i, i, path[i], name[i]);
-    hd_text_put(&t, "]\n");
-    return save_text(&t, folder, MODULES, HD_OK, err);
+    static const char *const path[] = {"", POOLING, NORMALIZE}, *const names[] = {"Transformer", "Pooling",
+                                                                                  "Normalize"};
+    json_t *root = json_array();
+    for (int i = 0; i < 2 + m->normalize; i++) {
+        const char number[] = {(char)('0' + i), 0};
+        hd_json_append(root, json_pack("{s:i,s:s,s:s,s:s+}", "idx", i, "name", number, "path", path[i],
+                                       "type", "sentence_transformers.models.", names[i]));
+    }
+    return root;
 }
 
 hd_status hd_family_sentence_save(const hd_model_folder *m, const char *folder, hd_err *err)
 {
-    hd_text t = {0};
+    bool cut = m->longest < hd_model_folder_bert(m)->opt.positions, pools = m->pool != HD_POOLING_AUTO;
     hd_status s = HD_OK;
-    bool cut = m->longest < hd_model_folder_bert(m)->opt.positions;
-    if (cut || m->pool != HD_POOLING_AUTO) {
-        hd_text_put(&t, "{");
-        if (cut) hd_text_print(&t, "\"%s\": %zu, ", LIMIT_KEY, m->longest);
-        hd_text_put(&t, "\"do_lower_case\": false}\n");
-        s = save_text(&t, folder, LIMIT, s, err);
+    hd_json_begin();
+    if (cut || pools) {
+        json_t *root = json_pack("{s:b}", "do_lower_case", 0);
+        if (cut) hd_json_set(root, LIMIT_KEY, json_integer((json_int_t)m->longest));
+        s = save(root, folder, "", LIMIT, err);
     }
-    if (s || m->pool == HD_POOLING_AUTO) return s;
-    s = save_modules(m, folder, err);
-    if (!s) s = save_pooling(m, folder, err);
-    return s || !m->normalize ? s : save_normalize(folder, err);
+    if (!s && pools) s = save(modules_of(m), folder, "", MODULES, err);
+    if (!s && pools) s = save(pooling_of(m), folder, POOLING, CONFIG, err);
+    if (s || !pools || !m->normalize) return s;
+    return save(json_pack("{s:s,s:s}", "module_input_name", VECTOR, "module_output_name", VECTOR), folder,
+                NORMALIZE, CONFIG, err);
 }

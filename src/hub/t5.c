@@ -1,5 +1,6 @@
 /* T5: a translator whose blocks know positions by distance, with the names of T5's tensors. What is to be
    done with a text is said in the text: "translate English to German: ". */
+#include <stdio.h>
 #include <string.h>
 
 #include "hub/family.h"
@@ -68,9 +69,8 @@ static hd_status find_output(hd_encdec_opt *o, const char *folder, hd_err *err)
     return s;
 }
 
-static void read_folder(const hd_family *f, hd_passage *p, hd_model_config *c)
+static void read_folder(hd_passage *p, hd_model_config *c)
 {
-    (void)f;
     char path[HD_PATH];
     hd_encdec_opt *o = &p->encdec;
     hd_tokenizer **t = p->m.tokenizer;
@@ -97,30 +97,29 @@ static const char *feed_forward_name(const hd_encdec_opt *o)
                                         : hd_family_activation_name(o->stack.act);
 }
 
-static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status check(const hd_passage *p, hd_err *err)
 {
-    (void)f;
     if (feed_forward_name(&hd_model_folder_encdec(&p->m)->opt)) return HD_OK;
     return hd_err_set(err, HD_EARG, "%s: cannot become a T5: transformers lacks its activation", p->from);
 }
 
-static void put(const hd_family *f, const hd_passage *p, hd_text *to, hd_text *own)
+static void put(const hd_passage *p, json_t *to, json_t *own)
 {
-    (void)f, (void)own;
+    (void)own;
     const hd_encdec_opt *o = &hd_model_folder_encdec(&p->m)->opt;
     hd_special special = hd_tokenizer_special(p->m.tokenizer[1]);
-    hd_text_put(to, "\"model_type\": \"t5\",\n \"architectures\": [\"T5ForConditionalGeneration\"]");
+    char feed_forward[64];
+    snprintf(feed_forward, sizeof feed_forward, "%s%s", o->stack.gated ? GATED : "", feed_forward_name(o));
+    hd_json_set(to, "architectures", json_pack("[s]", "T5ForConditionalGeneration"));
     hd_keys_write(to, keys, o);
-    hd_text_print(to, ",\n \"num_layers\": %d,\n \"num_decoder_layers\": %d", o->encoder.at[0].layers,
-                  o->decoder.at[0].layers);
-    hd_text_print(to, ",\n \"%s\": \"%s%s\",\n \"n_positions\": %zu", PROJ, o->stack.gated ? GATED : "",
-                  feed_forward_name(o), o->positions);
+    hd_json_join(to, json_pack("{s:i,s:i,s:s,s:I}", "num_layers", o->encoder.at[0].layers,
+                               "num_decoder_layers", o->decoder.at[0].layers, PROJ, feed_forward,
+                               "n_positions", (json_int_t)o->positions));
     /* older versions scale what is tied, newer ones what is not said to be untied */
-    hd_text_print(to, ",\n \"tie_word_embeddings\": %s,\n \"scale_decoder_outputs\": %s",
-                  o->own_output && !o->scaled_output ? "false" : "true", o->scaled_output ? "true" : "false");
-    hd_text_print(to, ",\n \"is_encoder_decoder\": true,\n \"pad_token_id\": %d,\n \"eos_token_id\": %d",
-                  special.pad, special.end);
-    hd_text_print(to, ",\n \"decoder_start_token_id\": %d", special.start);
+    hd_json_join(to, json_pack("{s:b,s:b,s:b}", "tie_word_embeddings", !o->own_output || o->scaled_output,
+                               "scale_decoder_outputs", o->scaled_output, "is_encoder_decoder", 1));
+    hd_json_join(to, json_pack("{s:i,s:i,s:i}", "pad_token_id", special.pad, "eos_token_id", special.end,
+                               "decoder_start_token_id", special.start));
 }
 
 /* Tensors of an mT5 are those of a T5, and as such it is exported. */
@@ -129,7 +128,5 @@ static bool has(const hd_family *f, hd_model_config *c)
     return f == &hd_family_t5 && hd_family_says(c, "task", "translate") && hd_family_says(c, "model", "t5");
 }
 
-const hd_family hd_family_t5 = {
-    .ignored = ignored, .has = has, .read = read_folder, .check = check, .put = put};
-const hd_family hd_family_mt5 = {
-    .ignored = ignored, .has = has, .read = read_folder, .check = check, .put = put};
+static const hd_family_form form = {.has = has, .read = read_folder, .check = check, .put = put};
+const hd_family hd_family_t5 = {"t5", &form, ignored, NULL}, hd_family_mt5 = {"mt5", &form, ignored, NULL};

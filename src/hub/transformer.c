@@ -9,12 +9,14 @@
 #include "hub/weights.h"
 
 typedef struct transformer_form {
-    const char *name;                /* for people */
-    const char *type, *architecture; /* for config.json */
+    const char *name;         /* for people */
+    const char *architecture; /* for config.json */
     bool pre_norm;
     bool one_table;  /* of source, target and output */
     long long vocab; /* where config.json does not say it */
 } transformer_form;
+
+static const char LONGEST[] = "longest"; /* sentence of training */
 
 static const float EPS = 1e-5f; /* transformers' own; no config.json says it */
 
@@ -101,32 +103,29 @@ static void open_tokenizers(hd_model_config *c, const char *folder, const hd_enc
 }
 
 /* What config.json does not say: a bias of the output, and how long sentences were. */
-static void read_folder(const hd_family *f, hd_passage *p, hd_model_config *c)
+static void read_folder(hd_passage *p, hd_model_config *c)
 {
-    static const char longest[] = "longest";
     hd_encdec_opt *o = &p->encdec;
     hd_model_config own = hd_family_own(c);
-    *o = read_config(c, f->form);
+    *o = read_config(c, p->family->self);
     p->task = HD_TRAIN_TRANSLATE, p->make = hd_passage_encdec;
     p->copies = !o->tied && hd_family_switch(c, "tie_word_embeddings", true);
     open_tokenizers(c, p->from, o, p->m.tokenizer);
     p->m.trained = o->positions;
-    if (hd_model_config_has(&own, longest))
-        p->m.trained = (size_t)hd_model_config_whole(&own, longest, 1, (long long)o->positions);
+    if (hd_model_config_has(&own, LONGEST))
+        p->m.trained = (size_t)hd_model_config_whole(&own, LONGEST, 1, (long long)o->positions);
     hd_family_own_end(c, &own);
     if (!c->status) c->status = hd_family_weights_have(&o->output_bias, p->from, "final_logits_bias", c->err);
 }
 
-static void name(const hd_family *f, hd_passage *p)
+static void name(hd_passage *p)
 {
-    (void)f;
     if (p->copies) hd_model_folder_encdec(&p->m)->output->optional = true;
 }
 
 /* Two tables, of which that of the decoder is the output layer, too: here the output has one of its own. */
-static hd_status complete(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status complete(hd_passage *p, hd_err *err)
 {
-    (void)f;
     hd_encdec *m = hd_model_folder_encdec(&p->m);
     if (!p->copies) return HD_OK;
     size_t count = hd_count_of(&m->output->t);
@@ -159,65 +158,54 @@ static const char *fault_of(const hd_encdec_opt *o, const transformer_form *form
     return NULL;
 }
 
-static void put_sizes(hd_text *c, const hd_encdec_opt *o)
-{
-    static const char *const side[] = {"encoder", "decoder"};
-    hd_text_print(c, ",\n \"vocab_size\": %zu,\n \"decoder_vocab_size\": %zu", o->source_vocab,
-                  o->target_vocab);
-    for (int i = 0; i < 2; i++) {
-        hd_text_print(c, ",\n \"%s_layers\": %d,\n \"%s_attention_heads\": %d", side[i],
-                      (i ? &o->decoder : &o->encoder)->at[0].layers, side[i], o->stack.heads);
-        hd_text_print(c, ",\n \"%s_ffn_dim\": %zu", side[i], o->stack.inner);
-    }
-    hd_text_print(c, ",\n \"num_hidden_layers\": %d", o->encoder.at[0].layers);
-}
-
-static void put_unwritten(hd_text *c, const hd_tokenizer *t)
+static void put_unwritten(json_t *to, const hd_tokenizer *t)
 {
     int32_t banned[3];
     size_t count = hd_tokenizer_unwritten(t, banned);
-    for (size_t i = 0; i < count; i++)
-        hd_text_print(c, "%s[%d]", i ? ", " : ",\n \"bad_words_ids\": [", banned[i]);
-    hd_text_put(c, count ? "]" : "");
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) hd_json_append(list, json_pack("[i]", banned[i]));
+    hd_json_set(to, "bad_words_ids", list);
 }
 
-static void put(const hd_family *f, const hd_passage *p, hd_text *c, hd_text *own)
+static void put(const hd_passage *p, json_t *to, json_t *own)
 {
-    const transformer_form *form = f->form;
+    const transformer_form *form = p->family->self;
     const hd_encdec_opt *o = &hd_model_folder_encdec(&p->m)->opt;
-    const char *tied = o->tied ? "true" : "false";
+    const int layers = o->encoder.at[0].layers, heads = o->stack.heads;
+    const json_int_t inner = (json_int_t)o->stack.inner, positions = (json_int_t)o->positions;
     hd_special special = hd_tokenizer_special(p->m.tokenizer[1]);
-    hd_text_print(c, "\"model_type\": \"%s\",\n \"architectures\": [\"%s\"]", form->type, form->architecture);
-    hd_keys_write(c, keys, o);
-    put_sizes(c, o);
-    hd_text_print(c, ",\n \"max_position_embeddings\": %zu,\n \"max_length\": %zu", o->positions,
-                  o->positions);
-    hd_text_print(c, ",\n \"scale_embedding\": %s,\n \"static_position_embeddings\": true",
-                  o->unscaled ? "false" : "true");
-    hd_text_print(c, ",\n \"share_encoder_decoder_embeddings\": %s,\n \"tie_word_embeddings\": %s", tied,
-                  tied);
-    hd_text_print(c, ",\n \"is_encoder_decoder\": true,\n \"pad_token_id\": %d", special.pad);
-    hd_text_print(c, ",\n \"bos_token_id\": %d,\n \"eos_token_id\": %d",
-                  special.start != special.pad ? special.start : special.end, special.end);
-    hd_text_print(c, ",\n \"decoder_start_token_id\": %d,\n \"forced_eos_token_id\": %d", special.start,
-                  special.end);
-    put_unwritten(c, p->m.tokenizer[1]);
+    hd_json_set(to, "architectures", json_pack("[s]", form->architecture));
+    hd_keys_write(to, keys, o);
+    hd_json_join(to, json_pack("{s:I,s:I,s:i,s:i,s:i}", "vocab_size", (json_int_t)o->source_vocab,
+                               "decoder_vocab_size", (json_int_t)o->target_vocab, "encoder_layers", layers,
+                               "decoder_layers", o->decoder.at[0].layers, "num_hidden_layers", layers));
+    hd_json_join(to,
+                 json_pack("{s:i,s:i,s:I,s:I}", "encoder_attention_heads", heads, "decoder_attention_heads",
+                           heads, "encoder_ffn_dim", inner, "decoder_ffn_dim", inner));
+    hd_json_join(to, json_pack("{s:I,s:I,s:b,s:b}", "max_position_embeddings", positions, "max_length",
+                               positions, "scale_embedding", !o->unscaled, "static_position_embeddings", 1));
+    hd_json_join(to, json_pack("{s:b,s:b,s:b}", "share_encoder_decoder_embeddings", o->tied,
+                               "tie_word_embeddings", o->tied, "is_encoder_decoder", 1));
+    hd_json_join(to, json_pack("{s:i,s:i,s:i,s:i,s:i}", "pad_token_id", special.pad, "bos_token_id",
+                               special.start != special.pad ? special.start : special.end, "eos_token_id",
+                               special.end, "decoder_start_token_id", special.start, "forced_eos_token_id",
+                               special.end));
+    put_unwritten(to, p->m.tokenizer[1]);
     hd_family_own_tokenizers(own, p->m.tokenizer);
-    if (p->m.trained != o->positions) hd_family_own_size(own, "longest", p->m.trained);
+    if (p->m.trained != o->positions) hd_json_set(own, LONGEST, json_integer((json_int_t)p->m.trained));
 }
 
-static hd_text_form reads(const hd_family *f, const hd_passage *p, const hd_tokenizer *t)
+static hd_text_form reads(const hd_passage *p, const hd_tokenizer *t)
 {
-    (void)f;
     return (hd_text_form){.native = HD_TOKENIZER_marian,
                           .lead = -1,
                           .trail = hd_tokenizer_special(t).end,
                           .longest = hd_model_folder_encdec(&p->m)->opt.positions};
 }
 
-static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
+static hd_status check(const hd_passage *p, hd_err *err)
 {
-    const transformer_form *form = f->form;
+    const transformer_form *form = p->family->self;
     const char *fault = fault_of(&hd_model_folder_encdec(&p->m)->opt, form);
     if (!fault) return HD_OK;
     return hd_err_set(err, HD_EARG, "%s: cannot become a %s: %s", p->from, form->name, fault);
@@ -225,23 +213,24 @@ static hd_status check(const hd_family *f, hd_passage *p, hd_err *err)
 
 static bool has(const hd_family *f, hd_model_config *c)
 {
-    const transformer_form *form = f->form;
+    const transformer_form *form = f->self;
     return hd_family_says(c, "task", "translate") && !hd_family_says(c, "model", "t5") &&
            hd_family_switch(c, "pre_norm", false) == form->pre_norm;
 }
 
 /* -- the families -- */
 
-static const transformer_form marian = {"MarianMT", "marian", "MarianMTModel", .vocab = 58101};
+static const hd_family_form family_form = {.has = has,
+                                           .read = read_folder,
+                                           .name = name,
+                                           .complete = complete,
+                                           .check = check,
+                                           .reads = reads,
+                                           .put = put};
+static const transformer_form marian = {"MarianMT", "MarianMTModel", .vocab = 58101};
+const hd_family hd_family_marian = {"marian", &family_form, ignored, &marian};
 
 /* As `heed train` makes them. Published ones summarize. */
-static const transformer_form pegasus = {
-    "Pegasus",        "pegasus",         "PegasusForConditionalGeneration",
-    .pre_norm = true, .one_table = true, .vocab = 50265};
-
-#define FAMILY(of)                                                                                           \
-    {                                                                                                        \
-        .form = of, .ignored = ignored, .has = has, .read = read_folder, .name = name, .complete = complete, \
-        .check = check, .reads = reads, .put = put                                                           \
-    }
-const hd_family hd_family_marian = FAMILY(&marian), hd_family_pegasus = FAMILY(&pegasus);
+static const transformer_form pegasus = {"Pegasus", "PegasusForConditionalGeneration", .pre_norm = true,
+                                         .one_table = true, .vocab = 50265};
+const hd_family hd_family_pegasus = {"pegasus", &family_form, ignored, &pegasus};

@@ -137,8 +137,8 @@ static void tokenizers_of_ones_own_are_written_for_others(void **state)
         "grep -o '\"single\":[^]]*]' own.g.hf/tokenizer.json", 0,
         "\"single\":[{\"SpecialToken\":{\"id\":\"</s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
         "\"type_id\":0}}]\n");
-    assert_prints("grep -o '\"bad_words_ids\".*' own.t.hf/config.json", 0,
-                  "\"bad_words_ids\": [[0], [1], [2]],\n"); /* as heed writes none of them */
+    assert_prints("tr -d ' \\n' < own.t.hf/config.json | grep -o '\"bad_words_ids\":[][0-9,]*'", 0,
+                  "\"bad_words_ids\":[[0],[1],[2]],\n"); /* as heed writes none of them */
 }
 
 static void a_bert_without_a_head_makes_vectors_alone(void **state)
@@ -146,8 +146,8 @@ static void a_bert_without_a_head_makes_vectors_alone(void **state)
     (void)state;
     assert_prints("$HEED export -q bert bare && $HEED import -q bare bert2 && diff -r bert bert2 && ls bare",
                   0, "config.json\nmodel.safetensors\nvocab.txt\n");
-    assert_prints("grep -c '\"bert\\.' bare/model.safetensors; grep -o '\\[.*\\]' bare/config.json", 0,
-                  "0\n[\"BertModel\"]\n");
+    assert_prints("grep -c '\"bert\\.' bare/model.safetensors; grep -o '\"BertModel\"' bare/config.json", 0,
+                  "0\n\"BertModel\"\n");
     assert_prints("$HEED embed bert2 --device cpu < text | awk '{ print NF }'", 0, "16\n0\n16\n");
     assert_prints("yes the | head -50 | xargs | $HEED embed bert2 --long cut --device cpu | wc -w", 0,
                   "16\n");

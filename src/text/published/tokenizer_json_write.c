@@ -92,18 +92,6 @@ static void put_frame(json_t *root, const hd_tokenizer *t, const hd_text_form *h
 
 /* -- the files -- */
 
-static hd_status save(json_t *root, const char *folder, const char *name, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_text text = {0};
-    hd_status s = hd_json_write(&text, root, FLAGS, err);
-    if (!s) hd_text_put(&text, "\n"), s = hd_text_status(&text, err);
-    if (!s) s = hd_path(path, folder, name, err);
-    if (!s) s = hd_save_bytes(path, text.data, text.size, err);
-    hd_text_release(&text);
-    return s;
-}
-
 static hd_status save_whole(const hd_tokenizer *t, const hd_text_form *how, const char *folder, hd_err *err)
 {
     tokens all = tokens_of(t, how);
@@ -112,7 +100,7 @@ static hd_status save_whole(const hd_tokenizer *t, const hd_text_form *how, cons
     put_added(root, &all);
     put_frame(root, t, how);
     hd_status s = t->type->describe(t, root, how->continues, err);
-    if (!s) return save(root, folder, "tokenizer.json", err);
+    if (!s) return hd_json_save(root, FLAGS, folder, "tokenizer.json", err);
     json_decref(root);
     return s;
 }
@@ -143,7 +131,7 @@ static hd_status save_config(const hd_tokenizer *t, const hd_text_form *how, con
     json_t *names = json_pack("[s,s]", "input_ids", "attention_mask");
     if (how->types) hd_json_append(names, json_string("token_type_ids"));
     hd_json_set(root, "model_input_names", names);
-    return save(root, folder, "tokenizer_config.json", err);
+    return hd_json_save(root, FLAGS, folder, "tokenizer_config.json", err);
 }
 
 hd_status hd_tokenizer_json_save(const hd_tokenizer *t, const hd_text_form *how, const char *folder,
