@@ -142,6 +142,17 @@ void hd_option_value(hd_text *to, const hd_option *o, const void *into)
         put_quoted(to, *(const char *const *)field);
 }
 
+bool hd_option_line(hd_text *to, const hd_option *o, const void *into)
+{
+    hd_text value = {0};
+    hd_option_value(&value, o, into);
+    bool any = value.size;
+    if (any) hd_text_print(to, "%s: %s", o->name, value.data);
+    if (value.missed) to->missed = value.missed;
+    hd_text_release(&value);
+    return any;
+}
+
 /* ---- rows ---- */
 
 size_t hd_option_count(const hd_option *table)

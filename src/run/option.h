@@ -151,6 +151,8 @@ hd_status hd_option_read(const hd_option *o, void *field, const char *text, hd_e
 
 /* The value of a row as YAML (and JSON) writes it; nothing where it has none. */
 void hd_option_value(hd_text *to, const hd_option *o, const void *into);
+/* "name: value", the same way; false where it has none, and nothing is written. */
+bool hd_option_line(hd_text *to, const hd_option *o, const void *into);
 
 /* Whether a row has the same value in both structs. If not, `value`, 0 before, has both of them; it may be
    NULL. HD_ENOMEM in err: it is not known. */

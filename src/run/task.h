@@ -37,14 +37,13 @@ typedef struct hd_outcome {
 
 /* Functions get the session; what a task keeps is in its state, `size` bytes that are 0 before open. */
 typedef struct hd_task {
-    const char *name;
-    const char *unit;        /* what its progress counts: "target tokens" */
-    const char *judged;      /* what it is judged by: "labels" */
-    const char *verb, *with; /* what uses the model: heed VERB FOLDER WITH */
-    const char *remedy;      /* where memory is too small */
-    bool perplexity;         /* a validation's loss is of tokens: its perplexity is shown */
-    bool alone;              /* a batch has the items of this process alone */
-    bool varies;             /* batches differ in size: the memory of many is measured */
+    const char *unit;     /* what its progress counts: "target tokens" */
+    const char *judged;   /* what it is judged by: "labels" */
+    const char *with;     /* how its verb uses the model: heed VERB FOLDER WITH */
+    const char *remedy;   /* where memory is too small */
+    bool perplexity;      /* a validation's loss is of tokens: its perplexity is shown */
+    bool alone;           /* a batch has the items of this process alone */
+    bool varies;          /* batches differ in size: the memory of many is measured */
     uint64_t valid_every; /* updates between validations where nothing is said; 0: an epoch, at most 1000 */
     const hd_recipe *recipe; /* its options */
     const void *form;        /* what tells tasks of the same functions apart: their folder knows what it is */

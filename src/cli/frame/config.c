@@ -295,12 +295,6 @@ hd_status hd_config_read(const hd_option_set *set, hd_arena *texts, hd_err *err)
 
 void hd_config_write(hd_text *to, const hd_option *table, const void *options, hd_config_keeps *keeps)
 {
-    for (const hd_option *o = table; o->name; o++) {
-        hd_text value = {0};
-        if (!keeps(o, options)) continue;
-        hd_option_value(&value, o, options);
-        if (value.size) hd_text_print(to, "%s: %s\n", o->name, value.data);
-        if (value.missed) to->missed = value.missed;
-        hd_text_release(&value);
-    }
+    for (const hd_option *o = table; o->name; o++)
+        if (keeps(o, options) && hd_option_line(to, o, options)) hd_text_put(to, "\n");
 }

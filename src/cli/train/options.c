@@ -90,17 +90,13 @@ hd_status hd_train_options_show(const hd_command *c, const hd_train_options *o, 
     hd_text_put(&all, "options\n");
     for (size_t i = 0; hd_train_table[i].name; i++) {
         const hd_option *row = &hd_train_table[i];
-        hd_text value = {0}, line = {0};
+        hd_text line = {0};
         if (!hd_recipe_applies(row, o, parts) ||
             (row->keep == HD_KEEP_NOT && (!row->group || !hd_option_given(&given[i]))))
             continue;
-        hd_option_value(&value, row, o);
-        if (value.size) {
-            hd_text_print(&line, "%s: %s", row->name, value.data);
+        if (hd_option_line(&line, row, o))
             hd_text_print(&all, "  %-40s # %s\n", line.data ? line.data : "", origins[given[i]]);
-        }
-        if (value.missed + line.missed) all.missed = value.missed + line.missed;
-        hd_text_release(&value);
+        if (line.missed) all.missed = line.missed;
         hd_text_release(&line);
     }
     return hd_command_put_text(c, &all, false, err);

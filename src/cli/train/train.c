@@ -100,8 +100,8 @@ static void say_ending(const hd_command *c, const hd_task *task, const hd_outcom
                                                : "; everything is saved");
 }
 
-/* Says why it ended, and what can be done now; returns the exit status. */
-static int end(const hd_command *c, const hd_train_options *o, const hd_task *task, const hd_outcome *out)
+/* Says why it ended, and what can be done now. */
+static void end(hd_command *c, const hd_train_options *o, const hd_task *task, const hd_outcome *out)
 {
     bool stopped = !out->counted && out->ending == HD_ENDED_STOPPED;
     char a[32];
@@ -113,14 +113,24 @@ static int end(const hd_command *c, const hd_train_options *o, const hd_task *ta
     if (stopped)
         hd_log_say(&c->log, HD_INFO, "continue with: heed train --resume --out %s", o->out);
     else
-        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out, task->verb, o->out,
-                   task->with);
-    return stopped ? hd_train_stop_status() : HD_EXIT_OK;
+        hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out,
+                   hd_task_folders[o->task].verb, o->out, task->with);
+    if (stopped) c->exit = hd_train_stop_status();
+}
+
+static hd_status show_plan(const hd_command *c, const hd_train_options *o, const hd_given *given,
+                           const hd_session_hooks *hooks, hd_err *err)
+{
+    hd_plan plan;
+    hd_status s = hd_session_plan(&plan, hd_tasks[o->task], o, hooks, err);
+    if (!s) s = hd_train_options_show(c, o, given, err);
+    if (!s) hd_train_plan_show(c, o, hd_tasks[o->task], &plan);
+    return s;
 }
 
 /* From an empty folder or a checkpoint to the end or to a signal; with --dry-run only says what it would be.
  */
-static int sit(const hd_command *c, const hd_train_options *o, const hd_given *given)
+static hd_status sit(hd_command *c, const hd_train_options *o, const hd_given *given, hd_err *err)
 {
     const hd_task *task = hd_tasks[o->task];
     hd_train_progress progress = {.command = c, .task = task, .options = o};
@@ -132,76 +142,66 @@ static int sit(const hd_command *c, const hd_train_options *o, const hd_given *g
                               .tell = hd_train_progress_tell,
                               .context = &progress};
     hd_outcome out;
-    hd_plan plan;
-    hd_err err = {0};
-    if (task->check(o, &err)) return hd_verb_misused(c->verb, &err);
-    if (o->dry_run) {
-        if (hd_session_plan(&plan, task, o, &hooks, &err)) return hd_command_fail(c, &err);
-        if (hd_train_options_show(c, o, given, &err)) return hd_command_fail(c, &err);
-        hd_train_plan_show(c, o, task, &plan);
-        return HD_EXIT_OK;
-    }
-    hd_status s = o->resume ? HD_OK : hd_train_folder_check(o, &err);
-    if (!s) s = hd_session_train(&out, task, o, &hooks, &err);
+    hd_status s = task->check(o, err);
+    c->misused = s != HD_OK;
+    if (s) return s;
+    if (o->dry_run) return show_plan(c, o, given, &hooks, err);
+    if (!o->resume) s = hd_train_folder_check(o, err);
+    if (!s) s = hd_session_train(&out, task, o, &hooks, err);
     hd_train_progress_end(&progress);
-    return s ? hd_command_fail(c, &err) : end(c, o, task, &out);
+    if (!s) end(c, o, task, &out);
+    return s;
 }
 
 /* -- the run -- */
 
-static int train(const hd_command *c, hd_train_options *o, hd_given *given, hd_status s, hd_arena *memory,
-                 hd_err *err)
+static hd_status train(hd_command *c, hd_train_options *o, hd_given *given, hd_status s, hd_arena *memory,
+                       hd_err *err)
 {
     if (!s && o->resume) s = hd_train_folder_resume(o, given, memory, err);
     for (int i = 0; !s && i < o->train.count; i++)
         hd_input_await(c, o->train.text[i], "a text to learn from");
-    return s == HD_EARG ? hd_verb_misused(c->verb, err) : s ? hd_command_fail(c, err) : sit(c, o, given);
+    c->misused = s == HD_EARG;
+    return s ? s : sit(c, o, given, err);
 }
 
 /* Nobody else writes in the folder meanwhile; the first process holds it for all. */
-static int train_alone(const hd_command *c, hd_train_options *o, hd_given *given, hd_status s,
-                       hd_arena *memory, hd_err *err)
+static hd_status train_alone(hd_command *c, hd_train_options *o, hd_given *given, hd_status s,
+                             hd_arena *memory, hd_err *err)
 {
     hd_lock lock = {0};
     hd_signals_catch(&lock, &c->log);
     if (!s && !hd_rank()) s = hd_lock_take(&lock, o->out, err);
     s = hd_ranks_agree(s, NULL, 0, err);
-    int status = train(c, o, given, s, memory, err);
+    s = train(c, o, given, s, memory, err);
     hd_lock_release(&lock);
     hd_signals_restore();
-    return status;
+    return s;
 }
 
-int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given)
+hd_status hd_train_run(hd_command *c, hd_train_options *o, hd_given *given, hd_err *err)
 {
     const hd_option_set set = {hd_train_table, o, given, NULL};
-    hd_err err = {0};
     hd_arena memory;
-    if (!o->dry_run && (!o->out || !*o->out)) {
-        hd_err_set(&err, HD_EARG, "--out is required: the model folder to write");
-        return hd_verb_misused(c->verb, &err);
-    }
-    if (o->resume && (o->overwrite || o->dry_run)) {
-        hd_err_set(&err, HD_EARG, "--resume continues a run: --%s does not go with it",
-                   o->overwrite ? "overwrite" : "dry-run");
-        return hd_verb_misused(c->verb, &err);
-    }
+    c->misused = true;
+    if (!o->dry_run && (!o->out || !*o->out))
+        return hd_err_set(err, HD_EARG, "--out is required: the model folder to write");
+    if (o->resume && (o->overwrite || o->dry_run))
+        return hd_err_set(err, HD_EARG, "--resume continues a run: --%s does not go with it",
+                          o->overwrite ? "overwrite" : "dry-run");
     hd_arena_init(&memory, hd_allocator_host, 0);
-    hd_status s = o->resume ? hd_train_folder_resumable(o, &err)
-                            : hd_recipe_fill(hd_tasks[o->task]->recipe, &set, &err);
-    if (!s) s = hd_train_folder_name(o, &memory, &err);
-    int status =
-        o->dry_run ? train(c, o, given, s, &memory, &err) : train_alone(c, o, given, s, &memory, &err);
+    hd_status s =
+        o->resume ? hd_train_folder_resumable(o, err) : hd_recipe_fill(hd_tasks[o->task]->recipe, &set, err);
+    if (!s) s = hd_train_folder_name(o, &memory, err);
+    s = (o->dry_run ? train : train_alone)(c, o, given, s, &memory, err);
     hd_arena_release(&memory);
-    return status;
+    return s;
 }
 
 static hd_status run(hd_command *c, hd_err *err)
 {
     hd_train_options o = *(const hd_train_options *)c->options;
-    (void)err; /* a run says itself what went wrong, or that a signal stopped it */
-    c->exit = hd_train_run(c, &o, c->set->given);
-    return HD_OK;
+    return hd_train_run(c, &o, c->set->given, err);
 }
 
 const hd_usage hd_verb_train = {

@@ -7,9 +7,9 @@
 #include "run/task.h"
 
 /* Trains as o says, into o->out; what is not given is filled in. given: one for each row of hd_train_table.
-   Threads and log are the command's. The exit status; hd_train_stop_status() where a signal stopped it and
-   everything is saved. */
-int hd_train_run(const hd_command *c, hd_train_options *o, hd_given *given);
+   Threads and log are the command's, whose `misused` tells kinds of failures apart; c->exit is
+   hd_train_stop_status() where a signal stopped it and everything is saved. */
+hd_status hd_train_run(hd_command *c, hd_train_options *o, hd_given *given, hd_err *err);
 bool hd_train_stopped(void);    /* by a signal, since the last training began */
 int hd_train_stop_status(void); /* the exit status of a run that a signal stopped: 130 after Ctrl-C */
 

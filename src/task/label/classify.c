@@ -56,5 +56,5 @@ static const hd_label_kind tokens = {.head = &hd_head_classes,
                                      .probability = probability,
                                      .top = 1};
 
-HD_LABEL_TASK(classify, "items", "classify", &texts);
-HD_LABEL_TASK(tag, "tokens", "tag", &tokens);
+HD_LABEL_TASK(classify, "items", &texts);
+HD_LABEL_TASK(tag, "tokens", &tokens);

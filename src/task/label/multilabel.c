@@ -227,4 +227,4 @@ static const hd_label_kind kind = {.head = &head,
                                    .probability = probability,
                                    .threshold = 0.5};
 
-HD_LABEL_TASK(multilabel, "items", "classify", &kind);
+HD_LABEL_TASK(multilabel, "items", &kind);

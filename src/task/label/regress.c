@@ -68,4 +68,4 @@ static const hd_label_kind kind = {.head = &hd_head_number,
                                    .hear = hear,
                                    .judge = judge};
 
-HD_LABEL_TASK(regress, "items", "classify", &kind);
+HD_LABEL_TASK(regress, "items", &kind);

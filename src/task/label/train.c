@@ -97,8 +97,8 @@ hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err)
     hd_model_folder published = {0};
     hd_judged j = {0};
     if (!l->valid.count) return HD_OK;
-    hd_status st =
-        hd_model_folder_open(&published, s->options->out, s->task->name, s->backend, HD_WEIGHTS_BEST, err);
+    hd_status st = hd_model_folder_open(&published, s->options->out, hd_train_tasks[s->options->task],
+                                        s->backend, HD_WEIGHTS_BEST, err);
     if (!st) st = hd_labeler_judge(&j, &s->run, &published, &l->valid, err);
     if (!st) out->judged = j.count, memcpy(out->figure, j.figure, sizeof out->figure);
     hd_confusion_release(&j.confusion);
@@ -155,7 +155,7 @@ static hd_status make_tokenizer(hd_session *s, hd_err *err)
 {
     hd_labeling *l = s->state;
     hd_labeled_walk walk = {&l->set.train, 0};
-    if (s->options->resume) return resume_folder(l, s->options->out, s->task->name, err);
+    if (s->options->resume) return resume_folder(l, s->options->out, hd_train_tasks[s->options->task], err);
     if (s->options->from) return take_origin(l, s->options->from, err);
     return hd_session_tokenizer(s, &l->folder.tokenizer[0], hd_labeled_feed(&walk), err);
 }

@@ -79,12 +79,10 @@ hd_status hd_label_publish(hd_session *s, const char *folder, hd_err *err);
 hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err);
 
 /* hd_task_NAME, a task of this kind; UNIT: what its progress counts. */
-#define HD_LABEL_TASK(NAME, UNIT, VERB, KIND)                    \
+#define HD_LABEL_TASK(NAME, UNIT, KIND)                          \
     const hd_task hd_task_##NAME = {                             \
-        .name = #NAME,                                           \
         .unit = UNIT,                                            \
         .judged = "labels",                                      \
-        .verb = VERB,                                            \
         .with = "< FILE",                                        \
         .remedy = "a smaller --batch-size or --micro-batches N", \
         .form = KIND,                                            \

@@ -260,10 +260,8 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 }
 
 const hd_task hd_task_lm = {
-    .name = "lm",
     .unit = "tokens",
     .judged = "tokens",
-    .verb = "generate",
     .with = "--prompt TEXT",
     .remedy = "a smaller --batch-size or --micro-batches N",
     .perplexity = true,

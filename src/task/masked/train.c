@@ -201,9 +201,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 }
 
 const hd_task hd_task_mlm = {
-    .name = "mlm",
     .unit = "masked tokens",
-    .verb = "fill",
     .with = "'TEXT WITH A [MASK]'",
     .remedy = "a smaller --batch-size or --micro-batches N",
     .perplexity = true,

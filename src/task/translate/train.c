@@ -293,9 +293,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 }
 
 const hd_task hd_task_translate = {
-    .name = "translate",
     .unit = "target tokens",
-    .verb = "translate",
     .with = "< FILE",
     .remedy = "a smaller --batch-tokens, --micro-batches N or --recompute",
     .perplexity = true,

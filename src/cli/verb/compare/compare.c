@@ -339,7 +339,7 @@ static hd_status run(hd_command *command, hd_err *err)
     if (!s && c->folders) s = hd_task_folder_peek(&task, c->folder[0], err);
     if (!s && task && task->line == HD_LINE_item) return compare_classifiers(c, err);
     if (!s) s = read_text(&text, c, err);
-    if (!s && o->models) command->exit = hd_models_train(command, &c->models, o->out, o->overwrite);
+    if (!s && o->models) s = hd_models_train(command, &c->models, o->out, o->overwrite, err);
     if (!s && !command->exit) s = compare_language(c, &text, err);
     hd_plain_text_release(&text);
     return s;

@@ -176,35 +176,35 @@ static hd_status look(standing *out, const hd_asked_model *m, hd_err *err)
     return HD_OK;
 }
 
-static int train(const hd_command *c, hd_asked_model *m, bool overwrite)
+static hd_status train(hd_command *c, hd_asked_model *m, bool overwrite, hd_err *err)
 {
-    hd_err err = {0};
     standing now = NOTHING;
     hd_train_options o = m->options;
     o.out = m->options.out = m->folder;
-    if (!overwrite && look(&now, m, &err)) return hd_command_fail(c, &err);
+    hd_status s = overwrite ? HD_OK : look(&now, m, err);
+    if (s) return s;
     if (now == FINISHED) {
         hd_log_say(&c->log, HD_INFO, "%s: already trained, used as it is", m->folder);
-        return HD_EXIT_OK;
+        return HD_OK;
     }
     hd_log_say(&c->log, HD_INFO, "%s: %s", m->folder, now == RESUMABLE ? "resuming" : "training");
     o.resume = now == RESUMABLE;
     o.overwrite = overwrite || now == BEGUN;
-    return hd_train_run(c, &o, m->given);
+    return hd_train_run(c, &o, m->given, err);
 }
 
-int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool overwrite)
+hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool overwrite, hd_err *err)
 {
-    hd_err err = {0};
-    int status = hd_folder_make(out, NULL, &err) ? hd_command_fail(c, &err) : HD_EXIT_OK;
-    for (size_t i = 0; status == HD_EXIT_OK && i < m->count; i++) {
+    hd_status s = hd_folder_make(out, NULL, err);
+    for (size_t i = 0; !s && !c->exit && i < m->count; i++) {
+        hd_err why = {0};
         hd_asked_model *a = &m->at[i];
-        status = hd_path(a->folder, out, a->name, &err) ? hd_command_fail(c, &err) : train(c, a, overwrite);
-        bool failed = status != HD_EXIT_OK && status != hd_train_stop_status();
-        if (failed || !hd_train_stopped()) continue;
-        hd_err_set(&err, HD_EARG, "stopped; everything is saved: give the same command to continue");
-        hd_command_fail(c, &err);
-        status = hd_train_stop_status();
+        s = hd_path(a->folder, out, a->name, err);
+        if (!s) s = train(c, a, overwrite, err);
+        if (s || !hd_train_stopped()) continue;
+        hd_err_set(&why, HD_EARG, "stopped; everything is saved: give the same command to continue");
+        hd_command_fail(c, &why);
+        c->exit = hd_train_stop_status();
     }
-    return status;
+    return s;
 }

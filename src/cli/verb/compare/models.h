@@ -37,7 +37,7 @@ hd_status hd_models_give(hd_models *m, const char *option, const char *value, bo
 
 /* Trains those that are not trained yet, each into its folder below `out`, which is made: a finished one is
    left as it is, an unfinished one resumed, and one that is another than asked for refused. overwrite: all
-   are trained anew. The exit status. */
-int hd_models_train(const hd_command *c, hd_models *m, const char *out, bool overwrite);
+   are trained anew. c->exit: a signal stopped it. */
+hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool overwrite, hd_err *err);
 
 #endif
