@@ -126,7 +126,6 @@ static void what_contradicts_the_model_is_refused(void **state)
         {"--from pair --width 32", "--width is 32|--from pair|it is 16"},
         {"--from pair --encoder gru", "--encoder|--from pair"},
         {"--from pair --tokenizer words", "--tokenizer|--from pair"},
-        {"--task tag --from gpt", "--from|not of tag"},
         {"--task lm --preset base", "--preset|gpt2"},
         {"--task lm --model lstm --preset gpt2", "--model lstm|--preset"},
         {"--task mlm --preset gpt2", "--preset|bert-tiny"},
