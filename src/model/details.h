@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HD_DETAILS = 40, HD_DETAIL_TEXT = 128 };
+enum { HD_DETAILS = 40, HD_DETAIL_TEXT = 512 };
 
 typedef enum hd_detail_kind {
     HD_DETAIL_text,

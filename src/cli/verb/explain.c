@@ -26,8 +26,10 @@ struct explain {
     int columns;
 };
 
-#define EXAMPLE .group = "The worked example (without MODEL)"
-#define MODEL   .group = "A trained model (with MODEL and TEXT)"
+#define EXAMPLE_ROWS "The worked example (without MODEL)"
+#define MODEL_ROWS   "A trained model (with MODEL and TEXT)"
+#define EXAMPLE      .group = EXAMPLE_ROWS
+#define MODEL        .group = MODEL_ROWS
 
 static const hd_option options[] = {
     {"only", 0, "PATTERN", NULL,
@@ -157,18 +159,18 @@ static hd_status read_picks(call *c, hd_err *err)
 
 static hd_status check_options(call *c, hd_err *err)
 {
-    static const char *const example[] = {"backward", "train", "shift"}, *const model[] = {"step", "head",
-                                                                                           "columns"};
     const hd_command *m = &c->command;
+    const bool model = m->operands.count;
     if (m->operands.count == 1)
         return hd_err_set(err, HD_EARG, "TEXT is missing: what '%s' is to be shown with",
                           m->operands.word[0]);
-    for (size_t i = 0; m->operands.count && i < sizeof example / sizeof *example; i++)
-        if (hd_command_given(m, example[i]))
-            return hd_err_set(err, HD_EARG, "--%s is for the worked example, without MODEL", example[i]);
-    for (size_t i = 0; !m->operands.count && i < sizeof model / sizeof *model; i++)
-        if (hd_command_given(m, model[i]))
-            return hd_err_set(err, HD_EARG, "--%s needs MODEL and TEXT", model[i]);
+    for (const hd_option *row = options; row->name; row++)
+        if (row->group && !strcmp(row->group, model ? EXAMPLE_ROWS : MODEL_ROWS) &&
+            hd_command_given(m, row->name))
+            return hd_err_set(err, HD_EARG,
+                              model ? "--%s is for the worked example, without MODEL"
+                                    : "--%s needs MODEL and TEXT",
+                              row->name);
     if (c->o->shift && (c->o->backward || c->o->train))
         return hd_err_set(err, HD_EARG,
                           "--shift shows positions alone: --backward and --train have nothing to show there");

@@ -6,7 +6,6 @@
 
 #include "backend/backend.h"
 #include "base/file/folder.h"
-#include "cli/frame/table.h"
 #include "cli/frame/verb.h"
 #include "tensor/safetensors.h"
 #include "train/checkpoint.h"
@@ -32,10 +31,64 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
+/* -- names with values -- */
+
+/* Shown as aligned lines or as the members of one JSON object. */
+typedef struct page {
+    hd_text out; /* without the brace that ends an object */
+    bool json;
+    bool begun;
+    hd_details of; /* not written yet */
+} page;
+
+static void put_name(page *p, const char *name)
+{
+    if (p->json) {
+        hd_text_put(&p->out, p->begun ? ", " : "{");
+        hd_markup_json(&p->out, name, false);
+        hd_text_put(&p->out, ": ");
+    } else {
+        hd_text_print(&p->out, "%-22s", name);
+    }
+    p->begun = true;
+}
+
+static void put_value(hd_text *to, bool json, const hd_detail *f)
+{
+    char grouped[32];
+    switch (f->kind) {
+    case HD_DETAIL_text:
+        if (json) hd_markup_json(to, f->text, false);
+        if (!json) hd_text_put(to, f->text);
+        break;
+    case HD_DETAIL_whole:
+        if (json) hd_text_print(to, "%llu", (unsigned long long)f->whole);
+        if (!json) hd_text_put(to, hd_grouped(f->whole, grouped));
+        break;
+    case HD_DETAIL_real:
+        hd_markup_number(to, f->real, json ? 17 : 6);
+        if (!json) hd_text_put(to, f->unit);
+        break;
+    case HD_DETAIL_flag:
+        hd_text_put(to, json ? f->flag ? "true" : "false" : f->flag ? "yes" : "no");
+        break;
+    }
+}
+
+static void put_details(page *p)
+{
+    for (size_t i = 0; i < p->of.count; i++) {
+        put_name(p, p->of.at[i].name);
+        put_value(&p->out, p->json, &p->of.at[i]);
+        if (!p->json) hd_text_put(&p->out, "\n");
+    }
+    p->of.count = 0;
+}
+
 /* -- devices -- */
 
 typedef struct devices {
-    hd_fields *page;
+    page *page;
     char best[32]; /* the first that can be used */
 } devices;
 
@@ -87,35 +140,25 @@ static void put_device(void *context, const hd_device *d)
     if (all->page->json) {
         put_device_json(&all->page->out, d);
     } else {
-        hd_fields_name(all->page, name);
+        put_name(all->page, name);
         put_device_text(&all->page->out, d);
     }
 }
 
-static void put_devices(hd_fields *s)
+static void put_devices(page *p)
 {
-    devices all = {.page = s};
-    if (s->json) hd_fields_name(s, "devices"), hd_text_put(&s->out, "[");
+    devices all = {.page = p};
+    put_details(p);
+    if (p->json) put_name(p, "devices"), hd_text_put(&p->out, "[");
     hd_backend_list(put_device, &all);
-    if (s->json) hd_text_put(&s->out, "]");
-    hd_fields_text(s, "auto", all.best);
+    if (p->json) hd_text_put(&p->out, "]");
+    hd_details_text(&p->of, "auto", all.best);
 }
 
 /* -- a model -- */
 
-static void put_details(hd_fields *s, const hd_details *all)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        const hd_detail *f = &all->at[i];
-        if (f->kind == HD_DETAIL_text) hd_fields_text(s, f->name, f->text);
-        if (f->kind == HD_DETAIL_whole) hd_fields_whole(s, f->name, f->whole);
-        if (f->kind == HD_DETAIL_real) hd_fields_real(s, f->name, f->real, f->unit);
-        if (f->kind == HD_DETAIL_flag) hd_fields_switch(s, f->name, f->flag);
-    }
-}
-
 /* What is known of a model of two sides alone. */
-static hd_status put_sides(hd_fields *s, const hd_model_folder *f, const char *folder, hd_err *err)
+static hd_status put_sides(page *p, const hd_model_folder *f, const char *folder, hd_err *err)
 {
     static const char *const kind[] = {"source_tokenizer", "target_tokenizer"}, *const size[] = {
                                                                                     "source_vocab",
@@ -123,88 +166,88 @@ static hd_status put_sides(hd_fields *s, const hd_model_folder *f, const char *f
     char path[HD_PATH];
     struct stat info;
     for (int side = 0; side < 2; side++) {
-        hd_fields_text(s, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
-        hd_fields_whole(s, size[side], hd_tokenizer_size(f->tokenizer[side]));
+        hd_details_text(&p->of, kind[side], hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[side])));
+        hd_details_whole(&p->of, size[side], hd_tokenizer_size(f->tokenizer[side]));
     }
-    hd_fields_switch(s, "shared_tokenizer", f->tokenizer[0] == f->tokenizer[1]);
-    hd_fields_whole(s, "longest_trained", f->trained);
+    hd_details_flag(&p->of, "shared_tokenizer", f->tokenizer[0] == f->tokenizer[1]);
+    hd_details_whole(&p->of, "longest_trained", f->trained);
     hd_status st = hd_path(path, folder, "model.safetensors", err);
-    if (!st && !stat(path, &info)) hd_fields_real(s, "megabytes", (double)info.st_size / 1e6, "");
+    if (!st && !stat(path, &info)) hd_details_real(&p->of, "megabytes", (double)info.st_size / 1e6, "");
     return st;
 }
 
-static hd_status put_training(hd_fields *s, const hd_model_folder *f, const char *folder, hd_err *err)
+static hd_status put_training(page *p, const hd_model_folder *f, const char *folder, hd_err *err)
 {
-    hd_progress p;
+    hd_progress now;
     hd_err why = {0};
-    hd_fields_switch(s, "resumable", hd_checkpoint_exists(folder));
+    hd_details_flag(&p->of, "resumable", hd_checkpoint_exists(folder));
     if (!hd_checkpoint_exists(folder)) return HD_OK;
-    if (hd_checkpoint_load(folder, &p, NULL, &why)) {
+    if (hd_checkpoint_load(folder, &now, NULL, &why)) {
         if (why.status == HD_ENOMEM) return hd_err_set(err, HD_ENOMEM, "%s", why.text);
-        hd_fields_text(s, "training", why.text);
+        hd_details_text(&p->of, "training", why.text);
         return HD_OK;
     }
-    hd_fields_whole(s, "steps", p.step);
-    hd_fields_whole(s, "epochs", p.epoch);
-    hd_fields_whole(s, "target_tokens", p.tokens);
-    hd_fields_whole(s, "skipped_updates", p.skipped);
-    hd_fields_real(s, "training_tflop", p.flops / 1e12, "");
-    if (isnan(p.best)) return HD_OK;
-    bool by_loss = p.best <= -p.best_loss && p.best >= -p.best_loss; /* what the best was chosen by */
-    hd_fields_real(s, by_loss ? "best_loss" : f->task->best, fabs(p.best), "");
-    hd_fields_whole(s, "best_step", p.best_step);
+    hd_details_whole(&p->of, "steps", now.step);
+    hd_details_whole(&p->of, "epochs", now.epoch);
+    hd_details_whole(&p->of, "target_tokens", now.tokens);
+    hd_details_whole(&p->of, "skipped_updates", now.skipped);
+    hd_details_real(&p->of, "training_tflop", now.flops / 1e12, "");
+    if (isnan(now.best)) return HD_OK;
+    bool by_loss = now.best <= -now.best_loss && now.best >= -now.best_loss; /* what the best was chosen by */
+    hd_details_real(&p->of, by_loss ? "best_loss" : f->task->best, fabs(now.best), "");
+    hd_details_whole(&p->of, "best_step", now.best_step);
     return HD_OK;
 }
 
-static void put_tensors(hd_fields *s, const hd_params *params)
+static void put_tensors(page *p, const hd_params *params)
 {
-    if (s->json) hd_fields_name(s, "tensors"), hd_text_put(&s->out, "{");
+    if (p->json) put_name(p, "tensors"), hd_text_put(&p->out, "{");
     for (size_t i = 0; i < params->count; i++) {
-        const hd_param *p = params->list[i];
-        if (!p->name || p->alias) continue;
-        size_t rows = p->t.shape[0], cols = p->t.rank == 2 ? p->t.shape[1] : 0;
-        if (s->json) {
-            hd_member_key(&s->out, p->name);
-            hd_text_print(&s->out, cols ? "[%zu, %zu]" : "[%zu]", rows, cols);
+        const hd_param *one = params->list[i];
+        if (!one->name || one->alias) continue;
+        size_t rows = one->t.shape[0], cols = one->t.rank == 2 ? one->t.shape[1] : 0;
+        if (p->json) {
+            hd_member_key(&p->out, one->name);
+            hd_text_print(&p->out, cols ? "[%zu, %zu]" : "[%zu]", rows, cols);
         } else {
-            hd_text_print(&s->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", p->name, rows, cols);
+            hd_text_print(&p->out, cols ? "%-60s %zu x %zu\n" : "%-60s %zu\n", one->name, rows, cols);
         }
     }
-    if (s->json) hd_text_put(&s->out, "}");
+    if (p->json) hd_text_put(&p->out, "}");
 }
 
-static hd_status put_folder(hd_fields *s, const hd_model_folder *f, const char *folder, bool tensors,
-                            hd_err *err)
+static hd_status put_folder(page *p, const hd_model_folder *f, const char *folder, bool tensors, hd_err *err)
 {
     const hd_model *m = &f->model;
-    hd_details details = {0};
     hd_status st = HD_OK;
-    m->type->describe(m->self, &details);
-    if (m->params) hd_details_whole(&details, "parameters", hd_params_size(m->params));
+    hd_details_text(&p->of, "task", f->task->name);
+    put_details(p);
+    m->type->describe(m->self, &p->of);
+    if (m->params) hd_details_whole(&p->of, "parameters", hd_params_size(m->params));
     if (m->type->decode)
-        hd_details_real(&details, "gflop_per_translation", m->type->flops(m->self, 1, 25, 25) / 1e9,
+        hd_details_real(&p->of, "gflop_per_translation", m->type->flops(m->self, 1, 25, 25) / 1e9,
                         " (25 tokens to 25)");
-    hd_fields_text(s, "task", f->task->name);
-    put_details(s, &details);
+    put_details(p);
     if (m->type->decode) {
-        st = put_sides(s, f, folder, err);
+        st = put_sides(p, f, folder, err);
     } else {
-        hd_fields_text(s, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
-        hd_fields_whole(s, "vocab",
-                        m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));
+        hd_details_text(&p->of, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
+        hd_details_whole(&p->of, "vocab",
+                         m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));
     }
-    if (!st) st = put_training(s, f, folder, err);
-    if (!st && tensors && m->params) put_tensors(s, m->params);
+    if (!st) st = put_training(p, f, folder, err);
+    put_details(p);
+    if (!st && tensors && m->params) put_tensors(p, m->params);
     return st;
 }
 
 /* Without loading weights. */
-static hd_status put_model(hd_fields *page, const char *folder, bool tensors, hd_err *err)
+static hd_status put_model(page *p, const char *folder, bool tensors, hd_err *err)
 {
     hd_model_folder f;
     hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
     if (!s && !f.model.params) s = f.model.type->lm.load(f.model.self, folder, err);
-    if (!s) s = put_folder(page, &f, folder, tensors, err);
+    if (!s) s = put_folder(p, &f, folder, tensors, err);
     hd_model_folder_release(&f);
     return s;
 }
@@ -212,7 +255,7 @@ static hd_status put_model(hd_fields *page, const char *folder, bool tensors, hd
 /* -- weights -- */
 
 /* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
-static hd_status verify(hd_fields *page, const char *folder, hd_err *err)
+static hd_status verify(page *p, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_safetensors *file = NULL;
@@ -224,7 +267,8 @@ static hd_status verify(hd_fields *page, const char *folder, hd_err *err)
         hd_safetensors_free(file);
     }
     if (!s)
-        hd_fields_text(page, "verified", known ? "yes" : "no: the weights were written without a checksum");
+        hd_details_text(&p->of, "verified",
+                        known ? "yes" : "no: the weights were written without a checksum");
     return s;
 }
 
@@ -239,12 +283,13 @@ static hd_status check(hd_command *c, hd_err *err)
 static hd_status run(hd_command *c, hd_err *err)
 {
     const struct info *o = c->options;
-    hd_fields page = {.json = o->json};
-    hd_status s = c->operands.count ? put_model(&page, c->operands.word[0], o->tensors, err) : HD_OK;
-    if (!s && o->verify) s = verify(&page, c->operands.word[0], err);
-    if (!s && o->devices) put_devices(&page);
-    if (o->json) hd_text_put(&page.out, "}\n");
-    return hd_command_put_page(c, &page.out, s, err);
+    page p = {.json = o->json};
+    hd_status s = c->operands.count ? put_model(&p, c->operands.word[0], o->tensors, err) : HD_OK;
+    if (!s && o->verify) s = verify(&p, c->operands.word[0], err);
+    if (!s && o->devices) put_devices(&p);
+    put_details(&p);
+    if (o->json) hd_text_put(&p.out, "}\n");
+    return hd_command_put_page(c, &p.out, s, err);
 }
 
 const hd_usage hd_verb_info = {

@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 
 #include "cli/frame/verb.h"
-#include "cli/frame/table.h"
 #include "cli/verb/compare/labels.h"
 #include "cli/verb/compare/models.h"
 #include "cli/verb/perplexity.h"
 #include "train/duration.h"
 #include "view/ladder.h"
+#include "view/draw/table.h"
 #include "view/plot.h"
 
 /* X(field, option of heed train, argument, help): given once for all models that have it */

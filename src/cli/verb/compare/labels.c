@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/frame/table.h"
 #include "task/label/labeler.h"
 #include "train/duration.h"
 #include "view/draw/json_members.h"
 #include "view/draw/markup.h"
+#include "view/draw/table.h"
 
 typedef struct row {
     const char *folder;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
-#include "cli/verb/score/lengths.h"
 #include "metric/report.h"
+#include "view/lengths.h"
 #include "view/plot.h"
 
 enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
@@ -131,11 +131,9 @@ static hd_status name_files(call *j, hd_err *err)
 static hd_status check_lengths(call *j, hd_err *err)
 {
     const struct score *o = j->o;
-    if (!o->by_length && (o->source || o->buckets || o->plot))
-        return hd_err_set(err, HD_EARG, "--%s needs --by-length",
-                          o->source    ? "source"
-                          : o->buckets ? "buckets"
-                                       : "plot");
+    for (const hd_option *row = options; row->name; row++)
+        if (!o->by_length && row->group && row->argument && hd_command_given(&j->command, row->name))
+            return hd_err_set(err, HD_EARG, "--%s needs --by-length", row->name);
     if (!o->by_length) return HD_OK;
     if (!o->source) return hd_err_set(err, HD_EARG, "--by-length needs --source: the source sentences");
     if (o->sentence || o->bootstrap)
@@ -269,15 +267,20 @@ static hd_status show(call *j, hd_err *err)
 
 static hd_status show_lengths(call *j, hd_err *err)
 {
-    const hd_score_lengths view = {.lengths = &j->lengths,
-                                   .name = j->name,
-                                   .systems = j->systems,
-                                   .metrics = j->metrics,
-                                   .metric = j->metric,
-                                   .digits = j->o->digits,
-                                   .json = j->o->json,
-                                   .plot = j->o->plot};
-    return hd_score_lengths_show(&j->command, &view, err);
+    const struct score *o = j->o;
+    hd_lengths_view v = {&j->lengths, j->name, j->systems, j->metrics, j->metric, NULL};
+    hd_text page = {0};
+    hd_status s = hd_lengths_divide(&j->lengths, err);
+    if (!s && j->lengths.outside)
+        hd_log_say(&j->command.log, HD_WARN, "%zu of %zu sentences are outside all --buckets",
+                   j->lengths.outside, j->lengths.count);
+    if (!s) s = hd_lengths_view_open(&v, err);
+    if (!s && o->json) hd_lengths_json(&page, &v);
+    if (!s && !o->json) hd_lengths_text(&page, &v, o->digits);
+    s = hd_command_put_page(&j->command, &page, s, err);
+    if (!s && o->plot) s = hd_lengths_save(o->plot, &v, err);
+    hd_lengths_view_release(&v);
+    return s;
 }
 
 static hd_status run(hd_command *c, hd_err *err)
