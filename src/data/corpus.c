@@ -5,8 +5,6 @@
 
 #include "base/mem.h"
 
-enum { BLOCK = 1 << 14 };
-
 void hd_corpus_release(hd_corpus *c)
 {
     for (int i = 0; i < 2; i++) {
@@ -19,23 +17,18 @@ void hd_corpus_release(hd_corpus *c)
 static hd_status reserve(hd_corpus *c, int side, size_t more, hd_err *err)
 {
     if (c->count + 1 >= c->places) { /* one more than sentences: where the last ends */
-        size_t places = c->places ? 2 * c->places : BLOCK;
+        size_t places = c->places;
         for (int i = 0; i < c->sides; i++) {
-            size_t *begin = hd_mem_grow(c->side[i].begin, places * sizeof *begin);
-            if (!begin) return hd_err_nomem(err, places * sizeof *begin);
-            if (!c->places) *begin = 0;
-            c->side[i].begin = begin;
+            places = c->places;
+            hd_status s =
+                hd_mem_reserve(&c->side[i].begin, &places, c->count + 2, sizeof *c->side[i].begin, err);
+            if (s) return s;
+            if (!c->places) c->side[i].begin[0] = 0;
         }
         c->places = places;
     }
-    size_t used = c->side[side].begin[c->count], room = c->side[side].room;
-    if (more <= room - used) return HD_OK;
-    room = 2 * room > used + more ? 2 * room : used + more + BLOCK;
-    int32_t *id = hd_mem_grow(c->side[side].id, room * sizeof *id);
-    if (!id) return hd_err_nomem(err, room * sizeof *id);
-    c->side[side].id = id;
-    c->side[side].room = room;
-    return HD_OK;
+    size_t need = c->side[side].begin[c->count] + more;
+    return hd_mem_reserve(&c->side[side].id, &c->side[side].room, need, sizeof *c->side[side].id, err);
 }
 
 /* Any change of an id, a length or the order changes it; splitmix64's multipliers spread the bits. */

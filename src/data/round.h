@@ -23,7 +23,7 @@ typedef struct hd_round {
     uint32_t *len;   /* [items] of side 0, then of side 1, block by block */
     uint32_t *index; /* [items] number in the corpus */
     int32_t *key;    /* [corpus.count] number of the item in the shards */
-    size_t room, index_room, key_room, id_room[2];
+    size_t room, index_room, key_room;
     hd_corpus corpus; /* the ids are there once hd_round_ids was called */
     bool has_ids;
 } hd_round;

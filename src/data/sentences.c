@@ -5,8 +5,6 @@
 
 #include "base/mem.h"
 
-enum { FIRST_PLACES = 1024, FIRST_BYTES = 1 << 16 };
-
 void hd_sentences_release(hd_sentences *s)
 {
     for (int i = 0; i < 2; i++) {
@@ -48,30 +46,21 @@ const char *hd_sentences_file(const hd_sentences *s, int side, uint32_t line, si
 
 static hd_status grow_places(hd_sentences *s, hd_err *err)
 {
-    size_t places = s->places ? 2 * s->places : FIRST_PLACES;
-    for (int i = 0; i < s->sides; i++) {
-        size_t *end = hd_mem_grow(s->side[i].end, places * sizeof *end);
-        if (!end) return hd_err_nomem(err, places * sizeof *end);
-        s->side[i].end = end;
+    size_t places = s->places, need = s->count + 1;
+    hd_status status = hd_mem_reserve(&s->line, &places, need, sizeof *s->line, err);
+    for (int i = 0; !status && i < s->sides; i++) {
+        places = s->places;
+        status = hd_mem_reserve(&s->side[i].end, &places, need, sizeof *s->side[i].end, err);
     }
-    uint32_t *line = hd_mem_grow(s->line, places * sizeof *line);
-    if (!line) return hd_err_nomem(err, places * sizeof *line);
-    s->line = line;
-    s->places = places;
-    return HD_OK;
+    if (!status) s->places = places;
+    return status;
 }
 
 static hd_status add_text(hd_sentences *s, int side, hd_line text, hd_err *err)
 {
-    size_t used = s->side[side].used, room = s->side[side].room;
-    if (text.size > room - used) {
-        room = room ? room : FIRST_BYTES;
-        while (text.size > room - used) room *= 2;
-        char *bytes = hd_mem_grow(s->side[side].bytes, room);
-        if (!bytes) return hd_err_nomem(err, room);
-        s->side[side].bytes = bytes;
-        s->side[side].room = room;
-    }
+    size_t used = s->side[side].used;
+    hd_status status = hd_mem_reserve(&s->side[side].bytes, &s->side[side].room, used + text.size, 1, err);
+    if (status) return status;
     if (text.size) memcpy(s->side[side].bytes + used, text.text, text.size);
     s->side[side].used = s->side[side].end[s->count] = used + text.size;
     return HD_OK;

@@ -59,8 +59,8 @@ hd_status hd_lengths_read(hd_lengths *l, const char *list, hd_err *err)
 
 hd_status hd_lengths_add(hd_lengths *l, hd_line source, hd_err *err)
 {
-    uint32_t *words = hd_room(l->words, &l->room, l->count + 1, sizeof *words);
-    if (!words) return hd_err_nomem(err, (l->count + 1) * sizeof *words);
+    hd_status s = hd_mem_reserve(&l->words, &l->room, l->count + 1, sizeof *l->words, err);
+    if (s) return s;
     uint32_t n = 0;
     bool inside = false;
     for (size_t i = 0; i < source.size; i++) {
@@ -68,8 +68,7 @@ hd_status hd_lengths_add(hd_lengths *l, hd_line source, hd_err *err)
         n += !blank && !inside;
         inside = !blank;
     }
-    l->words = words;
-    words[l->count++] = n;
+    l->words[l->count++] = n;
     return HD_OK;
 }
 

@@ -60,11 +60,9 @@ void hd_metric_free(hd_metric *m)
 static hd_status keep(hd_metric *m, const double *stat, hd_err *err)
 {
     size_t stats = (size_t)m->is->stats, want = (m->count + 1) * stats;
-    double *kept = hd_room(m->kept, &m->kept_room, want, sizeof *kept);
-    if (!kept) return hd_err_nomem(err, want * sizeof *kept);
-    m->kept = kept;
-    memcpy(kept + m->count * stats, stat, stats * sizeof *stat);
-    return HD_OK;
+    hd_status s = hd_mem_reserve(&m->kept, &m->kept_room, want, sizeof *m->kept, err);
+    if (!s) memcpy(m->kept + m->count * stats, stat, stats * sizeof *stat);
+    return s;
 }
 
 hd_status hd_metric_add(hd_metric *m, hd_line hyp, const hd_line *refs, hd_err *err)

@@ -89,14 +89,10 @@ static hd_status add_storage(reader *r, storage one, hd_pickle_value *out, hd_er
         out->number = -1 - (int64_t)i;
         return HD_OK;
     }
-    if (r->storages == r->storage_room) {
-        size_t room = r->storage_room ? 2 * r->storage_room : 64;
-        if (room > MOST_STORAGES)
-            return hd_err_set(err, HD_ELIMIT, "the pickle is refused: more than %d storages", MOST_STORAGES);
-        storage *grown = hd_mem_grow(r->storage, room * sizeof *grown);
-        if (!grown) return hd_err_nomem(err, room * sizeof *grown);
-        r->storage = grown, r->storage_room = room;
-    }
+    if (r->storages == MOST_STORAGES)
+        return hd_err_set(err, HD_ELIMIT, "the pickle is refused: more than %d storages", MOST_STORAGES);
+    hd_status s = hd_mem_reserve(&r->storage, &r->storage_room, r->storages + 1, sizeof one, err);
+    if (s) return s;
     r->storage[r->storages] = one;
     out->number = -1 - (int64_t)r->storages++;
     return HD_OK;
@@ -135,14 +131,10 @@ static bool is_dense(const hd_pickle_value *shape, const hd_pickle_value *stride
 
 static hd_status add_tensor(reader *r, tensor one, hd_pickle_value *out, hd_err *err)
 {
-    if (r->tensors == r->tensor_room) {
-        size_t room = r->tensor_room ? 2 * r->tensor_room : 64;
-        if (room > MOST_TENSORS)
-            return hd_err_set(err, HD_ELIMIT, "the pickle is refused: more than %d tensors", MOST_TENSORS);
-        tensor *grown = hd_mem_grow(r->tensor, room * sizeof *grown);
-        if (!grown) return hd_err_nomem(err, room * sizeof *grown);
-        r->tensor = grown, r->tensor_room = room;
-    }
+    if (r->tensors == MOST_TENSORS)
+        return hd_err_set(err, HD_ELIMIT, "the pickle is refused: more than %d tensors", MOST_TENSORS);
+    hd_status s = hd_mem_reserve(&r->tensor, &r->tensor_room, r->tensors + 1, sizeof one, err);
+    if (s) return s;
     *out = (hd_pickle_value){.kind = HD_PICKLE_OBJECT, .number = (int64_t)r->tensors};
     r->tensor[r->tensors++] = one;
     return HD_OK;

@@ -9,7 +9,7 @@
 #include "base/file/file.h"
 #include "base/mem.h"
 
-enum { MOST = 1 << 24, FIRST_SLOTS = 1024, FIRST_PLACES = 256, FIRST_BYTES = 4096 };
+enum { MOST = 1 << 24, FIRST_SLOTS = 1024 };
 
 void hd_vocab_release(hd_vocab *v)
 {
@@ -68,25 +68,11 @@ static hd_status grow_slots(hd_vocab *v, hd_err *err)
 
 static hd_status grow_places(hd_vocab *v, hd_err *err)
 {
-    size_t places = v->places ? 2 * v->places : FIRST_PLACES;
-    size_t *begin = hd_mem_grow(v->begin, places * sizeof *begin);
-    if (begin) v->begin = begin;
-    uint64_t *seen = begin ? hd_mem_grow(v->seen, places * sizeof *seen) : NULL;
-    if (!seen) return hd_err_nomem(err, places * sizeof *seen);
-    v->seen = seen;
-    v->places = places;
-    return HD_OK;
-}
-
-static hd_status grow_bytes(hd_vocab *v, size_t more, hd_err *err)
-{
-    size_t room = v->room ? v->room : FIRST_BYTES;
-    while (room - v->used < more) room *= 2;
-    char *bytes = hd_mem_grow(v->bytes, room);
-    if (!bytes) return hd_err_nomem(err, room);
-    v->bytes = bytes;
-    v->room = room;
-    return HD_OK;
+    size_t begins = v->places, counts = v->places;
+    hd_status s = hd_mem_reserve(&v->begin, &begins, v->count + 1, sizeof *v->begin, err);
+    if (!s) s = hd_mem_reserve(&v->seen, &counts, v->count + 1, sizeof *v->seen, err);
+    if (!s) v->places = counts;
+    return s;
 }
 
 static hd_status append(hd_vocab *v, const char *piece, size_t size, uint64_t seen, hd_err *err)
@@ -96,7 +82,7 @@ static hd_status append(hd_vocab *v, const char *piece, size_t size, uint64_t se
         return hd_err_set(err, HD_ELIMIT, "more than %d different pieces: use sentencepiece instead", MOST);
     if (2 * v->count >= v->slots) s = grow_slots(v, err);
     if (!s && v->count == v->places) s = grow_places(v, err);
-    if (!s && size + 1 > v->room - v->used) s = grow_bytes(v, size + 1, err);
+    if (!s) s = hd_mem_reserve(&v->bytes, &v->room, v->used + size + 1, 1, err);
     if (s) return s;
     uint32_t *slot = slot_of(v, piece, size);
     memcpy(v->bytes + v->used, piece, size);

@@ -60,16 +60,6 @@ hd_status hd_shards_begin(hd_shards_writer **out, const char *folder, const hd_s
     return s;
 }
 
-static hd_status reserve(void **block, size_t *room, size_t count, size_t each, hd_err *err)
-{
-    if (count <= *room) return HD_OK;
-    size_t more = 2 * *room > count ? 2 * *room : count + 1024;
-    void *b = hd_mem_grow(*block, more * each);
-    if (!b) return hd_err_nomem(err, more * each);
-    *block = b, *room = more;
-    return HD_OK;
-}
-
 static hd_status open_file(hd_shards_writer *w, hd_err *err)
 {
     char name[32], path[HD_PATH];
@@ -94,7 +84,7 @@ static hd_status write_numbers(hd_shards_writer *w, const uint32_t *x, size_t co
                                uint32_t *sum, hd_err *err)
 {
     if (each == sizeof *x) return write_part(w, x, count * each, sum, err);
-    hd_status s = reserve(&w->narrow, &w->narrow_room, count, each, err);
+    hd_status s = hd_mem_reserve(&w->narrow, &w->narrow_room, count, each, err);
     if (s) return s;
     uint16_t *narrow = w->narrow;
     for (size_t i = 0; i < count; i++) narrow[i] = (uint16_t)x[i];
@@ -112,9 +102,7 @@ static hd_status end_block(hd_shards_writer *w, hd_err *err)
     for (uint32_t i = 0; !s && i < w->head.sides; i++)
         s = write_numbers(w, (const uint32_t *)w->side[i].id, w->now.tokens[i], w->head.id_bytes,
                           &w->now.sum[1], err);
-    void *block = w->block;
-    if (!s) s = reserve(&block, &w->room, w->blocks + 1, sizeof *w->block, err);
-    w->block = block;
+    if (!s) s = hd_mem_reserve(&w->block, &w->room, w->blocks + 1, sizeof *w->block, err);
     if (s) return s;
     w->block[w->blocks++] = w->now;
     w->now = (hd_shards_block){0};
@@ -124,16 +112,21 @@ static hd_status end_block(hd_shards_writer *w, hd_err *err)
     return hd_save_commit(full, err);
 }
 
+/* Room for the items of a block and their ids. */
+static hd_status reserve(hd_shards_writer *w, uint32_t side, size_t items, size_t ids, hd_err *err)
+{
+    hd_status s =
+        hd_mem_reserve(&w->side[side].len, &w->side[side].len_room, items, sizeof *w->side[side].len, err);
+    return s ? s
+             : hd_mem_reserve(&w->side[side].id, &w->side[side].id_room, ids, sizeof *w->side[side].id, err);
+}
+
 hd_status hd_shards_put(hd_shards_writer *w, const int32_t *const ids[2], const size_t len[2], hd_err *err)
 {
     hd_status s = HD_OK;
     uint32_t cost = 0;
     for (uint32_t i = 0; !s && i < w->head.sides; i++) {
-        void *length = w->side[i].len, *id = w->side[i].id;
-        s = reserve(&length, &w->side[i].len_room, w->now.items + 1, sizeof(uint32_t), err);
-        w->side[i].len = length;
-        if (!s) s = reserve(&id, &w->side[i].id_room, w->now.tokens[i] + len[i], sizeof(int32_t), err);
-        w->side[i].id = id;
+        s = reserve(w, i, w->now.items + 1, w->now.tokens[i] + len[i], err);
         if (s) return s;
         w->side[i].len[w->now.items] = (uint32_t)len[i];
         memcpy(w->side[i].id + w->now.tokens[i], ids[i], len[i] * sizeof **ids);
@@ -152,11 +145,7 @@ hd_status hd_shards_put_stream(hd_shards_writer *w, const int32_t *ids, size_t c
     hd_status s = HD_OK;
     while (!s && count) {
         size_t room = w->opt.block - w->now.tokens[0], n = count < room ? count : room;
-        void *id = w->side[0].id, *length = w->side[0].len;
-        s = reserve(&id, &w->side[0].id_room, w->opt.block, sizeof(int32_t), err);
-        w->side[0].id = id;
-        if (!s) s = reserve(&length, &w->side[0].len_room, 1, sizeof(uint32_t), err);
-        w->side[0].len = length;
+        s = reserve(w, 0, 1, w->opt.block, err);
         if (s) return s;
         memcpy(w->side[0].id + w->now.tokens[0], ids, n * sizeof *ids);
         w->now.tokens[0] += (uint32_t)n, w->now.items = 1;

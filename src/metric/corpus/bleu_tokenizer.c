@@ -30,7 +30,8 @@ static void swap(hd_bleu_words *t)
 static hd_status space_if(hd_bleu_words *t, bool (*alone)(uint32_t c), hd_err *err)
 {
     const hd_runes *from = &t->text;
-    if (!hd_runes_reserve(&t->other, 3 * from->count)) return hd_err_nomem(err, 3 * from->count);
+    hd_status s = hd_runes_reserve(&t->other, 3 * from->count, err);
+    if (s) return s;
     uint32_t *to = t->other.at;
     for (size_t i = 0; i < from->count; i++) {
         bool apart = alone(from->at[i]);
@@ -48,7 +49,8 @@ static hd_status split_pairs(hd_bleu_words *t, bool (*splits)(uint32_t a, uint32
                              hd_err *err)
 {
     const hd_runes *from = &t->text;
-    if (!hd_runes_reserve(&t->other, 2 * from->count)) return hd_err_nomem(err, 2 * from->count);
+    hd_status s = hd_runes_reserve(&t->other, 2 * from->count, err);
+    if (s) return s;
     uint32_t *to = t->other.at;
     for (size_t i = 0; i < from->count; i++) {
         if (i + 1 == from->count || !splits(from->at[i], from->at[i + 1])) {
@@ -98,7 +100,8 @@ static void replace(hd_runes *r, const char *old, const char *put)
 /* A space in front and behind: the passes over pairs need something there. */
 static hd_status pad(hd_runes *r, hd_err *err)
 {
-    if (!hd_runes_reserve(r, r->count + 2)) return hd_err_nomem(err, r->count + 2);
+    hd_status s = hd_runes_reserve(r, r->count + 2, err);
+    if (s) return s;
     memmove(r->at + 1, r->at, r->count * sizeof *r->at);
     r->at[0] = r->at[r->count + 1] = ' ';
     r->count += 2;

@@ -70,7 +70,7 @@ static hd_status prepare(struct side *d, const hd_metric_opt *opt, bool words, h
     hd_status s = hd_runes_decode(&d->text, line, err);
     if (!s && opt->lowercase) s = hd_runes_lower(&d->lower, &d->text, err);
     const hd_runes *text = opt->lowercase ? &d->lower : &d->text;
-    if (!s && !hd_runes_reserve(&d->letters, text->count)) s = hd_err_nomem(err, text->count);
+    if (!s) s = hd_runes_reserve(&d->letters, text->count, err);
     if (s) return s;
     d->letters.count = 0;
     for (size_t i = 0; i < text->count; i++)

@@ -48,25 +48,24 @@ static size_t lay_band(hd_edit_distance *e)
     return cells;
 }
 
-/* Room for `count` elements at *block; false on failure. */
-#define ROOM(block, room, count)                                                                 \
-    (fresh = hd_room(block, &(room), count, sizeof *(block)), (block) = fresh ? fresh : (block), \
-     fresh != NULL)
+/* Room for `count` elements at block; false on failure. */
+#define ROOM(block, room, count) !(s = hd_mem_reserve(&(block), &(room), count, sizeof *(block), err))
 
 hd_status hd_edit_distance_begin(hd_edit_distance *e, size_t hyps, const uint32_t *ref, size_t refs,
                                  hd_err *err)
 {
-    void *fresh;
+    hd_status s;
     e->hyps = hyps;
     e->refs = refs;
     e->ref = ref;
-    bool got = ROOM(e->align, e->align_room, refs) && ROOM(e->hyp_errs, e->hyp_room, hyps + 1) &&
+    bool got = ROOM(e->align, e->align_room, refs + 1) && ROOM(e->hyp_errs, e->hyp_room, hyps + 1) &&
                ROOM(e->ref_errs, e->ref_room, refs + 1) && ROOM(e->band, e->band_room, hyps + 1) &&
-               ROOM(e->path, e->path_room, hyps + refs) && ROOM(e->above, e->above_room, refs + 1) &&
+               ROOM(e->path, e->path_room, hyps + refs + 1) && ROOM(e->above, e->above_room, refs + 1) &&
                ROOM(e->row, e->row_room, refs + 1);
     size_t cells = got ? lay_band(e) : 0;
-    got = got && ROOM(e->cost, e->cost_room, cells) && ROOM(e->op, e->op_room, cells);
-    return got ? HD_OK : hd_err_nomem(err, cells);
+    if (got && ROOM(e->cost, e->cost_room, cells))
+        s = hd_mem_reserve(&e->op, &e->op_room, cells, sizeof *e->op, err);
+    return s;
 }
 
 static void fill(int32_t *row, size_t from, size_t to)

@@ -8,35 +8,22 @@
 
 enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, CAPITAL_SIGMA = 0x3a3, SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2 };
 
-void *hd_room(void *block, size_t *room, size_t want, size_t size)
-{
-    if (block && *room >= want) return block;
-    size_t more = *room + *room / 2, bytes;
-    if (more < want) more = want;
-    if (more < 64) more = 64;
-    if (!hd_size_mul(more, size, &bytes)) return NULL;
-    void *grown = hd_mem_grow(block, bytes);
-    if (grown) *room = more;
-    return grown;
-}
-
 void hd_runes_release(hd_runes *r)
 {
     hd_mem_free(r->at);
     *r = (hd_runes){0};
 }
 
-bool hd_runes_reserve(hd_runes *r, size_t count)
+hd_status hd_runes_reserve(hd_runes *r, size_t count, hd_err *err)
 {
-    uint32_t *at = hd_room(r->at, &r->room, count, sizeof *at);
-    if (at) r->at = at;
-    return at;
+    return hd_mem_reserve(&r->at, &r->room, count + 1, sizeof *r->at, err);
 }
 
 hd_status hd_runes_decode(hd_runes *r, hd_line utf8, hd_err *err)
 {
     const uint8_t *text = (const uint8_t *)utf8.text;
-    if (!hd_runes_reserve(r, utf8.size)) return hd_err_nomem(err, utf8.size);
+    hd_status s = hd_runes_reserve(r, utf8.size, err);
+    if (s) return s;
     size_t count = 0;
     for (size_t i = 0; i < utf8.size;) {
         utf8proc_int32_t point = text[i];
@@ -109,7 +96,8 @@ hd_status hd_runes_lower(hd_runes *to, const hd_runes *from, hd_err *err)
 {
     size_t room = from->count;
     for (size_t i = 0; i < from->count; i++) room += from->at[i] == DOTTED_I;
-    if (!hd_runes_reserve(to, room)) return hd_err_nomem(err, room * sizeof *to->at);
+    hd_status s = hd_runes_reserve(to, room, err);
+    if (s) return s;
     size_t count = 0;
     for (size_t i = 0; i < from->count; i++) {
         uint32_t c = from->at[i];

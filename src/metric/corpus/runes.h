@@ -16,16 +16,13 @@ typedef struct hd_runes {
 
 /* {0} is an empty text. */
 void hd_runes_release(hd_runes *r);
-bool hd_runes_reserve(hd_runes *r, size_t count); /* room for `count`; what is there stays */
+hd_status hd_runes_reserve(hd_runes *r, size_t count,
+                           hd_err *err); /* also for 0 of them; what is there stays */
 
 hd_status hd_runes_decode(hd_runes *r, hd_line utf8, hd_err *err); /* HD_EFORMAT where it is not UTF-8 */
 hd_status hd_runes_lower(hd_runes *to, const hd_runes *from, hd_err *err);
 void hd_runes_strip_end(hd_runes *r);
 
 bool hd_rune_is_space(uint32_t c);
-
-/* A block of at least `want` elements: the old one, or a new one with its contents. NULL on failure, and the
-   old one stays valid. */
-void *hd_room(void *block, size_t *room, size_t want, size_t size);
 
 #endif

@@ -147,12 +147,9 @@ static hd_status prepare(struct ter *t, hd_line hyp, hd_err *err)
     hd_status s = read_words(&t->hyp, hyp, err);
     if (!s) s = hd_word_number(&t->book, &t->hyp.words, err);
     if (s) return s;
-    size_t words = t->hyp.words.count;
-    uint32_t *now = hd_room(t->now, &t->now_room, words, sizeof *now);
-    if (now) t->now = now;
-    uint32_t *tried = hd_room(t->tried, &t->tried_room, words, sizeof *tried);
-    if (tried) t->tried = tried;
-    return now && tried ? HD_OK : hd_err_nomem(err, words * sizeof *now);
+    size_t room = t->hyp.words.count + 1; /* never none: copies of nothing want an address, too */
+    s = hd_mem_reserve(&t->now, &t->now_room, room, sizeof *t->now, err);
+    return s ? s : hd_mem_reserve(&t->tried, &t->tried_room, room, sizeof *t->tried, err);
 }
 
 static hd_status count(void *state, const hd_metric_opt *opt, hd_line hyp, const hd_line *refs, double *stat,

@@ -20,11 +20,9 @@ void hd_word_list_release(hd_word_list *l)
 
 hd_status hd_word_add(hd_word_list *l, const uint32_t *at, size_t count, hd_err *err)
 {
-    hd_word *word = hd_room(l->word, &l->room, l->count + 1, sizeof *word);
-    if (!word) return hd_err_nomem(err, (l->count + 1) * sizeof *word);
-    l->word = word;
-    l->word[l->count++] = (hd_word){at, count};
-    return HD_OK;
+    hd_status s = hd_mem_reserve(&l->word, &l->room, l->count + 1, sizeof *l->word, err);
+    if (!s) l->word[l->count++] = (hd_word){at, count};
+    return s;
 }
 
 hd_status hd_word_split(hd_word_list *l, const hd_runes *text, hd_err *err)
@@ -72,21 +70,18 @@ static struct hd_word_entry *slot_of(const hd_word_book *b, hd_word w, uint32_t 
 
 static hd_status make_numbers(hd_word_list *l, hd_err *err)
 {
-    uint32_t *number = hd_room(l->number, &l->number_room, l->count, sizeof *number);
-    if (!number) return hd_err_nomem(err, l->count * sizeof *number);
-    l->number = number;
-    return HD_OK;
+    return hd_mem_reserve(&l->number, &l->number_room, l->count + 1, sizeof *l->number, err);
 }
 
 hd_status hd_word_number(hd_word_book *b, hd_word_list *hyp, hd_err *err)
 {
     size_t slots = 16;
     while (slots < 2 * hyp->count) slots *= 2;
-    struct hd_word_entry *slot = hd_room(b->slot, &b->room, slots, sizeof *slot);
-    if (!slot) return hd_err_nomem(err, slots * sizeof *slot);
-    b->slot = memset(slot, 0, slots * sizeof *slot);
+    hd_status s = hd_mem_reserve(&b->slot, &b->room, slots, sizeof *b->slot, err);
+    if (s) return s;
+    memset(b->slot, 0, slots * sizeof *b->slot);
     b->slots = slots;
-    hd_status s = make_numbers(hyp, err);
+    s = make_numbers(hyp, err);
     uint32_t known = 0;
     for (size_t i = 0; !s && i < hyp->count; i++) {
         uint32_t hash = hash_of(hyp->word[i]);
