@@ -4,6 +4,7 @@
 
 #include "base/file/checksum.h"
 #include "base/file/lines.h"
+#include "cli/frame/option.h"
 #include "run/options.h"
 #include "model/lm/ngram.h"
 #include "data/labels/labeled.h"
