@@ -15,11 +15,12 @@
 static const char PREFIX[] = "bert.", PAIRS[] = "pairs", POSITIONS[] = "max_position_embeddings";
 
 /* What stands behind the title in "architectures". */
-typedef enum head { BARE, WORDS, PRETRAINING, LABELS, HEADS } head;
+typedef enum head { BARE, WORDS, PRETRAINING, LABELS, TAGS, HEADS } head;
 static const char *const kinds[HEADS] = {[BARE] = "Model",
                                          [WORDS] = "ForMaskedLM",
                                          [PRETRAINING] = "ForPreTraining",
-                                         [LABELS] = "ForSequenceClassification"};
+                                         [LABELS] = "ForSequenceClassification",
+                                         [TAGS] = "ForTokenClassification"};
 
 /* -- config.json -- */
 
@@ -34,7 +35,11 @@ static head head_of(hd_model_config *c, const hd_bert_form *form)
             if (h != PRETRAINING) return h;
             return form->pretraining == HD_PRETRAINING_WORDS ? WORDS : BARE;
         }
-        hd_text_print(&known, "%s%s%s", h == BARE ? "" : h == LABELS ? " and " : ", ", form->title, kinds[h]);
+        hd_text_print(&known, "%s%s%s",
+                      h == BARE        ? ""
+                      : h + 1 == HEADS ? " and "
+                                       : ", ",
+                      form->title, kinds[h]);
     }
     hd_model_config_refuse(c, "\"architectures\" has \"%.60s\": heed imports %s",
                            hd_family_architecture(c, ""), known.data ? known.data : "others");
@@ -86,13 +91,13 @@ static void read_words(hd_passage *p, hd_model_config *c, bool promised)
 }
 
 /* Only heed says whether pairs of texts are asked for; without a word a tab may stand between two. */
-static void read_labels(hd_passage *p, hd_model_config *c)
+static void read_labels(hd_passage *p, hd_model_config *c, bool tags)
 {
     hd_model_config own = hd_family_own(c);
     p->classifier =
-        (hd_classifier_opt){.pool = HD_POOL_first,
+        (hd_classifier_opt){.pool = tags ? HD_POOL_each : HD_POOL_first,
                             .body = {.type = &hd_body_bert, .bert = p->bert, .positions = p->bert.positions}};
-    p->m.pairs = hd_family_switch(&own, PAIRS, true);
+    p->m.pairs = !tags && hd_family_switch(&own, PAIRS, true);
     hd_family_own_end(c, &own);
     hd_family_labels_read(c, p);
 }
@@ -105,8 +110,8 @@ static void read_folder(hd_passage *p, hd_model_config *c)
     hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
     if (!c->status)
         hd_family_check_vocab(c, p->bert.vocab, p->m.tokenizer[0], hd_masked_vocab(p->m.tokenizer[0]));
-    if (h == LABELS)
-        read_labels(p, c);
+    if (h == LABELS || h == TAGS)
+        read_labels(p, c, h == TAGS);
     else
         read_words(p, c, h == WORDS);
 }
@@ -194,9 +199,16 @@ static void add_names_of(hd_params *p, naming n, const hd_param *one)
     }
 }
 
+static head head_here(const hd_passage *p)
+{
+    const hd_label_kind *kind = hd_labeler_kind(&p->m);
+    if (kind) return kind->each ? TAGS : LABELS;
+    return hd_model_folder_bert(&p->m)->opt.headless ? BARE : WORDS;
+}
+
 static bool has_labels(const hd_passage *p)
 {
-    return p->m.task->id != HD_TRAIN_MLM;
+    return hd_labeler_kind(&p->m);
 }
 
 static const hd_bert_opt *options_of(const hd_passage *p)
@@ -210,12 +222,12 @@ static void name_tensors(hd_passage *p)
     hd_params *all = p->m.model.params;
     for (size_t i = 0, count = all->count; i < count; i++)
         if (all->list[i]->name)
-            add_names_of(all, (naming){p->family->self, has_labels(p), false}, all->list[i]);
+            add_names_of(all, (naming){p->family->self, head_here(p) == LABELS, false}, all->list[i]);
 }
 
 static hd_status rename_tensors(hd_passage *p, hd_err *err)
 {
-    const naming n = {p->family->self, has_labels(p), !has_labels(p) && options_of(p)->headless};
+    const naming n = {p->family->self, head_here(p) == LABELS, head_here(p) == BARE};
     return hd_family_rename(p->m.model.params, put_name, &n, err);
 }
 
@@ -232,7 +244,7 @@ static bool has(const hd_family *f, hd_model_config *c)
 static hd_status check(const hd_passage *p, hd_err *err)
 {
     const hd_bert_form *form = p->family->self;
-    const hd_classifier *m = has_labels(p) ? hd_model_folder_classifier(&p->m) : NULL;
+    const hd_classifier *m = head_here(p) == LABELS ? hd_model_folder_classifier(&p->m) : NULL;
     if (m && m->opt.pool != HD_POOL_first)
         return hd_err_set(err, HD_EARG, "%s: %s%s reads the first row; this model \"%s\"", p->from,
                           form->title, kinds[LABELS], hd_pool_names[m->opt.pool]);
@@ -255,7 +267,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
 {
     const hd_bert_form *form = p->family->self;
     hd_bert_opt o = *options_of(p);
-    head h = has_labels(p) ? LABELS : o.headless ? BARE : WORDS;
+    head h = head_here(p);
     int32_t pad = o.offset ? (int32_t)o.offset - 1 : hd_tokenizer_special(p->m.tokenizer[0]).pad;
     if (!o.embedding) o.embedding = o.stack.width;
     hd_json_set(config, "architectures", json_pack("[s+]", form->title, kinds[h]));
@@ -264,7 +276,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
     if (pad >= 0) hd_json_set(config, "pad_token_id", json_integer(pad));
     hd_json_join(config,
                  json_pack("{s:s,s:b}", "position_embedding_type", "absolute", "tie_word_embeddings", 1));
-    if (h == LABELS) hd_family_labels_put(config, &p->m);
+    if (has_labels(p)) hd_family_labels_put(config, &p->m);
     hd_family_own_tokenizers(own, p->m.tokenizer);
     if (h == LABELS && !p->m.pairs) hd_json_set(own, PAIRS, json_false());
 }
@@ -281,8 +293,12 @@ const hd_family_form hd_bert_family_form = {.sentences = true,
 /* -- the family that has given its name -- */
 
 /* Whether one sentence follows another, nothing here asks. */
-static const char *const ignored[] = {HD_BERT_IGNORED, "cls.seq_relationship.weight",
-                                      "cls.seq_relationship.bias", NULL};
+static const char *const ignored[] = {HD_BERT_IGNORED,
+                                      "bert.pooler.dense.weight",
+                                      "bert.pooler.dense.bias",
+                                      "cls.seq_relationship.weight",
+                                      "cls.seq_relationship.bias",
+                                      NULL};
 static const hd_key keys[] = {HD_BERT_KEYS(12, 12, 768, 3072), HD_BERT_VOCAB(30522), HD_BERT_TYPES, {0}};
 static const hd_bert_form bert = {.title = "Bert",
                                   .pretraining = HD_PRETRAINING_WORDS,

@@ -76,7 +76,8 @@ void hd_family_labels_read(hd_model_config *c, hd_passage *p)
     hd_classifier_opt *o = &p->classifier;
     read_names(c, &p->m.labels);
     o->classes = p->m.labels.count;
-    p->task = task_of(c, o->classes), p->make = hd_passage_classifier;
+    p->task = o->pool == HD_POOL_each ? HD_TRAIN_TAG : task_of(c, o->classes);
+    p->make = hd_passage_classifier;
     o->head = hd_label_kind_of(p->task)->head;
     if (!o->head->logp) hd_vocab_release(&p->m.labels);
 }
@@ -84,7 +85,7 @@ void hd_family_labels_read(hd_model_config *c, hd_passage *p)
 bool hd_family_labels_has(hd_model_config *c, const char *body)
 {
     const hd_task_folder *task = hd_task_folder_find(hd_model_config_text(c, "task"));
-    return hd_family_says(c, "model", body) && task && task->line == HD_LINE_item;
+    return hd_family_says(c, "model", body) && task && hd_label_kind_of(task->id);
 }
 
 /* -- and back -- */
@@ -102,5 +103,6 @@ void hd_family_labels_put(json_t *to, const hd_model_folder *f)
     }
     hd_json_set(to, LABELS, label_of);
     hd_json_set(to, "label2id", id_of);
-    hd_json_set(to, PROBLEM, json_string(hd_labeler_kind(f)->problem));
+    const char *problem = hd_labeler_kind(f)->problem;
+    if (problem) hd_json_set(to, PROBLEM, json_string(problem));
 }

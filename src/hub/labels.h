@@ -10,7 +10,7 @@
    and what p->classifier says of classes and the head. Kinds of problems that heed does not have are refused.
  */
 void hd_family_labels_read(hd_model_config *c, hd_passage *p);
-/* Whether a model folder's config.json gives labels of texts with this body. */
+/* Whether a model folder's config.json gives labels with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
 void hd_family_labels_put(json_t *to, const hd_model_folder *f);
 

@@ -132,8 +132,9 @@ static void what_is_wrong_is_refused(void **state)
         {"\"type_vocab_size\": 1", "\"type_vocab_size\": 2", "token_type_embeddings"},
         {"702", "701", "has 702 pieces, but \"vocab_size\" in config.json is 701"},
         {pad, "\"pad_token_id\": -1", "\"pad_token_id\" is -1"},
-        {pad, "\"architectures\": [\"RobertaForTokenClassification\"]",
-         "RobertaModel, RobertaForMaskedLM and"},
+        {pad, "\"architectures\": [\"RobertaForMultipleChoice\"]",
+         "RobertaModel, RobertaForMaskedLM, RobertaForSequenceClassification and "
+         "RobertaForTokenClassification"},
         {pad, "\"architectures\": [\"BertForMaskedLM\"]", "\"BertForMaskedLM\""},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)

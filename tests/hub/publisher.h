@@ -186,7 +186,8 @@ enum {
     BERT_PREFIX = 8,     /* "bert." */
     BERT_OLD_NAMES = 16, /* gamma and beta */
     BERT_LABELS = 32,    /* three */
-    BERT_NUMBER = 64     /* one */
+    BERT_NUMBER = 64,    /* one */
+    BERT_TAGS = 128      /* three of every token */
 };
 
 static void add_bert_norm(store *s, int parts, const char *name)
@@ -238,7 +239,7 @@ static void add_bert(store *s, int parts)
     if (parts & BERT_FOLLOWS) add(s, 1, 24, "embeddings.position_ids");
     s->prefix = NULL;
     if (parts & BERT_FOLLOWS) add_dense(s, 2, WIDE, "cls", "seq_relationship");
-    size_t labels = parts & BERT_LABELS ? 3 : parts & BERT_NUMBER ? 1 : 0;
+    size_t labels = parts & (BERT_LABELS | BERT_TAGS) ? 3 : parts & BERT_NUMBER ? 1 : 0;
     if (labels) add(s, labels, WIDE, "classifier.weight");
     if (labels) add(s, labels, 0, "classifier.bias");
     if (!(parts & BERT_HEAD)) return;
@@ -262,6 +263,7 @@ static void add_roberta(store *s, int parts)
     s->prefix = NULL;
     if (parts & BERT_LABELS) add_dense(s, WIDE, WIDE, "classifier", "dense");
     if (parts & BERT_LABELS) add_dense(s, 3, WIDE, "classifier", "out_proj");
+    if (parts & BERT_TAGS) add(s, 3, WIDE, "classifier.weight"), add(s, 3, 0, "classifier.bias");
     if (!(parts & BERT_HEAD)) return;
     add_dense(s, WIDE, WIDE, "lm_head", "dense");
     add_norm(s, "lm_head.layer_norm");
@@ -503,6 +505,22 @@ CHECK_UNUSED static void put_roberta_with(const char *folder, const char *archit
 CHECK_UNUSED static void put_roberta(const char *folder)
 {
     put_roberta_with(folder, "RobertaForMaskedLM", BERT_PREFIX | BERT_HEAD);
+}
+
+CHECK_UNUSED static void put_bert_tags(const char *folder)
+{
+    char config[1024];
+    put_bert_with(folder, BERT_PREFIX | BERT_TAGS);
+    snprintf(config, sizeof config,
+             "{\"architectures\": [\"BertForTokenClassification\"], \"id2label\": {\"0\": \"O\", \"1\": "
+             "\"B-PER\", \"2\": \"I-PER\"}, %s",
+             bert_config + 1);
+    put_file(at("%s/config.json", folder), config);
+}
+
+CHECK_UNUSED static void put_roberta_tags(const char *folder)
+{
+    put_roberta_with(folder, "RobertaForTokenClassification", BERT_PREFIX | BERT_TAGS);
 }
 
 CHECK_UNUSED static void put_roberta_labels(const char *folder)

@@ -5,7 +5,8 @@ Never run by the tests. Needs: pip install torch transformers sentencepiece
     bert_check.py HEED
 A BERT that HEED trains for a few updates must load as BertForMaskedLM with all tensors in their places, and give the probabilities of
 `heed fill`. Models of random weights that transformers saves, bare and with heads, must give `heed fill`, `heed embed` and `heed classify`
-its own; a classifier that HEED makes of one of them must load as BertForSequenceClassification, and give the probabilities of `heed classify`.
+its own; a classifier that HEED makes of one of them must load as BertForSequenceClassification, and give the probabilities of `heed classify`; taggers,
+of BERT and RoBERTa, must give the labels of `heed tag`.
 """
 import json
 import os
@@ -129,6 +130,51 @@ def labels_of_transformers(heed, folder):
     compare_labels(heed, model, out)
 
 
+def compare_tags(heed, model, out):
+    """Words of a line, each labeled at its first token."""
+    file = os.path.join(out, "tokenizer.json")  # whose rules the class of RoBERTa's tokeniser does not keep
+    tokeniser = (transformers.PreTrainedTokenizerFast(tokenizer_file=file) if os.path.exists(file) else
+                 transformers.AutoTokenizer.from_pretrained(out))
+    network = loaded(transformers.AutoModelForTokenClassification, out)
+    labels = 0
+    for text in ("the cat sat on the mat", "a dog , one more !", "unbelievable cats and xyzzy"):
+        words = text.split()
+        ask = tokeniser(text, return_tensors="pt", return_token_type_ids=False)
+        starts = [sum(len(w) + 1 for w in words[:i]) for i in range(len(words))]
+        with torch.no_grad():
+            said = network(**ask).logits[0].argmax(-1).tolist()
+        first = [ask.word_ids(0).index(ask.char_to_word(0, s)) for s in starts]
+        wanted = [network.config.id2label[said[k]] for k in first]
+        got = [line.split("\t")[1] for line in run(heed, "tag", model, text=text + "\n").split("\n") if line]
+        assert wanted == got, (text, wanted, got)
+        labels += len(got)
+    print(f"  tags: {labels} are the same")
+
+
+def tags_of_transformers(heed, folder, title, config, files):
+    print(title + "ForTokenClassification")
+    saved, model, out = (os.path.join(folder, name + title + "tags") for name in ("saved", "model", "out"))
+    torch.manual_seed(2)
+    getattr(transformers, title + "ForTokenClassification")(config).save_pretrained(saved)
+    for name in files:
+        shutil.copy(os.path.join(HERE, "../../text/published", name), saved)
+    run(heed, "import", saved, model)
+    run(heed, "export", model, out)
+    compare_tags(heed, model, saved)
+    compare_tags(heed, model, out)
+
+
+def tags_of_heed(heed, folder):
+    print("tagger fine-tuned by heed")
+    tokens, model, out = (os.path.join(folder, name) for name in ("tokens", "tagger", "tagger.hf"))
+    with open(tokens, "w") as f:
+        f.write("the\tDET\ncat\tNOUN\nsat\tVERB\n\na\tDET\ndog\tNOUN\nate\tVERB\nthe\tDET\nmat\tNOUN\n\n" * 40)
+    run(heed, "train", "--task", "tag", "--from", os.path.join(folder, "modelBertModel"), "--train", tokens, "--out", model,
+        "--epochs", "2", "--device", "cpu", "--valid-fraction", "0")
+    run(heed, "export", model, out)
+    compare_tags(heed, model, out)
+
+
 def labels_of_heed(heed, folder):
     print("fine-tuned by heed")
     table, model, out = (os.path.join(folder, name) for name in ("table.tsv", "tuned", "tuned.hf"))
@@ -147,6 +193,12 @@ def main():
             of_transformers(sys.argv[1], folder, kind)
         labels_of_transformers(sys.argv[1], folder)
         labels_of_heed(sys.argv[1], folder)
+        sizes = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80, max_position_embeddings=40,
+                     initializer_range=0.3, num_labels=5)
+        tags_of_transformers(sys.argv[1], folder, "Bert", transformers.BertConfig(vocab_size=1500, **sizes), ["bert/vocab.txt"])
+        tags_of_transformers(sys.argv[1], folder, "Roberta", transformers.RobertaConfig(vocab_size=702, type_vocab_size=1, **sizes),
+                             ["roberta/tokenizer.json"])
+        tags_of_heed(sys.argv[1], folder)
 
 
 main()

@@ -181,6 +181,22 @@ def gpt2_labels():
     return model
 
 
+def tags():
+    """Log-probabilities of three labels for every token, of a BERT and of a RoBERTa; ids before each."""
+    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=24, num_labels=3,
+                 attn_implementation="eager")
+    bert = transformers.BertConfig(vocab_size=1500, type_vocab_size=3, hidden_act="gelu_new", layer_norm_eps=1e-3, **sizes)
+    roberta = transformers.RobertaConfig(vocab_size=702, type_vocab_size=1, hidden_act="gelu", layer_norm_eps=1e-5, pad_token_id=1, **sizes)
+    rows = []
+    for config, kind, prefix, ids in ((bert, transformers.BertForTokenClassification, "bert.", [2, 40, 300, 41, 7, 256, 900, 3]),
+                                      (roberta, transformers.RobertaForTokenClassification, "roberta.", [0, 40, 300, 700, 41, 7, 256, 2])):
+        model = fill(kind(config), lambda n: None if n.endswith(("position_ids", "token_type_ids")) else n.removeprefix(prefix))
+        with torch.no_grad():
+            said = torch.log_softmax(model(torch.tensor([ids])).logits[0], -1)
+        rows += [ids] + [row.tolist() for row in said]
+    put("tags.txt", rows)
+
+
 MARIAN_SOURCES = ([57, 25, 44, 14, 28, 0], [26, 38, 55, 3, 31, 0], [57, 32, 55, 61, 33, 0])
 
 
@@ -269,6 +285,7 @@ def main():
         return check_t5(sys.argv[2], sys.argv[3:])
     for name in ENCODERS:
         encoder(name)
+    tags()
     apart = gpt2("gpt2-apart", tie_word_embeddings=False, layer_norm_epsilon=0.01)
     unscaled = marian("marian-unscaled.txt", False, ([25, 0], [59, 0], [25, 55, 0]))
     for name, model in (("bert", bert()), ("roberta", roberta()), ("gpt2", gpt2("gpt2")), ("gpt2-apart", apart), ("gpt2-labels", gpt2_labels()), ("marian", marian()), ("marian-unscaled", unscaled), ("pegasus", pegasus()),
