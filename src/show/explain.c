@@ -1,6 +1,6 @@
 /* The worked example, run. The shown step has no eps in its norms, as on the slides; training has PyTorch's
  * 1e-5. */
-#include "show/explain.h"
+#include "show/lecture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "decode/search.h"
+#include "show/token.h"
 #include "train/optimizer.h"
 
 enum { N = HD_LECTURE_LENGTH, PAIRS = HD_LECTURE_PAIRS, LABELS = N + 1 };
@@ -24,33 +25,28 @@ const hd_explain_matrix *hd_explain_find(const hd_explain *x, const char *name)
 
 void hd_explain_free(hd_explain *x)
 {
-    if (!x) return;
-    for (size_t i = 0; x->matrix && i < x->matrices; i++) hd_mem_free(x->matrix[i].value);
-    hd_mem_free(x->matrix);
-    hd_mem_free(x->step);
+    if (x) hd_arena_release(&x->memory);
     hd_mem_free(x);
 }
 
-/* Room for every matrix of the lecture; value and gradient are one block. */
+/* Room for every matrix of the lecture. */
 static hd_status make_matrices(hd_explain *x, hd_err *err)
 {
-    size_t count = 0;
-    while (hd_lecture_matrices[count].name) count++;
-    x->matrix = hd_mem_array(count, sizeof *x->matrix);
-    if (!x->matrix) return hd_err_nomem(err, count * sizeof *x->matrix);
-    for (x->matrices = 0; x->matrices < count; x->matrices++) {
-        hd_explain_matrix *m = &x->matrix[x->matrices];
-        m->of = &hd_lecture_matrices[x->matrices];
+    while (hd_lecture_matrices[x->matrices].name) x->matrices++;
+    x->matrix = hd_shown_take(&x->memory, x->matrices, sizeof *x->matrix, err);
+    for (size_t i = 0; x->matrix && i < x->matrices; i++) {
+        hd_explain_matrix *m = &x->matrix[i];
+        m->of = &hd_lecture_matrices[i];
         bool vector = hd_lecture_is_vector(m->of), bias = m->of->kind == HD_LECTURE_BIAS;
         m->rows = bias ? 1 : hd_lecture_length(m->of->rows);
         m->cols = vector && !bias ? 1 : hd_lecture_length(m->of->cols);
-        bool twice = x->backward && hd_lecture_learned(m->of);
-        size_t numbers = m->rows * m->cols * (twice ? 2 : 1);
-        m->value = hd_mem_array(numbers, sizeof *m->value);
-        if (!m->value) return hd_err_nomem(err, numbers * sizeof *m->value);
-        m->gradient = twice ? m->value + m->rows * m->cols : NULL;
+        m->value = hd_shown_take(&x->memory, m->rows * m->cols, sizeof *m->value, err);
+        if (!m->value) return HD_ENOMEM;
+        if (!x->backward || !hd_lecture_learned(m->of)) continue;
+        m->gradient = hd_shown_take(&x->memory, m->rows * m->cols, sizeof *m->gradient, err);
+        if (!m->gradient) return HD_ENOMEM;
     }
-    return HD_OK;
+    return x->matrix ? HD_OK : HD_ENOMEM;
 }
 
 typedef struct collection {
@@ -206,8 +202,8 @@ static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err
     hd_optimizer adam = {0};
     const hd_optimizer_opt opt = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
-    x->step = hd_mem_array(steps, sizeof *x->step);
-    if (!x->step) return hd_err_nomem(err, steps * sizeof *x->step);
+    x->step = hd_shown_take(&x->memory, steps, sizeof *x->step, err);
+    if (!x->step) return HD_ENOMEM;
     hd_status s = hd_lecture_new(&m, r->backend, training_eps, true, err);
     if (!s) s = hd_optimizer_init(&adam, &m->params, &opt, err);
     for (x->steps = 0; !s && x->steps < steps; x->steps++) s = one_step(r, m, &adam, &x->step[x->steps], err);
@@ -221,6 +217,7 @@ hd_status hd_explain_run(hd_explain **out, hd_backend *backend, const hd_explain
     hd_run r = {0};
     hd_explain *x = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
+    hd_arena_init(&x->memory, hd_allocator_host, 1 << 14);
     x->backward = opt->backward;
     hd_status s = make_matrices(x, err);
     if (!s) s = hd_run_init(&r, backend, err);

@@ -1,5 +1,5 @@
 /* Cosines of a sum of words with every row of a table, on the host. */
-#include "show/neighbors.h"
+#include "show/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "task/masked/masked.h"
-#include "show/embed.h"
 
 static const char blanks[] = " \t\r\n";
 

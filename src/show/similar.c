@@ -1,5 +1,5 @@
 /* The places of a word and their vectors. */
-#include "show/similar.h"
+#include "show/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void hd_similar_release(hd_similar *s)
 {
     hd_mem_free(s->at);
     hd_mem_free(s->vector);
-    if (s->memory.chunks) hd_arena_release(&s->memory);
+    hd_arena_release(&s->memory);
     *s = (hd_similar){0};
 }
 
@@ -99,16 +99,9 @@ static hd_status reserve(hd_similar *s, hd_err *err)
 {
     if (s->count == HD_SIMILAR_MOST)
         return hd_err_set(err, HD_ELIMIT, "'%.64s' stands at more than %d places", s->word, HD_SIMILAR_MOST);
-    if (s->count < s->room) return HD_OK;
-    size_t room = s->room ? 2 * s->room : 16;
-    hd_place *at = hd_mem_grow(s->at, room * sizeof *at);
-    if (!at) return hd_err_nomem(err, room * sizeof *at);
-    s->at = at;
-    double *vector = hd_mem_grow(s->vector, room * s->width * sizeof *vector);
-    if (!vector) return hd_err_nomem(err, room * s->width * sizeof *vector);
-    s->vector = vector;
-    s->room = room;
-    return HD_OK;
+    hd_status st = hd_mem_reserve(&s->at, &s->room, s->count + 1, sizeof *s->at, err);
+    size_t numbers = (s->count + 1) * s->width;
+    return st ? st : hd_mem_reserve(&s->vector, &s->numbers, numbers, sizeof *s->vector, err);
 }
 
 /* The direction of the sum of those rows whose pieces lie in the place; false: they are not among the rows,

@@ -2,7 +2,7 @@
 #ifndef HD_VIEW_SIMILARITY_H
 #define HD_VIEW_SIMILARITY_H
 
-#include "show/similar.h"
+#include "show/words.h"
 #include "view/draw/drawing.h"
 #include "view/draw/text_pen.h"
 

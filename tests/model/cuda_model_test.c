@@ -5,7 +5,6 @@
 #include "device.h"
 #include "show/lecture.h"
 #include "model/toy.h"
-#include "show/explain.h"
 
 /* f32: the same numbers summed in another order, through up to 60 ops. Of the norm of each parameter's
    gradient; a bias of keys has a gradient of 0 but for rounding, so a share of the whole norm is let pass. */

@@ -3,7 +3,6 @@
 #include "show/lecture.h"
 #include "model/toy.h"
 #include "show/attention.h"
-#include "show/explain.h"
 
 enum { SOURCES = 7, TARGETS = 5, ENCODER = 3, DECODER = 2, HEADS = 4, WIDTH = 32 };
 

@@ -3,9 +3,8 @@
 #include "scratch.h"
 
 #include "show/embed.h"
-#include "show/neighbors.h"
+#include "show/words.h"
 #include "task/owned.h"
-#include "show/similar.h"
 #include "task/speaker.h"
 #include "train/published.h"
 

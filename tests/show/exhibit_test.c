@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include "show/lecture.h"
-#include "show/explain.h"
 #include "show/shown.h"
 #include "task/owned.h"
 #include "task/small.h"

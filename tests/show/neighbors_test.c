@@ -1,6 +1,6 @@
 /* Neighbors and sums of words in a table that was made by hand: the lectures' features of cat, king and the
    rest, with the cosines that belong to it. */
-#include "show/neighbors.h"
+#include "show/words.h"
 #include "task/owned.h"
 
 #include "task/small.h"

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "show/similar.h"
+#include "show/words.h"
 #include "task/owned.h"
 
 static hd_backend *backend;

@@ -5,8 +5,7 @@
 
 #include "cli/frame/verb.h"
 #include "show/embed.h"
-#include "show/neighbors.h"
-#include "show/similar.h"
+#include "show/words.h"
 #include "task/masked/masked.h"
 #include "view/similarity.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "show/explain.h"
+#include "show/lecture.h"
 
 /* Appends the object and a newline to `to`. only: glob pattern of matrix names, or NULL. */
 hd_status hd_explain_json(hd_text *to, const hd_explain *x, const char *only, hd_err *err);

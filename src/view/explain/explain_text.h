@@ -4,7 +4,7 @@
 #define HD_VIEW_EXPLAIN_EXPLAIN_TEXT_H
 
 #include "base/text.h"
-#include "show/explain.h"
+#include "show/lecture.h"
 
 typedef struct hd_explain_look {
     int width;        /* columns to fill */
