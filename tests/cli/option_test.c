@@ -305,6 +305,27 @@ static void near_words_are_found(void **state)
     }
 }
 
+/* A list that is broken in the middle of a name would have two wrong ones; one that is there twice would be
+   answered by its first row alone. */
+static void foreign_names_are_whole_and_there_once(void **state)
+{
+    (void)state;
+    char all[8192] = " ";
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        assert_true(synonyms[i].ours[0] && *synonyms[i].theirs);
+        for (const char *at = synonyms[i].theirs; *at; at += strspn(at, " ")) {
+            char word[64];
+            int length = (int)strcspn(at, " ");
+            snprintf(word, sizeof word, " %.*s ", length, at);
+            if (length > LONGEST || *at == '-' || at[length - 1] == '-') fail_msg("'%s'", word);
+            if (strstr(all, word)) fail_msg("'%s' is there twice", word);
+            assert_true(strlen(all) + strlen(word) < sizeof all);
+            strcat(all, word + 1);
+            at += length;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +341,7 @@ int main(void)
         cmocka_unit_test(forms_show_how_many_values),
         cmocka_unit_test(fields_of_other_types_are_read_and_written),
         cmocka_unit_test(near_words_are_found),
+        cmocka_unit_test(foreign_names_are_whole_and_there_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
