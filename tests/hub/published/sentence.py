@@ -2,7 +2,8 @@
 """Compares vectors of `heed embed` with those of sentence-transformers, for the ways to make them that its folders can say.
 
 Never run by the tests. Needs: pip install sentence-transformers
-    sentence.py FOLDER HEED     FOLDER is a copy of sentence-transformers/all-MiniLM-L6-v2, whose weights and tokeniser are taken
+    sentence.py FOLDER HEED     FOLDER is a copy of sentence-transformers/all-MiniLM-L6-v2, or any other encoder, whose weights and
+                                tokenizer are taken
 """
 import json
 import os
@@ -32,14 +33,14 @@ def main():
     folder, heed = sys.argv[1:]
     worst = 0
     for mode in ("mean", "cls", "max", "lasttoken", "mean_sqrt_len_tokens"):
-        for limit in (None, 32):
+        for limit in (None, 32) if getattr(Transformer(folder).auto_model.config, "pad_token_id", 0) == 0 else (32,):
             for normal in (False, True):
                 with tempfile.TemporaryDirectory() as tmp:
                     saved, here, back = (os.path.join(tmp, name) for name in ("saved", "here", "back"))
                     body = Transformer(folder)
                     if limit:
                         body.max_seq_length = limit
-                    modules = [body, Pooling(384, pooling_mode=mode)] + ([Normalize()] if normal else [])
+                    modules = [body, Pooling(body.auto_model.config.hidden_size, pooling_mode=mode)] + ([Normalize()] if normal else [])
                     SentenceTransformer(modules=modules, device="cpu").save(saved)
                     wanted = vectors(saved)
                     subprocess.run([heed, "import", "-q", saved, here], check=True)
