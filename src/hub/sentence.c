@@ -221,8 +221,9 @@ hd_status hd_family_sentence_refuse(const char *folder, hd_err *err)
     hd_model_config c;
     hd_model_config_read_file(&c, folder, MODULES, err);
     if (json_array_size(c.object) > 1)
-        hd_model_config_refuse(&c, "heed reads sentence models of BERT alone; without the file the model is "
-                                   "imported for all else");
+        hd_model_config_refuse(&c,
+                               "heed reads sentence models of encoders alone; without the file the model is "
+                               "imported for all else");
     hd_model_config_release(&c);
     return c.status;
 }

@@ -11,7 +11,7 @@
 hd_status hd_family_sentence_read(hd_model_folder *m, const hd_bert_opt *o, const char *folder, hd_err *err);
 /* The files of a sentence model that read_sentence reads, as all versions read them. */
 hd_status hd_family_sentence_save(const hd_model_folder *m, const char *folder, hd_err *err);
-/* HD_EFORMAT where the folder is that of a sentence model: only those of the family bert are read. */
+/* HD_EFORMAT where the folder is that of a sentence model: only those of encoders are read. */
 hd_status hd_family_sentence_refuse(const char *folder, hd_err *err);
 
 #endif

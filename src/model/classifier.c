@@ -201,6 +201,7 @@ static void describe(const void *self, hd_details *to)
     const hd_model body = body_of(self);
     char stages[HD_STAGES_TEXT];
     hd_details_text(to, "encoder", hd_body_text(b, stages));
+    if (*b->bert.family) hd_details_text(to, "family", b->bert.family);
     if (o->pool != HD_POOL_each) hd_details_text(to, "pool", hd_pool_names[o->pool]);
     hd_details_whole(to, "width", hd_body_width(b));
     if (b->cell == HD_sigmoid) hd_details_text(to, "cell", hd_unary_name(b->cell));

@@ -200,7 +200,7 @@ static void what_is_not_known_is_refused(void **state)
     put_gpt2("gpt2");
     put_sentence("gpt2", (files){.more = "", .pooling = MEAN});
     assert_int_equal(pass(hd_import, "gpt2", "refused", &err), HD_EFORMAT);
-    assert_non_null(strstr(err.text, "modules.json: heed reads sentence models of BERT alone"));
+    assert_non_null(strstr(err.text, "modules.json: heed reads sentence models of encoders alone"));
 }
 
 static hd_embeddings embed(const char *folder, hd_embed_opt opt)
