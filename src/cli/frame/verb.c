@@ -113,12 +113,11 @@ int hd_verb_misused(const hd_verb *v, const hd_err *err)
 static hd_status open_all(hd_command *c, hd_err *err)
 {
     const hd_usage *u = c->verb->usage;
-    const hd_usual *o = u->opens > HD_OPENS_CPU ? c->options : NULL;
+    const hd_usual *o = c->usual;
     hd_status s = o && o->plot ? hd_plot_check(o->plot, err) : HD_OK;
     if (!s && u->opens) s = hd_machine_open(&c->machine, c, o ? &o->machine : &hd_machine_cpu, err);
-    if (s || u->opens < HD_OPENS_MODEL) return s;
-    return hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend,
-                                (hd_weights)o->weights, err);
+    if (s || !o) return s;
+    return hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend, o->weights, err);
 }
 
 /* The sum over both tokenizers. */
@@ -151,6 +150,7 @@ int hd_command_run(hd_command *c)
 {
     const hd_usage *u = c->verb->usage;
     hd_err err = {0};
+    c->usual = u->opens == HD_OPENS_MODEL ? c->options : NULL;
     hd_status s = u->check ? u->check(c, &err) : HD_OK;
     c->misused = s != HD_OK;
     if (!s) s = open_all(c, &err);

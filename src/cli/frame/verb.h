@@ -53,7 +53,7 @@ typedef struct hd_row_help {
 typedef struct hd_usual {
     bool json;
     const char *plot;
-    int weights; /* hd_weights */
+    hd_weights weights;
     hd_machine_options machine;
     hd_attending_options attending;
 } hd_usual;
@@ -61,9 +61,9 @@ typedef struct hd_usual {
 /* What is opened before a verb runs, and closed after it. */
 typedef enum hd_opens {
     HD_OPENS_NOTHING,
-    HD_OPENS_CPU,     /* a machine; the verb has no options for it */
-    HD_OPENS_MACHINE, /* the machine of the usual options, once --plot is known to be writable */
-    HD_OPENS_MODEL    /* the same, and the model in the folder that the first operand names */
+    HD_OPENS_CPU,  /* a machine; the verb has no options for it */
+    HD_OPENS_MODEL /* the machine of the usual options, once --plot is known to be writable, and the model in
+                      the folder that the first operand names */
 } hd_opens;
 
 typedef hd_status hd_verb_fn(hd_command *c, hd_err *err);
@@ -106,6 +106,7 @@ struct hd_command {
     /* all of it borrowed */
     const hd_verb *verb;
     const void *options;      /* the verb's struct, filled */
+    const hd_usual *usual;    /* the same of a verb that opens a model */
     const hd_option_set *set; /* the same with its table, and behind it hd_common_options */
     hd_common common;
     hd_words operands;

@@ -96,7 +96,7 @@ static hd_status answer(void *context, hd_line text, hd_text *to, hd_err *err)
 
 static hd_status run(hd_command *c, hd_err *err)
 {
-    const hd_usual *o = c->options;
+    const hd_usual *o = c->usual;
     hd_text out = {0};
     hd_status s = hd_masked_fill_check(&c->model, err);
     if (!s) s = hd_attending_open(c, &o->attending, err);

@@ -94,7 +94,7 @@ static hd_status measure_file(hd_measured *m, hd_command *c, const char *path, h
 /* Of several files, one that cannot be read leaves the others what they are, and is counted. */
 static hd_status answer(hd_command *c, const char *path, int *bad, hd_err *err)
 {
-    const bool json = ((const hd_usual *)c->options)->json;
+    const bool json = c->usual->json;
     const int operands = c->operands.count;
     hd_text out = {0};
     hd_measured m;

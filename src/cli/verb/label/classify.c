@@ -99,8 +99,7 @@ static bool is_blank(hd_line line)
 
 static void put(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *answer)
 {
-    const bool json = ((const hd_usual *)c->options)->json,
-               numbers = !hd_labeler_kind(&c->model)->probability;
+    const bool json = c->usual->json, numbers = !hd_labeler_kind(&c->model)->probability;
     bool empty = true;
     if (json) hd_member_begin(to, NULL, '{');
     for (size_t begin = items->begin[i], k = begin; k < items->begin[i + 1]; k++) {
@@ -126,7 +125,7 @@ static hd_status run(hd_command *c, hd_err *err)
 
 static hd_status check(hd_command *c, hd_err *err)
 {
-    const hd_usual *o = c->options;
+    const hd_usual *o = c->usual;
     const char *shows = hd_command_given(c, "top")         ? "top"
                         : hd_command_given(c, "threshold") ? "threshold"
                         : o->attending.file                ? "attention"

@@ -11,7 +11,7 @@ enum { CHUNK = 512 }; /* lines answered at once */
 /* What its body attends to. */
 static hd_status open_attending(hd_command *c, hd_err *err)
 {
-    const hd_usual *o = c->options;
+    const hd_usual *o = c->usual;
     const hd_model body = hd_model_body(&c->model.model);
     char title[HD_STAGES_TEXT];
     if (body.type->attention) return hd_attending_open(c, &o->attending, err);
@@ -25,7 +25,7 @@ static hd_status open_attending(hd_command *c, hd_err *err)
 static hd_status show_confusion(hd_command *c, const hd_confusion *found, hd_err *err)
 {
     const hd_terminal *t = &c->out;
-    const hd_usual *o = c->options;
+    const hd_usual *o = c->usual;
     hd_text out = {0};
     hd_text_pen pen = {.to = &out, .width = t->width, .color = t->color, .utf8 = true};
     const char **label = hd_mem_array(found->classes, sizeof *label);
@@ -42,7 +42,7 @@ static hd_status show_confusion(hd_command *c, const hd_confusion *found, hd_err
 /* Of what has no confusion matrix. */
 static hd_status show_figures(hd_command *c, const hd_judged *j, hd_err *err)
 {
-    const bool json = ((const hd_usual *)c->options)->json;
+    const bool json = c->usual->json;
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     hd_text out = {0};
     double mean = j->loss / (double)j->count;
@@ -68,7 +68,7 @@ static hd_status evaluate(hd_labels_call *l, hd_err *err)
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     const char *path = hd_input_files(c, 1).word[0];
     hd_judged found = {0};
-    if (kind->top != 1 && ((const hd_usual *)c->options)->plot)
+    if (kind->top != 1 && c->usual->plot)
         return hd_err_set(err, HD_EARG, "the model predicts %s: --plot is for one label of each text",
                           kind->predicts);
     hd_input_await(c, path, l->verb->awaited_labeled);
@@ -124,7 +124,7 @@ static hd_status write_answers(hd_labels_call *l, const hd_input_line *line, siz
                                const hd_labeled *items, const hd_real *logp, hd_err *err)
 {
     hd_command *c = &l->command;
-    const bool json = ((const hd_usual *)c->options)->json;
+    const bool json = c->usual->json;
     hd_text out = {0};
     for (size_t i = 0, item = 0; i < count; i++)
         if (line[i].why)

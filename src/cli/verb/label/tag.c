@@ -39,7 +39,7 @@ static void put_token(hd_text *to, bool json, hd_line token, const char *label)
 
 static void put(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i, const hd_real *logp)
 {
-    const bool json = ((const hd_usual *)c->options)->json;
+    const bool json = c->usual->json;
     size_t classes = hd_model_folder_classifier(&c->model)->opt.classes;
     if (json) hd_text_put(to, "{\"tokens\": [");
     for (size_t u = items->begin[i]; u < items->begin[i + 1]; u++)
