@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "clock.h"
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/encdec/encdec.h"
 #include "train/optimizer.h"
 

@@ -226,11 +226,6 @@ static hd_status seek_of(hd_source *s, hd_position at, hd_err *err)
     return hd_batches_seek((hd_batches *)s, at, err);
 }
 
-static void free_of(hd_source *s)
-{
-    hd_batches_free((hd_batches *)s);
-}
-
 hd_source *hd_batches_source(hd_batches *b)
 {
     return &b->source;
@@ -311,8 +306,7 @@ static hd_status open_either(hd_batches **out, const hd_corpus *corpus, hd_shard
     b->source = (hd_source){.hash = shards ? shards->head.hash ^ HD_SHARDS_ORDER : corpus->hash,
                             .batches = b->epoch.batches * (shards ? b->round.rounds : 1),
                             .next = next_of,
-                            .seek = seek_of,
-                            .free = free_of};
+                            .seek = seek_of};
     *out = b;
     return HD_OK;
 }

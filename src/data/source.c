@@ -18,12 +18,7 @@ static hd_status seek(hd_source *s, hd_position at, hd_err *err)
     return HD_OK;
 }
 
-static void nothing(hd_source *s)
-{
-    (void)s;
-}
-
 void hd_numbered_source_init(hd_numbered_source *s, uint64_t hash, size_t batches)
 {
-    *s = (hd_numbered_source){.source = {hash, batches, next, seek, nothing}};
+    *s = (hd_numbered_source){.source = {hash, batches, next, seek}};
 }

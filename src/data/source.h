@@ -24,14 +24,7 @@ struct hd_source {
     hd_status (*next)(hd_source *s, hd_position *after, hd_err *err);
     /* The same batches follow as followed when a next said this position. */
     hd_status (*seek)(hd_source *s, hd_position at, hd_err *err);
-    void (*free)(hd_source *s); /* at any moment */
 };
-
-/* Accepts NULL. */
-static inline void hd_source_free(hd_source *s)
-{
-    if (s) s->free(s);
-}
 
 /* A source whose batches are drawn by whoever asks: all follows from the number of the batch, counted over
    the epochs, which have as many each. */

@@ -51,7 +51,7 @@ static hd_bert_opt read_options(hd_model_config *c, const hd_bert_form *form)
 {
     static const char eps[] = "layer_norm_eps", positions[] = "position_embedding_type";
     hd_bert_opt o = form->base;
-    hd_keys_read(c, form->keys, &o);
+    hd_keys_read(c, form->keys, 0, &o);
     if (o.offset) o.offset = (size_t)hd_family_whole(c, "pad_token_id", 0, HD_MOST_SIZE, 1) + 1;
     long long before = (long long)o.offset;
     o.positions = (size_t)(hd_family_whole(c, POSITIONS, before + 3, HD_MOST_SIZE, 512) - before);
@@ -94,9 +94,9 @@ static void read_words(hd_passage *p, hd_model_config *c, bool promised)
 static void read_labels(hd_passage *p, hd_model_config *c, bool tags)
 {
     hd_model_config own = hd_family_own(c);
-    p->classifier =
-        (hd_classifier_opt){.pool = tags ? HD_POOL_each : HD_POOL_first,
-                            .body = {.type = &hd_body_bert, .bert = p->bert, .positions = p->bert.positions}};
+    p->classifier = (hd_classifier_opt){
+        .pool = tags ? HD_POOL_each : HD_POOL_first,
+        .body = {.type = &hd_model_bert, .bert = p->bert, .positions = p->bert.positions}};
     p->m.pairs = !tags && hd_family_switch(&own, PAIRS, true);
     hd_family_own_end(c, &own);
     hd_family_labels_read(c, p);
@@ -271,7 +271,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
     int32_t pad = o.offset ? (int32_t)o.offset - 1 : hd_tokenizer_special(p->m.tokenizer[0]).pad;
     if (!o.embedding) o.embedding = o.stack.width;
     hd_json_set(config, "architectures", json_pack("[s+]", form->title, kinds[h]));
-    hd_keys_write(config, form->keys, &o);
+    hd_keys_set(config, form->keys, &o);
     hd_json_set(config, POSITIONS, json_integer((json_int_t)(o.positions + o.offset)));
     if (pad >= 0) hd_json_set(config, "pad_token_id", json_integer(pad));
     hd_json_join(config,

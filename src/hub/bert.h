@@ -26,17 +26,17 @@ typedef struct hd_bert_form {
 
 /* Keys that most have. */
 #define HD_BERT_KEYS(N, H, C, F)                                                                           \
-    HD_KEY(INT, "num_hidden_layers", hd_bert_opt, stack.layers, HD_MOST_LAYERS, N),                        \
-        HD_KEY(INT, "num_attention_heads", hd_bert_opt, stack.heads, HD_MOST_HEADS, H),                    \
-        HD_KEY(SIZE, "hidden_size", hd_bert_opt, stack.width, HD_MOST_SIZE, C),                            \
-        HD_KEY(SIZE, "intermediate_size", hd_bert_opt, stack.inner, 4 * HD_MOST_SIZE, F),                  \
-        HD_KEY(ACT, "hidden_act", hd_bert_opt, stack.act, 0, HD_gelu),                                     \
+    HD_KEY(WHOLE, "num_hidden_layers", hd_bert_opt, stack.layers, HD_MOST_LAYERS, N),                      \
+        HD_KEY(WHOLE, "num_attention_heads", hd_bert_opt, stack.heads, HD_MOST_HEADS, H),                  \
+        HD_KEY(WHOLE, "hidden_size", hd_bert_opt, stack.width, HD_MOST_SIZE, C),                           \
+        HD_KEY(WHOLE, "intermediate_size", hd_bert_opt, stack.inner, 4 * HD_MOST_SIZE, F),                 \
+        HD_KEY(UNARY, "hidden_act", hd_bert_opt, stack.act, 0, HD_gelu),                                   \
         HD_KEY(REAL, "hidden_dropout_prob", hd_bert_opt, stack.dropout, HD_KEY_DROPOUT, 0.1),              \
         HD_KEY(REAL, "attention_probs_dropout_prob", hd_bert_opt, stack.attention_dropout, HD_KEY_DROPOUT, \
                0.1),                                                                                       \
         HD_KEY(REAL, "layer_norm_eps", hd_bert_opt, stack.eps, 1, 1e-12)
-#define HD_BERT_VOCAB(otherwise) HD_KEY(SIZE, "vocab_size", hd_bert_opt, vocab, 64 * HD_MOST_SIZE, otherwise)
-#define HD_BERT_TYPES            HD_KEY(SIZE, "type_vocab_size", hd_bert_opt, types, HD_MOST_SIZE, 2)
+#define HD_BERT_VOCAB(otherwise) HD_KEY(WHOLE, "vocab_size", hd_bert_opt, vocab, 64 * HD_MOST_SIZE, otherwise)
+#define HD_BERT_TYPES            HD_KEY(WHOLE, "type_vocab_size", hd_bert_opt, types, HD_MOST_SIZE, 2)
 
 /* RoBERTa's, which others have, too. */
 extern const hd_renamed hd_roberta_head[], hd_roberta_labels[];

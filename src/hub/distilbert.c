@@ -19,11 +19,11 @@ static const hd_renamed blocks[] = {{"encoder.layer.", "transformer.layer."},
                         labels[] = {{"bert.pooler.dense.", "pre_classifier."}, {NULL, NULL}};
 
 static const hd_key keys[] = {
-    HD_KEY(INT, "n_layers", hd_bert_opt, stack.layers, HD_MOST_LAYERS, 6),
-    HD_KEY(INT, "n_heads", hd_bert_opt, stack.heads, HD_MOST_HEADS, 12),
-    HD_KEY(SIZE, "dim", hd_bert_opt, stack.width, HD_MOST_SIZE, 768),
-    HD_KEY(SIZE, "hidden_dim", hd_bert_opt, stack.inner, 4 * HD_MOST_SIZE, 3072),
-    HD_KEY(ACT, "activation", hd_bert_opt, stack.act, 0, HD_gelu),
+    HD_KEY(WHOLE, "n_layers", hd_bert_opt, stack.layers, HD_MOST_LAYERS, 6),
+    HD_KEY(WHOLE, "n_heads", hd_bert_opt, stack.heads, HD_MOST_HEADS, 12),
+    HD_KEY(WHOLE, "dim", hd_bert_opt, stack.width, HD_MOST_SIZE, 768),
+    HD_KEY(WHOLE, "hidden_dim", hd_bert_opt, stack.inner, 4 * HD_MOST_SIZE, 3072),
+    HD_KEY(UNARY, "activation", hd_bert_opt, stack.act, 0, HD_gelu),
     HD_KEY(REAL, "dropout", hd_bert_opt, stack.dropout, HD_KEY_DROPOUT, 0.1),
     HD_KEY(REAL, "attention_dropout", hd_bert_opt, stack.attention_dropout, HD_KEY_DROPOUT, 0.1),
     HD_BERT_VOCAB(30522),

@@ -10,7 +10,7 @@ static const hd_renamed head[] = {
     {"cls.predictions.", "generator_lm_head."},
     {NULL, NULL}};
 static const hd_key keys[] = {HD_BERT_KEYS(12, 4, 256, 1024),
-                              HD_KEY(SIZE, "embedding_size", hd_bert_opt, embedding, HD_MOST_SIZE, 128),
+                              HD_KEY(WHOLE, "embedding_size", hd_bert_opt, embedding, HD_MOST_SIZE, 128),
                               HD_BERT_VOCAB(30522),
                               HD_BERT_TYPES,
                               {0}};

@@ -21,18 +21,18 @@ static const char PREFIX[] = "transformer.", OUTPUT[] = "lm_head.weight", SCORE[
 static const char *const ignored[] = {".attn.bias", ".attn.masked_bias", NULL};
 
 static const hd_key keys[] = {
-    HD_KEY(INT, "n_layer", hd_lm_opt, stack.layers, HD_MOST_LAYERS, 12),
-    HD_KEY(INT, "n_head", hd_lm_opt, stack.heads, HD_MOST_HEADS, 12),
-    HD_KEY(SIZE, "n_embd", hd_lm_opt, stack.width, HD_MOST_SIZE, 768),
-    HD_KEY(SIZE, "n_inner", hd_lm_opt, stack.inner, 4 * HD_MOST_SIZE, 0),
-    HD_KEY(SIZE, "n_positions", hd_lm_opt, context, HD_MOST_SIZE, 1024),
-    HD_KEY(SIZE, "vocab_size", hd_lm_opt, vocab, 64 * HD_MOST_SIZE, 50257),
-    HD_KEY(ACT, "activation_function", hd_lm_opt, stack.act, 0, HD_gelu_tanh),
+    HD_KEY(WHOLE, "n_layer", hd_lm_opt, stack.layers, HD_MOST_LAYERS, 12),
+    HD_KEY(WHOLE, "n_head", hd_lm_opt, stack.heads, HD_MOST_HEADS, 12),
+    HD_KEY(WHOLE, "n_embd", hd_lm_opt, stack.width, HD_MOST_SIZE, 768),
+    HD_KEY(WHOLE, "n_inner", hd_lm_opt, stack.inner, 4 * HD_MOST_SIZE, 0),
+    HD_KEY(WHOLE, "n_positions", hd_lm_opt, context, HD_MOST_SIZE, 1024),
+    HD_KEY(WHOLE, "vocab_size", hd_lm_opt, vocab, 64 * HD_MOST_SIZE, 50257),
+    HD_KEY(UNARY, "activation_function", hd_lm_opt, stack.act, 0, HD_gelu_tanh),
     HD_KEY(REAL, "resid_pdrop", hd_lm_opt, stack.dropout, HD_KEY_DROPOUT, 0.1),
     HD_KEY(REAL, "embd_pdrop", hd_lm_opt, embedding_dropout, HD_KEY_DROPOUT, 0.1),
     HD_KEY(REAL, "attn_pdrop", hd_lm_opt, stack.attention_dropout, HD_KEY_DROPOUT, 0.1),
     HD_KEY(REAL, "layer_norm_epsilon", hd_lm_opt, stack.eps, 1, 1e-5),
-    HD_KEY(SWITCH, "tie_word_embeddings", hd_lm_opt, tied, 0, 1),
+    HD_KEY(FLAG, "tie_word_embeddings", hd_lm_opt, tied, 0, 1),
     {0}};
 
 /* -- here -- */
@@ -43,7 +43,7 @@ static void read_labels(hd_passage *p, hd_model_config *c)
     p->lm.tied = true; /* its words are not predicted */
     p->classifier =
         (hd_classifier_opt){.pool = HD_POOL_last,
-                            .body = {.type = &hd_body_lm, .lm = p->lm, .positions = p->lm.context},
+                            .body = {.type = &hd_model_gpt, .lm = p->lm, .positions = p->lm.context},
                             .bare = hd_family_switch(&own, BARE, true)};
     hd_family_own_end(c, &own);
     if (p->lm.context < 3) hd_model_config_refuse(c, "\"n_positions\" is less than 3");
@@ -61,7 +61,7 @@ static void read_folder(hd_passage *p, hd_model_config *c)
                                hd_family_architecture(c, ""));
     p->lm = (hd_lm_opt){.stack.pre_norm = true, .kind = HD_LM_gpt, .order = 1};
     p->task = HD_TRAIN_LM, p->make = hd_passage_lm;
-    hd_keys_read(c, keys, &p->lm);
+    hd_keys_read(c, keys, 0, &p->lm);
     hd_family_insist(c, "scale_attn_weights", true);
     hd_family_insist(c, "scale_attn_by_inverse_layer_idx", false);
     hd_family_insist(c, "add_cross_attention", false);
@@ -141,7 +141,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
     int32_t pad = hd_tokenizer_special(p->m.tokenizer[0]).pad;
     if (o.stack.act == HD_IDENTITY) o.stack.act = HD_gelu_tanh;
     hd_json_set(config, "architectures", json_pack("[s]", has_labels(p) ? TITLE LABELS : TITLE WORDS));
-    hd_keys_write(config, keys, &o);
+    hd_keys_set(config, keys, &o);
     /* a text begins behind the end of another, as heed begins one */
     hd_json_join(config, json_pack("{s:I,s:i,s:i}", "n_ctx", (json_int_t)o.context, "bos_token_id", o.end,
                                    "eos_token_id", o.end));

@@ -12,7 +12,7 @@ static const hd_renamed blocks[] = {
     {NULL, NULL}};
 static const hd_key keys[] = {
     HD_BERT_KEYS(12, 12, 768, 3072),
-    HD_KEY(SIZE, "relative_attention_num_buckets", hd_bert_opt, stack.relative.buckets, HD_MOST_SIZE, 32),
+    HD_KEY(WHOLE, "relative_attention_num_buckets", hd_bert_opt, stack.relative.buckets, HD_MOST_SIZE, 32),
     HD_BERT_VOCAB(30527),
     {0}};
 static const char *const ignored[] = {HD_BERT_IGNORED, "mpnet.pooler.dense.weight", "mpnet.pooler.dense.bias",

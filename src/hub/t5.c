@@ -13,13 +13,13 @@ static const char SHARED[] = "shared.weight", OUTPUT[] = "lm_head.weight", GATED
 static const char *const ignored[] = {".EncDecAttention.relative_attention_bias.weight", NULL};
 
 static const hd_key keys[] = {
-    HD_KEY(SIZE, "vocab_size", hd_encdec_opt, source_vocab, HD_MOST_SIZE, 32128),
-    HD_KEY(SIZE, "d_model", hd_encdec_opt, stack.width, HD_MOST_SIZE, 512),
-    HD_KEY(SIZE, "d_kv", hd_encdec_opt, stack.head_width, HD_MOST_SIZE, 64),
-    HD_KEY(SIZE, "d_ff", hd_encdec_opt, stack.inner, HD_MOST_SIZE, 2048),
-    HD_KEY(INT, "num_heads", hd_encdec_opt, stack.heads, HD_MOST_HEADS, 8),
-    HD_KEY(SIZE, "relative_attention_num_buckets", hd_encdec_opt, stack.relative.buckets, HD_MOST_SIZE, 32),
-    HD_KEY(INT, "relative_attention_max_distance", hd_encdec_opt, stack.relative.reach, HD_MOST_SIZE, 128),
+    HD_KEY(WHOLE, "vocab_size", hd_encdec_opt, source_vocab, HD_MOST_SIZE, 32128),
+    HD_KEY(WHOLE, "d_model", hd_encdec_opt, stack.width, HD_MOST_SIZE, 512),
+    HD_KEY(WHOLE, "d_kv", hd_encdec_opt, stack.head_width, HD_MOST_SIZE, 64),
+    HD_KEY(WHOLE, "d_ff", hd_encdec_opt, stack.inner, HD_MOST_SIZE, 2048),
+    HD_KEY(WHOLE, "num_heads", hd_encdec_opt, stack.heads, HD_MOST_HEADS, 8),
+    HD_KEY(WHOLE, "relative_attention_num_buckets", hd_encdec_opt, stack.relative.buckets, HD_MOST_SIZE, 32),
+    HD_KEY(WHOLE, "relative_attention_max_distance", hd_encdec_opt, stack.relative.reach, HD_MOST_SIZE, 128),
     HD_KEY(REAL, "layer_norm_epsilon", hd_encdec_opt, stack.eps, 1, 1e-6),
     {0}};
 
@@ -46,7 +46,7 @@ static void read_feed_forward(hd_model_config *c, hd_encdec_opt *o)
 static hd_encdec_opt read_options(hd_model_config *c)
 {
     hd_encdec_opt o = hd_encdec_opt_t5();
-    hd_keys_read(c, keys, &o);
+    hd_keys_read(c, keys, 0, &o);
     o.encoder_layers = (int)hd_family_whole(c, "num_layers", 1, HD_MOST_LAYERS, 6);
     o.decoder_layers = (int)hd_family_whole(c, "num_decoder_layers", 1, HD_MOST_LAYERS, o.encoder_layers);
     o.positions = (size_t)hd_family_whole(c, "n_positions", 2, HD_MOST_POSITIONS, 512);
@@ -111,7 +111,7 @@ static void put(const hd_passage *p, json_t *to, json_t *own)
     char feed_forward[64];
     snprintf(feed_forward, sizeof feed_forward, "%s%s", o->stack.gated ? GATED : "", feed_forward_name(o));
     hd_json_set(to, "architectures", json_pack("[s]", "T5ForConditionalGeneration"));
-    hd_keys_write(to, keys, o);
+    hd_keys_set(to, keys, o);
     hd_json_join(to, json_pack("{s:i,s:i,s:s,s:I}", "num_layers", o->encoder.at[0].layers,
                                "num_decoder_layers", o->decoder.at[0].layers, PROJ, feed_forward,
                                "n_positions", (json_int_t)o->positions));

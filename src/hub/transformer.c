@@ -23,8 +23,8 @@ static const float EPS = 1e-5f; /* transformers' own; no config.json says it */
 /* Sinusoids, which are computed here. */
 static const char *const ignored[] = {".embed_positions.weight", NULL};
 
-static const hd_key keys[] = {HD_KEY(SIZE, "d_model", hd_encdec_opt, stack.width, HD_MOST_SIZE, 1024),
-                              HD_KEY(ACT, "activation_function", hd_encdec_opt, stack.act, 0, HD_gelu),
+static const hd_key keys[] = {HD_KEY(WHOLE, "d_model", hd_encdec_opt, stack.width, HD_MOST_SIZE, 1024),
+                              HD_KEY(UNARY, "activation_function", hd_encdec_opt, stack.act, 0, HD_gelu),
                               {0}};
 
 /* -- here -- */
@@ -47,7 +47,7 @@ static hd_encdec_opt read_config(hd_model_config *c, const transformer_form *for
                        .output_bias = true,
                        .stack.eps = EPS,
                        .sinusoid = {.halves = true}};
-    hd_keys_read(c, keys, &o);
+    hd_keys_read(c, keys, 0, &o);
     o.encoder_layers = (int)hd_family_whole(c, "encoder_layers", 1, HD_MOST_LAYERS, 12);
     o.decoder_layers = (int)hd_family_whole(c, "decoder_layers", 1, HD_MOST_LAYERS, 12);
     o.stack.heads = (int)both(c, "encoder_attention_heads", "decoder_attention_heads", HD_MOST_HEADS, 16);
@@ -175,7 +175,7 @@ static void put(const hd_passage *p, json_t *to, json_t *own)
     const json_int_t inner = (json_int_t)o->stack.inner, positions = (json_int_t)o->positions;
     hd_special special = hd_tokenizer_special(p->m.tokenizer[1]);
     hd_json_set(to, "architectures", json_pack("[s]", form->architecture));
-    hd_keys_write(to, keys, o);
+    hd_keys_set(to, keys, o);
     hd_json_join(to, json_pack("{s:I,s:I,s:i,s:i,s:i}", "vocab_size", (json_int_t)o->source_vocab,
                                "decoder_vocab_size", (json_int_t)o->target_vocab, "encoder_layers", layers,
                                "decoder_layers", o->decoder.at[0].layers, "num_hidden_layers", layers));

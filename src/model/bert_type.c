@@ -3,77 +3,44 @@
 
 #include <string.h>
 
+#include "model/body.h"
 #include "model/formula.h"
+#include "model/keys.h"
 #include "model/prepare.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_SIZE = 1 << 20, MOST_LAYERS = 1000 };
 
-#define POOLER_ACT "pooler_activation"
-
-/* X(key, field of hd_bert_opt, least, most): whole numbers of config.json */
-#define SIZES(X)                              \
-    X("layers", stack.layers, 1, MOST_LAYERS) \
-    X("heads", stack.heads, 1, 1024)          \
-    X("width", stack.width, 1, MOST_SIZE)     \
-    X("inner", stack.inner, 1, 4 * MOST_SIZE) \
-    X("context", positions, 3, MOST_SIZE)     \
-    X("vocabulary", vocab, 1, 64 * MOST_SIZE)
-
-/* ... that models trained here lack. */
-#define MORE(X)                                        \
-    X(HD_BERT_OFFSET, offset, 1, MOST_SIZE)            \
-    X("embedding", embedding, 1, MOST_SIZE)            \
-    X("buckets", stack.relative.buckets, 4, MOST_SIZE) \
-    X("reach", stack.relative.reach, 1, MOST_SIZE)
-
 /* -- config.json -- */
+
+#define KEY(name, kind, field) HD_KEY_OF(hd_bert_opt, name, kind, field)
+
+static const hd_key keys[] = {
+    {KEY("layers", WHOLE, stack.layers), .least = 1, .most = MOST_LAYERS},
+    {KEY("heads", WHOLE, stack.heads), .least = 1, .most = 1024},
+    {KEY("width", WHOLE, stack.width), .least = 1, .most = MOST_SIZE},
+    {KEY("inner", WHOLE, stack.inner), .least = 1, .most = 4 * MOST_SIZE},
+    {KEY("context", WHOLE, positions), .least = 3, .most = MOST_SIZE},
+    {KEY("vocabulary", WHOLE, vocab), .least = 1, .most = 64 * MOST_SIZE},
+    {KEY("dropout", REAL, stack.dropout), .most = 0.999},
+    /* folders may lack all but the last: models trained here have none of it */
+    {KEY("eps", REAL, stack.eps), .most = 1, .when = HD_KEY_LATE},
+    {KEY("types", WHOLE, types), .least = 0, .most = MOST_SIZE, .when = HD_KEY_LATE},
+    {KEY("headless", FLAG, headless), .when = HD_KEY_LATE},
+    {KEY("pooler", FLAG, pooler), .when = HD_KEY_LATE},
+    {KEY(HD_BERT_OFFSET, WHOLE, offset), .least = 1, .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("embedding", WHOLE, embedding), .least = 1, .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("buckets", WHOLE, stack.relative.buckets), .least = 4, .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("reach", WHOLE, stack.relative.reach), .least = 1, .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("pooler_activation", UNARY, pooler_act), .when = HD_KEY_RARE},
+    {KEY(HD_BERT_FAMILY, TEXT, family), .when = HD_KEY_RARE},
+    {KEY("activation", UNARY, stack.act)},
+    {0},
+};
 
 void hd_bert_config_write(hd_text *to, const hd_bert_opt *o)
 {
-#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
-    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
-    hd_text_print(to, ",\n \"types\": %zu,\n \"headless\": %s,\n \"pooler\": %s", o->types,
-                  o->headless ? "true" : "false", o->pooler ? "true" : "false");
-#define X(key, field, least, most) \
-    if (o->field) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-    MORE(X)
-#undef X
-    if (o->pooler_act != HD_IDENTITY && o->pooler_act != HD_tanh)
-        hd_text_print(to, ",\n \"" POOLER_ACT "\": \"%s\"", hd_unary_name(o->pooler_act));
-    if (*o->family) hd_text_print(to, ",\n \"" HD_BERT_FAMILY "\": \"%s\"", o->family);
-    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
-}
-
-static void read_family(hd_model_config *c, hd_bert_opt *o)
-{
-    const char *name = hd_model_config_has(c, HD_BERT_FAMILY) ? hd_model_config_text(c, HD_BERT_FAMILY) : "";
-    if (strlen(name) >= sizeof o->family)
-        hd_model_config_refuse(c, "there is no family \"%.40s\"", name);
-    else
-        strcpy(o->family, name);
-}
-
-/* What folders may lack: that of models trained here. */
-static void read_parts(hd_model_config *c, hd_bert_opt *o)
-{
-    if (hd_model_config_has(c, "eps")) o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
-    if (hd_model_config_has(c, "types")) {
-        o->types = (size_t)hd_model_config_whole(c, "types", 0, MOST_SIZE);
-        o->no_types = !o->types;
-    }
-#define X(key, field, least, most)   \
-    if (hd_model_config_has(c, key)) \
-        o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    MORE(X)
-#undef X
-    if (hd_model_config_has(c, "headless")) o->headless = hd_model_config_switch(c, "headless");
-    if (hd_model_config_has(c, "pooler")) o->pooler = hd_model_config_switch(c, "pooler");
-    if (hd_model_config_has(c, POOLER_ACT)) o->pooler_act = hd_model_config_activation(c, POOLER_ACT);
-    read_family(c, o);
+    hd_keys_write(to, keys, 0, o);
 }
 
 void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o)
@@ -81,13 +48,8 @@ void hd_bert_config_read(hd_model_config *c, hd_bert_opt *o)
     static const char *const models[] = {"bert"};
     *o = (hd_bert_opt){0};
     hd_model_config_name(c, "model", models, 1);
-#define X(key, field, least, most) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    SIZES(X)
-#undef X
-    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c, "activation");
-    read_parts(c, o);
+    hd_keys_read(c, keys, 0, o);
+    o->no_types = hd_model_config_has(c, "types") && !o->types;
     if (!c->status && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
                                o->stack.heads);
@@ -221,6 +183,7 @@ const hd_model_type hd_model_bert = {
     .rows = rows,
     .reads_types = true,
     .head_dropout = HD_HEAD_DROPOUT_POOLED,
+    .as_body = &hd_body_bert,
     .width = width,
     .pooled = pooled,
     .table = table,

@@ -2,33 +2,27 @@
 #include "model/body.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_POSITIONS = 1 << 20 };
 
-static const hd_body_type *type_of(const hd_body_opt *o)
-{
-    return o->type ? o->type : &hd_body_stages;
-}
-
 const hd_model_type *hd_body_model(const hd_body_opt *o)
 {
-    return type_of(o)->model(o);
+    return o->type ? o->type : &hd_model_encoder;
 }
 
 hd_stack_opt *hd_body_stack(hd_body_opt *o)
 {
-    return (hd_stack_opt *)(void *)((char *)o + type_of(o)->stack);
+    return (hd_stack_opt *)(void *)((char *)o + hd_body_model(o)->as_body->stack);
 }
 
 static const hd_stack_opt *stack_of(const hd_body_opt *o)
 {
-    return (const hd_stack_opt *)(const void *)((const char *)o + type_of(o)->stack);
+    return (const hd_stack_opt *)(const void *)((const char *)o + hd_body_model(o)->as_body->stack);
 }
 
 size_t hd_body_vocab(const hd_body_opt *o)
 {
-    return *(const size_t *)(const void *)((const char *)o + type_of(o)->vocab);
+    return *(const size_t *)(const void *)((const char *)o + hd_body_model(o)->as_body->vocab);
 }
 
 size_t hd_body_width(const hd_body_opt *o)
@@ -50,20 +44,21 @@ const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT])
 
 hd_status hd_body_make(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err *err)
 {
-    return type_of(o)->make(out, o, backend, err);
+    return hd_body_model(o)->as_body->make(out, o, backend, err);
 }
 
 void hd_body_config_write(hd_text *to, const hd_body_opt *o)
 {
-    type_of(o)->write(to, o);
+    hd_body_model(o)->as_body->write(to, o);
     hd_text_print(to, ",\n \"positions\": %zu", o->positions);
 }
 
 void hd_body_config_read(hd_model_config *c, hd_body_opt *o)
 {
-    const char *model = hd_model_config_has(c, "model") ? hd_model_config_text(c, "model") : NULL;
-    o->type = !model ? &hd_body_stages : !strcmp(model, hd_model_bert.name) ? &hd_body_bert : &hd_body_lm;
-    o->type->read(c, o);
+    const char *model = hd_model_config_has(c, "model") ? hd_model_config_text(c, "model") : "encoder";
+    o->type = hd_model_find(model);
+    if (!o->type || !o->type->as_body) o->type = &hd_model_gpt; /* which says that there is no such model */
+    o->type->as_body->read(c, o);
     o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_POSITIONS);
 }
 
@@ -87,12 +82,6 @@ static hd_status make_bert(hd_model *out, hd_body_opt *o, hd_backend *backend, h
     return HD_OK;
 }
 
-static const hd_model_type *bert_of(const hd_body_opt *o)
-{
-    (void)o;
-    return &hd_model_bert;
-}
-
 static void put_bert(hd_text *to, const hd_body_opt *o)
 {
     hd_text_put(to, ",\n \"model\": \"bert\"");
@@ -104,23 +93,17 @@ static void take_bert(hd_model_config *c, hd_body_opt *o)
     hd_bert_config_read(c, &o->bert);
 }
 
-const hd_body_type hd_body_bert = {.model = bert_of,
-                                   .stack = offsetof(hd_body_opt, bert.stack),
-                                   .vocab = offsetof(hd_body_opt, bert.vocab),
-                                   .make = make_bert,
-                                   .write = put_bert,
-                                   .read = take_bert};
+const hd_body_functions hd_body_bert = {.stack = offsetof(hd_body_opt, bert.stack),
+                                        .vocab = offsetof(hd_body_opt, bert.vocab),
+                                        .make = make_bert,
+                                        .write = put_bert,
+                                        .read = take_bert};
 
 /* -- a language model -- */
 
-static const hd_model_type *lm_of(const hd_body_opt *o)
-{
-    return hd_model_find(hd_lm_names[o->lm.kind]);
-}
-
 static hd_status make_lm(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err *err)
 {
-    const hd_model_type *type = lm_of(o);
+    const hd_model_type *type = hd_body_model(o);
     hd_lm *m = NULL;
     hd_status s = HD_OK;
     if (!type->rows)
@@ -143,9 +126,8 @@ static void take_lm(hd_model_config *c, hd_body_opt *o)
     hd_lm_config_read(c, &o->lm);
 }
 
-const hd_body_type hd_body_lm = {.model = lm_of,
-                                 .stack = offsetof(hd_body_opt, lm.stack),
-                                 .vocab = offsetof(hd_body_opt, lm.vocab),
-                                 .make = make_lm,
-                                 .write = put_lm,
-                                 .read = take_lm};
+const hd_body_functions hd_body_lm = {.stack = offsetof(hd_body_opt, lm.stack),
+                                      .vocab = offsetof(hd_body_opt, lm.vocab),
+                                      .make = make_lm,
+                                      .write = put_lm,
+                                      .read = take_lm};

@@ -8,9 +8,9 @@
 #include "model/lm/lm.h"
 
 typedef struct hd_body_opt {
-    const struct hd_body_type *type; /* NULL: stages */
-    size_t positions;                /* most rows of an item; of a BERT or a gpt no more than its own */
-    size_t vocab;                    /* stages; the others have their own */
+    const hd_model_type *type; /* hd_model_bert, that of lm.kind, or hd_model_encoder: stages, as NULL is */
+    size_t positions;          /* most rows of an item; of a BERT or a gpt no more than its own */
+    size_t vocab;              /* stages; the others have their own */
     /* of stages */
     hd_stages encoder;  /* with its layers */
     hd_stack_opt stack; /* as of hd_encoder_opt */
@@ -21,18 +21,17 @@ typedef struct hd_body_opt {
     hd_lm_opt lm;     /* of a language model */
 } hd_body_opt;
 
-/* Each kind of body: how it is made from its options and kept in config.json. All else is asked of the model
-   that it becomes. */
-typedef struct hd_body_type {
-    const hd_model_type *(*model)(const hd_body_opt *o);
+/* What a model that can be a body has for it: how it is made from its options and kept in config.json. All
+   else is asked of the model that it becomes. */
+typedef struct hd_body_functions {
     size_t stack, vocab; /* where its own are in hd_body_opt */
     /* Registers the parameters in out->params; completes the options. */
     hd_status (*make)(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err *err);
     void (*write)(hd_text *to, const hd_body_opt *o);
     void (*read)(hd_model_config *c, hd_body_opt *o);
-} hd_body_type;
+} hd_body_functions;
 
-extern const hd_body_type hd_body_stages, hd_body_bert, hd_body_lm;
+extern const hd_body_functions hd_body_bert, hd_body_lm;
 
 const hd_model_type *hd_body_model(const hd_body_opt *o); /* that it is to be; its name: "bert", "gpt", ... */
 hd_stack_opt *hd_body_stack(hd_body_opt *o);

@@ -172,13 +172,6 @@ hd_unary hd_model_config_activation(hd_model_config *c, const char *key)
     return found < 0 ? HD_IDENTITY : (hd_unary)found;
 }
 
-hd_unary hd_model_config_cell(hd_model_config *c)
-{
-    static const char *const names[] = {"tanh", "sigmoid"};
-    if (!hd_model_config_has(c, "cell")) return HD_tanh;
-    return hd_model_config_name(c, "cell", names, 2) ? HD_sigmoid : HD_tanh;
-}
-
 hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err)
 {
     return hd_path(to, folder, hd_tokenizer_file(kind, HD_OF_BOTH), err);
@@ -221,12 +214,18 @@ void hd_model_config_put_tokenizer(hd_text *to, const hd_tokenizer *t)
     hd_text_print(to, ",\n \"tokenizer\": \"%s\"", hd_tokenizer_name(hd_tokenizer_kind_of(t)));
 }
 
+const char *hd_model_config_digits(char to[HD_REAL_TEXT], double x)
+{
+    int n = 1;
+    do snprintf(to, HD_REAL_TEXT, "%.*g", n, x);
+    while (n++ < 9 && strtof(to, NULL) != (float)x);
+    return to;
+}
+
 void hd_model_config_put_real(hd_text *to, const char *key, double x)
 {
-    char digits[40];
-    int n = 1;
-    do snprintf(digits, sizeof digits, "%.*g", n, x);
-    while (n++ < 9 && strtof(digits, NULL) != (float)x);
+    char digits[HD_REAL_TEXT];
+    hd_model_config_digits(digits, x);
     char *comma = strchr(digits, ',');
     if (comma) *comma = '.';
     hd_text_print(to, ",\n \"%s\": %s", key, digits);

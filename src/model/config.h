@@ -42,7 +42,6 @@ int hd_model_config_name(hd_model_config *c, const char *key, const char *const 
 hd_stages hd_model_config_stages(hd_model_config *c, const char *key);
 hd_tokenizer_kind hd_model_config_tokenizer_kind(hd_model_config *c, const char *key);
 hd_unary hd_model_config_activation(hd_model_config *c, const char *key);
-hd_unary hd_model_config_cell(hd_model_config *c); /* the key "cell"; without it tanh */
 
 /* The tokenizer in the folder, of the kind that the key "tokenizer" says. */
 hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder);
@@ -61,8 +60,10 @@ void hd_model_config_put_padded(hd_text *to, size_t vocab, size_t pieces); /* no
 
 void hd_model_config_put_tokenizer(hd_text *to, const hd_tokenizer *t); /* the key "tokenizer" */
 
-/* Writes ",\n "key": x", in as few digits as give the float back, whatever the locale of the program around
- * us. */
+enum { HD_REAL_TEXT = 40 };
+/* As few digits as give the float back, as the locale writes them. */
+const char *hd_model_config_digits(char to[HD_REAL_TEXT], double x);
+/* Writes ",\n "key": x" with these, whatever the locale of the program around us. */
 void hd_model_config_put_real(hd_text *to, const char *key, double x);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "model/body.h"
 #include "model/formula.h"
+#include "model/keys.h"
 #include "model/prepare.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
@@ -76,59 +77,43 @@ static hd_status make(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_err
     return hd_encoder_make(&m->encoder, &m->params, &e, make_front(&m->params, o), err);
 }
 
-static const hd_model_type *model_of(const hd_body_opt *o)
-{
-    (void)o;
-    return &hd_model_encoder;
-}
-
 /* -- config.json -- */
 
-/* X(key, field of hd_body_opt, least, most): whole numbers */
-#define SIZES(X)                          \
-    X("heads", stack.heads, 1, 1024)      \
-    X("width", stack.width, 1, MOST_SIZE) \
-    X("inner", stack.inner, 1, 4 * MOST_SIZE)
+#define KEY(name, kind, field) HD_KEY_OF(hd_body_opt, name, kind, field)
+
+static const hd_key keys[] = {
+    {KEY("encoder", STAGES, encoder)},
+    {KEY("heads", WHOLE, stack.heads), .least = 1, .most = 1024},
+    {KEY("width", WHOLE, stack.width), .least = 1, .most = MOST_SIZE},
+    {KEY("inner", WHOLE, stack.inner), .least = 1, .most = 4 * MOST_SIZE},
+    {KEY("vocabulary", WHOLE, vocab), .least = 1, .most = 64 * MOST_SIZE},
+    {KEY("post_norm", NOT, stack.pre_norm)},
+    {KEY("dropout", REAL, stack.dropout), .most = 0.999},
+    {KEY("activation", UNARY, stack.act)},
+    {KEY("cell", CELL, cell), .when = HD_KEY_RARE},
+    {KEY("one_hot", FLAG, one_hot), .when = HD_KEY_RARE},
+    {0},
+};
 
 static void put(hd_text *to, const hd_body_opt *o)
 {
-    char stages[HD_STAGES_TEXT];
-    hd_text_print(to, ",\n \"encoder\": \"%s\"", hd_stages_text(&o->encoder, stages));
-#define X(key, field, least, most) hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-    SIZES(X)
-#undef X
-    hd_text_print(to, ",\n \"vocabulary\": %zu,\n \"post_norm\": %s", o->vocab,
-                  o->stack.pre_norm ? "false" : "true");
-    hd_model_config_put_real(to, "dropout", (double)o->stack.dropout);
-    hd_text_print(to, ",\n \"activation\": \"%s\"", hd_unary_name(o->stack.act));
-    if (o->cell == HD_sigmoid) hd_text_print(to, ",\n \"cell\": \"%s\"", hd_unary_name(o->cell));
-    if (o->one_hot) hd_text_put(to, ",\n \"one_hot\": true");
+    hd_keys_write(to, keys, 0, o);
 }
 
 static void take(hd_model_config *c, hd_body_opt *o)
 {
-    o->encoder = hd_model_config_stages(c, "encoder");
+    o->cell = HD_tanh;
+    hd_keys_read(c, keys, 0, o);
     for (int i = 0; i < o->encoder.count; i++)
         if (!o->encoder.at[i].layers && o->encoder.at[i].kind != HD_STAGE_none)
             hd_model_config_refuse(c, "\"encoder\" has a stage without its layers");
-#define X(key, field, least, most) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, most);
-    SIZES(X)
-#undef X
-    o->vocab = (size_t)hd_model_config_whole(c, "vocabulary", 1, 64 * MOST_SIZE);
-    o->stack.pre_norm = !hd_model_config_switch(c, "post_norm");
-    o->stack.dropout = (float)hd_model_config_real(c, "dropout", 0.999);
-    o->stack.act = hd_model_config_activation(c, "activation");
-    o->cell = hd_model_config_cell(c);
-    o->one_hot = hd_model_config_has(c, "one_hot") && hd_model_config_switch(c, "one_hot");
 }
 
-const hd_body_type hd_body_stages = {.model = model_of,
-                                     .stack = offsetof(hd_body_opt, stack),
-                                     .vocab = offsetof(hd_body_opt, vocab),
-                                     .make = make,
-                                     .write = put,
-                                     .read = take};
+static const hd_body_functions as_body = {.stack = offsetof(hd_body_opt, stack),
+                                          .vocab = offsetof(hd_body_opt, vocab),
+                                          .make = make,
+                                          .write = put,
+                                          .read = take};
 
 /* -- among other models -- */
 
@@ -208,4 +193,5 @@ const hd_model_type hd_model_encoder = {
     .formula = formula,
     .flops = flops,
     .head_dropout = HD_HEAD_DROPOUT_ROWS,
+    .as_body = &as_body,
 };

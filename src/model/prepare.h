@@ -7,7 +7,7 @@
 #include "model/bert.h"
 #include "model/classifier.h"
 #include "model/encdec/encdec.h"
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/lm/lm.h"
 
 /* What is under way; after a failure nothing more is done. Weights may be absent. */

@@ -49,8 +49,9 @@ typedef struct hd_model_sizes {
     bool bare;                  /* items have no special tokens around them */
 } hd_model_sizes;
 
-struct hd_preparing; /* model/prepare.h */
-struct hd_lm;        /* model/lm/lm.h */
+struct hd_preparing;      /* model/prepare.h */
+struct hd_body_functions; /* model/body.h */
+struct hd_lm;             /* model/lm/lm.h */
 struct hd_lm_batch;
 struct hd_ngram_share;
 
@@ -141,7 +142,8 @@ typedef struct hd_model_type {
     /* Of a forward pass over items of a length; `outputs`: tokens of the second side of each item, or rows of
        all of them that the output layer sees, for those that have such a choice. */
     double (*flops)(const void *self, double items, double length, double outputs);
-    hd_lm_functions lm; /* of language models */
+    const struct hd_body_functions *as_body; /* of a classifier; NULL: it cannot be one */
+    hd_lm_functions lm;                      /* of language models */
 } hd_model_type;
 
 #define X(name, text) extern const hd_model_type hd_model_##name;

@@ -8,7 +8,7 @@
 #include "base/system/clock.h"
 #include "base/mem.h"
 #include "decode/search.h"
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/prepare.h"
 #include "op/replay.h"
 #include "train/optimizer.h"

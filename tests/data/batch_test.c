@@ -224,7 +224,7 @@ static void a_source_gives_the_same_batches_and_positions(void **state)
     ASSERT_OK(source->seek(source, (hd_position){0, 2}, &err), err);
     ASSERT_OK(source->next(source, &after, &err), err);
     assert_int_equal(after.batch, 3);
-    hd_source_free(source);
+    hd_batches_free(b);
     hd_batches_free(plainly);
     hd_corpus_release(&c);
 }

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "task/language/generate.h"
 #include "hub/imported.h"
 #include "task/label/labeler.h"
@@ -43,7 +43,7 @@ static void check_gpt2(const char *folder, const char *file)
     int32_t ids[32], count = next_ids(&e, ids);
     hd_run_begin(&r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
-    hd_rows x = hd_lm_rows(&r, hd_model_folder_lm(l), hd_ints(&r, ids, (size_t)count), seg);
+    hd_rows x = hd_model_rows(&r, &l->model, hd_ints(&r, ids, (size_t)count), NULL, seg);
     hd_real *logits = host_copy(&r, hd_gpt_logits(&r, hd_model_folder_lm(l)->model, x));
     check_logits(&e, logits, (size_t)count, hd_model_folder_lm(l)->opt.vocab, 29);
     hd_stepper stepper;

@@ -46,7 +46,7 @@ CHECK_UNUSED static hd_classifier_opt ct_opt_from(const char *model, hd_pool_kin
     hd_classifier_opt o = {.body = {.positions = 8}, .pool = pool, .classes = CT_CLASSES};
     hd_lm_kind kind = 0;
     while (kind < HD_LM_KINDS && strcmp(hd_lm_names[kind], model)) kind++;
-    o.body.type = kind == HD_LM_KINDS ? &hd_body_bert : &hd_body_lm;
+    o.body.type = kind == HD_LM_KINDS ? &hd_model_bert : hd_model_find(hd_lm_names[kind]);
     o.body.bert = (hd_bert_opt){.stack.layers = 2,
                                 .stack.heads = 2,
                                 .stack.width = 6,

@@ -409,7 +409,7 @@ static void what_makes_no_model_is_refused(void **state)
         {HD_LM_ngram, {.order = 0}},
         {HD_LM_ngram, {.order = HD_NGRAM_MOST + 1}},
         {HD_LM_maxent, {.order = 1}},
-        {HD_LM_maxent, {.order = 3, .buckets = 0}},
+        {HD_LM_maxent, {.order = 3, .buckets = (size_t)INT32_MAX + 1}},
         {HD_LM_ffnn, {.order = 1, .stack.width = 4}},
         {HD_LM_ffnn, {.order = 300, .stack.width = 4}},
         {HD_LM_ffnn, {.order = 3, .stack.width = 0}},

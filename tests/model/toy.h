@@ -4,7 +4,7 @@
 #define TOY_H
 
 #include "check.h"
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/encdec/encdec.h"
 #include "train/optimizer.h"
 

@@ -27,7 +27,7 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
     hd_err err = {0};
     hd_stages stages;
     hd_body_opt o = {.stack.pre_norm = true,
-                     .type = k->stages ? &hd_body_stages : &hd_body_lm,
+                     .type = k->stages ? &hd_model_encoder : hd_model_find(k->name),
                      .positions = MOST,
                      .vocab = hd_tokenizer_size(t),
                      .stack.width = WIDTH,
@@ -47,7 +47,6 @@ static hd_body_opt body_opt(const body_kind *k, const hd_tokenizer *t)
                            .stack.inner = 20,
                            .vocab = hd_masked_vocab(t),
                            .positions = MOST};
-    if (!strcmp(k->name, "bert")) o.type = &hd_body_bert;
     if (k->stages && hd_stages_read(&stages, k->stages, &err)) fail_msg("%s", err.text);
     if (k->stages) o.encoder = hd_stages_resolved(&stages, 1);
     return o;

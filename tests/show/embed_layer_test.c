@@ -3,7 +3,7 @@
 #include "show/embed.h"
 #include "task/owned.h"
 
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "task/readers.h"
 
 enum { LAYERS = 3, LINES = 3, WIDTH = 16 };

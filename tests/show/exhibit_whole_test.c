@@ -231,7 +231,7 @@ static void pages_name_masks(void **state)
 
 /* -- classifiers -- */
 
-static hd_model_folder labeler_of(const hd_body_type *type, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
+static hd_model_folder labeler_of(const hd_model_type *type, hd_lm_kind lm, hd_pool_kind pool, bool numbers)
 {
     hd_err err = {0};
     hd_model_folder l = {.tokenizer = {tokenizer, tokenizer}};
@@ -292,15 +292,15 @@ static void labels_are_those_of_the_classifier(void **state)
 {
     (void)state;
     static const struct {
-        const hd_body_type *type;
+        const hd_model_type *type;
         hd_pool_kind pool;
         bool numbers, pairs;
         const char *text, *attention;
-    } cases[] = {{&hd_body_bert, HD_POOL_first, false, false, "the cat sat", "enc.1.self.softmax"},
-                 {&hd_body_bert, HD_POOL_mean, false, false, "the cat sat", "enc.1.self.softmax"},
-                 {&hd_body_bert, HD_POOL_first, false, true, "the cat\ta dog", "enc.0.self.softmax"},
-                 {&hd_body_bert, HD_POOL_first, true, false, "the cat sat", "enc.0.self.softmax"},
-                 {&hd_body_lm, HD_POOL_last, false, false, "the cat sat", "1.self.softmax"}};
+    } cases[] = {{&hd_model_bert, HD_POOL_first, false, false, "the cat sat", "enc.1.self.softmax"},
+                 {&hd_model_bert, HD_POOL_mean, false, false, "the cat sat", "enc.1.self.softmax"},
+                 {&hd_model_bert, HD_POOL_first, false, true, "the cat\ta dog", "enc.0.self.softmax"},
+                 {&hd_model_bert, HD_POOL_first, true, false, "the cat sat", "enc.0.self.softmax"},
+                 {&hd_model_gpt, HD_POOL_last, false, false, "the cat sat", "1.self.softmax"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_exhibit *x = NULL;
@@ -475,7 +475,7 @@ static void what_cannot_be_shown_is_refused(void **state)
     (void)state;
     static const char many[] = "the cat sat on the mat the dog sat on the log";
     hd_model_folder m = masked_of(false, false);
-    hd_model_folder l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
+    hd_model_folder l = labeler_of(&hd_model_bert, HD_LM_gpt, HD_POOL_first, false),
                     tagger = labeler_on("gru:1", HD_POOL_each, false, HD_tanh);
     const struct {
         const hd_model_folder *model;
@@ -506,7 +506,7 @@ static void no_allocation_that_fails_leaks(void **state)
 {
     (void)state;
     hd_model_folder m = masked_of(false, false);
-    hd_model_folder l = labeler_of(&hd_body_bert, HD_LM_gpt, HD_POOL_first, false),
+    hd_model_folder l = labeler_of(&hd_model_bert, HD_LM_gpt, HD_POOL_first, false),
                     tagger = labeler_on("bi-gru:1", HD_POOL_each, false, HD_tanh);
     for (int labels = 0; labels < 3; labels++) {
         size_t blocks = hd_mem_now().blocks, reported = 0;

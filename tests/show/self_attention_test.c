@@ -144,7 +144,8 @@ static void a_gpt_attends_to_what_came_before(void **state)
         const int32_t len = TOKENS;
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
-        hd_lm_rows(r, t.m, hd_ints(r, words, TOKENS), hd_seg_of(r, &len, 1, NULL));
+        const hd_model lm = hd_lm_model(t.m);
+        hd_model_rows(r, &lm, hd_ints(r, words, TOKENS), NULL, hd_seg_of(r, &len, 1, NULL));
         r->probe = NULL;
         assert_run_ok(r);
         assert_int_equal(o.layers, 2);

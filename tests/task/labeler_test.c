@@ -397,7 +397,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     static const int32_t next[] = {8, HD_END_ID, -1, 5, 6, HD_END_ID, 7, HD_END_ID, -1};
     static const double share[] = {0.25, 0.25, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0};
     hd_classifier m = {
-        .opt = {.body = {.type = &hd_body_bert, .bert.types = 2}, .head = &hd_head_number, .classes = 1}};
+        .opt = {.body = {.type = &hd_model_bert, .bert.types = 2}, .head = &hd_head_number, .classes = 1}};
     const hd_model_folder f = {.task = &hd_task_folders[HD_TRAIN_REGRESS], .model.self = &m};
     hd_class_batch b;
     hd_run_begin(&run, HD_TRAIN);

@@ -77,7 +77,7 @@ static void every_label_is_sent(void **state)
     hd_err err = {0};
     hd_backend *b = NULL;
     hd_run r = {0};
-    hd_classifier m = {.opt = {.body = {.type = &hd_body_bert}, .classes = CLASSES}};
+    hd_classifier m = {.opt = {.body = {.type = &hd_model_bert}, .classes = CLASSES}};
     const hd_model_folder f = {.task = &hd_task_folders[HD_TRAIN_MULTILABEL], .model.self = &m};
     hd_class_batch batch;
     if (hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, &err) || hd_run_init(&r, b, &err))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "model/encdec/encdec.h"
+#include "model/keys.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
@@ -10,60 +11,57 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 #define TARGET_VOCAB "target_vocab"
 #define T5_VOCAB     "vocab"
 
-/* X(key, field of hd_encdec_opt, least): whole numbers */
-#define LAYERS(X)                          \
-    X("encoder_layers", encoder_layers, 1) \
-    X("decoder_layers", decoder_layers, 1)
-#define SIZES(X)               \
-    X("heads", stack.heads, 1) \
-    X("width", stack.width, 1) \
-    X("inner", stack.inner, 1) \
-    X("positions", positions, 2)
-/* X(key, field) */
-#define SWITCHES(X)               \
-    X("tied", tied)               \
-    X("pre_norm", stack.pre_norm) \
-    X("output_bias", output_bias) \
-    X("learned_positions", learned_positions)
+enum { PLAIN = 1, STAGED = 2, T5 = 4 }; /* what it is, for the keys that it has */
 
-/* Of what is not a plain Transformer. */
-#define STAGES(X)         \
-    X("encoder", encoder) \
-    X("decoder", decoder)
-/* X(key, field, names, how many) */
-#define CHOICES(X)                                                       \
-    X("context", recurrent.context, hd_context_names, HD_CONTEXTS)       \
-    X("score", recurrent.score, hd_scoring_names, HD_SCORINGS)           \
-    X("attention", recurrent.locality, hd_locality_names, HD_LOCALITIES) \
-    X("query", recurrent.query, hd_query_names, HD_QUERIES)              \
-    X("begin", recurrent.begin, hd_beginning_names, HD_BEGINNINGS)       \
-    X("read", recurrent.read, hd_reading_names, HD_READINGS)
-#define MORE_SIZES(X)                \
-    X("window", recurrent.window, 0) \
-    X("attention_heads", recurrent.heads, 0)
-#define MORE_SWITCHES(X)                      \
-    X("project", recurrent.project)           \
-    X("feed_context", recurrent.feed_context) \
-    X("skips", recurrent.skips)               \
-    X("no_feedback", recurrent.no_feedback)   \
-    X("relu", recurrent.relu)                 \
-    X("reverse_source", reverse_source)
+#define KEY(name, kind, field) HD_KEY_OF(hd_encdec_opt, name, kind, field)
 
-/* Of all others; those of older folders do not say it. */
-#define VOCABS(X)                    \
-    X(SOURCE_VOCAB, source_vocab, 1) \
-    X(TARGET_VOCAB, target_vocab, 1)
-
-/* Of a T5; all else is as hd_encdec_opt_t5 says. The tokenizer may have fewer pieces than there are ids. */
-#define T5_SIZES(X)                         \
-    X("head_width", stack.head_width, 1)    \
-    X("buckets", stack.relative.buckets, 4) \
-    X("reach", stack.relative.reach, 1)     \
-    X(T5_VOCAB, source_vocab, 1)
-#define T5_SWITCHES(X)          \
-    X("gated", stack.gated)     \
-    X("own_output", own_output) \
-    X("scaled_output", scaled_output)
+static const hd_key keys[] = {
+    {KEY("encoder", STAGES, encoder), .of = STAGED},
+    {KEY("decoder", STAGES, decoder), .of = STAGED},
+    {KEY("encoder_layers", WHOLE, encoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
+    {KEY("decoder_layers", WHOLE, decoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
+    {KEY("heads", WHOLE, stack.heads), .least = 1, .most = MOST_SIZE},
+    {KEY("width", WHOLE, stack.width), .least = 1, .most = MOST_SIZE},
+    {KEY("inner", WHOLE, stack.inner), .least = 1, .most = MOST_SIZE},
+    {KEY("positions", WHOLE, positions), .least = 2, .most = MOST_SIZE},
+    /* All else is as hd_encdec_opt_t5 says. The tokenizer may have fewer pieces than there are ids. */
+    {KEY("head_width", WHOLE, stack.head_width), .least = 1, .most = MOST_SIZE, .of = T5},
+    {KEY("buckets", WHOLE, stack.relative.buckets), .least = 4, .most = MOST_SIZE, .of = T5},
+    {KEY("reach", WHOLE, stack.relative.reach), .least = 1, .most = MOST_SIZE, .of = T5},
+    {KEY(T5_VOCAB, WHOLE, source_vocab), .least = 1, .most = MOST_SIZE, .of = T5},
+    {KEY("gated", FLAG, stack.gated), .of = T5},
+    {KEY("own_output", FLAG, own_output), .of = T5},
+    {KEY("scaled_output", FLAG, scaled_output), .of = T5},
+    {KEY("tied", FLAG, tied), .of = PLAIN | STAGED},
+    {KEY("pre_norm", FLAG, stack.pre_norm), .of = PLAIN | STAGED},
+    {KEY("output_bias", FLAG, output_bias), .of = PLAIN | STAGED},
+    {KEY("learned_positions", FLAG, learned_positions), .of = PLAIN | STAGED},
+    {KEY(SOURCE_VOCAB, WHOLE, source_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
+     .of = PLAIN | STAGED},
+    {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
+     .of = PLAIN | STAGED},
+    {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
+    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
+    {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
+    {KEY("cell", CELL, cell), .when = HD_KEY_RARE, .of = STAGED},
+    {KEY("context", CHOICE, recurrent.context), HD_KEY_NAMES(hd_context_names), .of = STAGED},
+    {KEY("score", CHOICE, recurrent.score), HD_KEY_NAMES(hd_scoring_names), .of = STAGED},
+    {KEY("attention", CHOICE, recurrent.locality), HD_KEY_NAMES(hd_locality_names), .of = STAGED},
+    {KEY("query", CHOICE, recurrent.query), HD_KEY_NAMES(hd_query_names), .of = STAGED},
+    {KEY("begin", CHOICE, recurrent.begin), HD_KEY_NAMES(hd_beginning_names), .of = STAGED},
+    {KEY("read", CHOICE, recurrent.read), HD_KEY_NAMES(hd_reading_names), .of = STAGED},
+    {KEY("window", WHOLE, recurrent.window), .least = 0, .most = MOST_SIZE, .of = STAGED},
+    {KEY("attention_heads", WHOLE, recurrent.heads), .least = 0, .most = MOST_SIZE, .of = STAGED},
+    {KEY("project", FLAG, recurrent.project), .of = STAGED},
+    {KEY("feed_context", FLAG, recurrent.feed_context), .of = STAGED},
+    {KEY("skips", FLAG, recurrent.skips), .of = STAGED},
+    {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = STAGED},
+    {KEY("relu", FLAG, recurrent.relu), .of = STAGED},
+    {KEY("reverse_source", FLAG, reverse_source), .of = STAGED},
+    {KEY("activation", UNARY, stack.act)},
+    {KEY("eps", REAL, stack.eps), .most = 1},
+    {0},
+};
 
 static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5";
 
@@ -83,43 +81,9 @@ const char *hd_encdec_vocab_key(const hd_encdec_opt *o, int side)
     return o->names == &hd_encdec_t5 ? T5_VOCAB : side ? TARGET_VOCAB : SOURCE_VOCAB;
 }
 
-/* -- writing -- */
-
-#define PUT_SIZE(key, field, least)          hd_text_print(to, ",\n \"" key "\": %zu", (size_t)o->field);
-#define PUT_SWITCH(key, field)               hd_text_print(to, ",\n \"" key "\": %s", o->field ? "true" : "false");
-#define PUT_TEXT(key, value)                 hd_text_print(to, ",\n \"" key "\": \"%s\"", value);
-#define PUT_STAGES(key, field)               PUT_TEXT(key, hd_stages_text(&o->field, text))
-#define PUT_CHOICE(key, field, names, count) PUT_TEXT(key, names[o->field])
-
-static void put_model(hd_text *to, const hd_encdec_opt *o)
+static unsigned having(const char *kind)
 {
-    char text[HD_STAGES_TEXT];
-    const char *name = hd_encdec_kind(o);
-    PUT_TEXT("model", name)
-    if (name == encdec) {
-        STAGES(PUT_STAGES)
-    } else {
-        LAYERS(PUT_SIZE)
-    }
-    SIZES(PUT_SIZE)
-    if (name == t5) {
-        T5_SIZES(PUT_SIZE)
-        T5_SWITCHES(PUT_SWITCH)
-    } else {
-        SWITCHES(PUT_SWITCH)
-        VOCABS(PUT_SIZE)
-    }
-    if (name != t5 && o->unscaled) PUT_SWITCH("unscaled", unscaled)
-    if (name != t5 && o->no_positions) PUT_SWITCH("no_positions", no_positions)
-    if (name != t5 && o->stack.unscaled_scores) PUT_SWITCH("unscaled_scores", stack.unscaled_scores)
-    if (name == encdec && o->cell == HD_sigmoid) PUT_TEXT("cell", hd_unary_name(o->cell))
-    if (name == encdec) {
-        CHOICES(PUT_CHOICE)
-        MORE_SIZES(PUT_SIZE)
-        MORE_SWITCHES(PUT_SWITCH)
-    }
-    PUT_TEXT("activation", hd_unary_name(o->stack.act))
-    hd_model_config_put_real(to, "eps", (double)o->stack.eps);
+    return kind == t5 ? T5 : kind == encdec ? STAGED : PLAIN;
 }
 
 void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o)
@@ -129,52 +93,23 @@ void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o)
     m.encoder = hd_stages_resolved(&m.encoder, m.encoder_layers);
     m.decoder = hd_stages_resolved(&m.decoder, m.decoder_layers);
     m.encoder_layers = m.encoder.at[0].layers, m.decoder_layers = m.decoder.at[0].layers;
-    put_model(to, &m);
+    const char *kind = hd_encdec_kind(&m);
+    hd_text_print(to, ",\n \"model\": \"%s\"", kind);
+    hd_keys_write(to, keys, having(kind), &m);
 }
-
-/* -- reading -- */
-
-#define GET_SIZE(key, field, least) \
-    o->field = (__typeof__(o->field))hd_model_config_whole(c, key, least, MOST_SIZE);
-#define GET_VOCAB(key, field, least) \
-    if (hd_model_config_has(c, key)) o->field = (size_t)hd_model_config_whole(c, key, least, INT32_MAX);
-#define GET_SWITCH(key, field) o->field = hd_model_config_switch(c, key);
-#define GET_STAGES(key, field) o->field = hd_model_config_stages(c, key);
-#define GET_CHOICE(key, field, names, count) \
-    o->field = (__typeof__(o->field))hd_model_config_name(c, key, names, count);
 
 void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
 {
     const char *model = hd_model_config_text(c, "model");
-    bool more = !strcmp(model, encdec), is_t5 = !strcmp(model, t5);
-    *o = is_t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
+    const char *kind = !strcmp(model, t5) ? t5 : !strcmp(model, encdec) ? encdec : transformer;
+    *o = kind == t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
     o->encoder_layers = o->decoder_layers = 1;
-    if (!more && !is_t5 && strcmp(model, transformer))
+    if (strcmp(model, kind))
         hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
                                encdec, t5);
-    if (more) {
-        STAGES(GET_STAGES)
-        o->cell = hd_model_config_cell(c);
-        CHOICES(GET_CHOICE)
-        MORE_SIZES(GET_SIZE)
-        MORE_SWITCHES(GET_SWITCH)
-    } else {
-        LAYERS(GET_SIZE)
-    }
-    SIZES(GET_SIZE)
-    if (is_t5) {
-        T5_SIZES(GET_SIZE)
-        T5_SWITCHES(GET_SWITCH)
-        o->target_vocab = o->source_vocab;
-    } else {
-        SWITCHES(GET_SWITCH)
-        VOCABS(GET_VOCAB)
-        if (hd_model_config_has(c, "unscaled")) GET_SWITCH("unscaled", unscaled)
-        if (hd_model_config_has(c, "no_positions")) GET_SWITCH("no_positions", no_positions)
-        if (hd_model_config_has(c, "unscaled_scores")) GET_SWITCH("unscaled_scores", stack.unscaled_scores)
-    }
-    o->stack.eps = (float)hd_model_config_real(c, "eps", 1);
-    o->stack.act = hd_model_config_activation(c, "activation");
+    if (kind == encdec) o->cell = HD_tanh;
+    hd_keys_read(c, keys, having(kind), o);
+    if (kind == t5) o->target_vocab = o->source_vocab;
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
 }

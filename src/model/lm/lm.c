@@ -9,7 +9,7 @@ const char *const hd_lm_names[HD_LM_KINDS + 1] = {HD_LM_LIST(X) NULL};
 #undef X
 
 #define X(name, text) &hd_model_##name,
-static const hd_model_type *const types[HD_LM_KINDS] = {HD_LM_LIST(X)};
+const hd_model_type *const hd_lm_types[HD_LM_KINDS] = {HD_LM_LIST(X)};
 #undef X
 
 hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *err)
@@ -23,7 +23,7 @@ hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *e
                           (double)opt->stack.dropout);
     hd_lm *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
-    *m = (hd_lm){.opt = *opt, .type = types[opt->kind]};
+    *m = (hd_lm){.opt = *opt, .type = hd_lm_types[opt->kind]};
     hd_status s = m->type->lm.make(m, b, err);
     if (s)
         hd_lm_free(m);

@@ -14,6 +14,7 @@ typedef enum hd_lm_kind { HD_LM_LIST(X) HD_LM_KINDS } hd_lm_kind;
 #undef X
 
 extern const char *const hd_lm_names[HD_LM_KINDS + 1]; /* ends with NULL */
+extern const hd_model_type *const hd_lm_types[HD_LM_KINDS];
 
 /* Sizes; a model reads those that it has. */
 typedef struct hd_lm_opt {
@@ -23,7 +24,7 @@ typedef struct hd_lm_opt {
     int order; /* ngram, maxent, ffnn: tokens it knows of at a time, the next one included */
     hd_smoothing smoothing;
     double k;           /* of add-k */
-    size_t buckets;     /* maxent: hashed features */
+    size_t buckets;     /* maxent: hashed features; 0: as many as keep the table at about 2^25 weights */
     hd_stack_opt stack; /* of a gpt; of the others layers, width, inner, dropout and act. inner 0: 4 width
                            (gpt), width (ffnn); eps 0: 1e-5; act HD_IDENTITY: gelu_tanh, tanh (ffnn), tanh
                            (rnn: or sigmoid) */
@@ -58,12 +59,6 @@ size_t hd_lm_size(const hd_lm *m); /* parameters, or n-grams */
 static inline hd_model hd_lm_model(const hd_lm *m)
 {
     return (hd_model){m->type, m->params, (void *)m};
-}
-
-/* Rows of its last layer; only where type->rows is. */
-static inline hd_rows hd_lm_rows(hd_run *r, const hd_lm *m, const int32_t *ids, const hd_seg *seg)
-{
-    return m->type->rows(r, m, m->opt.stack.layers, ids, NULL, seg);
 }
 
 /* Its keys in config.json, also where it is a part of another model. */

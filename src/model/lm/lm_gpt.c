@@ -1,5 +1,5 @@
 /* GPT as a language model. */
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/formula.h"
 #include "model/lm/lm_parts.h"
 #include "model/prepare.h"

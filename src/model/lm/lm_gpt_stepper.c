@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 #include "model/lm/lm_parts.h"
 #include "model/stepper_parts.h"
 

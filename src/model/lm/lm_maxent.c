@@ -18,14 +18,23 @@ static void drop(hd_lm *m)
     hd_mem_free(x);
 }
 
+enum { TABLE = 1 << 25 }; /* weights, where nobody says how many buckets there are */
+
+static size_t buckets_of(size_t vocab)
+{
+    size_t n = 1024;
+    while (2 * n * vocab <= TABLE) n *= 2;
+    return n;
+}
+
 static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
 {
     const hd_lm_opt *o = &m->opt;
     const hd_init zero = {HD_INIT_ZERO, 0, 0};
     hd_status s = hd_lm_check_order(o, err);
     if (s) return s;
-    if (!o->buckets || o->buckets > INT32_MAX)
-        return hd_err_set(err, HD_EARG, "maxent: %zu buckets", o->buckets);
+    if (!o->buckets) m->opt.buckets = buckets_of(o->vocab);
+    if (o->buckets > INT32_MAX) return hd_err_set(err, HD_EARG, "maxent: %zu buckets", o->buckets);
     maxent *x = m->model = hd_mem_zero(sizeof *x);
     if (!x) return hd_err_nomem(err, sizeof *x);
     hd_params_init(&x->params, b);

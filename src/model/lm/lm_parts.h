@@ -3,6 +3,7 @@
 #ifndef HD_MODEL_LM_LM_PARTS_H
 #define HD_MODEL_LM_LM_PARTS_H
 
+#include "model/body.h"
 #include "model/lm/lm.h"
 #include "model/lm/look_back.h"
 #include "nn/layer.h"
@@ -23,7 +24,8 @@ typedef struct hd_lm_words {
 hd_lm_words hd_lm_words_make(hd_params *p, const hd_lm_opt *o, size_t in, size_t out);
 
 /* Fields of hd_model_type that are the same for all of them. */
-#define HD_LM_COMMON .free = hd_lm_free_self, .title = hd_lm_title, .sizes = hd_lm_sizes
+#define HD_LM_COMMON \
+    .free = hd_lm_free_self, .title = hd_lm_title, .sizes = hd_lm_sizes, .as_body = &hd_body_lm
 void hd_lm_free_self(void *self);
 const char *hd_lm_title(const void *self, char *buf, size_t size);
 hd_model_sizes hd_lm_sizes(const void *self);

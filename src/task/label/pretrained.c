@@ -14,7 +14,7 @@ static hd_status body_of(hd_classifier_opt *to, const hd_model_folder *f, const 
     }
     if (f->task->id == HD_TRAIN_MLM) {
         const hd_bert_opt *o = &hd_model_folder_bert(f)->opt;
-        *b = (hd_body_opt){.type = &hd_body_bert, .bert = *o, .positions = o->positions};
+        *b = (hd_body_opt){.type = &hd_model_bert, .bert = *o, .positions = o->positions};
         return HD_OK;
     }
     if (f->task->id != HD_TRAIN_LM)
@@ -24,7 +24,7 @@ static hd_status body_of(hd_classifier_opt *to, const hd_model_folder *f, const 
                           folder, f->task->name);
     const hd_lm *m = hd_model_folder_lm(f);
     *b =
-        (hd_body_opt){.type = &hd_body_lm, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
+        (hd_body_opt){.type = m->type, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
     return m->type->rows ? HD_OK
                          : hd_err_set(err, HD_EARG,
                                       "%s: a language model of the kind %s has no states that could be "

@@ -16,19 +16,22 @@ enum {
     CELLS = NETWORK | HD_HAS_LAYERS,
 };
 
-static const unsigned kind_parts[HD_LM_KINDS] = {
-    [HD_LM_ngram] = HD_HAS_NGRAM,
-    [HD_LM_maxent] = TRAINED | HD_HAS_MAXENT,
-    [HD_LM_ffnn] = NETWORK | HD_HAS_FFNN | HD_HAS_ACTIVATION,
-    [HD_LM_rnn] = CELLS | HD_HAS_ACTIVATION,
-    [HD_LM_gru] = CELLS,
-    [HD_LM_lstm] = CELLS,
-    [HD_LM_gpt] = CELLS | HD_HAS_BLOCKS | HD_HAS_ACTIVATION,
+static const struct {
+    unsigned parts;
+    hd_preset preset; /* where none is named */
+} kinds[HD_LM_KINDS] = {
+    [HD_LM_ngram] = {HD_HAS_NGRAM, HD_PRESET_NGRAM},
+    [HD_LM_maxent] = {TRAINED | HD_HAS_MAXENT, HD_PRESET_MAXENT},
+    [HD_LM_ffnn] = {NETWORK | HD_HAS_FFNN | HD_HAS_ACTIVATION, HD_PRESET_FFNN},
+    [HD_LM_rnn] = {CELLS | HD_HAS_ACTIVATION, HD_PRESET_RNN},
+    [HD_LM_gru] = {CELLS, HD_PRESET_CELLS},
+    [HD_LM_lstm] = {CELLS, HD_PRESET_CELLS},
+    [HD_LM_gpt] = {CELLS | HD_HAS_BLOCKS | HD_HAS_ACTIVATION, HD_PRESET_GPT},
 };
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
 {
-    unsigned parts = kind_parts[kind] | HD_HAS_SUBWORDS;
+    unsigned parts = kinds[kind].parts | HD_HAS_SUBWORDS;
     if (parts & HD_HAS_UPDATES) parts |= HD_HAS_ADAM | HD_HAS_SGD | HD_HAS_DECAY | HD_HAS_VALIDATION;
     if (parts & HD_HAS_NGRAM) parts |= HD_HAS_ADD_K;
     return hd_recipe_has_task(row, HD_TRAIN_LM) && (row->needs & parts || row->from == HD_FROM_TOKENIZER);
@@ -36,7 +39,7 @@ bool hd_language_has(hd_lm_kind kind, const hd_option *row)
 
 static unsigned parts_of(const hd_train_options *o)
 {
-    unsigned parts = o->model < HD_LM_KINDS ? kind_parts[o->model] : ~0u;
+    unsigned parts = o->model < HD_LM_KINDS ? kinds[o->model].parts : ~0u;
     if (parts & HD_HAS_NGRAM && o->smoothing == HD_SMOOTHING_ADD_K) parts |= HD_HAS_ADD_K;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
     return parts;
@@ -52,23 +55,19 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 
 static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
 {
-    static const hd_preset recipes[HD_LM_KINDS] = {
-        [HD_LM_ngram] = HD_PRESET_NGRAM, [HD_LM_maxent] = HD_PRESET_MAXENT, [HD_LM_ffnn] = HD_PRESET_FFNN,
-        [HD_LM_rnn] = HD_PRESET_RNN,     [HD_LM_gru] = HD_PRESET_CELLS,     [HD_LM_lstm] = HD_PRESET_CELLS,
-        [HD_LM_gpt] = HD_PRESET_GPT};
     const hd_train_options *o = sets[0].into;
     if (o->model >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG, "--model transformer is not a language model: --model gpt is one");
-    *out = recipes[o->model];
+    *out = kinds[o->model].preset;
     return HD_OK;
 }
 
 static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
 {
-    size_t inner = m->stack.inner         ? m->stack.inner
-                   : m->kind == HD_LM_gpt ? 4 * m->stack.width
-                                          : m->stack.width;
-    unsigned parts = kind_parts[m->kind];
+    unsigned parts = kinds[m->kind].parts;
+    size_t inner = m->stack.inner          ? m->stack.inner
+                   : parts & HD_HAS_BLOCKS ? 4 * m->stack.width
+                                           : m->stack.width;
     const struct {
         const char *name;
         size_t value;
@@ -97,11 +96,13 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (s) return s;
     const hd_lm_opt m = hd_model_folder_lm(&f)->opt;
     hd_model_folder_release(&f);
-    if (m.kind == HD_LM_ngram)
-        return hd_err_set(err, HD_EARG, "--from %s: an ngram counts and cannot continue training", o->from);
+    const hd_model_type *type = hd_lm_types[m.kind];
+    if (type->lm.count)
+        return hd_err_set(err, HD_EARG, "--from %s: an %s counts and cannot continue training", o->from,
+                          type->name);
     s = take_sizes(t, &m, err);
     if (!s) s = hd_taking_number(t, "context", m.context, err);
-    if (!s && m.kind == HD_LM_gpt && (size_t)o->context > m.context)
+    if (!s && type->attention && (size_t)o->context > m.context)
         s = hd_err_set(err, HD_EARG, "--context is %d, but the model of --from %s sees %zu tokens",
                        o->context, o->from, m.context);
     return s ? s : hd_taking_real(t, "dropout", (double)m.stack.dropout, err);
@@ -112,7 +113,7 @@ static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err
 {
     const hd_train_options *o = sets[0].into;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
-    if (!(named || o->from) || o->model != HD_LM_gpt || (!named && most >= o->batch)) return HD_OK;
+    if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS) || (!named && most >= o->batch)) return HD_OK;
     return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
 }
 
@@ -124,14 +125,15 @@ static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
     if (o->tokenizer_file.count && !strstr(o->tokenizer_file.text[0], ".txt"))
         s = hd_recipe_follow(sets, "unit", HD_TRAIN_SUBWORD, err);
     if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
-    int letters = o->model == HD_LM_ffnn ? 9 : 6, words = o->model == HD_LM_ffnn ? 5 : 3;
+    bool network = parts_of(o) & HD_HAS_FFNN;
+    int letters = network ? 9 : 6, words = network ? 5 : 3;
     return s ? s : hd_recipe_follow(sets, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
 }
 
 static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
 {
     const hd_train_options *o = sets[0].into;
-    bool gpt = o->model == HD_LM_gpt;
+    bool gpt = parts_of(o) & HD_HAS_BLOCKS;
     if (named && !gpt)
         return hd_err_set(err, HD_EARG, "--preset %s is a gpt: --model %s does not go with it",
                           hd_preset_names[o->preset], hd_train_model_names[o->model]);
@@ -163,27 +165,26 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
                        .stack.attention_dropout = (float)o->dropout,
                        .stack.pre_norm = o->norm != 1,
                        /* a hidden layer of another width needs an output table of its own */
-                       .tied = !o->untied && (o->model != HD_LM_ffnn || o->inner == o->width),
+                       .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->inner == o->width),
                        .stack.act = hd_train_activation(o->activation)};
 }
 
 hd_status hd_language_check(const hd_train_options *o, hd_err *err)
 {
-    hd_lm_kind kind = (hd_lm_kind)o->model;
-    const char *file;
+    const char *file, *kind = hd_lm_names[o->model];
+    unsigned parts = parts_of(o);
     hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
     if (s) return s;
-    if (kind == HD_LM_ngram && o->order > HD_NGRAM_MOST)
+    if (parts & HD_HAS_NGRAM && o->order > HD_NGRAM_MOST)
         return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);
-    if ((kind == HD_LM_ffnn || kind == HD_LM_maxent) && o->order < 2)
-        return hd_err_set(err, HD_EARG, "--order 1: a %s looks at one token at least: --order 2",
-                          hd_lm_names[kind]);
-    if (kind == HD_LM_ngram) return HD_OK;
-    if (kind == HD_LM_gpt && o->width % o->heads)
+    if (parts & (HD_HAS_FFNN | HD_HAS_MAXENT) && o->order < 2)
+        return hd_err_set(err, HD_EARG, "--order 1: a %s looks at one token at least: --order 2", kind);
+    if (parts & HD_HAS_NGRAM) return HD_OK;
+    if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     hd_unary act = hd_train_activation(o->activation);
-    if (kind == HD_LM_rnn && act != HD_tanh && act != HD_sigmoid)
-        return hd_err_set(err, HD_EARG, "--activation of a rnn is tanh or sigmoid");
+    if (kinds[o->model].parts == (CELLS | HD_HAS_ACTIVATION) && act != HD_tanh && act != HD_sigmoid)
+        return hd_err_set(err, HD_EARG, "--activation of a %s is tanh or sigmoid", kind);
     return hd_train_check_end(o, err);
 }

@@ -15,7 +15,7 @@
 #include "task/language/window.h"
 #include "task/list.h"
 
-enum { VALID_EVERY = 500, TABLE = 1 << 25 };
+enum { VALID_EVERY = 500 };
 
 typedef struct speaking {
     hd_stream_text train, valid; /* valid.count 0: there is none */
@@ -171,21 +171,14 @@ static hd_status open_carry(hd_session *s, hd_err *err)
     return st;
 }
 
-/* Buckets of a maxent: as many as keep the table at about `TABLE` weights. */
-static size_t buckets_of(size_t vocab)
-{
-    size_t n = 1024;
-    while (2 * n * vocab <= TABLE) n *= 2;
-    return n;
-}
-
-/* A model that the run begins with, as it goes on. Only gpt has places for as many tokens as its context. */
+/* A model that the run begins with, as it goes on. One that attends has places for as many tokens as its
+ * context. */
 static hd_lm_opt going_on(const hd_lm_opt *found, const hd_lm_opt *now)
 {
     hd_lm_opt m = *found;
     if (now->stack.dropout < m.stack.dropout || now->stack.dropout > m.stack.dropout)
         m.stack.dropout = m.embedding_dropout = m.stack.attention_dropout = now->stack.dropout;
-    if (now->context && m.kind != HD_LM_gpt) m.context = now->context;
+    if (now->context && !hd_lm_types[m.kind]->attention) m.context = now->context;
     return m;
 }
 
@@ -212,7 +205,6 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
     hd_special special = hd_tokenizer_special(l->folder.tokenizer[0]);
     if (!from) m.vocab = hd_tokenizer_size(l->folder.tokenizer[0]); /* a published one may have more */
     m.start = special.start, m.end = special.end, m.unk = special.unk;
-    if (m.kind == HD_LM_maxent && !m.buckets) m.buckets = buckets_of(m.vocab);
     hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
     if (st) return st;
     hd_model_folder_take(&l->folder, HD_TRAIN_LM, hd_lm_model(l->lm));
@@ -234,8 +226,8 @@ static hd_status open(hd_session *s, hd_err *err)
         hd_model_folder_keep_tokenizers(&l->folder);
     }
     if (!st)
-        st = hd_stream_texts_read(&l->train, &l->valid, &l->folder.tokenizer[0], s, model.kind == HD_LM_ngram,
-                                  err);
+        st = hd_stream_texts_read(&l->train, &l->valid, &l->folder.tokenizer[0], s,
+                                  hd_lm_types[model.kind]->lm.count, err);
     if (!st && !l->train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
     return st ? st : make_model(s, &model, err);

@@ -1,6 +1,6 @@
 /* GPT: the Transformer's decoder alone, as a language model. Tensors carry GPT-2's names. */
-#ifndef HD_MODEL_GPT_H
-#define HD_MODEL_GPT_H
+#ifndef HD_MODEL_LM_GPT_H
+#define HD_MODEL_LM_GPT_H
 
 #include "model/stack.h"
 #include "nn/front.h"

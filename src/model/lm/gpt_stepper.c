@@ -1,5 +1,5 @@
 /* GPT, one row a step once the prompt is read. */
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 
 #include "model/stepper_parts.h"
 

@@ -1,6 +1,6 @@
 /* The decoder-only Transformer: GPT-2's names and the common stack with a causal mask. GPT-2 keeps its
  * weights [in, out] and q, k, v side by side in one tensor, which is how heed holds them in memory anyway. */
-#include "model/gpt.h"
+#include "model/lm/gpt.h"
 
 #include "base/mem.h"
 
