@@ -19,7 +19,8 @@ typedef struct hd_seg {
     const int32_t
         *key; /* [items]: number of the item in the whole corpus, for random draws; NULL: the index itself */
     const int32_t *page; /* [items, pages], backend memory: row j of item i is row j % HD_PAGE_ROWS of block
-                            page[i * pages + j / HD_PAGE_ROWS]; NULL: rows lie one after the other */
+                            page[i * pages + j / HD_PAGE_ROWS]; NULL: rows lie one after the other.
+                            Of a block all rows are there, also those of no item */
     size_t pages;
     const struct hd_unrolled *steps; /* the same rows laid out step after step (nn/unroll.h), or NULL */
     size_t items, rows;              /* host-side upper bounds, as is `longest` */

@@ -401,6 +401,44 @@ static void hidden_keys_weigh_nothing(void **state)
     hd_backend_free(b);
 }
 
+/* Keys in blocks that lie anywhere give the bits of the same keys one after the other, and what stands in the
+   rows of no item, NaN here, gets nowhere. */
+static void keys_in_blocks_are_keys(void **state)
+{
+    (void)state;
+    enum { N = 6, HEADS = 2, WIDE = 4, BLOCKS = N * WIDE, ROWS = BLOCKS * HD_PAGE_ROWS };
+    const int widths[] = {5, 12, 64}, windows[] = {0, 20};
+    const int32_t len[N] = {1, 3, 16, 17, 31, 50}, ones[N] = {1, 1, 1, 1, 1, 1};
+    hd_backend *b = backend_of("cpu", 2);
+    hd_run r = run_on(b);
+    for (size_t i = 0; i < COUNT_OF(widths) * COUNT_OF(windows); i++) {
+        size_t c = HEADS * (size_t)widths[i / COUNT_OF(windows)], at = 0;
+        hd_attend_opt o = {.heads = HEADS, .mask = HD_CAUSAL, .window = windows[i % COUNT_OF(windows)]};
+        hd_real *plain = numbers(ROWS * c, 1, i), *blocks = malloc(ROWS * c * sizeof *blocks), y[2][N * 128];
+        int32_t page[BLOCKS];
+        for (size_t j = 0; j < ROWS * c; j++) blocks[j] = NAN;
+        for (size_t j = 0; j < BLOCKS; j++) page[j] = (int32_t)(j * 7 % BLOCKS);
+        for (size_t item = 0; item < N; item++)
+            for (size_t j = 0; j < (size_t)len[item]; j++, at++)
+                memcpy(blocks +
+                           ((size_t)page[item * WIDE + j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS) *
+                               c,
+                       plain + at * c, c * sizeof *plain);
+        hd_run_begin(&r, HD_INFERENCE);
+        hd_seg *seg = hd_seg_of(&r, len, N, NULL), paged = *seg;
+        paged.page = hd_ints(&r, page, BLOCKS), paged.pages = WIDE, paged.rows = ROWS;
+        hd_rows q = {random_rows(&r, N, c, 1, 9), hd_seg_of(&r, ones, N, NULL)},
+                k[2] = {{hd_from(&r, at, c, plain), seg}, {hd_from(&r, ROWS, c, blocks), &paged}};
+        for (int j = 0; j < 2; j++) assert_true(hd_read(&r, hd_attend(&r, q, k[j], k[j], &o).t, y[j]));
+        assert_run_ok(&r);
+        assert_memory_equal(y[0], y[1], N * c * sizeof **y);
+        for (size_t j = 0; j < N * c; j++) assert_true(isfinite(y[1][j]));
+        free(plain), free(blocks);
+    }
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 /* The buckets of T5: 32 both ways up to 128, and one way. */
 static void relative_buckets_are_those_of_t5(void **state)
 {
@@ -435,6 +473,7 @@ int main(void)
         cmocka_unit_test(heads_drop_independently),
         cmocka_unit_test(a_probe_changes_no_bit),
         cmocka_unit_test(hidden_keys_weigh_nothing),
+        cmocka_unit_test(keys_in_blocks_are_keys),
         cmocka_unit_test(relative_buckets_are_those_of_t5),
         cmocka_unit_test(buckets_on_an_edge_are_those_of_float),
     };

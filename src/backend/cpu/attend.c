@@ -39,7 +39,8 @@ void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, 
     }
     p.b_stride = h->k->stride;
     for (size_t j = r.lo, end; j < r.hi; j = end) {
-        end = hd_head_run(h, j, r.hi);
+        /* a whole block is quicker than a part of it; nobody reads the scores of what is no key yet */
+        end = hd_head_run(h, j, h->page ? SIZE_MAX : r.hi);
         p.c = s + j, p.b = hd_head_k(h, h->k, j), p.n = end - j;
         KERNEL(product)(&p, 0, n, 0, (p.n + strip - 1) / strip, panel);
     }

@@ -17,7 +17,7 @@ enum {
     FEW_TILES = 5,
     A_BLOCK = FEW_TILES * K_BLOCK * TILE_ROWS, /* numbers of a in panels */
     TURNED_ROWS = 4,                           /* more are worth packing b for */
-    QUADS = STRIP < 16 ? STRIP / 4 : 4,        /* of columns that few rows meet at once */
+    QUADS = STRIP < 12 ? STRIP / 4 : 4,        /* of columns that few rows meet at once */
 };
 
 size_t KERNEL(strip)(void)
@@ -206,7 +206,7 @@ void KERNEL(finish)(const hd_product *p, size_t row, size_t rows, size_t j0, siz
 /* Where the sums of a tile start: from what c holds, from the bias, or from zero. */
 static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
 {
-    static const hd_real zeros[STRIP];
+    static const hd_real zeros[STRIP > 4 * QUADS ? STRIP : 4 * QUADS];
     hd_real *c = p->c + i * p->c_stride + j;
     if (p->add || kb) return (place){c, p->c_stride, c, p->c_stride};
     return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
@@ -321,13 +321,14 @@ INLINE void turned_columns(const hd_product *p, size_t row, size_t rows, size_t 
 static void product_turned(const hd_product *p, size_t row, size_t rows, size_t from, size_t till,
                            hd_real *piece)
 {
-    edge beside = {0};
     size_t j = from;
     for (; j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
-    for (; j < till; j += STRIP) /* less than a quad is left */
+    for (; j < till; j += STRIP) { /* less than a quad is left */
+        edge beside = {0};
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK)
             strip_down(p, NULL, row, rows, j, kb, p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK, piece, &beside);
+    }
     KERNEL(finish)(p, row, rows, from, till);
 }
 
@@ -335,12 +336,12 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
                      hd_real *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
-    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
-    size_t group = group_of(row_end - row, depth);
     if (p->b_stride && row_end - row <= TURNED_ROWS) {
         product_turned(p, row, row_end - row, from, till, panel + A_BLOCK);
         return;
     }
+    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
+    size_t group = group_of(row_end - row, depth);
     /* one group passes over b but once: no part of b has to stay in L2 for the next */
     size_t n_block = row_end - row <= group ? till : (B_BLOCK / depth / STRIP + 1) * STRIP;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
