@@ -74,6 +74,8 @@ static const attending paged[] = {
      .k_most = 60, .score = HD_ADDITIVE},
     {.name = "center", .heads = 1, .d = 32, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 40,
      .center = ONE_CENTER, .window = 5},
+    {.name = "some of 1", .heads = 8, .d = 64, .items = 40, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 150,
+     .mask = HD_CAUSAL},
     {.name = "many of 1", .heads = 8, .d = 64, .items = 300, .q_least = 1, .q_most = 1, .k_least = 1,
      .k_most = 70, .mask = HD_CAUSAL},
     {.name = "to 700, d 128, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 12, .q_least = 1, .q_most = 1,

@@ -1,18 +1,30 @@
 /* Attention of single queries over many keys (a step of decoding): a block or a warp takes one head of one
    item, a few lanes share a key, and every such group walks over its own keys; the groups are merged at the
-   end. Bound by latency: loads of several keys are under way before the first is used. */
+   end. Bound by latency: loads of several keys are under way before the first is used, the block of the next
+   ones is known before, and a thread takes few enough registers for all warps to run at once. */
 #include "backend/cuda/attend/attend.h"
 
-enum { AHEAD = 4, MANY = 8, SOLO = 4 };
+enum { AHEAD = 2, MANY = 8, SOME = 4, SOLO = 4 };
 
-/* The rows of N keys from j on, `step` apart. */
-template <int N> DEVICE void find_keys(size_t *row, const place &p, int j, int step)
+/* Eight numbers as they lie: until they are used, bf16 takes half the registers. */
+template <typename T> struct eight {
+    uint4 raw[sizeof(T) / 2];
+};
+template <typename T> DEVICE void fetch8(eight<T> &e, const T *p)
 {
 #pragma unroll
-    for (int i = 0; i < N; i++, j += step) row[i] = j < p.tk ? key_row(p, j) : 0;
+    for (int i = 0; i < (int)sizeof(T) / 2; i++) e.raw[i] = ((const uint4 *)p)[i];
 }
 
-/* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. */
+/* Which block key j lies in, read before it is known whether there is such a key; 0 where there is no table.
+ */
+DEVICE int block_of(const attend_of &t, const place &p, int j)
+{
+    return p.page && j / HD_PAGE_ROWS < t.pages ? p.page[j / HD_PAGE_ROWS] : 0;
+}
+
+/* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. A warp takes some keys at a
+   time, all of one block. */
 template <typename T, int LANES, int WARPS>
 static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
 {
@@ -21,34 +33,39 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     size_t unit = WARPS > 1 ? blockIdx.x : (size_t)blockIdx.x * SOLO + threadIdx.x / 32;
     if (unit >= (size_t)t.items * t.heads) return; /* whole warps, and whole blocks where they meet later */
     place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
+    constexpr int each = 32 / LANES, some = each * AHEAD, step = WARPS * some;
+    static_assert(HD_PAGE_ROWS % some == 0, "keys of one turn lie in one block");
+    int part = lane % LANES, mine = lane / LANES, block = block_of(t, p, warp * some);
     if (!p.tq) return;
-    constexpr int each = 32 / LANES, step = WARPS * each;
-    int part = lane % LANES;
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
     float q[8] = {}, acc[8] = {}, top = -INFINITY, sum = 0;
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
     const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
     const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
-    size_t row[AHEAD]; /* of the keys to come: which block they are in is known before they are asked for */
-    find_keys<AHEAD>(row, p, warp * each + lane / LANES, step);
-    for (int first = warp * each; first < p.tk; first += step * AHEAD) { /* the same for the whole warp */
-        float kx[AHEAD][8] = {}, vx[AHEAD][8] = {}, s[AHEAD];
+    for (int first = warp * some; first < p.tk; first += step) { /* the same for the whole warp */
+        eight<T> kx[AHEAD] = {}, vx[AHEAD] = {};
+        float s[AHEAD];
+        unsigned row = mine + (p.page ? (unsigned)block * HD_PAGE_ROWS + first % HD_PAGE_ROWS
+                                      : (unsigned)p.krow + first);
+        const T *kp = k + row * t.k.stride, *vp = v + row * t.v.stride;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            int j = first + i * step + lane / LANES;
-            if (j < p.tk && has) load8(kx[i], k + row[i] * t.k.stride);
-            if (j < p.tk && has_value) load8(vx[i], v + row[i] * t.v.stride);
+            bool there = first + i * each + mine < p.tk;
+            if (there && has) fetch8(kx[i], kp + i * each * t.k.stride);
+            if (there && has_value) fetch8(vx[i], vp + i * each * t.v.stride);
         }
-        find_keys<AHEAD>(row, p, first + step * AHEAD + lane / LANES, step);
+        block = block_of(t, p, first + step);
         float most = top;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
+            float x[8];
+            load8(x, (const T *)&kx[i]);
             s[i] = 0;
 #pragma unroll
-            for (int c = 0; c < 8; c++) s[i] = fmaf(q[c], kx[i][c], s[i]);
+            for (int c = 0; c < 8; c++) s[i] = fmaf(q[c], x[c], s[i]);
 #pragma unroll
             for (int d = LANES / 2; d; d >>= 1) s[i] += __shfl_xor_sync(FULL_WARP, s[i], d);
-            s[i] = first + i * step + lane / LANES < p.tk ? s[i] * t.scale : -INFINITY;
+            s[i] = first + i * each + mine < p.tk ? s[i] * t.scale : -INFINITY;
             most = fmaxf(most, s[i]);
         }
         float less = most == -INFINITY ? 0 : most, shrink = expf(top - less);
@@ -57,10 +74,11 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
         for (int c = 0; c < 8; c++) acc[c] *= shrink;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            float w = expf(s[i] - less);
+            float w = expf(s[i] - less), x[8];
+            load8(x, (const T *)&vx[i]);
             sum += w;
 #pragma unroll
-            for (int c = 0; c < 8; c++) acc[c] = fmaf(w, vx[i][c], acc[c]);
+            for (int c = 0; c < 8; c++) acc[c] = fmaf(w, x[c], acc[c]);
         }
     }
     /* the groups of a warp, then the warps */
@@ -112,13 +130,15 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     if (lse.p && !threadIdx.x) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
 }
 
-/* Few units want many warps each, for the latency; many want one each, for the loads under way. */
+/* Few units want many warps each, for the latency; many want one each, so that all are under way at once. */
 template <typename T, int LANES>
 static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
     unsigned units = (unsigned)(t->items * t->heads);
-    if (units <= 8u * (unsigned)c->processors)
+    if (units <= (unsigned)c->processors)
         decode<T, LANES, MANY><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+    else if (units <= 8u * (unsigned)c->processors)
+        decode<T, LANES, SOME><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
     else
         decode<T, LANES, 1><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
 }
