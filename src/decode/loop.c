@@ -3,34 +3,15 @@
 
 #include "base/mem.h"
 
-/* Room for one more of `count` elements; the block may move. */
-static bool grown(hd_run *r, void *block, size_t count, size_t *room, size_t size)
+bool hd_loop_grow(hd_loop *l)
 {
-    void **at = block;
+    hd_run *r = l->r;
+    size_t links = l->links + 1, lives = l->coming.count + 1;
     if (r->err.status) return false;
-    if (count < *room) return true;
-    size_t more = 2 * *room + 64, bytes;
-    if (more > INT32_MAX || !hd_size_mul(more, size, &bytes))
-        return hd_fail(r, HD_ELIMIT, "search: %zu hypotheses are too many", count), false;
-    void *bigger = hd_mem_grow(*at, bytes);
-    if (!bigger) return hd_err_nomem(&r->err, bytes), false;
-    *at = bigger, *room = more;
-    return true;
-}
-
-void hd_loop_live(hd_loop *l, hd_live h)
-{
-    if (grown(l->r, &l->coming.at, l->coming.count, &l->coming.room, sizeof h))
-        l->coming.at[l->coming.count++] = h;
-}
-
-hd_live hd_loop_add(hd_loop *l, hd_live h, int32_t token, hd_real logp)
-{
-    if (!grown(l->r, &l->link, l->links, &l->link_room, sizeof *l->link)) return h;
-    l->link[l->links] = (hd_link){.before = h.link, .token = token, .logp = logp};
-    h.link = (int32_t)l->links++;
-    h.sum += (double)logp;
-    return h;
+    if (links > INT32_MAX / 2 || lives > INT32_MAX / 2)
+        return hd_fail(r, HD_ELIMIT, "search: %zu hypotheses are too many", links), false;
+    return !hd_mem_reserve(&l->link, &l->link_room, links, sizeof *l->link, &r->err) &&
+           !hd_mem_reserve(&l->coming.at, &l->coming.room, lives, sizeof *l->coming.at, &r->err);
 }
 
 /* Samples stay in order; otherwise finished ones come first, then the score decides. */
@@ -51,18 +32,6 @@ void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e)
         i--;
     for (; i && before(l, &e, &q->kept[i - 1]); i--) q->kept[i] = q->kept[i - 1];
     q->kept[i] = e;
-}
-
-void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t token, hd_real logp)
-{
-    bool finished = token == l->opt->end;
-    h = hd_loop_add(l, h, token, logp);
-    if (!finished && l->length < q->limit) {
-        hd_loop_live(l, h);
-        return;
-    }
-    q->finished += finished;
-    hd_loop_keep(l, q, (hd_end){h.link, h.sample, l->length, h.sum, h.sum / l->divisor, finished});
 }
 
 void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h)

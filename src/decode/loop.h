@@ -101,18 +101,42 @@ static inline bool hd_loop_forced(const hd_loop_item *q)
 /* The live hypothesis of a row, as it is handed to hd_loop_go. */
 static inline hd_live hd_loop_at(const hd_loop *l, size_t row)
 {
-    hd_live h = l->live.at[row];
-    h.row = (int32_t)(l->seat + row);
-    return h;
+    const hd_live *h = &l->live.at[row];
+    return (hd_live){h->link, (int32_t)(l->seat + row), h->sample, h->sum};
 }
 
-/* h goes on with a token: it lives in the next step, unless the token or the limit ends it. */
-void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t token, hd_real logp);
-/* h with one more token, for methods that decide themselves what becomes of it. */
-hd_live hd_loop_add(hd_loop *l, hd_live h, int32_t token, hd_real logp);
-void hd_loop_live(hd_loop *l, hd_live h);
 /* Keeps an end if it is among the best, finished ones first; of equal ones the earlier. */
 void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e);
+/* Room for one more link and one more live hypothesis. */
+bool hd_loop_grow(hd_loop *l);
+
+/* What follows is done for every row of every step while a card waits: here, where compilers keep a
+   hypothesis in registers if it is written number by number. */
+
+static inline void hd_loop_live(hd_loop *l, hd_live h)
+{
+    if (l->coming.count < l->coming.room || hd_loop_grow(l))
+        l->coming.at[l->coming.count++] = (hd_live){h.link, h.row, h.sample, h.sum};
+}
+/* h with one more token, for methods that decide themselves what becomes of it. */
+static inline hd_live hd_loop_add(hd_loop *l, hd_live h, int32_t token, hd_real logp)
+{
+    if (l->links == l->link_room && !hd_loop_grow(l)) return h;
+    l->link[l->links] = (hd_link){.before = h.link, .token = token, .logp = logp};
+    return (hd_live){(int32_t)l->links++, h.row, h.sample, h.sum + (double)logp};
+}
+/* h goes on with a token: it lives in the next step, unless the token or the limit ends it. */
+static inline void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t token, hd_real logp)
+{
+    bool finished = token == l->opt->end;
+    h = hd_loop_add(l, h, token, logp);
+    if (!finished && l->length < q->limit) {
+        hd_loop_live(l, h);
+        return;
+    }
+    q->finished += finished;
+    hd_loop_keep(l, q, (hd_end){h.link, h.sample, l->length, h.sum, h.sum / l->divisor, finished});
+}
 /* No token can follow h: it is kept as it is. */
 void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h);
 

@@ -3,20 +3,13 @@
 
 #include "base/mem.h"
 
-hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_err *err)
+hd_status hd_seats_grow(hd_seats *s, hd_err *err)
 {
-    if (s->count == s->room) {
-        size_t room = 2 * s->room + 64, bytes;
-        if (room > INT32_MAX || !hd_size_mul(room, sizeof *s->parent, &bytes))
-            return hd_err_set(err, HD_ELIMIT, "decoding: %zu hypotheses are too many", s->count);
-        int32_t *parent = hd_mem_grow(s->parent, bytes);
-        if (parent) s->parent = parent;
-        int32_t *tokens = parent ? hd_mem_grow(s->token, bytes) : NULL;
-        if (!tokens) return hd_err_nomem(err, bytes);
-        s->token = tokens, s->room = room;
-    }
-    s->parent[s->count] = (int32_t)seat, s->token[s->count++] = token;
-    return HD_OK;
+    size_t need = s->count + 1, room = s->room;
+    if (need > INT32_MAX / 2)
+        return hd_err_set(err, HD_ELIMIT, "decoding: %zu hypotheses are too many", s->count);
+    hd_status st = hd_mem_reserve(&s->parent, &room, need, sizeof *s->parent, err);
+    return st ? st : hd_mem_reserve(&s->token, &s->room, need, sizeof *s->token, err);
 }
 
 static hd_status failure(const hd_run *r, hd_status s, hd_err *err)

@@ -26,8 +26,14 @@ typedef struct hd_seats_user {
     void *context;
 } hd_seats_user;
 
+hd_status hd_seats_grow(hd_seats *s, hd_err *err); /* room for one more */
 /* Seat `seat` of this turn goes on with a token; several times, or not at all. */
-hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_err *err);
+static inline hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_err *err)
+{
+    hd_status st = s->count < s->room ? HD_OK : hd_seats_grow(s, err);
+    if (!st) s->parent[s->count] = (int32_t)seat, s->token[s->count++] = token;
+    return st;
+}
 
 /* Until nobody goes on and no item waits. s: r and stepper are set. The run's step memory is used. */
 hd_status hd_seats_run(hd_seats *s, const hd_seats_user *u, hd_err *err);

@@ -131,12 +131,10 @@ hd_tensor *hd_stepping_step(hd_run *r, void *stepping, const int32_t *ids, size_
     if (!have_room(r, s)) return NULL;
     int32_t *all = hd_host_take(r, (n + 1) * sizeof *all);
     for (size_t i = 0; all && i < n; i++) all[i] = ids[i < seats ? i : 0];
-    const int32_t *sent = all ? hd_ints(r, all, n) : NULL;
-    const hd_seg *seg = hd_single_rows(r, n);
-    if (!sent || !hd_cache_begin(r, s->cache, seg)) return NULL;
-    /* a pick or a growth before may have put what was sent elsewhere */
+    const int32_t *sent = NULL;
+    const hd_seg *seg = all ? hd_cache_single(r, s->cache, all, &sent) : NULL;
+    if (!seg) return NULL;
     uint64_t shape = hd_shape_mix(hd_cache_shape(s->cache), s->raw);
-    shape = hd_shape_mix(hd_shape_mix(shape, (uintptr_t)sent), (uintptr_t)seg->begin);
     hd_tensor *y = NULL;
     if (s->sends) {
         y = s->forward(r, s, sent, seg);

@@ -146,11 +146,12 @@ static void copy_blocks(hd_run *r, hd_cache *c, const int32_t *from, const int32
 }
 
 /* One block for all that the step needs to know, of the same size whatever is in it: positions, zeros,
- * lengths before, what to copy, then lengths and tables of GROW and FIXED. */
-static bool send(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *more, const hd_page_copy *copy)
+ * lengths before, what to copy, lengths and tables of GROW and FIXED; tokens and segments of single rows. */
+static bool send(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *more, const hd_page_copy *copy,
+                 const int32_t *ids)
 {
-    size_t n = c->items - c->first, rows = seg->rows, count = rows + n * (7 + c->grow.wide + c->fixed.wide),
-           at = 0;
+    size_t n = c->items - c->first, rows = seg->rows, at = 0,
+           each = 7 + c->grow.wide + c->fixed.wide + (ids ? 3 : 0), count = rows + n * each;
     bool parting = false, fresh = true;
     int32_t *host = hd_host_take(r, (count + 1) * sizeof *host);
     if (!host) return false;
@@ -161,11 +162,13 @@ static bool send(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *more,
         from[i] = copy[i].from, to[i] = copy[i].to, len[i] = copy[i].rows;
         parting = parting || copy[i].rows, fresh = fresh && !before[i];
     }
-    put_pages(c, &c->fixed, put_pages(c, &c->grow, len + n));
+    int32_t *own = put_pages(c, &c->fixed, put_pages(c, &c->grow, len + n));
+    for (size_t i = 0; ids && i < n; i++) own[i] = ids[i], own[n + i] = (int32_t)i, own[2 * n + i] = 1;
     const int32_t *sent = hd_ints(r, host, count);
     if (!sent) return false;
+    c->now.ids = sent + (own - host);
     const int32_t *zeros = sent + rows, *grow = zeros + 5 * n;
-    c->now.pos = sent, c->now.before = zeros + n, c->now.fresh = fresh;
+    c->now.pos = sent, c->now.zeros = zeros, c->now.before = zeros + n, c->now.fresh = fresh;
     if (parting) copy_blocks(r, c, zeros + 2 * n, zeros + 3 * n, zeros + 4 * n);
     c->now.grow = seg_at(r, c, &c->grow, zeros, grow);
     c->now.fixed = seg_at(r, c, &c->fixed, zeros, grow + n * (1 + c->grow.wide));
@@ -173,17 +176,35 @@ static bool send(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *more,
     return !r->err.status;
 }
 
-bool hd_cache_begin(hd_run *r, hd_cache *c, const hd_seg *seg)
+static bool begin(hd_run *r, hd_cache *c, const hd_seg *seg, const int32_t *ids)
 {
-    if (!seg || r->err.status) return false;
-    if (c->now.step == r->steps && c->now.seg == seg) return true;
     if (!items_fit(r, c, seg)) return false;
     const int32_t *more = hd_seg_lens(r, seg);
     hd_page_copy *copy = hd_host_take(r, (seg->items + 1) * sizeof *copy);
     if (!more || !copy) return false;
-    bool ok = (!c->grows || add_rows(r, c, HD_GROW, more, copy)) && send(r, c, seg, more, copy);
+    bool ok = (!c->grows || add_rows(r, c, HD_GROW, more, copy)) && send(r, c, seg, more, copy, ids);
     if (!ok) c->items = c->first = 0; /* any further step is refused */
     return ok;
+}
+
+bool hd_cache_begin(hd_run *r, hd_cache *c, const hd_seg *seg)
+{
+    if (!seg || r->err.status) return false;
+    return (c->now.step == r->steps && c->now.seg == seg) || begin(r, c, seg, NULL);
+}
+
+const hd_seg *hd_cache_single(hd_run *r, hd_cache *c, const int32_t *ids, const int32_t **sent)
+{
+    size_t n = c->items - c->first;
+    hd_seg *seg = hd_host_take(r, sizeof *seg);
+    int32_t *ones = hd_host_take(r, (n + 1) * sizeof *ones);
+    if (!seg || !ones) return NULL;
+    for (size_t i = 0; i < n; i++) ones[i] = 1;
+    *seg = (hd_seg){.host_len = ones, .items = n, .rows = n, .longest = n ? 1 : 0, .full = true};
+    if (!begin(r, c, seg, ids)) return NULL;
+    *sent = c->now.ids;
+    seg->begin = seg->item = c->now.ids + n, seg->len = c->now.ids + 2 * n, seg->pos = c->now.zeros;
+    return seg;
 }
 
 uint64_t hd_cache_shape(const hd_cache *c)
@@ -194,13 +215,6 @@ uint64_t hd_cache_shape(const hd_cache *c)
         h = hd_shape_mix(hd_shape_mix(h, (uintptr_t)c->slot[i].t.data + c->slot[i].filled),
                          hd_rows_of(&c->slot[i].t));
     return h;
-}
-
-const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg)
-{
-    if (!seg) return NULL;
-    if (!c) return seg->pos;
-    return hd_cache_begin(r, c, seg) ? c->now.pos : NULL;
 }
 
 /* What a slot holds: in its blocks, for single queries, or copied out for more of them and for a probe. */

@@ -32,7 +32,7 @@ typedef struct hd_cache {
     struct {   /* of the step that began last: the new rows and, in backend memory, where all is */
         uint64_t step;
         const hd_seg *seg;
-        const int32_t *pos, *before;
+        const int32_t *pos, *zeros, *before, *ids;
         bool fresh; /* no item had rows before */
         hd_seg *grow, *fixed;
     } now;
@@ -56,6 +56,9 @@ hd_status hd_cache_joined(hd_run *r, hd_cache *c);
    that nothing else has to be. Called by whatever asks first; a step that is captured calls it before. False
    on failure, after which the cache is good for hd_cache_free only. */
 bool hd_cache_begin(hd_run *r, hd_cache *c, const hd_seg *seg);
+/* The same for a step of one row for each item, which is all that travels: the tokens, the segments that are
+   returned, and where rows lie. NULL on failure. */
+const hd_seg *hd_cache_single(hd_run *r, hd_cache *c, const int32_t *ids, const int32_t **sent);
 /* Where everything lies: equal numbers mean that a captured step can be replayed. */
 uint64_t hd_cache_shape(const hd_cache *c);
 
@@ -71,7 +74,12 @@ hd_tensor *hd_slot_state(hd_run *r, hd_slot *s);
 void hd_slot_put(hd_run *r, hd_slot *s, hd_tensor *x);
 
 /* Positions of new rows: those of seg, shifted by how far each item has come. Backend memory. */
-const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg);
+static inline const int32_t *hd_cache_positions(hd_run *r, hd_cache *c, const hd_seg *seg)
+{
+    if (!seg) return NULL;
+    if (!c) return seg->pos;
+    return hd_cache_begin(r, c, seg) ? c->now.pos : NULL;
+}
 
 /* Item i becomes what item parent[i] was, for n items. A parent that does not exist changes nothing; after
  * any other failure the cache is good for hd_cache_free only. */
