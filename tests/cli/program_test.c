@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #define HD_CLI_FRAME_VERB_LIST_H
-#define HD_VERB_LIST(X) X(toy, "play") X(help, "show help")
+#define HD_VERB_LIST(X) X(toy, "play") X(game, "win or lose") X(help, "show help")
 
 #include "cli/frame/option.c"
 #include "cli/frame/config.c"
@@ -69,6 +69,44 @@ static hd_status run_toy(hd_command *c, hd_err *err)
 /* Takes operands and does not say so: no file is completed but an option's. */
 const hd_usage hd_verb_toy = {
     .most = 2, .about = "Plays.", .options = toy_options, .size = sizeof(struct toy), .run = run_toy};
+
+/* Does what its operand says, and counts in a struct of its own what is called. */
+typedef struct game {
+    hd_command command;
+    int checked, played;
+} game;
+
+static hd_status check_game(hd_command *c, hd_err *err)
+{
+    ((game *)c)->checked++;
+    return strcmp(c->operands.word[0], "refuse") ? HD_OK : hd_err_set(err, HD_EARG, "refused");
+}
+
+static hd_status run_game(hd_command *c, hd_err *err)
+{
+    const char *what = c->operands.word[0];
+    ((game *)c)->played++;
+    c->misused = !strcmp(what, "misuse");
+    c->exit = strcmp(what, "exit") ? HD_EXIT_OK : 7;
+    return strcmp(what, "fail") && !c->misused ? HD_OK : hd_err_set(err, HD_EARG, "lost");
+}
+
+static void release_game(hd_command *c)
+{
+    fprintf(c->out.file, "checked %d, played %d\n", ((game *)c)->checked, ((game *)c)->played);
+}
+
+const hd_usage hd_verb_game = {
+    .operands = "WHAT",
+    .least = 1,
+    .most = 1,
+    .about = "Plays a game.",
+    .options = hd_no_options,
+    .call = sizeof(game),
+    .check = check_game,
+    .run = run_game,
+    .release = release_game,
+};
 
 static char path[] = "/tmp/heed-program-test-XXXXXX";
 
@@ -143,6 +181,19 @@ static void assert_says(const char *line, const char *config, int status, const 
     assert_string_equal(out, expected);
 }
 
+static void a_call_is_checked_run_and_released(void **state)
+{
+    (void)state;
+    assert_says("game win", "", HD_EXIT_OK, "checked 1, played 1\n");
+    assert_says("game exit", "", 7, "checked 1, played 1\n");
+    assert_says("game fail", "", HD_EXIT_FAILURE, "heed game: lost\nchecked 1, played 1\n");
+    assert_says("game misuse", "", HD_EXIT_USAGE,
+                "heed game: lost (try 'heed help game')\nchecked 1, played 1\n");
+    assert_says("game refuse", "", HD_EXIT_USAGE,
+                "heed game: refused (try 'heed help game')\nchecked 1, played 0\n");
+    assert_says("game", "", HD_EXIT_USAGE, "heed game: WHAT is missing (try 'heed help game')\n");
+}
+
 static void a_wrong_file_is_wrong_usage_and_an_unreadable_one_a_failure(void **state)
 {
     (void)state;
@@ -212,6 +263,7 @@ int main(void)
     unsetenv("COLUMNS");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_come_from_line_and_file),
+        cmocka_unit_test(a_call_is_checked_run_and_released),
         cmocka_unit_test(a_wrong_file_is_wrong_usage_and_an_unreadable_one_a_failure),
         cmocka_unit_test(help_is_shown_whatever_the_file_says),
         cmocka_unit_test(bash_completes_both_files),
