@@ -7,8 +7,9 @@
 /* Makes the model in folder `to` of the published one in `from`. `to` must not be there or be empty; after a
    failure it is as it was. */
 hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_err *err);
-/* The other way: a gpt becomes a GPT-2, a Transformer that normalizes behind its layers a MarianMT, one
-   that does before them a Pegasus, what was a T5 one again. hd_import reads all of these. */
+/* The other way: a bert becomes a BERT, a gpt a GPT-2, a Transformer that normalizes behind its layers a
+   MarianMT, one that does before them a Pegasus; what was imported becomes one of its family again. hd_import
+   reads all of these. */
 hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err);
 
 #endif

@@ -208,9 +208,10 @@ static void what_is_wrong_is_refused(void **state)
     (void)state;
     refuse("distilbert", "\"n_heads\": 4", "\"n_heads\": 3", "a width of 16 cannot be split over 3 heads");
     refuse("distilbert", "DistilBertModel", "DistilBertForQuestionAnswering",
-           "heed imports DistilBertModel, DistilBertForMaskedLM and DistilBertForSequenceClassification");
+           "heed imports DistilBertModel, DistilBertForMaskedLM, DistilBertForSequenceClassification and ");
     refuse("distilbert", "\"dim\": 16", "\"dim\": 32", "embeddings.word_embeddings.weight");
-    refuse("electra", "ElectraModel", "ElectraForMultipleChoice", "ElectraForPreTraining and");
+    refuse("electra", "ElectraModel", "ElectraForMultipleChoice",
+           "ElectraForMaskedLM, ElectraForPreTraining, ");
     refuse("electra", "\"embedding_size\": 8", "\"embedding_size\": 9", "word_embeddings");
     refuse("electra", "\"embedding_size\": 8", "\"embedding_size\": 0", "\"embedding_size\" is 0");
     refuse("mpnet", "\"relative_attention_num_buckets\": 32", "\"relative_attention_num_buckets\": 16",
