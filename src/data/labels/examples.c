@@ -89,16 +89,11 @@ typedef struct maker {
 static hd_status begin_example(maker *m, hd_err *err)
 {
     hd_examples *x = m->x;
-    if (x->count + 2 > m->places) {
-        size_t places = m->places ? 2 * m->places : m->from->count + 2;
-        size_t *begin = hd_mem_grow(x->begin, places * sizeof *begin);
-        if (begin) x->begin = begin;
-        size_t *first = begin ? hd_mem_grow(x->first, places * sizeof *first) : NULL;
-        if (first) x->first = first;
-        size_t *second = first ? hd_mem_grow(x->second, places * sizeof *second) : NULL;
-        if (!second) return hd_err_nomem(err, places * sizeof *second);
-        x->second = second;
-        m->places = places;
+    size_t **lists[] = {&x->begin, &x->first, &x->second}, places = m->places;
+    for (int i = 0; i < 3; i++) {
+        m->places = places; /* of all three */
+        hd_status s = hd_mem_reserve(lists[i], &m->places, x->count + 2, sizeof **lists[i], err);
+        if (s) return s;
     }
     x->begin[x->count] = m->ids.count;
     x->second[x->count] = SIZE_MAX;
