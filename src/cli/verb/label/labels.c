@@ -62,16 +62,17 @@ static hd_status show_figures(hd_command *c, const hd_judged *j, hd_err *err)
     return hd_command_put_text(c, &out, true, err);
 }
 
-static hd_status evaluate(hd_labels_call *l, hd_err *err)
+static hd_status evaluate(hd_command *c, hd_err *err)
 {
-    hd_command *c = &l->command;
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     const char *path = hd_input_files(c, 1).word[0];
     hd_judged found = {0};
     if (kind->top != 1 && c->usual->plot)
         return hd_err_set(err, HD_EARG, "the model predicts %s: --plot is for one label of each text",
                           kind->predicts);
-    hd_input_await(c, path, l->verb->awaited_labeled);
+    hd_input_await(c, path,
+                   kind->each ? "lines TOKEN<tab>LABEL, an empty line between sentences"
+                              : "a table with labels");
     hd_status s = hd_labeler_judge_file(&found, &c->machine.run, &c->model, path, err);
     if (!s)
         s = found.confusion.classes ? show_confusion(c, &found.confusion, err) : show_figures(c, &found, err);
@@ -120,17 +121,16 @@ static hd_status items_of(hd_labeled *items, const hd_command *c, const hd_input
     return s;
 }
 
-static hd_status write_answers(hd_labels_call *l, const hd_input_line *line, size_t count,
+static hd_status write_answers(hd_command *c, const hd_input_line *line, size_t count,
                                const hd_labeled *items, const hd_real *logp, hd_err *err)
 {
-    hd_command *c = &l->command;
     const bool json = c->usual->json;
     hd_text out = {0};
     for (size_t i = 0, item = 0; i < count; i++)
         if (line[i].why)
             hd_input_stand_in(&c->in, &out, json, &line[i], line[i].why);
         else
-            l->verb->put(&out, c, items, item++, logp);
+            hd_labels_put(&out, c, items, item++, logp);
     return hd_command_put_text(c, &out, true, err);
 }
 
@@ -147,7 +147,7 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     if (!s && !h.logp) s = hd_err_nomem(err, answers * m->classes * sizeof *h.logp);
     if (!s && items.count) s = hd_examples_make(&x, &items, c->model.tokenizer[0], &e, err);
     if (!s && items.count) s = hd_labeler_ask(&c->machine.run, &c->model, &x, hear, &h, err);
-    if (!s) s = write_answers(context, line, count, &items, h.logp, err);
+    if (!s) s = write_answers(c, line, count, &items, h.logp, err);
     if (!s) s = attend(c, &items, &x, err);
     hd_examples_release(&x);
     hd_labeled_release(&items);
@@ -155,18 +155,29 @@ static hd_status answer(void *context, const hd_input_line *line, size_t count, 
     return s;
 }
 
+/* Whether labeled input is asked for. */
+static bool evaluates(const hd_command *c)
+{
+    return ((const hd_labels_options *)c->options)->confusion || c->usual->plot;
+}
+
 hd_status hd_labels_check(hd_command *c, hd_err *err)
 {
-    if (!hd_labels_evaluates(c) || c->operands.count <= 2) return HD_OK;
+    const char *shows = hd_command_given(c, "top")         ? "top"
+                        : hd_command_given(c, "threshold") ? "threshold"
+                        : c->usual->attending.file         ? "attention"
+                                                           : NULL;
+    if (!evaluates(c)) return HD_OK;
+    if (shows) return hd_err_set(err, HD_EARG, "--%s and --confusion exclude each other", shows);
+    if (c->operands.count <= 2) return HD_OK;
     return hd_err_set(err, HD_EARG, "--confusion reads one file: '%s' is one too many", c->operands.word[2]);
 }
 
-hd_status hd_labels_run(hd_command *c, const hd_labels_verb *verb, hd_err *err)
+hd_status hd_labels_run(hd_command *c, hd_err *err)
 {
-    hd_labels_call *l = (hd_labels_call *)c;
-    l->verb = verb;
+    const bool each = hd_labeler_kind(&c->model)->each;
     hd_status s = open_attending(c, err);
-    if (s || hd_labels_evaluates(c)) return s ? s : evaluate(l, err);
-    s = hd_input_open(c, verb->awaited, "answered", HD_INPUT_TEXT, err);
+    if (s || evaluates(c)) return s ? s : evaluate(c, err);
+    s = hd_input_open(c, each ? "a sentence to tag" : "a line to classify", "answered", HD_INPUT_TEXT, err);
     return s ? s : hd_input_each(&c->in, CHUNK, answer, c, err);
 }
