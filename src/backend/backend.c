@@ -85,6 +85,26 @@ void hd_backend_list(hd_device_fn *tell, void *context)
 #endif
 }
 
+typedef struct wanted {
+    const char *name;
+    hd_device *out;
+    bool found;
+} wanted;
+
+static void take(void *context, const hd_device *d)
+{
+    wanted *w = context;
+    if (w->found || d->why[0] || (strcmp(w->name, "auto") && strcmp(w->name, d->backend))) return;
+    *w->out = *d, w->found = true;
+}
+
+bool hd_backend_find(hd_device *out, const char *name)
+{
+    wanted w = {.name = name, .out = out};
+    hd_backend_list(take, &w);
+    return w.found;
+}
+
 const char *const hd_kernel_names[HD_KERNELS] = {
 #define X(name) #name,
     HD_KERNEL_LIST(X)

@@ -147,6 +147,8 @@ typedef void hd_device_fn(void *context, const hd_device *d);
 /* Reports every device, and for backends without one the reason; in order of preference: "auto" is the
    first usable one. */
 void hd_backend_list(hd_device_fn *tell, void *context);
+/* The first usable device of the backend of this name, or of any for "auto"; false where there is none. */
+bool hd_backend_find(hd_device *out, const char *name);
 
 #define X(name)                                                                                \
     hd_status hd_backend_new_##name(hd_backend **out, const hd_backend_opt *opt, hd_err *err); \

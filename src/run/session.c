@@ -170,12 +170,6 @@ static hd_trainer_opt loop_of(const hd_train_options *o)
                             .patience = (uint64_t)o->patience};
 }
 
-static void take_first(void *context, const hd_device *d)
-{
-    const char **name = context;
-    if (!*name && !d->why[0]) *name = d->backend;
-}
-
 /* Of a dry run it is the null backend, which counts what the device would hold: bf16 and more logits on a
    card, whether there is one here or not. */
 static hd_status open_backend(hd_session *s, bool dry, hd_err *err)
@@ -185,10 +179,10 @@ static hd_status open_backend(hd_session *s, bool dry, hd_err *err)
                               .precision = (hd_precision)o->precision,
                               .training = true,
                               .log = &s->hooks->log};
-    const char *name = strcmp(o->device, "auto") ? o->device : NULL;
+    hd_device first;
     if (!dry) return hd_backend_new(&s->backend, o->device, &machine, err);
-    if (!name) hd_backend_list(take_first, &name);
-    bool card = name && !strcmp(name, "cuda");
+    bool found = !strcmp(o->device, "auto") && hd_backend_find(&first, "auto");
+    bool card = !strcmp(found ? first.backend : o->device, "cuda");
     if (!machine.precision) machine.precision = card ? HD_PRECISION_BF16 : HD_PRECISION_F32;
     hd_status st = hd_backend_new(&s->backend, "null", &machine, err);
     if (!st && card) s->backend->logits = HD_CARD_LOGITS;

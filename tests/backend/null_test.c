@@ -79,9 +79,20 @@ static void an_unknown_device_is_named_beside_those_there_are(void **state)
     hd_backend_free(NULL);
 }
 
+static void a_device_is_found_by_the_name_of_its_backend(void **state)
+{
+    (void)state;
+    hd_device any, cpu;
+    assert_true(hd_backend_find(&any, "auto") && !any.why[0]);
+    assert_true(hd_backend_find(&cpu, "cpu"));
+    assert_string_equal(cpu.backend, "cpu");
+    assert_false(hd_backend_find(&any, "abacus"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_is_found_by_the_name_of_its_backend),
         cmocka_unit_test(a_dry_run_measures_the_real_one),
         cmocka_unit_test(a_dry_run_takes_no_memory_for_data),
         cmocka_unit_test(the_null_backend_says_so),

@@ -79,26 +79,12 @@ static hd_status not_yaml(const struct reader *r)
 
 static hd_status refuse_extras(const struct reader *r)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
-    switch (r->event.type) {
-    case YAML_ALIAS_EVENT:
-        anchor = r->event.data.alias.anchor;
-        break;
-    case YAML_SCALAR_EVENT:
-        anchor = r->event.data.scalar.anchor;
-        tag = r->event.data.scalar.tag;
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = r->event.data.sequence_start.anchor;
-        tag = r->event.data.sequence_start.tag;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = r->event.data.mapping_start.anchor;
-        tag = r->event.data.mapping_start.tag;
-        break;
-    default:
-        break;
-    }
+    const yaml_event_type_t type = r->event.type;
+    bool tagged =
+        type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+    /* what these events hold begins alike, and that of an alias with the anchor */
+    const yaml_char_t *tag = tagged ? r->event.data.scalar.tag : NULL,
+                      *anchor = tagged || type == YAML_ALIAS_EVENT ? r->event.data.scalar.anchor : NULL;
     if (anchor)
         return wrong(r, HD_EFORMAT, line_of_event(r),
                      "anchors and aliases are not read: write the value out, or in quotes if it begins with "
