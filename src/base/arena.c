@@ -4,6 +4,7 @@
 #include "base/arena.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -101,6 +102,21 @@ void *hd_arena_take(hd_arena *a, size_t bytes)
     a->used = used + need;
     if (sum + need > a->peak) a->peak = sum + need;
     return a->chunk[k].base + used;
+}
+
+void *hd_arena_array(hd_arena *a, size_t count, size_t size, hd_err *err)
+{
+    size_t bytes = 0;
+    void *block = hd_size_mul(count, size, &bytes) ? hd_arena_take(a, bytes) : NULL;
+    if (!block) return hd_err_nomem(err, count * size), NULL;
+    return memset(block, 0, bytes);
+}
+
+char *hd_arena_copy(hd_arena *a, const char *bytes, size_t size, hd_err *err)
+{
+    char *copy = hd_arena_array(a, size + 1, 1, err);
+    if (copy && size) memcpy(copy, bytes, size);
+    return copy;
 }
 
 hd_arena_mark hd_arena_here(const hd_arena *a)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/status.h"
+
 /* Where bytes come from: hd_mem for the host, a backend's memory otherwise. get returns NULL on failure. */
 typedef struct hd_allocator {
     void *(*get)(void *context, size_t bytes);
@@ -44,6 +46,9 @@ typedef struct hd_arena_mark {
 void hd_arena_init(hd_arena *a, hd_allocator source, size_t chunk_min);
 void hd_arena_release(hd_arena *a);             /* returns all chunks; the arena may be used again */
 void *hd_arena_take(hd_arena *a, size_t bytes); /* HD_ALIGN-aligned, not cleared; NULL on failure */
+/* In host memory, with an error instead of NULL alone: zeroed elements; a copy of bytes and a zero byte. */
+void *hd_arena_array(hd_arena *a, size_t count, size_t size, hd_err *err);
+char *hd_arena_copy(hd_arena *a, const char *bytes, size_t size, hd_err *err);
 hd_arena_mark hd_arena_here(const hd_arena *a);
 void hd_arena_rewind(hd_arena *a, hd_arena_mark m); /* frees everything taken since m */
 /* Calls end(what) at the next reset or release, not at a rewind. False: no memory, and nothing was

@@ -26,7 +26,7 @@ static hd_status make_part(hd_attention_part *p, hd_arena *memory, hd_err *err)
         !hd_size_mul(layer, p->layers, &all))
         return hd_err_set(err, HD_ELIMIT, "attention of %zu over %zu tokens does not fit in memory", p->rows,
                           p->cols);
-    p->weight = hd_shown_take(memory, all, sizeof *p->weight, err);
+    p->weight = hd_arena_array(memory, all, sizeof *p->weight, err);
     return p->weight ? HD_OK : HD_ENOMEM;
 }
 
@@ -36,7 +36,7 @@ hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targe
 {
     hd_attention_maps a = {.sources = sources, .targets = targets};
     hd_arena_init(&a.memory, hd_allocator_host, 1 << 14);
-    a.source = hd_shown_take(&a.memory, sources + targets + 1, sizeof *a.source, err);
+    a.source = hd_arena_array(&a.memory, sources + targets + 1, sizeof *a.source, err);
     hd_status s = a.source ? HD_OK : HD_ENOMEM;
     if (!s) a.input = a.source + sources, a.output = a.input + 1;
     for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {

@@ -62,13 +62,6 @@ hd_status hd_embed_check(const hd_model_folder *f, const hd_embed_opt *asked, hd
     return HD_OK;
 }
 
-static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
-{
-    void *block = *s ? NULL : hd_arena_take(&j->out->memory, bytes);
-    if (!block && !*s) *s = hd_err_nomem(err, bytes);
-    return block;
-}
-
 /* -- lines as ids -- */
 
 static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
@@ -162,12 +155,11 @@ static void normalize(hd_real *v, size_t width)
 static hd_status hand_out(job *j, const sentence *q, size_t items, const hd_real *all, hd_err *err)
 {
     size_t width = j->out->width, before = j->by->drops_start;
-    hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < items; i++) {
+    for (size_t i = 0; i < items; i++) {
         hd_embedded *to = &j->out->of[q[i].line];
         size_t tokens = q[i].size - before, vectors = j->opt.pool == HD_POOLING_NONE ? tokens : 1;
-        hd_real *v = keep(j, vectors * width * sizeof *v, &s, err);
-        if (s) return s;
+        hd_real *v = hd_arena_array(&j->out->memory, vectors * width, sizeof *v, err);
+        if (!v) return HD_ENOMEM;
         memcpy(v, all, vectors * width * sizeof *v);
         all += vectors * width;
         if (j->opt.pool == HD_POOLING_SQRT) scale(v, width, sqrt((double)tokens));
@@ -175,7 +167,7 @@ static hd_status hand_out(job *j, const sentence *q, size_t items, const hd_real
         *to = (hd_embedded){
             .ids = j->out->ids.at + q[i].begin + before, .tokens = tokens, .vectors = vectors, .vector = v};
     }
-    return s;
+    return HD_OK;
 }
 
 static hd_status embed_batch(job *j, const sentence *q, size_t items, size_t rows, hd_err *err)
@@ -218,8 +210,7 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m
     if (!s)
         out->width = opt->table ? hd_cols_of(&j.body.type->table(j.body.self)->t)
                                 : j.body.type->width(j.body.self, opt->layer);
-    out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
-    if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
+    if (!s && !(out->of = hd_arena_array(&out->memory, count, sizeof *out->of, err))) s = HD_ENOMEM;
     if (!s && !(j.at = hd_mem_array(count + 1, sizeof *j.at))) s = hd_err_nomem(err, count * sizeof *j.at);
     for (size_t i = 0; !s && i < count; i++) s = add_line(&j, i, line[i], err);
     if (!s) qsort(j.at, j.count, sizeof *j.at, by_length);

@@ -98,7 +98,7 @@ const char *hd_exhibit_copy(hd_exhibit *x, const char *text, hd_err *err)
 hd_status hd_exhibit_tokens(hd_exhibit *x, hd_shown_token **out, const int32_t *ids, size_t count,
                             const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err)
 {
-    *out = hd_shown_take(&x->memory, count, sizeof **out, err);
+    *out = hd_arena_array(&x->memory, count, sizeof **out, err);
     return *out ? hd_shown_tokens(*out, &x->memory, ids, count, pieces, text, masks, err) : HD_ENOMEM;
 }
 
@@ -128,10 +128,10 @@ static hd_status fill_shift(hd_exhibit *x, size_t positions, size_t width, size_
     static const char part[] = "Positions that are shifted";
     const hd_sinusoid paper = {0};
     size_t all = positions + by;
-    hd_real *p = hd_shown_take(&x->memory, all * width, sizeof *p, err),
-            *m = hd_shown_take(&x->memory, width * width, sizeof *m, err),
-            *y = hd_shown_take(&x->memory, positions * width, sizeof *y, err);
-    x->read = hd_shown_take(&x->memory, all, sizeof *x->read, err);
+    hd_real *p = hd_arena_array(&x->memory, all * width, sizeof *p, err),
+            *m = hd_arena_array(&x->memory, width * width, sizeof *m, err),
+            *y = hd_arena_array(&x->memory, positions * width, sizeof *y, err);
+    x->read = hd_arena_array(&x->memory, all, sizeof *x->read, err);
     if (!p || !m || !y || !x->read) return HD_ENOMEM;
     for (x->reads = 0; x->reads < all; x->reads++) {
         char name[32];

@@ -53,8 +53,8 @@ static hd_status weigh_features(hd_exhibit *x, hd_run *r, const hd_lm *m, const 
     size_t count = (size_t)m->opt.order - 1, token = (size_t)x->top[0].token.id;
     const hd_param *table = hd_params_find(m->params, "features.weight"),
                    *bias = hd_params_find(m->params, "features.bias");
-    int32_t *bucket = hd_shown_take(&x->memory, count, sizeof *bucket, err);
-    x->feature = bucket ? hd_shown_take(&x->memory, count, sizeof *x->feature, err) : NULL;
+    int32_t *bucket = hd_arena_array(&x->memory, count, sizeof *bucket, err);
+    x->feature = bucket ? hd_arena_array(&x->memory, count, sizeof *x->feature, err) : NULL;
     if (!x->feature) return HD_ENOMEM;
     hd_lm_features(m, ids->at, ids->count, ids->count, bucket);
     for (size_t i = 0; i < count; i++)

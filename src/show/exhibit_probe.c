@@ -98,7 +98,7 @@ static hd_real *numbers_of(hd_exhibiting *e, hd_run *r, const hd_offer *o, hd_ex
                          : HD_EXHIBIT_CHANNELS;
     size_t rows = o->keys ? hd_rows_of(o->t) : to->rows, count = rows * hd_cols_of(o->t);
     hd_tensor part = hd_view_rows(o->t, 0, rows);
-    hd_real *value = hd_shown_take(&e->into->memory, count, sizeof *value, &r->err),
+    hd_real *value = hd_arena_array(&e->into->memory, count, sizeof *value, &r->err),
             *raw = o->keys ? hd_host_take(r, count * sizeof *raw) : value;
     if (!value || !raw || !hd_read(r, &part, raw)) return NULL;
     if (o->keys) heads_first(value, raw, rows, to->heads);
@@ -215,8 +215,8 @@ static void add_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     size_t vocab = logp ? hd_cols_of(logp) : 0, rows = logp ? hd_rows_of(logp) : 0;
     if (!logp || r->err.status) return;
     x->answers = rows, x->tops = vocab < HD_EXHIBIT_TOP ? vocab : HD_EXHIBIT_TOP;
-    hd_real *p = hd_shown_take(&x->memory, rows * vocab, sizeof *p, &r->err);
-    x->top = hd_shown_take(&x->memory, rows * x->tops, sizeof *x->top, &r->err);
+    hd_real *p = hd_arena_array(&x->memory, rows * vocab, sizeof *p, &r->err);
+    x->top = hd_arena_array(&x->memory, rows * x->tops, sizeof *x->top, &r->err);
     if (!p || !x->top || !hd_read(r, logp, p)) return;
     for (size_t i = 0; i < rows; i++) /* -inf is a word that cannot be; but some word can */
         if (!have_sum(p + i * vocab, vocab)) return (void)hd_fail_number(r);

@@ -24,8 +24,8 @@ static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err
         hd_exhibit_tokens(x, &x->source, a->source, a->sources, a->pieces[0], a->sentence, false, err);
     if (!s) s = hd_exhibit_tokens(x, &says, a->target, a->targets, a->pieces[1], none, false, err);
     if (!s) s = hd_exhibit_tokens(x, &start, &a->start, 1, a->pieces[1], none, false, err);
-    x->step = s ? NULL : hd_shown_take(&x->memory, a->targets, sizeof *x->step, err);
-    x->read = x->step ? hd_shown_take(&x->memory, a->targets, sizeof *x->read, err) : NULL;
+    x->step = s ? NULL : hd_arena_array(&x->memory, a->targets, sizeof *x->step, err);
+    x->read = x->step ? hd_arena_array(&x->memory, a->targets, sizeof *x->read, err) : NULL;
     if (!x->read) return s ? s : HD_ENOMEM;
     x->sources = a->sources, x->steps = a->targets, x->shown = a->step;
     x->reads = a->step;

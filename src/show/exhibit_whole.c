@@ -15,7 +15,7 @@ static hd_status set_tokens(hd_exhibit *x, const hd_model_folder *m, hd_line tex
     const hd_model_sizes n = m->model.type->sizes(m->model.self);
     hd_status s = hd_shown_check("", "text", ids->at, ids->count, n.vocab, n.positions, err);
     if (!s) s = hd_exhibit_tokens(x, &x->read, ids->at, ids->count, m->tokenizer[0], text, true, err);
-    int32_t *place = s ? NULL : hd_shown_take(&x->memory, ids->count, sizeof *place, err);
+    int32_t *place = s ? NULL : hd_arena_array(&x->memory, ids->count, sizeof *place, err);
     if (!place) return s ? s : HD_ENOMEM;
     for (x->reads = 0; x->reads < ids->count; x->reads++) {
         if (ids->at[x->reads] != hd_masked_id(m->tokenizer[0])) continue;
@@ -102,7 +102,7 @@ static hd_status set_labels(hd_exhibit *x, const hd_model_folder *f, hd_err *err
 static hd_status set_places(hd_exhibit *x, const hd_model_folder *f, const hd_examples *from, hd_err *err)
 {
     if (hd_model_folder_classifier(f)->opt.pool != HD_POOL_each) return HD_OK;
-    int32_t *place = hd_shown_take(&x->memory, from->labels, sizeof *place, err);
+    int32_t *place = hd_arena_array(&x->memory, from->labels, sizeof *place, err);
     if (!place) return HD_ENOMEM;
     memcpy(place, from->row, from->labels * sizeof *place);
     x->place = place, x->answers = from->labels;

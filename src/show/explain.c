@@ -33,17 +33,17 @@ void hd_explain_free(hd_explain *x)
 static hd_status make_matrices(hd_explain *x, hd_err *err)
 {
     while (hd_lecture_matrices[x->matrices].name) x->matrices++;
-    x->matrix = hd_shown_take(&x->memory, x->matrices, sizeof *x->matrix, err);
+    x->matrix = hd_arena_array(&x->memory, x->matrices, sizeof *x->matrix, err);
     for (size_t i = 0; x->matrix && i < x->matrices; i++) {
         hd_explain_matrix *m = &x->matrix[i];
         m->of = &hd_lecture_matrices[i];
         bool vector = hd_lecture_is_vector(m->of), bias = m->of->kind == HD_LECTURE_BIAS;
         m->rows = bias ? 1 : hd_lecture_length(m->of->rows);
         m->cols = vector && !bias ? 1 : hd_lecture_length(m->of->cols);
-        m->value = hd_shown_take(&x->memory, m->rows * m->cols, sizeof *m->value, err);
+        m->value = hd_arena_array(&x->memory, m->rows * m->cols, sizeof *m->value, err);
         if (!m->value) return HD_ENOMEM;
         if (!x->backward || !hd_lecture_learned(m->of)) continue;
-        m->gradient = hd_shown_take(&x->memory, m->rows * m->cols, sizeof *m->gradient, err);
+        m->gradient = hd_arena_array(&x->memory, m->rows * m->cols, sizeof *m->gradient, err);
         if (!m->gradient) return HD_ENOMEM;
     }
     return x->matrix ? HD_OK : HD_ENOMEM;
@@ -202,7 +202,7 @@ static hd_status explain_training(hd_run *r, hd_explain *x, size_t steps, hd_err
     hd_optimizer adam = {0};
     const hd_optimizer_opt opt = {
         .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f}; /* PyTorch's defaults */
-    x->step = hd_shown_take(&x->memory, steps, sizeof *x->step, err);
+    x->step = hd_arena_array(&x->memory, steps, sizeof *x->step, err);
     if (!x->step) return HD_ENOMEM;
     hd_status s = hd_lecture_new(&m, r->backend, training_eps, true, err);
     if (!s) s = hd_optimizer_init(&adam, &m->params, &opt, err);

@@ -158,11 +158,8 @@ static hd_status add_line(search *s, hd_line line, size_t number, const hd_embed
     if (e->status || !e->tokens) return HD_OK;
     s->pieces.count = 0;
     hd_status st = hd_line_pieces(s->by->task->line, s->by->end, s->by->tokenizer[0], line, &s->pieces, err);
-    char *text = st ? NULL : hd_arena_take(&s->out->memory, line.size + 1);
-    if (!st && !text) st = hd_err_nomem(err, line.size + 1);
-    if (st) return st;
-    memcpy(text, line.text, line.size);
-    text[line.size] = 0;
+    const char *text = st ? NULL : hd_arena_copy(&s->out->memory, line.text, line.size, err);
+    if (!text) return st ? st : HD_ENOMEM;
     st = add_places(s, line, (hd_place){.line = number, .text = text}, e, &found, &seen, err);
     if (found) *why = seen ? NULL : "the model does not read it where the word stands";
     return st;

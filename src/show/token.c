@@ -4,17 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "task/masked/masked.h"
 #include "task/unknown.h"
-
-void *hd_shown_take(hd_arena *memory, size_t count, size_t size, hd_err *err)
-{
-    size_t bytes = 0;
-    void *block = hd_size_mul(count, size, &bytes) ? hd_arena_take(memory, bytes) : NULL;
-    if (!block) return hd_err_nomem(err, count * size), NULL;
-    return memset(block, 0, bytes);
-}
 
 /* The text with U+FFFD for every byte that is not UTF-8; zero bytes count as such. Returns its length; writes
    where `to` is not NULL. */
@@ -35,7 +26,7 @@ static size_t clean(char *to, const char *text, size_t size)
 
 const char *hd_shown_text(hd_arena *memory, hd_line text, hd_err *err)
 {
-    char *copy = hd_shown_take(memory, clean(NULL, text.text, text.size) + 1, 1, err);
+    char *copy = hd_arena_array(memory, clean(NULL, text.text, text.size) + 1, 1, err);
     if (copy) clean(copy, text.text, text.size);
     return copy;
 }
@@ -52,7 +43,7 @@ static const char *name_piece(hd_arena *memory, const hd_tokenizer *t, int32_t i
 static const char *name_marked(hd_arena *memory, const char *word, hd_err *err)
 {
     size_t size = strlen(word);
-    char *marked = hd_shown_take(memory, size + sizeof HD_UNKNOWN_MARK, 1, err);
+    char *marked = hd_arena_array(memory, size + sizeof HD_UNKNOWN_MARK, 1, err);
     if (marked) memcpy(marked, word, size), memcpy(marked + size, HD_UNKNOWN_MARK, sizeof HD_UNKNOWN_MARK);
     return marked;
 }
@@ -60,7 +51,7 @@ static const char *name_marked(hd_arena *memory, const char *word, hd_err *err)
 hd_status hd_shown_tokens(hd_shown_token *to, hd_arena *memory, const int32_t *ids, size_t count,
                           const hd_tokenizer *pieces, hd_line text, bool masks, hd_err *err)
 {
-    hd_line *word = hd_shown_take(memory, count, sizeof *word, err);
+    hd_line *word = hd_arena_array(memory, count, sizeof *word, err);
     if (!word) return HD_ENOMEM;
     hd_status s = hd_unknown_words(word, pieces, ids, count, text, masks, err);
     for (size_t i = 0; !s && i < count; i++) {

@@ -31,9 +31,7 @@ hd_status hd_shown_tokens(hd_shown_token *to, hd_arena *memory, const int32_t *i
 hd_status hd_shown_check(const char *of, const char *what, const int32_t *ids, size_t count, size_t vocab,
                          size_t positions, hd_err *err);
 
-/* Memory of what is shown, zeroed; NULL: there is none, which err says. */
-void *hd_shown_take(hd_arena *memory, size_t count, size_t size, hd_err *err);
-/* A text with U+FFFD for every byte that is not UTF-8; NULL as above. */
+/* A copy of a text with U+FFFD for every byte that is not UTF-8; NULL: no memory. */
 const char *hd_shown_text(hd_arena *memory, hd_line text, hd_err *err);
 
 #endif

@@ -157,8 +157,8 @@ static hd_status make_tensor(reader *r, const hd_pickle_value *v, size_t size, h
             "the pickle is refused: a tensor is not contiguous (call contiguous() before torch.save)");
     if (t.offset > r->storage[t.storage].count || t.count > r->storage[t.storage].count - t.offset)
         return hd_err_set(err, HD_EFORMAT, "the pickle is refused: a tensor reaches past its storage");
-    t.shape = hd_arena_take(&r->s->arena, (v[2].size + 1) * sizeof *t.shape);
-    if (!t.shape) return hd_err_nomem(err, (v[2].size + 1) * sizeof *t.shape);
+    t.shape = hd_arena_array(&r->s->arena, v[2].size + 1, sizeof *t.shape, err);
+    if (!t.shape) return HD_ENOMEM;
     for (size_t i = 0; i < v[2].size; i++) t.shape[i] = (size_t)shape[i].number;
     return add_tensor(r, t, out, err);
 }
@@ -271,10 +271,8 @@ static hd_status add_entry(reader *r, const hd_pickle_entry *from, hd_err *err)
     hd_entry *e = &r->s->entry[r->s->count];
     if (from->key.kind != HD_PICKLE_TEXT || memchr(from->key.text, 0, from->key.size))
         return hd_err_set(err, HD_EFORMAT, "a tensor has no name");
-    char *name = hd_arena_take(&r->s->arena, from->key.size + 1);
-    if (!name) return hd_err_nomem(err, from->key.size + 1);
-    memcpy(name, from->key.text, from->key.size);
-    name[from->key.size] = 0;
+    const char *name = hd_arena_copy(&r->s->arena, from->key.text, from->key.size, err);
+    if (!name) return HD_ENOMEM;
     if (from->value.kind != HD_PICKLE_OBJECT || from->value.number < 0)
         return hd_err_set(err, HD_EFORMAT,
                           "\"%.80s\" is not a tensor: only a dictionary of tensors is supported", name);

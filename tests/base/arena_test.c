@@ -190,6 +190,24 @@ static void released_arena_may_be_used_again(void **state)
 }
 
 /* A source of addresses without memory, as a device or a dry run is. */
+static void arrays_are_zeroed_and_copies_end(void **state)
+{
+    (void)state;
+    hd_arena a;
+    hd_err err = {0};
+    hd_arena_init(&a, hd_allocator_host, 1024);
+    memset(hd_arena_take(&a, 512), 'x', 512);
+    hd_arena_reset(&a);
+    const int *zeros = hd_arena_array(&a, 16, sizeof *zeros, &err);
+    for (int i = 0; i < 16; i++) assert_int_equal(zeros[i], 0);
+    assert_string_equal(hd_arena_copy(&a, "abcd", 3, &err), "abc");
+    assert_string_equal(hd_arena_copy(&a, NULL, 0, &err), "");
+    assert_int_equal(err.status, HD_OK);
+    assert_null(hd_arena_array(&a, SIZE_MAX / 2, 4, &err));
+    assert_int_equal(err.status, HD_ENOMEM);
+    hd_arena_release(&a);
+}
+
 static void *pretend_get(void *context, size_t bytes)
 {
     size_t *next = context;
@@ -229,6 +247,7 @@ int main(void)
         cmocka_unit_test(failed_take_changes_nothing),
         cmocka_unit_test(a_tight_source_still_gives_what_is_needed),
         cmocka_unit_test(released_arena_may_be_used_again),
+        cmocka_unit_test(arrays_are_zeroed_and_copies_end),
         cmocka_unit_test(bytes_are_never_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,10 +155,8 @@ static hd_status read_scalar(const struct reader *r, const hd_option *o, void *f
         return wrong(r, HD_EARG, line, "%s: has no value; leave the line out for the default", o->name);
     if (memchr(e->data.scalar.value, 0, length))
         return wrong(r, HD_EARG, line, "%s: the value holds a zero byte; leave it out", o->name);
-    char *text = hd_arena_take(r->texts, length + 1);
-    if (!text) return hd_err_nomem(r->err, length + 1);
-    memcpy(text, e->data.scalar.value, length);
-    text[length] = 0;
+    char *text = hd_arena_copy(r->texts, (const char *)e->data.scalar.value, length, r->err);
+    if (!text) return HD_ENOMEM;
     hd_err why = {0};
     return hd_option_read(o, field, text, &why) ? wrong(r, HD_EARG, line, "%s: %s", o->name, why.text)
                                                 : HD_OK;

@@ -93,11 +93,7 @@ hd_status hd_input_next(hd_input *in, hd_input_line *line, hd_err *err)
 
 const char *hd_input_copy(hd_input *in, hd_line text, hd_err *err)
 {
-    char *block = hd_arena_take(&in->memory, text.size + 1);
-    if (!block) return hd_err_nomem(err, text.size + 1), NULL;
-    memcpy(block, text.text, text.size);
-    block[text.size] = 0;
-    return block;
+    return hd_arena_copy(&in->memory, text.text, text.size, err);
 }
 
 static void move_part(hd_line *part, hd_line from, const char *to)

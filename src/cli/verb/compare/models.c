@@ -85,9 +85,8 @@ static hd_status read_model(hd_models *all, char *spelled, hd_err *err)
     char *open = strchr(spelled, '(');
     if (open && (spelled[size - 1] != ')' || strchr(open + 1, '(')))
         return hd_err_set(err, HD_EARG, "--models: '%s' is not MODEL or MODEL(NAME=VALUE ...)", spelled);
-    m->given = hd_arena_take(&all->memory, rows * sizeof *m->given);
-    if (!m->given) return hd_err_nomem(err, rows * sizeof *m->given);
-    memset(m->given, 0, rows * sizeof *m->given);
+    m->given = hd_arena_array(&all->memory, rows, sizeof *m->given, err);
+    if (!m->given) return HD_ENOMEM;
     const hd_option_set set = {hd_train_table, &m->options, m->given, NULL};
     hd_words none = {NULL, 0};
     hd_status s = hd_option_parse(&set, &none, false, err);
