@@ -5,8 +5,8 @@
 #define HD_HUB_FAMILY_H
 
 #include "hub/keys.h"
-#include "model/bert.h"
-#include "model/classifier.h"
+#include "model/encoder/bert.h"
+#include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "model/lm/lm.h"
 #include "task/model_folder.h"

@@ -2,7 +2,7 @@
 #ifndef HD_HUB_GPT2_H
 #define HD_HUB_GPT2_H
 
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 
 /* Adds what the bias of the labels does to that of the last norm, whose rows nothing else reads. HD_EARG
    where that cannot be. */

@@ -4,7 +4,7 @@
 #ifndef HD_MODEL_FORMULA_H
 #define HD_MODEL_FORMULA_H
 
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 #include "model/type.h"
 
 /* What made the matrix of a name, right of the "="; NULL: not known. */

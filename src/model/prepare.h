@@ -4,8 +4,8 @@
 #ifndef HD_MODEL_PREPARE_H
 #define HD_MODEL_PREPARE_H
 
-#include "model/bert.h"
-#include "model/classifier.h"
+#include "model/encoder/bert.h"
+#include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "model/lm/gpt.h"
 #include "model/lm/lm.h"

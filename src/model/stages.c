@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 
 enum { MOST_LAYERS = 1000 };
 

@@ -2,7 +2,7 @@
 #include "run/options.h"
 
 #include "backend/backend.h"
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"

@@ -5,8 +5,8 @@
 #include "scratch.h"
 
 #include "hub/imported.h"
-#include "model/bert.h"
-#include "model/classifier.h"
+#include "model/encoder/bert.h"
+#include "model/encoder/classifier.h"
 #include "task/masked/masked.h"
 
 static void put_wordpiece(const char *folder)

@@ -2,7 +2,7 @@
 #ifndef BERT_TOY_H
 #define BERT_TOY_H
 
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 
 enum { BT_VOCAB = 17, BT_WIDTH = 12, BT_ITEMS = 3, BT_ROWS = 12, BT_ASKED = 5 };
 

@@ -3,7 +3,7 @@
 #define CLASSIFIER_TOY_H
 
 #include "check.h"
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 
 enum { CT_VOCAB = 9, CT_CLASSES = 4, CT_ITEMS = 3, CT_ROWS = 10 };
 

@@ -1,7 +1,7 @@
 /* The lecture's name classifier and its loop: letters through a simple recurrent network, a linear layer on
    the last state; names of all lengths in shuffled batches, losses summed, gradients clipped at 3, SGD. */
 #include "check.h"
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 #include "train/optimizer.h"
 
 enum { LETTERS = 26, LANGUAGES = 4, NAMES = 400, BATCH = 8, LONGEST = 11, EPOCHS = 30 };

@@ -2,7 +2,7 @@
    is complete. */
 #include "check.h"
 
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 #include "train/gradient_sum.h"
 
 enum { VOCAB = 4000, ITEMS = 2, ROWS = 7 };

@@ -5,7 +5,7 @@
 #define HD_MODEL_ENCDEC_ENCDEC_H
 
 #include "model/config.h"
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 #include "model/encdec/recurrent_decoder.h"
 #include "model/type.h"
 #include "nn/position.h"

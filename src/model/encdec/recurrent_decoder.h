@@ -6,7 +6,7 @@
 #ifndef HD_MODEL_ENCDEC_RECURRENT_DECODER_H
 #define HD_MODEL_ENCDEC_RECURRENT_DECODER_H
 
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 #include "model/encdec/feeding.h"
 #include "nn/look.h"
 #include "nn/unroll.h"

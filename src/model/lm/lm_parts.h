@@ -3,7 +3,7 @@
 #ifndef HD_MODEL_LM_LM_PARTS_H
 #define HD_MODEL_LM_LM_PARTS_H
 
-#include "model/body.h"
+#include "model/encoder/body.h"
 #include "model/lm/lm.h"
 #include "model/lm/look_back.h"
 #include "nn/layer.h"

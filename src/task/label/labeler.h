@@ -7,7 +7,7 @@
 #include "data/labels/examples.h"
 #include "metric/confusion.h"
 #include "metric/figure.h"
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 #include "task/list.h"
 #include "task/model_folder.h"
 

@@ -5,7 +5,7 @@
 #define HD_TASK_MASKED_MASKED_H
 
 #include "base/arena.h"
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 #include "task/model_folder.h"
 #include "text/tokenizer.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 #include "task/model_folder.h"
 
 static unsigned parts_of(const hd_train_options *o)

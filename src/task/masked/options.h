@@ -3,7 +3,7 @@
 #ifndef HD_TASK_MASKED_OPTIONS_H
 #define HD_TASK_MASKED_OPTIONS_H
 
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 #include "run/recipe.h"
 
 /* HD_EARG where options do not go together. */

@@ -1,10 +1,10 @@
 /* Classifiers: a body, one vector of each item from its rows, and a linear layer with a row for every class,
    or with one row where a number is asked for. With HD_POOL_each every row keeps its own vector and gets its
    own class: a tagger. */
-#ifndef HD_MODEL_CLASSIFIER_H
-#define HD_MODEL_CLASSIFIER_H
+#ifndef HD_MODEL_ENCODER_CLASSIFIER_H
+#define HD_MODEL_ENCODER_CLASSIFIER_H
 
-#include "model/body.h"
+#include "model/encoder/body.h"
 
 /* X(name, what an item's vector is) */
 #define HD_POOL_LIST(X)                                                                                  \

@@ -1,6 +1,6 @@
 /* The encoder-only Transformer. Easy to get wrong: the sum of the three embeddings is normalized before its
    dropout, blocks normalize behind their sums, and the head has a layer of its own before the words. */
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 
 #include "base/mem.h"
 

@@ -1,10 +1,10 @@
 /* Bodies of classifiers: what makes rows of vectors from tokens. An encoder of stages, or a model that has
    learned from plain text: a BERT, or a language model with states. */
-#ifndef HD_MODEL_BODY_H
-#define HD_MODEL_BODY_H
+#ifndef HD_MODEL_ENCODER_BODY_H
+#define HD_MODEL_ENCODER_BODY_H
 
-#include "model/bert.h"
-#include "model/encoder.h"
+#include "model/encoder/bert.h"
+#include "model/encoder/encoder.h"
 #include "model/lm/lm.h"
 
 typedef struct hd_body_opt {

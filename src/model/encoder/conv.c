@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 #include "model/prepare.h"
 
 enum { KERNEL = 3, MOST = 31 };
@@ -58,8 +58,8 @@ static void release(hd_encoder_stage *s)
     hd_mem_free(s->self);
 }
 
-/* [R,1]: 1 in the rows of items, but 0 in the first of each. Rows that a batch is filled up with belong to none:
-   the last row of all must not see the first of them. */
+/* [R,1]: 1 in the rows of items, but 0 in the first of each. Rows that a batch is filled up with belong to
+   none: the last row of all must not see the first of them. */
 static hd_tensor *inner_rows(hd_run *r, const hd_seg *seg)
 {
     hd_tensor *live = hd_gather(r, hd_ones(r, seg->items, 1), seg->item, seg->rows, 1);

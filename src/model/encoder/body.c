@@ -1,5 +1,5 @@
 /* Bodies of classifiers. */
-#include "model/body.h"
+#include "model/encoder/body.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Encoders: rows of a front through stages of layers, one row out for each row in. */
-#ifndef HD_MODEL_ENCODER_H
-#define HD_MODEL_ENCODER_H
+#ifndef HD_MODEL_ENCODER_ENCODER_H
+#define HD_MODEL_ENCODER_ENCODER_H
 
 #include "model/stack.h"
 #include "model/stages.h"

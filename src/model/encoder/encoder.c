@@ -1,5 +1,5 @@
 /* Stages of an encoder. */
-#include "model/encoder.h"
+#include "model/encoder/encoder.h"
 
 #include <stdio.h>
 

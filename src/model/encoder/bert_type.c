@@ -1,9 +1,9 @@
 /* BERT in config.json, and as a model among others. */
-#include "model/bert.h"
+#include "model/encoder/bert.h"
 
 #include <string.h>
 
-#include "model/body.h"
+#include "model/encoder/body.h"
 #include "model/formula.h"
 #include "model/keys.h"
 #include "model/prepare.h"

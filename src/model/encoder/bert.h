@@ -1,7 +1,7 @@
 /* BERT: the Transformer's encoder alone, which fills in what is masked. Every row sees all of its item.
    Tensors carry BERT's names. */
-#ifndef HD_MODEL_BERT_H
-#define HD_MODEL_BERT_H
+#ifndef HD_MODEL_ENCODER_BERT_H
+#define HD_MODEL_ENCODER_BERT_H
 
 #include "model/config.h"
 #include "model/stack.h"

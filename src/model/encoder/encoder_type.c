@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "model/body.h"
+#include "model/encoder/body.h"
 #include "model/formula.h"
 #include "model/keys.h"
 #include "model/prepare.h"

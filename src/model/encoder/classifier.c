@@ -1,5 +1,5 @@
 /* A body and a linear layer. */
-#include "model/classifier.h"
+#include "model/encoder/classifier.h"
 
 #include <math.h>
 #include <string.h>
