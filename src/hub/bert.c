@@ -163,40 +163,12 @@ static void put_name(hd_text *to, const char *name, const void *context)
     for (const hd_renamed *r = n->form->blocks; r && (*r)[0]; r++) replace(to, *r);
 }
 
-/* What a norm had in older files, behind the first `kept` bytes of its name; NULL: it is none. */
-static const char *old_ending(const char *name, size_t *kept)
+static void add_alias(hd_params *p, hd_param *of, const hd_text *name)
 {
-    static const hd_renamed endings[] = {{".LayerNorm.weight", ".LayerNorm.gamma"},
-                                         {".LayerNorm.bias", ".LayerNorm.beta"}};
-    for (int i = 0; i < 2; i++) {
-        size_t size = strlen(name), end = strlen(endings[i][0]);
-        *kept = size - end;
-        if (size >= end && !strcmp(name + *kept, endings[i][0])) return endings[i][1];
-    }
-    return NULL;
-}
-
-static void add_alias(hd_params *p, hd_param *of, const char *name)
-{
-    if (!hd_params_find(p, name)) hd_param_alias(p, of, "%s", name);
-}
-
-/* The family's names with and without the prefix, and both with another ending. */
-static void add_names_of(hd_params *p, naming n, const hd_param *one)
-{
-    for (int bare = 0; bare < 2; bare++) {
-        hd_text name = {0};
-        size_t kept;
-        hd_param *of = one->alias ? one->alias : (hd_param *)one;
-        n.bare = bare;
-        put_name(&name, one->name, &n);
-        if (!name.missed) add_alias(p, of, name.data);
-        const char *ending = name.missed ? NULL : old_ending(name.data, &kept);
-        if (ending) name.size = kept, hd_text_put(&name, ending);
-        if (ending && !name.missed) add_alias(p, of, name.data);
-        if (name.missed) hd_err_nomem(&p->err, name.missed);
-        hd_text_release(&name);
-    }
+    if (name->missed)
+        hd_err_nomem(&p->err, name->missed);
+    else if (!hd_params_find(p, name->data))
+        hd_param_alias(p, of, "%s", name->data);
 }
 
 static head head_here(const hd_passage *p)
@@ -217,12 +189,24 @@ static const hd_bert_opt *options_of(const hd_passage *p)
                          : &hd_model_folder_bert(&p->m)->opt;
 }
 
+/* The family's names, which may have the prefix, and those that norms had in older files. */
 static void name_tensors(hd_passage *p)
 {
+    static const hd_renamed old[] = {{".LayerNorm.weight", ".LayerNorm.gamma"},
+                                     {".LayerNorm.bias", ".LayerNorm.beta"}};
+    const naming n = {p->family->self, head_here(p) == LABELS, true};
     hd_params *all = p->m.model.params;
-    for (size_t i = 0, count = all->count; i < count; i++)
-        if (all->list[i]->name)
-            add_names_of(all, (naming){p->family->self, head_here(p) == LABELS, false}, all->list[i]);
+    all->prefix = n.form->prefix;
+    for (size_t i = 0, count = all->count; i < count; i++) {
+        hd_param *one = all->list[i], *of = one->alias ? one->alias : one;
+        hd_text name = {0};
+        if (!one->name) continue;
+        put_name(&name, one->name, &n);
+        add_alias(all, of, &name);
+        for (int k = 0; k < 2; k++) replace(&name, old[k]);
+        add_alias(all, of, &name);
+        hd_text_release(&name);
+    }
 }
 
 static hd_status rename_tensors(hd_passage *p, hd_err *err)
