@@ -135,13 +135,15 @@ static hd_status read_chunk(hd_input *in, size_t most, bool *ended, hd_err *err)
     return s;
 }
 
-hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void *context, hd_err *err)
+hd_status hd_input_each(hd_command *c, const char *what, const char *done, size_t most,
+                        hd_input_answer *answer, hd_err *err)
 {
-    hd_status s = HD_OK;
+    hd_input *in = &c->in;
+    hd_status s = hd_input_open(c, what, done, HD_INPUT_TEXT, err);
     for (bool ended = false; !s && !ended;) {
         s = read_chunk(in, most, &ended, err);
         hd_err later = {0}; /* what was read before a failure is answered first */
-        hd_status now = in->held ? answer(context, in->chunk, in->held, s ? &later : err) : HD_OK;
+        hd_status now = in->held ? answer(c, in->chunk, in->held, s ? &later : err) : HD_OK;
         if (!s) s = now;
     }
     return s;
@@ -149,30 +151,30 @@ hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void
 
 /* -- one by one -- */
 
-static hd_status answer_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context,
-                            const hd_input_line *line, hd_text *to, hd_err *err)
+static hd_status answer_one(hd_command *c, bool json, hd_input_answer_one *answer, const hd_input_line *line,
+                            hd_text *to, hd_err *err)
 {
     hd_err later = {0};
-    if (line->why) return hd_input_stand_in(in, to, json, line, line->why), HD_OK;
-    hd_status s = answer(context, line->text, to, err);
+    if (line->why) return hd_input_stand_in(&c->in, to, json, line, line->why), HD_OK;
+    hd_status s = answer(c, line->text, to, err);
     if (!s || !hd_input_forgives(err, &later)) return s;
     to->size = 0;
-    hd_input_stand_in(in, to, json, line, later.text);
+    hd_input_stand_in(&c->in, to, json, line, later.text);
     return HD_OK;
 }
 
-hd_status hd_input_each_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context, hd_err *err)
+hd_status hd_input_each_one(hd_command *c, bool json, hd_input_answer_one *answer, hd_err *err)
 {
     hd_text out = {0};
     hd_input_line line;
-    hd_status s = hd_input_next(in, &line, err);
+    hd_status s = hd_input_next(&c->in, &line, err);
     while (!s && line.text.text) {
-        bool now = !hd_lines_ready(in->lines);
+        bool now = !hd_lines_ready(c->in.lines);
         out.size = 0;
-        s = answer_one(in, json, answer, context, &line, &out, err);
+        s = answer_one(c, json, answer, &line, &out, err);
         if (!s) s = hd_text_status(&out, err);
-        if (!s) s = hd_command_put(in->command, out.data, out.size, now, err);
-        if (!s) s = hd_input_next(in, &line, err);
+        if (!s) s = hd_command_put(c, out.data, out.size, now, err);
+        if (!s) s = hd_input_next(&c->in, &line, err);
     }
     hd_text_release(&out);
     return s;

@@ -77,14 +77,16 @@ const char *hd_input_copy(hd_input *in, hd_line text, hd_err *err);
 void hd_input_drop(hd_input *in); /* those that are held */
 
 /* Answers `count` lines, which are valid until it returns. */
-typedef hd_status hd_input_answer(void *context, const hd_input_line *lines, size_t count, hd_err *err);
-/* Has all lines answered, up to `most` at once, fewer when whoever writes them pauses. */
-hd_status hd_input_each(hd_input *in, size_t most, hd_input_answer *answer, void *context, hd_err *err);
+typedef hd_status hd_input_answer(hd_command *c, const hd_input_line *lines, size_t count, hd_err *err);
+/* Opens texts and has all lines answered, up to `most` at once, fewer when whoever writes them pauses. */
+hd_status hd_input_each(hd_command *c, const char *what, const char *done, size_t most,
+                        hd_input_answer *answer, hd_err *err);
 
 /* Appends the answer to a line, with its line end. */
-typedef hd_status hd_input_answer_one(void *context, hd_line line, hd_text *to, hd_err *err);
-/* Has all lines answered one by one. An answer that fails because of its line is replaced. */
-hd_status hd_input_each_one(hd_input *in, bool json, hd_input_answer_one *answer, void *context, hd_err *err);
+typedef hd_status hd_input_answer_one(hd_command *c, hd_line line, hd_text *to, hd_err *err);
+/* Has all lines of what was opened answered one by one. An answer that fails because of its line is replaced.
+ */
+hd_status hd_input_each_one(hd_command *c, bool json, hd_input_answer_one *answer, hd_err *err);
 
 /* Is the failure one of the line and not of the run? If so, *err is cleared and its text goes to why. */
 bool hd_input_forgives(hd_err *err, hd_err *why);

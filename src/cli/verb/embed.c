@@ -178,9 +178,9 @@ static hd_status find_word(call *c, hd_err *err)
     return s;
 }
 
-static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
+static hd_status answer(hd_command *command, const hd_input_line *line, size_t count, hd_err *err)
 {
-    call *c = context;
+    call *c = (call *)command;
     hd_embeddings all = {0};
     c->from = line, c->count = count;
     for (size_t i = 0; i < count; i++) c->line[i] = line[i].text;
@@ -260,8 +260,7 @@ static hd_status show_similar(call *c, hd_err *err)
 static hd_status read_lines(call *c, hd_err *err)
 {
     const char *what = c->o->similar ? "lines with the word" : "a line to turn into a vector";
-    hd_status s = hd_input_open(&c->command, what, "read", HD_INPUT_TEXT, err);
-    if (!s) s = hd_input_each(&c->command.in, CHUNK, answer, c, err);
+    hd_status s = hd_input_each(&c->command, what, "read", CHUNK, answer, err);
     return s || !c->o->similar ? s : show_similar(c, err);
 }
 

@@ -78,9 +78,8 @@ static hd_status attend(hd_command *c, hd_line text, hd_err *err)
 }
 
 /* What --view draws goes below the predictions, so these are written first. */
-static hd_status answer(void *context, hd_line text, hd_text *to, hd_err *err)
+static hd_status answer(hd_command *c, hd_line text, hd_text *to, hd_err *err)
 {
-    hd_command *c = context;
     const struct fill *o = c->options;
     hd_filled f;
     hd_status s = hd_masked_fill(&f, &c->machine.run, &c->model, text, o->top, err);
@@ -102,7 +101,7 @@ static hd_status run(hd_command *c, hd_err *err)
     if (!s) s = hd_attending_open(c, &o->attending, err);
     if (!s && c->operands.count == 1) {
         s = hd_input_open(c, "a line with " HD_MASK_TEXT " in it", "answered", HD_INPUT_TEXT, err);
-        return s ? s : hd_input_each_one(&c->in, o->json, answer, c, err);
+        return s ? s : hd_input_each_one(c, o->json, answer, err);
     }
     for (int i = 1; !s && i < c->operands.count; i++)
         s = answer(c, (hd_line){c->operands.word[i], strlen(c->operands.word[i])}, &out, err);

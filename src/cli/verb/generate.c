@@ -259,9 +259,9 @@ static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
-static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
+static hd_status answer(hd_command *m, const hd_input_line *line, size_t count, hd_err *err)
 {
-    call *c = context;
+    call *c = (call *)m;
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < count; i++) {
         if (line[i].why) s = go_on(c, err); /* those before it */
@@ -285,8 +285,7 @@ static hd_status run(hd_command *m, hd_err *err)
         return s ? s : hd_command_put(m, "", 0, true, err);
     }
     most = most < 1 ? 1 : most > MOST_PROMPTS ? MOST_PROMPTS : most;
-    if (!s) s = hd_input_open(m, "a prompt to continue", "continued", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&m->in, most, answer, c, err);
+    return s ? s : hd_input_each(m, "a prompt to continue", "continued", most, answer, err);
 }
 
 static hd_status check(hd_command *m, hd_err *err)

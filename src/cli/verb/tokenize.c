@@ -219,9 +219,9 @@ static hd_status decode(call *c, hd_line line, hd_err *err)
 
 /* -- the verb -- */
 
-static hd_status answer(void *context, hd_line line, hd_text *to, hd_err *err)
+static hd_status answer(hd_command *command, hd_line line, hd_text *to, hd_err *err)
 {
-    call *c = context;
+    call *c = (call *)command;
     c->out = to;
     hd_status s = c->o->decode ? decode(c, line, err) : encode(c, line, err);
     hd_text_put(to, "\n");
@@ -240,7 +240,7 @@ static hd_status run(hd_command *command, hd_err *err)
         s = c->o->decode
                 ? hd_input_open(command, "ids or tokens, separated by spaces", "decoded", HD_INPUT_ZEROS, err)
                 : hd_input_open(command, "a line to tokenize", "tokenized", HD_INPUT_ZEROS, err);
-    return s ? s : hd_input_each_one(&command->in, c->o->json, answer, c, err);
+    return s ? s : hd_input_each_one(command, c->o->json, answer, err);
 }
 
 static void release(hd_command *command)

@@ -280,7 +280,7 @@ static hd_status read_models(call *c, hd_err *err)
         t->train = (hd_texts){.text = {o->train}, .count = 1};
         t->valid_fraction = o->valid_fraction;
         t->device = o->usual.machine.name;
-        t->precision = o->usual.machine.precision;
+        t->precision = (int)o->usual.machine.precision;
     }
     return s;
 }

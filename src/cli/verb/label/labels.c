@@ -134,9 +134,8 @@ static hd_status write_answers(hd_command *c, const hd_input_line *line, size_t 
     return hd_command_put_text(c, &out, true, err);
 }
 
-static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
+static hd_status answer(hd_command *c, const hd_input_line *line, size_t count, hd_err *err)
 {
-    hd_command *c = context;
     const hd_classifier_opt *m = &hd_model_folder_classifier(&c->model)->opt;
     hd_examples_opt e = hd_labeler_examples(m);
     hd_labeled items = {0};
@@ -178,6 +177,6 @@ hd_status hd_labels_run(hd_command *c, hd_err *err)
     const bool each = hd_labeler_kind(&c->model)->each;
     hd_status s = open_attending(c, err);
     if (s || evaluates(c)) return s ? s : evaluate(c, err);
-    s = hd_input_open(c, each ? "a sentence to tag" : "a line to classify", "answered", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&c->in, CHUNK, answer, c, err);
+    return hd_input_each(c, each ? "a sentence to tag" : "a line to classify", "answered", CHUNK, answer,
+                         err);
 }

@@ -205,9 +205,9 @@ static hd_status write_chunk(call *c, hd_translations *found, size_t count, hd_e
     return s ? s : written;
 }
 
-static hd_status answer(void *context, const hd_input_line *line, size_t count, hd_err *err)
+static hd_status answer(hd_command *command, const hd_input_line *line, size_t count, hd_err *err)
 {
-    call *c = context;
+    call *c = (call *)command;
     hd_translations found = {0};
     bool given = c->o->prefix || c->o->opt.force;
     c->from = line;
@@ -229,8 +229,7 @@ static hd_status run(hd_command *command, hd_err *err)
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
     hd_status s = hd_attending_open(command, &o->usual.attending, err);
     if (!s && o->warn_skipped) s = hd_attention_check(model, &cross, err);
-    if (!s) s = hd_input_open(command, "a line to translate", "translated", HD_INPUT_TEXT, err);
-    return s ? s : hd_input_each(&command->in, CHUNK, answer, command, err);
+    return s ? s : hd_input_each(command, "a line to translate", "translated", CHUNK, answer, err);
 }
 
 static hd_status check(hd_command *command, hd_err *err)
