@@ -82,7 +82,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *f, const h
     const uint32_t first = 0;
     hd_class_batch batch;
     hd_exhibit_begin(&e, r);
-    hd_labeler_send(r, &batch, f, from, &first, 1, 0);
+    hd_labeler_send(r, &batch, f, from, &first, 1, NULL);
     if (batch.row) batch.rows = from->labels; /* not those that fill up */
     hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
     return hd_exhibit_end(&e, r, m->opt.head->logp ? logp : NULL, NULL, err);

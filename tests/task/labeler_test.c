@@ -401,7 +401,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     const hd_model_folder f = {.task = &hd_task_folders[HD_TRAIN_REGRESS], .model.self = &m};
     hd_class_batch b;
     hd_run_begin(&run, HD_TRAIN);
-    hd_labeler_send(&run, &b, &f, &x, which, 2, 0.5f);
+    hd_labeler_send(&run, &b, &f, &x, which, 2, &(hd_train_options){.lm_loss = 0.5});
     assert_run_ok(&run);
     assert_memory_equal(b.type, type, sizeof type);
     assert_memory_equal(b.next, next, sizeof next);
@@ -413,7 +413,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
         assert_int_equal(b.items->key[i], which[i]); /* draws of a text are its own, wherever it stands */
     }
     hd_run_begin(&run, HD_INFERENCE);
-    hd_labeler_send(&run, &b, &f, &x, which, 2, 0.5f);
+    hd_labeler_send(&run, &b, &f, &x, which, 2, NULL);
     assert_null(b.next);
 }
 

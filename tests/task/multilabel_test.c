@@ -83,7 +83,13 @@ static void every_label_is_sent(void **state)
     if (hd_backend_new(&b, "cpu", &(hd_backend_opt){.threads = 1}, &err) || hd_run_init(&r, b, &err))
         fail_msg("%s", err.text);
     hd_run_begin(&r, HD_TRAIN);
-    hd_labeler_send(&r, &batch, &f, &x, which, ITEMS, 0);
+    hd_labeler_send(&r, &batch, &f, &x, which, ITEMS, &(hd_train_options){.label_smoothing = 0.2});
+    assert_int_equal(r.err.status, 0);
+    for (size_t i = 0; i < COUNT_OF(truth); i++) {
+        double wanted = truth[i] > 0 ? 0.9 : 0.1;
+        assert_true(fabs((double)((const hd_real *)batch.value->data)[i] - wanted) < 1e-7);
+    }
+    hd_labeler_send(&r, &batch, &f, &x, which, ITEMS, NULL);
     assert_int_equal(r.err.status, 0);
     assert_memory_equal(batch.value->data, truth, sizeof truth);
     for (size_t i = 0; i < ITEMS; i++)

@@ -93,7 +93,7 @@ static hd_classifier *sum_of_gradients(const hd_model_folder *begun)
     for (uint32_t i = 0; i < FEW; i++) {
         hd_class_batch b;
         hd_run_begin(&run, HD_TRAIN);
-        hd_labeler_send(&run, &b, begun, &x, &i, 1, 0);
+        hd_labeler_send(&run, &b, begun, &x, &i, 1, NULL);
         hd_classifier_loss(&run, m, &b, &(hd_loss_opt){.coef = 1});
         hd_backward(&run);
         assert_run_ok(&run);

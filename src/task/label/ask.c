@@ -81,12 +81,12 @@ static const hd_seg *send_items(const hd_packing *p)
 }
 
 uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *f, const hd_examples *x,
-                         const uint32_t *which, size_t count, float lm_loss)
+                         const uint32_t *which, size_t count, const hd_train_options *o)
 {
-    const hd_classifier_opt *o = &hd_model_folder_classifier(f)->opt;
+    const hd_classifier_opt *m = &hd_model_folder_classifier(f)->opt;
     const hd_label_kind *kind = hd_labeler_kind(f);
     bool each = kind->each;
-    const hd_model_type *model = hd_body_model(&o->body);
+    const hd_model_type *model = hd_body_model(&m->body);
     *out = (hd_class_batch){0};
     int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *key = len + count;
     if (!len) return 0;
@@ -113,11 +113,20 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *
                             .target = hd_ints(r, target, labels),
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
-    hd_packing p = {r, x, which, count, o->classes, rows, bounds.items, key, o->body.bert.types};
+    hd_packing p = {r,
+                    x,
+                    which,
+                    count,
+                    m->classes,
+                    rows,
+                    bounds.items,
+                    key,
+                    m->body.bert.types,
+                    o ? (float)o->label_smoothing : 0};
     if (model->reads_types) out->type = send_types(&p);
     if (model->head_dropout != HD_HEAD_DROPOUT_ROWS) out->items = send_items(&p);
     if (kind->send) kind->send(&p, out);
-    if (lm_loss > 0 && r->training) send_next(&p, lm_loss, out);
+    if (o && o->lm_loss > 0) send_next(&p, (float)o->lm_loss, out);
     return hd_shape_of(bounds, live);
 }
 
@@ -134,7 +143,7 @@ static hd_status ask_some(hd_run *r, const hd_model_folder *f, const hd_examples
     hd_run_begin(r, HD_INFERENCE);
     uint32_t *which = hd_host_take(r, (to - from + 1) * sizeof *which);
     for (size_t i = from; which && i < to; i++) which[i - from] = (uint32_t)i;
-    if (which) hd_labeler_send(r, &batch, f, x, which, to - from, 0);
+    if (which) hd_labeler_send(r, &batch, f, x, which, to - from, NULL);
     hd_tensor *y = which ? hd_classifier_answer(r, m, &batch) : NULL;
     hd_real *answer = hd_host_take(r, (y ? hd_count_of(y) + 1 : 1) * sizeof *answer);
     if (y && answer) hd_read_output(r, y, answer);

@@ -34,7 +34,8 @@ typedef struct hd_packing {
     size_t count, classes;
     size_t rows, items; /* with what they are filled up with */
     const int32_t *key;
-    size_t types; /* of tokens */
+    size_t types;    /* of tokens */
+    float smoothing; /* of what is true */
 } hd_packing;
 
 /* A task that gives labels: `form` of its hd_task. */
@@ -83,10 +84,10 @@ static inline hd_examples_opt hd_labeler_examples(const hd_classifier_opt *o)
 }
 
 /* Sends the examples of these numbers, which are also the keys of their random draws. The number tells the
-   shape they are filled up to. lm_loss: the weight of the loss that a language model below has on the mean
-   token of an item, in training; 0: it has none. A failure stays in the run. */
+   shape they are filled up to. o: of the run that learns from them; NULL: they are only asked for. A failure
+   stays in the run. */
 uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *f, const hd_examples *x,
-                         const uint32_t *which, size_t count, float lm_loss);
+                         const uint32_t *which, size_t count, const hd_train_options *o);
 
 /* Told [classes] answers in turn, of each example or, of a tagger, each label; of several processes each is
    told of a part of them, and judging puts them together. */

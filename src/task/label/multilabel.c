@@ -61,33 +61,31 @@ static void put_names(hd_text *to, const hd_labeled *x, size_t item, const hd_vo
 
 /* -- learning -- */
 
-/* Whether each label is true, [items, classes]; the loss of an item is the mean of those of its labels. */
+/* Whether each label is true, [items, classes]; with smoothing a share of that is one half. The loss of an
+   item is the mean of those of its labels. */
 static void send(const hd_packing *p, hd_class_batch *out)
 {
     size_t cells = p->items * p->classes;
     hd_real *value = hd_host_take(p->r, (cells + 1) * sizeof *value);
     hd_real *weight = hd_host_take(p->r, (p->items + 1) * sizeof *weight);
     if (!value || !weight) return;
+    for (size_t i = 0; i < cells; i++) value[i] = (hd_real)p->smoothing / 2;
     for (size_t i = 0; i < p->count; i++) {
         const size_t *first = p->x->first + p->which[i];
         weight[i] = (hd_real)1 / (hd_real)p->classes;
         for (size_t k = first[0]; k < first[1]; k++)
-            if (p->x->label[k] >= 0) value[i * p->classes + (size_t)p->x->label[k]] = 1;
+            if (p->x->label[k] >= 0)
+                value[i * p->classes + (size_t)p->x->label[k]] = 1 - (hd_real)p->smoothing / 2;
     }
     out->value = hd_from(p->r, p->items, p->classes, value);
     out->weight = hd_from(p->r, p->items, 1, weight);
 }
 
-/* With smoothing, a share of every target is one half. */
 static hd_tensor *loss(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
                        const hd_loss_opt *opt)
 {
-    hd_tensor *y = hd_dense_of(r, out, v, HD_IDENTITY), *target = b->value;
-    float share = opt->smoothing;
-    if (share > 0 && target)
-        target = hd_add(r, hd_scale(r, target, 1 - share),
-                        hd_scale(r, hd_ones(r, 1, hd_cols_of(target)), share / 2));
-    return hd_binary_cross_entropy(r, y, target, &(hd_loss_opt){.coef = opt->coef, .weight = b->weight});
+    return hd_binary_cross_entropy(r, hd_dense_of(r, out, v, HD_IDENTITY), b->value,
+                                   &(hd_loss_opt){.coef = opt->coef, .weight = b->weight});
 }
 
 static hd_tensor *logp(hd_run *r, hd_tensor *logits)

@@ -23,8 +23,7 @@ static hd_status body_of(hd_classifier_opt *to, const hd_model_folder *f, const 
                           "or one that gives labels",
                           folder, f->task->name);
     const hd_lm *m = hd_model_folder_lm(f);
-    *b =
-        (hd_body_opt){.type = m->type, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
+    *b = (hd_body_opt){.type = m->type, .lm = m->opt, .positions = m->type->lm.state ? 0 : m->opt.context};
     return m->type->rows ? HD_OK
                          : hd_err_set(err, HD_EARG,
                                       "%s: a language model of the kind %s has no states that could be "

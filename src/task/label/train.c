@@ -1,7 +1,7 @@
 /* Training a classifier or a tagger: from labeled texts or sentences to a model folder. An update sees
    `batch` items; every epoch has all of them once, in an order of its own. The best model is the one of the
-   highest accuracy on what is held back, of numbers the one of the least squared error; where none is, the
-   newest. With --from the model begins with the body of another: fine-tuning. */
+   highest first figure on what is held back (accuracy), of numbers the one of the least squared error; where
+   none is, the newest. With --from the model begins with the body of another: fine-tuning. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ uint64_t hd_label_send(hd_run *r, hd_session *s, size_t part, size_t from, size_
     hd_labeling *l = s->state;
     (void)part;
     return hd_labeler_send(r, &l->sent, &l->folder, &l->train, l->order + l->from + from, to - from,
-                           (float)s->options->lm_loss);
+                           s->options);
 }
 
 hd_tensor *hd_label_loss(hd_run *r, hd_session *s, size_t part)
