@@ -10,9 +10,9 @@ static const char MODULES[] = "modules.json", LIMIT[] = "sentence_bert_config.js
                   TOKENIZER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
                   LIMIT_KEY[] = "max_seq_length", TOKENIZER_KEY[] = "model_max_length",
                   VECTOR[] = "sentence_embedding", POOLING[] = "1_Pooling", NORMALIZE[] = "2_Normalize",
-                  CONFIG[] = "config.json";
+                  CONFIG[] = "config.json", INPUT[] = "module_input_name", OUTPUT[] = "module_output_name";
 
-#define REMEDY "; without modules.json the folder is a plain BERT"
+#define REMEDY "; without modules.json the folder is a plain encoder"
 
 /* Its name there, and the key of versions before 6. */
 static const struct {
@@ -54,72 +54,57 @@ static bool folds(const hd_tokenizer *t, hd_status *s, hd_err *err)
     return same;
 }
 
-/* sentence_bert_config.json: what stands there of a limit comes before what the tokenizer says. */
-static hd_status read_reading(double *limit, const hd_model_folder *m, const char *folder, hd_err *err)
+/* Refuses another text, but not that there is none. */
+static void insist_text(hd_model_config *c, const json_t *in, const char *key, const char *text)
 {
-    static const char task[] = "transformer_task", known[] = "feature-extraction",
-                      rows[] = "last_hidden_state", output[] = "method_output_name";
-    hd_model_config c;
-    hd_model_config_read_file(&c, folder, LIMIT, err);
-    *limit = limit_in(&c, LIMIT_KEY);
-    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokenizer[0], &c.status, err))
-        hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokenizer keeps upper case");
-    if (hd_model_config_has(&c, task) && !hd_family_says(&c, task, known))
-        hd_model_config_refuse(&c, "\"%s\" is not \"%s\"", task, known);
-    const json_t *text = json_object_get(json_object_get(c.object, "modality_config"), "text"),
-                 *name = json_object_get(text, output);
-    if (name && (!json_is_string(name) || strcmp(json_string_value(name), rows)))
-        hd_model_config_refuse(&c, "\"%s\" is not \"%s\"" REMEDY, output, rows);
-    hd_model_config_release(&c);
-    return c.status;
+    const json_t *said = json_object_get(in, key);
+    if (said && !json_is_null(said) && (!json_is_string(said) || strcmp(json_string_value(said), text)))
+        hd_model_config_refuse(c, "\"%s\" is not \"%s\"" REMEDY, key, text);
 }
 
+/* What sentence_bert_config.json says comes before what the tokenizer says. */
 static hd_status read_limit(hd_model_folder *m, size_t positions, const char *folder, hd_err *err)
 {
     hd_model_config c;
-    double limit = 0;
-    hd_status s = read_reading(&limit, m, folder, err);
-    if (!s && !(limit > 0)) {
+    hd_model_config_read_file(&c, folder, LIMIT, err);
+    double limit = limit_in(&c, LIMIT_KEY);
+    if (hd_family_switch(&c, "do_lower_case", false) && !c.status && !folds(m->tokenizer[0], &c.status, err))
+        hd_model_config_refuse(&c, "\"do_lower_case\" is true, but the tokenizer keeps upper case");
+    insist_text(&c, c.object, "transformer_task", "feature-extraction");
+    insist_text(&c, json_object_get(json_object_get(c.object, "modality_config"), "text"),
+                "method_output_name", "last_hidden_state");
+    hd_model_config_release(&c);
+    if (!c.status && !(limit > 0)) {
         hd_model_config_read_file(&c, folder, TOKENIZER, err);
         limit = limit_in(&c, TOKENIZER_KEY);
-        s = c.status;
         hd_model_config_release(&c);
     }
-    if (!s && limit > 0 && limit < (double)positions) m->longest = (size_t)limit;
-    return s;
+    if (!c.status && limit > 0 && limit < (double)positions) m->longest = (size_t)limit;
+    return c.status;
 }
 
 /* -- how rows become a vector -- */
 
-static void take_mode(hd_model_config *c, hd_model_folder *m, int mode)
+static void take_mode(hd_model_config *c, hd_model_folder *m, const char *name)
 {
-    if (m->pool != HD_POOLING_AUTO) hd_model_config_refuse(c, "several poolings: heed supports one" REMEDY);
-    if (modes[mode].pool == HD_POOLING_AUTO)
-        hd_model_config_refuse(c, "pooling \"%s\" is not supported" REMEDY, modes[mode].name);
-    m->pool = modes[mode].pool;
-}
-
-static void take_name(hd_model_config *c, hd_model_folder *m, const char *name)
-{
-    for (int i = 0; i < MODES; i++)
-        if (name && !strcmp(modes[i].name, name)) {
-            take_mode(c, m, i);
-            return;
-        }
-    hd_model_config_refuse(c, "\"pooling_mode\" is \"%.40s\", which is not supported" REMEDY,
-                           name ? name : "");
+    int i = 0;
+    while (i < MODES && (!name || strcmp(modes[i].name, name))) i++;
+    if (i == MODES || modes[i].pool == HD_POOLING_AUTO)
+        hd_model_config_refuse(c, "pooling \"%.40s\" is not supported" REMEDY, name ? name : "");
+    else if (m->pool != HD_POOLING_AUTO)
+        hd_model_config_refuse(c, "several poolings: heed supports one" REMEDY);
+    else
+        m->pool = modes[i].pool;
 }
 
 static void read_modes(hd_model_config *c, hd_model_folder *m)
 {
     const json_t *mode = json_object_get(c->object, "pooling_mode");
     for (int i = 0; !mode && i < MODES; i++)
-        if (hd_family_switch(c, modes[i].key, false)) take_mode(c, m, i);
-    if (json_is_array(mode))
-        for (size_t i = 0; i < json_array_size(mode); i++)
-            take_name(c, m, json_string_value(json_array_get(mode, i)));
-    else if (mode)
-        take_name(c, m, json_string_value(mode));
+        if (hd_family_switch(c, modes[i].key, false)) take_mode(c, m, modes[i].name);
+    for (size_t i = 0; i < json_array_size(mode); i++)
+        take_mode(c, m, json_string_value(json_array_get(mode, i)));
+    if (mode && !json_is_array(mode)) take_mode(c, m, json_string_value(mode));
     if (m->pool == HD_POOLING_AUTO) m->pool = HD_POOLING_MEAN;
 }
 
@@ -138,12 +123,10 @@ static hd_status read_pooling(hd_model_folder *m, size_t width, const char *fold
 
 static hd_status read_normalize(hd_model_folder *m, const char *folder, hd_err *err)
 {
-    static const char *const keys[] = {"module_input_name", "module_output_name"};
     hd_model_config c;
-    hd_model_config_read_file(&c, folder, "config.json", err);
-    for (int i = 0; i < 2; i++)
-        if (hd_model_config_has(&c, keys[i]) && !hd_family_says(&c, keys[i], VECTOR))
-            hd_model_config_refuse(&c, "\"%s\" is not \"%s\"" REMEDY, keys[i], VECTOR);
+    hd_model_config_read_file(&c, folder, CONFIG, err);
+    insist_text(&c, c.object, INPUT, VECTOR);
+    insist_text(&c, c.object, OUTPUT, VECTOR);
     m->normalize = true;
     hd_model_config_release(&c);
     return c.status;
@@ -278,6 +261,5 @@ hd_status hd_family_sentence_save(const hd_model_folder *m, const char *folder, 
     if (!s && pools) s = save(modules_of(m), folder, "", MODULES, err);
     if (!s && pools) s = save(pooling_of(m), folder, POOLING, CONFIG, err);
     if (s || !pools || !m->normalize) return s;
-    return save(json_pack("{s:s,s:s}", "module_input_name", VECTOR, "module_output_name", VECTOR), folder,
-                NORMALIZE, CONFIG, err);
+    return save(json_pack("{s:s,s:s}", INPUT, VECTOR, OUTPUT, VECTOR), folder, NORMALIZE, CONFIG, err);
 }
