@@ -162,6 +162,16 @@ static hd_status read_table(hd_err *err)
     return read_items(named_table, err);
 }
 
+static hd_status set_table(hd_labeled *out, hd_vocab *labels, const char *file, hd_err *err)
+{
+    return hd_label_kind_read(hd_label_kind_of(HD_TRAIN_MULTILABEL), out, labels, file, err);
+}
+
+static hd_status read_sets(hd_err *err)
+{
+    return read_items(set_table, err);
+}
+
 static hd_status read_tags(hd_err *err)
 {
     return read_items(hd_labeled_tokens, err);
@@ -241,7 +251,8 @@ static const struct {
                {"table.tsv", read_table},
                {"tags.tsv", read_tags},
                {HD_SHARDS_INDEX, read_shards},
-               {HD_SHARDS_INDEX, read_forged_shards}};
+               {HD_SHARDS_INDEX, read_forged_shards},
+               {"sets.tsv", read_sets}};
 
 int LLVMFuzzerInitialize(int *count, char ***given)
 {
