@@ -1,4 +1,4 @@
-/* Attention maps: what they are called, their memory, and the one that is picked to be drawn. */
+/* Attention maps: their names, their memory, and the one that is picked to be drawn. */
 #include "show/attention.h"
 
 #include <ctype.h>
@@ -64,7 +64,8 @@ hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind 
     return HD_OK;
 }
 
-/* What a model of one side has is its own; one of two sides shows how they go together. */
+/* A model with only an encoder or a decoder has its own self-attention; one with both shows
+   cross-attention. */
 static hd_attention_kind kind_of(const hd_attention_maps *a, const hd_attention_pick *p)
 {
     if (p->kind) return (hd_attention_kind)(p->kind - 1);
@@ -107,7 +108,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                           .row = k == HD_ATTENTION_CROSS ? a->output : own,
                           .col = own};
     m.unknown = has_unknown(m.row, m.rows) || has_unknown(m.col, m.cols);
-    size_t cells = p->rows * p->cols; /* make_part has seen that it does not overflow */
+    size_t cells = p->rows * p->cols; /* make_part checked that it does not overflow */
     m.weight = hd_mem_array(cells, sizeof *m.weight);
     if (!m.weight) return hd_err_nomem(err, cells * sizeof *m.weight);
     if (m.head)

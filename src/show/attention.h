@@ -1,7 +1,5 @@
-/* What was attended to: the weights of every layer and head when a model reads a source and a given target,
-   or one text. They are those of one plain forward pass, collected by a probe, whatever search found the
-   target.
- */
+/* Attention weights of every layer and head when a model reads a source and a given target, or one text.
+   They are those of one plain forward pass, collected by a probe, whatever search found the target. */
 #ifndef HD_SHOW_ATTENTION_H
 #define HD_SHOW_ATTENTION_H
 
@@ -9,16 +7,15 @@
 #include "show/token.h"
 #include "task/translate/translate.h"
 
-/* "auto" and the names, up to a NULL: the values of hd_attention_pick.kind, as a table of options wants them.
- */
+/* "auto" and the names, ends with NULL: the values of hd_attention_pick.kind for a table of options. */
 extern const char *const hd_attention_choices[];
 
 typedef struct hd_attention_part {
     size_t layers, heads, rows, cols; /* rows attend to columns */
-    float *weight;                    /* [layers, heads, rows, cols]; 0 where the mask forbids */
+    float *weight;                    /* [layers, heads, rows, cols]; 0 where masked */
 } hd_attention_part;
 
-/* Which part of which line it is, both from 1; {0}: of none. */
+/* The line and the part of it, both from 1; {0}: none. */
 typedef struct hd_attention_place {
     size_t line, part, parts;
 } hd_attention_place;
@@ -29,25 +26,25 @@ typedef struct hd_attention_maps {
     size_t sources, targets;
     hd_shown_token *source; /* [sources]: what the encoder reads */
     hd_shown_token *input;  /* [targets]: what the decoder reads, the start token first */
-    hd_shown_token *output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and says
-                               output[i]; the last one of a language model is none */
+    hd_shown_token *output; /* [targets]: input + 1. Row i of decoder and cross reads input[i] and predicts
+                               output[i]; a language model has no last output */
     const char *sentence, *translation; /* the texts; NULL when not given */
     double score;                       /* as given */
     hd_attention_place place;           /* as given */
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
-/* What is to be read; all borrowed. */
+/* The input; all borrowed. */
 typedef struct hd_attention_ask {
-    const int32_t *source; /* ids, with the end token the model was trained with; of a model that only reads,
-                              as a BERT, the text */
+    const int32_t *source; /* ids with the end token, as in training; for an encoder alone, as a BERT, the
+                              text */
     size_t sources;
-    size_t second;         /* of such a model: tokens before its second text; 0: it has none */
+    size_t second;         /* for such a model: tokens before the second text; 0: none */
     int32_t start;         /* the decoder's first input */
-    const int32_t *target; /* ids as a search found them, the end token included where there is one; of a
-                              language model the text, what stands before it too: it has no other start */
+    const int32_t *target; /* ids as a search found them, with the end token if there is one; for a
+                              language model the text with its start token */
     size_t targets;
-    const hd_tokenizer *source_pieces, *target_pieces; /* give tokens their names; NULL: the id as a number */
+    const hd_tokenizer *source_pieces, *target_pieces; /* for the names of tokens; NULL: the id as a number */
     hd_line sentence, translation;                     /* {0}: none. What is not UTF-8 becomes U+FFFD */
     hd_line
         source_text[2];  /* the texts that `source` was made of, the second of a pair, and `target`, as far */
@@ -56,28 +53,27 @@ typedef struct hd_attention_ask {
     hd_attention_place place;
 } hd_attention_ask;
 
-/* One forward pass without cache in a step of its own (hd_run_begin); the run's probe is set aside. out needs
-   no preparation and is {0} after a failure. HD_EARG names the token that is no id, HD_ELIMIT says how long a
-   sentence may be. */
+/* One forward pass without cache in its own step (hd_run_begin), without the run's own probe. out needs no
+   initialization and is {0} after a failure. HD_EARG names an invalid id, HD_ELIMIT the longest sentence. */
 hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model *m,
                                const hd_attention_ask *ask, hd_err *err);
 void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
 
-/* For those who fill one by hand: weights of 0 and no names. */
+/* For callers that fill one themselves: weights of 0 and no names. */
 hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
                             const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
                             hd_err *err);
 
-/* -- of a translation, part by part: that is how the model saw a line -- */
+/* -- of a translation, part by part, as the model read the line -- */
 
 typedef struct hd_attention_of { /* all borrowed */
     const hd_model_folder *by;
-    const hd_translation *found; /* its first hypothesis is meant */
+    const hd_translation *found; /* its first hypothesis is used */
     hd_line line, prefix;        /* as translated, for names of unknown words; {0}: not given */
     size_t number;               /* of the line, from 1; 0: none */
 } hd_attention_of;
 
-/* Called with each part that says something, from 0 on; the maps are valid until it returns. */
+/* Called with each part that has output, from 0 on; the maps are valid until it returns. */
 typedef hd_status hd_attention_take(void *context, size_t part, const hd_attention_maps *maps, hd_err *err);
 hd_status hd_attention_parts(hd_run *r, const hd_attention_of *of, hd_attention_take *take, void *context,
                              hd_err *err);
@@ -89,18 +85,18 @@ static inline const float *hd_attention_at(const hd_attention_part *p, size_t la
     return p->weight + (layer * p->heads + head) * p->rows * p->cols;
 }
 
-/* A choice. All three count from 1 as people do; 0 is none. Where one matrix is drawn, none means
-   cross-attention (of a model of one side its own), the last layer, the mean of the heads; where all are
-   listed, it means all. */
+/* A choice. All three count from 1; 0: not given. If one matrix is drawn, the defaults are cross-attention
+   (self-attention of a model without it), the last layer and the mean of the heads; in a list they are all.
+ */
 typedef struct hd_attention_pick {
     int kind; /* 1 + hd_attention_kind */
     int layer, head;
 } hd_attention_pick;
 
-/* Whether the model has what is picked; HD_EARG says how many there are. Worth asking before a long search.
- */
+/* Whether the model has what is picked; HD_EARG says how many there are. To be called before a long
+   search. */
 hd_status hd_attention_check(const hd_model *m, const hd_attention_pick *pick, hd_err *err);
-/* The same of so many layers and heads. */
+/* The same for so many layers and heads. */
 hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind k, size_t layers,
                                   size_t heads, hd_err *err);
 
@@ -112,7 +108,7 @@ typedef struct hd_attention_map {
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
     size_t rows, cols;
-    const hd_shown_token *row, *col; /* decoder: the tokens read; cross: those said, and the source */
+    const hd_shown_token *row, *col; /* decoder: the input tokens; cross: the output tokens, and the source */
     bool unknown;                    /* some of them are unknown words */
     float *weight;                   /* [rows, cols], owned */
 } hd_attention_map;

@@ -1,5 +1,5 @@
 /* Collecting attention weights with a probe. Easy to get wrong: a probe is offered [Tq*Tk, H], heads
-   innermost; what is kept has heads outermost. */
+   innermost; maps have heads outermost. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,14 +13,14 @@ static const struct {
 #undef X
 };
 
-/* A text that is shown, if it was given. */
+/* Copies a text, if it was given. */
 static hd_status set_text(const char **to, hd_arena *memory, hd_line text, hd_err *err)
 {
     if (text.text) *to = hd_shown_text(memory, text, err);
     return text.text && !*to ? HD_ENOMEM : HD_OK;
 }
 
-/* A model of two sides reads a start and says the target; one that only writes reads the target. */
+/* An encoder-decoder reads a start token and predicts the target; a language model reads the target. */
 static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
     const bool both = m->type->decode, masks = !a->targets;
@@ -52,7 +52,7 @@ typedef struct collection {
     hd_attention_maps *into;
     hd_attention_layers has[HD_ATTENTION_KINDS];
     int kind;          /* of the last offer */
-    size_t layer, row; /* the layer of the last offer, and the row behind it */
+    size_t layer, row; /* the layer of the last offer, and the row after it */
     size_t rows;       /* taken of all layers */
 } collection;
 
@@ -72,7 +72,7 @@ static bool is_weights(const char *name, int k, const hd_attention_layers *s, si
     return false;
 }
 
-/* A decoder that goes row by row offers a row at a time. */
+/* A recurrent decoder offers one row at a time. */
 static void keep(collection *c, hd_run *r, const hd_offer *offer, int k, size_t layer)
 {
     const hd_attention_part *p = &c->into->part[k];
@@ -112,7 +112,7 @@ static void run_sides(hd_run *r, const hd_model *m, const hd_attention_ask *q)
                     hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL));
 }
 
-/* The text is the source of a model that reads, the target of one that writes. */
+/* The text is the source of an encoder, the target of a language model. */
 static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 {
     const int32_t *ids = q->sources ? q->source : q->target;
@@ -144,7 +144,7 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model 
     return s;
 }
 
-/* A text that is read is the source, one that is written the target; a model of two sides has both. */
+/* The text of an encoder is the source, that of a language model the target; an encoder-decoder has both. */
 static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err *err)
 {
     static const char of[] = "attention: ";

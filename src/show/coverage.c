@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "text/character.h"
 
-/* How much attention token j got. */
+/* The attention that token j got. */
 static double coverage_of(const hd_attention_part *p, size_t j)
 {
     double sum = 0;
@@ -18,8 +18,7 @@ static double coverage_of(const hd_attention_part *p, size_t j)
     return sum / (double)(p->layers * p->heads);
 }
 
-/* Whether bytes at .. go on with a word that is written in several letters; a Chinese character is a word of
-   its own as far as anyone can tell. */
+/* Whether byte `at` is inside a word of several letters; a Chinese character counts as a word. */
 static bool is_inside(hd_line line, size_t at)
 {
     int32_t c = -1;
@@ -56,14 +55,14 @@ static hd_status add(hd_skipped_list *l, hd_skipped one, hd_err *err)
     return s;
 }
 
-/* The piece that has the bytes of piece j: of a character in bytes the last. */
+/* The piece that has the bytes of piece j: the last byte piece of a character. */
 static size_t holder_of(const hd_piece *piece, size_t count, size_t j)
 {
     while (j + 1 < count && piece[j].begin == piece[j].end) j++;
     return j;
 }
 
-/* Takes the pieces from j on up to the holder of their bytes; returns the one behind it. */
+/* Adds the pieces from j up to the holder of their bytes; returns the next one. */
 static size_t take(hd_skipped *one, const hd_attention_part *p, const hd_piece *piece, size_t j,
                    size_t holder)
 {

@@ -7,9 +7,9 @@
 #include "show/attention.h"
 #include "task/translate/translate.h"
 
-/* Below a tenth of one step's attention a word counts as skipped. Of the demo's test sentences, translated
-   one by one, that are 0.8 % of the words; of sentences behind the first that a model trained on single ones
-   was given in one piece, and mostly left out, 43 to 53 %. */
+/* Below a tenth of one step's attention a word counts as skipped. In the demo's test sentences, translated
+   one by one, that is 0.8 % of the words; in later sentences of a line given to a model trained on single
+   sentences, which mostly leaves them out, 43 to 53 %. */
 #define HD_SKIPPED_BELOW 0.1
 
 typedef struct hd_skipped {
@@ -22,8 +22,8 @@ typedef struct hd_skipped_list { /* {0} is empty */
     size_t count, room;
 } hd_skipped_list;
 
-/* Appends the words of one part that were skipped; piece [maps->sources] are its tokens and where in the line
-   they are. What has neither letters nor digits is no word. */
+/* Appends the words of one part that were skipped; piece [maps->sources] are its tokens and where in the
+   line they are. Tokens without letters and digits are not words. */
 hd_status hd_coverage_skipped(hd_skipped_list *out, const hd_attention_maps *maps, const hd_piece *piece,
                               hd_line line, hd_err *err);
 void hd_skipped_release(hd_skipped_list *l);

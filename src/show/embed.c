@@ -1,4 +1,5 @@
-/* Lines to vectors. Easy to get wrong: lines are read by length, and every vector must find its way back. */
+/* Lines to vectors. Easy to get wrong: lines are read in order of length, and every vector must go to its
+   own line. */
 #include "show/embed.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ typedef struct job {
     size_t count;
 } job;
 
-/* What the model's folder says where nobody else does. */
+/* Defaults from the model folder for options that were not given. */
 static hd_embed_opt settle(const hd_model_folder *m, const hd_embed_opt *asked)
 {
     hd_embed_opt o = *asked;
@@ -70,7 +71,7 @@ static hd_status refuse(hd_embedded *to, hd_status status, const char *why)
     return HD_OK;
 }
 
-/* The size of a line of which too much was read: the last token stays where it is the end. */
+/* Cuts a line to `most` tokens and returns its size: the end token is kept. */
 static size_t cut(job *j, size_t begin, size_t size, size_t most)
 {
     hd_ids *ids = &j->out->ids;
@@ -98,8 +99,8 @@ static hd_status add_line(job *j, size_t number, hd_line line, hd_err *err)
     return size > around ? refuse(to, HD_ELIMIT, "longer than the model can take") : HD_OK;
 }
 
-/* Longest first: a recurrent layer walks as far as the longest of a batch, and memory once taken serves the
-   rest. */
+/* Longest first: a recurrent layer runs as many steps as the longest line of a batch, and later batches
+   reuse the memory. */
 static int by_length(const void *a, const void *b)
 {
     const sentence *x = a, *y = b;
@@ -118,7 +119,7 @@ static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
     return (hd_rows){hd_embed(j->r, &m->type->table(m->self)->t, ids, seg->rows, 1), seg};
 }
 
-/* The rows that count: all, or those behind the first of each line. len: of the lines; changed to match. */
+/* The rows to return: all, or those after the first of each line. len: of the lines; updated to match. */
 static hd_rows kept_rows(const job *j, hd_rows x, int32_t *len, size_t items)
 {
     if (!j->by->drops_start || !x.t) return x;
@@ -131,7 +132,7 @@ static hd_rows kept_rows(const job *j, hd_rows x, int32_t *len, size_t items)
     return (hd_rows){kept, hd_seg_of(j->r, len, items, NULL)};
 }
 
-/* What becomes of the rows of a batch. */
+/* Pools the rows of a batch. */
 static hd_tensor *pooled(const job *j, hd_rows x)
 {
     hd_pooling pool = j->opt.pool;

@@ -16,10 +16,10 @@
 typedef struct hd_embed_opt {
     hd_pooling pool;
     bool normalize; /* every vector to length 1; one of zeros stays */
-    bool cut;       /* what is too long, but for its end token; otherwise it has no vector */
-    size_t rows;    /* read side by side, about; 0: HD_EMBED_ROWS */
+    bool cut;       /* cut lines that are too long, keeping the end token; otherwise they have no vector */
+    size_t rows;    /* in a batch, about; 0: HD_EMBED_ROWS */
     int layer;      /* whose rows they are, 1 to hd_embed_layers; 0: the last one's */
-    bool table;     /* the token vectors instead, as they stand in their table */
+    bool table;     /* the rows of the embedding table instead */
 } hd_embed_opt;
 
 enum { HD_EMBED_ROWS = 4096 };
@@ -40,12 +40,12 @@ typedef struct hd_embeddings {
     hd_arena memory; /* of everything else */
 } hd_embeddings;
 
-/* HD_EARG where the model has no such rows: n-grams, and those that look back at a fixed number of tokens.
-   HD_ELIMIT where it has some, but not this layer or no pooler. */
+/* HD_EARG if the model has no such rows: n-grams, and models with a fixed window. HD_ELIMIT if it has rows
+   but not this layer, or no pooler. */
 hd_status hd_embed_check(const hd_model_folder *m, const hd_embed_opt *opt, hd_err *err);
 
-/* Lines without a vector (not UTF-8, a NUL, too long and not cut) have a status of their own; the call fails
-   only for lack of memory and the like. */
+/* Lines without a vector (not UTF-8, a NUL, too long and not cut) have their own status; the call fails
+   only if memory runs out or the like. */
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err);
 void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */

@@ -1,4 +1,4 @@
-/* Exhibits: their memory, and which function fills them for a model. */
+/* Exhibits: their memory, and the function that fills them for each kind of model. */
 #include "show/exhibit.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void hd_exhibit_free(hd_exhibit *x)
 }
 
 static const struct {
-    const char *what; /* a text is called */
+    const char *what; /* the name of its input in messages */
     hd_exhibit_fill *fill;
 } kinds[] = {[HD_EXHIBIT_TRANSLATOR] = {"sentence", hd_exhibit_translation},
              [HD_EXHIBIT_LANGUAGE] = {"prompt", hd_exhibit_language},

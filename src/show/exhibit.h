@@ -1,8 +1,8 @@
-/* What a trained model did with a text: its tokens, everything its layers made in one step of decoding, and
-   the distribution of the next token. The numbers are the engine's own: the steps before are taken again
-   through the cache, then a probe collects what the model offers. Models that read a text as a whole have no
-   steps: a masked language model has a distribution for each mask, a classifier one of its labels, a tagger
-   one for each token. */
+/* What a trained model does with a text: its tokens, all intermediates of one decoding step, and the
+   distribution of the next token. The numbers are the engine's own: earlier steps are repeated through the
+   cache, then a probe collects what the model offers. Models that read a text at once have no steps: a masked
+   language model has a distribution for each mask, a classifier one of its labels, a tagger one for each
+   token. */
 #ifndef HD_SHOW_EXHIBIT_H
 #define HD_SHOW_EXHIBIT_H
 
@@ -32,7 +32,7 @@ typedef enum hd_exhibit_axis {
 
 typedef struct hd_exhibit_item {
     const char *name;    /* as the probe offers it: "dec.0.cross.softmax" */
-    const char *part;    /* where that is, for people: "Decoder, layer 1, cross-attention" */
+    const char *part;    /* where that is, in words: "Decoder, layer 1, cross-attention" */
     const char *formula; /* right of the "="; NULL: none is known */
     hd_exhibit_axis down, across;
     size_t heads, rows, cols; /* heads: 0 unless it is attention scores or weights */
@@ -65,7 +65,7 @@ typedef struct hd_exhibit {
     size_t sources;
     hd_shown_token *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
     size_t reads;
-    hd_shown_token before;   /* of a language model: what stands where a window begins before the text */
+    hd_shown_token before;   /* of a language model: the token for positions before the text */
     const char *translation; /* NULL of the others */
     hd_exhibit_step *step;   /* of a translator: all */
     size_t steps, shown;     /* shown: the one with items, 1, 2, ...; 0: none */
@@ -90,19 +90,19 @@ typedef struct hd_exhibit_ask {
     size_t sources, targets;
     int32_t start;                 /* the decoder's first input */
     const hd_tokenizer *pieces[2]; /* of source and target; NULL: ids as numbers */
-    hd_line sentence;              /* names unknown words of the source; {0}: those are <unk> */
-    size_t step;                   /* to be shown, 1, 2, ...; 0: none, the list of steps alone */
+    hd_line sentence;              /* for the names of unknown words of the source; {0}: those are <unk> */
+    size_t step;                   /* to be shown, 1, 2, ...; 0: none, only the list of steps */
 } hd_exhibit_ask;
 
-/* A step of what a model of two sides says of a source, which is already known; its text is left out. */
+/* A step of a given translation by an encoder-decoder; its text is left out. */
 hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const hd_exhibit_ask *ask,
                           hd_err *err);
 /* What the model of a folder does with a text, by what it can do. A translator: a step (0: none) of the
    translation that greedy search finds for the sentence. A language model: the token after a prompt, which is
    the beginning of a line and may be empty. One that fills in: the text as a whole, and what stands at each
    [MASK] of it; without one, and of a model that does not predict words, up to the rows of the last block and
-   its pooler, if it has one. One with labels: the text as a whole and its labels or its number; of a tagger,
-   which reads tokens between blanks, a label for each of them. */
+   its pooler, if it has one. One with labels: the text as a whole and its labels or its number; for a tagger,
+   which reads tokens separated by spaces, a label for each token. */
 hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
                              hd_err *err);
 /* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes

@@ -1,12 +1,12 @@
-/* The token after a prompt. All of the prompt but its last token is read first, without a probe: what is
-   shown is the last row alone, over what the layers remember of the others. */
+/* The token after a prompt. All of the prompt but its last token is read first, without a probe: only the
+   last row is shown, over the cached keys, values and states of the others. */
 #include <math.h>
 #include <string.h>
 
 #include "model/lm/lm.h"
 #include "show/exhibit_parts.h"
 
-/* The end token stands before every line. */
+/* The end token comes before every line. */
 static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prompt, hd_err *err)
 {
     const hd_model_sizes n = l->model.type->sizes(l->model.self);
@@ -16,7 +16,7 @@ static hd_status read_prompt(hd_ids *ids, const hd_model_folder *l, hd_line prom
     return s ? s : hd_shown_check("", "prompt", ids->at, ids->count, n.vocab, n.positions, err);
 }
 
-/* Vectors of a window stand side by side in one row: one below the other is easier to read. */
+/* The vectors of a window are side by side in one row: one below the other is easier to read. */
 static void unfold_window(hd_exhibit *x, const hd_lm *m)
 {
     for (size_t i = 0; m->type->lm.looks_back && i < x->items; i++) {

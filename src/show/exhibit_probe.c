@@ -1,4 +1,4 @@
-/* Taking in what a probe is offered. Easy to get wrong: a cache has room to spare, so keys and values have
+/* Collects what a probe is offered. Easy to get wrong: a cache has spare room, so keys and values have
    more rows than their segment; scores come with heads innermost and are kept with heads outermost. */
 #include <ctype.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "model/formula.h"
 #include "show/exhibit_parts.h"
 
-/* -- where a name is: "dec.0.cross.softmax" is of the decoder's first layer -- */
+/* -- the place of a name in words: "dec.0.cross.softmax" is in the decoder's first layer -- */
 
-/* One scope of a name, for people; "" where it says nothing. */
+/* One scope of a name in words; "" if it is left out. */
 static const char *place(const hd_model *of, const char *name, const char *scope, char *buf, size_t size)
 {
     static const struct {
@@ -49,13 +49,13 @@ static const char *part_of(const hd_model *of, const char *name, char *buf, size
 
 /* -- offers -- */
 
-/* What stands for the keys of an attention layer. */
+/* The axis of the keys of an attention layer. */
 static hd_exhibit_axis keys_of(const char *name)
 {
     return hd_formula_of_encoder(name) || strstr(name, ".cross.") ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_READ;
 }
 
-/* Rows of a text that is read at once; what is asked for comes behind the layers. */
+/* Rows of a text that is read at once; after the layers only those of masks or labels. */
 static hd_exhibit_axis rows_of_whole(const hd_exhibit *x, const char *name)
 {
     bool output = !strcmp(name, "pooled") || !strcmp(name, "logits");
@@ -71,7 +71,7 @@ static hd_exhibit_axis rows_of(const hd_exhibiting *e, const char *name)
     return hd_formula_of_encoder(name) ? HD_EXHIBIT_SOURCE : HD_EXHIBIT_NOW;
 }
 
-/* Rows of the one item in a segment list that t has, or all of t. */
+/* Rows of t in the one item of a segment list, or all of t. */
 static size_t length_of(hd_run *r, const hd_tensor *t, const hd_seg *seg)
 {
     const int32_t *len = seg && seg->items ? hd_seg_lens(r, seg) : NULL;
@@ -121,7 +121,7 @@ static bool same_again(const hd_exhibit *x, const hd_exhibit_item *now)
     return count_of(before) == count && !memcmp(before->value, now->value, count * sizeof *now->value);
 }
 
-/* "columns of a head" as a number, which Q before it tells. */
+/* "columns of a head" as a number, known from the Q before it. */
 static const char *exact(hd_exhibit *x, const hd_exhibit_item *now, const char *formula, hd_err *err)
 {
     static const char words[] = "columns of a head";
@@ -151,7 +151,7 @@ static void keep(hd_exhibiting *e, hd_run *r, const hd_offer *o)
     if (to.part) hd_exhibit_add(x, &to, &r->err);
 }
 
-/* The source token that the layer at hand looks at most. */
+/* The source token with the largest weight in this layer. */
 static void look(hd_exhibit_step *s, hd_run *r, const hd_offer *o)
 {
     size_t heads = hd_cols_of(o->t), keys = hd_rows_of(o->t);
@@ -172,13 +172,13 @@ static void collect(void *context, hd_run *r, const hd_offer *o)
     bool weights = o->keys && !strcmp(last, "softmax") && strstr(o->name, ".cross.");
     if (o->gradient || r->err.status || !hd_count_of(o->t)) return;
     if (e->step && weights) look(e->step, r, o);
-    if (!strcmp(last, "mean") || !strcmp(last, "inverse_sd")) return; /* they can be had from the sum */
+    if (!strcmp(last, "mean") || !strcmp(last, "inverse_sd")) return; /* they follow from the sum */
     if (hd_formula_of_encoder(o->name) ? e->encoder : e->decoder) keep(e, r, o);
 }
 
 /* -- the distribution -- */
 
-/* Into the top of an answer, which has `count` so far; returns how many it has then. */
+/* Inserts into the top of an answer, which has `count` so far; returns the new count. */
 static size_t insert(hd_exhibit_choice *top, size_t count, int32_t id, double p, double logit)
 {
     size_t at = count;
@@ -218,7 +218,7 @@ static void add_distribution(hd_exhibiting *e, hd_run *r, const hd_tensor *logp,
     hd_real *p = hd_arena_array(&x->memory, rows * vocab, sizeof *p, &r->err);
     x->top = hd_arena_array(&x->memory, rows * x->tops, sizeof *x->top, &r->err);
     if (!p || !x->top || !hd_read(r, logp, p)) return;
-    for (size_t i = 0; i < rows; i++) /* -inf is a word that cannot be; but some word can */
+    for (size_t i = 0; i < rows; i++) /* -inf: an impossible word; but at least one must be possible */
         if (!have_sum(p + i * vocab, vocab)) return (void)hd_fail_number(r);
     for (size_t i = 0; i < rows * vocab; i++) p[i] = (hd_real)exp((double)p[i]);
     const hd_exhibit_item probs = {.name = "probs",

@@ -1,5 +1,5 @@
-/* A step of a translation. The steps before it are taken again, token by token through the cache, as the
-   search took them; the encoder runs in the first. */
+/* A step of a translation. The steps before it are repeated, token by token through the cache, as in the
+   search; the encoder runs in the first. */
 #include <math.h>
 
 #include "show/exhibit_parts.h"
@@ -36,7 +36,7 @@ static hd_status name_tokens(hd_exhibit *x, const hd_exhibit_ask *a, hd_err *err
     return HD_OK;
 }
 
-/* One step; the probability of what it says. */
+/* One step, and the probability of its output. */
 static hd_status take_step(hd_exhibiting *e, hd_run *r, const hd_stepper *st, const hd_exhibit_ask *a,
                            size_t i, hd_err *err)
 {
@@ -75,7 +75,7 @@ hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const 
 
 /* -- from a sentence -- */
 
-/* As `heed translate --greedy` searches, and as one sentence. */
+/* The search of `heed translate --greedy`, for the line as one sentence. */
 static hd_status translate(hd_translations *out, hd_run *r, const hd_model_folder *f, hd_line sentence,
                            hd_err *err)
 {

@@ -8,7 +8,7 @@
 
 /* -- masks -- */
 
-/* The tokens, and where the masks are among them if the model can say what they stand for. */
+/* The tokens, and the positions of the masks if the model can predict them. */
 static hd_status set_tokens(hd_exhibit *x, const hd_model_folder *m, hd_line text, const hd_ids *ids,
                             hd_err *err)
 {
@@ -83,7 +83,7 @@ static hd_status run(hd_exhibit *x, hd_run *r, const hd_model_folder *f, const h
     hd_class_batch batch;
     hd_exhibit_begin(&e, r);
     hd_labeler_send(r, &batch, f, from, &first, 1, NULL);
-    if (batch.row) batch.rows = from->labels; /* not those that fill up */
+    if (batch.row) batch.rows = from->labels; /* without padding */
     hd_tensor *logp = r->err.status ? NULL : hd_classifier_logp(r, m, &batch);
     return hd_exhibit_end(&e, r, m->opt.head->logp ? logp : NULL, NULL, err);
 }
@@ -98,7 +98,7 @@ static hd_status set_labels(hd_exhibit *x, const hd_model_folder *f, hd_err *err
     return HD_OK;
 }
 
-/* Where the tokens that get a label stand; of a classifier nowhere. */
+/* The positions of the tokens with a label; none for a classifier. */
 static hd_status set_places(hd_exhibit *x, const hd_model_folder *f, const hd_examples *from, hd_err *err)
 {
     if (hd_model_folder_classifier(f)->opt.pool != HD_POOL_each) return HD_OK;

@@ -1,5 +1,5 @@
-/* The worked example, run. The shown step has no eps in its norms, as on the slides; training has PyTorch's
- * 1e-5. */
+/* Runs the worked example. The shown step has no eps in its norms, as on the slides; training has
+   PyTorch's 1e-5. */
 #include "show/lecture.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ typedef struct collection {
     size_t taken;
 } collection;
 
-/* The probe: keeps what the lecture has a name for. */
+/* The probe: keeps the matrices of the lecture. */
 static void collect(void *context, hd_run *r, const hd_offer *offer)
 {
     collection *c = context;
@@ -143,7 +143,7 @@ static hd_status explain_step(hd_run *r, hd_explain *x, hd_err *err)
     return s;
 }
 
-/* Both pairs in one batch, <EOS> behind the targets; returns the mean loss. */
+/* Both pairs in one batch, <EOS> after the targets; returns the mean loss. */
 static double train_step(hd_run *r, const hd_encdec *m, hd_optimizer *o)
 {
     int32_t source[PAIRS * N], reads[PAIRS * LABELS], says[PAIRS * LABELS];

@@ -1,5 +1,4 @@
-/* Lines with their special tokens. Easy to get wrong: what training and inference do is done in masked.c,
-   model_folder.c and data/labels/examples.c; tests hold this file to them. */
+/* Lines with their special tokens, by the functions that training and inference read them with. */
 #include "show/framed.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A line as the model of a folder gets it: pieces with their places in the line, and the special tokens among
-   and around them. Needs config.json and the tokenizer, not the weights. */
+/* A line as the model of a folder reads it: pieces with their offsets in the line, and the special tokens.
+   Needs config.json and the tokenizer, not the weights. */
 #ifndef HD_SHOW_FRAMED_H
 #define HD_SHOW_FRAMED_H
 
@@ -12,13 +12,13 @@ typedef struct hd_frame {
     size_t longest;   /* an item is cut to so many tokens */
 } hd_frame;
 
-/* Of a folder of heed, by its task. Anything else, as a published folder or a file, is framed as the
-   tokenizer itself does it; so are translators and language models, whose lines have an end behind them. */
+/* Of a folder of heed, by its task. Anything else, as a published folder or a file, is framed by the
+   tokenizer itself; so are translators and language models, whose lines are followed by an end. */
 hd_status hd_frame_open(hd_frame *out, const hd_tokenizer *t, const char *path, hd_err *err);
-/* Appends what the model gets; of what is put around, begin and end are 0. */
+/* Appends the model's input; special tokens have begin and end 0. */
 hd_status hd_frame_encode(const hd_frame *f, hd_line line, hd_pieces *out, hd_err *err);
 
-/* The id that stands for [MASK] behind the tokenizer's last; -1: there is none such. It has no text. */
+/* The id of [MASK] after the tokenizer's last; -1: none. It has no text. */
 int32_t hd_frame_mask(const hd_frame *f);
 const char *hd_frame_piece(const hd_frame *f, int32_t id); /* that of [MASK], too */
 

@@ -26,8 +26,9 @@ const hd_lecture_heading hd_lecture_headings[] = {
 #define BIAS(name, at, engine) ROW(name, at, BIAS, engine, CHANNELS, CHANNELS, "bias")
 #define STEP(name, at, engine, rows, formula) ROW(name, at, STEP, engine, rows, CHANNELS, formula)
 
-/* The rows of an attention layer in its three sections, around the masking that only the decoder has. They
-   are called after `name`, the parameters after `layer`, what is offered after `scope`; from rows to keys. */
+/* The rows of an attention layer in its three sections, around the masking that only the decoder has.
+   Their names begin with `name`, those of parameters with `layer`, those of offers with `scope`; `rows`
+   attend to `keys`. */
 #define QUERY_KEY_VALUE(name, at, scope, layer, rows, keys, query, key) \
     WEIGHT(name "W_Q", at, layer "q_proj.weight"),                      \
     STEP(name "Q", at, scope "Q", rows, query " . W_Q"),                \

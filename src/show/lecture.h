@@ -1,7 +1,7 @@
 /* The worked example of lecture 003: "how are you" -> "i am fine" through a Transformer of one encoder and
    one decoder layer, one head and d_model 6, with the weights of the slides. One table names every matrix of
    it in the lecture's order and says where the engine keeps it: a parameter by its tensor's name, everything
-   else by the name under which a probe is offered it. */
+   else by the name that a probe is offered. */
 #ifndef HD_SHOW_LECTURE_H
 #define HD_SHOW_LECTURE_H
 
@@ -96,7 +96,7 @@ typedef enum hd_lecture_kind {
     HD_LECTURE_SINUSOIDS, /* the first rows of the model's position table */
     HD_LECTURE_STEP,      /* offered to a probe */
     HD_LECTURE_SHARES,    /* the same; every row adds up to 1 */
-    HD_LECTURE_MEAN,      /* the same; a number a row */
+    HD_LECTURE_MEAN,      /* the same; one number per row */
     HD_LECTURE_INVERSE_SD /* the same, offered as 1/SD */
 } hd_lecture_kind;
 
@@ -114,7 +114,7 @@ typedef struct hd_lecture_matrix {
     hd_lecture_section section;
     hd_lecture_kind kind;
     const char *engine;         /* the parameter's or the probe's name */
-    hd_lecture_axis rows, cols; /* a bias has columns alone, mean and SD rows alone */
+    hd_lecture_axis rows, cols; /* a bias has only columns, mean and SD only rows */
     const char *formula;        /* right of the "=" */
 } hd_lecture_matrix;
 
@@ -131,7 +131,7 @@ static inline bool hd_lecture_is_vector(const hd_lecture_matrix *x)
     return x->kind == HD_LECTURE_BIAS || x->kind >= HD_LECTURE_MEAN;
 }
 
-/* The numbers of a parameter as on the slides; NULL of all others. */
+/* The numbers of a parameter as on the slides; NULL for other rows. */
 const float *hd_lecture_weight(const hd_lecture_matrix *x);
 
 /* The model with the weights of the slides. The slides' numbers are those of eps 0. */
@@ -141,8 +141,8 @@ hd_status hd_lecture_new(hd_encdec **out, hd_backend *backend, float eps, bool t
  */
 hd_status hd_lecture_read(const hd_encdec *m, const hd_lecture_matrix *x, bool gradient, hd_real *to);
 
-/* -- one step of it with everything in it, and its training. The numbers are the engine's own: a probe
-   collects what the model's forward pass offers. -- */
+/* -- one step with all intermediates, and training. The numbers are the engine's own: a probe collects
+   what the forward pass offers -- */
 
 enum { HD_EXPLAIN_ANSWER = 6 }; /* most tokens of a greedy answer */
 
@@ -155,7 +155,7 @@ typedef struct hd_explain_matrix {
     const hd_lecture_matrix *of;
     size_t rows, cols; /* a bias is one row, mean and SD are one column */
     hd_real *value;    /* [rows, cols] */
-    hd_real *gradient; /* the same; NULL unless it is a parameter and backward was asked for */
+    hd_real *gradient; /* the same; NULL unless it is a parameter and backward was requested */
 } hd_explain_matrix;
 
 typedef struct hd_explain_token { /* one target row */
@@ -165,7 +165,7 @@ typedef struct hd_explain_token { /* one target row */
 
 typedef struct hd_explain_step { /* one step of training */
     double loss;                 /* mean over the tokens of both pairs, before the update */
-    int32_t answer[HD_LECTURE_PAIRS][HD_EXPLAIN_ANSWER]; /* greedy, after it; -1 behind the end */
+    int32_t answer[HD_LECTURE_PAIRS][HD_EXPLAIN_ANSWER]; /* greedy, after it; -1 after the end */
     bool right[HD_LECTURE_PAIRS];                        /* the answer is the target followed by <EOS> */
 } hd_explain_step;
 

@@ -45,8 +45,8 @@ typedef struct search {
     hd_ids used; /* pieces of the words */
 } search;
 
-/* The pieces a word has inside a text: where those keep the blank before it, with a blank; a tagger
-   learned words alone. */
+/* The pieces of a word inside a text: with a space before it if the tokenizer keeps it; a tagger reads
+   single words. */
 static hd_status add_pieces(search *s, hd_line word, hd_err *err)
 {
     hd_text inside = {0};

@@ -1,4 +1,4 @@
-/* The places of a word and their vectors. */
+/* The occurrences of a word and their vectors. */
 #include "show/words.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ double hd_similar_cosine(const hd_similar *s, size_t i, size_t k)
 
 /* -- words of a text -- */
 
-/* Whether two such characters side by side belong to one word. Ideographs are written without blanks. */
+/* Whether two such adjacent characters belong to one word. Ideographs are written without spaces. */
 static bool joins(int32_t point)
 {
     bool ideograph = (point >= 0x2e80 && point <= 0x9fff) || (point >= 0xf900 && point <= 0xfaff) ||
@@ -39,7 +39,7 @@ static bool joins(int32_t point)
     return hd_is_word(point) && !ideograph;
 }
 
-/* Bytes of so many characters; 0 where the text has fewer. */
+/* Length in bytes of so many characters; 0 if the text has fewer. */
 static size_t bytes_of(hd_line text, size_t characters)
 {
     int32_t point;
@@ -70,18 +70,18 @@ static bool is_border(hd_line text, size_t at)
     return !joins(before) || !joins(here);
 }
 
-/* -- what is looked for -- */
+/* -- search -- */
 
 typedef struct search {
     hd_similar *out;
     const hd_model_folder *by;
     hd_line word;
     size_t characters;
-    hd_ids ids, other; /* of the word, of what may be it */
+    hd_ids ids, other; /* of the word, of a candidate */
     hd_pieces pieces;  /* of a line */
 } search;
 
-/* The same bytes, or the same ids without an unknown one among them. */
+/* Whether the bytes are the same, or the ids, none of them unknown. */
 static hd_status is_word(search *s, hd_line found, bool *is, hd_err *err)
 {
     int32_t unk = hd_tokenizer_special(s->by->tokenizer[0]).unk;
@@ -104,8 +104,8 @@ static hd_status reserve(hd_similar *s, hd_err *err)
     return st ? st : hd_mem_reserve(&s->vector, &s->numbers, numbers, sizeof *s->vector, err);
 }
 
-/* The direction of the sum of those rows whose pieces lie in the place; false: they are not among the rows,
-   since the line was read in another way. */
+/* The normalized sum of the rows whose pieces are in the place; false: they are not among the rows, since
+   the model read the line differently. */
 static bool read_vector(const search *s, double *to, const hd_place *p, const hd_embedded *e)
 {
     size_t width = s->out->width, rows = 0;
@@ -125,7 +125,7 @@ static bool read_vector(const search *s, double *to, const hd_place *p, const hd
     return rows;
 }
 
-/* The places in one line; *found says how many there are, *seen how many have rows. */
+/* Adds the places in one line; *found counts them, *seen those with rows. */
 static hd_status add_places(search *s, hd_line line, hd_place place, const hd_embedded *e, size_t *found,
                             size_t *seen, hd_err *err)
 {

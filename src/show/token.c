@@ -39,7 +39,7 @@ static const char *name_piece(hd_arena *memory, const hd_tokenizer *t, int32_t i
     return hd_shown_text(memory, (hd_line){piece, strlen(piece)}, err);
 }
 
-/* The word with a mark behind it. */
+/* The word followed by the mark. */
 static const char *name_marked(hd_arena *memory, const char *word, hd_err *err)
 {
     size_t size = strlen(word);

@@ -5,9 +5,9 @@
 
 #include "show/embed.h"
 
-/* Neighbors in the table of token vectors: the pieces whose vectors point most nearly where that of a word
-   points, or a sum of words ("king - man + woman"). A table knows the pieces of its tokenizer and nothing
-   else: the vector of a word of several pieces is their mean, and an answer is always one piece. */
+/* Neighbors in the table of token vectors: the pieces whose vectors have the largest cosine with that of a
+   word, or of a sum of words ("king - man + woman"). A table has only the pieces of its tokenizer: the vector
+   of a word of several pieces is their mean, and an answer is always one piece. */
 
 enum { HD_TERMS_MOST = 16 };
 
@@ -34,8 +34,8 @@ typedef struct hd_neighbors {
     size_t count;    /* as many as requested, or all */
 } hd_neighbors;
 
-/* Neither specials nor pieces of the words themselves are among them. HD_EARG if the model has no table,
-   the vocabulary no piece for a word, or the sum no direction. */
+/* Without specials and pieces of the words themselves. HD_EARG if the model has no table, the vocabulary
+   no piece for a word, or the sum no direction. */
 hd_status hd_neighbors_find(hd_neighbors *out, const hd_model_folder *m, const hd_terms *of, size_t top,
                             hd_err *err);
 void hd_neighbors_release(hd_neighbors *n); /* accepts {0} */
@@ -64,8 +64,8 @@ typedef struct hd_similar {
 void hd_similar_init(hd_similar *s, const char *word);
 void hd_similar_release(hd_similar *s); /* accepts {0} */
 
-/* Adds the places of the word in these lines, of which `before` were read already. opt says the layer.
-   why[i] becomes NULL, or why line i has no place. HD_ELIMIT where there are too many. */
+/* Adds the places of the word in these lines; `before` lines were read before. opt has the layer. why[i]
+   becomes NULL, or the reason why line i has no place. HD_ELIMIT if there are too many. */
 hd_status hd_similar_add(hd_similar *s, hd_run *r, const hd_model_folder *m, const hd_line *line,
                          size_t count, size_t before, const hd_embed_opt *opt, const char **why, hd_err *err);
 
