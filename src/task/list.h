@@ -2,12 +2,16 @@
 #ifndef HD_TASK_LIST_H
 #define HD_TASK_LIST_H
 
-#include "run/task.h"
+#include "run/session.h"
 
 #define X(NAME, name, ...) extern const hd_task hd_task_##name;
 HD_TASK_LIST(X)
 #undef X
 
 extern const hd_task *const hd_tasks[HD_TRAIN_TASKS];
+
+/* Of tasks whose state begins with the hd_model_folder that they train. */
+hd_status hd_task_save(hd_session *s, const char *folder, hd_err *err);
+hd_status hd_task_publish(hd_session *s, const char *folder, hd_err *err);
 
 #endif

@@ -13,6 +13,10 @@
 
 #define LABELS "labels.txt"
 
+#define X(NAME, name, text, reduction) #name,
+const char *const hd_pooling_names[HD_POOLINGS + 1] = {HD_POOLING_LIST(X) NULL};
+#undef X
+
 const hd_task_folder hd_task_folders[] = {
 #define X(NAME, name, about, what, verb, line, start, end, best, functions)                             \
     {HD_TRAIN_##NAME,       #name, what, verb, HD_LINE_##line, start, end, best, hd_##functions##_read, \

@@ -8,7 +8,6 @@
 #include "model/config.h"
 #include "model/type.h"
 #include "run/task_list.h"
-#include "task/pooling.h"
 #include "text/vocab.h"
 
 /* What a line is to a model. */
@@ -18,6 +17,24 @@ typedef enum hd_line_kind {
     HD_LINE_item,  /* of a classifier: one text or two, with a tab between */
     HD_LINE_words  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
 } hd_line_kind;
+
+/* X(NAME, name, what becomes of the rows of a line where they become one vector, hd_reduction) */
+#define HD_POOLING_LIST(X)                                                                               \
+    X(AUTO, auto, "as the folder of a sentence model says, 1 long where it says so; else mean", HD_MEAN) \
+    X(MEAN, mean, "their mean", HD_MEAN)                                                                 \
+    X(LAST, last, "the last one", HD_LAST)                                                               \
+    X(MAX, max, "the most of each column", HD_MAX)                                                       \
+    X(FIRST, first, "the first one", HD_FIRST)                                                           \
+    X(CLS, cls, "the same, by the name that BERT gives it", HD_FIRST)                                    \
+    X(SQRT, sqrt, "their sum over the square root of their number", HD_MEAN)                             \
+    X(NONE, none, "all of them", HD_SUM)                                                                 \
+    X(POOLER, pooler, "the first one through BERT's pooler", HD_FIRST)
+
+#define X(NAME, name, text, reduction) HD_POOLING_##NAME,
+typedef enum hd_pooling { HD_POOLING_LIST(X) HD_POOLINGS } hd_pooling;
+#undef X
+
+extern const char *const hd_pooling_names[HD_POOLINGS + 1]; /* ends with NULL */
 
 struct hd_model_folder;
 

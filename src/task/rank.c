@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "decode/score.h"
-#include "task/translate/split.h"
+#include "task/translate/parts.h"
 
 typedef struct job {
     hd_run *r;

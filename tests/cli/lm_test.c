@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 
-#include "task/language/text.h"
+#include "task/language/language.h"
 #include "task/owned.h"
 
 #define SAME                                                                                              \

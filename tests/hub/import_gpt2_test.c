@@ -7,7 +7,7 @@
 #include "task/language/generate.h"
 #include "hub/imported.h"
 #include "task/label/labeler.h"
-#include "task/language/text.h"
+#include "task/language/language.h"
 
 /* A prompt behind the token that begins a text, and what follows it by greedy search with a penalty of 1.15.
  */

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "task/masked/combination.h"
+#include "task/translate/parts.h"
 
 enum { PARTS = 4, GUESSES = 4, MOST = 20, ALL = 256 };
 

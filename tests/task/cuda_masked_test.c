@@ -3,7 +3,7 @@
 #include "device.h"
 
 #include "op/replay.h"
-#include "task/masked/rows.h"
+#include "task/masked/training.h"
 #include "task/speaker.h"
 
 /* As in cuda_model_test.c: f32 sums in another order, bf16 rounds every activation by 2^-9. */

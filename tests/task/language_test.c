@@ -3,8 +3,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "task/language/text.h"
-#include "task/language/window.h"
+#include "task/language/language.h"
 #include "task/owned.h"
 #include "unseal.h"
 

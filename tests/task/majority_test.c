@@ -1,6 +1,6 @@
 /* Votes: the answer given most often wins, of equals the likelier one. */
 #include "check.h"
-#include "task/language/majority.h"
+#include "task/language/generate.h"
 
 static hd_generated given(const char *text, double logp)
 {

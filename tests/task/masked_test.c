@@ -6,7 +6,7 @@
 #include "base/file/folder.h"
 #include "base/mem.h"
 #include "show/embed.h"
-#include "task/masked/judge.h"
+#include "task/masked/training.h"
 #include "task/owned.h"
 #include "task/session.h"
 #include "task/speaker.h"

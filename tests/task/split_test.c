@@ -2,7 +2,7 @@
    an end, and was trained with 7 and an end. */
 #include "task/small.h"
 
-#include "task/translate/split.h"
+#include "task/translate/parts.h"
 
 static hd_backend *backend;
 static hd_model_folder *words, *characters;

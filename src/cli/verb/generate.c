@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
-#include "task/language/majority.h"
+#include "task/language/generate.h"
 
 struct generate {
     hd_usual usual;

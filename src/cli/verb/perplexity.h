@@ -3,7 +3,7 @@
 #define HD_CLI_VERB_PERPLEXITY_H
 
 #include "cli/frame/verb.h"
-#include "task/language/text.h"
+#include "task/language/language.h"
 
 typedef struct hd_measured {
     hd_fluency fluency;

@@ -1,6 +1,6 @@
 /* States of recurrent language models in training. Easy to get wrong: a step that is replayed runs none of
    the code here, so that whether a state is there must be said before each step, not found out in it. */
-#include "task/language/carry.h"
+#include "task/language/training.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -6,8 +6,7 @@
        hd_generate(&g, run, language, &(hd_line){"To be", 5}, 1, &(hd_generate_opt){.tokens = 200,
                    .temperature = 0.8f, .seed = 1}, &err);
        puts(g.text.data);
-       hd_generated_release(&g);
-*/
+       hd_generated_release(&g); */
 #ifndef HD_TASK_LANGUAGE_GENERATE_H
 #define HD_TASK_LANGUAGE_GENERATE_H
 
@@ -46,5 +45,17 @@ typedef struct hd_generated {
 hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, const hd_line *prompt,
                       size_t prompts, const hd_generate_opt *opt, hd_err *err);
 void hd_generated_release(hd_generated *g); /* accepts {0} */
+
+/* -- answers -- */
+
+typedef struct hd_answer {
+    hd_line text; /* within that of the first sample that gave it */
+    size_t count;
+    double logp; /* of all samples that gave it, summed */
+} hd_answer;
+
+/* The different answers among n samples, which lend their texts: those given more often first, of equals the
+   one with the higher log-probability, then the one given first. out [n]; returns how many there are. */
+size_t hd_vote(hd_answer *out, const hd_generated *sample, size_t n);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/system/clock.h"
 #include "base/mem.h"
 #include "op/replay.h"
-#include "task/language/window.h"
+#include "task/language/language.h"
 
 enum {
     ROWS = 2048, /* of a step, about */

@@ -1,8 +1,9 @@
 /* What is asked of a language model: a folder whose config.json says "task": "lm", with a tokenizer file and
-   model.safetensors or ngram.bin. */
+   model.safetensors or ngram.bin; and the texts that it reads. */
 #ifndef HD_TASK_LANGUAGE_LANGUAGE_H
 #define HD_TASK_LANGUAGE_LANGUAGE_H
 
+#include "data/files.h"
 #include "data/shards/shards.h"
 #include "decode/search.h"
 #include "model/lm/lm.h"
@@ -10,8 +11,7 @@
 #include "text/tokenizer.h"
 
 /* A text as one stream: every line and an end token behind it, or its characters as they are where the
-   tokenizer keeps lines. hd_stream_text_of (language_text.h) makes
-   one. */
+   tokenizer keeps lines. hd_stream_text_of makes one. */
 typedef struct hd_stream_text {
     int32_t *ids;      /* NULL: they are on shards */
     hd_shards *shards; /* owned */
@@ -39,5 +39,60 @@ typedef struct hd_fluency {
    of its context that overlap by half, so that a token has at least half a context before it. */
 hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, const hd_stream_text *text,
                             hd_err *err);
+
+/* -- texts -- */
+
+typedef struct hd_plain_text {
+    char *bytes; /* of all lines, without what ended them */
+    size_t *end; /* [lines] */
+    size_t lines, size, room, places;
+    bool open; /* the last line goes on elsewhere: no end token stands behind it */
+} hd_plain_text;
+
+/* Empty lines count; one that is not UTF-8 is refused. "-": standard input. A text without a line is none. */
+hd_status hd_plain_text_read(hd_plain_text *out, const char *path, hd_err *err);
+/* Several, one behind the other; none may be without a line. */
+hd_status hd_plain_text_read_all(hd_plain_text *out, const hd_files *files, hd_err *err);
+void hd_plain_text_release(hd_plain_text *t); /* accepts {0} */
+
+/* Moves the last `fraction` of the characters to tail, the end of a line being one; the cut may be inside a
+   line. Either side keeps at least one. HD_EARG where there is only one. */
+hd_status hd_plain_text_split(hd_plain_text *t, double fraction, hd_plain_text *tail, hd_err *err);
+
+/* Characters of a line, its end too; and bytes of the first n of them. How many of all are kept where a share
+   is held back. */
+size_t hd_line_characters(hd_line line);
+size_t hd_line_bytes(hd_line line, size_t n);
+hd_status hd_characters_kept(size_t *out, size_t all, double fraction, hd_err *err);
+
+/* The lines as a feed for a vocabulary; the walk is its context. */
+typedef struct hd_plain_walk {
+    const hd_plain_text *text;
+    size_t next;
+} hd_plain_walk;
+
+hd_feed hd_plain_feed(hd_plain_walk *walk);
+
+/* The same lines as tokens. */
+hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, const hd_tokenizer *t,
+                            hd_err *err);
+
+/* -- windows -- */
+
+/* The tokens from `from` on are to be predicted, `len` of them; the loss of the first `skip` counts nothing.
+ */
+typedef struct hd_window {
+    size_t from, len, skip;
+} hd_window;
+
+/* Sends windows, one an item. keys: NULL, or the items' numbers for random draws. The number tells the shape
+   they are filled up to. A failure stays in the run. */
+uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const hd_stream_text *text,
+                         const hd_window *w, const int32_t *keys, size_t items);
+
+/* Windows judged one behind the other without overlap: half the work of hd_language_judge where that
+   overlaps, and a little more nats a token. */
+hd_status hd_language_judge_fast(hd_fluency *out, hd_run *r, const hd_model_folder *f,
+                                 const hd_stream_text *text, hd_err *err);
 
 #endif

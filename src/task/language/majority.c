@@ -1,5 +1,5 @@
 /* Counting answers. Samples are few, so each is compared with all answers before it. */
-#include "task/language/majority.h"
+#include "task/language/generate.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The options of a run of a language model. */
-#include "task/language/options.h"
+#include "task/language/training.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* A text as a stream of tokens. Easy to get wrong: empty lines are part of it, unlike in a corpus of
    sentences. */
-#include "task/language/text.h"
+#include "task/language/language.h"
 
 #include <string.h>
 

@@ -9,18 +9,16 @@
 #include "base/mem.h"
 #include "op/replay.h"
 #include "run/session.h"
-#include "task/language/carry.h"
-#include "task/language/options.h"
-#include "task/language/text.h"
-#include "task/language/window.h"
+#include "task/language/training.h"
+#include "task/language/language.h"
 #include "task/list.h"
 
 enum { VALID_EVERY = 500 };
 
 typedef struct speaking {
-    hd_stream_text train, valid; /* valid.count 0: there is none */
     hd_model_folder folder;
     hd_lm *lm;                     /* in it */
+    hd_stream_text train, valid;   /* valid.count 0: there is none */
     hd_lm_opt found;               /* in the folder of the run, or in that of the model it begins with */
     size_t batch, length, batches; /* windows of an update; tokens of a window; batches of an epoch */
     hd_window *window;             /* [batch] of the update */
@@ -105,18 +103,6 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
                            .quality = isnan(nats) ? -INFINITY : -nats,
                            .figure = {{"bits_per_character", .value = bits}}};
     return st;
-}
-
-static hd_status publish(hd_session *s, const char *folder, hd_err *err)
-{
-    speaking *l = s->state;
-    return hd_model_folder_publish(&l->folder, folder, err);
-}
-
-static hd_status save(hd_session *s, const char *folder, hd_err *err)
-{
-    speaking *l = s->state;
-    return hd_model_folder_save(&l->folder, folder, err);
 }
 
 /* -- models that count -- */
@@ -269,7 +255,7 @@ const hd_task hd_task_lm = {
     .loss = loss,
     .validate = validate,
     .count = count,
-    .save = save,
-    .publish = publish,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
     .judge = judge,
 };

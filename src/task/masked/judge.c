@@ -1,5 +1,5 @@
 /* Judging a masked language model. */
-#include "task/masked/judge.h"
+#include "task/masked/training.h"
 
 #include "backend/ranks.h"
 

@@ -1,5 +1,5 @@
 /* The options of a run of a masked language model. */
-#include "task/masked/options.h"
+#include "task/masked/training.h"
 
 #include <stdio.h>
 

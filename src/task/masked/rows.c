@@ -1,6 +1,6 @@
 /* Masking tokens. Easy to get wrong: what is drawn must depend on the generator alone, and special tokens are
    neither asked for nor put in another's place. */
-#include "task/masked/rows.h"
+#include "task/masked/training.h"
 
 #include <string.h>
 

@@ -7,20 +7,19 @@
 
 #include "base/mem.h"
 #include "run/session.h"
-#include "task/language/text.h"
+#include "task/language/training.h"
 #include "task/list.h"
-#include "task/masked/judge.h"
-#include "task/masked/options.h"
+#include "task/masked/training.h"
 
 enum { VALID_EVERY = 500, PIECE = 1024 };
 #define SINGLE_LINES 0.1 /* share of the windows: what is filled in is often one line */
 
 typedef struct masking {
-    hd_stream_text train, valid; /* valid.count 0: there is none */
     hd_model_folder folder;
-    hd_bert *model;     /* in it */
-    hd_bert_opt found;  /* in the folder of the run, or in that of the model it begins with */
-    size_t batch, room; /* windows of an update; tokens of one, the start among them */
+    hd_bert *model;              /* in it */
+    hd_stream_text train, valid; /* valid.count 0: there is none */
+    hd_bert_opt found;           /* in the folder of the run, or in that of the model it begins with */
+    size_t batch, room;          /* windows of an update; tokens of one, the start among them */
     hd_masking how;
     hd_masked_rows rows; /* of the update */
     int32_t *near;       /* [2 * room] tokens around a place */
@@ -103,18 +102,6 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
                            .quality = isnan(nats) ? -INFINITY : -nats,
                            .figure = {{"accuracy", "accuracy", right, .share = true}}};
     return st;
-}
-
-static hd_status publish(hd_session *s, const char *folder, hd_err *err)
-{
-    masking *m = s->state;
-    return hd_model_folder_publish(&m->folder, folder, err);
-}
-
-static hd_status save(hd_session *s, const char *folder, hd_err *err)
-{
-    masking *m = s->state;
-    return hd_model_folder_save(&m->folder, folder, err);
 }
 
 /* -- setting up -- */
@@ -217,6 +204,6 @@ const hd_task hd_task_mlm = {
     .send = send,
     .loss = loss,
     .validate = validate,
-    .save = save,
-    .publish = publish,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
 };

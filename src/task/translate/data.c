@@ -1,10 +1,9 @@
 /* The data of a training run. Easy to get wrong: pairs on shards must be those that a corpus in memory would
    have, held back and left out alike. */
-#include "task/translate/data.h"
+#include "task/translate/training.h"
 
 #include "data/epoch.h"
 #include "run/data.h"
-#include "task/translate/pairs.h"
 
 typedef struct maker {
     hd_translate_set *to;

@@ -1,5 +1,5 @@
 /* The options of a run of a translator. */
-#include "task/translate/options.h"
+#include "task/translate/training.h"
 
 #include <stdio.h>
 

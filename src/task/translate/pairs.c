@@ -1,5 +1,5 @@
 /* Sentence pairs of files. */
-#include "task/translate/pairs.h"
+#include "task/translate/training.h"
 
 #include <string.h>
 

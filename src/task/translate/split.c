@@ -1,6 +1,6 @@
 /* Lines as the model takes them. Easy to get wrong: what is cut must be cut between characters and, where
    there are some, between sentences or words. */
-#include "task/translate/split.h"
+#include "task/translate/parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,22 +11,57 @@
 #include "op/replay.h"
 #include "run/session.h"
 #include "task/list.h"
-#include "task/translate/batch.h"
-#include "task/translate/data.h"
-#include "task/translate/options.h"
+#include "task/translate/training.h"
 #include "task/translate/translate.h"
 
 enum { AHEAD = 4, RATES = 32 };
 
+/* A batch of sentence pairs in backend memory, as long as its step. */
+typedef struct pair_batch {
+    const hd_seg *in, *out;
+    const int32_t *source, *input, *output;
+} pair_batch;
+
 typedef struct translating {
+    hd_model_folder folder;
+    hd_encdec *model;   /* in it */
     hd_feeding feeding; /* of the decoder in training; validations are fed the truth */
     hd_translate_set set;
-    hd_model_folder folder;
-    hd_encdec *model; /* in it */
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
-    hd_translate_batch sent; /* of it, as long as its step */
+    pair_batch sent; /* of it */
 } translating;
+
+/* -- batches -- */
+
+/* Sends sentences from .. to-1 of a batch, laid out as m needs them; the number tells the shape it is filled
+   up to. Everything is sent before the first kernel is called, always in the same order: the rest can then be
+   captured. */
+static uint64_t send_pairs(hd_run *r, pair_batch *out, const hd_encdec *m, const hd_batch *b, size_t from,
+                           size_t to)
+{
+    size_t source = 0, target = 0, sources = 0, targets = 0, n = to - from;
+    for (size_t i = 0; i < to; i++) {
+        if (i == from) source = sources, target = targets, sources = targets = 0;
+        sources += (size_t)b->source_len[i], targets += (size_t)b->target_len[i];
+    }
+    hd_bounds in = hd_bounds_of(r, b->source_len + from, n), to_be = hd_bounds_of(r, b->target_len + from, n);
+    hd_seg *said = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be);
+    if (said && hd_encdec_unrolls(m)) said->steps = hd_unroll(r, said);
+    *out = (pair_batch){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),
+                        .out = said,
+                        .source = hd_ids_within(r, b->source + source, sources, in.rows),
+                        .input = hd_ids_within(r, b->input + target, targets, to_be.rows),
+                        .output = hd_ids_within(r, b->output + target, targets, to_be.rows)};
+    return hd_shape_mix(hd_shape_of(in, sources), hd_shape_of(to_be, targets));
+}
+
+static hd_tensor *loss_of(hd_run *r, const hd_encdec *m, const pair_batch *b, float smoothing)
+{
+    hd_encoded memory = hd_encdec_encode(r, m, b->source, b->in);
+    hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
+    return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
+}
 
 /* -- the loop's side -- */
 
@@ -65,14 +100,14 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
     translating *t = s->state;
     (void)part;
     uint64_t rate = feed(r, s);
-    return hd_shape_mix(rate, hd_translate_send(r, &t->sent, t->model, t->batch, from, to));
+    return hd_shape_mix(rate, send_pairs(r, &t->sent, t->model, t->batch, from, to));
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
 {
     translating *t = s->state;
     (void)part;
-    return hd_translate_loss(r, t->model, &t->sent, (float)s->options->label_smoothing);
+    return loss_of(r, t->model, &t->sent, (float)s->options->label_smoothing);
 }
 
 /* -- validation -- */
@@ -88,8 +123,8 @@ static hd_status valid_loss(hd_run *r, translating *t, double *out, hd_err *err)
         tokens += (double)b->target_rows;
         if (turn++ % hd_ranks() != hd_rank()) continue;
         hd_run_begin(r, HD_INFERENCE);
-        hd_translate_send(r, &t->sent, t->model, b, 0, b->items);
-        sum += hd_loss_total(r, hd_translate_loss(r, t->model, &t->sent, 0));
+        send_pairs(r, &t->sent, t->model, b, 0, b->items);
+        sum += hd_loss_total(r, loss_of(r, t->model, &t->sent, 0));
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
     }
     st = hd_ranks_agree(st, &sum, 1, err);
@@ -157,18 +192,6 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
     out->quality = s->options->best == HD_CHOICE_LOSS || !judged ? -out->loss : score;
     if (!st && isnan(out->loss)) out->quality = -INFINITY;
     return st;
-}
-
-static hd_status publish(hd_session *s, const char *folder, hd_err *err)
-{
-    translating *t = s->state;
-    return hd_model_folder_publish(&t->folder, folder, err);
-}
-
-static hd_status save(hd_session *s, const char *folder, hd_err *err)
-{
-    translating *t = s->state;
-    return hd_model_folder_save(&t->folder, folder, err);
 }
 
 /* -- setting up -- */
@@ -309,6 +332,6 @@ const hd_task hd_task_translate = {
     .send = send,
     .loss = loss,
     .validate = validate,
-    .save = save,
-    .publish = publish,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
 };

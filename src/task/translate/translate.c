@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "task/masked/combination.h"
-#include "task/translate/split.h"
+#include "task/translate/parts.h"
 
 const char *const hd_sentences_names[HD_SENTENCES_MODES + 1] = {
 #define X(NAME, name, text) #name,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/train/train.h"
-#include "task/language/options.h"
+#include "task/language/training.h"
 #include "train/checkpoint.h"
 #include "train/duration.h"
 

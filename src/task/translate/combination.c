@@ -1,7 +1,7 @@
 /* The k best sums, part after part: of the k best beginnings and the guesses of the next part, only pairs (i,
    j) with (i + 1)(j + 1) <= k can be among the k best, since all that are before both in their lists are
    better. */
-#include "task/masked/combination.h"
+#include "task/translate/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
