@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "data/ids_encoder.h"
 #include "run/data.h"
-#include "task/language/language.h"
+#include "task/language/training.h"
 
 /* Bytes of text in memory at once; of a part that is encoded on its own; of one that cannot be cut well. */
 enum { PIECE = 1 << 22, PART = 1 << 15, PART_MOST = 1 << 24 };
