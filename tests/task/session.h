@@ -12,7 +12,8 @@ static inline hd_train_options plain_options(hd_train_task task, const char *out
 {
     hd_train_options o = {0};
     hd_err err = {0};
-    if (hd_option_set_defaults(&(hd_option_set){hd_train_table, &o, NULL}, &err)) fail_msg("%s", err.text);
+    if (hd_option_set_defaults(&(hd_option_set){.table = hd_train_table, .into = &o}, &err))
+        fail_msg("%s", err.text);
     o.task = task, o.out = out, o.device = "cpu";
     o.dropout = o.label_smoothing = o.weight_decay = o.clip = 0, o.warmup = 0;
     o.optimizer = HD_OPT_ADAM, o.schedule = HD_SCHEDULE_constant, o.adam_eps = 1e-8;
