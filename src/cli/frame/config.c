@@ -139,8 +139,8 @@ static hd_status find_option(struct reader *r, const char *name, bool cut, size_
     for (const struct seen *s = r->seen; s; s = s->before)
         if (s->option == at->option)
             return wrong(r, HD_EARG, line, "%s: is already set in line %zu; keep one of them", name, s->line);
-    struct seen *s = hd_arena_take(r->texts, sizeof *s);
-    if (!s) return hd_err_nomem(r->err, sizeof *s);
+    struct seen *s = hd_arena_array(r->texts, 1, sizeof *s, r->err);
+    if (!s) return HD_ENOMEM;
     *s = (struct seen){at->option, line, r->seen};
     r->seen = s;
     return HD_OK;

@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include "backend/ranks.h"
-#include "base/mem.h"
 #include "cli/frame/page.h"
 
-enum { TEXTS = 4096 }; /* bytes to begin with for what a file of options says */
+enum { TEXTS = 4096 }; /* bytes to begin with for the structs of a call and the texts of a file of options */
 
 struct program {
     bool help, version;
@@ -120,25 +119,21 @@ static int run_together(hd_command *c, void *options, hd_given *given, hd_arena 
 
 static int run_verb(const hd_verb *v, hd_words words, bool help)
 {
+    const hd_usage *u = v->usage;
+    size_t rows = hd_option_count(u->options) + hd_option_count(hd_common_options);
     hd_command plain = {0};
-    hd_command *own = v->usage->call ? hd_mem_zero(v->usage->call) : NULL, *c = own ? own : &plain;
+    hd_err err = {0};
+    hd_arena memory; /* of this call, and of what a file of options says */
+    hd_arena_init(&memory, hd_allocator_host, TEXTS);
+    hd_command *own = u->call ? hd_arena_array(&memory, 1, u->call, &err) : NULL, *c = own ? own : &plain;
+    void *options = hd_arena_array(&memory, 1, u->size, &err);
+    hd_given *given = hd_arena_array(&memory, rows, sizeof *given, &err);
     c->verb = v, c->operands = words, c->common.help = help;
     c->out = hd_terminal_of(stdout), c->err = hd_terminal_of(stderr);
-    size_t rows = hd_option_count(v->usage->options) + hd_option_count(hd_common_options);
-    void *options = hd_mem_zero(v->usage->size);
-    hd_given *given = hd_mem_array(rows, sizeof *given);
-    hd_arena texts;
-    hd_arena_init(&texts, hd_allocator_host, TEXTS);
-    hd_err err = {0};
-    if (!options || !given || (v->usage->call && !own))
-        hd_err_nomem(&err, v->usage->size + rows + v->usage->call);
-    int status = err.status          ? hd_command_fail(c, &err)
-                 : v->usage->spreads ? run_together(c, options, given, &texts)
-                                     : run_command(c, options, given, &texts);
-    hd_arena_release(&texts);
-    hd_mem_free(given);
-    hd_mem_free(options);
-    hd_mem_free(own);
+    int status = err.status   ? hd_command_fail(c, &err)
+                 : u->spreads ? run_together(c, options, given, &memory)
+                              : run_command(c, options, given, &memory);
+    hd_arena_release(&memory);
     return status;
 }
 
