@@ -1,5 +1,6 @@
 /* What is said of any number of labels: figures by hand, and what is sent of them. */
 #include "check.h"
+#include "scratch.h"
 
 #include "task/label/labeler.h"
 
@@ -98,12 +99,53 @@ static void every_label_is_sent(void **state)
     hd_backend_free(b);
 }
 
+/* Reads a table, keeps it and judges. */
+static hd_status everything(hd_err *err)
+{
+    const hd_label_kind *kind = hd_label_kind_of(HD_TRAIN_MULTILABEL);
+    double guess[ITEMS * CLASSES] = {0};
+    const hd_judging j = {.x = &x, .classes = CLASSES, .answers = ITEMS, .guess = guess};
+    hd_judged found = {0};
+    hd_labeled items = {0};
+    hd_vocab labels = {0};
+    hd_text kept = {0};
+    hd_status s = hd_label_kind_read(kind, &items, &labels, at("sets.tsv"), err);
+    for (size_t i = 0; !s && i < items.count; i++)
+        kind->put_labels(&kept, &items, i, &labels), hd_text_put(&kept, ";");
+    if (!s) s = hd_text_status(&kept, err);
+    if (!s) assert_string_equal(kept.data, "a,b;;b,c;a,b;");
+    if (!s) s = kind->judge(&found, &j, err);
+    hd_text_release(&kept);
+    hd_labeled_release(&items);
+    hd_vocab_release(&labels);
+    return s;
+}
+
+static void every_failing_allocation_is_reported(void **state)
+{
+    (void)state;
+    hd_status s = HD_ENOMEM;
+    long n = 0;
+    put_file(at("sets.tsv"), "text\tlabel\nx\tb, a\ny\t\nz\tb,c\nw\t a,b \n");
+    while (s && n++ < 400) {
+        size_t blocks = hd_mem_now().blocks;
+        hd_err err = {0};
+        hd_mem_fail_at((uint64_t)n);
+        s = everything(&err);
+        hd_mem_fail_at(0);
+        assert_int_equal(s, err.status);
+        assert_int_equal(hd_mem_now().blocks, blocks);
+    }
+    assert_in_range(n, 10, 399);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_by_hand),
         cmocka_unit_test(a_loss_far_from_the_truth_is_finite),
         cmocka_unit_test(every_label_is_sent),
+        cmocka_unit_test(every_failing_allocation_is_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
