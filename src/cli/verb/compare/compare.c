@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/frame/verb.h"
-#include "cli/verb/compare/labels.h"
-#include "cli/verb/compare/models.h"
+#include "cli/verb/compare/compare.h"
 #include "cli/verb/perplexity.h"
 #include "train/duration.h"
 #include "view/ladder.h"
@@ -323,9 +322,7 @@ static hd_status compare_classifiers(call *c, hd_err *err)
         return hd_err_set(err, HD_EARG, "--plot is for language models, %s is a classifier", c->folder[0]);
     hd_input_await(&c->command, c->file, "a table with labels");
     hd_status s = hd_machine_open(&c->command.machine, &c->command, &c->o->usual.machine, err);
-    return s ? s
-             : hd_compare_labels(&c->command, &c->command.machine.run, c->folder, c->folders, c->file,
-                                 c->o->usual.json, err);
+    return s ? s : hd_compare_labels(&c->command, c->folder, c->folders, c->file, c->o->usual.json, err);
 }
 
 /* What can go wrong is best known before hours of training. */

@@ -1,14 +1,11 @@
 /* heed compare of classifiers. */
-#include "cli/verb/compare/labels.h"
+#include "cli/verb/compare/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "task/label/labeler.h"
 #include "train/duration.h"
-#include "view/draw/json_members.h"
-#include "view/draw/markup.h"
 #include "view/draw/table.h"
 
 typedef struct row {
@@ -103,8 +100,8 @@ const char *hd_compare_time(double seconds, char number[HD_DECIMAL])
     return isnan(seconds) ? "-" : hd_decimal(number, seconds < 10 ? "%.2f s" : "%.0f s", seconds);
 }
 
-hd_status hd_compare_labels(const hd_command *c, hd_run *r, char *const *folder, size_t n, const char *file,
-                            bool json, hd_err *err)
+hd_status hd_compare_labels(hd_command *c, char *const *folder, size_t n, const char *file, bool json,
+                            hd_err *err)
 {
     hd_text out = {0};
     row *rows = hd_mem_array(n, sizeof *rows);
@@ -112,7 +109,7 @@ hd_status hd_compare_labels(const hd_command *c, hd_run *r, char *const *folder,
     if (!s && n > 1 && !strcmp(file, "-"))
         s = hd_err_set(err, HD_EARG, "the table must be a file, as every classifier reads it anew");
     for (size_t i = 0; !s && i < n; i++) rows[i].folder = folder[i];
-    if (!s) s = measure_all(rows, n, r, file, err);
+    if (!s) s = measure_all(rows, n, &c->machine.run, file, err);
     if (!s && json) put_object(&out, file, rows, n);
     if (!s && !json) put_table(&out, rows, n);
     if (!s) s = hd_command_put_text(c, &out, true, err);

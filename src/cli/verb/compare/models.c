@@ -1,5 +1,5 @@
 /* Models to be trained side by side. */
-#include "cli/verb/compare/models.h"
+#include "cli/verb/compare/compare.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,16 +1,18 @@
-/* What --models of `heed compare` asks for: language models, each with its settings, to be trained side by
-   side in folders of their own.
+/* The parts of `heed compare`: models that it trains, and classifiers. */
+#ifndef HD_CLI_VERB_COMPARE_COMPARE_H
+#define HD_CLI_VERB_COMPARE_COMPARE_H
+
+#include "base/file/folder.h"
+#include "run/options.h"
+#include "cli/frame/verb.h"
+
+/* What --models asks for: language models, each with its settings, to be trained side by side in folders
+   of their own.
 
        ngram(order=3 smoothing=add-k),ngram(order=6),gpt
 
    A setting is an option of `heed train --task lm` that a model of its kind has. A model is called by its
    kind and its settings, "ngram-order=3-smoothing=add-k": so is its folder. */
-#ifndef HD_CLI_VERB_COMPARE_MODELS_H
-#define HD_CLI_VERB_COMPARE_MODELS_H
-
-#include "base/file/folder.h"
-#include "run/options.h"
-#include "cli/frame/verb.h"
 
 enum { HD_MODEL_NAME = 128 };
 
@@ -39,5 +41,12 @@ hd_status hd_models_give(hd_models *m, const char *option, const char *value, bo
    left as it is, an unfinished one resumed, and one that is another than asked for refused. overwrite: all
    are trained anew. c->exit: a signal stopped it. */
 hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool overwrite, hd_err *err);
+
+/* How well n classifiers or regressions predict the labels of a table. */
+hd_status hd_compare_labels(hd_command *c, char *const *folder, size_t n, const char *file, bool json,
+                            hd_err *err);
+
+/* A training time: "1.25 s", "72 s", or "-" for NaN. */
+const char *hd_compare_time(double seconds, char number[HD_DECIMAL]);
 
 #endif
