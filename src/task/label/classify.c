@@ -1,7 +1,7 @@
 /* One of the classes for every text, or for every token of a sentence. */
 #include <math.h>
 
-#include "task/label/training.h"
+#include "task/label/labeler.h"
 
 static void put_label(hd_text *to, const hd_labeled *x, size_t item, const hd_vocab *labels)
 {
@@ -38,23 +38,20 @@ static double probability(hd_real logp)
     return exp((double)logp);
 }
 
-static const hd_label_kind texts = {.head = &hd_head_classes,
-                                    .predicts = "labels",
-                                    .problem = "single_label_classification",
-                                    .column = hd_labeled_name,
-                                    .put_labels = put_label,
+const hd_label_kind hd_label_classify = {.head = &hd_head_classes,
+                                         .predicts = "labels",
+                                         .problem = "single_label_classification",
+                                         .column = hd_labeled_name,
+                                         .put_labels = put_label,
+                                         .hear = hear,
+                                         .judge = judge,
+                                         .probability = probability,
+                                         .top = 1};
+
+const hd_label_kind hd_label_tag = {.head = &hd_head_classes,
+                                    .each = true,
+                                    .predicts = "labels of tokens",
                                     .hear = hear,
                                     .judge = judge,
                                     .probability = probability,
                                     .top = 1};
-
-static const hd_label_kind tokens = {.head = &hd_head_classes,
-                                     .each = true,
-                                     .predicts = "labels of tokens",
-                                     .hear = hear,
-                                     .judge = judge,
-                                     .probability = probability,
-                                     .top = 1};
-
-HD_LABEL_TASK(classify, "items", &texts);
-HD_LABEL_TASK(tag, "tokens", &tokens);

@@ -38,7 +38,7 @@ typedef struct hd_packing {
     float smoothing; /* of what is true */
 } hd_packing;
 
-/* A task that gives labels: `form` of its hd_task. */
+/* A task that gives labels, hd_label_NAME of the name it has in run/task_list.h: `form` of its hd_task. */
 typedef struct hd_label_kind {
     const hd_head *head;
     bool each;            /* every token of a sentence has a label: the pool is HD_POOL_each */

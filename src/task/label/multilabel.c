@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "task/label/training.h"
+#include "task/label/labeler.h"
 
 /* -- the column of a table: labels with commas between, or nothing -- */
 
@@ -211,18 +211,16 @@ static hd_status judge(hd_judged *out, const hd_judging *j, hd_err *err)
     return HD_OK;
 }
 
-static const hd_label_kind kind = {.head = &head,
-                                   .predicts = "sets of labels",
-                                   .problem = "multi_label_classification",
-                                   .loss = "cross_entropy",
-                                   .loss_title = "cross-entropy",
-                                   .column = read_names,
-                                   .put_labels = put_names,
-                                   .send = send,
-                                   .guesses_all = true,
-                                   .hear = hear,
-                                   .judge = judge,
-                                   .probability = probability,
-                                   .threshold = 0.5};
-
-HD_LABEL_TASK(multilabel, "items", &kind);
+const hd_label_kind hd_label_multilabel = {.head = &head,
+                                           .predicts = "sets of labels",
+                                           .problem = "multi_label_classification",
+                                           .loss = "cross_entropy",
+                                           .loss_title = "cross-entropy",
+                                           .column = read_names,
+                                           .put_labels = put_names,
+                                           .send = send,
+                                           .guesses_all = true,
+                                           .hear = hear,
+                                           .judge = judge,
+                                           .probability = probability,
+                                           .threshold = 0.5};

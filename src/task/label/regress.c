@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "metric/correlation.h"
-#include "task/label/training.h"
+#include "task/label/labeler.h"
 
 /* With a point, whatever the locale of the program around us. */
 static void put_number(hd_text *to, const hd_labeled *x, size_t item, const hd_vocab *labels)
@@ -55,17 +55,15 @@ static hd_status judge(hd_judged *out, const hd_judging *j, hd_err *err)
     return HD_OK;
 }
 
-static const hd_label_kind kind = {.head = &hd_head_number,
-                                   .by_loss = true,
-                                   .predicts = "numbers",
-                                   .problem = "regression",
-                                   .loss = "squared_error",
-                                   .loss_title = "mean squared error",
-                                   .column = hd_labeled_number,
-                                   .put_labels = put_number,
-                                   .send = send,
-                                   .begin = begin,
-                                   .hear = hear,
-                                   .judge = judge};
-
-HD_LABEL_TASK(regress, "items", &kind);
+const hd_label_kind hd_label_regress = {.head = &hd_head_number,
+                                        .by_loss = true,
+                                        .predicts = "numbers",
+                                        .problem = "regression",
+                                        .loss = "squared_error",
+                                        .loss_title = "mean squared error",
+                                        .column = hd_labeled_number,
+                                        .put_labels = put_number,
+                                        .send = send,
+                                        .begin = begin,
+                                        .hear = hear,
+                                        .judge = judge};

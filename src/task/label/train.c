@@ -8,11 +8,28 @@
 
 #include "base/mem.h"
 #include "op/replay.h"
+#include "run/session.h"
 #include "task/label/training.h"
+
+typedef struct labeling {
+    hd_model_folder folder; /* first, as hd_task_save asks */
+    const hd_label_kind *kind;
+    hd_label_set set;
+    hd_examples train, valid;  /* valid.count 0: there is none */
+    hd_classifier *classifier; /* in the folder */
+    hd_classifier_opt model;   /* vocabulary and classes are filled in */
+    hd_origin origin;
+    uint32_t *order; /* [train.count] examples of the epoch */
+    uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
+    size_t batches;  /* of an epoch */
+    uint64_t seed;
+    size_t from, to; /* of the update in order */
+    hd_class_batch sent;
+} labeling;
 
 /* -- the loop's side -- */
 
-static void form_epoch(hd_labeling *l, uint64_t epoch)
+static void form_epoch(labeling *l, uint64_t epoch)
 {
     hd_rng rng = hd_rng_make(l->seed, 0x6c61620000000000u + epoch);
     size_t n = l->train.count;
@@ -26,9 +43,9 @@ static void form_epoch(hd_labeling *l, uint64_t epoch)
     l->formed = epoch + 1;
 }
 
-hd_status hd_label_load(hd_session *s, hd_load *out, hd_err *err)
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     size_t batch = (size_t)(s->numbered.at % l->batches), labels = 0, rows = 0;
     (void)err;
     form_epoch(l, s->numbered.at / l->batches);
@@ -46,25 +63,25 @@ hd_status hd_label_load(hd_session *s, hd_load *out, hd_err *err)
     return HD_OK;
 }
 
-uint64_t hd_label_send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
+static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     (void)part;
     return hd_labeler_send(r, &l->sent, &l->folder, &l->train, l->order + l->from + from, to - from,
                            s->options);
 }
 
-hd_tensor *hd_label_loss(hd_run *r, hd_session *s, size_t part)
+static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_loss_opt opt = {.coef = 1, .smoothing = (float)s->options->label_smoothing};
     (void)part;
     return hd_classifier_loss(r, l->classifier, &l->sent, &opt);
 }
 
-hd_status hd_label_validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
+static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_judged j;
     hd_status st = hd_labeler_judge(&j, r, &l->folder, &l->valid, err);
     if (st) return st;
@@ -76,24 +93,18 @@ hd_status hd_label_validate(hd_run *r, hd_session *s, hd_validation *out, hd_err
     return HD_OK;
 }
 
-hd_status hd_label_publish(hd_session *s, const char *folder, hd_err *err)
+static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
-    hd_labeling *l = s->state;
-    return hd_model_folder_publish(&l->folder, folder, err);
-}
-
-hd_status hd_label_save(hd_session *s, const char *folder, hd_err *err)
-{
-    hd_labeling *l = s->state;
-    hd_status st = hd_model_folder_save(&l->folder, folder, err);
+    labeling *l = s->state;
+    hd_status st = hd_task_save(s, folder, err);
     if (st || !l->set.valid.count) return st;
     return hd_label_set_keep(&l->set, &l->folder.labels, l->kind, folder, err);
 }
 
 /* What the published model makes of the part that is held back. */
-hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err)
+static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_model_folder published = {0};
     hd_judged j = {0};
     if (!l->valid.count) return HD_OK;
@@ -108,9 +119,9 @@ hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err)
 
 /* -- setting up -- */
 
-void hd_label_release(hd_session *s)
+static void release(hd_session *s)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_model_folder_release(&l->folder);
     hd_model_folder_release(&l->origin.folder);
     hd_label_set_release(&l->set);
@@ -122,7 +133,7 @@ void hd_label_release(hd_session *s)
 /* Of a run that is resumed the tokenizer and the body are those in the folder: what it began with may be
  * gone.
  */
-static hd_status resume_folder(hd_labeling *l, const char *folder, const char *task, hd_err *err)
+static hd_status resume_folder(labeling *l, const char *folder, const char *task, hd_err *err)
 {
     hd_model_folder old;
     hd_status st = hd_model_folder_describe(&old, folder, task, err);
@@ -135,7 +146,7 @@ static hd_status resume_folder(hd_labeling *l, const char *folder, const char *t
 }
 
 /* A body of another model keeps its sizes; the options say how long items may be, and what is dropped. */
-static hd_status take_origin(hd_labeling *l, const char *from, hd_err *err)
+static hd_status take_origin(labeling *l, const char *from, hd_err *err)
 {
     hd_body_opt *body = &l->model.body;
     const hd_body_opt asked = *body;
@@ -153,7 +164,7 @@ static hd_status take_origin(hd_labeling *l, const char *from, hd_err *err)
 
 static hd_status make_tokenizer(hd_session *s, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_labeled_walk walk = {&l->set.train, 0};
     if (s->options->resume) return resume_folder(l, s->options->out, hd_train_tasks[s->options->task], err);
     if (s->options->from) return take_origin(l, s->options->from, err);
@@ -162,7 +173,7 @@ static hd_status make_tokenizer(hd_session *s, hd_err *err)
 
 static hd_status read_data(hd_session *s, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_status st = hd_label_set_read(&l->set, &l->folder.labels, s->options, err);
     if (!st) st = make_tokenizer(s, err);
     hd_examples_opt e = hd_labeler_examples(&l->model);
@@ -176,7 +187,7 @@ static hd_status read_data(hd_session *s, hd_err *err)
     return st;
 }
 
-static hd_status begin_bias(hd_labeling *l, hd_err *err)
+static hd_status begin_bias(labeling *l, hd_err *err)
 {
     hd_classifier *m = l->classifier;
     hd_real *bias = hd_mem_array(m->opt.classes, sizeof *bias);
@@ -187,9 +198,9 @@ static hd_status begin_bias(hd_labeling *l, hd_err *err)
     return st;
 }
 
-hd_status hd_label_weights(hd_session *s, hd_err *err)
+static hd_status begin_weights(hd_session *s, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     hd_classifier *m = l->classifier;
     const hd_train_options *o = s->options;
     hd_status st = hd_params_draw(m->params, l->seed, err);
@@ -200,7 +211,7 @@ hd_status hd_label_weights(hd_session *s, hd_err *err)
 
 static hd_status make_model(hd_session *s, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     size_t batch = (size_t)s->options->batch;
     l->model.classes = l->kind->head->logp ? l->folder.labels.count : 1;
     if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
@@ -213,18 +224,18 @@ static hd_status make_model(hd_session *s, hd_err *err)
     return l->order ? HD_OK : hd_err_nomem(err, l->train.count * sizeof *l->order);
 }
 
-hd_status hd_label_open(hd_session *s, hd_err *err)
+static hd_status open(hd_session *s, hd_err *err)
 {
-    hd_labeling *l = s->state;
+    labeling *l = s->state;
     l->kind = s->task->form, l->seed = (uint64_t)s->options->seed;
     hd_status st = hd_label_model(&l->model, s->options, err);
     if (!st) st = read_data(s, err);
     return st ? st : make_model(s, err);
 }
 
-hd_status hd_label_plan(hd_session *s, hd_plan *p, hd_err *err)
+static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
-    const hd_labeling *l = s->state;
+    const labeling *l = s->state;
     const hd_classifier_opt *m = &l->classifier->opt;
     bool tags = l->kind->each;
     double items = (double)l->train.count;
@@ -243,3 +254,39 @@ hd_status hd_label_plan(hd_session *s, hd_plan *p, hd_err *err)
     if (l->set.repeated) hd_plan_add(p, "left out", "%s that repeat others", hd_grouped(l->set.repeated, a));
     return HD_OK;
 }
+
+/* -- the tasks -- */
+
+/* Those of the list whose folders are read here: hd_task_NAME of hd_label_NAME, a kind with a file of its
+   own. What their lines are says what progress counts. */
+#define UNIT_item  "items"
+#define UNIT_words "tokens"
+#define TASK_labeler(NAME, LINE)                                 \
+    extern const hd_label_kind hd_label_##NAME;                  \
+    const hd_task hd_task_##NAME = {                             \
+        .unit = UNIT_##LINE,                                     \
+        .judged = "labels",                                      \
+        .with = "< FILE",                                        \
+        .remedy = "a smaller --batch-size or --micro-batches N", \
+        .form = &hd_label_##NAME,                                \
+        .varies = true,                                          \
+        .recipe = &hd_recipe_labels,                             \
+        .size = sizeof(labeling),                                \
+        .check = hd_label_check,                                 \
+        .open = open,                                            \
+        .release = release,                                      \
+        .weights = begin_weights,                                \
+        .plan = plan,                                            \
+        .load = load,                                            \
+        .send = send,                                            \
+        .loss = loss,                                            \
+        .validate = validate,                                    \
+        .save = save,                                            \
+        .publish = hd_task_publish,                              \
+        .judge = judge,                                          \
+    };
+#define TASK_translator(...)
+#define TASK_language(...)
+#define TASK_masked(...)
+#define X(NAME, name, about, what, verb, line, start, end, best, functions) TASK_##functions(name, line)
+HD_TASK_LIST(X)

@@ -1,10 +1,9 @@
-/* The training of models that give labels: options, data, the model to begin with, and the functions of a
-   session, which all such tasks share. */
+/* The training of models that give labels: options, data and the model to begin with. The session is train.c.
+ */
 #ifndef HD_TASK_LABEL_TRAINING_H
 #define HD_TASK_LABEL_TRAINING_H
 
 #include "run/recipe.h"
-#include "run/session.h"
 #include "task/label/labeler.h"
 
 /* -- options (options.c) -- */
@@ -46,61 +45,5 @@ hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err);
    a pooler, and the last layer unless its labels are the same. */
 hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *m, const hd_vocab *labels,
                          hd_err *err);
-
-/* -- the session (train.c) -- */
-
-/* What a session keeps. */
-typedef struct hd_labeling {
-    const hd_label_kind *kind;
-    hd_label_set set;
-    hd_examples train, valid; /* valid.count 0: there is none */
-    hd_model_folder folder;
-    hd_classifier *classifier; /* in it */
-    hd_classifier_opt model;   /* vocabulary and classes are filled in */
-    hd_origin origin;
-    uint32_t *order; /* [train.count] examples of the epoch */
-    uint64_t formed; /* the epoch it is of, from 1; 0: none yet */
-    size_t batches;  /* of an epoch */
-    uint64_t seed;
-    size_t from, to; /* of the update in order */
-    hd_class_batch sent;
-} hd_labeling;
-
-hd_status hd_label_open(hd_session *s, hd_err *err);
-void hd_label_release(hd_session *s);
-hd_status hd_label_weights(hd_session *s, hd_err *err);
-hd_status hd_label_plan(hd_session *s, hd_plan *p, hd_err *err);
-hd_status hd_label_load(hd_session *s, hd_load *out, hd_err *err);
-uint64_t hd_label_send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to);
-hd_tensor *hd_label_loss(hd_run *r, hd_session *s, size_t part);
-hd_status hd_label_validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err);
-hd_status hd_label_save(hd_session *s, const char *folder, hd_err *err);
-hd_status hd_label_publish(hd_session *s, const char *folder, hd_err *err);
-hd_status hd_label_judge(hd_session *s, hd_outcome *out, hd_err *err);
-
-/* hd_task_NAME, a task of this kind; UNIT: what its progress counts. */
-#define HD_LABEL_TASK(NAME, UNIT, KIND)                          \
-    const hd_task hd_task_##NAME = {                             \
-        .unit = UNIT,                                            \
-        .judged = "labels",                                      \
-        .with = "< FILE",                                        \
-        .remedy = "a smaller --batch-size or --micro-batches N", \
-        .form = KIND,                                            \
-        .varies = true,                                          \
-        .recipe = &hd_recipe_labels,                             \
-        .size = sizeof(hd_labeling),                             \
-        .check = hd_label_check,                                 \
-        .open = hd_label_open,                                   \
-        .release = hd_label_release,                             \
-        .weights = hd_label_weights,                             \
-        .plan = hd_label_plan,                                   \
-        .load = hd_label_load,                                   \
-        .send = hd_label_send,                                   \
-        .loss = hd_label_loss,                                   \
-        .validate = hd_label_validate,                           \
-        .save = hd_label_save,                                   \
-        .publish = hd_label_publish,                             \
-        .judge = hd_label_judge,                                 \
-    }
 
 #endif
