@@ -7,11 +7,12 @@
 #include "backend/backend.h"
 #include "backend/ranks.h"
 #include "task/bench.h"
+#include "task/list.h"
 
 #define MIB 1048576.0
 #define GIB 1073741824.0
 
-static void show_memory(const hd_command *c, const hd_train_options *o, const hd_task *task, size_t bytes)
+static void show_memory(const hd_command *c, const hd_train_options *o, size_t bytes)
 {
     FILE *f = c->out.file;
     hd_device d;
@@ -26,7 +27,7 @@ static void show_memory(const hd_command *c, const hd_train_options *o, const hd
             (double)d.memory / GIB);
     if (bytes > d.left)
         hd_log_say(&c->log, HD_WARN, "the run needs %.1f GiB, and the %s has %.1f GiB free: give %s",
-                   (double)bytes / GIB, d.backend, (double)d.left / GIB, task->remedy);
+                   (double)bytes / GIB, d.backend, (double)d.left / GIB, hd_tasks[o->task]->remedy);
 }
 
 /* Updates until the first limit; 0: it is not known. */
@@ -65,7 +66,7 @@ static int places(double x)
     return x < 1 ? 4 : 2;
 }
 
-void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd_task *task, const hd_plan *p)
+void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd_plan *p)
 {
     FILE *f = c->out.file;
     char a[32];
@@ -78,7 +79,7 @@ void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd
         fprintf(f, "%-18s %s\n", p->facts.at[i].name, p->facts.at[i].text);
     if (!p->parameters) return;
     fprintf(f, "batches an epoch   %s\n", hd_grouped(p->batches, a));
-    show_memory(c, o, task, p->memory);
+    show_memory(c, o, p->memory);
     fprintf(f, "work               %.*f GFLOP an update, %.*f TFLOP an epoch\n", places(update), update,
             places(epoch), epoch);
     show_time(c, o, p);

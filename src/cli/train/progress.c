@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "task/list.h"
+
 #define REDRAW 0.2 /* seconds */
 
 const char *hd_clock(double seconds, char buffer[32])
@@ -41,7 +43,8 @@ static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
     put_place(f, p, n);
     fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
     if (isfinite(n->tokens_second))
-        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed), p->task->unit);
+        fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
+                hd_tasks[p->options->task]->unit);
     if (isfinite(n->left)) fprintf(f, "  %s left", hd_clock(n->left, left));
 }
 
@@ -51,7 +54,7 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
     hd_text t = {0};
     put_place(f, p, n);
     fprintf(f, "  valid loss %.4f", n->valid.loss);
-    if (p->task->perplexity) fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
+    if (hd_tasks[p->options->task]->perplexity) fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
     for (const hd_figure *m = n->valid.figure; m < n->valid.figure + HD_FIGURES && m->name; m++)
         if (m->title && !isnan(m->value)) hd_figure_put(&t, m, "  ");
     if (t.data) fputs(t.data, f);

@@ -54,6 +54,12 @@ int hd_signals_noted(void)
     return noted;
 }
 
+/* Of several processes only some may have got it; the others end as if by the usual one. */
+int hd_signals_status(void)
+{
+    return HD_EXIT_SIGNAL + (noted ? noted : SIGTERM);
+}
+
 void hd_signals_restore(void)
 {
     for (int i = 0; i < ENDING; i++) sigaction(ending[i], &before[i], NULL);

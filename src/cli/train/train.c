@@ -1,8 +1,6 @@
 /* heed train: trains a model of any task, in one call or in several. */
 #include "cli/train/train.h"
 
-#include <signal.h>
-
 #include "backend/ranks.h"
 #include "run/session.h"
 #include "task/list.h"
@@ -40,18 +38,6 @@ static const hd_example examples[] = {
 };
 
 /* -- a sitting -- */
-
-bool hd_train_stopped(void)
-{
-    return hd_signals_noted();
-}
-
-/* Of several processes only some may have got the signal; the others end as if by the usual one. */
-int hd_train_stop_status(void)
-{
-    int number = hd_signals_noted();
-    return HD_EXIT_SIGNAL + (number ? number : SIGTERM);
-}
 
 static bool is_stopped(void *context)
 {
@@ -115,7 +101,7 @@ static void end(hd_command *c, const hd_train_options *o, const hd_task *task, c
     else
         hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out,
                    hd_task_folders[o->task].verb, o->out, task->with);
-    if (stopped) c->exit = hd_train_stop_status();
+    if (stopped) c->exit = hd_signals_status();
 }
 
 static hd_status show_plan(const hd_command *c, const hd_train_options *o, const hd_given *given,
@@ -124,7 +110,7 @@ static hd_status show_plan(const hd_command *c, const hd_train_options *o, const
     hd_plan plan;
     hd_status s = hd_session_plan(&plan, hd_tasks[o->task], o, hooks, err);
     if (!s) s = hd_train_options_show(c, o, given, err);
-    if (!s) hd_train_plan_show(c, o, hd_tasks[o->task], &plan);
+    if (!s) hd_train_plan_show(c, o, &plan);
     return s;
 }
 
@@ -133,7 +119,7 @@ static hd_status show_plan(const hd_command *c, const hd_train_options *o, const
 static hd_status sit(hd_command *c, const hd_train_options *o, const hd_given *given, hd_err *err)
 {
     const hd_task *task = hd_tasks[o->task];
-    hd_train_progress progress = {.command = c, .task = task, .options = o};
+    hd_train_progress progress = {.command = c, .options = o};
     hd_session_hooks hooks = {.threads = c->common.threads,
                               .log = c->log,
                               .open = open_folder,

@@ -8,10 +8,8 @@
 
 /* Trains as o says, into o->out; what is not given is filled in. given: one for each row of hd_train_table.
    Threads and log are the command's, whose `misused` tells kinds of failures apart; c->exit is
-   hd_train_stop_status() where a signal stopped it and everything is saved. */
+   hd_signals_status() where a signal stopped it and everything is saved. */
 hd_status hd_train_run(hd_command *c, hd_train_options *o, hd_given *given, hd_err *err);
-bool hd_train_stopped(void);    /* by a signal, since the last training began */
-int hd_train_stop_status(void); /* the exit status of a run that a signal stopped: 130 after Ctrl-C */
 
 /* Whether the run in the folder o->out is the one that hd_train_run would begin with o and `given`: HD_EARG
    with the first option that differs. Device and reports may. */
@@ -40,8 +38,7 @@ hd_status hd_train_options_show(const hd_command *c, const hd_train_options *o, 
                                 hd_err *err);
 /* Prints a plan, its memory beside what the device has; a run that does not fit is warned of, with what would
    help. */
-void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd_task *task,
-                        const hd_plan *p);
+void hd_train_plan_show(const hd_command *c, const hd_train_options *o, const hd_plan *p);
 /* The same in short, to the log. */
 void hd_train_plan_say(const hd_command *c, const hd_plan *p);
 
@@ -49,7 +46,6 @@ void hd_train_plan_say(const hd_command *c, const hd_plan *p);
 
 typedef struct hd_train_progress {
     const hd_command *command;
-    const hd_task *task;
     const hd_train_options *options;
     double drawn; /* when the line was last drawn */
     bool open;    /* the line is on the screen */
@@ -69,8 +65,9 @@ const char *hd_clock(double seconds, char buffer[32]);
 /* From now on, until hd_signals_restore. The lock is given back where the program ends; both must stay where
    they are. */
 void hd_signals_catch(hd_lock *lock, const hd_log *log);
-void hd_signals_note(void); /* from now on there is something to save */
-int hd_signals_noted(void); /* the last one, or 0 */
+void hd_signals_note(void);  /* from now on there is something to save */
+int hd_signals_noted(void);  /* the last one since hd_signals_catch, or 0 */
+int hd_signals_status(void); /* the exit status of a run that one stopped: 130 after Ctrl-C */
 void hd_signals_restore(void);
 
 #endif

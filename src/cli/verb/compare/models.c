@@ -200,10 +200,10 @@ hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool ove
         hd_asked_model *a = &m->at[i];
         s = hd_path(a->folder, out, a->name, err);
         if (!s) s = train(c, a, overwrite, err);
-        if (s || !hd_train_stopped()) continue;
+        if (s || !hd_signals_noted()) continue;
         hd_err_set(&why, HD_EARG, "stopped; everything is saved: give the same command to continue");
         hd_command_fail(c, &why);
-        c->exit = hd_train_stop_status();
+        c->exit = hd_signals_status();
     }
     return s;
 }
