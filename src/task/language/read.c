@@ -261,8 +261,8 @@ static hd_status read_memory(hd_stream_text *train, hd_plain_text *held, hd_toke
     return st;
 }
 
-hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
-                               hd_session *s, bool whole, hd_err *err)
+static hd_status read_texts(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
+                            hd_session *s, bool whole, hd_err *err)
 {
     const hd_train_options *o = s->options;
     hd_plain_text held = {0};
@@ -281,4 +281,33 @@ hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_
     hd_files_release(&files);
     hd_files_release(&valid_files);
     return st;
+}
+
+/* -- the run -- */
+
+hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err *err)
+{
+    const char *folder = hd_session_folder(s);
+    hd_status st = HD_OK;
+    r->seed = (uint64_t)s->options->seed, r->batch = (size_t)s->options->batch;
+    if (folder) st = hd_model_folder_describe(&r->begun, folder, hd_train_tasks[s->options->task], err);
+    hd_tokenizer **t = r->folder.tokenizer;
+    t[0] = r->begun.tokenizer[0], r->begun.tokenizer[0] = r->begun.tokenizer[1] = NULL;
+    return st ? st : read_texts(&r->train, &r->valid, t, s, whole, err);
+}
+
+void hd_stream_run_release(hd_stream_run *r)
+{
+    hd_model_folder_release(&r->folder);
+    hd_model_folder_release(&r->begun);
+    hd_stream_text_release(&r->train);
+    hd_stream_text_release(&r->valid);
+}
+
+void hd_stream_run_plan(const hd_stream_run *r, hd_plan *p, size_t vocab)
+{
+    char a[32];
+    hd_plan_add(p, "vocabulary", "%s", hd_grouped(vocab, a));
+    hd_plan_add_data(p, "tokens", r->train.count, r->valid.count);
+    hd_plan_add(p, "lines", "%s", hd_grouped(r->train.lines, a));
 }

@@ -16,14 +16,11 @@
 enum { VALID_EVERY = 500 };
 
 typedef struct speaking {
-    hd_model_folder folder;
-    hd_lm *lm;                     /* in it */
-    hd_stream_text train, valid;   /* valid.count 0: there is none */
-    hd_lm_opt found;               /* in the folder of the run, or in that of the model it begins with */
-    size_t batch, length, batches; /* windows of an update; tokens of a window; batches of an epoch */
-    hd_window *window;             /* [batch] of the update */
-    int32_t *key;                  /* [batch] */
-    uint64_t seed;
+    hd_stream_run base;
+    hd_lm *lm;              /* in its folder */
+    size_t length, batches; /* tokens of a window; batches of an epoch */
+    hd_window *window;      /* [batch] of the update */
+    int32_t *key;           /* [batch] */
     hd_lm_batch sent;
     hd_carry carry; /* no parts: every window begins anew */
 } speaking;
@@ -32,9 +29,9 @@ typedef struct speaking {
 
 static void draw_windows(speaking *l, uint64_t at)
 {
-    hd_rng rng = hd_rng_make(l->seed, 0x6c6d0000u + at);
-    size_t places = l->train.count - l->length + 1;
-    for (size_t i = 0; i < l->batch; i++) {
+    hd_rng rng = hd_rng_make(l->base.seed, 0x6c6d0000u + at);
+    size_t places = l->base.train.count - l->length + 1;
+    for (size_t i = 0; i < l->base.batch; i++) {
         double place = hd_rng_unit(&rng) * (double)places; /* a text may have more tokens than 32 bits tell */
         l->window[i] = (hd_window){(size_t)place, l->length, 0};
     }
@@ -45,12 +42,12 @@ static void draw_windows(speaking *l, uint64_t at)
 static void follow_windows(speaking *l, uint64_t at)
 {
     uint64_t epoch = at / l->batches, batch = at % l->batches;
-    hd_rng rng = hd_rng_make(l->seed, 0x6c6d0000u + epoch);
-    size_t part = l->train.count / l->batch, used = l->batches * l->length;
+    hd_rng rng = hd_rng_make(l->base.seed, 0x6c6d0000u + epoch);
+    size_t part = l->base.train.count / l->base.batch, used = l->batches * l->length;
     size_t shift = part > used ? (size_t)(hd_rng_unit(&rng) * (double)(part - used + 1)) : 0;
-    for (size_t i = 0; i < l->batch; i++) {
-        size_t from = l->train.count * i / l->batch + shift + (size_t)batch * l->length;
-        size_t last = l->train.count - l->length; /* a text may be too short for all */
+    for (size_t i = 0; i < l->base.batch; i++) {
+        size_t from = l->base.train.count * i / l->base.batch + shift + (size_t)batch * l->length;
+        size_t last = l->base.train.count - l->length; /* a text may be too short for all */
         l->window[i] = (hd_window){from < last ? from : last, l->length, 0};
     }
     hd_carry_go_on(&l->carry, batch > 0);
@@ -64,9 +61,9 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
         follow_windows(l, s->numbered.at);
     else
         draw_windows(l, s->numbered.at);
-    *out = (hd_load){.items = l->batch,
-                     .tokens = l->batch * l->length,
-                     .flops = l->lm->type->flops(l->lm, (double)l->batch, (double)l->length, 0)};
+    *out = (hd_load){.items = l->base.batch,
+                     .tokens = l->base.batch * l->length,
+                     .flops = l->lm->type->flops(l->lm, (double)l->base.batch, (double)l->length, 0)};
     return HD_OK;
 }
 
@@ -74,7 +71,7 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
 {
     speaking *l = s->state;
     uint64_t shape =
-        hd_windows_send(r, &l->sent, l->lm, &l->train, l->window + from, l->key + from, to - from);
+        hd_windows_send(r, &l->sent, l->lm, &l->base.train, l->window + from, l->key + from, to - from);
     return l->carry.parts ? hd_shape_mix(shape, hd_carry_shape(r, &l->carry, part, l->sent.seg)) : shape;
 }
 
@@ -96,9 +93,9 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 {
     speaking *l = s->state;
     hd_fluency f = {0};
-    hd_status st = hd_language_judge_fast(&f, r, &l->folder, &l->valid, err);
+    hd_status st = hd_language_judge_fast(&f, r, &l->base.folder, &l->base.valid, err);
     double nats = st ? NAN : f.nats / (double)f.tokens;
-    double bits = bits_per_character(&l->valid, nats * (double)l->valid.count);
+    double bits = bits_per_character(&l->base.valid, nats * (double)l->base.valid.count);
     *out = (hd_validation){.loss = nats,
                            .quality = isnan(nats) ? -INFINITY : -nats,
                            .figure = {{"bits_per_character", .value = bits}}};
@@ -110,7 +107,7 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
 static hd_status count(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
-    return l->lm->type->lm.count(l->lm, l->train.ids, l->train.count, err);
+    return l->lm->type->lm.count(l->lm, l->base.train.ids, l->base.train.count, err);
 }
 
 /* Of a model that counts: the others were validated on the way. */
@@ -120,14 +117,14 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
     hd_fluency f = {0};
     if (s->params) return HD_OK;
     out->counted = hd_lm_size(l->lm);
-    if (!l->valid.count) return HD_OK;
-    hd_status st = hd_language_judge(&f, &s->run, &l->folder, &l->valid, err);
+    if (!l->base.valid.count) return HD_OK;
+    hd_status st = hd_language_judge(&f, &s->run, &l->base.folder, &l->base.valid, err);
     double nats = f.nats / (double)f.tokens;
     out->judged = f.tokens;
     out->figure[0] = (hd_figure){"loss", "loss", .value = nats};
     out->figure[1] = (hd_figure){"perplexity", "perplexity", exp(nats), .places = 2};
     out->figure[2] = (hd_figure){"bits_per_character", "bits per character",
-                                 .value = bits_per_character(&l->valid, f.nats)};
+                                 .value = bits_per_character(&l->base.valid, f.nats)};
     return st;
 }
 
@@ -137,9 +134,7 @@ static void release(hd_session *s)
 {
     speaking *l = s->state;
     hd_carry_release(&l->carry);
-    hd_model_folder_release(&l->folder);
-    hd_stream_text_release(&l->train);
-    hd_stream_text_release(&l->valid);
+    hd_stream_run_release(&l->base);
     hd_mem_free(l->window);
     hd_mem_free(l->key);
 }
@@ -148,9 +143,9 @@ static void release(hd_session *s)
 static hd_status open_carry(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
-    size_t parts = hd_session_share(s, l->batch).parts, *items = hd_mem_array(parts, sizeof *items);
+    size_t parts = hd_session_share(s, l->base.batch).parts, *items = hd_mem_array(parts, sizeof *items);
     if (!items) return hd_err_nomem(err, parts * sizeof *items);
-    for (size_t i = 0; i < parts; i++) items[i] = l->batch * (i + 1) / parts - l->batch * i / parts;
+    for (size_t i = 0; i < parts; i++) items[i] = l->base.batch * (i + 1) / parts - l->base.batch * i / parts;
     hd_status st = hd_carry_init(&l->carry, &s->run, l->lm, items, parts, l->length, err);
     hd_mem_free(items);
     if (!st) s->beside = hd_carry_beside(&l->carry);
@@ -171,14 +166,14 @@ static hd_lm_opt going_on(const hd_lm_opt *found, const hd_lm_opt *now)
 static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
 {
     speaking *l = s->state;
-    l->length = longest < l->train.count ? longest : l->train.count;
-    l->batches = l->train.count / (l->batch * l->length);
+    l->length = longest < l->base.train.count ? longest : l->base.train.count;
+    l->batches = l->base.train.count / (l->base.batch * l->length);
     if (!l->batches) l->batches = 1;
     s->batches = l->batches;
-    l->window = hd_mem_array(l->batch, sizeof *l->window);
-    l->key = hd_mem_array(l->batch, sizeof *l->key);
-    if (!l->window || !l->key) return hd_err_nomem(err, l->batch * sizeof *l->window);
-    for (size_t i = 0; i < l->batch; i++) l->key[i] = (int32_t)i;
+    l->window = hd_mem_array(l->base.batch, sizeof *l->window);
+    l->key = hd_mem_array(l->base.batch, sizeof *l->key);
+    if (!l->window || !l->key) return hd_err_nomem(err, l->base.batch * sizeof *l->window);
+    for (size_t i = 0; i < l->base.batch; i++) l->key[i] = (int32_t)i;
     return l->lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
 }
 
@@ -186,14 +181,14 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
 {
     speaking *l = s->state;
     const char *from = s->options->from;
-    hd_lm_opt m = from ? going_on(&l->found, asked) : *asked;
+    hd_lm_opt m = from ? going_on(&hd_model_folder_lm(&l->base.begun)->opt, asked) : *asked;
     size_t window = asked->context && asked->context < m.context ? asked->context : m.context;
-    hd_special special = hd_tokenizer_special(l->folder.tokenizer[0]);
-    if (!from) m.vocab = hd_tokenizer_size(l->folder.tokenizer[0]); /* a published one may have more */
+    hd_special special = hd_tokenizer_special(l->base.folder.tokenizer[0]);
+    if (!from) m.vocab = hd_tokenizer_size(l->base.folder.tokenizer[0]); /* a published one may have more */
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
     if (st) return st;
-    hd_model_folder_take(&l->folder, HD_TRAIN_LM, hd_lm_model(l->lm));
+    hd_model_folder_take(&l->base.folder, HD_TRAIN_LM, hd_lm_model(l->lm));
     if (!l->lm->params) return HD_OK;
     s->params = l->lm->params;
     return open_windows(s, window, err);
@@ -202,19 +197,9 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
 static hd_status open(hd_session *s, hd_err *err)
 {
     speaking *l = s->state;
-    const char *folder = hd_session_folder(s);
     hd_lm_opt model = hd_language_model(s->options);
-    hd_status st = HD_OK;
-    l->seed = (uint64_t)s->options->seed, l->batch = (size_t)s->options->batch;
-    if (folder) st = hd_model_folder_describe(&l->folder, folder, "lm", err);
-    if (!st && folder) {
-        l->found = hd_model_folder_lm(&l->folder)->opt;
-        hd_model_folder_keep_tokenizers(&l->folder);
-    }
-    if (!st)
-        st = hd_stream_texts_read(&l->train, &l->valid, &l->folder.tokenizer[0], s,
-                                  hd_lm_types[model.kind]->lm.count, err);
-    if (!st && !l->train.count)
+    hd_status st = hd_stream_run_open(&l->base, s, hd_lm_types[model.kind]->lm.count, err);
+    if (!st && !l->base.train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
     return st ? st : make_model(s, &model, err);
 }
@@ -223,17 +208,14 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const speaking *l = s->state;
     const hd_lm *m = l->lm;
-    char a[32];
     (void)err;
     if (s->params)
         snprintf(p->model, sizeof p->model, "%s", hd_lm_names[m->opt.kind]);
     else
         snprintf(p->model, sizeof p->model, "%s of order %d, %s", hd_lm_names[m->opt.kind], m->opt.order,
                  hd_smoothing_names[m->opt.smoothing]);
-    hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->opt.vocab, a));
-    hd_plan_add_data(p, "tokens", l->train.count, l->valid.count);
-    hd_plan_add(p, "lines", "%s", hd_grouped(l->train.lines, a));
-    if (s->params) p->flops = m->type->flops(m, (double)l->batch, (double)l->length, 0);
+    hd_stream_run_plan(&l->base, p, m->opt.vocab);
+    if (s->params) p->flops = m->type->flops(m, (double)l->base.batch, (double)l->length, 0);
     return HD_OK;
 }
 

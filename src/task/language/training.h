@@ -7,10 +7,21 @@
 #include "task/language/language.h"
 #include "train/optimizer.h"
 
-/* What a run learns from and what it validates with (count 0: nothing), as tokens, and tells the session of
-   them. The tokenizer is made where *tokenizer is NULL. whole: all of it must be in memory. */
-hd_status hd_stream_texts_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
-                               hd_session *s, bool whole, hd_err *err);
+/* What a run has that learns from a stream of text. The state of its task begins with it. */
+typedef struct hd_stream_run {
+    hd_model_folder folder; /* its tokenizer is there once the run is open, its model not yet */
+    hd_model_folder
+        begun; /* that of a run that is resumed, or of the model it begins with; without weights */
+    hd_stream_text train, valid; /* valid.count 0: there is none */
+    size_t batch;                /* windows of an update */
+    uint64_t seed;
+} hd_stream_run;
+
+/* Opens or learns the tokenizer, reads the texts as tokens, and tells the session of them. whole: all of the
+   text must be in memory. To be released, also after a failure. */
+hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err *err);
+void hd_stream_run_release(hd_stream_run *r); /* accepts {0} */
+void hd_stream_run_plan(const hd_stream_run *r, hd_plan *p, size_t vocab);
 
 /* -- options -- */
 
