@@ -13,7 +13,7 @@
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
         "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
-        "tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
+        "Tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
         FOR(TRANSLATE | LM | MLM | LABELS))
     FLAG("resume", 0, resume,
         "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "metric/label_sets.h"
 #include "task/label/labeler.h"
 
 /* -- the column of a table: labels with commas between, or nothing -- */
@@ -126,88 +127,21 @@ static void hear(hd_judging *j, size_t i, const hd_real *logit)
     j->loss += sum / (double)j->classes;
 }
 
-/* Labels that are true, guessed, and both. */
-typedef struct tally {
-    size_t truth, guessed, right;
-} tally;
-
-static double f1_of(tally t)
-{
-    return t.truth + t.guessed ? 2 * (double)t.right / (double)(t.truth + t.guessed) : 0;
-}
-
-static void add(tally *to, tally t)
-{
-    to->truth += t.truth, to->guessed += t.guessed, to->right += t.right;
-}
-
-/* Of a label, and which items have another answer than the truth. */
-static tally count_label(const hd_judging *j, size_t class, bool *wrong)
-{
-    tally t = {0};
-    for (size_t i = 0; i < j->answers; i++) {
-        bool truth = is_true(j->x, i, class), guess = j->guess[i * j->classes + class] >= 0.5;
-        add(&t, (tally){truth, guess, truth && guess});
-        wrong[i] = wrong[i] || truth != guess;
-    }
-    return t;
-}
-
-typedef struct ranked {
-    double probability;
-    bool truth;
-} ranked;
-
-static int falling(const void *left, const void *right)
-{
-    const ranked *a = left, *b = right;
-    return (a->probability < b->probability) - (a->probability > b->probability);
-}
-
-/* The mean, over the items of a label, of the precision at their places, as scikit-learn's
-   average_precision_score: items of one probability have one place. */
-static double average_precision(const hd_judging *j, size_t class, ranked *room)
-{
-    double sum = 0;
-    size_t hits = 0, before = 0;
-    for (size_t i = 0; i < j->answers; i++)
-        room[i] = (ranked){j->guess[i * j->classes + class], is_true(j->x, i, class)};
-    qsort(room, j->answers, sizeof *room, falling);
-    for (size_t i = 0; i < j->answers; i++) {
-        hits += room[i].truth;
-        if (i + 1 < j->answers && room[i + 1].probability >= room[i].probability) continue;
-        sum += (double)(hits - before) * (double)hits / (double)(i + 1);
-        before = hits;
-    }
-    return hits ? sum / (double)hits : 0;
-}
-
-/* Macro-F1 and the mean average precision are over the labels that are there; the F1 also over those that are
-   only guessed, as of classes. */
 static hd_status judge(hd_judged *out, const hd_judging *j, hd_err *err)
 {
-    bool *wrong = hd_mem_array(j->answers + 1, sizeof *wrong);
-    ranked *room = wrong ? hd_mem_array(j->answers + 1, sizeof *room) : NULL;
-    hd_status s = room ? HD_OK : hd_err_nomem(err, j->answers * sizeof *room);
-    tally all = {0};
-    double f1 = 0, precision = 0;
-    size_t there = 0, met = 0, exact = 0;
-    for (size_t k = 0; !s && k < j->classes; k++) {
-        tally t = count_label(j, k, wrong);
-        add(&all, t);
-        met += t.truth + t.guessed > 0, f1 += f1_of(t);
-        if (t.truth) there++, precision += average_precision(j, k, room);
-    }
-    for (size_t i = 0; !s && i < j->answers; i++) exact += !wrong[i];
-    hd_mem_free(wrong);
-    hd_mem_free(room);
+    hd_set_scores found = {0};
+    size_t cells = j->answers * j->classes;
+    bool *truth = hd_mem_array(cells + 1, sizeof *truth);
+    hd_status s = truth ? HD_OK : hd_err_nomem(err, cells * sizeof *truth);
+    for (size_t i = 0; !s && i < cells; i++) truth[i] = is_true(j->x, i / j->classes, i % j->classes);
+    if (!s) s = hd_label_sets_score(&found, j->guess, truth, j->answers, j->classes, err);
+    hd_mem_free(truth);
     if (s) return s;
-    out->figure[0] = (hd_figure){"micro_f1", "micro-F1", f1_of(all), .share = true};
-    out->figure[1] = (hd_figure){"macro_f1", "macro-F1", met ? f1 / (double)met : 0, .share = true};
-    out->figure[2] =
-        (hd_figure){"exact_match", "exact match", (double)exact / (double)j->answers, .share = true};
-    out->figure[3] = (hd_figure){"average_precision", "average precision",
-                                 there ? precision / (double)there : 0, .share = true};
+    out->figure[0] = (hd_figure){"micro_f1", "micro-F1", found.micro_f1, .share = true};
+    out->figure[1] = (hd_figure){"macro_f1", "macro-F1", found.macro_f1, .share = true};
+    out->figure[2] = (hd_figure){"exact_match", "exact match", found.exact, .share = true};
+    out->figure[3] =
+        (hd_figure){"average_precision", "average precision", found.average_precision, .share = true};
     return HD_OK;
 }
 
