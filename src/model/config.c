@@ -172,7 +172,8 @@ hd_unary hd_model_config_activation(hd_model_config *c, const char *key)
     return found < 0 ? HD_IDENTITY : (hd_unary)found;
 }
 
-hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err)
+/* Where one of that kind lies. */
+static hd_status tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err)
 {
     return hd_path(to, folder, hd_tokenizer_file(kind, HD_OF_BOTH), err);
 }
@@ -182,7 +183,7 @@ hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder)
     char path[HD_PATH];
     hd_tokenizer *t = NULL;
     hd_tokenizer_kind kind = hd_model_config_tokenizer_kind(c, "tokenizer");
-    if (!c->status) c->status = hd_tokenizer_path(path, folder, kind, c->err);
+    if (!c->status) c->status = tokenizer_path(path, folder, kind, c->err);
     if (!c->status) c->status = hd_tokenizer_open(&t, kind, path, c->err);
     return t;
 }

@@ -45,8 +45,6 @@ hd_unary hd_model_config_activation(hd_model_config *c, const char *key);
 
 /* The tokenizer in the folder, of the kind that the key "tokenizer" says. */
 hd_tokenizer *hd_model_config_tokenizer(hd_model_config *c, const char *folder);
-/* Where one of that kind lies. */
-hd_status hd_tokenizer_path(char to[HD_PATH], const char *folder, hd_tokenizer_kind kind, hd_err *err);
 
 /* HD_EFORMAT with a text that names the tokenizer's file: with [MASK] it has so many pieces, and what
    config.json says under the key is another number. */

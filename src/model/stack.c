@@ -59,7 +59,8 @@ const hd_stack_names hd_stack_t5_encoder = T5_NAMES("layer.1"), hd_stack_t5_deco
 
 enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
 
-size_t hd_stack_attention_width(const hd_stack_opt *o)
+/* Columns of all heads together. */
+static size_t attention_width(const hd_stack_opt *o)
 {
     return o->head_width ? (size_t)o->heads * o->head_width : o->width;
 }
@@ -264,8 +265,8 @@ hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *k, int layers, hd_rows
 
 double hd_stack_flops(const hd_stack_opt *o, double items, double length, double memory)
 {
-    double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1),
-           a = (double)hd_stack_attention_width(o), kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
+    double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1), a = (double)attention_width(o),
+           kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
     double each = 4 * d * (a + kv) + 4 * d * f;
     if (!o->cross) return o->layers * (items * length) * (each + 4 * a * length);
     return o->layers * items *

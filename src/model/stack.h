@@ -60,8 +60,6 @@ typedef struct hd_stack {
     hd_norm_layer last; /* after pre-norm blocks */
 } hd_stack;
 
-/* Columns of all heads together. */
-size_t hd_stack_attention_width(const hd_stack_opt *o);
 /* Whether heads and relative positions fit. */
 hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file/checksum.h"
 #include "base/file/folder.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -96,20 +97,9 @@ static void put_start(hd_text *t)
 
 /* ---- records ---- */
 
-/* Bit by bit: a report is some hundred bytes. */
-uint32_t hd_crc32c(const void *data, size_t size)
-{
-    uint32_t crc = ~0u;
-    for (const uint8_t *byte = data; size; size--, byte++) {
-        crc ^= *byte;
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0);
-    }
-    return ~crc;
-}
-
 static uint32_t masked_crc(const void *data, size_t size)
 {
-    uint32_t crc = hd_crc32c(data, size);
+    uint32_t crc = hd_checksum(0, data, size);
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 

@@ -22,6 +22,4 @@ hd_status hd_events_add(hd_events *e, const char *tag, uint64_t step, double val
 hd_status hd_events_flush(hd_events *e, hd_err *err);
 hd_status hd_events_close(hd_events *e, hd_err *err); /* flushes, and frees e in any case; accepts NULL */
 
-uint32_t hd_crc32c(const void *data, size_t size); /* Castagnoli, as in RFC 3720 */
-
 #endif

@@ -314,14 +314,9 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
     return HD_OK;
 }
 
-hd_drawing hd_confusion_drawing(hd_confusion_view *v)
-{
-    return (hd_drawing){.lay_out = lay_out, .draw = draw, .context = v};
-}
-
 hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err)
 {
-    hd_drawing d = hd_confusion_drawing(v);
+    hd_drawing d = {.lay_out = lay_out, .draw = draw, .context = v};
     if (!is_matrix(v->of))
         return hd_err_set(err, HD_ELIMIT, "%s: a matrix of %zu labels is too large to draw: at most %d", path,
                           v->of->classes, HD_CONFUSION_MATRIX);

@@ -23,7 +23,6 @@ hd_status hd_confusion_text(hd_text_pen *p, const hd_confusion_view *v, hd_err *
    an object of those that occur. */
 hd_status hd_confusion_json(hd_text *to, const hd_confusion_view *v, hd_err *err);
 
-hd_drawing hd_confusion_drawing(hd_confusion_view *v); /* v is borrowed */
 /* To a file that hd_plot_check allows; HD_ELIMIT with more labels than a matrix can show. */
 hd_status hd_confusion_save(const char *path, hd_confusion_view *v, hd_err *err);
 

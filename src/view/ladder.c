@@ -124,13 +124,8 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
     return HD_OK;
 }
 
-hd_drawing hd_ladder_drawing(hd_ladder *l)
-{
-    return (hd_drawing){.lay_out = lay_out, .draw = draw, .context = l, .title = l->title};
-}
-
 hd_status hd_ladder_save(const char *path, hd_ladder *l, hd_err *err)
 {
-    hd_drawing d = hd_ladder_drawing(l);
+    hd_drawing d = {.lay_out = lay_out, .draw = draw, .context = l, .title = l->title};
     return hd_plot_save(path, &d, err);
 }

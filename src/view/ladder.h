@@ -17,8 +17,6 @@ typedef struct hd_ladder {
     double left, unit; /* laid out: where bars begin, and how long a bit is */
 } hd_ladder;
 
-hd_drawing hd_ladder_drawing(hd_ladder *l); /* l is borrowed */
-
 /* To a file that hd_plot_check allows. */
 hd_status hd_ladder_save(const char *path, hd_ladder *l, hd_err *err);
 

@@ -53,7 +53,7 @@ hd_status hd_ngram_new(hd_ngram **out, const hd_ngram_opt *opt, hd_err *err)
     return HD_OK;
 }
 
-void hd_ngram_drop(hd_ngram *m)
+static void drop_levels(hd_ngram *m)
 {
     for (int i = 0; i <= HD_NGRAM_MOST; i++) {
         hd_ngram_level *l = &m->level[i];
@@ -70,7 +70,7 @@ void hd_ngram_drop(hd_ngram *m)
 void hd_ngram_free(hd_ngram *m)
 {
     if (!m) return;
-    hd_ngram_drop(m);
+    drop_levels(m);
     hd_mem_free(m->text);
     hd_mem_free(m);
 }
@@ -277,7 +277,7 @@ hd_status hd_ngram_finish(hd_ngram *m, hd_err *err)
     if (!s) hide_start(m);
     if (!s) s = hd_ngram_settle(m, err);
     if (s) {
-        hd_ngram_drop(m);
+        drop_levels(m);
         return s;
     }
     hd_mem_free(m->text);

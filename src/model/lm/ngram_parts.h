@@ -26,7 +26,6 @@ struct hd_ngram {
 };
 
 hd_status hd_ngram_check(const hd_ngram_opt *opt, hd_err *err); /* the first fault */
-void hd_ngram_drop(hd_ngram *m);                                /* all levels */
 /* One that was cleared: room for `count` n-grams, zeroed. */
 hd_status hd_ngram_level_new(hd_ngram_level *l, size_t count, bool last, hd_err *err);
 /* Totals and discounts, from levels that are otherwise complete. */

@@ -33,7 +33,8 @@ struct hd_attention_file {
     hd_err failed; /* of an add: what is there is not whole */
 };
 
-const char *hd_attention_endings(char *buf, size_t size)
+/* ".json, .html, .svg, .png or .pdf" */
+static const char *endings_into(char *buf, size_t size)
 {
     size_t at = 0;
     for (int i = 0; i < FORMATS && at < size; i++)
@@ -64,7 +65,7 @@ static hd_status find_format(const hd_attention_format **out, const char *path, 
         return HD_OK;
     }
     return hd_err_set(err, HD_EARG, "%s: attention files must end in %s", path,
-                      hd_attention_endings(all, sizeof all));
+                      endings_into(all, sizeof all));
 }
 
 void hd_attention_file_abandon(hd_attention_file *f)

@@ -23,7 +23,4 @@ void hd_attention_file_abandon(hd_attention_file *f);                 /* saves n
 /* For an option that takes such a file: "write ... to FILE, by its ending: .json (...) ..." */
 extern const char hd_attention_file_help[];
 
-/* ".json, .html, .svg, .png or .pdf", into buf; returns buf. */
-const char *hd_attention_endings(char *buf, size_t size);
-
 #endif

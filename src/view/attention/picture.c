@@ -101,7 +101,8 @@ static const char *axis_of(const hd_attention_map *m, bool rows)
     return m->kind == HD_ATTENTION_DECODER || rows ? "translation" : "source";
 }
 
-void hd_attention_picture_of(hd_attention_picture *p, const hd_attention_map *m, const hd_canvas *c)
+/* Lays it out with the canvas' measures. */
+static void place(hd_attention_picture *p, const hd_attention_map *m, const hd_canvas *c)
 {
     size_t most = m->rows > m->cols ? m->rows : m->cols, i = 0;
     while (most > sizes[i].most) i++;
@@ -231,8 +232,9 @@ static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
                      .x = x, .y = y - 1.5 * gap, .size = small, .color = faint, .text = HD_UNKNOWN_LEGEND});
 }
 
-hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canvas *c, hd_err *err)
+static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
 {
+    const hd_attention_picture *p = d->context;
     const hd_attention_map *m = p->map;
     c->rect(c->context, &(hd_canvas_rect){0, 0, p->width, p->height, white, NULL});
     write_at(c, (hd_canvas_text){.x = margin,
@@ -261,13 +263,8 @@ hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canv
 static void lay_out(hd_drawing *d, const hd_canvas *c)
 {
     hd_attention_picture *p = d->context;
-    hd_attention_picture_of(p, p->map, c);
+    place(p, p->map, c);
     d->width = p->width, d->height = p->height, d->title = p->title;
-}
-
-static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
-{
-    return hd_attention_picture_draw(d->context, c, err);
 }
 
 hd_drawing hd_attention_drawing(hd_attention_picture *p, const hd_attention_map *map)

@@ -24,11 +24,7 @@ typedef struct hd_attention_picture {
     char title[128];
 } hd_attention_picture;
 
-/* Lays it out with the canvas' measures; the map is borrowed. */
-void hd_attention_picture_of(hd_attention_picture *p, const hd_attention_map *map, const hd_canvas *c);
-hd_status hd_attention_picture_draw(const hd_attention_picture *p, const hd_canvas *c, hd_err *err);
-
-/* The same as a drawing: it is laid out and drawn when it is written. Both are borrowed. */
+/* It is laid out and drawn when it is written. Both are borrowed. */
 hd_drawing hd_attention_drawing(hd_attention_picture *p, const hd_attention_map *map);
 
 #endif
