@@ -1,7 +1,6 @@
 /* A model that threads share. Easy to get wrong: it must outlive all that point into it, so its users are
    counted. */
 #include <stdio.h>
-#include <string.h>
 
 #include "api/api.h"
 #include "base/mem.h"

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "base/file/file.h"
-
 static const char MODULES[] = "modules.json", LIMIT[] = "sentence_bert_config.json",
                   TOKENIZER[] = "tokenizer_config.json", WHOLE[] = "config_sentence_transformers.json",
                   LIMIT_KEY[] = "max_seq_length", TOKENIZER_KEY[] = "model_max_length",

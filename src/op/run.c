@@ -1,8 +1,6 @@
 /* The run context: step memory and the first error. */
 #include "op/run.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -12,7 +12,6 @@
 #include "base/system/machine.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "text/tokenizer_find.h"
 
 enum { MEMORY_SHARE = 4, SAMPLE = 1 << 26 }; /* bytes of text that SentencePiece learns from at most */
 #define SAMPLE_SEED 0x766f636162u

@@ -4,7 +4,6 @@
 #include "backend/backend.h"
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
-#include "train/optimizer.h"
 #include "train/schedule.h"
 
 #define OWNER hd_train_options

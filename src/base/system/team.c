@@ -4,7 +4,6 @@
    the number; both with sequential consistency. */
 #include "base/system/team.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,8 +1,6 @@
 /* --attention of verbs whose model reads one text. */
 #include "cli/frame/attending.h"
 
-#include <string.h>
-
 #include "cli/frame/verb.h"
 #include "view/attention/text.h"
 

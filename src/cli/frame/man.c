@@ -1,6 +1,5 @@
 /* Manual pages in roff (the man macros), made when heed is built. */
 #include <ctype.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "cli/frame/page.h"

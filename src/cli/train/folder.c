@@ -11,7 +11,6 @@
 #include "base/file/file.h"
 #include "base/file/folder.h"
 #include "base/file/lines.h"
-#include "task/language/language.h"
 #include "task/list.h"
 #include "train/checkpoint.h"
 

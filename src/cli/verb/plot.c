@@ -1,5 +1,4 @@
 /* heed plot: curves of training runs, in the terminal or as a picture. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
    one block is in memory. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file/checksum.h"
 #include "base/file/file.h"

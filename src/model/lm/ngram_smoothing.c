@@ -2,7 +2,6 @@
    that are discounted, or a row does not sum to 1; so totals are sums over children, never counts of the
    context itself, which may end a document. */
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/lm/ngram_parts.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "op/replay.h"
 #include "run/session.h"
 #include "task/label/training.h"
 

@@ -2,7 +2,6 @@
    must be checked before. */
 #include "text/published/tokenizer_json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
