@@ -38,12 +38,12 @@ static void the_prompt_comes_first_and_the_seed_decides(void **state)
 static void escapes_are_meant_in_prompts_and_stops(void **state)
 {
     (void)state;
-    const char *out = must_run("$HEED generate m --prompt 'a mat\\n' --stop '\\n' --seed 3");
+    const char *out = must_run("$HEED generate m -q --prompt 'a mat\\n' --stop '\\n' --seed 3");
     assert_memory_equal(out, "a mat\n", 6);
     assert_true(strlen(out) > 7);
     assert_ptr_equal(strchr(out + 6, '\n'), out + strlen(out) - 1); /* one line more */
     assert_prints(
-        "$HEED generate m --prompt 'a\\\\b\\q\\t' --tokens 1 | head -c 6 | od -An -c | tr -d ' \\n'", 0,
+        "$HEED generate m -q --prompt 'a\\\\b\\q\\t' --tokens 1 | head -c 6 | od -An -c | tr -d ' \\n'", 0,
         "a\\b\\q\\t"); /* what is no escape stays */
 }
 

@@ -112,8 +112,9 @@ static hd_status take(hd_taking *t, hd_err *err)
 static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err)
 {
     const hd_train_options *o = sets[0].into;
+    if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS)) return HD_OK;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
-    if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS) || (!named && most >= o->batch)) return HD_OK;
+    if (!named && most >= o->batch) return HD_OK;
     return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
 }
 
